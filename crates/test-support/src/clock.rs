@@ -1,0 +1,43 @@
+//! A clock that moves only when a test moves it.
+
+use onyx_types::{Clock, Now, Timestamp};
+use std::sync::Mutex;
+use std::time::Duration;
+
+/// Starts at 2026-01-01T00:00:00Z. Wall and monotonic time advance together; the wall alone can
+/// jump, as real ones do.
+#[derive(Debug)]
+pub struct ManualClock(Mutex<Now>);
+
+impl ManualClock {
+    pub fn new() -> Self {
+        Self::at(Timestamp::from_millis(1_767_225_600_000))
+    }
+
+    pub fn at(wall: Timestamp) -> Self {
+        Self(Mutex::new(Now { wall, mono: Duration::ZERO }))
+    }
+
+    pub fn advance(&self, by: Duration) {
+        let mut now = self.0.lock().expect("no holder of this lock panics");
+        now.wall = now.wall.saturating_add(by);
+        now.mono += by;
+    }
+
+    /// Sets the wall clock, forward or back; monotonic time does not notice.
+    pub fn jump_wall_to(&self, wall: Timestamp) {
+        self.0.lock().expect("no holder of this lock panics").wall = wall;
+    }
+}
+
+impl Default for ManualClock {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+impl Clock for ManualClock {
+    fn now(&self) -> Now {
+        *self.0.lock().expect("no holder of this lock panics")
+    }
+}

@@ -1,0 +1,31 @@
+//! What tests and benchmarks of every crate share: a scripted model server on a real socket, a
+//! harness around the `onyx` process, a clock that stands still, and waiting without luck.
+//!
+//! A dev-dependency only. No production crate may depend on it, and no product logic enters: the
+//! encoders here are written apart from the decoders in `onyx-providers` so that they can disagree.
+
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::print_stdout,
+    clippy::print_stderr,
+    clippy::disallowed_methods
+)]
+
+mod answer;
+mod clock;
+mod process;
+mod script;
+mod server;
+mod wait;
+mod wire;
+
+pub use answer::{Answer, Content, Delivery, Fault, LineEnd, Pieces};
+pub use clock::ManualClock;
+pub use process::{AgentClient, ChatLines, DEFAULT_TOKEN, OnyxBuilder, OnyxProcess, Reply};
+pub use script::{
+    ErrorKind, Finish, Script, ScriptedCall, ScriptedError, ScriptedUsage, Step, Terminator,
+};
+pub use server::{RecordedRequest, Recording, ScriptFile, ScriptedModel};
+pub use wait::{wait_for, wait_until};
+pub use wire::{Frame, Frames, Wire};

@@ -1,0 +1,257 @@
+//! The scripted model server: which answer a request gets, and a record of what was asked.
+
+mod connection;
+mod request;
+
+pub use request::RecordedRequest;
+
+use crate::answer::Answer;
+use crate::wait::wait_until;
+use serde::{Deserialize, Serialize};
+use std::collections::VecDeque;
+use std::net::{Ipv4Addr, SocketAddr};
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard};
+use std::time::Duration;
+use tokio::net::{TcpListener, TcpSocket};
+use tokio::task::JoinHandle;
+
+/// A model server on a real socket. Dropping it closes the listener and every connection.
+#[derive(Debug)]
+pub struct ScriptedModel {
+    address: SocketAddr,
+    state: Arc<State>,
+    accepting: JoinHandle<()>,
+}
+
+/// Answers for requests in order, and the one for all that come after. The JSON form of a script file.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct ScriptFile {
+    #[serde(default)]
+    pub answers: Vec<Answer>,
+    #[serde(default = "default_answer")]
+    pub default: Answer,
+    #[serde(default = "default_models")]
+    pub models: Vec<String>,
+}
+
+/// How many requests are remembered.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Recording {
+    All,
+    Last(usize),
+    Off,
+}
+
+type Respond = dyn Fn(&RecordedRequest) -> Answer + Send + Sync;
+
+struct State {
+    inner: Mutex<Inner>,
+    received: AtomicUsize,
+    answering: AtomicUsize,
+    abandoned: AtomicUsize,
+}
+
+struct Inner {
+    queue: VecDeque<Answer>,
+    respond: Option<Arc<Respond>>,
+    default: Arc<Answer>,
+    models: Vec<String>,
+    recording: Recording,
+    requests: VecDeque<RecordedRequest>,
+}
+
+impl ScriptedModel {
+    /// Starts on a free port of the loopback address; answers `ok` until told otherwise.
+    pub async fn start() -> Self {
+        Self::start_on(0).await
+    }
+
+    pub async fn start_on(port: u16) -> Self {
+        let listener = listen(SocketAddr::from((Ipv4Addr::LOCALHOST, port)));
+        let address = listener.local_addr().expect("a bound listener has an address");
+        let state = Arc::new(State::new());
+        let accepting = tokio::spawn(connection::accept_all(listener, Arc::clone(&state)));
+        Self { address, state, accepting }
+    }
+
+    /// Starts with the given answers queued.
+    pub async fn with_answers<A: Into<Answer>>(answers: impl IntoIterator<Item = A>) -> Self {
+        let server = Self::start().await;
+        for answer in answers {
+            server.push(answer);
+        }
+        server
+    }
+
+    pub fn load(&self, file: ScriptFile) {
+        let mut inner = self.state.inner();
+        inner.queue = file.answers.into();
+        inner.default = Arc::new(file.default);
+        inner.models = file.models;
+    }
+
+    /// Queues the answer for the next request that has none yet.
+    pub fn push(&self, answer: impl Into<Answer>) {
+        self.state.inner().queue.push_back(answer.into());
+    }
+
+    /// The answer once the queue is empty.
+    pub fn set_default(&self, answer: impl Into<Answer>) {
+        self.state.inner().default = Arc::new(answer.into());
+    }
+
+    /// Decides by the request once the queue is empty; goes before the default.
+    pub fn respond_with<F>(&self, respond: F)
+    where
+        F: Fn(&RecordedRequest) -> Answer + Send + Sync + 'static,
+    {
+        self.state.inner().respond = Some(Arc::new(respond));
+    }
+
+    pub fn set_models<T: Into<String>>(&self, models: impl IntoIterator<Item = T>) {
+        self.state.inner().models = models.into_iter().map(Into::into).collect();
+    }
+
+    pub fn set_recording(&self, recording: Recording) {
+        let mut inner = self.state.inner();
+        inner.recording = recording;
+        inner.forget_old();
+    }
+
+    pub fn address(&self) -> SocketAddr {
+        self.address
+    }
+
+    /// `http://127.0.0.1:<port>/v1`, what goes into `baseUrl`.
+    pub fn base_url(&self) -> String {
+        format!("http://{}/v1", self.address)
+    }
+
+    /// The remembered requests for an answer, oldest first.
+    pub fn requests(&self) -> Vec<RecordedRequest> {
+        self.state.inner().requests.iter().cloned().collect()
+    }
+
+    pub fn last_request(&self) -> RecordedRequest {
+        let inner = self.state.inner();
+        inner.requests.back().expect("a request was recorded").clone()
+    }
+
+    /// How many requests for an answer have come, remembered or not.
+    pub fn request_count(&self) -> usize {
+        self.state.received.load(Ordering::SeqCst)
+    }
+
+    /// Answers that have begun and not ended.
+    pub fn answering(&self) -> usize {
+        self.state.answering.load(Ordering::SeqCst)
+    }
+
+    /// Answers whose client went away before their end.
+    pub fn abandoned(&self) -> usize {
+        self.state.abandoned.load(Ordering::SeqCst)
+    }
+
+    pub async fn wait_for_requests(&self, count: usize) {
+        wait_until("requests at the scripted model", Duration::from_secs(10), || {
+            self.request_count() >= count
+        })
+        .await;
+    }
+}
+
+impl Drop for ScriptedModel {
+    fn drop(&mut self) {
+        // The connections belong to the accepting task's JoinSet and end with it.
+        self.accepting.abort();
+    }
+}
+
+impl Default for ScriptFile {
+    fn default() -> Self {
+        Self { answers: Vec::new(), default: default_answer(), models: default_models() }
+    }
+}
+
+impl State {
+    fn new() -> Self {
+        let file = ScriptFile::default();
+        Self {
+            inner: Mutex::new(Inner {
+                queue: VecDeque::new(),
+                respond: None,
+                default: Arc::new(file.default),
+                models: file.models,
+                recording: Recording::All,
+                requests: VecDeque::new(),
+            }),
+            received: AtomicUsize::new(0),
+            answering: AtomicUsize::new(0),
+            abandoned: AtomicUsize::new(0),
+        }
+    }
+
+    fn inner(&self) -> MutexGuard<'_, Inner> {
+        self.inner.lock().expect("no holder of this lock panics")
+    }
+
+    /// Remembers the request and picks its answer.
+    fn answer(&self, request: RecordedRequest) -> Arc<Answer> {
+        let (respond, default) = {
+            let mut inner = self.inner();
+            if inner.recording != Recording::Off {
+                inner.requests.push_back(request.clone());
+                inner.forget_old();
+            }
+            self.received.fetch_add(1, Ordering::SeqCst);
+            if let Some(answer) = inner.queue.pop_front() {
+                return Arc::new(answer);
+            }
+            (inner.respond.clone(), Arc::clone(&inner.default))
+        };
+        // Outside the lock: the function may ask the server what it has recorded.
+        respond.map_or(default, |respond| Arc::new(respond(&request)))
+    }
+}
+
+impl Inner {
+    fn forget_old(&mut self) {
+        let keep = match self.recording {
+            Recording::All => return,
+            Recording::Last(count) => count,
+            Recording::Off => 0,
+        };
+        while self.requests.len() > keep {
+            self.requests.pop_front();
+        }
+    }
+}
+
+impl std::fmt::Debug for State {
+    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        formatter
+            .debug_struct("State")
+            .field("received", &self.received)
+            .field("answering", &self.answering)
+            .field("abandoned", &self.abandoned)
+            .finish_non_exhaustive()
+    }
+}
+
+fn default_answer() -> Answer {
+    Answer::text("ok")
+}
+
+fn default_models() -> Vec<String> {
+    vec!["scripted".into()]
+}
+
+/// A deep backlog: benchmarks open thousands of connections at once.
+fn listen(address: SocketAddr) -> TcpListener {
+    let socket = TcpSocket::new_v4().expect("a socket");
+    socket.set_reuseaddr(true).expect("SO_REUSEADDR");
+    socket.bind(address).expect("the port is free");
+    socket.listen(4096).expect("listen")
+}

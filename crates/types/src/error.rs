@@ -1,0 +1,119 @@
+use std::fmt;
+
+use serde::{Deserialize, Serialize};
+
+macro_rules! error_table {
+    ($($name:ident $wire:literal $status:literal $sentence:literal $hint:literal;)*) => {
+        /// Every error a client can see. One table: code, HTTP status, sentence, hint.
+        #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+        pub enum ErrorCode {
+            $(#[serde(rename = $wire)] $name,)*
+        }
+
+        impl ErrorCode {
+            pub const ALL: &'static [Self] = &[$(Self::$name,)*];
+
+            pub const fn as_str(self) -> &'static str {
+                match self { $(Self::$name => $wire,)* }
+            }
+
+            pub const fn http_status(self) -> u16 {
+                match self { $(Self::$name => $status,)* }
+            }
+
+            /// What happened, in one sentence.
+            pub const fn sentence(self) -> &'static str {
+                match self { $(Self::$name => $sentence,)* }
+            }
+
+            /// What to do about it.
+            pub const fn hint(self) -> &'static str {
+                match self { $(Self::$name => $hint,)* }
+            }
+        }
+    };
+}
+
+error_table! {
+    InvalidRequest "invalid_request" 400 "The request is not valid." "Check the field named in the message.";
+    Unauthenticated "unauthenticated" 401 "No valid credential was sent." "Send `Authorization: Bearer <token>`; `onyx doctor` shows where the token is.";
+    Forbidden "forbidden" 403 "This credential may not do that." "Ask the owner, or use another credential.";
+    NotFound "not_found" 404 "There is no such thing here." "Check the id; lists show what exists.";
+    ModelNotFound "model_not_found" 404 "No such model or agent is configured." "`onyx doctor` lists providers and agents.";
+    SessionBusy "session_busy" 409 "The session is answering another message." "Wait for it to finish, or stop it first.";
+    ConfirmationRequired "confirmation_required" 409 "This needs a person's confirmation." "Send it again with `confirm: true`.";
+    DraftStale "draft_stale" 409 "What the draft changes has changed since." "Look at the fresh preview and decide again.";
+    DraftDecided "draft_decided" 409 "The draft was decided already." "Nothing to do.";
+    DraftExpired "draft_expired" 410 "The draft has expired." "Ask the agent to propose it again.";
+    VersionConflict "version_conflict" 412 "The file changed since it was read." "Read it again and repeat the change.";
+    TooLarge "too_large" 413 "The request is too large." "Send less, or raise the limit in the config.";
+    InvalidAction "invalid_action" 422 "The action file is not valid." "Mend the file; the message says where.";
+    RateLimited "rate_limited" 429 "Too many requests." "Wait, then try again.";
+    LimitSteps "limit_steps" 422 "The run met its limit of steps." "Continue with a new message, or raise `limits.max_steps`.";
+    LimitToolCalls "limit_tool_calls" 422 "The run met its limit of tool calls." "Continue with a new message, or raise `limits.max_tool_calls`.";
+    LimitSeconds "limit_seconds" 422 "The run met its time limit." "Continue with a new message, or raise `limits.max_run_seconds`.";
+    LimitOutput "limit_output" 422 "The answer met its length limit." "Ask it to go on, or raise `limits.max_output_tokens`.";
+    LimitPrompt "limit_prompt" 422 "The message is longer than allowed." "Shorten it, or raise `limits.max_prompt_bytes`.";
+    LimitBudget "limit_budget" 422 "The budget is used up." "Raise `limits.max_cost` or `limits.max_cost_per_day`, or wait until tomorrow.";
+    LimitLoop "limit_loop" 422 "The agent repeated the same tool call and was stopped." "Say what should be done differently.";
+    ProviderAuth "provider_auth" 502 "The provider refused the credential." "Check the provider's `apiKey` in the config.";
+    ProviderRateLimited "provider_rate_limited" 429 "The provider is limiting requests." "Wait, or configure a fallback model.";
+    ProviderOverloaded "provider_overloaded" 503 "The provider is overloaded." "Wait, or configure a fallback model.";
+    ProviderContextLength "provider_context_length" 422 "The conversation is longer than the model's window." "Start a new session, or choose a model with a larger window.";
+    ProviderTruncated "provider_truncated" 502 "The provider's answer broke off." "Send the message again.";
+    ProviderUnavailable "provider_unavailable" 502 "The provider cannot be reached." "Check `baseUrl` and the network; `onyx doctor` tests it.";
+    ProviderTimeout "provider_timeout" 504 "The provider did not answer in time." "Try again, or raise the provider's `timeouts`.";
+    ProviderRefused "provider_refused" 422 "The provider refused the request." "The message says why; change the request or the model.";
+    ToolDenied "tool_denied" 403 "The gate did not allow the tool call." "Raise the agent's tier or its tool list if it should be allowed.";
+    ToolFailed "tool_failed" 500 "The tool failed." "The message says why.";
+    ToolTimeout "tool_timeout" 504 "The tool did not finish in time." "Try again with less work in one call.";
+    Cancelled "cancelled" 499 "The run was stopped." "Send a new message to go on.";
+    Interrupted "interrupted" 500 "The server stopped while the run was working." "Send the message again; what was finished is kept.";
+    Overloaded "overloaded" 503 "Onyx has as many runs at work as it is allowed." "Try again after the time in Retry-After.";
+    StorageFull "storage_full" 507 "The disk is full." "Free some space; nothing that was acknowledged is lost.";
+    StorageFailed "storage_failed" 500 "The disk refused to write." "Check the disk; the session is read-only until the server restarts.";
+    Internal "internal" 500 "Something went wrong inside Onyx." "Look at the log with the request's id.";
+}
+
+impl fmt::Display for ErrorCode {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.as_str())
+    }
+}
+
+/// An error on its way to a person: a code from the table and what happened in particular.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error, Serialize, Deserialize)]
+#[error("{message}")]
+pub struct Fault {
+    pub code: ErrorCode,
+    pub message: String,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    hint: Option<String>,
+}
+
+impl Fault {
+    pub fn new(code: ErrorCode, message: impl Into<String>) -> Self {
+        Self { code, message: message.into(), hint: None }
+    }
+
+    /// The table's own sentence is enough.
+    pub fn plain(code: ErrorCode) -> Self {
+        Self::new(code, code.sentence())
+    }
+
+    #[must_use]
+    pub fn with_hint(mut self, hint: impl Into<String>) -> Self {
+        self.hint = Some(hint.into());
+        self
+    }
+
+    pub fn hint(&self) -> &str {
+        self.hint.as_deref().unwrap_or(self.code.hint())
+    }
+}
+
+impl From<crate::IdError> for Fault {
+    fn from(error: crate::IdError) -> Self {
+        Self::new(ErrorCode::InvalidRequest, error.to_string())
+    }
+}

@@ -1,0 +1,154 @@
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+use crate::{
+    AgentId, DraftId, ErrorCode, Fault, LaneId, MatchType, Origin, Preview, RunId, RunStatus,
+    Scope, SessionId, Timestamp, ToolUseId, TurnId, Usage,
+};
+
+/// One event of a run, in order. Every surface's format is a pure fold over these.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Envelope {
+    pub seq: u64,
+    pub run_id: RunId,
+    pub lane: LaneId,
+    #[serde(flatten)]
+    pub event: Event,
+}
+
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(tag = "type", rename_all = "snake_case")]
+pub enum Event {
+    Start {
+        session_id: SessionId,
+        run_id: RunId,
+        agents: Vec<AgentId>,
+        model: String,
+    },
+    TextDelta {
+        turn_id: TurnId,
+        agent: AgentId,
+        text: String,
+    },
+    TextComplete {
+        turn_id: TurnId,
+        agent: AgentId,
+        text: String,
+    },
+    ReasoningDelta {
+        turn_id: TurnId,
+        agent: AgentId,
+        text: String,
+    },
+    ToolCall {
+        turn_id: TurnId,
+        agent: AgentId,
+        tool_use_id: ToolUseId,
+        tool: String,
+        input: Value,
+        /// One human line, secrets masked.
+        summary: String,
+    },
+    ToolOutput {
+        tool_use_id: ToolUseId,
+        chunk: String,
+    },
+    ToolResult {
+        turn_id: TurnId,
+        tool_use_id: ToolUseId,
+        tool: String,
+        ok: bool,
+        output: String,
+        summary: String,
+        duration_ms: u64,
+    },
+    Draft {
+        draft_id: DraftId,
+        tool: String,
+        summary: String,
+        preview: Preview,
+    },
+    Confirm {
+        draft_id: DraftId,
+        tool: String,
+        summary: String,
+        preview: Preview,
+        expires_at: Timestamp,
+    },
+    Context {
+        pieces: Vec<ContextPiece>,
+    },
+    Status {
+        message: String,
+        code: StatusCode,
+    },
+    Usage {
+        #[serde(flatten)]
+        usage: Usage,
+    },
+    Error {
+        code: ErrorCode,
+        message: String,
+        hint: String,
+    },
+    Done {
+        session_id: SessionId,
+        run_id: RunId,
+        status: RunStatus,
+        assistant_turn_ids: Vec<TurnId>,
+        usage: Usage,
+    },
+}
+
+impl Event {
+    /// Told only once its turn is on disk. The others are live and may be lost with the process.
+    pub const fn is_durable(&self) -> bool {
+        match self {
+            Self::TextDelta { .. }
+            | Self::ReasoningDelta { .. }
+            | Self::ToolOutput { .. }
+            | Self::Status { .. } => false,
+            Self::Start { .. }
+            | Self::TextComplete { .. }
+            | Self::ToolCall { .. }
+            | Self::ToolResult { .. }
+            | Self::Draft { .. }
+            | Self::Confirm { .. }
+            | Self::Context { .. }
+            | Self::Usage { .. }
+            | Self::Error { .. }
+            | Self::Done { .. } => true,
+        }
+    }
+
+    pub fn error(fault: &Fault) -> Self {
+        Self::Error {
+            code: fault.code,
+            message: fault.message.clone(),
+            hint: fault.hint().to_owned(),
+        }
+    }
+}
+
+/// A chunk that retrieval supplied to a run.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct ContextPiece {
+    pub source: String,
+    pub scope: Scope,
+    pub origin: Origin,
+    pub score: f32,
+    pub match_type: MatchType,
+    pub start_line: u32,
+    pub end_line: u32,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum StatusCode {
+    Fallback,
+    Retry,
+    Compaction,
+    Waiting,
+    Degraded,
+    Tainted,
+}

@@ -1,0 +1,198 @@
+use std::fmt;
+use std::str::FromStr;
+
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
+use uuid::Uuid;
+
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum IdError {
+    #[error("not a valid {kind} id: expected a UUID")]
+    NotAUuid { kind: &'static str },
+    #[error(
+        "not a valid {kind} name: use 1 to 64 of a-z, 0-9, '-', '_' and start with a letter or digit"
+    )]
+    NotAName { kind: &'static str },
+}
+
+/// Writes the id as its string form and reads it back through `FromStr`, so that a wire value is
+/// checked exactly where it becomes an id.
+macro_rules! string_serde {
+    ($name:ident) => {
+        impl Serialize for $name {
+            fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+                serializer.collect_str(self)
+            }
+        }
+        impl<'de> Deserialize<'de> for $name {
+            fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+                let text = std::borrow::Cow::<'de, str>::deserialize(deserializer)?;
+                text.parse().map_err(serde::de::Error::custom)
+            }
+        }
+    };
+}
+
+macro_rules! uuid_ids {
+    ($($(#[$doc:meta])* $name:ident = $kind:literal;)*) => {$(
+        $(#[$doc])*
+        #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+        pub struct $name(Uuid);
+
+        impl $name {
+            pub const fn from_uuid(uuid: Uuid) -> Self {
+                Self(uuid)
+            }
+
+            pub const fn as_uuid(self) -> Uuid {
+                self.0
+            }
+        }
+
+        impl fmt::Display for $name {
+            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                self.0.hyphenated().fmt(f)
+            }
+        }
+
+        impl fmt::Debug for $name {
+            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                write!(f, concat!(stringify!($name), "({})"), self.0.hyphenated())
+            }
+        }
+
+        impl FromStr for $name {
+            type Err = IdError;
+            fn from_str(text: &str) -> Result<Self, IdError> {
+                // One spelling only: an id is part of a file name, so it must not have two.
+                match Uuid::try_parse(text) {
+                    Ok(uuid) if uuid.hyphenated().to_string() == text => Ok(Self(uuid)),
+                    _ => Err(IdError::NotAUuid { kind: $kind }),
+                }
+            }
+        }
+
+        string_serde!($name);
+    )*};
+}
+
+uuid_ids! {
+    SessionId = "session";
+    TurnId = "turn";
+    RunId = "run";
+    DraftId = "draft";
+    CredentialId = "credential";
+    /// One appended batch of turns; names the acknowledgement a step waits for.
+    BatchId = "batch";
+}
+
+macro_rules! name_ids {
+    ($($(#[$doc:meta])* $name:ident = $kind:literal;)*) => {$(
+        $(#[$doc])*
+        #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
+        pub struct $name(std::sync::Arc<str>);
+
+        impl $name {
+            pub fn as_str(&self) -> &str {
+                &self.0
+            }
+        }
+
+        impl fmt::Display for $name {
+            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str(&self.0)
+            }
+        }
+
+        impl fmt::Debug for $name {
+            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                write!(f, concat!(stringify!($name), "({})"), self.0)
+            }
+        }
+
+        impl FromStr for $name {
+            type Err = IdError;
+            fn from_str(text: &str) -> Result<Self, IdError> {
+                if is_name(text) { Ok(Self(text.into())) } else { Err(IdError::NotAName { kind: $kind }) }
+            }
+        }
+
+        string_serde!($name);
+    )*};
+}
+
+name_ids! {
+    PersonId = "person";
+    AgentId = "agent";
+    SpaceId = "space";
+    ChannelId = "channel";
+    ThreadId = "thread";
+}
+
+/// Names become folder names, so only what is a plain, portable folder name is one.
+fn is_name(text: &str) -> bool {
+    let bytes = text.as_bytes();
+    (1..=64).contains(&bytes.len())
+        && (bytes[0].is_ascii_lowercase() || bytes[0].is_ascii_digit())
+        && bytes
+            .iter()
+            .all(|b| b.is_ascii_lowercase() || b.is_ascii_digit() || matches!(b, b'-' | b'_'))
+}
+
+/// The id a provider gave one tool call; opaque to us and unique only within a session.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(transparent)]
+pub struct ToolUseId(pub String);
+
+impl fmt::Display for ToolUseId {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+/// One answering agent within a run.
+#[derive(
+    Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize,
+)]
+#[serde(transparent)]
+pub struct LaneId(pub u16);
+
+/// Where a session lives: the person who owns it, the agent it was created with, its id.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct SessionKey {
+    pub person: PersonId,
+    pub agent: AgentId,
+    pub session: SessionId,
+}
+
+/// Who wrote a turn: `person:<id>`, `agent:<id>` or `system`.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub enum Author {
+    Person(PersonId),
+    Agent(AgentId),
+    System,
+}
+
+impl fmt::Display for Author {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Person(person) => write!(f, "person:{person}"),
+            Self::Agent(agent) => write!(f, "agent:{agent}"),
+            Self::System => f.write_str("system"),
+        }
+    }
+}
+
+impl FromStr for Author {
+    type Err = IdError;
+
+    fn from_str(text: &str) -> Result<Self, IdError> {
+        match text.split_once(':') {
+            Some(("person", id)) => Ok(Self::Person(id.parse()?)),
+            Some(("agent", id)) => Ok(Self::Agent(id.parse()?)),
+            None if text == "system" => Ok(Self::System),
+            _ => Err(IdError::NotAName { kind: "author" }),
+        }
+    }
+}
+
+string_serde!(Author);

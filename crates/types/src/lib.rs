@@ -1,0 +1,51 @@
+//! The vocabulary of Onyx: ids, turns, events, model and tool contracts, the error table.
+//!
+//! Everything here is a value or a trait. No I/O, no clock reads, no async runtime, no wire
+//! format of any surface or provider may enter: those live in the crates that own them.
+
+mod authority;
+mod cancel;
+mod clock;
+mod error;
+mod event;
+mod hash;
+mod ids;
+mod limits;
+mod message;
+mod mint;
+mod model;
+mod origin;
+mod scope;
+mod tool;
+mod turn;
+mod turn_codec;
+mod usage;
+
+pub use authority::{Attendance, Taint, Tier, ToolEffect, Verdict};
+pub use cancel::Cancel;
+pub use clock::{Clock, Now, SystemClock, Timestamp};
+pub use error::{ErrorCode, Fault};
+pub use event::{ContextPiece, Envelope, Event, StatusCode};
+pub use hash::Hash;
+pub use ids::{
+    AgentId, Author, BatchId, ChannelId, CredentialId, DraftId, IdError, LaneId, PersonId, RunId,
+    SessionId, SessionKey, SpaceId, ThreadId, ToolUseId, TurnId,
+};
+pub use limits::Limits;
+pub use message::{Block, Message, Role};
+pub use mint::Mint;
+pub use model::{
+    Embedder, EmbedderIdentity, FinishReason, Model, ModelEvent, ModelFailure, ModelFailureClass,
+    ModelRequest, ResponseFormat, SystemBlock,
+};
+pub use origin::{MatchType, Origin};
+pub use scope::{Scope, ScopeSet};
+pub use tool::{
+    Artifact, Plan, Preview, Target, ToolCall, ToolOffer, ToolOutcome, ToolSpec, Visibility,
+};
+pub use turn::{
+    AssistantText, Decision, DraftState, ReasoningTurn, RunEnd, RunStart, RunStatus, SessionOrigin,
+    Summary, TextStatus, ToolCallTurn, ToolResultTurn, Turn, TurnBody, TurnRange, UnknownTurn,
+    UserContent, UserPart, UserTurn, View,
+};
+pub use usage::Usage;

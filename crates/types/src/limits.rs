@@ -1,0 +1,45 @@
+use std::time::Duration;
+
+use serde::{Deserialize, Serialize};
+
+/// What one run may use. Meeting a limit ends the run and keeps what was done.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Limits {
+    pub max_steps: u32,
+    pub max_tool_calls: u32,
+    pub max_run_seconds: u64,
+    pub max_output_tokens: u32,
+    /// Bytes of one message.
+    pub max_prompt_bytes: usize,
+    /// Bytes of an action's body.
+    pub max_action_bytes: usize,
+    /// Cost of one run; 0 is off.
+    pub max_cost: f64,
+    /// Cost of one person and day; 0 is off.
+    pub max_cost_per_day: f64,
+    /// Identical tool calls in a row that end the loop.
+    pub max_identical_calls: u32,
+}
+
+impl Default for Limits {
+    fn default() -> Self {
+        Self {
+            max_steps: 24,
+            max_tool_calls: 48,
+            max_run_seconds: 600,
+            max_output_tokens: 8_192,
+            max_prompt_bytes: 1024 * 1024,
+            max_action_bytes: 32 * 1024,
+            max_cost: 1.0,
+            max_cost_per_day: 10.0,
+            max_identical_calls: 3,
+        }
+    }
+}
+
+impl Limits {
+    pub const fn run_time(&self) -> Duration {
+        Duration::from_secs(self.max_run_seconds)
+    }
+}

@@ -1,0 +1,159 @@
+use std::time::Duration;
+
+use futures::future::BoxFuture;
+use futures::stream::BoxStream;
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+use crate::{Cancel, ErrorCode, Message, StatusCode, ToolOffer, ToolUseId, Usage};
+
+/// A language model. A stream never throws: failure is its last event, with a class.
+pub trait Model: Send + Sync {
+    /// `<provider>/<model>`, as configured.
+    fn id(&self) -> &str;
+
+    /// Tokens that prompt and answer share; `None` when nobody knows.
+    fn context_window(&self) -> Option<u32>;
+
+    /// Ends with exactly one `Finish` or `Failed`. Dropping the stream, or cancelling, closes the
+    /// connection at once.
+    fn stream(&self, request: ModelRequest, cancel: Cancel) -> BoxStream<'static, ModelEvent>;
+}
+
+/// Turns texts into vectors.
+pub trait Embedder: Send + Sync {
+    fn identity(&self) -> EmbedderIdentity;
+    fn embed(&self, texts: Vec<String>) -> BoxFuture<'_, Result<Vec<Vec<f32>>, ModelFailure>>;
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct EmbedderIdentity {
+    pub provider: String,
+    pub model: String,
+    pub dims: usize,
+}
+
+/// One call to a model.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct ModelRequest {
+    /// Stable parts first, so that provider prompt caches hit.
+    pub system: Vec<SystemBlock>,
+    pub messages: Vec<Message>,
+    pub tools: Vec<ToolOffer>,
+    pub max_output_tokens: u32,
+    pub temperature: Option<f32>,
+    pub response_format: Option<ResponseFormat>,
+    /// Names the stable prefix towards providers that route by it.
+    pub cache_key: Option<String>,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct SystemBlock {
+    pub text: String,
+    /// The prefix up to here stays equal over many calls.
+    pub stable: bool,
+}
+
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(tag = "type", rename_all = "snake_case")]
+pub enum ResponseFormat {
+    JsonObject,
+    JsonSchema { name: String, schema: Value },
+}
+
+/// What a model says while it answers.
+#[derive(Clone, Debug, PartialEq)]
+pub enum ModelEvent {
+    TextDelta(String),
+    ReasoningDelta(String),
+    /// A whole reasoning item in the provider's own form, to be replayed to the same model.
+    Reasoning(Value),
+    ToolCallStart {
+        index: u32,
+        id: ToolUseId,
+        name: String,
+    },
+    ToolCallDelta {
+        index: u32,
+        arguments: String,
+    },
+    /// The arguments parsed. Sent only when the stream has ended normally, so a call that exists
+    /// is a call that may run.
+    ToolCallEnd {
+        index: u32,
+        id: ToolUseId,
+        name: String,
+        arguments: Value,
+        provider_data: Option<Value>,
+    },
+    Usage(Usage),
+    /// Something the person should see: a retry, a fallback, a degraded mode.
+    Notice {
+        code: StatusCode,
+        message: String,
+    },
+    /// Another model than the one asked for answers from here on.
+    AnsweredBy {
+        model: String,
+    },
+    Finish(FinishReason),
+    Failed(ModelFailure),
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum FinishReason {
+    Stop,
+    ToolCalls,
+    /// The output limit was met.
+    Length,
+    ContentFilter,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{class:?}: {message}")]
+pub struct ModelFailure {
+    pub class: ModelFailureClass,
+    /// For people; holds no secret and is never parsed.
+    pub message: String,
+}
+
+/// Decided where the HTTP answer or the frame arrives, never by wording.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum ModelFailureClass {
+    RateLimited {
+        retry_after: Option<Duration>,
+    },
+    Overloaded {
+        retry_after: Option<Duration>,
+    },
+    Auth,
+    ContextLength,
+    InvalidRequest,
+    ContentFilter,
+    /// The stream ended without its finish marker, or a tool call's arguments do not parse.
+    Truncated,
+    Transport,
+    Timeout,
+    Cancelled,
+    Unavailable,
+    /// A budget was met before the call.
+    Budget,
+}
+
+impl ModelFailureClass {
+    pub const fn code(&self) -> ErrorCode {
+        match self {
+            Self::RateLimited { .. } => ErrorCode::ProviderRateLimited,
+            Self::Overloaded { .. } => ErrorCode::ProviderOverloaded,
+            Self::Auth => ErrorCode::ProviderAuth,
+            Self::ContextLength => ErrorCode::ProviderContextLength,
+            Self::InvalidRequest | Self::ContentFilter => ErrorCode::ProviderRefused,
+            Self::Truncated => ErrorCode::ProviderTruncated,
+            Self::Transport | Self::Unavailable => ErrorCode::ProviderUnavailable,
+            Self::Timeout => ErrorCode::ProviderTimeout,
+            Self::Cancelled => ErrorCode::Cancelled,
+            Self::Budget => ErrorCode::LimitBudget,
+        }
+    }
+}

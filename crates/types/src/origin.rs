@@ -1,0 +1,34 @@
+use serde::{Deserialize, Serialize};
+
+/// Where content came from, which decides whether it may be believed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Origin {
+    /// Written or edited by the person.
+    Person,
+    /// Written by an agent that had read nothing from outside.
+    Agent,
+    /// Written by an agent after it had read external content.
+    AgentTainted,
+    /// Came from outside: the web, captures, other people, tools' output.
+    External,
+}
+
+impl Origin {
+    /// Reading this makes a run tainted.
+    pub const fn taints(self) -> bool {
+        match self {
+            Self::Person | Self::Agent => false,
+            Self::AgentTainted | Self::External => true,
+        }
+    }
+}
+
+/// How a search found a chunk.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum MatchType {
+    Fts,
+    Vec,
+    Hybrid,
+}

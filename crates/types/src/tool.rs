@@ -1,0 +1,140 @@
+use std::time::Duration;
+
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+use crate::{DraftId, Hash, Origin, ToolEffect, ToolUseId};
+
+/// What a tool is: its name, what it takes, how it usually behaves.
+#[derive(Clone, Debug, PartialEq)]
+pub struct ToolSpec {
+    pub name: String,
+    pub group: &'static str,
+    pub description: String,
+    /// JSON Schema of the arguments, made from the Rust type.
+    pub input_schema: Value,
+    /// The usual effect; a call's plan decides, this only says whether calls may run in parallel.
+    pub usual_effect: ToolEffect,
+    /// Polling tools may be called with equal arguments any number of times.
+    pub repeats: bool,
+    pub timeout: Duration,
+}
+
+/// The part of a spec that a model is shown.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct ToolOffer {
+    pub name: String,
+    pub description: String,
+    pub input_schema: Value,
+}
+
+impl ToolSpec {
+    pub fn offer(&self) -> ToolOffer {
+        ToolOffer {
+            name: self.name.clone(),
+            description: self.description.clone(),
+            input_schema: self.input_schema.clone(),
+        }
+    }
+}
+
+/// A model's request to use a tool.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct ToolCall {
+    pub id: ToolUseId,
+    pub name: String,
+    pub input: Value,
+}
+
+/// What a call would do, worked out without doing it.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Plan {
+    pub tool: String,
+    pub arguments: Value,
+    /// Never empty: a call that does nothing reads.
+    pub effects: Vec<ToolEffect>,
+    pub targets: Vec<Target>,
+    /// One human line, secrets masked.
+    pub summary: String,
+    pub preview: Preview,
+}
+
+impl Plan {
+    pub fn strictest(&self) -> ToolEffect {
+        self.effects.iter().copied().max().unwrap_or(ToolEffect::Execute)
+    }
+}
+
+/// Something a plan touches, and what it held when the plan was made.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Target {
+    /// A storage key, an address, a command.
+    pub name: String,
+    /// Hash of the content the plan builds on; none when it did not exist.
+    pub base: Option<Hash>,
+    /// Files that steer agents: writing them under taint needs a person.
+    pub instruction: bool,
+}
+
+/// What a person is shown before deciding.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(tag = "kind", rename_all = "snake_case")]
+pub enum Preview {
+    None,
+    Text { text: String },
+    Diff { path: String, unified: String },
+}
+
+/// What came of a tool call.
+#[derive(Clone, Debug, PartialEq)]
+pub struct ToolOutcome {
+    /// What the model reads; bounded.
+    pub output: String,
+    pub is_error: bool,
+    /// One human line.
+    pub summary: String,
+    /// Where the output's content came from; decides the run's taint.
+    pub origin: Origin,
+    pub draft: Option<DraftId>,
+    pub artifact: Option<Artifact>,
+    pub duration: Duration,
+}
+
+impl ToolOutcome {
+    pub fn ok(output: impl Into<String>, summary: impl Into<String>) -> Self {
+        Self {
+            output: output.into(),
+            is_error: false,
+            summary: summary.into(),
+            origin: Origin::Person,
+            draft: None,
+            artifact: None,
+            duration: Duration::ZERO,
+        }
+    }
+
+    pub fn error(output: impl Into<String>) -> Self {
+        let output = output.into();
+        Self { is_error: true, summary: output.clone(), ..Self::ok(output, "") }
+    }
+
+    #[must_use]
+    pub fn from_origin(mut self, origin: Origin) -> Self {
+        self.origin = origin;
+        self
+    }
+}
+
+/// Output too long for the model, kept whole beside the session.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Artifact {
+    pub key: String,
+    pub bytes: u64,
+}
+
+/// Does an agent have a tool at all?
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Visibility {
+    Offered,
+    Absent,
+}

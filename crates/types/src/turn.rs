@@ -1,0 +1,288 @@
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
+
+use crate::{
+    AgentId, Author, DraftId, Fault, LaneId, Origin, RunId, Timestamp, ToolUseId, TurnId, Usage,
+};
+
+/// One record of a session's log. What a newer Onyx added survives a round trip through an older
+/// one: unknown fields in `extra`, unknown types in `TurnBody::Unknown`.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Turn {
+    pub id: TurnId,
+    pub ts: Timestamp,
+    pub run: Option<RunId>,
+    pub lane: LaneId,
+    pub author: Author,
+    pub origin: Origin,
+    pub body: TurnBody,
+    pub extra: Map<String, Value>,
+}
+
+#[derive(Clone, Debug, PartialEq)]
+pub enum TurnBody {
+    User(UserTurn),
+    Reasoning(ReasoningTurn),
+    AssistantText(AssistantText),
+    ToolCall(ToolCallTurn),
+    ToolResult(ToolResultTurn),
+    Decision(Decision),
+    RunStart(RunStart),
+    RunEnd(RunEnd),
+    Summary(Summary),
+    Unknown(UnknownTurn),
+}
+
+/// A turn of a type this version does not know, kept as it was.
+#[derive(Clone, Debug, PartialEq)]
+pub struct UnknownTurn {
+    pub kind: String,
+    pub fields: Map<String, Value>,
+}
+
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct UserTurn {
+    pub content: UserContent,
+    /// What the person was looking at. A trace only: never replayed into later prompts.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub view: Option<View>,
+    /// The untrusted block exactly as it was sent, replayed byte-equal.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub context: Option<String>,
+}
+
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(untagged)]
+pub enum UserContent {
+    Text(String),
+    Parts(Vec<UserPart>),
+}
+
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(tag = "type", rename_all = "snake_case")]
+pub enum UserPart {
+    Text {
+        text: String,
+    },
+    Image {
+        media_type: String,
+        /// Base64 of the bytes.
+        data: String,
+    },
+    File {
+        name: String,
+        media_type: String,
+        /// Storage key of the bytes.
+        key: String,
+    },
+}
+
+impl UserContent {
+    /// The words of it, without images and files.
+    pub fn text(&self) -> String {
+        match self {
+            Self::Text(text) => text.clone(),
+            Self::Parts(parts) => parts
+                .iter()
+                .filter_map(|part| match part {
+                    UserPart::Text { text } => Some(text.as_str()),
+                    UserPart::Image { .. } | UserPart::File { .. } => None,
+                })
+                .collect::<Vec<_>>()
+                .join("\n"),
+        }
+    }
+
+    /// Size as it weighs on a prompt.
+    pub fn byte_len(&self) -> usize {
+        match self {
+            Self::Text(text) => text.len(),
+            Self::Parts(parts) => parts
+                .iter()
+                .map(|part| match part {
+                    UserPart::Text { text } => text.len(),
+                    UserPart::Image { data, .. } => data.len(),
+                    UserPart::File { key, .. } => key.len(),
+                })
+                .sum(),
+        }
+    }
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct View {
+    pub entity_type: String,
+    pub entity_id: String,
+}
+
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct ReasoningTurn {
+    /// `<provider>/<model>` that made it; nobody else may see it again.
+    pub model: String,
+    pub data: Value,
+}
+
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct AssistantText {
+    pub content: String,
+    pub status: TextStatus,
+    pub model: String,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub provider_data: Option<Value>,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum TextStatus {
+    Complete,
+    Cancelled,
+    Error,
+    Interrupted,
+}
+
+impl TextStatus {
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Complete => "complete",
+            Self::Cancelled => "cancelled",
+            Self::Error => "error",
+            Self::Interrupted => "interrupted",
+        }
+    }
+}
+
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct ToolCallTurn {
+    pub tool_use_id: ToolUseId,
+    pub tool_name: String,
+    pub input: Value,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub provider_data: Option<Value>,
+}
+
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct ToolResultTurn {
+    pub tool_use_id: ToolUseId,
+    pub output: String,
+    pub is_error: bool,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub draft_id: Option<DraftId>,
+    pub duration_ms: u64,
+}
+
+/// What a person decided on a draft of this session.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Decision {
+    pub draft_id: DraftId,
+    pub state: DraftState,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub reason: Option<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub output: Option<String>,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum DraftState {
+    Pending,
+    Applying,
+    Applied,
+    Failed,
+    Stale,
+    Unknown,
+    Rejected,
+    Superseded,
+    Expired,
+}
+
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct RunStart {
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub agents: Vec<AgentId>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub model: Option<String>,
+}
+
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct RunEnd {
+    pub status: RunStatus,
+    #[serde(default)]
+    pub usage: Usage,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cost: Option<f64>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub model: Option<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub error: Option<Fault>,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum RunStatus {
+    Done,
+    Cancelled,
+    Error,
+    Interrupted,
+    AwaitingClient,
+}
+
+impl RunStatus {
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Done => "done",
+            Self::Cancelled => "cancelled",
+            Self::Error => "error",
+            Self::Interrupted => "interrupted",
+            Self::AwaitingClient => "awaiting_client",
+        }
+    }
+
+    /// The same input may be run again.
+    pub const fn may_run_again(self) -> bool {
+        match self {
+            Self::Cancelled | Self::Error | Self::Interrupted => true,
+            Self::Done | Self::AwaitingClient => false,
+        }
+    }
+}
+
+/// Compaction: stands for older turns in the prompt; they stay in the file.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Summary {
+    pub content: String,
+    pub replaces: TurnRange,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct TurnRange {
+    pub first: TurnId,
+    pub last: TurnId,
+}
+
+/// Where a session lives.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum SessionOrigin {
+    #[default]
+    Chat,
+    Companion,
+    Thread,
+    AgentEditor,
+    Connector,
+    Job,
+    Api,
+}
+
+impl SessionOrigin {
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Chat => "chat",
+            Self::Companion => "companion",
+            Self::Thread => "thread",
+            Self::AgentEditor => "agent_editor",
+            Self::Connector => "connector",
+            Self::Job => "job",
+            Self::Api => "api",
+        }
+    }
+}
