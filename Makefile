@@ -1,0 +1,47 @@
+# The front door. `make` alone lists the targets.
+SHELL := bash
+.SHELLFLAGS := -euo pipefail -c
+.DEFAULT_GOAL := help
+MAKEFLAGS += --no-print-directory
+
+step := ./scripts/step
+tool := ./scripts/tool
+
+.PHONY: help
+help: ## list the targets
+	@awk -F':.*## ' '/^[a-z-]+:.*## / { printf "  make %-8s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+
+.PHONY: run
+run: setup ## build Onyx, make a home if there is none, serve it
+	@./scripts/run
+
+.PHONY: test
+test: setup ## run every test
+	@$(step) "tests" ./scripts/test
+
+.PHONY: check
+check: setup ## formatting, lints, layers, licences, unused dependencies, spelling
+	@$(step) "format" cargo fmt --all --check
+	@$(step) "clippy" cargo clippy --workspace --all-targets --locked -- -D warnings
+	@$(step) "tidy" cargo xtask tidy
+	@$(step) "docs drift" cargo xtask docs --check
+	@$(step) "shell" bash -n .ci/run $(wildcard scripts/*)
+	@$(step) "deny" $(tool) cargo-deny --workspace --locked check --hide-inclusion-graph licenses bans sources
+	@$(step) "unused" $(tool) cargo-machete .
+	@$(step) "spelling" $(tool) typos
+
+.PHONY: bench
+bench: setup ## measure a release build and print the table of targets
+	@./scripts/bench
+
+.PHONY: dev
+dev: setup ## serve, and rebuild and restart when a source file changes
+	@./scripts/dev
+
+.PHONY: docs
+docs: ## write the generated pages of docs/ anew
+	@cargo xtask docs
+
+.PHONY: setup
+setup: ## install what the build needs and this machine lacks
+	@./scripts/setup

@@ -1,0 +1,82 @@
+//! Pages of `docs/` that are written from code, so that they cannot lie.
+
+use std::fmt::Write as _;
+use std::path::Path;
+
+use anyhow::{Context, Result, bail};
+use onyx_types::ErrorCode;
+
+const ERRORS: &str = "docs/errors.md";
+
+const ERRORS_OPENING: &str = "\
+<!-- Written by `cargo xtask docs` from the table in crates/types/src/error.rs. Edit that. -->
+
+# Errors
+
+Every error that a client can see has one of these codes. Over HTTP it is `application/problem+json` with `code`,
+`title`, `detail` and `hint`; inside a stream it is an `error` event with `code`, `message` and `hint`, and the status
+below is not sent, because the answer has begun already.
+
+| code | HTTP status | what happened | what to do |
+|---|---|---|---|
+";
+
+pub(crate) fn write(root: &Path) -> Result<()> {
+    std::fs::write(root.join(ERRORS), errors_page())
+        .with_context(|| format!("cannot write {ERRORS}"))?;
+    println!("docs: wrote {ERRORS}");
+    Ok(())
+}
+
+pub(crate) fn check(root: &Path) -> Result<()> {
+    let current = std::fs::read_to_string(root.join(ERRORS))
+        .with_context(|| format!("cannot read {ERRORS}"))?;
+    if current != errors_page() {
+        bail!("{ERRORS} is not what the code says. Run `make docs` and commit it.");
+    }
+    println!("docs: {ERRORS} is what the code says");
+    Ok(())
+}
+
+fn errors_page() -> String {
+    let mut page = String::from(ERRORS_OPENING);
+    for code in ErrorCode::ALL {
+        let (status, sentence, hint) = (code.http_status(), code.sentence(), code.hint());
+        // Writing to a string cannot fail.
+        let _ = writeln!(page, "| `{code}` | {status} | {} | {} |", cell(sentence), cell(hint));
+    }
+    page
+}
+
+/// A bar would end the cell.
+fn cell(text: &str) -> String {
+    text.replace('|', "\\|")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn root_with(page: &str) -> std::io::Result<tempfile::TempDir> {
+        let root = tempfile::tempdir()?;
+        std::fs::create_dir(root.path().join("docs"))?;
+        std::fs::write(root.path().join(ERRORS), page)?;
+        Ok(root)
+    }
+
+    #[test]
+    fn the_page_has_a_row_for_every_code() {
+        let page = errors_page();
+        let rows = page.lines().filter(|line| line.starts_with("| `")).count();
+        assert_eq!(rows, ErrorCode::ALL.len());
+        assert!(page.contains("| `session_busy` | 409 |"));
+    }
+
+    #[test]
+    fn a_page_that_drifted_is_refused_and_writing_mends_it() {
+        let root = root_with("an older page").unwrap();
+        assert!(check(root.path()).is_err());
+        write(root.path()).unwrap();
+        check(root.path()).unwrap();
+    }
+}

@@ -1,0 +1,172 @@
+//! What may not stand in a committed file: unfinished work, places of one machine, secrets, SQL glued together.
+
+use super::{Problem, SourceFile};
+
+/// This file must name what it forbids.
+const SELF: &str = "xtask/src/tidy/words.rs";
+
+const UNFINISHED: &[&str] = &["todo!(", "unimplemented!(", "FIXME", "TODO", "XXX"];
+const MACHINE_PATHS: &[&str] = &["/work/", "/root/"];
+const REGISTRY_HOSTS: &[&str] =
+    &["crates.io", "pypi.org", "pythonhosted.org", "npmjs.org", "npmjs.com", "deb.debian.org"];
+const SECRETS: &[&str] = &["PRIVATE KEY-----", "sk-ant-api", "ghp_", "AKIA"];
+const SQL_VERBS: &[&str] =
+    &["SELECT ", "INSERT ", "UPDATE ", "DELETE ", "ALTER ", "CREATE ", "DROP "];
+
+/// Cargo writes this name of its index into every lock file.
+const LOCKFILE_INDEX: &str = "crates.io-index";
+
+pub(super) fn check(files: &[SourceFile]) -> Vec<Problem> {
+    files.iter().filter(|file| file.path != SELF).flat_map(check_file).collect()
+}
+
+fn check_file(file: &SourceFile) -> Vec<Problem> {
+    let lines = file.text.lines().zip(1..);
+    lines
+        .filter_map(|(line, number)| {
+            Some(Problem::new(format!("{}:{number}", file.path), broken_rule(line)?))
+        })
+        .collect()
+}
+
+fn broken_rule(line: &str) -> Option<&'static str> {
+    if UNFINISHED.iter().any(|word| has_word(line, word)) {
+        return Some("unfinished work: finish it, or file an issue");
+    }
+    if MACHINE_PATHS.iter().any(|path| starts_a_path(line, path)) {
+        return Some("a path of one machine");
+    }
+    if REGISTRY_HOSTS.iter().any(|host| line.replace(LOCKFILE_INDEX, "").contains(host)) {
+        return Some("the host of a package registry: name the package instead");
+    }
+    if SECRETS.iter().any(|mark| has_word(line, mark)) {
+        return Some("looks like a secret");
+    }
+    if glues_sql(line) {
+        return Some("SQL built by format!: bind values as parameters");
+    }
+    None
+}
+
+/// Whether the word stands there on its own, not as the inside of a longer one.
+fn has_word(line: &str, word: &str) -> bool {
+    let inside_a_word = |character: Option<char>| {
+        character.is_some_and(|character| character.is_ascii_alphanumeric())
+    };
+    line.match_indices(word).any(|(start, _)| {
+        let before = line[..start].chars().next_back();
+        let after = line[start + word.len()..].chars().next();
+        let open_ended = !word.ends_with(|character: char| character.is_ascii_alphabetic())
+            || is_secret_mark(word);
+        !inside_a_word(before) && (open_ended || !inside_a_word(after))
+    })
+}
+
+/// Marks of secrets are beginnings: the secret goes on after them.
+fn is_secret_mark(word: &str) -> bool {
+    SECRETS.contains(&word)
+}
+
+/// `/work/` is a machine's folder at the start of a path, and any folder's name further in.
+fn starts_a_path(line: &str, folder: &str) -> bool {
+    line.match_indices(folder).any(|(start, _)| {
+        let before = line[..start].chars().next_back();
+        !before
+            .is_some_and(|character| character.is_alphanumeric() || "._-~}>*/$".contains(character))
+    })
+}
+
+fn glues_sql(line: &str) -> bool {
+    let mut calls = line.split("format!(\"").skip(1);
+    calls.any(|text| SQL_VERBS.iter().any(|verb| text.starts_with(verb)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn rule_of(line: &str) -> Option<&'static str> {
+        broken_rule(line)
+    }
+
+    #[test]
+    fn the_place_is_the_file_and_the_line() {
+        let files =
+            [SourceFile::new("crates/types/src/lib.rs", "fn one() {}\nfn two() { todo!() }\n")];
+        let expected = [Problem::new(
+            "crates/types/src/lib.rs:2",
+            "unfinished work: finish it, or file an issue",
+        )];
+        assert_eq!(check(&files), expected);
+    }
+
+    #[test]
+    fn unfinished_work_is_found() {
+        for line in [
+            "todo!()",
+            "    unimplemented!(\"later\")",
+            "// FIXME: wrong",
+            "// TODO later",
+            "(TODO)",
+        ] {
+            assert!(rule_of(line).is_some(), "{line}");
+        }
+    }
+
+    #[test]
+    fn words_that_only_contain_a_mark_are_fine() {
+        for line in ["let todos = list();", "TODOIST_TOKEN", "my_todo!x", "EXXXTRA", "AUTODOC"] {
+            assert_eq!(rule_of(line), None, "{line}");
+        }
+    }
+
+    #[test]
+    fn paths_of_one_machine_are_found() {
+        for line in
+            ["cd /work/main", "\"/root/.cache\"", "HOME=/root/x", "see (/work/shared/notes.md)"]
+        {
+            assert_eq!(rule_of(line), Some("a path of one machine"), "{line}");
+        }
+    }
+
+    #[test]
+    fn folders_of_the_same_name_further_in_are_fine() {
+        for line in [
+            "people/sam/vault/work/plan.md",
+            "~/work/x",
+            "$HOME/work/x",
+            "{home}/root/x",
+            "../root/x",
+        ] {
+            assert_eq!(rule_of(line), None, "{line}");
+        }
+    }
+
+    #[test]
+    fn registry_hosts_are_found_and_the_lock_file_is_fine() {
+        let index = "source = \"registry+https://github.com/rust-lang/crates.io-index\"";
+        assert_eq!(rule_of(index), None);
+        assert!(rule_of("https://static.crates.io/crates/x").is_some());
+        assert!(rule_of("index-url = https://pypi.org/simple").is_some());
+    }
+
+    #[test]
+    fn secrets_are_found() {
+        for line in [
+            "-----BEGIN RSA PRIVATE KEY-----",
+            "key: sk-ant-api03-abc",
+            "AKIAIOSFODNN7EXAMPLE",
+            "ghp_abc123",
+        ] {
+            assert_eq!(rule_of(line), Some("looks like a secret"), "{line}");
+        }
+    }
+
+    #[test]
+    fn glued_sql_is_found() {
+        let rule = Some("SQL built by format!: bind values as parameters");
+        assert_eq!(rule_of("db.execute(&format!(\"DELETE FROM {table}\"))"), rule);
+        assert_eq!(rule_of("db.execute(\"DELETE FROM drafts WHERE id = ?1\")"), None);
+        assert_eq!(rule_of("format!(\"CREATED at {now}\")"), None);
+    }
+}
