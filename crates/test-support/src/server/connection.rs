@@ -49,7 +49,7 @@ async fn serve(mut stream: TcpStream, state: Arc<State>) {
     let _ = stream.set_nodelay(true);
     let mut buffer = BytesMut::new();
     while let Ok(Some(request)) = request::read(&mut stream, &mut buffer).await {
-        match answer(&mut stream, &state, request).await {
+        match answer(&mut stream, &state, &request).await {
             Ok(After::KeepOpen) => {}
             Ok(After::Close) => return,
             Ok(After::Reset) => {
@@ -67,20 +67,19 @@ async fn serve(mut stream: TcpStream, state: Arc<State>) {
 async fn answer(
     stream: &mut TcpStream,
     state: &State,
-    request: RecordedRequest,
+    request: &RecordedRequest,
 ) -> io::Result<After> {
     let Some(wire) = Wire::of_path(request.route()) else {
-        let reply = side_route(state, &request);
+        let reply = side_route(state, request);
         return Writer::plain(stream).write(&reply, Pieces::Whole).await;
     };
-    let body = request.body.clone();
     let answer = state.answer(request);
     let _open = Counted::new(&state.answering);
     let mut writer = Writer::new(stream, &answer);
     if let Some(after) = writer.before_head(&answer).await? {
         return Ok(after);
     }
-    let reply = reply(wire, &answer, &body);
+    let reply = reply(wire, &answer, &request.body);
     writer.write(&reply, answer.delivery.pieces).await
 }
 

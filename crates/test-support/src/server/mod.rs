@@ -198,7 +198,7 @@ impl State {
     }
 
     /// Remembers the request and picks its answer.
-    fn answer(&self, request: RecordedRequest) -> Arc<Answer> {
+    fn answer(&self, request: &RecordedRequest) -> Arc<Answer> {
         let (respond, default) = {
             let mut inner = self.inner();
             if inner.recording != Recording::Off {
@@ -212,7 +212,7 @@ impl State {
             (inner.respond.clone(), Arc::clone(&inner.default))
         };
         // Outside the lock: the function may ask the server what it has recorded.
-        respond.map_or(default, |respond| Arc::new(respond(&request)))
+        respond.map_or(default, |respond| Arc::new(respond(request)))
     }
 }
 

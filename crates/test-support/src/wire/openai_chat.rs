@@ -10,7 +10,7 @@ pub(super) fn stream(script: &Script, request: &Value) -> Frames {
     let mut frames = Frames::default();
     let chunk = |delta: Value, finish: Option<&str>| {
         let choice = json!({"index": 0, "delta": delta, "finish_reason": finish});
-        event(&envelope("chat.completion.chunk", request, json!([choice])))
+        event(&envelope("chat.completion.chunk", request, &[choice]))
     };
     frames.push(chunk(json!({"role": "assistant", "content": ""}), None));
     // The wire sends usage after the finish reason, in a chunk of its own without choices.
@@ -34,7 +34,7 @@ pub(super) fn stream(script: &Script, request: &Value) -> Frames {
         }
     }
     if let Some(numbers) = usage.filter(|_| request["stream_options"]["include_usage"] == true) {
-        let mut last = envelope("chat.completion.chunk", request, json!([]));
+        let mut last = envelope("chat.completion.chunk", request, &[]);
         last["usage"] = usage_body(numbers);
         frames.push(event(&last));
     }
@@ -68,7 +68,7 @@ pub(super) fn complete(script: &Script, request: &Value) -> Value {
         message.insert("tool_calls".into(), json!(calls));
     }
     let choice = json!({"index": 0, "message": message, "finish_reason": finish});
-    let mut body = envelope("chat.completion", request, json!([choice]));
+    let mut body = envelope("chat.completion", request, &[choice]);
     if let Some(numbers) = usage {
         body["usage"] = usage_body(&numbers);
     }
@@ -80,7 +80,7 @@ pub(super) fn error(error: &ScriptedError) -> (u16, Value) {
     (status, error_body(error))
 }
 
-fn envelope(object: &str, request: &Value, choices: Value) -> Value {
+fn envelope(object: &str, request: &Value, choices: &[Value]) -> Value {
     json!({
         "id": "chatcmpl-scripted",
         "object": object,
