@@ -27,7 +27,6 @@ check: setup ## formatting, lints, layers, licences, unused dependencies, spelli
 	@$(step) "docs drift" cargo xtask docs --check
 	@$(step) "shell" bash -n .ci/run $(wildcard scripts/*)
 	@$(step) "deny" $(tool) cargo-deny --workspace --locked check --hide-inclusion-graph licenses bans sources
-	@$(step) "unused" $(tool) cargo-machete .
 	@$(step) "spelling" $(tool) typos
 
 .PHONY: bench

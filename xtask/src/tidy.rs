@@ -4,6 +4,7 @@
 mod edges;
 mod papers;
 mod sizes;
+mod unused;
 mod words;
 
 use std::path::Path;
@@ -59,6 +60,7 @@ pub(crate) fn run(root: &Path) -> Result<()> {
     }
     let problems: Vec<Problem> = [
         edges::check(&packages),
+        unused::check(&packages, &files, root),
         sizes::check(&files),
         papers::check(&files),
         words::check(&files),

@@ -51,17 +51,22 @@ const DOORS: &[(&str, &[&str])] = &[
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct Package {
     pub(super) name: String,
-    dependencies: Vec<Dependency>,
+    /// The manifest's own folder, as cargo names it.
+    pub(super) folder: String,
+    pub(super) dependencies: Vec<Dependency>,
 }
 
 #[derive(Debug, PartialEq, Eq)]
-struct Dependency {
-    name: String,
-    kind: Kind,
+pub(super) struct Dependency {
+    /// Its name among the packages.
+    pub(super) name: String,
+    /// Its name in the code of this package.
+    pub(super) identifier: String,
+    pub(super) kind: Kind,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Kind {
+pub(super) enum Kind {
     Product,
     Test,
 }
@@ -74,16 +79,19 @@ pub(super) fn parse(metadata: &str) -> Result<Vec<Package>> {
 
 fn parse_package(package: &Value) -> Result<Package> {
     let name = package["name"].as_str().context("a package without a name")?.to_owned();
+    let manifest = package["manifest_path"].as_str().context("a package without a manifest")?;
+    let folder = manifest.trim_end_matches("/Cargo.toml").to_owned();
     let dependencies =
         package["dependencies"].as_array().context("a package without dependencies")?;
     let dependencies = dependencies.iter().map(parse_dependency).collect::<Result<_>>()?;
-    Ok(Package { name, dependencies })
+    Ok(Package { name, folder, dependencies })
 }
 
 fn parse_dependency(dependency: &Value) -> Result<Dependency> {
     let name = dependency["name"].as_str().context("a dependency without a name")?.to_owned();
+    let identifier = dependency["rename"].as_str().unwrap_or(&name).replace('-', "_");
     let kind = if dependency["kind"] == "dev" { Kind::Test } else { Kind::Product };
-    Ok(Dependency { name, kind })
+    Ok(Dependency { name, identifier, kind })
 }
 
 pub(super) fn check(packages: &[Package]) -> Vec<Problem> {
@@ -123,9 +131,13 @@ mod tests {
     fn package(name: &str, dependencies: &[(&str, Kind)]) -> Package {
         let dependencies = dependencies
             .iter()
-            .map(|(name, kind)| Dependency { name: (*name).to_owned(), kind: *kind })
+            .map(|(name, kind)| Dependency {
+                name: (*name).to_owned(),
+                identifier: name.replace('-', "_"),
+                kind: *kind,
+            })
             .collect();
-        Package { name: name.to_owned(), dependencies }
+        Package { name: name.to_owned(), folder: "/somewhere/agent".to_owned(), dependencies }
     }
 
     fn problems(name: &str, dependencies: &[(&str, Kind)]) -> Vec<Problem> {
@@ -134,7 +146,8 @@ mod tests {
 
     #[test]
     fn metadata_is_read_with_the_kind_of_each_dependency() {
-        let metadata = r#"{"packages": [{"name": "onyx-agent", "dependencies": [
+        let metadata = r#"{"packages": [{"name": "onyx-agent",
+            "manifest_path": "/somewhere/agent/Cargo.toml", "dependencies": [
             {"name": "onyx-types", "kind": null},
             {"name": "onyx-test-support", "kind": "dev"},
             {"name": "cc", "kind": "build"}
