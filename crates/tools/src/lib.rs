@@ -1,1 +1,24 @@
-//! placeholder
+//! What an agent can do, and the one gate that decides whether it may.
+//!
+//! A tool plans (no side effects), the gate decides on the plan, and only a plan that the gate
+//! authorised can be invoked. [`Toolbox::call`] is the only way in: it validates, plans, decides,
+//! audits, runs within a time limit, masks and bounds.
+//!
+//! What may not enter: raw file or network access (files go through `onyx_storage`), model or
+//! prompt code, surfaces. Nothing a model says can widen a [`Policy`].
+
+mod context;
+mod error;
+mod gate;
+mod mask;
+mod policy;
+mod tool;
+mod toolbox;
+
+pub use context::{Area, Files, LiveOutput, ToolCx};
+pub use error::ToolError;
+pub use gate::{Authorised, decide};
+pub use mask::Masker;
+pub use policy::{Policy, ToolSettings, Warning};
+pub use tool::Tool;
+pub use toolbox::{Execution, Services, Toolbox};

@@ -1,0 +1,61 @@
+use std::sync::Arc;
+
+use onyx_storage::{ObjectKey, Objects};
+use onyx_types::{AgentId, Author, Cancel, Clock, RunId, SessionKey, Taint, View};
+use tokio::sync::mpsc;
+
+/// For whom and within what a call works. Made by the driver, never from a model's words.
+#[derive(Clone)]
+pub struct ToolCx {
+    pub key: SessionKey,
+    /// The agent that answers; a session's key names the one it was created with.
+    pub agent: AgentId,
+    pub run: RunId,
+    pub view: Option<View>,
+    pub cancel: Cancel,
+    pub taint: Taint,
+    pub clock: Arc<dyn Clock>,
+    pub files: Arc<Files>,
+    pub live: LiveOutput,
+}
+
+impl ToolCx {
+    pub fn author(&self) -> Author {
+        Author::Agent(self.agent.clone())
+    }
+}
+
+/// The places on disk a call may touch.
+pub struct Files {
+    pub vault: Area,
+    /// The person's memory of the answering agent.
+    pub memory: Area,
+}
+
+/// The files under one folder, and where that folder stands in the home.
+pub struct Area {
+    pub objects: Arc<dyn Objects>,
+    pub root: ObjectKey,
+}
+
+/// Where a long tool shows its output while it works. Bounded; what nobody takes in time is
+/// dropped, since the whole comes with the result.
+#[derive(Clone, Default)]
+pub struct LiveOutput(Option<mpsc::Sender<String>>);
+
+impl LiveOutput {
+    pub fn to(sender: mpsc::Sender<String>) -> Self {
+        Self(Some(sender))
+    }
+
+    pub fn nowhere() -> Self {
+        Self(None)
+    }
+
+    pub fn send(&self, chunk: impl Into<String>) {
+        if let Some(sender) = &self.0 {
+            // Full or closed: live output may be lost, the result never is.
+            let _ = sender.try_send(chunk.into());
+        }
+    }
+}

@@ -1,0 +1,90 @@
+use std::collections::BTreeSet;
+
+use onyx_types::{ErrorCode, Fault, Tier, Visibility};
+use serde::{Deserialize, Serialize};
+
+use crate::Toolbox;
+
+/// An agent's `tools` in the config, as written. A name is a tool's or `group:<group>`.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct ToolSettings {
+    /// `None` allows every tool.
+    pub allow: Option<Vec<String>>,
+    pub deny: Vec<String>,
+}
+
+/// What one agent may do, resolved once from its settings.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Policy {
+    tier: Tier,
+    tools: BTreeSet<String>,
+}
+
+/// Something in the config that works but is probably not what was meant.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Warning(pub String);
+
+impl Policy {
+    /// A denied name that no tool has is an error: a typo there would leave a tool open.
+    pub fn resolve(
+        tier: Tier,
+        settings: &ToolSettings,
+        toolbox: &Toolbox,
+    ) -> Result<(Self, Vec<Warning>), Fault> {
+        let mut warnings = Vec::new();
+        let mut tools = match &settings.allow {
+            None => toolbox.specs().map(|spec| spec.name.clone()).collect(),
+            Some(names) => {
+                let mut tools = BTreeSet::new();
+                for name in names {
+                    let named = named(name, toolbox);
+                    if named.is_empty() {
+                        warnings.push(Warning(format!(
+                            "tools.allow names {name:?}, which no tool has"
+                        )));
+                    }
+                    tools.extend(named);
+                }
+                tools
+            }
+        };
+        for name in &settings.deny {
+            let named = named(name, toolbox);
+            if named.is_empty() {
+                return Err(Fault::new(
+                    ErrorCode::InvalidRequest,
+                    format!("tools.deny names {name:?}, which no tool has"),
+                )
+                .with_hint(hint(toolbox)));
+            }
+            for tool in named {
+                tools.remove(&tool);
+            }
+        }
+        Ok((Self { tier, tools }, warnings))
+    }
+
+    pub fn tier(&self) -> Tier {
+        self.tier
+    }
+
+    pub fn visibility(&self, tool: &str) -> Visibility {
+        if self.tools.contains(tool) { Visibility::Offered } else { Visibility::Absent }
+    }
+}
+
+fn named(name: &str, toolbox: &Toolbox) -> Vec<String> {
+    let matches = |spec: &&onyx_types::ToolSpec| match name.strip_prefix("group:") {
+        Some(group) => spec.group == group,
+        None => spec.name == name,
+    };
+    toolbox.specs().filter(matches).map(|spec| spec.name.clone()).collect()
+}
+
+fn hint(toolbox: &Toolbox) -> String {
+    let groups: BTreeSet<String> =
+        toolbox.specs().map(|spec| format!("group:{}", spec.group)).collect();
+    let names = toolbox.specs().map(|spec| spec.name.clone()).chain(groups);
+    format!("There are: {}.", names.collect::<Vec<_>>().join(", "))
+}

@@ -1,0 +1,21 @@
+use async_trait::async_trait;
+use onyx_types::{Plan, ToolOutcome, ToolSpec};
+use serde_json::Value;
+
+use crate::{Authorised, ToolCx, ToolError};
+
+/// Something an agent can ask for. One file each; the list in `builtin` is all that knows them.
+#[async_trait]
+pub trait Tool: Send + Sync {
+    fn spec(&self) -> &ToolSpec;
+
+    /// One human line for a call, verb first (`Read notes.md`), from arguments that nobody has
+    /// checked yet. No I/O.
+    fn summary(&self, arguments: &Value) -> String;
+
+    /// What the call would do, worked out without doing any of it. The arguments fit the schema.
+    async fn plan(&self, arguments: Value, cx: &ToolCx) -> Result<Plan, ToolError>;
+
+    /// Does exactly what the plan says, or nothing: what changed since the plan is a conflict.
+    async fn invoke(&self, plan: Authorised<Plan>, cx: &ToolCx) -> Result<ToolOutcome, ToolError>;
+}
