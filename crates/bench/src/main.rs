@@ -1,0 +1,58 @@
+//! Measures a built `onyx` from outside, against a scripted model that answers at once, and prints a table of numbers
+//! and targets. Nothing of the product enters: what it measures is a process with a socket and files.
+#![allow(
+    clippy::print_stdout,
+    clippy::print_stderr,
+    reason = "a command-line tool reports by printing"
+)]
+
+mod history;
+mod measure;
+mod process;
+mod table;
+
+use std::path::PathBuf;
+use std::process::ExitCode;
+
+use anyhow::Result;
+use clap::Parser;
+
+/// Measures an onyx binary and prints a table of numbers and targets.
+#[derive(Debug, Parser)]
+struct Arguments {
+    /// The binary to measure.
+    #[arg(long, value_name = "PATH")]
+    onyx: PathBuf,
+    /// Turns to measure each cost over, after a tenth as many to warm up.
+    #[arg(long, value_name = "N", default_value_t = 500)]
+    turns: u32,
+    /// Lengths of the sessions (in turns of the log) on which a turn is measured.
+    #[arg(long, value_name = "N", value_delimiter = ',', default_values_t = [10, 100, 1_000, 10_000, 100_000])]
+    lengths: Vec<usize>,
+}
+
+#[tokio::main]
+async fn main() -> ExitCode {
+    match run(&Arguments::parse()).await {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            eprintln!("bench: {error:#}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+async fn run(arguments: &Arguments) -> Result<()> {
+    let bench = measure::Bench { onyx: arguments.onyx.clone(), turns: arguments.turns.max(1) };
+
+    let start = bench.start().await?;
+    let turn = bench.turns().await?;
+    let mut growth = Vec::new();
+    for length in &arguments.lengths {
+        growth.push(bench.turns_at_length(*length).await?);
+    }
+
+    print!("{}", table::render(&table::rows(&start, &turn, &growth), &growth));
+    print!("{}", table::how_measured(bench.turns));
+    Ok(())
+}

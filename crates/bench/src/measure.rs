@@ -1,0 +1,138 @@
+//! The measurements. Each starts a server on a home of its own and stops it when done.
+
+use std::path::PathBuf;
+use std::time::{Duration, Instant};
+
+use anyhow::{Context, Result, bail};
+use onyx_test_support::{OnyxProcess, Recording, ScriptedModel};
+use serde_json::{Value, json};
+
+use crate::history;
+use crate::process::{CpuClock, resident_bytes};
+
+const STARTS: usize = 5;
+const SETTLE: Duration = Duration::from_millis(500);
+
+#[derive(Debug)]
+pub(crate) struct Bench {
+    pub(crate) onyx: PathBuf,
+    pub(crate) turns: u32,
+}
+
+#[derive(Debug)]
+pub(crate) struct Start {
+    pub(crate) cpu_to_healthy: Duration,
+    pub(crate) idle_bytes: u64,
+}
+
+#[derive(Debug)]
+pub(crate) struct TurnCost {
+    pub(crate) hello_bytes: usize,
+    pub(crate) fresh_sessions: Cost,
+    pub(crate) one_session: Cost,
+    pub(crate) bytes_after: u64,
+}
+
+/// What one turn costs, on average.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Cost {
+    pub(crate) cpu: Duration,
+    pub(crate) wall: Duration,
+}
+
+#[derive(Debug)]
+pub(crate) struct AtLength {
+    pub(crate) length: usize,
+    /// CPU of the first turn after a start, which has to open the session.
+    pub(crate) first: Duration,
+    pub(crate) next: Cost,
+    pub(crate) request_bytes: usize,
+}
+
+impl Bench {
+    /// CPU until `/health` answers, the median of several starts, and the memory of an idle server.
+    pub(crate) async fn start(&self) -> Result<Start> {
+        let mut times = Vec::new();
+        let mut idle_bytes = 0;
+        for _ in 0..STARTS {
+            let process = OnyxProcess::builder().binary(&self.onyx).start().await;
+            times.push(CpuClock::of(&process)?.now()?);
+            // What the start left to do must not be mistaken for idleness.
+            tokio::time::sleep(SETTLE).await;
+            idle_bytes = resident_bytes(&process)?;
+        }
+        times.sort_unstable();
+        Ok(Start { cpu_to_healthy: times[STARTS / 2], idle_bytes })
+    }
+
+    pub(crate) async fn turns(&self) -> Result<TurnCost> {
+        let (model, process) = self.pair().await;
+        say_hello(&process, None).await?;
+        let hello_bytes = model.last_request().raw.len();
+
+        self.warm_up(&process, None).await?;
+        let fresh_sessions = cost_of_turns(&process, None, self.turns).await?;
+        let session = say_hello(&process, None).await?;
+        let one_session = cost_of_turns(&process, Some(&session), self.turns).await?;
+
+        let bytes_after = resident_bytes(&process)?;
+        Ok(TurnCost { hello_bytes, fresh_sessions, one_session, bytes_after })
+    }
+
+    pub(crate) async fn turns_at_length(&self, length: usize) -> Result<AtLength> {
+        let (model, mut process) = self.pair().await;
+        let session = say_hello(&process, None).await?;
+        process.terminate().await;
+        let length = history::lengthen(&history::find_log(&process.home(), &session)?, length)?;
+        process.restart().await;
+        // Another session first, so that what only the first turn of a process costs is not counted.
+        self.warm_up(&process, None).await?;
+
+        let clock = CpuClock::of(&process)?;
+        let before = clock.now()?;
+        say_hello(&process, Some(&session)).await?;
+        let first = clock.now()? - before;
+
+        let next = cost_of_turns(&process, Some(&session), (self.turns / 5).max(1)).await?;
+        let request_bytes = model.last_request().raw.len();
+        Ok(AtLength { length, first, next, request_bytes })
+    }
+
+    async fn pair(&self) -> (ScriptedModel, OnyxProcess) {
+        let model = ScriptedModel::start().await;
+        model.set_recording(Recording::Last(1));
+        let process =
+            OnyxProcess::builder().binary(&self.onyx).base_url(model.base_url()).start().await;
+        (model, process)
+    }
+
+    async fn warm_up(&self, process: &OnyxProcess, session: Option<&str>) -> Result<()> {
+        for _ in 0..self.turns / 10 {
+            say_hello(process, session).await?;
+        }
+        Ok(())
+    }
+}
+
+async fn cost_of_turns(process: &OnyxProcess, session: Option<&str>, turns: u32) -> Result<Cost> {
+    let clock = CpuClock::of(process)?;
+    let (cpu, wall) = (clock.now()?, Instant::now());
+    for _ in 0..turns {
+        say_hello(process, session).await?;
+    }
+    Ok(Cost { cpu: (clock.now()? - cpu) / turns, wall: wall.elapsed() / turns })
+}
+
+/// One turn through the agent API, to its end; answers the session.
+async fn say_hello(process: &OnyxProcess, session: Option<&str>) -> Result<String> {
+    let mut body = json!({"message": "hello"});
+    if let Some(session) = session {
+        body["session_id"] = Value::from(session);
+    }
+    let events = process.chat_stream(&body).await;
+    let last = events.last().context("the stream held no event")?;
+    if last["type"] != "done" || last["status"] != "done" {
+        bail!("a turn did not succeed: {events:#?}\n{}", process.log());
+    }
+    Ok(last["session_id"].as_str().context("the last event names no session")?.to_owned())
+}

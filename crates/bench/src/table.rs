@@ -1,0 +1,198 @@
+//! The numbers as a person reads them.
+
+use std::fmt::Write as _;
+use std::time::Duration;
+
+use crate::measure::{AtLength, Start, TurnCost};
+
+/// A cost is flat when the longest session costs at most this many times what a short one does.
+const FLAT: f64 = 1.5;
+
+/// Requests of nearly this share of the longest session's carry the same prompt.
+const SAME_PROMPT: f64 = 0.9;
+
+#[derive(Debug, PartialEq)]
+pub(crate) struct Row {
+    what: &'static str,
+    measured: String,
+    target: String,
+    verdict: Verdict,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Verdict {
+    Met,
+    Missed,
+    /// A number for orientation, without a target.
+    Shown,
+}
+
+impl Verdict {
+    fn of(met: bool) -> Self {
+        if met { Self::Met } else { Self::Missed }
+    }
+
+    fn word(self) -> &'static str {
+        match self {
+            Self::Met => "met",
+            Self::Missed => "MISSED",
+            Self::Shown => "",
+        }
+    }
+}
+
+pub(crate) fn rows(start: &Start, turn: &TurnCost, growth: &[AtLength]) -> Vec<Row> {
+    let mut rows = vec![
+        at_most("CPU per turn, fresh sessions", milliseconds(turn.fresh_sessions.cpu), 2.0, "ms"),
+        at_most("CPU per turn, one session", milliseconds(turn.one_session.cpu), 2.0, "ms"),
+        shown("wall time per turn, fresh sessions", milliseconds(turn.fresh_sessions.wall), "ms"),
+        at_most("idle memory (resident)", megabytes(start.idle_bytes), 30.0, "MB"),
+        shown("memory after all turns (resident)", megabytes(turn.bytes_after), "MB"),
+        at_most("CPU from start to healthy", milliseconds(start.cpu_to_healthy), 50.0, "ms"),
+        at_most("request body for \"hello\"", kilobytes(turn.hello_bytes), 8.0, "kB"),
+    ];
+    rows.extend(flatness(growth));
+    rows
+}
+
+/// Compares the longest session with the shortest whose prompt is as long: what differs is only the log.
+fn flatness(growth: &[AtLength]) -> Option<Row> {
+    let longest = growth.iter().max_by_key(|point| point.length)?;
+    let same_prompt = as_f64(longest.request_bytes) * SAME_PROMPT;
+    let shortest = growth
+        .iter()
+        .filter(|point| as_f64(point.request_bytes) >= same_prompt)
+        .min_by_key(|point| point.length)?;
+    let ratio = longest.next.cpu.as_secs_f64() / shortest.next.cpu.as_secs_f64();
+    let comparable = shortest.length < longest.length;
+    Some(Row {
+        what: "turn cost, longest session : short",
+        measured: if comparable { format!("{ratio:.2} x") } else { "prompts differ".to_owned() },
+        target: format!("<= {FLAT} x"),
+        verdict: if comparable { Verdict::of(ratio <= FLAT) } else { Verdict::Missed },
+    })
+}
+
+fn at_most(what: &'static str, value: f64, limit: f64, unit: &str) -> Row {
+    Row {
+        what,
+        measured: format!("{value:.2} {unit}"),
+        target: format!("<= {limit} {unit}"),
+        verdict: Verdict::of(value <= limit),
+    }
+}
+
+fn shown(what: &'static str, value: f64, unit: &str) -> Row {
+    Row {
+        what,
+        measured: format!("{value:.2} {unit}"),
+        target: String::new(),
+        verdict: Verdict::Shown,
+    }
+}
+
+pub(crate) fn render(rows: &[Row], growth: &[AtLength]) -> String {
+    let mut out = String::new();
+    // Writing to a string cannot fail.
+    let _ = writeln!(out, "\n{:<36} {:>14}   {:<10} ", "what", "measured", "target");
+    for Row { what, measured, target, verdict } in rows {
+        let _ = writeln!(out, "{what:<36} {measured:>14}   {target:<10} {}", verdict.word());
+    }
+    let _ = writeln!(
+        out,
+        "\n{:>16} {:>17} {:>17} {:>14}",
+        "turns in the log", "CPU, first turn", "CPU, each next", "request body"
+    );
+    for point in growth {
+        let _ = writeln!(
+            out,
+            "{:>16} {:>14.2} ms {:>14.2} ms {:>11.1} kB",
+            point.length,
+            milliseconds(point.first),
+            milliseconds(point.next.cpu),
+            kilobytes(point.request_bytes)
+        );
+    }
+    out
+}
+
+pub(crate) fn how_measured(turns: u32) -> String {
+    format!(
+        "
+How: the release binary with the smallest config, over HTTP on loopback (POST /api/agent/chat-stream), one turn at a
+time, against a scripted model in this process that answers at once. CPU is the kernel's CPU clock of the onyx process
+(all threads, user and system), averaged over {turns} turns after warming up (a fifth of that at each length). Start is
+the median of 5. Memory is Rss of smaps_rollup. Long sessions repeat the server's own turns in its log file.
+"
+    )
+}
+
+fn milliseconds(duration: Duration) -> f64 {
+    duration.as_secs_f64() * 1e3
+}
+
+fn kilobytes(bytes: usize) -> f64 {
+    as_f64(bytes) / 1e3
+}
+
+#[allow(
+    clippy::cast_precision_loss,
+    reason = "sizes of memory fit a float exactly enough to print"
+)]
+fn megabytes(bytes: u64) -> f64 {
+    bytes as f64 / 1e6
+}
+
+#[allow(
+    clippy::cast_precision_loss,
+    reason = "sizes of memory fit a float exactly enough to print"
+)]
+fn as_f64(bytes: usize) -> f64 {
+    bytes as f64
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::measure::Cost;
+
+    fn point(length: usize, micros: u64, request_bytes: usize) -> AtLength {
+        let cpu = Duration::from_micros(micros);
+        AtLength { length, first: cpu, next: Cost { cpu, wall: cpu }, request_bytes }
+    }
+
+    fn verdict(growth: &[AtLength]) -> Verdict {
+        flatness(growth).unwrap().verdict
+    }
+
+    #[test]
+    fn a_number_is_met_up_to_its_limit_and_missed_beyond() {
+        assert_eq!(at_most("x", 2.0, 2.0, "ms").verdict, Verdict::Met);
+        assert_eq!(at_most("x", 2.1, 2.0, "ms").verdict, Verdict::Missed);
+    }
+
+    #[test]
+    fn a_cost_that_grows_with_the_log_is_not_flat() {
+        let flat = [point(10, 500, 2_000), point(1_000, 900, 90_000), point(100_000, 950, 91_000)];
+        let growing =
+            [point(10, 500, 2_000), point(1_000, 900, 90_000), point(100_000, 9_000, 91_000)];
+        assert_eq!(verdict(&flat), Verdict::Met);
+        assert_eq!(verdict(&growing), Verdict::Missed);
+    }
+
+    #[test]
+    fn a_prompt_that_never_stops_growing_is_not_flat() {
+        let growth =
+            [point(10, 500, 2_000), point(1_000, 500, 90_000), point(100_000, 500, 9_000_000)];
+        assert_eq!(verdict(&growth), Verdict::Missed);
+    }
+
+    #[test]
+    fn the_table_shows_each_row_with_its_target_and_verdict() {
+        let rows = [at_most("idle memory (resident)", 31.0, 30.0, "MB")];
+        let table = render(&rows, &[point(10, 500, 2_000)]);
+        assert!(table.contains("idle memory (resident)"));
+        assert!(table.contains("31.00 MB   <= 30 MB   MISSED"), "{table}");
+        assert!(table.contains("2.0 kB"));
+    }
+}
