@@ -98,6 +98,16 @@ fn read_files(root: &Path) -> Result<Vec<SourceFile>> {
     Ok(files)
 }
 
+/// The characters right before and after each place where `part` stands in the line.
+fn neighbours<'a>(
+    line: &'a str,
+    part: &'a str,
+) -> impl Iterator<Item = (Option<char>, Option<char>)> + 'a {
+    line.match_indices(part).map(move |(start, _)| {
+        (line[..start].chars().next_back(), line[start + part.len()..].chars().next())
+    })
+}
+
 fn cargo_metadata(root: &Path) -> Result<String> {
     output(
         Command::new("cargo")

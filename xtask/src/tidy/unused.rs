@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use super::edges::{Dependency, Kind, Package};
-use super::{Problem, SourceFile};
+use super::{Problem, SourceFile, neighbours};
 
 pub(super) fn check(packages: &[Package], files: &[SourceFile], root: &Path) -> Vec<Problem> {
     packages.iter().flat_map(|package| check_package(package, files, root)).collect()
@@ -39,17 +39,12 @@ fn unused(dependency: &Dependency, sources: &[&SourceFile], folder: &Path) -> Op
 
 /// Whether a line that is no comment holds the identifier as a word of its own.
 fn names(text: &str, identifier: &str) -> bool {
-    let part_of_a_word = |character: Option<char>| {
-        character.is_some_and(|character| character.is_alphanumeric() || character == '_')
+    let goes_on = |character: char| character.is_alphanumeric() || character == '_';
+    let alone = |(before, after): (Option<char>, Option<char>)| {
+        !before.is_some_and(goes_on) && !after.is_some_and(goes_on)
     };
-    let code = text.lines().filter(|line| !line.trim_start().starts_with("//"));
-    code.into_iter().any(|line| {
-        line.match_indices(identifier).any(|(start, _)| {
-            let before = line[..start].chars().next_back();
-            let after = line[start + identifier.len()..].chars().next();
-            !part_of_a_word(before) && !part_of_a_word(after)
-        })
-    })
+    let mut code = text.lines().filter(|line| !line.trim_start().starts_with("//"));
+    code.any(|line| neighbours(line, identifier).any(alone))
 }
 
 #[cfg(test)]

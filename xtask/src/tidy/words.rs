@@ -1,11 +1,12 @@
 //! What may not stand in a committed file: unfinished work, places of one machine, secrets, SQL glued together.
 
-use super::{Problem, SourceFile};
+use super::{Problem, SourceFile, neighbours};
 
 /// This file must name what it forbids.
 const SELF: &str = "xtask/src/tidy/words.rs";
 
-const UNFINISHED: &[&str] = &["todo!(", "unimplemented!(", "FIXME", "TODO", "XXX"];
+const UNFINISHED_CALLS: &[&str] = &["todo!(", "unimplemented!("];
+const UNFINISHED_WORDS: &[&str] = &["FIXME", "TODO", "XXX"];
 const MACHINE_PATHS: &[&str] = &["/work/", "/root/"];
 const REGISTRY_HOSTS: &[&str] =
     &["crates.io", "pypi.org", "pythonhosted.org", "npmjs.org", "npmjs.com", "deb.debian.org"];
@@ -30,7 +31,9 @@ fn check_file(file: &SourceFile) -> Vec<Problem> {
 }
 
 fn broken_rule(line: &str) -> Option<&'static str> {
-    if UNFINISHED.iter().any(|word| has_word(line, word)) {
+    if UNFINISHED_CALLS.iter().any(|call| begins_a_word(line, call))
+        || UNFINISHED_WORDS.iter().any(|word| is_a_word(line, word))
+    {
         return Some("unfinished work: finish it, or file an issue");
     }
     if MACHINE_PATHS.iter().any(|path| starts_a_path(line, path)) {
@@ -39,7 +42,7 @@ fn broken_rule(line: &str) -> Option<&'static str> {
     if REGISTRY_HOSTS.iter().any(|host| line.replace(LOCKFILE_INDEX, "").contains(host)) {
         return Some("the host of a package registry: name the package instead");
     }
-    if SECRETS.iter().any(|mark| has_word(line, mark)) {
+    if SECRETS.iter().any(|mark| begins_a_word(line, mark)) {
         return Some("looks like a secret");
     }
     if glues_sql(line) {
@@ -48,32 +51,23 @@ fn broken_rule(line: &str) -> Option<&'static str> {
     None
 }
 
-/// Whether the word stands there on its own, not as the inside of a longer one.
-fn has_word(line: &str, word: &str) -> bool {
-    let inside_a_word = |character: Option<char>| {
-        character.is_some_and(|character| character.is_ascii_alphanumeric())
-    };
-    line.match_indices(word).any(|(start, _)| {
-        let before = line[..start].chars().next_back();
-        let after = line[start + word.len()..].chars().next();
-        let open_ended = !word.ends_with(|character: char| character.is_ascii_alphabetic())
-            || is_secret_mark(word);
-        !inside_a_word(before) && (open_ended || !inside_a_word(after))
-    })
+fn is_a_word(line: &str, word: &str) -> bool {
+    neighbours(line, word).any(|(before, after)| !is_letter(before) && !is_letter(after))
 }
 
-/// Marks of secrets are beginnings: the secret goes on after them.
-fn is_secret_mark(word: &str) -> bool {
-    SECRETS.contains(&word)
+/// Calls and secrets go on after their mark.
+fn begins_a_word(line: &str, mark: &str) -> bool {
+    neighbours(line, mark).any(|(before, _)| !is_letter(before))
+}
+
+fn is_letter(character: Option<char>) -> bool {
+    character.is_some_and(|character| character.is_ascii_alphanumeric())
 }
 
 /// `/work/` is a machine's folder at the start of a path, and any folder's name further in.
 fn starts_a_path(line: &str, folder: &str) -> bool {
-    line.match_indices(folder).any(|(start, _)| {
-        let before = line[..start].chars().next_back();
-        !before
-            .is_some_and(|character| character.is_alphanumeric() || "._-~}>*/$".contains(character))
-    })
+    let goes_on = |character: char| character.is_alphanumeric() || "._-~}>*/$".contains(character);
+    neighbours(line, folder).any(|(before, _)| !before.is_some_and(goes_on))
 }
 
 fn glues_sql(line: &str) -> bool {
@@ -84,10 +78,6 @@ fn glues_sql(line: &str) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    fn rule_of(line: &str) -> Option<&'static str> {
-        broken_rule(line)
-    }
 
     #[test]
     fn the_place_is_the_file_and_the_line() {
@@ -109,14 +99,14 @@ mod tests {
             "// TODO later",
             "(TODO)",
         ] {
-            assert!(rule_of(line).is_some(), "{line}");
+            assert!(broken_rule(line).is_some(), "{line}");
         }
     }
 
     #[test]
     fn words_that_only_contain_a_mark_are_fine() {
         for line in ["let todos = list();", "TODOIST_TOKEN", "my_todo!x", "EXXXTRA", "AUTODOC"] {
-            assert_eq!(rule_of(line), None, "{line}");
+            assert_eq!(broken_rule(line), None, "{line}");
         }
     }
 
@@ -125,7 +115,7 @@ mod tests {
         for line in
             ["cd /work/main", "\"/root/.cache\"", "HOME=/root/x", "see (/work/shared/notes.md)"]
         {
-            assert_eq!(rule_of(line), Some("a path of one machine"), "{line}");
+            assert_eq!(broken_rule(line), Some("a path of one machine"), "{line}");
         }
     }
 
@@ -138,16 +128,16 @@ mod tests {
             "{home}/root/x",
             "../root/x",
         ] {
-            assert_eq!(rule_of(line), None, "{line}");
+            assert_eq!(broken_rule(line), None, "{line}");
         }
     }
 
     #[test]
     fn registry_hosts_are_found_and_the_lock_file_is_fine() {
         let index = "source = \"registry+https://github.com/rust-lang/crates.io-index\"";
-        assert_eq!(rule_of(index), None);
-        assert!(rule_of("https://static.crates.io/crates/x").is_some());
-        assert!(rule_of("index-url = https://pypi.org/simple").is_some());
+        assert_eq!(broken_rule(index), None);
+        assert!(broken_rule("https://static.crates.io/crates/x").is_some());
+        assert!(broken_rule("index-url = https://pypi.org/simple").is_some());
     }
 
     #[test]
@@ -158,15 +148,15 @@ mod tests {
             "AKIAIOSFODNN7EXAMPLE",
             "ghp_abc123",
         ] {
-            assert_eq!(rule_of(line), Some("looks like a secret"), "{line}");
+            assert_eq!(broken_rule(line), Some("looks like a secret"), "{line}");
         }
     }
 
     #[test]
     fn glued_sql_is_found() {
         let rule = Some("SQL built by format!: bind values as parameters");
-        assert_eq!(rule_of("db.execute(&format!(\"DELETE FROM {table}\"))"), rule);
-        assert_eq!(rule_of("db.execute(\"DELETE FROM drafts WHERE id = ?1\")"), None);
-        assert_eq!(rule_of("format!(\"CREATED at {now}\")"), None);
+        assert_eq!(broken_rule("db.execute(&format!(\"DELETE FROM {table}\"))"), rule);
+        assert_eq!(broken_rule("db.execute(\"DELETE FROM drafts WHERE id = ?1\")"), None);
+        assert_eq!(broken_rule("format!(\"CREATED at {now}\")"), None);
     }
 }
