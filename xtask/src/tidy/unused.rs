@@ -6,7 +6,26 @@ use super::edges::{Dependency, Kind, Package};
 use super::{Problem, SourceFile, neighbours};
 
 pub(super) fn check(packages: &[Package], files: &[SourceFile], root: &Path) -> Vec<Problem> {
-    packages.iter().flat_map(|package| check_package(package, files, root)).collect()
+    let of_packages = packages.iter().flat_map(|package| check_package(package, files, root));
+    of_packages.chain(check_workspace(packages, files)).collect()
+}
+
+/// Versions that the workspace pins and no crate takes.
+fn check_workspace(packages: &[Package], files: &[SourceFile]) -> Vec<Problem> {
+    let Some(manifest) = files.iter().find(|file| file.path == "Cargo.toml") else {
+        return Vec::new();
+    };
+    let taken = |name: &str| {
+        packages.iter().flat_map(|package| &package.dependencies).any(|taken| taken.name == name)
+    };
+    let section =
+        manifest.text.lines().skip_while(|line| *line != "[workspace.dependencies]").skip(1);
+    section
+        .take_while(|line| !line.starts_with('['))
+        .filter_map(|line| line.split_once(" = "))
+        .filter(|(name, _)| !name.starts_with('#') && !taken(name))
+        .map(|(name, _)| Problem::new("Cargo.toml", format!("pins {name}, which no crate uses")))
+        .collect()
 }
 
 fn check_package(package: &Package, files: &[SourceFile], root: &Path) -> Vec<Problem> {
@@ -87,5 +106,17 @@ mod tests {
             [Problem::new("onyx-api", "needs tower-http only in tests/: make it a dev-dependency")];
         assert_eq!(problems(Kind::Product, &files), expected);
         assert_eq!(problems(Kind::Test, &files), []);
+    }
+
+    #[test]
+    fn a_version_that_no_crate_takes_is_reported() {
+        let manifest = "[workspace.dependencies]\n# one = \"2\"\ntower-http = \"0.7\"\n\
+                        base64 = \"0.22\"\n\n[profile.dev]\nopt-level = 1\n";
+        let files = [
+            SourceFile::new("Cargo.toml", manifest),
+            SourceFile::new("crates/api/src/lib.rs", "use tower_http::limit;\n"),
+        ];
+        let expected = [Problem::new("Cargo.toml", "pins base64, which no crate uses")];
+        assert_eq!(problems(Kind::Product, &files), expected);
     }
 }
