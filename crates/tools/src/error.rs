@@ -1,4 +1,5 @@
 use onyx_storage::StoreError;
+use onyx_types::ErrorCode;
 
 /// Why a call did not work, in words that tell the model how to mend it.
 #[derive(Debug, thiserror::Error)]
@@ -13,10 +14,39 @@ pub enum ToolError {
     Refused(String),
     #[error("{0} changed since it was read; nothing was written. Read it again and repeat")]
     Conflict(String),
-    #[error("no answer within {0} s; the outcome is unknown, check before repeating")]
-    Timeout(u64),
-    #[error("cancelled; the outcome is unknown, check before repeating")]
+    #[error("no answer within {seconds} s")]
+    Timeout { seconds: u64 },
+    #[error("cancelled before it ended")]
     Cancelled,
+    #[error("cancelled before it began; nothing was done")]
+    NotBegun,
     #[error(transparent)]
     Storage(#[from] StoreError),
+}
+
+impl ToolError {
+    pub const fn code(&self) -> ErrorCode {
+        match self {
+            Self::Arguments(_) => ErrorCode::InvalidRequest,
+            Self::NotFound(_) => ErrorCode::NotFound,
+            Self::Refused(_) => ErrorCode::ToolDenied,
+            Self::Conflict(_) => ErrorCode::VersionConflict,
+            Self::Timeout { .. } => ErrorCode::ToolTimeout,
+            Self::Cancelled | Self::NotBegun => ErrorCode::Cancelled,
+            Self::Storage(error) => error.code(),
+        }
+    }
+
+    /// The work was left while it went on: whether it took effect is not known.
+    pub(crate) const fn leaves_doubt(&self) -> bool {
+        match self {
+            Self::Timeout { .. } | Self::Cancelled => true,
+            Self::Arguments(_)
+            | Self::NotFound(_)
+            | Self::Refused(_)
+            | Self::Conflict(_)
+            | Self::NotBegun
+            | Self::Storage(_) => false,
+        }
+    }
 }

@@ -7,11 +7,16 @@
 //! What may not enter: raw file or network access (files go through `onyx_storage`), model or
 //! prompt code, surfaces. Nothing a model says can widen a [`Policy`].
 
+mod audit;
 mod context;
 mod error;
 mod gate;
+mod instruction;
 mod mask;
+mod output;
 mod policy;
+mod schema;
+mod text;
 mod tool;
 mod toolbox;
 
@@ -20,5 +25,6 @@ pub use error::ToolError;
 pub use gate::{Authorised, decide};
 pub use mask::Masker;
 pub use policy::{Policy, ToolSettings, Warning};
+pub use text::daily::DailyLog;
 pub use tool::Tool;
 pub use toolbox::{Execution, Services, Toolbox};

@@ -23,18 +23,51 @@ impl Masker {
     }
 
     pub fn mask<'a>(&self, text: &'a str) -> Cow<'a, str> {
-        let mut masked = Cow::Borrowed(text);
-        for secret in &self.secrets {
-            if masked.contains(secret.as_str()) {
-                masked = Cow::Owned(masked.replace(secret.as_str(), MASK));
-            }
-        }
-        masked
+        mask_each(&self.secrets, text)
     }
+}
+
+/// Masks the first secret and looks for the others only beside it, so that no secret is looked
+/// for in a mask.
+fn mask_each<'a>(secrets: &[String], text: &'a str) -> Cow<'a, str> {
+    let Some((secret, rest)) = secrets.split_first() else { return Cow::Borrowed(text) };
+    if !text.contains(secret.as_str()) {
+        return mask_each(rest, text);
+    }
+    let pieces: Vec<Cow<'_, str>> =
+        text.split(secret.as_str()).map(|piece| mask_each(rest, piece)).collect();
+    Cow::Owned(pieces.join(MASK))
 }
 
 impl fmt::Debug for Masker {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "Masker({} secrets)", self.secrets.len())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn masker() -> Masker {
+        Masker::new(["secret", "sk-live-123456", "sk-live-123456-admin", "no"].map(str::to_owned))
+    }
+
+    #[test]
+    fn every_known_secret_is_masked_whole_and_short_values_are_left() {
+        assert_eq!(
+            masker().mask("a sk-live-123456-admin b sk-live-123456 c secret, no more"),
+            "a [secret] b [secret] c [secret], no more"
+        );
+    }
+
+    #[test]
+    fn text_without_secrets_is_not_copied() {
+        assert!(matches!(masker().mask("plain text"), Cow::Borrowed("plain text")));
+    }
+
+    #[test]
+    fn printing_a_masker_shows_no_secret() {
+        assert_eq!(format!("{:?}", masker()), "Masker(3 secrets)");
     }
 }

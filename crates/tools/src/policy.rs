@@ -1,6 +1,6 @@
 use std::collections::BTreeSet;
 
-use onyx_types::{ErrorCode, Fault, Tier, Visibility};
+use onyx_types::{ErrorCode, Fault, Tier, ToolSpec, Visibility};
 use serde::{Deserialize, Serialize};
 
 use crate::Toolbox;
@@ -32,35 +32,14 @@ impl Policy {
         settings: &ToolSettings,
         toolbox: &Toolbox,
     ) -> Result<(Self, Vec<Warning>), Fault> {
-        let mut warnings = Vec::new();
-        let mut tools = match &settings.allow {
-            None => toolbox.specs().map(|spec| spec.name.clone()).collect(),
-            Some(names) => {
-                let mut tools = BTreeSet::new();
-                for name in names {
-                    let named = named(name, toolbox);
-                    if named.is_empty() {
-                        warnings.push(Warning(format!(
-                            "tools.allow names {name:?}, which no tool has"
-                        )));
-                    }
-                    tools.extend(named);
-                }
-                tools
-            }
-        };
+        let (mut tools, warnings) = allowed(settings.allow.as_deref(), toolbox);
         for name in &settings.deny {
-            let named = named(name, toolbox);
-            if named.is_empty() {
-                return Err(Fault::new(
-                    ErrorCode::InvalidRequest,
-                    format!("tools.deny names {name:?}, which no tool has"),
-                )
-                .with_hint(hint(toolbox)));
+            let denied = named(name, toolbox);
+            if denied.is_empty() {
+                let message = format!("tools.deny names {name:?}, which no tool has");
+                return Err(Fault::new(ErrorCode::InvalidRequest, message).with_hint(hint(toolbox)));
             }
-            for tool in named {
-                tools.remove(&tool);
-            }
+            tools.retain(|tool| !denied.contains(tool));
         }
         Ok((Self { tier, tools }, warnings))
     }
@@ -74,8 +53,24 @@ impl Policy {
     }
 }
 
+fn allowed(names: Option<&[String]>, toolbox: &Toolbox) -> (BTreeSet<String>, Vec<Warning>) {
+    let Some(names) = names else {
+        return (toolbox.specs().map(|spec| spec.name.clone()).collect(), Vec::new());
+    };
+    let mut tools = BTreeSet::new();
+    let mut warnings = Vec::new();
+    for name in names {
+        let allowed = named(name, toolbox);
+        if allowed.is_empty() {
+            warnings.push(Warning(format!("tools.allow names {name:?}, which no tool has")));
+        }
+        tools.extend(allowed);
+    }
+    (tools, warnings)
+}
+
 fn named(name: &str, toolbox: &Toolbox) -> Vec<String> {
-    let matches = |spec: &&onyx_types::ToolSpec| match name.strip_prefix("group:") {
+    let matches = |spec: &&ToolSpec| match name.strip_prefix("group:") {
         Some(group) => spec.group == group,
         None => spec.name == name,
     };

@@ -1,0 +1,95 @@
+//! Which files steer agents. A tainted run that could write one would plant an instruction for a
+//! later, clean one; so writing these under taint needs a person.
+
+use onyx_storage::ObjectKey;
+
+/// Files that become part of a prompt or of the config, wherever they stand: a folder can be made
+/// an agent's workspace, or a vault, later.
+const NAMES: [&str; 10] = [
+    "agents.md",
+    "heartbeat.md",
+    "identity.md",
+    "memory.md",
+    "onyx.json",
+    "skill.md",
+    "soul.md",
+    "tools.md",
+    "user.md",
+    ".env",
+];
+
+/// Folders whose files are instructions, wherever they stand, for the same reason.
+const FOLDERS: [&str; 3] = ["actions", "jobs", "skills"];
+
+/// Onyx's own folder in a vault: all of it steers agents but what only they read back.
+const AGENT_FOLDER: &str = "agent";
+const NOT_STEERING: [&str; 2] = ["scratch", "runs"];
+
+pub(crate) fn in_vault(key: &ObjectKey) -> bool {
+    let parts: Vec<String> = key.parts().map(folded).collect();
+    let Some((name, folders)) = parts.split_last() else { return true };
+    let in_agent_folder = match folders {
+        [first, rest @ ..] if first == AGENT_FOLDER => match rest {
+            [second, ..] => !NOT_STEERING.contains(&second.as_str()),
+            [] => true,
+        },
+        _ => false,
+    };
+    in_agent_folder
+        || NAMES.contains(&name.as_str())
+        || folders.iter().any(|folder| FOLDERS.contains(&folder.as_str()))
+}
+
+/// Facts that go into every prompt. Daily logs mark their tainted lines instead.
+pub(crate) fn in_memory(key: &ObjectKey) -> bool {
+    key.parts().next().map(folded).as_deref() != Some("daily")
+}
+
+/// The name as a file system that ignores case would know it: `AGENTſ.md` opens `agents.md` there.
+fn folded(part: &str) -> String {
+    part.to_uppercase().to_lowercase()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn key(path: &str) -> ObjectKey {
+        path.parse().unwrap()
+    }
+
+    #[test]
+    fn what_steers_agents_is_known_by_any_spelling() {
+        for path in [
+            "agents.md",
+            "AGENTS.md",
+            "agent\u{17f}.md",
+            "project/agents.md",
+            "agent/memory.md",
+            "agent/new-kind-of-file.json",
+            "agent/actions/tidy.md",
+            "Agent/Actions/tidy.md",
+            "work/skills/cook/notes.md",
+            "work/jobs/daily.json",
+            "SOUL.md",
+            "memory/main/MEMORY.md",
+            "onyx.json",
+        ] {
+            assert!(in_vault(&key(path)), "{path}");
+        }
+    }
+
+    #[test]
+    fn ordinary_notes_do_not_steer() {
+        for path in ["notes.md", "agent/scratch/a.md", "agent/runs/2026/01/01/x.md", "agents/x.md"]
+        {
+            assert!(!in_vault(&key(path)), "{path}");
+        }
+    }
+
+    #[test]
+    fn of_memory_all_but_the_daily_logs_steers() {
+        assert!(in_memory(&key("MEMORY.md")));
+        assert!(!in_memory(&key("daily/2026-01-01.md")));
+    }
+}

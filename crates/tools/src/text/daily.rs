@@ -1,0 +1,101 @@
+//! The daily log: one entry after another, each line of a tainted one marked so that it is never
+//! taken for something the person or a clean agent said.
+
+use onyx_types::{Taint, Timestamp};
+
+/// Invisible in rendered markdown, and last on its line so that the text reads as it was written.
+const MARK: &str = " <!-- agent_tainted -->";
+
+/// One entry as it stands in the log: `- 14:03 text`, further lines indented.
+pub(crate) fn entry(at: Timestamp, text: &str, taint: Taint) -> String {
+    let time = at.to_string().get(11..16).unwrap_or_default().to_owned();
+    let mark = match taint {
+        Taint::Clean => "",
+        Taint::Tainted => MARK,
+    };
+    let mut entry = String::new();
+    // Every character that some reader takes for a line end ends a line here, so that no part of
+    // a tainted entry can stand on a line without a mark.
+    for (index, line) in text.trim().split(is_line_end).enumerate() {
+        match index {
+            0 => entry.push_str(&format!("- {time} {}{mark}\n", line.trim_end())),
+            _ if line.trim().is_empty() => {}
+            _ => entry.push_str(&format!("  {}{mark}\n", line.trim_end())),
+        }
+    }
+    entry
+}
+
+/// A daily log in two parts.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct DailyLog {
+    pub trusted: String,
+    /// The marked lines, without their marks: for the untrusted block only.
+    pub untrusted: String,
+}
+
+impl DailyLog {
+    pub fn split(text: &str) -> Self {
+        let mut log = Self { trusted: String::new(), untrusted: String::new() };
+        for line in text.lines() {
+            let (part, line) = match line.trim_end().strip_suffix(MARK.trim_start()) {
+                Some(unmarked) => (&mut log.untrusted, unmarked.trim_end()),
+                None => (&mut log.trusted, line),
+            };
+            part.push_str(line);
+            part.push('\n');
+        }
+        log
+    }
+
+    pub(crate) fn has_tainted_lines(text: &str) -> bool {
+        !Self::split(text).untrusted.is_empty()
+    }
+}
+
+fn is_line_end(c: char) -> bool {
+    matches!(c, '\n' | '\r' | '\u{b}' | '\u{c}' | '\u{85}' | '\u{2028}' | '\u{2029}')
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    fn at() -> Timestamp {
+        "2026-01-01T14:03:59Z".parse().unwrap()
+    }
+
+    #[test]
+    fn an_entry_starts_with_its_time_and_indents_its_further_lines() {
+        assert_eq!(entry(at(), "one\n\ntwo\r\n", Taint::Clean), "- 14:03 one\n  two\n");
+    }
+
+    #[test]
+    fn every_line_of_a_tainted_entry_is_marked() {
+        assert_eq!(
+            entry(at(), "one\ntwo", Taint::Tainted),
+            "- 14:03 one <!-- agent_tainted -->\n  two <!-- agent_tainted -->\n"
+        );
+    }
+
+    #[test]
+    fn a_log_splits_into_what_may_be_believed_and_what_not() {
+        let log = entry(at(), "mine", Taint::Clean) + &entry(at(), "theirs\nalso", Taint::Tainted);
+        assert_eq!(
+            DailyLog::split(&log),
+            DailyLog {
+                trusted: "- 14:03 mine\n".into(),
+                untrusted: "- 14:03 theirs\n  also\n".into(),
+            }
+        );
+    }
+
+    proptest! {
+        #[test]
+        fn no_text_written_under_taint_is_ever_trusted(text in any::<String>()) {
+            prop_assert_eq!(DailyLog::split(&entry(at(), &text, Taint::Tainted)).trusted, "");
+        }
+    }
+}

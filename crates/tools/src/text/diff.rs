@@ -1,0 +1,53 @@
+use std::time::Duration;
+
+use onyx_types::Preview;
+use similar::{ChangeTag, TextDiff};
+
+/// Past this a coarser difference is good enough.
+const DIFF_TIME: Duration = Duration::from_millis(200);
+
+/// What changes between two texts, for a person to read.
+pub(crate) struct Change {
+    pub(crate) added: usize,
+    pub(crate) removed: usize,
+    pub(crate) preview: Preview,
+}
+
+impl Change {
+    pub(crate) fn between(path: &str, old: &str, new: &str) -> Self {
+        let diff = TextDiff::configure().timeout(DIFF_TIME).diff_lines(old, new);
+        let (mut added, mut removed) = (0, 0);
+        for change in diff.iter_all_changes() {
+            match change.tag() {
+                ChangeTag::Insert => added += 1,
+                ChangeTag::Delete => removed += 1,
+                ChangeTag::Equal => {}
+            }
+        }
+        let unified = diff.unified_diff().header(path, path).to_string();
+        Self { added, removed, preview: Preview::Diff { path: path.to_owned(), unified } }
+    }
+
+    /// `+2 −1`
+    pub(crate) fn counts(&self) -> String {
+        format!("+{} −{}", self.added, self.removed)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_change_is_counted_in_lines_and_shown_as_a_unified_diff() {
+        let change = Change::between("a.md", "one\ntwo\n", "one\n2\nthree\n");
+        assert_eq!(change.counts(), "+2 −1");
+        assert_eq!(
+            change.preview,
+            Preview::Diff {
+                path: "a.md".into(),
+                unified: "--- a.md\n+++ a.md\n@@ -1,2 +1,3 @@\n one\n-two\n+2\n+three\n".into(),
+            }
+        );
+    }
+}

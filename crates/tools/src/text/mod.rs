@@ -1,0 +1,7 @@
+//! Pure work on text: pages of it, exact edits, differences, and the two shapes of memory.
+
+pub(crate) mod daily;
+pub(crate) mod diff;
+pub(crate) mod edit;
+pub(crate) mod page;
+pub(crate) mod section;
