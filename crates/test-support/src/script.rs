@@ -51,6 +51,7 @@ pub struct ScriptedCall {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct ScriptedUsage {
+    /// All tokens of the prompt, cached ones included.
     pub input: u64,
     pub output: u64,
     pub cache_read: u64,

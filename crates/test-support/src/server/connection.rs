@@ -36,6 +36,7 @@ pub(super) async fn accept_all(listener: TcpListener, state: Arc<State>) {
             accepted = listener.accept() => {
                 // A failed accept (out of descriptors) concerns one client; the rest go on.
                 if let Ok((stream, _)) = accepted {
+                    state.connections.fetch_add(1, Ordering::SeqCst);
                     connections.spawn(serve(stream, Arc::clone(&state)));
                 }
             }
@@ -144,10 +145,11 @@ impl Reply {
     }
 
     fn head(&self) -> String {
-        let mut head = format!(
-            "HTTP/1.1 {} Scripted\r\ncontent-type: {}\r\ntransfer-encoding: chunked\r\n",
-            self.status, self.content_type
-        );
+        let mut head =
+            format!("HTTP/1.1 {} Scripted\r\ntransfer-encoding: chunked\r\n", self.status);
+        if !self.headers.iter().any(|(name, _)| name.eq_ignore_ascii_case("content-type")) {
+            head.push_str(&format!("content-type: {}\r\n", self.content_type));
+        }
         for (name, value) in &self.headers {
             head.push_str(&format!("{name}: {value}\r\n"));
         }

@@ -48,6 +48,7 @@ type Respond = dyn Fn(&RecordedRequest) -> Answer + Send + Sync;
 
 struct State {
     inner: Mutex<Inner>,
+    connections: AtomicUsize,
     received: AtomicUsize,
     answering: AtomicUsize,
     abandoned: AtomicUsize,
@@ -144,6 +145,11 @@ impl ScriptedModel {
         self.state.received.load(Ordering::SeqCst)
     }
 
+    /// How many connections have been accepted.
+    pub fn connections(&self) -> usize {
+        self.state.connections.load(Ordering::SeqCst)
+    }
+
     /// Answers that have begun and not ended.
     pub fn answering(&self) -> usize {
         self.state.answering.load(Ordering::SeqCst)
@@ -187,6 +193,7 @@ impl State {
                 recording: Recording::All,
                 requests: VecDeque::new(),
             }),
+            connections: AtomicUsize::new(0),
             received: AtomicUsize::new(0),
             answering: AtomicUsize::new(0),
             abandoned: AtomicUsize::new(0),

@@ -130,12 +130,11 @@ fn finish_name(finish: Finish) -> &'static str {
 }
 
 fn usage_body(usage: &ScriptedUsage) -> Value {
-    // This wire counts cache reads inside the prompt and has no field for cache writes.
-    let prompt = usage.input + usage.cache_read + usage.cache_write;
+    // This wire has no field for cache writes.
     json!({
-        "prompt_tokens": prompt,
+        "prompt_tokens": usage.input,
         "completion_tokens": usage.output,
-        "total_tokens": prompt + usage.output,
+        "total_tokens": usage.input + usage.output,
         "prompt_tokens_details": {"cached_tokens": usage.cache_read},
         "completion_tokens_details": {"reasoning_tokens": usage.reasoning},
     })

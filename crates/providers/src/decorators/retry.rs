@@ -1,0 +1,187 @@
+use std::collections::hash_map::RandomState;
+use std::hash::{BuildHasher, Hasher};
+use std::sync::Arc;
+use std::time::Duration;
+
+use futures::stream::{BoxStream, StreamExt, unfold};
+use onyx_types::{
+    Cancel, Model, ModelEvent, ModelFailure, ModelFailureClass, ModelRequest, StatusCode,
+};
+
+use crate::failure::{failed, is_last};
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct RetryPolicy {
+    /// Calls in all, the first included.
+    pub attempts: u32,
+    /// Wait before the second call; doubles with each further one.
+    pub base: Duration,
+    /// The longest wait. A provider that asks for more is not called again: calling it earlier
+    /// would be in vain, waiting that long would look like a hang.
+    pub longest: Duration,
+}
+
+impl Default for RetryPolicy {
+    fn default() -> Self {
+        Self { attempts: 3, base: Duration::from_millis(500), longest: Duration::from_secs(30) }
+    }
+}
+
+/// Calls again after a failure that may pass, as long as nothing of an answer has been shown.
+pub struct Retry {
+    inner: Arc<dyn Model>,
+    policy: RetryPolicy,
+}
+
+impl Retry {
+    pub fn new(inner: Arc<dyn Model>, policy: RetryPolicy) -> Self {
+        Self { inner, policy }
+    }
+}
+
+impl Model for Retry {
+    fn id(&self) -> &str {
+        self.inner.id()
+    }
+
+    fn context_window(&self) -> Option<u32> {
+        self.inner.context_window()
+    }
+
+    fn stream(&self, request: ModelRequest, cancel: Cancel) -> BoxStream<'static, ModelEvent> {
+        let trying = Trying {
+            events: self.inner.stream(request.clone(), cancel.clone()),
+            model: Arc::clone(&self.inner),
+            policy: self.policy,
+            request,
+            cancel,
+            attempt: 1,
+            state: State::Silent,
+        };
+        unfold(trying, Trying::next).boxed()
+    }
+}
+
+struct Trying {
+    model: Arc<dyn Model>,
+    policy: RetryPolicy,
+    request: ModelRequest,
+    cancel: Cancel,
+    events: BoxStream<'static, ModelEvent>,
+    attempt: u32,
+    state: State,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum State {
+    Silent,
+    /// Part of an answer is out: calling again would show it twice.
+    Speaking,
+    Waiting(Duration),
+    Over,
+}
+
+impl Trying {
+    async fn next(mut self) -> Option<(ModelEvent, Self)> {
+        match self.state {
+            State::Over => return None,
+            State::Waiting(wait) => {
+                if let Err(event) = self.call_again(wait).await {
+                    self.state = State::Over;
+                    return Some((event, self));
+                }
+            }
+            State::Silent | State::Speaking => {}
+        }
+        let event = self.events.next().await.unwrap_or_else(|| {
+            failed(ModelFailureClass::Truncated, "the model's stream ended without a last event")
+        });
+        let event = self.take(event);
+        Some((event, self))
+    }
+
+    async fn call_again(&mut self, wait: Duration) -> Result<(), ModelEvent> {
+        tokio::select! {
+            () = self.cancel.cancelled() => {
+                return Err(failed(ModelFailureClass::Cancelled, "the call was cancelled"));
+            }
+            () = tokio::time::sleep(wait) => {}
+        }
+        self.events = self.model.stream(self.request.clone(), self.cancel.clone());
+        self.attempt += 1;
+        self.state = State::Silent;
+        Ok(())
+    }
+
+    fn take(&mut self, event: ModelEvent) -> ModelEvent {
+        if let (State::Silent, ModelEvent::Failed(failure)) = (self.state, &event)
+            && let Some(wait) = self.wait_after(failure)
+        {
+            self.state = State::Waiting(wait);
+            return self.notice(failure, wait);
+        }
+        if is_last(&event) {
+            self.state = State::Over;
+        } else if is_content(&event) {
+            self.state = State::Speaking;
+        }
+        event
+    }
+
+    fn wait_after(&self, failure: &ModelFailure) -> Option<Duration> {
+        if self.attempt >= self.policy.attempts {
+            return None;
+        }
+        let asked = match &failure.class {
+            ModelFailureClass::RateLimited { retry_after }
+            | ModelFailureClass::Overloaded { retry_after } => *retry_after,
+            ModelFailureClass::Truncated
+            | ModelFailureClass::Transport
+            | ModelFailureClass::Timeout
+            | ModelFailureClass::Unavailable => None,
+            ModelFailureClass::Auth
+            | ModelFailureClass::ContextLength
+            | ModelFailureClass::InvalidRequest
+            | ModelFailureClass::ContentFilter
+            | ModelFailureClass::Cancelled
+            | ModelFailureClass::Budget => return None,
+        };
+        let doubled = self.policy.base.saturating_mul(1 << (self.attempt - 1).min(16));
+        let wait = asked.unwrap_or_else(|| jittered(doubled.min(self.policy.longest)));
+        (wait <= self.policy.longest).then_some(wait)
+    }
+
+    fn notice(&self, failure: &ModelFailure, wait: Duration) -> ModelEvent {
+        let (model, why) = (self.model.id(), failure.class.code().sentence());
+        let (next, of) = (self.attempt + 1, self.policy.attempts);
+        let seconds = wait.as_secs_f64();
+        ModelEvent::Notice {
+            code: StatusCode::Retry,
+            message: format!("{model}: {why} Trying again in {seconds:.1} s ({next} of {of})."),
+        }
+    }
+}
+
+fn is_content(event: &ModelEvent) -> bool {
+    match event {
+        ModelEvent::TextDelta(_)
+        | ModelEvent::ReasoningDelta(_)
+        | ModelEvent::Reasoning(_)
+        | ModelEvent::ToolCallStart { .. }
+        | ModelEvent::ToolCallDelta { .. }
+        | ModelEvent::ToolCallEnd { .. } => true,
+        ModelEvent::Usage(_)
+        | ModelEvent::Notice { .. }
+        | ModelEvent::AnsweredBy { .. }
+        | ModelEvent::Finish(_)
+        | ModelEvent::Failed(_) => false,
+    }
+}
+
+/// Half of the wait is certain and half is random, so that many callers do not come back at once.
+/// A hasher's random keys are randomness enough for that.
+fn jittered(wait: Duration) -> Duration {
+    let random = RandomState::new().build_hasher().finish();
+    let fraction = (random % 1000) as f64 / 1000.0;
+    wait / 2 + (wait / 2).mul_f64(fraction)
+}

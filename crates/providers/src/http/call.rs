@@ -1,0 +1,238 @@
+use std::collections::VecDeque;
+use std::future::Future;
+use std::sync::Arc;
+use std::time::Duration;
+
+use futures::stream::{BoxStream, StreamExt, unfold};
+use onyx_types::{Cancel, ModelEvent, ModelFailure, ModelFailureClass};
+use reqwest::header::CONTENT_TYPE;
+use reqwest::{Client, Response};
+use tokio::time::{Instant, sleep_until};
+
+use super::client::Endpoint;
+use super::retry_after::retry_after;
+use crate::failure::{failure, is_last};
+use crate::wire::{BodyForm, Decoder, Wire};
+
+/// Far more than any answer; a server that sends more is broken or hostile.
+const MAX_BODY_BYTES: usize = 64 * 1024 * 1024;
+
+const MAX_ERROR_BYTES: usize = 64 * 1024;
+
+const ERROR_BODY_WAIT: Duration = Duration::from_secs(2);
+
+/// How long a finished answer may take to end its HTTP body, so that the connection can be used
+/// again. Servers end it at once; one that does not costs its connection, never a longer wait.
+const TAIL: Duration = Duration::from_millis(10);
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Timeouts {
+    pub(crate) connect: Duration,
+    /// From sending the request to the first byte of the answer's body.
+    pub(crate) first_byte: Duration,
+    /// Between two pieces of the body.
+    pub(crate) idle: Duration,
+    pub(crate) total: Duration,
+}
+
+/// One request to a provider and its answer as events. Dropping the stream drops the connection.
+pub(crate) struct Call {
+    pub(crate) wire: Wire,
+    pub(crate) endpoint: Arc<Endpoint>,
+    pub(crate) client: Client,
+    pub(crate) body: Vec<u8>,
+    pub(crate) timeouts: Timeouts,
+    pub(crate) cancel: Cancel,
+}
+
+impl Call {
+    pub(crate) fn events(self) -> BoxStream<'static, ModelEvent> {
+        let start = Instant::now();
+        let running = Running {
+            endpoint: self.endpoint,
+            wire: self.wire,
+            deadlines: Deadlines {
+                cancel: self.cancel,
+                total: start + self.timeouts.total,
+                next_byte: start + self.timeouts.first_byte,
+                idle: self.timeouts.idle,
+            },
+            ready: VecDeque::new(),
+            phase: Phase::Request { client: self.client, body: self.body },
+        };
+        unfold(running, Running::next).boxed()
+    }
+}
+
+struct Running {
+    endpoint: Arc<Endpoint>,
+    wire: Wire,
+    deadlines: Deadlines,
+    ready: VecDeque<ModelEvent>,
+    phase: Phase,
+}
+
+/// Everything that can end a call from this side.
+struct Deadlines {
+    cancel: Cancel,
+    total: Instant,
+    /// When the next byte must have come.
+    next_byte: Instant,
+    idle: Duration,
+}
+
+enum Phase {
+    Request { client: Client, body: Vec<u8> },
+    Body { response: Response, decoder: Box<dyn Decoder>, received: usize },
+    Over,
+}
+
+impl Running {
+    async fn next(mut self) -> Option<(ModelEvent, Self)> {
+        loop {
+            if let Some(event) = self.ready.pop_front() {
+                return Some((event, self));
+            }
+            let phase = std::mem::replace(&mut self.phase, Phase::Over);
+            let advanced = match phase {
+                Phase::Request { client, body } => self.request(&client, body).await,
+                Phase::Body { response, decoder, received } => {
+                    self.read(response, decoder, received).await
+                }
+                Phase::Over => return None,
+            };
+            // On failure the phase stays `Over`: response and connection are dropped by now.
+            match advanced {
+                Ok(phase) => self.phase = phase,
+                Err(failure) => {
+                    self.ready.push_back(ModelEvent::Failed(self.endpoint.mask(failure)));
+                }
+            }
+        }
+    }
+
+    async fn request(&mut self, client: &Client, body: Vec<u8>) -> Result<Phase, ModelFailure> {
+        let request = client
+            .post(self.endpoint.url.clone())
+            .headers(self.endpoint.headers.clone())
+            .body(body)
+            .send();
+        let response = self.deadlines.in_time(request).await?.map_err(transport)?;
+        let status = response.status();
+        if !status.is_success() {
+            let wait = retry_after(response.headers());
+            let body = self.error_body(response).await?;
+            return Err(self.wire.http_failure(status, wait, &body));
+        }
+        let decoder = self.wire.decoder(body_form(&response)?);
+        Ok(Phase::Body { response, decoder, received: 0 })
+    }
+
+    async fn read(
+        &mut self,
+        mut response: Response,
+        mut decoder: Box<dyn Decoder>,
+        received: usize,
+    ) -> Result<Phase, ModelFailure> {
+        let Some(bytes) = self.deadlines.in_time(response.chunk()).await?.map_err(transport)?
+        else {
+            self.take(decoder.end());
+            return Ok(Phase::Over);
+        };
+        let received = received + bytes.len();
+        if received > MAX_BODY_BYTES {
+            let message = format!("the answer is longer than {MAX_BODY_BYTES} bytes");
+            return Err(failure(ModelFailureClass::Transport, message));
+        }
+        self.deadlines.next_byte = Instant::now() + self.deadlines.idle;
+        let events = decoder.push(&bytes);
+        let over = events.iter().any(is_last);
+        self.take(events);
+        if over {
+            let _ = tokio::time::timeout(TAIL, drain(response)).await;
+            return Ok(Phase::Over);
+        }
+        Ok(Phase::Body { response, decoder, received })
+    }
+
+    /// The status is known already, so a body that breaks off or does not end costs its words
+    /// and not the class.
+    async fn error_body(&mut self, mut response: Response) -> Result<Vec<u8>, ModelFailure> {
+        let mut body = Vec::new();
+        let limit = Instant::now() + ERROR_BODY_WAIT;
+        while body.len() < MAX_ERROR_BYTES {
+            let next = tokio::time::timeout_at(limit, response.chunk());
+            match self.deadlines.in_time(next).await? {
+                Ok(Ok(Some(bytes))) => body.extend_from_slice(&bytes),
+                Ok(Ok(None) | Err(_)) | Err(_) => break,
+            }
+        }
+        Ok(body)
+    }
+
+    fn take(&mut self, events: Vec<ModelEvent>) {
+        self.ready.extend(events.into_iter().map(|event| match event {
+            ModelEvent::Failed(failure) => ModelEvent::Failed(self.endpoint.mask(failure)),
+            other => other,
+        }));
+    }
+}
+
+impl Deadlines {
+    async fn in_time<T>(&self, work: impl Future<Output = T>) -> Result<T, ModelFailure> {
+        let limit = self.total.min(self.next_byte);
+        tokio::select! {
+            biased;
+            () = self.cancel.cancelled() => {
+                Err(failure(ModelFailureClass::Cancelled, "the call was cancelled"))
+            }
+            value = work => Ok(value),
+            () = sleep_until(limit) => {
+                let message = if limit == self.total {
+                    "the answer took longer than the provider's total timeout"
+                } else {
+                    "the provider sent nothing for longer than its timeout"
+                };
+                Err(failure(ModelFailureClass::Timeout, message))
+            }
+        }
+    }
+}
+
+async fn drain(mut response: Response) {
+    while let Ok(Some(_)) = response.chunk().await {}
+}
+
+fn body_form(response: &Response) -> Result<BodyForm, ModelFailure> {
+    let value = response.headers().get(CONTENT_TYPE).and_then(|value| value.to_str().ok());
+    let essence = value.unwrap_or_default().split(';').next().unwrap_or_default().trim();
+    match essence.to_ascii_lowercase().as_str() {
+        "application/json" => Ok(BodyForm::Whole),
+        "text/html" => {
+            let message = "the address answers with a web page, not with a model";
+            Err(failure(ModelFailureClass::Transport, message))
+        }
+        // Servers name streams in many ways; the decoder sees whether it is one.
+        _ => Ok(BodyForm::Stream),
+    }
+}
+
+/// The address is left out: it says nothing that the provider's name does not.
+fn transport(error: reqwest::Error) -> ModelFailure {
+    let class = if error.is_timeout() {
+        ModelFailureClass::Timeout
+    } else if error.is_connect() {
+        ModelFailureClass::Unavailable
+    } else {
+        ModelFailureClass::Transport
+    };
+    let error = error.without_url();
+    let mut message = error.to_string();
+    let mut cause = std::error::Error::source(&error);
+    while let Some(inner) = cause {
+        message.push_str(": ");
+        message.push_str(&inner.to_string());
+        cause = inner.source();
+    }
+    failure(class, message)
+}

@@ -1,0 +1,85 @@
+use std::sync::OnceLock;
+use std::time::Duration;
+
+use onyx_types::{ModelFailure, ModelFailureClass};
+use reqwest::header::{HeaderMap, HeaderValue};
+use reqwest::redirect::Policy;
+use reqwest::{Client, Url};
+
+use crate::Secret;
+use crate::failure::failure;
+
+/// Where a provider is and how it is asked: the key is bound to this address for good.
+#[derive(Clone)]
+pub(crate) struct Endpoint {
+    pub(crate) url: Url,
+    pub(crate) headers: HeaderMap,
+    /// What must not show up in an error, wherever the provider echoes it.
+    pub(crate) secrets: Vec<Secret>,
+}
+
+impl Endpoint {
+    pub(crate) fn mask(&self, mut failure: ModelFailure) -> ModelFailure {
+        for secret in &self.secrets {
+            failure.message = secret.mask_in(&failure.message);
+        }
+        failure
+    }
+}
+
+impl std::fmt::Debug for Endpoint {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        // Header names only: a value may be a key.
+        let names: Vec<&str> = self.headers.keys().map(|name| name.as_str()).collect();
+        f.debug_struct("Endpoint")
+            .field("url", &self.url.as_str())
+            .field("headers", &names)
+            .finish()
+    }
+}
+
+/// A provider's client, made when it is first needed: loading the machine's certificates costs
+/// more than a whole start may.
+#[derive(Debug, Default)]
+pub(crate) struct LazyClient(OnceLock<Client>);
+
+impl LazyClient {
+    pub(crate) fn get(
+        &self,
+        endpoint: &Endpoint,
+        connect: Duration,
+    ) -> Result<&Client, ModelFailure> {
+        if let Some(client) = self.0.get() {
+            return Ok(client);
+        }
+        let client = build(endpoint, connect).map_err(|error| {
+            let message = format!("the HTTP client cannot be made: {}", error.without_url());
+            failure(ModelFailureClass::Unavailable, message)
+        })?;
+        Ok(self.0.get_or_init(|| client))
+    }
+}
+
+#[allow(clippy::disallowed_methods, reason = "the egress client of providers is made here")]
+fn build(endpoint: &Endpoint, connect: Duration) -> Result<Client, reqwest::Error> {
+    let mut builder = Client::builder()
+        .user_agent(HeaderValue::from_static(concat!("onyx/", env!("CARGO_PKG_VERSION"))))
+        .connect_timeout(connect)
+        // A redirect would carry prompt and key to an address nobody configured.
+        .redirect(Policy::none())
+        .tcp_nodelay(true);
+    if is_loopback(&endpoint.url) {
+        builder = builder.no_proxy();
+    }
+    if endpoint.url.scheme() == "http" {
+        builder = builder.tls_certs_only([]);
+    }
+    builder.build()
+}
+
+fn is_loopback(url: &Url) -> bool {
+    let host = url.host_str().unwrap_or_default();
+    let address = host.trim_start_matches('[').trim_end_matches(']');
+    host == "localhost"
+        || address.parse().is_ok_and(|address: std::net::IpAddr| address.is_loopback())
+}

@@ -1,0 +1,110 @@
+//! `providers.<name>` as a person writes it. Raw: nothing here is resolved or checked yet.
+
+use std::collections::BTreeMap;
+
+use serde::Deserialize;
+
+use crate::Secret;
+use crate::wire::{MaxTokensField, PromptCacheKey, ReasoningReplay, StreamUsage, SystemRole};
+
+/// Deliberately without `Serialize`: what holds keys is not written anywhere.
+#[derive(Clone, Debug, Default, Deserialize)]
+#[serde(default, deny_unknown_fields, rename_all = "camelCase")]
+pub struct ProviderSettings {
+    pub kind: Option<ProviderKind>,
+    pub base_url: Option<String>,
+    /// The key itself, `${NAME}` or `env:NAME`.
+    pub api_key: Option<Secret>,
+    pub headers: BTreeMap<String, Secret>,
+    pub timeouts: TimeoutSettings,
+    pub models: Vec<ModelSettings>,
+    pub compat: CompatSettings,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum ProviderKind {
+    #[serde(rename = "openai")]
+    OpenAi,
+    #[serde(rename = "openai-responses")]
+    OpenAiResponses,
+    Anthropic,
+    Gemini,
+    Ollama,
+    Bedrock,
+    ClaudeCli,
+    Pi,
+    Embedded,
+}
+
+#[derive(Clone, Copy, Debug, Default, PartialEq, Deserialize)]
+#[serde(default, deny_unknown_fields, rename_all = "camelCase")]
+pub struct TimeoutSettings {
+    pub connect_seconds: Option<f64>,
+    pub first_byte_seconds: Option<f64>,
+    pub idle_seconds: Option<f64>,
+    pub total_seconds: Option<f64>,
+}
+
+/// A model the provider is known to have: its name, or its name with limits.
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
+#[serde(from = "ModelForm")]
+pub struct ModelSettings {
+    pub id: String,
+    pub context_window: Option<u32>,
+    pub max_output_tokens: Option<u32>,
+}
+
+#[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
+#[serde(default, deny_unknown_fields, rename_all = "camelCase")]
+pub struct CompatSettings {
+    pub system_role: Option<SystemRole>,
+    pub max_tokens_field: Option<MaxTokensField>,
+    pub stream_usage: Option<StreamUsage>,
+    pub prompt_cache_key: Option<PromptCacheKey>,
+    pub reasoning_replay: Option<ReasoningReplay>,
+    pub dropped_schema_keywords: Option<Vec<String>>,
+}
+
+#[derive(Deserialize)]
+#[serde(untagged)]
+enum ModelForm {
+    Name(String),
+    Full(FullModel),
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields, rename_all = "camelCase")]
+struct FullModel {
+    id: String,
+    context_window: Option<u32>,
+    max_output_tokens: Option<u32>,
+}
+
+impl From<ModelForm> for ModelSettings {
+    fn from(form: ModelForm) -> Self {
+        match form {
+            ModelForm::Name(id) => Self { id, context_window: None, max_output_tokens: None },
+            ModelForm::Full(FullModel { id, context_window, max_output_tokens }) => {
+                Self { id, context_window, max_output_tokens }
+            }
+        }
+    }
+}
+
+impl ProviderKind {
+    /// The word in the config.
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::OpenAi => "openai",
+            Self::OpenAiResponses => "openai-responses",
+            Self::Anthropic => "anthropic",
+            Self::Gemini => "gemini",
+            Self::Ollama => "ollama",
+            Self::Bedrock => "bedrock",
+            Self::ClaudeCli => "claude-cli",
+            Self::Pi => "pi",
+            Self::Embedded => "embedded",
+        }
+    }
+}
