@@ -1,1 +1,25 @@
-//! placeholder
+//! The agent loop: a pure state machine, a driver that performs its effects, prompt assembly, and
+//! the manager that starts, stops and recovers runs.
+//!
+//! It sees models, tools and stores through their traits. No provider, no wire format, no HTTP
+//! and no file system call may enter.
+
+mod driver;
+mod feed;
+mod manager;
+mod models;
+pub mod prompt;
+mod recovery;
+mod request;
+mod roster;
+mod sessions;
+mod settings;
+mod sources;
+pub mod step;
+
+pub use feed::{EventReader, Feed};
+pub use manager::{Canceller, ManagerOptions, RunHandle, RunManager};
+pub use models::{ModelChoice, Models};
+pub use request::{DryRun, RunInput, RunRequest, SessionRef, StopTarget};
+pub use roster::{AgentProfile, Roster};
+pub use settings::{AgentDefaults, AgentSettings, AgentsSettings, ModelSetting};

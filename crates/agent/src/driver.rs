@@ -1,0 +1,259 @@
+//! Performs what `step` decides. No decision is made here: inputs go in, effects come out, and
+//! what an effect brings goes in again.
+
+use std::collections::VecDeque;
+use std::sync::Arc;
+use std::time::Duration;
+
+use futures::future::BoxFuture;
+use futures::stream::{BoxStream, FuturesUnordered, SelectAll, StreamExt};
+use onyx_storage::{Lease, RunOutcome, Store};
+use onyx_tools::{Execution, LiveOutput, Policy, ToolCx, Toolbox};
+use onyx_types::{
+    Attendance, Cancel, Clock, Fault, LaneId, Model, ModelEvent, ModelFailure, ModelFailureClass,
+    RunId, ToolCall, ToolOutcome, ToolUseId,
+};
+use tokio::sync::mpsc;
+
+use crate::feed::Feed;
+use crate::step::{Effect, Input, RunState, RunSummary, UserInput, step};
+
+/// How long a session's lease lives without renewal, and how often it is renewed.
+pub(crate) const LEASE_LIFE: Duration = Duration::from_secs(30);
+const LEASE_RENEWAL: Duration = Duration::from_secs(10);
+const LIVE_OUTPUT_QUEUE: usize = 64;
+
+/// What one lane needs to act: its model, its policy, and for whom its tools work.
+pub(crate) struct LaneActor {
+    pub(crate) model: Option<Arc<dyn Model>>,
+    pub(crate) policy: Policy,
+    pub(crate) tool_cx: ToolCx,
+}
+
+pub(crate) struct Driver {
+    pub(crate) run: RunId,
+    pub(crate) state: RunState,
+    pub(crate) lanes: Vec<LaneActor>,
+    pub(crate) store: Store,
+    pub(crate) toolbox: Arc<Toolbox>,
+    pub(crate) clock: Arc<dyn Clock>,
+    pub(crate) feed: Arc<Feed>,
+    pub(crate) lease: Lease,
+    pub(crate) cancel: Cancel,
+    pub(crate) steer: mpsc::UnboundedReceiver<UserInput>,
+    pub(crate) attendance: Attendance,
+    pub(crate) execution: Execution,
+    /// Given to the session where it has none yet.
+    pub(crate) title: Option<String>,
+}
+
+type ToolFuture = BoxFuture<'static, Input>;
+
+/// What is under way outside of the state machine.
+struct UnderWay {
+    models: SelectAll<BoxStream<'static, (LaneId, ModelEvent)>>,
+    model_cancels: Vec<Cancel>,
+    tools: FuturesUnordered<ToolFuture>,
+    tool_cancels: Vec<Cancel>,
+    live_sender: mpsc::Sender<(LaneId, ToolUseId, String)>,
+    live: mpsc::Receiver<(LaneId, ToolUseId, String)>,
+}
+
+impl UnderWay {
+    fn new(lanes: usize) -> Self {
+        let (live_sender, live) = mpsc::channel(LIVE_OUTPUT_QUEUE);
+        Self {
+            models: SelectAll::new(),
+            model_cancels: (0..lanes).map(|_| Cancel::new()).collect(),
+            tools: FuturesUnordered::new(),
+            tool_cancels: (0..lanes).map(|_| Cancel::new()).collect(),
+            live_sender,
+            live,
+        }
+    }
+}
+
+impl Driver {
+    /// Runs to the end. The feed is closed and the session free when it returns.
+    pub(crate) async fn run(mut self) {
+        let mut under_way = UnderWay::new(self.lanes.len());
+        let mut cancelled = false;
+        let mut next = Input::Begin;
+        let mut renew_at = self.clock.now().mono + LEASE_RENEWAL;
+        loop {
+            self.take(next, &mut under_way).await;
+            if self.state.is_over() {
+                break;
+            }
+            next = self.next_input(&mut under_way, &mut cancelled, &mut renew_at).await;
+        }
+        self.feed.close();
+    }
+
+    async fn next_input(
+        &mut self,
+        under_way: &mut UnderWay,
+        cancelled: &mut bool,
+        renew_at: &mut Duration,
+    ) -> Input {
+        loop {
+            let now = self.clock.now().mono;
+            let wake = self.state.wake_at().min(*renew_at).saturating_sub(now);
+            tokio::select! {
+                biased;
+                () = self.cancel.cancelled(), if !*cancelled => {
+                    *cancelled = true;
+                    return Input::Cancel;
+                }
+                Some(done) = under_way.tools.next() => return done,
+                Some((lane, id, chunk)) = under_way.live.recv() => {
+                    return Input::ToolOutput(lane, id, chunk);
+                }
+                Some((lane, event)) = under_way.models.next() => return Input::Model(lane, event),
+                Some(input) = self.steer.recv() => return Input::Steer(input),
+                () = tokio::time::sleep(wake) => {
+                    let now = self.clock.now().mono;
+                    if now >= *renew_at {
+                        *renew_at = now + LEASE_RENEWAL;
+                        if let Err(error) = self.store.leases.renew(&self.lease, LEASE_LIFE).await {
+                            return Input::StoreFailed(error.into());
+                        }
+                    }
+                    if now >= self.state.wake_at() {
+                        return Input::Tick;
+                    }
+                }
+            }
+        }
+    }
+
+    /// Steps once and performs everything that follows until nothing more follows at once.
+    async fn take(&mut self, input: Input, under_way: &mut UnderWay) {
+        let mut inputs = VecDeque::from([input]);
+        while let Some(input) = inputs.pop_front() {
+            for effect in step(&mut self.state, self.clock.now(), input) {
+                if let Some(follows) = self.perform(effect, under_way).await {
+                    inputs.push_back(follows);
+                }
+            }
+        }
+    }
+
+    async fn perform(&mut self, effect: Effect, under_way: &mut UnderWay) -> Option<Input> {
+        match effect {
+            Effect::Append(batch, turns) => {
+                return Some(match self.store.turns.append(&self.lease, &turns).await {
+                    Ok(_) => Input::Appended(batch),
+                    Err(error) => {
+                        tracing::error!(run = %self.run, %error, "turns could not be written");
+                        Input::StoreFailed(Fault::from(error))
+                    }
+                });
+            }
+            Effect::Emit(lane, event) => self.feed.tell(lane, event),
+            Effect::CallModel(lane, request) => self.call_model(lane, *request, under_way),
+            Effect::StopModel(lane) => under_way.model_cancels[usize::from(lane.0)].cancel(),
+            Effect::Invoke(lane, call) => self.invoke(lane, call, under_way),
+            Effect::StopTools(lane) => under_way.tool_cancels[usize::from(lane.0)].cancel(),
+            Effect::Finish(summary) => self.finish(summary).await,
+            Effect::Abandon => self.free_session().await,
+        }
+        None
+    }
+
+    fn call_model(&self, lane: LaneId, request: onyx_types::ModelRequest, under_way: &mut UnderWay) {
+        let index = usize::from(lane.0);
+        let Some(model) = &self.lanes[index].model else {
+            return;
+        };
+        let cancel = Cancel::new();
+        under_way.model_cancels[index] = cancel.clone();
+        let stream = model.stream(request, cancel.clone());
+        under_way.models.push(with_an_end(stream, cancel).map(move |event| (lane, event)).boxed());
+    }
+
+    fn invoke(&self, lane: LaneId, call: ToolCall, under_way: &mut UnderWay) {
+        let index = usize::from(lane.0);
+        let actor = &self.lanes[index];
+        let (sender, mut chunks) = mpsc::channel::<String>(LIVE_OUTPUT_QUEUE);
+        if under_way.tool_cancels[index].is_cancelled() {
+            under_way.tool_cancels[index] = Cancel::new();
+        }
+        let mut cx = actor.tool_cx.clone();
+        cx.cancel = under_way.tool_cancels[index].clone();
+        cx.taint = self.state.taint(lane);
+        cx.live = LiveOutput::to(sender);
+        let (toolbox, policy) = (Arc::clone(&self.toolbox), actor.policy.clone());
+        let (attendance, execution) = (self.attendance, self.execution);
+        let live = under_way.live_sender.clone();
+        let id = call.id.clone();
+        under_way.tools.push(Box::pin(async move {
+            let work = async {
+                let outcome: ToolOutcome = toolbox.call(&call, &policy, attendance, execution, &cx).await;
+                drop(cx);
+                outcome
+            };
+            let forward = async {
+                while let Some(chunk) = chunks.recv().await {
+                    // Full: live output may be lost, the result holds the whole.
+                    let _ = live.try_send((lane, id.clone(), chunk));
+                }
+            };
+            let (outcome, ()) = tokio::join!(work, forward);
+            Input::ToolDone(lane, id, outcome)
+        }));
+    }
+
+    async fn finish(&mut self, summary: RunSummary) {
+        let outcome = RunOutcome {
+            run: self.run,
+            status: summary.status,
+            ended_at: self.clock.wall(),
+            usage: summary.usage,
+            messages_added: summary.messages_added,
+            preview: summary.preview,
+            title: self.title.take(),
+        };
+        if let Err(error) = self.store.ledger.end_run(outcome).await {
+            // The log has the end; the books catch up when the session is next opened.
+            tracing::error!(run = %self.run, %error, "the run's end could not be booked");
+        }
+        self.free_session().await;
+    }
+
+    async fn free_session(&self) {
+        if let Err(error) = self.store.leases.release(&self.lease).await {
+            tracing::warn!(run = %self.run, %error, "the session's lease could not be released");
+        }
+    }
+}
+
+/// Holds a model to its contract. Cancelling drops the stream, and with it the connection, also
+/// when the model ignores the token; a stream that just stops is a failure, never an answer.
+fn with_an_end(
+    stream: BoxStream<'static, ModelEvent>,
+    cancel: Cancel,
+) -> BoxStream<'static, ModelEvent> {
+    let stopped = {
+        let cancel = cancel.clone();
+        Box::pin(async move { cancel.cancelled().await })
+    };
+    let mut ended = false;
+    stream
+        .take_until(stopped)
+        .map(Some)
+        .chain(futures::stream::once(async { None }))
+        .filter_map(move |event| {
+            ended |= matches!(event, Some(ModelEvent::Finish(_) | ModelEvent::Failed(_)));
+            let missing = !ended && !cancel.is_cancelled();
+            futures::future::ready(event.or_else(|| missing.then(broke_off)))
+        })
+        .boxed()
+}
+
+fn broke_off() -> ModelEvent {
+    ModelEvent::Failed(ModelFailure {
+        class: ModelFailureClass::Truncated,
+        message: "The model's answer ended without saying so.".to_owned(),
+    })
+}

@@ -1,0 +1,381 @@
+//! Starts, stops and finds runs. At most one run works on a session at a time.
+
+use std::collections::HashMap;
+use std::panic::AssertUnwindSafe;
+use std::sync::{Arc, Mutex, PoisonError, RwLock};
+use std::time::Duration;
+
+use futures::FutureExt as _;
+use onyx_storage::{BeginRun, Lease, Store, StoreError};
+use onyx_tools::Toolbox;
+use onyx_types::{
+    AgentId, Cancel, Clock, ErrorCode, Event, Fault, LaneId, Mint, PersonId, RunId, RunStatus,
+    SessionId, SessionKey, SessionOrigin, Usage, UserContent,
+};
+use tokio::sync::mpsc;
+
+use crate::driver::{Driver, LEASE_LIFE};
+use crate::feed::{EventReader, Feed};
+use crate::models::Models;
+use crate::request::{RunInput, RunRequest, SessionRef, StopTarget};
+use crate::roster::{AgentProfile, Roster};
+use crate::step::UserInput;
+
+/// Shared by every surface; cheap to clone.
+#[derive(Clone)]
+pub struct RunManager {
+    pub(crate) inner: Arc<Inner>,
+}
+
+pub(crate) struct Inner {
+    pub(crate) store: Store,
+    pub(crate) toolbox: Arc<Toolbox>,
+    pub(crate) models: Arc<dyn Models>,
+    pub(crate) clock: Arc<dyn Clock>,
+    pub(crate) options: ManagerOptions,
+    roster: RwLock<Arc<Roster>>,
+    mint: Mutex<Mint>,
+    live: Mutex<HashMap<RunId, LiveRun>>,
+    pub(crate) snapshots: crate::sources::Snapshots,
+}
+
+#[derive(Clone, Debug)]
+pub struct ManagerOptions {
+    /// Runs at work at once; beyond it a request is told to come back later.
+    pub max_runs: usize,
+    /// Seeds ids; unpredictable in production.
+    pub seed: u64,
+    /// Makes the fences of untrusted blocks unguessable.
+    pub fence_secret: [u8; 32],
+}
+
+struct LiveRun {
+    key: SessionKey,
+    feed: Arc<Feed>,
+    cancel: Cancel,
+}
+
+/// A started run.
+#[derive(Debug)]
+pub struct RunHandle {
+    pub run_id: RunId,
+    pub session_id: SessionId,
+    pub events: EventReader,
+    cancel: Cancel,
+}
+
+/// Stops one run; for surfaces whose client may go away.
+#[derive(Clone, Debug)]
+pub struct Canceller(Cancel);
+
+impl Canceller {
+    pub fn cancel(&self) {
+        self.0.cancel();
+    }
+}
+
+impl RunHandle {
+    pub fn canceller(&self) -> Canceller {
+        Canceller(self.cancel.clone())
+    }
+}
+
+/// How long `stop` waits for a run to write its end.
+const STOP_PATIENCE: Duration = Duration::from_secs(1);
+
+impl RunManager {
+    pub fn new(
+        store: Store,
+        toolbox: Arc<Toolbox>,
+        models: Arc<dyn Models>,
+        roster: Roster,
+        clock: Arc<dyn Clock>,
+        options: ManagerOptions,
+    ) -> Self {
+        let mint = Mutex::new(Mint::new(options.seed));
+        let inner = Inner {
+            store,
+            toolbox,
+            models,
+            clock,
+            options,
+            roster: RwLock::new(Arc::new(roster)),
+            mint,
+            live: Mutex::default(),
+            snapshots: crate::sources::Snapshots::default(),
+        };
+        Self { inner: Arc::new(inner) }
+    }
+
+    /// Runs that have started keep the agents they started with.
+    pub fn set_roster(&self, roster: Roster) {
+        *self.inner.roster.write().unwrap_or_else(PoisonError::into_inner) = Arc::new(roster);
+    }
+
+    pub fn roster(&self) -> Arc<Roster> {
+        Arc::clone(&self.inner.roster.read().unwrap_or_else(PoisonError::into_inner))
+    }
+
+    pub fn runs_at_work(&self) -> usize {
+        self.live().len()
+    }
+
+    pub async fn start(&self, request: RunRequest) -> Result<RunHandle, Fault> {
+        let roster = self.roster();
+        let RunInput::New(content) = &request.input;
+        check_content(content, roster.limits().max_prompt_bytes)?;
+        self.check_capacity()?;
+        let place = self.place(&request, &roster).await?;
+        let lease = self.lease(&place.key).await?;
+        match self.begin(request, &roster, place, &lease).await {
+            Ok(handle) => Ok(handle),
+            Err(fault) => {
+                self.release(&lease).await;
+                Err(fault)
+            }
+        }
+    }
+
+    async fn begin(
+        &self,
+        request: RunRequest,
+        roster: &Roster,
+        place: Place,
+        lease: &Lease,
+    ) -> Result<RunHandle, Fault> {
+        let inner = &self.inner;
+        if !place.is_new {
+            self.close_leftover_runs(lease).await?;
+        }
+        let now = inner.clock.now();
+        let (run, input_turn, seed) = {
+            let mut mint = self.mint();
+            (mint.run(now.wall), mint.turn(now.wall), mint.fork_seed())
+        };
+        let RunInput::New(content) = request.input;
+        let title = title(&content);
+        let input = UserInput { content, view: request.view, context: None };
+        let prepared = crate::sources::prepare(
+            inner,
+            crate::sources::Preparation {
+                run,
+                input_turn,
+                input,
+                key: place.key.clone(),
+                agents: place.agents,
+                model: request.model,
+                is_new: place.is_new,
+                mint: Mint::new(seed),
+                limits: roster.limits().clone(),
+            },
+        )
+        .await?;
+        let begin = BeginRun {
+            run,
+            key: place.key.clone(),
+            input_turn,
+            started_at: now.wall,
+            origin: place.origin,
+        };
+        inner.store.ledger.begin_run(begin).await?;
+
+        let feed = Feed::new(run);
+        let cancel = Cancel::new();
+        let (_steer_sender, steer) = mpsc::unbounded_channel();
+        let handle = RunHandle {
+            run_id: run,
+            session_id: place.key.session,
+            events: feed.read_after(0),
+            cancel: cancel.clone(),
+        };
+        let live = LiveRun { key: place.key, feed: Arc::clone(&feed), cancel: cancel.clone() };
+        self.live().insert(run, live);
+        let driver = Driver {
+            run,
+            state: prepared.state,
+            lanes: prepared.actors,
+            store: inner.store.clone(),
+            toolbox: Arc::clone(&inner.toolbox),
+            clock: Arc::clone(&inner.clock),
+            feed,
+            lease: lease.clone(),
+            cancel,
+            steer,
+            attendance: request.attendance,
+            execution: match request.dry_run {
+                crate::DryRun::Off => onyx_tools::Execution::Real,
+                crate::DryRun::On => onyx_tools::Execution::DryRun,
+            },
+            title,
+        };
+        self.spawn(driver);
+        Ok(handle)
+    }
+
+    fn spawn(&self, driver: Driver) {
+        let manager = self.clone();
+        let (run, lease, feed) = (driver.run, driver.lease.clone(), Arc::clone(&driver.feed));
+        tokio::spawn(async move {
+            // A fault in our own code must not leave a session locked or a client waiting.
+            if AssertUnwindSafe(driver.run()).catch_unwind().await.is_err() {
+                tracing::error!(%run, "the run's driver panicked");
+                manager.release(&lease).await;
+                feed.tell(LaneId::default(), Event::error(&Fault::plain(ErrorCode::Internal)));
+                feed.tell(LaneId::default(), failed(run, lease.key.session));
+                feed.close();
+            }
+            manager.live().remove(&run);
+        });
+    }
+
+    /// Stops a run and waits until its end is written. `false`: nothing was running.
+    pub async fn stop(&self, person: &PersonId, target: StopTarget) -> Result<bool, Fault> {
+        let found = {
+            let live = self.live();
+            live.iter()
+                .filter(|(_, run)| run.key.person == *person)
+                .find(|(id, run)| match target {
+                    StopTarget::Session(session) => run.key.session == session,
+                    StopTarget::Run(run) => **id == run,
+                })
+                .map(|(_, run)| (Arc::clone(&run.feed), run.cancel.clone()))
+        };
+        let Some((feed, cancel)) = found else {
+            return Ok(false);
+        };
+        cancel.cancel();
+        // Its end is certain; only how soon is not, and the caller need not wait for a slow disk.
+        let _ = tokio::time::timeout(STOP_PATIENCE, drained(feed.read_after(0))).await;
+        Ok(true)
+    }
+
+    /// Lets runs finish for a while, then stops them; returns when none is left or time is up.
+    pub async fn drain(&self, patience: Duration) {
+        let feeds: Vec<_> = self.live().values().map(|run| Arc::clone(&run.feed)).collect();
+        let all = futures::future::join_all(feeds.iter().map(|feed| drained(feed.read_after(0))));
+        if tokio::time::timeout(patience, all).await.is_ok() {
+            return;
+        }
+        for run in self.live().values() {
+            run.cancel.cancel();
+        }
+        let rest = futures::future::join_all(feeds.iter().map(|feed| drained(feed.read_after(0))));
+        if tokio::time::timeout(STOP_PATIENCE, rest).await.is_err() {
+            tracing::warn!("some runs did not end in time; they are closed at the next start");
+        }
+    }
+
+    async fn place(&self, request: &RunRequest, roster: &Roster) -> Result<Place, Fault> {
+        match &request.session {
+            SessionRef::Existing(session) => {
+                let meta = self.session_meta(&request.person, *session).await?;
+                let agents = vec![profile(roster, &meta.agent)?.clone()];
+                let key = SessionKey {
+                    person: request.person.clone(),
+                    agent: meta.agent,
+                    session: *session,
+                };
+                Ok(Place { key, agents, origin: meta.origin, is_new: false })
+            }
+            SessionRef::New { origin, agents } => {
+                let agents = if agents.is_empty() {
+                    vec![roster.default_agent().clone()]
+                } else {
+                    agents
+                        .iter()
+                        .map(|id| profile(roster, id).cloned())
+                        .collect::<Result<Vec<_>, _>>()?
+                };
+                let session = self.mint().session(self.inner.clock.wall());
+                let key = SessionKey {
+                    person: request.person.clone(),
+                    agent: agents[0].id.clone(),
+                    session,
+                };
+                Ok(Place { key, agents, origin: *origin, is_new: true })
+            }
+        }
+    }
+
+    pub(crate) async fn lease(&self, key: &SessionKey) -> Result<Lease, Fault> {
+        self.inner.store.leases.acquire(key, LEASE_LIFE).await.map_err(|error| match error {
+            StoreError::Busy => Fault::plain(ErrorCode::SessionBusy),
+            other => other.into(),
+        })
+    }
+
+    pub(crate) async fn release(&self, lease: &Lease) {
+        if let Err(error) = self.inner.store.leases.release(lease).await {
+            tracing::warn!(session = %lease.key.session, %error, "a lease could not be released");
+        }
+    }
+
+    fn check_capacity(&self) -> Result<(), Fault> {
+        if self.runs_at_work() >= self.inner.options.max_runs {
+            return Err(Fault::plain(ErrorCode::Overloaded));
+        }
+        Ok(())
+    }
+
+    pub(crate) fn mint(&self) -> std::sync::MutexGuard<'_, Mint> {
+        self.inner.mint.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn live(&self) -> std::sync::MutexGuard<'_, HashMap<RunId, LiveRun>> {
+        self.inner.live.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// Where a run happens and who answers.
+struct Place {
+    key: SessionKey,
+    agents: Vec<AgentProfile>,
+    origin: SessionOrigin,
+    is_new: bool,
+}
+
+fn profile<'r>(roster: &'r Roster, id: &AgentId) -> Result<&'r AgentProfile, Fault> {
+    roster.get(id).ok_or_else(|| {
+        let known: Vec<_> = roster.agents().map(|agent| agent.id.as_str()).collect();
+        Fault::new(ErrorCode::NotFound, format!("There is no agent {id}."))
+            .with_hint(format!("Agents: {}.", known.join(", ")))
+    })
+}
+
+fn check_content(content: &UserContent, max_bytes: usize) -> Result<(), Fault> {
+    let size = content.byte_len();
+    if size > max_bytes {
+        let message = format!("The message has {size} bytes; {max_bytes} are allowed.");
+        return Err(Fault::new(ErrorCode::LimitPrompt, message));
+    }
+    if size == 0 || matches!(content, UserContent::Text(text) if text.trim().is_empty()) {
+        return Err(Fault::new(ErrorCode::InvalidRequest, "message: must not be empty"));
+    }
+    Ok(())
+}
+
+/// What a session is called until something better names it.
+fn title(content: &UserContent) -> Option<String> {
+    const LONGEST: usize = 60;
+    let text = content.text();
+    let line = text.lines().map(str::trim).find(|line| !line.is_empty())?;
+    let mut title: String = line.chars().take(LONGEST).collect();
+    if title.len() < line.len() {
+        title.push('…');
+    }
+    Some(title)
+}
+
+fn failed(run: RunId, session: SessionId) -> Event {
+    Event::Done {
+        session_id: session,
+        run_id: run,
+        status: RunStatus::Error,
+        assistant_turn_ids: Vec::new(),
+        usage: Usage::default(),
+    }
+}
+
+async fn drained(mut events: EventReader) {
+    while events.next().await.is_some() {}
+}

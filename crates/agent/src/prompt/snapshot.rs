@@ -1,0 +1,104 @@
+use onyx_types::{Hash, SystemBlock};
+
+use super::house_rules::HOUSE_RULES;
+
+/// The texts that parts 2 to 4 are made of, as read from the person's and the agent's files.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct PromptSources {
+    pub agent_name: String,
+    pub identity: Option<String>,
+    pub soul: Option<String>,
+    pub agents: Option<String>,
+    pub tools: Option<String>,
+    /// One line per skill.
+    pub skills: Vec<String>,
+    pub user: Option<String>,
+    pub standing_instructions: Option<String>,
+    pub memory: Option<String>,
+    /// Date and text, oldest first.
+    pub daily: Vec<(String, String)>,
+    /// Space, channel and thread the session lives in.
+    pub place: Option<String>,
+}
+
+/// Parts 1 to 4 of a session's prompts, rendered once and sent byte-equal until they must change.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct PromptSnapshot {
+    pub system: Vec<SystemBlock>,
+}
+
+const MAX_FILE: usize = 16 * 1024;
+const MAX_MEMORY: usize = 12 * 1024;
+const MAX_DAILY: usize = 4 * 1024;
+
+impl PromptSources {
+    pub fn render(&self) -> PromptSnapshot {
+        let person = self.person();
+        let agent =
+            SystemBlock { text: format!("{HOUSE_RULES}\n\n{}", self.agent()), stable: true };
+        let mut system = vec![agent];
+        if !person.is_empty() {
+            system.push(SystemBlock { text: person, stable: true });
+        }
+        PromptSnapshot { system }
+    }
+
+    /// What tells one rendering's material from another's.
+    pub fn fingerprint(&self) -> Hash {
+        Hash::of(format!("{self:?}").as_bytes())
+    }
+
+    fn agent(&self) -> String {
+        let mut text = format!("Your name is {}.", self.agent_name);
+        section(&mut text, "Identity", self.identity.as_deref(), MAX_FILE);
+        section(&mut text, "Soul", self.soul.as_deref(), MAX_FILE);
+        section(&mut text, "Working rules", self.agents.as_deref(), MAX_FILE);
+        section(&mut text, "Tool notes", self.tools.as_deref(), MAX_FILE);
+        if !self.skills.is_empty() {
+            section(&mut text, "Skills", Some(&self.skills.join("\n")), MAX_FILE);
+        }
+        text
+    }
+
+    fn person(&self) -> String {
+        let mut text = String::new();
+        section(&mut text, "The person", self.user.as_deref(), MAX_FILE);
+        section(
+            &mut text,
+            "Standing instructions",
+            self.standing_instructions.as_deref(),
+            MAX_FILE,
+        );
+        section(&mut text, "Memory", self.memory.as_deref(), MAX_MEMORY);
+        for (date, log) in &self.daily {
+            section(&mut text, &format!("Daily log {date}"), Some(log), MAX_DAILY);
+        }
+        section(&mut text, "Where this conversation lives", self.place.as_deref(), MAX_FILE);
+        text
+    }
+}
+
+fn section(into: &mut String, title: &str, body: Option<&str>, max_bytes: usize) {
+    let Some(body) = body.map(str::trim).filter(|body| !body.is_empty()) else {
+        return;
+    };
+    if !into.is_empty() {
+        into.push_str("\n\n");
+    }
+    into.push_str("# ");
+    into.push_str(title);
+    into.push('\n');
+    into.push_str(&bounded(body, max_bytes));
+}
+
+/// The text, or its end with a note where it was cut: the newest lines of memory matter most.
+pub fn bounded(text: &str, max_bytes: usize) -> std::borrow::Cow<'_, str> {
+    if text.len() <= max_bytes {
+        return text.into();
+    }
+    let mut start = text.len() - max_bytes;
+    while !text.is_char_boundary(start) {
+        start += 1;
+    }
+    format!("[{start} earlier bytes left out]\n{}", &text[start..]).into()
+}

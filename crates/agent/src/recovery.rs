@@ -1,0 +1,108 @@
+//! Closing runs that a crash, or a store that refused to write, left open.
+
+use onyx_storage::{Lease, RunOutcome, RunRow};
+use onyx_types::{
+    Author, Fault, LaneId, Origin, RunEnd, RunId, RunStatus, Turn, TurnBody, Usage,
+};
+use serde_json::Map;
+
+use crate::RunManager;
+
+/// A run's end lies within its last batch, so it is among the newest turns of the log.
+const LOOK_BACK: usize = 64;
+
+impl RunManager {
+    /// Closes what an earlier process left open. Called before the first request.
+    pub async fn recover(&self) -> Result<usize, Fault> {
+        let open = self.inner.store.ledger.active_runs().await?;
+        let mut closed = 0;
+        for row in open {
+            let lease = self.lease(&row.key).await?;
+            let result = self.close_run(&lease, &row).await;
+            self.release(&lease).await;
+            match result {
+                Ok(()) => closed += 1,
+                // One damaged session must not keep the others from opening; it is tried again
+                // when it is next used, and the failure is shown there.
+                Err(fault) => tracing::error!(run = %row.run, %fault, "a run could not be closed"),
+            }
+        }
+        Ok(closed)
+    }
+
+    /// Runs of this session that never got their end, because writing it failed.
+    pub(crate) async fn close_leftover_runs(&self, lease: &Lease) -> Result<(), Fault> {
+        for row in self.inner.store.ledger.active_runs().await? {
+            if row.key == lease.key {
+                self.close_run(lease, &row).await?;
+            }
+        }
+        Ok(())
+    }
+
+    async fn close_run(&self, lease: &Lease, row: &RunRow) -> Result<(), Fault> {
+        let (status, usage) = match self.find_marks(lease, row.run).await? {
+            Marks::Ended(status, usage) => (status, usage),
+            Marks::Started => {
+                let end = self.interrupted(row.run);
+                self.inner.store.turns.append(lease, &[end]).await?;
+                (RunStatus::Interrupted, Usage::default())
+            }
+            // The crash came before the first write: there is nothing to close in the log.
+            Marks::Absent => (RunStatus::Interrupted, Usage::default()),
+        };
+        let outcome = RunOutcome {
+            run: row.run,
+            status,
+            ended_at: self.inner.clock.wall(),
+            usage,
+            messages_added: 0,
+            preview: None,
+            title: None,
+        };
+        Ok(self.inner.store.ledger.end_run(outcome).await?)
+    }
+
+    async fn find_marks(&self, lease: &Lease, run: RunId) -> Result<Marks, Fault> {
+        let page = match self.inner.store.turns.tail(&lease.key, None, LOOK_BACK).await {
+            Ok(page) => page,
+            Err(onyx_storage::StoreError::NotFound) => return Ok(Marks::Absent),
+            Err(error) => return Err(error.into()),
+        };
+        let mut marks = Marks::Absent;
+        for turn in page.turns.iter().filter(|turn| turn.run == Some(run)) {
+            marks = match &turn.body {
+                TurnBody::RunEnd(end) => return Ok(Marks::Ended(end.status, end.usage)),
+                _ => Marks::Started,
+            };
+        }
+        Ok(marks)
+    }
+
+    fn interrupted(&self, run: RunId) -> Turn {
+        let now = self.inner.clock.wall();
+        Turn {
+            id: self.mint().turn(now),
+            ts: now,
+            run: Some(run),
+            lane: LaneId::default(),
+            author: Author::System,
+            origin: Origin::Agent,
+            body: TurnBody::RunEnd(RunEnd {
+                status: RunStatus::Interrupted,
+                usage: Usage::default(),
+                cost: None,
+                model: None,
+                error: Some(Fault::plain(onyx_types::ErrorCode::Interrupted)),
+            }),
+            extra: Map::new(),
+        }
+    }
+}
+
+/// What the log says of a run.
+enum Marks {
+    Absent,
+    Started,
+    Ended(RunStatus, Usage),
+}

@@ -1,0 +1,45 @@
+use onyx_types::{
+    AgentId, Attendance, PersonId, RunId, SessionId, SessionOrigin, UserContent, View,
+};
+
+/// Everything a surface decides about a run. The person comes from the credential.
+#[derive(Clone, Debug)]
+pub struct RunRequest {
+    pub person: PersonId,
+    pub session: SessionRef,
+    pub input: RunInput,
+    pub view: Option<View>,
+    /// `<provider>/<model>` for this run instead of the agent's own.
+    pub model: Option<String>,
+    pub attendance: Attendance,
+    pub dry_run: DryRun,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum SessionRef {
+    Existing(SessionId),
+    New {
+        origin: SessionOrigin,
+        /// Empty: the default agent.
+        agents: Vec<AgentId>,
+    },
+}
+
+#[derive(Clone, Debug, PartialEq)]
+pub enum RunInput {
+    New(UserContent),
+}
+
+/// Show plans, invoke nothing.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum DryRun {
+    #[default]
+    Off,
+    On,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum StopTarget {
+    Session(SessionId),
+    Run(RunId),
+}

@@ -1,0 +1,124 @@
+use std::collections::BTreeSet;
+
+use onyx_tools::{Policy, ToolSettings, Toolbox};
+use onyx_types::{AgentId, ErrorCode, Fault, Limits, Tier};
+
+use crate::models::ModelChoice;
+use crate::settings::{AgentDefaults, AgentSettings, AgentsSettings, ModelSetting};
+
+/// The agents of a config, resolved once: every value checked and filled in.
+#[derive(Clone, Debug)]
+pub struct Roster {
+    agents: Vec<AgentProfile>,
+    default: usize,
+    limits: Limits,
+}
+
+#[derive(Clone, Debug)]
+pub struct AgentProfile {
+    pub id: AgentId,
+    pub name: String,
+    pub model: ModelChoice,
+    pub policy: Policy,
+    pub temperature: Option<f32>,
+    pub max_output_tokens: Option<u32>,
+    /// A folder whose persona files are read instead of the home's.
+    pub workspace: Option<String>,
+}
+
+impl Roster {
+    /// Warnings are things that work but are probably not what was meant.
+    pub fn resolve(
+        settings: &AgentsSettings,
+        limits: &Limits,
+        toolbox: &Toolbox,
+    ) -> Result<(Self, Vec<String>), Fault> {
+        let mut warnings = Vec::new();
+        let mut agents = Vec::new();
+        let mut default = None;
+        let mut seen = BTreeSet::new();
+        for (id, raw) in named(settings) {
+            let id: AgentId =
+                id.parse().map_err(|error| invalid(format!("agents: {id:?}: {error}")))?;
+            if !seen.insert(id.clone()) {
+                return Err(invalid(format!("agents: {id} is there twice")));
+            }
+            if raw.enabled == Some(false) {
+                continue;
+            }
+            if raw.is_default && default.replace(agents.len()).is_some() {
+                return Err(invalid("agents: more than one is marked `default`".to_owned()));
+            }
+            agents.push(profile(id, raw, &settings.defaults, toolbox, &mut warnings)?);
+        }
+        if agents.is_empty() {
+            let id = FIRST_AGENT.parse()?;
+            let raw = AgentSettings::default();
+            agents.push(profile(id, &raw, &settings.defaults, toolbox, &mut warnings)?);
+        }
+        Ok((Self { agents, default: default.unwrap_or(0), limits: limits.clone() }, warnings))
+    }
+
+    pub fn agents(&self) -> impl Iterator<Item = &AgentProfile> {
+        self.agents.iter()
+    }
+
+    pub fn get(&self, id: &AgentId) -> Option<&AgentProfile> {
+        self.agents.iter().find(|agent| agent.id == *id)
+    }
+
+    pub fn default_agent(&self) -> &AgentProfile {
+        &self.agents[self.default]
+    }
+
+    pub fn limits(&self) -> &Limits {
+        &self.limits
+    }
+}
+
+/// What answers when the config names nobody.
+const FIRST_AGENT: &str = "main";
+
+fn named(settings: &AgentsSettings) -> impl Iterator<Item = (String, &AgentSettings)> {
+    let list = settings.list.iter().map(|raw| (raw.id.clone().unwrap_or_default(), raw));
+    list.chain(settings.entries.iter().map(|(id, raw)| (id.clone(), raw)))
+}
+
+fn profile(
+    id: AgentId,
+    raw: &AgentSettings,
+    defaults: &AgentDefaults,
+    toolbox: &Toolbox,
+    warnings: &mut Vec<String>,
+) -> Result<AgentProfile, Fault> {
+    let tier = raw.tier.or(defaults.tier).unwrap_or(Tier::Suggest);
+    let everything = ToolSettings::default();
+    let tools = raw.tools.as_ref().or(defaults.tools.as_ref()).unwrap_or(&everything);
+    let (policy, notes) = Policy::resolve(tier, tools, toolbox).map_err(|fault| {
+        invalid(format!("agent {id}: {}", fault.message)).with_hint(fault.hint())
+    })?;
+    warnings.extend(notes.into_iter().map(|note| format!("agent {id}: {}", note.0)));
+    Ok(AgentProfile {
+        name: raw.name.clone().unwrap_or_else(|| id.to_string()),
+        model: choice(raw.model.as_ref().or(defaults.model.as_ref())),
+        policy,
+        temperature: raw.temperature.or(defaults.temperature),
+        max_output_tokens: raw.max_tokens.or(defaults.max_tokens),
+        workspace: raw.workspace.clone(),
+        id,
+    })
+}
+
+fn choice(setting: Option<&ModelSetting>) -> ModelChoice {
+    match setting {
+        None => ModelChoice::default(),
+        Some(ModelSetting::One(model)) => ModelChoice::only(model),
+        Some(ModelSetting::Chain { primary, fallbacks }) => {
+            ModelChoice { primary: Some(primary.clone()), fallbacks: fallbacks.clone() }
+        }
+    }
+}
+
+fn invalid(message: String) -> Fault {
+    Fault::new(ErrorCode::InvalidRequest, message)
+}

@@ -1,0 +1,53 @@
+use std::collections::BTreeMap;
+
+use onyx_tools::ToolSettings;
+use onyx_types::Tier;
+use serde::{Deserialize, Serialize};
+
+/// `agents` of `onyx.json` as written: nothing checked, nothing filled in.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default, rename_all = "camelCase")]
+pub struct AgentsSettings {
+    pub defaults: AgentDefaults,
+    pub list: Vec<AgentSettings>,
+    /// The newer form of `list`, keyed by id.
+    pub entries: BTreeMap<String, AgentSettings>,
+}
+
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default, rename_all = "camelCase")]
+pub struct AgentDefaults {
+    pub model: Option<ModelSetting>,
+    pub tier: Option<Tier>,
+    pub tools: Option<ToolSettings>,
+    pub temperature: Option<f32>,
+    pub max_tokens: Option<u32>,
+}
+
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default, rename_all = "camelCase")]
+pub struct AgentSettings {
+    pub id: Option<String>,
+    pub name: Option<String>,
+    #[serde(rename = "default")]
+    pub is_default: bool,
+    pub enabled: Option<bool>,
+    pub workspace: Option<String>,
+    pub model: Option<ModelSetting>,
+    pub tier: Option<Tier>,
+    pub tools: Option<ToolSettings>,
+    pub temperature: Option<f32>,
+    pub max_tokens: Option<u32>,
+}
+
+/// A model by name, or a first choice with what to try after it.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(untagged)]
+pub enum ModelSetting {
+    One(String),
+    Chain {
+        primary: String,
+        #[serde(default)]
+        fallbacks: Vec<String>,
+    },
+}

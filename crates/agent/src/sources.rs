@@ -1,0 +1,159 @@
+//! What a run is prepared from: the log's recent turns, the files behind the prompt, the models.
+
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+
+use onyx_storage::{Area, ObjectKey, Objects, Store, StoreError};
+use onyx_tools::{Files, LiveOutput, ToolCx};
+use onyx_types::{
+    AgentId, Cancel, Fault, Hash, Limits, Mint, Origin, RunId, SessionId, SessionKey, Taint,
+    Timestamp, ToolEffect, Turn, TurnBody, TurnId,
+};
+
+use crate::driver::LaneActor;
+use crate::manager::Inner;
+use crate::models::ModelChoice;
+use crate::prompt::{self, PromptSnapshot, PromptSources, UntrustedPiece, untrusted_block};
+use crate::roster::AgentProfile;
+use crate::step::{LaneOrder, LaneSetup, RunSetup, RunState, ToolTraits, UserInput};
+
+/// What the manager has decided about a run before anything is read for it.
+pub(crate) struct Preparation {
+    pub(crate) run: RunId,
+    pub(crate) input_turn: TurnId,
+    pub(crate) input: UserInput,
+    pub(crate) key: SessionKey,
+    pub(crate) agents: Vec<AgentProfile>,
+    pub(crate) model: Option<String>,
+    pub(crate) is_new: bool,
+    pub(crate) mint: Mint,
+    pub(crate) limits: Limits,
+}
+
+pub(crate) struct Prepared {
+    pub(crate) state: RunState,
+    pub(crate) actors: Vec<LaneActor>,
+}
+
+pub(crate) async fn prepare(inner: &Inner, mut ask: Preparation) -> Result<Prepared, Fault> {
+    let mut lanes = Vec::new();
+    let mut actors = Vec::new();
+    let mut widest = 0;
+    let mut untrusted = Vec::new();
+    for agent in &ask.agents {
+        let (lane, actor, pieces) = lane(inner, &ask, agent).await?;
+        widest = widest.max(prompt::history_budget(lane.context_window));
+        lanes.push(lane);
+        actors.push(actor);
+        untrusted.extend(pieces);
+    }
+    let history = if ask.is_new {
+        Vec::new()
+    } else {
+        recent_turns(&inner.store, &ask.key, widest).await?
+    };
+    let taint = if untrusted.is_empty() { taint_of(&history) } else { Taint::Tainted };
+    for lane in &mut lanes {
+        lane.taint = taint;
+    }
+    let secret = &inner.options.fence_secret;
+    ask.input.context = untrusted_block(secret, ask.key.session, ask.input_turn, &untrusted);
+    let toolbox = Arc::clone(&inner.toolbox);
+    let state = RunState::new(RunSetup {
+        run: ask.run,
+        key: ask.key,
+        input_turn: ask.input_turn,
+        input: ask.input,
+        lanes,
+        order: LaneOrder::Sequential,
+        limits: ask.limits,
+        history,
+        mint: ask.mint,
+        now: inner.clock.now(),
+        describe: Arc::new(move |call| toolbox.summary(call)),
+    });
+    Ok(Prepared { state, actors })
+}
+
+async fn lane(
+    inner: &Inner,
+    ask: &Preparation,
+    agent: &AgentProfile,
+) -> Result<(LaneSetup, LaneActor, Vec<UntrustedPiece>), Fault> {
+    let choice = ask.model.as_ref().map_or_else(|| agent.model.clone(), ModelChoice::only);
+    // A model that cannot be had is the run's error, not the request's: the words are kept.
+    let (model, unable) = match inner.models.resolve(&choice) {
+        Ok(model) => (Some(model), None),
+        Err(fault) => (None, Some(fault)),
+    };
+    let (snapshot, untrusted) = inner.snapshots.current(inner, &ask.key, agent).await?;
+    let tools = inner.toolbox.offers(&agent.policy).into_iter().map(|spec| ToolTraits {
+        offer: spec.offer(),
+        parallel: spec.usual_effect == ToolEffect::Read,
+        repeats: spec.repeats,
+    });
+    let setup = LaneSetup {
+        agent: agent.id.clone(),
+        model_id: model.as_ref().map_or_else(
+            || choice.primary.clone().unwrap_or_default(),
+            |model| model.id().to_owned(),
+        ),
+        context_window: model.as_ref().and_then(|model| model.context_window()),
+        temperature: agent.temperature,
+        max_output_tokens: agent.max_output_tokens.unwrap_or(ask.limits.max_output_tokens),
+        snapshot,
+        tools: tools.collect(),
+        unable,
+        taint: Taint::Clean,
+    };
+    let actor = LaneActor {
+        model,
+        policy: agent.policy.clone(),
+        tool_cx: ToolCx {
+            key: ask.key.clone(),
+            agent: agent.id.clone(),
+            run: ask.run,
+            view: ask.input.view.clone(),
+            cancel: Cancel::new(),
+            taint: Taint::Clean,
+            clock: Arc::clone(&inner.clock),
+            files: Arc::new(files(&inner.store, &ask.key, &agent.id)?),
+            live: LiveOutput::nowhere(),
+        },
+    };
+    Ok((setup, actor, untrusted))
+}
+
+/// Turns from the newest back, until a prompt of this size is surely filled or a summary stands
+/// for what is older. Never reads more of a long log than that.
+async fn recent_turns(
+    store: &Store,
+    key: &SessionKey,
+    token_budget: usize,
+) -> Result<Vec<Arc<Turn>>, Fault> {
+    const PAGE: usize = 64;
+    let mut pages = Vec::new();
+    let (mut before, mut tokens) = (None, 0);
+    loop {
+        let page = match store.turns.tail(key, before, PAGE).await {
+            Ok(page) => page,
+            Err(StoreError::NotFound) => break,
+            Err(error) => return Err(error.into()),
+        };
+        tokens += page.turns.iter().map(prompt::turn_weight).sum::<usize>();
+        let summarised = page.turns.iter().any(|turn| matches!(turn.body, TurnBody::Summary(_)));
+        before = Some(page.start);
+        let enough = !page.has_older || summarised || tokens > token_budget;
+        pages.push(page.turns);
+        if enough {
+            break;
+        }
+    }
+    Ok(pages.into_iter().rev().flatten().map(Arc::new).collect())
+}
+
+/// A session that has read from outside stays tainted: what it read is still in its history.
+fn taint_of(history: &[Arc<Turn>]) -> Taint {
+    if history.iter().any(|turn| turn.origin.taints()) { Taint::Tainted } else { Taint::Clean }
+}

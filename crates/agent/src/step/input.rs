@@ -1,0 +1,59 @@
+use onyx_types::{
+    BatchId, Event, Fault, LaneId, ModelEvent, ModelRequest, RunStatus, ToolCall, ToolOutcome,
+    ToolUseId, Turn, Usage, UserContent, View,
+};
+
+/// What happened.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Input {
+    Begin,
+    Model(LaneId, ModelEvent),
+    Appended(BatchId),
+    ToolDone(LaneId, ToolUseId, ToolOutcome),
+    ToolOutput(LaneId, ToolUseId, String),
+    Steer(UserInput),
+    Tick,
+    Cancel,
+    StoreFailed(Fault),
+}
+
+/// What is to be done.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Effect {
+    /// Make these turns durable as one, then report `Appended`.
+    Append(BatchId, Vec<Turn>),
+    Emit(LaneId, Event),
+    CallModel(LaneId, Box<ModelRequest>),
+    StopModel(LaneId),
+    Invoke(LaneId, ToolCall),
+    /// Tell running tools to stop; they still report.
+    StopTools(LaneId),
+    /// The run is over on disk: close the books and free the session, then go on to what follows.
+    Finish(RunSummary),
+    /// Nothing can be written any more: free the session and leave the books open for recovery.
+    Abandon,
+}
+
+/// What the books need to know of an ended run.
+#[derive(Clone, Debug, PartialEq)]
+pub struct RunSummary {
+    pub status: RunStatus,
+    pub usage: Usage,
+    pub messages_added: u64,
+    pub preview: Option<String>,
+}
+
+/// Words of a person for a session.
+#[derive(Clone, Debug, PartialEq)]
+pub struct UserInput {
+    pub content: UserContent,
+    pub view: Option<View>,
+    /// The untrusted block that goes beside the words.
+    pub context: Option<String>,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum StopReason {
+    Cancelled,
+    OutOfTime,
+}

@@ -1,0 +1,146 @@
+use std::collections::VecDeque;
+use std::sync::Arc;
+
+use onyx_types::{
+    AgentId, ErrorCode, Fault, LaneId, ModelRequest, Taint, ToolCall, ToolOffer, ToolOutcome,
+    ToolUseId, TurnId,
+};
+
+use super::ending;
+use super::input::Effect;
+use super::response::Response;
+use super::state::{LaneOrder, RunState};
+use crate::prompt::{self, PromptSnapshot};
+
+/// One answering agent, resolved for this run.
+pub struct LaneSetup {
+    pub agent: AgentId,
+    /// `<provider>/<model>`.
+    pub model_id: String,
+    pub context_window: Option<u32>,
+    pub temperature: Option<f32>,
+    pub max_output_tokens: u32,
+    pub snapshot: Arc<PromptSnapshot>,
+    pub tools: Vec<ToolTraits>,
+    /// Set when the agent cannot answer at all (no such model, provider disabled).
+    pub unable: Option<Fault>,
+    pub taint: Taint,
+}
+
+/// What the loop must know of a tool.
+#[derive(Clone, Debug)]
+pub struct ToolTraits {
+    pub offer: ToolOffer,
+    /// Calls may run beside each other.
+    pub parallel: bool,
+    /// May be called with equal arguments any number of times.
+    pub repeats: bool,
+}
+
+pub(super) struct Lane {
+    pub(super) id: LaneId,
+    pub(super) setup: LaneSetup,
+    pub(super) phase: Phase,
+    pub(super) response: Response,
+    /// Which model answers now: the configured one or a fallback.
+    pub(super) answering: String,
+    /// The newest tool call and how often it came in a row.
+    pub(super) last_call: Option<(String, serde_json::Value)>,
+    pub(super) identical_calls: u32,
+}
+
+pub(super) enum Phase {
+    Waiting,
+    Calling,
+    /// The response, or the results, are on their way to disk.
+    Saving,
+    Tools(ToolRound),
+    Over,
+}
+
+/// The tool calls of one response.
+#[derive(Default)]
+pub(super) struct ToolRound {
+    pub(super) queue: VecDeque<ToolCall>,
+    pub(super) running: Vec<ToolUseId>,
+    /// In the order of the calls.
+    pub(super) calls: Vec<(TurnId, ToolCall)>,
+    pub(super) outcomes: Vec<(ToolUseId, ToolOutcome)>,
+}
+
+impl Lane {
+    pub(super) fn new(id: LaneId, setup: LaneSetup) -> Self {
+        Self {
+            id,
+            answering: setup.model_id.clone(),
+            setup,
+            phase: Phase::Waiting,
+            response: Response::default(),
+            last_call: None,
+            identical_calls: 0,
+        }
+    }
+
+    pub(super) fn is_over(&self) -> bool {
+        matches!(self.phase, Phase::Over)
+    }
+}
+
+pub(super) fn start_lanes(state: &mut RunState) -> Vec<Effect> {
+    let count = match state.order {
+        LaneOrder::Sequential => 1,
+        LaneOrder::Parallel => state.lanes.len(),
+    };
+    (0..count).flat_map(|index| next_step(state, LaneId(index as u16))).collect()
+}
+
+/// Calls the model once more, unless a limit says no.
+pub(super) fn next_step(state: &mut RunState, lane: LaneId) -> Vec<Effect> {
+    if state.is_ending() {
+        return Vec::new();
+    }
+    if let Some(fault) = state.lane(lane).setup.unable.clone() {
+        return ending::lane_failed(state, lane, fault);
+    }
+    if let Some(fault) = limit_met(state) {
+        return ending::lane_failed(state, lane, fault);
+    }
+    state.steps += 1;
+    let request = request(state, lane);
+    let lane = state.lane(lane);
+    lane.phase = Phase::Calling;
+    lane.response = Response::default();
+    vec![Effect::CallModel(lane.id, Box::new(request))]
+}
+
+fn limit_met(state: &RunState) -> Option<Fault> {
+    let limits = &state.limits;
+    if state.steps >= limits.max_steps {
+        let message = format!("The run met its limit of {} steps.", limits.max_steps);
+        return Some(Fault::new(ErrorCode::LimitSteps, message));
+    }
+    let cost = state.usage.cost.unwrap_or(0.0);
+    if limits.max_cost > 0.0 && cost >= limits.max_cost {
+        let message = format!("The run cost {cost:.4}; its limit is {:.2}.", limits.max_cost);
+        return Some(Fault::new(ErrorCode::LimitBudget, message));
+    }
+    None
+}
+
+fn request(state: &RunState, lane: LaneId) -> ModelRequest {
+    let setup = &state.lanes[usize::from(lane.0)].setup;
+    ModelRequest {
+        system: setup.snapshot.system.clone(),
+        messages: prompt::messages(
+            &state.history,
+            &setup.agent,
+            &setup.model_id,
+            prompt::history_budget(setup.context_window),
+        ),
+        tools: setup.tools.iter().map(|tool| tool.offer.clone()).collect(),
+        max_output_tokens: setup.max_output_tokens.min(state.limits.max_output_tokens),
+        temperature: setup.temperature,
+        response_format: None,
+        cache_key: Some(state.key.session.to_string()),
+    }
+}

@@ -1,0 +1,79 @@
+//! The decision half of a run: a pure function from state and input to effects.
+//!
+//! Nothing here reads a clock, a file or a socket, and nothing awaits. The driver performs what
+//! is decided and reports back; what is told to people as durable is released only by `Appended`.
+
+mod ending;
+mod input;
+mod lane;
+mod response;
+mod state;
+mod tools;
+
+pub use input::{Effect, Input, RunSummary, StopReason, UserInput};
+pub use lane::{LaneSetup, ToolTraits};
+pub use state::{Describe, LaneOrder, RunSetup, RunState};
+pub(crate) use tools::OUTCOME_UNKNOWN;
+
+use onyx_types::{Event, Now};
+
+/// Decides what follows from one input. Called by one driver at a time, in order.
+pub fn step(state: &mut RunState, now: Now, input: Input) -> Vec<Effect> {
+    state.now = now;
+    if state.is_over() {
+        return Vec::new();
+    }
+    match input {
+        Input::Begin => begin(state),
+        Input::Model(lane, event) => response::model_event(state, lane, event),
+        Input::Appended(batch) => appended(state, batch),
+        Input::ToolDone(lane, id, outcome) => tools::tool_done(state, lane, &id, outcome),
+        Input::ToolOutput(lane, id, chunk) => {
+            vec![Effect::Emit(lane, Event::ToolOutput { tool_use_id: id, chunk })]
+        }
+        Input::Steer(input) => {
+            state.steering.push(input);
+            Vec::new()
+        }
+        Input::Tick => tick(state),
+        Input::Cancel => ending::stop(state, StopReason::Cancelled),
+        Input::StoreFailed(fault) => ending::store_failed(state, &fault),
+    }
+}
+
+fn begin(state: &mut RunState) -> Vec<Effect> {
+    let turns = vec![state.run_start_turn(), state.user_turn()];
+    let start = state.start_event();
+    state.append(turns, vec![start], state::Then::StartLanes)
+}
+
+fn appended(state: &mut RunState, batch: onyx_types::BatchId) -> Vec<Effect> {
+    let Some(pending) = state.take_pending(batch) else {
+        return Vec::new();
+    };
+    state.history.extend(pending.turns);
+    let mut effects: Vec<_> =
+        pending.events.into_iter().map(|(lane, event)| Effect::Emit(lane, event)).collect();
+    effects.extend(match pending.then {
+        state::Then::StartLanes => lane::start_lanes(state),
+        state::Then::RunTools(lane) => tools::start_tools(state, lane),
+        state::Then::NextStep(lane) => lane::next_step(state, lane),
+        state::Then::LaneOver(lane) => ending::lane_over(state, lane),
+        state::Then::RunOver => ending::run_over(state),
+    });
+    effects
+}
+
+fn tick(state: &mut RunState) -> Vec<Effect> {
+    if let Some(deadline) = state.stopping_until {
+        return if state.now.mono >= deadline {
+            ending::finish_stopping(state)
+        } else {
+            Vec::new()
+        };
+    }
+    if state.now.mono >= state.deadline {
+        return ending::stop(state, StopReason::OutOfTime);
+    }
+    Vec::new()
+}

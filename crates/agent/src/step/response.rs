@@ -1,0 +1,201 @@
+//! One answer of a model, from its first delta to a durable batch.
+
+use onyx_types::{
+    AssistantText, Author, ErrorCode, Event, Fault, FinishReason, LaneId, ModelEvent,
+    ModelFailureClass, Origin, ReasoningTurn, Taint, TextStatus, ToolCall, ToolCallTurn, Turn,
+    TurnBody, TurnId, Usage,
+};
+use serde_json::Value;
+
+use super::ending;
+use super::input::{Effect, StopReason};
+use super::lane::Phase;
+use super::state::{RunState, Then, preview};
+use super::tools;
+
+/// What a model has said in this step so far.
+#[derive(Default)]
+pub(super) struct Response {
+    text_turn: Option<TurnId>,
+    reasoning_turn: Option<TurnId>,
+    text: String,
+    reasoning: Vec<Value>,
+    pub(super) calls: Vec<(ToolCall, Option<Value>)>,
+    usage: Usage,
+}
+
+pub(super) fn model_event(state: &mut RunState, lane: LaneId, event: ModelEvent) -> Vec<Effect> {
+    if !matches!(state.lane(lane).phase, Phase::Calling) {
+        return Vec::new();
+    }
+    match event {
+        ModelEvent::TextDelta(text) => text_delta(state, lane, text),
+        ModelEvent::ReasoningDelta(text) => reasoning_delta(state, lane, text),
+        ModelEvent::Reasoning(data) => {
+            state.lane(lane).response.reasoning.push(data);
+            Vec::new()
+        }
+        // A call exists once it is whole; its pieces are the wire's business.
+        ModelEvent::ToolCallStart { .. } | ModelEvent::ToolCallDelta { .. } => Vec::new(),
+        ModelEvent::ToolCallEnd { id, name, arguments, provider_data, index: _ } => {
+            let call = ToolCall { id, name, input: arguments };
+            state.lane(lane).response.calls.push((call, provider_data));
+            Vec::new()
+        }
+        ModelEvent::Usage(usage) => {
+            state.lane(lane).response.usage = usage;
+            Vec::new()
+        }
+        ModelEvent::Notice { code, message } => {
+            vec![Effect::Emit(lane, Event::Status { message, code })]
+        }
+        ModelEvent::AnsweredBy { model } => {
+            state.lane(lane).answering = model;
+            Vec::new()
+        }
+        ModelEvent::Finish(reason) => finished(state, lane, reason),
+        ModelEvent::Failed(failure) => {
+            if failure.class == ModelFailureClass::Cancelled {
+                return ending::stop(state, StopReason::Cancelled);
+            }
+            let fault = Fault::new(failure.class.code(), failure.message);
+            ending::lane_failed(state, lane, fault)
+        }
+    }
+}
+
+fn text_delta(state: &mut RunState, lane: LaneId, text: String) -> Vec<Effect> {
+    if text.is_empty() {
+        return Vec::new();
+    }
+    let fresh = state.mint.turn(state.now.wall);
+    let lane_state = state.lane(lane);
+    let turn_id = *lane_state.response.text_turn.get_or_insert(fresh);
+    lane_state.response.text.push_str(&text);
+    let agent = lane_state.setup.agent.clone();
+    vec![Effect::Emit(lane, Event::TextDelta { turn_id, agent, text })]
+}
+
+fn reasoning_delta(state: &mut RunState, lane: LaneId, text: String) -> Vec<Effect> {
+    let fresh = state.mint.turn(state.now.wall);
+    let lane_state = state.lane(lane);
+    let turn_id = *lane_state.response.reasoning_turn.get_or_insert(fresh);
+    let agent = lane_state.setup.agent.clone();
+    vec![Effect::Emit(lane, Event::ReasoningDelta { turn_id, agent, text })]
+}
+
+fn finished(state: &mut RunState, lane: LaneId, reason: FinishReason) -> Vec<Effect> {
+    match reason {
+        FinishReason::Stop | FinishReason::ToolCalls => {
+            if state.lane(lane).response.calls.is_empty() {
+                answered(state, lane)
+            } else {
+                tools::asked_for(state, lane)
+            }
+        }
+        FinishReason::Length => {
+            // The text is good as far as it goes, so the model may see it again and go on; calls
+            // that came with it may be cut off and never run.
+            let fault = Fault::plain(ErrorCode::LimitOutput);
+            ending::lane_ended(state, lane, TextStatus::Complete, Some(fault))
+        }
+        FinishReason::ContentFilter => {
+            let message = "The provider stopped the answer by its content filter.";
+            let fault = Fault::new(ErrorCode::ProviderRefused, message);
+            ending::lane_failed(state, lane, fault)
+        }
+    }
+}
+
+fn answered(state: &mut RunState, lane: LaneId) -> Vec<Effect> {
+    if state.steering.is_empty() {
+        return ending::lane_ended(state, lane, TextStatus::Complete, None);
+    }
+    // The person added something while the answer came: it is part of this run.
+    let (mut turns, mut events) = take_turns(state, lane, TextStatus::Complete);
+    turns.extend(steering_turns(state));
+    events.push(usage_event(state, lane));
+    state.lane(lane).phase = Phase::Saving;
+    state.append(turns, events, Then::NextStep(lane))
+}
+
+pub(super) fn steering_turns(state: &mut RunState) -> Vec<Turn> {
+    let waiting = std::mem::take(&mut state.steering);
+    waiting
+        .into_iter()
+        .map(|input| {
+            let author = Author::Person(state.key.person.clone());
+            state.messages_added += 1;
+            let body = TurnBody::User(onyx_types::UserTurn {
+                content: input.content,
+                view: input.view,
+                context: input.context,
+            });
+            state.turn(LaneId::default(), author, Origin::Person, body)
+        })
+        .collect()
+}
+
+/// The turns and durable events of what the model has said, leaving the lane's response empty.
+/// Tool calls are not among them: who takes them decides whether they run.
+pub(super) fn take_turns(
+    state: &mut RunState,
+    lane: LaneId,
+    status: TextStatus,
+) -> (Vec<Turn>, Vec<(LaneId, Event)>) {
+    let calls = std::mem::take(&mut state.lane(lane).response.calls);
+    let response = std::mem::take(&mut state.lane(lane).response);
+    state.lane(lane).response.calls = calls;
+    state.usage.add(&response.usage);
+
+    let (model, origin) = (state.lane(lane).answering.clone(), written_by(state, lane));
+    let agent = state.lane(lane).setup.agent.clone();
+    let author = Author::Agent(agent.clone());
+    let mut turns = Vec::new();
+    let mut events = Vec::new();
+    for data in response.reasoning {
+        let body = TurnBody::Reasoning(ReasoningTurn { model: model.clone(), data });
+        turns.push(state.turn(lane, author.clone(), origin, body));
+    }
+    if let (Some(turn_id), false) = (response.text_turn, response.text.is_empty()) {
+        let body = TurnBody::AssistantText(AssistantText {
+            content: response.text.clone(),
+            status,
+            model,
+            provider_data: None,
+        });
+        turns.push(state.turn_with_id(turn_id, lane, author, origin, body));
+        state.assistant_turns.push(turn_id);
+        state.preview = Some(preview(&response.text));
+        events.push((lane, Event::TextComplete { turn_id, agent, text: response.text }));
+    }
+    (turns, events)
+}
+
+pub(super) fn call_turn(
+    state: &mut RunState,
+    lane: LaneId,
+    call: &ToolCall,
+    provider_data: Option<Value>,
+) -> Turn {
+    let author = Author::Agent(state.lane(lane).setup.agent.clone());
+    let origin = written_by(state, lane);
+    let body = TurnBody::ToolCall(ToolCallTurn {
+        tool_use_id: call.id.clone(),
+        tool_name: call.name.clone(),
+        input: call.input.clone(),
+        provider_data,
+    });
+    state.turn(lane, author, origin, body)
+}
+
+pub(super) fn written_by(state: &mut RunState, lane: LaneId) -> Origin {
+    match state.lane(lane).setup.taint {
+        Taint::Clean => Origin::Agent,
+        Taint::Tainted => Origin::AgentTainted,
+    }
+}
+
+pub(super) fn usage_event(state: &RunState, lane: LaneId) -> (LaneId, Event) {
+    (lane, Event::Usage { usage: state.usage })
+}

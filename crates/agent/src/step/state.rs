@@ -1,0 +1,240 @@
+use std::collections::VecDeque;
+use std::sync::Arc;
+use std::time::Duration;
+
+use onyx_types::{
+    AgentId, Author, BatchId, Event, Fault, LaneId, Limits, Mint, Now, Origin, RunId, RunStart,
+    RunStatus, SessionKey, Taint, ToolCall, Turn, TurnBody, TurnId, Usage, UserTurn,
+};
+use serde_json::Map;
+
+use super::input::{Effect, UserInput};
+use super::lane::{Lane, LaneSetup};
+
+/// Everything a run starts from.
+pub struct RunSetup {
+    pub run: RunId,
+    pub key: SessionKey,
+    pub input_turn: TurnId,
+    pub input: UserInput,
+    pub lanes: Vec<LaneSetup>,
+    pub order: LaneOrder,
+    pub limits: Limits,
+    /// What the log holds before this run, oldest first, as far as a prompt can use it.
+    pub history: Vec<Arc<Turn>>,
+    pub mint: Mint,
+    pub now: Now,
+    pub describe: Describe,
+}
+
+/// One human line for a tool call.
+pub type Describe = Arc<dyn Fn(&ToolCall) -> String + Send + Sync>;
+
+/// How several agents answer one message.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum LaneOrder {
+    #[default]
+    Sequential,
+    Parallel,
+}
+
+/// One run at work.
+pub struct RunState {
+    pub(super) run: RunId,
+    pub(super) key: SessionKey,
+    pub(super) input_turn: TurnId,
+    pub(super) input: UserInput,
+    pub(super) lanes: Vec<Lane>,
+    pub(super) order: LaneOrder,
+    pub(super) limits: Limits,
+    pub(super) history: Vec<Arc<Turn>>,
+    pub(super) mint: Mint,
+    pub(super) now: Now,
+    describe: Describe,
+    pub(super) deadline: Duration,
+    /// Set while running tools get their last moment to report.
+    pub(super) stopping_until: Option<Duration>,
+    pub(super) steering: Vec<UserInput>,
+    pub(super) usage: Usage,
+    pub(super) steps: u32,
+    pub(super) tool_calls: u32,
+    pub(super) messages_added: u64,
+    pub(super) preview: Option<String>,
+    pub(super) error: Option<Fault>,
+    pub(super) assistant_turns: Vec<TurnId>,
+    pending: VecDeque<Pending>,
+    /// Decided when the last batch is appended.
+    pub(super) status: Option<RunStatus>,
+    over: bool,
+}
+
+/// A batch on its way to disk, and what waits for it.
+pub(super) struct Pending {
+    batch: BatchId,
+    pub(super) turns: Vec<Arc<Turn>>,
+    pub(super) events: Vec<(LaneId, Event)>,
+    pub(super) then: Then,
+}
+
+/// What a durable batch makes possible.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Then {
+    StartLanes,
+    RunTools(LaneId),
+    NextStep(LaneId),
+    LaneOver(LaneId),
+    RunOver,
+}
+
+impl RunState {
+    pub fn new(setup: RunSetup) -> Self {
+        let lanes = setup
+            .lanes
+            .into_iter()
+            .enumerate()
+            .map(|(index, setup)| Lane::new(LaneId(index as u16), setup))
+            .collect();
+        Self {
+            run: setup.run,
+            key: setup.key,
+            input_turn: setup.input_turn,
+            input: setup.input,
+            lanes,
+            order: setup.order,
+            deadline: setup.now.mono + setup.limits.run_time(),
+            limits: setup.limits,
+            history: setup.history,
+            mint: setup.mint,
+            now: setup.now,
+            describe: setup.describe,
+            stopping_until: None,
+            steering: Vec::new(),
+            usage: Usage::default(),
+            steps: 0,
+            tool_calls: 0,
+            messages_added: 1,
+            preview: None,
+            error: None,
+            assistant_turns: Vec::new(),
+            pending: VecDeque::new(),
+            status: None,
+            over: false,
+        }
+    }
+
+    /// When the driver must send a `Tick` at the latest.
+    pub fn wake_at(&self) -> Duration {
+        self.stopping_until.unwrap_or(self.deadline)
+    }
+
+    pub fn is_over(&self) -> bool {
+        self.over
+    }
+
+    /// Has this lane read anything from outside?
+    pub fn taint(&self, lane: LaneId) -> Taint {
+        self.lanes[usize::from(lane.0)].setup.taint
+    }
+
+    pub(super) fn describe(&self, call: &ToolCall) -> String {
+        (self.describe)(call)
+    }
+
+    pub(super) fn set_over(&mut self) {
+        self.over = true;
+    }
+
+    pub(super) fn is_ending(&self) -> bool {
+        self.status.is_some()
+    }
+
+    pub(super) fn lane(&mut self, lane: LaneId) -> &mut Lane {
+        &mut self.lanes[usize::from(lane.0)]
+    }
+
+    pub(super) fn append(
+        &mut self,
+        turns: Vec<Turn>,
+        events: Vec<(LaneId, Event)>,
+        then: Then,
+    ) -> Vec<Effect> {
+        let batch = self.mint.batch(self.now.wall);
+        let shared = turns.iter().cloned().map(Arc::new).collect();
+        self.pending.push_back(Pending { batch, turns: shared, events, then });
+        vec![Effect::Append(batch, turns)]
+    }
+
+    pub(super) fn take_pending(&mut self, batch: BatchId) -> Option<Pending> {
+        let index = self.pending.iter().position(|pending| pending.batch == batch)?;
+        self.pending.remove(index)
+    }
+
+    pub(super) fn turn(
+        &mut self,
+        lane: LaneId,
+        author: Author,
+        origin: Origin,
+        body: TurnBody,
+    ) -> Turn {
+        let id = self.mint.turn(self.now.wall);
+        self.turn_with_id(id, lane, author, origin, body)
+    }
+
+    pub(super) fn turn_with_id(
+        &self,
+        id: TurnId,
+        lane: LaneId,
+        author: Author,
+        origin: Origin,
+        body: TurnBody,
+    ) -> Turn {
+        Turn {
+            id,
+            ts: self.now.wall,
+            run: Some(self.run),
+            lane,
+            author,
+            origin,
+            body,
+            extra: Map::new(),
+        }
+    }
+
+    pub(super) fn run_start_turn(&mut self) -> Turn {
+        let body = TurnBody::RunStart(RunStart {
+            agents: self.agents(),
+            model: self.lanes.first().map(|lane| lane.setup.model_id.clone()),
+        });
+        self.turn(LaneId::default(), Author::System, Origin::Agent, body)
+    }
+
+    pub(super) fn user_turn(&mut self) -> Turn {
+        let author = Author::Person(self.key.person.clone());
+        let body = TurnBody::User(UserTurn {
+            content: self.input.content.clone(),
+            view: self.input.view.clone(),
+            context: self.input.context.clone(),
+        });
+        self.preview = Some(preview(&self.input.content.text()));
+        self.turn_with_id(self.input_turn, LaneId::default(), author, Origin::Person, body)
+    }
+
+    pub(super) fn start_event(&self) -> (LaneId, Event) {
+        let event = Event::Start {
+            session_id: self.key.session,
+            run_id: self.run,
+            agents: self.agents(),
+            model: self.lanes.first().map(|lane| lane.setup.model_id.clone()).unwrap_or_default(),
+        };
+        (LaneId::default(), event)
+    }
+
+    fn agents(&self) -> Vec<AgentId> {
+        self.lanes.iter().map(|lane| lane.setup.agent.clone()).collect()
+    }
+}
+
+/// The first 100 characters, on one line.
+pub(super) fn preview(text: &str) -> String {
+    text.split_whitespace().collect::<Vec<_>>().join(" ").chars().take(100).collect()
+}

@@ -1,0 +1,182 @@
+use onyx_agent::prompt::messages;
+use onyx_types::{Block, Message, Role, ToolUseId, Turn};
+use serde_json::{Value, json};
+
+const WIDE: usize = 1_000_000;
+
+fn turns(bodies: &[Value]) -> Vec<Turn> {
+    let make = |(index, body): (usize, &Value)| {
+        let author = body["author"].as_str().unwrap_or(match body["type"].as_str().unwrap() {
+            "user" => "person:ana",
+            "assistant_text" | "tool_call" | "reasoning" => "agent:main",
+            _ => "system",
+        });
+        let mut turn = json!({
+            "id": format!("0197f3a0-0000-7000-8000-{index:012}"),
+            "ts": "2026-11-15T02:53:00.000Z",
+            "origin": "agent",
+        });
+        turn.as_object_mut().unwrap().extend(body.as_object().unwrap().clone());
+        turn["author"] = json!(author);
+        serde_json::from_value(turn).unwrap()
+    };
+    bodies.iter().enumerate().map(make).collect()
+}
+
+fn view(bodies: &[Value]) -> Vec<Message> {
+    messages(&turns(bodies), &"main".parse().unwrap(), "m/x", WIDE)
+}
+
+fn user(text: &str) -> Value {
+    json!({"type": "user", "content": text})
+}
+
+fn said(text: &str, status: &str) -> Value {
+    json!({"type": "assistant_text", "content": text, "status": status, "model": "m/x"})
+}
+
+fn call(id: &str) -> Value {
+    json!({"type": "tool_call", "tool_use_id": id, "tool_name": "look", "input": {}})
+}
+
+fn result(id: &str, output: &str) -> Value {
+    json!({"type": "tool_result", "tool_use_id": id, "output": output, "is_error": false, "duration_ms": 1})
+}
+
+fn text(text: &str) -> Block {
+    Block::Text { text: text.to_owned() }
+}
+
+fn tool_use(id: &str) -> Block {
+    Block::ToolUse {
+        id: ToolUseId(id.to_owned()),
+        name: "look".to_owned(),
+        input: json!({}),
+        provider_data: None,
+    }
+}
+
+fn tool_result(id: &str, content: &str, is_error: bool) -> Block {
+    Block::ToolResult { id: ToolUseId(id.to_owned()), content: content.to_owned(), is_error }
+}
+
+fn message(role: Role, content: Vec<Block>) -> Message {
+    Message { role, content }
+}
+
+#[test]
+fn a_step_with_tools_is_one_assistant_and_one_user_message() {
+    let seen = view(&[
+        user("hi"),
+        said("let me look", "complete"),
+        call("a"),
+        call("b"),
+        result("a", "A"),
+        result("b", "B"),
+        said("done", "complete"),
+    ]);
+    let expected = [
+        message(Role::User, vec![text("[2026-11-15T02:53Z] hi")]),
+        message(Role::Assistant, vec![text("let me look"), tool_use("a"), tool_use("b")]),
+        message(Role::User, vec![tool_result("a", "A", false), tool_result("b", "B", false)]),
+        message(Role::Assistant, vec![text("done")]),
+    ];
+    assert_eq!(seen, expected);
+}
+
+#[test]
+fn a_call_without_a_result_gets_an_unknown_outcome_before_anything_else() {
+    let seen = view(&[
+        user("one"),
+        call("a"),
+        json!({"type": "run_end", "status": "interrupted"}),
+        user("two"),
+    ]);
+    let unknown = tool_result("a", "Outcome unknown, check before repeating.", true);
+    let expected = [
+        message(Role::User, vec![text("[2026-11-15T02:53Z] one")]),
+        message(Role::Assistant, vec![tool_use("a")]),
+        message(Role::User, vec![unknown, text("[2026-11-15T02:53Z] two")]),
+    ];
+    assert_eq!(seen, expected);
+}
+
+#[test]
+fn failed_text_is_left_out_and_stopped_text_is_kept() {
+    let seen = view(&[user("one"), said("bro", "error"), user("two"), said("half", "cancelled")]);
+    let words = vec![text("[2026-11-15T02:53Z] one"), text("[2026-11-15T02:53Z] two")];
+    let expected = [message(Role::User, words), message(Role::Assistant, vec![text("half")])];
+    assert_eq!(seen, expected);
+}
+
+#[test]
+fn other_agents_are_heard_as_users_and_their_tools_are_not_seen() {
+    let mut other_call = call("x");
+    other_call["author"] = json!("agent:second");
+    let mut other_text = said("my view", "complete");
+    other_text["author"] = json!("agent:second");
+    let seen =
+        view(&[user("hi"), call("a"), other_call, result("x", "X"), other_text, result("a", "A")]);
+    let expected = [
+        message(Role::User, vec![text("[2026-11-15T02:53Z] hi")]),
+        message(Role::Assistant, vec![tool_use("a")]),
+        message(Role::User, vec![tool_result("a", "A", false), text("[second]: my view")]),
+    ];
+    assert_eq!(seen, expected);
+}
+
+#[test]
+fn reasoning_returns_only_to_the_model_that_made_it() {
+    let log = turns(&[
+        user("hi"),
+        json!({"type": "reasoning", "model": "m/x", "data": {"s": 1}}),
+        said("yo", "complete"),
+    ]);
+    let blocks = |model: &str| {
+        let seen = messages(&log, &"main".parse().unwrap(), model, WIDE);
+        seen[1].content.len()
+    };
+    assert_eq!((blocks("m/x"), blocks("m/other")), (2, 1));
+}
+
+#[test]
+fn the_untrusted_block_is_replayed_as_it_was_sent() {
+    let seen = view(&[json!({"type": "user", "content": "hi", "context": "Context (untrusted)…"})]);
+    let expected = vec![text("[2026-11-15T02:53Z] hi"), text("Context (untrusted)…")];
+    assert_eq!(seen, [message(Role::User, expected)]);
+}
+
+#[test]
+fn a_summary_stands_for_everything_before_it() {
+    let id = "0197f3a0-0000-7000-8000-000000000000";
+    let summary = json!({"type": "summary", "content": "S", "replaces": {"first": id, "last": id}});
+    let seen = view(&[user("old"), said("old answer", "complete"), summary, user("new")]);
+    let words =
+        vec![text("[Summary of the conversation so far]\nS"), text("[2026-11-15T02:53Z] new")];
+    assert_eq!(seen, [message(Role::User, words)]);
+}
+
+#[test]
+fn old_exchanges_go_first_and_whole_when_the_window_is_small() {
+    let long = "word ".repeat(100);
+    let log = turns(&[
+        user(&long),
+        call("a"),
+        result("a", &long),
+        said("one", "complete"),
+        user("two"),
+        call("b"),
+        result("b", "B"),
+        said("last", "complete"),
+    ]);
+    let seen = messages(&log, &"main".parse().unwrap(), "m/x", 120);
+    let expected = [
+        message(Role::User, vec![text("[2026-11-15T02:53Z] two")]),
+        message(Role::Assistant, vec![tool_use("b")]),
+        message(Role::User, vec![tool_result("b", "B", false)]),
+        message(Role::Assistant, vec![text("last")]),
+    ];
+    assert_eq!(seen, expected);
+    let tiny = messages(&log, &"main".parse().unwrap(), "m/x", 1);
+    assert_eq!(tiny, expected, "the newest exchange always stays");
+}
