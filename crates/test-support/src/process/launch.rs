@@ -112,18 +112,20 @@ impl Launch {
         // An earlier start's address must not be taken for this one's.
         let skip = usize::try_from(log.metadata().expect("the log").len()).expect("a short log");
         let mut child = self.spawn(folder, log);
-        let base = wait_for("onyx to print its address", START_LIMIT, async || {
-            panic_if_ended(&mut child, &log_path);
-            let text = std::fs::read_to_string(&log_path).unwrap_or_default();
-            address_in(text.get(skip..).unwrap_or_default())
-        })
-        .await;
-        let client = AgentClient::new(base, &self.token);
-        wait_for("onyx to be healthy", START_LIMIT, async || {
-            panic_if_ended(&mut child, &log_path);
-            client.healthy().await.then_some(())
-        })
-        .await;
+        let client =
+            wait_for("onyx to print its address and be healthy", START_LIMIT, async || {
+                panic_if_ended(&mut child, &log_path);
+                let text = std::fs::read_to_string(&log_path).unwrap_or_default();
+                // It may print other addresses too, such as its provider's; only its own is healthy.
+                for base in addresses_in(text.get(skip..).unwrap_or_default()) {
+                    let client = AgentClient::new(base, &self.token);
+                    if client.healthy().await {
+                        return Some(client);
+                    }
+                }
+                None
+            })
+            .await;
         (child, client)
     }
 
@@ -200,13 +202,16 @@ fn find_binary() -> PathBuf {
         .expect("the onyx binary is built (cargo build -p onyx)")
 }
 
-/// The first loopback address in what the server printed.
-fn address_in(text: &str) -> Option<String> {
-    let start = text.find("http://127.0.0.1:")?;
-    let address = &text[start..];
-    let port_start = "http://127.0.0.1:".len();
-    let digits = address[port_start..].find(|c: char| !c.is_ascii_digit())?;
-    (digits > 0).then(|| address[..port_start + digits].to_owned())
+/// The loopback addresses in what the server printed, in order.
+fn addresses_in(text: &str) -> Vec<String> {
+    text.split("http://127.0.0.1:")
+        .skip(1)
+        .filter_map(|rest| {
+            // Without a character after it, the port may not be printed whole yet.
+            let end = rest.find(|c: char| !c.is_ascii_digit())?;
+            (end > 0).then(|| format!("http://127.0.0.1:{}", &rest[..end]))
+        })
+        .collect()
 }
 
 fn panic_if_ended(child: &mut Child, log: &Path) {
