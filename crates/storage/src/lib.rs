@@ -1,1 +1,37 @@
-//! placeholder
+//! Where things are kept: turn logs and files as plain files (the truth), ledgers in a database
+//! (what needs transactions), leases, and the derived chunk store.
+//!
+//! Callers see traits only, narrow enough that PostgreSQL and an object store can stand behind
+//! them. No policy lives here: who may read or write what is decided above. No model, tool, HTTP
+//! or prompt code may enter.
+
+mod blocking;
+mod chunks;
+mod error;
+mod files;
+mod history;
+mod home;
+mod leases;
+mod ledger;
+mod local;
+mod objects;
+mod rebuild;
+mod sqlite;
+mod store;
+mod turn_log;
+
+pub use chunks::{ChunkRow, ChunkStore, SourceKey, SourceRow};
+pub use error::StoreError;
+pub use files::{Area, Files};
+pub use history::{Change, History, Version};
+pub use home::{Home, HomeError, HomePaths};
+pub use leases::{Lease, Leases};
+pub use ledger::{
+    AuditEntry, AuditRow, BeginRun, ChainState, Ledger, RunOutcome, RunRow, SessionFilter,
+    SessionMeta, SessionStatus,
+};
+pub use local::{FileOps, LocalObjects, SystemFiles};
+pub use objects::{Expect, Object, ObjectKey, ObjectKeyError, ObjectMeta, Objects};
+pub use rebuild::{Rebuilt, find_session, preview_of, rebuild_person};
+pub use store::Store;
+pub use turn_log::{Damage, DamageKind, Page, Pos, TurnLog};

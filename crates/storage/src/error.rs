@@ -1,0 +1,60 @@
+use std::io;
+
+use onyx_types::{ErrorCode, Fault};
+
+/// Why a store did not do what it was asked. Classified by errno and result code, never by words.
+#[derive(Clone, Debug, thiserror::Error)]
+pub enum StoreError {
+    #[error("not found")]
+    NotFound,
+    #[error("the content changed since it was read")]
+    Conflict,
+    /// The lease was lost to somebody else, or has expired: the write did not happen.
+    #[error("the session's lease is no longer held")]
+    LeaseLost,
+    #[error("the session is busy")]
+    Busy,
+    /// The same input is running, or has run to its end, already.
+    #[error("this input was run already")]
+    AlreadyRun,
+    #[error("the disk is full")]
+    Full,
+    /// A sync failed, so what is on disk is unknown: nothing more is written there.
+    #[error("read-only after a failed write: {0}")]
+    ReadOnly(String),
+    #[error("not allowed: {0}")]
+    Refused(String),
+    #[error("damaged: {0}")]
+    Damaged(String),
+    #[error("storage failed: {0}")]
+    Failed(String),
+}
+
+impl StoreError {
+    pub const fn code(&self) -> ErrorCode {
+        match self {
+            Self::NotFound => ErrorCode::NotFound,
+            Self::Conflict => ErrorCode::VersionConflict,
+            Self::LeaseLost | Self::Busy | Self::AlreadyRun => ErrorCode::SessionBusy,
+            Self::Full => ErrorCode::StorageFull,
+            Self::Refused(_) => ErrorCode::InvalidRequest,
+            Self::ReadOnly(_) | Self::Damaged(_) | Self::Failed(_) => ErrorCode::StorageFailed,
+        }
+    }
+}
+
+impl From<io::Error> for StoreError {
+    fn from(error: io::Error) -> Self {
+        match error.kind() {
+            io::ErrorKind::NotFound => Self::NotFound,
+            io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded => Self::Full,
+            _ => Self::Failed(error.to_string()),
+        }
+    }
+}
+
+impl From<StoreError> for Fault {
+    fn from(error: StoreError) -> Self {
+        Self::new(error.code(), error.to_string())
+    }
+}

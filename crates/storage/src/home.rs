@@ -1,0 +1,238 @@
+use std::collections::HashMap;
+use std::fs::{DirBuilder, File, OpenOptions};
+use std::io::{self, Read as _, Seek as _, Write as _};
+use std::os::unix::fs::{DirBuilderExt as _, OpenOptionsExt as _};
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex};
+
+use onyx_types::{AgentId, PersonId};
+use rustix::fs::{FileType, FlockOperation, OFlags};
+use rustix::io::Errno;
+
+use crate::blocking::{Blocking, lock};
+use crate::files::{Area, Files};
+use crate::local::{Dir, FileOps, LocalObjects, PathLocks, SystemFiles};
+use crate::{Objects, StoreError};
+
+/// Where things lie in a home. Knowing it needs no ownership: commands that go through the socket
+/// use it too.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct HomePaths {
+    root: PathBuf,
+}
+
+impl HomePaths {
+    pub fn root(&self) -> &Path {
+        &self.root
+    }
+
+    pub fn config(&self) -> PathBuf {
+        self.root.join("onyx.json")
+    }
+
+    pub fn env_file(&self) -> PathBuf {
+        self.root.join(".env")
+    }
+
+    pub fn socket(&self) -> PathBuf {
+        self.root.join("onyx.sock")
+    }
+
+    pub fn database(&self) -> PathBuf {
+        self.root.join("onyx.db")
+    }
+
+    pub fn lock(&self) -> PathBuf {
+        self.root.join("onyx.lock")
+    }
+
+    pub fn cache(&self) -> PathBuf {
+        self.root.join("cache")
+    }
+
+    pub fn index(&self) -> PathBuf {
+        self.cache().join("index.db")
+    }
+
+    pub fn models(&self) -> PathBuf {
+        self.root.join("models")
+    }
+
+    pub fn plugins(&self) -> PathBuf {
+        self.root.join("plugins")
+    }
+
+    /// The folder of an area, for people and for watching; the files themselves are reached
+    /// through `Home::objects`.
+    pub fn area(&self, area: &Area) -> PathBuf {
+        self.root.join(area.path())
+    }
+}
+
+/// A home that this process owns: no other process opens it until this is dropped.
+#[derive(Debug)]
+pub struct Home {
+    paths: HomePaths,
+    root: Arc<Dir>,
+    ops: Arc<dyn FileOps>,
+    locks: Arc<PathLocks>,
+    blocking: Blocking,
+    areas: Mutex<HashMap<Area, LocalObjects>>,
+    /// Its lock goes with the process, however that ends.
+    _lock: File,
+}
+
+#[derive(Debug, thiserror::Error)]
+pub enum HomeError {
+    /// Another process owns the home; its command line works through the socket.
+    #[error("{} is in use by {}", home.display(), holder(*pid))]
+    InUse { home: PathBuf, pid: Option<u32> },
+    #[error("{}: {source}", path.display())]
+    Io { path: PathBuf, source: io::Error },
+}
+
+fn holder(pid: Option<u32>) -> String {
+    pid.map_or_else(|| "another process".to_owned(), |pid| format!("process {pid}"))
+}
+
+const FOLDERS: [&str; 5] = ["agents", "people", "shared", "models", "cache"];
+/// Each holds a directory open. Those still in use outlive being forgotten here.
+const MOST_AREAS: usize = 128;
+
+impl Home {
+    /// Makes the home if needed (for its owner alone) and takes it.
+    pub fn open(path: &Path) -> Result<Self, HomeError> {
+        Self::open_with(path, Arc::new(SystemFiles))
+    }
+
+    pub fn open_with(path: &Path, ops: Arc<dyn FileOps>) -> Result<Self, HomeError> {
+        make_folder(path)?;
+        let paths = Self::paths_only(path);
+        let lock = take_lock(&paths)?;
+        for folder in FOLDERS {
+            make_folder(&path.join(folder))?;
+        }
+        let root = Dir::open_root(path).map_err(at(path))?;
+        Ok(Self {
+            paths,
+            root: Arc::new(root),
+            ops,
+            locks: Arc::default(),
+            blocking: Blocking::new(),
+            areas: Mutex::default(),
+            _lock: lock,
+        })
+    }
+
+    /// Where things would lie, without making or taking anything.
+    pub fn paths_only(path: &Path) -> HomePaths {
+        HomePaths { root: path.to_owned() }
+    }
+
+    pub fn paths(&self) -> &HomePaths {
+        &self.paths
+    }
+
+    /// Everybody who has a folder here.
+    pub fn people(&self) -> Result<Vec<PersonId>, StoreError> {
+        self.names_in("people")
+    }
+
+    /// Every agent that has files of its own here.
+    pub fn agents(&self) -> Result<Vec<AgentId>, StoreError> {
+        self.names_in("agents")
+    }
+
+    /// Folders whose name is not an id belong to somebody else and are left out.
+    fn names_in<T: std::str::FromStr + Ord>(&self, folder: &str) -> Result<Vec<T>, StoreError> {
+        let folder = match self.root.open_dir(folder) {
+            Ok(folder) => folder,
+            Err(Errno::NOENT) => return Ok(Vec::new()),
+            Err(error) => return Err(StoreError::Failed(error.to_string())),
+        };
+        let children = folder.children()?.into_iter();
+        let folders = children.filter(|(_, kind)| *kind == FileType::Directory);
+        let mut names: Vec<T> = folders.filter_map(|(name, _)| name.parse().ok()).collect();
+        names.sort_unstable();
+        Ok(names)
+    }
+
+    pub(crate) fn root(&self) -> Arc<Dir> {
+        Arc::clone(&self.root)
+    }
+
+    pub(crate) fn ops(&self) -> Arc<dyn FileOps> {
+        Arc::clone(&self.ops)
+    }
+
+    pub(crate) fn blocking(&self) -> Blocking {
+        self.blocking.clone()
+    }
+}
+
+impl Files for Home {
+    fn objects(&self, area: &Area) -> Result<Arc<dyn Objects>, StoreError> {
+        let path = area.path();
+        let root = self.root.make_dirs(&*self.ops, &path)?;
+        let mut areas = lock(&self.areas);
+        // A person may have moved the folder away and made another of the same name.
+        if let Some(objects) = areas.get(area)
+            && objects.is_at(&root)?
+        {
+            return Ok(Arc::new(objects.clone()));
+        }
+        if areas.len() >= MOST_AREAS {
+            areas.clear();
+        }
+        let objects = LocalObjects::beneath(
+            root,
+            self.ops(),
+            Arc::clone(&self.locks),
+            format!("{path}/"),
+            self.blocking(),
+        )?;
+        areas.insert(area.clone(), objects.clone());
+        Ok(Arc::new(objects))
+    }
+}
+
+fn make_folder(path: &Path) -> Result<(), HomeError> {
+    DirBuilder::new().recursive(true).mode(0o700).create(path).map_err(at(path))
+}
+
+fn take_lock(paths: &HomePaths) -> Result<File, HomeError> {
+    let path = paths.lock();
+    let mut file = OpenOptions::new()
+        .create(true)
+        .truncate(false)
+        .read(true)
+        .write(true)
+        .mode(0o600)
+        .custom_flags(OFlags::NOFOLLOW.bits().cast_signed())
+        .open(&path)
+        .map_err(at(&path))?;
+    match rustix::fs::flock(&file, FlockOperation::NonBlockingLockExclusive) {
+        Ok(()) => {}
+        Err(Errno::WOULDBLOCK) => {
+            let mut holder = String::new();
+            // Who holds it is a courtesy; that it is held is known already.
+            file.read_to_string(&mut holder).ok();
+            let pid = holder.trim().parse().ok();
+            return Err(HomeError::InUse { home: paths.root.clone(), pid });
+        }
+        Err(error) => return Err(at(&path)(error.into())),
+    }
+    write_pid(&mut file).map_err(at(&path))?;
+    Ok(file)
+}
+
+fn write_pid(file: &mut File) -> io::Result<()> {
+    file.set_len(0)?;
+    file.rewind()?;
+    writeln!(file, "{}", std::process::id())
+}
+
+fn at(path: &Path) -> impl FnOnce(io::Error) -> HomeError {
+    let path = path.to_owned();
+    move |source| HomeError::Io { path, source }
+}

@@ -1,0 +1,175 @@
+use async_trait::async_trait;
+use onyx_types::{
+    AgentId, Hash, PersonId, RunId, RunStatus, SessionId, SessionKey, SessionOrigin, Timestamp,
+    ToolEffect, TurnId, Usage, Verdict,
+};
+use serde::{Deserialize, Serialize};
+
+use crate::StoreError;
+
+/// What is known of a session without opening its log. Derived from the log, rebuildable.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct SessionMeta {
+    pub session_id: SessionId,
+    pub agent: AgentId,
+    pub origin: SessionOrigin,
+    pub title: Option<String>,
+    pub status: SessionStatus,
+    pub created_at: Timestamp,
+    pub updated_at: Timestamp,
+    /// User turns and complete answers.
+    pub message_count: u64,
+    pub token_count: u64,
+    /// The first 100 characters of the newest message.
+    pub preview: String,
+    /// The first session of a family of forks, and where this one left it.
+    pub root: SessionId,
+    pub fork_turn: Option<TurnId>,
+    pub last_run: Option<RunId>,
+    pub last_run_status: Option<RunStatus>,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum SessionStatus {
+    Active,
+    Archived,
+}
+
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct SessionFilter {
+    pub agent: Option<AgentId>,
+    pub status: Option<SessionStatus>,
+    pub origin: Option<SessionOrigin>,
+    /// Part of the title or the preview.
+    pub text: Option<String>,
+    /// Updated at this time or later.
+    pub since: Option<Timestamp>,
+    /// Updated before this time.
+    pub until: Option<Timestamp>,
+    /// Only sessions updated before this one (cursor); `NotFound` when it is gone.
+    pub before: Option<SessionId>,
+    /// 0: a page of the store's own size.
+    pub limit: u32,
+}
+
+/// What starts a run: recorded before anything else happens, so that a crash can be closed.
+#[derive(Clone, Debug, PartialEq)]
+pub struct BeginRun {
+    pub run: RunId,
+    pub key: SessionKey,
+    pub input_turn: TurnId,
+    pub started_at: Timestamp,
+    /// Metadata to make if this is the session's first run.
+    pub origin: SessionOrigin,
+}
+
+#[derive(Clone, Debug, PartialEq)]
+pub struct RunRow {
+    pub run: RunId,
+    pub key: SessionKey,
+    pub input_turn: TurnId,
+    pub started_at: Timestamp,
+    /// `None` while it works.
+    pub status: Option<RunStatus>,
+}
+
+/// How a run ended, and what that changes in its session's metadata.
+#[derive(Clone, Debug, PartialEq)]
+pub struct RunOutcome {
+    pub run: RunId,
+    pub status: RunStatus,
+    pub ended_at: Timestamp,
+    pub usage: Usage,
+    pub messages_added: u64,
+    pub preview: Option<String>,
+    /// Set only where the session has no title yet.
+    pub title: Option<String>,
+}
+
+/// One thing that happened, before it is chained.
+#[derive(Clone, Debug, PartialEq)]
+pub struct AuditEntry {
+    pub ts: Timestamp,
+    pub person: PersonId,
+    /// `person`, `agent` or `system`.
+    pub actor_kind: String,
+    pub actor: String,
+    pub agent: Option<AgentId>,
+    pub session: Option<SessionId>,
+    pub run: Option<RunId>,
+    pub tool: Option<String>,
+    pub effect: Option<ToolEffect>,
+    pub decision: Option<Verdict>,
+    pub diff_summary: String,
+    pub result: String,
+}
+
+/// An entry with its place in the person's chain.
+#[derive(Clone, Debug, PartialEq)]
+pub struct AuditRow {
+    pub seq: u64,
+    pub entry: AuditEntry,
+    /// Hash of the row before; zero for the first.
+    pub previous: Hash,
+    pub hash: Hash,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum ChainState {
+    Whole { rows: u64 },
+    Broken { at: u64 },
+}
+
+/// What needs transactions: one method for each that matters.
+#[async_trait]
+pub trait Ledger: Send + Sync {
+    /// Records the run as active and makes the session's row if needed, in one transaction.
+    /// `AlreadyRun` when this input runs now or has run to a good end.
+    async fn begin_run(&self, begin: BeginRun) -> Result<(), StoreError>;
+
+    /// Ends the run and folds it into the session's metadata and the person's spending, once:
+    /// ending an ended run changes nothing.
+    async fn end_run(&self, outcome: RunOutcome) -> Result<(), StoreError>;
+
+    /// Runs that never ended: to be closed at start.
+    async fn active_runs(&self) -> Result<Vec<RunRow>, StoreError>;
+
+    async fn run(&self, person: &PersonId, run: RunId) -> Result<Option<RunRow>, StoreError>;
+
+    async fn session(
+        &self,
+        person: &PersonId,
+        session: SessionId,
+    ) -> Result<Option<SessionMeta>, StoreError>;
+
+    /// Newest first.
+    async fn sessions(
+        &self,
+        person: &PersonId,
+        filter: &SessionFilter,
+    ) -> Result<Vec<SessionMeta>, StoreError>;
+
+    /// Writes the row as given; for changes by a person and for rebuilding.
+    async fn put_session(&self, person: &PersonId, meta: &SessionMeta) -> Result<(), StoreError>;
+
+    /// Deleting what is not there is no error: a crash may have come between row and log.
+    async fn delete_session(&self, person: &PersonId, session: SessionId)
+    -> Result<(), StoreError>;
+
+    /// Cost of a person on one day (UTC, `YYYY-MM-DD`).
+    async fn spent(&self, person: &PersonId, day: &str) -> Result<f64, StoreError>;
+
+    /// Adds to the person's chain.
+    async fn append_audit(&self, entry: AuditEntry) -> Result<AuditRow, StoreError>;
+
+    /// Newest first, before a row of the chain.
+    async fn audit(
+        &self,
+        person: &PersonId,
+        before: Option<u64>,
+        limit: u32,
+    ) -> Result<Vec<AuditRow>, StoreError>;
+
+    async fn verify_audit(&self, person: &PersonId) -> Result<ChainState, StoreError>;
+}

@@ -1,0 +1,206 @@
+//! Opening what lies beneath a directory handle, and nothing else (Linux: openat2). The only file
+//! of this crate that turns a relative path into an open file or a changed directory.
+
+use std::fs::File;
+use std::io;
+use std::path::Path;
+
+use rustix::fs::{
+    AtFlags, FileType, Mode, OFlags, RenameFlags, ResolveFlags, Stat, fstat, mkdirat, openat2,
+    renameat_with, statat, unlinkat,
+};
+use rustix::io::Errno;
+
+use crate::StoreError;
+
+use super::ops::FileOps;
+
+const RESOLVE: ResolveFlags =
+    ResolveFlags::BENEATH.union(ResolveFlags::NO_SYMLINKS).union(ResolveFlags::NO_MAGICLINKS);
+
+/// The kernel answers EAGAIN when a rename raced with its walk; more often than this in a row is
+/// somebody trying to get through.
+const RACES: usize = 64;
+
+/// What to open a file for. Never a way to follow a link.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Access {
+    Read,
+    /// Reading anywhere, writing at the end.
+    Append,
+    /// As `Append`; made if it is not there.
+    AppendOrCreate,
+    /// Fails when it is there.
+    CreateNew,
+}
+
+impl Access {
+    fn flags(self) -> OFlags {
+        // Non-blocking, so that a fifo put in a file's place cannot hang the opener.
+        let common = OFlags::CLOEXEC | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::NOCTTY;
+        common
+            | match self {
+                Self::Read => OFlags::RDONLY,
+                Self::Append => OFlags::RDWR | OFlags::APPEND,
+                Self::AppendOrCreate => OFlags::RDWR | OFlags::APPEND | OFlags::CREATE,
+                Self::CreateNew => OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL,
+            }
+    }
+
+    fn mode(self) -> Mode {
+        match self {
+            // openat2 refuses a mode where nothing is made.
+            Self::Read | Self::Append => Mode::empty(),
+            Self::AppendOrCreate | Self::CreateNew => Mode::RUSR | Mode::WUSR,
+        }
+    }
+}
+
+/// A directory by its handle: renaming it or putting a link in its place changes nothing for us.
+#[derive(Debug)]
+pub(crate) struct Dir {
+    file: File,
+}
+
+impl Dir {
+    /// Links on the way to the root itself are the owner's own and are followed.
+    pub(crate) fn open_root(path: &Path) -> io::Result<Self> {
+        let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
+        let handle = rustix::fs::open(path, flags, Mode::empty())?;
+        Ok(Self { file: handle.into() })
+    }
+
+    pub(crate) fn open(&self, path: &str, access: Access) -> Result<File, Errno> {
+        self.open_beneath(path, access.flags(), access.mode())
+    }
+
+    pub(crate) fn open_dir(&self, path: &str) -> Result<Self, Errno> {
+        let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC | OFlags::NOFOLLOW;
+        self.open_beneath(path, flags, Mode::empty()).map(|file| Self { file })
+    }
+
+    fn open_beneath(&self, path: &str, flags: OFlags, mode: Mode) -> Result<File, Errno> {
+        for _ in 0..RACES {
+            match openat2(&self.file, path, flags, mode, RESOLVE) {
+                Err(Errno::AGAIN | Errno::INTR) => {}
+                other => return other.map(File::from),
+            }
+        }
+        Err(Errno::AGAIN)
+    }
+
+    /// Opens a folder, making what is missing of it. New names are durable when it returns.
+    pub(crate) fn make_dirs(&self, ops: &dyn FileOps, path: &str) -> Result<Self, StoreError> {
+        match self.open_dir(path) {
+            Err(Errno::NOENT) => {}
+            other => return other.map_err(classify),
+        }
+        let mut parts = path.split('/');
+        let first = parts.next().unwrap_or_default();
+        parts.try_fold(self.make_dir(ops, first)?, |folder, part| folder.make_dir(ops, part))
+    }
+
+    fn make_dir(&self, ops: &dyn FileOps, name: &str) -> Result<Self, StoreError> {
+        match mkdirat(&self.file, name, Mode::RWXU) {
+            Ok(()) => self.sync(ops)?,
+            Err(Errno::EXIST) => {}
+            Err(error) => return Err(classify(error)),
+        }
+        self.open_dir(name).map_err(classify)
+    }
+
+    /// Are both handles of one folder?
+    pub(crate) fn is_same(&self, other: &Self) -> Result<bool, StoreError> {
+        let (one, other) = (fstat(&self.file), fstat(&other.file));
+        let (one, other) = (one.map_err(classify)?, other.map_err(classify)?);
+        Ok((one.st_dev, one.st_ino) == (other.st_dev, other.st_ino))
+    }
+
+    /// Makes names that were made, renamed or removed here durable.
+    pub(crate) fn sync(&self, ops: &dyn FileOps) -> io::Result<()> {
+        ops.sync_all(&self.file)
+    }
+
+    /// What a direct child is, a link as itself. `None` when there is none.
+    pub(crate) fn stat(&self, name: &str) -> Result<Option<Stat>, StoreError> {
+        match statat(&self.file, name, AtFlags::SYMLINK_NOFOLLOW) {
+            Ok(stat) => Ok(Some(stat)),
+            Err(Errno::NOENT) => Ok(None),
+            Err(error) => Err(classify(error)),
+        }
+    }
+
+    /// Removes a direct child that is not a directory. `false` when there was none.
+    pub(crate) fn remove(&self, name: &str) -> Result<bool, StoreError> {
+        match unlinkat(&self.file, name, AtFlags::empty()) {
+            Ok(()) => Ok(true),
+            Err(Errno::NOENT) => Ok(false),
+            Err(error) => Err(classify(error)),
+        }
+    }
+
+    /// Renames a direct child over whatever has the new name.
+    pub(crate) fn replace(&self, from: &str, to: &str) -> Result<(), StoreError> {
+        renameat_with(&self.file, from, &self.file, to, RenameFlags::empty()).map_err(classify)
+    }
+
+    /// Renames a direct child; `Conflict` when the new name is taken.
+    pub(crate) fn rename_new(&self, from: &str, into: &Self, to: &str) -> Result<(), StoreError> {
+        match renameat_with(&self.file, from, &into.file, to, RenameFlags::NOREPLACE) {
+            Ok(()) => Ok(()),
+            Err(Errno::EXIST) => Err(StoreError::Conflict),
+            Err(error) => Err(classify(error)),
+        }
+    }
+
+    /// Names and kinds of the direct children, unsorted. Names that are not UTF-8 are left out:
+    /// no key can name them.
+    pub(crate) fn children(&self) -> Result<Vec<(String, FileType)>, StoreError> {
+        let mut children = Vec::new();
+        let mut listing = rustix::fs::Dir::read_from(&self.file).map_err(classify)?;
+        while let Some(entry) = listing.read() {
+            let entry = entry.map_err(classify)?;
+            let Ok(name) = entry.file_name().to_str() else {
+                tracing::debug!(name = ?entry.file_name(), "a file name that is not UTF-8");
+                continue;
+            };
+            if name == "." || name == ".." {
+                continue;
+            }
+            let kind = match entry.file_type() {
+                FileType::Unknown => match self.stat(name)? {
+                    Some(stat) => FileType::from_raw_mode(stat.st_mode),
+                    None => continue,
+                },
+                kind => kind,
+            };
+            children.push((name.to_owned(), kind));
+        }
+        Ok(children)
+    }
+}
+
+/// What an open file is, if it is a plain file; devices, fifos, sockets and folders are refused.
+pub(crate) fn plain_file(file: &File) -> Result<Stat, StoreError> {
+    let stat = fstat(file).map_err(classify)?;
+    match FileType::from_raw_mode(stat.st_mode) {
+        FileType::RegularFile => Ok(stat),
+        FileType::Directory => Err(StoreError::Refused("it is a folder".to_owned())),
+        _ => Err(StoreError::Refused("it is not a plain file".to_owned())),
+    }
+}
+
+/// By errno; a link or a way out on the path is a refusal, not a failure.
+pub(crate) fn classify(error: Errno) -> StoreError {
+    match error {
+        Errno::NOENT => StoreError::NotFound,
+        Errno::NOSPC | Errno::DQUOT => StoreError::Full,
+        Errno::LOOP => StoreError::Refused("there is a symbolic link on the path".to_owned()),
+        Errno::XDEV => StoreError::Refused("the path leads out of its folder".to_owned()),
+        Errno::NOTDIR => StoreError::Refused("a part of the path is not a folder".to_owned()),
+        Errno::ISDIR => StoreError::Refused("it is a folder".to_owned()),
+        Errno::NXIO | Errno::NODEV => StoreError::Refused("it is not a plain file".to_owned()),
+        Errno::NAMETOOLONG => StoreError::Refused("the path is too long".to_owned()),
+        other => StoreError::Failed(io::Error::from(other).to_string()),
+    }
+}

@@ -1,0 +1,20 @@
+//! Everything that is a plain file on this machine: turn logs, objects, leases of one process.
+
+mod aside;
+mod backwards;
+mod beneath;
+mod copy;
+mod leases;
+mod line;
+mod objects;
+mod ops;
+mod page;
+mod session;
+mod turn_log;
+
+pub(crate) use beneath::Dir;
+pub(crate) use leases::LocalLeases;
+pub use objects::LocalObjects;
+pub(crate) use objects::PathLocks;
+pub use ops::{FileOps, SystemFiles};
+pub(crate) use turn_log::LocalTurnLog;

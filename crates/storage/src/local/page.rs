@@ -1,0 +1,89 @@
+use std::fs::File;
+
+use onyx_types::Turn;
+
+use crate::{Damage, DamageKind, Page, Pos, StoreError};
+
+use super::backwards::Backwards;
+use super::line::{self, Line};
+use super::ops::FileOps;
+
+/// A page, and the lines of it that nobody can read.
+#[derive(Debug)]
+pub(crate) struct ReadPage {
+    pub(crate) page: Page,
+    pub(crate) unreadable: Vec<(u64, Vec<u8>)>,
+}
+
+/// The last `n` turns before `end`, which must be the end of a line.
+pub(crate) fn read(
+    ops: &dyn FileOps,
+    file: &File,
+    end: u64,
+    n: usize,
+) -> Result<ReadPage, StoreError> {
+    let mut lines = Backwards::new(ops, file, end);
+    if n > 0 && !matches!(lines.last_byte()?, None | Some(b'\n')) {
+        return Err(StoreError::Refused("not a position of this log".to_owned()));
+    }
+    let mut found = Found::default();
+    let mut start = end;
+    while found.turns.len() < n
+        && let Some((at, bytes)) = lines.next_line()?
+    {
+        found.take(at, bytes);
+        start = at;
+    }
+    Ok(found.into_page(start))
+}
+
+/// Newest first, as it is read.
+#[derive(Default)]
+struct Found {
+    turns: Vec<Turn>,
+    damage: Vec<Damage>,
+    unreadable: Vec<(u64, Vec<u8>)>,
+}
+
+impl Found {
+    fn take(&mut self, at: u64, bytes: &mut [u8]) {
+        match line::decode(bytes) {
+            Line::Turn(turn) => self.turns.push(turn),
+            Line::Altered(turn, why) => {
+                self.turns.push(turn);
+                self.report(at, DamageKind::Altered, why);
+            }
+            Line::Unreadable(why) => self.take_pieces(at, bytes, &why),
+            Line::Blank => {}
+        }
+    }
+
+    fn take_pieces(&mut self, at: u64, bytes: &mut [u8], why: &str) {
+        let pieces = line::pieces(bytes);
+        if pieces.len() < 2 {
+            self.unreadable.push((at, bytes.to_vec()));
+            self.report(at, DamageKind::Unreadable, why);
+            return;
+        }
+        self.report(at, DamageKind::Altered, "the newline between two lines was changed");
+        for piece in pieces.into_iter().rev() {
+            self.take(at + piece.start as u64, &mut bytes[piece]);
+        }
+    }
+
+    fn report(&mut self, at: u64, kind: DamageKind, detail: &str) {
+        self.damage.push(Damage { at: Pos(at), kind, detail: detail.to_owned() });
+    }
+
+    fn into_page(mut self, start: u64) -> ReadPage {
+        self.turns.reverse();
+        self.damage.reverse();
+        let page = Page {
+            turns: self.turns,
+            start: Pos(start),
+            has_older: start > 0,
+            damage: self.damage,
+        };
+        ReadPage { page, unreadable: self.unreadable }
+    }
+}

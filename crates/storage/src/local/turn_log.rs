@@ -1,0 +1,321 @@
+use std::fmt;
+use std::sync::{Arc, Mutex};
+
+use async_trait::async_trait;
+use onyx_types::{PersonId, SessionKey, Turn, TurnId};
+use rustix::fs::FileType;
+use rustix::io::Errno;
+
+use crate::blocking::{Blocking, lock};
+use crate::{Lease, Page, Pos, StoreError, TurnLog};
+
+use super::beneath::{Access, Dir, classify};
+use super::leases::LocalLeases;
+use super::ops::{AppendFault, FileOps, append_whole};
+use super::session::{LogPlace, Need, OpenLog, Slot, Slots};
+use super::{aside, copy, line, page};
+
+/// Turn logs as JSONL files beneath a home.
+#[derive(Clone)]
+pub(crate) struct LocalTurnLog {
+    logs: Arc<Logs>,
+    blocking: Blocking,
+}
+
+struct Logs {
+    home: Arc<Dir>,
+    leases: LocalLeases,
+    ops: Arc<dyn FileOps>,
+    slots: Slots,
+}
+
+impl fmt::Debug for LocalTurnLog {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("LocalTurnLog").finish_non_exhaustive()
+    }
+}
+
+impl LocalTurnLog {
+    pub(crate) fn new(
+        home: Arc<Dir>,
+        leases: LocalLeases,
+        ops: Arc<dyn FileOps>,
+        blocking: Blocking,
+    ) -> Self {
+        let logs = Logs { home, leases, ops, slots: Slots::default() };
+        Self { logs: Arc::new(logs), blocking }
+    }
+
+    async fn run<T: Send + 'static>(
+        &self,
+        work: impl FnOnce(&Logs) -> Result<T, StoreError> + Send + 'static,
+    ) -> Result<T, StoreError> {
+        let logs = Arc::clone(&self.logs);
+        self.blocking.run(move || work(&logs)).await
+    }
+}
+
+#[async_trait]
+impl TurnLog for LocalTurnLog {
+    async fn append(&self, lease: &Lease, batch: &[Turn]) -> Result<Pos, StoreError> {
+        let mut bytes = Vec::with_capacity(batch.len() * 512);
+        for turn in batch {
+            line::encode(turn, &mut bytes)?;
+        }
+        let lease = lease.clone();
+        self.run(move |logs| logs.append(&lease, &bytes)).await
+    }
+
+    async fn tail(
+        &self,
+        key: &SessionKey,
+        before: Option<Pos>,
+        n: usize,
+    ) -> Result<Page, StoreError> {
+        let key = key.clone();
+        self.run(move |logs| logs.tail(&key, before, n)).await
+    }
+
+    async fn copy_through(
+        &self,
+        from: &SessionKey,
+        through: TurnId,
+        to: &Lease,
+    ) -> Result<Pos, StoreError> {
+        let (from, to) = (from.clone(), to.clone());
+        self.run(move |logs| logs.copy_through(&from, through, &to)).await
+    }
+
+    async fn delete(&self, lease: &Lease) -> Result<(), StoreError> {
+        let lease = lease.clone();
+        self.run(move |logs| logs.delete(&lease)).await
+    }
+
+    async fn sessions(&self, person: &PersonId) -> Result<Vec<SessionKey>, StoreError> {
+        let person = person.clone();
+        self.run(move |logs| logs.sessions(&person)).await
+    }
+}
+
+impl Logs {
+    fn append(&self, lease: &Lease, bytes: &[u8]) -> Result<Pos, StoreError> {
+        let slot = self.slots.get(&lease.key);
+        let mut slot = lock(&slot);
+        let _write = self.leases.begin_write(lease)?;
+        if let Some(why) = &slot.read_only {
+            return Err(StoreError::ReadOnly(why.clone()));
+        }
+        if bytes.is_empty() {
+            return Ok(self.length(&mut slot, &lease.key)?.unwrap_or(Pos(0)));
+        }
+        let place = LogPlace::of(&lease.key);
+        let log = match slot.open(&*self.ops, &self.home, &place, Need::Append)? {
+            Some(log) => log,
+            None => {
+                let log = self.create(&place)?;
+                slot.log.insert(log)
+            }
+        };
+        match self.write(log, bytes) {
+            Ok(pos) => Ok(pos),
+            Err(WriteFault::NotWritten(error)) => Err(error),
+            Err(WriteFault::Unknown(why)) => {
+                tracing::error!(log = place.name, why, "the session is read-only from now on");
+                slot.read_only = Some(why.clone());
+                Err(StoreError::ReadOnly(why))
+            }
+        }
+    }
+
+    fn write(&self, log: &mut OpenLog, bytes: &[u8]) -> Result<Pos, WriteFault> {
+        append_whole(&*self.ops, &log.file, bytes, log.len)?;
+        self.ops
+            .sync_data(&log.file)
+            .map_err(|error| WriteFault::Unknown(format!("the sync failed: {error}")))?;
+        log.len += bytes.len() as u64;
+        Ok(Pos(log.len))
+    }
+
+    fn create(&self, place: &LogPlace) -> Result<OpenLog, StoreError> {
+        let folder = self.home.make_dirs(&*self.ops, &place.folder)?;
+        let file = folder.open(&place.name, Access::AppendOrCreate).map_err(classify)?;
+        folder.sync(&*self.ops)?;
+        Ok(OpenLog::new(file))
+    }
+
+    fn length(&self, slot: &mut Slot, key: &SessionKey) -> Result<Option<Pos>, StoreError> {
+        let log = slot.open(&*self.ops, &self.home, &LogPlace::of(key), Need::Read)?;
+        Ok(log.map(|log| Pos(log.len)))
+    }
+
+    fn tail(&self, key: &SessionKey, before: Option<Pos>, n: usize) -> Result<Page, StoreError> {
+        let place = LogPlace::of(key);
+        let shared = self.slots.get(key);
+        // Read outside the lock: what lies before the length never changes under us.
+        let (file, len, torn) = {
+            let mut slot = lock(&shared);
+            match slot.open(&*self.ops, &self.home, &place, Need::Read)? {
+                Some(log) => (Arc::clone(&log.file), log.len, log.torn.clone()),
+                None => return Ok(empty_page()),
+            }
+        };
+        let end = before.map_or(len, |pos| pos.0.min(len));
+        let mut read = page::read(&*self.ops, &file, end, n)?;
+        if !read.unreadable.is_empty() {
+            self.quarantine(&shared, &place, &read.unreadable);
+        }
+        if before.is_none() {
+            read.page.damage.extend(torn);
+        }
+        Ok(read.page)
+    }
+
+    /// Copies unreadable lines aside, each once. The lines stay in the log and in every report, so
+    /// failing here loses nothing.
+    fn quarantine(&self, slot: &Mutex<Slot>, place: &LogPlace, lines: &[(u64, Vec<u8>)]) {
+        let mut slot = lock(slot);
+        let Some(log) = slot.log.as_mut() else { return };
+        if let Err(error) = self.quarantine_new(log, place, lines) {
+            tracing::warn!(log = place.name, %error, "damaged lines could not be kept aside");
+        }
+    }
+
+    fn quarantine_new(
+        &self,
+        log: &mut OpenLog,
+        place: &LogPlace,
+        lines: &[(u64, Vec<u8>)],
+    ) -> Result<(), StoreError> {
+        let folder = self.home.open_dir(&place.folder).map_err(classify)?;
+        let name = place.quarantine();
+        let known = match &mut log.quarantined {
+            Some(known) => known,
+            None => log.quarantined.insert(aside::offsets(&folder, &name)?),
+        };
+        for (at, bytes) in lines {
+            if !known.contains(at) {
+                aside::keep(&*self.ops, &folder, &name, *at, bytes)?;
+                tracing::warn!(log = place.name, at, "a damaged line was kept in {name}");
+                known.insert(*at);
+            }
+        }
+        Ok(())
+    }
+
+    fn copy_through(
+        &self,
+        from: &SessionKey,
+        through: TurnId,
+        to: &Lease,
+    ) -> Result<Pos, StoreError> {
+        let (source, len) = {
+            let slot = self.slots.get(from);
+            let mut slot = lock(&slot);
+            let log = slot.open(&*self.ops, &self.home, &LogPlace::of(from), Need::Read)?;
+            let log = log.ok_or(StoreError::NotFound)?;
+            (Arc::clone(&log.file), log.len)
+        };
+        let slot = self.slots.get(&to.key);
+        let mut slot = lock(&slot);
+        let _write = self.leases.begin_write(to)?;
+        if self.length(&mut slot, &to.key)?.is_some_and(|len| len.0 > 0) {
+            return Err(StoreError::Conflict);
+        }
+        slot.log = None;
+        let place = LogPlace::of(&to.key);
+        let folder = self.home.make_dirs(&*self.ops, &place.folder)?;
+        // Under another name until it is whole, so that a crash leaves no half a session.
+        let unfinished = format!("{}.copy", place.name);
+        folder.remove(&unfinished)?;
+        let copied = self.copy_file(&folder, &unfinished, &source, len, through);
+        let finished = copied.and_then(|len| {
+            folder.replace(&unfinished, &place.name)?;
+            folder.sync(&*self.ops)?;
+            Ok(Pos(len))
+        });
+        if finished.is_err() {
+            // What is left is overwritten by the next try.
+            folder.remove(&unfinished).ok();
+        }
+        finished
+    }
+
+    fn copy_file(
+        &self,
+        folder: &Dir,
+        name: &str,
+        source: &std::fs::File,
+        len: u64,
+        through: TurnId,
+    ) -> Result<u64, StoreError> {
+        let file = folder.open(name, Access::CreateNew).map_err(classify)?;
+        let copied = copy::through(&*self.ops, source, len, through, &file)?;
+        self.ops.sync_all(&file)?;
+        Ok(copied)
+    }
+
+    fn delete(&self, lease: &Lease) -> Result<(), StoreError> {
+        let slot = self.slots.get(&lease.key);
+        let mut slot = lock(&slot);
+        let _write = self.leases.begin_write(lease)?;
+        slot.log = None;
+        let place = LogPlace::of(&lease.key);
+        let folder = match self.home.open_dir(&place.folder) {
+            Ok(folder) => folder,
+            Err(Errno::NOENT) => return Ok(()),
+            Err(error) => return Err(classify(error)),
+        };
+        for name in [&place.torn(), &place.quarantine(), &place.name] {
+            folder.remove(name)?;
+        }
+        folder.sync(&*self.ops)?;
+        Ok(())
+    }
+
+    fn sessions(&self, person: &PersonId) -> Result<Vec<SessionKey>, StoreError> {
+        let root = match self.home.open_dir(&format!("people/{person}/sessions")) {
+            Ok(root) => root,
+            Err(Errno::NOENT) => return Ok(Vec::new()),
+            Err(error) => return Err(classify(error)),
+        };
+        let mut keys = Vec::new();
+        for (agent, kind) in root.children()? {
+            if kind != FileType::Directory {
+                continue;
+            }
+            // A folder or file of another name is not ours to read.
+            let Ok(agent_id) = agent.parse() else { continue };
+            for (name, kind) in root.open_dir(&agent).map_err(classify)?.children()? {
+                let session = name.strip_suffix(".jsonl").and_then(|name| name.parse().ok());
+                if let (FileType::RegularFile, Some(session)) = (kind, session) {
+                    let person = person.clone();
+                    keys.push(SessionKey { person, agent: Clone::clone(&agent_id), session });
+                }
+            }
+        }
+        keys.sort();
+        Ok(keys)
+    }
+}
+
+/// Why a write did not happen, and what is known of the file after it.
+enum WriteFault {
+    NotWritten(StoreError),
+    Unknown(String),
+}
+
+impl From<AppendFault> for WriteFault {
+    fn from(fault: AppendFault) -> Self {
+        match fault {
+            AppendFault::TakenBack(error) => Self::NotWritten(error.into()),
+            AppendFault::Stuck(error) => {
+                Self::Unknown(format!("half a write could not be taken back: {error}"))
+            }
+        }
+    }
+}
+
+/// A session whose first turn is not written yet has no file.
+fn empty_page() -> Page {
+    Page { turns: Vec::new(), start: Pos(0), has_older: false, damage: Vec::new() }
+}

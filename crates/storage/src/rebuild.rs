@@ -1,0 +1,138 @@
+use onyx_types::{
+    PersonId, SessionId, SessionKey, SessionOrigin, TextStatus, Timestamp, Turn, TurnBody,
+};
+
+use crate::{Ledger, SessionMeta, SessionStatus, StoreError, TurnLog};
+
+/// Enough turns at a time to read a log quickly, few enough to stay small in memory.
+const PAGE: usize = 512;
+const PREVIEW_CHARS: usize = 100;
+
+/// What rebuilding a person's metadata found.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Rebuilt {
+    pub sessions: u64,
+    /// Logs with lines that were damaged; the rest of them was read.
+    pub damaged: u64,
+}
+
+/// The first 100 characters of a message, in one line.
+pub fn preview_of(text: &str) -> String {
+    let line = text.split_whitespace().collect::<Vec<_>>().join(" ");
+    line.chars().take(PREVIEW_CHARS).collect()
+}
+
+/// Where a session lies: by its row, or by its log when there is no row (yet).
+pub async fn find_session(
+    turns: &dyn TurnLog,
+    ledger: &dyn Ledger,
+    person: &PersonId,
+    session: SessionId,
+) -> Result<Option<SessionKey>, StoreError> {
+    if let Some(meta) = ledger.session(person, session).await? {
+        return Ok(Some(SessionKey { person: person.clone(), agent: meta.agent, session }));
+    }
+    let keys = turns.sessions(person).await?;
+    Ok(keys.into_iter().find(|key| key.session == session))
+}
+
+/// Writes the metadata of all of a person's sessions anew from their logs. What a log does not say
+/// (title, status, origin, family) is kept from the row where there is one.
+pub async fn rebuild_person(
+    turns: &dyn TurnLog,
+    ledger: &dyn Ledger,
+    person: &PersonId,
+) -> Result<Rebuilt, StoreError> {
+    let mut rebuilt = Rebuilt::default();
+    for key in turns.sessions(person).await? {
+        let summary = summarise(turns, &key).await?;
+        let row = ledger.session(person, key.session).await?;
+        ledger.put_session(person, &summary.meta(&key, row.as_ref())).await?;
+        rebuilt.sessions += 1;
+        rebuilt.damaged += u64::from(summary.damaged);
+    }
+    Ok(rebuilt)
+}
+
+/// What a log says about its session.
+#[derive(Clone, Debug, Default)]
+struct LogSummary {
+    oldest: Option<Timestamp>,
+    newest: Option<Timestamp>,
+    messages: u64,
+    tokens: u64,
+    preview: Option<String>,
+    last_run: Option<(onyx_types::RunId, Option<onyx_types::RunStatus>)>,
+    damaged: bool,
+}
+
+async fn summarise(turns: &dyn TurnLog, key: &SessionKey) -> Result<LogSummary, StoreError> {
+    let mut summary = LogSummary::default();
+    let mut before = None;
+    loop {
+        let page = turns.tail(key, before, PAGE).await?;
+        summary.damaged |= !page.damage.is_empty();
+        for turn in page.turns.iter().rev() {
+            summary.take(turn);
+        }
+        if !page.has_older {
+            return Ok(summary);
+        }
+        before = Some(page.start);
+    }
+}
+
+impl LogSummary {
+    /// Newest first: what is set already came later.
+    fn take(&mut self, turn: &Turn) {
+        self.oldest = Some(turn.ts);
+        self.newest = self.newest.max(Some(turn.ts));
+        if let (None, Some(run)) = (self.last_run, turn.run) {
+            let status = match &turn.body {
+                TurnBody::RunEnd(end) => Some(end.status),
+                _ => None,
+            };
+            self.last_run = Some((run, status));
+        }
+        match &turn.body {
+            TurnBody::User(user) => self.message(&user.content.text()),
+            TurnBody::AssistantText(answer) if answer.status == TextStatus::Complete => {
+                self.message(&answer.content);
+            }
+            TurnBody::RunEnd(end) => self.tokens += end.usage.tokens(),
+            TurnBody::AssistantText(_)
+            | TurnBody::Reasoning(_)
+            | TurnBody::ToolCall(_)
+            | TurnBody::ToolResult(_)
+            | TurnBody::Decision(_)
+            | TurnBody::RunStart(_)
+            | TurnBody::Summary(_)
+            | TurnBody::Unknown(_) => {}
+        }
+    }
+
+    fn message(&mut self, text: &str) {
+        self.messages += 1;
+        self.preview.get_or_insert_with(|| preview_of(text));
+    }
+
+    fn meta(&self, key: &SessionKey, row: Option<&SessionMeta>) -> SessionMeta {
+        let oldest = self.oldest.unwrap_or(Timestamp::UNIX_EPOCH);
+        SessionMeta {
+            session_id: key.session,
+            agent: key.agent.clone(),
+            created_at: oldest,
+            updated_at: self.newest.unwrap_or(oldest),
+            message_count: self.messages,
+            token_count: self.tokens,
+            preview: self.preview.clone().unwrap_or_default(),
+            last_run: self.last_run.map(|(run, _)| run),
+            last_run_status: self.last_run.and_then(|(_, status)| status),
+            title: row.and_then(|row| row.title.clone()),
+            status: row.map_or(SessionStatus::Active, |row| row.status),
+            origin: row.map_or(SessionOrigin::Chat, |row| row.origin),
+            root: row.map_or(key.session, |row| row.root),
+            fork_turn: row.and_then(|row| row.fork_turn),
+        }
+    }
+}

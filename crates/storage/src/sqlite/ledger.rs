@@ -1,0 +1,125 @@
+use std::path::Path;
+
+use async_trait::async_trait;
+use onyx_types::{PersonId, RunId, SessionId};
+
+use crate::blocking::Blocking;
+use crate::{
+    AuditEntry, AuditRow, BeginRun, ChainState, Ledger, RunOutcome, RunRow, SessionFilter,
+    SessionMeta, StoreError,
+};
+
+use super::connection::{Durability, open_writer};
+use super::readers::Readers;
+use super::writer::Writer;
+use super::{audit, runs, sessions};
+
+mod migrations {
+    refinery::embed_migrations!("migrations/ledger");
+}
+
+/// The ledgers in `onyx.db`.
+#[derive(Debug)]
+pub(crate) struct SqliteLedger {
+    writer: Writer,
+    readers: Readers,
+}
+
+/// Was there a database before it was opened?
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Opened {
+    New,
+    Existing,
+}
+
+impl SqliteLedger {
+    /// Opens the database and brings its tables up to date. Blocks on the disk.
+    pub(crate) fn open(path: &Path, blocking: Blocking) -> Result<(Self, Opened), StoreError> {
+        let mut connection = open_writer(path, Durability::Full)?;
+        let report = migrations::migrations::runner()
+            .run(&mut connection)
+            .map_err(|error| StoreError::Failed(format!("{}: {error}", path.display())))?;
+        let first = report.applied_migrations().iter().any(|migration| migration.version() == 1);
+        let ledger = Self {
+            writer: Writer::start("onyx-ledger", connection)?,
+            readers: Readers::new(path, blocking),
+        };
+        Ok((ledger, if first { Opened::New } else { Opened::Existing }))
+    }
+}
+
+#[async_trait]
+impl Ledger for SqliteLedger {
+    async fn begin_run(&self, begin: BeginRun) -> Result<(), StoreError> {
+        self.writer.write(move |connection| runs::begin(connection, &begin)).await
+    }
+
+    async fn end_run(&self, outcome: RunOutcome) -> Result<(), StoreError> {
+        self.writer.write(move |connection| runs::end(connection, &outcome)).await
+    }
+
+    async fn active_runs(&self) -> Result<Vec<RunRow>, StoreError> {
+        self.readers.read(runs::active).await
+    }
+
+    async fn run(&self, person: &PersonId, run: RunId) -> Result<Option<RunRow>, StoreError> {
+        let person = person.clone();
+        self.readers.read(move |connection| runs::one(connection, &person, run)).await
+    }
+
+    async fn session(
+        &self,
+        person: &PersonId,
+        session: SessionId,
+    ) -> Result<Option<SessionMeta>, StoreError> {
+        let person = person.clone();
+        self.readers.read(move |connection| sessions::one(connection, &person, session)).await
+    }
+
+    async fn sessions(
+        &self,
+        person: &PersonId,
+        filter: &SessionFilter,
+    ) -> Result<Vec<SessionMeta>, StoreError> {
+        let (person, filter) = (person.clone(), filter.clone());
+        self.readers.read(move |connection| sessions::page(connection, &person, &filter)).await
+    }
+
+    async fn put_session(&self, person: &PersonId, meta: &SessionMeta) -> Result<(), StoreError> {
+        let (person, meta) = (person.clone(), meta.clone());
+        self.writer.write(move |connection| sessions::put(connection, &person, &meta)).await
+    }
+
+    async fn delete_session(
+        &self,
+        person: &PersonId,
+        session: SessionId,
+    ) -> Result<(), StoreError> {
+        let person = person.clone();
+        self.writer.write(move |connection| sessions::delete(connection, &person, session)).await
+    }
+
+    async fn spent(&self, person: &PersonId, day: &str) -> Result<f64, StoreError> {
+        let (person, day) = (person.clone(), day.to_owned());
+        self.readers.read(move |connection| runs::spent(connection, &person, &day)).await
+    }
+
+    async fn append_audit(&self, entry: AuditEntry) -> Result<AuditRow, StoreError> {
+        self.writer.write(move |connection| audit::append(connection, entry)).await
+    }
+
+    async fn audit(
+        &self,
+        person: &PersonId,
+        before: Option<u64>,
+        limit: u32,
+    ) -> Result<Vec<AuditRow>, StoreError> {
+        let person = person.clone();
+        self.readers.read(move |connection| audit::page(connection, &person, before, limit)).await
+    }
+
+    async fn verify_audit(&self, person: &PersonId) -> Result<ChainState, StoreError> {
+        let person = person.clone();
+        self.readers.read(move |connection| audit::verify(connection, &person)).await
+    }
+}

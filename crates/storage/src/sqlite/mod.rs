@@ -1,0 +1,15 @@
+//! The embedded database: `onyx.db` for what needs transactions, `cache/index.db` for what can be
+//! made again. SQL is static text; nothing is ever built into it.
+
+mod audit;
+mod chunks;
+mod connection;
+mod convert;
+mod ledger;
+mod readers;
+mod runs;
+mod sessions;
+mod writer;
+
+pub(crate) use chunks::SqliteChunks;
+pub(crate) use ledger::{Opened, SqliteLedger};

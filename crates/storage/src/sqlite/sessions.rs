@@ -1,0 +1,150 @@
+use onyx_types::{PersonId, SessionId};
+use rusqlite::{Connection, OptionalExtension as _, Row, named_params, params};
+
+use crate::{SessionFilter, SessionMeta, SessionStatus, StoreError};
+
+use super::convert::{count, integer, named, named_if_any, parsed, parsed_if_any, timestamp};
+
+/// A filter without a limit still gets a page, not everything.
+const DEFAULT_PAGE: usize = 50;
+
+pub(crate) const fn status_name(status: SessionStatus) -> &'static str {
+    match status {
+        SessionStatus::Active => "active",
+        SessionStatus::Archived => "archived",
+    }
+}
+
+pub(crate) fn put(
+    connection: &Connection,
+    person: &PersonId,
+    meta: &SessionMeta,
+) -> Result<(), StoreError> {
+    connection
+        .prepare_cached(
+            "INSERT OR REPLACE INTO sessions
+                 (person, session, agent, origin, title, status, created_at, updated_at,
+                  message_count, token_count, preview, root, fork_turn, last_run, last_run_status)
+             VALUES (:person, :session, :agent, :origin, :title, :status, :created_at, :updated_at,
+                     :message_count, :token_count, :preview, :root, :fork_turn, :last_run,
+                     :last_run_status)",
+        )?
+        .execute(named_params! {
+            ":person": person.as_str(),
+            ":session": meta.session_id.to_string(),
+            ":agent": meta.agent.as_str(),
+            ":origin": meta.origin.as_str(),
+            ":title": meta.title,
+            ":status": status_name(meta.status),
+            ":created_at": meta.created_at.as_millis(),
+            ":updated_at": meta.updated_at.as_millis(),
+            ":message_count": integer(meta.message_count),
+            ":token_count": integer(meta.token_count),
+            ":preview": meta.preview,
+            ":root": meta.root.to_string(),
+            ":fork_turn": meta.fork_turn.map(|turn| turn.to_string()),
+            ":last_run": meta.last_run.map(|run| run.to_string()),
+            ":last_run_status": meta.last_run_status.map(|status| status.as_str()),
+        })?;
+    Ok(())
+}
+
+pub(crate) fn delete(
+    connection: &Connection,
+    person: &PersonId,
+    session: SessionId,
+) -> Result<(), StoreError> {
+    connection
+        .prepare_cached("DELETE FROM sessions WHERE person = ?1 AND session = ?2")?
+        .execute(params![person.as_str(), session.to_string()])?;
+    Ok(())
+}
+
+pub(crate) fn one(
+    connection: &Connection,
+    person: &PersonId,
+    session: SessionId,
+) -> Result<Option<SessionMeta>, StoreError> {
+    let mut statement = connection.prepare_cached(
+        "SELECT session, agent, origin, title, status, created_at, updated_at, message_count,
+                token_count, preview, root, fork_turn, last_run, last_run_status
+         FROM sessions WHERE person = ?1 AND session = ?2",
+    )?;
+    let found = statement.query_row(params![person.as_str(), session.to_string()], session_row);
+    Ok(found.optional()?)
+}
+
+/// Rows come in the index's order and are read only as far as the page needs.
+pub(crate) fn page(
+    connection: &Connection,
+    person: &PersonId,
+    filter: &SessionFilter,
+) -> Result<Vec<SessionMeta>, StoreError> {
+    let (before_time, before_session) = match filter.before {
+        None => (None, None),
+        Some(session) => {
+            let cursor = one(connection, person, session)?.ok_or(StoreError::NotFound)?;
+            (Some(cursor.updated_at.as_millis()), Some(session.to_string()))
+        }
+    };
+    let mut statement = connection.prepare_cached(
+        "SELECT session, agent, origin, title, status, created_at, updated_at, message_count,
+                token_count, preview, root, fork_turn, last_run, last_run_status
+         FROM sessions
+         WHERE person = :person
+           AND (:before_time IS NULL OR (updated_at, session) < (:before_time, :before_session))
+           AND (:agent IS NULL OR agent = :agent)
+           AND (:status IS NULL OR status = :status)
+           AND (:origin IS NULL OR origin = :origin)
+           AND (:since IS NULL OR updated_at >= :since)
+           AND (:until IS NULL OR updated_at < :until)
+         ORDER BY updated_at DESC, session DESC",
+    )?;
+    let rows = statement.query_map(
+        named_params! {
+            ":person": person.as_str(),
+            ":before_time": before_time,
+            ":before_session": before_session,
+            ":agent": filter.agent.as_ref().map(|agent| agent.as_str().to_owned()),
+            ":status": filter.status.map(status_name),
+            ":origin": filter.origin.map(|origin| origin.as_str()),
+            ":since": filter.since.map(|at| at.as_millis()),
+            ":until": filter.until.map(|at| at.as_millis()),
+        },
+        session_row,
+    )?;
+    let limit = match filter.limit {
+        0 => DEFAULT_PAGE,
+        limit => usize::try_from(limit).unwrap_or(usize::MAX),
+    };
+    let wanted = filter.text.as_ref().map(|text| text.to_lowercase());
+    let matching = rows.filter(|row| match (row, &wanted) {
+        // Here and not in SQL, whose LIKE folds the case of ASCII letters only.
+        (Ok(meta), Some(wanted)) => mentions(meta, wanted),
+        (Ok(_), None) | (Err(_), _) => true,
+    });
+    Ok(matching.take(limit).collect::<Result<_, _>>()?)
+}
+
+fn mentions(meta: &SessionMeta, wanted: &str) -> bool {
+    meta.title.iter().chain([&meta.preview]).any(|text| text.to_lowercase().contains(wanted))
+}
+
+fn session_row(row: &Row<'_>) -> rusqlite::Result<SessionMeta> {
+    Ok(SessionMeta {
+        session_id: parsed(row, 0)?,
+        agent: parsed(row, 1)?,
+        origin: named(row, 2)?,
+        title: row.get(3)?,
+        status: named(row, 4)?,
+        created_at: timestamp(row, 5)?,
+        updated_at: timestamp(row, 6)?,
+        message_count: count(row, 7)?,
+        token_count: count(row, 8)?,
+        preview: row.get(9)?,
+        root: parsed(row, 10)?,
+        fork_turn: parsed_if_any(row, 11)?,
+        last_run: parsed_if_any(row, 12)?,
+        last_run_status: named_if_any(row, 13)?,
+    })
+}

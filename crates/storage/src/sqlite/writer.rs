@@ -1,0 +1,153 @@
+use std::thread::JoinHandle;
+
+use rusqlite::{Connection, TransactionBehavior};
+use tokio::sync::{mpsc, oneshot};
+
+use crate::StoreError;
+
+/// Requests that may wait; beyond it callers wait for a place.
+const QUEUE: usize = 1024;
+/// The most requests that share one commit, so that the first of them does not wait for long.
+const GROUP: usize = 256;
+
+/// One thread that does all writing. Whatever has queued up while the disk was busy goes into one
+/// transaction: the cost of a sync is shared by all who wait for it.
+#[derive(Debug)]
+pub(crate) struct Writer {
+    /// `None` only while it is being dropped.
+    queue: Option<mpsc::Sender<Box<dyn Job>>>,
+    thread: Option<JoinHandle<()>>,
+}
+
+impl Writer {
+    pub(crate) fn start(name: &str, connection: Connection) -> Result<Self, StoreError> {
+        let (queue, jobs) = mpsc::channel(QUEUE);
+        let thread = std::thread::Builder::new()
+            .name(name.to_owned())
+            .spawn(move || serve(connection, jobs))?;
+        Ok(Self { queue: Some(queue), thread: Some(thread) })
+    }
+
+    /// Runs the work inside a transaction and returns once it is durable. An error undoes this
+    /// work alone, not that of others in the same commit.
+    pub(crate) async fn write<T: Send + 'static>(
+        &self,
+        work: impl FnOnce(&Connection) -> Result<T, StoreError> + Send + 'static,
+    ) -> Result<T, StoreError> {
+        let (sender, receiver) = oneshot::channel();
+        let request = Request { state: Some(State::Waiting(work)), sender };
+        let queue = self.queue.as_ref().ok_or_else(stopped)?;
+        queue.send(Box::new(request)).await.map_err(|_| stopped())?;
+        receiver.await.map_err(|_| stopped())?
+    }
+}
+
+fn stopped() -> StoreError {
+    StoreError::Failed("the database writer has stopped".to_owned())
+}
+
+impl Drop for Writer {
+    /// Waits for what is queued, so that whoever opens the database next finds it settled.
+    fn drop(&mut self) {
+        self.queue = None;
+        if let Some(thread) = self.thread.take()
+            && thread.join().is_err()
+        {
+            tracing::error!("the database writer panicked");
+        }
+    }
+}
+
+/// A request whose types are forgotten, so that many kinds can share a queue.
+trait Job: Send {
+    fn run(&mut self, connection: &Connection) -> Result<(), StoreError>;
+
+    /// Tells the caller how it went; `shared` is what befell the whole transaction.
+    fn reply(self: Box<Self>, shared: Result<(), StoreError>);
+}
+
+struct Request<T, F> {
+    state: Option<State<T, F>>,
+    sender: oneshot::Sender<Result<T, StoreError>>,
+}
+
+enum State<T, F> {
+    Waiting(F),
+    Ran(Result<T, StoreError>),
+}
+
+impl<T, F> Job for Request<T, F>
+where
+    T: Send,
+    F: FnOnce(&Connection) -> Result<T, StoreError> + Send,
+{
+    fn run(&mut self, connection: &Connection) -> Result<(), StoreError> {
+        let Some(State::Waiting(work)) = self.state.take() else { return Ok(()) };
+        let result = work(connection);
+        let outcome = result.as_ref().map(|_| ()).map_err(Clone::clone);
+        self.state = Some(State::Ran(result));
+        outcome
+    }
+
+    fn reply(self: Box<Self>, shared: Result<(), StoreError>) {
+        let result = match (self.state, shared) {
+            (Some(State::Ran(Err(own))), _) => Err(own),
+            (_, Err(shared)) => Err(shared),
+            (Some(State::Ran(Ok(value))), Ok(())) => Ok(value),
+            (Some(State::Waiting(_)) | None, Ok(())) => Err(stopped()),
+        };
+        // A caller that went away does not need to know.
+        drop(self.sender.send(result));
+    }
+}
+
+fn serve(mut connection: Connection, mut jobs: mpsc::Receiver<Box<dyn Job>>) {
+    while let Some(first) = jobs.blocking_recv() {
+        let mut group = vec![first];
+        while group.len() < GROUP
+            && let Ok(job) = jobs.try_recv()
+        {
+            group.push(job);
+        }
+        let mut waiting = group.into_iter();
+        while waiting.len() > 0 {
+            let mut settled = Vec::new();
+            let outcome = transact(&mut connection, &mut waiting, &mut settled);
+            for job in settled {
+                job.reply(outcome.clone());
+            }
+        }
+    }
+}
+
+/// Works through the jobs in one transaction, to the end or until the database gives the whole
+/// transaction up (as it may on a full disk); the jobs it took are settled by the outcome.
+fn transact(
+    connection: &mut Connection,
+    waiting: &mut std::vec::IntoIter<Box<dyn Job>>,
+    settled: &mut Vec<Box<dyn Job>>,
+) -> Result<(), StoreError> {
+    let begun = connection.transaction_with_behavior(TransactionBehavior::Immediate);
+    let mut transaction = begun.map_err(|error| {
+        settled.extend(&mut *waiting);
+        StoreError::from(error)
+    })?;
+    for mut job in waiting {
+        let outcome = run_alone(&mut transaction, &mut *job);
+        settled.push(job);
+        if transaction.is_autocommit() {
+            return Err(outcome.err().unwrap_or_else(stopped));
+        }
+    }
+    Ok(transaction.commit()?)
+}
+
+/// Within a savepoint: an error undoes this job and no other.
+fn run_alone(
+    transaction: &mut rusqlite::Transaction<'_>,
+    job: &mut dyn Job,
+) -> Result<(), StoreError> {
+    let savepoint = transaction.savepoint()?;
+    job.run(&savepoint)?;
+    Ok(savepoint.commit()?)
+}

@@ -1,0 +1,69 @@
+use std::fmt;
+use std::sync::Arc;
+
+use onyx_types::Clock;
+
+use crate::files::Files;
+use crate::home::Home;
+use crate::local::{LocalLeases, LocalTurnLog};
+use crate::rebuild::rebuild_person;
+use crate::sqlite::{Opened, SqliteChunks, SqliteLedger};
+use crate::{ChunkStore, Leases, Ledger, StoreError, TurnLog};
+
+/// Every store of one home, behind the traits that callers see.
+#[derive(Clone)]
+pub struct Store {
+    pub turns: Arc<dyn TurnLog>,
+    pub ledger: Arc<dyn Ledger>,
+    pub leases: Arc<dyn Leases>,
+    pub chunks: Arc<dyn ChunkStore>,
+    pub files: Arc<dyn Files>,
+    /// Also what keeps the home ours while any of the above is in use.
+    pub home: Arc<Home>,
+}
+
+impl fmt::Debug for Store {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Store").field("home", self.home.paths()).finish_non_exhaustive()
+    }
+}
+
+impl Store {
+    /// Files and SQLite under the home, with no other server. Where the database is new but
+    /// sessions exist (it was lost, or the files were brought here), their metadata is made anew.
+    pub async fn open_embedded(home: Home, clock: Arc<dyn Clock>) -> Result<Self, StoreError> {
+        let blocking = home.blocking();
+        let database = home.paths().database();
+        let ledger_blocking = blocking.clone();
+        let (ledger, opened) =
+            blocking.run(move || SqliteLedger::open(&database, ledger_blocking)).await?;
+        let leases = LocalLeases::new(Arc::clone(&clock));
+        let turns = LocalTurnLog::new(home.root(), leases.clone(), home.ops(), blocking.clone());
+        let chunks = SqliteChunks::new(&home.paths().index(), clock, blocking);
+        let home = Arc::new(home);
+        let store = Self {
+            turns: Arc::new(turns),
+            ledger: Arc::new(ledger),
+            leases: Arc::new(leases),
+            chunks: Arc::new(chunks),
+            files: Arc::clone(&home) as Arc<dyn Files>,
+            home,
+        };
+        match opened {
+            Opened::New => store.rebuild_sessions().await?,
+            Opened::Existing => {}
+        }
+        Ok(store)
+    }
+
+    /// Makes the metadata of every session from its log, as `onyx reindex` does.
+    pub async fn rebuild_sessions(&self) -> Result<(), StoreError> {
+        for person in self.home.people()? {
+            let rebuilt = rebuild_person(&*self.turns, &*self.ledger, &person).await?;
+            if rebuilt.sessions > 0 {
+                tracing::info!(%person, rebuilt.sessions, rebuilt.damaged, "session metadata rebuilt");
+            }
+        }
+        Ok(())
+    }
+}

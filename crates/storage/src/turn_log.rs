@@ -1,0 +1,70 @@
+use async_trait::async_trait;
+use onyx_types::{PersonId, SessionKey, Turn, TurnId};
+
+use crate::{Lease, StoreError};
+
+/// A place in a log: everything before it is durable. Opaque to callers, ordered within one log.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Pos(pub u64);
+
+/// Some consecutive turns of a log, oldest first.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Page {
+    pub turns: Vec<Turn>,
+    /// Where the page starts: give it as `before` to get the page before this one.
+    pub start: Pos,
+    /// Are there turns before this page?
+    pub has_older: bool,
+    /// What could not be read within this page, or was changed by another program.
+    pub damage: Vec<Damage>,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Damage {
+    /// Byte offset of the line in the log.
+    pub at: Pos,
+    pub kind: DamageKind,
+    pub detail: String,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum DamageKind {
+    /// The last line was cut off by a crash; it was never acknowledged. Kept aside.
+    TornTail,
+    /// A line in the middle is not a turn. Kept aside, left out of the page.
+    Unreadable,
+    /// The line reads as a turn but is not what was written (its checksum differs). Kept in.
+    Altered,
+}
+
+/// Append-only logs of turns, one per session.
+#[async_trait]
+pub trait TurnLog: Send + Sync {
+    /// All of the batch or none, durable when it returns. O(1) in the log's length. Makes the log
+    /// if it does not exist.
+    async fn append(&self, lease: &Lease, batch: &[Turn]) -> Result<Pos, StoreError>;
+
+    /// The last `n` turns before a position (or the end), without reading the rest. A session
+    /// without a log has an empty page.
+    async fn tail(
+        &self,
+        key: &SessionKey,
+        before: Option<Pos>,
+        n: usize,
+    ) -> Result<Page, StoreError>;
+
+    /// Copies the turns up to and including `through` into the empty log that `to` holds.
+    /// `NotFound` when there is no such turn, `Conflict` when the log is not empty.
+    async fn copy_through(
+        &self,
+        from: &SessionKey,
+        through: TurnId,
+        to: &Lease,
+    ) -> Result<Pos, StoreError>;
+
+    /// With what was kept aside. Deleting what is not there is no error.
+    async fn delete(&self, lease: &Lease) -> Result<(), StoreError>;
+
+    /// Every session of a person that has a log; for rebuilding metadata.
+    async fn sessions(&self, person: &PersonId) -> Result<Vec<SessionKey>, StoreError>;
+}

@@ -1,0 +1,5 @@
+#![allow(clippy::unwrap_used, clippy::expect_used)]
+
+mod conformance;
+mod embedded;
+mod support;

@@ -1,0 +1,126 @@
+//! Turns, keys and homes to try things on.
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::Duration;
+
+use onyx_storage::{FileOps, Home, Lease, Store, SystemFiles};
+use onyx_test_support::ManualClock;
+use onyx_types::{
+    Author, LaneId, Mint, Origin, RunId, SessionKey, Timestamp, Turn, TurnBody, UserContent,
+    UserTurn,
+};
+use serde_json::{Map, json};
+
+pub(crate) const TTL: Duration = Duration::from_secs(30);
+
+/// Ids and turns that are the same in every run of a test.
+pub(crate) struct Maker {
+    mint: Mint,
+    now: Timestamp,
+}
+
+impl Maker {
+    pub(crate) fn new() -> Self {
+        Self { mint: Mint::new(7), now: Timestamp::from_millis(1_767_225_600_000) }
+    }
+
+    pub(crate) fn tick(&mut self) -> Timestamp {
+        self.now = self.now.saturating_add(Duration::from_millis(10));
+        self.now
+    }
+
+    pub(crate) fn key(&mut self) -> SessionKey {
+        let session = self.mint.session(self.now);
+        SessionKey { person: "anna".parse().unwrap(), agent: "main".parse().unwrap(), session }
+    }
+
+    pub(crate) fn run(&mut self) -> RunId {
+        self.mint.run(self.now)
+    }
+
+    pub(crate) fn user(&mut self, text: &str) -> Turn {
+        self.turn(TurnBody::User(UserTurn {
+            content: UserContent::Text(text.to_owned()),
+            view: None,
+            context: None,
+        }))
+    }
+
+    pub(crate) fn users<'a>(&mut self, texts: impl IntoIterator<Item = &'a str>) -> Vec<Turn> {
+        texts.into_iter().map(|text| self.user(text)).collect()
+    }
+
+    pub(crate) fn turn(&mut self, body: TurnBody) -> Turn {
+        let ts = self.tick();
+        Turn {
+            id: self.mint.turn(ts),
+            ts,
+            run: None,
+            lane: LaneId(0),
+            author: Author::Person("anna".parse().unwrap()),
+            origin: Origin::Person,
+            body,
+            extra: Map::new(),
+        }
+    }
+
+    /// A turn of a type and with fields that this version does not know.
+    pub(crate) fn from_the_future(&mut self) -> Turn {
+        let known = self.user("hello");
+        let mut value = serde_json::to_value(&known).unwrap();
+        value["type"] = json!("hologram");
+        value["beams"] = json!([1, {"deep": true}]);
+        serde_json::from_value(value).unwrap()
+    }
+}
+
+/// An embedded store in a folder of its own.
+pub(crate) struct TempStore {
+    pub(crate) store: Store,
+    pub(crate) clock: Arc<ManualClock>,
+    pub(crate) folder: tempfile::TempDir,
+}
+
+impl TempStore {
+    pub(crate) async fn new() -> Self {
+        Self::with_ops(Arc::new(SystemFiles)).await
+    }
+
+    pub(crate) async fn with_ops(ops: Arc<dyn FileOps>) -> Self {
+        let folder = tempfile::tempdir().unwrap();
+        let clock = Arc::new(ManualClock::new());
+        let store = open(&folder.path().join("home"), ops, Arc::clone(&clock)).await;
+        Self { store, clock, folder }
+    }
+
+    /// As after the end of the process: everything in memory is gone.
+    pub(crate) async fn reopen(self) -> Self {
+        let Self { store, clock, folder } = self;
+        drop(store);
+        let store =
+            open(&folder.path().join("home"), Arc::new(SystemFiles), Arc::clone(&clock)).await;
+        Self { store, clock, folder }
+    }
+
+    pub(crate) fn home(&self) -> PathBuf {
+        self.folder.path().join("home")
+    }
+
+    pub(crate) fn log_path(&self, key: &SessionKey) -> PathBuf {
+        log_path(&self.home(), key)
+    }
+
+    pub(crate) async fn lease(&self, key: &SessionKey) -> Lease {
+        self.store.leases.acquire(key, TTL).await.unwrap()
+    }
+}
+
+pub(crate) fn log_path(home: &Path, key: &SessionKey) -> PathBuf {
+    home.join(format!("people/{}/sessions/{}/{}.jsonl", key.person, key.agent, key.session))
+}
+
+async fn open(home: &Path, ops: Arc<dyn FileOps>, clock: Arc<ManualClock>) -> Store {
+    let home = Home::open_with(home, ops).unwrap();
+    Store::open_embedded(home, clock).await.unwrap()
+}
