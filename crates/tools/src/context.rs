@@ -1,8 +1,10 @@
 use std::sync::Arc;
 
-use onyx_storage::{ObjectKey, Objects};
+use onyx_storage::Files;
 use onyx_types::{AgentId, Author, Cancel, Clock, RunId, SessionKey, Taint, View};
 use tokio::sync::mpsc;
+
+use crate::PathRules;
 
 /// For whom and within what a call works. Made by the driver, never from a model's words.
 #[derive(Clone)]
@@ -15,7 +17,8 @@ pub struct ToolCx {
     pub cancel: Cancel,
     pub taint: Taint,
     pub clock: Arc<dyn Clock>,
-    pub files: Arc<Files>,
+    pub files: Arc<dyn Files>,
+    pub paths: Arc<PathRules>,
     pub live: LiveOutput,
 }
 
@@ -23,19 +26,6 @@ impl ToolCx {
     pub fn author(&self) -> Author {
         Author::Agent(self.agent.clone())
     }
-}
-
-/// The places on disk a call may touch.
-pub struct Files {
-    pub vault: Area,
-    /// The person's memory of the answering agent.
-    pub memory: Area,
-}
-
-/// The files under one folder, and where that folder stands in the home.
-pub struct Area {
-    pub objects: Arc<dyn Objects>,
-    pub root: ObjectKey,
 }
 
 /// Where a long tool shows its output while it works. Bounded; what nobody takes in time is

@@ -45,6 +45,12 @@ pub(crate) fn in_memory(key: &ObjectKey) -> bool {
     key.parts().next().map(folded).as_deref() != Some("daily")
 }
 
+/// Is it that file, or in that folder?
+pub(crate) fn stands_under(key: &ObjectKey, place: &ObjectKey) -> bool {
+    let mut parts = key.parts().map(folded);
+    place.parts().map(folded).all(|part| parts.next() == Some(part))
+}
+
 /// The name as a file system that ignores case would know it: `AGENTſ.md` opens `agents.md` there.
 fn folded(part: &str) -> String {
     part.to_uppercase().to_lowercase()

@@ -7,20 +7,25 @@
 //! What may not enter: raw file or network access (files go through `onyx_storage`), model or
 //! prompt code, surfaces. Nothing a model says can widen a [`Policy`].
 
+mod attempt;
 mod audit;
+mod builtin;
 mod context;
 mod error;
 mod gate;
 mod instruction;
 mod mask;
 mod output;
+mod place;
 mod policy;
 mod schema;
 mod text;
 mod tool;
 mod toolbox;
+mod vault_path;
 
-pub use context::{Area, Files, LiveOutput, ToolCx};
+pub use builtin::builtin_tools;
+pub use context::{LiveOutput, ToolCx};
 pub use error::ToolError;
 pub use gate::{Authorised, decide};
 pub use mask::Masker;
@@ -28,3 +33,4 @@ pub use policy::{Policy, ToolSettings, Warning};
 pub use text::daily::DailyLog;
 pub use tool::Tool;
 pub use toolbox::{Execution, Services, Toolbox};
+pub use vault_path::{HiddenPaths, PathRules};

@@ -1,0 +1,92 @@
+//! The tools themselves, one file each. A new one is a file and a line in this list.
+
+mod edit_file;
+mod list_files;
+mod memory_get;
+mod memory_write;
+mod read_file;
+mod write_file;
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use onyx_types::{Hash, Plan, Preview, Target, ToolEffect, ToolSpec};
+use schemars::JsonSchema;
+use serde_json::Value;
+
+use crate::Tool;
+use crate::schema::schema_of;
+
+/// Every tool that comes with Onyx, in the order agents see them.
+pub fn builtin_tools() -> Vec<Arc<dyn Tool>> {
+    vec![
+        Arc::new(list_files::ListFiles::new()),
+        Arc::new(read_file::ReadFile::new()),
+        Arc::new(write_file::WriteFile::new()),
+        Arc::new(edit_file::EditFile::new()),
+        Arc::new(memory_get::MemoryGet::new()),
+        Arc::new(memory_write::MemoryWrite::new()),
+    ]
+}
+
+const MEMORY_FILE: &str = "MEMORY.md";
+
+/// Files on a local disk or an object store; longer means something hangs.
+const FILE_TIMEOUT: Duration = Duration::from_secs(30);
+
+fn file_tool<Arguments: JsonSchema>(
+    name: &str,
+    group: &'static str,
+    usual_effect: ToolEffect,
+    description: &str,
+) -> ToolSpec {
+    ToolSpec {
+        name: name.to_owned(),
+        group,
+        description: description.to_owned(),
+        input_schema: schema_of::<Arguments>(),
+        usual_effect,
+        repeats: false,
+        timeout: FILE_TIMEOUT,
+    }
+}
+
+/// A plan that changes nothing.
+fn reading(tool: &ToolSpec, arguments: Value, target: Target, summary: String) -> Plan {
+    Plan {
+        tool: tool.name.clone(),
+        arguments,
+        effects: vec![ToolEffect::Read],
+        targets: vec![target],
+        summary,
+        preview: Preview::None,
+    }
+}
+
+/// A plan that changes one file whose version before is kept.
+fn writing(
+    tool: &ToolSpec,
+    arguments: Value,
+    target: Target,
+    summary: String,
+    preview: Preview,
+) -> Plan {
+    Plan {
+        tool: tool.name.clone(),
+        arguments,
+        effects: vec![ToolEffect::Write],
+        targets: vec![target],
+        summary,
+        preview,
+    }
+}
+
+/// What the only target of a plan held when the plan was made.
+fn base_of(plan: &Plan) -> Option<Hash> {
+    plan.targets.first().and_then(|target| target.base)
+}
+
+/// A text argument of a call that nobody has checked yet.
+fn text_argument<'a>(arguments: &'a Value, name: &str) -> &'a str {
+    arguments.get(name).and_then(Value::as_str).unwrap_or_default()
+}

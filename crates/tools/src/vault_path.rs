@@ -1,0 +1,42 @@
+//! Paths of the vault as models write them: which are refused, which steer agents.
+
+use onyx_storage::ObjectKey;
+use onyx_types::{Hash, Target};
+
+use crate::place::{self, Place};
+use crate::{ToolError, instruction};
+
+/// What the config says of paths in the vault.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct PathRules {
+    pub hidden: HiddenPaths,
+    /// Files and folders that count as instructions beside those that always do.
+    pub protected: Vec<ObjectKey>,
+}
+
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum HiddenPaths {
+    #[default]
+    Refused,
+    Allowed,
+}
+
+impl PathRules {
+    pub(crate) fn check(&self, path: &str) -> Result<ObjectKey, ToolError> {
+        let key = place::key(path)?;
+        if self.shows(&key) { Ok(key) } else { Err(ToolError::Refused(format!("{key} is hidden"))) }
+    }
+
+    pub(crate) fn shows(&self, key: &ObjectKey) -> bool {
+        match self.hidden {
+            HiddenPaths::Refused => !key.is_hidden(),
+            HiddenPaths::Allowed => true,
+        }
+    }
+
+    pub(crate) fn target(&self, vault: &Place, key: &ObjectKey, base: Option<Hash>) -> Target {
+        let protected = || self.protected.iter().any(|place| instruction::stands_under(key, place));
+        let instruction = instruction::in_vault(key) || protected();
+        Target { name: vault.name(key), base, instruction }
+    }
+}
