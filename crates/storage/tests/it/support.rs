@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
-use onyx_storage::{FileOps, Home, Lease, Store, SystemFiles};
+use onyx_storage::{AuditEntry, FileOps, Home, Lease, Store, SystemFiles};
 use onyx_test_support::ManualClock;
 use onyx_types::{
     Author, LaneId, Mint, Origin, RunId, SessionKey, Timestamp, Turn, TurnBody, UserContent,
@@ -123,4 +123,21 @@ pub(crate) fn log_path(home: &Path, key: &SessionKey) -> PathBuf {
 async fn open(home: &Path, ops: Arc<dyn FileOps>, clock: Arc<ManualClock>) -> Store {
     let home = Home::open_with(home, ops).unwrap();
     Store::open_embedded(home, clock).await.unwrap()
+}
+
+pub(crate) fn audit_entry(make: &mut Maker, person: &str) -> AuditEntry {
+    AuditEntry {
+        ts: make.tick(),
+        person: person.parse().unwrap(),
+        actor_kind: "agent".into(),
+        actor: "main".into(),
+        agent: None,
+        session: None,
+        run: None,
+        tool: None,
+        effect: None,
+        decision: None,
+        diff_summary: "+1 -0".into(),
+        result: "ok".into(),
+    }
 }

@@ -1,6 +1,12 @@
 //! What every implementation of the stores must do, as functions over the traits alone. The
 //! embedded one runs them here; PostgreSQL with an object store will run the same.
 
+mod audit;
+mod chunks;
+mod leases;
+mod objects;
+mod runs;
+mod sessions;
 mod turns;
 
 use std::sync::Arc;
@@ -42,7 +48,7 @@ macro_rules! conformance {
     ($($module:ident: $($case:ident)*;)*) => {
         mod on_embedded {
             $(mod $module {
-                $(#[tokio::test]
+                $(#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
                 async fn $case() {
                     super::super::$module::$case(super::super::embedded().await).await;
                 })*
@@ -55,6 +61,72 @@ conformance! {
     turns:
         a_session_without_a_log_has_an_empty_page
         what_was_appended_comes_back_in_order
+        pages_of_any_size_cover_the_log_without_gap_or_repeat
         unknown_types_and_fields_survive
+        a_field_named_like_the_checksum_does_not_confuse_the_log
+        long_and_odd_texts_come_back_whole
+        an_empty_batch_writes_nothing
+        a_turn_nested_too_deeply_is_refused_and_the_log_goes_on
+        a_lost_lease_cannot_append
+        batches_of_concurrent_appends_stay_together
+        a_new_holder_never_sees_a_late_write_of_the_old_one
+        a_copy_goes_through_the_named_turn
+        a_copy_needs_a_known_turn_and_an_empty_log
+        a_deleted_log_is_gone
+        sessions_are_listed_by_person
+        ;
+    leases:
+        one_holder_at_a_time
+        a_lease_expires_and_the_fence_grows
+        renewing_prolongs
+        a_jump_of_the_wall_clock_takes_no_lease
+        releasing_a_lost_lease_leaves_the_new_holder_alone
+        ;
+    runs:
+        beginning_makes_the_session
+        the_same_input_is_not_run_twice_at_once
+        the_same_input_runs_again_only_after_a_run_went_wrong
+        ending_folds_into_the_session_once
+        a_title_is_set_only_once
+        spending_adds_up_by_person_and_day
+        runs_that_never_ended_are_named
+        a_run_is_seen_by_its_person_only
+        a_session_keeps_its_agent
+        one_failing_write_of_many_fails_alone
+        ;
+    sessions:
+        a_row_comes_back_as_it_was_put
+        a_foreign_session_is_not_there
+        deleting_is_idempotent
+        every_filter_narrows
+        text_is_found_in_any_case
+        pages_cover_the_list_newest_first
+        a_cursor_that_is_gone_is_told
+        ;
+    audit:
+        rows_are_chained_by_person
+        pages_go_from_newest_to_oldest
+        an_empty_chain_is_whole
+        concurrent_rows_make_one_chain
+        ;
+    objects:
+        what_was_put_is_read
+        a_missing_object_is_none
+        a_write_happens_only_as_expected
+        one_of_many_creators_wins
+        one_of_many_changers_wins
+        concurrent_appends_all_arrive_whole
+        deleting_removes
+        renaming_moves_and_never_replaces
+        listing_is_sorted_bounded_and_direct
+        a_file_over_the_limit_is_refused
+        a_folder_is_no_file
+        ;
+    chunks:
+        a_source_comes_back_with_its_chunks
+        replacing_leaves_nothing_of_the_old
+        removing_is_a_change_too
+        sources_are_listed_by_person
+        changes_come_in_order_once_a_source
         ;
 }

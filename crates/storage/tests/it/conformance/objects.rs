@@ -1,0 +1,156 @@
+use onyx_storage::{Expect, ObjectKey, StoreError};
+use onyx_types::Hash;
+
+use super::Backend;
+
+fn key(path: &str) -> ObjectKey {
+    path.parse().unwrap()
+}
+
+impl Backend {
+    async fn text(&self, path: &str) -> Option<String> {
+        let object = self.objects.get(&key(path), 1_000_000).await.unwrap()?;
+        assert_eq!(object.hash, Hash::of(&object.bytes));
+        Some(String::from_utf8(object.bytes).unwrap())
+    }
+
+    async fn write(&self, path: &str, text: &str, expect: Expect) -> Result<Hash, StoreError> {
+        self.objects.put(&key(path), text.as_bytes(), expect).await
+    }
+
+    async fn names(&self, folder: Option<&str>, limit: usize) -> Vec<String> {
+        let folder = folder.map(key);
+        let listed = self.objects.list(folder.as_ref(), limit).await.unwrap();
+        listed.iter().map(|meta| meta.key.to_string()).collect()
+    }
+}
+
+pub(crate) async fn what_was_put_is_read(on: Backend) {
+    let hash = on.write("notes/deep/er/a.md", "hello", Expect::Anything).await.unwrap();
+    assert_eq!(hash, Hash::of(b"hello"));
+    assert_eq!(on.text("notes/deep/er/a.md").await.as_deref(), Some("hello"));
+    on.write("notes/deep/er/a.md", "", Expect::Anything).await.unwrap();
+    assert_eq!(on.text("notes/deep/er/a.md").await.as_deref(), Some(""));
+}
+
+pub(crate) async fn a_missing_object_is_none(on: Backend) {
+    on.write("a", "file", Expect::Anything).await.unwrap();
+    for path in ["b", "no/such/folder", "a/below-a-file"] {
+        assert_eq!(on.text(path).await, None, "{path}");
+    }
+}
+
+pub(crate) async fn a_write_happens_only_as_expected(on: Backend) {
+    let conflict = |result| matches!(result, Err(StoreError::Conflict));
+    let other = Expect::Is(Hash::of(b"other"));
+    assert!(conflict(on.write("a", "new", other).await));
+    assert_eq!(on.text("a").await, None);
+    let first = on.write("a", "one", Expect::Absent).await.unwrap();
+    assert!(conflict(on.write("a", "two", Expect::Absent).await));
+    assert!(conflict(on.write("a", "two", other).await));
+    assert_eq!(on.text("a").await.as_deref(), Some("one"));
+    on.write("a", "two", Expect::Is(first)).await.unwrap();
+    assert!(conflict(on.objects.delete(&key("a"), Expect::Is(first)).await.map(|()| first)));
+    assert!(conflict(on.objects.rename(&key("a"), &key("b"), other).await.map(|()| first)));
+    assert_eq!(on.text("a").await.as_deref(), Some("two"));
+    assert_eq!(on.names(None, 10).await, ["a"]);
+}
+
+pub(crate) async fn one_of_many_creators_wins(on: Backend) {
+    let mut tasks = tokio::task::JoinSet::new();
+    for n in 0..20 {
+        let objects = on.objects.clone();
+        tasks.spawn(async move {
+            let put = objects.put(&key("a"), format!("{n}").as_bytes(), Expect::Absent).await;
+            put.is_ok().then_some(n)
+        });
+    }
+    let winners: Vec<i32> = tasks.join_all().await.into_iter().flatten().collect();
+    assert_eq!(winners.len(), 1);
+    assert_eq!(on.text("a").await, Some(winners[0].to_string()));
+}
+
+pub(crate) async fn one_of_many_changers_wins(on: Backend) {
+    let base = on.write("a", "base", Expect::Absent).await.unwrap();
+    let mut tasks = tokio::task::JoinSet::new();
+    for n in 0..20 {
+        let objects = on.objects.clone();
+        tasks.spawn(async move {
+            let put = objects.put(&key("a"), format!("{n}").as_bytes(), Expect::Is(base)).await;
+            put.is_ok().then_some(n)
+        });
+    }
+    let winners: Vec<i32> = tasks.join_all().await.into_iter().flatten().collect();
+    assert_eq!(winners.len(), 1);
+    assert_eq!(on.text("a").await, Some(winners[0].to_string()));
+}
+
+pub(crate) async fn concurrent_appends_all_arrive_whole(on: Backend) {
+    let mut tasks = tokio::task::JoinSet::new();
+    for n in 0..50 {
+        let objects = on.objects.clone();
+        tasks.spawn(async move {
+            let line = format!("line {n:02}\n");
+            objects.append(&key("daily/today.md"), line.as_bytes()).await.unwrap();
+        });
+    }
+    tasks.join_all().await;
+    let text = on.text("daily/today.md").await.unwrap();
+    let mut lines: Vec<&str> = text.lines().collect();
+    lines.sort_unstable();
+    assert_eq!(lines, (0..50).map(|n| format!("line {n:02}")).collect::<Vec<_>>());
+}
+
+pub(crate) async fn deleting_removes(on: Backend) {
+    let missing = on.objects.delete(&key("a"), Expect::Anything).await;
+    assert!(matches!(missing, Err(StoreError::NotFound)));
+    let hash = on.write("a", "one", Expect::Anything).await.unwrap();
+    on.objects.delete(&key("a"), Expect::Is(hash)).await.unwrap();
+    assert_eq!(on.text("a").await, None);
+}
+
+pub(crate) async fn renaming_moves_and_never_replaces(on: Backend) {
+    let (a, b, c) = (key("a"), key("deep/b"), key("c"));
+    let hash = on.write("a", "one", Expect::Anything).await.unwrap();
+    on.objects.rename(&a, &b, Expect::Is(hash)).await.unwrap();
+    assert_eq!((on.text("a").await, on.text("deep/b").await), (None, Some("one".into())));
+    on.write("c", "other", Expect::Anything).await.unwrap();
+    let taken = on.objects.rename(&b, &c, Expect::Anything).await;
+    assert!(matches!(taken, Err(StoreError::Conflict)));
+    assert_eq!(on.text("c").await.as_deref(), Some("other"));
+    let missing = on.objects.rename(&a, &key("d"), Expect::Anything).await;
+    assert!(matches!(missing, Err(StoreError::NotFound)));
+}
+
+pub(crate) async fn listing_is_sorted_bounded_and_direct(on: Backend) {
+    for path in ["b.md", "a.md", "folder/x.md", "folder/deep/y.md", ".hidden"] {
+        on.write(path, "12345", Expect::Anything).await.unwrap();
+    }
+    assert_eq!(on.names(None, 10).await, [".hidden", "a.md", "b.md", "folder"]);
+    assert_eq!(on.names(None, 2).await, [".hidden", "a.md"]);
+    assert_eq!(on.names(Some("folder"), 10).await, ["folder/deep", "folder/x.md"]);
+    let listed = on.objects.list(None, 10).await.unwrap();
+    let kinds: Vec<bool> = listed.iter().map(|meta| meta.is_folder).collect();
+    assert_eq!(kinds, [false, false, false, true]);
+    assert_eq!(listed[1].size, 5);
+    let missing = on.objects.list(Some(&key("nowhere")), 10).await;
+    assert!(matches!(missing, Err(StoreError::NotFound)));
+}
+
+pub(crate) async fn a_file_over_the_limit_is_refused(on: Backend) {
+    on.write("a", "12345", Expect::Anything).await.unwrap();
+    assert!(on.objects.get(&key("a"), 5).await.unwrap().is_some());
+    assert!(matches!(on.objects.get(&key("a"), 4).await, Err(StoreError::Refused(_))));
+}
+
+pub(crate) async fn a_folder_is_no_file(on: Backend) {
+    on.write("folder/a", "1", Expect::Anything).await.unwrap();
+    let folder = key("folder");
+    let refused = |error| matches!(error, StoreError::Refused(_));
+    assert!(refused(on.objects.get(&folder, 10).await.unwrap_err()));
+    assert!(refused(on.write("folder", "x", Expect::Anything).await.unwrap_err()));
+    assert!(refused(on.objects.append(&folder, b"x").await.unwrap_err()));
+    assert!(refused(on.objects.delete(&folder, Expect::Anything).await.unwrap_err()));
+    assert!(refused(on.write("folder/a/b", "x", Expect::Anything).await.unwrap_err()));
+    assert_eq!(on.text("folder/a").await.as_deref(), Some("1"));
+}

@@ -1,0 +1,149 @@
+use onyx_storage::{SessionFilter, SessionMeta, SessionStatus, StoreError};
+use onyx_types::{PersonId, RunStatus, SessionId, SessionOrigin, Timestamp};
+
+use super::Backend;
+use crate::support::Maker;
+
+fn anna() -> PersonId {
+    "anna".parse().unwrap()
+}
+
+fn meta(make: &mut Maker, updated: i64) -> SessionMeta {
+    let key = make.key();
+    SessionMeta {
+        session_id: key.session,
+        agent: key.agent,
+        origin: SessionOrigin::Chat,
+        title: None,
+        status: SessionStatus::Active,
+        created_at: Timestamp::from_millis(1),
+        updated_at: Timestamp::from_millis(updated),
+        message_count: 3,
+        token_count: 4,
+        preview: "preview".into(),
+        root: key.session,
+        fork_turn: None,
+        last_run: None,
+        last_run_status: None,
+    }
+}
+
+async fn ids(on: &Backend, filter: SessionFilter) -> Vec<SessionId> {
+    let page = on.ledger.sessions(&anna(), &filter).await.unwrap();
+    page.into_iter().map(|meta| meta.session_id).collect()
+}
+
+pub(crate) async fn a_row_comes_back_as_it_was_put(on: Backend) {
+    let mut make = Maker::new();
+    let plain = meta(&mut make, 5);
+    let full = SessionMeta {
+        origin: SessionOrigin::AgentEditor,
+        title: Some("Title".into()),
+        status: SessionStatus::Archived,
+        fork_turn: Some(make.user("x").id),
+        root: plain.root,
+        last_run: Some(make.run()),
+        last_run_status: Some(RunStatus::AwaitingClient),
+        ..meta(&mut make, 6)
+    };
+    for put in [&plain, &full] {
+        on.ledger.put_session(&anna(), put).await.unwrap();
+        let got = on.ledger.session(&anna(), put.session_id).await.unwrap();
+        assert_eq!(got.as_ref(), Some(put));
+    }
+    let changed = SessionMeta { title: None, ..full.clone() };
+    on.ledger.put_session(&anna(), &changed).await.unwrap();
+    assert_eq!(on.ledger.session(&anna(), full.session_id).await.unwrap(), Some(changed));
+}
+
+pub(crate) async fn a_foreign_session_is_not_there(on: Backend) {
+    let mut make = Maker::new();
+    let mine = meta(&mut make, 5);
+    on.ledger.put_session(&anna(), &mine).await.unwrap();
+    let bert = "bert".parse().unwrap();
+    assert_eq!(on.ledger.session(&bert, mine.session_id).await.unwrap(), None);
+    assert_eq!(on.ledger.sessions(&bert, &SessionFilter::default()).await.unwrap(), []);
+    on.ledger.delete_session(&bert, mine.session_id).await.unwrap();
+    assert!(on.ledger.session(&anna(), mine.session_id).await.unwrap().is_some());
+}
+
+pub(crate) async fn deleting_is_idempotent(on: Backend) {
+    let mut make = Maker::new();
+    let row = meta(&mut make, 5);
+    on.ledger.put_session(&anna(), &row).await.unwrap();
+    on.ledger.delete_session(&anna(), row.session_id).await.unwrap();
+    on.ledger.delete_session(&anna(), row.session_id).await.unwrap();
+    assert_eq!(on.ledger.session(&anna(), row.session_id).await.unwrap(), None);
+}
+
+pub(crate) async fn every_filter_narrows(on: Backend) {
+    let mut make = Maker::new();
+    let rows = [
+        SessionMeta { agent: "other".parse().unwrap(), ..meta(&mut make, 10) },
+        SessionMeta { status: SessionStatus::Archived, ..meta(&mut make, 20) },
+        SessionMeta { origin: SessionOrigin::Job, ..meta(&mut make, 30) },
+        meta(&mut make, 40),
+    ];
+    for row in &rows {
+        on.ledger.put_session(&anna(), row).await.unwrap();
+    }
+    let id = |n: usize| rows[n].session_id;
+    let all = SessionFilter::default();
+    assert_eq!(ids(&on, all.clone()).await, [id(3), id(2), id(1), id(0)]);
+    let other = SessionFilter { agent: Some("other".parse().unwrap()), ..all.clone() };
+    assert_eq!(ids(&on, other).await, [id(0)]);
+    let archived = SessionFilter { status: Some(SessionStatus::Archived), ..all.clone() };
+    assert_eq!(ids(&on, archived).await, [id(1)]);
+    let jobs = SessionFilter { origin: Some(SessionOrigin::Job), ..all.clone() };
+    assert_eq!(ids(&on, jobs).await, [id(2)]);
+    let since = SessionFilter { since: Some(Timestamp::from_millis(30)), ..all.clone() };
+    assert_eq!(ids(&on, since).await, [id(3), id(2)]);
+    let until = SessionFilter { until: Some(Timestamp::from_millis(30)), ..all.clone() };
+    assert_eq!(ids(&on, until).await, [id(1), id(0)]);
+    assert_eq!(ids(&on, SessionFilter { limit: 1, ..all }).await, [id(3)]);
+}
+
+pub(crate) async fn text_is_found_in_any_case(on: Backend) {
+    let mut make = Maker::new();
+    let by_title = SessionMeta { title: Some("Über Katzen".into()), ..meta(&mut make, 10) };
+    let by_preview = SessionMeta { preview: "100% ÜBERRASCHT".into(), ..meta(&mut make, 20) };
+    let neither = meta(&mut make, 30);
+    for row in [&by_title, &by_preview, &neither] {
+        on.ledger.put_session(&anna(), row).await.unwrap();
+    }
+    let find = |text: &str| SessionFilter { text: Some(text.into()), ..SessionFilter::default() };
+    assert_eq!(ids(&on, find("über")).await, [by_preview.session_id, by_title.session_id]);
+    assert_eq!(ids(&on, find("0% ü")).await, [by_preview.session_id]);
+    assert_eq!(ids(&on, find("_")).await, []);
+    let one = SessionFilter { limit: 1, before: Some(by_preview.session_id), ..find("ÜBER") };
+    assert_eq!(ids(&on, one).await, [by_title.session_id]);
+}
+
+pub(crate) async fn pages_cover_the_list_newest_first(on: Backend) {
+    let mut make = Maker::new();
+    // Many of one moment: the cursor must tell them apart.
+    let mut rows: Vec<_> = (0..23).map(|n| meta(&mut make, 10 * (n / 5))).collect();
+    for row in &rows {
+        on.ledger.put_session(&anna(), row).await.unwrap();
+    }
+    rows.sort_by_key(|row| std::cmp::Reverse((row.updated_at, row.session_id)));
+    let expected: Vec<_> = rows.iter().map(|row| row.session_id).collect();
+    for limit in [1, 4, 22, 23, 24] {
+        let mut collected: Vec<SessionId> = Vec::new();
+        loop {
+            let before = collected.last().copied();
+            let page = ids(&on, SessionFilter { limit, before, ..SessionFilter::default() }).await;
+            if page.is_empty() {
+                break;
+            }
+            collected.extend(page);
+        }
+        assert_eq!(collected, expected, "pages of {limit}");
+    }
+}
+
+pub(crate) async fn a_cursor_that_is_gone_is_told(on: Backend) {
+    let before = Some(Maker::new().key().session);
+    let page = on.ledger.sessions(&anna(), &SessionFilter { before, ..Default::default() }).await;
+    assert!(matches!(page, Err(StoreError::NotFound)));
+}
