@@ -161,7 +161,12 @@ impl Driver {
         None
     }
 
-    fn call_model(&self, lane: LaneId, request: onyx_types::ModelRequest, under_way: &mut UnderWay) {
+    fn call_model(
+        &self,
+        lane: LaneId,
+        request: onyx_types::ModelRequest,
+        under_way: &mut UnderWay,
+    ) {
         let index = usize::from(lane.0);
         let Some(model) = &self.lanes[index].model else {
             return;
@@ -189,7 +194,8 @@ impl Driver {
         let id = call.id.clone();
         under_way.tools.push(Box::pin(async move {
             let work = async {
-                let outcome: ToolOutcome = toolbox.call(&call, &policy, attendance, execution, &cx).await;
+                let outcome: ToolOutcome =
+                    toolbox.call(&call, &policy, attendance, execution, &cx).await;
                 drop(cx);
                 outcome
             };

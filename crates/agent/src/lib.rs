@@ -14,6 +14,7 @@ mod request;
 mod roster;
 mod sessions;
 mod settings;
+mod snapshots;
 mod sources;
 pub mod step;
 

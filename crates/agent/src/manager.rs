@@ -36,7 +36,7 @@ pub(crate) struct Inner {
     roster: RwLock<Arc<Roster>>,
     mint: Mutex<Mint>,
     live: Mutex<HashMap<RunId, LiveRun>>,
-    pub(crate) snapshots: crate::sources::Snapshots,
+    pub(crate) snapshots: crate::snapshots::Snapshots,
 }
 
 #[derive(Clone, Debug)]
@@ -102,7 +102,7 @@ impl RunManager {
             roster: RwLock::new(Arc::new(roster)),
             mint,
             live: Mutex::default(),
-            snapshots: crate::sources::Snapshots::default(),
+            snapshots: crate::snapshots::Snapshots::default(),
         };
         Self { inner: Arc::new(inner) }
     }

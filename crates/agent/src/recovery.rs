@@ -1,9 +1,7 @@
 //! Closing runs that a crash, or a store that refused to write, left open.
 
 use onyx_storage::{Lease, RunOutcome, RunRow};
-use onyx_types::{
-    Author, Fault, LaneId, Origin, RunEnd, RunId, RunStatus, Turn, TurnBody, Usage,
-};
+use onyx_types::{Author, Fault, LaneId, Origin, RunEnd, RunId, RunStatus, Turn, TurnBody, Usage};
 use serde_json::Map;
 
 use crate::RunManager;

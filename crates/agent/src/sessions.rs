@@ -12,7 +12,9 @@ impl RunManager {
         session: SessionId,
     ) -> Result<SessionMeta, Fault> {
         let found = self.inner.store.ledger.session(person, session).await?;
-        found.ok_or_else(|| Fault::new(ErrorCode::NotFound, format!("There is no session {session}.")))
+        found.ok_or_else(|| {
+            Fault::new(ErrorCode::NotFound, format!("There is no session {session}."))
+        })
     }
 
     /// Some turns, oldest first; the newest page without `before`.

@@ -1,20 +1,17 @@
 //! What a run is prepared from: the log's recent turns, the files behind the prompt, the models.
 
-use std::collections::HashMap;
-use std::sync::{Arc, Mutex, PoisonError};
-use std::time::Duration;
+use std::sync::Arc;
 
-use onyx_storage::{Area, ObjectKey, Objects, Store, StoreError};
-use onyx_tools::{Files, LiveOutput, ToolCx};
+use onyx_storage::{Store, StoreError};
+use onyx_tools::{LiveOutput, PathRules, ToolCx};
 use onyx_types::{
-    AgentId, Cancel, Fault, Hash, Limits, Mint, Origin, RunId, SessionId, SessionKey, Taint,
-    Timestamp, ToolEffect, Turn, TurnBody, TurnId,
+    Cancel, Fault, Limits, Mint, RunId, SessionKey, Taint, ToolEffect, Turn, TurnBody, TurnId,
 };
 
 use crate::driver::LaneActor;
 use crate::manager::Inner;
 use crate::models::ModelChoice;
-use crate::prompt::{self, PromptSnapshot, PromptSources, UntrustedPiece, untrusted_block};
+use crate::prompt::{self, UntrustedPiece, untrusted_block};
 use crate::roster::AgentProfile;
 use crate::step::{LaneOrder, LaneSetup, RunSetup, RunState, ToolTraits, UserInput};
 
@@ -48,11 +45,8 @@ pub(crate) async fn prepare(inner: &Inner, mut ask: Preparation) -> Result<Prepa
         actors.push(actor);
         untrusted.extend(pieces);
     }
-    let history = if ask.is_new {
-        Vec::new()
-    } else {
-        recent_turns(&inner.store, &ask.key, widest).await?
-    };
+    let history =
+        if ask.is_new { Vec::new() } else { recent_turns(&inner.store, &ask.key, widest).await? };
     let taint = if untrusted.is_empty() { taint_of(&history) } else { Taint::Tainted };
     for lane in &mut lanes {
         lane.taint = taint;
@@ -118,7 +112,8 @@ async fn lane(
             cancel: Cancel::new(),
             taint: Taint::Clean,
             clock: Arc::clone(&inner.clock),
-            files: Arc::new(files(&inner.store, &ask.key, &agent.id)?),
+            files: Arc::clone(&inner.store.files),
+            paths: Arc::new(PathRules::default()),
             live: LiveOutput::nowhere(),
         },
     };
@@ -155,5 +150,8 @@ async fn recent_turns(
 
 /// A session that has read from outside stays tainted: what it read is still in its history.
 fn taint_of(history: &[Arc<Turn>]) -> Taint {
-    if history.iter().any(|turn| turn.origin.taints()) { Taint::Tainted } else { Taint::Clean }
+    let from_outside = |turn: &Arc<Turn>| {
+        turn.origin.taints() || matches!(&turn.body, TurnBody::User(user) if user.context.is_some())
+    };
+    if history.iter().any(from_outside) { Taint::Tainted } else { Taint::Clean }
 }

@@ -1,6 +1,10 @@
 #![allow(clippy::unwrap_used, clippy::expect_used)]
 
+mod feed;
 mod history;
 mod prompt;
+mod roster;
+mod runs;
 mod step;
 mod step_property;
+mod world;

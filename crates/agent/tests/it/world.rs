@@ -1,0 +1,163 @@
+//! A real home, a real store, the real provider wire, and a scripted model at the other end.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use onyx_agent::{
+    AgentsSettings, DryRun, ManagerOptions, ModelChoice, Models, Roster, RunHandle, RunInput,
+    RunManager, RunRequest, SessionRef,
+};
+use onyx_providers::{ProviderSettings, Registry};
+use onyx_storage::{Home, Store};
+use onyx_test_support::{Answer, ScriptedModel};
+use onyx_tools::{Masker, Services, Toolbox};
+use onyx_types::{
+    Attendance, Clock, ErrorCode, Event, Fault, Limits, Model, PersonId, SessionId, SessionOrigin,
+    SystemClock, Turn, UserContent,
+};
+use serde_json::{Value, json};
+use tempfile::TempDir;
+
+pub(crate) struct World {
+    pub(crate) folder: TempDir,
+    pub(crate) model: ScriptedModel,
+    pub(crate) store: Store,
+    pub(crate) toolbox: Arc<Toolbox>,
+    pub(crate) manager: RunManager,
+}
+
+struct FromRegistry(Registry);
+
+impl Models for FromRegistry {
+    fn resolve(&self, choice: &ModelChoice) -> Result<Arc<dyn Model>, Fault> {
+        let id = choice.primary.as_deref().unwrap_or("mine/some-model");
+        let refused = |error: onyx_providers::RegistryError| {
+            Fault::new(ErrorCode::ModelNotFound, error.to_string())
+        };
+        self.0.model(id).map_err(refused)
+    }
+}
+
+impl World {
+    pub(crate) async fn new<A: Into<Answer>>(answers: impl IntoIterator<Item = A>) -> Self {
+        let agents = json!({"list": [{"id": "main", "default": true, "tier": "act"}]});
+        Self::with_agents(answers, agents, Limits::default()).await
+    }
+
+    pub(crate) async fn with_agents<A: Into<Answer>>(
+        answers: impl IntoIterator<Item = A>,
+        agents: Value,
+        limits: Limits,
+    ) -> Self {
+        let model = ScriptedModel::with_answers(answers).await;
+        let folder = tempfile::tempdir().unwrap();
+        let clock: Arc<dyn Clock> = Arc::new(SystemClock::new());
+        let home = Home::open(&folder.path().join("home")).unwrap();
+        let store = Store::open_embedded(home, Arc::clone(&clock)).await.unwrap();
+        let services = Services {
+            ledger: Arc::clone(&store.ledger),
+            artifacts: store.files.objects(&onyx_storage::Area::Shared).unwrap(),
+            masker: Masker::default(),
+        };
+        let toolbox = Arc::new(Toolbox::new(onyx_tools::builtin_tools(), services).unwrap());
+        let settings: ProviderSettings = serde_json::from_value(json!({
+            "kind": "openai", "baseUrl": model.base_url(), "apiKey": "sk-test",
+        }))
+        .unwrap();
+        let registry =
+            Registry::resolve(BTreeMap::from([("mine".to_owned(), settings)]), &|_| None);
+        let manager = RunManager::new(
+            store.clone(),
+            Arc::clone(&toolbox),
+            Arc::new(FromRegistry(registry)),
+            roster(&agents, &limits, &toolbox),
+            clock,
+            ManagerOptions { max_runs: 4, seed: 42, fence_secret: [9; 32] },
+        );
+        Self { folder, model, store, toolbox, manager }
+    }
+
+    pub(crate) fn set_agents(&self, agents: &Value, limits: &Limits) {
+        self.manager.set_roster(roster(agents, limits, &self.toolbox));
+    }
+
+    pub(crate) async fn start(
+        &self,
+        session: Option<SessionId>,
+        text: &str,
+    ) -> Result<RunHandle, Fault> {
+        self.manager.start(request(session, text)).await
+    }
+
+    /// Runs to the end and gives back everything that was told.
+    pub(crate) async fn say(
+        &self,
+        session: Option<SessionId>,
+        text: &str,
+    ) -> (SessionId, Vec<Event>) {
+        let handle = self.start(session, text).await.unwrap();
+        let session = handle.session_id;
+        (session, all(handle).await)
+    }
+
+    pub(crate) async fn log(&self, session: SessionId) -> Vec<Turn> {
+        self.manager.turns(&ana(), session, None, 1_000).await.unwrap().turns
+    }
+
+    pub(crate) fn write(&self, path: &str, text: &str) {
+        let path = self.folder.path().join("home").join(path);
+        std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+        std::fs::write(path, text).unwrap();
+    }
+
+    pub(crate) fn read(&self, path: &str) -> Option<String> {
+        std::fs::read_to_string(self.folder.path().join("home").join(path)).ok()
+    }
+}
+
+fn roster(agents: &Value, limits: &Limits, toolbox: &Toolbox) -> Roster {
+    let settings: AgentsSettings = serde_json::from_value(agents.clone()).unwrap();
+    Roster::resolve(&settings, limits, toolbox).unwrap().0
+}
+
+pub(crate) fn ana() -> PersonId {
+    "ana".parse().unwrap()
+}
+
+pub(crate) fn request(session: Option<SessionId>, text: &str) -> RunRequest {
+    RunRequest {
+        person: ana(),
+        session: session.map_or(
+            SessionRef::New { origin: SessionOrigin::Chat, agents: Vec::new() },
+            SessionRef::Existing,
+        ),
+        input: RunInput::New(UserContent::Text(text.to_owned())),
+        view: None,
+        model: None,
+        attendance: Attendance::Unattended,
+        dry_run: DryRun::Off,
+    }
+}
+
+pub(crate) async fn all(mut handle: RunHandle) -> Vec<Event> {
+    let mut told = Vec::new();
+    let mut seq = 0;
+    while let Some(envelope) = handle.events.next().await {
+        seq += 1;
+        assert_eq!(envelope.seq, seq, "sequence numbers have no gap");
+        told.push(envelope.event.clone());
+    }
+    assert!(matches!(told.last(), Some(Event::Done { .. })), "done is last: {told:?}");
+    told
+}
+
+pub(crate) fn error_of(told: &[Event]) -> Option<ErrorCode> {
+    told.iter().find_map(|event| match event {
+        Event::Error { code, .. } => Some(*code),
+        _ => None,
+    })
+}
+
+pub(crate) fn kinds(log: &[Turn]) -> Vec<&str> {
+    log.iter().map(|turn| turn.body.kind()).collect()
+}
