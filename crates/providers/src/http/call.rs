@@ -4,15 +4,15 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use futures::stream::{BoxStream, StreamExt, unfold};
-use onyx_types::{Cancel, ModelEvent, ModelFailure, ModelFailureClass};
-use reqwest::header::CONTENT_TYPE;
+use onyx_types::{Cancel, ModelEvent, ModelFailure, ModelFailureClass, ModelRequest};
+use reqwest::header::{CONTENT_TYPE, HeaderMap, HeaderName, HeaderValue};
 use reqwest::{Client, Response};
 use tokio::time::{Instant, sleep_until};
 
 use super::client::Endpoint;
 use super::retry_after::retry_after;
 use crate::failure::{failure, is_last};
-use crate::wire::{BodyForm, Decoder, Wire};
+use crate::wire::{BodyForm, Decoder, Target, ToolNames, Wire, http_failure};
 
 /// Far more than any answer; a server that sends more is broken or hostile.
 const MAX_BODY_BYTES: usize = 64 * 1024 * 1024;
@@ -40,17 +40,23 @@ pub(crate) struct Call {
     pub(crate) wire: Wire,
     pub(crate) endpoint: Arc<Endpoint>,
     pub(crate) client: Client,
-    pub(crate) body: Vec<u8>,
+    pub(crate) target: Target,
     pub(crate) timeouts: Timeouts,
     pub(crate) cancel: Cancel,
 }
 
 impl Call {
-    pub(crate) fn events(self) -> BoxStream<'static, ModelEvent> {
+    pub(crate) fn events(
+        self,
+        request: &ModelRequest,
+    ) -> Result<BoxStream<'static, ModelEvent>, ModelFailure> {
+        let body = self.wire.encode(request, &self.target)?;
         let start = Instant::now();
         let running = Running {
             endpoint: self.endpoint,
             wire: self.wire,
+            names: ToolNames::of(&request.tools),
+            target: self.target,
             deadlines: Deadlines {
                 cancel: self.cancel,
                 total: start + self.timeouts.total,
@@ -58,15 +64,17 @@ impl Call {
                 idle: self.timeouts.idle,
             },
             ready: VecDeque::new(),
-            phase: Phase::Request { client: self.client, body: self.body },
+            phase: Phase::Request { client: self.client, body },
         };
-        unfold(running, Running::next).boxed()
+        Ok(unfold(running, Running::next).boxed())
     }
 }
 
 struct Running {
     endpoint: Arc<Endpoint>,
     wire: Wire,
+    target: Target,
+    names: ToolNames,
     deadlines: Deadlines,
     ready: VecDeque<ModelEvent>,
     phase: Phase,
@@ -113,8 +121,8 @@ impl Running {
 
     async fn request(&mut self, client: &Client, body: Vec<u8>) -> Result<Phase, ModelFailure> {
         let request = client
-            .post(self.endpoint.url.clone())
-            .headers(self.endpoint.headers.clone())
+            .post(self.wire.url(&self.endpoint.url, &self.target))
+            .headers(self.headers())
             .body(body)
             .send();
         let response = self.deadlines.in_time(request).await?.map_err(transport)?;
@@ -122,10 +130,19 @@ impl Running {
         if !status.is_success() {
             let wait = retry_after(response.headers());
             let body = self.error_body(response).await?;
-            return Err(self.wire.http_failure(status, wait, &body));
+            return Err(http_failure(status.as_u16(), wait, &body));
         }
-        let decoder = self.wire.decoder(body_form(&response)?);
+        let decoder = self.wire.decoder(body_form(&response)?, &self.target);
         Ok(Phase::Body { response, decoder, received: 0 })
+    }
+
+    /// The wire's own headers yield to those a person has configured.
+    fn headers(&self) -> HeaderMap {
+        let mut headers = self.endpoint.headers.clone();
+        for (name, value) in self.wire.headers() {
+            headers.entry(HeaderName::from_static(name)).or_insert(HeaderValue::from_static(value));
+        }
+        headers
     }
 
     async fn read(
@@ -173,7 +190,7 @@ impl Running {
     fn take(&mut self, events: Vec<ModelEvent>) {
         self.ready.extend(events.into_iter().map(|event| match event {
             ModelEvent::Failed(failure) => ModelEvent::Failed(self.endpoint.mask(failure)),
-            other => other,
+            other => self.names.restore(other),
         }));
     }
 }

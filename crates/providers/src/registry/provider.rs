@@ -55,6 +55,7 @@ impl WireModel {
         let target = Target {
             id: format!("{}/{model}", provider.name),
             model: model.to_owned(),
+            context_window: known.and_then(|known| known.context_window),
             max_output_tokens: known.and_then(|known| known.max_output_tokens),
             compat: provider.compat.clone(),
         };
@@ -62,16 +63,21 @@ impl WireModel {
         Self { provider, target, context_window }
     }
 
-    fn call(&self, request: &ModelRequest, cancel: Cancel) -> Result<Call, ModelFailure> {
+    fn call(
+        &self,
+        request: &ModelRequest,
+        cancel: Cancel,
+    ) -> Result<BoxStream<'static, ModelEvent>, ModelFailure> {
         let provider = &self.provider;
-        Ok(Call {
+        let call = Call {
             wire: provider.wire,
             client: provider.client.get(&provider.endpoint, provider.timeouts.connect)?.clone(),
             endpoint: Arc::clone(&provider.endpoint),
-            body: provider.wire.encode(request, &self.target)?,
+            target: self.target.clone(),
             timeouts: provider.timeouts,
             cancel,
-        })
+        };
+        call.events(request)
     }
 }
 
@@ -86,7 +92,7 @@ impl Model for WireModel {
 
     fn stream(&self, request: ModelRequest, cancel: Cancel) -> BoxStream<'static, ModelEvent> {
         match self.call(&request, cancel) {
-            Ok(call) => call.events(),
+            Ok(events) => events,
             Err(failure) => once(async { ModelEvent::Failed(failure) }).boxed(),
         }
     }

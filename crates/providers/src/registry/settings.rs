@@ -64,6 +64,8 @@ pub struct CompatSettings {
     pub prompt_cache_key: Option<PromptCacheKey>,
     pub reasoning_replay: Option<ReasoningReplay>,
     pub dropped_schema_keywords: Option<Vec<String>>,
+    /// Tokens to think for, on wires that want to be asked.
+    pub thinking_budget: Option<u32>,
 }
 
 #[derive(Deserialize)]

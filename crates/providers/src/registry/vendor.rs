@@ -142,6 +142,7 @@ impl Quirks {
                 .dropped_schema_keywords
                 .clone()
                 .unwrap_or_else(dropped),
+            thinking_budget: settings.thinking_budget,
         }
     }
 }

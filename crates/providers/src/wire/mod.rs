@@ -1,13 +1,19 @@
 //! Wire formats: how a request is written and how an answer is read.
 
+mod calls;
+mod error;
+mod names;
 pub mod openai_chat;
+mod reader;
 mod schema;
 pub mod sse;
 
-use std::time::Duration;
+pub use error::http_failure;
+pub use names::{ToolNames, portable};
+pub use reader::Reader;
 
 use onyx_types::{ModelEvent, ModelFailure, ModelRequest};
-use reqwest::StatusCode;
+use reqwest::Url;
 
 /// Reads one answer. A pure fold over bytes: no I/O, no clock.
 pub trait Decoder: Send {
@@ -24,6 +30,9 @@ pub enum Wire {
     OpenAiChat,
 }
 
+/// Headers that belong to a wire and not to a vendor.
+pub(crate) type WireHeaders = &'static [(&'static str, &'static str)];
+
 /// What a wire must know of the model it talks to.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Target {
@@ -31,6 +40,7 @@ pub struct Target {
     pub id: String,
     /// The name the provider knows it by.
     pub model: String,
+    pub context_window: Option<u32>,
     pub max_output_tokens: Option<u32>,
     pub compat: Compat,
 }
@@ -45,6 +55,9 @@ pub struct Compat {
     pub reasoning_replay: ReasoningReplay,
     /// JSON Schema keywords the server refuses in tool parameters.
     pub dropped_schema_keywords: Vec<String>,
+    /// Tokens a model may think for, on wires where thinking is asked for by the request. Without
+    /// it the provider's default holds.
+    pub thinking_budget: Option<u32>,
 }
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Deserialize)]
@@ -97,11 +110,36 @@ pub enum BodyForm {
     Whole,
 }
 
+impl Target {
+    /// The request's limit and the model's, whichever is lower. Zero means that the caller sets
+    /// none.
+    pub(crate) fn output_limit(&self, request: &ModelRequest) -> Option<u32> {
+        let wanted = (request.max_output_tokens > 0).then_some(request.max_output_tokens);
+        match (wanted, self.max_output_tokens) {
+            (Some(wanted), Some(most)) => Some(wanted.min(most)),
+            (wanted, most) => wanted.or(most),
+        }
+    }
+}
+
 impl Wire {
-    /// Path below the base URL.
+    /// Path below the base URL, without what depends on the model.
     pub(crate) fn path(self) -> &'static str {
         match self {
             Self::OpenAiChat => "/chat/completions",
+        }
+    }
+
+    /// The address of one request; `endpoint` is the base URL with the wire's path.
+    pub(crate) fn url(self, endpoint: &Url, _target: &Target) -> Url {
+        match self {
+            Self::OpenAiChat => endpoint.clone(),
+        }
+    }
+
+    pub(crate) fn headers(self) -> WireHeaders {
+        match self {
+            Self::OpenAiChat => &[],
         }
     }
 
@@ -115,21 +153,9 @@ impl Wire {
         }
     }
 
-    pub(crate) fn decoder(self, form: BodyForm) -> Box<dyn Decoder> {
+    pub(crate) fn decoder(self, form: BodyForm, _target: &Target) -> Box<dyn Decoder> {
         match self {
             Self::OpenAiChat => Box::new(openai_chat::OpenAiChatDecoder::new(form)),
-        }
-    }
-
-    /// The class of an HTTP error, from its status and the fields of its body.
-    pub(crate) fn http_failure(
-        self,
-        status: StatusCode,
-        retry_after: Option<Duration>,
-        body: &[u8],
-    ) -> ModelFailure {
-        match self {
-            Self::OpenAiChat => openai_chat::http_failure(status.as_u16(), retry_after, body),
         }
     }
 }

@@ -1,6 +1,10 @@
 //! Taking keywords out of a JSON Schema for servers that refuse them.
 
+use std::borrow::Cow;
+
 use serde_json::{Map, Value};
+
+use super::Compat;
 
 /// Keys of these hold names chosen by the schema's author, not keywords.
 const MAPS_OF_SCHEMAS: [&str; 4] = ["properties", "patternProperties", "$defs", "definitions"];
@@ -8,7 +12,17 @@ const MAPS_OF_SCHEMAS: [&str; 4] = ["properties", "patternProperties", "$defs", 
 /// These hold instances: nothing in them is a keyword.
 const INSTANCES: [&str; 4] = ["const", "default", "enum", "examples"];
 
-pub(crate) fn without_keywords(schema: &Value, dropped: &[String]) -> Value {
+/// The schema as this server takes it.
+pub(super) fn schema_for<'a>(schema: &'a Value, compat: &Compat) -> Cow<'a, Value> {
+    let dropped = &compat.dropped_schema_keywords;
+    if dropped.is_empty() {
+        Cow::Borrowed(schema)
+    } else {
+        Cow::Owned(without_keywords(schema, dropped))
+    }
+}
+
+fn without_keywords(schema: &Value, dropped: &[String]) -> Value {
     match schema {
         Value::Object(map) => Value::Object(
             map.iter()

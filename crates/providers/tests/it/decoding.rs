@@ -1,5 +1,6 @@
 use crate::support::{assert_nothing_executable, class_of, failure_of};
-use onyx_providers::wire::openai_chat::{OpenAiChatDecoder, http_failure};
+use onyx_providers::wire::http_failure;
+use onyx_providers::wire::openai_chat::OpenAiChatDecoder;
 use onyx_providers::wire::{BodyForm, Decoder};
 use onyx_types::{FinishReason, ModelEvent, ModelFailureClass, ToolUseId, Usage};
 use serde_json::{Value, json};

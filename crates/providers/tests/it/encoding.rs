@@ -11,6 +11,7 @@ fn target(compat: Compat) -> Target {
     Target {
         id: "mine/some-model".into(),
         model: "some-model".into(),
+        context_window: None,
         max_output_tokens: Some(1_000),
         compat,
     }
@@ -143,6 +144,7 @@ fn quirks_change_exactly_their_fields() {
         prompt_cache_key: PromptCacheKey::Send,
         reasoning_replay: ReasoningReplay::Text,
         dropped_schema_keywords: vec!["format".into(), "additionalProperties".into()],
+        thinking_budget: None,
     };
     let mut expected = encoded(&full_request(), Compat::default());
     expected["messages"][0]["role"] = json!("developer");

@@ -2,14 +2,11 @@ use onyx_types::{FinishReason, ModelEvent, ModelFailure, ModelFailureClass, Usag
 use serde::Deserialize;
 use serde_json::{Map, Value};
 
-use super::error::frame_failure;
 use super::tool_calls::{CallDelta, ToolCalls};
 use crate::failure::failure;
-use crate::wire::sse::{SseEvent, SseSplitter};
-use crate::wire::{BodyForm, Decoder};
-
-/// A whole answer is held to this too, as is a single event of a stream.
-const MAX_EVENT_BYTES: usize = 8 * 1024 * 1024;
+use crate::wire::error::frame_failure;
+use crate::wire::reader::{Answer, Flow, Framing, Reader, garbage, parse, truncated};
+use crate::wire::sse::SseEvent;
 
 /// One frame of a stream, or the whole answer: they differ in the name of one field.
 #[derive(Debug, Deserialize)]
@@ -55,99 +52,36 @@ struct PromptDetails {
     cached_tokens: Option<u64>,
 }
 
-/// The answer being read. Nothing executable leaves it before the finish reason has been seen and
-/// the stream has ended.
-#[derive(Debug)]
-pub struct OpenAiChatDecoder {
-    input: Input,
+pub type OpenAiChatDecoder = Reader<ChatAnswer>;
+
+/// Complete with a finish reason and the end of the stream, `[DONE]` or not.
+#[derive(Debug, Default)]
+pub struct ChatAnswer {
     response_id: String,
     calls: ToolCalls,
     reasoning: String,
     reasoning_details: Vec<Value>,
     usage: Option<Usage>,
     finish: Option<FinishReason>,
-    over: bool,
 }
 
-#[derive(Debug)]
-enum Input {
-    Stream(SseSplitter),
-    Whole(Vec<u8>),
-}
-
-impl OpenAiChatDecoder {
-    pub fn new(form: BodyForm) -> Self {
-        Self {
-            input: match form {
-                BodyForm::Stream => Input::Stream(SseSplitter::new(MAX_EVENT_BYTES)),
-                BodyForm::Whole => Input::Whole(Vec::new()),
-            },
-            response_id: String::new(),
-            calls: ToolCalls::default(),
-            reasoning: String::new(),
-            reasoning_details: Vec::new(),
-            usage: None,
-            finish: None,
-            over: false,
-        }
-    }
-
-    fn try_push(&mut self, bytes: &[u8], events: &mut Vec<ModelEvent>) -> Result<(), ModelFailure> {
-        let frames = match &mut self.input {
-            Input::Stream(splitter) => {
-                splitter.push(bytes).map_err(|error| garbage(error.to_string()))?
-            }
-            Input::Whole(body) if body.len() + bytes.len() > MAX_EVENT_BYTES => {
-                return Err(garbage(format!("the answer is longer than {MAX_EVENT_BYTES} bytes")));
-            }
-            Input::Whole(body) => {
-                body.extend_from_slice(bytes);
-                return Ok(());
-            }
-        };
-        for frame in &frames {
-            if self.over {
-                break;
-            }
-            self.frame(frame, events)?;
-        }
-        Ok(())
-    }
-
-    fn try_end(&mut self, events: &mut Vec<ModelEvent>) -> Result<(), ModelFailure> {
-        let last = match &mut self.input {
-            // A line that is not even text was cut; what came before it decides.
-            Input::Stream(splitter) => splitter.end().unwrap_or_default(),
-            Input::Whole(body) => {
-                let data = String::from_utf8(std::mem::take(body))
-                    .map_err(|error| garbage(error.to_string()))?;
-                Some(SseEvent { name: None, data })
-            }
-        };
-        // A frame without its end counts if it is whole all the same, else it was never said.
-        if let Some(frame) = last.filter(is_whole) {
-            self.frame(&frame, events)?;
-        }
-        if self.over { Ok(()) } else { self.complete(events) }
-    }
+impl Answer for ChatAnswer {
+    const FRAMING: Framing = Framing::Sse;
 
     fn frame(
         &mut self,
         frame: &SseEvent,
         events: &mut Vec<ModelEvent>,
-    ) -> Result<(), ModelFailure> {
+    ) -> Result<Flow, ModelFailure> {
         if frame.data == "[DONE]" {
-            return self.complete(events);
+            return self.end(events).map(|()| Flow::Over);
         }
-        let chunk: Chunk = serde_json::from_str(&frame.data)
-            .map_err(|error| garbage(format!("a frame is not what the wire has: {error}")))?;
+        let chunk: Chunk = parse(&frame.data)?;
         if let Some(error) = chunk.error.filter(|error| !error.is_null()) {
             return Err(frame_failure(&error));
         }
         if frame.name.as_deref() == Some("error") {
-            let error: Value =
-                serde_json::from_str(&frame.data).map_err(|error| garbage(error.to_string()))?;
-            return Err(frame_failure(&error));
+            return Err(frame_failure(&parse(&frame.data)?));
         }
         if let Some(id) = chunk.id.filter(|_| self.response_id.is_empty()) {
             self.response_id = id;
@@ -156,10 +90,36 @@ impl OpenAiChatDecoder {
             self.usage = Some(usage.into());
         }
         // Only one choice is ever asked for.
-        let choice = chunk.choices.into_iter().flatten().find(|choice| choice.index == 0);
-        choice.map_or(Ok(()), |choice| self.choice(choice, events))
+        if let Some(choice) = chunk.choices.into_iter().flatten().find(|choice| choice.index == 0) {
+            self.choice(choice, events)?;
+        }
+        Ok(Flow::More)
     }
 
+    fn is_whole(frame: &SseEvent) -> bool {
+        frame.data == "[DONE]" || serde_json::from_str::<Chunk>(&frame.data).is_ok()
+    }
+
+    /// With the finish reason it is an answer, without it is none.
+    fn end(&mut self, events: &mut Vec<ModelEvent>) -> Result<(), ModelFailure> {
+        let Some(reason) = self.finish else {
+            return Err(truncated("the answer ended without a finish reason"));
+        };
+        let calls = std::mem::take(&mut self.calls);
+        let (reason, ends) = calls.ending(reason)?;
+        events.extend(self.reasoning_item());
+        events.extend(ends);
+        events.extend(self.take_usage().map(ModelEvent::Usage));
+        events.push(ModelEvent::Finish(reason));
+        Ok(())
+    }
+
+    fn take_usage(&mut self) -> Option<Usage> {
+        self.usage.take()
+    }
+}
+
+impl ChatAnswer {
     fn choice(&mut self, choice: Choice, events: &mut Vec<ModelEvent>) -> Result<(), ModelFailure> {
         let delta = choice.delta.unwrap_or_default();
         let non_empty = |text: Option<String>| text.filter(|text| !text.is_empty());
@@ -183,38 +143,6 @@ impl OpenAiChatDecoder {
         Ok(())
     }
 
-    /// The stream ended properly: with the finish reason it is an answer, without it is none.
-    fn complete(&mut self, events: &mut Vec<ModelEvent>) -> Result<(), ModelFailure> {
-        let Some(reason) = self.finish else {
-            return Err(failure(
-                ModelFailureClass::Truncated,
-                "the answer ended without a finish reason",
-            ));
-        };
-        let calls = std::mem::take(&mut self.calls);
-        let reason = match reason {
-            // Several servers say `stop` when they mean their tool calls.
-            FinishReason::Stop if !calls.is_empty() => FinishReason::ToolCalls,
-            FinishReason::Stop
-            | FinishReason::ToolCalls
-            | FinishReason::Length
-            | FinishReason::ContentFilter => reason,
-        };
-        let ends = match reason {
-            FinishReason::Stop | FinishReason::ToolCalls => calls
-                .finish()
-                .map_err(|error| failure(ModelFailureClass::Truncated, error.to_string()))?,
-            // The answer was stopped half-way, so whatever calls it holds may be half.
-            FinishReason::Length | FinishReason::ContentFilter => Vec::new(),
-        };
-        events.extend(self.reasoning_item());
-        events.extend(ends);
-        events.extend(self.usage.map(ModelEvent::Usage));
-        events.push(ModelEvent::Finish(reason));
-        self.over = true;
-        Ok(())
-    }
-
     fn reasoning_item(&mut self) -> Option<ModelEvent> {
         let mut item = Map::new();
         if !self.reasoning.is_empty() {
@@ -225,33 +153,6 @@ impl OpenAiChatDecoder {
             item.insert("reasoning_details".into(), details.into());
         }
         (!item.is_empty()).then(|| ModelEvent::Reasoning(Value::Object(item)))
-    }
-
-    fn guarded(
-        &mut self,
-        work: impl FnOnce(&mut Self, &mut Vec<ModelEvent>) -> Result<(), ModelFailure>,
-    ) -> Vec<ModelEvent> {
-        let mut events = Vec::new();
-        if self.over {
-            return events;
-        }
-        if let Err(error) = work(self, &mut events) {
-            self.over = true;
-            // What was counted was paid for, whatever came after.
-            events.extend(self.usage.take().map(ModelEvent::Usage));
-            events.push(ModelEvent::Failed(error));
-        }
-        events
-    }
-}
-
-impl Decoder for OpenAiChatDecoder {
-    fn push(&mut self, bytes: &[u8]) -> Vec<ModelEvent> {
-        self.guarded(|decoder, events| decoder.try_push(bytes, events))
-    }
-
-    fn end(&mut self) -> Vec<ModelEvent> {
-        self.guarded(Self::try_end)
     }
 }
 
@@ -285,16 +186,7 @@ fn finish_reason(reason: &str) -> Result<FinishReason, ModelFailure> {
             return Err(failure(ModelFailureClass::Unavailable, message));
         }
         other => {
-            let message = format!("the answer ended for an unknown reason: {other}");
-            return Err(failure(ModelFailureClass::Truncated, message));
+            return Err(truncated(format!("the answer ended for an unknown reason: {other}")));
         }
     })
-}
-
-fn garbage(message: String) -> ModelFailure {
-    failure(ModelFailureClass::Transport, message)
-}
-
-fn is_whole(frame: &SseEvent) -> bool {
-    frame.data == "[DONE]" || serde_json::from_str::<Chunk>(&frame.data).is_ok()
 }

@@ -7,7 +7,8 @@ use serde::Serialize;
 use serde_json::{Map, Value, json};
 
 use crate::failure::failure;
-use crate::wire::schema::without_keywords;
+use crate::wire::names::portable;
+use crate::wire::schema::schema_for;
 use crate::wire::{
     Compat, MaxTokensField, PromptCacheKey, ReasoningReplay, StreamUsage, SystemRole, Target,
 };
@@ -89,7 +90,7 @@ struct WireCall<'a> {
 
 #[derive(Serialize)]
 struct WireFunction<'a> {
-    name: &'a str,
+    name: Cow<'a, str>,
     arguments: String,
 }
 
@@ -102,7 +103,7 @@ struct WireTool<'a> {
 
 #[derive(Serialize)]
 struct WireToolFunction<'a> {
-    name: &'a str,
+    name: Cow<'a, str>,
     description: &'a str,
     parameters: Cow<'a, Value>,
 }
@@ -213,7 +214,7 @@ fn assistant<'a>(message: &'a Message, target: &Target) -> Option<WireMessage<'a
             Block::ToolUse { id, name, input, .. } => tool_calls.push(WireCall {
                 id: &id.0,
                 kind: "function",
-                function: WireFunction { name, arguments: input.to_string() },
+                function: WireFunction { name: portable(name), arguments: input.to_string() },
             }),
             Block::Reasoning { model, data } if *model == target.id => {
                 replay_reasoning(data, target.compat.reasoning_replay, &mut reasoning);
@@ -244,28 +245,18 @@ fn replay_reasoning(data: &Value, replay: ReasoningReplay, fields: &mut Map<Stri
 }
 
 fn tool<'a>(offer: &'a ToolOffer, compat: &Compat) -> WireTool<'a> {
-    let dropped = &compat.dropped_schema_keywords;
     WireTool {
         kind: "function",
         function: WireToolFunction {
-            name: &offer.name,
+            name: portable(&offer.name),
             description: &offer.description,
-            parameters: if dropped.is_empty() {
-                Cow::Borrowed(&offer.input_schema)
-            } else {
-                Cow::Owned(without_keywords(&offer.input_schema, dropped))
-            },
+            parameters: schema_for(&offer.input_schema, compat),
         },
     }
 }
 
-/// Zero means that the caller sets no limit.
 fn max_tokens(request: &ModelRequest, target: &Target) -> (Option<u32>, Option<u32>) {
-    let wanted = (request.max_output_tokens > 0).then_some(request.max_output_tokens);
-    let limit = match (wanted, target.max_output_tokens) {
-        (Some(wanted), Some(most)) => Some(wanted.min(most)),
-        (wanted, most) => wanted.or(most),
-    };
+    let limit = target.output_limit(request);
     match target.compat.max_tokens_field {
         MaxTokensField::MaxTokens => (limit, None),
         MaxTokensField::MaxCompletionTokens => (None, limit),

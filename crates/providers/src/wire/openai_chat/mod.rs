@@ -2,9 +2,7 @@
 
 mod decode;
 mod encode;
-mod error;
 mod tool_calls;
 
-pub use decode::OpenAiChatDecoder;
+pub use decode::{ChatAnswer, OpenAiChatDecoder};
 pub use encode::encode;
-pub use error::http_failure;

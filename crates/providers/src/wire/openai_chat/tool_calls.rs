@@ -1,11 +1,10 @@
 //! Tool calls while their pieces arrive. A call becomes executable only in `finish`.
 
-use onyx_types::{ModelEvent, ToolUseId};
+use onyx_types::{FinishReason, ModelEvent, ModelFailure, ToolUseId};
 use serde::Deserialize;
-use serde_json::{Map, Value};
 
-/// Bounds memory against a server that numbers its calls wildly.
-const MAX_CALLS: usize = 256;
+use crate::wire::calls::{CallError, MAX_CALLS, arguments, settled};
+use crate::wire::reader::truncated;
 
 #[derive(Debug, Deserialize)]
 pub(super) struct CallDelta {
@@ -34,22 +33,7 @@ struct OpenCall {
     started: bool,
 }
 
-/// Why calls cannot be taken.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
-pub(super) enum CallError {
-    #[error("the model asked for more than {MAX_CALLS} tool calls at once")]
-    TooMany,
-    #[error("a tool call has no name")]
-    Nameless,
-    #[error("the arguments of a tool call are not whole JSON")]
-    Arguments,
-}
-
 impl ToolCalls {
-    pub(super) fn is_empty(&self) -> bool {
-        self.calls.is_empty()
-    }
-
     pub(super) fn push(
         &mut self,
         delta: CallDelta,
@@ -74,9 +58,21 @@ impl ToolCalls {
         Ok(())
     }
 
-    /// The executable calls, all or none.
-    pub(super) fn finish(self) -> Result<Vec<ModelEvent>, CallError> {
-        self.calls.into_iter().map(OpenCall::finish).collect()
+    /// The finish reason as it is meant, and the executable calls: all or none.
+    pub(super) fn ending(
+        self,
+        reason: FinishReason,
+    ) -> Result<(FinishReason, Vec<ModelEvent>), ModelFailure> {
+        let reason = settled(reason, self.calls.len());
+        let ends = match reason {
+            FinishReason::Stop | FinishReason::ToolCalls => {
+                let ends: Result<_, _> = self.calls.into_iter().map(OpenCall::finish).collect();
+                ends.map_err(|error| truncated(error.to_string()))?
+            }
+            // The answer was stopped half-way, so whatever calls it holds may be half.
+            FinishReason::Length | FinishReason::ContentFilter => Vec::new(),
+        };
+        Ok((reason, ends))
     }
 
     /// Without an index, a new id begins a call and anything else continues the last one.
@@ -133,17 +129,11 @@ impl OpenCall {
         if !self.started {
             return Err(CallError::Nameless);
         }
-        let arguments = if self.arguments.trim().is_empty() {
-            // How many servers write a call without arguments.
-            Value::Object(Map::new())
-        } else {
-            serde_json::from_str(&self.arguments).map_err(|_| CallError::Arguments)?
-        };
         Ok(ModelEvent::ToolCallEnd {
             index: self.index,
             id: ToolUseId(self.id),
             name: self.name,
-            arguments,
+            arguments: arguments(&self.arguments)?,
             provider_data: None,
         })
     }

@@ -1,5 +1,8 @@
-//! Error classes from HTTP status and the error object's `code` and `type`. Messages are for
-//! people and are never looked into.
+//! Error classes from HTTP status and the fields of the error object. Messages are for people and
+//! are never looked into.
+//!
+//! One table for all wires: their words do not contradict each other, and gateways pass on the
+//! errors of servers that speak another wire.
 
 use std::time::Duration;
 
@@ -8,14 +11,14 @@ use serde_json::Value;
 
 use crate::failure::failure;
 
-/// An error object as servers of this wire write it.
 #[derive(Debug, Default, PartialEq)]
 struct ErrorObject {
     message: Option<String>,
-    code: Option<String>,
-    kind: Option<String>,
-    /// Some servers (OpenRouter, llama.cpp) put a status into `code`.
+    /// `code`, `type`, Google's `status` and the reasons among its details, in this order.
+    words: Vec<String>,
+    /// Some servers (Google, OpenRouter, llama.cpp) put a status into `code`.
     status: Option<u16>,
+    retry_after: Option<Duration>,
 }
 
 pub fn http_failure(status: u16, retry_after: Option<Duration>, body: &[u8]) -> ModelFailure {
@@ -23,16 +26,18 @@ pub fn http_failure(status: u16, retry_after: Option<Duration>, body: &[u8]) -> 
         .map(|body| ErrorObject::of_body(&body))
         // A proxy's page or nothing at all: the status alone decides.
         .unwrap_or_default();
-    let class = specific(&error, retry_after).unwrap_or_else(|| by_status(status, retry_after));
+    let wait = retry_after.or(error.retry_after);
+    let class = specific(&error, wait).unwrap_or_else(|| by_status(status, wait));
     failure(class, error.text(&format!("the provider answered with status {status}")))
 }
 
 /// An error frame inside a stream, whose status was 200.
 pub(super) fn frame_failure(error: &Value) -> ModelFailure {
     let error = ErrorObject::of_error(error);
-    let class = specific(&error, None)
-        .or_else(|| error.status.map(|status| by_status(status, None)))
-        .or_else(|| error.kind.as_deref().and_then(by_general_type))
+    let wait = error.retry_after;
+    let class = specific(&error, wait)
+        .or_else(|| error.status.map(|status| by_status(status, wait)))
+        .or_else(|| error.words.iter().find_map(|word| by_general_word(word)))
         .unwrap_or(ModelFailureClass::Unavailable);
     failure(class, error.text("the provider broke the answer off with an error"))
 }
@@ -47,11 +52,16 @@ impl ErrorObject {
     fn of_error(error: &Value) -> Self {
         let text = |field: &str| error.get(field).and_then(Value::as_str).map(str::to_owned);
         let number = error.get("code").and_then(Value::as_u64);
+        let details = || error.get("details").and_then(Value::as_array).into_iter().flatten();
+        let detail = |field: &'static str| {
+            details().filter_map(move |detail| detail.get(field)).filter_map(Value::as_str)
+        };
+        let own = [text("code"), text("type"), text("status")].into_iter().flatten();
         Self {
             message: error.as_str().map(str::to_owned).or_else(|| text("message")),
-            code: text("code"),
-            kind: text("type"),
+            words: own.chain(detail("reason").map(str::to_owned)).collect(),
             status: number.and_then(|number| u16::try_from(number).ok()),
+            retry_after: detail("retryDelay").find_map(seconds),
         }
     }
 
@@ -63,39 +73,57 @@ impl ErrorObject {
     }
 }
 
-/// Codes and types that mean one thing only, wherever they stand.
+/// Words that mean one thing only, wherever they stand.
 fn specific(error: &ErrorObject, retry_after: Option<Duration>) -> Option<ModelFailureClass> {
-    let words = [error.code.as_deref(), error.kind.as_deref()];
-    words.into_iter().flatten().find_map(|word| {
-        Some(match word {
-            "context_length_exceeded" | "exceed_context_size_error" | "context_window_exceeded" => {
-                ModelFailureClass::ContextLength
-            }
+    error.words.iter().find_map(|word| {
+        Some(match word.as_str() {
+            "context_length_exceeded"
+            | "exceed_context_size_error"
+            | "context_window_exceeded"
+            | "request_too_large" => ModelFailureClass::ContextLength,
             "content_filter" | "content_policy_violation" => ModelFailureClass::ContentFilter,
             // A credential without credit will not recover by waiting.
             "insufficient_quota"
+            | "billing_error"
             | "invalid_api_key"
             | "authentication_error"
-            | "permission_error" => ModelFailureClass::Auth,
-            "rate_limit_exceeded" | "rate_limit_error" => {
+            | "permission_error"
+            | "API_KEY_INVALID"
+            | "UNAUTHENTICATED"
+            | "PERMISSION_DENIED" => ModelFailureClass::Auth,
+            "rate_limit_exceeded" | "rate_limit_error" | "RESOURCE_EXHAUSTED" => {
                 ModelFailureClass::RateLimited { retry_after }
             }
-            "overloaded_error" | "server_overloaded" | "service_unavailable_error" => {
-                ModelFailureClass::Overloaded { retry_after }
-            }
+            "overloaded_error"
+            | "server_overloaded"
+            | "server_is_overloaded"
+            | "slow_down"
+            | "service_unavailable_error"
+            | "UNAVAILABLE" => ModelFailureClass::Overloaded { retry_after },
+            "timeout_error" | "DEADLINE_EXCEEDED" => ModelFailureClass::Timeout,
             "model_not_found" => ModelFailureClass::InvalidRequest,
             _ => return None,
         })
     })
 }
 
-/// Types so general that a status says more; inside a stream there is no status.
-fn by_general_type(kind: &str) -> Option<ModelFailureClass> {
-    match kind {
-        "invalid_request_error" => Some(ModelFailureClass::InvalidRequest),
+/// Words so general that a status says more; inside a stream there may be none.
+fn by_general_word(word: &str) -> Option<ModelFailureClass> {
+    match word {
+        "invalid_request_error"
+        | "invalid_prompt"
+        | "not_found_error"
+        | "INVALID_ARGUMENT"
+        | "FAILED_PRECONDITION"
+        | "NOT_FOUND" => Some(ModelFailureClass::InvalidRequest),
         "requests" | "tokens" => Some(ModelFailureClass::RateLimited { retry_after: None }),
         _ => None,
     }
+}
+
+/// Google's way to write a duration: `34.5s`.
+fn seconds(text: &str) -> Option<Duration> {
+    Duration::try_from_secs_f64(text.strip_suffix('s')?.parse().ok()?).ok()
 }
 
 fn by_status(status: u16, retry_after: Option<Duration>) -> ModelFailureClass {
