@@ -1,1 +1,97 @@
-fn main() {}
+//! The `onyx` binary: command line, config, wiring, shutdown. No logic: whatever decides something
+//! about agents, tools, models or sessions belongs to the crate of that name.
+
+mod cli;
+mod client;
+mod commands;
+mod config;
+mod env;
+mod exit;
+mod files;
+mod gateway;
+mod home;
+mod output;
+
+use std::io::IsTerminal;
+use std::process::ExitCode;
+
+use anyhow::{Context, Result};
+use clap::Parser;
+use onyx_types::Fault;
+use tracing_subscriber::EnvFilter;
+
+use cli::{Cli, Command, ServeArguments};
+use exit::Exit;
+use gateway::Unreachable;
+use home::HomeFolder;
+
+fn main() -> ExitCode {
+    let command = Cli::parse().command.unwrap_or(Command::Serve(ServeArguments::default()));
+    // Before anything makes a TLS client: two providers in one process would panic at first use.
+    let _ = rustls::crypto::aws_lc_rs::default_provider().install_default();
+    log_to_stderr(&command);
+    match start(command) {
+        Ok(exit) => exit,
+        Err(error) => failed(&error),
+    }
+    .into()
+}
+
+fn start(command: Command) -> Result<Exit> {
+    if let Command::Completions { shell } = command {
+        return Ok(commands::completions::run(shell));
+    }
+    let home = HomeFolder::find()?;
+    let cores = std::thread::available_parallelism().map_or(2, usize::from);
+    let runtime = tokio::runtime::Builder::new_multi_thread()
+        .worker_threads(cores.max(2))
+        .enable_all()
+        .build()
+        .context("cannot start the runtime")?;
+    let result = runtime.block_on(run(&home, command));
+    // A blocked read of the terminal must not hold the process.
+    runtime.shutdown_background();
+    result
+}
+
+async fn run(home: &HomeFolder, command: Command) -> Result<Exit> {
+    match command {
+        Command::Serve(arguments) => commands::serve::run(home, &arguments).await,
+        Command::Chat(arguments) => commands::chat::run(home, arguments).await,
+        Command::Sessions(command) => commands::sessions::run(home, command).await,
+        Command::Init => commands::init::run(home),
+        Command::Doctor(arguments) => commands::doctor::run(home, &arguments).await,
+        Command::Reindex => commands::reindex::run(home).await,
+        Command::Completions { shell } => Ok(commands::completions::run(shell)),
+    }
+}
+
+fn failed(error: &anyhow::Error) -> Exit {
+    if let Some(fault) = error.downcast_ref::<Fault>() {
+        output::fault(fault);
+        return Exit::of(fault.code);
+    }
+    output::error(&format!("{error:#}"));
+    if error.is::<Unreachable>() { Exit::Unreachable } else { Exit::Failed }
+}
+
+/// A server tells what it does; a command only what went wrong.
+fn log_to_stderr(command: &Command) {
+    let usual = if matches!(command, Command::Serve(_)) { "info" } else { "error" };
+    let wanted = env::text(env::ONYX_LOG).unwrap_or_else(|| usual.to_owned());
+    let (filter, bad) = match EnvFilter::try_new(&wanted) {
+        Ok(filter) => (filter, None),
+        Err(error) => (EnvFilter::new(usual), Some(error)),
+    };
+    let subscriber = tracing_subscriber::fmt()
+        .with_env_filter(filter)
+        .with_writer(std::io::stderr)
+        .with_ansi(std::io::stderr().is_terminal() && !env::no_color());
+    match env::text(env::ONYX_LOG_FORMAT).as_deref() {
+        Some("json") => subscriber.json().init(),
+        _ => subscriber.init(),
+    }
+    if let Some(error) = bad {
+        output::warning(&format!("ONYX_LOG is not understood ({error}); logging at {usual}"));
+    }
+}

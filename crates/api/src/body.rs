@@ -1,0 +1,148 @@
+//! Reading request bodies and queries: bounded, and wrong in a way that names the field.
+
+use std::time::Duration;
+
+use axum::body::Body;
+use axum::extract::rejection::QueryRejection;
+use axum::extract::{FromRequest, FromRequestParts, Query, Request};
+use axum::http::request::Parts;
+use axum::http::{HeaderMap, StatusCode, header};
+use bytes::{Bytes, BytesMut};
+use http_body_util::BodyExt;
+use onyx_types::ErrorCode;
+use serde::de::DeserializeOwned;
+use tokio::time::timeout;
+
+use crate::Problem;
+
+/// The largest request body.
+pub const MAX_BODY: usize = 8 * 1024 * 1024;
+
+/// A client that sends slower than this is gone or hostile.
+const READ_LIMIT: Duration = Duration::from_secs(60);
+
+/// What a refused upload may still send before the connection is closed on it.
+const DRAIN_BYTES: usize = 64 * 1024 * 1024;
+const DRAIN_LIMIT: Duration = Duration::from_secs(10);
+
+/// A JSON body. Unknown fields are ignored (clients add some), wrong types never are.
+#[derive(Debug)]
+pub struct JsonBody<T>(pub T);
+
+impl<T: DeserializeOwned, S: Send + Sync> FromRequest<S> for JsonBody<T> {
+    type Rejection = Problem;
+
+    async fn from_request(request: Request, _: &S) -> Result<Self, Problem> {
+        let (parts, body) = request.into_parts();
+        let bytes = read(&parts.headers, body).await?;
+        parse(&bytes).map(Self)
+    }
+}
+
+/// A query string, with the same errors as a body.
+#[derive(Debug)]
+pub struct QueryOf<T>(pub T);
+
+impl<T: DeserializeOwned, S: Send + Sync> FromRequestParts<S> for QueryOf<T> {
+    type Rejection = Problem;
+
+    async fn from_request_parts(parts: &mut Parts, _: &S) -> Result<Self, Problem> {
+        match Query::try_from_uri(&parts.uri) {
+            Ok(Query(value)) => Ok(Self(value)),
+            Err(rejection) => Err(bad_query(&rejection)),
+        }
+    }
+}
+
+fn bad_query(rejection: &QueryRejection) -> Problem {
+    let text = rejection.body_text();
+    let why = text.split_once("query string: ").map_or(text.as_str(), |(_, why)| why);
+    Problem::new(ErrorCode::InvalidRequest, format!("query: {why}"))
+}
+
+async fn read(headers: &HeaderMap, body: Body) -> Result<Bytes, Problem> {
+    let declared = content_length(headers)?;
+    if declared.is_some_and(|length| length > MAX_BODY as u64) {
+        // A client that waits for `100 Continue` has sent nothing and will not.
+        if !headers.contains_key(header::EXPECT) {
+            tokio::spawn(drain(body));
+        }
+        return Err(too_large());
+    }
+    match timeout(READ_LIMIT, collect(body)).await {
+        Ok(result) => result,
+        Err(_) => Err(Problem::new(ErrorCode::InvalidRequest, "the body did not arrive in time")
+            .with_status(StatusCode::REQUEST_TIMEOUT)),
+    }
+}
+
+fn content_length(headers: &HeaderMap) -> Result<Option<u64>, Problem> {
+    let Some(value) = headers.get(header::CONTENT_LENGTH) else { return Ok(None) };
+    let length = value.to_str().ok().and_then(|text| text.parse().ok());
+    length.map(Some).ok_or_else(|| Problem::field("Content-Length", "not a number of bytes"))
+}
+
+async fn collect(mut body: Body) -> Result<Bytes, Problem> {
+    let mut bytes = BytesMut::new();
+    while let Some(frame) = body.frame().await {
+        let Ok(frame) = frame else {
+            return Err(Problem::new(ErrorCode::InvalidRequest, "the body broke off"));
+        };
+        let Ok(data) = frame.into_data() else { continue };
+        if bytes.len() + data.len() > MAX_BODY {
+            tokio::spawn(drain(body));
+            return Err(too_large());
+        }
+        bytes.extend_from_slice(&data);
+    }
+    Ok(bytes.freeze())
+}
+
+/// Closing a connection with unread data resets it, and the client may lose the answer that says
+/// why. So the rest of a refused body is read and thrown away, within bounds.
+async fn drain(mut body: Body) {
+    let rest = async {
+        let mut left = DRAIN_BYTES;
+        while let Some(Ok(frame)) = body.frame().await {
+            let size = frame.data_ref().map_or(0, Bytes::len);
+            let Some(now) = left.checked_sub(size) else { return };
+            left = now;
+        }
+    };
+    // Not in time: the connection is closed under the client, which is all that is left to do.
+    let _ = timeout(DRAIN_LIMIT, rest).await;
+}
+
+fn too_large() -> Problem {
+    Problem::new(
+        ErrorCode::TooLarge,
+        format!("the body is larger than {} MiB", MAX_BODY / (1024 * 1024)),
+    )
+}
+
+fn parse<T: DeserializeOwned>(bytes: &[u8]) -> Result<T, Problem> {
+    let text = std::str::from_utf8(bytes).map_err(|error| {
+        let at = error.valid_up_to();
+        Problem::new(ErrorCode::InvalidRequest, format!("the body is not UTF-8 (byte {at})"))
+    })?;
+    if text.trim().is_empty() {
+        return Err(Problem::new(
+            ErrorCode::InvalidRequest,
+            "the body is empty; a JSON object is expected",
+        ));
+    }
+    let mut reader = serde_json::Deserializer::from_str(text);
+    let value = serde_path_to_error::deserialize(&mut reader).map_err(|error| {
+        let path = error.path().to_string();
+        let inner = error.into_inner();
+        // At the root (".") the message itself names the field, or the JSON does not parse at all.
+        if path == "." || inner.is_syntax() || inner.is_eof() {
+            return Problem::new(ErrorCode::InvalidRequest, format!("the body: {inner}"));
+        }
+        Problem::field(path, inner)
+    })?;
+    reader
+        .end()
+        .map_err(|error| Problem::new(ErrorCode::InvalidRequest, format!("the body: {error}")))?;
+    Ok(value)
+}

@@ -1,0 +1,21 @@
+//! One pure encoder per surface: a fold from the run's events to the surface's frames.
+
+mod collect;
+mod ndjson;
+mod text;
+
+use onyx_types::Envelope;
+
+pub use collect::{ChatReply, Collect, DraftView, ToolView};
+pub use ndjson::Ndjson;
+pub(crate) use text::PARAGRAPH;
+
+/// A fold over the events of one run. No I/O, no clock.
+pub trait Encoder {
+    type Frame;
+
+    fn encode(&mut self, envelope: &Envelope) -> Vec<Self::Frame>;
+
+    /// Nothing more comes.
+    fn finish(&mut self) -> Vec<Self::Frame>;
+}

@@ -1,0 +1,191 @@
+//! The conversation as a person reads it: turns of the log folded into messages.
+
+use onyx_types::{
+    Fault, LaneId, RunEnd, RunId, RunStatus, TextStatus, Timestamp, ToolResultTurn, Turn, TurnBody,
+    TurnId,
+};
+use serde::Serialize;
+
+use crate::encode::{PARAGRAPH, ToolView};
+
+/// Longest summary of a tool's output, in characters.
+const SUMMARY: usize = 200;
+
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct HistoryMessage {
+    /// The first turn of the message.
+    pub id: TurnId,
+    pub role: MessageRole,
+    pub content: String,
+    pub status: MessageStatus,
+    pub created_at: Timestamp,
+    pub tools: Vec<ToolView>,
+    /// Why the answer did not come, where it did not.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub error: Option<Fault>,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum MessageRole {
+    User,
+    Assistant,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum MessageStatus {
+    Complete,
+    Cancelled,
+    Error,
+    Interrupted,
+    /// Its run is still at work.
+    Streaming,
+}
+
+/// A user turn is a message; everything an agent said and did in one run is one message.
+pub fn messages(turns: &[Turn]) -> Vec<HistoryMessage> {
+    let mut fold = Fold::default();
+    for turn in turns {
+        fold.add(turn);
+    }
+    fold.messages
+}
+
+#[derive(Default)]
+struct Fold {
+    messages: Vec<HistoryMessage>,
+    /// Answers that more turns may belong to: whose, and where in `messages`.
+    open: Vec<(Option<RunId>, LaneId, usize)>,
+}
+
+impl Fold {
+    fn add(&mut self, turn: &Turn) {
+        match &turn.body {
+            TurnBody::User(user) => {
+                // A message in the middle of a run ends the answer so far.
+                self.close(turn.run, MessageStatus::Complete, None);
+                self.messages.push(HistoryMessage {
+                    id: turn.id,
+                    role: MessageRole::User,
+                    content: user.content.text(),
+                    status: MessageStatus::Complete,
+                    created_at: turn.ts,
+                    tools: Vec::new(),
+                    error: None,
+                });
+            }
+            TurnBody::AssistantText(text) => {
+                let answer = self.answer(turn);
+                if !answer.content.is_empty() && !text.content.is_empty() {
+                    answer.content.push_str(PARAGRAPH);
+                }
+                answer.content.push_str(&text.content);
+                answer.status = status_of_text(text.status);
+            }
+            TurnBody::ToolCall(call) => self.answer(turn).tools.push(ToolView {
+                id: call.tool_use_id.clone(),
+                tool: call.tool_name.clone(),
+                args: call.input.clone(),
+                ok: None,
+                summary: String::new(),
+            }),
+            TurnBody::ToolResult(result) => {
+                let answer = self.answer(turn);
+                let call = answer.tools.iter_mut().rfind(|call| call.id == result.tool_use_id);
+                if let Some(call) = call {
+                    call.ok = Some(!result.is_error);
+                    call.summary = summary_of(turn, result);
+                }
+            }
+            TurnBody::RunEnd(end) => self.end(turn, end),
+            TurnBody::Reasoning(_)
+            | TurnBody::Decision(_)
+            | TurnBody::RunStart(_)
+            | TurnBody::Summary(_)
+            | TurnBody::Unknown(_) => {}
+        }
+    }
+
+    /// The answer that a turn belongs to; a new one if it is the first of it.
+    fn answer(&mut self, turn: &Turn) -> &mut HistoryMessage {
+        let known = self.open.iter().find(|(run, lane, _)| (*run, *lane) == (turn.run, turn.lane));
+        let index = match known {
+            Some((_, _, index)) => *index,
+            None => {
+                self.messages.push(empty_answer(turn));
+                let index = self.messages.len() - 1;
+                self.open.push((turn.run, turn.lane, index));
+                index
+            }
+        };
+        &mut self.messages[index]
+    }
+
+    fn end(&mut self, turn: &Turn, end: &RunEnd) {
+        let status = match end.status {
+            RunStatus::Done | RunStatus::AwaitingClient => MessageStatus::Complete,
+            RunStatus::Cancelled => MessageStatus::Cancelled,
+            RunStatus::Error => MessageStatus::Error,
+            RunStatus::Interrupted => MessageStatus::Interrupted,
+        };
+        let answered = self.open.iter().any(|(run, ..)| *run == turn.run);
+        if !answered && status != MessageStatus::Complete {
+            // Nothing was said, but that it was not must be seen.
+            self.answer(turn);
+        }
+        self.close(turn.run, status, end.error.as_ref());
+    }
+
+    fn close(&mut self, run: Option<RunId>, status: MessageStatus, error: Option<&Fault>) {
+        let messages = &mut self.messages;
+        self.open.retain(|(open, _, index)| {
+            let belongs = *open == run;
+            if belongs {
+                messages[*index].status = status;
+                messages[*index].error = error.cloned();
+            }
+            !belongs
+        });
+    }
+}
+
+fn empty_answer(turn: &Turn) -> HistoryMessage {
+    HistoryMessage {
+        id: turn.id,
+        role: MessageRole::Assistant,
+        content: String::new(),
+        status: MessageStatus::Streaming,
+        created_at: turn.ts,
+        tools: Vec::new(),
+        error: None,
+    }
+}
+
+/// A whole text does not end its run: more may follow.
+fn status_of_text(status: TextStatus) -> MessageStatus {
+    match status {
+        TextStatus::Complete => MessageStatus::Streaming,
+        TextStatus::Cancelled => MessageStatus::Cancelled,
+        TextStatus::Error => MessageStatus::Error,
+        TextStatus::Interrupted => MessageStatus::Interrupted,
+    }
+}
+
+/// The line the tool itself gave, if the log has it, else the first line of its output.
+fn summary_of(turn: &Turn, result: &ToolResultTurn) -> String {
+    let own = turn.extra.get("summary").and_then(|summary| summary.as_str());
+    let line = own.unwrap_or_else(|| {
+        result.output.lines().find(|line| !line.trim().is_empty()).unwrap_or_default()
+    });
+    line.trim().chars().take(SUMMARY).collect()
+}
+
+impl MessageRole {
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::User => "user",
+            Self::Assistant => "assistant",
+        }
+    }
+}

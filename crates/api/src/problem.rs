@@ -1,0 +1,101 @@
+use axum::http::{HeaderValue, StatusCode, header};
+use axum::response::{IntoResponse, Response};
+use onyx_types::{ErrorCode, Fault};
+use serde::Serialize;
+use serde_json::{Map, Value};
+
+const PROBLEM_JSON: HeaderValue = HeaderValue::from_static("application/problem+json");
+
+/// What every route answers when it does not do what it was asked: the one rejection type.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Problem {
+    fault: Fault,
+    status: StatusCode,
+    field: Option<String>,
+    extra: Map<String, Value>,
+}
+
+/// RFC 9457, with the code and the hint of the error table.
+#[derive(Serialize)]
+struct Body<'a> {
+    status: u16,
+    code: ErrorCode,
+    title: &'static str,
+    detail: &'a str,
+    hint: &'a str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    field: Option<&'a str>,
+    #[serde(flatten)]
+    extra: &'a Map<String, Value>,
+}
+
+impl Problem {
+    pub fn new(code: ErrorCode, detail: impl Into<String>) -> Self {
+        Fault::new(code, detail).into()
+    }
+
+    /// A field of the request that is not what it should be. `path` is as the client wrote it.
+    pub fn field(path: impl Into<String>, why: impl std::fmt::Display) -> Self {
+        let path = path.into();
+        let problem = Self::new(ErrorCode::InvalidRequest, format!("{path}: {why}"));
+        Self { field: Some(path), ..problem }
+    }
+
+    /// For the few answers whose HTTP status says more than their code does.
+    #[must_use]
+    pub fn with_status(mut self, status: StatusCode) -> Self {
+        self.status = status;
+        self
+    }
+
+    /// A member beside the standard ones, so that a client can go on from where it is.
+    #[must_use]
+    pub fn with(mut self, name: &str, value: impl Into<Value>) -> Self {
+        self.extra.insert(name.to_owned(), value.into());
+        self
+    }
+
+    pub fn fault(&self) -> &Fault {
+        &self.fault
+    }
+
+    pub fn status(&self) -> StatusCode {
+        self.status
+    }
+}
+
+impl From<Fault> for Problem {
+    fn from(fault: Fault) -> Self {
+        // The table holds valid statuses only; a test walks it.
+        let status = StatusCode::from_u16(fault.code.http_status())
+            .unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
+        Self { fault, status, field: None, extra: Map::new() }
+    }
+}
+
+impl IntoResponse for Problem {
+    fn into_response(self) -> Response {
+        if self.status.is_server_error() {
+            tracing::warn!(code = %self.fault.code, detail = %self.fault.message, "request failed");
+        }
+        let body = Body {
+            status: self.status.as_u16(),
+            code: self.fault.code,
+            title: self.fault.code.sentence(),
+            detail: &self.fault.message,
+            hint: self.fault.hint(),
+            field: self.field.as_deref(),
+            extra: &self.extra,
+        };
+        let mut response = (self.status, axum::Json(body)).into_response();
+        let headers = response.headers_mut();
+        headers.insert(header::CONTENT_TYPE, PROBLEM_JSON);
+        if self.status == StatusCode::UNAUTHORIZED {
+            headers.insert(header::WWW_AUTHENTICATE, HeaderValue::from_static("Bearer"));
+        }
+        if matches!(self.fault.code, ErrorCode::Overloaded | ErrorCode::RateLimited) {
+            headers.insert(header::RETRY_AFTER, HeaderValue::from_static("1"));
+        }
+        response
+    }
+}

@@ -1,0 +1,32 @@
+//! `/api/admin/*`: for the owner, who is everybody until there are accounts.
+
+use axum::Json;
+use axum::extract::State;
+use onyx_storage::rebuild_person;
+use onyx_types::Fault;
+use serde::Serialize;
+
+use crate::{ApiState, AuthContext, Problem};
+
+#[derive(Serialize)]
+pub(super) struct Reindexed {
+    sessions: u64,
+    /// Logs with lines that cannot be read; the rest of them was.
+    damaged: u64,
+}
+
+/// Makes everything derived anew from the files.
+pub(super) async fn reindex(
+    State(state): State<ApiState>,
+    _: AuthContext,
+) -> Result<Json<Reindexed>, Problem> {
+    let mut all = Reindexed { sessions: 0, damaged: 0 };
+    for person in state.store.home.people().map_err(Fault::from)? {
+        let rebuilt = rebuild_person(&*state.store.turns, &*state.store.ledger, &person)
+            .await
+            .map_err(Fault::from)?;
+        all.sessions += rebuilt.sessions;
+        all.damaged += rebuilt.damaged;
+    }
+    Ok(Json(all))
+}

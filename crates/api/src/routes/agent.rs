@@ -1,0 +1,150 @@
+//! `/api/agent/*`, NDJSON schema v2.
+
+mod request;
+mod stream;
+
+use axum::Json;
+use axum::extract::State;
+use axum::http::header;
+use axum::response::{IntoResponse, Response};
+use onyx_agent::StopTarget;
+use onyx_types::{ErrorCode, Fault, RunId, RunStatus, SessionId};
+use serde::{Deserialize, Serialize};
+
+use crate::encode::{ChatReply, Collect, Encoder};
+use crate::history::{HistoryMessage, messages};
+use crate::{ApiState, AuthContext, JsonBody, Problem, QueryOf};
+use request::{ChatRequest, optional_id};
+use stream::OwnedRun;
+
+pub(super) async fn chat_stream(
+    State(state): State<ApiState>,
+    caller: AuthContext,
+    JsonBody(request): JsonBody<ChatRequest>,
+) -> Result<Response, Problem> {
+    let run = start(&state, caller, request).await?;
+    let headers =
+        [(header::CONTENT_TYPE, "application/x-ndjson"), (header::CACHE_CONTROL, "no-store")];
+    Ok((headers, run.into_body()).into_response())
+}
+
+pub(super) async fn chat(
+    State(state): State<ApiState>,
+    caller: AuthContext,
+    JsonBody(request): JsonBody<ChatRequest>,
+) -> Result<Json<ChatReply>, Problem> {
+    // This future is dropped when the client goes away, and the run with it.
+    let mut run = start(&state, caller, request).await?;
+    let mut collect = Collect::default();
+    while let Some(envelope) = run.next().await {
+        collect.encode(&envelope);
+    }
+    let reply = collect
+        .finish()
+        .pop()
+        .ok_or_else(|| Problem::new(ErrorCode::Internal, "the run ended before it began"))?;
+    match reply.status {
+        RunStatus::Done | RunStatus::AwaitingClient => Ok(Json(reply)),
+        RunStatus::Cancelled => Err(unfinished(ErrorCode::Cancelled, reply)),
+        RunStatus::Interrupted => Err(unfinished(ErrorCode::Interrupted, reply)),
+        RunStatus::Error => Err(unfinished(ErrorCode::Internal, reply)),
+    }
+}
+
+/// A run that did not end well, with what there is of it: the session goes on from there.
+fn unfinished(code: ErrorCode, reply: ChatReply) -> Problem {
+    Problem::from(reply.error.unwrap_or_else(|| Fault::plain(code)))
+        .with("session_id", reply.session_id.to_string())
+        .with("run_id", reply.run_id.to_string())
+        .with("message", reply.message)
+}
+
+async fn start(
+    state: &ApiState,
+    caller: AuthContext,
+    request: ChatRequest,
+) -> Result<OwnedRun, Problem> {
+    if let (Some(session), Some(agent)) = (request.session_id, &request.agent) {
+        let meta = state.runs.session_meta(&caller.person, session).await?;
+        if meta.agent != *agent {
+            let why = format!("the session belongs to the agent `{}`", meta.agent);
+            return Err(Problem::field("agent", why));
+        }
+    }
+    OwnedRun::start(&state.runs, request.into_run(caller.person)?).await
+}
+
+#[derive(Deserialize)]
+pub(super) struct StopRequest {
+    #[serde(default, deserialize_with = "optional_id")]
+    session_id: Option<SessionId>,
+    #[serde(default, deserialize_with = "optional_id")]
+    run_id: Option<RunId>,
+}
+
+#[derive(Serialize)]
+pub(super) struct Stopped {
+    stopped: bool,
+}
+
+pub(super) async fn stop(
+    State(state): State<ApiState>,
+    caller: AuthContext,
+    JsonBody(request): JsonBody<StopRequest>,
+) -> Result<Json<Stopped>, Problem> {
+    let target = match (request.session_id, request.run_id) {
+        (Some(session), None) => StopTarget::Session(session),
+        (None, Some(run)) => StopTarget::Run(run),
+        (Some(_), Some(_)) => {
+            return Err(Problem::field("run_id", "give it or `session_id`, not both"));
+        }
+        (None, None) => return Err(Problem::field("session_id", "missing; give it or `run_id`")),
+    };
+    Ok(Json(Stopped { stopped: state.runs.stop(&caller.person, target).await? }))
+}
+
+#[derive(Deserialize)]
+pub(super) struct SessionRequest {
+    session_id: SessionId,
+}
+
+#[derive(Serialize)]
+pub(super) struct Cleared {
+    session_id: SessionId,
+}
+
+pub(super) async fn clear(
+    State(state): State<ApiState>,
+    caller: AuthContext,
+    JsonBody(request): JsonBody<SessionRequest>,
+) -> Result<Json<Cleared>, Problem> {
+    let session_id = state.runs.clear(&caller.person, request.session_id).await?;
+    Ok(Json(Cleared { session_id }))
+}
+
+#[derive(Deserialize)]
+pub(super) struct HistoryQuery {
+    session_id: SessionId,
+    before: Option<u64>,
+    limit: Option<usize>,
+}
+
+#[derive(Serialize)]
+pub(super) struct History {
+    session_id: SessionId,
+    messages: Vec<HistoryMessage>,
+    /// Give it as `before` to get what came before these; absent at the beginning.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    before: Option<u64>,
+}
+
+pub(super) async fn history(
+    State(state): State<ApiState>,
+    caller: AuthContext,
+    QueryOf(query): QueryOf<HistoryQuery>,
+) -> Result<Json<History>, Problem> {
+    let session_id = query.session_id;
+    let page =
+        super::sessions::whole_runs(&state, &caller, session_id, query.before, query.limit).await?;
+    Ok(Json(History { session_id, messages: messages(&page.turns), before: page.older() }))
+}

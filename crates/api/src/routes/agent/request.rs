@@ -1,0 +1,85 @@
+//! The body of a chat request, and the run it asks for.
+
+use std::fmt::Display;
+use std::str::FromStr;
+
+use onyx_agent::{DryRun, RunInput, RunRequest, SessionRef};
+use onyx_types::{
+    AgentId, Attendance, DraftId, ErrorCode, PersonId, SessionId, SessionOrigin, UserContent,
+};
+use serde::{Deserialize, Deserializer};
+
+use crate::Problem;
+
+#[derive(Debug, Deserialize)]
+pub(in crate::routes) struct ChatRequest {
+    #[serde(default, deserialize_with = "optional_id")]
+    pub(super) session_id: Option<SessionId>,
+    message: Option<String>,
+    action_id: Option<String>,
+    #[serde(default, deserialize_with = "optional_id")]
+    pub(super) agent: Option<AgentId>,
+    confirm: Option<Confirm>,
+    dry_run: Option<bool>,
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(untagged, expecting = "expected `true` or a list of draft ids")]
+enum Confirm {
+    All(#[expect(dead_code, reason = "until drafts come, there is nothing to confirm")] bool),
+    Drafts(Vec<DraftId>),
+}
+
+impl ChatRequest {
+    pub(super) fn into_run(self, person: PersonId) -> Result<RunRequest, Problem> {
+        if let Some(action) = self.action_id {
+            return Err(Problem::new(
+                ErrorCode::NotFound,
+                format!("action_id: there is no action {action:?}"),
+            ));
+        }
+        if let Some(Confirm::Drafts(drafts)) = &self.confirm
+            && let Some(draft) = drafts.first()
+        {
+            return Err(Problem::new(
+                ErrorCode::NotFound,
+                format!("confirm: there is no draft {draft}"),
+            ));
+        }
+        let Some(message) = self.message else {
+            return Err(Problem::field("message", "missing"));
+        };
+        if message.trim().is_empty() {
+            return Err(Problem::field("message", "it is empty"));
+        }
+        let session = match self.session_id {
+            Some(session) => SessionRef::Existing(session),
+            None => SessionRef::New {
+                origin: SessionOrigin::Chat,
+                agents: self.agent.into_iter().collect(),
+            },
+        };
+        Ok(RunRequest {
+            person,
+            session,
+            input: RunInput::New(UserContent::Text(message)),
+            view: None,
+            model: None,
+            attendance: Attendance::Attended,
+            dry_run: if self.dry_run == Some(true) { DryRun::On } else { DryRun::Off },
+        })
+    }
+}
+
+/// Clients of the older schema send an empty id for "none yet".
+pub(super) fn optional_id<'de, T, D>(deserializer: D) -> Result<Option<T>, D::Error>
+where
+    T: FromStr<Err: Display>,
+    D: Deserializer<'de>,
+{
+    match Option::<String>::deserialize(deserializer)? {
+        None => Ok(None),
+        Some(text) if text.is_empty() => Ok(None),
+        Some(text) => text.parse().map(Some).map_err(serde::de::Error::custom),
+    }
+}

@@ -1,0 +1,96 @@
+//! A run that belongs to its client: when the client goes away, the run is stopped.
+
+use std::convert::Infallible;
+use std::sync::Arc;
+
+use axum::body::Body;
+use bytes::{Bytes, BytesMut};
+use futures::{FutureExt, stream};
+use onyx_agent::{RunHandle, RunManager, RunRequest};
+use onyx_types::{Envelope, ErrorCode};
+
+use crate::Problem;
+use crate::encode::{Encoder, Ndjson};
+
+/// Events that are there already share a chunk up to this size; none waits for another.
+const CHUNK: usize = 16 * 1024;
+
+/// Dropping it before its last event stops the run.
+pub(super) struct OwnedRun {
+    handle: RunHandle,
+    ended: bool,
+}
+
+impl OwnedRun {
+    /// Starting takes several steps that must not be torn apart, and a request may be dropped at
+    /// any of them: so they happen in a task, whose result stops the run if nobody takes it.
+    pub(super) async fn start(runs: &RunManager, request: RunRequest) -> Result<Self, Problem> {
+        let runs = runs.clone();
+        let begun = tokio::spawn(async move {
+            let handle = runs.start(request).await?;
+            Ok(Self { handle, ended: false })
+        });
+        match begun.await {
+            Ok(result) => result,
+            Err(_) => Err(Problem::new(ErrorCode::Internal, "the run could not be started")),
+        }
+    }
+
+    pub(super) async fn next(&mut self) -> Option<Arc<Envelope>> {
+        let next = self.handle.events.next().await;
+        self.ended |= next.is_none();
+        next
+    }
+
+    /// As `next`, without waiting. `None`: nothing is there yet.
+    fn next_now(&mut self) -> Option<Option<Arc<Envelope>>> {
+        self.next().now_or_never()
+    }
+
+    /// The run as NDJSON v2.
+    pub(super) fn into_body(self) -> Body {
+        let lines = Lines { run: self, encoder: Ndjson::default() };
+        Body::from_stream(stream::unfold(lines, Lines::next_chunk))
+    }
+}
+
+impl Drop for OwnedRun {
+    fn drop(&mut self) {
+        if !self.ended {
+            self.handle.canceller().cancel();
+        }
+    }
+}
+
+struct Lines {
+    run: OwnedRun,
+    encoder: Ndjson,
+}
+
+impl Lines {
+    async fn next_chunk(mut self) -> Option<(Result<Bytes, Infallible>, Self)> {
+        if self.run.ended {
+            return None;
+        }
+        let mut chunk = BytesMut::new();
+        while chunk.is_empty() && !self.run.ended {
+            let envelope = self.run.next().await;
+            self.add(&mut chunk, envelope);
+        }
+        while chunk.len() < CHUNK && !self.run.ended {
+            let Some(envelope) = self.run.next_now() else { break };
+            self.add(&mut chunk, envelope);
+        }
+        (!chunk.is_empty()).then(|| (Ok(chunk.freeze()), self))
+    }
+
+    fn add(&mut self, chunk: &mut BytesMut, envelope: Option<Arc<Envelope>>) {
+        let lines = match envelope {
+            Some(envelope) => self.encoder.encode(&envelope),
+            None => self.encoder.finish(),
+        };
+        for line in lines {
+            chunk.extend_from_slice(&line);
+        }
+    }
+}

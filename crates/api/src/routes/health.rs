@@ -1,0 +1,34 @@
+use axum::Json;
+use axum::extract::State;
+use axum::http::StatusCode;
+use axum::response::{IntoResponse, Response};
+use serde::Serialize;
+
+use crate::{ApiState, Dependency, DependencyState};
+
+#[derive(Serialize)]
+pub(super) struct Health {
+    status: &'static str,
+    version: &'static str,
+}
+
+#[derive(Serialize)]
+struct Ready {
+    status: &'static str,
+    dependencies: Vec<Dependency>,
+}
+
+pub(super) async fn health() -> Json<Health> {
+    Json(Health { status: "ok", version: env!("CARGO_PKG_VERSION") })
+}
+
+pub(super) async fn ready(State(state): State<ApiState>) -> Response {
+    let dependencies = state.readiness.dependencies().await;
+    let worst = dependencies.iter().map(|dependency| dependency.state).max();
+    let (code, status) = match worst.unwrap_or(DependencyState::Ok) {
+        DependencyState::Ok => (StatusCode::OK, "ready"),
+        DependencyState::Degraded => (StatusCode::OK, "degraded"),
+        DependencyState::Down => (StatusCode::SERVICE_UNAVAILABLE, "unavailable"),
+    };
+    (code, Json(Ready { status, dependencies })).into_response()
+}

@@ -1,0 +1,249 @@
+//! `/v1/sessions`: what there is, and what was said.
+
+mod export;
+
+use axum::Json;
+use axum::extract::{Path, State};
+use axum::http::header;
+use axum::response::{IntoResponse, Response};
+use onyx_storage::{Page, Pos, SessionFilter, SessionMeta, SessionStatus};
+use onyx_types::{
+    AgentId, RunId, RunStatus, SessionId, SessionOrigin, Timestamp, Turn, TurnBody, TurnId,
+};
+use serde::{Deserialize, Serialize};
+
+use crate::{ApiState, AuthContext, Problem, QueryOf};
+
+const LIST_DEFAULT: u32 = 50;
+const LIST_MAX: u32 = 200;
+const TURNS_DEFAULT: usize = 200;
+const TURNS_MAX: usize = 1_000;
+/// A whole conversation, for nearly everybody; only a longer one is told in pages.
+const HISTORY_DEFAULT: usize = 5_000;
+/// Beyond this many turns a page is not stretched to the start of its first run.
+const LONGEST_RUN: usize = 1_000;
+
+/// One session as the wire shows it.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub(super) struct SessionView {
+    id: SessionId,
+    agent: AgentId,
+    origin: SessionOrigin,
+    title: Option<String>,
+    status: SessionStatus,
+    created_at: Timestamp,
+    updated_at: Timestamp,
+    message_count: u64,
+    token_count: u64,
+    preview: String,
+    root: SessionId,
+    fork_turn: Option<TurnId>,
+    last_run: Option<RunId>,
+    last_run_status: Option<RunStatus>,
+}
+
+impl From<SessionMeta> for SessionView {
+    fn from(meta: SessionMeta) -> Self {
+        Self {
+            id: meta.session_id,
+            agent: meta.agent,
+            origin: meta.origin,
+            title: meta.title,
+            status: meta.status,
+            created_at: meta.created_at,
+            updated_at: meta.updated_at,
+            message_count: meta.message_count,
+            token_count: meta.token_count,
+            preview: meta.preview,
+            root: meta.root,
+            fork_turn: meta.fork_turn,
+            last_run: meta.last_run,
+            last_run_status: meta.last_run_status,
+        }
+    }
+}
+
+#[derive(Deserialize)]
+pub(super) struct ListQuery {
+    agent: Option<AgentId>,
+    status: Option<SessionStatus>,
+    origin: Option<SessionOrigin>,
+    q: Option<String>,
+    since: Option<Timestamp>,
+    until: Option<Timestamp>,
+    before: Option<SessionId>,
+    limit: Option<u32>,
+}
+
+#[derive(Serialize)]
+pub(super) struct SessionList {
+    sessions: Vec<SessionView>,
+    /// Give it as `before` to get the older ones; absent at the end.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    before: Option<SessionId>,
+}
+
+pub(super) async fn list(
+    State(state): State<ApiState>,
+    caller: AuthContext,
+    QueryOf(query): QueryOf<ListQuery>,
+) -> Result<Json<SessionList>, Problem> {
+    let limit = bounded("limit", query.limit, LIST_DEFAULT, LIST_MAX)?;
+    let filter = SessionFilter {
+        agent: query.agent,
+        status: query.status,
+        origin: query.origin,
+        text: query.q,
+        since: query.since,
+        until: query.until,
+        before: query.before,
+        // One more tells whether there are older ones.
+        limit: limit + 1,
+    };
+    let mut found = state.runs.sessions(&caller.person, &filter).await?;
+    let wanted = usize::try_from(limit).unwrap_or(usize::MAX);
+    let more = found.len() > wanted;
+    found.truncate(wanted);
+    let before = found.last().filter(|_| more).map(|meta| meta.session_id);
+    Ok(Json(SessionList { sessions: found.into_iter().map(SessionView::from).collect(), before }))
+}
+
+pub(super) async fn show(
+    State(state): State<ApiState>,
+    caller: AuthContext,
+    Path(id): Path<String>,
+) -> Result<Json<SessionView>, Problem> {
+    let meta = state.runs.session_meta(&caller.person, session_id(&id)?).await?;
+    Ok(Json(meta.into()))
+}
+
+#[derive(Deserialize)]
+pub(super) struct TurnsQuery {
+    before: Option<u64>,
+    limit: Option<usize>,
+}
+
+#[derive(Serialize)]
+pub(super) struct TurnList {
+    turns: Vec<Turn>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    before: Option<u64>,
+}
+
+pub(super) async fn turns(
+    State(state): State<ApiState>,
+    caller: AuthContext,
+    Path(id): Path<String>,
+    QueryOf(query): QueryOf<TurnsQuery>,
+) -> Result<Json<TurnList>, Problem> {
+    let limit = bounded("limit", query.limit, TURNS_DEFAULT, TURNS_MAX)?;
+    let before = query.before.map(Pos);
+    let page = state.runs.turns(&caller.person, session_id(&id)?, before, limit).await?;
+    let older = page.has_older.then_some(page.start.0);
+    Ok(Json(TurnList { turns: page.turns, before: older }))
+}
+
+#[derive(Deserialize)]
+pub(super) struct ExportQuery {
+    #[serde(default)]
+    format: ExportFormat,
+}
+
+#[derive(Clone, Copy, Default, Deserialize)]
+#[serde(rename_all = "snake_case")]
+enum ExportFormat {
+    #[default]
+    Jsonl,
+    Markdown,
+}
+
+pub(super) async fn export(
+    State(state): State<ApiState>,
+    caller: AuthContext,
+    Path(id): Path<String>,
+    QueryOf(query): QueryOf<ExportQuery>,
+) -> Result<Response, Problem> {
+    let meta = state.runs.session_meta(&caller.person, session_id(&id)?).await?;
+    let turns = all_turns(&state, &caller, meta.session_id).await?;
+    let (content_type, text) = match query.format {
+        ExportFormat::Jsonl => ("application/x-ndjson", export::jsonl(&turns)?),
+        ExportFormat::Markdown => ("text/markdown; charset=utf-8", export::markdown(&meta, &turns)),
+    };
+    Ok(([(header::CONTENT_TYPE, content_type)], text).into_response())
+}
+
+async fn all_turns(
+    state: &ApiState,
+    caller: &AuthContext,
+    session: SessionId,
+) -> Result<Vec<Turn>, Problem> {
+    let mut pages = Vec::new();
+    let mut before = None;
+    loop {
+        let page = state.runs.turns(&caller.person, session, before, TURNS_MAX).await?;
+        let more = page.has_older.then_some(page.start);
+        pages.push(page.turns);
+        match more {
+            Some(start) => before = Some(start),
+            None => return Ok(pages.into_iter().rev().flatten().collect()),
+        }
+    }
+}
+
+/// A page of turns that does not begin in the middle of a run.
+pub(super) struct WholeRuns {
+    pub(super) turns: Vec<Turn>,
+    start: Pos,
+    has_older: bool,
+}
+
+impl WholeRuns {
+    pub(super) fn older(&self) -> Option<u64> {
+        self.has_older.then_some(self.start.0)
+    }
+}
+
+pub(super) async fn whole_runs(
+    state: &ApiState,
+    caller: &AuthContext,
+    session: SessionId,
+    before: Option<u64>,
+    limit: Option<usize>,
+) -> Result<WholeRuns, Problem> {
+    let limit = bounded("limit", limit, HISTORY_DEFAULT, HISTORY_DEFAULT)?;
+    let before = before.map(Pos);
+    let Page { turns, mut start, mut has_older, damage: _ } =
+        state.runs.turns(&caller.person, session, before, limit).await?;
+    let mut lead = Vec::new();
+    let mut first_begins_run = turns.first().is_none_or(begins_run);
+    while has_older && !first_begins_run && lead.len() < LONGEST_RUN {
+        let page = state.runs.turns(&caller.person, session, Some(start), 1).await?;
+        (start, has_older) = (page.start, page.has_older);
+        first_begins_run = page.turns.first().is_some_and(begins_run);
+        lead.extend(page.turns);
+    }
+    lead.reverse();
+    lead.extend(turns);
+    Ok(WholeRuns { turns: lead, start, has_older })
+}
+
+fn begins_run(turn: &Turn) -> bool {
+    matches!(turn.body, TurnBody::RunStart(_))
+}
+
+fn session_id(text: &str) -> Result<SessionId, Problem> {
+    text.parse().map_err(|error| Problem::field("id", error))
+}
+
+fn bounded<T: PartialOrd + std::fmt::Display + From<u8>>(
+    name: &str,
+    given: Option<T>,
+    default: T,
+    max: T,
+) -> Result<T, Problem> {
+    let value = given.unwrap_or(default);
+    if value < T::from(1) || value > max {
+        return Err(Problem::field(name, format!("it must be from 1 to {max}")));
+    }
+    Ok(value)
+}

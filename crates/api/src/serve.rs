@@ -1,0 +1,129 @@
+//! Connections: accepted from the loopback port and from the home's socket, bounded in their
+//! slowness, ended in order.
+
+use std::convert::Infallible;
+use std::io;
+use std::net::SocketAddr;
+use std::pin::pin;
+use std::time::Duration;
+
+use axum::Router;
+use axum::body::Body;
+use axum::extract::Request;
+use hyper::body::Incoming;
+use hyper::server::conn::http1;
+use hyper::service::service_fn;
+use hyper_util::rt::{TokioIo, TokioTimer};
+use onyx_types::Cancel;
+use tokio::io::{AsyncRead, AsyncWrite};
+use tokio::net::{TcpListener, TcpStream, UnixListener, UnixStream};
+use tokio_util::task::TaskTracker;
+use tower::ServiceExt as _;
+
+/// From the first byte of a connection (or the end of its last answer) to the end of a head.
+const HEAD_LIMIT: Duration = Duration::from_secs(60);
+
+/// After a failed accept (no descriptors left, usually): others may end meanwhile.
+const ACCEPT_PAUSE: Duration = Duration::from_millis(100);
+
+/// Where a request came from, in its extensions.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Peer {
+    Network(SocketAddr),
+    /// The same user of this machine, as the kernel says.
+    LocalUser,
+}
+
+/// A source of connections.
+pub trait Accept: Send + 'static {
+    type Stream: AsyncRead + AsyncWrite + Unpin + Send + 'static;
+
+    /// The next connection that may speak.
+    fn accept(&mut self) -> impl Future<Output = io::Result<(Self::Stream, Peer)>> + Send;
+}
+
+impl Accept for TcpListener {
+    type Stream = TcpStream;
+
+    async fn accept(&mut self) -> io::Result<(TcpStream, Peer)> {
+        let (stream, address) = TcpListener::accept(self).await?;
+        // Every event is flushed at once; waiting to fill a packet would hold it back.
+        stream.set_nodelay(true)?;
+        Ok((stream, Peer::Network(address)))
+    }
+}
+
+impl Accept for UnixListener {
+    type Stream = UnixStream;
+
+    async fn accept(&mut self) -> io::Result<(UnixStream, Peer)> {
+        loop {
+            let (stream, _) = UnixListener::accept(self).await?;
+            let user = stream.peer_cred()?.uid();
+            let own = rustix::process::geteuid();
+            if user == own.as_raw() || user == 0 {
+                return Ok((stream, Peer::LocalUser));
+            }
+            tracing::warn!(user, "another user tried the home's socket; the connection is closed");
+        }
+    }
+}
+
+/// Serves until `stop`, then lets answers under way end and returns when the last has.
+pub async fn serve(mut listener: impl Accept, router: Router, stop: Cancel) {
+    let connections = TaskTracker::new();
+    loop {
+        let accepted = tokio::select! {
+            accepted = listener.accept() => accepted,
+            () = stop.cancelled() => break,
+        };
+        match accepted {
+            Ok((stream, peer)) => {
+                connections.spawn(connection(stream, peer, router.clone(), stop.clone()));
+            }
+            Err(error) => {
+                tracing::warn!(%error, "cannot accept a connection");
+                tokio::time::sleep(ACCEPT_PAUSE).await;
+            }
+        }
+    }
+    drop(listener);
+    connections.close();
+    connections.wait().await;
+}
+
+async fn connection(
+    stream: impl AsyncRead + AsyncWrite + Unpin + Send + 'static,
+    peer: Peer,
+    router: Router,
+    stop: Cancel,
+) {
+    let service = service_fn(move |request| answer(router.clone(), peer, request));
+    let connection = http1::Builder::new()
+        .timer(TokioTimer::new())
+        .header_read_timeout(HEAD_LIMIT)
+        .serve_connection(TokioIo::new(stream), service)
+        .with_upgrades();
+    let mut connection = pin!(connection);
+    let ended = tokio::select! {
+        ended = connection.as_mut() => ended,
+        () = stop.cancelled() => {
+            connection.as_mut().graceful_shutdown();
+            connection.await
+        }
+    };
+    if let Err(error) = ended {
+        // Clients come and go; only somebody who looks for it wants to see that.
+        tracing::debug!(%error, "connection ended");
+    }
+}
+
+async fn answer(
+    router: Router,
+    peer: Peer,
+    request: hyper::Request<Incoming>,
+) -> Result<hyper::Response<Body>, Infallible> {
+    let mut request: Request = request.map(Body::new);
+    request.extensions_mut().insert(peer);
+    router.oneshot(request).await
+}

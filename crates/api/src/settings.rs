@@ -1,0 +1,90 @@
+use std::fmt;
+use std::net::{IpAddr, Ipv4Addr, SocketAddr};
+
+use onyx_types::{ErrorCode, Fault};
+use serde::Deserialize;
+
+/// Where Onyx listens unless it is told otherwise.
+pub const DEFAULT_PORT: u16 = 18_790;
+
+/// `gateway` of `onyx.json` as written.
+#[derive(Clone, Debug, Default, PartialEq, Deserialize)]
+#[serde(default, rename_all = "camelCase")]
+pub struct GatewaySettings {
+    /// `loopback`, or an address of it.
+    pub bind: Option<String>,
+    pub port: Option<u16>,
+    pub auth: AuthSettings,
+}
+
+#[derive(Clone, Debug, Default, PartialEq, Deserialize)]
+#[serde(default, rename_all = "camelCase")]
+pub struct AuthSettings {
+    pub mode: AuthMode,
+    /// The owner's token; absent: the one in the home's token file.
+    pub token: Option<Token>,
+}
+
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum AuthMode {
+    #[default]
+    Token,
+}
+
+/// A bearer token. Never shown by `Debug`.
+#[derive(Clone, PartialEq, Eq, Deserialize)]
+#[serde(transparent)]
+pub struct Token(String);
+
+impl Token {
+    pub fn new(text: impl Into<String>) -> Self {
+        Self(text.into())
+    }
+
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+}
+
+impl fmt::Debug for Token {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Token(…)")
+    }
+}
+
+impl GatewaySettings {
+    /// The address to listen on. Only this machine's own: without accounts, anybody who reaches
+    /// the port and has the token is the owner.
+    pub fn address(&self) -> Result<SocketAddr, Fault> {
+        let address = match self.bind.as_deref() {
+            None | Some("loopback" | "localhost") => IpAddr::V4(Ipv4Addr::LOCALHOST),
+            Some(text) => text.parse().map_err(|_| {
+                bad_bind(format!("gateway.bind: {text:?} is neither `loopback` nor an IP address"))
+            })?,
+        };
+        if !address.is_loopback() {
+            return Err(bad_bind(format!(
+                "gateway.bind: {address} is not a loopback address, and Onyx listens on no other"
+            )));
+        }
+        Ok(SocketAddr::new(address, self.port.unwrap_or(DEFAULT_PORT)))
+    }
+
+    /// The configured token, if it is one.
+    pub fn token(&self) -> Result<Option<&Token>, Fault> {
+        match &self.auth.token {
+            Some(token) if token.0.trim().is_empty() => Err(Fault::new(
+                ErrorCode::InvalidRequest,
+                "gateway.auth.token: an empty token would let everybody in",
+            )
+            .with_hint("Set a token, or remove the key to use the token file.")),
+            token => Ok(token.as_ref()),
+        }
+    }
+}
+
+fn bad_bind(message: String) -> Fault {
+    Fault::new(ErrorCode::InvalidRequest, message)
+        .with_hint("Use `loopback`; reach it from elsewhere through an SSH tunnel.")
+}

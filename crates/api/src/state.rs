@@ -1,0 +1,15 @@
+use std::sync::Arc;
+
+use onyx_agent::RunManager;
+use onyx_storage::Store;
+
+use crate::{Authenticator, Readiness};
+
+/// What the routes share. Cheap to clone.
+#[derive(Clone)]
+pub struct ApiState {
+    pub runs: RunManager,
+    pub store: Store,
+    pub auth: Arc<Authenticator>,
+    pub readiness: Arc<dyn Readiness>,
+}

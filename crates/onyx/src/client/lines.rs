@@ -1,0 +1,90 @@
+//! Reading NDJSON schema v2.
+
+use bytes::{Buf, Bytes, BytesMut};
+use onyx_types::{ErrorCode, RunId, RunStatus, SessionId, ToolUseId};
+use reqwest::Response;
+use serde::Deserialize;
+use serde_json::Value;
+
+use super::ClientError;
+
+/// The lines of one answer as they come.
+#[derive(Debug)]
+pub(crate) struct ChatLines {
+    response: Response,
+    buffer: BytesMut,
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(tag = "type", rename_all = "snake_case")]
+pub(crate) enum ChatLine {
+    Start {
+        session_id: SessionId,
+        run_id: RunId,
+    },
+    Text {
+        delta: String,
+    },
+    ToolCall {
+        id: ToolUseId,
+        tool: String,
+        args: Value,
+    },
+    ToolResult {
+        id: ToolUseId,
+        tool: String,
+        ok: bool,
+        summary: String,
+    },
+    Status {
+        message: String,
+    },
+    Draft {
+        tool: String,
+        summary: String,
+    },
+    Confirm {
+        tool: String,
+        summary: String,
+    },
+    Error {
+        message: String,
+        code: ErrorCode,
+        hint: String,
+    },
+    Done {
+        status: RunStatus,
+    },
+    /// Of a newer server.
+    #[serde(other)]
+    Unknown,
+}
+
+impl ChatLines {
+    pub(super) fn new(response: Response) -> Self {
+        Self { response, buffer: BytesMut::new() }
+    }
+
+    /// The next line without its newline; `None` at the end. Nothing is lost when the future is
+    /// dropped before it is ready.
+    pub(crate) async fn next_raw(&mut self) -> Result<Option<Bytes>, ClientError> {
+        loop {
+            if let Some(end) = self.buffer.iter().position(|byte| *byte == b'\n') {
+                let line = self.buffer.split_to(end).freeze();
+                self.buffer.advance(1);
+                return Ok(Some(line));
+            }
+            match self.response.chunk().await.map_err(ClientError::Unreachable)? {
+                Some(bytes) => self.buffer.extend_from_slice(&bytes),
+                None => return Ok(None),
+            }
+        }
+    }
+}
+
+impl ChatLine {
+    pub(crate) fn parse(line: &[u8]) -> Self {
+        // What does not read is of a newer server too.
+        serde_json::from_slice(line).unwrap_or(Self::Unknown)
+    }
+}

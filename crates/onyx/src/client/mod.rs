@@ -1,0 +1,118 @@
+//! The one way in which commands talk to a gateway: HTTP over the home's socket, whether the
+//! gateway is a server or this very process.
+
+mod lines;
+
+use std::time::Duration;
+
+use anyhow::{Context, Result};
+use onyx_types::{ErrorCode, Fault};
+use reqwest::{RequestBuilder, Response};
+use serde::Deserialize;
+use serde::de::DeserializeOwned;
+use serde_json::Value;
+
+use crate::exit::Exit;
+use crate::gateway::SocketPath;
+
+pub(crate) use lines::{ChatLine, ChatLines};
+
+/// Any name will do: the socket decides where it goes.
+const BASE: &str = "http://localhost";
+
+#[derive(Debug)]
+pub(crate) struct Client {
+    http: reqwest::Client,
+    /// The path is good while this lives.
+    _socket: SocketPath,
+}
+
+/// Why a request did not bring what was asked for.
+#[derive(Debug)]
+pub(crate) enum ClientError {
+    /// Nobody answered, or the answer broke off.
+    Unreachable(reqwest::Error),
+    Refused(Fault),
+}
+
+#[derive(Deserialize)]
+struct ProblemBody {
+    code: ErrorCode,
+    detail: String,
+    hint: String,
+}
+
+impl Client {
+    pub(crate) fn over(socket: SocketPath) -> Result<Self> {
+        #[allow(clippy::disallowed_methods, reason = "it reaches the home's own socket only")]
+        let builder = reqwest::Client::builder();
+        let http = builder
+            .unix_socket(socket.as_path())
+            .no_proxy()
+            .connect_timeout(Duration::from_secs(5))
+            .build()
+            .context("cannot make an HTTP client")?;
+        Ok(Self { http, _socket: socket })
+    }
+
+    /// Does anybody answer?
+    pub(crate) async fn is_alive(&self) -> bool {
+        self.send(self.http.get(format!("{BASE}/health"))).await.is_ok()
+    }
+
+    pub(crate) async fn get(&self, path: &str) -> Result<Response, ClientError> {
+        self.send(self.http.get(format!("{BASE}{path}"))).await
+    }
+
+    pub(crate) async fn get_json<T: DeserializeOwned>(&self, path: &str) -> Result<T, ClientError> {
+        self.get(path).await?.json().await.map_err(ClientError::Unreachable)
+    }
+
+    /// The body of an answer whatever its status; for `/ready`, which says more with a 503.
+    pub(crate) async fn get_any<T: DeserializeOwned>(&self, path: &str) -> Result<T, ClientError> {
+        let response = self.http.get(format!("{BASE}{path}")).send().await;
+        let response = response.map_err(ClientError::Unreachable)?;
+        response.json().await.map_err(ClientError::Unreachable)
+    }
+
+    pub(crate) async fn post(&self, path: &str, body: &Value) -> Result<Response, ClientError> {
+        self.send(self.http.post(format!("{BASE}{path}")).json(body)).await
+    }
+
+    pub(crate) async fn chat(&self, body: &Value) -> Result<ChatLines, ClientError> {
+        Ok(ChatLines::new(self.post("/api/agent/chat-stream", body).await?))
+    }
+
+    async fn send(&self, request: RequestBuilder) -> Result<Response, ClientError> {
+        let response = request.send().await.map_err(ClientError::Unreachable)?;
+        let status = response.status();
+        if status.is_success() {
+            return Ok(response);
+        }
+        let body = response.bytes().await.map_err(ClientError::Unreachable)?;
+        let fault = match serde_json::from_slice::<ProblemBody>(&body) {
+            Ok(problem) => Fault::new(problem.code, problem.detail).with_hint(problem.hint),
+            Err(_) => Fault::new(ErrorCode::Internal, format!("the server answered {status}")),
+        };
+        Err(ClientError::Refused(fault))
+    }
+}
+
+impl ClientError {
+    pub(crate) fn fault(&self) -> Fault {
+        match self {
+            Self::Refused(fault) => fault.clone(),
+            Self::Unreachable(_) => {
+                Fault::new(ErrorCode::Interrupted, "the server went away before it had answered")
+                    .with_hint("Start it again with `onyx serve`; what was finished is kept.")
+            }
+        }
+    }
+
+    pub(crate) fn exit(&self) -> Exit {
+        match self {
+            Self::Refused(fault) => Exit::of(fault.code),
+            Self::Unreachable(_) => Exit::Unreachable,
+        }
+    }
+}

@@ -1,0 +1,226 @@
+//! One answer: shown while it comes, stopped by Ctrl-C.
+
+use onyx_types::{Fault, RunId, RunStatus};
+use serde_json::{Value, json};
+use tokio::signal::unix::{Signal, SignalKind, signal};
+
+use super::Talk;
+use crate::client::{ChatLine, ChatLines, ClientError};
+use crate::exit::Exit;
+use crate::output;
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Show {
+    /// For people.
+    Words,
+    /// The stream as it is.
+    Lines,
+}
+
+/// What has been seen of the answer.
+#[derive(Default)]
+struct Seen {
+    run: Option<RunId>,
+    error: Option<Fault>,
+    status: Option<RunStatus>,
+    /// Does the cursor stand after words?
+    mid_line: bool,
+    stops: u32,
+}
+
+impl Talk {
+    /// Sends a message and shows the answer to its end.
+    pub(super) async fn answer(&mut self, message: &str, show: Show) -> Exit {
+        let interrupts = match signal(SignalKind::interrupt()) {
+            Ok(interrupts) => interrupts,
+            Err(error) => {
+                output::error(&format!("cannot listen for Ctrl-C: {error}"));
+                return Exit::Failed;
+            }
+        };
+        let mut seen = Seen::default();
+        let outcome = self.follow(message, show, &mut seen, interrupts).await;
+        if seen.mid_line {
+            output::piece("\n");
+        }
+        match outcome {
+            Ok(()) => seen.exit(),
+            Err(Stopped::Twice) => Exit::Stopped,
+            Err(Stopped::Failed(error)) => {
+                show.fault(&error.fault());
+                error.exit()
+            }
+        }
+    }
+
+    async fn follow(
+        &mut self,
+        message: &str,
+        show: Show,
+        seen: &mut Seen,
+        mut interrupts: Signal,
+    ) -> Result<(), Stopped> {
+        let body = self.body(message);
+        let client = self.connection.client();
+        let mut lines = tokio::select! {
+            lines = client.chat(&body) => lines?,
+            // Dropping the request stops whatever it had begun.
+            _ = interrupts.recv() => return Err(Stopped::Twice),
+        };
+        while let Some(line) = self.next(&mut lines, seen, &mut interrupts).await? {
+            if show == Show::Lines {
+                output::raw(&line);
+                output::raw(b"\n");
+            }
+            let line = ChatLine::parse(&line);
+            if let ChatLine::Start { session_id, .. } = &line {
+                self.session = Some(*session_id);
+            }
+            seen.take(line, show);
+        }
+        Ok(())
+    }
+
+    /// The next line. Ctrl-C asks the server to stop the run and reads on to its end; a second
+    /// one leaves at once.
+    async fn next(
+        &self,
+        lines: &mut ChatLines,
+        seen: &mut Seen,
+        interrupts: &mut Signal,
+    ) -> Result<Option<bytes::Bytes>, Stopped> {
+        loop {
+            tokio::select! {
+                line = lines.next_raw() => return Ok(line?),
+                _ = interrupts.recv() => {}
+            }
+            seen.stops += 1;
+            match seen.run {
+                Some(run) if seen.stops == 1 => {
+                    let body = json!({"run_id": run.to_string()});
+                    self.connection.client().post("/api/agent/stop", &body).await?;
+                }
+                _ => return Err(Stopped::Twice),
+            }
+        }
+    }
+}
+
+/// Why the stream was left before its end.
+enum Stopped {
+    Twice,
+    Failed(ClientError),
+}
+
+impl From<ClientError> for Stopped {
+    fn from(error: ClientError) -> Self {
+        Self::Failed(error)
+    }
+}
+
+impl Show {
+    fn fault(self, fault: &Fault) {
+        match self {
+            Self::Words => output::fault(fault),
+            Self::Lines => output::line(
+                &json!({
+                    "type": "error", "message": fault.message, "code": fault.code,
+                    "hint": fault.hint(),
+                })
+                .to_string(),
+            ),
+        }
+    }
+}
+
+impl Seen {
+    fn take(&mut self, line: ChatLine, show: Show) {
+        match line {
+            ChatLine::Start { run_id, .. } => self.run = Some(run_id),
+            ChatLine::Done { status } => self.status = Some(status),
+            ChatLine::Error { message, code, hint } => {
+                let fault = Fault::new(code, message).with_hint(hint);
+                if show == Show::Words && self.stops == 0 {
+                    self.own_line();
+                    output::fault(&fault);
+                }
+                self.error = Some(fault);
+            }
+            line if show == Show::Words => self.show(line),
+            _ => {}
+        }
+    }
+
+    fn show(&mut self, line: ChatLine) {
+        let aside = match line {
+            ChatLine::Text { delta } => {
+                output::piece(&delta);
+                self.mid_line = !delta.ends_with('\n');
+                return;
+            }
+            ChatLine::ToolCall { id: _, tool, args } => format!("• {tool} {}", brief(&args)),
+            ChatLine::ToolResult { id: _, tool: _, ok, summary } => {
+                format!("  {} {summary}", if ok { "✓" } else { "✗" })
+            }
+            ChatLine::Status { message } => format!("({message})"),
+            ChatLine::Draft { tool, summary } => format!("• {tool} proposes: {summary}"),
+            ChatLine::Confirm { tool, summary } => format!("• {tool} waits for a yes: {summary}"),
+            ChatLine::Start { .. }
+            | ChatLine::Error { .. }
+            | ChatLine::Done { .. }
+            | ChatLine::Unknown => return,
+        };
+        self.own_line();
+        output::aside(&aside);
+    }
+
+    fn own_line(&mut self) {
+        if std::mem::take(&mut self.mid_line) {
+            output::piece("\n");
+        }
+    }
+
+    fn exit(&self) -> Exit {
+        match (self.status, &self.error) {
+            (Some(RunStatus::Done | RunStatus::AwaitingClient), _) => Exit::Done,
+            (Some(RunStatus::Cancelled), _) => Exit::Stopped,
+            (_, Some(fault)) => Exit::of(fault.code),
+            _ => Exit::Failed,
+        }
+    }
+}
+
+/// Arguments on one short line.
+fn brief(args: &Value) -> String {
+    const LONGEST: usize = 100;
+    let text = match args {
+        Value::Object(fields) => fields
+            .iter()
+            .map(|(name, value)| match value {
+                Value::String(text) => format!("{name}={text}"),
+                other => format!("{name}={other}"),
+            })
+            .collect::<Vec<_>>()
+            .join(" "),
+        other => other.to_string(),
+    };
+    let line = text.replace(char::is_whitespace, " ");
+    let mut short: String = line.chars().take(LONGEST).collect();
+    if short.len() < line.len() {
+        short.push('…');
+    }
+    short
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn arguments_are_shown_on_one_short_line() {
+        let args = json!({"path": "a.md", "n": 3, "content": "x\ny".repeat(60)});
+        let shown = brief(&args);
+        assert!(shown.starts_with("path=a.md n=3 content=x yx yx"), "{shown}");
+        assert_eq!((shown.chars().count(), shown.ends_with('…')), (101, true));
+    }
+}

@@ -1,0 +1,79 @@
+//! `onyx chat`: one message or a conversation.
+
+mod answer;
+mod interactive;
+
+use std::io::{IsTerminal, Read};
+
+use anyhow::{Context, Result};
+use onyx_types::{AgentId, SessionId};
+use serde_json::{Map, Value};
+
+use crate::cli::ChatArguments;
+use crate::exit::Exit;
+use crate::gateway::Connection;
+use crate::home::HomeFolder;
+use crate::output;
+use answer::Show;
+
+/// A conversation as this process sees it.
+struct Talk {
+    connection: Connection,
+    agent: Option<AgentId>,
+    session: Option<SessionId>,
+    dry_run: bool,
+}
+
+pub(crate) async fn run(home: &HomeFolder, arguments: ChatArguments) -> Result<Exit> {
+    let message = match message_of(&arguments)? {
+        Some(message) => message,
+        None => return interactive::run(home, talk(home, arguments).await?).await,
+    };
+    let show = if arguments.json { Show::Lines } else { Show::Words };
+    let mut talk = talk(home, arguments).await?;
+    let exit = talk.answer(&message, show).await;
+    if let (Some(session), Show::Words) = (talk.session, show) {
+        output::aside(&format!("session {session} (go on with: onyx chat -s {session} …)"));
+    }
+    talk.connection.close().await;
+    Ok(exit)
+}
+
+/// `None` asks for a conversation.
+fn message_of(arguments: &ChatArguments) -> Result<Option<String>> {
+    if !arguments.message.is_empty() {
+        return Ok(Some(arguments.message.join(" ")));
+    }
+    if std::io::stdin().is_terminal() && !arguments.json {
+        return Ok(None);
+    }
+    let mut message = String::new();
+    std::io::stdin().read_to_string(&mut message).context("cannot read the message from stdin")?;
+    Ok(Some(message))
+}
+
+async fn talk(home: &HomeFolder, arguments: ChatArguments) -> Result<Talk> {
+    Ok(Talk {
+        connection: Connection::open(home).await?,
+        agent: arguments.agent,
+        session: arguments.session,
+        dry_run: arguments.dry_run,
+    })
+}
+
+impl Talk {
+    fn body(&self, message: &str) -> Value {
+        let mut body = Map::new();
+        body.insert("message".to_owned(), message.into());
+        if let Some(session) = self.session {
+            body.insert("session_id".to_owned(), session.to_string().into());
+        }
+        if let Some(agent) = &self.agent {
+            body.insert("agent".to_owned(), agent.as_str().into());
+        }
+        if self.dry_run {
+            body.insert("dry_run".to_owned(), true.into());
+        }
+        Value::Object(body)
+    }
+}

@@ -1,0 +1,13 @@
+use clap::CommandFactory;
+use clap_complete::Shell;
+
+use crate::cli::Cli;
+use crate::exit::Exit;
+use crate::output;
+
+pub(crate) fn run(shell: Shell) -> Exit {
+    let mut script = Vec::new();
+    clap_complete::generate(shell, &mut Cli::command(), "onyx", &mut script);
+    output::raw(&script);
+    Exit::Done
+}

@@ -1,0 +1,161 @@
+//! The home itself: folder, disk, config, lock, storage, token.
+
+use std::os::unix::fs::PermissionsExt;
+use std::path::Path;
+
+use std::sync::Arc;
+
+use anyhow::Result;
+use onyx_storage::{Home, Store};
+use onyx_types::SystemClock;
+use serde::Deserialize;
+
+use super::Check;
+use crate::client::Client;
+use crate::config::{Config, ConfigError, Source};
+use crate::gateway::{SocketPath, TokenPlace};
+use crate::home::HomeFolder;
+
+/// Below this, writes will soon fail.
+const LOW_SPACE: u64 = 200 * 1024 * 1024;
+
+pub(super) fn home_folder(home: &HomeFolder) -> Check {
+    let path = home.path();
+    let shown = path.display();
+    match std::fs::metadata(path) {
+        Err(error) => Check::broken("home", format!("{shown}: {error}"), "run `onyx init`"),
+        Ok(meta) if !meta.is_dir() => Check::broken(
+            "home",
+            format!("{shown} is not a folder"),
+            "set ONYX_HOME to a folder, or move the file away",
+        ),
+        Ok(meta) if meta.permissions().mode() & 0o077 != 0 => Check::warning(
+            "home",
+            format!("{shown} can be entered by other users of this machine"),
+            format!("chmod 700 {shown}"),
+        ),
+        Ok(_) => Check::ok("home", shown.to_string()),
+    }
+}
+
+pub(super) fn disk_space(home: &HomeFolder) -> Check {
+    match rustix::fs::statvfs(home.path()) {
+        Err(error) => Check::warning("disk", format!("cannot ask: {error}"), "look at the disk"),
+        Ok(disk) => {
+            let free = disk.f_bavail.saturating_mul(disk.f_frsize);
+            let detail = format!("{} MiB free", free / (1024 * 1024));
+            if free < LOW_SPACE {
+                Check::warning("disk", detail, "free some space; a full disk stops every run")
+            } else {
+                Check::ok("disk", detail)
+            }
+        }
+    }
+}
+
+pub(super) fn config(home: &HomeFolder, config: Result<&Config, &ConfigError>) -> Vec<Check> {
+    let path = home.config();
+    let shown = path.display();
+    let config = match config {
+        Err(error) => {
+            let mend = format!("edit {shown}; a running server keeps the config before the edit");
+            return vec![Check::broken("config", error.to_string(), mend)];
+        }
+        Ok(config) => config,
+    };
+    let mut checks = vec![match config.source {
+        Source::File => Check::ok("config", shown.to_string()),
+        Source::Defaults => {
+            Check::warning("config", format!("there is no {shown}"), "run `onyx init`")
+        }
+    }];
+    checks.extend(
+        config
+            .warnings
+            .iter()
+            .map(|warning| Check::warning("config", warning.clone(), format!("edit {shown}"))),
+    );
+    checks.extend(config.missing.iter().map(|missing| {
+        let mend = format!(
+            "set {} in the environment or in {}",
+            missing.variable,
+            home.dotenv().display()
+        );
+        Check::warning("config", missing.to_string(), mend)
+    }));
+    if let Err(fault) = config.gateway.address() {
+        checks.push(Check::broken("gateway", fault.message.clone(), fault.hint()));
+    }
+    if let Err(fault) = config.gateway.token() {
+        checks.push(Check::broken("gateway", fault.message.clone(), fault.hint()));
+    }
+    checks
+}
+
+/// Nobody holds the home: open the store as a server would.
+pub(super) async fn free_home(taken: Home) -> Vec<Check> {
+    let lock = Check::ok("lock", "free; no server is running");
+    let storage = match Store::open_embedded(taken, Arc::new(SystemClock::new())).await {
+        Ok(_) => Check::ok("storage", "opens and can be written"),
+        Err(error) => Check::broken(
+            "storage",
+            error.to_string(),
+            "check the disk and who owns the files of the home",
+        ),
+    };
+    vec![lock, storage]
+}
+
+#[derive(Deserialize)]
+struct Ready {
+    dependencies: Vec<Dependency>,
+}
+
+#[derive(Deserialize)]
+struct Dependency {
+    name: String,
+    state: String,
+    #[serde(default)]
+    detail: String,
+}
+
+/// Somebody holds it: ask them.
+pub(super) async fn held_home(home: &HomeFolder, held: &str) -> Result<Vec<Check>> {
+    let client = Client::over(SocketPath::of(home)?)?;
+    let Ok(ready) = client.get_any::<Ready>("/ready").await else {
+        let mend = "end that process, then start `onyx serve` again";
+        return Ok(vec![Check::broken("lock", format!("{held}, and it does not answer"), mend)]);
+    };
+    let mut checks = vec![Check::ok("lock", held)];
+    // The server's providers are those of the config, which is looked at by itself.
+    let own = ready.dependencies.into_iter().filter(|at| !at.name.starts_with("provider:"));
+    checks.extend(own.map(|at| {
+        let name = format!("server {}", at.name);
+        match at.state.as_str() {
+            "ok" => Check::ok(name, "works"),
+            "degraded" => Check::warning(name, at.detail, "the server runs on without it"),
+            _ => Check::broken(name, at.detail, "look at the server's log"),
+        }
+    }));
+    Ok(checks)
+}
+
+pub(super) fn token(place: &TokenPlace) -> Check {
+    let path = match place {
+        TokenPlace::Config(path) | TokenPlace::File(path) => path,
+    };
+    match readable_by_others(path) {
+        None => Check::ok("token", format!("{place} (made at the first start)")),
+        Some(false) => Check::ok("token", place.to_string()),
+        Some(true) => Check::warning(
+            "token",
+            format!("{place} can be read by other users of this machine"),
+            format!("chmod 600 {}", path.display()),
+        ),
+    }
+}
+
+fn readable_by_others(path: &Path) -> Option<bool> {
+    let meta = std::fs::metadata(path).ok()?;
+    Some(meta.permissions().mode() & 0o077 != 0)
+}

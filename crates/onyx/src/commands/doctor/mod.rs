@@ -1,0 +1,92 @@
+//! `onyx doctor`: looks at everything a home stands on and says how to mend what is broken.
+
+mod checks;
+mod providers;
+
+use anyhow::Result;
+use serde::Serialize;
+
+use crate::cli::DoctorArguments;
+use crate::config;
+use crate::exit::Exit;
+use crate::gateway::{Claim, claim, token_place};
+use crate::home::HomeFolder;
+use crate::output;
+
+/// One thing that was looked at.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub(super) struct Check {
+    name: String,
+    state: State,
+    detail: String,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    mend: Option<String>,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+enum State {
+    Ok,
+    Warning,
+    Broken,
+}
+
+impl Check {
+    fn ok(name: impl Into<String>, detail: impl Into<String>) -> Self {
+        Self { name: name.into(), state: State::Ok, detail: detail.into(), mend: None }
+    }
+
+    fn warning(
+        name: impl Into<String>,
+        detail: impl Into<String>,
+        mend: impl Into<String>,
+    ) -> Self {
+        Self { state: State::Warning, mend: Some(mend.into()), ..Self::ok(name, detail) }
+    }
+
+    fn broken(name: impl Into<String>, detail: impl Into<String>, mend: impl Into<String>) -> Self {
+        Self { state: State::Broken, mend: Some(mend.into()), ..Self::ok(name, detail) }
+    }
+}
+
+pub(crate) async fn run(home: &HomeFolder, arguments: &DoctorArguments) -> Result<Exit> {
+    let checks = examine(home).await?;
+    if arguments.json {
+        output::line(&serde_json::to_string_pretty(&checks)?);
+    } else {
+        checks.iter().for_each(print);
+    }
+    let broken = checks.iter().any(|check| check.state == State::Broken);
+    Ok(if broken { Exit::Failed } else { Exit::Done })
+}
+
+async fn examine(home: &HomeFolder) -> Result<Vec<Check>> {
+    let mut checks = vec![checks::home_folder(home)];
+    if !home.path().is_dir() {
+        return Ok(checks);
+    }
+    checks.push(checks::disk_space(home));
+    let config = config::load(home);
+    checks.extend(checks::config(home, config.as_ref()));
+    checks.extend(match claim(home)? {
+        Claim::Ours(taken) => checks::free_home(taken).await,
+        Claim::Theirs(held) => checks::held_home(home, &held).await?,
+    });
+    if let Ok(config) = &config {
+        checks.extend(providers::check(config).await);
+        checks.push(checks::token(&token_place(home, config)));
+    }
+    Ok(checks)
+}
+
+fn print(check: &Check) {
+    let mark = match check.state {
+        State::Ok => "✓",
+        State::Warning => "!",
+        State::Broken => "✗",
+    };
+    output::line(&format!("{mark} {}: {}", check.name, check.detail));
+    if let Some(mend) = &check.mend {
+        output::line(&format!("    mend: {mend}"));
+    }
+}

@@ -1,0 +1,71 @@
+//! `onyx serve`.
+
+use std::io::ErrorKind;
+use std::net::SocketAddr;
+
+use anyhow::{Context, Result};
+use rustix::process::{Resource, getrlimit, setrlimit};
+use tokio::net::TcpListener;
+use tokio::signal::unix::{SignalKind, signal};
+
+use crate::cli::ServeArguments;
+use crate::config;
+use crate::exit::Exit;
+use crate::gateway::{Claim, Gateway, Unreachable, claim, token_place};
+use crate::home::HomeFolder;
+use crate::output;
+
+pub(crate) async fn run(home: &HomeFolder, arguments: &ServeArguments) -> Result<Exit> {
+    raise_descriptor_limit();
+    let taken = match claim(home)? {
+        Claim::Ours(taken) => taken,
+        Claim::Theirs(held) => return Err(Unreachable(held).into()),
+    };
+    let config = config::load(home)?;
+    let mut address = config.gateway.address()?;
+    if let Some(port) = arguments.port {
+        address.set_port(port);
+    }
+    let listener = bind(address).await?;
+    let address = listener.local_addr().context("the listener has no address")?;
+    let mut gateway = Gateway::open(home, taken, &config).await?;
+    gateway.serve_home()?;
+    gateway.serve_network(listener);
+    output::line(&format!("Onyx is running at http://{address}"));
+    output::line(&format!("The owner's token is in {}", token_place(home, &config)));
+    let cause = asked_to_end().await?;
+    tracing::info!(cause, "ending; running answers have a moment to finish");
+    tokio::select! {
+        () = gateway.close() => Ok(Exit::Done),
+        // Asked twice: at once. What is on disk is whole at any moment.
+        again = asked_to_end() => again.map(|_| Exit::Done),
+    }
+}
+
+async fn bind(address: SocketAddr) -> Result<TcpListener> {
+    TcpListener::bind(address).await.map_err(|error| match error.kind() {
+        ErrorKind::AddrInUse => anyhow::anyhow!(
+            "port {} is in use by another program; choose one with --port or gateway.port in onyx.json",
+            address.port()
+        ),
+        _ => anyhow::Error::new(error).context(format!("cannot listen on {address}")),
+    })
+}
+
+/// Every stream needs a descriptor on each side; the usual soft limit allows a few hundred.
+fn raise_descriptor_limit() {
+    let mut limit = getrlimit(Resource::Nofile);
+    limit.current = limit.maximum;
+    if let Err(error) = setrlimit(Resource::Nofile, limit) {
+        tracing::debug!(%error, "the limit of open files stays as it is");
+    }
+}
+
+async fn asked_to_end() -> Result<&'static str> {
+    let mut terminate = signal(SignalKind::terminate()).context("cannot listen for SIGTERM")?;
+    let mut interrupt = signal(SignalKind::interrupt()).context("cannot listen for SIGINT")?;
+    Ok(tokio::select! {
+        _ = terminate.recv() => "SIGTERM",
+        _ = interrupt.recv() => "SIGINT",
+    })
+}

@@ -1,0 +1,167 @@
+//! `onyx sessions`: what was said, to look at and to take away.
+
+use anyhow::Result;
+use onyx_types::{AgentId, Fault, SessionId, Timestamp};
+use serde::Deserialize;
+use serde_json::Value;
+
+use super::refused;
+use crate::cli::{ExportFormat, ListArguments, SessionsCommand};
+use crate::client::{Client, ClientError};
+use crate::exit::Exit;
+use crate::gateway::Connection;
+use crate::home::HomeFolder;
+use crate::output;
+
+pub(crate) async fn run(home: &HomeFolder, command: SessionsCommand) -> Result<Exit> {
+    let connection = Connection::open(home).await?;
+    let client = connection.client();
+    let result = match command {
+        SessionsCommand::List(arguments) => list(client, &arguments).await,
+        SessionsCommand::Show { session, json: true } => show_json(client, session).await,
+        SessionsCommand::Show { session, json: false } => show(client, session).await,
+        SessionsCommand::Export { session, format, json: _ } => {
+            export(client, session, format).await
+        }
+    };
+    connection.close().await;
+    Ok(match result {
+        Ok(()) => Exit::Done,
+        Err(error) => refused(&error),
+    })
+}
+
+#[derive(Deserialize)]
+struct SessionList {
+    sessions: Vec<SessionRow>,
+}
+
+#[derive(Deserialize)]
+struct SessionRow {
+    id: SessionId,
+    agent: AgentId,
+    status: String,
+    updated_at: Timestamp,
+    message_count: u64,
+    title: Option<String>,
+    preview: String,
+}
+
+async fn list(client: &Client, arguments: &ListArguments) -> Result<(), ClientError> {
+    let mut path = format!("/v1/sessions?limit={}", arguments.limit);
+    if let Some(agent) = &arguments.agent {
+        path += &format!("&agent={agent}");
+    }
+    if !arguments.all {
+        path += "&status=active";
+    }
+    if arguments.json {
+        return print_json(client, &path).await;
+    }
+    let list: SessionList = client.get_json(&path).await?;
+    if list.sessions.is_empty() {
+        output::aside("no sessions yet; begin one with: onyx chat");
+    }
+    for row in &list.sessions {
+        output::line(&row.line());
+    }
+    Ok(())
+}
+
+impl SessionRow {
+    fn line(&self) -> String {
+        let when = self.updated_at.to_string();
+        let when = when.get(..16).unwrap_or(&when).replace('T', " ");
+        let title = self.title.as_deref().unwrap_or(&self.preview).replace('\n', " ");
+        let archived = if self.status == "archived" { " (archived)" } else { "" };
+        format!(
+            "{}  {when}  {:<10} {:>4}  {title}{archived}",
+            self.id, self.agent, self.message_count
+        )
+    }
+}
+
+#[derive(Deserialize)]
+struct History {
+    messages: Vec<Message>,
+}
+
+#[derive(Deserialize)]
+struct Message {
+    role: String,
+    content: String,
+    status: String,
+    created_at: Timestamp,
+    tools: Vec<Tool>,
+    error: Option<Fault>,
+}
+
+#[derive(Deserialize)]
+struct Tool {
+    tool: String,
+    ok: Option<bool>,
+    summary: String,
+}
+
+async fn show_json(client: &Client, session: SessionId) -> Result<(), ClientError> {
+    print_json(client, &history_of(session)).await
+}
+
+fn history_of(session: SessionId) -> String {
+    format!("/api/agent/session/history?session_id={session}")
+}
+
+async fn show(client: &Client, session: SessionId) -> Result<(), ClientError> {
+    let history: History = client.get_json(&history_of(session)).await?;
+    for message in &history.messages {
+        message.print();
+    }
+    Ok(())
+}
+
+impl Message {
+    fn print(&self) {
+        let note = match self.status.as_str() {
+            "complete" => String::new(),
+            other => format!(" [{other}]"),
+        };
+        output::line(&format!("── {} {}{note}", self.role, self.created_at));
+        for tool in &self.tools {
+            let mark = match tool.ok {
+                Some(true) => "✓",
+                Some(false) => "✗",
+                None => "?",
+            };
+            output::line(&format!("  {mark} {}: {}", tool.tool, tool.summary));
+        }
+        if !self.content.is_empty() {
+            output::line(self.content.trim_end());
+        }
+        if let Some(error) = &self.error {
+            output::line(&format!("  {}: {}", error.code, error.message));
+        }
+    }
+}
+
+async fn export(
+    client: &Client,
+    session: SessionId,
+    format: ExportFormat,
+) -> Result<(), ClientError> {
+    let format = match format {
+        ExportFormat::Jsonl => "jsonl",
+        ExportFormat::Markdown => "markdown",
+    };
+    let path = format!("/v1/sessions/{session}/export?format={format}");
+    let mut response = client.get(&path).await?;
+    while let Some(bytes) = response.chunk().await.map_err(ClientError::Unreachable)? {
+        output::raw(&bytes);
+    }
+    Ok(())
+}
+
+async fn print_json(client: &Client, path: &str) -> Result<(), ClientError> {
+    let value: Value = client.get_json(path).await?;
+    output::line(&format!("{value:#}"));
+    Ok(())
+}

@@ -1,0 +1,346 @@
+//! `onyx.json`: read, filled in from the environment, checked. Each section belongs to the crate
+//! that uses it; here they are only taken apart.
+
+mod check;
+mod dotenv;
+mod nearest;
+mod path;
+mod substitute;
+mod watch;
+
+use std::collections::BTreeMap;
+use std::fmt;
+use std::io::ErrorKind;
+
+use onyx_agent::AgentsSettings;
+use onyx_api::GatewaySettings;
+use onyx_providers::ProviderSettings;
+use onyx_types::Limits;
+use serde_json::{Map, Value};
+
+use crate::env;
+use crate::home::HomeFolder;
+use check::{Notes, WrongValue};
+use path::Path;
+
+pub(crate) use substitute::Missing;
+pub(crate) use watch::watch;
+
+/// Every key at the top of the file. Some belong to parts that are not built yet.
+const SECTIONS: &[&str] = &[
+    "gateway",
+    "providers",
+    "agents",
+    "default_model",
+    "limits",
+    "bindings",
+    "plugins",
+    "memory",
+    "people",
+    "storage",
+    "mcp",
+];
+
+/// Deeper files are no configs; the parser would follow them until its stack ends.
+const MAX_DEPTH: usize = 100;
+
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Config {
+    pub(crate) gateway: GatewaySettings,
+    /// In the order of the file, which decides the default.
+    pub(crate) providers: Vec<(String, ProviderSettings)>,
+    /// Keys and headers as they are sent, to be masked wherever text leaves.
+    pub(crate) provider_secrets: Secrets,
+    pub(crate) agents: AgentsSettings,
+    pub(crate) default_model: Option<String>,
+    pub(crate) limits: Limits,
+    pub(crate) environment: Environment,
+    /// What works but is probably not what was meant.
+    pub(crate) warnings: Vec<String>,
+    pub(crate) missing: Vec<Missing>,
+    pub(crate) source: Source,
+}
+
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) enum Source {
+    File,
+    /// There is no file: everything is as it comes.
+    #[default]
+    Defaults,
+}
+
+/// The real environment first, then `.env`.
+#[derive(Clone, Default)]
+pub(crate) struct Environment(BTreeMap<String, String>);
+
+impl Environment {
+    pub(crate) fn get(&self, name: &str) -> Option<String> {
+        env::named(name).or_else(|| self.0.get(name).cloned())
+    }
+}
+
+/// Values stay out of logs.
+impl fmt::Debug for Environment {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_list().entries(self.0.keys()).finish()
+    }
+}
+
+/// Values that no log may hold.
+#[derive(Clone, Default)]
+pub(crate) struct Secrets(Vec<String>);
+
+impl Secrets {
+    pub(crate) fn iter(&self) -> impl Iterator<Item = &String> {
+        self.0.iter()
+    }
+}
+
+impl fmt::Debug for Secrets {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Secrets({})", self.0.len())
+    }
+}
+
+/// Why the file cannot be used, and where in it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct ConfigError(String);
+
+impl ConfigError {
+    pub(crate) fn new(message: impl Into<String>) -> Self {
+        Self(message.into())
+    }
+}
+
+impl fmt::Display for ConfigError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "onyx.json: {}", self.0)
+    }
+}
+
+impl std::error::Error for ConfigError {}
+
+impl From<WrongValue> for ConfigError {
+    fn from(wrong: WrongValue) -> Self {
+        Self(format!("{}: {}", wrong.at, wrong.why))
+    }
+}
+
+pub(crate) fn load(home: &HomeFolder) -> Result<Config, ConfigError> {
+    let (environment, mut warnings) = read_dotenv(home)?;
+    let text = match std::fs::read(home.config()) {
+        Ok(bytes) => String::from_utf8(bytes).map_err(|_| ConfigError::new("it is not UTF-8"))?,
+        Err(error) if error.kind() == ErrorKind::NotFound => {
+            return Ok(Config { environment, warnings, ..Config::default() });
+        }
+        Err(error) => return Err(ConfigError(format!("it cannot be read: {error}"))),
+    };
+    let mut config = parse(&text, environment)?;
+    warnings.append(&mut config.warnings);
+    config.warnings = warnings;
+    Ok(config)
+}
+
+fn read_dotenv(home: &HomeFolder) -> Result<(Environment, Vec<String>), ConfigError> {
+    let bytes = match std::fs::read(home.dotenv()) {
+        Ok(bytes) => bytes,
+        Err(error) if error.kind() == ErrorKind::NotFound => Vec::new(),
+        Err(error) => return Err(ConfigError(format!(".env beside it cannot be read: {error}"))),
+    };
+    let (values, bad) = dotenv::parse(&String::from_utf8_lossy(&bytes));
+    let warnings = bad.iter().map(|line| format!(".env: line {line} is not NAME=value")).collect();
+    Ok((Environment(values), warnings))
+}
+
+fn parse(text: &str, environment: Environment) -> Result<Config, ConfigError> {
+    let mut sections = top_level(text)?;
+    let root = Path::root();
+    let mut notes = Notes::default();
+    check::note_unknown(&root, &sections, SECTIONS, &mut notes.warnings);
+    // Providers fill in their own variables: each knows what it cannot do without.
+    let providers = sections.shift_remove("providers");
+    let mut rest = Value::Object(sections);
+    let missing = substitute::substitute(&mut rest, &|name| environment.get(name));
+    let mut take = |name: &str| match &mut rest {
+        Value::Object(sections) => sections.shift_remove(name).filter(|value| !value.is_null()),
+        _ => None,
+    };
+    let provider_secrets = provider_secrets(providers.as_ref(), &environment);
+    Ok(Config {
+        provider_secrets,
+        gateway: section("gateway", take("gateway"), &mut notes)?,
+        providers: read_providers(providers, &mut notes)?,
+        agents: section("agents", take("agents"), &mut notes)?,
+        default_model: section("default_model", take("default_model"), &mut notes)?,
+        limits: section("limits", take("limits"), &mut notes)?,
+        environment,
+        warnings: notes.warnings,
+        missing,
+        source: Source::File,
+    })
+}
+
+fn top_level(text: &str) -> Result<Map<String, Value>, ConfigError> {
+    if deepest(text) > MAX_DEPTH {
+        return Err(ConfigError(format!("it is nested deeper than {MAX_DEPTH} levels")));
+    }
+    let value: Value = json5::from_str(text).map_err(|error| {
+        let what = error.code().map_or_else(|| "not valid".to_owned(), |code| code.to_string());
+        match error.position() {
+            Some(at) => {
+                ConfigError(format!("line {}, column {}: {what}", at.line + 1, at.column + 1))
+            }
+            None => ConfigError(what),
+        }
+    })?;
+    match value {
+        Value::Object(sections) => Ok(sections),
+        _ => Err(ConfigError::new("it must be an object: { … }")),
+    }
+}
+
+/// An upper bound: brackets inside strings and comments count too.
+fn deepest(text: &str) -> usize {
+    let mut depth = 0_usize;
+    let mut deepest = 0;
+    for byte in text.bytes() {
+        match byte {
+            b'{' | b'[' => depth += 1,
+            b'}' | b']' => depth = depth.saturating_sub(1),
+            _ => {}
+        }
+        deepest = deepest.max(depth);
+    }
+    deepest
+}
+
+fn section<T: serde::de::DeserializeOwned + Default>(
+    name: &str,
+    value: Option<Value>,
+    notes: &mut Notes,
+) -> Result<T, ConfigError> {
+    let root = Path::root();
+    match value {
+        Some(value) => Ok(check::read(&root.key(name), value, notes)?),
+        None => Ok(T::default()),
+    }
+}
+
+fn read_providers(
+    value: Option<Value>,
+    notes: &mut Notes,
+) -> Result<Vec<(String, ProviderSettings)>, ConfigError> {
+    let root = Path::root();
+    let path = root.key("providers");
+    match value {
+        None | Some(Value::Null) => Ok(Vec::new()),
+        Some(Value::Object(providers)) => providers
+            .into_iter()
+            .map(|(name, value)| {
+                let settings = check::read(&path.key(&name), value, notes)?;
+                Ok((name, settings))
+            })
+            .collect(),
+        Some(_) => Err(ConfigError::new("providers: it must be an object: { name: { … } }")),
+    }
+}
+
+/// Keys and header values, their variables filled in; a provider that lacks one sends nothing.
+fn provider_secrets(providers: Option<&Value>, environment: &Environment) -> Secrets {
+    let providers = providers.and_then(Value::as_object).into_iter().flat_map(Map::values);
+    let raw = providers.flat_map(|provider| {
+        let headers = provider["headers"].as_object().into_iter().flat_map(Map::values);
+        headers.chain([&provider["apiKey"]]).filter_map(Value::as_str)
+    });
+    let filled = raw.filter_map(|text| match text.strip_prefix("env:") {
+        Some(name) => environment.get(name),
+        None => substitute::expand(text, &|name| environment.get(name)).ok(),
+    });
+    Secrets(filled.collect())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The spec's smallest useful config, which must keep working.
+    const SMALLEST: &str = r#"{
+      gateway: { port: 18790, auth: { mode: "token", token: "onyx_sk_example" } },
+      providers: { mine: { kind: "openai", baseUrl: "http://127.0.0.1:8080/v1", apiKey: "${MY_KEY}" } },
+      agents: { list: [ { id: "main", default: true, model: "mine/some-model", tier: "act" } ] },
+    }"#;
+
+    fn parse_plain(text: &str) -> Result<Config, ConfigError> {
+        parse(text, Environment::default())
+    }
+
+    #[test]
+    fn the_smallest_config_is_read_without_a_warning() {
+        let config = parse_plain(SMALLEST).unwrap();
+        assert_eq!(config.gateway.port, Some(18_790));
+        assert_eq!(config.gateway.auth.token.as_ref().map(|t| t.as_str()), Some("onyx_sk_example"));
+        assert_eq!(config.providers[0].0, "mine");
+        assert_eq!(config.agents.list[0].id.as_deref(), Some("main"));
+        assert_eq!((config.warnings, config.missing), (vec![], vec![]));
+    }
+
+    #[test]
+    fn errors_say_where_and_hold_no_value() {
+        for (text, message) in [
+            ("{ gateway: }", "onyx.json: line 1, column 12: expected value"),
+            ("[]", "onyx.json: it must be an object: { … }"),
+            (
+                "{\n gateway: { port: 'sk-secret' } }",
+                "onyx.json: gateway.port: invalid type: string, expected u16",
+            ),
+            (
+                "{ gateway: { port: 70000 } }",
+                "onyx.json: gateway.port: invalid value: integer `70000`, expected u16",
+            ),
+            (
+                "{ limits: { max_steps: -1 } }",
+                "onyx.json: limits.max_steps: invalid value: integer `-1`, expected u32",
+            ),
+            (
+                "{ providers: { a: 5 } }",
+                "onyx.json: providers.a: invalid type: integer `5`, expected struct ProviderSettings",
+            ),
+            ("{ providers: [] }", "onyx.json: providers: it must be an object: { name: { … } }"),
+        ] {
+            assert_eq!(parse_plain(text).unwrap_err().to_string(), message);
+        }
+        let deep = format!("{{ a: {}{} }}", "[".repeat(100_000), "]".repeat(100_000));
+        assert!(parse_plain(&deep).is_err());
+    }
+
+    #[test]
+    fn unknown_keys_warn_with_the_nearest_known_key() {
+        let config = parse_plain(
+            "{ gatway: {}, agents: { lst: [] }, providers: { a: { kind: 'openai', baseurl: 'x' } } }",
+        );
+        assert_eq!(
+            config.unwrap().warnings,
+            [
+                "unknown key `gatway`; did you mean `gateway`?",
+                "unknown key `providers.a.baseurl`; did you mean `baseUrl`?",
+                "unknown key `agents.lst`; did you mean `list`?",
+            ]
+        );
+    }
+
+    #[test]
+    fn no_file_is_a_config_too_and_the_dotenv_fills_in() {
+        let folder = tempfile::tempdir().unwrap();
+        let home = HomeFolder::at(folder.path());
+        assert_eq!(load(&home).unwrap().source, Source::Defaults);
+        std::fs::write(home.dotenv(), "ONYX_TEST_TOKEN_OF_DOTENV=abc\nbad line\n").unwrap();
+        let text = "{ gateway: { auth: { token: '${ONYX_TEST_TOKEN_OF_DOTENV}' } }, default_model: '${ONYX_TEST_NOWHERE}' }";
+        std::fs::write(home.config(), text).unwrap();
+        let config = load(&home).unwrap();
+        assert_eq!(config.gateway.auth.token.as_ref().map(|t| t.as_str()), Some("abc"));
+        assert_eq!(config.warnings, [".env: line 2 is not NAME=value"]);
+        let missing =
+            Missing { variable: "ONYX_TEST_NOWHERE".to_owned(), at: "default_model".to_owned() };
+        assert_eq!((config.default_model, config.missing), (None, vec![missing]));
+    }
+}

@@ -1,0 +1,44 @@
+/// The known word that was probably meant, if one is near enough.
+pub(super) fn nearest<'a>(word: &str, known: &[&'a str]) -> Option<&'a str> {
+    let folded = fold(word);
+    let scored = known.iter().map(|name| (distance(&folded, &fold(name)), *name));
+    let (distance, name) = scored.min_by_key(|(distance, _)| *distance)?;
+    // A third of the word may be wrong; beyond that it is another word.
+    (distance <= folded.len().div_ceil(3)).then_some(name)
+}
+
+/// `max_steps`, `maxSteps` and `max-steps` are the same word written by different people.
+fn fold(word: &str) -> Vec<char> {
+    word.chars().filter(|c| c.is_alphanumeric()).flat_map(char::to_lowercase).collect()
+}
+
+/// Levenshtein's distance.
+fn distance(a: &[char], b: &[char]) -> usize {
+    let mut row: Vec<usize> = (0..=b.len()).collect();
+    for (i, from) in a.iter().enumerate() {
+        let mut diagonal = row[0];
+        row[0] = i + 1;
+        for (j, to) in b.iter().enumerate() {
+            let substituted = diagonal + usize::from(from != to);
+            diagonal = row[j + 1];
+            row[j + 1] = substituted.min(diagonal + 1).min(row[j] + 1);
+        }
+    }
+    row[b.len()]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn typing_errors_and_other_spellings_find_their_word_and_strangers_none() {
+        let known = ["gateway", "providers", "agents", "max_steps"];
+        let found = ["gatway", "provider", "agnets", "maxSteps", "zebra", ""]
+            .map(|word| nearest(word, &known));
+        assert_eq!(
+            found,
+            [Some("gateway"), Some("providers"), Some("agents"), Some("max_steps"), None, None]
+        );
+    }
+}

@@ -1,0 +1,48 @@
+//! The few files that the binary itself writes: whole or not at all, for the owner's eyes.
+
+use std::fs::{self, OpenOptions, Permissions};
+use std::io::{ErrorKind, Write};
+use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt, PermissionsExt};
+use std::path::Path;
+
+use anyhow::{Context, Result};
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Written {
+    New,
+    /// There was one already; it is as it was.
+    Kept,
+}
+
+/// A folder that only its owner may enter; one that is there stays as it is.
+pub(crate) fn make_folder(path: &Path) -> Result<()> {
+    fs::DirBuilder::new()
+        .recursive(true)
+        .mode(0o700)
+        .create(path)
+        .with_context(|| format!("cannot make the folder {}", path.display()))
+}
+
+/// Writes a file that nobody else may read, unless there is one.
+pub(crate) fn write_new(path: &Path, text: &str) -> Result<Written> {
+    let opened = OpenOptions::new().write(true).create_new(true).mode(0o600).open(path);
+    let mut file = match opened {
+        Ok(file) => file,
+        Err(error) if error.kind() == ErrorKind::AlreadyExists => return Ok(Written::Kept),
+        Err(error) => {
+            return Err(error).with_context(|| format!("cannot write {}", path.display()));
+        }
+    };
+    file.write_all(text.as_bytes())
+        .and_then(|()| file.sync_all())
+        .with_context(|| format!("cannot write {}", path.display()))?;
+    Ok(Written::New)
+}
+
+/// Takes everybody else's rights from a file, if it is there.
+pub(crate) fn only_owner(path: &Path) -> Result<()> {
+    match fs::set_permissions(path, Permissions::from_mode(0o600)) {
+        Err(error) if error.kind() == ErrorKind::NotFound => Ok(()),
+        result => result.with_context(|| format!("cannot protect {}", path.display())),
+    }
+}

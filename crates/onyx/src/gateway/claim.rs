@@ -1,0 +1,33 @@
+//! Whose home is it? One process at a time owns it.
+
+use anyhow::Result;
+use onyx_storage::{Home, HomeError};
+
+use crate::home::HomeFolder;
+
+pub(crate) enum Claim {
+    Ours(Home),
+    /// Another process has it; the text says which.
+    Theirs(String),
+}
+
+/// Takes the home if it is free. Makes it if there is none.
+pub(crate) fn claim(folder: &HomeFolder) -> Result<Claim> {
+    match Home::open(folder.path()) {
+        Ok(home) => Ok(Claim::Ours(home)),
+        Err(error @ HomeError::InUse { .. }) => Ok(Claim::Theirs(error.to_string())),
+        Err(error) => Err(error.into()),
+    }
+}
+
+/// Somebody holds the home and cannot be asked.
+#[derive(Debug)]
+pub(crate) struct Unreachable(pub(crate) String);
+
+impl std::fmt::Display for Unreachable {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+impl std::error::Error for Unreachable {}

@@ -1,0 +1,62 @@
+//! A command's way to a gateway: the server that holds the home, or one inside this process for
+//! as long as the command takes. Either way it is spoken to through the socket.
+
+use std::time::Duration;
+
+use anyhow::Result;
+use onyx_storage::Home;
+use tokio::time::{Instant, sleep};
+
+use super::{Claim, Gateway, SocketPath, Unreachable, claim};
+use crate::client::Client;
+use crate::config;
+use crate::home::HomeFolder;
+
+/// A server that has just taken the home may need a moment to listen.
+const WAIT: Duration = Duration::from_secs(5);
+const POLL: Duration = Duration::from_millis(20);
+
+pub(crate) struct Connection {
+    client: Client,
+    own: Option<Gateway>,
+}
+
+impl Connection {
+    pub(crate) async fn open(home: &HomeFolder) -> Result<Self> {
+        match claim(home)? {
+            Claim::Ours(taken) => Self::within(home, taken).await,
+            Claim::Theirs(held) => Self::to_holder(home, &held).await,
+        }
+    }
+
+    pub(crate) fn client(&self) -> &Client {
+        &self.client
+    }
+
+    pub(crate) async fn close(self) {
+        if let Some(gateway) = self.own {
+            // Its own connections must be seen to end before the gateway waits for them.
+            drop(self.client);
+            gateway.close().await;
+        }
+    }
+
+    async fn within(home: &HomeFolder, taken: Home) -> Result<Self> {
+        let config = config::load(home)?;
+        let mut gateway = Gateway::open(home, taken, &config).await?;
+        gateway.serve_home()?;
+        Ok(Self { client: Client::over(SocketPath::of(home)?)?, own: Some(gateway) })
+    }
+
+    async fn to_holder(home: &HomeFolder, held: &str) -> Result<Self> {
+        let client = Client::over(SocketPath::of(home)?)?;
+        let deadline = Instant::now() + WAIT;
+        while !client.is_alive().await {
+            if Instant::now() > deadline {
+                return Err(Unreachable(format!("{held}, and it does not answer")).into());
+            }
+            sleep(POLL).await;
+        }
+        Ok(Self { client, own: None })
+    }
+}

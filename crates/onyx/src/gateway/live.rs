@@ -1,0 +1,148 @@
+//! What a config edit changes while the gateway runs, behind one door.
+
+use std::sync::{Arc, PoisonError, RwLock};
+
+use futures::future::BoxFuture;
+use onyx_agent::{ModelChoice, Models, Roster, RunManager};
+use onyx_api::{Authenticator, Dependency, Readiness};
+use onyx_providers::{ProviderState, Registry};
+use onyx_storage::Store;
+use onyx_tools::Toolbox;
+use onyx_types::{ErrorCode, Fault, Model};
+
+use super::token;
+use crate::config::{self, Config, ConfigError};
+use crate::home::HomeFolder;
+
+/// The models of the config that counts now.
+pub(super) struct LiveModels(RwLock<Arc<Catalogue>>);
+
+struct Catalogue {
+    registry: Registry,
+    default_model: Option<String>,
+}
+
+impl LiveModels {
+    pub(super) fn new(config: &Config) -> Self {
+        Self(RwLock::new(Arc::new(Catalogue::of(config))))
+    }
+
+    fn set(&self, config: &Config) {
+        *self.0.write().unwrap_or_else(PoisonError::into_inner) = Arc::new(Catalogue::of(config));
+    }
+
+    fn get(&self) -> Arc<Catalogue> {
+        Arc::clone(&self.0.read().unwrap_or_else(PoisonError::into_inner))
+    }
+}
+
+impl Catalogue {
+    fn of(config: &Config) -> Self {
+        Self { registry: registry(config), default_model: config.default_model.clone() }
+    }
+}
+
+pub(crate) fn registry(config: &Config) -> Registry {
+    Registry::resolve(config.providers.clone(), &|name| config.environment.get(name))
+}
+
+impl Models for LiveModels {
+    /// The first of the choice that can be had.
+    fn resolve(&self, choice: &ModelChoice) -> Result<Arc<dyn Model>, Fault> {
+        let catalogue = self.get();
+        let default =
+            || catalogue.default_model.clone().or_else(|| catalogue.registry.default_model());
+        let Some(primary) = choice.primary.clone().or_else(default) else {
+            return Err(Fault::new(ErrorCode::ModelNotFound, "No model is configured.").with_hint(
+                "Name one as `model` of the agent in onyx.json, and its provider under `providers`.",
+            ));
+        };
+        let first = catalogue.registry.model(&primary);
+        let fallback =
+            || choice.fallbacks.iter().find_map(|model| catalogue.registry.model(model).ok());
+        match first {
+            Ok(model) => Ok(model),
+            Err(error) => fallback().ok_or_else(|| error.into()),
+        }
+    }
+}
+
+/// Everything that follows the config, and what became of the last edit.
+pub(super) struct Live {
+    pub(super) home: HomeFolder,
+    pub(super) store: Store,
+    pub(super) toolbox: Arc<Toolbox>,
+    pub(super) models: Arc<LiveModels>,
+    pub(super) runs: RunManager,
+    pub(super) auth: Arc<Authenticator>,
+    pub(super) broken: RwLock<Option<ConfigError>>,
+}
+
+impl Live {
+    /// Takes up an edit of the config, or says why not and goes on with what it has.
+    pub(super) fn reload(&self) {
+        let outcome = config::load(&self.home).and_then(|config| self.apply(&config));
+        match &outcome {
+            Ok(()) => tracing::info!("the config was taken up"),
+            Err(error) => tracing::error!(%error, "the edit is not taken up; the old config stays"),
+        }
+        *self.broken.write().unwrap_or_else(PoisonError::into_inner) = outcome.err();
+    }
+
+    fn apply(&self, config: &Config) -> Result<(), ConfigError> {
+        let unusable = |error: anyhow::Error| ConfigError::new(format!("{error:#}"));
+        config.gateway.address().map_err(|fault| ConfigError::new(fault.message))?;
+        let token = token::token(&self.home, config).map_err(unusable)?;
+        let roster = roster(config, &self.toolbox)?;
+        self.models.set(config);
+        self.runs.set_roster(roster);
+        self.auth.set_token(token);
+        Ok(())
+    }
+
+    async fn storage(&self) -> Dependency {
+        match self.store.ledger.active_runs().await {
+            Ok(_) => Dependency::ok("storage"),
+            Err(error) => Dependency::down("storage", error.to_string()),
+        }
+    }
+
+    fn config(&self) -> Dependency {
+        match &*self.broken.read().unwrap_or_else(PoisonError::into_inner) {
+            None => Dependency::ok("config"),
+            Some(error) => Dependency::degraded("config", error.to_string()),
+        }
+    }
+
+    fn providers(&self) -> Vec<Dependency> {
+        let statuses = self.models.get().registry.status();
+        let dependency = |name: String, state| match state {
+            ProviderState::Ready { .. } => Dependency::ok(format!("provider:{name}")),
+            ProviderState::Disabled { reason } => {
+                Dependency::degraded(format!("provider:{name}"), reason)
+            }
+        };
+        statuses.into_iter().map(|status| dependency(status.name, status.state)).collect()
+    }
+}
+
+impl Readiness for Live {
+    fn dependencies(&self) -> BoxFuture<'_, Vec<Dependency>> {
+        Box::pin(async {
+            let mut all = vec![self.config(), self.storage().await];
+            all.extend(self.providers());
+            all
+        })
+    }
+}
+
+/// The agents of a config; its warnings go to the log.
+pub(super) fn roster(config: &Config, toolbox: &Toolbox) -> Result<Roster, ConfigError> {
+    let (roster, warnings) = Roster::resolve(&config.agents, &config.limits, toolbox)
+        .map_err(|fault| ConfigError::new(fault.message))?;
+    let missing = config.missing.iter().map(ToString::to_string);
+    for warning in config.warnings.iter().cloned().chain(missing).chain(warnings) {
+        tracing::warn!("onyx.json: {warning}");
+    }
+    Ok(roster)
+}

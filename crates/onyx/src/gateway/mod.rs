@@ -1,0 +1,165 @@
+//! The wiring: store, providers, tools, run manager, servers, and the orderly end of all of it.
+
+mod claim;
+mod connection;
+mod live;
+mod socket;
+mod token;
+
+use std::sync::{Arc, RwLock};
+use std::time::Duration;
+
+use anyhow::{Context, Result};
+use axum::Router;
+use onyx_agent::{ManagerOptions, RunManager};
+use onyx_api::{ApiState, Authenticator};
+use onyx_storage::{Home, LocalObjects, Store};
+use onyx_tools::{Masker, Services, Toolbox, builtin_tools};
+use onyx_types::{Cancel, Clock, PersonId, SystemClock};
+use tokio::net::TcpListener;
+use tokio::task::JoinSet;
+
+use crate::config::{self, Config};
+use crate::files;
+use crate::home::HomeFolder;
+use live::{Live, LiveModels};
+use socket::HomeSocket;
+
+pub(crate) use claim::{Claim, Unreachable, claim};
+pub(crate) use connection::Connection;
+pub(crate) use live::registry;
+pub(crate) use socket::SocketPath;
+pub(crate) use token::{TokenPlace, place as token_place};
+
+/// The one person there is until there are accounts.
+pub(crate) const OWNER: &str = "owner";
+
+/// Runs at work at once; more are told to come back.
+const MAX_RUNS: usize = 4_096;
+
+/// How long running answers may go on after the process was asked to end.
+const PATIENCE: Duration = Duration::from_secs(5);
+/// How long the last bytes may take after that.
+const FAREWELL: Duration = Duration::from_secs(2);
+
+/// An open home at work. At most one process has one.
+pub(crate) struct Gateway {
+    live: Arc<Live>,
+    servers: JoinSet<()>,
+    stop: Cancel,
+    socket: Option<HomeSocket>,
+}
+
+impl Gateway {
+    /// Wires everything over a home that this process has taken, and closes runs that a crash
+    /// left open.
+    pub(crate) async fn open(folder: &HomeFolder, home: Home, config: &Config) -> Result<Self> {
+        let owner: PersonId = OWNER.parse()?;
+        let clock = Arc::new(SystemClock::new());
+        let store = Store::open_embedded(home, Arc::clone(&clock) as Arc<dyn Clock>)
+            .await
+            .context("cannot open the store")?;
+        let token = token::token(folder, config)?;
+        let toolbox = Arc::new(toolbox(folder, &store, config)?);
+        let models = Arc::new(LiveModels::new(config));
+        let runs = RunManager::new(
+            store.clone(),
+            Arc::clone(&toolbox),
+            Arc::clone(&models) as Arc<dyn onyx_agent::Models>,
+            live::roster(config, &toolbox)?,
+            clock,
+            options()?,
+        );
+        let closed = runs.recover().await.context("cannot close interrupted runs")?;
+        if closed > 0 {
+            tracing::info!(closed, "runs of an earlier process were closed as interrupted");
+        }
+        let auth = Arc::new(Authenticator::new(owner, token));
+        let live = Live {
+            home: folder.clone(),
+            store,
+            toolbox,
+            models,
+            runs,
+            auth,
+            broken: RwLock::default(),
+        };
+        Ok(Self {
+            live: Arc::new(live),
+            servers: JoinSet::new(),
+            stop: Cancel::new(),
+            socket: None,
+        })
+    }
+
+    /// Answers on the home's socket, and follows edits of the config.
+    pub(crate) fn serve_home(&mut self) -> Result<()> {
+        let (listener, socket) = HomeSocket::bind(&self.live.home)?;
+        self.servers.spawn(onyx_api::serve(listener, self.router(), self.stop.clone()));
+        self.socket = Some(socket);
+        let mut watch = config::watch(&self.live.home)?;
+        let (live, stop) = (Arc::clone(&self.live), self.stop.clone());
+        self.servers.spawn(async move {
+            loop {
+                tokio::select! {
+                    () = watch.edited() => live.reload(),
+                    () = stop.cancelled() => return,
+                }
+            }
+        });
+        Ok(())
+    }
+
+    pub(crate) fn serve_network(&mut self, listener: TcpListener) {
+        self.servers.spawn(onyx_api::serve(listener, self.router(), self.stop.clone()));
+    }
+
+    /// Takes no more requests, lets running answers end for a while, then stops them, tells their
+    /// clients, and lets go of the home.
+    pub(crate) async fn close(mut self) {
+        self.stop.cancel();
+        self.live.runs.drain(PATIENCE).await;
+        let all = async { while self.servers.join_next().await.is_some() {} };
+        if tokio::time::timeout(FAREWELL, all).await.is_err() {
+            tracing::warn!("some clients did not take their last bytes in time");
+        }
+        self.servers.shutdown().await;
+    }
+
+    fn router(&self) -> Router {
+        onyx_api::router(ApiState {
+            runs: self.live.runs.clone(),
+            store: self.live.store.clone(),
+            auth: Arc::clone(&self.live.auth),
+            readiness: Arc::clone(&self.live) as Arc<dyn onyx_api::Readiness>,
+        })
+    }
+}
+
+fn toolbox(folder: &HomeFolder, store: &Store, config: &Config) -> Result<Toolbox> {
+    let artifacts = folder.artifacts();
+    files::make_folder(&artifacts)?;
+    let services = Services {
+        ledger: Arc::clone(&store.ledger),
+        artifacts: Arc::new(LocalObjects::open(&artifacts)?),
+        masker: Masker::new(secrets(folder, config)?),
+    };
+    Ok(Toolbox::new(builtin_tools(), services)?)
+}
+
+/// What must never reach a model or a person: the owner's token, and every value that the
+/// providers' settings took from the environment.
+fn secrets(folder: &HomeFolder, config: &Config) -> Result<Vec<String>> {
+    let mut secrets = vec![token::token(folder, config)?.as_str().to_owned()];
+    secrets.extend(config.provider_secrets.iter().cloned());
+    Ok(secrets)
+}
+
+fn options() -> Result<ManagerOptions> {
+    let mut seed = [0; 8];
+    let mut fence_secret = [0; 32];
+    getrandom::fill(&mut seed)
+        .and_then(|()| getrandom::fill(&mut fence_secret))
+        .context("the system gives no random numbers")?;
+    Ok(ManagerOptions { max_runs: MAX_RUNS, seed: u64::from_le_bytes(seed), fence_secret })
+}

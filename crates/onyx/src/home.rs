@@ -1,0 +1,59 @@
+//! The home folder, and the files in it that belong to the binary.
+
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context, Result};
+use onyx_storage::{Home, HomePaths};
+
+use crate::env;
+
+#[derive(Clone, Debug)]
+pub(crate) struct HomeFolder(HomePaths);
+
+impl HomeFolder {
+    /// `$ONYX_HOME`, else `onyx` in the user's config folder. Not made here.
+    pub(crate) fn find() -> Result<Self> {
+        let folder = match env::onyx_home() {
+            Some(folder) => folder,
+            None => env::config_folder()
+                .context("neither ONYX_HOME nor HOME is set, so there is no home folder")?
+                .join("onyx"),
+        };
+        let absolute = std::path::absolute(&folder)
+            .with_context(|| format!("{} is not a folder", folder.display()))?;
+        Ok(Self::at(&absolute))
+    }
+
+    pub(crate) fn at(folder: &Path) -> Self {
+        Self(Home::paths_only(folder))
+    }
+
+    pub(crate) fn path(&self) -> &Path {
+        self.0.root()
+    }
+
+    pub(crate) fn config(&self) -> PathBuf {
+        self.0.config()
+    }
+
+    pub(crate) fn dotenv(&self) -> PathBuf {
+        self.0.env_file()
+    }
+
+    pub(crate) fn socket(&self) -> PathBuf {
+        self.0.socket()
+    }
+
+    /// Whole outputs that were too long for a model.
+    pub(crate) fn artifacts(&self) -> PathBuf {
+        self.0.cache().join("artifacts")
+    }
+
+    pub(crate) fn token(&self) -> PathBuf {
+        self.path().join("token")
+    }
+
+    pub(crate) fn chat_history(&self) -> PathBuf {
+        self.path().join("chat_history")
+    }
+}

@@ -1,0 +1,135 @@
+//! Who gets in: tokens, Host, Origin, the socket.
+
+use onyx_test_support::{AgentClient, DEFAULT_TOKEN, Reply, ScriptedModel};
+use reqwest::Method;
+use serde_json::{Value, json};
+
+use crate::{builder, onyx};
+
+/// Every route that needs a credential.
+const LOCKED: &[(&str, &str)] = &[
+    ("POST", "/api/agent/chat-stream"),
+    ("POST", "/api/agent/chat"),
+    ("POST", "/api/agent/stop"),
+    ("POST", "/api/agent/session/clear"),
+    ("GET", "/api/agent/session/history"),
+    ("POST", "/api/admin/reindex"),
+    ("GET", "/v1/sessions"),
+    ("GET", "/v1/sessions/x"),
+    ("GET", "/v1/sessions/x/turns"),
+    ("GET", "/v1/sessions/x/export"),
+];
+
+#[tokio::test]
+async fn every_route_but_health_and_ready_needs_the_token() {
+    let model = ScriptedModel::start().await;
+    let onyx = onyx(&model).await;
+    let plain = reqwest_client();
+    for (method, path) in LOCKED {
+        let method: Method = method.parse().unwrap();
+        let ask = || plain.request(method.clone(), onyx.url(path)).body("{}");
+        for (what, request) in [
+            ("none", ask()),
+            ("wrong", ask().bearer_auth("onyx_sk_tesT")),
+            ("longer", ask().bearer_auth(format!("{DEFAULT_TOKEN}x"))),
+            ("empty", ask().bearer_auth("")),
+            ("basic", ask().basic_auth("owner", Some(DEFAULT_TOKEN))),
+            (
+                "in the address",
+                plain.request(method.clone(), onyx.url(&format!("{path}?token={DEFAULT_TOKEN}"))),
+            ),
+        ] {
+            let reply = Reply::of(request).await;
+            assert_eq!(
+                (reply.status, &reply.json()["code"]),
+                (401, &json!("unauthenticated")),
+                "{what} {path}"
+            );
+            assert_eq!(reply.headers["www-authenticate"], "Bearer");
+        }
+        let reply = Reply::of(ask().bearer_auth(DEFAULT_TOKEN)).await;
+        assert_ne!(reply.status, 401, "{path}");
+    }
+    for path in ["/health", "/ready"] {
+        assert_eq!(Reply::of(plain.get(onyx.url(path))).await.status, 200);
+    }
+    assert_eq!(model.request_count(), 0);
+}
+
+#[tokio::test]
+async fn other_hosts_and_other_sites_are_turned_away_whatever_they_carry() {
+    let model = ScriptedModel::start().await;
+    let onyx = onyx(&model).await;
+    let port = onyx.base_url().rsplit(':').next().unwrap().to_owned();
+    let ask = |path: &str, headers: &[(&str, String)]| {
+        let mut request = onyx.request(Method::GET, path);
+        for (name, value) in headers {
+            request = request.header(*name, value);
+        }
+        Reply::of(request)
+    };
+    for path in ["/health", "/v1/sessions"] {
+        let evil = "evil.example".to_owned();
+        for headers in [
+            vec![("host", evil.clone())],
+            vec![("host", format!("{evil}:{port}"))],
+            vec![("host", format!("127.0.0.1.{evil}"))],
+            vec![("origin", format!("http://{evil}"))],
+            vec![("origin", "null".to_owned())],
+            vec![("origin", "http://localhost:1".to_owned())],
+            vec![("host", evil), ("origin", format!("http://127.0.0.1:{port}"))],
+        ] {
+            let reply = ask(path, &headers).await;
+            assert_eq!(
+                (reply.status, &reply.json()["code"]),
+                (403, &json!("forbidden")),
+                "{headers:?}"
+            );
+        }
+        for headers in [
+            vec![],
+            vec![("host", format!("localhost:{port}"))],
+            vec![("origin", format!("http://127.0.0.1:{port}"))],
+        ] {
+            assert_eq!(ask(path, &headers).await.status, 200, "{headers:?}");
+        }
+    }
+}
+
+#[tokio::test]
+async fn without_a_configured_token_a_file_is_made_that_only_the_owner_can_read() {
+    use std::os::unix::fs::PermissionsExt;
+    let model = ScriptedModel::start().await;
+    let mut onyx = builder(&model).merge(json!({"gateway": {"auth": Value::Null}})).start().await;
+    let path = onyx.home().join("token");
+    let token = std::fs::read_to_string(&path).unwrap();
+    assert_eq!(std::fs::metadata(&path).unwrap().permissions().mode() & 0o777, 0o600);
+    assert!(token.starts_with("onyx_sk_") && token.trim().len() > 40, "{token}");
+    assert!(onyx.log().contains(&path.display().to_string()) && !onyx.log().contains(token.trim()));
+    let status = async |base: &str, token: &str| {
+        AgentClient::new(base, token).get("/v1/sessions").await.status
+    };
+    assert_eq!(status(onyx.base_url(), token.trim()).await, 200);
+    assert_eq!(status(onyx.base_url(), DEFAULT_TOKEN).await, 401);
+    onyx.restart().await;
+    assert_eq!(std::fs::read_to_string(&path).unwrap(), token);
+    assert_eq!(status(onyx.base_url(), token.trim()).await, 200);
+}
+
+#[tokio::test]
+async fn the_socket_is_the_owners_and_needs_no_token() {
+    use std::os::unix::fs::PermissionsExt;
+    let model = ScriptedModel::start().await;
+    let onyx = onyx(&model).await;
+    let socket = onyx.home().join("onyx.sock");
+    assert_eq!(std::fs::metadata(&socket).unwrap().permissions().mode() & 0o777, 0o600);
+    #[allow(clippy::disallowed_methods)]
+    let client = reqwest::Client::builder().unix_socket(socket.as_path()).build().unwrap();
+    let reply = Reply::of(client.get("http://anything/v1/sessions")).await;
+    assert_eq!((reply.status, reply.json()), (200, json!({"sessions": []})));
+}
+
+#[allow(clippy::disallowed_methods)]
+fn reqwest_client() -> reqwest::Client {
+    reqwest::Client::builder().no_proxy().build().unwrap()
+}

@@ -1,0 +1,88 @@
+//! The whole product through its binary: HTTP, NDJSON, the command line, faults.
+
+#![allow(clippy::unwrap_used, clippy::expect_used)]
+
+mod bad_input;
+mod cli;
+mod config;
+mod conversation;
+mod crash;
+mod cuts;
+mod door;
+mod many;
+mod offline;
+mod stopping;
+
+use std::path::Path;
+use std::process::Stdio;
+use std::time::Duration;
+
+use onyx_test_support::{DEFAULT_TOKEN, OnyxBuilder, OnyxProcess, ScriptedModel};
+use serde_json::{Value, json};
+use tokio::process::Command;
+
+pub(crate) const BINARY: &str = env!("CARGO_BIN_EXE_onyx");
+pub(crate) const SOON: Duration = Duration::from_secs(10);
+
+pub(crate) fn builder(model: &ScriptedModel) -> OnyxBuilder {
+    OnyxProcess::builder().binary(BINARY).base_url(model.base_url())
+}
+
+pub(crate) async fn onyx(model: &ScriptedModel) -> OnyxProcess {
+    builder(model).start().await
+}
+
+/// The config of the harness, for homes that no server holds.
+pub(crate) fn config(model: &ScriptedModel) -> Value {
+    json!({
+        "gateway": {"port": 0, "auth": {"mode": "token", "token": DEFAULT_TOKEN}},
+        "providers": {"mine": {"kind": "openai", "baseUrl": model.base_url(), "apiKey": "k"}},
+        "agents": {"list": [{"id": "main", "default": true, "model": "mine/m", "tier": "act"}]},
+    })
+}
+
+/// A command on a home.
+pub(crate) fn command(home: &Path, arguments: &[&str]) -> Command {
+    let mut command = Command::new(BINARY);
+    command
+        .args(arguments)
+        .env("ONYX_HOME", home)
+        .env("MY_KEY", "scripted-key")
+        .stdin(Stdio::null())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .kill_on_drop(true);
+    command
+}
+
+/// What a finished command printed and how it ended.
+#[derive(Debug)]
+pub(crate) struct Ran {
+    pub(crate) code: Option<i32>,
+    pub(crate) out: String,
+    pub(crate) err: String,
+}
+
+impl From<std::process::Output> for Ran {
+    fn from(output: std::process::Output) -> Self {
+        Self {
+            code: output.status.code(),
+            out: String::from_utf8(output.stdout).unwrap(),
+            err: String::from_utf8(output.stderr).unwrap(),
+        }
+    }
+}
+
+pub(crate) async fn run(home: &Path, arguments: &[&str]) -> Ran {
+    command(home, arguments).output().await.unwrap().into()
+}
+
+/// Every text of a stream, joined.
+pub(crate) fn said(events: &[Value]) -> String {
+    let deltas = events.iter().filter(|event| event["type"] == "text");
+    deltas.map(|event| event["delta"].as_str().unwrap()).collect()
+}
+
+pub(crate) fn types(events: &[Value]) -> Vec<&str> {
+    events.iter().map(|event| event["type"].as_str().unwrap()).collect()
+}

@@ -1,0 +1,132 @@
+use std::time::Instant;
+
+use onyx_test_support::{Answer, Fault, Script, ScriptedModel, Step, wait_for, wait_until};
+use serde_json::{Value, json};
+
+use crate::{SOON, onyx, said};
+
+fn begins_and_hangs(text: &str) -> Script {
+    Script::new([Step::Text(text.to_owned()), Step::Hang])
+}
+
+#[tokio::test]
+async fn of_two_messages_at_once_on_one_session_exactly_one_runs() {
+    let model = ScriptedModel::start().await;
+    let onyx = onyx(&model).await;
+    let session = onyx.chat_stream(&json!({"message": "first"})).await[0]["session_id"].clone();
+    for _ in 0..10 {
+        let before = model.request_count();
+        model.set_default(Answer::text("ok").first_delay_ms(100));
+        let body = json!({"message": "again", "session_id": session});
+        let (one, two) = tokio::join!(
+            onyx.post("/api/agent/chat-stream", &body),
+            onyx.post("/api/agent/chat-stream", &body),
+        );
+        let mut statuses = [one.status, two.status];
+        statuses.sort_unstable();
+        assert_eq!(statuses, [200, 409]);
+        let refused = if one.status == 409 { one } else { two };
+        assert_eq!(refused.json()["code"], "session_busy");
+        assert_eq!(model.request_count(), before + 1);
+    }
+}
+
+#[tokio::test]
+async fn stop_ends_the_answer_keeps_its_words_and_frees_the_session() {
+    let model = ScriptedModel::with_answers([begins_and_hangs("half an ")]).await;
+    let onyx = onyx(&model).await;
+    let mut lines = onyx.chat_lines(&json!({"message": "go"})).await;
+    let start = lines.next().await.unwrap();
+    lines.until("text").await;
+    let asked = Instant::now();
+    let stopped = onyx.post("/api/agent/stop", &json!({"run_id": start["run_id"]})).await;
+    assert_eq!(stopped.expect(200).json(), json!({"stopped": true}));
+    let rest = lines.rest().await;
+    assert!(asked.elapsed().as_millis() < 1_500, "{:?}", asked.elapsed());
+    assert_eq!(rest.last().unwrap()["status"], "cancelled");
+    let session = start["session_id"].as_str().unwrap();
+    let messages = onyx.history(session).await;
+    assert_eq!(
+        (&messages[1]["content"], &messages[1]["status"]),
+        (&json!("half an "), &json!("cancelled"))
+    );
+    let next = onyx.chat_stream(&json!({"message": "go on", "session_id": session})).await;
+    assert_eq!(said(&next), "ok");
+    let again = onyx.stop(session).await;
+    assert_eq!(again.json(), json!({"stopped": false}));
+}
+
+#[tokio::test]
+async fn start_is_told_before_the_model_has_said_anything() {
+    let model = ScriptedModel::with_answers([Answer::text("x").fault(Fault::HangBeforeHead)]).await;
+    let onyx = onyx(&model).await;
+    let mut lines = onyx.chat_lines(&json!({"message": "go"})).await;
+    assert_eq!(lines.next().await.unwrap()["type"], "start");
+}
+
+#[tokio::test]
+async fn a_client_that_goes_away_stops_its_run_at_once() {
+    for path in ["/api/agent/chat-stream", "/api/agent/chat"] {
+        let model = ScriptedModel::with_answers([begins_and_hangs("half")]).await;
+        let onyx = onyx(&model).await;
+        let body = json!({"message": "go"});
+        let request = onyx.request(reqwest::Method::POST, path).json(&body).send();
+        let talk = async {
+            let response = request.await.unwrap();
+            response.text().await.unwrap();
+        };
+        tokio::select! {
+            () = talk => panic!("it does not end by itself"),
+            () = model.wait_for_requests(1) => {}
+        }
+        let left = Instant::now();
+        wait_until("the model's connection to close", SOON, || model.abandoned() == 1).await;
+        assert!(left.elapsed().as_millis() < 1_500, "{path}: {:?}", left.elapsed());
+        let session = the_session(&onyx).await;
+        let answer = wait_for("the run's end", SOON, async || {
+            let messages = onyx.history(&session).await;
+            messages.get(1).filter(|answer| answer["status"] != "streaming").cloned()
+        })
+        .await;
+        assert_eq!(answer["status"], "cancelled", "{path}");
+        let next = onyx.chat_stream(&json!({"message": "go on", "session_id": session})).await;
+        assert_eq!(said(&next), "ok", "{path}");
+    }
+}
+
+#[tokio::test]
+async fn a_server_that_is_asked_to_end_tells_its_clients_and_marks_the_answer() {
+    let model = ScriptedModel::with_answers([begins_and_hangs("half")]).await;
+    let mut onyx = onyx(&model).await;
+    let mut lines = onyx.chat_lines(&json!({"message": "go"})).await;
+    let session = lines.next().await.unwrap()["session_id"].as_str().unwrap().to_owned();
+    lines.until("text").await;
+    let reading = tokio::spawn(lines.rest());
+    assert_eq!(onyx.terminate().await.code(), Some(0));
+    let rest = reading.await.unwrap();
+    assert_eq!(rest.last().map(|event| event["type"].clone()), Some(json!("done")));
+    assert!(!onyx.home().join("onyx.sock").exists());
+    onyx.restart().await;
+    let messages = onyx.history(&session).await;
+    assert_eq!(messages[1]["content"], "half");
+    assert_ne!(messages[1]["status"], "complete");
+}
+
+#[tokio::test]
+async fn a_server_that_is_asked_to_end_lets_a_short_answer_finish() {
+    let script = Script::new([Step::Text("a ".into()), Step::PauseMs(500), Step::Text("b".into())])
+        .ended(onyx_test_support::Finish::Stop);
+    let model = ScriptedModel::with_answers([script]).await;
+    let mut onyx = onyx(&model).await;
+    let mut lines = onyx.chat_lines(&json!({"message": "go"})).await;
+    lines.until("text").await;
+    let reading = tokio::spawn(lines.rest());
+    assert_eq!(onyx.terminate().await.code(), Some(0));
+    let rest = reading.await.unwrap();
+    assert_eq!((said(&rest), &rest.last().unwrap()["status"]), ("b".to_owned(), &json!("done")));
+}
+
+async fn the_session(onyx: &onyx_test_support::OnyxProcess) -> String {
+    let list: Value = onyx.get("/v1/sessions").await.expect(200).json();
+    list["sessions"][0]["id"].as_str().unwrap().to_owned()
+}
