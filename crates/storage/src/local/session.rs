@@ -12,7 +12,7 @@ use super::aside;
 use super::backwards::Backwards;
 use super::beneath::{Access, Dir, classify};
 use super::line::{self, Line};
-use super::ops::{AppendFault, FileOps, append_whole};
+use super::ops::{AppendFault, FileOps, append_whole, read_exact_at};
 
 /// Where a session's log lies, beneath the home.
 #[derive(Debug)]
@@ -162,7 +162,10 @@ struct TornTail {
 
 impl TornTail {
     fn find(ops: &dyn FileOps, file: &File, size: u64) -> Result<Option<Self>, StoreError> {
-        if matches!(Backwards::new(ops, file, size).last_byte()?, None | Some(b'\n')) {
+        let Some(last) = size.checked_sub(1) else { return Ok(None) };
+        let mut byte = [0];
+        read_exact_at(ops, file, &mut byte, last)?;
+        if byte == *b"\n" {
             return Ok(None);
         }
         let mut lines = Backwards::unterminated(ops, file, size);

@@ -1,3 +1,14 @@
 //! What only the embedded stores promise: files on a disk, damage to them, one process per home.
 
+mod audit_chain;
+mod faulty;
+mod history;
+mod home;
+mod index_file;
+mod log_cost;
 mod log_damage;
+mod log_edits;
+mod log_faults;
+mod object_escapes;
+mod object_faults;
+mod rebuild;

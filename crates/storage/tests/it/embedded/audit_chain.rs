@@ -1,0 +1,142 @@
+use onyx_storage::{AuditEntry, ChainState};
+use onyx_types::PersonId;
+use rusqlite::{Connection, params};
+
+use crate::support::{Maker, TempStore, audit_entry};
+
+const ROWS: u64 = 5;
+
+async fn chain() -> (TempStore, PersonId, Connection) {
+    let temp = TempStore::new().await;
+    let mut make = Maker::new();
+    for person in ["anna", "bert"] {
+        for n in 0..ROWS {
+            let entry = AuditEntry {
+                agent: (n % 2 == 0).then(|| "main".parse().unwrap()),
+                tool: Some(format!("tool {n}")),
+                ..audit_entry(&mut make, person)
+            };
+            temp.store.ledger.append_audit(entry).await.unwrap();
+        }
+    }
+    let database = Connection::open(temp.home().join("onyx.db")).unwrap();
+    (temp, "anna".parse().unwrap(), database)
+}
+
+async fn state(temp: &TempStore, person: &PersonId) -> ChainState {
+    temp.store.ledger.verify_audit(person).await.unwrap()
+}
+
+/// What somebody with the database file and no scruples can do.
+fn without_guards(database: &Connection) {
+    database
+        .execute_batch(
+            "DROP TRIGGER audit_is_append_only_update; DROP TRIGGER audit_is_append_only_delete;",
+        )
+        .unwrap();
+}
+
+#[tokio::test]
+async fn rows_cannot_be_changed_or_removed_by_plain_statements() {
+    let (temp, anna, database) = chain().await;
+    assert!(database.execute("UPDATE audit SET result = 'x'", []).is_err());
+    assert!(database.execute("DELETE FROM audit", []).is_err());
+    assert_eq!(state(&temp, &anna).await, ChainState::Whole { rows: ROWS });
+}
+
+#[tokio::test]
+async fn a_change_of_any_field_of_any_row_is_found() {
+    let (temp, anna, database) = chain().await;
+    without_guards(&database);
+    let columns = [
+        "ts",
+        "actor_kind",
+        "actor",
+        "agent",
+        "session",
+        "run",
+        "tool",
+        "effect",
+        "decision",
+        "diff_summary",
+        "result",
+        "previous",
+        "hash",
+    ];
+    for column in columns {
+        for seq in 1..=ROWS {
+            let where_row = format!("FROM audit WHERE person = 'anna' AND seq = {seq}");
+            let value: rusqlite::types::Value = database
+                .query_row(&format!("SELECT {column} {where_row}"), [], |row| row.get(0))
+                .unwrap();
+            let set =
+                format!("UPDATE audit SET {column} = ?1 WHERE person = 'anna' AND seq = {seq}");
+            for forged in forgeries(column) {
+                if value == forged {
+                    continue;
+                }
+                database.execute(&set, [&forged]).unwrap();
+                let broken = state(&temp, &anna).await;
+                assert_eq!(broken, ChainState::Broken { at: seq }, "{column} of {seq}: {forged:?}");
+            }
+            database.execute(&set, [&value]).unwrap();
+        }
+    }
+    assert_eq!(state(&temp, &anna).await, ChainState::Whole { rows: ROWS });
+}
+
+fn forgeries(column: &str) -> Vec<rusqlite::types::Value> {
+    use rusqlite::types::Value::{Integer, Null, Text};
+    let text = |text: &str| Text(text.to_owned());
+    match column {
+        "ts" => vec![Integer(0)],
+        "agent" => vec![text("other"), Null, text("not an id!")],
+        "session" | "run" => vec![text("018f3f6e-0000-7000-8000-000000000000")],
+        "tool" => vec![text(""), text("other"), Null],
+        "effect" => vec![text("read"), text("no such effect")],
+        "decision" => vec![text("allow")],
+        "previous" | "hash" => vec![text(&"0".repeat(64)), text(&"1".repeat(64)), text("short")],
+        _ => vec![text(""), text("forged")],
+    }
+}
+
+#[tokio::test]
+async fn a_removed_row_is_found_wherever_it_was() {
+    for seq in 1..=ROWS {
+        let (temp, anna, database) = chain().await;
+        without_guards(&database);
+        database
+            .execute("DELETE FROM audit WHERE person = 'anna' AND seq = ?1", [seq.cast_signed()])
+            .unwrap();
+        assert_eq!(state(&temp, &anna).await, ChainState::Broken { at: seq });
+        let bert = "bert".parse().unwrap();
+        assert_eq!(state(&temp, &bert).await, ChainState::Whole { rows: ROWS });
+    }
+}
+
+#[tokio::test]
+async fn removing_all_rows_or_moving_them_to_another_person_is_found() {
+    let (temp, anna, database) = chain().await;
+    without_guards(&database);
+    database.execute("DELETE FROM audit WHERE person = 'anna'", []).unwrap();
+    assert_eq!(state(&temp, &anna).await, ChainState::Broken { at: 1 });
+    database.execute("UPDATE audit SET person = 'anna' WHERE person = 'bert'", []).unwrap();
+    assert_eq!(state(&temp, &anna).await, ChainState::Broken { at: 1 });
+}
+
+#[tokio::test]
+async fn a_row_that_was_put_in_without_the_head_is_found() {
+    let (temp, anna, database) = chain().await;
+    let last: String = database
+        .query_row("SELECT hash FROM audit WHERE person = 'anna' AND seq = 5", [], |row| row.get(0))
+        .unwrap();
+    database
+        .execute(
+            "INSERT INTO audit SELECT person, 6, ts, actor_kind, actor, agent, session, run, tool,
+                effect, decision, diff_summary, result, ?1, hash FROM audit
+             WHERE person = 'anna' AND seq = 5",
+            params![last],
+        )
+        .unwrap();
+    assert_eq!(state(&temp, &anna).await, ChainState::Broken { at: 6 });
+}

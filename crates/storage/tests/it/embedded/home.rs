@@ -1,0 +1,105 @@
+use std::fs;
+use std::os::unix::fs::PermissionsExt as _;
+use std::sync::Arc;
+
+use onyx_storage::{Area, Expect, Files as _, Home, HomeError, ObjectKey};
+
+use crate::support::TempStore;
+
+#[test]
+fn a_home_is_made_for_its_owner_alone() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("deep/home");
+    let home = Home::open(&path).unwrap();
+    let anna = "anna".parse().unwrap();
+    home.objects(&Area::Vault(anna)).unwrap();
+    let mode =
+        |path: &str| fs::metadata(folder.path().join(path)).unwrap().permissions().mode() & 0o777;
+    for made in ["deep/home", "deep/home/people", "deep/home/people/anna/vault", "deep/home/cache"]
+    {
+        assert_eq!(mode(made), 0o700, "{made}");
+    }
+    assert_eq!(mode("deep/home/onyx.lock"), 0o600);
+}
+
+#[test]
+fn a_home_in_use_is_refused_with_its_holder_and_is_free_afterwards() {
+    let folder = tempfile::tempdir().unwrap();
+    let home = Home::open(folder.path()).unwrap();
+    let second = Home::open(folder.path());
+    let Err(HomeError::InUse { home: path, pid }) = second else { panic!("{second:?}") };
+    assert_eq!((path.as_path(), pid), (folder.path(), Some(std::process::id())));
+    // Looking where things lie needs no ownership.
+    let paths = Home::paths_only(folder.path());
+    assert_eq!(&paths, home.paths());
+    assert_eq!(paths.socket(), folder.path().join("onyx.sock"));
+    drop(home);
+    Home::open(folder.path()).unwrap();
+}
+
+#[tokio::test]
+async fn the_database_and_the_files_are_for_the_owner_alone() {
+    let temp = TempStore::new().await;
+    let vault = temp.store.files.objects(&Area::Vault("anna".parse().unwrap())).unwrap();
+    let key: ObjectKey = "a.md".parse().unwrap();
+    vault.put(&key, b"x", Expect::Absent).await.unwrap();
+    for file in ["onyx.db", "onyx.db-wal", "people/anna/vault/a.md"] {
+        let mode = fs::metadata(temp.home().join(file)).unwrap().permissions().mode();
+        assert_eq!(mode & 0o777, 0o600, "{file}");
+    }
+}
+
+#[tokio::test]
+async fn two_areas_of_one_file_lock_it_together() {
+    let temp = TempStore::new().await;
+    let anna: onyx_types::PersonId = "anna".parse().unwrap();
+    let person = temp.store.files.objects(&Area::Person(anna.clone())).unwrap();
+    let vault = temp.store.files.objects(&Area::Vault(anna)).unwrap();
+    let base = vault.put(&"a".parse().unwrap(), b"base", Expect::Absent).await.unwrap();
+    for round in 0..20 {
+        let mut tasks = tokio::task::JoinSet::new();
+        for n in 0..8 {
+            let (objects, key) = if n % 2 == 0 { (&person, "vault/a") } else { (&vault, "a") };
+            let objects = Arc::clone(objects);
+            tasks.spawn(async move {
+                let text = format!("{round}/{n}");
+                objects.put(&key.parse().unwrap(), text.as_bytes(), Expect::Is(base)).await.is_ok()
+            });
+        }
+        let winners = tasks.join_all().await.into_iter().filter(|won| *won).count();
+        assert_eq!(winners, 1);
+        vault.put(&"a".parse().unwrap(), b"base", Expect::Anything).await.unwrap();
+    }
+}
+
+#[tokio::test]
+async fn a_folder_that_was_moved_away_and_made_anew_is_found() {
+    let temp = TempStore::new().await;
+    let area = Area::Vault("anna".parse().unwrap());
+    let key: ObjectKey = "a.md".parse().unwrap();
+    let vault = temp.store.files.objects(&area).unwrap();
+    vault.put(&key, b"old", Expect::Absent).await.unwrap();
+    let path = temp.home().join("people/anna/vault");
+    fs::rename(&path, path.with_extension("moved")).unwrap();
+    fs::create_dir(&path).unwrap();
+    let vault = temp.store.files.objects(&area).unwrap();
+    assert_eq!(vault.get(&key, 100).await.unwrap(), None);
+}
+
+#[tokio::test]
+async fn people_and_agents_are_those_with_a_folder() {
+    let temp = TempStore::new().await;
+    for area in [
+        Area::Vault("bert".parse().unwrap()),
+        Area::Vault("anna".parse().unwrap()),
+        Area::Agent("main".parse().unwrap()),
+    ] {
+        temp.store.files.objects(&area).unwrap();
+    }
+    fs::create_dir(temp.home().join("people/Not An Id")).unwrap();
+    fs::write(temp.home().join("people/file"), "").unwrap();
+    let names: Vec<String> =
+        temp.store.home.people().unwrap().iter().map(ToString::to_string).collect();
+    assert_eq!(names, ["anna", "bert"]);
+    assert_eq!(temp.store.home.agents().unwrap(), ["main".parse().unwrap()]);
+}

@@ -1,0 +1,75 @@
+use std::sync::Arc;
+
+use super::faulty::{Calls, FaultyFiles};
+use crate::support::{Maker, TempStore};
+
+const BLOCK: u64 = 64 * 1024;
+
+#[tokio::test]
+async fn the_last_page_of_a_hundred_thousand_turns_reads_a_block_or_two() {
+    let disk = Arc::new(FaultyFiles::default());
+    let temp = TempStore::with_ops(disk.clone()).await;
+    let mut make = Maker::new();
+    let key = make.key();
+    let lease = temp.lease(&key).await;
+    let mut last = Vec::new();
+    for n in 0..100 {
+        let batch: Vec<_> = (0..1000).map(|m| make.user(&format!("turn {n}/{m}"))).collect();
+        temp.store.turns.append(&lease, &batch).await.unwrap();
+        last = batch;
+    }
+    disk.take_calls();
+    let page = temp.store.turns.tail(&key, None, 50).await.unwrap();
+    assert_eq!(page.turns, last[950..]);
+    assert_eq!(disk.take_calls().bytes_read, BLOCK);
+    let older = temp.store.turns.tail(&key, Some(page.start), 50).await.unwrap();
+    assert_eq!(older.turns, last[900..950]);
+    assert_eq!(disk.take_calls().bytes_read, BLOCK);
+
+    // A new process looks at the last byte first: is the tail torn?
+    drop(temp.store);
+    let home =
+        onyx_storage::Home::open_with(&temp.folder.path().join("home"), disk.clone()).unwrap();
+    let store = onyx_storage::Store::open_embedded(home, temp.clock).await.unwrap();
+    assert_eq!(store.turns.tail(&key, None, 50).await.unwrap(), page);
+    assert_eq!(disk.take_calls().bytes_read, 1 + BLOCK);
+}
+
+#[tokio::test]
+async fn an_append_is_one_write_and_one_sync_at_any_length() {
+    let disk = Arc::new(FaultyFiles::default());
+    let temp = TempStore::with_ops(disk.clone()).await;
+    let mut make = Maker::new();
+    let key = make.key();
+    let lease = temp.lease(&key).await;
+    temp.store.turns.append(&lease, &make.users(["first"])).await.unwrap();
+    for _ in 0..20 {
+        disk.take_calls();
+        let batch = make.users(["one", "two", "three"]);
+        temp.store.turns.append(&lease, &batch).await.unwrap();
+        let once = Calls { writes: 1, data_syncs: 1, full_syncs: 0, bytes_read: 0 };
+        assert_eq!(disk.take_calls(), once);
+    }
+}
+
+#[tokio::test]
+async fn more_sessions_than_files_may_be_open_work_side_by_side() {
+    let temp = TempStore::new().await;
+    let mut make = Maker::new();
+    let mut open = Vec::new();
+    for _ in 0..400 {
+        let key = make.key();
+        open.push((temp.lease(&key).await, key));
+    }
+    for _ in 0..3 {
+        for (lease, _) in &open {
+            temp.store.turns.append(lease, &make.users(["hello"])).await.unwrap();
+        }
+    }
+    for (_, key) in &open {
+        let page = temp.store.turns.tail(key, None, 10).await.unwrap();
+        assert_eq!((page.turns.len(), page.damage), (3, vec![]));
+    }
+    let files = std::fs::read_dir("/proc/self/fd").unwrap().count();
+    assert!(files < 400, "{files} files are open");
+}

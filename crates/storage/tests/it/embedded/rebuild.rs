@@ -1,0 +1,141 @@
+use std::fs;
+
+use onyx_storage::{
+    BeginRun, RunOutcome, SessionFilter, SessionMeta, SessionStatus, find_session, rebuild_person,
+};
+use onyx_types::{
+    AssistantText, RunEnd, RunStart, RunStatus, SessionKey, SessionOrigin, TextStatus, TurnBody,
+    Usage,
+};
+
+use crate::support::{Maker, TempStore};
+
+const QUESTION: &str = "What  is\nthe answer?";
+
+fn usage() -> Usage {
+    Usage { input: 10, output: 5, ..Usage::default() }
+}
+
+/// One run as the agent records it: in the log, and folded into the ledger.
+async fn run_once(temp: &TempStore, make: &mut Maker, key: &SessionKey) {
+    let (run, lease) = (make.run(), temp.lease(key).await);
+    let answer = |text: &str, status| {
+        TurnBody::AssistantText(AssistantText {
+            content: text.into(),
+            status,
+            model: "mine/model".into(),
+            provider_data: None,
+        })
+    };
+    let end =
+        RunEnd { status: RunStatus::Done, usage: usage(), cost: None, model: None, error: None };
+    let mut turns = vec![
+        make.turn(TurnBody::RunStart(RunStart::default())),
+        make.user(QUESTION),
+        make.turn(answer("not counted", TextStatus::Cancelled)),
+        make.turn(answer(&"42 ".repeat(100), TextStatus::Complete)),
+        make.turn(TurnBody::RunEnd(end)),
+    ];
+    turns.iter_mut().for_each(|turn| turn.run = Some(run));
+    let begin = BeginRun {
+        run,
+        key: key.clone(),
+        input_turn: turns[1].id,
+        started_at: turns[0].ts,
+        origin: SessionOrigin::Chat,
+    };
+    temp.store.ledger.begin_run(begin).await.unwrap();
+    temp.store.turns.append(&lease, &turns).await.unwrap();
+    let outcome = RunOutcome {
+        run,
+        status: RunStatus::Done,
+        ended_at: turns[4].ts,
+        usage: usage(),
+        messages_added: 2,
+        preview: Some(onyx_storage::preview_of(&"42 ".repeat(100))),
+        title: None,
+    };
+    temp.store.ledger.end_run(outcome).await.unwrap();
+    temp.store.leases.release(&lease).await.unwrap();
+}
+
+async fn metas(temp: &TempStore) -> Vec<SessionMeta> {
+    let anna = "anna".parse().unwrap();
+    temp.store.ledger.sessions(&anna, &SessionFilter::default()).await.unwrap()
+}
+
+#[tokio::test]
+async fn a_lost_database_is_made_again_from_the_logs() {
+    let temp = TempStore::new().await;
+    let mut make = Maker::new();
+    let keys = [make.key(), make.key()];
+    for key in [&keys[0], &keys[1], &keys[0]] {
+        run_once(&temp, &mut make, key).await;
+    }
+    let before = metas(&temp).await;
+    assert_eq!(before[0].message_count, 4);
+    assert_eq!(before[0].preview.chars().count(), 100);
+    let home = temp.home();
+    let TempStore { store, clock, folder } = temp;
+    drop(store);
+    for file in ["onyx.db", "onyx.db-wal", "onyx.db-shm"] {
+        fs::remove_file(home.join(file)).ok();
+    }
+    let home = onyx_storage::Home::open(&home).unwrap();
+    let store = onyx_storage::Store::open_embedded(home, clock.clone()).await.unwrap();
+    let temp = TempStore { store, clock, folder };
+    assert_eq!(metas(&temp).await, before);
+}
+
+#[tokio::test]
+async fn rebuilding_keeps_what_the_log_does_not_say() {
+    let temp = TempStore::new().await;
+    let mut make = Maker::new();
+    let key = make.key();
+    run_once(&temp, &mut make, &key).await;
+    let row = temp.store.ledger.session(&key.person, key.session).await.unwrap().unwrap();
+    let edited = SessionMeta {
+        title: Some("Mine".into()),
+        status: SessionStatus::Archived,
+        origin: SessionOrigin::Job,
+        fork_turn: Some(make.user("x").id),
+        root: make.key().session,
+        ..row
+    };
+    let wrong = SessionMeta { message_count: 99, preview: "wrong".into(), ..edited.clone() };
+    temp.store.ledger.put_session(&key.person, &wrong).await.unwrap();
+    temp.store.rebuild_sessions().await.unwrap();
+    assert_eq!(metas(&temp).await, [edited]);
+}
+
+#[tokio::test]
+async fn a_damaged_log_is_counted_and_its_rest_is_read() {
+    let temp = TempStore::new().await;
+    let mut make = Maker::new();
+    let key = make.key();
+    run_once(&temp, &mut make, &key).await;
+    let path = temp.log_path(&key);
+    let text = fs::read_to_string(&path).unwrap();
+    fs::write(&path, format!("damaged\n{text}")).unwrap();
+    let (turns, ledger) = (&*temp.store.turns, &*temp.store.ledger);
+    let rebuilt = rebuild_person(turns, ledger, &key.person).await.unwrap();
+    assert_eq!((rebuilt.sessions, rebuilt.damaged), (1, 1));
+    assert_eq!(metas(&temp).await[0].message_count, 2);
+}
+
+#[tokio::test]
+async fn a_session_is_found_by_its_row_or_by_its_log() {
+    let temp = TempStore::new().await;
+    let mut make = Maker::new();
+    let (with_row, with_log, neither) = (make.key(), make.key(), make.key());
+    run_once(&temp, &mut make, &with_row).await;
+    let lease = temp.lease(&with_log).await;
+    temp.store.turns.append(&lease, &make.users(["hello"])).await.unwrap();
+    let (turns, ledger) = (&*temp.store.turns, &*temp.store.ledger);
+    for (key, found) in [(&with_row, true), (&with_log, true), (&neither, false)] {
+        let at = find_session(turns, ledger, &key.person, key.session).await.unwrap();
+        assert_eq!(at.as_ref(), found.then_some(key));
+    }
+    let foreign = find_session(turns, ledger, &"bert".parse().unwrap(), with_row.session).await;
+    assert_eq!(foreign.unwrap(), None);
+}
