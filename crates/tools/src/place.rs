@@ -122,13 +122,16 @@ impl Place {
         by: &Writer<'_>,
     ) -> Result<(), ToolError> {
         let before = self.get(key).await?.map(|object| object.bytes);
-        let after = [before.as_deref().unwrap_or_default(), lines.as_bytes()].concat();
+        // A person may have left the last line without an end.
+        let joins = before.as_ref().is_some_and(|text| !text.is_empty() && !text.ends_with(b"\n"));
+        let added = [if joins { "\n" } else { "" }, lines].concat();
+        let after = [before.as_deref().unwrap_or_default(), added.as_bytes()].concat();
         let change = by.change(by.origin());
         self.history
             .keep(&self.path(key)?, before.as_deref(), Some(Hash::of(&after)), change)
             .await
             .map_err(refused)?;
-        self.objects.append(key, lines.as_bytes()).await.map_err(refused)
+        self.objects.append(key, added.as_bytes()).await.map_err(refused)
     }
 
     pub(crate) async fn list(

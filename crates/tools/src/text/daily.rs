@@ -38,12 +38,14 @@ impl DailyLog {
     pub fn split(text: &str) -> Self {
         let mut log = Self { trusted: String::new(), untrusted: String::new() };
         for line in text.lines() {
-            let (part, line) = match line.trim_end().strip_suffix(MARK.trim_start()) {
-                Some(unmarked) => (&mut log.untrusted, unmarked.trim_end()),
-                None => (&mut log.trusted, line),
-            };
-            part.push_str(line);
-            part.push('\n');
+            // Anywhere on the line: an editor may have joined a marked line with another.
+            if line.contains(MARK.trim_start()) {
+                log.untrusted.push_str(line.replace(MARK.trim_start(), "").trim_end());
+                log.untrusted.push('\n');
+            } else {
+                log.trusted.push_str(line);
+                log.trusted.push('\n');
+            }
         }
         log
     }
@@ -90,6 +92,12 @@ mod tests {
                 untrusted: "- 14:03 theirs\n  also\n".into(),
             }
         );
+    }
+
+    #[test]
+    fn a_marked_line_joined_with_another_stays_untrusted() {
+        let joined = entry(at(), "theirs", Taint::Tainted).trim_end().to_owned() + " mine";
+        assert_eq!(DailyLog::split(&joined).trusted, "");
     }
 
     proptest! {

@@ -1,0 +1,176 @@
+use std::collections::BTreeMap;
+use std::path::Path;
+
+use onyx_types::{Taint, Tier};
+use proptest::prelude::*;
+use proptest::test_runner::{Config, TestRunner};
+use serde_json::{Value, json};
+
+use crate::support::World;
+
+/// Stands in every file that no call may read or change, and in no call.
+const SENTINEL: &str = "SENTINEL-7f3a";
+
+/// Files outside the vault, and ways that seem to lead to them.
+fn lay_traps(world: &World) {
+    let home = world.folder.path();
+    for path in
+        ["onyx.json", "people/bob/vault/diary.md", "people/ada/USER.md", "agents/main/SOUL.md"]
+    {
+        let path = home.join(path);
+        std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+        std::fs::write(path, SENTINEL).unwrap();
+    }
+    let vault = world.vault();
+    world.write("notes.md", "one\ntwo\n");
+    world.write("dir/inner.md", "one\n");
+    std::os::unix::fs::symlink(home.join("onyx.json"), vault.join("link.md")).unwrap();
+    std::os::unix::fs::symlink("../../bob/vault", vault.join("linked")).unwrap();
+    std::os::unix::fs::symlink("notes.md", vault.join("inside.md")).unwrap();
+    std::os::unix::fs::symlink("/", vault.join("root")).unwrap();
+}
+
+/// Every plain file under a folder with its content.
+fn snapshot(folder: &Path) -> BTreeMap<String, Vec<u8>> {
+    let mut files = BTreeMap::new();
+    let mut folders = vec![folder.to_owned()];
+    while let Some(folder) = folders.pop() {
+        for entry in std::fs::read_dir(&folder).unwrap() {
+            let entry = entry.unwrap();
+            let kind = entry.file_type().unwrap();
+            if kind.is_dir() {
+                folders.push(entry.path());
+            } else if kind.is_file() {
+                let name = entry.path().to_string_lossy().into_owned();
+                files.insert(name, std::fs::read(entry.path()).unwrap());
+            }
+        }
+    }
+    files
+}
+
+/// What must stay as it is whatever an agent at tier `act` does.
+fn outside(world: &World) -> BTreeMap<String, Vec<u8>> {
+    let mut files = snapshot(world.folder.path());
+    let own = world.own();
+    let may_change = |name: &str| {
+        ["vault", "memory/main", "history"]
+            .iter()
+            .any(|part| Path::new(name).starts_with(own.join(part)))
+            || Path::new(name).starts_with(world.folder.path().join("cache"))
+            || name.contains("onyx.db")
+    };
+    files.retain(|name, _| !may_change(name));
+    files
+}
+
+fn path() -> impl Strategy<Value = String> {
+    let part = prop_oneof![
+        4 => Just("notes.md"), 2 => Just("dir"), 2 => Just(".."), 1 => Just("."), 1 => Just(""),
+        2 => Just("link.md"), 2 => Just("linked"), 1 => Just("diary.md"), 1 => Just("root"),
+        1 => Just("inside.md"), 1 => Just("people"), 1 => Just("bob"), 1 => Just("ada"),
+        1 => Just("vault"), 1 => Just("onyx.json"), 1 => Just("USER.md"), 1 => Just("etc"),
+        1 => Just("passwd"), 1 => Just(".env"), 1 => Just("agents.md"), 1 => Just("proc"),
+        1 => Just("self"), 1 => Just("a\0b"), 1 => Just("..\\.."), 1 => Just("%2e%2e"),
+        1 => Just("．．"),
+    ];
+    let joined =
+        (any::<bool>(), prop::collection::vec(part, 1..6)).prop_map(|(absolute, parts)| {
+            format!("{}{}", if absolute { "/" } else { "" }, parts.join("/"))
+        });
+    prop_oneof![8 => joined, 1 => any::<String>(), 1 => "[a-z/.]{1,2000}"]
+}
+
+fn any_call() -> impl Strategy<Value = (String, Value)> {
+    let text = prop_oneof![Just("one".to_owned()), any::<String>()];
+    let input = (path(), text.clone(), text, any::<u32>()).prop_map(|(path, one, two, number)| {
+        [
+            ("list_files", json!({"path": path})),
+            ("read_file", json!({"path": path})),
+            ("read_file", json!({"path": path, "from": number, "lines": 3})),
+            ("write_file", json!({"path": path, "content": one})),
+            ("edit_file", json!({"path": path, "old": one, "new": two})),
+            ("memory_get", json!({"path": path})),
+            ("memory_write", json!({"text": one, "heading": path})),
+            ("memory_write", json!({"text": one, "heading": "H", "replaces": two})),
+            ("exec", json!({"command": path})),
+            ("write_file", json!({"path": path, "content": one, "tier": "act", "allow": true})),
+        ]
+    });
+    (input, 0..10usize).prop_map(|(calls, index)| {
+        let (tool, input) = calls[index].clone();
+        (tool.to_owned(), input)
+    })
+}
+
+fn taint() -> impl Strategy<Value = Taint> {
+    prop_oneof![Just(Taint::Clean), Just(Taint::Tainted)]
+}
+
+/// Runs sequences of calls in one world and looks after each.
+fn try_all(tier: Tier, look: impl Fn(&World, &BTreeMap<String, Vec<u8>>)) {
+    let runtime = tokio::runtime::Runtime::new().unwrap();
+    let world = runtime.block_on(World::new()).at(tier);
+    lay_traps(&world);
+    let before = if tier == Tier::Act { outside(&world) } else { snapshot(&world.own()) };
+    let world = std::cell::RefCell::new(world);
+    let sequences = (taint(), prop::collection::vec(any_call(), 1..8));
+    TestRunner::new(Config::with_cases(96))
+        .run(&sequences, |(taint, calls)| {
+            world.borrow_mut().cx.taint = taint;
+            let world = world.borrow();
+            for (tool, input) in calls {
+                let said = input.to_string();
+                let outcome = runtime.block_on(world.call(&tool, input));
+                let leaked = outcome.output.contains(SENTINEL);
+                prop_assert!(!leaked, "{tool} {said}: {}", outcome.output);
+            }
+            look(&world, &before);
+            Ok(())
+        })
+        .unwrap();
+}
+
+#[test]
+fn no_sequence_of_calls_touches_anything_outside_the_vault() {
+    try_all(Tier::Act, |world, before| assert_eq!(&outside(world), before));
+}
+
+#[test]
+fn no_sequence_of_calls_changes_a_file_for_an_agent_that_may_only_read() {
+    try_all(Tier::Read, |world, before| assert_eq!(&snapshot(&world.own()), before));
+}
+
+#[test]
+fn no_sequence_of_calls_changes_a_file_for_an_agent_that_may_only_suggest() {
+    try_all(Tier::Suggest, |world, before| assert_eq!(&snapshot(&world.own()), before));
+}
+
+#[tokio::test]
+async fn links_are_neither_followed_nor_replaced() {
+    let world = World::new().await;
+    lay_traps(&world);
+    for path in ["link.md", "linked/diary.md", "root/etc/passwd", "inside.md"] {
+        for (tool, input) in [
+            ("read_file", json!({"path": path})),
+            ("write_file", json!({"path": path, "content": "x"})),
+            ("edit_file", json!({"path": path, "old": "one", "new": "x"})),
+        ] {
+            let told = world.failed(tool, input).await;
+            assert!(told.starts_with("not allowed: "), "{tool} {path}: {told}");
+        }
+    }
+    assert_eq!(world.text("notes.md"), "one\ntwo\n");
+    assert!(world.vault().join("link.md").is_symlink());
+}
+
+#[tokio::test]
+async fn a_file_with_another_hard_link_is_not_written() {
+    let world = World::new().await;
+    let outside = world.folder.path().join("outside.md");
+    std::fs::write(&outside, "one").unwrap();
+    std::fs::hard_link(&outside, world.vault().join("inside.md")).unwrap();
+    let told = world.failed("write_file", json!({"path": "inside.md", "content": "two"})).await;
+    assert!(told.starts_with("not allowed: "), "{told}");
+    assert_eq!(std::fs::read_to_string(outside).unwrap(), "one");
+}

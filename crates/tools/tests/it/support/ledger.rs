@@ -1,0 +1,87 @@
+use std::sync::Arc;
+
+use async_trait::async_trait;
+use onyx_storage::{
+    AuditEntry, AuditRow, BeginRun, ChainState, Ledger, RunOutcome, RunRow, SessionFilter,
+    SessionMeta, StoreError,
+};
+use onyx_types::{PersonId, RunId, SessionId};
+
+/// A ledger whose audit rows fail from the given one on.
+pub(crate) struct BrokenAudit {
+    pub(crate) inner: Arc<dyn Ledger>,
+    pub(crate) good_rows: u64,
+}
+
+#[async_trait]
+impl Ledger for BrokenAudit {
+    async fn begin_run(&self, begin: BeginRun) -> Result<(), StoreError> {
+        self.inner.begin_run(begin).await
+    }
+
+    async fn end_run(&self, outcome: RunOutcome) -> Result<(), StoreError> {
+        self.inner.end_run(outcome).await
+    }
+
+    async fn active_runs(&self) -> Result<Vec<RunRow>, StoreError> {
+        self.inner.active_runs().await
+    }
+
+    async fn run(&self, person: &PersonId, run: RunId) -> Result<Option<RunRow>, StoreError> {
+        self.inner.run(person, run).await
+    }
+
+    async fn session(
+        &self,
+        person: &PersonId,
+        session: SessionId,
+    ) -> Result<Option<SessionMeta>, StoreError> {
+        self.inner.session(person, session).await
+    }
+
+    async fn sessions(
+        &self,
+        person: &PersonId,
+        filter: &SessionFilter,
+    ) -> Result<Vec<SessionMeta>, StoreError> {
+        self.inner.sessions(person, filter).await
+    }
+
+    async fn put_session(&self, person: &PersonId, meta: &SessionMeta) -> Result<(), StoreError> {
+        self.inner.put_session(person, meta).await
+    }
+
+    async fn delete_session(
+        &self,
+        person: &PersonId,
+        session: SessionId,
+    ) -> Result<(), StoreError> {
+        self.inner.delete_session(person, session).await
+    }
+
+    async fn spent(&self, person: &PersonId, day: &str) -> Result<f64, StoreError> {
+        self.inner.spent(person, day).await
+    }
+
+    async fn append_audit(&self, entry: AuditEntry) -> Result<AuditRow, StoreError> {
+        let rows = self.inner.audit(&entry.person, None, 1_000).await?.len() as u64;
+        if rows < self.good_rows {
+            self.inner.append_audit(entry).await
+        } else {
+            Err(StoreError::Full)
+        }
+    }
+
+    async fn audit(
+        &self,
+        person: &PersonId,
+        before: Option<u64>,
+        limit: u32,
+    ) -> Result<Vec<AuditRow>, StoreError> {
+        self.inner.audit(person, before, limit).await
+    }
+
+    async fn verify_audit(&self, person: &PersonId) -> Result<ChainState, StoreError> {
+        self.inner.verify_audit(person).await
+    }
+}

@@ -1,0 +1,178 @@
+mod ledger;
+mod meddling;
+mod probe;
+
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use onyx_storage::{AuditRow, Home, Ledger, LocalObjects, Store};
+use onyx_test_support::ManualClock;
+use onyx_tools::{
+    Execution, LiveOutput, Masker, PathRules, Policy, Services, Tool, ToolCx, ToolSettings,
+    Toolbox, builtin_tools,
+};
+use onyx_types::{
+    Attendance, Cancel, Mint, SessionKey, Taint, Tier, ToolCall, ToolOutcome, ToolUseId,
+};
+use serde_json::Value;
+use tempfile::TempDir;
+
+pub(crate) use ledger::BrokenAudit;
+pub(crate) use meddling::{Meddling, When};
+pub(crate) use probe::{Behaviour, Probe};
+
+/// A real home in a temporary folder, with a toolbox over it and a run of Ada's agent `main`.
+pub(crate) struct World {
+    pub(crate) folder: TempDir,
+    pub(crate) store: Store,
+    pub(crate) toolbox: Toolbox,
+    pub(crate) cx: ToolCx,
+    pub(crate) policy: Policy,
+    pub(crate) attendance: Attendance,
+    pub(crate) execution: Execution,
+}
+
+impl World {
+    /// The built-in tools, at tier `act`.
+    pub(crate) async fn new() -> Self {
+        Self::with(builtin_tools(), Masker::default()).await
+    }
+
+    pub(crate) async fn with(tools: Vec<Arc<dyn Tool>>, masker: Masker) -> Self {
+        let folder = tempfile::tempdir().unwrap();
+        let clock = Arc::new(ManualClock::new());
+        let home = Home::open(folder.path()).unwrap();
+        let artifacts = home.paths().cache().join("artifacts");
+        std::fs::create_dir_all(&artifacts).unwrap();
+        let store = Store::open_embedded(home, clock.clone()).await.unwrap();
+        let artifacts = Arc::new(LocalObjects::open(&artifacts).unwrap());
+        let ledger = Arc::clone(&store.ledger);
+        let toolbox = Toolbox::new(tools, Services { ledger, artifacts, masker }).unwrap();
+        let policy = policy(Tier::Act, &toolbox);
+        let cx = context(&store, clock);
+        let (attendance, execution) = (Attendance::Attended, Execution::Real);
+        let world = Self { folder, store, toolbox, cx, policy, attendance, execution };
+        std::fs::create_dir_all(world.vault()).unwrap();
+        world
+    }
+
+    pub(crate) fn at(mut self, tier: Tier) -> Self {
+        self.policy = policy(tier, &self.toolbox);
+        self
+    }
+
+    pub(crate) fn tainted(mut self) -> Self {
+        self.cx.taint = Taint::Tainted;
+        self
+    }
+
+    pub(crate) fn clean(mut self) -> Self {
+        self.cx.taint = Taint::Clean;
+        self
+    }
+
+    /// The same world with another ledger behind the toolbox.
+    pub(crate) fn audited_by(mut self, tools: Vec<Arc<dyn Tool>>, ledger: Arc<dyn Ledger>) -> Self {
+        let artifacts = self.store.home.paths().cache().join("artifacts");
+        let artifacts = Arc::new(LocalObjects::open(&artifacts).unwrap());
+        let services = Services { ledger, artifacts, masker: Masker::default() };
+        self.toolbox = Toolbox::new(tools, services).unwrap();
+        self
+    }
+
+    pub(crate) async fn call(&self, tool: &str, input: Value) -> ToolOutcome {
+        self.toolbox
+            .call(&call(tool, input), &self.policy, self.attendance, self.execution, &self.cx)
+            .await
+    }
+
+    /// The output of a call that works.
+    pub(crate) async fn done(&self, tool: &str, input: Value) -> String {
+        let outcome = self.call(tool, input).await;
+        assert!(!outcome.is_error, "{}", outcome.output);
+        outcome.output
+    }
+
+    /// The words of a call that does not work.
+    pub(crate) async fn failed(&self, tool: &str, input: Value) -> String {
+        let outcome = self.call(tool, input).await;
+        assert!(outcome.is_error, "{}", outcome.output);
+        outcome.output
+    }
+
+    /// Everything of the person's.
+    pub(crate) fn own(&self) -> PathBuf {
+        self.folder.path().join("people/ada")
+    }
+
+    pub(crate) fn vault(&self) -> PathBuf {
+        self.own().join("vault")
+    }
+
+    pub(crate) fn memory(&self) -> PathBuf {
+        self.own().join("memory/main")
+    }
+
+    /// As the person with an editor.
+    pub(crate) fn write(&self, path: &str, content: impl AsRef<[u8]>) {
+        let path = self.vault().join(path);
+        std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+        std::fs::write(path, content).unwrap();
+    }
+
+    pub(crate) fn text(&self, path: &str) -> String {
+        std::fs::read_to_string(self.vault().join(path)).unwrap()
+    }
+
+    /// Oldest first.
+    pub(crate) async fn audit(&self) -> Vec<AuditRow> {
+        let mut rows = self.store.ledger.audit(&self.cx.key.person, None, 1_000).await.unwrap();
+        rows.reverse();
+        rows
+    }
+
+    /// Each row as `tool effect decision summary: result`.
+    pub(crate) async fn audit_lines(&self) -> Vec<String> {
+        let line = |row: AuditRow| {
+            let entry = row.entry;
+            format!(
+                "{} {} {} {}: {}",
+                entry.tool.unwrap_or_default(),
+                entry.effect.map_or("-", |effect| effect.as_str()),
+                entry.decision.map_or("-", |verdict| verdict.as_str()),
+                entry.diff_summary,
+                entry.result
+            )
+        };
+        self.audit().await.into_iter().map(line).collect()
+    }
+}
+
+pub(crate) fn call(tool: &str, input: Value) -> ToolCall {
+    ToolCall { id: ToolUseId("call_1".into()), name: tool.to_owned(), input }
+}
+
+pub(crate) fn policy(tier: Tier, toolbox: &Toolbox) -> Policy {
+    Policy::resolve(tier, &ToolSettings::default(), toolbox).unwrap().0
+}
+
+fn context(store: &Store, clock: Arc<ManualClock>) -> ToolCx {
+    let mut mint = Mint::new(7);
+    let at = onyx_types::Clock::wall(&*clock);
+    ToolCx {
+        key: SessionKey {
+            person: "ada".parse().unwrap(),
+            agent: "main".parse().unwrap(),
+            session: mint.session(at),
+        },
+        agent: "main".parse().unwrap(),
+        run: mint.run(at),
+        view: None,
+        cancel: Cancel::new(),
+        taint: Taint::Clean,
+        clock,
+        files: Arc::clone(&store.files),
+        paths: Arc::new(PathRules::default()),
+        live: LiveOutput::nowhere(),
+    }
+}

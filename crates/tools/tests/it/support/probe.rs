@@ -1,0 +1,121 @@
+use std::sync::Arc;
+use std::time::Duration;
+
+use async_trait::async_trait;
+use onyx_storage::{AuditRow, Ledger};
+use onyx_tools::{Authorised, Tool, ToolCx, ToolError};
+use onyx_types::{Plan, Preview, ToolEffect, ToolOutcome, ToolSpec};
+use serde_json::{Value, json};
+use std::sync::Mutex;
+use tokio::sync::Notify;
+
+/// A tool that does what a test says and remembers what it saw.
+pub(crate) struct Probe {
+    spec: ToolSpec,
+    behaviour: Behaviour,
+    pub(crate) seen: Mutex<Seen>,
+    /// Told when `invoke` has begun.
+    pub(crate) begun: Notify,
+    ledger: Mutex<Option<Arc<dyn Ledger>>>,
+}
+
+#[derive(Clone, Debug, Default, PartialEq)]
+pub(crate) struct Seen {
+    pub(crate) plans: usize,
+    pub(crate) invokes: usize,
+    /// The newest audit row while the tool worked.
+    pub(crate) row_during: Option<AuditRow>,
+}
+
+#[derive(Clone, Debug)]
+pub(crate) enum Behaviour {
+    Says(String),
+    Fails,
+    Hangs,
+    /// Ends by itself once it is cancelled.
+    Obeys,
+}
+
+impl Probe {
+    pub(crate) fn new(effect: ToolEffect, behaviour: Behaviour) -> Arc<Self> {
+        let schema = json!({
+            "type": "object",
+            "properties": { "word": { "type": "string" } },
+            "required": ["word"],
+            "additionalProperties": false,
+        });
+        let spec = ToolSpec {
+            name: "probe".into(),
+            group: "test",
+            description: "Does what a test says.".into(),
+            input_schema: schema,
+            usual_effect: effect,
+            repeats: false,
+            timeout: Duration::from_millis(1_500),
+        };
+        let (seen, begun, ledger) = (Mutex::default(), Notify::new(), Mutex::new(None));
+        Arc::new(Self { spec, behaviour, seen, begun, ledger })
+    }
+
+    pub(crate) fn with_schema(schema: Value) -> Arc<Self> {
+        let probe = Self::new(ToolEffect::Read, Behaviour::Fails);
+        let mut probe = Arc::into_inner(probe).unwrap();
+        probe.spec.input_schema = schema;
+        Arc::new(probe)
+    }
+
+    pub(crate) fn watches(&self, ledger: Arc<dyn Ledger>) {
+        *self.ledger.lock().unwrap() = Some(ledger);
+    }
+
+    pub(crate) fn seen(&self) -> Seen {
+        self.seen.lock().unwrap().clone()
+    }
+}
+
+#[async_trait]
+impl Tool for Probe {
+    fn spec(&self) -> &ToolSpec {
+        &self.spec
+    }
+
+    fn summary(&self, arguments: &Value) -> String {
+        format!("Probe {}", arguments["word"].as_str().unwrap_or_default())
+    }
+
+    async fn plan(&self, arguments: Value, _cx: &ToolCx) -> Result<Plan, ToolError> {
+        self.seen.lock().unwrap().plans += 1;
+        Ok(Plan {
+            tool: self.spec.name.clone(),
+            summary: self.summary(&arguments),
+            arguments,
+            effects: vec![self.spec.usual_effect],
+            targets: Vec::new(),
+            preview: Preview::Text { text: "a preview".into() },
+        })
+    }
+
+    async fn invoke(&self, plan: Authorised<Plan>, cx: &ToolCx) -> Result<ToolOutcome, ToolError> {
+        let ledger = self.ledger.lock().unwrap().clone();
+        let mut row_during = None;
+        if let Some(ledger) = ledger {
+            row_during = ledger.audit(&cx.key.person, None, 1).await.unwrap().pop();
+        }
+        {
+            let mut seen = self.seen.lock().unwrap();
+            seen.invokes += 1;
+            seen.row_during = row_during;
+        }
+        self.begun.notify_one();
+        let summary = plan.into_inner().summary;
+        match &self.behaviour {
+            Behaviour::Says(output) => Ok(ToolOutcome::ok(output.clone(), summary)),
+            Behaviour::Fails => Err(ToolError::NotFound("such thing".into())),
+            Behaviour::Hangs => std::future::pending().await,
+            Behaviour::Obeys => {
+                cx.cancel.cancelled().await;
+                Ok(ToolOutcome::error("stopped by itself"))
+            }
+        }
+    }
+}
