@@ -35,6 +35,16 @@ pub struct Delivery {
     /// Wait after each piece of the body.
     pub delay_ms: u64,
     pub line_end: LineEnd,
+    pub encoding: Encoding,
+}
+
+/// The body's content encoding. Faults count the bytes that are sent.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Encoding {
+    #[default]
+    Identity,
+    Gzip,
 }
 
 /// How the body is divided into writes (each is one HTTP chunk).
@@ -132,6 +142,12 @@ impl Answer {
     #[must_use]
     pub fn line_end(mut self, line_end: LineEnd) -> Self {
         self.delivery.line_end = line_end;
+        self
+    }
+
+    #[must_use]
+    pub fn gzipped(mut self) -> Self {
+        self.delivery.encoding = Encoding::Gzip;
         self
     }
 

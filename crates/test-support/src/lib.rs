@@ -20,7 +20,7 @@ mod server;
 mod wait;
 mod wire;
 
-pub use answer::{Answer, Content, Delivery, Fault, LineEnd, Pieces};
+pub use answer::{Answer, Content, Delivery, Encoding, Fault, LineEnd, Pieces};
 pub use clock::ManualClock;
 pub use process::{AgentClient, ChatLines, DEFAULT_TOKEN, OnyxBuilder, OnyxProcess, Reply};
 pub use script::{

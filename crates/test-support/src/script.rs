@@ -128,19 +128,46 @@ impl Script {
         self
     }
 
+    /// The last usage of this script.
+    pub fn usage(&self) -> Option<ScriptedUsage> {
+        self.steps
+            .iter()
+            .rev()
+            .find_map(|step| if let Step::Usage(usage) = step { Some(*usage) } else { None })
+    }
+
+    pub fn finish(&self) -> Option<Finish> {
+        self.steps
+            .iter()
+            .rev()
+            .find_map(|step| if let Step::Finish(finish) = step { Some(*finish) } else { None })
+    }
+
+    pub fn calls(&self) -> impl Iterator<Item = &ScriptedCall> {
+        self.steps
+            .iter()
+            .flat_map(|step| if let Step::ToolCalls(calls) = step { calls.as_slice() } else { &[] })
+    }
+
+    pub fn whole_text(&self) -> String {
+        let texts = self.steps.iter().filter_map(|step| {
+            if let Step::Text(text) = step { Some(text.as_str()) } else { None }
+        });
+        texts.collect()
+    }
+
+    pub fn whole_reasoning(&self) -> String {
+        let texts = self.steps.iter().filter_map(|step| {
+            if let Step::Reasoning(text) = step { Some(text.as_str()) } else { None }
+        });
+        texts.collect()
+    }
+
     /// The error frame of this script, if it has one.
     pub fn error(&self) -> Option<&ScriptedError> {
-        self.steps.iter().find_map(|step| match step {
-            Step::Error(error) => Some(error),
-            Step::Text(_)
-            | Step::Reasoning(_)
-            | Step::ToolCalls(_)
-            | Step::Usage(_)
-            | Step::Finish(_)
-            | Step::Raw(_)
-            | Step::PauseMs(_)
-            | Step::Hang => None,
-        })
+        self.steps
+            .iter()
+            .find_map(|step| if let Step::Error(error) = step { Some(error) } else { None })
     }
 }
 
@@ -160,6 +187,11 @@ impl ScriptedCall {
 
     pub fn arguments(&self) -> String {
         self.pieces.concat()
+    }
+
+    /// The arguments for a wire that writes them as an object and so cannot send half of one.
+    pub fn json_arguments(&self) -> Value {
+        serde_json::from_str(&self.arguments()).expect("this wire sends whole arguments only")
     }
 }
 

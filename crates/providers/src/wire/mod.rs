@@ -1,9 +1,13 @@
 //! Wire formats: how a request is written and how an answer is read.
 
+pub mod anthropic;
 mod calls;
 mod error;
+pub mod gemini;
 mod names;
+pub mod ollama;
 pub mod openai_chat;
+pub mod openai_responses;
 mod reader;
 mod schema;
 pub mod sse;
@@ -28,6 +32,10 @@ pub trait Decoder: Send {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Wire {
     OpenAiChat,
+    OpenAiResponses,
+    Anthropic,
+    Gemini,
+    Ollama,
 }
 
 /// Headers that belong to a wire and not to a vendor.
@@ -123,39 +131,63 @@ impl Target {
 }
 
 impl Wire {
-    /// Path below the base URL, without what depends on the model.
-    pub(crate) fn path(self) -> &'static str {
+    /// The base URL with the wire's path. People write the base with the version and without, so
+    /// one that the path brings along is not written twice.
+    pub(crate) fn endpoint(self, base_url: &str) -> String {
+        let base = base_url.trim_end_matches('/');
         match self {
-            Self::OpenAiChat => "/chat/completions",
+            Self::OpenAiChat => format!("{base}/chat/completions"),
+            Self::OpenAiResponses => format!("{base}/responses"),
+            Self::Anthropic => format!("{}/v1/messages", base.trim_end_matches("/v1")),
+            // AI Studio is written as a bare host; Vertex AI has project and region in its path.
+            Self::Gemini if Url::parse(base).is_ok_and(|url| url.path() == "/") => {
+                format!("{base}/v1beta/models")
+            }
+            Self::Gemini => format!("{base}/models"),
+            Self::Ollama => format!("{}/api/chat", base.trim_end_matches("/v1")),
         }
     }
 
-    /// The address of one request; `endpoint` is the base URL with the wire's path.
-    pub(crate) fn url(self, endpoint: &Url, _target: &Target) -> Url {
+    /// The address of one request.
+    pub(crate) fn url(self, endpoint: &Url, target: &Target) -> Url {
+        let mut url = endpoint.clone();
         match self {
-            Self::OpenAiChat => endpoint.clone(),
+            Self::Gemini => {
+                url.set_query(Some("alt=sse"));
+                // The base URL was checked to be one that has a path.
+                if let Ok(mut path) = url.path_segments_mut() {
+                    path.push(&format!("{}:streamGenerateContent", target.model));
+                }
+            }
+            Self::OpenAiChat | Self::OpenAiResponses | Self::Anthropic | Self::Ollama => {}
         }
+        url
     }
 
     pub(crate) fn headers(self) -> WireHeaders {
         match self {
-            Self::OpenAiChat => &[],
+            Self::Anthropic => &[("anthropic-version", "2023-06-01")],
+            Self::OpenAiChat | Self::OpenAiResponses | Self::Gemini | Self::Ollama => &[],
         }
     }
 
-    pub(crate) fn encode(
-        self,
-        request: &ModelRequest,
-        target: &Target,
-    ) -> Result<Vec<u8>, ModelFailure> {
+    pub fn encode(self, request: &ModelRequest, target: &Target) -> Result<Vec<u8>, ModelFailure> {
         match self {
             Self::OpenAiChat => openai_chat::encode(request, target),
+            Self::OpenAiResponses => openai_responses::encode(request, target),
+            Self::Anthropic => anthropic::encode(request, target),
+            Self::Gemini => gemini::encode(request, target),
+            Self::Ollama => ollama::encode(request, target),
         }
     }
 
-    pub(crate) fn decoder(self, form: BodyForm, _target: &Target) -> Box<dyn Decoder> {
+    pub fn decoder(self, form: BodyForm, target: &Target) -> Box<dyn Decoder> {
         match self {
             Self::OpenAiChat => Box::new(openai_chat::OpenAiChatDecoder::new(form)),
+            Self::OpenAiResponses => Box::new(openai_responses::OpenAiResponsesDecoder::new(form)),
+            Self::Anthropic => Box::new(anthropic::AnthropicDecoder::new(form)),
+            Self::Gemini => Box::new(gemini::GeminiDecoder::of_model(form, &target.id)),
+            Self::Ollama => Box::new(ollama::OllamaDecoder::new(form)),
         }
     }
 }

@@ -27,7 +27,7 @@ pub fn portable(name: &str) -> Cow<'_, str> {
 
 /// An id of a call as every wire takes it. Ids pair calls with results and are never read back, so
 /// what comes first does not matter to them.
-pub fn portable_id(id: &str) -> Cow<'_, str> {
+pub(super) fn portable_id(id: &str) -> Cow<'_, str> {
     let fits = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'-');
     if !id.is_empty() && id.len() <= MAX_LENGTH && id.bytes().all(fits) {
         Cow::Borrowed(id)

@@ -1,8 +1,8 @@
 //! Writing answers to raw sockets, so that a cut falls on exactly the byte the script names.
 
 use super::{RecordedRequest, State, request};
-use crate::answer::{Answer, Content, Fault, Pieces};
-use crate::wire::{Frame, Wire};
+use crate::answer::{Answer, Content, Encoding, Fault, Pieces};
+use crate::wire::{Frame, Frames, Wire};
 use bytes::{Bytes, BytesMut};
 use serde_json::{Value, json};
 use std::io;
@@ -26,7 +26,7 @@ struct Reply {
     status: u16,
     headers: Vec<(String, String)>,
     content_type: &'static str,
-    frames: Vec<Frame>,
+    frames: Frames,
 }
 
 pub(super) async fn accept_all(listener: TcpListener, state: Arc<State>) {
@@ -80,7 +80,7 @@ async fn answer(
     if let Some(after) = writer.before_head(&answer).await? {
         return Ok(after);
     }
-    let reply = reply(wire, &answer, &request.body);
+    let reply = reply(wire, &answer, request);
     writer.write(&reply, answer.delivery.pieces).await
 }
 
@@ -101,7 +101,8 @@ fn side_route(state: &State, request: &RecordedRequest) -> Reply {
     Reply::json(404, &json!({"error": {"message": "no such route", "code": null}}))
 }
 
-fn reply(wire: Wire, answer: &Answer, request: &Value) -> Reply {
+fn reply(wire: Wire, answer: &Answer, request: &RecordedRequest) -> Reply {
+    let body = &request.body;
     let mut reply = match &answer.content {
         Content::Error(error) => {
             let (status, body) = wire.error(error);
@@ -110,11 +111,11 @@ fn reply(wire: Wire, answer: &Answer, request: &Value) -> Reply {
         Content::Status { code, body } => {
             Reply { content_type: "text/plain", ..Reply::whole(*code, body.clone().into()) }
         }
-        Content::Script(script) if wire.wants_stream(request) => {
-            let frames = wire.stream(script, request).with_line_end(answer.delivery.line_end);
+        Content::Script(script) if wire.wants_stream(request.route(), body) => {
+            let frames = wire.stream(script, body).with_line_end(answer.delivery.line_end);
             Reply {
                 content_type: wire.stream_content_type(),
-                frames: frames.items().to_vec(),
+                frames,
                 ..Reply::whole(200, Bytes::new())
             }
         }
@@ -123,11 +124,14 @@ fn reply(wire: Wire, answer: &Answer, request: &Value) -> Reply {
                 let (status, body) = wire.error(error);
                 Reply::json(status, &body)
             }
-            None => Reply::json(200, &wire.complete(script, request)),
+            None => Reply::json(200, &wire.complete(script, body)),
         },
     };
     reply.headers.clone_from(&answer.headers);
-    reply
+    match answer.delivery.encoding {
+        Encoding::Identity => reply,
+        Encoding::Gzip => reply.gzipped(),
+    }
 }
 
 impl Reply {
@@ -140,8 +144,14 @@ impl Reply {
             status,
             headers: Vec::new(),
             content_type: "application/json",
-            frames: vec![Frame::Bytes(body)],
+            frames: Frames::of_body(body),
         }
+    }
+
+    fn gzipped(mut self) -> Self {
+        self.headers.push(("content-encoding".into(), "gzip".into()));
+        self.frames = self.frames.gzipped();
+        self
     }
 
     fn head(&self) -> String {
@@ -200,7 +210,7 @@ impl<'a> Writer<'a> {
         if self.fault == Some(Fault::HangAfterHead) {
             return Err(self.hang().await);
         }
-        for frame in regroup(&reply.frames, pieces) {
+        for frame in regroup(reply.frames.items(), pieces) {
             match frame {
                 Frame::Bytes(bytes) => {
                     if let Some(after) = self.piece(&bytes).await? {

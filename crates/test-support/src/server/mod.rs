@@ -7,6 +7,7 @@ pub use request::RecordedRequest;
 
 use crate::answer::Answer;
 use crate::wait::wait_until;
+use crate::wire::Wire;
 use serde::{Deserialize, Serialize};
 use std::collections::VecDeque;
 use std::net::{Ipv4Addr, SocketAddr};
@@ -128,6 +129,14 @@ impl ScriptedModel {
     /// `http://127.0.0.1:<port>/v1`, what goes into `baseUrl`.
     pub fn base_url(&self) -> String {
         format!("http://{}/v1", self.address)
+    }
+
+    /// What goes into `baseUrl` for a wire.
+    pub fn base_url_of(&self, wire: Wire) -> String {
+        match wire {
+            Wire::OpenAiChat | Wire::OpenAiResponses => self.base_url(),
+            Wire::Anthropic | Wire::Gemini | Wire::Ollama => format!("http://{}", self.address),
+        }
     }
 
     /// The remembered requests for an answer, oldest first.

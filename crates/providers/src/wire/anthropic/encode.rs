@@ -1,0 +1,225 @@
+use std::borrow::Cow;
+
+use onyx_types::{
+    Block, Message, ModelFailure, ModelFailureClass, ModelRequest, ResponseFormat, Role,
+    SystemBlock, ToolOffer,
+};
+use serde::Serialize;
+use serde_json::{Value, json};
+
+use crate::failure::failure;
+use crate::wire::Target;
+use crate::wire::names::{object_arguments, portable, portable_id};
+use crate::wire::schema::schema_for;
+
+/// The wire wants a limit with every request.
+const DEFAULT_MAX_TOKENS: u32 = 8_192;
+
+/// The least the wire takes.
+const MIN_THINKING_TOKENS: u32 = 1_024;
+
+/// The request's body. Borrows the history, which is by far its largest part.
+#[derive(Serialize)]
+struct Body<'a> {
+    model: &'a str,
+    max_tokens: u32,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    system: Vec<Marked<WireBlock<'a>>>,
+    messages: Vec<WireMessage<'a>>,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    tools: Vec<Marked<WireTool<'a>>>,
+    stream: bool,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    temperature: Option<f32>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    thinking: Option<Value>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    output_config: Option<Value>,
+}
+
+#[derive(Serialize)]
+struct WireMessage<'a> {
+    role: Role,
+    content: Vec<Marked<WireBlock<'a>>>,
+}
+
+/// A part of the prompt, and whether the prefix up to it is to be cached.
+#[derive(Serialize)]
+struct Marked<T> {
+    #[serde(flatten)]
+    part: T,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    cache_control: Option<Value>,
+}
+
+#[derive(Serialize)]
+#[serde(untagged)]
+enum WireBlock<'a> {
+    Known(KnownBlock<'a>),
+    /// Thinking as it came, signature included; a changed byte would be refused.
+    Thinking(&'a Value),
+}
+
+#[derive(Serialize)]
+#[serde(tag = "type", rename_all = "snake_case")]
+enum KnownBlock<'a> {
+    Text { text: &'a str },
+    Image { source: Value },
+    ToolUse { id: Cow<'a, str>, name: Cow<'a, str>, input: Cow<'a, Value> },
+    ToolResult { tool_use_id: Cow<'a, str>, content: &'a str, is_error: bool },
+}
+
+#[derive(Serialize)]
+struct WireTool<'a> {
+    name: Cow<'a, str>,
+    description: &'a str,
+    input_schema: Cow<'a, Value>,
+}
+
+pub fn encode(request: &ModelRequest, target: &Target) -> Result<Vec<u8>, ModelFailure> {
+    let max_tokens = target.output_limit(request).unwrap_or(DEFAULT_MAX_TOKENS);
+    let thinking = thinking(target, max_tokens);
+    let body = Body {
+        model: &target.model,
+        max_tokens,
+        system: system(&request.system),
+        messages: messages(request, target),
+        tools: tools(&request.tools, target),
+        stream: true,
+        // The wire's range ends at one, and a thinking model takes none.
+        temperature: request.temperature.filter(|_| thinking.is_none()).map(|heat| heat.min(1.0)),
+        thinking,
+        output_config: request.response_format.as_ref().and_then(output_config),
+    };
+    serde_json::to_vec(&body)
+        .map_err(|error| failure(ModelFailureClass::InvalidRequest, error.to_string()))
+}
+
+/// One mark, on the last block that stays equal: the cache holds everything before it too.
+fn system(blocks: &[SystemBlock]) -> Vec<Marked<WireBlock<'_>>> {
+    let last_stable = blocks.iter().rposition(|block| block.stable && has_words(&block.text));
+    let spoken = blocks.iter().enumerate().filter(|(_, block)| has_words(&block.text));
+    spoken
+        .map(|(position, block)| Marked {
+            part: WireBlock::Known(KnownBlock::Text { text: &block.text }),
+            cache_control: (Some(position) == last_stable).then(mark),
+        })
+        .collect()
+}
+
+/// Tools come first in the prefix and rarely change, so they have a mark of their own.
+fn tools<'a>(offers: &'a [ToolOffer], target: &Target) -> Vec<Marked<WireTool<'a>>> {
+    let mut tools: Vec<_> = offers
+        .iter()
+        .map(|offer| {
+            unmarked(WireTool {
+                name: portable(&offer.name),
+                description: &offer.description,
+                input_schema: schema_for(&offer.input_schema, &target.compat),
+            })
+        })
+        .collect();
+    if let Some(last) = tools.last_mut() {
+        last.cache_control = Some(mark());
+    }
+    tools
+}
+
+/// Neighbours of one role become one message, as the server would make of them; the last block is
+/// marked, so that the next step of a run finds this one cached.
+fn messages<'a>(request: &'a ModelRequest, target: &Target) -> Vec<WireMessage<'a>> {
+    let mut messages: Vec<WireMessage<'a>> = Vec::new();
+    for message in &request.messages {
+        let content = match message.role {
+            Role::User => user(message),
+            Role::Assistant => assistant(message, target),
+        };
+        match messages.last_mut() {
+            _ if content.is_empty() => {}
+            Some(last) if last.role == message.role => last.content.extend(content),
+            Some(_) | None => messages.push(WireMessage { role: message.role, content }),
+        }
+    }
+    if let Some(last) = messages.last_mut().and_then(|message| message.content.last_mut())
+        && let WireBlock::Known(_) = last.part
+    {
+        last.cache_control = Some(mark());
+    }
+    messages
+}
+
+/// Tool results come first: the wire wants them right after the calls they answer.
+fn user(message: &Message) -> Vec<Marked<WireBlock<'_>>> {
+    let (mut results, mut parts) = (Vec::new(), Vec::new());
+    for block in &message.content {
+        match block {
+            Block::ToolResult { id, content, is_error } => results.push(KnownBlock::ToolResult {
+                tool_use_id: portable_id(&id.0),
+                content,
+                is_error: *is_error,
+            }),
+            Block::Text { text } if has_words(text) => parts.push(KnownBlock::Text { text }),
+            Block::Image { media_type, data } => parts.push(KnownBlock::Image {
+                source: json!({"type": "base64", "media_type": media_type, "data": data}),
+            }),
+            // A text without words is refused, and a user says neither of the others.
+            Block::Text { .. } | Block::Reasoning { .. } | Block::ToolUse { .. } => {}
+        }
+    }
+    results.into_iter().chain(parts).map(|block| unmarked(WireBlock::Known(block))).collect()
+}
+
+fn assistant<'a>(message: &'a Message, target: &Target) -> Vec<Marked<WireBlock<'a>>> {
+    let block = |block: &'a Block| match block {
+        Block::Text { text } if has_words(text) => {
+            Some(WireBlock::Known(KnownBlock::Text { text }))
+        }
+        Block::ToolUse { id, name, input, provider_data: _ } => {
+            Some(WireBlock::Known(KnownBlock::ToolUse {
+                id: portable_id(&id.0),
+                name: portable(name),
+                input: object_arguments(input),
+            }))
+        }
+        Block::Reasoning { model, data } if *model == target.id => Some(WireBlock::Thinking(data)),
+        // Reasoning of another model, and what an assistant cannot say.
+        Block::Text { .. }
+        | Block::Reasoning { .. }
+        | Block::Image { .. }
+        | Block::ToolResult { .. } => None,
+    };
+    let blocks: Vec<_> = message.content.iter().filter_map(block).collect();
+    // Thinking alone is no message: what it led to was left out of the history.
+    if blocks.iter().all(|block| matches!(block, WireBlock::Thinking(_))) {
+        return Vec::new();
+    }
+    blocks.into_iter().map(unmarked).collect()
+}
+
+fn thinking(target: &Target, max_tokens: u32) -> Option<Value> {
+    let budget = target.compat.thinking_budget?.max(MIN_THINKING_TOKENS);
+    // Thinking counts into the limit; with none of it left for the answer it is not asked for.
+    (budget < max_tokens).then(|| json!({"type": "enabled", "budget_tokens": budget}))
+}
+
+/// The wire has no form without a schema.
+fn output_config(format: &ResponseFormat) -> Option<Value> {
+    match format {
+        ResponseFormat::JsonObject => None,
+        ResponseFormat::JsonSchema { name: _, schema } => {
+            Some(json!({"format": {"type": "json_schema", "schema": schema}}))
+        }
+    }
+}
+
+fn unmarked<T>(part: T) -> Marked<T> {
+    Marked { part, cache_control: None }
+}
+
+fn mark() -> Value {
+    json!({"type": "ephemeral"})
+}
+
+fn has_words(text: &str) -> bool {
+    !text.trim().is_empty()
+}

@@ -1,0 +1,255 @@
+use std::borrow::Cow;
+use std::collections::HashMap;
+
+use onyx_types::{
+    Block, Message, ModelFailure, ModelFailureClass, ModelRequest, ResponseFormat, Role, ToolOffer,
+};
+use serde::Serialize;
+use serde_json::{Value, json};
+
+use super::{SIGNATURE, SIGNED_BY};
+use crate::failure::failure;
+use crate::wire::Target;
+use crate::wire::names::{object_arguments, portable};
+use crate::wire::schema::schema_for;
+
+/// What the provider documents for calls that another model made.
+const FOREIGN_SIGNATURE: &str = "skip_thought_signature_validator";
+
+/// Models that know no signatures; all later ones refuse a call without one.
+const WITHOUT_SIGNATURES: [&str; 3] = ["gemini-1", "gemini-2", "gemma"];
+
+/// The request's body. Borrows the history, which is by far its largest part.
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct Body<'a> {
+    #[serde(skip_serializing_if = "Option::is_none")]
+    system_instruction: Option<Value>,
+    contents: Vec<Content<'a>>,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    tools: Vec<Tools<'a>>,
+    generation_config: GenerationConfig<'a>,
+}
+
+#[derive(Serialize)]
+struct Content<'a> {
+    role: &'static str,
+    parts: Vec<Part<'a>>,
+}
+
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct Part<'a> {
+    #[serde(flatten)]
+    data: PartData<'a>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    thought_signature: Option<&'a str>,
+}
+
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+enum PartData<'a> {
+    Text(&'a str),
+    InlineData(InlineData<'a>),
+    FunctionCall(FunctionCall<'a>),
+    FunctionResponse(FunctionResponse<'a>),
+}
+
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct InlineData<'a> {
+    mime_type: &'a str,
+    data: &'a str,
+}
+
+#[derive(Serialize)]
+struct FunctionCall<'a> {
+    name: Cow<'a, str>,
+    args: Cow<'a, Value>,
+}
+
+/// Paired with its call by name and order; ids are not known to every version of the wire.
+#[derive(Serialize)]
+struct FunctionResponse<'a> {
+    name: Cow<'a, str>,
+    response: Value,
+}
+
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct Tools<'a> {
+    function_declarations: Vec<Declaration<'a>>,
+}
+
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct Declaration<'a> {
+    name: Cow<'a, str>,
+    description: &'a str,
+    parameters_json_schema: Cow<'a, Value>,
+}
+
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct GenerationConfig<'a> {
+    #[serde(skip_serializing_if = "Option::is_none")]
+    max_output_tokens: Option<u32>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    temperature: Option<f32>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    response_mime_type: Option<&'static str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    response_json_schema: Option<&'a Value>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    thinking_config: Option<Value>,
+}
+
+pub fn encode(request: &ModelRequest, target: &Target) -> Result<Vec<u8>, ModelFailure> {
+    let body = Body {
+        system_instruction: system_instruction(request),
+        contents: contents(&request.messages, target),
+        tools: tools(&request.tools, target),
+        generation_config: generation_config(request, target),
+    };
+    serde_json::to_vec(&body)
+        .map_err(|error| failure(ModelFailureClass::InvalidRequest, error.to_string()))
+}
+
+fn system_instruction(request: &ModelRequest) -> Option<Value> {
+    let parts: Vec<Value> =
+        request.system.iter().map(|block| json!({"text": block.text})).collect();
+    (!parts.is_empty()).then(|| json!({"parts": parts}))
+}
+
+/// Neighbours of one role become one content: the wire wants the results of a step together.
+fn contents<'a>(messages: &'a [Message], target: &Target) -> Vec<Content<'a>> {
+    let names = tool_names(messages);
+    let mut contents: Vec<Content<'a>> = Vec::new();
+    for message in messages {
+        let (role, parts) = match message.role {
+            Role::User => ("user", user(message, &names)),
+            Role::Assistant => ("model", model(message, target)),
+        };
+        match contents.last_mut() {
+            _ if parts.is_empty() => {}
+            Some(last) if last.role == role => last.parts.extend(parts),
+            Some(_) | None => contents.push(Content { role, parts }),
+        }
+    }
+    contents
+}
+
+/// A result names its tool on this wire, not its call.
+fn tool_names(messages: &[Message]) -> HashMap<&str, &str> {
+    let blocks = messages.iter().flat_map(|message| &message.content);
+    blocks
+        .filter_map(|block| match block {
+            Block::ToolUse { id, name, .. } => Some((id.0.as_str(), name.as_str())),
+            Block::Text { .. }
+            | Block::Image { .. }
+            | Block::Reasoning { .. }
+            | Block::ToolResult { .. } => None,
+        })
+        .collect()
+}
+
+/// Tool results come first, right after the calls they answer.
+fn user<'a>(message: &'a Message, names: &HashMap<&'a str, &'a str>) -> Vec<Part<'a>> {
+    let (mut results, mut parts) = (Vec::new(), Vec::new());
+    for block in &message.content {
+        match block {
+            Block::ToolResult { id, content, is_error } => {
+                let name = names.get(id.0.as_str()).copied().unwrap_or(&id.0);
+                let field = if *is_error { "error" } else { "output" };
+                results.push(PartData::FunctionResponse(FunctionResponse {
+                    name: portable(name),
+                    response: json!({field: content}),
+                }));
+            }
+            Block::Text { text } => parts.push(PartData::Text(text)),
+            Block::Image { media_type, data } => {
+                parts.push(PartData::InlineData(InlineData { mime_type: media_type, data }));
+            }
+            // A user says neither; such a block would be refused by the server.
+            Block::Reasoning { .. } | Block::ToolUse { .. } => {}
+        }
+    }
+    results.into_iter().chain(parts).map(unsigned).collect()
+}
+
+fn model<'a>(message: &'a Message, target: &Target) -> Vec<Part<'a>> {
+    let (mut texts, mut signatures, mut calls) = (Vec::new(), Vec::new(), Vec::new());
+    for block in &message.content {
+        match block {
+            Block::Text { text } => texts.push(unsigned(PartData::Text(text))),
+            Block::ToolUse { id: _, name, input, provider_data } => calls.push(Part {
+                data: PartData::FunctionCall(FunctionCall {
+                    name: portable(name),
+                    args: object_arguments(input),
+                }),
+                thought_signature: own_signature(provider_data.as_ref(), target),
+            }),
+            Block::Reasoning { model, data } if *model == target.id => {
+                let thought_signature = data.get(SIGNATURE).and_then(Value::as_str);
+                signatures.extend(thought_signature);
+            }
+            // Reasoning of another model, and what an assistant cannot say.
+            Block::Reasoning { .. } | Block::Image { .. } | Block::ToolResult { .. } => {}
+        }
+    }
+    // Of the calls of one answer the first is signed.
+    if let Some(first) = calls.first_mut() {
+        let knows_signatures =
+            !WITHOUT_SIGNATURES.iter().any(|name| target.model.starts_with(name));
+        let foreign = knows_signatures.then_some(FOREIGN_SIGNATURE);
+        first.thought_signature = first.thought_signature.or(foreign);
+    }
+    // A signature of the text stands in an empty part at its end, as the server sends it.
+    let closing = signatures
+        .into_iter()
+        .map(|signature| Part { data: PartData::Text(""), thought_signature: Some(signature) });
+    let spoken = !texts.is_empty() || !calls.is_empty();
+    texts.into_iter().chain(closing.filter(|_| spoken)).chain(calls).collect()
+}
+
+fn own_signature<'a>(data: Option<&'a Value>, target: &Target) -> Option<&'a str> {
+    let data = data?;
+    let is_own = data.get(SIGNED_BY).and_then(Value::as_str) == Some(&target.id);
+    data.get(SIGNATURE).and_then(Value::as_str).filter(|_| is_own)
+}
+
+fn unsigned(data: PartData<'_>) -> Part<'_> {
+    Part { data, thought_signature: None }
+}
+
+fn tools<'a>(offers: &'a [ToolOffer], target: &Target) -> Vec<Tools<'a>> {
+    if offers.is_empty() {
+        return Vec::new();
+    }
+    let declaration = |offer: &'a ToolOffer| Declaration {
+        name: portable(&offer.name),
+        description: &offer.description,
+        parameters_json_schema: schema_for(&offer.input_schema, &target.compat),
+    };
+    vec![Tools { function_declarations: offers.iter().map(declaration).collect() }]
+}
+
+fn generation_config<'a>(request: &'a ModelRequest, target: &Target) -> GenerationConfig<'a> {
+    let (response_mime_type, response_json_schema) = match &request.response_format {
+        Some(ResponseFormat::JsonObject) => (Some("application/json"), None),
+        Some(ResponseFormat::JsonSchema { name: _, schema }) => {
+            (Some("application/json"), Some(schema))
+        }
+        None => (None, None),
+    };
+    GenerationConfig {
+        max_output_tokens: target.output_limit(request),
+        temperature: request.temperature,
+        response_mime_type,
+        response_json_schema,
+        thinking_config: target
+            .compat
+            .thinking_budget
+            .map(|budget| json!({"includeThoughts": true, "thinkingBudget": budget})),
+    }
+}

@@ -1,0 +1,195 @@
+use std::borrow::Cow;
+use std::collections::HashMap;
+
+use onyx_types::{
+    Block, Message, ModelFailure, ModelFailureClass, ModelRequest, ResponseFormat, Role, ToolOffer,
+};
+use serde::Serialize;
+use serde_json::{Value, json};
+
+use super::THINKING;
+use crate::failure::failure;
+use crate::wire::Target;
+use crate::wire::names::{object_arguments, portable};
+use crate::wire::schema::schema_for;
+
+/// The request's body. Borrows the history, which is by far its largest part.
+#[derive(Serialize)]
+struct Body<'a> {
+    model: &'a str,
+    messages: Vec<WireMessage<'a>>,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    tools: Vec<Value>,
+    stream: bool,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    format: Option<Cow<'a, Value>>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    think: Option<bool>,
+    options: Options,
+}
+
+#[derive(Serialize)]
+struct Options {
+    /// Without it the server takes a small window and drops the beginning of the prompt in silence.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    num_ctx: Option<u32>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    num_predict: Option<u32>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    temperature: Option<f32>,
+}
+
+#[derive(Serialize)]
+struct WireMessage<'a> {
+    role: &'static str,
+    content: Cow<'a, str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    thinking: Option<&'a str>,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    images: Vec<&'a str>,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    tool_calls: Vec<WireCall<'a>>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    tool_name: Option<Cow<'a, str>>,
+}
+
+#[derive(Serialize)]
+struct WireCall<'a> {
+    function: WireFunction<'a>,
+}
+
+#[derive(Serialize)]
+struct WireFunction<'a> {
+    name: Cow<'a, str>,
+    arguments: Cow<'a, Value>,
+}
+
+pub fn encode(request: &ModelRequest, target: &Target) -> Result<Vec<u8>, ModelFailure> {
+    let body = Body {
+        model: &target.model,
+        messages: messages(request, target),
+        tools: request.tools.iter().map(|offer| tool(offer, target)).collect(),
+        stream: true,
+        format: request.response_format.as_ref().map(format),
+        think: target.compat.thinking_budget.map(|budget| budget > 0),
+        options: Options {
+            num_ctx: target.context_window,
+            num_predict: target.output_limit(request),
+            temperature: request.temperature,
+        },
+    };
+    serde_json::to_vec(&body)
+        .map_err(|error| failure(ModelFailureClass::InvalidRequest, error.to_string()))
+}
+
+fn messages<'a>(request: &'a ModelRequest, target: &Target) -> Vec<WireMessage<'a>> {
+    let texts: Vec<&str> = request.system.iter().map(|block| block.text.as_str()).collect();
+    let system = joined(&texts).map(|content| plain("system", content));
+    let mut messages: Vec<WireMessage<'a>> = system.into_iter().collect();
+    let mut names = HashMap::new();
+    for message in &request.messages {
+        match message.role {
+            Role::User => user(message, &names, &mut messages),
+            Role::Assistant => messages.extend(assistant(message, target, &mut names)),
+        }
+    }
+    messages
+}
+
+/// Tool results become messages of their own and come first, right after the calls they answer.
+fn user<'a>(
+    message: &'a Message,
+    names: &HashMap<&'a str, &'a str>,
+    messages: &mut Vec<WireMessage<'a>>,
+) {
+    let (mut texts, mut images) = (Vec::new(), Vec::new());
+    for block in &message.content {
+        match block {
+            Block::ToolResult { id, content, is_error } => messages.push(WireMessage {
+                // The wire names the tool, not the call.
+                tool_name: names.get(id.0.as_str()).map(|name| portable(name)),
+                // It has no flag for a failed call either.
+                ..plain(
+                    "tool",
+                    if *is_error {
+                        Cow::Owned(format!("Error: {content}"))
+                    } else {
+                        Cow::Borrowed(content)
+                    },
+                )
+            }),
+            Block::Text { text } => texts.push(text.as_str()),
+            Block::Image { media_type: _, data } => images.push(data.as_str()),
+            // A user says neither.
+            Block::Reasoning { .. } | Block::ToolUse { .. } => {}
+        }
+    }
+    if !texts.is_empty() || !images.is_empty() {
+        let content = joined(&texts).unwrap_or_default();
+        messages.push(WireMessage { images, ..plain("user", content) });
+    }
+}
+
+/// `None` when nothing is left to say, as when only another model's reasoning was in it.
+fn assistant<'a>(
+    message: &'a Message,
+    target: &Target,
+    names: &mut HashMap<&'a str, &'a str>,
+) -> Option<WireMessage<'a>> {
+    let (mut texts, mut tool_calls, mut thinking) = (Vec::new(), Vec::new(), None);
+    for block in &message.content {
+        match block {
+            Block::Text { text } => texts.push(text.as_str()),
+            Block::ToolUse { id, name, input, provider_data: _ } => {
+                names.insert(&id.0, name);
+                let arguments = object_arguments(input);
+                let function = WireFunction { name: portable(name), arguments };
+                tool_calls.push(WireCall { function });
+            }
+            Block::Reasoning { model, data } if *model == target.id => {
+                thinking = data.get(THINKING).and_then(Value::as_str);
+            }
+            // Reasoning of another model, and what an assistant cannot say.
+            Block::Reasoning { .. } | Block::Image { .. } | Block::ToolResult { .. } => {}
+        }
+    }
+    if texts.is_empty() && tool_calls.is_empty() {
+        return None;
+    }
+    let content = joined(&texts).unwrap_or_default();
+    Some(WireMessage { thinking, tool_calls, ..plain("assistant", content) })
+}
+
+fn plain<'a>(role: &'static str, content: Cow<'a, str>) -> WireMessage<'a> {
+    WireMessage {
+        role,
+        content,
+        thinking: None,
+        images: Vec::new(),
+        tool_calls: Vec::new(),
+        tool_name: None,
+    }
+}
+
+fn joined<'a>(texts: &[&'a str]) -> Option<Cow<'a, str>> {
+    match texts {
+        [] => None,
+        [text] => Some(Cow::Borrowed(*text)),
+        texts => Some(Cow::Owned(texts.join("\n\n"))),
+    }
+}
+
+fn tool(offer: &ToolOffer, target: &Target) -> Value {
+    json!({"type": "function", "function": {
+        "name": portable(&offer.name),
+        "description": offer.description,
+        "parameters": schema_for(&offer.input_schema, &target.compat),
+    }})
+}
+
+fn format(format: &ResponseFormat) -> Cow<'_, Value> {
+    match format {
+        ResponseFormat::JsonObject => Cow::Owned(json!("json")),
+        ResponseFormat::JsonSchema { name: _, schema } => Cow::Borrowed(schema),
+    }
+}

@@ -1,0 +1,192 @@
+use std::borrow::Cow;
+
+use onyx_types::{
+    Block, Message, ModelFailure, ModelFailureClass, ModelRequest, ResponseFormat, Role, ToolOffer,
+};
+use serde::Serialize;
+use serde_json::{Value, json};
+
+use crate::failure::failure;
+use crate::wire::names::{portable, portable_id};
+use crate::wire::schema::schema_for;
+use crate::wire::{PromptCacheKey, Target};
+
+/// Models that do not reason refuse to be asked for encrypted reasoning. Known by the beginnings of
+/// their names; all later ones reason.
+const WITHOUT_REASONING: [&str; 3] = ["gpt-3", "gpt-4", "chatgpt-4"];
+
+/// The request's body. Borrows the history, which is by far its largest part.
+#[derive(Serialize)]
+struct Body<'a> {
+    model: &'a str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    instructions: Option<String>,
+    input: Vec<Item<'a>>,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    tools: Vec<WireTool<'a>>,
+    stream: bool,
+    /// The conversation is ours; the server keeps none of it.
+    store: bool,
+    /// Without storage, reasoning can be replayed only in this form.
+    #[serde(skip_serializing_if = "<[_]>::is_empty")]
+    include: &'static [&'static str],
+    #[serde(skip_serializing_if = "Option::is_none")]
+    max_output_tokens: Option<u32>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    temperature: Option<f32>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    text: Option<Value>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    prompt_cache_key: Option<&'a str>,
+}
+
+#[derive(Serialize)]
+#[serde(untagged)]
+enum Item<'a> {
+    Known(KnownItem<'a>),
+    /// Reasoning as it came.
+    Reasoning(&'a Value),
+}
+
+#[derive(Serialize)]
+#[serde(tag = "type", rename_all = "snake_case")]
+enum KnownItem<'a> {
+    Message { role: Role, content: Vec<Part<'a>> },
+    FunctionCall { call_id: Cow<'a, str>, name: Cow<'a, str>, arguments: String },
+    FunctionCallOutput { call_id: Cow<'a, str>, output: Cow<'a, str> },
+}
+
+#[derive(Serialize)]
+#[serde(tag = "type", rename_all = "snake_case")]
+enum Part<'a> {
+    InputText { text: &'a str },
+    OutputText { text: &'a str },
+    InputImage { image_url: String },
+}
+
+#[derive(Serialize)]
+struct WireTool<'a> {
+    #[serde(rename = "type")]
+    kind: &'static str,
+    name: Cow<'a, str>,
+    description: &'a str,
+    parameters: Cow<'a, Value>,
+    /// Left out it would mean yes, and the server would refuse most schemas.
+    strict: bool,
+}
+
+pub fn encode(request: &ModelRequest, target: &Target) -> Result<Vec<u8>, ModelFailure> {
+    let reasons = !WITHOUT_REASONING.iter().any(|name| target.model.starts_with(name));
+    let body = Body {
+        model: &target.model,
+        instructions: instructions(request),
+        input: input(&request.messages, target),
+        tools: request.tools.iter().map(|offer| tool(offer, target)).collect(),
+        stream: true,
+        store: false,
+        include: if reasons { &["reasoning.encrypted_content"] } else { &[] },
+        max_output_tokens: target.output_limit(request),
+        temperature: request.temperature,
+        text: request.response_format.as_ref().map(text_format),
+        prompt_cache_key: match target.compat.prompt_cache_key {
+            PromptCacheKey::Send => request.cache_key.as_deref(),
+            PromptCacheKey::Omit => None,
+        },
+    };
+    serde_json::to_vec(&body)
+        .map_err(|error| failure(ModelFailureClass::InvalidRequest, error.to_string()))
+}
+
+fn instructions(request: &ModelRequest) -> Option<String> {
+    let texts: Vec<&str> = request.system.iter().map(|block| block.text.as_str()).collect();
+    (!texts.is_empty()).then(|| texts.join("\n\n"))
+}
+
+fn input<'a>(messages: &'a [Message], target: &Target) -> Vec<Item<'a>> {
+    let mut items = Vec::new();
+    for message in messages {
+        match message.role {
+            Role::User => user(message, &mut items),
+            Role::Assistant => assistant(message, target, &mut items),
+        }
+    }
+    items
+}
+
+/// Tool results are items of their own and come first, right after the calls they answer.
+fn user<'a>(message: &'a Message, items: &mut Vec<Item<'a>>) {
+    let mut content = Vec::new();
+    for block in &message.content {
+        match block {
+            Block::ToolResult { id, content, is_error } => {
+                items.push(Item::Known(KnownItem::FunctionCallOutput {
+                    call_id: portable_id(&id.0),
+                    // The wire has no flag for a failed call.
+                    output: if *is_error {
+                        Cow::Owned(format!("Error: {content}"))
+                    } else {
+                        Cow::Borrowed(content)
+                    },
+                }));
+            }
+            Block::Text { text } => content.push(Part::InputText { text }),
+            Block::Image { media_type, data } => content
+                .push(Part::InputImage { image_url: format!("data:{media_type};base64,{data}") }),
+            // A user says neither; such a block would be refused by the server.
+            Block::Reasoning { .. } | Block::ToolUse { .. } => {}
+        }
+    }
+    if !content.is_empty() {
+        items.push(Item::Known(KnownItem::Message { role: Role::User, content }));
+    }
+}
+
+/// Reasoning without what it led to is refused, so it goes only before something.
+fn assistant<'a>(message: &'a Message, target: &Target, items: &mut Vec<Item<'a>>) {
+    let mut reasoning = Vec::new();
+    for block in &message.content {
+        let item = match block {
+            Block::Text { text } => KnownItem::Message {
+                role: Role::Assistant,
+                content: vec![Part::OutputText { text }],
+            },
+            Block::ToolUse { id, name, input, provider_data: _ } => KnownItem::FunctionCall {
+                call_id: portable_id(&id.0),
+                name: portable(name),
+                arguments: input.to_string(),
+            },
+            Block::Reasoning { model, data } if *model == target.id && is_encrypted(data) => {
+                reasoning.push(Item::Reasoning(data));
+                continue;
+            }
+            // Reasoning of another model, and what an assistant cannot say.
+            Block::Reasoning { .. } | Block::Image { .. } | Block::ToolResult { .. } => continue,
+        };
+        items.append(&mut reasoning);
+        items.push(Item::Known(item));
+    }
+}
+
+/// The server keeps nothing, so an item that only names its reasoning would not be found.
+fn is_encrypted(data: &Value) -> bool {
+    data.get("encrypted_content").is_some_and(Value::is_string)
+}
+
+fn tool<'a>(offer: &'a ToolOffer, target: &Target) -> WireTool<'a> {
+    WireTool {
+        kind: "function",
+        name: portable(&offer.name),
+        description: &offer.description,
+        parameters: schema_for(&offer.input_schema, &target.compat),
+        strict: false,
+    }
+}
+
+fn text_format(format: &ResponseFormat) -> Value {
+    match format {
+        ResponseFormat::JsonObject => json!({"format": {"type": "json_object"}}),
+        ResponseFormat::JsonSchema { name, schema } => {
+            json!({"format": {"type": "json_schema", "name": name, "schema": schema}})
+        }
+    }
+}

@@ -1,0 +1,7 @@
+//! OpenAI responses.
+
+mod decode;
+mod encode;
+
+pub use decode::{OpenAiResponsesDecoder, ResponsesAnswer};
+pub use encode::encode;
