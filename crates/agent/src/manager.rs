@@ -144,8 +144,8 @@ impl RunManager {
         lease: &Lease,
     ) -> Result<RunHandle, Fault> {
         let inner = &self.inner;
-        if !place.is_new {
-            self.close_leftover_runs(lease).await?;
+        if let Some(run) = place.open_run {
+            self.close_leftover_run(lease, run).await?;
         }
         let now = inner.clock.now();
         let (run, input_turn, seed) = {
@@ -275,7 +275,8 @@ impl RunManager {
                     agent: meta.agent,
                     session: *session,
                 };
-                Ok(Place { key, agents, origin: meta.origin, is_new: false })
+                let open_run = meta.last_run.filter(|_| meta.last_run_status.is_none());
+                Ok(Place { key, agents, origin: meta.origin, is_new: false, open_run })
             }
             SessionRef::New { origin, agents } => {
                 let agents = if agents.is_empty() {
@@ -292,7 +293,7 @@ impl RunManager {
                     agent: agents[0].id.clone(),
                     session,
                 };
-                Ok(Place { key, agents, origin: *origin, is_new: true })
+                Ok(Place { key, agents, origin: *origin, is_new: true, open_run: None })
             }
         }
     }
@@ -332,6 +333,8 @@ struct Place {
     agents: Vec<AgentProfile>,
     origin: SessionOrigin,
     is_new: bool,
+    /// A run that began and has no end in the books.
+    open_run: Option<RunId>,
 }
 
 fn profile<'r>(roster: &'r Roster, id: &AgentId) -> Result<&'r AgentProfile, Fault> {

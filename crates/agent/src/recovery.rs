@@ -28,14 +28,12 @@ impl RunManager {
         Ok(closed)
     }
 
-    /// Runs of this session that never got their end, because writing it failed.
-    pub(crate) async fn close_leftover_runs(&self, lease: &Lease) -> Result<(), Fault> {
-        for row in self.inner.store.ledger.active_runs().await? {
-            if row.key == lease.key {
-                self.close_run(lease, &row).await?;
-            }
+    /// A run of this session that never got its end, because writing it failed.
+    pub(crate) async fn close_leftover_run(&self, lease: &Lease, run: RunId) -> Result<(), Fault> {
+        match self.inner.store.ledger.run(&lease.key.person, run).await? {
+            Some(row) if row.status.is_none() => self.close_run(lease, &row).await,
+            Some(_) | None => Ok(()),
         }
-        Ok(())
     }
 
     async fn close_run(&self, lease: &Lease, row: &RunRow) -> Result<(), Fault> {

@@ -40,7 +40,7 @@ pub(crate) async fn prepare(inner: &Inner, mut ask: Preparation) -> Result<Prepa
     let mut untrusted = Vec::new();
     for agent in &ask.agents {
         let (lane, actor, pieces) = lane(inner, &ask, agent).await?;
-        widest = widest.max(prompt::history_budget(lane.context_window));
+        widest = widest.max(prompt::window(lane.context_window));
         lanes.push(lane);
         actors.push(actor);
         untrusted.extend(pieces);
@@ -120,16 +120,16 @@ async fn lane(
     Ok((setup, actor, untrusted))
 }
 
-/// Turns from the newest back, until a prompt of this size is surely filled or a summary stands
-/// for what is older. Never reads more of a long log than that.
+/// Turns from the newest back: to where the newest summary begins to stand for them, or until a
+/// window of this size is surely filled. Never reads more of a long log than that.
 async fn recent_turns(
     store: &Store,
     key: &SessionKey,
-    token_budget: usize,
+    window: usize,
 ) -> Result<Vec<Arc<Turn>>, Fault> {
     const PAGE: usize = 64;
     let mut pages = Vec::new();
-    let (mut before, mut tokens) = (None, 0);
+    let (mut before, mut tokens, mut replaced) = (None, 0, None);
     loop {
         let page = match store.turns.tail(key, before, PAGE).await {
             Ok(page) => page,
@@ -137,9 +137,11 @@ async fn recent_turns(
             Err(error) => return Err(error.into()),
         };
         tokens += page.turns.iter().map(prompt::turn_weight).sum::<usize>();
-        let summarised = page.turns.iter().any(|turn| matches!(turn.body, TurnBody::Summary(_)));
+        replaced =
+            replaced.or_else(|| prompt::newest_summary(&page.turns).map(|s| s.replaces.last));
+        let reached = replaced.is_some_and(|last| page.turns.iter().any(|turn| turn.id == last));
         before = Some(page.start);
-        let enough = !page.has_older || summarised || tokens > token_budget;
+        let enough = !page.has_older || reached || tokens > window * 2;
         pages.push(page.turns);
         if enough {
             break;

@@ -3,18 +3,51 @@
 use std::borrow::Borrow;
 
 use onyx_types::{
-    AgentId, Author, Block, Message, Role, TextStatus, ToolUseId, Turn, TurnBody, UserContent,
-    UserPart, UserTurn,
+    AgentId, Author, Block, Message, Role, Summary, TextStatus, ToolUseId, Turn, TurnBody,
+    UserContent, UserPart, UserTurn,
 };
 
 use super::tokens::estimate_tokens;
 use crate::step::OUTCOME_UNKNOWN;
 
-/// Tokens that history may fill: the rest is for the system prompt, tools and the answer.
-pub fn history_budget(context_window: Option<u32>) -> usize {
-    /// Small enough for nearly every model; a known window is always better.
-    const UNKNOWN_WINDOW: u32 = 32_768;
-    context_window.unwrap_or(UNKNOWN_WINDOW) as usize * 7 / 10
+/// The window to reckon with when the model's own is not known: small enough for nearly every
+/// model.
+const UNKNOWN_WINDOW: u32 = 32_768;
+
+pub fn window(known: Option<u32>) -> usize {
+    known.unwrap_or(UNKNOWN_WINDOW) as usize
+}
+
+/// How a history is made to fit.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Fit {
+    /// As it is: compaction keeps it short enough.
+    Whole,
+    /// Old tool results shortened, then whole oldest exchanges left out, to so many tokens.
+    Tokens(usize),
+}
+
+/// The turns that count for a prompt: those that the newest summary does not stand for, without
+/// summaries themselves and without silent turns.
+pub fn current<T: Borrow<Turn>>(turns: &[T]) -> impl Iterator<Item = &T> {
+    let replaced = newest_summary(turns).map(|summary| summary.replaces.last);
+    let start = replaced.and_then(|last| turns.iter().position(|turn| turn.borrow().id == last));
+    turns[start.map_or(0, |index| index + 1)..].iter().filter(|turn| {
+        let turn: &Turn = (*turn).borrow();
+        !matches!(turn.body, TurnBody::Summary(_)) && !is_silent(turn)
+    })
+}
+
+pub fn newest_summary<T: Borrow<Turn>>(turns: &[T]) -> Option<&Summary> {
+    turns.iter().rev().find_map(|turn| match &turn.borrow().body {
+        TurnBody::Summary(summary) => Some(summary),
+        _ => None,
+    })
+}
+
+/// Part of a turn that nobody sees, such as saving memory before compaction.
+fn is_silent(turn: &Turn) -> bool {
+    turn.extra.get("silent").and_then(serde_json::Value::as_bool).unwrap_or(false)
 }
 
 /// The conversation as one agent sees it: its own turns as assistant, everything else as user.
@@ -22,18 +55,37 @@ pub fn messages<T: Borrow<Turn>>(
     turns: &[T],
     agent: &AgentId,
     model: &str,
-    budget: usize,
+    fit: Fit,
 ) -> Vec<Message> {
-    let turns: Vec<&Turn> = turns.iter().map(Borrow::borrow).collect();
-    let start = turns.iter().rposition(|turn| matches!(turn.body, TurnBody::Summary(_)));
-    let recent = within_budget(&turns[start.unwrap_or(0)..], budget);
-    let mut view = View { agent, model, messages: Vec::new(), open: Vec::new(), held: Vec::new() };
-    for turn in recent {
+    let recent: Vec<&Turn> = current(turns).map(Borrow::borrow).collect();
+    let recent = match fit {
+        Fit::Whole => &recent[..],
+        Fit::Tokens(budget) => within_budget(&recent, budget),
+    };
+    let mut view = View {
+        agent,
+        model,
+        messages: Vec::new(),
+        open: Vec::new(),
+        held: Vec::new(),
+        shorten: matches!(fit, Fit::Tokens(_)).then(|| recent.len().saturating_sub(RECENT)),
+        index: 0,
+    };
+    if let Some(summary) = newest_summary(turns) {
+        let text = format!("[Summary of the conversation so far]\n{}", summary.content);
+        view.user(vec![Block::Text { text }]);
+    }
+    for (index, turn) in recent.iter().enumerate() {
+        view.index = index;
         view.add(turn);
     }
     view.close_calls();
     view.messages
 }
+
+/// Turns whose tool results are never shortened.
+const RECENT: usize = 8;
+const SHORT_RESULT: usize = 400;
 
 /// Drops whole exchanges from the front: a call and its result are never parted, and the newest
 /// exchange always stays.
@@ -45,7 +97,7 @@ fn within_budget<'t, 'a>(turns: &'t [&'a Turn], budget: usize) -> &'t [&'a Turn]
         if used > budget && keep_from < turns.len() {
             return &turns[keep_from..];
         }
-        if matches!(turn.body, TurnBody::User(_) | TurnBody::Summary(_)) {
+        if matches!(turn.body, TurnBody::User(_)) {
             keep_from = index;
         }
     }
@@ -78,6 +130,9 @@ struct View<'a> {
     open: Vec<ToolUseId>,
     /// What came between a call and its results; it follows them.
     held: Vec<Block>,
+    /// Tool results before this turn are shortened.
+    shorten: Option<usize>,
+    index: usize,
 }
 
 impl View<'_> {
@@ -121,7 +176,7 @@ impl View<'_> {
                     self.open.remove(index);
                     let block = Block::ToolResult {
                         id: result.tool_use_id.clone(),
-                        content: result.output.clone(),
+                        content: self.result_text(&result.output),
                         is_error: result.is_error,
                     };
                     self.push(Role::User, block);
@@ -136,16 +191,22 @@ impl View<'_> {
                 );
                 self.user(vec![Block::Text { text }]);
             }
-            TurnBody::Summary(summary) => {
-                let text = format!("[Summary of the conversation so far]\n{}", summary.content);
-                self.user(vec![Block::Text { text }]);
-            }
             TurnBody::Reasoning(_)
+            | TurnBody::Summary(_)
             | TurnBody::ToolCall(_)
             | TurnBody::RunStart(_)
             | TurnBody::Unknown(_) => {}
             TurnBody::RunEnd(_) => self.close_calls(),
         }
+    }
+
+    fn result_text(&self, output: &str) -> String {
+        let old = self.shorten.is_some_and(|recent| self.index < recent);
+        if !old || output.len() <= SHORT_RESULT {
+            return output.to_owned();
+        }
+        let end = output.floor_char_boundary(SHORT_RESULT);
+        format!("{}\n[{} more bytes left out]", &output[..end], output.len() - end)
     }
 
     fn user(&mut self, blocks: Vec<Block>) {

@@ -120,7 +120,7 @@ pub(super) fn stop(state: &mut RunState, reason: StopReason) -> Vec<Effect> {
     let mut tools_running = false;
     for lane in &state.lanes {
         match &lane.phase {
-            Phase::Calling => effects.push(Effect::StopModel(lane.id)),
+            Phase::Calling | Phase::Compacting(_) => effects.push(Effect::StopModel(lane.id)),
             Phase::Tools(round) if !round.running.is_empty() => {
                 tools_running = true;
                 effects.push(Effect::StopTools(lane.id));
@@ -147,10 +147,14 @@ pub(super) fn finish_stopping(state: &mut RunState) -> Vec<Effect> {
     let mut events = Vec::new();
     for index in 0..state.lanes.len() {
         let lane = LaneId(index as u16);
+        let silent = state.lane(lane).silent;
         let (more_turns, more_events) = match state.lane(lane).phase {
+            Phase::Calling if silent => (Vec::new(), Vec::new()),
             Phase::Calling => take_turns(state, lane, text_status),
             Phase::Tools(_) => take_results(state, lane),
-            Phase::Waiting | Phase::Saving | Phase::Over => (Vec::new(), Vec::new()),
+            Phase::Waiting | Phase::Saving | Phase::Compacting(_) | Phase::Over => {
+                (Vec::new(), Vec::new())
+            }
         };
         turns.extend(more_turns);
         events.extend(more_events);

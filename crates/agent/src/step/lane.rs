@@ -2,15 +2,16 @@ use std::collections::VecDeque;
 use std::sync::Arc;
 
 use onyx_types::{
-    AgentId, ErrorCode, Fault, LaneId, ModelRequest, Taint, ToolCall, ToolOffer, ToolOutcome,
-    ToolUseId, TurnId,
+    AgentId, Block, ErrorCode, Fault, LaneId, ModelRequest, Taint, ToolCall, ToolOffer,
+    ToolOutcome, ToolUseId, TurnId,
 };
 
+use super::compaction::{self, Compacting, Room};
 use super::ending;
 use super::input::Effect;
 use super::response::Response;
 use super::state::{LaneOrder, RunState};
-use crate::prompt::{self, PromptSnapshot};
+use crate::prompt::{self, Calibration, Fit, PromptSnapshot};
 
 /// One answering agent, resolved for this run.
 pub struct LaneSetup {
@@ -47,6 +48,16 @@ pub(super) struct Lane {
     /// The newest tool call and how often it came in a row.
     pub(super) last_call: Option<(String, serde_json::Value)>,
     pub(super) identical_calls: u32,
+    pub(super) room: Room,
+    /// How often the provider said that the prompt was too long.
+    pub(super) overflows: u32,
+    /// Memory was given its chance to be written in this run.
+    pub(super) flushed: bool,
+    /// What goes on now is not for people to see.
+    pub(super) silent: bool,
+    pub(super) calibration: Calibration,
+    /// What the request under way was estimated at.
+    pub(super) estimated: usize,
 }
 
 pub(super) enum Phase {
@@ -55,6 +66,7 @@ pub(super) enum Phase {
     /// The response, or the results, are on their way to disk.
     Saving,
     Tools(ToolRound),
+    Compacting(Compacting),
     Over,
 }
 
@@ -78,6 +90,12 @@ impl Lane {
             response: Response::default(),
             last_call: None,
             identical_calls: 0,
+            room: Room::default(),
+            overflows: 0,
+            flushed: false,
+            silent: false,
+            calibration: Calibration::default(),
+            estimated: 0,
         }
     }
 
@@ -94,20 +112,34 @@ pub(super) fn start_lanes(state: &mut RunState) -> Vec<Effect> {
     (0..count).flat_map(|index| next_step(state, LaneId(index as u16))).collect()
 }
 
-/// Calls the model once more, unless a limit says no.
+/// Calls the model once more, unless a limit says no; makes room first where it is needed.
 pub(super) fn next_step(state: &mut RunState, lane: LaneId) -> Vec<Effect> {
+    if let Some(effects) = cannot_go_on(state, lane) {
+        return effects;
+    }
+    compaction::if_needed(state, lane).unwrap_or_else(|| call(state, lane))
+}
+
+fn cannot_go_on(state: &mut RunState, lane: LaneId) -> Option<Vec<Effect>> {
     if state.is_ending() {
-        return Vec::new();
+        return Some(Vec::new());
     }
-    if let Some(fault) = state.lane(lane).setup.unable.clone() {
-        return ending::lane_failed(state, lane, fault);
-    }
-    if let Some(fault) = limit_met(state) {
-        return ending::lane_failed(state, lane, fault);
+    let unable = state.lane(lane).setup.unable.clone();
+    let fault = unable.or_else(|| limit_met(state))?;
+    Some(ending::lane_failed(state, lane, fault))
+}
+
+/// Calls the model with what there is.
+pub(super) fn call(state: &mut RunState, lane: LaneId) -> Vec<Effect> {
+    if let Some(effects) = cannot_go_on(state, lane) {
+        return effects;
     }
     state.steps += 1;
     let request = request(state, lane);
+    let estimated = estimate(&request, state.lane(lane));
     let lane = state.lane(lane);
+    lane.estimated = estimated;
+    lane.silent = false;
     lane.phase = Phase::Calling;
     lane.response = Response::default();
     vec![Effect::CallModel(lane.id, Box::new(request))]
@@ -127,20 +159,38 @@ fn limit_met(state: &RunState) -> Option<Fault> {
     None
 }
 
-fn request(state: &RunState, lane: LaneId) -> ModelRequest {
-    let setup = &state.lanes[usize::from(lane.0)].setup;
+pub(super) fn request(state: &RunState, lane: LaneId) -> ModelRequest {
+    let lane = &state.lanes[usize::from(lane.0)];
+    let setup = &lane.setup;
+    let fit = match lane.room {
+        Room::Enough => Fit::Whole,
+        Room::CutToFit => {
+            let window = prompt::window(setup.context_window);
+            Fit::Tokens((window * 6 / 10).saturating_sub(compaction::fixed_tokens(lane)))
+        }
+    };
     ModelRequest {
         system: setup.snapshot.system.clone(),
-        messages: prompt::messages(
-            &state.history,
-            &setup.agent,
-            &setup.model_id,
-            prompt::history_budget(setup.context_window),
-        ),
+        messages: prompt::messages(&state.history, &setup.agent, &setup.model_id, fit),
         tools: setup.tools.iter().map(|tool| tool.offer.clone()).collect(),
         max_output_tokens: setup.max_output_tokens.min(state.limits.max_output_tokens),
         temperature: setup.temperature,
         response_format: None,
         cache_key: Some(state.key.session.to_string()),
     }
+}
+
+fn estimate(request: &ModelRequest, lane: &Lane) -> usize {
+    let blocks = request.messages.iter().flat_map(|message| &message.content);
+    let messages: usize = blocks
+        .map(|block| match block {
+            Block::Text { text } => prompt::estimate_tokens(text),
+            Block::ToolUse { input, .. } => prompt::estimate_tokens(&input.to_string()) + 16,
+            Block::ToolResult { content, .. } => prompt::estimate_tokens(content) + 8,
+            Block::Reasoning { data, .. } => prompt::estimate_tokens(&data.to_string()),
+            // Priced by size of picture, which nobody knows here.
+            Block::Image { .. } => 1_000,
+        })
+        .sum();
+    messages + compaction::fixed_tokens(lane)
 }

@@ -3,7 +3,9 @@
 //! Nothing here reads a clock, a file or a socket, and nothing awaits. The driver performs what
 //! is decided and reports back; what is told to people as durable is released only by `Appended`.
 
+mod compaction;
 mod ending;
+mod flush;
 mod input;
 mod lane;
 mod response;
@@ -58,6 +60,8 @@ fn appended(state: &mut RunState, batch: onyx_types::BatchId) -> Vec<Effect> {
         state::Then::StartLanes => lane::start_lanes(state),
         state::Then::RunTools(lane) => tools::start_tools(state, lane),
         state::Then::NextStep(lane) => lane::next_step(state, lane),
+        state::Then::CallModel(lane) => lane::call(state, lane),
+        state::Then::AfterFlush(lane) => compaction::after_flush(state, lane),
         state::Then::LaneOver(lane) => ending::lane_over(state, lane),
         state::Then::RunOver => ending::run_over(state),
     });

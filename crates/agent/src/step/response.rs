@@ -7,7 +7,9 @@ use onyx_types::{
 };
 use serde_json::Value;
 
+use super::compaction;
 use super::ending;
+use super::flush;
 use super::input::{Effect, StopReason};
 use super::lane::Phase;
 use super::state::{RunState, Then, preview};
@@ -18,15 +20,19 @@ use super::tools;
 pub(super) struct Response {
     text_turn: Option<TurnId>,
     reasoning_turn: Option<TurnId>,
-    text: String,
+    pub(super) text: String,
     reasoning: Vec<Value>,
     pub(super) calls: Vec<(ToolCall, Option<Value>)>,
-    usage: Usage,
+    pub(super) usage: Usage,
 }
 
 pub(super) fn model_event(state: &mut RunState, lane: LaneId, event: ModelEvent) -> Vec<Effect> {
-    if !matches!(state.lane(lane).phase, Phase::Calling) {
-        return Vec::new();
+    let silent = state.lane(lane).silent;
+    match state.lane(lane).phase {
+        Phase::Calling if silent => return flush::model_event(state, lane, event),
+        Phase::Calling => {}
+        Phase::Compacting(_) => return compaction::model_event(state, lane, event),
+        Phase::Waiting | Phase::Saving | Phase::Tools(_) | Phase::Over => return Vec::new(),
     }
     match event {
         ModelEvent::TextDelta(text) => text_delta(state, lane, text),
@@ -43,7 +49,9 @@ pub(super) fn model_event(state: &mut RunState, lane: LaneId, event: ModelEvent)
             Vec::new()
         }
         ModelEvent::Usage(usage) => {
-            state.lane(lane).response.usage = usage;
+            let lane = state.lane(lane);
+            lane.calibration.learn(lane.estimated, usage.input);
+            lane.response.usage = usage;
             Vec::new()
         }
         ModelEvent::Notice { code, message } => {
@@ -57,6 +65,11 @@ pub(super) fn model_event(state: &mut RunState, lane: LaneId, event: ModelEvent)
         ModelEvent::Failed(failure) => {
             if failure.class == ModelFailureClass::Cancelled {
                 return ending::stop(state, StopReason::Cancelled);
+            }
+            if failure.class == ModelFailureClass::ContextLength
+                && let Some(effects) = compaction::after_overflow(state, lane)
+            {
+                return effects;
             }
             let fault = Fault::new(failure.class.code(), failure.message);
             ending::lane_failed(state, lane, fault)

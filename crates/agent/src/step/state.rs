@@ -82,6 +82,9 @@ pub(super) enum Then {
     StartLanes,
     RunTools(LaneId),
     NextStep(LaneId),
+    /// Room was made: call without looking again.
+    CallModel(LaneId),
+    AfterFlush(LaneId),
     LaneOver(LaneId),
     RunOver,
 }

@@ -5,11 +5,11 @@ use onyx_types::{
     ToolOutcome, ToolResultTurn, ToolUseId, Turn, TurnBody, TurnId,
 };
 
-use super::ending;
 use super::input::Effect;
 use super::lane::{Phase, ToolRound};
 use super::response::{call_turn, steering_turns, take_turns, usage_event};
 use super::state::{RunState, Then};
+use super::{ending, flush};
 
 /// The model asked for tools: the calls are made durable first, and run only then.
 pub(super) fn asked_for(state: &mut RunState, lane: LaneId) -> Vec<Effect> {
@@ -149,6 +149,9 @@ pub(super) fn tool_done(
 
 fn save_results(state: &mut RunState, lane: LaneId) -> Vec<Effect> {
     let (mut turns, events) = take_results(state, lane);
+    if state.lane(lane).silent {
+        return state.append(turns, events, Then::AfterFlush(lane));
+    }
     turns.extend(steering_turns(state));
     state.lane(lane).phase = Phase::Saving;
     state.append(turns, events, Then::NextStep(lane))
@@ -177,6 +180,10 @@ pub(super) fn take_results(
         let (turn, event) = result_turn(state, lane, call, &outcome);
         turns.push(turn);
         events.push(event);
+    }
+    if state.lane(lane).silent {
+        turns.iter_mut().for_each(flush::mark_silent);
+        events.clear();
     }
     (turns, events)
 }

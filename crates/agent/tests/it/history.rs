@@ -1,8 +1,8 @@
-use onyx_agent::prompt::messages;
+use onyx_agent::prompt::{Fit, messages};
 use onyx_types::{Block, Message, Role, ToolUseId, Turn};
 use serde_json::{Value, json};
 
-const WIDE: usize = 1_000_000;
+const WIDE: Fit = Fit::Whole;
 
 fn turns(bodies: &[Value]) -> Vec<Turn> {
     let make = |(index, body): (usize, &Value)| {
@@ -148,11 +148,17 @@ fn the_untrusted_block_is_replayed_as_it_was_sent() {
 
 #[test]
 fn a_summary_stands_for_everything_before_it() {
-    let id = "0197f3a0-0000-7000-8000-000000000000";
-    let summary = json!({"type": "summary", "content": "S", "replaces": {"first": id, "last": id}});
-    let seen = view(&[user("old"), said("old answer", "complete"), summary, user("new")]);
+    let (first, last) =
+        ("0197f3a0-0000-7000-8000-000000000000", "0197f3a0-0000-7000-8000-000000000001");
+    let replaces = json!({"first": first, "last": last});
+    let summary = json!({"type": "summary", "content": "S", "replaces": replaces});
+    let seen = view(&[user("old"), said("old answer", "complete"), user("kept"), summary, user("new")]);
     let words =
-        vec![text("[Summary of the conversation so far]\nS"), text("[2026-11-15T02:53Z] new")];
+        vec![
+            text("[Summary of the conversation so far]\nS"),
+            text("[2026-11-15T02:53Z] kept"),
+            text("[2026-11-15T02:53Z] new"),
+        ];
     assert_eq!(seen, [message(Role::User, words)]);
 }
 
@@ -169,7 +175,7 @@ fn old_exchanges_go_first_and_whole_when_the_window_is_small() {
         result("b", "B"),
         said("last", "complete"),
     ]);
-    let seen = messages(&log, &"main".parse().unwrap(), "m/x", 120);
+    let seen = messages(&log, &"main".parse().unwrap(), "m/x", Fit::Tokens(120));
     let expected = [
         message(Role::User, vec![text("[2026-11-15T02:53Z] two")]),
         message(Role::Assistant, vec![tool_use("b")]),
@@ -177,6 +183,6 @@ fn old_exchanges_go_first_and_whole_when_the_window_is_small() {
         message(Role::Assistant, vec![text("last")]),
     ];
     assert_eq!(seen, expected);
-    let tiny = messages(&log, &"main".parse().unwrap(), "m/x", 1);
+    let tiny = messages(&log, &"main".parse().unwrap(), "m/x", Fit::Tokens(1));
     assert_eq!(tiny, expected, "the newest exchange always stays");
 }

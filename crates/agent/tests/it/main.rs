@@ -1,5 +1,6 @@
 #![allow(clippy::unwrap_used, clippy::expect_used)]
 
+mod compaction;
 mod feed;
 mod history;
 mod prompt;

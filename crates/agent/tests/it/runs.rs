@@ -74,6 +74,7 @@ async fn one_session_answers_one_message_at_a_time() {
     let world = World::new([Answer::text("x").fault(ModelFault::HangAfterHead)]).await;
     let first = world.start(None, "one").await.unwrap();
     let session = first.session_id;
+    world.model.wait_for_requests(1).await;
     let second = world.start(Some(session), "two").await.unwrap_err();
     assert_eq!(second.code, ErrorCode::SessionBusy);
     assert!(world.manager.stop(&ana(), StopTarget::Session(session)).await.unwrap());

@@ -62,6 +62,7 @@ impl World {
         let toolbox = Arc::new(Toolbox::new(onyx_tools::builtin_tools(), services).unwrap());
         let settings: ProviderSettings = serde_json::from_value(json!({
             "kind": "openai", "baseUrl": model.base_url(), "apiKey": "sk-test",
+            "models": [{"id": "small", "contextWindow": 8_000}],
         }))
         .unwrap();
         let registry =

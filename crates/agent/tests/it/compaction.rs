@@ -1,0 +1,143 @@
+//! Making room always ends, loses nothing from the file, and is seen to happen.
+
+use onyx_test_support::{Answer, ErrorKind, RecordedRequest, ScriptedCall};
+use onyx_types::{Event, Limits, RunStatus, SessionId, StatusCode, TurnBody};
+use serde_json::json;
+
+use crate::world::{World, kinds};
+
+const SUMMARY: &str = "They talk about boats.";
+
+fn is_flush(request: &RecordedRequest) -> bool {
+    request.raw_text().contains("about to be replaced by a summary")
+}
+
+fn is_summary(request: &RecordedRequest) -> bool {
+    request.raw_text().contains("You compress conversations")
+}
+
+trait RawText {
+    fn raw_text(&self) -> String;
+}
+
+impl RawText for RecordedRequest {
+    fn raw_text(&self) -> String {
+        self.body.to_string()
+    }
+}
+
+/// An agent whose model has a small window, and a conversation that fills it.
+async fn crowded(
+    respond: impl Fn(&RecordedRequest) -> Answer + Send + Sync + 'static,
+) -> (World, SessionId, Vec<Event>) {
+    let agents = json!({"list": [{"id": "main", "tier": "act", "model": "mine/small"}]});
+    let world = World::with_agents(Vec::<Answer>::new(), agents, Limits::default()).await;
+    world.model.respond_with(respond);
+    let words = "word ".repeat(700);
+    let (session, _) = world.say(None, &format!("first {words}")).await;
+    let mut told = Vec::new();
+    for n in 0..12 {
+        let (_, more) = world.say(Some(session), &format!("message {n} {words}")).await;
+        assert!(
+            matches!(more.last(), Some(Event::Done { status: RunStatus::Done, .. })),
+            "{more:?}"
+        );
+        told.extend(more);
+    }
+    (world, session, told)
+}
+
+fn compactions(told: &[Event]) -> usize {
+    let is = |event: &&Event| matches!(event, Event::Status { code: StatusCode::Compaction, .. });
+    told.iter().filter(is).count()
+}
+
+#[tokio::test]
+async fn a_full_window_is_summarised_and_the_file_keeps_everything() {
+    let (world, session, told) =
+        crowded(
+            |request| {
+                if is_summary(request) { Answer::text(SUMMARY) } else { Answer::text("ok") }
+            },
+        )
+        .await;
+    assert!(compactions(&told) >= 1, "the person sees that it happened");
+    assert!(compactions(&told) <= 3, "one compaction lasts for a while: {}", compactions(&told));
+    let log = world.log(session).await;
+    assert_eq!(log.iter().filter(|turn| matches!(turn.body, TurnBody::User(_))).count(), 13);
+    let summaries = kinds(&log).iter().filter(|kind| **kind == "summary").count();
+    assert_eq!(summaries, compactions(&told));
+    let last = world.model.last_request();
+    let text = last.raw_text();
+    assert!(text.contains(SUMMARY) && text.contains("message 11") && !text.contains("first word"));
+    assert!(text.len() < 8_000 * 4, "{} bytes", text.len());
+}
+
+#[tokio::test]
+async fn a_model_that_cannot_summarise_does_not_stop_the_conversation() {
+    let (world, session, told) = crowded(|request| {
+        if is_summary(request) || is_flush(request) {
+            Answer::error(ErrorKind::InvalidRequest)
+        } else {
+            Answer::text("ok")
+        }
+    })
+    .await;
+    assert!(compactions(&told) >= 1);
+    let log = world.log(session).await;
+    assert_eq!(log.iter().filter(|turn| matches!(turn.body, TurnBody::Summary(_))).count(), 0);
+    assert!(world.model.last_request().raw_text().len() < 8_000 * 4);
+}
+
+#[tokio::test]
+async fn memory_is_given_one_silent_chance_before_detail_is_lost() {
+    let (world, session, told) = crowded(|request| {
+        if is_summary(request) {
+            Answer::text(SUMMARY)
+        } else if is_flush(request) {
+            let arguments = json!({"text": "Ana builds boats."});
+            Answer::tool_calls([ScriptedCall::new("flush_1", "memory_write", &arguments)])
+        } else {
+            Answer::text("ok")
+        }
+    })
+    .await;
+    let flushes = world.model.requests().iter().filter(|request| is_flush(request)).count();
+    assert_eq!(flushes, compactions(&told));
+    let tool_events =
+        |event: &&Event| matches!(event, Event::ToolCall { .. } | Event::ToolResult { .. });
+    assert_eq!(told.iter().filter(tool_events).count(), 0, "silent means silent");
+    let log = world.log(session).await;
+    assert!(kinds(&log).contains(&"tool_result"), "but it stands in the log");
+    let daily = std::fs::read_dir(world.folder.path().join("home/people/ana/memory/main/daily"));
+    let file = daily.unwrap().next().unwrap().unwrap().path();
+    assert!(std::fs::read_to_string(file).unwrap().contains("Ana builds boats."));
+    let last = world.model.last_request().raw_text();
+    assert!(!last.contains("flush_1"), "later prompts do not repeat it");
+}
+
+#[tokio::test]
+async fn a_provider_that_says_too_long_gets_a_shorter_prompt() {
+    let agents = json!({"list": [{"id": "main", "tier": "read", "model": "mine/some-model"}]});
+    let world = World::with_agents(Vec::<Answer>::new(), agents, Limits::default()).await;
+    world.model.respond_with(|request| {
+        if is_summary(request) {
+            Answer::text(SUMMARY)
+        } else if request.raw_text().contains("first word") {
+            if request.raw_text().contains("too much") {
+                Answer::error(ErrorKind::ContextLength)
+            } else {
+                Answer::text("ok")
+            }
+        } else {
+            Answer::text("short enough")
+        }
+    });
+    let (session, _) = world.say(None, "first word").await;
+    world.say(Some(session), "second").await;
+    world.say(Some(session), "third").await;
+    let long = "lorem ".repeat(12_000);
+    let (_, told) = world.say(Some(session), &format!("too much {long}")).await;
+    assert!(matches!(told.last(), Some(Event::Done { status: RunStatus::Done, .. })), "{told:?}");
+    assert_eq!(compactions(&told), 1);
+}
