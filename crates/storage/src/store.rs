@@ -1,8 +1,10 @@
 use std::fmt;
+use std::path::Path;
 use std::sync::Arc;
 
 use onyx_types::Clock;
 
+use crate::blocking::Blocking;
 use crate::files::Files;
 use crate::home::Home;
 use crate::local::{LocalLeases, LocalTurnLog};
@@ -36,7 +38,7 @@ impl Store {
         let database = home.paths().database();
         let ledger_blocking = blocking.clone();
         let (ledger, opened) =
-            blocking.run(move || SqliteLedger::open(&database, ledger_blocking)).await?;
+            blocking.run(move || open_ledger(&database, ledger_blocking)).await?;
         let leases = LocalLeases::new(Arc::clone(&clock));
         let turns = LocalTurnLog::new(home.root(), leases.clone(), home.ops(), blocking.clone());
         let chunks = SqliteChunks::new(&home.paths().index(), clock, blocking);
@@ -66,4 +68,21 @@ impl Store {
         }
         Ok(())
     }
+}
+
+/// Ledgers cannot be made again, so a database that cannot be used stops the start, by name.
+fn open_ledger(path: &Path, blocking: Blocking) -> Result<(SqliteLedger, Opened), StoreError> {
+    let name = path.display();
+    SqliteLedger::open(path, blocking).map_err(|error| match error {
+        StoreError::Damaged(why) => StoreError::Damaged(format!("{name}: {why}")),
+        StoreError::Failed(why) => StoreError::Failed(format!("{name}: {why}")),
+        StoreError::NotFound
+        | StoreError::Conflict
+        | StoreError::LeaseLost
+        | StoreError::Busy
+        | StoreError::AlreadyRun
+        | StoreError::Full
+        | StoreError::ReadOnly(_)
+        | StoreError::Refused(_) => error,
+    })
 }

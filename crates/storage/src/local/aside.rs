@@ -58,21 +58,21 @@ pub(crate) fn keep(
     Ok(())
 }
 
-/// Offsets of what a file beside the log holds already.
-pub(crate) fn offsets(folder: &Dir, name: &str) -> Result<HashSet<u64>, StoreError> {
+/// Offset and length of what a file beside the log holds already.
+pub(crate) fn places(folder: &Dir, name: &str) -> Result<HashSet<(u64, u64)>, StoreError> {
     let file = match folder.open(name, Access::Read) {
         Ok(file) => file,
         Err(Errno::NOENT) => return Ok(HashSet::new()),
         Err(error) => return Err(classify(error)),
     };
-    let mut offsets = HashSet::new();
+    let mut places = HashSet::new();
     for line in BufReader::new(file).split(b'\n') {
         // A record torn by a crash counts as not there, so its bytes are kept once more.
         if let Ok(record) = serde_json::from_slice::<Record>(&line?) {
-            offsets.insert(record.at);
+            places.insert((record.at, record.len));
         }
     }
-    Ok(offsets)
+    Ok(places)
 }
 
 pub(crate) fn length(file: &File) -> Result<u64, StoreError> {

@@ -102,7 +102,7 @@ impl Dir {
 
     fn make_dir(&self, ops: &dyn FileOps, name: &str) -> Result<Self, StoreError> {
         match mkdirat(&self.file, name, Mode::RWXU) {
-            Ok(()) => self.sync(ops)?,
+            Ok(()) => self.sync_or_take_back(ops, name, AtFlags::REMOVEDIR)?,
             Err(Errno::EXIST) => {}
             Err(error) => return Err(classify(error)),
         }
@@ -114,6 +114,26 @@ impl Dir {
         let (one, other) = (fstat(&self.file), fstat(&other.file));
         let (one, other) = (one.map_err(classify)?, other.map_err(classify)?);
         Ok((one.st_dev, one.st_ino) == (other.st_dev, other.st_ino))
+    }
+
+    /// Makes a new file's name durable, or removes it: whoever tries again must not find a name
+    /// that may be gone after a power cut and take it for kept.
+    pub(crate) fn keep_new(&self, ops: &dyn FileOps, name: &str) -> Result<(), StoreError> {
+        self.sync_or_take_back(ops, name, AtFlags::empty())
+    }
+
+    fn sync_or_take_back(
+        &self,
+        ops: &dyn FileOps,
+        name: &str,
+        how: AtFlags,
+    ) -> Result<(), StoreError> {
+        self.sync(ops).map_err(|error| {
+            if let Err(stuck) = unlinkat(&self.file, name, how) {
+                tracing::warn!(name, %stuck, "a name that is not durable could not be removed");
+            }
+            StoreError::from(error)
+        })
     }
 
     /// Makes names that were made, renamed or removed here durable.

@@ -6,6 +6,7 @@ mod beneath;
 mod copy;
 mod leases;
 mod line;
+mod object_files;
 mod objects;
 mod ops;
 mod page;
@@ -14,7 +15,7 @@ mod turn_log;
 
 pub(crate) use beneath::Dir;
 pub(crate) use leases::LocalLeases;
+pub(crate) use object_files::PathLocks;
 pub use objects::LocalObjects;
-pub(crate) use objects::PathLocks;
 pub use ops::{FileOps, SystemFiles};
 pub(crate) use turn_log::LocalTurnLog;

@@ -52,8 +52,9 @@ pub(crate) struct OpenLog {
     /// Everything before it is whole lines, and durable if this process wrote it.
     pub(crate) len: u64,
     pub(crate) torn: Option<Damage>,
-    /// Offsets kept in the quarantine file; read when the first unreadable line is met.
-    pub(crate) quarantined: Option<HashSet<u64>>,
+    /// Offset and length of what the quarantine file holds; read when the first unreadable line
+    /// is met.
+    pub(crate) quarantined: Option<HashSet<(u64, u64)>>,
     /// The torn tail is still in the file because it could not be kept aside.
     repair_due: bool,
 }

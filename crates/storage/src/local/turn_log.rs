@@ -139,7 +139,7 @@ impl Logs {
     fn create(&self, place: &LogPlace) -> Result<OpenLog, StoreError> {
         let folder = self.home.make_dirs(&*self.ops, &place.folder)?;
         let file = folder.open(&place.name, Access::AppendOrCreate).map_err(classify)?;
-        folder.sync(&*self.ops)?;
+        folder.keep_new(&*self.ops, &place.name)?;
         Ok(OpenLog::new(file))
     }
 
@@ -190,13 +190,14 @@ impl Logs {
         let name = place.quarantine();
         let known = match &mut log.quarantined {
             Some(known) => known,
-            None => log.quarantined.insert(aside::offsets(&folder, &name)?),
+            None => log.quarantined.insert(aside::places(&folder, &name)?),
         };
         for (at, bytes) in lines {
-            if !known.contains(at) {
+            let place_in_log = (*at, bytes.len() as u64);
+            if !known.contains(&place_in_log) {
                 aside::keep(&*self.ops, &folder, &name, *at, bytes)?;
                 tracing::warn!(log = place.name, at, "a damaged line was kept in {name}");
-                known.insert(*at);
+                known.insert(place_in_log);
             }
         }
         Ok(())
@@ -218,6 +219,9 @@ impl Logs {
         let slot = self.slots.get(&to.key);
         let mut slot = lock(&slot);
         let _write = self.leases.begin_write(to)?;
+        if let Some(why) = &slot.read_only {
+            return Err(StoreError::ReadOnly(why.clone()));
+        }
         if self.length(&mut slot, &to.key)?.is_some_and(|len| len.0 > 0) {
             return Err(StoreError::Conflict);
         }
@@ -230,7 +234,7 @@ impl Logs {
         let copied = self.copy_file(&folder, &unfinished, &source, len, through);
         let finished = copied.and_then(|len| {
             folder.replace(&unfinished, &place.name)?;
-            folder.sync(&*self.ops)?;
+            folder.keep_new(&*self.ops, &place.name)?;
             Ok(Pos(len))
         });
         if finished.is_err() {

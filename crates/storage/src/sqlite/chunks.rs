@@ -10,7 +10,7 @@ use rusqlite::{Connection, OptionalExtension as _, Row, named_params, params};
 use crate::blocking::{Blocking, lock};
 use crate::{ChunkRow, ChunkStore, SourceKey, SourceRow, StoreError};
 
-use super::connection::{Durability, open_writer};
+use super::connection::{Durability, migrate, open_writer};
 use super::convert::{count, integer, named, parsed, timestamp, unreadable};
 
 mod migrations {
@@ -96,7 +96,7 @@ impl IndexFile {
         }
         let mut connection = open_writer(&self.path, Durability::Normal)?;
         connection.pragma_update(None, "foreign_keys", true)?;
-        migrate(&mut connection)?;
+        migrate(&mut connection, &migrations::migrations::runner())?;
         let epoch = self.clock.wall().as_millis();
         connection.execute("INSERT OR IGNORE INTO epoch (id, value) VALUES (0, ?1)", [epoch])?;
         let inode = fs::metadata(&self.path)?.ino();
@@ -115,14 +115,6 @@ impl IndexFile {
             }
         }
         Ok(())
-    }
-}
-
-/// Tables of another version are as good as damage: everything in them can be made again.
-fn migrate(connection: &mut Connection) -> Result<(), StoreError> {
-    match migrations::migrations::runner().run(connection) {
-        Ok(_) => Ok(()),
-        Err(error) => Err(StoreError::Damaged(error.to_string())),
     }
 }
 

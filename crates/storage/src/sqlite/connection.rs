@@ -2,6 +2,7 @@ use std::fs::OpenOptions;
 use std::os::unix::fs::OpenOptionsExt as _;
 use std::path::Path;
 
+use refinery::error::Kind;
 use rusqlite::{Connection, ErrorCode, OpenFlags, ffi};
 
 use crate::StoreError;
@@ -56,14 +57,35 @@ fn open(path: &Path, mode: OpenFlags) -> Result<Connection, StoreError> {
     Ok(connection)
 }
 
+/// Brings the tables up to date. Tables that this version did not make and cannot change are as
+/// unusable as damaged ones.
+pub(crate) fn migrate(
+    connection: &mut Connection,
+    migrations: &refinery::Runner,
+) -> Result<refinery::Report, StoreError> {
+    migrations.run(connection).map_err(|error| match error.kind() {
+        Kind::Connection(_, cause) => match cause.downcast_ref::<rusqlite::Error>() {
+            Some(cause) => classify(cause),
+            None => StoreError::Failed(error.to_string()),
+        },
+        Kind::MissingVersion(_) | Kind::DivergentVersion(..) => {
+            StoreError::Damaged(format!("its tables are those of another version of Onyx: {error}"))
+        }
+        _ => StoreError::Failed(error.to_string()),
+    })
+}
+
 impl From<rusqlite::Error> for StoreError {
     fn from(error: rusqlite::Error) -> Self {
-        match error.sqlite_error() {
-            _ if matches!(error, rusqlite::Error::QueryReturnedNoRows) => Self::NotFound,
-            Some(cause) if is_full(cause) => Self::Full,
-            Some(cause) if is_damage(cause) => Self::Damaged(error.to_string()),
-            Some(_) | None => Self::Failed(error.to_string()),
-        }
+        classify(&error)
+    }
+}
+
+fn classify(error: &rusqlite::Error) -> StoreError {
+    match error.sqlite_error() {
+        Some(cause) if is_full(cause) => StoreError::Full,
+        Some(cause) if is_damage(cause) => StoreError::Damaged(error.to_string()),
+        Some(_) | None => StoreError::Failed(error.to_string()),
     }
 }
 
@@ -78,4 +100,55 @@ fn is_damage(cause: &ffi::Error) -> bool {
 
 pub(crate) fn is_unique_violation(error: &rusqlite::Error) -> bool {
     error.sqlite_error().is_some_and(|cause| cause.extended_code == ffi::SQLITE_CONSTRAINT_UNIQUE)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn database() -> (tempfile::TempDir, Connection) {
+        let folder = tempfile::tempdir().unwrap();
+        let connection = open_writer(&folder.path().join("test.db"), Durability::Full).unwrap();
+        connection.execute_batch("CREATE TABLE notes (text TEXT UNIQUE)").unwrap();
+        (folder, connection)
+    }
+
+    #[test]
+    fn a_full_disk_is_told_by_its_result_code() {
+        let (_folder, connection) = database();
+        // The database's own way of being full.
+        connection.pragma_update(None, "max_page_count", 4).unwrap();
+        let insert = connection.execute("INSERT INTO notes VALUES (?1)", ["x".repeat(100_000)]);
+        assert!(matches!(insert.map_err(StoreError::from), Err(StoreError::Full)));
+    }
+
+    #[test]
+    fn a_file_that_is_no_database_is_told_by_its_result_code() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("test.db");
+        std::fs::write(&path, "a letter, not a database; long enough to hold a header".repeat(9))
+            .unwrap();
+        let opened = open_writer(&path, Durability::Full);
+        assert!(matches!(opened, Err(StoreError::Damaged(_))), "{opened:?}");
+    }
+
+    #[test]
+    fn a_violated_rule_of_uniqueness_is_told_from_others() {
+        let (_folder, connection) = database();
+        connection.execute("INSERT INTO notes VALUES ('one')", []).unwrap();
+        let again = connection.execute("INSERT INTO notes VALUES ('one')", []).unwrap_err();
+        assert!(is_unique_violation(&again));
+        let unknown = connection.execute("INSERT INTO nowhere VALUES (1)", []).unwrap_err();
+        assert!(!is_unique_violation(&unknown));
+    }
+
+    #[test]
+    fn commits_are_synced_as_asked() {
+        let (folder, full) = database();
+        let level = |connection: &Connection| -> i64 {
+            connection.pragma_query_value(None, "synchronous", |row| row.get(0)).unwrap()
+        };
+        let normal = open_writer(&folder.path().join("index.db"), Durability::Normal).unwrap();
+        assert_eq!((level(&full), level(&normal)), (2, 1));
+    }
 }

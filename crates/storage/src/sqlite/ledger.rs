@@ -9,7 +9,7 @@ use crate::{
     SessionMeta, StoreError,
 };
 
-use super::connection::{Durability, open_writer};
+use super::connection::{Durability, migrate, open_writer};
 use super::readers::Readers;
 use super::writer::Writer;
 use super::{audit, runs, sessions};
@@ -36,9 +36,7 @@ impl SqliteLedger {
     /// Opens the database and brings its tables up to date. Blocks on the disk.
     pub(crate) fn open(path: &Path, blocking: Blocking) -> Result<(Self, Opened), StoreError> {
         let mut connection = open_writer(path, Durability::Full)?;
-        let report = migrations::migrations::runner()
-            .run(&mut connection)
-            .map_err(|error| StoreError::Failed(format!("{}: {error}", path.display())))?;
+        let report = migrate(&mut connection, &migrations::migrations::runner())?;
         let first = report.applied_migrations().iter().any(|migration| migration.version() == 1);
         let ledger = Self {
             writer: Writer::start("onyx-ledger", connection)?,

@@ -1,0 +1,340 @@
+use std::fs::File;
+use std::io::Read as _;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard};
+
+use onyx_types::{Hash, Timestamp};
+use rustix::fs::{FileType, Mode, Stat};
+use rustix::io::Errno;
+
+use crate::blocking::lock;
+use crate::{Expect, Object, ObjectKey, ObjectMeta, StoreError};
+
+use super::beneath::{Access, Dir, classify, plain_file};
+use super::ops::{AppendFault, FileOps, append_whole};
+
+/// Names that begin so are unfinished writes: never listed, read or written by a key.
+const UNFINISHED: &str = ".onyx-tmp-";
+
+/// The blocking half of `LocalObjects`.
+pub(crate) struct ObjectFiles {
+    root: Dir,
+    ops: Arc<dyn FileOps>,
+    locks: Arc<PathLocks>,
+    /// What stands before a key in the name of its lock, so that two roots of one home, one inside
+    /// the other, lock the same file by the same name.
+    lock_prefix: String,
+    /// Tells this process's unfinished writes from those a crash left behind.
+    token: u64,
+    next: AtomicU64,
+}
+
+impl ObjectFiles {
+    pub(crate) fn new(
+        root: Dir,
+        ops: Arc<dyn FileOps>,
+        locks: Arc<PathLocks>,
+        lock_prefix: String,
+        token: u64,
+    ) -> Self {
+        Self { root, ops, locks, lock_prefix, token, next: AtomicU64::new(0) }
+    }
+
+    pub(crate) fn is_at(&self, folder: &Dir) -> Result<bool, StoreError> {
+        self.root.is_same(folder)
+    }
+
+    pub(crate) fn get(
+        &self,
+        key: &ObjectKey,
+        max_bytes: u64,
+    ) -> Result<Option<Object>, StoreError> {
+        refuse_unfinished(key)?;
+        match self.root.open(key.as_str(), Access::Read) {
+            Ok(file) => read(&file, max_bytes).map(Some),
+            Err(Errno::NOENT | Errno::NOTDIR) => Ok(None),
+            Err(error) => Err(classify(error)),
+        }
+    }
+
+    pub(crate) fn put(
+        &self,
+        key: &ObjectKey,
+        bytes: &[u8],
+        expect: Expect,
+    ) -> Result<Hash, StoreError> {
+        refuse_unfinished(key)?;
+        let (parent, name) = self.make_parent(key)?;
+        let _locked = self.lock(key);
+        let current = check(&parent, name, expect)?;
+        let unfinished = self.unfinished_name();
+        let written =
+            self.write_new(&parent, &unfinished, bytes, current.as_ref()).and_then(|()| {
+                match expect {
+                    // Also against programs that do not know our lock.
+                    Expect::Absent => parent.rename_new(&unfinished, &parent, name),
+                    Expect::Anything | Expect::Is(_) => parent.replace(&unfinished, name),
+                }
+            });
+        if let Err(error) = written {
+            // Left behind, it is swept when the folder is listed.
+            parent.remove(&unfinished).ok();
+            return Err(error);
+        }
+        parent.sync(&*self.ops)?;
+        Ok(Hash::of(bytes))
+    }
+
+    /// A whole, durable file under a name nobody looks at. It keeps the mode of what it replaces.
+    fn write_new(
+        &self,
+        parent: &Dir,
+        name: &str,
+        bytes: &[u8],
+        replaced: Option<&Stat>,
+    ) -> Result<(), StoreError> {
+        let file = parent.open(name, Access::CreateNew).map_err(classify)?;
+        if let Some(stat) = replaced {
+            let mode = Mode::from_raw_mode(stat.st_mode) & (Mode::RWXU | Mode::RWXG | Mode::RWXO);
+            rustix::fs::fchmod(&file, mode).map_err(classify)?;
+        }
+        let mut rest = bytes;
+        while !rest.is_empty() {
+            match self.ops.write(&file, rest) {
+                Ok(0) => return Err(StoreError::Full),
+                Ok(count) => rest = &rest[count..],
+                Err(error) if error.kind() == std::io::ErrorKind::Interrupted => {}
+                Err(error) => return Err(error.into()),
+            }
+        }
+        Ok(self.ops.sync_all(&file)?)
+    }
+
+    pub(crate) fn append(&self, key: &ObjectKey, bytes: &[u8]) -> Result<(), StoreError> {
+        refuse_unfinished(key)?;
+        let (parent, name) = self.make_parent(key)?;
+        let _locked = self.lock(key);
+        let created = parent.stat(name)?.is_none();
+        let file = parent.open(name, Access::AppendOrCreate).map_err(classify)?;
+        let stat = plain_file(&file)?;
+        refuse_hard_link(&stat)?;
+        let len = size(&stat)?;
+        append_whole(&*self.ops, &file, bytes, len).map_err(|fault| match fault {
+            AppendFault::TakenBack(error) | AppendFault::Stuck(error) => StoreError::from(error),
+        })?;
+        self.ops.sync_data(&file)?;
+        if created { parent.keep_new(&*self.ops, name) } else { Ok(()) }
+    }
+
+    pub(crate) fn delete(&self, key: &ObjectKey, expect: Expect) -> Result<(), StoreError> {
+        refuse_unfinished(key)?;
+        let (parent, name) = self.open_parent(key)?;
+        let _locked = self.lock(key);
+        check(&parent, name, expect)?.ok_or(StoreError::NotFound)?;
+        parent.remove(name)?;
+        Ok(parent.sync(&*self.ops)?)
+    }
+
+    pub(crate) fn rename(
+        &self,
+        from: &ObjectKey,
+        to: &ObjectKey,
+        expect: Expect,
+    ) -> Result<(), StoreError> {
+        refuse_unfinished(from)?;
+        refuse_unfinished(to)?;
+        let (old_parent, old_name) = self.open_parent(from)?;
+        let _locked = self.lock_two(from, to);
+        check(&old_parent, old_name, expect)?.ok_or(StoreError::NotFound)?;
+        let (new_parent, new_name) = self.make_parent(to)?;
+        old_parent.rename_new(old_name, &new_parent, new_name)?;
+        new_parent.sync(&*self.ops)?;
+        Ok(old_parent.sync(&*self.ops)?)
+    }
+
+    pub(crate) fn list(
+        &self,
+        folder: Option<&ObjectKey>,
+        limit: usize,
+    ) -> Result<Vec<ObjectMeta>, StoreError> {
+        let dir = self.root.open_dir(folder.map_or(".", ObjectKey::as_str)).map_err(classify)?;
+        let mut names = Vec::new();
+        for (name, kind) in dir.children()? {
+            if name.starts_with(UNFINISHED) {
+                self.sweep(&dir, &name);
+            } else if matches!(kind, FileType::RegularFile | FileType::Directory) {
+                names.push(name);
+            }
+        }
+        names.sort_unstable();
+        let mut listed = Vec::new();
+        for name in names {
+            if listed.len() == limit {
+                break;
+            }
+            listed.extend(describe(&dir, folder, &name)?);
+        }
+        Ok(listed)
+    }
+
+    /// Removes what a crash left unfinished. On the way of a listing, because walking a whole
+    /// vault for it at every start would cost more than the start.
+    fn sweep(&self, dir: &Dir, name: &str) {
+        if !name.starts_with(&self.unfinished_prefix())
+            && let Err(error) = dir.remove(name)
+        {
+            tracing::debug!(name, %error, "an unfinished write could not be removed");
+        }
+    }
+
+    fn unfinished_prefix(&self) -> String {
+        format!("{UNFINISHED}{:016x}-", self.token)
+    }
+
+    fn unfinished_name(&self) -> String {
+        format!("{}{}", self.unfinished_prefix(), self.next.fetch_add(1, Ordering::Relaxed))
+    }
+
+    fn make_parent<'a>(&self, key: &'a ObjectKey) -> Result<(Dir, &'a str), StoreError> {
+        let (folder, name) = split(key);
+        let parent = match folder {
+            Some(folder) => self.root.make_dirs(&*self.ops, folder)?,
+            None => self.root.open_dir(".").map_err(classify)?,
+        };
+        Ok((parent, name))
+    }
+
+    fn open_parent<'a>(&self, key: &'a ObjectKey) -> Result<(Dir, &'a str), StoreError> {
+        let (folder, name) = split(key);
+        let parent = self.root.open_dir(folder.unwrap_or(".")).map_err(classify)?;
+        Ok((parent, name))
+    }
+
+    fn lock(&self, key: &ObjectKey) -> MutexGuard<'_, ()> {
+        lock(&self.locks.stripes[self.stripe(key)])
+    }
+
+    /// Always in the same order, so that two renames cannot wait for each other.
+    fn lock_two(
+        &self,
+        one: &ObjectKey,
+        other: &ObjectKey,
+    ) -> (MutexGuard<'_, ()>, Option<MutexGuard<'_, ()>>) {
+        let (one, other) = (self.stripe(one), self.stripe(other));
+        let first = lock(&self.locks.stripes[one.min(other)]);
+        let second = (one != other).then(|| lock(&self.locks.stripes[one.max(other)]));
+        (first, second)
+    }
+
+    fn stripe(&self, key: &ObjectKey) -> usize {
+        let path = format!("{}{key}", self.lock_prefix);
+        crc32fast::hash(path.as_bytes()) as usize % STRIPES
+    }
+}
+
+const STRIPES: usize = 64;
+
+/// Locks by path: two paths may share one, the same path always does.
+#[derive(Debug)]
+pub(crate) struct PathLocks {
+    stripes: [Mutex<()>; STRIPES],
+}
+
+impl Default for PathLocks {
+    fn default() -> Self {
+        Self { stripes: std::array::from_fn(|_| Mutex::new(())) }
+    }
+}
+
+/// The folder of a key and its last part.
+fn split(key: &ObjectKey) -> (Option<&str>, &str) {
+    match key.as_str().rsplit_once('/') {
+        Some((folder, name)) => (Some(folder), name),
+        None => (None, key.as_str()),
+    }
+}
+
+fn refuse_unfinished(key: &ObjectKey) -> Result<(), StoreError> {
+    if key.parts().any(|part| part.starts_with(UNFINISHED)) {
+        return Err(StoreError::Refused(format!("names beginning with {UNFINISHED} are reserved")));
+    }
+    Ok(())
+}
+
+/// What has the name now, if it may be written over and is as expected.
+fn check(parent: &Dir, name: &str, expect: Expect) -> Result<Option<Stat>, StoreError> {
+    let current = parent.stat(name)?;
+    if let Some(stat) = &current {
+        match FileType::from_raw_mode(stat.st_mode) {
+            FileType::RegularFile => refuse_hard_link(stat)?,
+            FileType::Directory => return Err(StoreError::Refused("it is a folder".to_owned())),
+            FileType::Symlink => return Err(classify(Errno::LOOP)),
+            _ => return Err(classify(Errno::NXIO)),
+        }
+    }
+    let holds = match (expect, &current) {
+        (Expect::Anything, _) | (Expect::Absent, None) => true,
+        (Expect::Absent, Some(_)) | (Expect::Is(_), None) => false,
+        (Expect::Is(hash), Some(_)) => {
+            let file = parent.open(name, Access::Read).map_err(classify)?;
+            read(&file, u64::MAX)?.hash == hash
+        }
+    };
+    if holds { Ok(current) } else { Err(StoreError::Conflict) }
+}
+
+/// Another name of the same file may lie outside the root; openat2 cannot see that.
+fn refuse_hard_link(stat: &Stat) -> Result<(), StoreError> {
+    if stat.st_nlink > 1 {
+        return Err(StoreError::Refused("the file has another hard link".to_owned()));
+    }
+    Ok(())
+}
+
+fn read(file: &File, max_bytes: u64) -> Result<Object, StoreError> {
+    let stat = plain_file(file)?;
+    let too_large = || StoreError::Refused(format!("it is larger than {max_bytes} bytes"));
+    let expected = size(&stat)?;
+    if expected > max_bytes {
+        return Err(too_large());
+    }
+    let mut bytes = Vec::with_capacity(usize::try_from(expected).unwrap_or(0));
+    // It may grow while it is read.
+    file.take(max_bytes.saturating_add(1)).read_to_end(&mut bytes)?;
+    if bytes.len() as u64 > max_bytes {
+        return Err(too_large());
+    }
+    Ok(Object { hash: Hash::of(&bytes), bytes, modified: modified(&stat) })
+}
+
+fn describe(
+    dir: &Dir,
+    folder: Option<&ObjectKey>,
+    name: &str,
+) -> Result<Option<ObjectMeta>, StoreError> {
+    let key = match folder {
+        Some(folder) => folder.join(name),
+        None => name.parse(),
+    };
+    let Ok(key) = key else {
+        tracing::debug!(name, "a file name that no key can have");
+        return Ok(None);
+    };
+    // Removed since it was listed: then it is not there.
+    let Some(stat) = dir.stat(name)? else { return Ok(None) };
+    let is_folder = match FileType::from_raw_mode(stat.st_mode) {
+        FileType::RegularFile => false,
+        FileType::Directory => true,
+        _ => return Ok(None),
+    };
+    Ok(Some(ObjectMeta { key, size: size(&stat)?, modified: modified(&stat), is_folder }))
+}
+
+fn size(stat: &Stat) -> Result<u64, StoreError> {
+    u64::try_from(stat.st_size).map_err(|error| StoreError::Failed(error.to_string()))
+}
+
+fn modified(stat: &Stat) -> Timestamp {
+    let nanos = i64::try_from(stat.st_mtime_nsec).unwrap_or(0);
+    Timestamp::from_millis(stat.st_mtime.saturating_mul(1000).saturating_add(nanos / 1_000_000))
+}
