@@ -6,6 +6,8 @@
 
 mod driver;
 mod feed;
+mod finished;
+mod forks;
 mod manager;
 mod models;
 pub mod prompt;
@@ -17,8 +19,10 @@ mod settings;
 mod snapshots;
 mod sources;
 pub mod step;
+mod undo;
 
 pub use feed::{EventReader, Feed};
+pub use forks::ForkPoint;
 pub use manager::{Canceller, ManagerOptions, RunHandle, RunManager};
 pub use models::{ModelChoice, Models};
 pub use request::{DryRun, RunInput, RunRequest, SessionRef, StopTarget};

@@ -16,6 +16,8 @@ use tokio::sync::mpsc;
 
 use crate::driver::{Driver, LEASE_LIFE};
 use crate::feed::{EventReader, Feed};
+use crate::finished::Finished;
+use crate::forks::ForkPoint;
 use crate::models::Models;
 use crate::request::{RunInput, RunRequest, SessionRef, StopTarget};
 use crate::roster::{AgentProfile, Roster};
@@ -36,6 +38,7 @@ pub(crate) struct Inner {
     roster: RwLock<Arc<Roster>>,
     mint: Mutex<Mint>,
     live: Mutex<HashMap<RunId, LiveRun>>,
+    finished: Mutex<Finished>,
     pub(crate) snapshots: crate::snapshots::Snapshots,
 }
 
@@ -102,6 +105,7 @@ impl RunManager {
             roster: RwLock::new(Arc::new(roster)),
             mint,
             live: Mutex::default(),
+            finished: Mutex::default(),
             snapshots: crate::snapshots::Snapshots::default(),
         };
         Self { inner: Arc::new(inner) }
@@ -122,8 +126,10 @@ impl RunManager {
 
     pub async fn start(&self, request: RunRequest) -> Result<RunHandle, Fault> {
         let roster = self.roster();
-        let RunInput::New(content) = &request.input;
-        check_content(content, roster.limits().max_prompt_bytes)?;
+        let request = self.resolve_input(request).await?;
+        if let RunInput::New(content) = &request.input {
+            check_content(content, roster.limits().max_prompt_bytes)?;
+        }
         self.check_capacity()?;
         let place = self.place(&request, &roster).await?;
         let lease = self.lease(&place.key).await?;
@@ -134,6 +140,28 @@ impl RunManager {
                 Err(fault)
             }
         }
+    }
+
+    /// Asking for another answer is a fork that answers the same message.
+    async fn resolve_input(&self, mut request: RunRequest) -> Result<RunRequest, Fault> {
+        let (turn, again) = match request.input {
+            RunInput::New(_) => return Ok(request),
+            RunInput::Stored(turn) => (turn, false),
+            RunInput::Regenerate(turn) => (turn, true),
+        };
+        let SessionRef::Existing(session) = request.session else {
+            let message = "A stored message is answered in its own session.";
+            return Err(Fault::new(ErrorCode::InvalidRequest, message));
+        };
+        let meta = self.session_meta(&request.person, session).await?;
+        let key = SessionKey { person: request.person.clone(), agent: meta.agent, session };
+        let question = self.question_of(&key, turn).await?.id;
+        if again {
+            let fork = self.fork(&request.person, session, ForkPoint::Through(question)).await?;
+            request.session = SessionRef::Existing(fork);
+        }
+        request.input = RunInput::Stored(question);
+        Ok(request)
     }
 
     async fn begin(
@@ -148,19 +176,25 @@ impl RunManager {
             self.close_leftover_run(lease, run).await?;
         }
         let now = inner.clock.now();
-        let (run, input_turn, seed) = {
+        let (run, fresh_turn, seed) = {
             let mut mint = self.mint();
             (mint.run(now.wall), mint.turn(now.wall), mint.fork_seed())
         };
-        let RunInput::New(content) = request.input;
-        let title = title(&content);
-        let input = UserInput { content, view: request.view, context: None };
+        let (input_turn, input) = match request.input {
+            RunInput::New(content) => {
+                let words = UserInput { turn: None, content, view: request.view, context: None };
+                (fresh_turn, Some(words))
+            }
+            RunInput::Stored(turn) | RunInput::Regenerate(turn) => (turn, None),
+        };
+        let title = input.as_ref().and_then(|words| title(&words.content));
         let prepared = crate::sources::prepare(
             inner,
             crate::sources::Preparation {
                 run,
                 input_turn,
                 input,
+                leading: Vec::new(),
                 key: place.key.clone(),
                 agents: place.agents,
                 model: request.model,
@@ -177,7 +211,13 @@ impl RunManager {
             started_at: now.wall,
             origin: place.origin,
         };
-        inner.store.ledger.begin_run(begin).await?;
+        inner.store.ledger.begin_run(begin).await.map_err(|error| match error {
+            StoreError::AlreadyRun => {
+                Fault::new(ErrorCode::SessionBusy, "This message is being answered, or was.")
+                    .with_hint("Ask for another answer to get a second one.")
+            }
+            other => other.into(),
+        })?;
 
         let feed = Feed::new(run);
         let cancel = Cancel::new();
@@ -224,8 +264,48 @@ impl RunManager {
                 feed.tell(LaneId::default(), failed(run, lease.key.session));
                 feed.close();
             }
-            manager.live().remove(&run);
+            manager.retire(run);
         });
+    }
+
+    /// Moves a run from those at work to those that may still be read.
+    fn retire(&self, run: RunId) {
+        let now = self.inner.clock.now().mono;
+        if let Some(ended) = self.live().remove(&run) {
+            self.finished().keep(run, ended.key.person, ended.feed, now);
+        }
+    }
+
+    /// What a run tells, from after a sequence number on: no gap, no repeat.
+    pub async fn events(
+        &self,
+        person: &PersonId,
+        run: RunId,
+        after: u64,
+    ) -> Result<EventReader, Fault> {
+        let at_work = self
+            .live()
+            .get(&run)
+            .filter(|live| live.key.person == *person)
+            .map(|live| Arc::clone(&live.feed));
+        let now = self.inner.clock.now().mono;
+        let feed = at_work.or_else(|| self.finished().find(person, run, now));
+        match feed {
+            Some(feed) => Ok(feed.read_after(after)),
+            None => Err(self.no_feed(person, run).await?),
+        }
+    }
+
+    async fn no_feed(&self, person: &PersonId, run: RunId) -> Result<Fault, Fault> {
+        let known = self.inner.store.ledger.run(person, run).await?.is_some();
+        let message = if known {
+            format!(
+                "The events of run {run} are no longer kept; its session's history has the answer."
+            )
+        } else {
+            format!("There is no run {run}.")
+        };
+        Ok(Fault::new(ErrorCode::NotFound, message))
     }
 
     /// Stops a run and waits until its end is written. `false`: nothing was running.
@@ -320,6 +400,10 @@ impl RunManager {
 
     pub(crate) fn mint(&self) -> std::sync::MutexGuard<'_, Mint> {
         self.inner.mint.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn finished(&self) -> std::sync::MutexGuard<'_, Finished> {
+        self.inner.finished.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     fn live(&self) -> std::sync::MutexGuard<'_, HashMap<RunId, LiveRun>> {

@@ -1,5 +1,5 @@
 use onyx_types::{
-    AgentId, Attendance, PersonId, RunId, SessionId, SessionOrigin, UserContent, View,
+    AgentId, Attendance, PersonId, RunId, SessionId, SessionOrigin, TurnId, UserContent, View,
 };
 
 /// Everything a surface decides about a run. The person comes from the credential.
@@ -28,6 +28,11 @@ pub enum SessionRef {
 #[derive(Clone, Debug, PartialEq)]
 pub enum RunInput {
     New(UserContent),
+    /// A message that is in the log already: to be answered, or answered again after its run
+    /// failed or was stopped.
+    Stored(TurnId),
+    /// Another answer to the message that this turn belongs to, in a fork of the session.
+    Regenerate(TurnId),
 }
 
 /// Show plans, invoke nothing.

@@ -19,7 +19,9 @@ use crate::step::{LaneOrder, LaneSetup, RunSetup, RunState, ToolTraits, UserInpu
 pub(crate) struct Preparation {
     pub(crate) run: RunId,
     pub(crate) input_turn: TurnId,
-    pub(crate) input: UserInput,
+    /// `None`: the message is in the log already.
+    pub(crate) input: Option<UserInput>,
+    pub(crate) leading: Vec<UserInput>,
     pub(crate) key: SessionKey,
     pub(crate) agents: Vec<AgentProfile>,
     pub(crate) model: Option<String>,
@@ -52,13 +54,16 @@ pub(crate) async fn prepare(inner: &Inner, mut ask: Preparation) -> Result<Prepa
         lane.taint = taint;
     }
     let secret = &inner.options.fence_secret;
-    ask.input.context = untrusted_block(secret, ask.key.session, ask.input_turn, &untrusted);
+    if let Some(words) = &mut ask.input {
+        words.context = untrusted_block(secret, ask.key.session, ask.input_turn, &untrusted);
+    }
     let toolbox = Arc::clone(&inner.toolbox);
     let state = RunState::new(RunSetup {
         run: ask.run,
         key: ask.key,
         input_turn: ask.input_turn,
         input: ask.input,
+        leading: ask.leading,
         lanes,
         order: LaneOrder::Sequential,
         limits: ask.limits,
@@ -108,7 +113,7 @@ async fn lane(
             key: ask.key.clone(),
             agent: agent.id.clone(),
             run: ask.run,
-            view: ask.input.view.clone(),
+            view: ask.input.as_ref().and_then(|words| words.view.clone()),
             cancel: Cancel::new(),
             taint: Taint::Clean,
             clock: Arc::clone(&inner.clock),

@@ -1,6 +1,6 @@
 use onyx_types::{
     BatchId, Event, Fault, LaneId, ModelEvent, ModelRequest, RunStatus, ToolCall, ToolOutcome,
-    ToolUseId, Turn, Usage, UserContent, View,
+    ToolUseId, Turn, TurnId, Usage, UserContent, View,
 };
 
 /// What happened.
@@ -46,6 +46,8 @@ pub struct RunSummary {
 /// Words of a person for a session.
 #[derive(Clone, Debug, PartialEq)]
 pub struct UserInput {
+    /// The id it is known by already, if it is.
+    pub turn: Option<TurnId>,
     pub content: UserContent,
     pub view: Option<View>,
     /// The untrusted block that goes beside the words.

@@ -44,7 +44,8 @@ pub fn step(state: &mut RunState, now: Now, input: Input) -> Vec<Effect> {
 }
 
 fn begin(state: &mut RunState) -> Vec<Effect> {
-    let turns = vec![state.run_start_turn(), state.user_turn()];
+    let mut turns = vec![state.run_start_turn()];
+    turns.extend(state.opening_turns());
     let start = state.start_event();
     state.append(turns, vec![start], state::Then::StartLanes)
 }

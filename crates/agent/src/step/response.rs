@@ -134,19 +134,7 @@ fn answered(state: &mut RunState, lane: LaneId) -> Vec<Effect> {
 
 pub(super) fn steering_turns(state: &mut RunState) -> Vec<Turn> {
     let waiting = std::mem::take(&mut state.steering);
-    waiting
-        .into_iter()
-        .map(|input| {
-            let author = Author::Person(state.key.person.clone());
-            state.messages_added += 1;
-            let body = TurnBody::User(onyx_types::UserTurn {
-                content: input.content,
-                view: input.view,
-                context: input.context,
-            });
-            state.turn(LaneId::default(), author, Origin::Person, body)
-        })
-        .collect()
+    waiting.into_iter().map(|words| state.user_turn(words)).collect()
 }
 
 /// The turns and durable events of what the model has said, leaving the lane's response empty.

@@ -16,7 +16,10 @@ pub struct RunSetup {
     pub run: RunId,
     pub key: SessionKey,
     pub input_turn: TurnId,
-    pub input: UserInput,
+    /// `None`: the message is in the log already.
+    pub input: Option<UserInput>,
+    /// Words that came while nobody could take them; they stand before the message.
+    pub leading: Vec<UserInput>,
     pub lanes: Vec<LaneSetup>,
     pub order: LaneOrder,
     pub limits: Limits,
@@ -42,8 +45,9 @@ pub enum LaneOrder {
 pub struct RunState {
     pub(super) run: RunId,
     pub(super) key: SessionKey,
-    pub(super) input_turn: TurnId,
-    pub(super) input: UserInput,
+    input_turn: TurnId,
+    input: Option<UserInput>,
+    leading: Vec<UserInput>,
     pub(super) lanes: Vec<Lane>,
     pub(super) order: LaneOrder,
     pub(super) limits: Limits,
@@ -102,6 +106,7 @@ impl RunState {
             key: setup.key,
             input_turn: setup.input_turn,
             input: setup.input,
+            leading: setup.leading,
             lanes,
             order: setup.order,
             deadline: setup.now.mono + setup.limits.run_time(),
@@ -115,7 +120,7 @@ impl RunState {
             usage: Usage::default(),
             steps: 0,
             tool_calls: 0,
-            messages_added: 1,
+            messages_added: 0,
             preview: None,
             error: None,
             assistant_turns: Vec::new(),
@@ -211,15 +216,28 @@ impl RunState {
         self.turn(LaneId::default(), Author::System, Origin::Agent, body)
     }
 
-    pub(super) fn user_turn(&mut self) -> Turn {
+    /// What the run answers, as far as it is not in the log yet.
+    pub(super) fn opening_turns(&mut self) -> Vec<Turn> {
+        let leading = std::mem::take(&mut self.leading);
+        let mut turns: Vec<_> = leading.into_iter().map(|words| self.user_turn(words)).collect();
+        if let Some(words) = self.input.take() {
+            let words = UserInput { turn: Some(self.input_turn), ..words };
+            turns.push(self.user_turn(words));
+        }
+        turns
+    }
+
+    pub(super) fn user_turn(&mut self, words: UserInput) -> Turn {
+        let id = words.turn.unwrap_or_else(|| self.mint.turn(self.now.wall));
         let author = Author::Person(self.key.person.clone());
+        self.messages_added += 1;
+        self.preview = Some(preview(&words.content.text()));
         let body = TurnBody::User(UserTurn {
-            content: self.input.content.clone(),
-            view: self.input.view.clone(),
-            context: self.input.context.clone(),
+            content: words.content,
+            view: words.view,
+            context: words.context,
         });
-        self.preview = Some(preview(&self.input.content.text()));
-        self.turn_with_id(self.input_turn, LaneId::default(), author, Origin::Person, body)
+        self.turn_with_id(id, LaneId::default(), author, Origin::Person, body)
     }
 
     pub(super) fn start_event(&self) -> (LaneId, Event) {

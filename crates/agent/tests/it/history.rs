@@ -152,13 +152,13 @@ fn a_summary_stands_for_everything_before_it() {
         ("0197f3a0-0000-7000-8000-000000000000", "0197f3a0-0000-7000-8000-000000000001");
     let replaces = json!({"first": first, "last": last});
     let summary = json!({"type": "summary", "content": "S", "replaces": replaces});
-    let seen = view(&[user("old"), said("old answer", "complete"), user("kept"), summary, user("new")]);
-    let words =
-        vec![
-            text("[Summary of the conversation so far]\nS"),
-            text("[2026-11-15T02:53Z] kept"),
-            text("[2026-11-15T02:53Z] new"),
-        ];
+    let seen =
+        view(&[user("old"), said("old answer", "complete"), user("kept"), summary, user("new")]);
+    let words = vec![
+        text("[Summary of the conversation so far]\nS"),
+        text("[2026-11-15T02:53Z] kept"),
+        text("[2026-11-15T02:53Z] new"),
+    ];
     assert_eq!(seen, [message(Role::User, words)]);
 }
 

@@ -2,10 +2,12 @@
 
 mod compaction;
 mod feed;
+mod forks;
 mod history;
 mod prompt;
 mod roster;
 mod runs;
 mod step;
 mod step_property;
+mod undo;
 mod world;

@@ -74,11 +74,8 @@ impl Bench {
                 session: mint.session(now.wall),
             },
             input_turn: mint.turn(now.wall),
-            input: UserInput {
-                content: UserContent::Text("hi".to_owned()),
-                view: None,
-                context: None,
-            },
+            input: Some(words("hi")),
+            leading: Vec::new(),
             lanes,
             order,
             limits,
@@ -178,6 +175,11 @@ impl Bench {
         });
         results.collect()
     }
+}
+
+fn words(text: &str) -> UserInput {
+    let content = UserContent::Text(text.to_owned());
+    UserInput { turn: None, content, view: None, context: None }
 }
 
 pub(crate) fn call_end(index: u32, id: &str, name: &str, arguments: Value) -> ModelEvent {
@@ -444,11 +446,7 @@ fn words_added_while_it_works_follow_the_tool_results() {
     let mut bench = Bench::new(Limits::default());
     bench.give(Input::Begin);
     bench.asks(&[("a", "look", json!({}))]);
-    bench.give(Input::Steer(UserInput {
-        content: UserContent::Text("rather in blue".to_owned()),
-        view: None,
-        context: None,
-    }));
+    bench.give(Input::Steer(words("rather in blue")));
     bench.done("a", ToolOutcome::ok("x", ""));
     assert_eq!(bench.kinds(), ["run_start", "user", "tool_call", "tool_result", "user"]);
     let last = bench.requests.last().unwrap().messages.last().unwrap();

@@ -1,0 +1,123 @@
+//! Sessions that begin as a copy of another: editing an earlier message, asking for another answer.
+
+use onyx_storage::{Lease, SessionMeta, SessionStatus};
+use onyx_types::{ErrorCode, Fault, PersonId, SessionId, SessionKey, Turn, TurnBody, TurnId};
+
+use crate::RunManager;
+
+/// Where a fork leaves its original.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ForkPoint {
+    /// The turn itself is the last one copied.
+    Through(TurnId),
+    /// Everything before the turn is copied: for saying it differently.
+    Before(TurnId),
+}
+
+impl RunManager {
+    /// Copies a session up to a turn into a new one of the same family.
+    pub async fn fork(
+        &self,
+        person: &PersonId,
+        session: SessionId,
+        point: ForkPoint,
+    ) -> Result<SessionId, Fault> {
+        let original = self.session_meta(person, session).await?;
+        let from = SessionKey { person: person.clone(), agent: original.agent.clone(), session };
+        let (turn, last) = match point {
+            ForkPoint::Through(turn) => (turn, Some(turn)),
+            ForkPoint::Before(turn) => (turn, self.turn_before(&from, turn).await?),
+        };
+        let now = self.inner.clock.wall();
+        let fresh = self.mint().session(now);
+        let key = SessionKey { session: fresh, ..from.clone() };
+        let lease = self.lease(&key).await?;
+        let copied = self.copy(&from, last, &lease).await;
+        self.release(&lease).await;
+        let messages = copied?;
+        let meta = SessionMeta {
+            session_id: fresh,
+            status: SessionStatus::Active,
+            created_at: now,
+            updated_at: now,
+            message_count: messages,
+            token_count: 0,
+            root: original.root,
+            fork_turn: Some(turn),
+            last_run: None,
+            last_run_status: None,
+            ..original
+        };
+        self.inner.store.ledger.put_session(person, &meta).await?;
+        Ok(fresh)
+    }
+
+    async fn copy(
+        &self,
+        from: &SessionKey,
+        last: Option<TurnId>,
+        to: &Lease,
+    ) -> Result<u64, Fault> {
+        let Some(last) = last else { return Ok(0) };
+        self.inner.store.turns.copy_through(from, last, to).await.map_err(|error| match error {
+            onyx_storage::StoreError::NotFound => no_such_turn(last),
+            other => other.into(),
+        })?;
+        let mut count = 0;
+        self.walk_back(&to.key, |turn| {
+            count += u64::from(matches!(turn.body, TurnBody::User(_) | TurnBody::AssistantText(_)));
+            None::<()>
+        })
+        .await?;
+        Ok(count)
+    }
+
+    async fn turn_before(&self, key: &SessionKey, turn: TurnId) -> Result<Option<TurnId>, Fault> {
+        let mut seen = false;
+        let found = self
+            .walk_back(key, |candidate| {
+                let before = seen.then_some(candidate.id);
+                seen |= candidate.id == turn;
+                before
+            })
+            .await?;
+        if seen { Ok(found) } else { Err(no_such_turn(turn)) }
+    }
+
+    /// The user turn that an answer (or a message itself) belongs to.
+    pub(crate) async fn question_of(&self, key: &SessionKey, turn: TurnId) -> Result<Turn, Fault> {
+        let mut seen = false;
+        let found = self
+            .walk_back(key, |candidate| {
+                seen |= candidate.id == turn;
+                let is_question = seen && matches!(candidate.body, TurnBody::User(_));
+                is_question.then(|| candidate.clone())
+            })
+            .await?;
+        found.ok_or_else(|| no_such_turn(turn))
+    }
+
+    /// Shows turns from the newest back until the visitor has what it wants.
+    async fn walk_back<T>(
+        &self,
+        key: &SessionKey,
+        mut visit: impl FnMut(&Turn) -> Option<T>,
+    ) -> Result<Option<T>, Fault> {
+        const PAGE: usize = 256;
+        let mut before = None;
+        loop {
+            let page = self.inner.store.turns.tail(key, before, PAGE).await?;
+            if let Some(found) = page.turns.iter().rev().find_map(&mut visit) {
+                return Ok(Some(found));
+            }
+            if !page.has_older {
+                return Ok(None);
+            }
+            before = Some(page.start);
+        }
+    }
+}
+
+fn no_such_turn(turn: TurnId) -> Fault {
+    Fault::new(ErrorCode::NotFound, format!("There is no turn {turn} in this session."))
+}
