@@ -5,15 +5,30 @@
 //! anything that can be printed.
 
 mod decorators;
+mod embed;
+mod exchange;
 mod failure;
 mod http;
+mod metadata;
 mod registry;
+mod routing;
 mod secret;
+mod tokens;
 pub mod wire;
 
-pub use decorators::{Retry, RetryPolicy};
+pub use decorators::{
+    BreakerPolicy, Budget, CircuitState, DailyLimits, LATENCY_BOUNDS, LastFailure, Latency,
+    ModelMetrics, Payer, RetryPolicy, SpendBook, Till,
+};
+pub use metadata::{LongPromptPrice, Metadata, MetadataError, Modality, ModelFacts, Price};
 pub use registry::{
-    AuthStyle, CompatSettings, KeyNeed, ModelSettings, ProviderKind, ProviderSettings,
-    ProviderState, ProviderStatus, Registry, RegistryError, TimeoutSettings, VENDORS, Vendor,
+    AuthStyle, CompatSettings, Environment, Finding, KeyNeed, ListedModel, Locality, ModelSettings,
+    ModelStatus, NoSecrets, ProviderHealth, ProviderKind, ProviderSettings, ProviderState,
+    ProviderStatus, ProviderTest, Registry, RegistryError, SecretSource, Setup, TimeoutSettings,
+    VENDORS, Vendor,
+};
+pub use routing::{
+    Candidate, Choice, Need, NoModelFits, RoutingRule, RoutingSettings, Task, TaskClass, route,
 };
 pub use secret::Secret;
+pub use tokens::{CalibratedTokens, estimate_tokens};

@@ -16,6 +16,7 @@ mod mint;
 mod model;
 mod origin;
 mod scope;
+mod tokens;
 mod tool;
 mod turn;
 mod turn_codec;
@@ -40,6 +41,7 @@ pub use model::{
 };
 pub use origin::{MatchType, Origin};
 pub use scope::{Scope, ScopeSet};
+pub use tokens::TokenCounter;
 pub use tool::{
     Artifact, Plan, Preview, Target, ToolCall, ToolOffer, ToolOutcome, ToolSpec, Visibility,
 };

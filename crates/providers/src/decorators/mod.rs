@@ -1,6 +1,20 @@
 //! What goes around a model: `Budget(Fallback(each: Metrics(Retry(Breaker(wire)))))`. Each is a
-//! `Model` itself, so they stack in any number.
+//! `Model` itself, so they stack in any number. The registry builds all but the budget, which
+//! belongs to one run and needs to know for whom it works.
 
+mod breaker;
+mod budget;
+mod circuit;
+mod fallback;
+mod metrics;
 mod retry;
 
-pub use retry::{Retry, RetryPolicy};
+pub(crate) use breaker::{Breaker, OpenCall};
+pub use budget::{Budget, DailyLimits, Payer, SpendBook, Till};
+pub(crate) use circuit::Circuit;
+pub use circuit::{BreakerPolicy, CircuitState};
+pub(crate) use fallback::Fallback;
+pub(crate) use metrics::{Counts, Metrics, class_name};
+pub use metrics::{LATENCY_BOUNDS, LastFailure, Latency, ModelMetrics};
+pub(crate) use retry::Retry;
+pub use retry::RetryPolicy;

@@ -5,9 +5,10 @@ use std::time::Duration;
 
 use futures::stream::{BoxStream, StreamExt, unfold};
 use onyx_types::{
-    Cancel, Model, ModelEvent, ModelFailure, ModelFailureClass, ModelRequest, StatusCode,
+    Cancel, Clock, Model, ModelEvent, ModelFailure, ModelFailureClass, ModelRequest, StatusCode,
 };
 
+use super::circuit::Circuit;
 use crate::failure::{failed, is_last};
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -27,15 +28,49 @@ impl Default for RetryPolicy {
     }
 }
 
+impl RetryPolicy {
+    /// How long to wait after this attempt (the first is 1) before the next, if there is one.
+    pub(crate) fn wait(&self, attempt: u32, class: &ModelFailureClass) -> Option<Duration> {
+        if attempt >= self.attempts {
+            return None;
+        }
+        let asked = match class {
+            ModelFailureClass::RateLimited { retry_after }
+            | ModelFailureClass::Overloaded { retry_after } => *retry_after,
+            ModelFailureClass::Truncated
+            | ModelFailureClass::Transport
+            | ModelFailureClass::Timeout
+            | ModelFailureClass::Unavailable => None,
+            ModelFailureClass::Auth
+            | ModelFailureClass::ContextLength
+            | ModelFailureClass::InvalidRequest
+            | ModelFailureClass::ContentFilter
+            | ModelFailureClass::Cancelled
+            | ModelFailureClass::Budget => return None,
+        };
+        let doubled = self.base.saturating_mul(1 << (attempt - 1).min(16));
+        let wait = asked.unwrap_or_else(|| jittered(doubled.min(self.longest)));
+        (wait <= self.longest).then_some(wait)
+    }
+}
+
 /// Calls again after a failure that may pass, as long as nothing of an answer has been shown.
-pub struct Retry {
+pub(crate) struct Retry {
     inner: Arc<dyn Model>,
     policy: RetryPolicy,
+    circuit: Arc<Circuit>,
+    clock: Arc<dyn Clock>,
 }
 
 impl Retry {
-    pub fn new(inner: Arc<dyn Model>, policy: RetryPolicy) -> Self {
-        Self { inner, policy }
+    /// `circuit` is the one of the breaker below: a model at rest is not waited for.
+    pub(crate) fn new(
+        inner: Arc<dyn Model>,
+        policy: RetryPolicy,
+        circuit: Arc<Circuit>,
+        clock: Arc<dyn Clock>,
+    ) -> Self {
+        Self { inner, policy, circuit, clock }
     }
 }
 
@@ -53,6 +88,8 @@ impl Model for Retry {
             events: self.inner.stream(request.clone(), cancel.clone()),
             model: Arc::clone(&self.inner),
             policy: self.policy,
+            circuit: Arc::clone(&self.circuit),
+            clock: Arc::clone(&self.clock),
             request,
             cancel,
             attempt: 1,
@@ -65,6 +102,8 @@ impl Model for Retry {
 struct Trying {
     model: Arc<dyn Model>,
     policy: RetryPolicy,
+    circuit: Arc<Circuit>,
+    clock: Arc<dyn Clock>,
     request: ModelRequest,
     cancel: Cancel,
     events: BoxStream<'static, ModelEvent>,
@@ -129,26 +168,8 @@ impl Trying {
     }
 
     fn wait_after(&self, failure: &ModelFailure) -> Option<Duration> {
-        if self.attempt >= self.policy.attempts {
-            return None;
-        }
-        let asked = match &failure.class {
-            ModelFailureClass::RateLimited { retry_after }
-            | ModelFailureClass::Overloaded { retry_after } => *retry_after,
-            ModelFailureClass::Truncated
-            | ModelFailureClass::Transport
-            | ModelFailureClass::Timeout
-            | ModelFailureClass::Unavailable => None,
-            ModelFailureClass::Auth
-            | ModelFailureClass::ContextLength
-            | ModelFailureClass::InvalidRequest
-            | ModelFailureClass::ContentFilter
-            | ModelFailureClass::Cancelled
-            | ModelFailureClass::Budget => return None,
-        };
-        let doubled = self.policy.base.saturating_mul(1 << (self.attempt - 1).min(16));
-        let wait = asked.unwrap_or_else(|| jittered(doubled.min(self.policy.longest)));
-        (wait <= self.policy.longest).then_some(wait)
+        let rests = !self.circuit.admits(self.clock.now().mono);
+        self.policy.wait(self.attempt, &failure.class).filter(|_| !rests)
     }
 
     fn notice(&self, failure: &ModelFailure, wait: Duration) -> ModelEvent {
@@ -162,7 +183,7 @@ impl Trying {
     }
 }
 
-fn is_content(event: &ModelEvent) -> bool {
+pub(super) fn is_content(event: &ModelEvent) -> bool {
     match event {
         ModelEvent::TextDelta(_)
         | ModelEvent::ReasoningDelta(_)

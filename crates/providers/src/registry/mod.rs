@@ -1,28 +1,48 @@
 //! Providers by name: from settings to models, with the reason where there is none.
 
+mod absent;
+mod candidates;
+mod check;
+mod embedder;
+mod health;
+mod listing;
 mod provider;
+mod reference;
 mod resolve;
 mod settings;
+mod stack;
+mod status;
 mod vendor;
 
+pub use check::{Finding, ProviderTest};
+pub use health::ModelStatus;
+pub use listing::ListedModel;
+pub use reference::{Environment, NoSecrets, SecretSource};
 pub use settings::{
     CompatSettings, ModelSettings, ProviderKind, ProviderSettings, TimeoutSettings,
 };
-pub use vendor::{AuthStyle, KeyNeed, VENDORS, Vendor};
+pub use status::{ProviderHealth, ProviderState, ProviderStatus};
+pub use vendor::{AuthStyle, KeyNeed, Locality, VENDORS, Vendor};
 
 use std::sync::Arc;
 
-use onyx_types::{ErrorCode, Fault, Model};
+use onyx_types::{Clock, ErrorCode, Fault, Model, SystemClock};
 
-use crate::decorators::{Retry, RetryPolicy};
-use provider::{Provider, WireModel};
+use crate::decorators::{BreakerPolicy, RetryPolicy};
+use crate::metadata::{Metadata, ModelFacts};
+use provider::Provider;
+use reference::References;
 
-/// All configured providers. Immutable: a changed config makes a new registry.
+/// All configured providers. Immutable: a changed config makes a new registry, which goes on with
+/// the connections and the health of every provider that stays the same.
 #[derive(Debug)]
 pub struct Registry {
     /// In the order of the config, which decides the default.
     providers: Vec<Entry>,
     retry: RetryPolicy,
+    breaker: BreakerPolicy,
+    clock: Arc<dyn Clock>,
+    metadata: Arc<Metadata>,
 }
 
 #[derive(Debug)]
@@ -32,20 +52,26 @@ struct Entry {
     resolved: Result<Arc<Provider>, String>,
 }
 
-/// What people are shown of a provider. Holds no key.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct ProviderStatus {
-    pub name: String,
-    pub kind: Option<ProviderKind>,
-    pub state: ProviderState,
-    /// The models named in the config.
-    pub models: Vec<String>,
+/// What a registry stands on. `new` has what tests and small tools need; a gateway sets the rest.
+pub struct Setup<'a> {
+    pub environment: Environment<'a>,
+    pub secrets: &'a dyn SecretSource,
+    pub clock: Arc<dyn Clock>,
+    pub metadata: Arc<Metadata>,
+    /// The registry that this one replaces.
+    pub previous: Option<&'a Registry>,
 }
 
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum ProviderState {
-    Ready { address: String },
-    Disabled { reason: String },
+impl<'a> Setup<'a> {
+    pub fn new(environment: Environment<'a>) -> Self {
+        Self {
+            environment,
+            secrets: &NoSecrets,
+            clock: Arc::new(SystemClock::new()),
+            metadata: Arc::new(Metadata::bundled()),
+            previous: None,
+        }
+    }
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -63,19 +89,38 @@ impl Registry {
     /// are not affected. `environment` looks up a variable.
     pub fn resolve(
         settings: impl IntoIterator<Item = (String, ProviderSettings)>,
-        environment: &dyn Fn(&str) -> Option<String>,
+        environment: Environment<'_>,
     ) -> Self {
+        Self::resolve_with(settings, Setup::new(environment))
+    }
+
+    pub fn resolve_with(
+        settings: impl IntoIterator<Item = (String, ProviderSettings)>,
+        setup: Setup<'_>,
+    ) -> Self {
+        let references = References { environment: setup.environment, secrets: setup.secrets };
         let entry = |(name, settings): (String, ProviderSettings)| {
             let kind = resolve::kind_of(&name, &settings);
-            let resolved = resolve::resolve(&name, &settings, environment);
-            let resolved = resolved.map(Arc::new).map_err(|disabled| disabled.to_string());
+            let before = setup.previous.and_then(|registry| registry.provider(&name).ok());
+            let resolved = resolve::resolve(&name, &settings, references).map(|mut provider| {
+                if let Some(before) = &before {
+                    provider.succeed(before);
+                }
+                Arc::new(provider)
+            });
+            let resolved = resolved.map_err(|disabled| disabled.to_string());
             if let Err(reason) = &resolved {
                 tracing::warn!(provider = name, reason, "provider disabled");
             }
             Entry { name, kind, resolved }
         };
-        let providers = settings.into_iter().map(entry).collect();
-        Self { providers, retry: RetryPolicy::default() }
+        Self {
+            providers: settings.into_iter().map(entry).collect(),
+            retry: setup.previous.map_or_else(RetryPolicy::default, |before| before.retry),
+            breaker: setup.previous.map_or_else(BreakerPolicy::default, |before| before.breaker),
+            clock: setup.clock,
+            metadata: setup.metadata,
+        }
     }
 
     #[must_use]
@@ -84,27 +129,61 @@ impl Registry {
         self
     }
 
-    /// The model of this id, `<provider>/<model>`; the model's own name may hold slashes.
-    pub fn model(&self, id: &str) -> Result<Arc<dyn Model>, RegistryError> {
-        let (name, model) = id
-            .split_once('/')
-            .filter(|(name, model)| !name.is_empty() && !model.is_empty())
-            .ok_or_else(|| RegistryError::NotAModel(id.to_owned()))?;
-        let provider = self.provider(name)?;
-        let wire = Arc::new(WireModel::new(provider, model));
-        Ok(Arc::new(Retry::new(wire, self.retry)))
+    #[must_use]
+    pub fn with_breaker(mut self, breaker: BreakerPolicy) -> Self {
+        self.breaker = breaker;
+        self
     }
 
-    /// The first model that the config names for a provider that can be used.
-    pub fn default_model(&self) -> Option<String> {
-        self.providers.iter().find_map(|entry| {
-            let first = entry.resolved.as_ref().ok()?.models().first()?;
-            Some(format!("{}/{}", entry.name, first.id))
+    /// The model of this id, `<provider>/<model>`; the model's own name may hold slashes.
+    pub fn model(&self, id: &str) -> Result<Arc<dyn Model>, RegistryError> {
+        let (provider, model) = self.find(id)?;
+        Ok(self.stacked(provider, model))
+    }
+
+    /// What is known of a model, whether or not its provider can be used.
+    pub fn facts(&self, id: &str) -> Result<ModelFacts, RegistryError> {
+        let (name, model) = split(id)?;
+        Ok(match self.provider(name) {
+            Ok(provider) => provider.facts(model, &self.metadata),
+            Err(_) => self.metadata.facts(name, model, None),
         })
     }
 
-    pub fn status(&self) -> Vec<ProviderStatus> {
-        self.providers.iter().map(Entry::status).collect()
+    /// Asks a provider which models it has, and says in words what is wrong if it does not answer.
+    pub async fn test(&self, name: &str) -> ProviderTest {
+        let provider = match self.provider(name) {
+            Ok(provider) => provider,
+            Err(RegistryError::Disabled { reason, .. }) => return check::disabled(name, &reason),
+            Err(RegistryError::UnknownProvider(_) | RegistryError::NotAModel(_)) => {
+                let known: Vec<String> =
+                    self.providers.iter().map(|entry| entry.name.clone()).collect();
+                return check::unknown(name, &known);
+            }
+        };
+        let start = self.clock.now().mono;
+        match listing::list(&provider).await {
+            Ok(models) => {
+                let latency = self.clock.now().mono.saturating_sub(start);
+                let configured: Vec<String> =
+                    provider.models().iter().map(|model| model.id.clone()).collect();
+                check::works(name, latency, models, &configured)
+            }
+            Err(failure) => check::fails(name, &failure),
+        }
+    }
+
+    /// The models a provider says it has.
+    pub async fn list_models(&self, name: &str) -> Result<Vec<ListedModel>, Fault> {
+        let provider = self.provider(name)?;
+        listing::list(&provider)
+            .await
+            .map_err(|failure| Fault::new(failure.class.code(), failure.message))
+    }
+
+    fn find<'i>(&self, id: &'i str) -> Result<(Arc<Provider>, &'i str), RegistryError> {
+        let (name, model) = split(id)?;
+        Ok((self.provider(name)?, model))
     }
 
     fn provider(&self, name: &str) -> Result<Arc<Provider>, RegistryError> {
@@ -120,17 +199,10 @@ impl Registry {
     }
 }
 
-impl Entry {
-    fn status(&self) -> ProviderStatus {
-        let (state, models) = match &self.resolved {
-            Ok(provider) => (
-                ProviderState::Ready { address: provider.address().to_owned() },
-                provider.models().iter().map(|model| model.id.clone()).collect(),
-            ),
-            Err(reason) => (ProviderState::Disabled { reason: reason.clone() }, Vec::new()),
-        };
-        ProviderStatus { name: self.name.clone(), kind: self.kind, state, models }
-    }
+fn split(id: &str) -> Result<(&str, &str), RegistryError> {
+    id.split_once('/')
+        .filter(|(name, model)| !name.is_empty() && !model.is_empty())
+        .ok_or_else(|| RegistryError::NotAModel(id.to_owned()))
 }
 
 impl From<RegistryError> for Fault {

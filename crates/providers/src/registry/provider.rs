@@ -2,42 +2,108 @@ use std::sync::Arc;
 
 use futures::stream::{BoxStream, StreamExt, once};
 use onyx_types::{Cancel, Model, ModelEvent, ModelFailure, ModelRequest};
+use reqwest::header::{ACCEPT, HeaderMap, HeaderName, HeaderValue};
+use reqwest::{Client, Url};
 
-use super::settings::ModelSettings;
+use super::health::HealthBook;
+use super::settings::{ModelSettings, ProviderKind};
+use super::vendor::{Locality, home_vendor};
 use crate::http::{Call, Endpoint, LazyClient, Timeouts};
+use crate::metadata::{Metadata, ModelFacts, Price};
 use crate::wire::{Compat, Target, Wire};
 
 /// A provider that can be called: everything resolved, nothing looked up later.
 #[derive(Debug)]
 pub(super) struct Provider {
-    name: String,
-    wire: Wire,
-    endpoint: Arc<Endpoint>,
-    client: LazyClient,
-    timeouts: Timeouts,
+    pub(super) name: String,
+    pub(super) kind: ProviderKind,
+    pub(super) line: Line,
+    /// The address that every route of the provider is below.
+    pub(super) base: Url,
     models: Vec<ModelSettings>,
     compat: Compat,
+    pub(super) locality: Locality,
+}
+
+/// The connection to a provider and its luck with it: what a changed config keeps as long as it
+/// leads to the same place with the same key.
+#[derive(Debug)]
+pub(super) struct Line {
+    wire: Wire,
+    pub(super) endpoint: Arc<Endpoint>,
+    pub(super) timeouts: Timeouts,
+    client: Arc<LazyClient>,
+    pub(super) health: Arc<HealthBook>,
+}
+
+impl Line {
+    pub(super) fn new(wire: Wire, endpoint: Arc<Endpoint>, timeouts: Timeouts) -> Self {
+        let (client, health) = (Arc::default(), Arc::default());
+        Self { wire, endpoint, timeouts, client, health }
+    }
+
+    pub(super) fn client(&self) -> Result<&Client, ModelFailure> {
+        self.client.get(&self.endpoint, self.timeouts.connect)
+    }
+
+    /// Those of the endpoint, and the wire's own where they are not set.
+    pub(super) fn headers(&self) -> HeaderMap {
+        let mut headers = self.endpoint.headers.clone();
+        headers.insert(ACCEPT, HeaderValue::from_static("application/json"));
+        for &(name, value) in self.wire.headers() {
+            headers.entry(HeaderName::from_static(name)).or_insert(HeaderValue::from_static(value));
+        }
+        headers
+    }
+
+    fn leads_where(&self, other: &Self) -> bool {
+        let (own, others) = (&self.endpoint, &other.endpoint);
+        self.wire == other.wire
+            && self.timeouts == other.timeouts
+            && own.url == others.url
+            && own.headers == others.headers
+    }
 }
 
 impl Provider {
     pub(super) fn new(
         name: &str,
-        wire: Wire,
-        endpoint: Arc<Endpoint>,
-        timeouts: Timeouts,
+        kind: ProviderKind,
+        line: Line,
+        base: Url,
         models: Vec<ModelSettings>,
         compat: Compat,
+        locality: Locality,
     ) -> Self {
-        let (name, client) = (name.to_owned(), LazyClient::default());
-        Self { name, wire, endpoint, client, timeouts, models, compat }
+        Self { name: name.to_owned(), kind, line, base, models, compat, locality }
+    }
+
+    /// Goes on with the connections and the health of the provider it replaces, if that was the
+    /// same one.
+    pub(super) fn succeed(&mut self, before: &Self) {
+        if self.line.leads_where(&before.line) {
+            self.line.client = Arc::clone(&before.line.client);
+            self.line.health = Arc::clone(&before.line.health);
+        }
     }
 
     pub(super) fn address(&self) -> &str {
-        self.endpoint.url.as_str()
+        self.line.endpoint.url.as_str()
     }
 
     pub(super) fn models(&self) -> &[ModelSettings] {
         &self.models
+    }
+
+    pub(super) fn facts(&self, model: &str, metadata: &Metadata) -> ModelFacts {
+        let own = self.models.iter().find(|known| known.id == model);
+        let own = own.map(|known| known.facts.clone()).unwrap_or_default();
+        let mut facts =
+            own.or(metadata.facts(&self.name, model, home_vendor(&self.name, self.kind)));
+        if self.locality == Locality::ThisMachine {
+            facts.price = facts.price.or(Some(Price::FREE));
+        }
+        facts
     }
 }
 
@@ -46,21 +112,19 @@ impl Provider {
 pub(super) struct WireModel {
     provider: Arc<Provider>,
     target: Target,
-    context_window: Option<u32>,
+    price: Option<Price>,
 }
 
 impl WireModel {
-    pub(super) fn new(provider: Arc<Provider>, model: &str) -> Self {
-        let known = provider.models.iter().find(|known| known.id == model);
+    pub(super) fn new(provider: Arc<Provider>, model: &str, facts: &ModelFacts) -> Self {
         let target = Target {
             id: format!("{}/{model}", provider.name),
             model: model.to_owned(),
-            context_window: known.and_then(|known| known.context_window),
-            max_output_tokens: known.and_then(|known| known.max_output_tokens),
+            context_window: facts.context_window,
+            max_output_tokens: facts.max_output_tokens,
             compat: provider.compat.clone(),
         };
-        let context_window = known.and_then(|known| known.context_window);
-        Self { provider, target, context_window }
+        Self { provider, target, price: facts.price }
     }
 
     fn call(
@@ -68,13 +132,13 @@ impl WireModel {
         request: &ModelRequest,
         cancel: Cancel,
     ) -> Result<BoxStream<'static, ModelEvent>, ModelFailure> {
-        let provider = &self.provider;
+        let line = &self.provider.line;
         let call = Call {
-            wire: provider.wire,
-            client: provider.client.get(&provider.endpoint, provider.timeouts.connect)?.clone(),
-            endpoint: Arc::clone(&provider.endpoint),
+            wire: line.wire,
+            client: line.client()?.clone(),
+            endpoint: Arc::clone(&line.endpoint),
             target: self.target.clone(),
-            timeouts: provider.timeouts,
+            timeouts: line.timeouts,
             cancel,
         };
         call.events(request)
@@ -87,13 +151,25 @@ impl Model for WireModel {
     }
 
     fn context_window(&self) -> Option<u32> {
-        self.context_window
+        self.target.context_window
     }
 
     fn stream(&self, request: ModelRequest, cancel: Cancel) -> BoxStream<'static, ModelEvent> {
+        let price = self.price;
         match self.call(&request, cancel) {
-            Ok(events) => events,
+            Ok(events) => events.map(move |event| priced(event, price)).boxed(),
             Err(failure) => once(async { ModelEvent::Failed(failure) }).boxed(),
         }
+    }
+}
+
+/// What the provider says it charged goes before what the table says.
+fn priced(event: ModelEvent, price: Option<Price>) -> ModelEvent {
+    match (event, price) {
+        (ModelEvent::Usage(mut usage), Some(price)) if usage.cost.is_none() => {
+            usage.cost = Some(price.cost(&usage));
+            ModelEvent::Usage(usage)
+        }
+        (event, _) => event,
     }
 }

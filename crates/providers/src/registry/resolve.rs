@@ -6,15 +6,13 @@ use std::time::Duration;
 use reqwest::Url;
 use reqwest::header::{ACCEPT, AUTHORIZATION, CONTENT_TYPE, HeaderMap, HeaderName, HeaderValue};
 
-use super::provider::Provider;
+use super::provider::{Line, Provider};
+use super::reference::References;
 use super::settings::{ProviderKind, ProviderSettings, TimeoutSettings};
-use super::vendor::{AuthStyle, KeyNeed, PLAIN, vendor};
+use super::vendor::{AuthStyle, KeyNeed, Locality, PLAIN, Vendor, vendor};
 use crate::Secret;
 use crate::http::{Endpoint, Timeouts};
 use crate::wire::Wire;
-
-/// Looks up a variable of the environment.
-pub(super) type Environment<'a> = &'a dyn Fn(&str) -> Option<String>;
 
 /// Why a provider is disabled, for people. Never holds a value, only names.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -31,8 +29,19 @@ pub(super) enum Disabled {
     MissingVariable(String),
     #[error("it needs `apiKey`, or the environment variable {0}")]
     NoKey(&'static str),
-    #[error("`{0}` refers to a secret in a way that is not known: use ${{NAME}} or env:NAME")]
+    #[error("it needs `apiKey`: the key in {variable} is sent to {usual} alone")]
+    ForeignOrigin { variable: &'static str, usual: &'static str },
+    #[error(
+        "`{0}` refers to a secret in a way that is not known: use ${{NAME}}, env:NAME, \
+         file:/path or secret:name"
+    )]
     SecretReference(String),
+    #[error("the file that `{field}` names: {why}")]
+    SecretFile { field: String, why: String },
+    #[error("there is no secret `{0}` in the store")]
+    NoSecret(String),
+    #[error("the store of secrets cannot be read: {0}")]
+    SecretStore(String),
     #[error("`{0}` holds `${{` without a closing brace")]
     Reference(String),
     #[error("the header `{0}` is not a valid header")]
@@ -48,53 +57,50 @@ pub(super) fn kind_of(name: &str, settings: &ProviderSettings) -> Option<Provide
 pub(super) fn resolve(
     name: &str,
     settings: &ProviderSettings,
-    environment: Environment<'_>,
+    references: References<'_>,
 ) -> Result<Provider, Disabled> {
     let kind = kind_of(name, settings).ok_or(Disabled::NoKind)?;
     let wire = wire(kind)?;
     let known = vendor(name);
     let base_url = match (&settings.base_url, known.and_then(|vendor| vendor.base_url)) {
-        (Some(own), _) => expand("baseUrl", own, environment)?,
+        (Some(own), _) => references.expand("baseUrl", own)?,
         (None, Some(usual)) => usual.to_owned(),
         (None, None) => return Err(Disabled::NoBaseUrl),
     };
-    let key = key(name, settings, environment)?;
-    let auth = known.map_or(AuthStyle::Bearer, |vendor| vendor.auth);
-    let (headers, mut secrets) = headers(settings, key.as_ref(), auth, environment)?;
+    let base = base(&base_url)?;
+    let key = key(known, settings, &base, references)?;
+    let auth = known.map_or(AuthStyle::usual(kind), |vendor| vendor.auth);
+    let (headers, mut secrets) = headers(settings, key.as_ref(), auth, references)?;
     secrets.extend(key);
+    let url = Url::parse(&wire.endpoint(base.as_str())).map_err(|_| Disabled::BaseUrl)?;
+    let endpoint = Endpoint { url, headers, secrets };
     Ok(Provider::new(
         name,
-        wire,
-        Arc::new(Endpoint { url: endpoint_url(&base_url, kind, wire)?, headers, secrets }),
-        timeouts(&settings.timeouts)?,
+        kind,
+        Line::new(wire, Arc::new(endpoint), timeouts(&settings.timeouts)?),
+        base,
         settings.models.clone(),
         known.map_or(PLAIN, |vendor| vendor.compat).with(&settings.compat),
+        known.map_or(Locality::Hosted, |vendor| vendor.locality),
     ))
 }
 
 fn wire(kind: ProviderKind) -> Result<Wire, Disabled> {
     match kind {
-        // Ollama speaks this wire too, until its own is built.
-        ProviderKind::OpenAi | ProviderKind::Ollama => Ok(Wire::OpenAiChat),
-        ProviderKind::OpenAiResponses
-        | ProviderKind::Anthropic
-        | ProviderKind::Gemini
-        | ProviderKind::Bedrock
+        ProviderKind::OpenAi => Ok(Wire::OpenAiChat),
+        ProviderKind::OpenAiResponses => Ok(Wire::OpenAiResponses),
+        ProviderKind::Anthropic => Ok(Wire::Anthropic),
+        ProviderKind::Gemini => Ok(Wire::Gemini),
+        ProviderKind::Ollama => Ok(Wire::Ollama),
+        ProviderKind::Bedrock
         | ProviderKind::ClaudeCli
         | ProviderKind::Pi
         | ProviderKind::Embedded => Err(Disabled::NoWire(kind.as_str())),
     }
 }
 
-fn endpoint_url(base_url: &str, kind: ProviderKind, wire: Wire) -> Result<Url, Disabled> {
-    let base = base_url.trim_end_matches('/');
-    // Ollama's address is written without the version, which belongs to the borrowed wire.
-    let version = match kind {
-        ProviderKind::Ollama if !base.ends_with("/v1") => "/v1",
-        _ => "",
-    };
-    let url =
-        Url::parse(&format!("{base}{version}{}", wire.path())).map_err(|_| Disabled::BaseUrl)?;
+fn base(text: &str) -> Result<Url, Disabled> {
+    let url = Url::parse(text.trim_end_matches('/')).map_err(|_| Disabled::BaseUrl)?;
     let plain = matches!(url.scheme(), "http" | "https")
         && url.has_host()
         && url.username().is_empty()
@@ -105,27 +111,32 @@ fn endpoint_url(base_url: &str, kind: ProviderKind, wire: Wire) -> Result<Url, D
 }
 
 fn key(
-    name: &str,
+    known: Option<&Vendor>,
     settings: &ProviderSettings,
-    environment: Environment<'_>,
+    base: &Url,
+    references: References<'_>,
 ) -> Result<Option<Secret>, Disabled> {
     if let Some(own) = &settings.api_key {
-        return expand_secret("apiKey", own, environment).map(Some);
+        return references.secret("apiKey", own).map(Some);
     }
-    match vendor(name).map(|vendor| vendor.key) {
-        Some(KeyNeed::Required { variable }) => match environment(variable) {
-            Some(value) => Ok(Some(Secret::new(value))),
-            None => Err(Disabled::NoKey(variable)),
-        },
-        Some(KeyNeed::Optional) | None => Ok(None),
+    let Some(Vendor { key: KeyNeed::Required { variable }, base_url, .. }) = known else {
+        return Ok(None);
+    };
+    // A key that nobody wrote down for this address goes to its maker's address only.
+    if let Some(usual) = *base_url
+        && Url::parse(usual).is_ok_and(|usual| usual.origin() != base.origin())
+    {
+        return Err(Disabled::ForeignOrigin { variable, usual });
     }
+    let found = (references.environment)(variable).filter(|value| !value.is_empty());
+    found.map(|value| Some(Secret::new(value))).ok_or(Disabled::NoKey(variable))
 }
 
 fn headers(
     settings: &ProviderSettings,
     key: Option<&Secret>,
     auth: AuthStyle,
-    environment: Environment<'_>,
+    references: References<'_>,
 ) -> Result<(HeaderMap, Vec<Secret>), Disabled> {
     let mut headers = HeaderMap::new();
     headers.insert(CONTENT_TYPE, HeaderValue::from_static("application/json"));
@@ -140,7 +151,7 @@ fn headers(
     let mut secrets = Vec::new();
     for (name, value) in &settings.headers {
         let field: HeaderName = name.parse().map_err(|_| Disabled::Header(name.clone()))?;
-        let value = expand_secret(&format!("headers.{name}"), value, environment)?;
+        let value = references.secret(&format!("headers.{name}"), value)?;
         headers.insert(field, sensitive(name, value.reveal())?);
         secrets.push(value);
     }
@@ -153,44 +164,6 @@ fn sensitive(name: &str, value: &str) -> Result<HeaderValue, Disabled> {
     let mut value = HeaderValue::from_str(value).map_err(|_| Disabled::Header(name.to_owned()))?;
     value.set_sensitive(true);
     Ok(value)
-}
-
-fn expand_secret(
-    field: &str,
-    raw: &Secret,
-    environment: Environment<'_>,
-) -> Result<Secret, Disabled> {
-    let text = raw.reveal();
-    if let Some(variable) = text.strip_prefix("env:") {
-        return variable_value(variable, environment).map(Secret::new);
-    }
-    // Taken for the key itself, the reference would be sent to the provider.
-    if text.starts_with("file:") || text.starts_with("secret:") {
-        return Err(Disabled::SecretReference(field.to_owned()));
-    }
-    expand(field, text, environment).map(Secret::new)
-}
-
-/// Replaces each `${NAME}`.
-fn expand(field: &str, text: &str, environment: Environment<'_>) -> Result<String, Disabled> {
-    let mut expanded = String::new();
-    let mut rest = text;
-    while let Some((before, after)) = rest.split_once("${") {
-        let (variable, after) =
-            after.split_once('}').ok_or_else(|| Disabled::Reference(field.to_owned()))?;
-        expanded.push_str(before);
-        expanded.push_str(&variable_value(variable, environment)?);
-        rest = after;
-    }
-    expanded.push_str(rest);
-    Ok(expanded)
-}
-
-/// An empty variable is as good as none: a key of no characters is a mistake.
-fn variable_value(variable: &str, environment: Environment<'_>) -> Result<String, Disabled> {
-    environment(variable)
-        .filter(|value| !value.is_empty())
-        .ok_or_else(|| Disabled::MissingVariable(variable.to_owned()))
 }
 
 fn timeouts(settings: &TimeoutSettings) -> Result<Timeouts, Disabled> {

@@ -2,9 +2,10 @@
 
 use std::collections::BTreeMap;
 
-use serde::Deserialize;
+use serde::{Deserialize, Serialize};
 
 use crate::Secret;
+use crate::metadata::{Modality, ModelFacts, Price};
 use crate::wire::{MaxTokensField, PromptCacheKey, ReasoningReplay, StreamUsage, SystemRole};
 
 /// Deliberately without `Serialize`: what holds keys is not written anywhere.
@@ -13,7 +14,7 @@ use crate::wire::{MaxTokensField, PromptCacheKey, ReasoningReplay, StreamUsage, 
 pub struct ProviderSettings {
     pub kind: Option<ProviderKind>,
     pub base_url: Option<String>,
-    /// The key itself, `${NAME}` or `env:NAME`.
+    /// The key itself, or where it is: `${NAME}`, `env:NAME`, `file:/path`, `secret:name`.
     pub api_key: Option<Secret>,
     pub headers: BTreeMap<String, Secret>,
     pub timeouts: TimeoutSettings,
@@ -21,7 +22,7 @@ pub struct ProviderSettings {
     pub compat: CompatSettings,
 }
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum ProviderKind {
     #[serde(rename = "openai")]
@@ -46,13 +47,12 @@ pub struct TimeoutSettings {
     pub total_seconds: Option<f64>,
 }
 
-/// A model the provider is known to have: its name, or its name with limits.
-#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
+/// A model the provider is known to have: its name, or its name with what is known of it.
+#[derive(Clone, Debug, PartialEq, Deserialize)]
 #[serde(from = "ModelForm")]
 pub struct ModelSettings {
     pub id: String,
-    pub context_window: Option<u32>,
-    pub max_output_tokens: Option<u32>,
+    pub facts: ModelFacts,
 }
 
 #[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
@@ -81,15 +81,29 @@ struct FullModel {
     id: String,
     context_window: Option<u32>,
     max_output_tokens: Option<u32>,
+    price: Option<Price>,
+    inputs: Option<Vec<Modality>>,
+    tools: Option<bool>,
+    reasoning: Option<bool>,
+    dims: Option<u32>,
 }
 
 impl From<ModelForm> for ModelSettings {
     fn from(form: ModelForm) -> Self {
         match form {
-            ModelForm::Name(id) => Self { id, context_window: None, max_output_tokens: None },
-            ModelForm::Full(FullModel { id, context_window, max_output_tokens }) => {
-                Self { id, context_window, max_output_tokens }
-            }
+            ModelForm::Name(id) => Self { id, facts: ModelFacts::default() },
+            ModelForm::Full(full) => Self {
+                id: full.id,
+                facts: ModelFacts {
+                    context_window: full.context_window,
+                    max_output_tokens: full.max_output_tokens,
+                    price: full.price,
+                    inputs: full.inputs,
+                    tools: full.tools,
+                    reasoning: full.reasoning,
+                    dims: full.dims,
+                },
+            },
         }
     }
 }

@@ -1,5 +1,7 @@
 //! Known provider names and what they bring, so that a key alone suffices.
 
+use serde::{Deserialize, Serialize};
+
 use super::settings::{CompatSettings, ProviderKind};
 use crate::wire::{MaxTokensField, PromptCacheKey, ReasoningReplay, StreamUsage, SystemRole};
 
@@ -13,6 +15,18 @@ pub struct Vendor {
     pub key: KeyNeed,
     pub auth: AuthStyle,
     pub compat: Quirks,
+    pub locality: Locality,
+    /// What answers when nobody names a model: one that is good at its work without being dear.
+    pub default_model: Option<&'static str>,
+}
+
+/// Where a provider's models run.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Locality {
+    Hosted,
+    /// Nothing leaves the machine, and nothing is charged.
+    ThisMachine,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -29,6 +43,23 @@ pub enum AuthStyle {
     Bearer,
     /// The key alone in a header of this name.
     Header(&'static str),
+}
+
+impl AuthStyle {
+    /// How servers of a kind are shown the key, unless their vendor has a way of its own.
+    pub(super) const fn usual(kind: ProviderKind) -> Self {
+        match kind {
+            ProviderKind::Anthropic => Self::Header("x-api-key"),
+            ProviderKind::Gemini => Self::Header("x-goog-api-key"),
+            ProviderKind::OpenAi
+            | ProviderKind::OpenAiResponses
+            | ProviderKind::Ollama
+            | ProviderKind::Bedrock
+            | ProviderKind::ClaudeCli
+            | ProviderKind::Pi
+            | ProviderKind::Embedded => Self::Bearer,
+        }
+    }
 }
 
 /// The compat settings of a row, in a form that fits into a constant.
@@ -69,44 +100,75 @@ use KeyNeed::Optional;
 use ProviderKind as Kind;
 
 pub const VENDORS: &[Vendor] = &[
-    hosted("openai", Kind::OpenAi, "https://api.openai.com/v1", "OPENAI_API_KEY", OPENAI),
-    hosted("openrouter", Kind::OpenAi, "https://openrouter.ai/api/v1", "OPENROUTER_API_KEY", PLAIN),
-    hosted("groq", Kind::OpenAi, "https://api.groq.com/openai/v1", "GROQ_API_KEY", PLAIN),
-    hosted("mistral", Kind::OpenAi, "https://api.mistral.ai/v1", "MISTRAL_API_KEY", MISTRAL),
-    hosted("deepseek", Kind::OpenAi, "https://api.deepseek.com/v1", "DEEPSEEK_API_KEY", DEEPSEEK),
-    hosted("xai", Kind::OpenAi, "https://api.x.ai/v1", "XAI_API_KEY", PLAIN),
-    hosted("together", Kind::OpenAi, "https://api.together.xyz/v1", "TOGETHER_API_KEY", PLAIN),
+    hosted("openai", Kind::OpenAi, "https://api.openai.com/v1", "OPENAI_API_KEY", OPENAI)
+        .usually("gpt-5-mini"),
+    hosted("anthropic", Kind::Anthropic, "https://api.anthropic.com", "ANTHROPIC_API_KEY", PLAIN)
+        .usually("claude-sonnet-5"),
+    hosted(
+        "gemini",
+        Kind::Gemini,
+        "https://generativelanguage.googleapis.com",
+        "GEMINI_API_KEY",
+        PLAIN,
+    )
+    .usually("gemini-flash-latest"),
+    compatible("openrouter", "https://openrouter.ai/api/v1", "OPENROUTER_API_KEY"),
+    compatible("groq", "https://api.groq.com/openai/v1", "GROQ_API_KEY")
+        .usually("openai/gpt-oss-120b"),
+    hosted("mistral", Kind::OpenAi, "https://api.mistral.ai/v1", "MISTRAL_API_KEY", MISTRAL)
+        .usually("mistral-small-latest"),
+    hosted("deepseek", Kind::OpenAi, "https://api.deepseek.com/v1", "DEEPSEEK_API_KEY", DEEPSEEK)
+        .usually("deepseek-chat"),
+    compatible("xai", "https://api.x.ai/v1", "XAI_API_KEY"),
+    compatible("together", "https://api.together.xyz/v1", "TOGETHER_API_KEY"),
+    compatible("fireworks", "https://api.fireworks.ai/inference/v1", "FIREWORKS_API_KEY"),
+    compatible("cerebras", "https://api.cerebras.ai/v1", "CEREBRAS_API_KEY")
+        .usually("gpt-oss-120b"),
+    compatible("deepinfra", "https://api.deepinfra.com/v1/openai", "DEEPINFRA_API_KEY"),
+    compatible("moonshot", "https://api.moonshot.ai/v1", "MOONSHOT_API_KEY"),
+    compatible("perplexity", "https://api.perplexity.ai", "PERPLEXITY_API_KEY").usually("sonar"),
     Vendor {
         auth: Header("api-key"),
         base_url: None,
         ..hosted("azure", Kind::OpenAi, "", "AZURE_OPENAI_API_KEY", OPENAI)
     },
+    // The address names project and region; the key is an access token.
+    Vendor { key: Optional, auth: Bearer, ..elsewhere("vertex_ai", Kind::Gemini) },
     on_this_machine("ollama", Kind::Ollama, "http://127.0.0.1:11434"),
     on_this_machine("lmstudio", Kind::OpenAi, "http://127.0.0.1:1234/v1"),
     on_this_machine("vllm", Kind::OpenAi, "http://127.0.0.1:8000/v1"),
     on_this_machine("llama.cpp", Kind::OpenAi, "http://127.0.0.1:8080/v1"),
-    Vendor {
-        auth: Header("x-api-key"),
-        ..hosted(
-            "anthropic",
-            Kind::Anthropic,
-            "https://api.anthropic.com",
-            "ANTHROPIC_API_KEY",
-            PLAIN,
-        )
-    },
-    without_wire("gemini", Kind::Gemini),
-    without_wire("vertex_ai", Kind::Gemini),
-    without_wire("bedrock", Kind::Bedrock),
-    without_wire("github_copilot", Kind::OpenAiResponses),
-    without_wire("chatgpt", Kind::OpenAiResponses),
-    without_wire("claude-subscription", Kind::ClaudeCli),
-    without_wire("pi", Kind::Pi),
-    without_wire("local", Kind::Embedded),
+    on_this_machine("llamacpp", Kind::OpenAi, "http://127.0.0.1:8080/v1"),
+    elsewhere("bedrock", Kind::Bedrock),
+    elsewhere("github_copilot", Kind::OpenAiResponses),
+    elsewhere("chatgpt", Kind::OpenAiResponses),
+    elsewhere("claude-subscription", Kind::ClaudeCli),
+    elsewhere("pi", Kind::Pi),
+    Vendor { locality: Locality::ThisMachine, ..elsewhere("local", Kind::Embedded) }
+        .usually("smollm2"),
 ];
 
 pub(super) fn vendor(name: &str) -> Option<&'static Vendor> {
     VENDORS.iter().find(|vendor| vendor.name == name)
+}
+
+/// Whose models a provider has, if its own name does not say it: a kind that one maker alone
+/// speaks.
+pub(super) fn home_vendor(name: &str, kind: ProviderKind) -> Option<&'static str> {
+    if vendor(name).is_some() {
+        return None;
+    }
+    match kind {
+        ProviderKind::Anthropic => Some("anthropic"),
+        ProviderKind::Gemini => Some("gemini"),
+        ProviderKind::Ollama => Some("ollama"),
+        ProviderKind::OpenAiResponses => Some("openai"),
+        ProviderKind::OpenAi
+        | ProviderKind::Bedrock
+        | ProviderKind::ClaudeCli
+        | ProviderKind::Pi
+        | ProviderKind::Embedded => None,
+    }
 }
 
 const fn hosted(
@@ -116,16 +178,46 @@ const fn hosted(
     variable: &'static str,
     compat: Quirks,
 ) -> Vendor {
-    let key = KeyNeed::Required { variable };
-    Vendor { name, kind, base_url: Some(base_url), key, auth: Bearer, compat }
+    Vendor {
+        name,
+        kind,
+        base_url: Some(base_url),
+        key: KeyNeed::Required { variable },
+        auth: AuthStyle::usual(kind),
+        compat,
+        locality: Locality::Hosted,
+        default_model: None,
+    }
+}
+
+/// A hosted server of the OpenAI chat wire without habits of its own.
+const fn compatible(name: &'static str, base_url: &'static str, variable: &'static str) -> Vendor {
+    hosted(name, ProviderKind::OpenAi, base_url, variable, PLAIN)
 }
 
 const fn on_this_machine(name: &'static str, kind: ProviderKind, base_url: &'static str) -> Vendor {
-    Vendor { name, kind, base_url: Some(base_url), key: Optional, auth: Bearer, compat: PLAIN }
+    let locality = Locality::ThisMachine;
+    Vendor { base_url: Some(base_url), locality, ..elsewhere(name, kind) }
 }
 
-const fn without_wire(name: &'static str, kind: ProviderKind) -> Vendor {
-    Vendor { name, kind, base_url: None, key: Optional, auth: Bearer, compat: PLAIN }
+/// A vendor without an address that holds for everybody.
+const fn elsewhere(name: &'static str, kind: ProviderKind) -> Vendor {
+    Vendor {
+        name,
+        kind,
+        base_url: None,
+        key: Optional,
+        auth: AuthStyle::usual(kind),
+        compat: PLAIN,
+        locality: Locality::Hosted,
+        default_model: None,
+    }
+}
+
+impl Vendor {
+    const fn usually(self, model: &'static str) -> Self {
+        Self { default_model: Some(model), ..self }
+    }
 }
 
 impl Quirks {

@@ -2,12 +2,23 @@
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::needless_pass_by_value)]
 
+mod breaker;
+mod budget;
+mod chains;
 mod cuts;
 mod decoding;
+mod embedding;
 mod encoding;
+mod fallback;
 mod faults;
+mod keys;
+mod listing;
+mod metadata;
+mod page_server;
 mod registry;
 mod retry;
+mod routing;
 mod secrets;
 mod sse;
 mod support;
+mod tokens;

@@ -34,7 +34,7 @@ fn a_known_name_needs_a_key_alone() {
         state("openrouter", json!({"apiKey": "env:MY_KEY"})),
         ready("https://openrouter.ai/api/v1/chat/completions")
     );
-    let ollama = ready("http://127.0.0.1:11434/v1/chat/completions");
+    let ollama = ready("http://127.0.0.1:11434/api/chat");
     assert_eq!(state("ollama", json!({})), ollama);
     assert_eq!(state("ollama", json!({"baseUrl": "http://127.0.0.1:11434/v1/"})), ollama);
 }
@@ -75,12 +75,15 @@ fn what_is_missing_is_said_by_name() {
         disabled("it needs `kind` (one of openai, openai-responses, anthropic, gemini, ollama, …)")
     );
     assert_eq!(
-        custom(json!({"apiKey": "file:/run/key"})),
-        disabled("`apiKey` refers to a secret in a way that is not known: use ${NAME} or env:NAME")
+        custom(json!({"apiKey": "vaultwarden:key"})),
+        disabled(
+            "`apiKey` refers to a secret in a way that is not known: use ${NAME}, env:NAME, \
+             file:/path or secret:name"
+        )
     );
     assert_eq!(
-        state("anthropic", json!({"apiKey": "k"})),
-        disabled("the wire of kind `anthropic` is not built yet")
+        state("bedrock", json!({"apiKey": "k"})),
+        disabled("the wire of kind `bedrock` is not built yet")
     );
 }
 
@@ -99,12 +102,14 @@ fn one_disabled_provider_leaves_the_others_alone() {
             kind: Some(ProviderKind::OpenAi),
             state: disabled("it needs `apiKey`, or the environment variable OPENAI_API_KEY"),
             models: Vec::new(),
+            called: Vec::new(),
         },
         ProviderStatus {
             name: "ollama".into(),
             kind: Some(ProviderKind::Ollama),
-            state: ready("http://127.0.0.1:11434/v1/chat/completions"),
+            state: ready("http://127.0.0.1:11434/api/chat"),
             models: vec!["llama3".into(), "qwen".into()],
+            called: Vec::new(),
         },
     ];
     assert_eq!(registry.status(), expected);

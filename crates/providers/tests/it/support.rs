@@ -1,5 +1,5 @@
 use futures::StreamExt;
-use onyx_providers::{ProviderSettings, Registry, RetryPolicy};
+use onyx_providers::{BreakerPolicy, ProviderSettings, Registry, RetryPolicy};
 use onyx_test_support::{Finish, Script, ScriptedCall, ScriptedModel, Step};
 use onyx_types::{
     Cancel, Message, Model, ModelEvent, ModelFailure, ModelFailureClass, ModelRequest,
@@ -12,6 +12,10 @@ pub(crate) const KEY: &str = "sk-canary-0123456789";
 
 pub(crate) const NO_RETRY: RetryPolicy =
     RetryPolicy { attempts: 1, base: Duration::ZERO, longest: Duration::ZERO };
+
+/// For tests that fail a model many times on purpose.
+pub(crate) const NO_BREAKER: BreakerPolicy =
+    BreakerPolicy { failures: u32::MAX, rest: Duration::ZERO, longest_rest: Duration::ZERO };
 
 /// The answer of the must-hold: text, then two calls open side by side, their arguments in pieces.
 pub(crate) fn parallel_calls() -> Script {
@@ -39,13 +43,17 @@ pub(crate) fn environment(name: &str) -> Option<String> {
     (name == "MY_KEY").then(|| KEY.to_owned())
 }
 
-/// The model without retries, so that each fault is seen as it is.
+/// The model without retries and rests, so that each fault is seen as it is.
 pub(crate) fn model(server: &ScriptedModel) -> Arc<dyn Model> {
     model_with(server, json!({}))
 }
 
 pub(crate) fn model_with(server: &ScriptedModel, more: Value) -> Arc<dyn Model> {
-    registry(server, more).with_retry(NO_RETRY).model("mine/some-model").unwrap()
+    registry(server, more)
+        .with_retry(NO_RETRY)
+        .with_breaker(NO_BREAKER)
+        .model("mine/some-model")
+        .unwrap()
 }
 
 pub(crate) fn hello() -> ModelRequest {

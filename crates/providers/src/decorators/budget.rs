@@ -1,0 +1,234 @@
+use std::collections::BTreeMap;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use futures::future::{BoxFuture, FutureExt, ready};
+use futures::stream::{BoxStream, StreamExt, iter, once};
+use onyx_types::{
+    AgentId, Cancel, Clock, Fault, Model, ModelEvent, ModelFailure, ModelFailureClass,
+    ModelRequest, PersonId, StatusCode, Usage,
+};
+
+use crate::failure::failure;
+
+/// What has been spent and stored, by day (UTC, `YYYY-MM-DD`). Work that still goes on is not in
+/// it: the `Till` counts that.
+pub trait SpendBook: Send + Sync {
+    fn spent<'a>(&'a self, person: &'a PersonId, day: &'a str)
+    -> BoxFuture<'a, Result<f64, Fault>>;
+
+    /// By this agent, for whomever it worked.
+    fn spent_by_agent<'a>(
+        &'a self,
+        agent: &'a AgentId,
+        day: &'a str,
+    ) -> BoxFuture<'a, Result<f64, Fault>>;
+}
+
+/// For whom a model works, and through which agent.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Payer {
+    pub person: PersonId,
+    pub agent: AgentId,
+}
+
+/// The most that may be spent in a day, in the currency of the price data; 0 is off.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct DailyLimits {
+    pub person: f64,
+    pub agent: f64,
+}
+
+/// Where all spending of this process passes: the stored sums, and what runs at work have cost so
+/// far, so that many runs side by side cannot overdraw what each alone would keep to.
+pub struct Till {
+    book: Arc<dyn SpendBook>,
+    clock: Arc<dyn Clock>,
+    open: Mutex<OpenAccounts>,
+}
+
+#[derive(Default)]
+struct OpenAccounts {
+    next: u64,
+    accounts: BTreeMap<u64, (Payer, f64)>,
+}
+
+impl Till {
+    pub fn new(book: Arc<dyn SpendBook>, clock: Arc<dyn Clock>) -> Self {
+        Self { book, clock, open: Mutex::default() }
+    }
+
+    /// The model, to be used for one run: it is refused once a limit is met. What it costs counts
+    /// as open until the last use of it is dropped, by when the run's end has been stored.
+    pub fn budget(
+        self: &Arc<Self>,
+        model: Arc<dyn Model>,
+        payer: Payer,
+        limits: DailyLimits,
+    ) -> Budget {
+        let account = {
+            let mut open = self.lock();
+            open.next += 1;
+            let number = open.next;
+            open.accounts.insert(number, (payer.clone(), 0.0));
+            Account { till: Arc::clone(self), number, said_unpriced: Mutex::new(false) }
+        };
+        Budget { inner: model, account: Arc::new(account), payer, limits }
+    }
+
+    async fn check(&self, payer: &Payer, limits: DailyLimits) -> Result<(), ModelFailure> {
+        let day = self.clock.wall().utc_date();
+        if limits.person > 0.0 {
+            let stored = self.book.spent(&payer.person, &day).await.map_err(unreadable)?;
+            let spent = stored + self.open_cost(|open| open.person == payer.person);
+            if spent >= limits.person {
+                return Err(met(&format!("{} has", payer.person), spent, limits.person));
+            }
+        }
+        if limits.agent > 0.0 {
+            let stored = self.book.spent_by_agent(&payer.agent, &day).await.map_err(unreadable)?;
+            let spent = stored + self.open_cost(|open| open.agent == payer.agent);
+            if spent >= limits.agent {
+                return Err(met(&format!("The agent {} has", payer.agent), spent, limits.agent));
+            }
+        }
+        Ok(())
+    }
+
+    fn open_cost(&self, whose: impl Fn(&Payer) -> bool) -> f64 {
+        let open = self.lock();
+        open.accounts.values().filter(|(payer, _)| whose(payer)).map(|(_, cost)| cost).sum()
+    }
+
+    fn lock(&self) -> MutexGuard<'_, OpenAccounts> {
+        self.open.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl std::fmt::Debug for Till {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Till").field("open", &self.lock().accounts.len()).finish_non_exhaustive()
+    }
+}
+
+fn met(who: &str, spent: f64, limit: f64) -> ModelFailure {
+    let message = format!("{who} spent {spent:.4} today; the limit is {limit:.2} a day.");
+    failure(ModelFailureClass::Budget, message)
+}
+
+/// Spending that cannot be read is not taken for none: the books and the log share a store, so a
+/// run that went on would fail at its next turn.
+fn unreadable(fault: Fault) -> ModelFailure {
+    let message = format!("What was spent today cannot be read: {fault}");
+    failure(ModelFailureClass::Unavailable, message)
+}
+
+/// A model on a person's and an agent's daily budget. Checked before each call, so an agent that
+/// runs away stops at its next step. The limit of a single run is kept by the run itself.
+pub struct Budget {
+    inner: Arc<dyn Model>,
+    account: Arc<Account>,
+    payer: Payer,
+    limits: DailyLimits,
+}
+
+/// One run's open spending; closed when dropped.
+struct Account {
+    till: Arc<Till>,
+    number: u64,
+    said_unpriced: Mutex<bool>,
+}
+
+impl Account {
+    fn add(&self, cost: f64) {
+        if let Some((_, open)) = self.till.lock().accounts.get_mut(&self.number) {
+            *open += cost;
+        }
+    }
+
+    /// Once a run.
+    fn unpriced(&self, model: &str) -> Option<ModelEvent> {
+        let mut said = self.said_unpriced.lock().unwrap_or_else(PoisonError::into_inner);
+        let first = !std::mem::replace(&mut *said, true);
+        first.then(|| ModelEvent::Notice {
+            code: StatusCode::Degraded,
+            message: format!("The price of {model} is not known: it counts as 0 in budgets."),
+        })
+    }
+}
+
+impl Drop for Account {
+    fn drop(&mut self) {
+        self.till.lock().accounts.remove(&self.number);
+    }
+}
+
+impl Model for Budget {
+    fn id(&self) -> &str {
+        self.inner.id()
+    }
+
+    fn context_window(&self) -> Option<u32> {
+        self.inner.context_window()
+    }
+
+    fn stream(&self, request: ModelRequest, cancel: Cancel) -> BoxStream<'static, ModelEvent> {
+        let (model, account) = (Arc::clone(&self.inner), Arc::clone(&self.account));
+        let (payer, limits) = (self.payer.clone(), self.limits);
+        async move {
+            match account.till.check(&payer, limits).await {
+                Ok(()) => {
+                    let mut call =
+                        PaidCall { account, limits, model: model.id().to_owned(), cost: 0.0 };
+                    let events = model.stream(request, cancel);
+                    events.flat_map(move |event| iter(call.saw(event))).boxed()
+                }
+                Err(failure) => once(ready(ModelEvent::Failed(failure))).boxed(),
+            }
+        }
+        .flatten_stream()
+        .boxed()
+    }
+}
+
+struct PaidCall {
+    account: Arc<Account>,
+    limits: DailyLimits,
+    /// Which model answers: the one asked for or a fallback.
+    model: String,
+    /// Counted so far; a later usage of the same call replaces an earlier one.
+    cost: f64,
+}
+
+impl PaidCall {
+    fn saw(&mut self, event: ModelEvent) -> impl Iterator<Item = ModelEvent> + use<> {
+        let mut notice = None;
+        match &event {
+            ModelEvent::Usage(usage) => notice = self.pay(usage),
+            ModelEvent::AnsweredBy { model } => {
+                self.model.clone_from(model);
+                // The next model's usage comes on top of what the one before has cost.
+                self.cost = 0.0;
+            }
+            ModelEvent::TextDelta(_)
+            | ModelEvent::ReasoningDelta(_)
+            | ModelEvent::Reasoning(_)
+            | ModelEvent::ToolCallStart { .. }
+            | ModelEvent::ToolCallDelta { .. }
+            | ModelEvent::ToolCallEnd { .. }
+            | ModelEvent::Notice { .. }
+            | ModelEvent::Finish(_)
+            | ModelEvent::Failed(_) => {}
+        }
+        std::iter::once(event).chain(notice)
+    }
+
+    fn pay(&mut self, usage: &Usage) -> Option<ModelEvent> {
+        let Some(cost) = usage.cost else {
+            let limited = self.limits.person > 0.0 || self.limits.agent > 0.0;
+            return if limited { self.account.unpriced(&self.model) } else { None };
+        };
+        self.account.add(cost - self.cost);
+        self.cost = cost;
+        None
+    }
+}

@@ -1,0 +1,226 @@
+use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use onyx_types::{ErrorCode, ModelFailureClass};
+use serde::Serialize;
+
+/// When a model that fails is left alone, and for how long.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct BreakerPolicy {
+    /// Failures in a row that open the circuit.
+    pub failures: u32,
+    /// The first rest; doubles with each probe that fails.
+    pub rest: Duration,
+    pub longest_rest: Duration,
+}
+
+impl Default for BreakerPolicy {
+    fn default() -> Self {
+        Self {
+            failures: 5,
+            rest: Duration::from_secs(15),
+            longest_rest: Duration::from_secs(5 * 60),
+        }
+    }
+}
+
+/// What is known of one model's recent luck. Shared by all calls to it; times are monotonic.
+#[derive(Debug, Default)]
+pub(crate) struct Circuit(Mutex<Inner>);
+
+#[derive(Debug, Default)]
+struct Inner {
+    phase: Phase,
+    /// In a row, until an answer was whole.
+    failures: u32,
+    /// Rests since the last whole answer.
+    rests: u32,
+    last_failure: Option<ErrorCode>,
+}
+
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+enum Phase {
+    #[default]
+    Closed,
+    Resting {
+        until: Duration,
+    },
+    /// One call is out to see whether the model is back.
+    Probing,
+}
+
+/// The right to make one call.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Ticket {
+    Call,
+    Probe,
+}
+
+/// Why no call may be made now.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Refusal {
+    pub(crate) failures: u32,
+    pub(crate) last_failure: Option<ErrorCode>,
+    /// Until the next probe; zero when one is out already.
+    pub(crate) wait: Duration,
+}
+
+impl Refusal {
+    pub(crate) fn message(&self, model: &str) -> String {
+        let Self { failures, last_failure, wait } = self;
+        let why = last_failure.map_or("", ErrorCode::sentence);
+        let next = if wait.is_zero() {
+            "It is being tried again right now.".to_owned()
+        } else {
+            format!("It is tried again in {} s.", wait.as_secs_f64().ceil())
+        };
+        format!("{model} failed {failures} times in a row and is left alone. {why} {next}")
+    }
+}
+
+/// A model's circuit as people are shown it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(tag = "state", rename_all = "snake_case")]
+pub enum CircuitState {
+    Closed { failures: u32 },
+    Open { failures: u32, next_try_seconds: u64 },
+    HalfOpen { failures: u32 },
+}
+
+impl Circuit {
+    pub(crate) fn admit(&self, now: Duration) -> Result<Ticket, Refusal> {
+        let mut inner = self.inner();
+        match inner.phase {
+            Phase::Closed => Ok(Ticket::Call),
+            Phase::Resting { until } if now >= until => {
+                inner.phase = Phase::Probing;
+                Ok(Ticket::Probe)
+            }
+            Phase::Resting { until } => Err(inner.refusal(until - now)),
+            Phase::Probing => Err(inner.refusal(Duration::ZERO)),
+        }
+    }
+
+    /// Whether a call would be let through; takes no ticket.
+    pub(crate) fn admits(&self, now: Duration) -> bool {
+        match self.inner().phase {
+            Phase::Closed => true,
+            Phase::Resting { until } => now >= until,
+            Phase::Probing => false,
+        }
+    }
+
+    /// The first word of an answer: the model is back, but has yet to finish one. The next failure
+    /// sends it to rest again.
+    pub(crate) fn heard(&self, policy: &BreakerPolicy) {
+        let mut inner = self.inner();
+        if inner.phase != Phase::Closed {
+            inner.phase = Phase::Closed;
+            inner.failures = policy.failures.saturating_sub(1);
+        }
+    }
+
+    pub(crate) fn answered(&self) {
+        *self.inner() = Inner::default();
+    }
+
+    pub(crate) fn failed(
+        &self,
+        ticket: Ticket,
+        class: &ModelFailureClass,
+        policy: &BreakerPolicy,
+        now: Duration,
+    ) {
+        let blame = Blame::of(class);
+        let Blame::Provider { asked } = blame else {
+            return self.not_to_blame(ticket, blame, now);
+        };
+        let mut inner = self.inner();
+        inner.last_failure = Some(class.code());
+        let opens = match (inner.phase, ticket) {
+            (Phase::Probing, Ticket::Probe) => true,
+            (Phase::Closed, Ticket::Call | Ticket::Probe) => {
+                inner.failures = inner.failures.saturating_add(1);
+                inner.failures >= policy.failures
+            }
+            // A call from before the rest: it says nothing new.
+            (Phase::Resting { .. } | Phase::Probing, Ticket::Call)
+            | (Phase::Resting { .. }, Ticket::Probe) => false,
+        };
+        if opens {
+            let doubled = policy.rest.saturating_mul(1 << inner.rests.min(16));
+            let rest = doubled.max(asked.unwrap_or_default()).min(policy.longest_rest);
+            inner.phase = Phase::Resting { until: now + rest };
+            inner.rests += 1;
+        }
+    }
+
+    /// The call was dropped before it showed anything: another may probe at once.
+    pub(crate) fn abandoned(&self, ticket: Ticket, now: Duration) {
+        let mut inner = self.inner();
+        if (inner.phase, ticket) == (Phase::Probing, Ticket::Probe) {
+            inner.phase = Phase::Resting { until: now };
+        }
+    }
+
+    pub(crate) fn state(&self, now: Duration) -> CircuitState {
+        let inner = self.inner();
+        let failures = inner.failures;
+        match inner.phase {
+            Phase::Closed => CircuitState::Closed { failures },
+            Phase::Resting { until } => {
+                let next_try_seconds = until.saturating_sub(now).as_secs_f64().ceil() as u64;
+                CircuitState::Open { failures, next_try_seconds }
+            }
+            Phase::Probing => CircuitState::HalfOpen { failures },
+        }
+    }
+
+    fn not_to_blame(&self, ticket: Ticket, blame: Blame, now: Duration) {
+        match blame {
+            Blame::Nobody => self.abandoned(ticket, now),
+            Blame::Request | Blame::Provider { .. } => self.answered(),
+        }
+    }
+
+    fn inner(&self) -> MutexGuard<'_, Inner> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Inner {
+    fn refusal(&self, wait: Duration) -> Refusal {
+        Refusal { failures: self.failures, last_failure: self.last_failure, wait }
+    }
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Blame {
+    Provider {
+        /// The wait it asked for.
+        asked: Option<Duration>,
+    },
+    /// It is up and refuses this very request: that is an answer.
+    Request,
+    Nobody,
+}
+
+impl Blame {
+    fn of(class: &ModelFailureClass) -> Self {
+        match class {
+            ModelFailureClass::RateLimited { retry_after }
+            | ModelFailureClass::Overloaded { retry_after } => {
+                Self::Provider { asked: *retry_after }
+            }
+            ModelFailureClass::Truncated
+            | ModelFailureClass::Transport
+            | ModelFailureClass::Timeout
+            | ModelFailureClass::Unavailable => Self::Provider { asked: None },
+            ModelFailureClass::Auth
+            | ModelFailureClass::ContextLength
+            | ModelFailureClass::InvalidRequest
+            | ModelFailureClass::ContentFilter => Self::Request,
+            ModelFailureClass::Cancelled | ModelFailureClass::Budget => Self::Nobody,
+        }
+    }
+}

@@ -1,0 +1,106 @@
+//! What is known of models before they are asked: window, output limit, price, what they take.
+//!
+//! Three sources, the nearer to the person going first, field by field: `providers.<name>.models[]`,
+//! the person's `models.json`, and a snapshot that comes with Onyx (`data/README.md` says from
+//! where). The snapshot is searched in place, so that knowing 1,500 models costs no memory.
+
+mod overrides;
+mod price;
+mod snapshot;
+
+pub use overrides::MetadataError;
+pub use price::{LongPromptPrice, Price};
+
+use std::collections::BTreeMap;
+use std::path::Path;
+
+use serde::{Deserialize, Serialize};
+
+/// What a model is known to be. An empty field is not known, which is not the same as no.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields, rename_all = "camelCase")]
+pub struct ModelFacts {
+    /// Tokens that prompt and answer share.
+    pub context_window: Option<u32>,
+    pub max_output_tokens: Option<u32>,
+    pub price: Option<Price>,
+    /// What a prompt may hold besides text.
+    pub inputs: Option<Vec<Modality>>,
+    pub tools: Option<bool>,
+    pub reasoning: Option<bool>,
+    /// Length of its vectors, for an embedding model.
+    pub dims: Option<u32>,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Modality {
+    Image,
+    Audio,
+    Pdf,
+}
+
+impl ModelFacts {
+    /// These facts, and the others' where these say nothing.
+    #[must_use]
+    pub fn or(self, other: Self) -> Self {
+        Self {
+            context_window: self.context_window.or(other.context_window),
+            max_output_tokens: self.max_output_tokens.or(other.max_output_tokens),
+            price: self.price.or(other.price),
+            inputs: self.inputs.or(other.inputs),
+            tools: self.tools.or(other.tools),
+            reasoning: self.reasoning.or(other.reasoning),
+            dims: self.dims.or(other.dims),
+        }
+    }
+}
+
+/// The snapshot and what a person has laid over it.
+#[derive(Debug, Default)]
+pub struct Metadata {
+    overrides: BTreeMap<String, ModelFacts>,
+}
+
+impl Metadata {
+    /// The snapshot alone.
+    pub fn bundled() -> Self {
+        Self::default()
+    }
+
+    /// The snapshot under a person's file: `{"<provider>/<model>": {"contextWindow": …}}`. A file
+    /// that is not there is an empty one.
+    pub fn with_overrides(path: &Path) -> Result<Self, MetadataError> {
+        Ok(Self { overrides: overrides::read(path)? })
+    }
+
+    /// What is known of `<provider>/<model>`. `vendor` is the name under which the snapshot has
+    /// the provider's models, where the config calls it otherwise.
+    pub fn facts(&self, provider: &str, model: &str, vendor: Option<&str>) -> ModelFacts {
+        let own = self.overrides.get(&format!("{provider}/{model}")).cloned().unwrap_or_default();
+        own.or(snapshot_facts(vendor.unwrap_or(provider), model))
+    }
+
+    /// The models of a vendor in the snapshot that answer in words.
+    pub fn known_models(vendor: &str) -> impl Iterator<Item = &'static str> {
+        snapshot::chat_models(vendor)
+    }
+}
+
+fn snapshot_facts(vendor: &str, model: &str) -> ModelFacts {
+    let found = |model: &str| snapshot::find(&format!("{vendor}/{model}"));
+    // A tag (`llama3:8b-q4`, `…:free`) chooses a build of the model that stands before it.
+    let untagged = || model.rsplit_once(':').and_then(|(model, _)| found(model));
+    found(model).or_else(untagged).or_else(|| resold(model)).unwrap_or_default()
+}
+
+/// A model that is named with its maker, as marketplaces do: `anthropic/claude-sonnet-4.5`. The
+/// maker's limits hold there; the price is the marketplace's own, and it reports what it charged.
+fn resold(model: &str) -> Option<ModelFacts> {
+    let (maker, _) = model.split_once('/')?;
+    let known = matches!(maker, "anthropic" | "openai" | "deepseek" | "xai" | "mistral");
+    let facts = known
+        .then(|| snapshot::find(model).or_else(|| snapshot::find(&model.replace('.', "-"))))
+        .flatten()?;
+    Some(ModelFacts { price: None, ..facts })
+}

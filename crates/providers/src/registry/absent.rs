@@ -1,0 +1,33 @@
+use futures::future::ready;
+use futures::stream::{BoxStream, StreamExt, once};
+use onyx_types::{Cancel, Model, ModelEvent, ModelFailureClass, ModelRequest};
+
+use super::RegistryError;
+use crate::failure::failed;
+
+/// A model of a chain that cannot be had. It fails without a request, so that the chain goes on
+/// and says so, as it would for one that is down.
+pub(super) struct Absent {
+    id: String,
+    reason: RegistryError,
+}
+
+impl Absent {
+    pub(super) fn new(id: &str, reason: RegistryError) -> Self {
+        Self { id: id.to_owned(), reason }
+    }
+}
+
+impl Model for Absent {
+    fn id(&self) -> &str {
+        &self.id
+    }
+
+    fn context_window(&self) -> Option<u32> {
+        None
+    }
+
+    fn stream(&self, _: ModelRequest, _: Cancel) -> BoxStream<'static, ModelEvent> {
+        once(ready(failed(ModelFailureClass::Unavailable, self.reason.to_string()))).boxed()
+    }
+}

@@ -1,0 +1,76 @@
+use std::sync::Arc;
+
+use futures::future::FutureExt;
+use onyx_types::{Embedder, EmbedderIdentity, ErrorCode, Fault, ModelFailure};
+use reqwest::Url;
+
+use super::Registry;
+use super::provider::Provider;
+use super::settings::ProviderKind;
+use crate::embed::{Ask, EmbeddingWire, WireEmbedder};
+use crate::exchange::exchange;
+
+impl Registry {
+    /// The embedding model of this id, `<provider>/<model>`. Asks the provider for the length of
+    /// its vectors unless the config, the person's file or the snapshot knows it.
+    pub async fn embedder(&self, id: &str) -> Result<Arc<dyn Embedder>, Fault> {
+        let (provider, model) = self.find(id)?;
+        let wire = embedding_wire(&provider)?;
+        let known = provider.facts(model, &self.metadata).dims;
+        let health = provider.line.health.of(model);
+        let mut embedder = WireEmbedder {
+            wire,
+            identity: EmbedderIdentity {
+                provider: provider.name.clone(),
+                model: model.to_owned(),
+                dims: known.unwrap_or_default() as usize,
+            },
+            ask: ask(provider, wire)?,
+            retry: self.retry,
+            breaker: self.breaker,
+            circuit: Arc::clone(&health.circuit),
+            clock: Arc::clone(&self.clock),
+        };
+        if known.is_none() {
+            embedder.identity.dims = embedder.probe().await.map_err(fault)?;
+        }
+        Ok(Arc::new(embedder))
+    }
+}
+
+fn embedding_wire(provider: &Provider) -> Result<EmbeddingWire, Fault> {
+    match provider.kind {
+        ProviderKind::OpenAi | ProviderKind::OpenAiResponses => Ok(EmbeddingWire::OpenAi),
+        ProviderKind::Ollama => Ok(EmbeddingWire::Ollama),
+        ProviderKind::Anthropic
+        | ProviderKind::Gemini
+        | ProviderKind::Bedrock
+        | ProviderKind::ClaudeCli
+        | ProviderKind::Pi
+        | ProviderKind::Embedded => {
+            let (name, kind) = (&provider.name, provider.kind.as_str());
+            let message = format!("`{name}` is of kind `{kind}`, which makes no vectors here");
+            Err(Fault::new(ErrorCode::ModelNotFound, message)
+                .with_hint("Name an embedding model of an `openai` or `ollama` provider."))
+        }
+    }
+}
+
+fn ask(provider: Arc<Provider>, wire: EmbeddingWire) -> Result<Ask, Fault> {
+    let url = Url::parse(&wire.endpoint(provider.base.as_str())).map_err(|error| {
+        Fault::new(ErrorCode::InvalidRequest, format!("`{}`: {error}", provider.name))
+    })?;
+    Ok(Box::new(move |body, bounds| {
+        let (provider, url) = (Arc::clone(&provider), url.clone());
+        async move {
+            let line = &provider.line;
+            let request = line.client()?.post(url).headers(line.headers()).body(body);
+            exchange(request, &line.endpoint, bounds).await
+        }
+        .boxed()
+    }))
+}
+
+fn fault(failure: ModelFailure) -> Fault {
+    Fault::new(failure.class.code(), failure.message)
+}

@@ -1,0 +1,101 @@
+//! Asking a provider which models it has: a good first question, since it costs nothing and needs
+//! the address, the key and the network to be right.
+
+use std::time::Duration;
+
+use onyx_types::{ModelFailure, ModelFailureClass};
+use reqwest::Url;
+use serde::Deserialize;
+
+use super::provider::Provider;
+use super::settings::ProviderKind;
+use crate::exchange::{Bounds, exchange};
+use crate::failure::failure;
+
+/// Marketplaces list hundreds of models with pages of words about each.
+const MAX_LIST_BYTES: usize = 16 * 1024 * 1024;
+
+/// A list is short work for every server; one that takes longer is in trouble.
+const PATIENCE: Duration = Duration::from_secs(20);
+
+/// A model as its provider lists it.
+#[derive(Clone, Debug, PartialEq, Eq, serde::Serialize)]
+pub struct ListedModel {
+    pub id: String,
+    /// Where the provider says it.
+    pub context_window: Option<u32>,
+}
+
+pub(super) async fn list(provider: &Provider) -> Result<Vec<ListedModel>, ModelFailure> {
+    let (line, url) = (&provider.line, listing_url(provider)?);
+    let request = line.client()?.get(url).headers(line.headers());
+    let bounds = Bounds { patience: PATIENCE, max_bytes: MAX_LIST_BYTES };
+    let body = exchange(request, &line.endpoint, bounds).await?;
+    let list: Listing = serde_json::from_slice(&body).map_err(|_| {
+        let message = "the address answers, but not with a list of models";
+        failure(ModelFailureClass::Transport, message)
+    })?;
+    Ok(list.models())
+}
+
+/// The version stands in some base addresses and not in others, as it does in their makers' own
+/// examples.
+fn listing_url(provider: &Provider) -> Result<Url, ModelFailure> {
+    let (base, kind) = (provider.base.as_str(), provider.kind);
+    let base = base.trim_end_matches('/');
+    let without = |version: &str| base.strip_suffix(version).unwrap_or(base).to_owned();
+    let address = match kind {
+        ProviderKind::OpenAi | ProviderKind::OpenAiResponses => format!("{base}/models"),
+        ProviderKind::Anthropic => format!("{}/v1/models?limit=1000", without("/v1")),
+        ProviderKind::Gemini => {
+            // The wire's own address is the list, and each model is below it.
+            let mut url = provider.line.endpoint.url.clone();
+            url.set_query(Some("pageSize=1000"));
+            return Ok(url);
+        }
+        ProviderKind::Ollama => format!("{}/api/tags", without("/v1")),
+        ProviderKind::Bedrock
+        | ProviderKind::ClaudeCli
+        | ProviderKind::Pi
+        | ProviderKind::Embedded => {
+            let message = format!("providers of kind `{}` have no list", kind.as_str());
+            return Err(failure(ModelFailureClass::InvalidRequest, message));
+        }
+    };
+    Url::parse(&address).map_err(|_| {
+        failure(ModelFailureClass::InvalidRequest, "the address of the list is not valid")
+    })
+}
+
+/// The forms in which wires and their imitators list models.
+#[derive(Deserialize)]
+#[serde(untagged)]
+enum Listing {
+    Data { data: Vec<Row> },
+    Models { models: Vec<Row> },
+    Bare(Vec<Row>),
+}
+
+#[derive(Deserialize)]
+struct Row {
+    id: Option<String>,
+    name: Option<String>,
+    #[serde(alias = "inputTokenLimit", alias = "max_context_length", alias = "max_model_len")]
+    context_length: Option<u32>,
+}
+
+impl Listing {
+    fn models(self) -> Vec<ListedModel> {
+        let (Self::Data { data: rows } | Self::Models { models: rows } | Self::Bare(rows)) = self;
+        rows.into_iter().filter_map(Row::model).collect()
+    }
+}
+
+impl Row {
+    fn model(self) -> Option<ListedModel> {
+        let name = self.id.or(self.name)?;
+        // Gemini names its models by their path.
+        let id = name.strip_prefix("models/").unwrap_or(&name).to_owned();
+        Some(ListedModel { id, context_window: self.context_length })
+    }
+}

@@ -1,0 +1,86 @@
+//! From a name to a model with everything around it, and which name it is when none is given.
+
+use std::sync::Arc;
+
+use onyx_types::{Model, TokenCounter};
+
+use super::absent::Absent;
+use super::provider::{Provider, WireModel};
+use super::{Entry, Registry, RegistryError};
+use crate::decorators::{Breaker, Fallback, Metrics, Retry};
+use crate::tokens::{Calibrate, CalibratedTokens};
+
+impl Registry {
+    /// The first model, and those to ask in its place when it cannot answer. Fails only when none
+    /// of them can be had; one alone that cannot is passed over at each call, visibly.
+    pub fn chain(
+        &self,
+        primary: &str,
+        fallbacks: &[String],
+    ) -> Result<Arc<dyn Model>, RegistryError> {
+        let first = self.model(primary);
+        // A model twice in a chain would be asked again right after it failed.
+        let mut names = vec![primary];
+        names.extend(fallbacks.iter().map(String::as_str));
+        let mut others: Vec<Arc<dyn Model>> = Vec::new();
+        let mut any = first.is_ok();
+        for (place, name) in names.iter().enumerate().skip(1) {
+            if names[..place].contains(name) {
+                continue;
+            }
+            let model = self.model(name);
+            any |= model.is_ok();
+            others.push(model.unwrap_or_else(|reason| Arc::new(Absent::new(name, reason))));
+        }
+        match first {
+            Ok(first) if others.is_empty() => Ok(first),
+            Ok(first) => Ok(Arc::new(Fallback::new(first, others))),
+            Err(reason) if any => {
+                Ok(Arc::new(Fallback::new(Arc::new(Absent::new(primary, reason)), others)))
+            }
+            Err(reason) => Err(reason),
+        }
+    }
+
+    /// What answers when no model is named: the default of the first provider that can be used and
+    /// is not at rest, else of the first that can be used.
+    pub fn default_model(&self) -> Option<String> {
+        let now = self.clock.now().mono;
+        let usable = || self.providers.iter().filter_map(Entry::default_model);
+        let rested =
+            |(provider, model): &(&Arc<Provider>, &str)| provider.line.health.admits(model, now);
+        let chosen = usable().find(rested).or_else(|| usable().next());
+        chosen.map(|(provider, model)| format!("{}/{model}", provider.name))
+    }
+
+    /// Counts tokens as this model does, the better the more it has answered. A model that cannot
+    /// be had is counted by the rule that holds for all.
+    pub fn token_counter(&self, id: &str) -> Arc<dyn TokenCounter> {
+        let scale = self
+            .find(id)
+            .map(|(provider, model)| Arc::clone(&provider.line.health.of(model).scale));
+        Arc::new(CalibratedTokens::new(scale.unwrap_or_default()))
+    }
+
+    pub(super) fn stacked(&self, provider: Arc<Provider>, model: &str) -> Arc<dyn Model> {
+        let health = provider.line.health.of(model);
+        let clock = || Arc::clone(&self.clock);
+        let facts = provider.facts(model, &self.metadata);
+        let wire = Arc::new(WireModel::new(provider, model, &facts));
+        let counted = Arc::new(Calibrate::new(wire, Arc::clone(&health.scale)));
+        let circuit = || Arc::clone(&health.circuit);
+        let breaker = Arc::new(Breaker::new(counted, circuit(), self.breaker, clock()));
+        let retry = Arc::new(Retry::new(breaker, self.retry, circuit(), clock()));
+        Arc::new(Metrics::new(retry, Arc::clone(&health.counts), clock()))
+    }
+}
+
+impl Entry {
+    /// The first model that the config names, else the vendor's own.
+    fn default_model(&self) -> Option<(&Arc<Provider>, &str)> {
+        let provider = self.resolved.as_ref().ok()?;
+        let named = provider.models().first().map(|model| model.id.as_str());
+        let usual = || super::vendor::vendor(&self.name).and_then(|vendor| vendor.default_model);
+        Some((provider, named.or_else(usual)?))
+    }
+}

@@ -1,0 +1,96 @@
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use futures::stream::{BoxStream, StreamExt};
+use onyx_types::{Block, Cancel, Model, ModelEvent, ModelRequest};
+
+use super::estimate_tokens;
+
+/// Shorter prompts are mostly framing, which says nothing of how texts are counted.
+const LEAST_TOKENS: usize = 200;
+
+/// No tokenizer is further from the rule than this; a report that is counts something else.
+const PLAUSIBLE: std::ops::RangeInclusive<f64> = 0.4..=2.5;
+
+/// How many of a model's tokens are one token of the rule. Shared by all calls to the model.
+#[derive(Debug, Default)]
+pub(crate) struct Scale(
+    /// Bits of the factor; zero while nothing was reported.
+    AtomicU64,
+);
+
+impl Scale {
+    pub(crate) fn get(&self) -> f64 {
+        match self.0.load(Ordering::Relaxed) {
+            0 => 1.0,
+            bits => f64::from_bits(bits),
+        }
+    }
+
+    /// The newest report counts for half: prompts of one model are alike but not equal.
+    fn learn(&self, estimated: usize, reported: u64) {
+        let factor = reported as f64 / estimated as f64;
+        if estimated < LEAST_TOKENS || !PLAUSIBLE.contains(&factor) {
+            return;
+        }
+        let before = self.0.load(Ordering::Relaxed);
+        let known = if before == 0 { factor } else { f64::from_bits(before) };
+        self.0.store(f64::midpoint(known, factor).to_bits(), Ordering::Relaxed);
+    }
+}
+
+/// Holds the rule's count of each prompt against what the provider reports for it.
+pub(crate) struct Calibrate {
+    inner: Arc<dyn Model>,
+    scale: Arc<Scale>,
+}
+
+impl Calibrate {
+    pub(crate) fn new(inner: Arc<dyn Model>, scale: Arc<Scale>) -> Self {
+        Self { inner, scale }
+    }
+}
+
+impl Model for Calibrate {
+    fn id(&self) -> &str {
+        self.inner.id()
+    }
+
+    fn context_window(&self) -> Option<u32> {
+        self.inner.context_window()
+    }
+
+    fn stream(&self, request: ModelRequest, cancel: Cancel) -> BoxStream<'static, ModelEvent> {
+        let Some(estimated) = estimate_request(&request) else {
+            return self.inner.stream(request, cancel);
+        };
+        let scale = Arc::clone(&self.scale);
+        let learn = move |event: &ModelEvent| {
+            if let ModelEvent::Usage(usage) = event {
+                scale.learn(estimated, usage.input);
+            }
+        };
+        self.inner.stream(request, cancel).inspect(learn).boxed()
+    }
+}
+
+/// `None` when the prompt holds what is not counted as text.
+fn estimate_request(request: &ModelRequest) -> Option<usize> {
+    let mut tokens: usize = request.system.iter().map(|block| estimate_tokens(&block.text)).sum();
+    for tool in &request.tools {
+        tokens += estimate_tokens(&tool.name) + estimate_tokens(&tool.description);
+        tokens += estimate_tokens(&tool.input_schema.to_string());
+    }
+    for block in request.messages.iter().flat_map(|message| &message.content) {
+        tokens += match block {
+            Block::Text { text } => estimate_tokens(text),
+            Block::ToolUse { name, input, .. } => {
+                estimate_tokens(name) + estimate_tokens(&input.to_string())
+            }
+            Block::ToolResult { content, .. } => estimate_tokens(content),
+            // Whether it is sent at all depends on who made it.
+            Block::Reasoning { .. } | Block::Image { .. } => return None,
+        };
+    }
+    Some(tokens)
+}
