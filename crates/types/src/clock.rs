@@ -97,7 +97,10 @@ impl Default for SystemClock {
 }
 
 impl Clock for SystemClock {
-    #[allow(clippy::disallowed_methods, reason = "the one place that asks the machine for the time")]
+    #[allow(
+        clippy::disallowed_methods,
+        reason = "the one place that asks the machine for the time"
+    )]
     fn now(&self) -> Now {
         Now {
             wall: Timestamp(jiff::Timestamp::now().as_millisecond()),
