@@ -1,7 +1,7 @@
 use async_trait::async_trait;
 use onyx_types::{
     AgentId, Hash, PersonId, RunId, RunStatus, SessionId, SessionKey, SessionOrigin, Timestamp,
-    ToolEffect, TurnId, Usage, Verdict,
+    ToolEffect, TurnId, Usage, UserTurn, Verdict,
 };
 use serde::{Deserialize, Serialize};
 
@@ -87,6 +87,34 @@ pub struct RunOutcome {
     pub title: Option<String>,
 }
 
+/// Words for a session that is at work.
+#[derive(Clone, Debug, PartialEq)]
+pub struct InboxRow {
+    /// The id they will have in the log: words whose turn is there were delivered.
+    pub turn: TurnId,
+    pub delivery: Delivery,
+    pub words: UserTurn,
+    pub received_at: Timestamp,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Delivery {
+    /// After the tool results of the step under way.
+    Steer,
+    /// When the answer under way is complete.
+    FollowUp,
+}
+
+impl Delivery {
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Steer => "steer",
+            Self::FollowUp => "follow_up",
+        }
+    }
+}
+
 /// One thing that happened, before it is chained.
 #[derive(Clone, Debug, PartialEq)]
 pub struct AuditEntry {
@@ -156,6 +184,14 @@ pub trait Ledger: Send + Sync {
     /// Deleting what is not there is no error: a crash may have come between row and log.
     async fn delete_session(&self, person: &PersonId, session: SessionId)
     -> Result<(), StoreError>;
+
+    /// Durable when it returns: the person is told so.
+    async fn put_inbox(&self, key: &SessionKey, row: InboxRow) -> Result<(), StoreError>;
+
+    /// In the order the words came.
+    async fn inbox(&self, key: &SessionKey) -> Result<Vec<InboxRow>, StoreError>;
+
+    async fn clear_inbox(&self, key: &SessionKey, turns: &[TurnId]) -> Result<(), StoreError>;
 
     /// Cost of a person on one day (UTC, `YYYY-MM-DD`).
     async fn spent(&self, person: &PersonId, day: &str) -> Result<f64, StoreError>;

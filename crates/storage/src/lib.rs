@@ -27,11 +27,11 @@ pub use history::{Change, History, Version};
 pub use home::{Home, HomeError, HomePaths};
 pub use leases::{Lease, Leases};
 pub use ledger::{
-    AuditEntry, AuditRow, BeginRun, ChainState, Ledger, RunOutcome, RunRow, SessionFilter,
-    SessionMeta, SessionStatus,
+    AuditEntry, AuditRow, BeginRun, ChainState, Delivery, InboxRow, Ledger, RunOutcome, RunRow,
+    SessionFilter, SessionMeta, SessionStatus,
 };
 pub use local::{FileOps, LocalObjects, SystemFiles};
 pub use objects::{Expect, Object, ObjectKey, ObjectKeyError, ObjectMeta, Objects};
 pub use rebuild::{Rebuilt, find_session, preview_of, rebuild_person};
 pub use store::Store;
-pub use turn_log::{Damage, DamageKind, Page, Pos, TurnLog};
+pub use turn_log::{Damage, DamageKind, LiveText, Page, Pos, TurnLog};

@@ -1,5 +1,6 @@
 use async_trait::async_trait;
-use onyx_types::{PersonId, SessionKey, Turn, TurnId};
+use onyx_types::{AgentId, LaneId, PersonId, SessionKey, Turn, TurnId};
+use serde::{Deserialize, Serialize};
 
 use crate::{Lease, StoreError};
 
@@ -37,6 +38,16 @@ pub enum DamageKind {
     Altered,
 }
 
+/// A piece of text that is still being said, by the turn it will be.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct LiveText {
+    pub turn: TurnId,
+    pub lane: LaneId,
+    pub agent: AgentId,
+    pub model: String,
+    pub text: String,
+}
+
 /// Append-only logs of turns, one per session.
 #[async_trait]
 pub trait TurnLog: Send + Sync {
@@ -63,6 +74,16 @@ pub trait TurnLog: Send + Sync {
     ) -> Result<Pos, StoreError>;
 
     /// With what was kept aside. Deleting what is not there is no error.
+    /// Notes pieces of text that stream now, so that a crash loses almost none of them. Cheap, and
+    /// not durable against a loss of power.
+    async fn note_live(&self, lease: &Lease, pieces: &[LiveText]) -> Result<(), StoreError>;
+
+    /// The noted texts, put together.
+    async fn live(&self, key: &SessionKey) -> Result<Vec<LiveText>, StoreError>;
+
+    /// The texts are in the log now, or of no more use.
+    async fn clear_live(&self, lease: &Lease) -> Result<(), StoreError>;
+
     async fn delete(&self, lease: &Lease) -> Result<(), StoreError>;
 
     /// Every session of a person that has a log; for rebuilding metadata.

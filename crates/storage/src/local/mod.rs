@@ -6,6 +6,7 @@ mod beneath;
 mod copy;
 mod leases;
 mod line;
+mod live;
 mod object_files;
 mod objects;
 mod ops;

@@ -33,6 +33,10 @@ impl LogPlace {
         format!("{}.torn", self.name)
     }
 
+    pub(crate) fn live(&self) -> String {
+        format!("{}.live", self.name)
+    }
+
     pub(crate) fn quarantine(&self) -> String {
         format!("{}.quarantine", self.name)
     }

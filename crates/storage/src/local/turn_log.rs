@@ -7,13 +7,13 @@ use rustix::fs::FileType;
 use rustix::io::Errno;
 
 use crate::blocking::{Blocking, lock};
-use crate::{Lease, Page, Pos, StoreError, TurnLog};
+use crate::{Lease, LiveText, Page, Pos, StoreError, TurnLog};
 
 use super::beneath::{Access, Dir, classify};
 use super::leases::LocalLeases;
 use super::ops::{AppendFault, FileOps, append_whole};
 use super::session::{LogPlace, Need, OpenLog, Slot, Slots};
-use super::{aside, copy, line, page};
+use super::{aside, copy, line, live, page};
 
 /// Turn logs as JSONL files beneath a home.
 #[derive(Clone)]
@@ -84,6 +84,25 @@ impl TurnLog for LocalTurnLog {
     ) -> Result<Pos, StoreError> {
         let (from, to) = (from.clone(), to.clone());
         self.run(move |logs| logs.copy_through(&from, through, &to)).await
+    }
+
+    async fn note_live(&self, lease: &Lease, pieces: &[LiveText]) -> Result<(), StoreError> {
+        let (lease, pieces) = (lease.clone(), pieces.to_vec());
+        self.run(move |logs| logs.note_live(&lease, &pieces)).await
+    }
+
+    async fn live(&self, key: &SessionKey) -> Result<Vec<LiveText>, StoreError> {
+        let place = LogPlace::of(key);
+        self.run(move |logs| match logs.folder(&place)? {
+            Some(folder) => live::read(&folder, &place.live()),
+            None => Ok(Vec::new()),
+        })
+        .await
+    }
+
+    async fn clear_live(&self, lease: &Lease) -> Result<(), StoreError> {
+        let lease = lease.clone();
+        self.run(move |logs| logs.clear_live(&lease)).await
     }
 
     async fn delete(&self, lease: &Lease) -> Result<(), StoreError> {
@@ -258,18 +277,38 @@ impl Logs {
         Ok(copied)
     }
 
+    fn folder(&self, place: &LogPlace) -> Result<Option<Dir>, StoreError> {
+        match self.home.open_dir(&place.folder) {
+            Ok(folder) => Ok(Some(folder)),
+            Err(Errno::NOENT) => Ok(None),
+            Err(error) => Err(classify(error)),
+        }
+    }
+
+    fn note_live(&self, lease: &Lease, pieces: &[LiveText]) -> Result<(), StoreError> {
+        let _write = self.leases.begin_write(lease)?;
+        let place = LogPlace::of(&lease.key);
+        let folder = self.folder(&place)?.ok_or(StoreError::NotFound)?;
+        live::add(&folder, &place.live(), pieces)
+    }
+
+    fn clear_live(&self, lease: &Lease) -> Result<(), StoreError> {
+        let _write = self.leases.begin_write(lease)?;
+        let place = LogPlace::of(&lease.key);
+        if let Some(folder) = self.folder(&place)? {
+            folder.remove(&place.live())?;
+        }
+        Ok(())
+    }
+
     fn delete(&self, lease: &Lease) -> Result<(), StoreError> {
         let slot = self.slots.get(&lease.key);
         let mut slot = lock(&slot);
         let _write = self.leases.begin_write(lease)?;
         slot.log = None;
         let place = LogPlace::of(&lease.key);
-        let folder = match self.home.open_dir(&place.folder) {
-            Ok(folder) => folder,
-            Err(Errno::NOENT) => return Ok(()),
-            Err(error) => return Err(classify(error)),
-        };
-        for name in [&place.torn(), &place.quarantine(), &place.name] {
+        let Some(folder) = self.folder(&place)? else { return Ok(()) };
+        for name in [&place.live(), &place.torn(), &place.quarantine(), &place.name] {
             folder.remove(name)?;
         }
         folder.sync(&*self.ops)?;

@@ -1,18 +1,18 @@
 use std::path::Path;
 
 use async_trait::async_trait;
-use onyx_types::{PersonId, RunId, SessionId};
+use onyx_types::{PersonId, RunId, SessionId, SessionKey, TurnId};
 
 use crate::blocking::Blocking;
 use crate::{
-    AuditEntry, AuditRow, BeginRun, ChainState, Ledger, RunOutcome, RunRow, SessionFilter,
-    SessionMeta, StoreError,
+    AuditEntry, AuditRow, BeginRun, ChainState, InboxRow, Ledger, RunOutcome, RunRow,
+    SessionFilter, SessionMeta, StoreError,
 };
 
 use super::connection::{Durability, migrate, open_writer};
 use super::readers::Readers;
 use super::writer::Writer;
-use super::{audit, runs, sessions};
+use super::{audit, inbox, runs, sessions};
 
 mod migrations {
     refinery::embed_migrations!("migrations/ledger");
@@ -95,6 +95,21 @@ impl Ledger for SqliteLedger {
     ) -> Result<(), StoreError> {
         let person = person.clone();
         self.writer.write(move |connection| sessions::delete(connection, &person, session)).await
+    }
+
+    async fn put_inbox(&self, key: &SessionKey, row: InboxRow) -> Result<(), StoreError> {
+        let key = key.clone();
+        self.writer.write(move |connection| inbox::put(connection, &key, &row)).await
+    }
+
+    async fn inbox(&self, key: &SessionKey) -> Result<Vec<InboxRow>, StoreError> {
+        let key = key.clone();
+        self.readers.read(move |connection| inbox::all(connection, &key)).await
+    }
+
+    async fn clear_inbox(&self, key: &SessionKey, turns: &[TurnId]) -> Result<(), StoreError> {
+        let (key, turns) = (key.clone(), turns.to_vec());
+        self.writer.write(move |connection| inbox::remove(connection, &key, &turns)).await
     }
 
     async fn spent(&self, person: &PersonId, day: &str) -> Result<f64, StoreError> {

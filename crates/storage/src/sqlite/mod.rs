@@ -5,6 +5,7 @@ mod audit;
 mod chunks;
 mod connection;
 mod convert;
+mod inbox;
 mod ledger;
 mod readers;
 mod runs;

@@ -66,7 +66,7 @@ impl Maker {
     }
 
     /// A turn of a type and with fields that this version does not know.
-    pub(crate) fn from_the_future(&mut self) -> Turn {
+    pub(crate) fn future_turn(&mut self) -> Turn {
         let known = self.user("hello");
         let mut value = serde_json::to_value(&known).unwrap();
         value["type"] = json!("hologram");

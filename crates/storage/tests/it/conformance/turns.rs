@@ -64,7 +64,7 @@ pub(crate) async fn unknown_types_and_fields_survive(on: Backend) {
     let lease = on.leases.acquire(&key, TTL).await.unwrap();
     let mut extended = make.user("known type");
     extended.extra.insert("mood".into(), json!({"level": 3}));
-    let turns = [extended, make.from_the_future()];
+    let turns = [extended, make.future_turn()];
     on.turns.append(&lease, &turns).await.unwrap();
     assert_eq!(on.turns.tail(&key, None, 10).await.unwrap().turns, turns);
 }
@@ -73,7 +73,7 @@ pub(crate) async fn a_field_named_like_the_checksum_does_not_confuse_the_log(on:
     let mut make = Maker::new();
     let key = make.key();
     let lease = on.leases.acquire(&key, TTL).await.unwrap();
-    let clean = [make.user("known"), make.from_the_future()];
+    let clean = [make.user("known"), make.future_turn()];
     let mut marked = clean.clone();
     marked[0].extra.insert("crc".into(), json!("00000000"));
     if let TurnBody::Unknown(UnknownTurn { fields, .. }) = &mut marked[1].body {
@@ -200,7 +200,7 @@ pub(crate) async fn a_copy_goes_through_the_named_turn(on: Backend) {
     let mut make = Maker::new();
     let (from, to) = (make.key(), make.key());
     let mut turns = make.users(["one", "two", "three"]);
-    turns.insert(1, make.from_the_future());
+    turns.insert(1, make.future_turn());
     let lease = on.leases.acquire(&from, TTL).await.unwrap();
     on.turns.append(&lease, &turns).await.unwrap();
     let target = on.leases.acquire(&to, TTL).await.unwrap();

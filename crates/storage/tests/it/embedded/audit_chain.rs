@@ -1,5 +1,6 @@
 use onyx_storage::{AuditEntry, ChainState};
 use onyx_types::PersonId;
+use rusqlite::types::Value;
 use rusqlite::{Connection, params};
 
 use crate::support::{Maker, TempStore, audit_entry};
@@ -44,55 +45,46 @@ async fn rows_cannot_be_changed_or_removed_by_plain_statements() {
     assert_eq!(state(&temp, &anna).await, ChainState::Whole { rows: ROWS });
 }
 
+/// For each column: its name, a statement that reads it and one that forges it.
+macro_rules! columns {
+    ($($column:literal)*) => {
+        [$((
+            $column,
+            concat!("SELECT ", $column, " FROM audit WHERE person = 'anna' AND seq = ?1"),
+            concat!("UPDATE audit SET ", $column, " = ?2 WHERE person = 'anna' AND seq = ?1"),
+        ),)*]
+    };
+}
+
 #[tokio::test]
 async fn a_change_of_any_field_of_any_row_is_found() {
     let (temp, anna, database) = chain().await;
     without_guards(&database);
-    let columns = [
-        "ts",
-        "actor_kind",
-        "actor",
-        "agent",
-        "session",
-        "run",
-        "tool",
-        "effect",
-        "decision",
-        "diff_summary",
-        "result",
-        "previous",
-        "hash",
-    ];
-    for column in columns {
-        for seq in 1..=ROWS {
-            let where_row = format!("FROM audit WHERE person = 'anna' AND seq = {seq}");
-            let value: rusqlite::types::Value = database
-                .query_row(&format!("SELECT {column} {where_row}"), [], |row| row.get(0))
-                .unwrap();
-            let set =
-                format!("UPDATE audit SET {column} = ?1 WHERE person = 'anna' AND seq = {seq}");
-            for forged in forgeries(column) {
-                if value == forged {
-                    continue;
-                }
-                database.execute(&set, [&forged]).unwrap();
-                let broken = state(&temp, &anna).await;
-                assert_eq!(broken, ChainState::Broken { at: seq }, "{column} of {seq}: {forged:?}");
+    let columns = columns! {
+        "ts" "actor_kind" "actor" "agent" "session" "run" "tool" "effect" "decision"
+        "diff_summary" "result" "previous" "hash"
+    };
+    for (column, read, forge) in columns {
+        for seq in 1..=ROWS.cast_signed() {
+            let value: Value = database.query_row(read, [seq], |row| row.get(0)).unwrap();
+            for forged in forgeries(column).into_iter().filter(|forged| *forged != value) {
+                database.execute(forge, params![seq, forged]).unwrap();
+                let broken = ChainState::Broken { at: seq.cast_unsigned() };
+                assert_eq!(state(&temp, &anna).await, broken, "{column} of {seq}: {forged:?}");
             }
-            database.execute(&set, [&value]).unwrap();
+            database.execute(forge, params![seq, value]).unwrap();
         }
     }
     assert_eq!(state(&temp, &anna).await, ChainState::Whole { rows: ROWS });
 }
 
-fn forgeries(column: &str) -> Vec<rusqlite::types::Value> {
-    use rusqlite::types::Value::{Integer, Null, Text};
-    let text = |text: &str| Text(text.to_owned());
+fn forgeries(column: &str) -> Vec<Value> {
+    let text = |text: &str| Value::Text(text.to_owned());
     match column {
-        "ts" => vec![Integer(0)],
-        "agent" => vec![text("other"), Null, text("not an id!")],
+        "ts" => vec![Value::Integer(0)],
+        "agent" => vec![text("other"), Value::Null, text("not an id!")],
         "session" | "run" => vec![text("018f3f6e-0000-7000-8000-000000000000")],
-        "tool" => vec![text(""), text("other"), Null],
+        "tool" => vec![text(""), text("other"), Value::Null],
         "effect" => vec![text("read"), text("no such effect")],
         "decision" => vec![text("allow")],
         "previous" | "hash" => vec![text(&"0".repeat(64)), text(&"1".repeat(64)), text("short")],

@@ -10,7 +10,7 @@ use crate::support::{Maker, TempStore};
 async fn sample(temp: &TempStore, make: &mut Maker) -> (Vec<Turn>, Vec<u8>) {
     let key = make.key();
     let mut turns = make.users(["one", "zwei \"ü\" 🦀\n", ""]);
-    turns.insert(1, make.from_the_future());
+    turns.insert(1, make.future_turn());
     let lease = temp.lease(&key).await;
     temp.store.turns.append(&lease, &turns).await.unwrap();
     (turns, fs::read(temp.log_path(&key)).unwrap())

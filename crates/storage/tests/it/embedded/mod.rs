@@ -9,6 +9,7 @@ mod log_cost;
 mod log_damage;
 mod log_edits;
 mod log_faults;
+mod log_havoc;
 mod object_escapes;
 mod object_faults;
 mod rebuild;

@@ -1,0 +1,45 @@
+//! Text that is still streaming, beside its session's log. Written without a sync: it is there for
+//! the next process after a crash of this one, and nothing was promised about it.
+
+use std::io::{Read as _, Write as _};
+
+use rustix::io::Errno;
+
+use crate::{LiveText, StoreError};
+
+use super::beneath::{Access, Dir, classify};
+
+/// More than any run may say; what is longer was not written by us.
+const LARGEST: u64 = 64 * 1024 * 1024;
+
+pub(crate) fn add(folder: &Dir, name: &str, pieces: &[LiveText]) -> Result<(), StoreError> {
+    let mut bytes = Vec::new();
+    for piece in pieces {
+        serde_json::to_writer(&mut bytes, piece)
+            .map_err(|error| StoreError::Failed(error.to_string()))?;
+        bytes.push(b'\n');
+    }
+    let mut file = folder.open(name, Access::AppendOrCreate).map_err(classify)?;
+    Ok(file.write_all(&bytes)?)
+}
+
+/// The pieces put together, one text a turn in the order they began. A torn last line is where the
+/// crash came: what stands before it is whole.
+pub(crate) fn read(folder: &Dir, name: &str) -> Result<Vec<LiveText>, StoreError> {
+    let file = match folder.open(name, Access::Read) {
+        Ok(file) => file,
+        Err(Errno::NOENT) => return Ok(Vec::new()),
+        Err(error) => return Err(classify(error)),
+    };
+    let mut bytes = Vec::new();
+    file.take(LARGEST).read_to_end(&mut bytes)?;
+    let mut texts: Vec<LiveText> = Vec::new();
+    for line in bytes.split(|byte| *byte == b'\n') {
+        let Ok(piece) = serde_json::from_slice::<LiveText>(line) else { continue };
+        match texts.iter_mut().find(|text| text.turn == piece.turn) {
+            Some(text) => text.text.push_str(&piece.text),
+            None => texts.push(piece),
+        }
+    }
+    Ok(texts)
+}

@@ -1,0 +1,102 @@
+//! Whatever happens to a log, its intact lines are read and it goes on.
+
+use std::fs;
+
+use onyx_types::Turn;
+use proptest::collection::vec;
+use proptest::prelude::*;
+use proptest::sample::Index;
+
+use crate::support::{Maker, TempStore};
+
+#[derive(Clone, Debug)]
+enum Mishap {
+    Flip(Index, u8),
+    Remove(Index, usize),
+    Insert(Index, Vec<u8>),
+    Repeat(Index, usize),
+}
+
+fn mishap() -> impl Strategy<Value = Mishap> {
+    let bytes = vec(prop_oneof![any::<u8>(), Just(b'\n'), Just(b'}'), Just(b'"')], 1..40);
+    prop_oneof![
+        (any::<Index>(), 1..=255_u8).prop_map(|(at, bits)| Mishap::Flip(at, bits)),
+        (any::<Index>(), 1..400_usize).prop_map(|(at, length)| Mishap::Remove(at, length)),
+        (any::<Index>(), bytes).prop_map(|(at, bytes)| Mishap::Insert(at, bytes)),
+        (any::<Index>(), 1..400_usize).prop_map(|(at, length)| Mishap::Repeat(at, length)),
+    ]
+}
+
+fn suffer(log: &mut Vec<u8>, mishap: &Mishap) {
+    if log.is_empty() {
+        return;
+    }
+    let range = |at: &Index, length: usize| {
+        let start = at.index(log.len());
+        start..(start + length).min(log.len())
+    };
+    match mishap {
+        Mishap::Flip(at, bits) => {
+            let at = at.index(log.len());
+            log[at] ^= bits;
+        }
+        Mishap::Remove(at, length) => drop(log.drain(range(at, *length))),
+        Mishap::Insert(at, bytes) => {
+            let at = at.index(log.len() + 1);
+            log.splice(at..at, bytes.iter().copied());
+        }
+        Mishap::Repeat(at, length) => log.extend_from_within(range(at, *length)),
+    }
+}
+
+/// Turns of the lines that are byte for byte as they were written.
+fn intact(log: &[u8], lines: &[&[u8]], turns: &[Turn]) -> Vec<Turn> {
+    let found = log.split(|byte| *byte == b'\n');
+    found
+        .filter_map(|line| lines.iter().position(|own| *own == line))
+        .map(|n| turns[n].clone())
+        .collect()
+}
+
+fn contains_in_order(all: &[Turn], some: &[Turn]) -> bool {
+    let mut all = all.iter();
+    some.iter().all(|wanted| all.any(|turn| turn == wanted))
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 300, failure_persistence: None, ..ProptestConfig::default() })]
+
+    #[test]
+    fn intact_lines_survive_any_mishap(mishaps in vec(mishap(), 1..5)) {
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+        runtime.block_on(async {
+            let temp = TempStore::new().await;
+            let mut make = Maker::new();
+            let key = make.key();
+            let lease = temp.lease(&key).await;
+            let mut turns = make.users(["one", "two", "three \"ü\"", "four"]);
+            turns.push(make.future_turn());
+            temp.store.turns.append(&lease, &turns).await.unwrap();
+            let path = temp.log_path(&key);
+            let whole = fs::read(&path).unwrap();
+            let lines: Vec<&[u8]> = whole.trim_ascii_end().split(|byte| *byte == b'\n').collect();
+            let mut log = whole.clone();
+            mishaps.iter().for_each(|mishap| suffer(&mut log, mishap));
+            fs::write(&path, &log).unwrap();
+
+            let kept = intact(&log, &lines, &turns);
+            let page = temp.store.turns.tail(&key, None, 1000).await.unwrap();
+            assert!(contains_in_order(&page.turns, &kept), "{page:#?}");
+            assert!(page.turns.iter().all(|turn| !turn.extra.contains_key("crc")));
+            // A line that is not one of ours is told, or was only repeated.
+            let foreign = page.turns.iter().any(|turn| !turns.contains(turn));
+            assert!(!foreign || !page.damage.is_empty(), "{page:#?}");
+
+            let next = make.user("next");
+            temp.store.turns.append(&lease, std::slice::from_ref(&next)).await.unwrap();
+            let after = temp.store.turns.tail(&key, None, 1000).await.unwrap();
+            assert_eq!(after.turns.last(), Some(&next));
+            assert_eq!(after.turns.len(), page.turns.len() + 1);
+        });
+    }
+}
