@@ -22,3 +22,4 @@ mod secrets;
 mod sse;
 mod support;
 mod tokens;
+mod wires;

@@ -181,7 +181,9 @@ fn assistant<'a>(message: &'a Message, target: &Target) -> Vec<Marked<WireBlock<
                 input: object_arguments(input),
             }))
         }
-        Block::Reasoning { model, data } if *model == target.id => Some(WireBlock::Thinking(data)),
+        Block::Reasoning { model, data } if *model == target.id && is_thinking(data) => {
+            Some(WireBlock::Thinking(data))
+        }
         // Reasoning of another model, and what an assistant cannot say.
         Block::Text { .. }
         | Block::Reasoning { .. }
@@ -194,6 +196,11 @@ fn assistant<'a>(message: &'a Message, target: &Target) -> Vec<Marked<WireBlock<
         return Vec::new();
     }
     blocks.into_iter().map(unmarked).collect()
+}
+
+/// A provider's settings may have named another wire when the data came.
+fn is_thinking(data: &Value) -> bool {
+    matches!(data["type"].as_str(), Some("thinking" | "redacted_thinking"))
 }
 
 fn thinking(target: &Target, max_tokens: u32) -> Option<Value> {

@@ -169,7 +169,7 @@ fn assistant<'a>(message: &'a Message, target: &Target, items: &mut Vec<Item<'a>
 
 /// The server keeps nothing, so an item that only names its reasoning would not be found.
 fn is_encrypted(data: &Value) -> bool {
-    data.get("encrypted_content").is_some_and(Value::is_string)
+    data["type"] == "reasoning" && data["encrypted_content"].is_string()
 }
 
 fn tool<'a>(offer: &'a ToolOffer, target: &Target) -> WireTool<'a> {
