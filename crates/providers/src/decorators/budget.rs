@@ -78,14 +78,19 @@ impl Till {
     async fn check(&self, payer: &Payer, limits: DailyLimits) -> Result<(), ModelFailure> {
         let day = self.clock.wall().utc_date();
         if limits.person > 0.0 {
-            let stored = self.book.spent(&payer.person, &day).await.map_err(unreadable)?;
+            let stored =
+                self.book.spent(&payer.person, &day).await.map_err(|fault| unreadable(&fault))?;
             let spent = stored + self.open_cost(|open| open.person == payer.person);
             if spent >= limits.person {
                 return Err(met(&format!("{} has", payer.person), spent, limits.person));
             }
         }
         if limits.agent > 0.0 {
-            let stored = self.book.spent_by_agent(&payer.agent, &day).await.map_err(unreadable)?;
+            let stored = self
+                .book
+                .spent_by_agent(&payer.agent, &day)
+                .await
+                .map_err(|fault| unreadable(&fault))?;
             let spent = stored + self.open_cost(|open| open.agent == payer.agent);
             if spent >= limits.agent {
                 return Err(met(&format!("The agent {} has", payer.agent), spent, limits.agent));
@@ -117,7 +122,7 @@ fn met(who: &str, spent: f64, limit: f64) -> ModelFailure {
 
 /// Spending that cannot be read is not taken for none: the books and the log share a store, so a
 /// run that went on would fail at its next turn.
-fn unreadable(fault: Fault) -> ModelFailure {
+fn unreadable(fault: &Fault) -> ModelFailure {
     let message = format!("What was spent today cannot be read: {fault}");
     failure(ModelFailureClass::Unavailable, message)
 }

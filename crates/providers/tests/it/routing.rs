@@ -95,7 +95,7 @@ fn the_first_rule_that_matches_and_has_a_model_that_fits_decides() {
 fn a_ceiling_of_cost_holds_from_the_rule_and_from_the_asker() {
     // 10,000 in and 1,000 out cost 0.14 with the dear one and 0.014 with the cheap one.
     let models = json!(["a/large", "b/cheap"]);
-    let capped = rules(json!([{"models": models.clone(), "maxCost": 0.1}]));
+    let capped = rules(json!([{"models": models, "maxCost": 0.1}]));
     assert_eq!(chosen(&capped, &task(10_000)), Ok("b/cheap".into()));
     let open = rules(json!([{"models": models}]));
     assert_eq!(chosen(&open, &task(10_000)), Ok("a/large".into()));
