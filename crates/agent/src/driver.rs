@@ -7,15 +7,16 @@ use std::time::Duration;
 
 use futures::future::BoxFuture;
 use futures::stream::{BoxStream, FuturesUnordered, SelectAll, StreamExt};
-use onyx_storage::{Lease, RunOutcome, Store};
+use onyx_storage::{Delivery, Lease, RunOutcome, Store};
 use onyx_tools::{Execution, LiveOutput, Policy, ToolCx, Toolbox};
 use onyx_types::{
     Attendance, Cancel, Clock, Fault, LaneId, Model, ModelEvent, ModelFailure, ModelFailureClass,
-    RunId, ToolCall, ToolOutcome, ToolUseId,
+    RunId, ToolCall, ToolOutcome, ToolUseId, Turn, TurnId,
 };
 use tokio::sync::mpsc;
 
 use crate::feed::Feed;
+use crate::live_text::LiveNotes;
 use crate::step::{Effect, Input, RunState, RunSummary, UserInput, step};
 
 /// How long a session's lease lives without renewal, and how often it is renewed.
@@ -40,7 +41,10 @@ pub(crate) struct Driver {
     pub(crate) feed: Arc<Feed>,
     pub(crate) lease: Lease,
     pub(crate) cancel: Cancel,
-    pub(crate) steer: mpsc::UnboundedReceiver<UserInput>,
+    pub(crate) steer: mpsc::UnboundedReceiver<(Delivery, UserInput)>,
+    /// Words from the inbox that are not known to stand in the log yet.
+    pub(crate) inbox: Vec<TurnId>,
+    pub(crate) live_text: LiveNotes,
     pub(crate) attendance: Attendance,
     pub(crate) execution: Execution,
     /// Given to the session where it has none yet.
@@ -98,7 +102,8 @@ impl Driver {
     ) -> Input {
         loop {
             let now = self.clock.now().mono;
-            let wake = self.state.wake_at().min(*renew_at).saturating_sub(now);
+            let wake = self.state.wake_at().min(*renew_at).min(self.live_text.due());
+            let wake = wake.saturating_sub(now);
             tokio::select! {
                 biased;
                 () = self.cancel.cancelled(), if !*cancelled => {
@@ -110,7 +115,10 @@ impl Driver {
                     return Input::ToolOutput(lane, id, chunk);
                 }
                 Some((lane, event)) = under_way.models.next() => return Input::Model(lane, event),
-                Some(input) = self.steer.recv() => return Input::Steer(input),
+                Some((delivery, words)) = self.steer.recv() => {
+                    self.inbox.extend(words.turn);
+                    return Input::Steer(delivery, words);
+                }
                 () = tokio::time::sleep(wake) => {
                     let now = self.clock.now().mono;
                     if now >= *renew_at {
@@ -118,6 +126,9 @@ impl Driver {
                         if let Err(error) = self.store.leases.renew(&self.lease, LEASE_LIFE).await {
                             return Input::StoreFailed(error.into());
                         }
+                    }
+                    if now >= self.live_text.due() {
+                        self.live_text.save(&self.store, &self.lease).await;
                     }
                     if now >= self.state.wake_at() {
                         return Input::Tick;
@@ -143,14 +154,21 @@ impl Driver {
         match effect {
             Effect::Append(batch, turns) => {
                 return Some(match self.store.turns.append(&self.lease, &turns).await {
-                    Ok(_) => Input::Appended(batch),
+                    Ok(_) => {
+                        self.live_text.written(&turns);
+                        self.clear_inbox(&turns).await;
+                        Input::Appended(batch)
+                    }
                     Err(error) => {
                         tracing::error!(run = %self.run, %error, "turns could not be written");
                         Input::StoreFailed(Fault::from(error))
                     }
                 });
             }
-            Effect::Emit(lane, event) => self.feed.tell(lane, event),
+            Effect::Emit(lane, event) => {
+                self.live_text.hear(lane, &event, self.clock.now().mono);
+                self.feed.tell(lane, event);
+            }
             Effect::CallModel(lane, request) => self.call_model(lane, *request, under_way),
             Effect::StopModel(lane) => under_way.model_cancels[usize::from(lane.0)].cancel(),
             Effect::Invoke(lane, call) => self.invoke(lane, call, under_way),
@@ -210,6 +228,18 @@ impl Driver {
         }));
     }
 
+    async fn clear_inbox(&mut self, turns: &[Turn]) {
+        let delivered: Vec<_> =
+            self.inbox.extract_if(.., |id| turns.iter().any(|turn| turn.id == *id)).collect();
+        if delivered.is_empty() {
+            return;
+        }
+        if let Err(error) = self.store.ledger.clear_inbox(&self.lease.key, &delivered).await {
+            // They stand in the log under these ids, so nobody takes them for new.
+            tracing::warn!(run = %self.run, %error, "delivered words could not be taken out of the inbox");
+        }
+    }
+
     async fn finish(&mut self, summary: RunSummary) {
         let outcome = RunOutcome {
             run: self.run,
@@ -228,6 +258,7 @@ impl Driver {
     }
 
     async fn free_session(&self) {
+        self.live_text.clear(&self.store, &self.lease).await;
         if let Err(error) = self.store.leases.release(&self.lease).await {
             tracing::warn!(run = %self.run, %error, "the session's lease could not be released");
         }

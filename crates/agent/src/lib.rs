@@ -8,6 +8,8 @@ mod driver;
 mod feed;
 mod finished;
 mod forks;
+mod inbox;
+mod live_text;
 mod manager;
 mod models;
 pub mod prompt;
@@ -23,6 +25,7 @@ mod undo;
 
 pub use feed::{EventReader, Feed};
 pub use forks::ForkPoint;
+pub use inbox::Sent;
 pub use manager::{Canceller, ManagerOptions, RunHandle, RunManager};
 pub use models::{ModelChoice, Models};
 pub use request::{DryRun, RunInput, RunRequest, SessionRef, StopTarget};

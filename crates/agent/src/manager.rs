@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex, PoisonError, RwLock};
 use std::time::Duration;
 
 use futures::FutureExt as _;
-use onyx_storage::{BeginRun, Lease, Store, StoreError};
+use onyx_storage::{BeginRun, Delivery, Lease, Store, StoreError};
 use onyx_tools::Toolbox;
 use onyx_types::{
     AgentId, Cancel, Clock, ErrorCode, Event, Fault, LaneId, Mint, PersonId, RunId, RunStatus,
@@ -18,6 +18,7 @@ use crate::driver::{Driver, LEASE_LIFE};
 use crate::feed::{EventReader, Feed};
 use crate::finished::Finished;
 use crate::forks::ForkPoint;
+use crate::live_text::LiveNotes;
 use crate::models::Models;
 use crate::request::{RunInput, RunRequest, SessionRef, StopTarget};
 use crate::roster::{AgentProfile, Roster};
@@ -56,6 +57,23 @@ struct LiveRun {
     key: SessionKey,
     feed: Arc<Feed>,
     cancel: Cancel,
+    steer: mpsc::UnboundedSender<(Delivery, UserInput)>,
+    request: RunRequest,
+    steered: bool,
+}
+
+/// A run at work, as somebody who wants to add words sees it.
+pub(crate) struct AtWork {
+    pub(crate) run: RunId,
+    pub(crate) key: SessionKey,
+    steer: mpsc::UnboundedSender<(Delivery, UserInput)>,
+}
+
+impl AtWork {
+    pub(crate) fn tell(&self, delivery: Delivery, words: UserInput) {
+        // A run that is over takes nothing; the words are in the inbox.
+        let _ = self.steer.send((delivery, words));
+    }
 }
 
 /// A started run.
@@ -145,7 +163,7 @@ impl RunManager {
     /// Asking for another answer is a fork that answers the same message.
     async fn resolve_input(&self, mut request: RunRequest) -> Result<RunRequest, Fault> {
         let (turn, again) = match request.input {
-            RunInput::New(_) => return Ok(request),
+            RunInput::New(_) | RunInput::Waiting => return Ok(request),
             RunInput::Stored(turn) => (turn, false),
             RunInput::Regenerate(turn) => (turn, true),
         };
@@ -180,12 +198,24 @@ impl RunManager {
             let mut mint = self.mint();
             (mint.run(now.wall), mint.turn(now.wall), mint.fork_seed())
         };
+        let mut leading = match place.is_new {
+            true => Vec::new(),
+            false => self.waiting(&place.key).await?,
+        };
+        let inbox = leading.iter().filter_map(|words| words.turn).collect();
+        let repeat = request.clone();
         let (input_turn, input) = match request.input {
             RunInput::New(content) => {
                 let words = UserInput { turn: None, content, view: request.view, context: None };
                 (fresh_turn, Some(words))
             }
             RunInput::Stored(turn) | RunInput::Regenerate(turn) => (turn, None),
+            RunInput::Waiting => {
+                let words = leading.pop().ok_or_else(|| {
+                    Fault::new(ErrorCode::InvalidRequest, "No words are waiting for an answer.")
+                })?;
+                (words.turn.unwrap_or(fresh_turn), Some(words))
+            }
         };
         let title = input.as_ref().and_then(|words| title(&words.content));
         let prepared = crate::sources::prepare(
@@ -194,7 +224,7 @@ impl RunManager {
                 run,
                 input_turn,
                 input,
-                leading: Vec::new(),
+                leading,
                 key: place.key.clone(),
                 agents: place.agents,
                 model: request.model,
@@ -221,14 +251,21 @@ impl RunManager {
 
         let feed = Feed::new(run);
         let cancel = Cancel::new();
-        let (_steer_sender, steer) = mpsc::unbounded_channel();
+        let (steer_sender, steer) = mpsc::unbounded_channel();
         let handle = RunHandle {
             run_id: run,
             session_id: place.key.session,
             events: feed.read_after(0),
             cancel: cancel.clone(),
         };
-        let live = LiveRun { key: place.key, feed: Arc::clone(&feed), cancel: cancel.clone() };
+        let live = LiveRun {
+            key: place.key,
+            feed: Arc::clone(&feed),
+            cancel: cancel.clone(),
+            steer: steer_sender,
+            request: repeat,
+            steered: false,
+        };
         self.live().insert(run, live);
         let driver = Driver {
             run,
@@ -241,6 +278,8 @@ impl RunManager {
             lease: lease.clone(),
             cancel,
             steer,
+            inbox,
+            live_text: LiveNotes::new(prepared.model),
             attendance: request.attendance,
             execution: match request.dry_run {
                 crate::DryRun::Off => onyx_tools::Execution::Real,
@@ -264,16 +303,34 @@ impl RunManager {
                 feed.tell(LaneId::default(), failed(run, lease.key.session));
                 feed.close();
             }
-            manager.retire(run);
+            manager.retire(run).await;
         });
     }
 
     /// Moves a run from those at work to those that may still be read.
-    fn retire(&self, run: RunId) {
+    async fn retire(&self, run: RunId) {
         let now = self.inner.clock.now().mono;
-        if let Some(ended) = self.live().remove(&run) {
-            self.finished().keep(run, ended.key.person, ended.feed, now);
+        let Some(ended) = self.live().remove(&run) else { return };
+        self.finished().keep(run, ended.key.person.clone(), ended.feed, now);
+        // Words that came after the last moment in which the run could take them.
+        if ended.steered && !ended.cancel.is_cancelled() {
+            Box::pin(self.answer_waiting(ended.key, &ended.request)).await;
         }
+    }
+
+    /// From now on its end looks for words that it did not take.
+    pub(crate) fn expect_words(&self, run: RunId) {
+        if let Some(live) = self.live().get_mut(&run) {
+            live.steered = true;
+        }
+    }
+
+    pub(crate) fn at_work(&self, person: &PersonId, session: SessionId) -> Option<AtWork> {
+        let live = self.live();
+        let (run, found) = live
+            .iter()
+            .find(|(_, live)| live.key.session == session && live.key.person == *person)?;
+        Some(AtWork { run: *run, key: found.key.clone(), steer: found.steer.clone() })
     }
 
     /// What a run tells, from after a sequence number on: no gap, no repeat.
@@ -429,7 +486,7 @@ fn profile<'r>(roster: &'r Roster, id: &AgentId) -> Result<&'r AgentProfile, Fau
     })
 }
 
-fn check_content(content: &UserContent, max_bytes: usize) -> Result<(), Fault> {
+pub(crate) fn check_content(content: &UserContent, max_bytes: usize) -> Result<(), Fault> {
     let size = content.byte_len();
     if size > max_bytes {
         let message = format!("The message has {size} bytes; {max_bytes} are allowed.");

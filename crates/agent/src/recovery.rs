@@ -1,7 +1,10 @@
 //! Closing runs that a crash, or a store that refused to write, left open.
 
-use onyx_storage::{Lease, RunOutcome, RunRow};
-use onyx_types::{Author, Fault, LaneId, Origin, RunEnd, RunId, RunStatus, Turn, TurnBody, Usage};
+use onyx_storage::{Lease, LiveText, RunOutcome, RunRow};
+use onyx_types::{
+    AssistantText, Author, Fault, LaneId, Origin, RunEnd, RunId, RunStatus, TextStatus, Turn,
+    TurnBody, Usage,
+};
 use serde_json::Map;
 
 use crate::RunManager;
@@ -40,8 +43,10 @@ impl RunManager {
         let (status, usage) = match self.find_marks(lease, row.run).await? {
             Marks::Ended(status, usage) => (status, usage),
             Marks::Started => {
-                let end = self.interrupted(row.run);
-                self.inner.store.turns.append(lease, &[end]).await?;
+                let mut turns = self.interrupted_text(lease, row.run).await?;
+                turns.push(self.interrupted(row.run));
+                self.inner.store.turns.append(lease, &turns).await?;
+                self.inner.store.turns.clear_live(lease).await?;
                 (RunStatus::Interrupted, Usage::default())
             }
             // The crash came before the first write: there is nothing to close in the log.
@@ -75,7 +80,40 @@ impl RunManager {
         Ok(marks)
     }
 
+    /// What the run was saying when it was cut off, as far as it was noted.
+    async fn interrupted_text(&self, lease: &Lease, run: RunId) -> Result<Vec<Turn>, Fault> {
+        let noted = self.inner.store.turns.live(&lease.key).await?;
+        if noted.is_empty() {
+            return Ok(Vec::new());
+        }
+        let page = self.inner.store.turns.tail(&lease.key, None, LOOK_BACK).await?;
+        let is_new = |text: &&LiveText| !page.turns.iter().any(|turn| turn.id == text.turn);
+        let turn = |text: &LiveText| {
+            let body = TurnBody::AssistantText(AssistantText {
+                content: text.text.clone(),
+                status: TextStatus::Interrupted,
+                model: text.model.clone(),
+                provider_data: None,
+            });
+            // Whether it had read from outside is not known here, so it is taken for tainted.
+            let (author, origin) = (Author::Agent(text.agent.clone()), Origin::AgentTainted);
+            Turn { id: text.turn, lane: text.lane, author, origin, ..self.mark(run, body) }
+        };
+        Ok(noted.iter().filter(is_new).map(turn).collect())
+    }
+
     fn interrupted(&self, run: RunId) -> Turn {
+        let end = RunEnd {
+            status: RunStatus::Interrupted,
+            usage: Usage::default(),
+            cost: None,
+            model: None,
+            error: Some(Fault::plain(onyx_types::ErrorCode::Interrupted)),
+        };
+        self.mark(run, TurnBody::RunEnd(end))
+    }
+
+    fn mark(&self, run: RunId, body: TurnBody) -> Turn {
         let now = self.inner.clock.wall();
         Turn {
             id: self.mint().turn(now),
@@ -84,13 +122,7 @@ impl RunManager {
             lane: LaneId::default(),
             author: Author::System,
             origin: Origin::Agent,
-            body: TurnBody::RunEnd(RunEnd {
-                status: RunStatus::Interrupted,
-                usage: Usage::default(),
-                cost: None,
-                model: None,
-                error: Some(Fault::plain(onyx_types::ErrorCode::Interrupted)),
-            }),
+            body,
             extra: Map::new(),
         }
     }

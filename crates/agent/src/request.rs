@@ -33,6 +33,8 @@ pub enum RunInput {
     Stored(TurnId),
     /// Another answer to the message that this turn belongs to, in a fork of the session.
     Regenerate(TurnId),
+    /// The words that wait in the session's inbox.
+    Waiting,
 }
 
 /// Show plans, invoke nothing.

@@ -33,6 +33,8 @@ pub(crate) struct Preparation {
 pub(crate) struct Prepared {
     pub(crate) state: RunState,
     pub(crate) actors: Vec<LaneActor>,
+    /// Who answers in the first lane.
+    pub(crate) model: String,
 }
 
 pub(crate) async fn prepare(inner: &Inner, mut ask: Preparation) -> Result<Prepared, Fault> {
@@ -58,6 +60,7 @@ pub(crate) async fn prepare(inner: &Inner, mut ask: Preparation) -> Result<Prepa
         words.context = untrusted_block(secret, ask.key.session, ask.input_turn, &untrusted);
     }
     let toolbox = Arc::clone(&inner.toolbox);
+    let model = lanes.first().map(|lane| lane.model_id.clone()).unwrap_or_default();
     let state = RunState::new(RunSetup {
         run: ask.run,
         key: ask.key,
@@ -72,7 +75,7 @@ pub(crate) async fn prepare(inner: &Inner, mut ask: Preparation) -> Result<Prepa
         now: inner.clock.now(),
         describe: Arc::new(move |call| toolbox.summary(call)),
     });
-    Ok(Prepared { state, actors })
+    Ok(Prepared { state, actors, model })
 }
 
 async fn lane(

@@ -1,3 +1,4 @@
+use onyx_storage::Delivery;
 use onyx_types::{
     BatchId, Event, Fault, LaneId, ModelEvent, ModelRequest, RunStatus, ToolCall, ToolOutcome,
     ToolUseId, Turn, TurnId, Usage, UserContent, View,
@@ -11,7 +12,7 @@ pub enum Input {
     Appended(BatchId),
     ToolDone(LaneId, ToolUseId, ToolOutcome),
     ToolOutput(LaneId, ToolUseId, String),
-    Steer(UserInput),
+    Steer(Delivery, UserInput),
     Tick,
     Cancel,
     StoreFailed(Fault),

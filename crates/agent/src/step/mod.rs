@@ -17,6 +17,7 @@ pub use lane::{LaneSetup, ToolTraits};
 pub use state::{Describe, LaneOrder, RunSetup, RunState};
 pub(crate) use tools::OUTCOME_UNKNOWN;
 
+use onyx_storage::Delivery;
 use onyx_types::{Event, Now};
 
 /// Decides what follows from one input. Called by one driver at a time, in order.
@@ -33,8 +34,11 @@ pub fn step(state: &mut RunState, now: Now, input: Input) -> Vec<Effect> {
         Input::ToolOutput(lane, id, chunk) => {
             vec![Effect::Emit(lane, Event::ToolOutput { tool_use_id: id, chunk })]
         }
-        Input::Steer(input) => {
-            state.steering.push(input);
+        Input::Steer(delivery, words) => {
+            match delivery {
+                Delivery::Steer => state.steering.push(words),
+                Delivery::FollowUp => state.follow_ups.push(words),
+            }
             Vec::new()
         }
         Input::Tick => tick(state),

@@ -121,6 +121,8 @@ fn finished(state: &mut RunState, lane: LaneId, reason: FinishReason) -> Vec<Eff
 }
 
 fn answered(state: &mut RunState, lane: LaneId) -> Vec<Effect> {
+    let follow_ups = std::mem::take(&mut state.follow_ups);
+    state.steering.extend(follow_ups);
     if state.steering.is_empty() {
         return ending::lane_ended(state, lane, TextStatus::Complete, None);
     }

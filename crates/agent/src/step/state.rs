@@ -59,6 +59,7 @@ pub struct RunState {
     /// Set while running tools get their last moment to report.
     pub(super) stopping_until: Option<Duration>,
     pub(super) steering: Vec<UserInput>,
+    pub(super) follow_ups: Vec<UserInput>,
     pub(super) usage: Usage,
     pub(super) steps: u32,
     pub(super) tool_calls: u32,
@@ -117,6 +118,7 @@ impl RunState {
             describe: setup.describe,
             stopping_until: None,
             steering: Vec::new(),
+            follow_ups: Vec::new(),
             usage: Usage::default(),
             steps: 0,
             tool_calls: 0,

@@ -7,6 +7,7 @@ mod history;
 mod prompt;
 mod roster;
 mod runs;
+mod steering;
 mod step;
 mod step_property;
 mod undo;

@@ -446,7 +446,7 @@ fn words_added_while_it_works_follow_the_tool_results() {
     let mut bench = Bench::new(Limits::default());
     bench.give(Input::Begin);
     bench.asks(&[("a", "look", json!({}))]);
-    bench.give(Input::Steer(words("rather in blue")));
+    bench.give(Input::Steer(onyx_storage::Delivery::Steer, words("rather in blue")));
     bench.done("a", ToolOutcome::ok("x", ""));
     assert_eq!(bench.kinds(), ["run_start", "user", "tool_call", "tool_result", "user"]);
     let last = bench.requests.last().unwrap().messages.last().unwrap();

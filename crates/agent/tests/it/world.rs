@@ -49,8 +49,25 @@ impl World {
         agents: Value,
         limits: Limits,
     ) -> Self {
+        Self::open(tempfile::tempdir().unwrap(), answers, agents, limits).await
+    }
+
+    /// A new process on a home that is there already.
+    pub(crate) async fn reopen<A: Into<Answer>>(
+        folder: TempDir,
+        answers: impl IntoIterator<Item = A>,
+    ) -> Self {
+        let agents = json!({"list": [{"id": "main", "default": true, "tier": "act"}]});
+        Self::open(folder, answers, agents, Limits::default()).await
+    }
+
+    async fn open<A: Into<Answer>>(
+        folder: TempDir,
+        answers: impl IntoIterator<Item = A>,
+        agents: Value,
+        limits: Limits,
+    ) -> Self {
         let model = ScriptedModel::with_answers(answers).await;
-        let folder = tempfile::tempdir().unwrap();
         let clock: Arc<dyn Clock> = Arc::new(SystemClock::new());
         let home = Home::open(&folder.path().join("home")).unwrap();
         let store = Store::open_embedded(home, Arc::clone(&clock)).await.unwrap();
