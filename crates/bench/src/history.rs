@@ -1,61 +1,62 @@
 //! Makes a session as long as wanted by repeating, with fresh ids, what the server itself wrote for its first message.
+//! Goes through the store, so that the log is what the server would have written.
 
-use std::fs::OpenOptions;
-use std::io::{BufWriter, Write};
-use std::path::{Path, PathBuf};
+use std::path::Path;
+use std::sync::Arc;
 use std::time::Duration;
 
 use anyhow::{Context, Result, bail};
-use onyx_types::{Mint, Turn};
+use onyx_storage::{Home, Lease, Store};
+use onyx_types::{Mint, SessionId, SessionKey, SystemClock, Timestamp, Turn};
 
-/// The log of a session, wherever its person and agent are.
-pub(crate) fn find_log(home: &Path, session: &str) -> Result<PathBuf> {
-    let name = format!("{session}.jsonl");
-    for person in folders(&home.join("people"))? {
-        for agent in folders(&person.join("sessions"))? {
-            let log = agent.join(&name);
-            if log.is_file() {
-                return Ok(log);
-            }
+const BATCH: usize = 1_000;
+const LEASE: Duration = Duration::from_secs(600);
+
+/// Appends whole runs until the log has at least `length` turns; answers how many it has. No server may hold the home.
+pub(crate) async fn lengthen(home: &Path, session: SessionId, length: usize) -> Result<usize> {
+    let store = Store::open_embedded(Home::open(home)?, Arc::new(SystemClock::new())).await?;
+    let key = find(&store, session).await?;
+    let pattern = store.turns.tail(&key, None, BATCH).await?.turns;
+    let lease = store.leases.acquire(&key, LEASE).await?;
+    let turns = repeat(&store, &lease, &pattern, length).await?;
+    store.leases.release(&lease).await?;
+    Ok(turns)
+}
+
+async fn find(store: &Store, session: SessionId) -> Result<SessionKey> {
+    for person in store.home.people()? {
+        let keys = store.turns.sessions(&person).await?;
+        if let Some(key) = keys.into_iter().find(|key| key.session == session) {
+            return Ok(key);
         }
     }
-    bail!("no log of session {session} under {}", home.display())
+    bail!("no log of session {session}")
 }
 
-fn folders(path: &Path) -> Result<Vec<PathBuf>> {
-    let entries =
-        std::fs::read_dir(path).with_context(|| format!("cannot list {}", path.display()))?;
-    entries.map(|entry| Ok(entry?.path())).collect()
-}
-
-/// Appends whole runs until the log has at least `length` turns; answers how many it has.
-pub(crate) fn lengthen(log: &Path, length: usize) -> Result<usize> {
-    let text =
-        std::fs::read_to_string(log).with_context(|| format!("cannot read {}", log.display()))?;
-    let pattern: Vec<Turn> = text
-        .lines()
-        .map(serde_json::from_str)
-        .collect::<Result<_, _>>()
-        .context("a line of the log is no turn")?;
-    let Some(last) = pattern.last() else { bail!("{} is empty", log.display()) };
-
-    let mut now = last.ts;
+async fn repeat(store: &Store, lease: &Lease, pattern: &[Turn], length: usize) -> Result<usize> {
+    let mut now = pattern.last().context("the session's log is empty")?.ts;
     let mut mint = Mint::new(1);
     let mut turns = pattern.len();
-    let mut file = BufWriter::new(OpenOptions::new().append(true).open(log)?);
     while turns < length {
-        let run = mint.run(now);
-        for turn in &pattern {
-            now = now.saturating_add(Duration::from_millis(1));
-            let turn =
-                Turn { id: mint.turn(now), ts: now, run: turn.run.map(|_| run), ..turn.clone() };
-            serde_json::to_writer(&mut file, &turn)?;
-            file.write_all(b"\n")?;
+        let mut batch = Vec::new();
+        while batch.len() < BATCH && turns + batch.len() < length {
+            batch.extend(again(pattern, &mut mint, &mut now));
         }
-        turns += pattern.len();
+        store.turns.append(lease, &batch).await?;
+        turns += batch.len();
     }
-    file.flush()?;
     Ok(turns)
+}
+
+/// The same run once more, a little later.
+fn again(pattern: &[Turn], mint: &mut Mint, now: &mut Timestamp) -> Vec<Turn> {
+    let run = mint.run(*now);
+    let mut renewed = pattern.to_vec();
+    for turn in &mut renewed {
+        *now = now.saturating_add(Duration::from_millis(1));
+        (turn.id, turn.ts, turn.run) = (mint.turn(*now), *now, turn.run.map(|_| run));
+    }
+    renewed
 }
 
 #[cfg(test)]
@@ -64,23 +65,32 @@ mod tests {
 
     use super::*;
 
-    const LINE: &str = r#"{"id":"01890000-0000-7000-8000-000000000001","ts":"2026-11-01T00:00:00.000Z","run_id":"01890000-0000-7000-8000-000000000002","lane":0,"author":"person:owner","origin":"person","type":"user","content":"hello"}"#;
+    const TURN: &str = r#"{"id":"01890000-0000-7000-8000-000000000001","ts":"2026-11-01T00:00:00.000Z","run_id":"01890000-0000-7000-8000-000000000002","lane":0,"author":"person:owner","origin":"person","type":"user","content":"hello"}"#;
 
-    #[test]
-    fn a_log_is_lengthened_by_turns_of_its_own_kind_with_ids_of_their_own() {
-        let folder = tempfile::tempdir().unwrap();
-        let log = folder.path().join("people/owner/sessions/main/s.jsonl");
-        std::fs::create_dir_all(log.parent().unwrap()).unwrap();
-        std::fs::write(&log, format!("{LINE}\n")).unwrap();
+    async fn store(home: &Path) -> Store {
+        Store::open_embedded(Home::open(home).unwrap(), Arc::new(SystemClock::new())).await.unwrap()
+    }
 
-        assert_eq!(find_log(folder.path(), "s").unwrap(), log);
-        assert_eq!(lengthen(&log, 25).unwrap(), 25);
+    #[tokio::test]
+    async fn a_log_is_lengthened_by_turns_of_its_own_kind_with_ids_of_their_own() {
+        let home = tempfile::tempdir().unwrap();
+        let first: Turn = serde_json::from_str(TURN).unwrap();
+        let key = SessionKey {
+            person: "owner".parse().unwrap(),
+            agent: "main".parse().unwrap(),
+            session: Mint::new(7).session(first.ts),
+        };
+        let before = store(home.path()).await;
+        let lease = before.leases.acquire(&key, LEASE).await.unwrap();
+        before.turns.append(&lease, std::slice::from_ref(&first)).await.unwrap();
+        drop(before);
 
-        let text = std::fs::read_to_string(&log).unwrap();
-        let turns: Vec<Turn> =
-            text.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
-        let ids: HashSet<String> = turns.iter().map(|turn| turn.id.to_string()).collect();
-        assert_eq!(ids.len(), 25);
-        assert!(turns.iter().all(|turn| turn.body == turns[0].body));
+        assert_eq!(lengthen(home.path(), key.session, 2_500).await.unwrap(), 2_500);
+
+        let page = store(home.path()).await.turns.tail(&key, None, 3_000).await.unwrap();
+        let ids: HashSet<String> = page.turns.iter().map(|turn| turn.id.to_string()).collect();
+        assert_eq!(ids.len(), 2_500);
+        assert!(page.turns.iter().all(|turn| turn.body == first.body));
+        assert_eq!(page.damage, []);
     }
 }

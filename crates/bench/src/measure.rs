@@ -83,7 +83,7 @@ impl Bench {
         let (model, mut process) = self.pair().await;
         let session = say_hello(&process, None).await?;
         process.terminate().await;
-        let length = history::lengthen(&history::find_log(&process.home(), &session)?, length)?;
+        let length = history::lengthen(&process.home(), session.parse()?, length).await?;
         process.restart().await;
         // Another session first, so that what only the first turn of a process costs is not counted.
         self.warm_up(&process, None).await?;

@@ -32,7 +32,7 @@ const LAYERS: &[(&str, &[&str])] = &[
         ],
     ),
     ("onyx-test-support", &["onyx-types"]),
-    ("onyx-bench", &["onyx-types", "onyx-test-support"]),
+    ("onyx-bench", &["onyx-types", "onyx-storage", "onyx-test-support"]),
     ("xtask", &["onyx-types"]),
 ];
 
