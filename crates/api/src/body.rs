@@ -132,6 +132,13 @@ fn parse<T: DeserializeOwned>(bytes: &[u8]) -> Result<T, Problem> {
         ));
     }
     let mut reader = serde_json::Deserializer::from_str(text);
+    // serde would take a list as the fields of a struct in their order.
+    if text.trim_start().starts_with('[') {
+        return Err(Problem::new(
+            ErrorCode::InvalidRequest,
+            "the body is a list; a JSON object is expected",
+        ));
+    }
     let value = serde_path_to_error::deserialize(&mut reader).map_err(|error| {
         let path = error.path().to_string();
         let inner = error.into_inner();

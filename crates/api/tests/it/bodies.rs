@@ -48,7 +48,8 @@ async fn a_good_body_is_read_and_unknown_fields_are_ignored() {
 
 #[tokio::test]
 async fn a_bad_body_is_refused_with_the_place_that_is_wrong() {
-    let cases: [(&[u8], &str, Value); 9] = [
+    let cases: [(&[u8], &str, Value); 10] = [
+        (b" [\"n\"]", "the body is a list; a JSON object is expected", Value::Null),
         (b"", "the body is empty; a JSON object is expected", Value::Null),
         (b"  \n", "the body is empty; a JSON object is expected", Value::Null),
         (b"{\"name\": ", "the body: EOF while parsing a value at line 1 column 9", Value::Null),

@@ -1,7 +1,7 @@
 //! Reading NDJSON schema v2.
 
 use bytes::{Buf, Bytes, BytesMut};
-use onyx_types::{ErrorCode, RunId, RunStatus, SessionId, ToolUseId};
+use onyx_types::{ErrorCode, RunId, RunStatus, SessionId};
 use reqwest::Response;
 use serde::Deserialize;
 use serde_json::Value;
@@ -26,13 +26,10 @@ pub(crate) enum ChatLine {
         delta: String,
     },
     ToolCall {
-        id: ToolUseId,
         tool: String,
         args: Value,
     },
     ToolResult {
-        id: ToolUseId,
-        tool: String,
         ok: bool,
         summary: String,
     },

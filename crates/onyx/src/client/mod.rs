@@ -102,7 +102,8 @@ impl ClientError {
     pub(crate) fn fault(&self) -> Fault {
         match self {
             Self::Refused(fault) => fault.clone(),
-            Self::Unreachable(_) => {
+            Self::Unreachable(error) => {
+                tracing::debug!(%error, "no answer");
                 Fault::new(ErrorCode::Interrupted, "the server went away before it had answered")
                     .with_hint("Start it again with `onyx serve`; what was finished is kept.")
             }

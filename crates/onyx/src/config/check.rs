@@ -5,7 +5,10 @@ use std::cell::RefCell;
 
 use serde::Deserialize;
 use serde::de::value::StrDeserializer;
-use serde::de::{DeserializeSeed, Deserializer, IntoDeserializer, MapAccess, SeqAccess, Visitor};
+use serde::de::{
+    DeserializeSeed, Deserializer, Error as _, IntoDeserializer, MapAccess, SeqAccess, Unexpected,
+    Visitor,
+};
 use serde::forward_to_deserialize_any;
 use serde_json::{Map, Value};
 
@@ -102,11 +105,16 @@ impl<'de> Deserializer<'de> for Checked<'_> {
         known: &'static [&'static str],
         visitor: V,
     ) -> Result<V::Value, Error> {
-        if let Value::Object(fields) = &mut self.value {
-            note_unknown(&self.path, fields, known, &mut self.seen.warnings.borrow_mut());
-            // Also for structs that refuse what they do not know: a typing error must not stop
-            // a server.
-            fields.retain(|name, _| known.contains(&name.as_str()));
+        match &mut self.value {
+            Value::Object(fields) => {
+                note_unknown(&self.path, fields, known, &mut self.seen.warnings.borrow_mut());
+                // Also for structs that refuse what they do not know: a typing error must not
+                // stop a server. And `null` says the same as no key at all.
+                fields.retain(|name, value| known.contains(&name.as_str()) && !value.is_null());
+            }
+            // serde would take a list as the fields in their order.
+            Value::Array(_) => return Err(Error::invalid_type(Unexpected::Seq, &visitor)),
+            Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => {}
         }
         self.deserialize_any(visitor)
     }
@@ -229,7 +237,7 @@ mod tests {
     #[test]
     fn unknown_keys_are_noted_at_every_depth_and_the_rest_is_read() {
         let (outer, warnings) = read_outer(json!({
-            "baseURL": "a", "inner": [{"teir": 1, "tier": "act"}], "zzz": null, "port": 7,
+            "baseURL": "a", "inner": [{"teir": 1, "tier": "act"}], "zzz": null, "port": 7, "base_url": null,
         }));
         let inner = Inner { tier: onyx_types::Tier::Act, allow: vec![] };
         let expected = Outer { base_url: None, inner: Some(vec![inner]), port: 7 };
@@ -239,6 +247,7 @@ mod tests {
             [
                 "unknown key `x.baseURL`; did you mean `baseUrl`?",
                 "unknown key `x.zzz`",
+                "unknown key `x.base_url`; did you mean `baseUrl`?",
                 "unknown key `x.inner[0].teir`; did you mean `tier`?",
             ]
         );
@@ -251,6 +260,11 @@ mod tests {
         assert_eq!(
             (port.at.as_str(), port.why.as_str()),
             ("x.port", "invalid type: string, expected u16")
+        );
+        let list = wrong(json!({"inner": [["act"]]}));
+        assert_eq!(
+            (list.at.as_str(), list.why.as_str()),
+            ("x.inner[0]", "invalid type: sequence, expected struct Inner")
         );
         let allow = wrong(json!({"inner": [{}, {"allow": [1]}]}));
         assert_eq!(allow.at, "x.inner[1].allow[0]");

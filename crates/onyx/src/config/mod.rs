@@ -186,11 +186,12 @@ fn top_level(text: &str) -> Result<Map<String, Value>, ConfigError> {
     }
     let value: Value = json5::from_str(text).map_err(|error| {
         let what = error.code().map_or_else(|| "not valid".to_owned(), |code| code.to_string());
-        match error.position() {
+        match error.position().filter(|at| (at.line, at.column) != (0, 0)) {
             Some(at) => {
                 ConfigError(format!("line {}, column {}: {what}", at.line + 1, at.column + 1))
             }
-            None => ConfigError(what),
+            // The parser says so of an end that came too early.
+            None => ConfigError(format!("line {}, at the end: {what}", text.lines().count())),
         }
     })?;
     match value {
@@ -288,6 +289,7 @@ mod tests {
     fn errors_say_where_and_hold_no_value() {
         for (text, message) in [
             ("{ gateway: }", "onyx.json: line 1, column 12: expected value"),
+            ("{\n nonsense", "onyx.json: line 2, at the end: EOF parsing identifier"),
             ("[]", "onyx.json: it must be an object: { … }"),
             (
                 "{\n gateway: { port: 'sk-secret' } }",

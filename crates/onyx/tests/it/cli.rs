@@ -86,7 +86,7 @@ async fn a_message_can_come_from_a_pipe() {
     let ran: Ran = chat.wait_with_output().await.unwrap().into();
     assert_eq!((ran.code, ran.out.as_str()), (Some(0), "ok\n"), "{ran:?}");
     let asked = model.last_request().body["messages"].as_array().unwrap().last().unwrap().clone();
-    assert_eq!(asked["content"], "from a pipe");
+    assert!(asked["content"].as_str().unwrap().ends_with("from a pipe"), "{asked}");
 }
 
 #[tokio::test]

@@ -25,8 +25,8 @@ async fn a_message_is_answered_kept_and_remembered() {
     );
     assert_eq!((&done["usage"]["input"], &done["usage"]["output"]), (&json!(10), &json!(5)));
 
-    let second = onyx.post("/api/agent/chat", &json!({"message": "what?", "session_id": session}));
-    let second = second.await.expect(200).json();
+    let body = json!({"message": "what?", "session_id": session});
+    let second = onyx.post("/api/agent/chat", &body).await.expect(200).json();
     assert_eq!(
         (&second["message"], &second["session_id"]),
         (&json!("You said hi."), &json!(session))

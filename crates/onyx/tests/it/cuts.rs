@@ -1,6 +1,8 @@
 //! The provider's stream cut at every frame boundary and one byte beside it, end to end.
 
-use onyx_test_support::{Answer, Fault, Finish, Script, ScriptedCall, ScriptedModel, Step, Wire};
+use onyx_test_support::{
+    Answer, Fault, Finish, OnyxProcess, Script, ScriptedCall, ScriptedModel, Step, Wire,
+};
 use serde_json::{Value, json};
 
 use crate::{onyx, types};
@@ -18,54 +20,66 @@ fn answer() -> Script {
 async fn a_cut_stream_runs_no_tool_keeps_the_message_and_ends_with_a_typed_error_and_done() {
     let model = ScriptedModel::start().await;
     let onyx = onyx(&model).await;
-    // The stream of the request that onyx makes, usage included.
+    // The stream as the request that onyx makes gets it.
     onyx.chat_stream(&json!({"message": "warm up"})).await;
     let frames = Wire::OpenAiChat.stream(&answer(), &model.last_request().body);
-    let whole = frames.bytes().len();
-    let mut cuts: Vec<usize> = frames
-        .boundaries()
-        .into_iter()
-        .flat_map(|boundary| [boundary.saturating_sub(1), boundary, boundary + 1])
-        .filter(|cut| *cut < whole)
-        .collect();
-    cuts.push(0);
-    cuts.sort_unstable();
-    cuts.dedup();
-    // Everything from the finish reason on may be missing without harm to what was said.
-    let finished = frames.boundaries()[frames.boundaries().len() - 3];
-    for cut in cuts {
+    let text = String::from_utf8(frames.bytes()).unwrap();
+    let marker = text.find(r#""finish_reason":"tool_calls""#).unwrap();
+    // Whole is the marker with the end of its line or without.
+    let finished = frames.boundaries().into_iter().find(|end| *end > marker).unwrap() - 2;
+    for cut in cuts(&frames.boundaries(), text.len()) {
         for fault in [Fault::CloseAt(cut), Fault::ResetAt(cut), Fault::EndAt(cut)] {
-            model.set_default(Answer::script(answer()).fault(fault));
-            if cut >= finished {
-                // A whole answer perhaps: then the tools run once, and the next answer ends it.
-                model.push(Answer::script(answer()).fault(fault));
-                model.set_default(Answer::text("done"));
+            // Tried again before the first byte, it is cut again; only what tools brought is
+            // answered to the end.
+            model.respond_with(move |request| {
+                let last = request.body["messages"].as_array().and_then(|all| all.last());
+                match last {
+                    Some(last) if last["role"] == "tool" => Answer::text("done"),
+                    _ => Answer::script(answer()).fault(fault),
+                }
+            });
+            let message = format!("{fault:?}");
+            let events = onyx.chat_stream(&json!({"message": message})).await;
+            let session = events[0]["session_id"].as_str().unwrap();
+            let messages = onyx.history(session).await;
+            assert_eq!(messages[0]["content"], message);
+            let status = events.last().unwrap()["status"].as_str().unwrap();
+            match status {
+                // Only what follows the finish marker was lost.
+                "done" if cut >= finished => assert_eq!(take_written(&onyx), 2, "{message}"),
+                "error" => {
+                    check_error(&events, &messages, &message);
+                    assert_eq!(take_written(&onyx), 0, "{message}");
+                }
+                other => panic!("{message} ended {other}: {:?}", types(&events)),
             }
-            let events = onyx.chat_stream(&json!({"message": format!("cut at {cut}")})).await;
-            check(&onyx, &events, cut, fault).await;
         }
     }
 }
 
-async fn check(onyx: &onyx_test_support::OnyxProcess, events: &[Value], cut: usize, fault: Fault) {
+/// Each boundary and one byte to either side of it.
+fn cuts(boundaries: &[usize], whole: usize) -> Vec<usize> {
+    let around = |at: &usize| [at.saturating_sub(1), *at, at + 1];
+    let mut cuts: Vec<usize> =
+        [0].iter().chain(boundaries).flat_map(around).filter(|cut| *cut < whole).collect();
+    cuts.sort_unstable();
+    cuts.dedup();
+    cuts
+}
+
+fn check_error(events: &[Value], messages: &[Value], message: &str) {
     let kinds = types(events);
-    assert_eq!((kinds[0], kinds[kinds.len() - 1]), ("start", "done"), "{fault:?}: {events:?}");
-    let session = events[0]["session_id"].as_str().unwrap();
-    let messages = onyx.history(session).await;
-    assert_eq!(messages[0]["content"], format!("cut at {cut}"));
+    assert_eq!((kinds[0], kinds[kinds.len() - 1]), ("start", "done"), "{message}: {kinds:?}");
+    assert!(!kinds.contains(&"tool_call"), "{message}: {kinds:?}");
+    let errors: Vec<_> = events.iter().filter(|event| event["type"] == "error").collect();
+    let code = errors[0]["code"].as_str().unwrap();
+    assert!(matches!(code, "provider_truncated" | "provider_unavailable"), "{message}: {code}");
+    assert_eq!((errors.len(), &messages[1]["status"]), (1, &json!("error")), "{message}");
+}
+
+/// How many of the two files are there; removes them.
+fn take_written(onyx: &OnyxProcess) -> usize {
     let vault = onyx.home().join("people/owner/vault");
-    let written = vault.join("a.md").exists() || vault.join("b.md").exists();
-    let status = events.last().unwrap()["status"].as_str().unwrap();
-    if status == "done" {
-        assert!(written, "{fault:?}: {events:?}");
-        for name in ["a.md", "b.md"] {
-            std::fs::remove_file(vault.join(name)).unwrap();
-        }
-        return;
-    }
-    assert!(!written && !kinds.contains(&"tool_call"), "{fault:?}: {events:?}");
-    let error = events.iter().find(|event| event["type"] == "error").unwrap();
-    let code = error["code"].as_str().unwrap();
-    assert!(matches!(code, "provider_truncated" | "provider_unavailable"), "{fault:?}: {error}");
-    assert_eq!(messages[1]["status"], "error");
+    let remove = |name: &&str| std::fs::remove_file(vault.join(name)).is_ok();
+    ["a.md", "b.md"].into_iter().filter(remove).count()
 }

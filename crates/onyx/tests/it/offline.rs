@@ -124,11 +124,13 @@ async fn lost_session_lists_are_read_anew_from_the_logs() {
     for name in ["onyx.db", "onyx.db-wal", "onyx.db-shm"] {
         let _ = std::fs::remove_file(home.path().join(name));
     }
-    let before = run(home.path(), &["sessions", "list"]).await;
     let done = run(home.path(), &["reindex"]).await;
     assert_eq!(done.code, Some(0), "{done:?}");
     let after = run(home.path(), &["sessions", "list"]).await;
-    assert!(after.out.contains("remember me"), "{before:?} {done:?} {after:?}");
+    assert_eq!((done.out.as_str(), after.out.lines().count()), ("1 sessions were read anew\n", 1));
+    let session = after.out.split(' ').next().unwrap();
+    let shown = run(home.path(), &["sessions", "show", session]).await;
+    assert!(shown.out.contains("remember me"), "{shown:?}");
 }
 
 #[tokio::test]

@@ -158,8 +158,8 @@ impl Seen {
                 self.mid_line = !delta.ends_with('\n');
                 return;
             }
-            ChatLine::ToolCall { id: _, tool, args } => format!("• {tool} {}", brief(&args)),
-            ChatLine::ToolResult { id: _, tool: _, ok, summary } => {
+            ChatLine::ToolCall { tool, args } => format!("• {tool} {}", brief(&args)),
+            ChatLine::ToolResult { ok, summary } => {
                 format!("  {} {summary}", if ok { "✓" } else { "✗" })
             }
             ChatLine::Status { message } => format!("({message})"),
