@@ -88,6 +88,9 @@ impl RunManager {
         }
         let page = self.inner.store.turns.tail(&lease.key, None, LOOK_BACK).await?;
         let is_new = |text: &&LiveText| !page.turns.iter().any(|turn| turn.id == text.turn);
+        // What it had read before stands in the log, so its taint does too.
+        let tainted = page.turns.iter().any(|turn| turn.origin.taints());
+        let origin = if tainted { Origin::AgentTainted } else { Origin::Agent };
         let turn = |text: &LiveText| {
             let body = TurnBody::AssistantText(AssistantText {
                 content: text.text.clone(),
@@ -95,8 +98,7 @@ impl RunManager {
                 model: text.model.clone(),
                 provider_data: None,
             });
-            // Whether it had read from outside is not known here, so it is taken for tainted.
-            let (author, origin) = (Author::Agent(text.agent.clone()), Origin::AgentTainted);
+            let author = Author::Agent(text.agent.clone());
             Turn { id: text.turn, lane: text.lane, author, origin, ..self.mark(run, body) }
         };
         Ok(noted.iter().filter(is_new).map(turn).collect())

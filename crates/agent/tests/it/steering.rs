@@ -137,6 +137,7 @@ async fn text_that_streams_is_noted_and_survives_a_crash() {
     let log = after.log(session).await;
     let TurnBody::AssistantText(text) = &log[2].body else { panic!("{log:?}") };
     assert_eq!((text.content.as_str(), text.status.as_str()), ("half a th", "interrupted"));
+    assert_eq!(log[2].origin, onyx_types::Origin::Agent, "nothing from outside was read");
     assert!(after.read(&format!("{path}.live")).is_none());
 
     world.manager.stop(&ana(), StopTarget::Run(run)).await.unwrap();
