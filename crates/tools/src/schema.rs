@@ -106,10 +106,11 @@ fn without_nulls(input: &Value) -> Value {
 fn slim(value: &mut Value) {
     match value {
         Value::Object(fields) => {
-            // `title` and `format` as keywords only: a property may be called so, and is an object.
-            fields.retain(|name, value| {
-                !(matches!(name.as_str(), "title" | "format") && value.is_string())
-                    && !(name == "default" && value.is_null())
+            fields.retain(|name, value| match name.as_str() {
+                // As keywords only: a property may be called so, and is an object.
+                "title" | "format" => !value.is_string(),
+                "default" => !value.is_null(),
+                _ => true,
             });
             if let Some(kinds) = fields.get_mut("type") {
                 drop_null(kinds);

@@ -19,8 +19,7 @@ pub(super) struct ListFiles(ToolSpec);
 #[serde(deny_unknown_fields)]
 struct Arguments {
     /// Folder; default: the top
-    #[serde(default)]
-    path: String,
+    path: Option<String>,
 }
 
 impl ListFiles {
@@ -77,7 +76,7 @@ impl Tool for ListFiles {
 
 fn folder(input: &Value, cx: &ToolCx) -> Result<Option<ObjectKey>, ToolError> {
     let Arguments { path } = arguments(input)?;
-    match bare(&path) {
+    match bare(path.as_deref().unwrap_or_default()) {
         "" => Ok(None),
         path => cx.paths.check(path).map(Some),
     }

@@ -2,10 +2,10 @@ use std::sync::Arc;
 
 use async_trait::async_trait;
 use onyx_storage::{
-    AuditEntry, AuditRow, BeginRun, ChainState, Ledger, RunOutcome, RunRow, SessionFilter,
-    SessionMeta, StoreError,
+    AuditEntry, AuditRow, BeginRun, ChainState, InboxRow, Ledger, RunOutcome, RunRow,
+    SessionFilter, SessionMeta, StoreError,
 };
-use onyx_types::{PersonId, RunId, SessionId};
+use onyx_types::{PersonId, RunId, SessionId, SessionKey, TurnId};
 
 /// A ledger whose audit rows fail from the given one on.
 pub(crate) struct BrokenAudit {
@@ -57,6 +57,18 @@ impl Ledger for BrokenAudit {
         session: SessionId,
     ) -> Result<(), StoreError> {
         self.inner.delete_session(person, session).await
+    }
+
+    async fn put_inbox(&self, key: &SessionKey, row: InboxRow) -> Result<(), StoreError> {
+        self.inner.put_inbox(key, row).await
+    }
+
+    async fn inbox(&self, key: &SessionKey) -> Result<Vec<InboxRow>, StoreError> {
+        self.inner.inbox(key).await
+    }
+
+    async fn clear_inbox(&self, key: &SessionKey, turns: &[TurnId]) -> Result<(), StoreError> {
+        self.inner.clear_inbox(key, turns).await
     }
 
     async fn spent(&self, person: &PersonId, day: &str) -> Result<f64, StoreError> {
