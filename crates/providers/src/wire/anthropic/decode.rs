@@ -73,20 +73,16 @@ enum Content {
 }
 
 #[derive(Debug, Deserialize)]
-#[serde(tag = "type", rename_all = "snake_case")]
+#[serde(tag = "type")]
 enum Delta {
-    TextDelta {
-        text: String,
-    },
-    InputJsonDelta {
-        partial_json: String,
-    },
-    ThinkingDelta {
-        thinking: String,
-    },
-    SignatureDelta {
-        signature: String,
-    },
+    #[serde(rename = "text_delta")]
+    Text { text: String },
+    #[serde(rename = "input_json_delta")]
+    InputJson { partial_json: String },
+    #[serde(rename = "thinking_delta")]
+    Thinking { thinking: String },
+    #[serde(rename = "signature_delta")]
+    Signature { signature: String },
     #[serde(other)]
     Other,
 }
@@ -200,19 +196,18 @@ impl AnthropicAnswer {
     fn delta(&mut self, index: u32, delta: Delta, events: &mut Vec<ModelEvent>) {
         let thinking = self.thinking.as_mut().filter(|thinking| thinking.index == index);
         match (delta, thinking) {
-            (Delta::TextDelta { text }, _) => events.extend(said(text).map(ModelEvent::TextDelta)),
-            (Delta::InputJsonDelta { partial_json }, _) => {
+            (Delta::Text { text }, _) => events.extend(said(text).map(ModelEvent::TextDelta)),
+            (Delta::InputJson { partial_json }, _) => {
                 self.calls.piece(index, &partial_json, events);
             }
-            (Delta::ThinkingDelta { thinking: text }, Some(thinking)) => {
+            (Delta::Thinking { thinking: text }, Some(thinking)) => {
                 thinking.text.push_str(&text);
                 events.extend(said(text).map(ModelEvent::ReasoningDelta));
             }
-            (Delta::SignatureDelta { signature }, Some(thinking)) => {
+            (Delta::Signature { signature }, Some(thinking)) => {
                 thinking.signature.push_str(&signature);
             }
-            (Delta::ThinkingDelta { .. } | Delta::SignatureDelta { .. }, None)
-            | (Delta::Other, _) => {}
+            (Delta::Thinking { .. } | Delta::Signature { .. }, None) | (Delta::Other, _) => {}
         }
     }
 
