@@ -23,9 +23,9 @@ pub use decorators::{
 pub use metadata::{LongPromptPrice, Metadata, MetadataError, Modality, ModelFacts, Price};
 pub use registry::{
     AuthStyle, CompatSettings, Environment, Finding, KeyNeed, ListedModel, Locality, ModelSettings,
-    ModelStatus, NoSecrets, ProviderHealth, ProviderKind, ProviderSettings, ProviderState,
-    ProviderStatus, ProviderTest, Registry, RegistryError, SecretSource, Setup, TimeoutSettings,
-    VENDORS, Vendor,
+    ModelSource, ModelStatus, NoSecrets, ProviderHealth, ProviderKind, ProviderSettings,
+    ProviderState, ProviderStatus, ProviderTest, Registry, RegistryError, SecretSource, Setup,
+    TimeoutSettings, VENDORS, Vendor,
 };
 pub use routing::{
     Candidate, Choice, Need, NoModelFits, RoutingRule, RoutingSettings, Task, TaskClass, route,

@@ -24,6 +24,7 @@ impl Registry {
                 rests: !provider.line.health.admits(model, now),
             }));
         }
+        candidates.extend(self.sources.iter().flat_map(|sourced| sourced.candidates(now)));
         candidates
     }
 

@@ -4,6 +4,7 @@ use onyx_types::{ModelFailure, ModelFailureClass};
 use serde::Serialize;
 
 use super::listing::ListedModel;
+use super::status::ProviderStatus;
 
 /// What a look at a provider found.
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -80,6 +81,12 @@ pub(super) fn fails(name: &str, failure: &ModelFailure) -> ProviderTest {
     let class = crate::decorators::class_name(&failure.class);
     let finding = Finding::Fails { class, message: failure.message.clone() };
     ProviderTest { name: name.to_owned(), finding, advice: format!("{what} ({})", failure.message) }
+}
+
+pub(super) fn sourced(status: &ProviderStatus) -> ProviderTest {
+    let models = status.models.iter();
+    let models = models.map(|id| ListedModel { id: id.clone(), context_window: None }).collect();
+    works(&status.name, Duration::ZERO, models, &[])
 }
 
 pub(super) fn disabled(name: &str, reason: &str) -> ProviderTest {

@@ -11,6 +11,7 @@ use super::provider::Provider;
 use super::settings::ProviderKind;
 use crate::exchange::{Bounds, exchange};
 use crate::failure::failure;
+use crate::routing::Candidate;
 
 /// Marketplaces list hundreds of models with pages of words about each.
 const MAX_LIST_BYTES: usize = 16 * 1024 * 1024;
@@ -24,6 +25,17 @@ pub struct ListedModel {
     pub id: String,
     /// Where the provider says it.
     pub context_window: Option<u32>,
+}
+
+impl ListedModel {
+    /// A source's model, without the source's name.
+    pub(super) fn of(source: &str, candidate: &Candidate) -> Self {
+        let model = candidate.id.strip_prefix(source).and_then(|rest| rest.strip_prefix('/'));
+        Self {
+            id: model.unwrap_or(&candidate.id).to_owned(),
+            context_window: candidate.facts.context_window,
+        }
+    }
 }
 
 pub(super) async fn list(provider: &Provider) -> Result<Vec<ListedModel>, ModelFailure> {

@@ -10,6 +10,7 @@ mod provider;
 mod reference;
 mod resolve;
 mod settings;
+mod source;
 mod stack;
 mod status;
 mod vendor;
@@ -21,6 +22,7 @@ pub use reference::{Environment, NoSecrets, SecretSource};
 pub use settings::{
     CompatSettings, ModelSettings, ProviderKind, ProviderSettings, TimeoutSettings,
 };
+pub use source::ModelSource;
 pub use status::{ProviderHealth, ProviderState, ProviderStatus};
 pub use vendor::{AuthStyle, KeyNeed, Locality, VENDORS, Vendor};
 
@@ -32,6 +34,7 @@ use crate::decorators::{BreakerPolicy, RetryPolicy};
 use crate::metadata::{Metadata, ModelFacts};
 use provider::Provider;
 use reference::References;
+use source::Sourced;
 
 /// All configured providers. Immutable: a changed config makes a new registry, which goes on with
 /// the connections and the health of every provider that stays the same.
@@ -39,6 +42,7 @@ use reference::References;
 pub struct Registry {
     /// In the order of the config, which decides the default.
     providers: Vec<Entry>,
+    sources: Vec<Sourced>,
     retry: RetryPolicy,
     breaker: BreakerPolicy,
     clock: Arc<dyn Clock>,
@@ -58,6 +62,9 @@ pub struct Setup<'a> {
     pub secrets: &'a dyn SecretSource,
     pub clock: Arc<dyn Clock>,
     pub metadata: Arc<Metadata>,
+    /// Models without a wire, by the name they go under. A provider of the config with the same
+    /// name stands back: its settings are the source's own to read.
+    pub sources: Vec<(String, Arc<dyn ModelSource>)>,
     /// The registry that this one replaces.
     pub previous: Option<&'a Registry>,
 }
@@ -69,6 +76,7 @@ impl<'a> Setup<'a> {
             secrets: &NoSecrets,
             clock: Arc::new(SystemClock::new()),
             metadata: Arc::new(Metadata::bundled()),
+            sources: Vec::new(),
             previous: None,
         }
     }
@@ -114,8 +122,16 @@ impl Registry {
             }
             Entry { name, kind, resolved }
         };
+        let sourced = |name: &String| setup.sources.iter().any(|(other, _)| other == name);
+        let providers =
+            settings.into_iter().filter(|(name, _)| !sourced(name)).map(entry).collect();
+        let sources = setup.sources.into_iter().map(|(name, source)| {
+            let before = setup.previous.and_then(|registry| registry.sourced(&name));
+            Sourced::new(name, source, before)
+        });
         Self {
-            providers: settings.into_iter().map(entry).collect(),
+            providers,
+            sources: sources.collect(),
             retry: setup.previous.map_or_else(RetryPolicy::default, |before| before.retry),
             breaker: setup.previous.map_or_else(BreakerPolicy::default, |before| before.breaker),
             clock: setup.clock,
@@ -137,13 +153,19 @@ impl Registry {
 
     /// The model of this id, `<provider>/<model>`; the model's own name may hold slashes.
     pub fn model(&self, id: &str) -> Result<Arc<dyn Model>, RegistryError> {
-        let (provider, model) = self.find(id)?;
-        Ok(self.stacked(provider, model))
+        let (name, model) = split(id)?;
+        if let Some(sourced) = self.sourced(name) {
+            return Ok(self.around(sourced.model(model)?, &sourced.health.of(model)));
+        }
+        Ok(self.stacked(self.provider(name)?, model))
     }
 
     /// What is known of a model, whether or not its provider can be used.
     pub fn facts(&self, id: &str) -> Result<ModelFacts, RegistryError> {
         let (name, model) = split(id)?;
+        if let Some(sourced) = self.sourced(name) {
+            return Ok(sourced.facts(model).or(self.metadata.facts(name, model, None)));
+        }
         Ok(match self.provider(name) {
             Ok(provider) => provider.facts(model, &self.metadata),
             Err(_) => self.metadata.facts(name, model, None),
@@ -152,6 +174,9 @@ impl Registry {
 
     /// Asks a provider which models it has, and says in words what is wrong if it does not answer.
     pub async fn test(&self, name: &str) -> ProviderTest {
+        if let Some(sourced) = self.sourced(name) {
+            return check::sourced(&sourced.status(self.clock.now().mono));
+        }
         let provider = match self.provider(name) {
             Ok(provider) => provider,
             Err(RegistryError::Disabled { reason, .. }) => return check::disabled(name, &reason),
@@ -175,6 +200,10 @@ impl Registry {
 
     /// The models a provider says it has.
     pub async fn list_models(&self, name: &str) -> Result<Vec<ListedModel>, Fault> {
+        if let Some(sourced) = self.sourced(name) {
+            let listed = sourced.candidates(self.clock.now().mono);
+            return Ok(listed.map(|candidate| ListedModel::of(name, &candidate)).collect());
+        }
         let provider = self.provider(name)?;
         listing::list(&provider)
             .await
@@ -184,6 +213,10 @@ impl Registry {
     fn find<'i>(&self, id: &'i str) -> Result<(Arc<Provider>, &'i str), RegistryError> {
         let (name, model) = split(id)?;
         Ok((self.provider(name)?, model))
+    }
+
+    fn sourced(&self, name: &str) -> Option<&Sourced> {
+        self.sources.iter().find(|sourced| sourced.name == name)
     }
 
     fn provider(&self, name: &str) -> Result<Arc<Provider>, RegistryError> {

@@ -5,8 +5,10 @@ use std::sync::Arc;
 use onyx_types::{Model, TokenCounter};
 
 use super::absent::Absent;
+use super::health::ModelHealth;
 use super::provider::{Provider, WireModel};
-use super::{Entry, Registry, RegistryError};
+use super::source::Sourced;
+use super::{Entry, Registry, RegistryError, split};
 use crate::decorators::{Breaker, Fallback, Metrics, Retry};
 use crate::tokens::{Calibrate, CalibratedTokens};
 
@@ -43,32 +45,41 @@ impl Registry {
     }
 
     /// What answers when no model is named: the default of the first provider that can be used and
-    /// is not at rest, else of the first that can be used.
+    /// is not at rest, else of the first that can be used, else of the first source.
     pub fn default_model(&self) -> Option<String> {
         let now = self.clock.now().mono;
         let usable = || self.providers.iter().filter_map(Entry::default_model);
         let rested =
             |(provider, model): &(&Arc<Provider>, &str)| provider.line.health.admits(model, now);
         let chosen = usable().find(rested).or_else(|| usable().next());
-        chosen.map(|(provider, model)| format!("{}/{model}", provider.name))
+        let sourced = || self.sources.iter().find_map(Sourced::usual);
+        chosen.map(|(provider, model)| format!("{}/{model}", provider.name)).or_else(sourced)
     }
 
     /// Counts tokens as this model does, the better the more it has answered. A model that cannot
     /// be had is counted by the rule that holds for all.
     pub fn token_counter(&self, id: &str) -> Arc<dyn TokenCounter> {
-        let scale = self
-            .find(id)
-            .map(|(provider, model)| Arc::clone(&provider.line.health.of(model).scale));
+        let scale = split(id).ok().and_then(|(name, model)| {
+            let health = match self.sourced(name) {
+                Some(sourced) => sourced.health.of(model),
+                None => self.provider(name).ok()?.line.health.of(model),
+            };
+            Some(Arc::clone(&health.scale))
+        });
         Arc::new(CalibratedTokens::new(scale.unwrap_or_default()))
     }
 
     pub(super) fn stacked(&self, provider: Arc<Provider>, model: &str) -> Arc<dyn Model> {
         let health = provider.line.health.of(model);
-        let clock = || Arc::clone(&self.clock);
         let facts = provider.facts(model, &self.metadata);
-        let wire = Arc::new(WireModel::new(provider, model, &facts));
-        let counted = Arc::new(Calibrate::new(wire, Arc::clone(&health.scale)));
+        self.around(Arc::new(WireModel::new(provider, model, &facts)), &health)
+    }
+
+    /// Everything that goes around one model.
+    pub(super) fn around(&self, model: Arc<dyn Model>, health: &ModelHealth) -> Arc<dyn Model> {
+        let clock = || Arc::clone(&self.clock);
         let circuit = || Arc::clone(&health.circuit);
+        let counted = Arc::new(Calibrate::new(model, Arc::clone(&health.scale)));
         let breaker = Arc::new(Breaker::new(counted, circuit(), self.breaker, clock()));
         let retry = Arc::new(Retry::new(breaker, self.retry, circuit(), clock()));
         Arc::new(Metrics::new(retry, Arc::clone(&health.counts), clock()))

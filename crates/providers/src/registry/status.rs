@@ -63,7 +63,9 @@ impl ProviderStatus {
 
 impl Registry {
     pub fn status(&self) -> Vec<ProviderStatus> {
-        self.providers.iter().map(|entry| entry.status(self.clock.now().mono)).collect()
+        let now = self.clock.now().mono;
+        let sources = self.sources.iter().map(|sourced| sourced.status(now));
+        self.providers.iter().map(|entry| entry.status(now)).chain(sources).collect()
     }
 }
 

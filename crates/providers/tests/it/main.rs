@@ -19,6 +19,7 @@ mod registry;
 mod retry;
 mod routing;
 mod secrets;
+mod sources;
 mod sse;
 mod support;
 mod tokens;

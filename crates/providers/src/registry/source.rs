@@ -1,0 +1,79 @@
+use std::sync::Arc;
+use std::time::Duration;
+
+use onyx_types::{Fault, Model};
+
+use super::RegistryError;
+use super::health::HealthBook;
+use super::settings::{ModelSettings, ProviderKind};
+use super::status::{ProviderState, ProviderStatus};
+use super::vendor::Locality;
+use crate::metadata::ModelFacts;
+use crate::routing::Candidate;
+
+/// Models that are reached without one of the wires: inside this process, in a subprocess, or
+/// through a vendor's own client. What they cost is theirs to say in their usage.
+pub trait ModelSource: Send + Sync + std::fmt::Debug {
+    fn kind(&self) -> ProviderKind;
+
+    fn locality(&self) -> Locality;
+
+    /// Where its models are, for people.
+    fn place(&self) -> String;
+
+    /// What it has, the usual one first.
+    fn models(&self) -> Vec<ModelSettings>;
+
+    fn model(&self, name: &str) -> Result<Arc<dyn Model>, Fault>;
+}
+
+/// A source under its name in the registry. It stands after all configured providers.
+#[derive(Debug)]
+pub(super) struct Sourced {
+    pub(super) name: String,
+    source: Arc<dyn ModelSource>,
+    pub(super) health: Arc<HealthBook>,
+}
+
+impl Sourced {
+    pub(super) fn new(name: String, source: Arc<dyn ModelSource>, before: Option<&Self>) -> Self {
+        let same = before.filter(|before| Arc::ptr_eq(&before.source, &source));
+        let health = same.map(|before| Arc::clone(&before.health)).unwrap_or_default();
+        Self { name, source, health }
+    }
+
+    pub(super) fn model(&self, model: &str) -> Result<Arc<dyn Model>, RegistryError> {
+        self.source.model(model).map_err(|fault| RegistryError::Disabled {
+            name: self.name.clone(),
+            reason: fault.message,
+        })
+    }
+
+    pub(super) fn facts(&self, model: &str) -> ModelFacts {
+        let known = self.source.models().into_iter().find(|known| known.id == model);
+        known.map(|known| known.facts).unwrap_or_default()
+    }
+
+    pub(super) fn usual(&self) -> Option<String> {
+        Some(format!("{}/{}", self.name, self.source.models().into_iter().next()?.id))
+    }
+
+    pub(super) fn candidates(&self, now: Duration) -> impl Iterator<Item = Candidate> {
+        self.source.models().into_iter().map(move |model| Candidate {
+            id: format!("{}/{}", self.name, model.id),
+            rests: !self.health.admits(&model.id, now),
+            facts: model.facts,
+            locality: self.source.locality(),
+        })
+    }
+
+    pub(super) fn status(&self, now: Duration) -> ProviderStatus {
+        ProviderStatus {
+            name: self.name.clone(),
+            kind: Some(self.source.kind()),
+            state: ProviderState::Ready { address: self.source.place() },
+            models: self.source.models().into_iter().map(|model| model.id).collect(),
+            called: self.health.snapshot(now),
+        }
+    }
+}
