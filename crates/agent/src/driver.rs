@@ -41,7 +41,7 @@ pub(crate) struct Driver {
     pub(crate) feed: Arc<Feed>,
     pub(crate) lease: Lease,
     pub(crate) cancel: Cancel,
-    pub(crate) steer: mpsc::UnboundedReceiver<(Delivery, UserInput)>,
+    pub(crate) steer: mpsc::Receiver<(Delivery, UserInput)>,
     /// Words from the inbox that are not known to stand in the log yet.
     pub(crate) inbox: Vec<TurnId>,
     pub(crate) live_text: LiveNotes,

@@ -31,7 +31,7 @@ impl RunManager {
         let Some(live) = self.at_work(&request.person, *session) else {
             return self.start(request).await.map(Sent::Started);
         };
-        crate::manager::check_content(content, self.roster().limits().max_prompt_bytes)?;
+        crate::place::check_content(content, self.roster().limits().max_prompt_bytes)?;
         let now = self.inner.clock.wall();
         let turn = self.mint().turn(now);
         let words =

@@ -12,6 +12,7 @@ mod inbox;
 mod live_text;
 mod manager;
 mod models;
+mod place;
 pub mod prompt;
 mod recovery;
 mod request;

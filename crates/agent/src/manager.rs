@@ -9,19 +9,19 @@ use futures::FutureExt as _;
 use onyx_storage::{BeginRun, Delivery, Lease, Store, StoreError};
 use onyx_tools::Toolbox;
 use onyx_types::{
-    AgentId, Cancel, Clock, ErrorCode, Event, Fault, LaneId, Mint, PersonId, RunId, RunStatus,
-    SessionId, SessionKey, SessionOrigin, Usage, UserContent,
+    Cancel, Clock, ErrorCode, Event, Fault, LaneId, Mint, PersonId, RunId, RunStatus, SessionId,
+    SessionKey, Usage, UserContent,
 };
 use tokio::sync::mpsc;
 
 use crate::driver::{Driver, LEASE_LIFE};
 use crate::feed::{EventReader, Feed};
 use crate::finished::Finished;
-use crate::forks::ForkPoint;
 use crate::live_text::LiveNotes;
 use crate::models::Models;
-use crate::request::{RunInput, RunRequest, SessionRef, StopTarget};
-use crate::roster::{AgentProfile, Roster};
+use crate::place::{Place, check_content};
+use crate::request::{RunInput, RunRequest, StopTarget};
+use crate::roster::Roster;
 use crate::step::UserInput;
 
 /// Shared by every surface; cheap to clone.
@@ -57,7 +57,7 @@ struct LiveRun {
     key: SessionKey,
     feed: Arc<Feed>,
     cancel: Cancel,
-    steer: mpsc::UnboundedSender<(Delivery, UserInput)>,
+    steer: mpsc::Sender<(Delivery, UserInput)>,
     request: RunRequest,
     steered: bool,
 }
@@ -66,13 +66,14 @@ struct LiveRun {
 pub(crate) struct AtWork {
     pub(crate) run: RunId,
     pub(crate) key: SessionKey,
-    steer: mpsc::UnboundedSender<(Delivery, UserInput)>,
+    steer: mpsc::Sender<(Delivery, UserInput)>,
 }
 
 impl AtWork {
     pub(crate) fn tell(&self, delivery: Delivery, words: UserInput) {
-        // A run that is over takes nothing; the words are in the inbox.
-        let _ = self.steer.send((delivery, words));
+        // A run that is over, or has its hands full, takes nothing: the words are in the inbox and
+        // are looked for at its end.
+        let _ = self.steer.try_send((delivery, words));
     }
 }
 
@@ -101,6 +102,8 @@ impl RunHandle {
     }
 }
 
+/// Words handed to a run that it has not looked at yet.
+const MOST_WAITING: usize = 64;
 /// How long `stop` waits for a run to write its end.
 const STOP_PATIENCE: Duration = Duration::from_secs(1);
 
@@ -158,28 +161,6 @@ impl RunManager {
                 Err(fault)
             }
         }
-    }
-
-    /// Asking for another answer is a fork that answers the same message.
-    async fn resolve_input(&self, mut request: RunRequest) -> Result<RunRequest, Fault> {
-        let (turn, again) = match request.input {
-            RunInput::New(_) | RunInput::Waiting => return Ok(request),
-            RunInput::Stored(turn) => (turn, false),
-            RunInput::Regenerate(turn) => (turn, true),
-        };
-        let SessionRef::Existing(session) = request.session else {
-            let message = "A stored message is answered in its own session.";
-            return Err(Fault::new(ErrorCode::InvalidRequest, message));
-        };
-        let meta = self.session_meta(&request.person, session).await?;
-        let key = SessionKey { person: request.person.clone(), agent: meta.agent, session };
-        let question = self.question_of(&key, turn).await?.id;
-        if again {
-            let fork = self.fork(&request.person, session, ForkPoint::Through(question)).await?;
-            request.session = SessionRef::Existing(fork);
-        }
-        request.input = RunInput::Stored(question);
-        Ok(request)
     }
 
     async fn begin(
@@ -251,7 +232,7 @@ impl RunManager {
 
         let feed = Feed::new(run);
         let cancel = Cancel::new();
-        let (steer_sender, steer) = mpsc::unbounded_channel();
+        let (steer_sender, steer) = mpsc::channel(MOST_WAITING);
         let handle = RunHandle {
             run_id: run,
             session_id: place.key.session,
@@ -402,39 +383,6 @@ impl RunManager {
         }
     }
 
-    async fn place(&self, request: &RunRequest, roster: &Roster) -> Result<Place, Fault> {
-        match &request.session {
-            SessionRef::Existing(session) => {
-                let meta = self.session_meta(&request.person, *session).await?;
-                let agents = vec![profile(roster, &meta.agent)?.clone()];
-                let key = SessionKey {
-                    person: request.person.clone(),
-                    agent: meta.agent,
-                    session: *session,
-                };
-                let open_run = meta.last_run.filter(|_| meta.last_run_status.is_none());
-                Ok(Place { key, agents, origin: meta.origin, is_new: false, open_run })
-            }
-            SessionRef::New { origin, agents } => {
-                let agents = if agents.is_empty() {
-                    vec![roster.default_agent().clone()]
-                } else {
-                    agents
-                        .iter()
-                        .map(|id| profile(roster, id).cloned())
-                        .collect::<Result<Vec<_>, _>>()?
-                };
-                let session = self.mint().session(self.inner.clock.wall());
-                let key = SessionKey {
-                    person: request.person.clone(),
-                    agent: agents[0].id.clone(),
-                    session,
-                };
-                Ok(Place { key, agents, origin: *origin, is_new: true, open_run: None })
-            }
-        }
-    }
-
     pub(crate) async fn lease(&self, key: &SessionKey) -> Result<Lease, Fault> {
         self.inner.store.leases.acquire(key, LEASE_LIFE).await.map_err(|error| match error {
             StoreError::Busy => Fault::plain(ErrorCode::SessionBusy),
@@ -466,36 +414,6 @@ impl RunManager {
     fn live(&self) -> std::sync::MutexGuard<'_, HashMap<RunId, LiveRun>> {
         self.inner.live.lock().unwrap_or_else(PoisonError::into_inner)
     }
-}
-
-/// Where a run happens and who answers.
-struct Place {
-    key: SessionKey,
-    agents: Vec<AgentProfile>,
-    origin: SessionOrigin,
-    is_new: bool,
-    /// A run that began and has no end in the books.
-    open_run: Option<RunId>,
-}
-
-fn profile<'r>(roster: &'r Roster, id: &AgentId) -> Result<&'r AgentProfile, Fault> {
-    roster.get(id).ok_or_else(|| {
-        let known: Vec<_> = roster.agents().map(|agent| agent.id.as_str()).collect();
-        Fault::new(ErrorCode::NotFound, format!("There is no agent {id}."))
-            .with_hint(format!("Agents: {}.", known.join(", ")))
-    })
-}
-
-pub(crate) fn check_content(content: &UserContent, max_bytes: usize) -> Result<(), Fault> {
-    let size = content.byte_len();
-    if size > max_bytes {
-        let message = format!("The message has {size} bytes; {max_bytes} are allowed.");
-        return Err(Fault::new(ErrorCode::LimitPrompt, message));
-    }
-    if size == 0 || matches!(content, UserContent::Text(text) if text.trim().is_empty()) {
-        return Err(Fault::new(ErrorCode::InvalidRequest, "message: must not be empty"));
-    }
-    Ok(())
 }
 
 /// What a session is called until something better names it.

@@ -27,7 +27,7 @@ pub(super) fn asked_for(state: &mut RunState, lane: LaneId) -> Vec<Effect> {
     state.tool_calls += round.calls.len() as u32;
     events.push(usage_event(state, lane));
     if let Some(fault) = refusal {
-        return refuse(state, lane, round, turns, events, fault);
+        return refuse(state, lane, &round, turns, events, fault);
     }
     state.lane(lane).phase = Phase::Tools(round);
     state.append(turns, events, Then::RunTools(lane))
@@ -70,7 +70,7 @@ fn refusal<'a>(
 fn refuse(
     state: &mut RunState,
     lane: LaneId,
-    round: ToolRound,
+    round: &ToolRound,
     mut turns: Vec<Turn>,
     mut events: Vec<(LaneId, Event)>,
     fault: Fault,

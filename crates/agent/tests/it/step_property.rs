@@ -13,7 +13,7 @@ use serde_json::json;
 
 use crate::step::{Bench, call_end, lane_setup};
 
-#[derive(Clone, Debug)]
+#[derive(Clone, Copy, Debug)]
 enum Move {
     Text(u16),
     Call(u16, u8),

@@ -1,0 +1,99 @@
+//! Where a run happens, who answers, and what: decided before anything is written.
+
+use onyx_types::{AgentId, ErrorCode, Fault, RunId, SessionKey, SessionOrigin, UserContent};
+
+use crate::RunManager;
+use crate::forks::ForkPoint;
+use crate::request::{RunInput, RunRequest, SessionRef};
+use crate::roster::{AgentProfile, Roster};
+
+/// Where a run happens and who answers.
+pub(crate) struct Place {
+    pub(crate) key: SessionKey,
+    pub(crate) agents: Vec<AgentProfile>,
+    pub(crate) origin: SessionOrigin,
+    pub(crate) is_new: bool,
+    /// A run that began and has no end in the books.
+    pub(crate) open_run: Option<RunId>,
+}
+
+impl RunManager {
+    /// Asking for another answer is a fork that answers the same message.
+    pub(crate) async fn resolve_input(&self, mut request: RunRequest) -> Result<RunRequest, Fault> {
+        let (turn, again) = match request.input {
+            RunInput::New(_) | RunInput::Waiting => return Ok(request),
+            RunInput::Stored(turn) => (turn, false),
+            RunInput::Regenerate(turn) => (turn, true),
+        };
+        let SessionRef::Existing(session) = request.session else {
+            let message = "A stored message is answered in its own session.";
+            return Err(Fault::new(ErrorCode::InvalidRequest, message));
+        };
+        let meta = self.session_meta(&request.person, session).await?;
+        let key = SessionKey { person: request.person.clone(), agent: meta.agent, session };
+        let question = self.question_of(&key, turn).await?.id;
+        if again {
+            let fork = self.fork(&request.person, session, ForkPoint::Through(question)).await?;
+            request.session = SessionRef::Existing(fork);
+        }
+        request.input = RunInput::Stored(question);
+        Ok(request)
+    }
+
+    pub(crate) async fn place(
+        &self,
+        request: &RunRequest,
+        roster: &Roster,
+    ) -> Result<Place, Fault> {
+        match &request.session {
+            SessionRef::Existing(session) => {
+                let meta = self.session_meta(&request.person, *session).await?;
+                let agents = vec![profile(roster, &meta.agent)?.clone()];
+                let key = SessionKey {
+                    person: request.person.clone(),
+                    agent: meta.agent,
+                    session: *session,
+                };
+                let open_run = meta.last_run.filter(|_| meta.last_run_status.is_none());
+                Ok(Place { key, agents, origin: meta.origin, is_new: false, open_run })
+            }
+            SessionRef::New { origin, agents } => {
+                let agents = if agents.is_empty() {
+                    vec![roster.default_agent().clone()]
+                } else {
+                    agents
+                        .iter()
+                        .map(|id| profile(roster, id).cloned())
+                        .collect::<Result<Vec<_>, _>>()?
+                };
+                let session = self.mint().session(self.inner.clock.wall());
+                let key = SessionKey {
+                    person: request.person.clone(),
+                    agent: agents[0].id.clone(),
+                    session,
+                };
+                Ok(Place { key, agents, origin: *origin, is_new: true, open_run: None })
+            }
+        }
+    }
+}
+
+fn profile<'r>(roster: &'r Roster, id: &AgentId) -> Result<&'r AgentProfile, Fault> {
+    roster.get(id).ok_or_else(|| {
+        let known: Vec<_> = roster.agents().map(|agent| agent.id.as_str()).collect();
+        Fault::new(ErrorCode::NotFound, format!("There is no agent {id}."))
+            .with_hint(format!("Agents: {}.", known.join(", ")))
+    })
+}
+
+pub(crate) fn check_content(content: &UserContent, max_bytes: usize) -> Result<(), Fault> {
+    let size = content.byte_len();
+    if size > max_bytes {
+        let message = format!("The message has {size} bytes; {max_bytes} are allowed.");
+        return Err(Fault::new(ErrorCode::LimitPrompt, message));
+    }
+    if size == 0 || matches!(content, UserContent::Text(text) if text.trim().is_empty()) {
+        return Err(Fault::new(ErrorCode::InvalidRequest, "message: must not be empty"));
+    }
+    Ok(())
+}
