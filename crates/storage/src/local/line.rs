@@ -59,7 +59,7 @@ pub(crate) fn decode(line: &mut [u8]) -> Line {
         return Line::Blank;
     }
     match checksum(line) {
-        Checksum::Absent => decode_plain(line),
+        Checksum::Absent => decode_json(line, None),
         Checksum::Good => decode_without_suffix(line, None),
         Checksum::Bad => decode_without_suffix(line, Some("its checksum differs")),
     }
@@ -88,26 +88,29 @@ pub(crate) fn pieces(line: &[u8]) -> Vec<std::ops::Range<usize>> {
     pieces
 }
 
-fn decode_plain(line: &[u8]) -> Line {
-    match serde_json::from_slice::<Turn>(line) {
-        Err(error) => Line::Unreadable(error.to_string()),
-        Ok(mut turn) if carries_checksum(&turn) => {
-            take_checksum(&mut turn);
-            Line::Altered(turn, "the line was written anew, so its checksum cannot be checked")
-        }
-        Ok(turn) => Line::Turn(turn),
-    }
-}
-
 fn decode_without_suffix(line: &mut [u8], altered: Option<&'static str>) -> Line {
     let end = line.len() - SUFFIX;
     let comma = std::mem::replace(&mut line[end], b'}');
-    let turn = serde_json::from_slice::<Turn>(&line[..=end]);
+    let decoded = decode_json(&line[..=end], altered);
     line[end] = comma;
-    match (turn, altered) {
-        (Err(error), _) => Line::Unreadable(error.to_string()),
-        (Ok(turn), None) => Line::Turn(turn),
-        (Ok(turn), Some(why)) => Line::Altered(turn, why),
+    decoded
+}
+
+/// A checksum that is left in the JSON was moved there by another program.
+fn decode_json(json: &[u8], altered: Option<&'static str>) -> Line {
+    let mut turn = match serde_json::from_slice::<Turn>(json) {
+        Ok(turn) => turn,
+        Err(error) => return Line::Unreadable(error.to_string()),
+    };
+    let altered = if carries_checksum(&turn) {
+        take_checksum(&mut turn);
+        altered.or(Some("the line was written anew, so its checksum cannot be checked"))
+    } else {
+        altered
+    };
+    match altered {
+        None => Line::Turn(turn),
+        Some(why) => Line::Altered(turn, why),
     }
 }
 
@@ -118,8 +121,8 @@ enum Checksum {
     Bad,
 }
 
-/// One changed byte inside the suffix must not make a line pass for one that never had it: a
-/// suffix with at most one wrong mark counts as one, and so does a fitting sum between any marks.
+/// A changed byte inside the suffix must not make a line pass for one that never had it: either
+/// the marks around the sum are right, or the sum is.
 fn checksum(line: &[u8]) -> Checksum {
     let Some(end) = line.len().checked_sub(SUFFIX) else { return Checksum::Absent };
     let (body, suffix) = line.split_at(end);
@@ -131,7 +134,7 @@ fn checksum(line: &[u8]) -> Checksum {
     }
     match (wrong, digits == hex(crc32fast::hash(body))) {
         (0, true) => Checksum::Good,
-        (_, true) | (0 | 1, false) => Checksum::Bad,
+        (_, true) | (0, false) => Checksum::Bad,
         (_, false) => Checksum::Absent,
     }
 }

@@ -170,6 +170,19 @@ async fn lines_that_somebody_else_wrote_are_read() {
 }
 
 #[tokio::test]
+async fn a_last_field_that_only_looks_like_a_checksum_is_kept() {
+    let temp = TempStore::new().await;
+    let mut make = Maker::new();
+    let mut turn = make.user("by hand");
+    turn.extra.insert("src".into(), "abcdefgh".into());
+    let line = serde_json::to_string(&turn).unwrap();
+    assert!(line.ends_with(",\"src\":\"abcdefgh\"}"));
+    let key = plant(&temp, &mut make, format!("{line}\n").as_bytes());
+    let page = tail(&temp, &key).await;
+    assert_eq!((page.turns, page.damage), (vec![turn], vec![]));
+}
+
+#[tokio::test]
 async fn a_line_of_ours_that_was_written_anew_is_kept_and_reported() {
     let temp = TempStore::new().await;
     let mut make = Maker::new();
