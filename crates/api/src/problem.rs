@@ -8,7 +8,10 @@ const PROBLEM_JSON: HeaderValue = HeaderValue::from_static("application/problem+
 
 /// What every route answers when it does not do what it was asked: the one rejection type.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Problem {
+pub struct Problem(Box<Details>);
+
+#[derive(Clone, Debug, PartialEq)]
+struct Details {
     fault: Fault,
     status: StatusCode,
     field: Option<String>,
@@ -37,30 +40,31 @@ impl Problem {
     /// A field of the request that is not what it should be. `path` is as the client wrote it.
     pub fn field(path: impl Into<String>, why: impl std::fmt::Display) -> Self {
         let path = path.into();
-        let problem = Self::new(ErrorCode::InvalidRequest, format!("{path}: {why}"));
-        Self { field: Some(path), ..problem }
+        let mut problem = Self::new(ErrorCode::InvalidRequest, format!("{path}: {why}"));
+        problem.0.field = Some(path);
+        problem
     }
 
     /// For the few answers whose HTTP status says more than their code does.
     #[must_use]
     pub fn with_status(mut self, status: StatusCode) -> Self {
-        self.status = status;
+        self.0.status = status;
         self
     }
 
     /// A member beside the standard ones, so that a client can go on from where it is.
     #[must_use]
     pub fn with(mut self, name: &str, value: impl Into<Value>) -> Self {
-        self.extra.insert(name.to_owned(), value.into());
+        self.0.extra.insert(name.to_owned(), value.into());
         self
     }
 
     pub fn fault(&self) -> &Fault {
-        &self.fault
+        &self.0.fault
     }
 
     pub fn status(&self) -> StatusCode {
-        self.status
+        self.0.status
     }
 }
 
@@ -69,31 +73,32 @@ impl From<Fault> for Problem {
         // The table holds valid statuses only; a test walks it.
         let status = StatusCode::from_u16(fault.code.http_status())
             .unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
-        Self { fault, status, field: None, extra: Map::new() }
+        Self(Box::new(Details { fault, status, field: None, extra: Map::new() }))
     }
 }
 
 impl IntoResponse for Problem {
     fn into_response(self) -> Response {
-        if self.status.is_server_error() {
-            tracing::warn!(code = %self.fault.code, detail = %self.fault.message, "request failed");
+        let Self(problem) = self;
+        if problem.status.is_server_error() {
+            tracing::warn!(code = %problem.fault.code, detail = %problem.fault.message, "request failed");
         }
         let body = Body {
-            status: self.status.as_u16(),
-            code: self.fault.code,
-            title: self.fault.code.sentence(),
-            detail: &self.fault.message,
-            hint: self.fault.hint(),
-            field: self.field.as_deref(),
-            extra: &self.extra,
+            status: problem.status.as_u16(),
+            code: problem.fault.code,
+            title: problem.fault.code.sentence(),
+            detail: &problem.fault.message,
+            hint: problem.fault.hint(),
+            field: problem.field.as_deref(),
+            extra: &problem.extra,
         };
-        let mut response = (self.status, axum::Json(body)).into_response();
+        let mut response = (problem.status, axum::Json(body)).into_response();
         let headers = response.headers_mut();
         headers.insert(header::CONTENT_TYPE, PROBLEM_JSON);
-        if self.status == StatusCode::UNAUTHORIZED {
+        if problem.status == StatusCode::UNAUTHORIZED {
             headers.insert(header::WWW_AUTHENTICATE, HeaderValue::from_static("Bearer"));
         }
-        if matches!(self.fault.code, ErrorCode::Overloaded | ErrorCode::RateLimited) {
+        if matches!(problem.fault.code, ErrorCode::Overloaded | ErrorCode::RateLimited) {
             headers.insert(header::RETRY_AFTER, HeaderValue::from_static("1"));
         }
         response

@@ -44,6 +44,11 @@ impl HomeFolder {
         self.0.socket()
     }
 
+    /// What the person says of models, laid over what is known of them.
+    pub(crate) fn model_facts(&self) -> PathBuf {
+        self.path().join("models.json")
+    }
+
     /// Whole outputs that were too long for a model.
     pub(crate) fn artifacts(&self) -> PathBuf {
         self.0.cache().join("artifacts")

@@ -1,6 +1,7 @@
 mod admin;
 mod agent;
 mod health;
+mod runs;
 mod sessions;
 
 use axum::Router;
@@ -25,7 +26,14 @@ pub fn router(state: ApiState) -> Router {
         .route("/api/agent/session/clear", post(agent::clear))
         .route("/api/agent/session/history", get(agent::history))
         .route("/v1/sessions", get(sessions::list))
-        .route("/v1/sessions/{id}", get(sessions::show))
+        .route(
+            "/v1/sessions/{id}",
+            get(sessions::show).patch(sessions::patch).delete(sessions::delete),
+        )
+        .route("/v1/sessions/{id}/fork", post(sessions::fork))
+        .route("/api/runs/{id}/events", get(runs::events))
+        .route("/api/runs/{id}/cancel", post(runs::cancel))
+        .route("/api/runs/{id}/undo", post(runs::undo))
         .route("/v1/sessions/{id}/turns", get(sessions::turns))
         .route("/v1/sessions/{id}/export", get(sessions::export))
         .route("/api/admin/reindex", post(admin::reindex))

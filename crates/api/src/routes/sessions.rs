@@ -1,5 +1,6 @@
 //! `/v1/sessions`: what there is, and what was said.
 
+mod change;
 mod export;
 
 use axum::Json;
@@ -13,6 +14,7 @@ use onyx_types::{
 use serde::{Deserialize, Serialize};
 
 use crate::{ApiState, AuthContext, Problem, QueryOf};
+pub(super) use change::{delete, fork, patch};
 
 const LIST_DEFAULT: u32 = 50;
 const LIST_MAX: u32 = 200;
@@ -235,7 +237,7 @@ fn session_id(text: &str) -> Result<SessionId, Problem> {
     text.parse().map_err(|error| Problem::field("id", error))
 }
 
-fn bounded<T: PartialOrd + std::fmt::Display + From<u8>>(
+fn bounded<T: Copy + PartialOrd + std::fmt::Display + From<u8>>(
     name: &str,
     given: Option<T>,
     default: T,

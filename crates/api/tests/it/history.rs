@@ -51,7 +51,7 @@ fn end(status: &str) -> Value {
     json!({"type": "run_end", "status": status})
 }
 
-fn message(number: u32, role: &str, content: &str, status: &str, tools: Value) -> Value {
+fn message(number: u32, role: &str, content: &str, status: &str, tools: &Value) -> Value {
     json!({
         "id": id(number), "role": role, "content": content, "status": status,
         "created_at": ts(number), "tools": tools,
@@ -81,8 +81,8 @@ fn all_of_one_run_is_one_answer() {
     assert_eq!(
         history,
         json!([
-            message(2, "user", "do it", "complete", json!([])),
-            message(4, "assistant", "Let me look.\n\nDone.", "complete", tools),
+            message(2, "user", "do it", "complete", &json!([])),
+            message(4, "assistant", "Let me look.\n\nDone.", "complete", &tools),
         ])
     );
 }
@@ -108,9 +108,9 @@ fn a_run_that_said_nothing_shows_that_it_did_not_and_why() {
     let mut ended = end("error");
     ended["error"] = json!({"code": "provider_auth", "message": "refused"});
     let history = folded(&[user("x"), ended]);
-    let mut answer = message(2, "assistant", "", "error", json!([]));
+    let mut answer = message(2, "assistant", "", "error", &json!([]));
     answer["error"] = json!({"code": "provider_auth", "message": "refused"});
-    assert_eq!(history, json!([message(1, "user", "x", "complete", json!([])), answer]));
+    assert_eq!(history, json!([message(1, "user", "x", "complete", &json!([])), answer]));
     assert_eq!(folded(&[user("x"), end("done")]).as_array().unwrap().len(), 1);
 }
 
@@ -126,10 +126,10 @@ fn a_message_in_the_middle_of_a_run_parts_the_answer() {
     assert_eq!(
         history,
         json!([
-            message(1, "user", "a", "complete", json!([])),
-            message(2, "assistant", "one", "complete", json!([])),
-            message(3, "user", "b", "complete", json!([])),
-            message(4, "assistant", "two", "cancelled", json!([])),
+            message(1, "user", "a", "complete", &json!([])),
+            message(2, "assistant", "one", "complete", &json!([])),
+            message(3, "user", "b", "complete", &json!([])),
+            message(4, "assistant", "two", "cancelled", &json!([])),
         ])
     );
 }
@@ -149,9 +149,9 @@ fn lanes_of_one_run_are_answers_of_their_own_and_unknown_turns_are_passed_over()
     assert_eq!(
         history,
         json!([
-            message(1, "user", "both?", "complete", json!([])),
-            message(2, "assistant", "from a\n\nmore of a", "complete", json!([])),
-            message(3, "assistant", "from b", "complete", json!([])),
+            message(1, "user", "both?", "complete", &json!([])),
+            message(2, "assistant", "from a\n\nmore of a", "complete", &json!([])),
+            message(3, "assistant", "from b", "complete", &json!([])),
         ])
     );
 }

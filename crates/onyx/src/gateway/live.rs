@@ -5,7 +5,7 @@ use std::sync::{Arc, PoisonError, RwLock};
 use futures::future::BoxFuture;
 use onyx_agent::{ModelChoice, Models, Roster, RunManager};
 use onyx_api::{Authenticator, Dependency, Readiness};
-use onyx_providers::{ProviderState, Registry};
+use onyx_providers::{Metadata, ProviderHealth, ProviderState, ProviderStatus, Registry, Setup};
 use onyx_storage::Store;
 use onyx_tools::Toolbox;
 use onyx_types::{ErrorCode, Fault, Model};
@@ -23,12 +23,15 @@ struct Catalogue {
 }
 
 impl LiveModels {
-    pub(super) fn new(config: &Config) -> Self {
-        Self(RwLock::new(Arc::new(Catalogue::of(config))))
+    pub(super) fn new(home: &HomeFolder, config: &Config) -> Self {
+        Self(RwLock::new(Arc::new(Catalogue::of(registry(home, config, None), config))))
     }
 
-    fn set(&self, config: &Config) {
-        *self.0.write().unwrap_or_else(PoisonError::into_inner) = Arc::new(Catalogue::of(config));
+    fn set(&self, home: &HomeFolder, config: &Config) {
+        let before = self.get();
+        let registry = registry(home, config, Some(&before.registry));
+        let catalogue = Arc::new(Catalogue::of(registry, config));
+        *self.0.write().unwrap_or_else(PoisonError::into_inner) = catalogue;
     }
 
     fn get(&self) -> Arc<Catalogue> {
@@ -37,17 +40,28 @@ impl LiveModels {
 }
 
 impl Catalogue {
-    fn of(config: &Config) -> Self {
-        Self { registry: registry(config), default_model: config.default_model.clone() }
+    fn of(registry: Registry, config: &Config) -> Self {
+        Self { registry, default_model: config.default_model.clone() }
     }
 }
 
-pub(crate) fn registry(config: &Config) -> Registry {
-    Registry::resolve(config.providers.clone(), &|name| config.environment.get(name))
+/// The providers of a config; what stays the same goes on with what `previous` knew of it.
+pub(crate) fn registry(
+    home: &HomeFolder,
+    config: &Config,
+    previous: Option<&Registry>,
+) -> Registry {
+    let environment = |name: &str| config.environment.get(name);
+    let metadata = Metadata::with_overrides(&home.model_facts()).unwrap_or_else(|error| {
+        // What a person says of models is a convenience; nothing stops without it.
+        tracing::warn!(%error, "models.json is not used");
+        Metadata::bundled()
+    });
+    let setup = Setup { metadata: Arc::new(metadata), previous, ..Setup::new(&environment) };
+    Registry::resolve_with(config.providers.clone(), setup)
 }
 
 impl Models for LiveModels {
-    /// The first of the choice that can be had.
     fn resolve(&self, choice: &ModelChoice) -> Result<Arc<dyn Model>, Fault> {
         let catalogue = self.get();
         let default =
@@ -57,13 +71,7 @@ impl Models for LiveModels {
                 "Name one as `model` of the agent in onyx.json, and its provider under `providers`.",
             ));
         };
-        let first = catalogue.registry.model(&primary);
-        let fallback =
-            || choice.fallbacks.iter().find_map(|model| catalogue.registry.model(model).ok());
-        match first {
-            Ok(model) => Ok(model),
-            Err(error) => fallback().ok_or_else(|| error.into()),
-        }
+        Ok(catalogue.registry.chain(&primary, &choice.fallbacks)?)
     }
 }
 
@@ -94,7 +102,7 @@ impl Live {
         config.gateway.address().map_err(|fault| ConfigError::new(fault.message))?;
         let token = token::token(&self.home, config).map_err(unusable)?;
         let roster = roster(config, &self.toolbox)?;
-        self.models.set(config);
+        self.models.set(&self.home, config);
         self.runs.set_roster(roster);
         self.auth.set_token(token);
         Ok(())
@@ -115,14 +123,20 @@ impl Live {
     }
 
     fn providers(&self) -> Vec<Dependency> {
-        let statuses = self.models.get().registry.status();
-        let dependency = |name: String, state| match state {
-            ProviderState::Ready { .. } => Dependency::ok(format!("provider:{name}")),
-            ProviderState::Disabled { reason } => {
-                Dependency::degraded(format!("provider:{name}"), reason)
-            }
-        };
-        statuses.into_iter().map(|status| dependency(status.name, status.state)).collect()
+        self.models.get().registry.status().iter().map(provider).collect()
+    }
+}
+
+fn provider(status: &ProviderStatus) -> Dependency {
+    let name = format!("provider:{}", status.name);
+    match (&status.state, status.health()) {
+        (ProviderState::Disabled { reason }, _) => Dependency::degraded(name, reason),
+        (ProviderState::Ready { .. }, ProviderHealth::Failing { model, reason, .. }) => {
+            Dependency::degraded(name, format!("{model}: {reason}"))
+        }
+        (ProviderState::Ready { .. }, ProviderHealth::Untried | ProviderHealth::Well) => {
+            Dependency::ok(name)
+        }
     }
 }
 

@@ -61,7 +61,7 @@ impl Gateway {
             .context("cannot open the store")?;
         let token = token::token(folder, config)?;
         let toolbox = Arc::new(toolbox(folder, &store, config)?);
-        let models = Arc::new(LiveModels::new(config));
+        let models = Arc::new(LiveModels::new(folder, config));
         let runs = RunManager::new(
             store.clone(),
             Arc::clone(&toolbox),

@@ -121,8 +121,8 @@ async fn a_cleared_session_is_archived_and_the_fresh_one_can_be_used() {
         let ids = list["sessions"].as_array().unwrap().iter();
         ids.map(|session| session["id"].clone()).collect::<Vec<_>>()
     };
-    assert_eq!(listed("?status=active").await, [fresh.clone()]);
-    assert_eq!(listed("?status=archived").await, [old.clone()]);
+    assert_eq!(listed("?status=active").await, std::slice::from_ref(&fresh));
+    assert_eq!(listed("?status=archived").await, std::slice::from_ref(&old));
     assert_eq!(listed("").await, [fresh.clone(), old]);
     let session = onyx.get(&format!("/v1/sessions/{}", fresh.as_str().unwrap())).await.json();
     assert_eq!((&session["title"], &session["message_count"]), (&json!("two"), &json!(2)));

@@ -11,6 +11,7 @@ mod cuts;
 mod door;
 mod many;
 mod offline;
+mod runs;
 mod stopping;
 
 use std::path::Path;

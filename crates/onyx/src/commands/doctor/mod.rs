@@ -73,7 +73,7 @@ async fn examine(home: &HomeFolder) -> Result<Vec<Check>> {
         Claim::Theirs(held) => checks::held_home(home, &held).await?,
     });
     if let Ok(config) = &config {
-        checks.extend(providers::check(config).await);
+        checks.extend(providers::check(home, config).await);
         checks.push(checks::token(&token_place(home, config)));
     }
     Ok(checks)

@@ -1,58 +1,38 @@
-//! Providers: configured, and does anybody listen there? Agents: does each have a model?
+//! Providers: configured, and do they answer? Agents: does each have a model?
 
-use std::time::Duration;
-
-use onyx_providers::{ProviderState, ProviderStatus, Registry};
-use reqwest::Url;
-use tokio::net::TcpStream;
-use tokio::time::timeout;
+use onyx_providers::{Finding, ProviderTest, Registry};
 
 use super::Check;
 use crate::config::Config;
 use crate::gateway::registry;
+use crate::home::HomeFolder;
 
-const PATIENCE: Duration = Duration::from_secs(3);
-
-pub(super) async fn check(config: &Config) -> Vec<Check> {
-    let registry = registry(config);
+pub(super) async fn check(home: &HomeFolder, config: &Config) -> Vec<Check> {
+    let registry = registry(home, config, None);
     let statuses = registry.status();
     if statuses.is_empty() {
         let mend = "name one under `providers` in onyx.json; `onyx init` writes an example";
         return vec![Check::broken("providers", "none is configured", mend)];
     }
-    let mut checks = futures::future::join_all(statuses.iter().map(provider)).await;
+    let tests = statuses.iter().map(|status| registry.test(&status.name));
+    let tests = futures::future::join_all(tests).await;
+    let mut checks: Vec<Check> = tests.into_iter().map(provider).collect();
     checks.extend(agents(config, &registry));
     checks
 }
 
-async fn provider(status: &ProviderStatus) -> Check {
-    let name = format!("provider {}", status.name);
-    match &status.state {
-        ProviderState::Disabled { reason } => Check::warning(
-            name,
-            format!("disabled: {reason}"),
-            "mend it in onyx.json, or remove it there",
-        ),
-        ProviderState::Ready { address } => match reach(address).await {
-            Ok(()) => Check::ok(name, format!("{address} can be reached")),
-            Err(why) => Check::warning(
-                name,
-                format!("{address} cannot be reached: {why}"),
-                "start that server, or check `baseUrl` and the network",
-            ),
-        },
-    }
-}
-
-/// Only whether somebody listens: a real request would cost money.
-async fn reach(address: &str) -> Result<(), String> {
-    let url = Url::parse(address).map_err(|error| error.to_string())?;
-    let host = url.host_str().unwrap_or_default().trim_matches(['[', ']']).to_owned();
-    let port = url.port_or_known_default().unwrap_or(443);
-    match timeout(PATIENCE, TcpStream::connect((host, port))).await {
-        Ok(Ok(_)) => Ok(()),
-        Ok(Err(error)) => Err(error.to_string()),
-        Err(_) => Err(format!("no answer within {} s", PATIENCE.as_secs())),
+fn provider(test: ProviderTest) -> Check {
+    let name = format!("provider {}", test.name);
+    match test.finding {
+        Finding::Works { .. } => Check::ok(name, test.advice),
+        Finding::Fails { class, message } => {
+            Check::warning(name, format!("{class}: {message}"), test.advice)
+        }
+        Finding::Disabled { reason } => {
+            let mend = "mend it in onyx.json, or remove it there";
+            Check::warning(name, format!("disabled: {reason}"), mend)
+        }
+        Finding::Unknown => Check::warning(name, test.advice, "edit onyx.json"),
     }
 }
 

@@ -1,0 +1,100 @@
+//! `/api/runs/{run_id}`: coming back to a run, stopping it, taking back what it wrote.
+
+use std::convert::Infallible;
+use std::time::Duration;
+
+use axum::Json;
+use axum::extract::{Path, State};
+use axum::http::HeaderMap;
+use axum::response::sse::{Event, KeepAlive, Sse};
+use futures::Stream;
+use onyx_agent::{EventReader, StopTarget};
+use onyx_types::{Envelope, RunId};
+use serde::{Deserialize, Serialize};
+
+use crate::{ApiState, AuthContext, Problem, QueryOf};
+
+/// Proxies close a connection on which nothing is said for a minute or so.
+const KEEP_ALIVE: Duration = Duration::from_secs(15);
+
+#[derive(Deserialize)]
+pub(super) struct EventsQuery {
+    after: Option<u64>,
+}
+
+/// Everything the run told after a sequence number, then what it tells. `Last-Event-ID` says the
+/// same as `after`, for browsers that reconnect by themselves.
+pub(super) async fn events(
+    State(state): State<ApiState>,
+    caller: AuthContext,
+    Path(id): Path<String>,
+    headers: HeaderMap,
+    QueryOf(query): QueryOf<EventsQuery>,
+) -> Result<Sse<impl Stream<Item = Result<Event, Infallible>>>, Problem> {
+    let run = run_id(&id)?;
+    let after = match (query.after, last_event_id(&headers, run)?) {
+        (_, Some(after)) => after,
+        (after, None) => after.unwrap_or(0),
+    };
+    let reader = state.runs.events(&caller.person, run, after).await?;
+    Ok(Sse::new(frames(reader)).keep_alive(KeepAlive::new().interval(KEEP_ALIVE)))
+}
+
+fn frames(reader: EventReader) -> impl Stream<Item = Result<Event, Infallible>> {
+    futures::stream::unfold(reader, |mut reader| async move {
+        let envelope = reader.next().await?;
+        Some((Ok(frame(&envelope)), reader))
+    })
+}
+
+fn frame(envelope: &Envelope) -> Event {
+    let id = format!("{}:{}", envelope.run_id, envelope.seq);
+    let event = Event::default().id(id);
+    event.json_data(envelope).unwrap_or_else(|error| {
+        // Our own types always serialise; were one not to, the gap must not go unseen.
+        tracing::error!(run = %envelope.run_id, %error, "an event could not be written");
+        Event::default().comment("an event could not be written")
+    })
+}
+
+/// `<run>:<seq>`, as the events carry it.
+fn last_event_id(headers: &HeaderMap, run: RunId) -> Result<Option<u64>, Problem> {
+    let Some(value) = headers.get("last-event-id") else { return Ok(None) };
+    let parsed = value.to_str().ok().and_then(|text| {
+        let (sent_run, seq) = text.split_once(':')?;
+        let same = sent_run.parse() == Ok(run);
+        seq.parse().ok().filter(|_| same)
+    });
+    parsed.map(Some).ok_or_else(|| Problem::field("Last-Event-ID", "is not one of this run"))
+}
+
+#[derive(Serialize)]
+pub(super) struct Stopped {
+    stopped: bool,
+}
+
+pub(super) async fn cancel(
+    State(state): State<ApiState>,
+    caller: AuthContext,
+    Path(id): Path<String>,
+) -> Result<Json<Stopped>, Problem> {
+    let target = StopTarget::Run(run_id(&id)?);
+    Ok(Json(Stopped { stopped: state.runs.stop(&caller.person, target).await? }))
+}
+
+#[derive(Serialize)]
+pub(super) struct Undone {
+    restored: Vec<String>,
+}
+
+pub(super) async fn undo(
+    State(state): State<ApiState>,
+    caller: AuthContext,
+    Path(id): Path<String>,
+) -> Result<Json<Undone>, Problem> {
+    Ok(Json(Undone { restored: state.runs.undo(&caller.person, run_id(&id)?).await? }))
+}
+
+fn run_id(text: &str) -> Result<RunId, Problem> {
+    text.parse().map_err(|error: onyx_types::IdError| Problem::field("run_id", error.to_string()))
+}

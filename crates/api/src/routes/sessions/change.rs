@@ -1,0 +1,55 @@
+//! Changing sessions: naming, archiving, removing, forking.
+
+use axum::Json;
+use axum::extract::{Path, State};
+use axum::http::StatusCode;
+use onyx_agent::{ForkPoint, SessionPatch};
+use onyx_storage::SessionStatus;
+use onyx_types::TurnId;
+use serde::Deserialize;
+
+use super::{SessionView, session_id};
+use crate::{ApiState, AuthContext, JsonBody, Problem};
+
+#[derive(Deserialize)]
+pub(in crate::routes) struct Patch {
+    title: Option<String>,
+    status: Option<SessionStatus>,
+}
+
+pub(in crate::routes) async fn patch(
+    State(state): State<ApiState>,
+    caller: AuthContext,
+    Path(id): Path<String>,
+    JsonBody(patch): JsonBody<Patch>,
+) -> Result<Json<SessionView>, Problem> {
+    let patch = SessionPatch { title: patch.title, status: patch.status };
+    let meta = state.runs.patch_session(&caller.person, session_id(&id)?, patch).await?;
+    Ok(Json(meta.into()))
+}
+
+pub(in crate::routes) async fn delete(
+    State(state): State<ApiState>,
+    caller: AuthContext,
+    Path(id): Path<String>,
+) -> Result<StatusCode, Problem> {
+    state.runs.delete_session(&caller.person, session_id(&id)?).await?;
+    Ok(StatusCode::NO_CONTENT)
+}
+
+#[derive(Deserialize)]
+pub(in crate::routes) struct Fork {
+    turn_id: TurnId,
+}
+
+pub(in crate::routes) async fn fork(
+    State(state): State<ApiState>,
+    caller: AuthContext,
+    Path(id): Path<String>,
+    JsonBody(fork): JsonBody<Fork>,
+) -> Result<(StatusCode, Json<SessionView>), Problem> {
+    let point = ForkPoint::Through(fork.turn_id);
+    let fresh = state.runs.fork(&caller.person, session_id(&id)?, point).await?;
+    let meta = state.runs.session_meta(&caller.person, fresh).await?;
+    Ok((StatusCode::CREATED, Json(meta.into())))
+}
