@@ -1,5 +1,7 @@
 //! Turns, keys and homes to try things on.
 
+use std::fs::File;
+use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
@@ -75,6 +77,20 @@ impl Maker {
     }
 }
 
+/// Files that are never synced, for tests that try thousands of logs and cut no power.
+#[derive(Debug)]
+struct Unsynced;
+
+impl FileOps for Unsynced {
+    fn sync_data(&self, _: &File) -> io::Result<()> {
+        Ok(())
+    }
+
+    fn sync_all(&self, _: &File) -> io::Result<()> {
+        Ok(())
+    }
+}
+
 /// An embedded store in a folder of its own.
 pub(crate) struct TempStore {
     pub(crate) store: Store,
@@ -85,6 +101,10 @@ pub(crate) struct TempStore {
 impl TempStore {
     pub(crate) async fn new() -> Self {
         Self::with_ops(Arc::new(SystemFiles)).await
+    }
+
+    pub(crate) async fn unsynced() -> Self {
+        Self::with_ops(Arc::new(Unsynced)).await
     }
 
     pub(crate) async fn with_ops(ops: Arc<dyn FileOps>) -> Self {

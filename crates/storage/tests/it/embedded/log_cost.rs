@@ -54,7 +54,7 @@ async fn an_append_is_one_write_and_one_sync_at_any_length() {
 
 #[tokio::test]
 async fn more_sessions_than_files_may_be_open_work_side_by_side() {
-    let temp = TempStore::new().await;
+    let temp = TempStore::unsynced().await;
     let mut make = Maker::new();
     let mut open = Vec::new();
     for _ in 0..400 {

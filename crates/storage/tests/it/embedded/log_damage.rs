@@ -47,7 +47,7 @@ fn unhex(text: &str) -> Vec<u8> {
 
 #[tokio::test]
 async fn a_log_cut_at_any_byte_keeps_its_whole_lines_and_sets_the_rest_aside() {
-    let temp = TempStore::new().await;
+    let temp = TempStore::unsynced().await;
     let mut make = Maker::new();
     let (turns, bytes) = sample(&temp, &mut make).await;
     for cut in 0..=bytes.len() {
@@ -82,7 +82,7 @@ async fn a_log_cut_at_any_byte_keeps_its_whole_lines_and_sets_the_rest_aside() {
 
 #[tokio::test]
 async fn a_torn_tail_of_zeros_or_broken_letters_is_set_aside_too() {
-    let temp = TempStore::new().await;
+    let temp = TempStore::unsynced().await;
     let mut make = Maker::new();
     let (turns, bytes) = sample(&temp, &mut make).await;
     for rest in [&[0_u8; 4096][..], b"{\"id\":\"\xff\xfe", b"   "] {
@@ -95,7 +95,7 @@ async fn a_torn_tail_of_zeros_or_broken_letters_is_set_aside_too() {
 
 #[tokio::test]
 async fn any_changed_bit_of_a_middle_line_is_reported_and_nothing_else_is_lost() {
-    let temp = TempStore::new().await;
+    let temp = TempStore::unsynced().await;
     let mut make = Maker::new();
     let (turns, bytes) = sample(&temp, &mut make).await;
     let line_ends: Vec<usize> =
@@ -136,7 +136,7 @@ async fn any_changed_bit_of_a_middle_line_is_reported_and_nothing_else_is_lost()
 
 #[tokio::test]
 async fn a_damaged_line_is_set_aside_once_and_reported_every_time() {
-    let temp = TempStore::new().await;
+    let temp = TempStore::unsynced().await;
     let mut make = Maker::new();
     let (turns, mut bytes) = sample(&temp, &mut make).await;
     bytes.splice(0..1, *b"}");
@@ -158,7 +158,7 @@ async fn a_damaged_line_is_set_aside_once_and_reported_every_time() {
 
 #[tokio::test]
 async fn lines_that_somebody_else_wrote_are_read() {
-    let temp = TempStore::new().await;
+    let temp = TempStore::unsynced().await;
     let mut make = Maker::new();
     let turns = make.users(["by hand", "spaced out"]);
     let plain = serde_json::to_string(&turns[0]).unwrap();
@@ -171,7 +171,7 @@ async fn lines_that_somebody_else_wrote_are_read() {
 
 #[tokio::test]
 async fn a_last_field_that_only_looks_like_a_checksum_is_kept() {
-    let temp = TempStore::new().await;
+    let temp = TempStore::unsynced().await;
     let mut make = Maker::new();
     let mut turn = make.user("by hand");
     turn.extra.insert("src".into(), "abcdefgh".into());
@@ -184,7 +184,7 @@ async fn a_last_field_that_only_looks_like_a_checksum_is_kept() {
 
 #[tokio::test]
 async fn a_line_of_ours_that_was_written_anew_is_kept_and_reported() {
-    let temp = TempStore::new().await;
+    let temp = TempStore::unsynced().await;
     let mut make = Maker::new();
     let (turns, bytes) = sample(&temp, &mut make).await;
     let spaced = String::from_utf8(bytes).unwrap().replace("\"crc\":", "\"crc\" : ");
@@ -197,7 +197,7 @@ async fn a_line_of_ours_that_was_written_anew_is_kept_and_reported() {
 
 #[tokio::test]
 async fn a_copy_leaves_damaged_lines_behind() {
-    let temp = TempStore::new().await;
+    let temp = TempStore::unsynced().await;
     let mut make = Maker::new();
     let (turns, mut bytes) = sample(&temp, &mut make).await;
     bytes.splice(0..1, *b"}");
@@ -211,7 +211,7 @@ async fn a_copy_leaves_damaged_lines_behind() {
 
 #[tokio::test]
 async fn a_place_that_is_no_line_start_is_refused() {
-    let temp = TempStore::new().await;
+    let temp = TempStore::unsynced().await;
     let mut make = Maker::new();
     let (_, bytes) = sample(&temp, &mut make).await;
     let key = plant(&temp, &mut make, &bytes);

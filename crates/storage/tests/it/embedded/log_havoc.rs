@@ -68,7 +68,7 @@ fn contains_in_order(all: &[Turn], some: &[Turn]) -> bool {
 #[test]
 fn intact_lines_survive_any_mishap() {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
-    let temp = runtime.block_on(TempStore::new());
+    let temp = runtime.block_on(TempStore::unsynced());
     let make = Mutex::new(Maker::new());
     let config = ProptestConfig { cases: 300, failure_persistence: None, ..Default::default() };
     let result = TestRunner::new(config).run(&vec(mishap(), 1..5), |mishaps| {
