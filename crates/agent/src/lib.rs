@@ -31,4 +31,5 @@ pub use manager::{Canceller, ManagerOptions, RunHandle, RunManager};
 pub use models::{ModelChoice, Models};
 pub use request::{DryRun, RunInput, RunRequest, SessionRef, StopTarget};
 pub use roster::{AgentProfile, Roster};
+pub use sessions::SessionPatch;
 pub use settings::{AgentDefaults, AgentSettings, AgentsSettings, ModelSetting};

@@ -1,9 +1,16 @@
 //! Reading and tidying sessions, for every surface.
 
-use onyx_storage::{Page, Pos, SessionFilter, SessionMeta, SessionStatus, StoreError};
+use onyx_storage::{Lease, Page, Pos, SessionFilter, SessionMeta, SessionStatus, StoreError};
 use onyx_types::{ErrorCode, Fault, PersonId, SessionId, SessionKey};
 
 use crate::RunManager;
+
+/// What a person may change of a session; `None` leaves it.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct SessionPatch {
+    pub title: Option<String>,
+    pub status: Option<SessionStatus>,
+}
 
 impl RunManager {
     pub async fn session_meta(
@@ -43,6 +50,44 @@ impl RunManager {
         filter: &SessionFilter,
     ) -> Result<Vec<SessionMeta>, Fault> {
         Ok(self.inner.store.ledger.sessions(person, filter).await?)
+    }
+
+    /// Renames, archives or brings back a session.
+    pub async fn patch_session(
+        &self,
+        person: &PersonId,
+        session: SessionId,
+        patch: SessionPatch,
+    ) -> Result<SessionMeta, Fault> {
+        let lease = self.lease_of(person, session).await?;
+        let patched = async {
+            let mut meta = self.session_meta(person, session).await?;
+            meta.title = patch.title.or(meta.title);
+            meta.status = patch.status.unwrap_or(meta.status);
+            self.inner.store.ledger.put_session(person, &meta).await?;
+            Ok(meta)
+        };
+        let patched = patched.await;
+        self.release(&lease).await;
+        patched
+    }
+
+    /// Removes a session for good: its log first, so that nothing is left that a rebuild would
+    /// bring back.
+    pub async fn delete_session(&self, person: &PersonId, session: SessionId) -> Result<(), Fault> {
+        let lease = self.lease_of(person, session).await?;
+        let removed = async {
+            self.inner.store.turns.delete(&lease).await?;
+            self.inner.store.ledger.delete_session(person, session).await
+        };
+        let removed = removed.await;
+        self.release(&lease).await;
+        Ok(removed?)
+    }
+
+    async fn lease_of(&self, person: &PersonId, session: SessionId) -> Result<Lease, Fault> {
+        let meta = self.session_meta(person, session).await?;
+        self.lease(&SessionKey { person: person.clone(), agent: meta.agent, session }).await
     }
 
     /// Archives a session and makes a fresh one with the same agent.

@@ -4,10 +4,6 @@ use onyx_test_support::{Answer, OnyxProcess, Script, ScriptedCall, ScriptedModel
 use reqwest::Method;
 use serde_json::{Value, json};
 
-async fn server(model: &ScriptedModel) -> OnyxProcess {
-    OnyxProcess::start(&model.base_url()).await
-}
-
 /// The `data:` lines of an SSE answer so far, as JSON with their ids.
 async fn read_events(
     onyx: &OnyxProcess,
@@ -45,7 +41,7 @@ async fn a_client_that_comes_back_twenty_times_sees_every_byte_once() {
         Answer::script(Script::text_pieces(pieces.clone())).delay_ms(20)
     ])
     .await;
-    let onyx = server(&model).await;
+    let onyx = crate::onyx(&model).await;
     let mut lines = onyx.chat_lines(&json!({"message": "count"})).await;
     let run = lines.until("start").await["run_id"].as_str().unwrap().to_owned();
     let path = format!("/api/runs/{run}/events");
@@ -78,7 +74,7 @@ async fn a_run_is_stopped_by_its_id_and_foreign_ids_are_not_found() {
         Step::Hang,
     ]))])
     .await;
-    let onyx = server(&model).await;
+    let onyx = crate::onyx(&model).await;
     let mut lines = onyx.chat_lines(&json!({"message": "go"})).await;
     let run = lines.until("start").await["run_id"].as_str().unwrap().to_owned();
     lines.until("text").await;
@@ -88,8 +84,9 @@ async fn a_run_is_stopped_by_its_id_and_foreign_ids_are_not_found() {
     let unknown = "0197f3a0-0000-7000-8000-000000000001";
     let reply = onyx.get(&format!("/api/runs/{unknown}/events")).await.expect(404);
     assert_eq!(reply.json()["code"], "not_found");
-    onyx.get("/api/runs/nonsense/events").await.expect(400);
-    onyx.post(&format!("/api/runs/{unknown}/undo"), &json!({})).await.expect(404);
+    assert_eq!(onyx.get("/api/runs/nonsense/events").await.status, 400);
+    let undo = onyx.post(&format!("/api/runs/{unknown}/undo"), &json!({})).await;
+    assert_eq!(undo.status, 404);
 }
 
 #[tokio::test]
@@ -100,7 +97,7 @@ async fn what_a_run_wrote_is_undone_over_http() {
         Answer::text("done"),
     ])
     .await;
-    let onyx = server(&model).await;
+    let onyx = crate::onyx(&model).await;
     let note = onyx.home().join("people/owner/vault/note.md");
     std::fs::create_dir_all(note.parent().unwrap()).unwrap();
     std::fs::write(&note, "mine").unwrap();
@@ -116,7 +113,7 @@ async fn what_a_run_wrote_is_undone_over_http() {
 async fn sessions_are_renamed_archived_forked_and_removed() {
     let model = ScriptedModel::start().await;
     model.set_default(Answer::text("ok"));
-    let onyx = server(&model).await;
+    let onyx = crate::onyx(&model).await;
     let told = onyx.chat_stream(&json!({"message": "first"})).await;
     let session = told[0]["session_id"].as_str().unwrap();
     onyx.chat_stream(&json!({"message": "second", "session_id": session})).await;
@@ -141,7 +138,7 @@ async fn sessions_are_renamed_archived_forked_and_removed() {
 
     let gone = onyx.request(Method::DELETE, &path).send().await.unwrap();
     assert_eq!(gone.status(), 204);
-    onyx.get(&path).await.expect(404);
+    assert_eq!(onyx.get(&path).await.status, 404);
     let log = onyx.home().join(format!("people/owner/sessions/main/{session}.jsonl"));
     assert!(!log.exists());
 }
