@@ -65,6 +65,18 @@ async fn secrets_are_masked_wherever_a_call_leaves_a_trace() {
 }
 
 #[tokio::test]
+async fn a_secret_in_a_complaint_is_masked_too() {
+    let complaint = format!("401 for {SECRET}");
+    let world = world_with(&Probe::new(ToolEffect::Read, Behaviour::Complains(complaint))).await;
+    let outcome = world.call("probe", json!({"word": "x"})).await;
+    assert_eq!(
+        (outcome.output.as_str(), outcome.summary.as_str()),
+        ("401 for [secret]", "401 for [secret]")
+    );
+    assert_eq!(world.audit_lines().await, ["probe read allow Probe x: failed: 401 for [secret]"]);
+}
+
+#[tokio::test]
 async fn a_call_that_hangs_ends_with_its_time_and_says_that_its_outcome_is_unknown() {
     let world = world_with(&Probe::new(ToolEffect::Write, Behaviour::Hangs)).await;
     assert_eq!(

@@ -36,6 +36,17 @@ async fn a_file_that_changes_during_a_replacement_is_not_written_over() {
 }
 
 #[tokio::test]
+async fn a_conflict_seen_in_time_leaves_no_trace_in_the_history() {
+    let world = meddled(When::BeforeGet(2)).await;
+    assert_eq!(
+        world.failed("write_file", json!({"path": "a.md", "content": "two"})).await,
+        CONFLICT
+    );
+    let history = world.store.files.history(&world.cx.key.person).unwrap();
+    assert_eq!(history.changes_of_run(world.cx.run).await.unwrap(), []);
+}
+
+#[tokio::test]
 async fn a_file_that_appears_during_its_creation_is_not_written_over() {
     for when in [When::BeforeGet(2), When::BeforePut] {
         let world = meddled(when).await;

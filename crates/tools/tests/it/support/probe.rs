@@ -30,6 +30,7 @@ pub(crate) struct Seen {
 #[derive(Clone, Debug)]
 pub(crate) enum Behaviour {
     Says(String),
+    Complains(String),
     Fails,
     Hangs,
     /// Ends by itself once it is cancelled.
@@ -110,6 +111,7 @@ impl Tool for Probe {
         let summary = plan.into_inner().summary;
         match &self.behaviour {
             Behaviour::Says(output) => Ok(ToolOutcome::ok(output.clone(), summary)),
+            Behaviour::Complains(output) => Ok(ToolOutcome::error(output.clone())),
             Behaviour::Fails => Err(ToolError::NotFound("such thing".into())),
             Behaviour::Hangs => std::future::pending().await,
             Behaviour::Obeys => {
