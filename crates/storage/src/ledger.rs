@@ -181,7 +181,8 @@ pub trait Ledger: Send + Sync {
     /// Writes the row as given; for changes by a person and for rebuilding.
     async fn put_session(&self, person: &PersonId, meta: &SessionMeta) -> Result<(), StoreError>;
 
-    /// Deleting what is not there is no error: a crash may have come between row and log.
+    /// With what waits in its inbox. Deleting what is not there is no error: a crash may have come
+    /// between row and log.
     async fn delete_session(&self, person: &PersonId, session: SessionId)
     -> Result<(), StoreError>;
 

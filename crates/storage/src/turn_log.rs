@@ -73,7 +73,6 @@ pub trait TurnLog: Send + Sync {
         to: &Lease,
     ) -> Result<Pos, StoreError>;
 
-    /// With what was kept aside. Deleting what is not there is no error.
     /// Notes pieces of text that stream now, so that a crash loses almost none of them. Cheap, and
     /// not durable against a loss of power.
     async fn note_live(&self, lease: &Lease, pieces: &[LiveText]) -> Result<(), StoreError>;
@@ -84,6 +83,7 @@ pub trait TurnLog: Send + Sync {
     /// The texts are in the log now, or of no more use.
     async fn clear_live(&self, lease: &Lease) -> Result<(), StoreError>;
 
+    /// With what was kept aside. Deleting what is not there is no error.
     async fn delete(&self, lease: &Lease) -> Result<(), StoreError>;
 
     /// Every session of a person that has a log; for rebuilding metadata.

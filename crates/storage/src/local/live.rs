@@ -1,26 +1,36 @@
 //! Text that is still streaming, beside its session's log. Written without a sync: it is there for
 //! the next process after a crash of this one, and nothing was promised about it.
 
-use std::io::{Read as _, Write as _};
+use std::io::Read as _;
 
 use rustix::io::Errno;
 
 use crate::{LiveText, StoreError};
 
+use super::aside;
 use super::beneath::{Access, Dir, classify};
+use super::ops::{AppendFault, FileOps, append_whole};
 
 /// More than any run may say; what is longer was not written by us.
 const LARGEST: u64 = 64 * 1024 * 1024;
 
-pub(crate) fn add(folder: &Dir, name: &str, pieces: &[LiveText]) -> Result<(), StoreError> {
+pub(crate) fn add(
+    ops: &dyn FileOps,
+    folder: &Dir,
+    name: &str,
+    pieces: &[LiveText],
+) -> Result<(), StoreError> {
     let mut bytes = Vec::new();
     for piece in pieces {
         serde_json::to_writer(&mut bytes, piece)
             .map_err(|error| StoreError::Failed(error.to_string()))?;
         bytes.push(b'\n');
     }
-    let mut file = folder.open(name, Access::AppendOrCreate).map_err(classify)?;
-    Ok(file.write_all(&bytes)?)
+    let file = folder.open(name, Access::AppendOrCreate).map_err(classify)?;
+    let len = aside::length(&file)?;
+    append_whole(ops, &file, &bytes, len).map_err(|fault| match fault {
+        AppendFault::TakenBack(error) | AppendFault::Stuck(error) => StoreError::from(error),
+    })
 }
 
 /// The pieces put together, one text a turn in the order they began. A torn last line is where the

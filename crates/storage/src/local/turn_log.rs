@@ -286,10 +286,13 @@ impl Logs {
     }
 
     fn note_live(&self, lease: &Lease, pieces: &[LiveText]) -> Result<(), StoreError> {
+        // One at a time: a piece that does not fit is taken back to the length before it.
+        let slot = self.slots.get(&lease.key);
+        let _slot = lock(&slot);
         let _write = self.leases.begin_write(lease)?;
         let place = LogPlace::of(&lease.key);
         let folder = self.folder(&place)?.ok_or(StoreError::NotFound)?;
-        live::add(&folder, &place.live(), pieces)
+        live::add(&*self.ops, &folder, &place.live(), pieces)
     }
 
     fn clear_live(&self, lease: &Lease) -> Result<(), StoreError> {

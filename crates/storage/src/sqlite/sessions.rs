@@ -54,9 +54,13 @@ pub(crate) fn delete(
     person: &PersonId,
     session: SessionId,
 ) -> Result<(), StoreError> {
+    let session = session.to_string();
     connection
         .prepare_cached("DELETE FROM sessions WHERE person = ?1 AND session = ?2")?
-        .execute(params![person.as_str(), session.to_string()])?;
+        .execute(params![person.as_str(), session])?;
+    connection
+        .prepare_cached("DELETE FROM inbox WHERE person = ?1 AND session = ?2")?
+        .execute(params![person.as_str(), session])?;
     Ok(())
 }
 

@@ -3,7 +3,9 @@
 
 mod audit;
 mod chunks;
+mod inbox;
 mod leases;
+mod live;
 mod objects;
 mod runs;
 mod sessions;
@@ -81,6 +83,15 @@ conformance! {
         renewing_prolongs
         a_jump_of_the_wall_clock_takes_no_lease
         releasing_a_lost_lease_leaves_the_new_holder_alone
+        ;
+    live:
+        pieces_are_put_together_by_turn
+        clearing_forgets_and_deleting_too
+        a_lost_lease_notes_nothing
+        ;
+    inbox:
+        words_wait_in_the_order_they_came
+        words_go_by_turn_and_with_the_session
         ;
     runs:
         beginning_makes_the_session

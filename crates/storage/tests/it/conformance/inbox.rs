@@ -1,0 +1,52 @@
+use onyx_storage::{Delivery, InboxRow};
+use onyx_types::{SessionKey, TurnId, UserContent, UserTurn, View};
+
+use super::Backend;
+use crate::support::Maker;
+
+fn row(make: &mut Maker, text: &str, delivery: Delivery) -> InboxRow {
+    InboxRow {
+        turn: make.user(text).id,
+        delivery,
+        words: UserTurn {
+            content: UserContent::Text(text.into()),
+            view: Some(View { entity_type: "page".into(), entity_id: "7".into() }),
+            context: None,
+        },
+        received_at: make.tick(),
+    }
+}
+
+pub(crate) async fn words_wait_in_the_order_they_came(on: Backend) {
+    let mut make = Maker::new();
+    let (key, other) = (make.key(), make.key());
+    let rows = [
+        row(&mut make, "steer", Delivery::Steer),
+        row(&mut make, "then", Delivery::FollowUp),
+        row(&mut make, "steer again", Delivery::Steer),
+    ];
+    for row in &rows {
+        on.ledger.put_inbox(&key, row.clone()).await.unwrap();
+    }
+    assert_eq!(on.ledger.inbox(&key).await.unwrap(), rows);
+    assert_eq!(on.ledger.inbox(&other).await.unwrap(), []);
+    let foreign = SessionKey { person: "bert".parse().unwrap(), ..key };
+    assert_eq!(on.ledger.inbox(&foreign).await.unwrap(), []);
+}
+
+pub(crate) async fn words_go_by_turn_and_with_the_session(on: Backend) {
+    let mut make = Maker::new();
+    let (key, other) = (make.key(), make.key());
+    let rows = ["a", "b", "c"].map(|text| row(&mut make, text, Delivery::Steer));
+    for row in &rows {
+        on.ledger.put_inbox(&key, row.clone()).await.unwrap();
+        on.ledger.put_inbox(&other, row.clone()).await.unwrap();
+    }
+    let delivered: Vec<TurnId> = vec![rows[0].turn, rows[2].turn];
+    on.ledger.clear_inbox(&key, &delivered).await.unwrap();
+    on.ledger.clear_inbox(&key, &delivered).await.unwrap();
+    assert_eq!(on.ledger.inbox(&key).await.unwrap(), rows[1..2]);
+    on.ledger.delete_session(&key.person, key.session).await.unwrap();
+    assert_eq!(on.ledger.inbox(&key).await.unwrap(), []);
+    assert_eq!(on.ledger.inbox(&other).await.unwrap(), rows);
+}
