@@ -78,8 +78,9 @@ impl UnderWay {
 }
 
 impl Driver {
-    /// Runs to the end. The feed is closed and the session free when it returns.
-    pub(crate) async fn run(mut self) {
+    /// Runs to the end and gives back the session's history as it stands then. The feed is closed
+    /// and the session free when it returns.
+    pub(crate) async fn run(mut self) -> Vec<Arc<Turn>> {
         let mut under_way = UnderWay::new(self.lanes.len());
         let mut cancelled = false;
         let mut next = Input::Begin;
@@ -92,6 +93,7 @@ impl Driver {
             next = self.next_input(&mut under_way, &mut cancelled, &mut renew_at).await;
         }
         self.feed.close();
+        self.state.into_history()
     }
 
     async fn next_input(

@@ -14,6 +14,7 @@ mod manager;
 mod models;
 mod place;
 pub mod prompt;
+mod recent;
 mod recovery;
 mod request;
 mod roster;

@@ -41,6 +41,7 @@ pub(crate) struct Inner {
     live: Mutex<HashMap<RunId, LiveRun>>,
     finished: Mutex<Finished>,
     pub(crate) snapshots: crate::snapshots::Snapshots,
+    pub(crate) recent: crate::recent::RecentTurns,
 }
 
 #[derive(Clone, Debug)]
@@ -128,6 +129,7 @@ impl RunManager {
             live: Mutex::default(),
             finished: Mutex::default(),
             snapshots: crate::snapshots::Snapshots::default(),
+            recent: crate::recent::RecentTurns::default(),
         };
         Self { inner: Arc::new(inner) }
     }
@@ -277,12 +279,15 @@ impl RunManager {
         let (run, lease, feed) = (driver.run, driver.lease.clone(), Arc::clone(&driver.feed));
         tokio::spawn(async move {
             // A fault in our own code must not leave a session locked or a client waiting.
-            if AssertUnwindSafe(driver.run()).catch_unwind().await.is_err() {
-                tracing::error!(%run, "the run's driver panicked");
-                manager.release(&lease).await;
-                feed.tell(LaneId::default(), Event::error(&Fault::plain(ErrorCode::Internal)));
-                feed.tell(LaneId::default(), failed(run, lease.key.session));
-                feed.close();
+            match AssertUnwindSafe(driver.run()).catch_unwind().await {
+                Ok(history) => manager.inner.recent.keep(lease.key, history),
+                Err(_) => {
+                    tracing::error!(%run, "the run's driver panicked");
+                    manager.release(&lease).await;
+                    feed.tell(LaneId::default(), Event::error(&Fault::plain(ErrorCode::Internal)));
+                    feed.tell(LaneId::default(), failed(run, lease.key.session));
+                    feed.close();
+                }
             }
             manager.retire(run).await;
         });

@@ -2,7 +2,6 @@
 
 use std::sync::Arc;
 
-use onyx_storage::{Store, StoreError};
 use onyx_tools::{LiveOutput, PathRules, ToolCx};
 use onyx_types::{
     Cancel, Fault, Limits, Mint, RunId, SessionKey, Taint, ToolEffect, Turn, TurnBody, TurnId,
@@ -49,8 +48,11 @@ pub(crate) async fn prepare(inner: &Inner, mut ask: Preparation) -> Result<Prepa
         actors.push(actor);
         untrusted.extend(pieces);
     }
-    let history =
-        if ask.is_new { Vec::new() } else { recent_turns(&inner.store, &ask.key, widest).await? };
+    let history = if ask.is_new {
+        Vec::new()
+    } else {
+        inner.recent.load(&inner.store, &ask.key, widest).await?
+    };
     let taint = if untrusted.is_empty() { taint_of(&history) } else { Taint::Tainted };
     for lane in &mut lanes {
         lane.taint = taint;
@@ -126,36 +128,6 @@ async fn lane(
         },
     };
     Ok((setup, actor, untrusted))
-}
-
-/// Turns from the newest back: to where the newest summary begins to stand for them, or until a
-/// window of this size is surely filled. Never reads more of a long log than that.
-async fn recent_turns(
-    store: &Store,
-    key: &SessionKey,
-    window: usize,
-) -> Result<Vec<Arc<Turn>>, Fault> {
-    const PAGE: usize = 64;
-    let mut pages = Vec::new();
-    let (mut before, mut tokens, mut replaced) = (None, 0, None);
-    loop {
-        let page = match store.turns.tail(key, before, PAGE).await {
-            Ok(page) => page,
-            Err(StoreError::NotFound) => break,
-            Err(error) => return Err(error.into()),
-        };
-        tokens += page.turns.iter().map(prompt::turn_weight).sum::<usize>();
-        replaced =
-            replaced.or_else(|| prompt::newest_summary(&page.turns).map(|s| s.replaces.last));
-        let reached = replaced.is_some_and(|last| page.turns.iter().any(|turn| turn.id == last));
-        before = Some(page.start);
-        let enough = !page.has_older || reached || tokens > window * 2;
-        pages.push(page.turns);
-        if enough {
-            break;
-        }
-    }
-    Ok(pages.into_iter().rev().flatten().map(Arc::new).collect())
 }
 
 /// A session that has read from outside stays tainted: what it read is still in its history.

@@ -132,6 +132,11 @@ impl RunState {
         }
     }
 
+    /// The session's history with everything this run has added to it.
+    pub fn into_history(self) -> Vec<Arc<Turn>> {
+        self.history
+    }
+
     /// When the driver must send a `Tick` at the latest.
     pub fn wake_at(&self) -> Duration {
         self.stopping_until.unwrap_or(self.deadline)

@@ -5,6 +5,7 @@ mod feed;
 mod forks;
 mod history;
 mod prompt;
+mod recent;
 mod roster;
 mod runs;
 mod steering;
