@@ -1,0 +1,122 @@
+//! One call with its deadlines. Dropping the stream drops the connection.
+
+use std::collections::VecDeque;
+use std::future::Future;
+
+use aws_sdk_bedrockruntime::operation::converse_stream::builders::ConverseStreamFluentBuilder;
+use aws_sdk_bedrockruntime::primitives::event_stream::EventReceiver;
+use aws_sdk_bedrockruntime::types::ConverseStreamOutput;
+use aws_sdk_bedrockruntime::types::error::ConverseStreamOutputError;
+use futures::stream::{BoxStream, StreamExt, unfold};
+use onyx_providers::wire::ToolNames;
+use onyx_types::{Cancel, ModelEvent, ModelFailure, ModelFailureClass};
+use tokio::time::{Instant, sleep_until};
+
+use crate::BedrockTimeouts;
+use crate::answer::Answer;
+use crate::failure::{failure, of_request, of_stream};
+
+type Events = EventReceiver<ConverseStreamOutput, ConverseStreamOutputError>;
+
+struct Running {
+    phase: Phase,
+    answer: Answer,
+    names: ToolNames,
+    ready: VecDeque<ModelEvent>,
+    cancel: Cancel,
+    total: Instant,
+    /// When the next event must have come.
+    next: Instant,
+    timeouts: BedrockTimeouts,
+}
+
+enum Phase {
+    Request(Box<ConverseStreamFluentBuilder>),
+    Body(Box<Events>),
+    Over,
+}
+
+pub(crate) fn events(
+    request: ConverseStreamFluentBuilder,
+    names: ToolNames,
+    timeouts: BedrockTimeouts,
+    cancel: Cancel,
+) -> BoxStream<'static, ModelEvent> {
+    let start = Instant::now();
+    let running = Running {
+        phase: Phase::Request(Box::new(request)),
+        answer: Answer::default(),
+        names,
+        ready: VecDeque::new(),
+        cancel,
+        total: start + timeouts.total,
+        next: start + timeouts.first_byte,
+        timeouts,
+    };
+    unfold(running, Running::next).boxed()
+}
+
+impl Running {
+    async fn next(mut self) -> Option<(ModelEvent, Self)> {
+        loop {
+            if let Some(event) = self.ready.pop_front() {
+                return Some((self.names.restore(event), self));
+            }
+            let advanced = match std::mem::replace(&mut self.phase, Phase::Over) {
+                Phase::Request(request) => self.request(*request).await,
+                Phase::Body(stream) => self.read(stream).await,
+                Phase::Over => return None,
+            };
+            // On failure the phase stays `Over`: stream and connection are dropped by now.
+            match advanced {
+                Ok(phase) => self.phase = phase,
+                Err(failure) => {
+                    self.ready.extend(self.answer.take_usage().map(ModelEvent::Usage));
+                    self.ready.push_back(ModelEvent::Failed(failure));
+                }
+            }
+        }
+    }
+
+    async fn request(
+        &mut self,
+        request: ConverseStreamFluentBuilder,
+    ) -> Result<Phase, ModelFailure> {
+        let answer = self.in_time(request.send()).await?;
+        let answer = answer.map_err(|error| of_request(&error))?;
+        Ok(Phase::Body(Box::new(answer.stream)))
+    }
+
+    async fn read(&mut self, mut stream: Box<Events>) -> Result<Phase, ModelFailure> {
+        let next = self.in_time(stream.recv()).await?.map_err(|error| of_stream(&error))?;
+        self.next = Instant::now() + self.timeouts.idle;
+        let mut events = Vec::new();
+        let phase = match next {
+            Some(event) => {
+                self.answer.event(event, &mut events);
+                Phase::Body(stream)
+            }
+            None => {
+                self.answer.end(&mut events)?;
+                Phase::Over
+            }
+        };
+        self.ready.extend(events);
+        Ok(phase)
+    }
+
+    async fn in_time<T>(&self, work: impl Future<Output = T>) -> Result<T, ModelFailure> {
+        let limit = self.total.min(self.next);
+        tokio::select! {
+            biased;
+            () = self.cancel.cancelled() => {
+                Err(failure(ModelFailureClass::Cancelled, "the call was cancelled"))
+            }
+            value = work => Ok(value),
+            () = sleep_until(limit) => {
+                let message = "the provider sent nothing for longer than its timeout";
+                Err(failure(ModelFailureClass::Timeout, message))
+            }
+        }
+    }
+}

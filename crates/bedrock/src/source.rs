@@ -1,0 +1,176 @@
+//! Bedrock as a source of models.
+
+use std::fmt;
+use std::sync::Arc;
+use std::time::Duration;
+
+use aws_credential_types::Credentials;
+use aws_sdk_bedrockruntime::Client;
+use aws_sdk_bedrockruntime::config::retry::RetryConfig;
+use aws_sdk_bedrockruntime::config::timeout::TimeoutConfig;
+use aws_sdk_bedrockruntime::config::{
+    BehaviorVersion, Config, Region, StalledStreamProtectionConfig, Token,
+};
+use aws_smithy_http_client::tls::{Provider as Tls, rustls_provider::CryptoMode};
+use futures::stream::{BoxStream, StreamExt, once};
+use onyx_providers::wire::ToolNames;
+use onyx_providers::{Locality, ModelSettings, ModelSource, ProviderKind, Secret};
+use onyx_types::{Cancel, Fault, Model, ModelEvent, ModelFailureClass, ModelRequest};
+
+use crate::call;
+use crate::encode::encode;
+use crate::failure::failure;
+
+#[derive(Clone, Debug)]
+pub struct BedrockSettings {
+    /// The provider's name, the first part of its models' ids.
+    pub name: String,
+    pub region: String,
+    /// In place of the region's own address.
+    pub endpoint: Option<String>,
+    pub key: BedrockKey,
+    pub models: Vec<ModelSettings>,
+    pub timeouts: BedrockTimeouts,
+}
+
+/// What the service knows an account by.
+#[derive(Clone, Debug)]
+pub enum BedrockKey {
+    Pair {
+        access_key: String,
+        secret_key: Secret,
+        session_token: Option<Secret>,
+    },
+    /// A Bedrock API key.
+    Bearer(Secret),
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct BedrockTimeouts {
+    pub connect: Duration,
+    /// From sending the request to the first event of its answer.
+    pub first_byte: Duration,
+    /// Between two events.
+    pub idle: Duration,
+    pub total: Duration,
+}
+
+impl Default for BedrockTimeouts {
+    fn default() -> Self {
+        Self {
+            connect: Duration::from_secs(10),
+            first_byte: Duration::from_secs(180),
+            idle: Duration::from_secs(120),
+            total: Duration::from_secs(600),
+        }
+    }
+}
+
+/// One account in one region.
+pub struct Bedrock {
+    settings: BedrockSettings,
+    client: Client,
+}
+
+impl Bedrock {
+    pub fn new(settings: BedrockSettings) -> Self {
+        let client = Client::from_conf(config(&settings));
+        Self { settings, client }
+    }
+}
+
+impl fmt::Debug for Bedrock {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Bedrock").field("settings", &self.settings).finish_non_exhaustive()
+    }
+}
+
+impl ModelSource for Bedrock {
+    fn kind(&self) -> ProviderKind {
+        ProviderKind::Bedrock
+    }
+
+    fn locality(&self) -> Locality {
+        Locality::Hosted
+    }
+
+    fn place(&self) -> String {
+        let usual = || format!("bedrock-runtime.{}.amazonaws.com", self.settings.region);
+        self.settings.endpoint.clone().unwrap_or_else(usual)
+    }
+
+    fn models(&self) -> Vec<ModelSettings> {
+        self.settings.models.clone()
+    }
+
+    fn model(&self, name: &str) -> Result<Arc<dyn Model>, Fault> {
+        let known = self.settings.models.iter().find(|known| known.id == name);
+        Ok(Arc::new(BedrockModel {
+            id: format!("{}/{name}", self.settings.name),
+            model: name.to_owned(),
+            context_window: known.and_then(|known| known.facts.context_window),
+            max_output_tokens: known.and_then(|known| known.facts.max_output_tokens),
+            client: self.client.clone(),
+            timeouts: self.settings.timeouts,
+        }))
+    }
+}
+
+#[derive(Debug)]
+struct BedrockModel {
+    id: String,
+    /// A model's id, an inference profile's, or an ARN.
+    model: String,
+    context_window: Option<u32>,
+    max_output_tokens: Option<u32>,
+    client: Client,
+    timeouts: BedrockTimeouts,
+}
+
+impl Model for BedrockModel {
+    fn id(&self) -> &str {
+        &self.id
+    }
+
+    fn context_window(&self) -> Option<u32> {
+        self.context_window
+    }
+
+    fn stream(&self, request: ModelRequest, cancel: Cancel) -> BoxStream<'static, ModelEvent> {
+        let call = self.client.converse_stream().model_id(&self.model);
+        match encode(call, &request, &self.id, self.max_output_tokens) {
+            Ok(call) => call::events(call, ToolNames::of(&request.tools), self.timeouts, cancel),
+            Err(error) => {
+                let failed = failure(ModelFailureClass::InvalidRequest, error.to_string());
+                once(async { ModelEvent::Failed(failed) }).boxed()
+            }
+        }
+    }
+}
+
+fn config(settings: &BedrockSettings) -> Config {
+    let http = aws_smithy_http_client::Builder::new()
+        .tls_provider(Tls::Rustls(CryptoMode::AwsLc))
+        .build_https();
+    let config = Config::builder()
+        .behavior_version(BehaviorVersion::latest())
+        .region(Region::new(settings.region.clone()))
+        .http_client(http)
+        // Retries and deadlines are ours, the same for every provider.
+        .retry_config(RetryConfig::disabled())
+        .timeout_config(TimeoutConfig::builder().connect_timeout(settings.timeouts.connect).build())
+        .stalled_stream_protection(StalledStreamProtectionConfig::disabled());
+    let config = match &settings.endpoint {
+        Some(endpoint) => config.endpoint_url(endpoint),
+        None => config,
+    };
+    match &settings.key {
+        BedrockKey::Pair { access_key, secret_key, session_token } => {
+            let token = session_token.as_ref().map(|token| token.reveal().to_owned());
+            let secret = secret_key.reveal();
+            config.credentials_provider(Credentials::new(access_key, secret, token, None, "onyx"))
+        }
+        BedrockKey::Bearer(key) => config.token_provider(Token::new(key.reveal(), None)),
+    }
+    .build()
+}
