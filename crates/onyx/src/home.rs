@@ -49,6 +49,10 @@ impl HomeFolder {
         self.path().join("models.json")
     }
 
+    pub(crate) fn last_good_config(&self) -> PathBuf {
+        self.0.cache().join("onyx.json.good")
+    }
+
     /// Whole outputs that were too long for a model.
     pub(crate) fn artifacts(&self) -> PathBuf {
         self.0.cache().join("artifacts")

@@ -77,7 +77,8 @@ fn failed(error: &anyhow::Error) -> Exit {
 
 /// A server tells what it does; a command only what went wrong.
 fn log_to_stderr(command: &Command) {
-    let usual = if matches!(command, Command::Serve(_)) { "info" } else { "error" };
+    let usual =
+        if matches!(command, Command::Serve(_)) { "info,refinery_core=warn" } else { "error" };
     let wanted = env::text(env::ONYX_LOG).unwrap_or_else(|| usual.to_owned());
     let (filter, bad) = match EnvFilter::try_new(&wanted) {
         Ok(filter) => (filter, None),

@@ -9,9 +9,8 @@ use tokio::net::TcpListener;
 use tokio::signal::unix::{SignalKind, signal};
 
 use crate::cli::ServeArguments;
-use crate::config;
 use crate::exit::Exit;
-use crate::gateway::{Claim, Gateway, Unreachable, claim, token_place};
+use crate::gateway::{Claim, Gateway, Unreachable, claim};
 use crate::home::HomeFolder;
 use crate::output;
 
@@ -21,18 +20,17 @@ pub(crate) async fn run(home: &HomeFolder, arguments: &ServeArguments) -> Result
         Claim::Ours(taken) => taken,
         Claim::Theirs(held) => return Err(Unreachable(held).into()),
     };
-    let config = config::load(home)?;
-    let mut address = config.gateway.address()?;
+    let mut gateway = Gateway::open(home, taken).await?;
+    let mut address = gateway.address();
     if let Some(port) = arguments.port {
         address.set_port(port);
     }
     let listener = bind(address).await?;
     let address = listener.local_addr().context("the listener has no address")?;
-    let mut gateway = Gateway::open(home, taken, &config).await?;
     gateway.serve_home()?;
     gateway.serve_network(listener);
     output::line(&format!("Onyx is running at http://{address}"));
-    output::line(&format!("The owner's token is in {}", token_place(home, &config)));
+    output::line(&format!("The owner's token is in {}", gateway.token_place()));
     let cause = asked_to_end().await?;
     tracing::info!(cause, "ending; running answers have a moment to finish");
     tokio::select! {

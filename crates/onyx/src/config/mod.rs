@@ -3,6 +3,7 @@
 
 mod check;
 mod dotenv;
+pub(crate) mod last_good;
 mod nearest;
 mod path;
 mod substitute;
@@ -15,7 +16,7 @@ use std::io::ErrorKind;
 use onyx_agent::AgentsSettings;
 use onyx_api::GatewaySettings;
 use onyx_providers::ProviderSettings;
-use onyx_types::Limits;
+use onyx_types::{Fault, Limits};
 use serde_json::{Map, Value};
 
 use crate::env;
@@ -59,6 +60,17 @@ pub(crate) struct Config {
     pub(crate) warnings: Vec<String>,
     pub(crate) missing: Vec<Missing>,
     pub(crate) source: Source,
+    text: Option<FileText>,
+}
+
+/// The file as it was read. It may hold keys, so it is never shown.
+#[derive(Clone)]
+struct FileText(String);
+
+impl fmt::Debug for FileText {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("FileText(…)")
+    }
 }
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -110,6 +122,16 @@ impl ConfigError {
     pub(crate) fn new(message: impl Into<String>) -> Self {
         Self(message.into())
     }
+
+    pub(crate) fn of(error: &anyhow::Error) -> Self {
+        Self(format!("{error:#}"))
+    }
+}
+
+impl From<Fault> for ConfigError {
+    fn from(fault: Fault) -> Self {
+        Self(fault.message)
+    }
 }
 
 impl fmt::Display for ConfigError {
@@ -127,7 +149,7 @@ impl From<WrongValue> for ConfigError {
 }
 
 pub(crate) fn load(home: &HomeFolder) -> Result<Config, ConfigError> {
-    let (environment, mut warnings) = read_dotenv(home)?;
+    let (environment, warnings) = read_dotenv(home)?;
     let text = match std::fs::read(home.config()) {
         Ok(bytes) => String::from_utf8(bytes).map_err(|_| ConfigError::new("it is not UTF-8"))?,
         Err(error) if error.kind() == ErrorKind::NotFound => {
@@ -135,9 +157,18 @@ pub(crate) fn load(home: &HomeFolder) -> Result<Config, ConfigError> {
         }
         Err(error) => return Err(ConfigError(format!("it cannot be read: {error}"))),
     };
+    parse_with(text, environment, warnings)
+}
+
+fn parse_with(
+    text: String,
+    environment: Environment,
+    mut warnings: Vec<String>,
+) -> Result<Config, ConfigError> {
     let mut config = parse(&text, environment)?;
     warnings.append(&mut config.warnings);
     config.warnings = warnings;
+    config.text = Some(FileText(text));
     Ok(config)
 }
 
@@ -177,6 +208,7 @@ fn parse(text: &str, environment: Environment) -> Result<Config, ConfigError> {
         warnings: notes.warnings,
         missing,
         source: Source::File,
+        text: None,
     })
 }
 

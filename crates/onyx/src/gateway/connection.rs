@@ -9,8 +9,8 @@ use tokio::time::{Instant, sleep};
 
 use super::{Claim, Gateway, SocketPath, Unreachable, claim};
 use crate::client::Client;
-use crate::config;
 use crate::home::HomeFolder;
+use crate::output;
 
 /// A server that has just taken the home may need a moment to listen.
 const WAIT: Duration = Duration::from_secs(5);
@@ -42,8 +42,10 @@ impl Connection {
     }
 
     async fn within(home: &HomeFolder, taken: Home) -> Result<Self> {
-        let config = config::load(home)?;
-        let mut gateway = Gateway::open(home, taken, &config).await?;
+        let mut gateway = Gateway::open(home, taken).await?;
+        if let Some(error) = gateway.broken_config() {
+            output::warning(&format!("{error}; the last config that worked is used"));
+        }
         gateway.serve_home()?;
         Ok(Self { client: Client::over(SocketPath::of(home)?)?, own: Some(gateway) })
     }

@@ -10,6 +10,7 @@ use onyx_storage::Store;
 use onyx_tools::Toolbox;
 use onyx_types::{ErrorCode, Fault, Model};
 
+use super::parts::remember;
 use super::token;
 use crate::config::{self, Config, ConfigError};
 use crate::home::HomeFolder;
@@ -98,14 +99,19 @@ impl Live {
     }
 
     fn apply(&self, config: &Config) -> Result<(), ConfigError> {
-        let unusable = |error: anyhow::Error| ConfigError::new(format!("{error:#}"));
-        config.gateway.address().map_err(|fault| ConfigError::new(fault.message))?;
-        let token = token::token(&self.home, config).map_err(unusable)?;
+        config.gateway.address()?;
+        let token = token::token(&self.home, config).map_err(|error| ConfigError::of(&error))?;
         let roster = roster(config, &self.toolbox)?;
         self.models.set(&self.home, config);
         self.runs.set_roster(roster);
         self.auth.set_token(token);
+        remember(&self.home, config);
         Ok(())
+    }
+
+    /// What is wrong with the file, if it is not the config that counts.
+    pub(super) fn broken(&self) -> Option<ConfigError> {
+        self.broken.read().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
     async fn storage(&self) -> Dependency {
@@ -116,7 +122,7 @@ impl Live {
     }
 
     fn config(&self) -> Dependency {
-        match &*self.broken.read().unwrap_or_else(PoisonError::into_inner) {
+        match self.broken() {
             None => Dependency::ok("config"),
             Some(error) => Dependency::degraded("config", error.to_string()),
         }
@@ -152,8 +158,7 @@ impl Readiness for Live {
 
 /// The agents of a config; its warnings go to the log.
 pub(super) fn roster(config: &Config, toolbox: &Toolbox) -> Result<Roster, ConfigError> {
-    let (roster, warnings) = Roster::resolve(&config.agents, &config.limits, toolbox)
-        .map_err(|fault| ConfigError::new(fault.message))?;
+    let (roster, warnings) = Roster::resolve(&config.agents, &config.limits, toolbox)?;
     let missing = config.missing.iter().map(ToString::to_string);
     for warning in config.warnings.iter().cloned().chain(missing).chain(warnings) {
         tracing::warn!("onyx.json: {warning}");

@@ -3,9 +3,11 @@
 mod claim;
 mod connection;
 mod live;
+mod parts;
 mod socket;
 mod token;
 
+use std::net::SocketAddr;
 use std::sync::{Arc, RwLock};
 use std::time::Duration;
 
@@ -13,16 +15,15 @@ use anyhow::{Context, Result};
 use axum::Router;
 use onyx_agent::{ManagerOptions, RunManager};
 use onyx_api::{ApiState, Authenticator};
-use onyx_storage::{Home, LocalObjects, Store};
-use onyx_tools::{Masker, Services, Toolbox, builtin_tools};
-use onyx_types::{Cancel, Clock, PersonId, SystemClock};
+use onyx_storage::{Home, Store};
+use onyx_types::{Cancel, Clock, SystemClock};
 use tokio::net::TcpListener;
 use tokio::task::JoinSet;
 
-use crate::config::{self, Config};
-use crate::files;
+use crate::config::{self, ConfigError};
 use crate::home::HomeFolder;
-use live::{Live, LiveModels};
+use live::Live;
+use parts::Parts;
 use socket::HomeSocket;
 
 pub(crate) use claim::{Claim, Unreachable, claim};
@@ -45,6 +46,9 @@ const FAREWELL: Duration = Duration::from_secs(2);
 /// An open home at work. At most one process has one.
 pub(crate) struct Gateway {
     live: Arc<Live>,
+    /// Where to listen, by the config that it started with.
+    address: SocketAddr,
+    token_place: TokenPlace,
     servers: JoinSet<()>,
     stop: Cancel,
     socket: Option<HomeSocket>,
@@ -53,20 +57,17 @@ pub(crate) struct Gateway {
 impl Gateway {
     /// Wires everything over a home that this process has taken, and closes runs that a crash
     /// left open.
-    pub(crate) async fn open(folder: &HomeFolder, home: Home, config: &Config) -> Result<Self> {
-        let owner: PersonId = OWNER.parse()?;
-        let clock = Arc::new(SystemClock::new());
-        let store = Store::open_embedded(home, Arc::clone(&clock) as Arc<dyn Clock>)
+    pub(crate) async fn open(folder: &HomeFolder, home: Home) -> Result<Self> {
+        let clock: Arc<dyn Clock> = Arc::new(SystemClock::new());
+        let store = Store::open_embedded(home, Arc::clone(&clock))
             .await
             .context("cannot open the store")?;
-        let token = token::token(folder, config)?;
-        let toolbox = Arc::new(toolbox(folder, &store, config)?);
-        let models = Arc::new(LiveModels::new(folder, config));
+        let (parts, broken) = Parts::of_usable_config(folder, &store)?;
         let runs = RunManager::new(
             store.clone(),
-            Arc::clone(&toolbox),
-            Arc::clone(&models) as Arc<dyn onyx_agent::Models>,
-            live::roster(config, &toolbox)?,
+            Arc::clone(&parts.toolbox),
+            Arc::clone(&parts.models) as Arc<dyn onyx_agent::Models>,
+            parts.roster,
             clock,
             options()?,
         );
@@ -74,22 +75,36 @@ impl Gateway {
         if closed > 0 {
             tracing::info!(closed, "runs of an earlier process were closed as interrupted");
         }
-        let auth = Arc::new(Authenticator::new(owner, token));
         let live = Live {
             home: folder.clone(),
             store,
-            toolbox,
-            models,
+            toolbox: parts.toolbox,
+            models: parts.models,
             runs,
-            auth,
-            broken: RwLock::default(),
+            auth: Arc::new(Authenticator::new(OWNER.parse()?, parts.token)),
+            broken: RwLock::new(broken),
         };
         Ok(Self {
             live: Arc::new(live),
+            address: parts.address,
+            token_place: parts.token_place,
             servers: JoinSet::new(),
             stop: Cancel::new(),
             socket: None,
         })
+    }
+
+    pub(crate) fn address(&self) -> SocketAddr {
+        self.address
+    }
+
+    pub(crate) fn token_place(&self) -> &TokenPlace {
+        &self.token_place
+    }
+
+    /// Why the config file is not the one that counts, if it is not.
+    pub(crate) fn broken_config(&self) -> Option<ConfigError> {
+        self.live.broken()
     }
 
     /// Answers on the home's socket, and follows edits of the config.
@@ -134,25 +149,6 @@ impl Gateway {
             readiness: Arc::clone(&self.live) as Arc<dyn onyx_api::Readiness>,
         })
     }
-}
-
-fn toolbox(folder: &HomeFolder, store: &Store, config: &Config) -> Result<Toolbox> {
-    let artifacts = folder.artifacts();
-    files::make_folder(&artifacts)?;
-    let services = Services {
-        ledger: Arc::clone(&store.ledger),
-        artifacts: Arc::new(LocalObjects::open(&artifacts)?),
-        masker: Masker::new(secrets(folder, config)?),
-    };
-    Ok(Toolbox::new(builtin_tools(), services)?)
-}
-
-/// What must never reach a model or a person: the owner's token, and every value that the
-/// providers' settings took from the environment.
-fn secrets(folder: &HomeFolder, config: &Config) -> Result<Vec<String>> {
-    let mut secrets = vec![token::token(folder, config)?.as_str().to_owned()];
-    secrets.extend(config.provider_secrets.iter().cloned());
-    Ok(secrets)
 }
 
 fn options() -> Result<ManagerOptions> {

@@ -129,6 +129,21 @@ async fn a_first_start_with_no_config_works() {
 }
 
 #[tokio::test]
+async fn a_server_started_on_a_broken_config_goes_on_with_the_last_good_one_and_says_so() {
+    let model = ScriptedModel::start().await;
+    let mut onyx = onyx(&model).await;
+    let good = std::fs::read_to_string(onyx.config_path()).unwrap();
+    onyx.kill().await;
+    std::fs::write(onyx.config_path(), "{ nonsense").unwrap();
+    onyx.restart().await;
+    let shown = wait_for_config(&onyx, "degraded").await;
+    assert!(shown["detail"].as_str().unwrap().contains("line 1, at the end"), "{shown}");
+    assert_eq!(said(&onyx.chat_stream(&json!({"message": "hi"})).await), "ok");
+    std::fs::write(onyx.config_path(), good).unwrap();
+    wait_for_config(&onyx, "ok").await;
+}
+
+#[tokio::test]
 async fn a_server_does_not_start_beyond_this_machine_or_on_a_broken_config() {
     let model = ScriptedModel::start().await;
     let folder = tempfile::tempdir().unwrap();

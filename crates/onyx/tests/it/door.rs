@@ -13,6 +13,8 @@ const LOCKED: &[(&str, &str)] = &[
     ("POST", "/api/agent/stop"),
     ("POST", "/api/agent/session/clear"),
     ("GET", "/api/agent/session/history"),
+    ("GET", "/api/runs/x/events"),
+    ("POST", "/api/runs/x/cancel"),
     ("POST", "/api/admin/reindex"),
     ("GET", "/v1/sessions"),
     ("GET", "/v1/sessions/x"),

@@ -43,6 +43,9 @@ impl Talk {
         if seen.mid_line {
             output::piece("\n");
         }
+        if show == Show::Words && seen.stops > 0 {
+            output::aside("(stopped; what was said is kept)");
+        }
         match outcome {
             Ok(()) => seen.exit(),
             Err(Stopped::Twice) => Exit::Stopped,

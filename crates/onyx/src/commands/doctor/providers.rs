@@ -1,5 +1,6 @@
 //! Providers: configured, and do they answer? Agents: does each have a model?
 
+use onyx_agent::ModelSetting;
 use onyx_providers::{Finding, ProviderTest, Registry};
 
 use super::Check;
@@ -16,48 +17,56 @@ pub(super) async fn check(home: &HomeFolder, config: &Config) -> Vec<Check> {
     }
     let tests = statuses.iter().map(|status| registry.test(&status.name));
     let tests = futures::future::join_all(tests).await;
-    let mut checks: Vec<Check> = tests.into_iter().map(provider).collect();
-    checks.extend(agents(config, &registry));
+    let wanted = wanted_models(config, &registry);
+    let mut checks: Vec<Check> = tests.into_iter().map(|test| provider(test, &wanted)).collect();
+    checks.extend(wanted.into_iter().map(|(id, model)| agent(&id, model, &registry)));
     checks
 }
 
-fn provider(test: ProviderTest) -> Check {
+/// A provider that an agent stands on must work; another may wait.
+fn provider(test: ProviderTest, wanted: &[(String, Option<String>)]) -> Check {
     let name = format!("provider {}", test.name);
-    match test.finding {
-        Finding::Works { .. } => Check::ok(name, test.advice),
-        Finding::Fails { class, message } => {
-            Check::warning(name, format!("{class}: {message}"), test.advice)
-        }
+    let prefix = format!("{}/", test.name);
+    let is_needed = wanted
+        .iter()
+        .any(|(_, model)| model.as_ref().is_some_and(|model| model.starts_with(&prefix)));
+    let (detail, mend) = match test.finding {
+        Finding::Works { .. } => return Check::ok(name, test.advice),
+        Finding::Fails { class, message: _ } => (class.to_owned(), test.advice),
         Finding::Disabled { reason } => {
-            let mend = "mend it in onyx.json, or remove it there";
-            Check::warning(name, format!("disabled: {reason}"), mend)
+            (format!("disabled: {reason}"), "mend it in onyx.json, or remove it there".to_owned())
         }
-        Finding::Unknown => Check::warning(name, test.advice, "edit onyx.json"),
-    }
+        Finding::Unknown => (test.advice, "edit onyx.json".to_owned()),
+    };
+    if is_needed { Check::broken(name, detail, mend) } else { Check::warning(name, detail, mend) }
 }
 
-fn agents(config: &Config, registry: &Registry) -> Vec<Check> {
+/// Each agent and the model it asks for first.
+fn wanted_models(config: &Config, registry: &Registry) -> Vec<(String, Option<String>)> {
     let listed = config.agents.list.iter().map(|agent| (agent.id.clone(), agent));
     let entries = config.agents.entries.iter().map(|(id, agent)| (Some(id.clone()), agent));
-    listed
-        .chain(entries)
-        .filter(|(_, agent)| agent.enabled != Some(false))
+    let enabled = listed.chain(entries).filter(|(_, agent)| agent.enabled != Some(false));
+    enabled
         .map(|(id, agent)| {
-            let name = format!("agent {}", id.unwrap_or_default());
             let model = agent.model.as_ref().or(config.agents.defaults.model.as_ref());
             let wanted = match model {
-                Some(onyx_agent::ModelSetting::One(model)) => Some(model.clone()),
-                Some(onyx_agent::ModelSetting::Chain { primary, .. }) => Some(primary.clone()),
+                Some(ModelSetting::One(model)) => Some(model.clone()),
+                Some(ModelSetting::Chain { primary, .. }) => Some(primary.clone()),
                 None => config.default_model.clone().or_else(|| registry.default_model()),
             };
-            let mend = "set `model` of the agent to <provider>/<model> in onyx.json";
-            match wanted {
-                None => Check::broken(name, "it has no model", mend),
-                Some(model) => match registry.model(&model) {
-                    Ok(_) => Check::ok(name, model),
-                    Err(error) => Check::broken(name, error.to_string(), mend),
-                },
-            }
+            (id.unwrap_or_default(), wanted)
         })
         .collect()
+}
+
+fn agent(id: &str, model: Option<String>, registry: &Registry) -> Check {
+    let name = format!("agent {id}");
+    let mend = "set `model` of the agent to <provider>/<model> in onyx.json";
+    match model {
+        None => Check::broken(name, "it has no model", mend),
+        Some(model) => match registry.model(&model) {
+            Ok(_) => Check::ok(name, model),
+            Err(error) => Check::broken(name, error.to_string(), mend),
+        },
+    }
 }

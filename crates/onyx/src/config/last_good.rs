@@ -1,0 +1,44 @@
+//! The last config that worked, kept beside the cache: a server that is started again after a
+//! broken edit goes on with it.
+
+use std::fs;
+use std::io::Write;
+use std::os::unix::fs::OpenOptionsExt;
+
+use anyhow::{Context, Result};
+
+use super::{Config, ConfigError, parse_with, read_dotenv};
+use crate::files;
+use crate::home::HomeFolder;
+
+/// Remembers the file that a config was read from.
+pub(crate) fn keep(home: &HomeFolder, config: &Config) -> Result<()> {
+    let Some(text) = &config.text else { return Ok(()) };
+    let path = home.last_good_config();
+    if fs::read(&path).is_ok_and(|kept| kept == text.0.as_bytes()) {
+        return Ok(());
+    }
+    if let Some(folder) = path.parent() {
+        files::make_folder(folder)?;
+    }
+    let fresh = path.with_extension("new");
+    fs::OpenOptions::new()
+        .write(true)
+        .create(true)
+        .truncate(true)
+        .mode(0o600)
+        .open(&fresh)
+        .and_then(|mut file| file.write_all(text.0.as_bytes()))
+        .and_then(|()| fs::rename(&fresh, &path))
+        .with_context(|| format!("cannot write {}", path.display()))
+}
+
+/// The config of the last good edit, if there was one.
+pub(crate) fn load(home: &HomeFolder) -> Option<Result<Config, ConfigError>> {
+    let text = fs::read_to_string(home.last_good_config()).ok()?;
+    let (environment, warnings) = match read_dotenv(home) {
+        Ok(read) => read,
+        Err(error) => return Some(Err(error)),
+    };
+    Some(parse_with(text, environment, warnings))
+}
