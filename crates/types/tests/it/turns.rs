@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 
 const ID: &str = "0197f3a0-0000-7000-8000-000000000001";
 
-fn with_header(body: Value) -> Value {
+fn with_header(body: &Value) -> Value {
     let mut turn = json!({
         "id": ID, "ts": "2026-11-15T02:53:00.000Z", "run_id": ID, "lane": 0,
         "author": "agent:main", "origin": "agent",
@@ -31,7 +31,7 @@ fn every_type() -> Vec<Value> {
         json!({"type": "run_end", "status": "error", "usage": usage, "cost": 0.5, "model": "m/x", "error": {"code": "limit_steps", "message": "m", "hint": "h"}}),
         json!({"type": "summary", "content": "s", "replaces": {"first": ID, "last": ID}}),
     ]
-    .map(with_header)
+    .map(|body| with_header(&body))
     .into()
 }
 
@@ -60,7 +60,7 @@ fn types_and_values_of_a_newer_version_survive() {
         json!({"type": "hologram", "shape": {"x": 1}}),
         json!({"type": "assistant_text", "content": "t", "status": "paused", "model": "m"}),
     ];
-    for original in newer.map(with_header) {
+    for original in newer.map(|body| with_header(&body)) {
         let turn: Turn = serde_json::from_value(original.clone()).unwrap();
         assert!(matches!(turn.body, TurnBody::Unknown(_)));
         assert_eq!(serde_json::to_value(&turn).unwrap(), original);
@@ -101,7 +101,7 @@ fn a_whole_turn_reads_as_expected() {
 proptest! {
     #[test]
     fn any_text_survives(text in any::<String>()) {
-        let original = with_header(json!({"type": "user", "content": text}));
+        let original = with_header(&json!({"type": "user", "content": text}));
         let turn: Turn = serde_json::from_str(&original.to_string()).unwrap();
         let TurnBody::User(user) = &turn.body else { panic!("not a user turn") };
         prop_assert_eq!(&user.content, &UserContent::Text(text));
