@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use onyx_storage::{Store, StoreError};
-use onyx_types::{Fault, SessionKey, Turn, TurnBody};
+use onyx_types::{Fault, RunStatus, SessionKey, Turn, TurnBody};
 
 use crate::prompt;
 
@@ -36,10 +36,11 @@ struct Entry {
 impl RecentTurns {
     /// The session's history as a run left it.
     pub(crate) fn keep(&self, key: SessionKey, turns: Vec<Arc<Turn>>) {
-        let bytes = turns.iter().map(|turn| weight(turn)).sum();
+        let turns = without_marks(turns);
+        let bytes: usize = turns.iter().map(|turn| weight(turn)).sum();
         let mut kept = self.lock();
         kept.remove(&key);
-        if bytes > MOST_BYTES / 2 {
+        if bytes > MOST_BYTES {
             return;
         }
         while kept.bytes + bytes > MOST_BYTES {
@@ -84,6 +85,26 @@ impl Kept {
         self.bytes -= entry.bytes;
         Some(entry.turns)
     }
+}
+
+/// Half of a log are marks of where runs began and ended well, of which a prompt shows nothing.
+/// The newest turn stays whatever it is: by it we know that the log has not changed.
+fn without_marks(mut turns: Vec<Arc<Turn>>) -> Vec<Arc<Turn>> {
+    let newest = turns.pop();
+    turns.retain(|turn| match &turn.body {
+        TurnBody::RunStart(_) => false,
+        TurnBody::RunEnd(end) => end.status != RunStatus::Done,
+        TurnBody::User(_)
+        | TurnBody::Reasoning(_)
+        | TurnBody::AssistantText(_)
+        | TurnBody::ToolCall(_)
+        | TurnBody::ToolResult(_)
+        | TurnBody::Decision(_)
+        | TurnBody::Summary(_)
+        | TurnBody::Unknown(_) => true,
+    });
+    turns.extend(newest);
+    turns
 }
 
 /// Does the log still end where these turns end? Another run, a crash or a person with an editor
