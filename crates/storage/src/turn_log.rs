@@ -5,11 +5,11 @@ use serde::{Deserialize, Serialize};
 use crate::{Lease, StoreError};
 
 /// A place in a log: everything before it is durable. Opaque to callers, ordered within one log.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
 pub struct Pos(pub u64);
 
 /// Some consecutive turns of a log, oldest first.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Default)]
 pub struct Page {
     pub turns: Vec<Turn>,
     /// Where the page starts: give it as `before` to get the page before this one.

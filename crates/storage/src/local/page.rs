@@ -8,8 +8,9 @@ use super::backwards::Backwards;
 use super::line::{self, Line};
 use super::ops::FileOps;
 
-/// A page, and the lines of it that nobody can read.
-#[derive(Debug)]
+/// A page, and the lines of it that nobody can read. Empty for a session whose first turn is not
+/// written yet: it has no file.
+#[derive(Debug, Default)]
 pub(crate) struct ReadPage {
     pub(crate) page: Page,
     pub(crate) unreadable: Vec<(u64, Vec<u8>)>,

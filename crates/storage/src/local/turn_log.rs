@@ -7,11 +7,12 @@ use rustix::fs::FileType;
 use rustix::io::Errno;
 
 use crate::blocking::{Blocking, lock};
-use crate::{Lease, LiveText, Page, Pos, StoreError, TurnLog};
+use crate::{Damage, Lease, LiveText, Page, Pos, StoreError, TurnLog};
 
 use super::beneath::{Access, Dir, classify};
 use super::leases::LocalLeases;
 use super::ops::{AppendFault, FileOps, append_whole};
+use super::page::ReadPage;
 use super::session::{LogPlace, Need, OpenLog, Slot, Slots};
 use super::{aside, copy, line, live, page};
 
@@ -170,16 +171,14 @@ impl Logs {
     fn tail(&self, key: &SessionKey, before: Option<Pos>, n: usize) -> Result<Page, StoreError> {
         let place = LogPlace::of(key);
         let shared = self.slots.get(key);
-        // Read outside the lock: what lies before the length never changes under us.
-        let (file, len, torn) = {
-            let mut slot = lock(&shared);
-            match slot.open(&*self.ops, &self.home, &place, Need::Read)? {
-                Some(log) => (Arc::clone(&log.file), log.len, log.torn.clone()),
-                None => return Ok(empty_page()),
+        let (mut read, torn) = match self.read_page(&shared, &place, before, n) {
+            // An edit that kept the length took the last newline: opening again mends the tail.
+            Err(StoreError::Refused(_)) if before.is_none() => {
+                lock(&shared).log = None;
+                self.read_page(&shared, &place, before, n)
             }
-        };
-        let end = before.map_or(len, |pos| pos.0.min(len));
-        let mut read = page::read(&*self.ops, &file, end, n)?;
+            read => read,
+        }?;
         if !read.unreadable.is_empty() {
             self.quarantine(&shared, &place, &read.unreadable);
         }
@@ -187,6 +186,25 @@ impl Logs {
             read.page.damage.extend(torn);
         }
         Ok(read.page)
+    }
+
+    fn read_page(
+        &self,
+        slot: &Mutex<Slot>,
+        place: &LogPlace,
+        before: Option<Pos>,
+        n: usize,
+    ) -> Result<(ReadPage, Option<Damage>), StoreError> {
+        // Read outside the lock: what lies before the length never changes under us.
+        let (file, len, torn) = {
+            let mut slot = lock(slot);
+            match slot.open(&*self.ops, &self.home, place, Need::Read)? {
+                Some(log) => (Arc::clone(&log.file), log.len, log.torn.clone()),
+                None => return Ok((ReadPage::default(), None)),
+            }
+        };
+        let end = before.map_or(len, |pos| pos.0.min(len));
+        Ok((page::read(&*self.ops, &file, end, n)?, torn))
     }
 
     /// Copies unreadable lines aside, each once. The lines stay in the log and in every report, so
@@ -359,9 +377,4 @@ impl From<AppendFault> for WriteFault {
             }
         }
     }
-}
-
-/// A session whose first turn is not written yet has no file.
-fn empty_page() -> Page {
-    Page { turns: Vec::new(), start: Pos(0), has_older: false, damage: Vec::new() }
 }

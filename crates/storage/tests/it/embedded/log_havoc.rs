@@ -1,7 +1,7 @@
 //! Whatever happens to a log, its intact lines are read and it goes on.
 
 use std::fs;
-use std::sync::Mutex;
+use std::sync::{Mutex, PoisonError};
 
 use onyx_types::Turn;
 use proptest::collection::vec;
@@ -72,7 +72,11 @@ fn intact_lines_survive_any_mishap() {
     let make = Mutex::new(Maker::new());
     let config = ProptestConfig { cases: 300, failure_persistence: None, ..Default::default() };
     let result = TestRunner::new(config).run(&vec(mishap(), 1..5), |mishaps| {
-        runtime.block_on(survive(&temp, &mut make.lock().unwrap(), &mishaps));
+        runtime.block_on(survive(
+            &temp,
+            &mut make.lock().unwrap_or_else(PoisonError::into_inner),
+            &mishaps,
+        ));
         Ok(())
     });
     result.unwrap();
