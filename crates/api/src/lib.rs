@@ -3,6 +3,7 @@
 //! A route decodes a request, asks the run manager, and encodes what comes back. No agent logic,
 //! no policy, no storage of its own may enter; wire types live here and nowhere else.
 
+mod access;
 mod auth;
 mod body;
 mod encode;
@@ -10,18 +11,20 @@ mod guard;
 mod history;
 mod problem;
 mod ready;
+mod revoked;
 mod routes;
 mod serve;
 mod settings;
 mod state;
 
+pub use access::{Access, Route, Routes};
 pub use auth::{AuthContext, Authenticator, Credential};
 pub use body::{JsonBody, MAX_BODY, QueryOf};
 pub use encode::{ChatReply, Collect, DraftView, Encoder, Ndjson, ToolView};
 pub use history::{HistoryMessage, MessageRole, MessageStatus, messages};
 pub use problem::Problem;
 pub use ready::{Dependency, DependencyState, Readiness};
-pub use routes::router;
+pub use routes::{router, routes};
 pub use serve::{Accept, Peer, serve};
 pub use settings::{AuthMode, AuthSettings, DEFAULT_PORT, GatewaySettings, Token};
 pub use state::ApiState;

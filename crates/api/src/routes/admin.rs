@@ -1,4 +1,4 @@
-//! `/api/admin/*`: for the owner, who is everybody until there are accounts.
+//! `/api/admin/*`: for the owner.
 
 use axum::Json;
 use axum::extract::State;
@@ -6,7 +6,7 @@ use onyx_storage::rebuild_person;
 use onyx_types::Fault;
 use serde::Serialize;
 
-use crate::{ApiState, AuthContext, Problem};
+use crate::{ApiState, Problem};
 
 #[derive(Serialize)]
 pub(super) struct Reindexed {
@@ -18,7 +18,6 @@ pub(super) struct Reindexed {
 /// Makes everything derived anew from the files.
 pub(super) async fn reindex(
     State(state): State<ApiState>,
-    _: AuthContext,
 ) -> Result<Json<Reindexed>, Problem> {
     let mut all = Reindexed { sessions: 0, damaged: 0 };
     for person in state.store.home.people().map_err(Fault::from)? {

@@ -8,35 +8,39 @@ use axum::Router;
 use axum::http::{StatusCode, Uri};
 use axum::middleware::from_fn;
 use axum::response::{IntoResponse, Response};
-use axum::routing::{get, post};
 use onyx_types::ErrorCode;
 use tower_http::catch_panic::CatchPanicLayer;
 
 use crate::guard::check_host_and_origin;
-use crate::{ApiState, Problem};
+use crate::{Access, ApiState, Problem, Routes};
 
-/// Every route of the server. Public are `/health` and `/ready`; all others take an `AuthContext`.
+/// Every route of the server, each with what it asks of its caller.
+pub fn routes() -> Routes {
+    use Access::{Chat, Owner, Public, Read, Write};
+    Routes::new()
+        .get("/health", Public, health::health)
+        .get("/ready", Public, health::ready)
+        .post("/api/agent/chat-stream", Chat, agent::chat_stream)
+        .post("/api/agent/chat", Chat, agent::chat)
+        .post("/api/agent/stop", Chat, agent::stop)
+        .post("/api/agent/session/clear", Write, agent::clear)
+        .get("/api/agent/session/history", Read, agent::history)
+        .get("/v1/sessions", Read, sessions::list)
+        .get("/v1/sessions/{id}", Read, sessions::show)
+        .patch("/v1/sessions/{id}", Write, sessions::patch)
+        .delete("/v1/sessions/{id}", Write, sessions::delete)
+        .post("/v1/sessions/{id}/fork", Write, sessions::fork)
+        .get("/v1/sessions/{id}/turns", Read, sessions::turns)
+        .get("/v1/sessions/{id}/export", Read, sessions::export)
+        .get("/api/runs/{id}/events", Read, runs::events)
+        .post("/api/runs/{id}/cancel", Chat, runs::cancel)
+        .post("/api/runs/{id}/undo", Write, runs::undo)
+        .post("/api/admin/reindex", Owner, admin::reindex)
+}
+
 pub fn router(state: ApiState) -> Router {
-    Router::new()
-        .route("/health", get(health::health))
-        .route("/ready", get(health::ready))
-        .route("/api/agent/chat-stream", post(agent::chat_stream))
-        .route("/api/agent/chat", post(agent::chat))
-        .route("/api/agent/stop", post(agent::stop))
-        .route("/api/agent/session/clear", post(agent::clear))
-        .route("/api/agent/session/history", get(agent::history))
-        .route("/v1/sessions", get(sessions::list))
-        .route(
-            "/v1/sessions/{id}",
-            get(sessions::show).patch(sessions::patch).delete(sessions::delete),
-        )
-        .route("/v1/sessions/{id}/fork", post(sessions::fork))
-        .route("/api/runs/{id}/events", get(runs::events))
-        .route("/api/runs/{id}/cancel", post(runs::cancel))
-        .route("/api/runs/{id}/undo", post(runs::undo))
-        .route("/v1/sessions/{id}/turns", get(sessions::turns))
-        .route("/v1/sessions/{id}/export", get(sessions::export))
-        .route("/api/admin/reindex", post(admin::reindex))
+    routes()
+        .into_router(&state)
         .fallback(no_route)
         .method_not_allowed_fallback(wrong_method)
         .with_state(state)

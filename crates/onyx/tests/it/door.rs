@@ -1,35 +1,34 @@
 //! Who gets in: tokens, Host, Origin, the socket.
 
-use onyx_test_support::{AgentClient, DEFAULT_TOKEN, Reply, ScriptedModel};
+use onyx_api::{Access, Route};
+use onyx_test_support::{AgentClient, DEFAULT_TOKEN, Reply, Script, ScriptedModel, Step};
 use reqwest::Method;
 use serde_json::{Value, json};
 
-use crate::{builder, onyx};
+use crate::{SOON, builder, config, onyx};
 
-/// Every route that needs a credential.
-const LOCKED: &[(&str, &str)] = &[
-    ("POST", "/api/agent/chat-stream"),
-    ("POST", "/api/agent/chat"),
-    ("POST", "/api/agent/stop"),
-    ("POST", "/api/agent/session/clear"),
-    ("GET", "/api/agent/session/history"),
-    ("GET", "/api/runs/x/events"),
-    ("POST", "/api/runs/x/cancel"),
-    ("POST", "/api/admin/reindex"),
-    ("GET", "/v1/sessions"),
-    ("GET", "/v1/sessions/x"),
-    ("GET", "/v1/sessions/x/turns"),
-    ("GET", "/v1/sessions/x/export"),
-];
+/// The doors that need no credential; a new one is a decision.
+const PUBLIC: &[(&str, &str)] = &[("GET", "/health"), ("GET", "/ready")];
+
+/// A path that the route answers, whatever its parameters name.
+fn example_of(route: &Route) -> String {
+    let pieces = route.path.split('/').map(|piece| if piece.starts_with('{') { "x" } else { piece });
+    pieces.collect::<Vec<_>>().join("/")
+}
 
 #[tokio::test]
-async fn every_route_but_health_and_ready_needs_the_token() {
+async fn every_route_but_the_public_ones_needs_the_token() {
     let model = ScriptedModel::start().await;
     let onyx = onyx(&model).await;
     let plain = reqwest_client();
-    for (method, path) in LOCKED {
-        let method: Method = method.parse().unwrap();
-        let ask = || plain.request(method.clone(), onyx.url(path)).body("{}");
+    let (public, locked): (Vec<_>, Vec<_>) =
+        onyx_api::routes().table().into_iter().partition(|route| route.access == Access::Public);
+    let public: Vec<_> = public.iter().map(|route| (route.method, route.path)).collect();
+    assert_eq!(public, PUBLIC);
+    for route in &locked {
+        let path = example_of(route);
+        let method: Method = route.method.parse().unwrap();
+        let ask = || plain.request(method.clone(), onyx.url(&path)).body("{}");
         for (what, request) in [
             ("none", ask()),
             ("wrong", ask().bearer_auth("onyx_sk_tesT")),
@@ -56,6 +55,27 @@ async fn every_route_but_health_and_ready_needs_the_token() {
         assert_eq!(Reply::of(plain.get(onyx.url(path))).await.status, 200);
     }
     assert_eq!(model.request_count(), 0);
+}
+
+#[tokio::test]
+async fn a_token_that_is_taken_away_takes_its_live_streams_along() {
+    let model = ScriptedModel::start().await;
+    model.push(Script::new([Step::Text("half".into()), Step::Hang]));
+    let onyx = onyx(&model).await;
+    let mut lines = onyx.chat_lines(&json!({"message": "hi"})).await;
+    let start = lines.until("start").await;
+    lines.until("text").await;
+    let run = start["run_id"].as_str().unwrap();
+    let events = onyx.request(Method::GET, &format!("/api/runs/{run}/events"));
+    let mut events = events.send().await.unwrap();
+    let mut config = config(&model);
+    config["gateway"]["auth"]["token"] = json!("onyx_sk_other");
+    std::fs::write(onyx.config_path(), config.to_string()).unwrap();
+    let ended = async {
+        while lines.next().await.is_some() {}
+        while let Ok(Some(_)) = events.chunk().await {}
+    };
+    tokio::time::timeout(SOON, ended).await.expect("both streams end");
 }
 
 #[tokio::test]
