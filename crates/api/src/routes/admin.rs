@@ -16,9 +16,7 @@ pub(super) struct Reindexed {
 }
 
 /// Makes everything derived anew from the files.
-pub(super) async fn reindex(
-    State(state): State<ApiState>,
-) -> Result<Json<Reindexed>, Problem> {
+pub(super) async fn reindex(State(state): State<ApiState>) -> Result<Json<Reindexed>, Problem> {
     let mut all = Reindexed { sessions: 0, damaged: 0 };
     for person in state.store.home.people().map_err(Fault::from)? {
         let rebuilt = rebuild_person(&*state.store.turns, &*state.store.ledger, &person)

@@ -12,7 +12,8 @@ const PUBLIC: &[(&str, &str)] = &[("GET", "/health"), ("GET", "/ready")];
 
 /// A path that the route answers, whatever its parameters name.
 fn example_of(route: &Route) -> String {
-    let pieces = route.path.split('/').map(|piece| if piece.starts_with('{') { "x" } else { piece });
+    let pieces =
+        route.path.split('/').map(|piece| if piece.starts_with('{') { "x" } else { piece });
     pieces.collect::<Vec<_>>().join("/")
 }
 
