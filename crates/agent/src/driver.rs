@@ -17,6 +17,7 @@ use tokio::sync::mpsc;
 
 use crate::feed::Feed;
 use crate::live_text::LiveNotes;
+use crate::prompt::Conversation;
 use crate::step::{Effect, Input, RunState, RunSummary, UserInput, step};
 
 /// How long a session's lease lives without renewal, and how often it is renewed.
@@ -80,7 +81,7 @@ impl UnderWay {
 impl Driver {
     /// Runs to the end and gives back the session's history as it stands then. The feed is closed
     /// and the session free when it returns.
-    pub(crate) async fn run(mut self) -> Vec<Arc<Turn>> {
+    pub(crate) async fn run(mut self) -> Conversation {
         let mut under_way = UnderWay::new(self.lanes.len());
         let mut cancelled = false;
         let mut next = Input::Begin;

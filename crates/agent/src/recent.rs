@@ -2,20 +2,20 @@
 //! that a conversation under way is not read and parsed anew at every message.
 
 use std::collections::HashMap;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Mutex, PoisonError};
 
 use onyx_storage::{Store, StoreError};
-use onyx_types::{Fault, RunStatus, SessionKey, Turn, TurnBody};
+use onyx_types::{Fault, SessionKey, Turn, TurnBody, TurnId};
 
-use crate::prompt;
+use crate::prompt::{self, Conversation};
 
 /// All of them together; the longest unused go first.
 const MOST_BYTES: usize = 3 * 1024 * 1024;
-/// What a turn takes beside its text.
-const TURN_BYTES: usize = 400;
-const PAGE: usize = 64;
+/// What is read of a log at once, and to what that grows where it is not enough.
+const FIRST_PAGE: usize = 64;
+const LARGEST_PAGE: usize = 2_048;
 
-/// Histories of sessions that were at work lately.
+/// Conversations of sessions that were at work lately.
 #[derive(Default)]
 pub(crate) struct RecentTurns(Mutex<Kept>);
 
@@ -28,16 +28,15 @@ struct Kept {
 }
 
 struct Entry {
-    turns: Vec<Arc<Turn>>,
+    conversation: Conversation,
     bytes: usize,
     used: u64,
 }
 
 impl RecentTurns {
-    /// The session's history as a run left it.
-    pub(crate) fn keep(&self, key: SessionKey, turns: Vec<Arc<Turn>>) {
-        let turns = without_marks(turns);
-        let bytes: usize = turns.iter().map(|turn| weight(turn)).sum();
+    /// The session's conversation as a run left it.
+    pub(crate) fn keep(&self, key: SessionKey, conversation: Conversation) {
+        let bytes = conversation.bytes();
         let mut kept = self.lock();
         kept.remove(&key);
         if bytes > MOST_BYTES {
@@ -51,26 +50,27 @@ impl RecentTurns {
         kept.clock += 1;
         let used = kept.clock;
         kept.bytes += bytes;
-        kept.sessions.insert(key, Entry { turns, bytes, used });
+        kept.sessions.insert(key, Entry { conversation, bytes, used });
     }
 
     /// From the newest back: to where the newest summary begins to stand for what is older, or
-    /// until a window of this size is surely filled. Never reads more of a long log than that.
+    /// until a window of this size is filled. Never reads more of a long log than that.
     pub(crate) async fn load(
         &self,
         store: &Store,
         key: &SessionKey,
         window: usize,
-    ) -> Result<Vec<Arc<Turn>>, Fault> {
-        if let Some(turns) = self.take(key)
-            && is_current(store, key, &turns).await?
+    ) -> Result<Conversation, Fault> {
+        if let Some(mut conversation) = self.take(key)
+            && is_current(store, key, conversation.newest()).await?
         {
-            return Ok(within(turns, window));
+            conversation.limit(window * 2);
+            return Ok(conversation);
         }
         read(store, key, window).await
     }
 
-    fn take(&self, key: &SessionKey) -> Option<Vec<Arc<Turn>>> {
+    fn take(&self, key: &SessionKey) -> Option<Conversation> {
         self.lock().remove(key)
     }
 
@@ -80,94 +80,52 @@ impl RecentTurns {
 }
 
 impl Kept {
-    fn remove(&mut self, key: &SessionKey) -> Option<Vec<Arc<Turn>>> {
+    fn remove(&mut self, key: &SessionKey) -> Option<Conversation> {
         let entry = self.sessions.remove(key)?;
         self.bytes -= entry.bytes;
-        Some(entry.turns)
+        Some(entry.conversation)
     }
-}
-
-/// Half of a log are marks of where runs began and ended well, of which a prompt shows nothing.
-/// The newest turn stays whatever it is: by it we know that the log has not changed.
-fn without_marks(mut turns: Vec<Arc<Turn>>) -> Vec<Arc<Turn>> {
-    let newest = turns.pop();
-    turns.retain(|turn| match &turn.body {
-        TurnBody::RunStart(_) => false,
-        TurnBody::RunEnd(end) => end.status != RunStatus::Done,
-        TurnBody::User(_)
-        | TurnBody::Reasoning(_)
-        | TurnBody::AssistantText(_)
-        | TurnBody::ToolCall(_)
-        | TurnBody::ToolResult(_)
-        | TurnBody::Decision(_)
-        | TurnBody::Summary(_)
-        | TurnBody::Unknown(_) => true,
-    });
-    turns.extend(newest);
-    turns
 }
 
 /// Does the log still end where these turns end? Another run, a crash or a person with an editor
 /// may have been there.
-async fn is_current(store: &Store, key: &SessionKey, turns: &[Arc<Turn>]) -> Result<bool, Fault> {
+async fn is_current(store: &Store, key: &SessionKey, kept: Option<&Turn>) -> Result<bool, Fault> {
     let newest = match store.turns.tail(key, None, 1).await {
         Ok(page) => page.turns.into_iter().next(),
         Err(StoreError::NotFound) => None,
         Err(error) => return Err(error.into()),
     };
-    Ok(newest.as_ref() == turns.last().map(|turn| &**turn))
+    Ok(newest.as_ref() == kept)
 }
 
-/// Drops from the front what no prompt of this window can use.
-fn within(mut turns: Vec<Arc<Turn>>, window: usize) -> Vec<Arc<Turn>> {
-    let replaced = prompt::newest_summary(&turns).map(|summary| summary.replaces.last);
-    let start = replaced.and_then(|last| turns.iter().position(|turn| turn.id == last));
-    if let Some(start) = start {
-        turns.drain(..start);
-    }
-    let mut tokens = 0;
-    let mut fits = |turn: &Arc<Turn>| {
-        tokens += prompt::turn_weight(turn);
-        tokens <= window * 2
-    };
-    let kept = turns.iter().rev().take_while(|turn| fits(turn)).count();
-    turns.drain(..turns.len() - kept);
-    turns
-}
-
-async fn read(store: &Store, key: &SessionKey, window: usize) -> Result<Vec<Arc<Turn>>, Fault> {
+async fn read(store: &Store, key: &SessionKey, window: usize) -> Result<Conversation, Fault> {
     let mut pages = Vec::new();
     let (mut before, mut tokens, mut replaced) = (None, 0, None);
+    let mut size = FIRST_PAGE;
     loop {
-        let page = match store.turns.tail(key, before, PAGE).await {
+        let page = match store.turns.tail(key, before, size).await {
             Ok(page) => page,
             Err(StoreError::NotFound) => break,
             Err(error) => return Err(error.into()),
         };
         tokens += page.turns.iter().map(prompt::turn_weight).sum::<usize>();
-        replaced =
-            replaced.or_else(|| prompt::newest_summary(&page.turns).map(|s| s.replaces.last));
+        replaced = replaced.or_else(|| replaced_by_summary(&page.turns));
         let reached = replaced.is_some_and(|last| page.turns.iter().any(|turn| turn.id == last));
         before = Some(page.start);
-        let enough = !page.has_older || reached || tokens > window * 2;
+        size = (size * 2).min(LARGEST_PAGE);
+        let enough = !page.has_older || reached || tokens > window;
         pages.push(page.turns);
         if enough {
             break;
         }
     }
-    Ok(pages.into_iter().rev().flatten().map(Arc::new).collect())
+    Ok(pages.into_iter().rev().flatten().collect())
 }
 
-fn weight(turn: &Turn) -> usize {
-    let text = match &turn.body {
-        TurnBody::User(user) => {
-            user.content.byte_len() + user.context.as_ref().map_or(0, String::len)
-        }
-        TurnBody::AssistantText(text) => text.content.len(),
-        TurnBody::ToolResult(result) => result.output.len(),
-        TurnBody::Summary(summary) => summary.content.len(),
-        TurnBody::ToolCall(_) | TurnBody::Reasoning(_) | TurnBody::Unknown(_) => 2_000,
-        TurnBody::Decision(_) | TurnBody::RunStart(_) | TurnBody::RunEnd(_) => 0,
-    };
-    text + TURN_BYTES
+/// The last turn that the newest of these summaries stands for.
+fn replaced_by_summary(turns: &[Turn]) -> Option<TurnId> {
+    turns.iter().rev().find_map(|turn| match &turn.body {
+        TurnBody::Summary(summary) => Some(summary.replaces.last),
+        _ => None,
+    })
 }

@@ -4,9 +4,9 @@ use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
-use onyx_storage::{Area, ObjectKey, Objects};
+use onyx_storage::{Area, Files, Found, ObjectMeta, StoreError, Wanted};
 use onyx_tools::DailyLog;
-use onyx_types::{AgentId, Fault, SessionId, SessionKey, Timestamp};
+use onyx_types::{AgentId, Fault, PersonId, SessionId, SessionKey, Timestamp};
 
 use crate::manager::Inner;
 use crate::prompt::{PromptSnapshot, PromptSources, UntrustedPiece};
@@ -40,8 +40,8 @@ impl Snapshots {
         agent: &AgentProfile,
     ) -> Result<(Arc<PromptSnapshot>, Vec<UntrustedPiece>), Fault> {
         let now = inner.clock.now();
-        let files = PromptFiles::open(inner, key, agent)?;
-        let written = files.written_by_people(agent).await?;
+        let files = PromptFiles { files: &*inner.store.files, agent, person: &key.person };
+        let written = files.written_by_people().await?;
         let id = (key.session, agent.id.clone());
         if let Some(snapshot) = self.unchanged(&id, &written, now.mono) {
             return Ok((snapshot, Vec::new()));
@@ -84,35 +84,43 @@ impl Snapshots {
     }
 }
 
-/// Where one agent's and one person's prompt files are.
-struct PromptFiles {
-    agent: Arc<dyn Objects>,
-    person: Arc<dyn Objects>,
-    vault: Arc<dyn Objects>,
-    memory: Arc<dyn Objects>,
+/// The files behind one agent's prompts for one person, looked up together: a look-up on its own
+/// costs more than the reading.
+struct PromptFiles<'a> {
+    files: &'a dyn Files,
+    agent: &'a AgentProfile,
+    person: &'a PersonId,
 }
 
-impl PromptFiles {
-    fn open(inner: &Inner, key: &SessionKey, agent: &AgentProfile) -> Result<Self, Fault> {
-        let files = &inner.store.files;
-        Ok(Self {
-            agent: files.objects(&Area::Agent(agent.id.clone()))?,
-            person: files.objects(&Area::Person(key.person.clone()))?,
-            vault: files.objects(&Area::Vault(key.person.clone()))?,
-            memory: files.objects(&Area::Memory(key.person.clone(), agent.id.clone()))?,
-        })
-    }
-
-    async fn written_by_people(&self, agent: &AgentProfile) -> Result<PromptSources, Fault> {
+impl PromptFiles<'_> {
+    async fn written_by_people(&self) -> Result<PromptSources, StoreError> {
+        let agent = Area::Agent(self.agent.id.clone());
+        let person = Area::Person(self.person.clone());
+        let skills = Wanted::Folder { key: "skills".parse()?, limit: MOST_SKILLS };
+        let [identity, soul, agents, tools, skills, user, standing_instructions] = self
+            .find([
+                file(&agent, "IDENTITY.md")?,
+                file(&agent, "SOUL.md")?,
+                file(&agent, "AGENTS.md")?,
+                file(&agent, "TOOLS.md")?,
+                (agent, skills),
+                file(&person, "USER.md")?,
+                file(&person, "vault/agents.md")?,
+            ])
+            .await?;
+        let skills = match skills {
+            Found::Folder(entries) => self.skills(&entries).await?,
+            Found::Nothing | Found::File(_) => Vec::new(),
+        };
         Ok(PromptSources {
-            agent_name: agent.name.clone(),
-            identity: text(&self.agent, "IDENTITY.md").await?,
-            soul: text(&self.agent, "SOUL.md").await?,
-            agents: text(&self.agent, "AGENTS.md").await?,
-            tools: text(&self.agent, "TOOLS.md").await?,
-            skills: skills(&self.agent).await?,
-            user: text(&self.person, "USER.md").await?,
-            standing_instructions: text(&self.vault, "agents.md").await?,
+            agent_name: self.agent.name.clone(),
+            identity: text(identity),
+            soul: text(soul),
+            agents: text(agents),
+            tools: text(tools),
+            skills,
+            user: text(user),
+            standing_instructions: text(standing_instructions),
             ..PromptSources::default()
         })
     }
@@ -121,72 +129,97 @@ impl PromptFiles {
         &self,
         sources: &mut PromptSources,
         now: Timestamp,
-    ) -> Result<Vec<UntrustedPiece>, Fault> {
-        sources.memory = text(&self.memory, "MEMORY.md").await?;
-        let mut untrusted = Vec::new();
+    ) -> Result<Vec<UntrustedPiece>, StoreError> {
         let day = Duration::from_secs(24 * 60 * 60);
         let yesterday = Timestamp::from_millis(now.as_millis() - day.as_millis() as i64);
-        for date in [yesterday.utc_date(), now.utc_date()] {
-            let path = format!("daily/{date}.md");
-            let Some(log) = text(&self.memory, &path).await? else { continue };
+        let dates = [yesterday.utc_date(), now.utc_date()];
+        let folder = Area::Memory(self.person.clone(), self.agent.id.clone());
+        let [memory, before, today] = self
+            .find([
+                file(&folder, "MEMORY.md")?,
+                file(&folder, &format!("daily/{}.md", dates[0]))?,
+                file(&folder, &format!("daily/{}.md", dates[1]))?,
+            ])
+            .await?;
+        sources.memory = text(memory);
+        let mut untrusted = Vec::new();
+        for (date, log) in dates.into_iter().zip([before, today]) {
+            let Some(log) = text(log) else { continue };
             let log = DailyLog::split(&log);
-            if !log.trusted.trim().is_empty() {
-                sources.daily.push((date, log.trusted));
-            }
             if !log.untrusted.trim().is_empty() {
                 untrusted.push(UntrustedPiece {
                     scope: "agent".to_owned(),
-                    source: path,
+                    source: format!("daily/{date}.md"),
                     lines: None,
                     text: log.untrusted,
                 });
             }
+            if !log.trusted.trim().is_empty() {
+                sources.daily.push((date, log.trusted));
+            }
         }
         Ok(untrusted)
     }
-}
 
-async fn text(objects: &Arc<dyn Objects>, path: &str) -> Result<Option<String>, Fault> {
-    let key: ObjectKey = match path.parse() {
-        Ok(key) => key,
-        Err(error) => {
-            // A skill's file name that no key can hold; the others still work.
-            tracing::warn!(path, %error, "left out of the prompt");
-            return Ok(None);
+    /// One line a skill: its name and what it says it is for.
+    async fn skills(&self, entries: &[ObjectMeta]) -> Result<Vec<String>, StoreError> {
+        let area = Area::Agent(self.agent.id.clone());
+        let mut names = Vec::new();
+        let mut wanted = Vec::new();
+        for entry in entries {
+            let path = entry.key.as_str();
+            let (name, path) = match path.strip_suffix(".md") {
+                Some(stem) => (stem, path.to_owned()),
+                None if entry.is_folder => (path, format!("{path}/SKILL.md")),
+                None => continue,
+            };
+            match file(&area, &path) {
+                Ok(skill) => wanted.push(skill),
+                Err(error) => {
+                    tracing::warn!(path, %error, "left out of the prompt");
+                    continue;
+                }
+            }
+            names.push(name.trim_start_matches("skills/"));
         }
-    };
-    match objects.get(&key, LONGEST_FILE).await {
-        Ok(object) => Ok(object.map(|o| String::from_utf8_lossy(&o.bytes).into_owned())),
-        // One file that cannot be read must not silence the agent, and must not go unnoticed.
-        Err(onyx_storage::StoreError::Refused(why)) => {
-            tracing::warn!(path, why, "left out of the prompt");
-            Ok(None)
-        }
-        Err(error) => Err(error.into()),
+        let bodies = self.find_each(wanted).await?.into_iter().map(text);
+        let described = names.into_iter().zip(bodies);
+        Ok(described
+            .filter_map(|(name, body)| Some(format!("- {name}: {}", purpose(&body?))))
+            .collect())
+    }
+
+    async fn find<const N: usize>(
+        &self,
+        wanted: [(Area, Wanted); N],
+    ) -> Result<[Found; N], StoreError> {
+        let mut found = self.find_each(wanted.into()).await?.into_iter();
+        Ok(std::array::from_fn(|_| found.next().unwrap_or(Found::Nothing)))
+    }
+
+    async fn find_each(&self, wanted: Vec<(Area, Wanted)>) -> Result<Vec<Found>, StoreError> {
+        let answers = self.files.find(wanted.clone()).await?;
+        let found = answers.into_iter().zip(&wanted).map(|(answer, wanted)| match answer {
+            // One file that cannot be read must not silence the agent, and must not go unnoticed.
+            Err(StoreError::Refused(why)) => {
+                tracing::warn!(?wanted, why, "left out of the prompt");
+                Ok(Found::Nothing)
+            }
+            other => other,
+        });
+        found.collect()
     }
 }
 
-/// One line a skill: its name and what it says it is for.
-async fn skills(agent: &Arc<dyn Objects>) -> Result<Vec<String>, Fault> {
-    let Ok(folder) = "skills".parse::<ObjectKey>() else { return Ok(Vec::new()) };
-    let entries = match agent.list(Some(&folder), MOST_SKILLS).await {
-        Ok(entries) => entries,
-        Err(onyx_storage::StoreError::NotFound) => return Ok(Vec::new()),
-        Err(error) => return Err(error.into()),
-    };
-    let mut lines = Vec::new();
-    for entry in entries {
-        let path = entry.key.as_str();
-        let (name, file) = match path.strip_suffix(".md") {
-            Some(stem) => (stem, path.to_owned()),
-            None if entry.is_folder => (path, format!("{path}/SKILL.md")),
-            None => continue,
-        };
-        let Some(body) = text(agent, &file).await? else { continue };
-        let name = name.trim_start_matches("skills/");
-        lines.push(format!("- {name}: {}", purpose(&body)));
+fn file(area: &Area, path: &str) -> Result<(Area, Wanted), StoreError> {
+    Ok((area.clone(), Wanted::File { key: path.parse()?, max_bytes: LONGEST_FILE }))
+}
+
+fn text(found: Found) -> Option<String> {
+    match found {
+        Found::File(object) => Some(String::from_utf8_lossy(&object.bytes).into_owned()),
+        Found::Nothing | Found::Folder(_) => None,
     }
-    Ok(lines)
 }
 
 /// `description:` of the front matter, else the first line with words.

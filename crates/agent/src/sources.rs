@@ -3,14 +3,12 @@
 use std::sync::Arc;
 
 use onyx_tools::{LiveOutput, PathRules, ToolCx};
-use onyx_types::{
-    Cancel, Fault, Limits, Mint, RunId, SessionKey, Taint, ToolEffect, Turn, TurnBody, TurnId,
-};
+use onyx_types::{Cancel, Fault, Limits, Mint, RunId, SessionKey, Taint, ToolEffect, TurnId};
 
 use crate::driver::LaneActor;
 use crate::manager::Inner;
 use crate::models::ModelChoice;
-use crate::prompt::{self, UntrustedPiece, untrusted_block};
+use crate::prompt::{self, Conversation, UntrustedPiece, untrusted_block};
 use crate::roster::AgentProfile;
 use crate::step::{LaneOrder, LaneSetup, RunSetup, RunState, ToolTraits, UserInput};
 
@@ -49,11 +47,11 @@ pub(crate) async fn prepare(inner: &Inner, mut ask: Preparation) -> Result<Prepa
         untrusted.extend(pieces);
     }
     let history = if ask.is_new {
-        Vec::new()
+        Conversation::default()
     } else {
         inner.recent.load(&inner.store, &ask.key, widest).await?
     };
-    let taint = if untrusted.is_empty() { taint_of(&history) } else { Taint::Tainted };
+    let taint = if untrusted.is_empty() { history.taint() } else { Taint::Tainted };
     for lane in &mut lanes {
         lane.taint = taint;
     }
@@ -128,12 +126,4 @@ async fn lane(
         },
     };
     Ok((setup, actor, untrusted))
-}
-
-/// A session that has read from outside stays tainted: what it read is still in its history.
-fn taint_of(history: &[Arc<Turn>]) -> Taint {
-    let from_outside = |turn: &Arc<Turn>| {
-        turn.origin.taints() || matches!(&turn.body, TurnBody::User(user) if user.context.is_some())
-    };
-    if history.iter().any(from_outside) { Taint::Tainted } else { Taint::Clean }
 }

@@ -69,7 +69,7 @@ fn tools(request: &ModelRequest) -> Result<Option<ToolConfiguration>, BuildError
 /// Neighbours of one role become one message: the service wants roles to alternate.
 fn messages(request: &ModelRequest, id: &str) -> Result<Vec<WireMessage>, BuildError> {
     let mut turns: Vec<(Role, Vec<ContentBlock>)> = Vec::new();
-    for message in &request.messages {
+    for message in request.messages.iter() {
         let content = match message.role {
             Role::User => user(message)?,
             Role::Assistant => assistant(message, id)?,

@@ -2,6 +2,8 @@ use std::io;
 
 use onyx_types::{ErrorCode, Fault};
 
+use crate::ObjectKeyError;
+
 /// Why a store did not do what it was asked. Classified by errno and result code, never by words.
 #[derive(Clone, Debug, thiserror::Error)]
 pub enum StoreError {
@@ -50,6 +52,12 @@ impl From<io::Error> for StoreError {
             io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded => Self::Full,
             _ => Self::Failed(error.to_string()),
         }
+    }
+}
+
+impl From<ObjectKeyError> for StoreError {
+    fn from(error: ObjectKeyError) -> Self {
+        Self::Refused(error.to_string())
     }
 }
 

@@ -10,7 +10,7 @@ use std::sync::Arc;
 use onyx_types::{Author, Hash, Origin, RunId, Timestamp};
 use serde::{Deserialize, Serialize};
 
-use crate::{Expect, ObjectKey, ObjectKeyError, Objects, StoreError};
+use crate::{Expect, ObjectKey, Objects, StoreError};
 
 const VERSIONS: &str = ".versions";
 /// A manifest of this size is some hundred thousand changes of one file.
@@ -170,21 +170,17 @@ fn folder_of(path: &ObjectKey) -> Result<ObjectKey, StoreError> {
     if path.parts().any(|part| part == VERSIONS) {
         return Err(StoreError::Refused(format!("{VERSIONS} is a reserved name")));
     }
-    format!("history/files/{path}/{VERSIONS}").parse().map_err(|error| refused(&error))
+    Ok(format!("history/files/{path}/{VERSIONS}").parse()?)
 }
 
 fn manifest_key(path: &ObjectKey) -> Result<ObjectKey, StoreError> {
-    folder_of(path)?.join("manifest.jsonl").map_err(|error| refused(&error))
+    Ok(folder_of(path)?.join("manifest.jsonl")?)
 }
 
 fn content_key(path: &ObjectKey, hash: Hash) -> Result<ObjectKey, StoreError> {
-    folder_of(path)?.join(&hash.to_string()).map_err(|error| refused(&error))
+    Ok(folder_of(path)?.join(&hash.to_string())?)
 }
 
 fn run_key(run: RunId) -> Result<ObjectKey, StoreError> {
-    format!("history/runs/{run}.jsonl").parse().map_err(|error| refused(&error))
-}
-
-fn refused(error: &ObjectKeyError) -> StoreError {
-    StoreError::Refused(error.to_string())
+    Ok(format!("history/runs/{run}.jsonl").parse()?)
 }

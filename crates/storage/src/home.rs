@@ -1,16 +1,18 @@
 use std::collections::HashMap;
+use std::collections::hash_map::Entry;
 use std::fs::{DirBuilder, File, OpenOptions};
 use std::io::{self, Read as _, Seek as _, Write as _};
 use std::os::unix::fs::{DirBuilderExt as _, OpenOptionsExt as _};
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex};
 
+use async_trait::async_trait;
 use onyx_types::{AgentId, PersonId};
 use rustix::fs::{FileType, FlockOperation, OFlags};
 use rustix::io::Errno;
 
 use crate::blocking::{Blocking, lock};
-use crate::files::{Area, Files};
+use crate::files::{Area, Files, Found, Wanted};
 use crate::local::{Dir, FileOps, LocalObjects, PathLocks, SystemFiles};
 use crate::{Objects, StoreError};
 
@@ -168,10 +170,8 @@ impl Home {
     pub(crate) fn blocking(&self) -> Blocking {
         self.blocking.clone()
     }
-}
 
-impl Files for Home {
-    fn objects(&self, area: &Area) -> Result<Arc<dyn Objects>, StoreError> {
+    fn local(&self, area: &Area) -> Result<LocalObjects, StoreError> {
         let path = area.path();
         let root = self.root.make_dirs(&*self.ops, &path)?;
         let mut areas = lock(&self.areas);
@@ -179,7 +179,7 @@ impl Files for Home {
         if let Some(objects) = areas.get(area)
             && objects.is_at(&root)?
         {
-            return Ok(Arc::new(objects.clone()));
+            return Ok(objects.clone());
         }
         if areas.len() >= MOST_AREAS {
             areas.clear();
@@ -192,7 +192,34 @@ impl Files for Home {
             self.blocking(),
         )?;
         areas.insert(area.clone(), objects.clone());
-        Ok(Arc::new(objects))
+        Ok(objects)
+    }
+}
+
+#[async_trait]
+impl Files for Home {
+    fn objects(&self, area: &Area) -> Result<Arc<dyn Objects>, StoreError> {
+        Ok(Arc::new(self.local(area)?))
+    }
+
+    async fn find(
+        &self,
+        wanted: Vec<(Area, Wanted)>,
+    ) -> Result<Vec<Result<Found, StoreError>>, StoreError> {
+        let mut roots: HashMap<Area, LocalObjects> = HashMap::new();
+        let mut lookups = Vec::with_capacity(wanted.len());
+        for (area, wanted) in wanted {
+            let root = match roots.entry(area) {
+                Entry::Occupied(known) => known.into_mut(),
+                Entry::Vacant(new) => {
+                    let root = self.local(new.key())?;
+                    new.insert(root)
+                }
+            };
+            lookups.push((root.clone(), wanted));
+        }
+        let look = move || Ok(lookups.iter().map(|(root, wanted)| root.find(wanted)).collect());
+        self.blocking.run(look).await
     }
 }
 

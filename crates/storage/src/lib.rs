@@ -22,7 +22,7 @@ mod turn_log;
 
 pub use chunks::{ChunkRow, ChunkStore, SourceKey, SourceRow};
 pub use error::StoreError;
-pub use files::{Area, Files};
+pub use files::{Area, Files, Found, Wanted};
 pub use history::{Change, History, Version};
 pub use home::{Home, HomeError, HomePaths};
 pub use leases::{Lease, Leases};

@@ -64,8 +64,11 @@ macro_rules! uuid_ids {
             type Err = IdError;
             fn from_str(text: &str) -> Result<Self, IdError> {
                 // One spelling only: an id is part of a file name, so it must not have two.
+                let mut spelling = [0; uuid::fmt::Hyphenated::LENGTH];
                 match Uuid::try_parse(text) {
-                    Ok(uuid) if uuid.hyphenated().to_string() == text => Ok(Self(uuid)),
+                    Ok(uuid) if *uuid.hyphenated().encode_lower(&mut spelling) == *text => {
+                        Ok(Self(uuid))
+                    }
                     _ => Err(IdError::NotAUuid { kind: $kind }),
                 }
             }

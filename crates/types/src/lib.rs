@@ -20,6 +20,7 @@ mod tokens;
 mod tool;
 mod turn;
 mod turn_codec;
+mod turn_quick;
 mod usage;
 
 pub use authority::{Attendance, Taint, Tier, ToolEffect, Verdict};

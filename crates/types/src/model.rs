@@ -1,3 +1,4 @@
+use std::sync::Arc;
 use std::time::Duration;
 
 use futures::future::BoxFuture;
@@ -38,7 +39,8 @@ pub struct EmbedderIdentity {
 pub struct ModelRequest {
     /// Stable parts first, so that provider prompt caches hit.
     pub system: Vec<SystemBlock>,
-    pub messages: Vec<Message>,
+    /// Shared with whoever keeps the conversation: by far the largest part.
+    pub messages: Arc<Vec<Message>>,
     pub tools: Vec<ToolOffer>,
     pub max_output_tokens: u32,
     pub temperature: Option<f32>,

@@ -19,7 +19,9 @@ pub struct Turn {
     pub extra: Map<String, Value>,
 }
 
-#[derive(Clone, Debug, PartialEq)]
+/// Serialises as the type's own fields; the type's name stands beside them.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+#[serde(untagged)]
 pub enum TurnBody {
     User(UserTurn),
     Reasoning(ReasoningTurn),

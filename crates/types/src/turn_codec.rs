@@ -2,8 +2,7 @@
 //! a newer version added. Written by hand because serde's `flatten` cannot tell a type's own
 //! fields from unknown ones, and losing the latter would lose a person's data.
 
-use serde::de::{DeserializeOwned, Error as _};
-use serde::ser::SerializeMap;
+use serde::de::DeserializeOwned;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use serde_json::{Map, Value};
 
@@ -11,6 +10,7 @@ use crate::turn::{
     AssistantText, Decision, ReasoningTurn, RunEnd, RunStart, Summary, ToolCallTurn,
     ToolResultTurn, Turn, TurnBody, UnknownTurn, UserTurn,
 };
+use crate::{Author, LaneId, Origin, RunId, Timestamp, TurnId};
 
 /// For each known type: its name, and the fields that are its own (the rest is `extra`).
 const KINDS: &[(&str, &[&str])] = &[
@@ -41,25 +41,6 @@ impl TurnBody {
         }
     }
 
-    fn fields(&self) -> Result<Fields, serde_json::Error> {
-        let value = match self {
-            Self::User(body) => serde_json::to_value(body),
-            Self::Reasoning(body) => serde_json::to_value(body),
-            Self::AssistantText(body) => serde_json::to_value(body),
-            Self::ToolCall(body) => serde_json::to_value(body),
-            Self::ToolResult(body) => serde_json::to_value(body),
-            Self::Decision(body) => serde_json::to_value(body),
-            Self::RunStart(body) => serde_json::to_value(body),
-            Self::RunEnd(body) => serde_json::to_value(body),
-            Self::Summary(body) => serde_json::to_value(body),
-            Self::Unknown(unknown) => return Ok(unknown.fields.clone()),
-        }?;
-        match value {
-            Value::Object(fields) => Ok(fields),
-            other => Err(serde_json::Error::custom(format!("turn body is not an object: {other}"))),
-        }
-    }
-
     /// A known type whose fields this version cannot read (a newer status, say) is kept as it was,
     /// like an unknown type: the log's checksums tell damage, this only tells age.
     fn from_fields(kind: String, fields: Fields) -> Self {
@@ -86,23 +67,35 @@ fn parse<T: DeserializeOwned>(fields: &Fields) -> Option<T> {
     T::deserialize(fields).ok()
 }
 
+/// The flat object, in the order in which it is written.
+#[derive(Serialize)]
+struct Flat<'a> {
+    id: &'a TurnId,
+    ts: &'a Timestamp,
+    #[serde(rename = "run_id", skip_serializing_if = "Option::is_none")]
+    run: &'a Option<RunId>,
+    lane: &'a LaneId,
+    author: &'a Author,
+    origin: &'a Origin,
+    #[serde(rename = "type")]
+    kind: &'a str,
+    #[serde(flatten)]
+    body: &'a TurnBody,
+    #[serde(flatten)]
+    extra: &'a Fields,
+}
+
 impl Serialize for Turn {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let fields = self.body.fields().map_err(serde::ser::Error::custom)?;
-        let mut map = serializer.serialize_map(None)?;
-        map.serialize_entry("id", &self.id)?;
-        map.serialize_entry("ts", &self.ts)?;
-        if let Some(run) = &self.run {
-            map.serialize_entry("run_id", run)?;
-        }
-        map.serialize_entry("lane", &self.lane)?;
-        map.serialize_entry("author", &self.author)?;
-        map.serialize_entry("origin", &self.origin)?;
-        map.serialize_entry("type", self.body.kind())?;
-        for (name, value) in fields.iter().chain(&self.extra) {
-            map.serialize_entry(name, value)?;
-        }
-        map.end()
+        let Self { id, ts, run, lane, author, origin, body, extra } = self;
+        Flat { id, ts, run, lane, author, origin, kind: body.kind(), body, extra }
+            .serialize(serializer)
+    }
+}
+
+impl Serialize for UnknownTurn {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        self.fields.serialize(serializer)
     }
 }
 
@@ -124,9 +117,14 @@ impl<'de> Deserialize<'de> for Turn {
 
 type Fields = Map<String, Value>;
 
+/// The fields that are a known type's own.
+pub(crate) fn known_fields(kind: &str) -> Option<&'static [&'static str]> {
+    KINDS.iter().find(|(name, _)| *name == kind).map(|(_, known)| *known)
+}
+
 fn split_known(kind: &str, map: Fields) -> (Fields, Fields) {
-    match KINDS.iter().find(|(name, _)| *name == kind) {
-        Some((_, known)) => map.into_iter().partition(|(name, _)| known.contains(&name.as_str())),
+    match known_fields(kind) {
+        Some(known) => map.into_iter().partition(|(name, _)| known.contains(&name.as_str())),
         None => (map, Map::new()),
     }
 }

@@ -2,16 +2,19 @@
 //! providers' prompt caches hit; what was retrieved travels beside the message, marked untrusted.
 
 mod calibration;
-mod history;
+mod conversation;
 mod house_rules;
 mod snapshot;
 mod tokens;
 mod transcript;
 mod untrusted;
+mod view;
+mod weight;
 
 pub use calibration::Calibration;
-pub use history::{Fit, current, messages, newest_summary, turn_weight, window};
+pub use conversation::Conversation;
 pub use snapshot::{PromptSnapshot, PromptSources, bounded};
 pub use tokens::estimate_tokens;
 pub use transcript::transcript;
 pub use untrusted::{UntrustedPiece, untrusted_block};
+pub use weight::{turn_weight, window};

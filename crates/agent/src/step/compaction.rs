@@ -9,7 +9,7 @@ use onyx_types::{
 };
 
 use super::input::Effect;
-use super::lane::{self, Lane, Phase};
+use super::lane::{self, LaneSetup, Phase};
 use super::response::{Response, written_by};
 use super::state::{RunState, Then};
 use crate::prompt;
@@ -109,7 +109,7 @@ pub(super) fn after_flush(state: &mut RunState, lane: LaneId) -> Vec<Effect> {
 fn summarise(state: &mut RunState, lane: LaneId, range: TurnRange) -> Vec<Effect> {
     let request = ModelRequest {
         system: vec![SystemBlock { text: SUMMARISE.to_owned(), stable: true }],
-        messages: vec![Message::user(transcript(state, lane, range.last))],
+        messages: vec![Message::user(transcript(state, lane, range.last))].into(),
         max_output_tokens: SUMMARY_TOKENS,
         ..ModelRequest::default()
     };
@@ -173,15 +173,14 @@ fn not_summarised(state: &mut RunState, lane: LaneId) -> Vec<Effect> {
 /// What the next prompt weighs, in tokens, as well as we know.
 fn prompt_tokens(state: &RunState, lane: LaneId) -> usize {
     let lane = &state.lanes[usize::from(lane.0)];
-    let history: usize =
-        prompt::current(&state.history).map(|turn| prompt::turn_weight(turn)).sum();
-    lane.calibration.apply(fixed_tokens(lane) + history)
+    lane.calibration.apply(lane.fixed_tokens + state.history.tokens())
 }
 
-pub(super) fn fixed_tokens(lane: &Lane) -> usize {
+/// What every prompt of this lane weighs, whatever was said.
+pub(super) fn fixed_tokens(setup: &LaneSetup) -> usize {
     let system: usize =
-        lane.setup.snapshot.system.iter().map(|block| prompt::estimate_tokens(&block.text)).sum();
-    let offered = lane.setup.tools.iter().map(|tool| {
+        setup.snapshot.system.iter().map(|block| prompt::estimate_tokens(&block.text)).sum();
+    let offered = setup.tools.iter().map(|tool| {
         let schema = prompt::estimate_tokens(&tool.offer.input_schema.to_string());
         schema + prompt::estimate_tokens(&tool.offer.description)
     });
@@ -192,16 +191,16 @@ pub(super) fn fixed_tokens(lane: &Lane) -> usize {
 /// result. The newest exchange is never part of it.
 fn older_part(state: &RunState, lane: LaneId) -> Option<TurnRange> {
     let window = prompt::window(state.lanes[usize::from(lane.0)].setup.context_window);
-    let turns: Vec<&Arc<Turn>> = prompt::current(&state.history).collect();
+    let turns = state.history.turns();
     let keep = window * KEEP.0 / KEEP.1;
     let mut weight = 0;
     let mut keep_from = None;
     for index in (1..turns.len()).rev() {
-        weight += prompt::turn_weight(turns[index]);
+        weight += prompt::turn_weight(&turns[index]);
         if weight > keep && keep_from.is_some() {
             break;
         }
-        if starts_step(&turns, index) {
+        if starts_step(turns, index) {
             keep_from = Some(index);
         }
     }
@@ -211,7 +210,7 @@ fn older_part(state: &RunState, lane: LaneId) -> Option<TurnRange> {
 }
 
 /// May the prompt begin here without parting a call from its result?
-fn starts_step(turns: &[&Arc<Turn>], index: usize) -> bool {
+fn starts_step(turns: &[Arc<Turn>], index: usize) -> bool {
     let after_results = matches!(
         turns[index - 1].body,
         TurnBody::ToolResult(_) | TurnBody::RunEnd(_) | TurnBody::AssistantText(_)
@@ -233,22 +232,17 @@ fn starts_step(turns: &[&Arc<Turn>], index: usize) -> bool {
 fn transcript(state: &RunState, lane: LaneId, last: TurnId) -> String {
     let lane = &state.lanes[usize::from(lane.0)];
     let most_tokens = prompt::window(lane.setup.context_window) / 2;
-    let older: Vec<&Turn> = prompt::current(&state.history)
-        .scan(false, |over, turn| {
-            let include = !*over;
-            *over |= turn.id == last;
-            include.then_some(&**turn)
-        })
-        .collect();
-    prompt::transcript(prompt::newest_summary(&state.history), &older, most_tokens)
+    let turns = state.history.turns();
+    let older = turns.iter().position(|turn| turn.id == last).map_or(turns.len(), |i| i + 1);
+    prompt::transcript(state.history.summary(), &turns[..older], most_tokens)
 }
 
-fn flush_request(state: &RunState, lane: LaneId) -> Option<ModelRequest> {
-    let setup = &state.lanes[usize::from(lane.0)].setup;
-    let tool = setup.tools.iter().find(|tool| tool.offer.name == "memory_write")?;
+fn flush_request(state: &mut RunState, lane: LaneId) -> Option<ModelRequest> {
+    let setup = &state.lane(lane).setup;
+    let tool = setup.tools.iter().find(|tool| tool.offer.name == "memory_write")?.offer.clone();
     let mut request = lane::request(state, lane);
-    request.tools = vec![tool.offer.clone()];
-    request.messages.push(Message::user(FLUSH));
+    request.tools = vec![tool];
+    Arc::make_mut(&mut request.messages).push(Message::user(FLUSH));
     Some(request)
 }
 

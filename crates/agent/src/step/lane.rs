@@ -11,7 +11,7 @@ use super::ending;
 use super::input::Effect;
 use super::response::Response;
 use super::state::{LaneOrder, RunState};
-use crate::prompt::{self, Calibration, Fit, PromptSnapshot};
+use crate::prompt::{self, Calibration, PromptSnapshot};
 
 /// One answering agent, resolved for this run.
 pub struct LaneSetup {
@@ -56,6 +56,8 @@ pub(super) struct Lane {
     /// What goes on now is not for people to see.
     pub(super) silent: bool,
     pub(super) calibration: Calibration,
+    /// What every prompt weighs, whatever was said.
+    pub(super) fixed_tokens: usize,
     /// What the request under way was estimated at.
     pub(super) estimated: usize,
 }
@@ -85,6 +87,7 @@ impl Lane {
         Self {
             id,
             answering: setup.model_id.clone(),
+            fixed_tokens: compaction::fixed_tokens(&setup),
             setup,
             phase: Phase::Waiting,
             response: Response::default(),
@@ -136,9 +139,12 @@ pub(super) fn call(state: &mut RunState, lane: LaneId) -> Vec<Effect> {
     }
     state.steps += 1;
     let request = request(state, lane);
-    let estimated = estimate(&request, state.lane(lane));
+    let said = match state.lane(lane).room {
+        Room::Enough => state.history.tokens(),
+        Room::CutToFit => estimate(&request),
+    };
     let lane = state.lane(lane);
-    lane.estimated = estimated;
+    lane.estimated = lane.fixed_tokens + said;
     lane.silent = false;
     lane.phase = Phase::Calling;
     lane.response = Response::default();
@@ -159,19 +165,20 @@ fn limit_met(state: &RunState) -> Option<Fault> {
     None
 }
 
-pub(super) fn request(state: &RunState, lane: LaneId) -> ModelRequest {
+pub(super) fn request(state: &mut RunState, lane: LaneId) -> ModelRequest {
     let lane = &state.lanes[usize::from(lane.0)];
     let setup = &lane.setup;
-    let fit = match lane.room {
-        Room::Enough => Fit::Whole,
+    let messages = match lane.room {
+        Room::Enough => state.history.messages(&setup.agent, &setup.model_id),
         Room::CutToFit => {
             let window = prompt::window(setup.context_window);
-            Fit::Tokens((window * 6 / 10).saturating_sub(compaction::fixed_tokens(lane)))
+            let budget = (window * 6 / 10).saturating_sub(lane.fixed_tokens);
+            state.history.messages_within(&setup.agent, &setup.model_id, budget)
         }
     };
     ModelRequest {
         system: setup.snapshot.system.clone(),
-        messages: prompt::messages(&state.history, &setup.agent, &setup.model_id, fit),
+        messages,
         tools: setup.tools.iter().map(|tool| tool.offer.clone()).collect(),
         max_output_tokens: setup.max_output_tokens.min(state.limits.max_output_tokens),
         temperature: setup.temperature,
@@ -180,9 +187,9 @@ pub(super) fn request(state: &RunState, lane: LaneId) -> ModelRequest {
     }
 }
 
-fn estimate(request: &ModelRequest, lane: &Lane) -> usize {
+fn estimate(request: &ModelRequest) -> usize {
     let blocks = request.messages.iter().flat_map(|message| &message.content);
-    let messages: usize = blocks
+    blocks
         .map(|block| match block {
             Block::Text { text } => prompt::estimate_tokens(text),
             Block::ToolUse { input, .. } => prompt::estimate_tokens(&input.to_string()) + 16,
@@ -191,6 +198,5 @@ fn estimate(request: &ModelRequest, lane: &Lane) -> usize {
             // Priced by size of picture, which nobody knows here.
             Block::Image { .. } => 1_000,
         })
-        .sum();
-    messages + compaction::fixed_tokens(lane)
+        .sum()
 }

@@ -10,6 +10,7 @@ use serde_json::Map;
 
 use super::input::{Effect, UserInput};
 use super::lane::{Lane, LaneSetup};
+use crate::prompt::Conversation;
 
 /// Everything a run starts from.
 pub struct RunSetup {
@@ -24,7 +25,7 @@ pub struct RunSetup {
     pub order: LaneOrder,
     pub limits: Limits,
     /// What the log holds before this run, oldest first, as far as a prompt can use it.
-    pub history: Vec<Arc<Turn>>,
+    pub history: Conversation,
     pub mint: Mint,
     pub now: Now,
     pub describe: Describe,
@@ -51,7 +52,7 @@ pub struct RunState {
     pub(super) lanes: Vec<Lane>,
     pub(super) order: LaneOrder,
     pub(super) limits: Limits,
-    pub(super) history: Vec<Arc<Turn>>,
+    pub(super) history: Conversation,
     pub(super) mint: Mint,
     pub(super) now: Now,
     describe: Describe,
@@ -133,7 +134,7 @@ impl RunState {
     }
 
     /// The session's history with everything this run has added to it.
-    pub fn into_history(self) -> Vec<Arc<Turn>> {
+    pub fn into_history(self) -> Conversation {
         self.history
     }
 

@@ -1,8 +1,6 @@
-use onyx_agent::prompt::{Fit, messages};
+use onyx_agent::prompt::Conversation;
 use onyx_types::{Block, Message, Role, ToolUseId, Turn};
 use serde_json::{Value, json};
-
-const WIDE: Fit = Fit::Whole;
 
 fn turns(bodies: &[Value]) -> Vec<Turn> {
     let make = |(index, body): (usize, &Value)| {
@@ -24,7 +22,11 @@ fn turns(bodies: &[Value]) -> Vec<Turn> {
 }
 
 fn view(bodies: &[Value]) -> Vec<Message> {
-    messages(&turns(bodies), &"main".parse().unwrap(), "m/x", WIDE)
+    seen_by(&mut turns(bodies).into_iter().collect(), "m/x")
+}
+
+fn seen_by(conversation: &mut Conversation, model: &str) -> Vec<Message> {
+    conversation.messages(&"main".parse().unwrap(), model).to_vec()
 }
 
 fn user(text: &str) -> Value {
@@ -132,10 +134,8 @@ fn reasoning_returns_only_to_the_model_that_made_it() {
         json!({"type": "reasoning", "model": "m/x", "data": {"s": 1}}),
         said("yo", "complete"),
     ]);
-    let blocks = |model: &str| {
-        let seen = messages(&log, &"main".parse().unwrap(), model, WIDE);
-        seen[1].content.len()
-    };
+    let mut log: Conversation = log.into_iter().collect();
+    let mut blocks = |model: &str| seen_by(&mut log, model)[1].content.len();
     assert_eq!((blocks("m/x"), blocks("m/other")), (2, 1));
 }
 
@@ -175,7 +175,9 @@ fn old_exchanges_go_first_and_whole_when_the_window_is_small() {
         result("b", "B"),
         said("last", "complete"),
     ]);
-    let seen = messages(&log, &"main".parse().unwrap(), "m/x", Fit::Tokens(120));
+    let log: Conversation = log.into_iter().collect();
+    let within = |tokens| log.messages_within(&"main".parse().unwrap(), "m/x", tokens).to_vec();
+    let seen = within(120);
     let expected = [
         message(Role::User, vec![text("[2026-11-15T02:53Z] two")]),
         message(Role::Assistant, vec![tool_use("b")]),
@@ -183,6 +185,69 @@ fn old_exchanges_go_first_and_whole_when_the_window_is_small() {
         message(Role::Assistant, vec![text("last")]),
     ];
     assert_eq!(seen, expected);
-    let tiny = messages(&log, &"main".parse().unwrap(), "m/x", Fit::Tokens(1));
+    let tiny = within(1);
     assert_eq!(tiny, expected, "the newest exchange always stays");
+}
+
+/// One of everything that a conversation can hold, in an order that leaves calls open for a while.
+fn eventful() -> Vec<Turn> {
+    let summary = json!({"type": "summary", "content": "S", "replaces": {
+        "first": "0197f3a0-0000-7000-8000-000000000000",
+        "last": "0197f3a0-0000-7000-8000-000000000005",
+    }});
+    turns(&[
+        user("old"),
+        call("a"),
+        json!({"type": "assistant_text", "content": "meanwhile", "status": "complete",
+            "model": "m/x", "author": "agent:second"}),
+        result("a", "A"),
+        said("one", "complete"),
+        json!({"type": "run_end", "status": "done"}),
+        user("kept"),
+        call("lost"),
+        json!({"type": "run_end", "status": "interrupted"}),
+        json!({"type": "tool_call", "tool_use_id": "hidden", "tool_name": "memory_write",
+            "input": {}, "silent": true}),
+        summary,
+        user("new"),
+        call("b"),
+        user("between"),
+        result("b", "B"),
+        said("two", "complete"),
+    ])
+}
+
+#[test]
+fn a_conversation_that_grows_is_what_it_would_be_if_made_anew() {
+    let log = eventful();
+    let mut growing = Conversation::default();
+    for (index, turn) in log.iter().enumerate() {
+        growing.push(std::sync::Arc::new(turn.clone()));
+        let mut whole: Conversation = log[..=index].iter().cloned().collect();
+        for model in ["m/x", "m/other"] {
+            assert_eq!(seen_by(&mut growing, model), seen_by(&mut whole, model), "after {index}");
+        }
+        assert_eq!((growing.tokens(), growing.taint()), (whole.tokens(), whole.taint()));
+        assert_eq!(growing.newest(), Some(turn));
+    }
+}
+
+#[test]
+fn a_request_keeps_the_messages_it_was_made_of() {
+    let mut growing: Conversation = turns(&[user("one")]).into_iter().collect();
+    let request = growing.messages(&"main".parse().unwrap(), "m/x");
+    growing.extend(turns(&[user("two")]).into_iter().map(std::sync::Arc::new));
+    assert_eq!(seen_by(&mut growing, "m/x")[0].content.len(), 2);
+    assert_eq!(request[0].content.len(), 1);
+}
+
+#[test]
+fn what_no_prompt_can_use_is_dropped_from_the_front() {
+    let mut long: Conversation = (0..50).flat_map(|_| turns(&[user("some words")])).collect();
+    let (all, each) = (long.tokens(), long.tokens() / 50);
+    long.limit(all);
+    assert_eq!(long.turns().len(), 50);
+    long.limit(each * 20);
+    assert_eq!((long.turns().len(), long.tokens()), (20, each * 20));
+    assert_eq!(seen_by(&mut long, "m/x")[0].content.len(), 20);
 }

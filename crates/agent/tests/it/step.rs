@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use onyx_agent::prompt::PromptSnapshot;
+use onyx_agent::prompt::{Conversation, PromptSnapshot};
 use onyx_agent::step::{
     Effect, Input, LaneOrder, LaneSetup, RunSetup, RunState, RunSummary, ToolTraits, UserInput,
     step,
@@ -79,7 +79,7 @@ impl Bench {
             lanes,
             order,
             limits,
-            history: Vec::new(),
+            history: Conversation::default(),
             mint,
             now,
             describe: Arc::new(|call| format!("Use {}", call.name)),
@@ -211,7 +211,7 @@ fn an_answer_goes_to_disk_before_it_is_told_as_complete() {
     let first = bench.held.remove(0);
     bench.give(Input::Appended(first));
     assert_eq!(names(&bench.told), ["start"]);
-    assert_eq!(bench.requests[0].messages, [Message::user("[1970-01-01T00:16Z] hi")]);
+    assert_eq!(*bench.requests[0].messages, [Message::user("[1970-01-01T00:16Z] hi")]);
 
     bench.says("Hel");
     bench.says("lo");

@@ -52,7 +52,7 @@ async fn told(reply: Reply, request: ModelRequest) -> (Vec<ModelEvent>, Fake) {
 }
 
 fn hello() -> ModelRequest {
-    ModelRequest { messages: vec![Message::user("hello")], ..ModelRequest::default() }
+    ModelRequest { messages: vec![Message::user("hello")].into(), ..ModelRequest::default() }
 }
 
 fn delta(index: u32, delta: Value) -> Vec<u8> {
@@ -180,7 +180,8 @@ async fn a_request_is_written_as_the_service_wants_it() {
                 ],
             },
             Message { role: Role::User, content: vec![text("and"), result] },
-        ],
+        ]
+        .into(),
         tools: vec![ToolOffer {
             name: "mcp:files/read".into(),
             description: "Reads".into(),

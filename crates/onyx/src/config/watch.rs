@@ -1,60 +1,89 @@
 //! Notices edits of `onyx.json` and `.env`, by whatever way an editor makes them.
 
-use std::ffi::OsStr;
+use std::ffi::{OsStr, OsString};
+use std::mem::MaybeUninit;
+use std::os::fd::OwnedFd;
+use std::os::unix::ffi::OsStrExt as _;
 use std::time::Duration;
 
 use anyhow::{Context, Result};
-use notify::{EventKind, RecursiveMode, Watcher};
-use tokio::sync::mpsc;
+use rustix::fs::inotify::{self, CreateFlags, ReadFlags, WatchFlags};
+use rustix::io::Errno;
+use tokio::io::unix::AsyncFd;
 
 use crate::home::HomeFolder;
 
 /// Editors write in several steps; the file is read when they have been quiet for so long.
 const QUIET: Duration = Duration::from_millis(150);
 
+/// Every way in which an edit ends. Not each write to a file: the database lies in the same folder
+/// and is written at every turn.
+const EDITS: WatchFlags = WatchFlags::CLOSE_WRITE
+    .union(WatchFlags::CREATE)
+    .union(WatchFlags::DELETE)
+    .union(WatchFlags::MOVE)
+    .union(WatchFlags::ATTRIB);
+
 /// Tells of edits. Dropping it ends the watch.
 pub(crate) struct ConfigWatch {
-    edits: mpsc::Receiver<()>,
-    _watcher: notify::RecommendedWatcher,
+    folder: AsyncFd<OwnedFd>,
+    names: Vec<OsString>,
 }
 
 /// Watches the folder, not the files: an atomic rename puts a new file in the place of the old.
 pub(crate) fn watch(home: &HomeFolder) -> Result<ConfigWatch> {
-    let names = [home.config(), home.dotenv()].map(|path| path.file_name().map(OsStr::to_owned));
-    let (told, edits) = mpsc::channel(1);
-    let mut watcher = notify::recommended_watcher(move |event: notify::Result<notify::Event>| {
-        let concerns = match event {
-            Ok(event) => {
-                !matches!(event.kind, EventKind::Access(_))
-                    && event
-                        .paths
-                        .iter()
-                        .any(|path| names.iter().any(|name| name.as_deref() == path.file_name()))
-            }
-            // Events were lost: perhaps the one that matters.
-            Err(_) => true,
-        };
-        if concerns {
-            // Full means that an edit is waiting to be looked at already.
-            let _ = told.try_send(());
-        }
-    })
-    .context("cannot watch files")?;
-    watcher
-        .watch(home.path(), RecursiveMode::NonRecursive)
+    let folder = inotify::init(CreateFlags::NONBLOCK | CreateFlags::CLOEXEC)
+        .context("cannot watch files")?;
+    inotify::add_watch(&folder, home.path(), EDITS)
         .with_context(|| format!("cannot watch {}", home.path().display()))?;
-    Ok(ConfigWatch { edits, _watcher: watcher })
+    let names = [home.config(), home.dotenv()];
+    let names = names.iter().filter_map(|path| path.file_name()).map(OsStr::to_owned).collect();
+    #[allow(deprecated, reason = "what it warns of cannot happen to a descriptor that is owned")]
+    let folder = AsyncFd::new(folder).context("cannot watch files")?;
+    Ok(ConfigWatch { folder, names })
 }
 
 impl ConfigWatch {
     /// Returns after an edit, when it has settled.
     pub(crate) async fn edited(&mut self) {
-        if self.edits.recv().await.is_none() {
-            // The watcher is gone; there is nothing to tell any more.
-            std::future::pending::<()>().await;
+        self.touched().await;
+        while tokio::time::timeout(QUIET, self.touched()).await.is_ok() {}
+    }
+
+    async fn touched(&self) {
+        loop {
+            let Ok(mut ready) = self.folder.readable().await else {
+                // The runtime ends; there is nothing to tell any more.
+                return std::future::pending().await;
+            };
+            let touched = self.read_events();
+            ready.clear_ready();
+            if touched {
+                return;
+            }
         }
-        while tokio::time::timeout(QUIET, self.edits.recv()).await.is_ok_and(|edit| edit.is_some())
-        {
+    }
+
+    /// Takes every event that is there; is one of them about our files?
+    fn read_events(&self) -> bool {
+        let mut buffer = [MaybeUninit::uninit(); 4096];
+        let mut events = inotify::Reader::new(self.folder.get_ref(), &mut buffer);
+        let mut touched = false;
+        loop {
+            match events.next() {
+                Ok(event) => {
+                    let name = event.file_name().map(|name| OsStr::from_bytes(name.to_bytes()));
+                    touched |= self.names.iter().any(|ours| name == Some(ours));
+                    // Events were lost: perhaps the one that matters.
+                    touched |= event.events().contains(ReadFlags::QUEUE_OVERFLOW);
+                }
+                Err(Errno::INTR) => {}
+                Err(Errno::AGAIN) => return touched,
+                Err(error) => {
+                    tracing::error!(%error, "edits of the config are not noticed any more");
+                    return touched;
+                }
+            }
         }
     }
 }

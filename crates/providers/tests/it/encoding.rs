@@ -73,7 +73,8 @@ fn full_request() -> ModelRequest {
                 text("see"),
                 Block::Image { media_type: "image/png".into(), data: "AAAA".into() },
             ]),
-        ],
+        ]
+        .into(),
         tools: vec![ToolOffer {
             name: "read_file".into(),
             description: "Reads a file".into(),
@@ -164,7 +165,7 @@ fn quirks_change_exactly_their_fields() {
 #[test]
 fn a_bare_request_holds_nothing_that_was_not_asked_for() {
     let request = ModelRequest {
-        messages: vec![Message::user("hello"), assistant(vec![tool_use("a")])],
+        messages: vec![Message::user("hello"), assistant(vec![tool_use("a")])].into(),
         response_format: Some(ResponseFormat::JsonObject),
         ..ModelRequest::default()
     };

@@ -57,7 +57,7 @@ pub(crate) fn model_with(server: &ScriptedModel, more: Value) -> Arc<dyn Model> 
 }
 
 pub(crate) fn hello() -> ModelRequest {
-    ModelRequest { messages: vec![Message::user("hello")], ..ModelRequest::default() }
+    ModelRequest { messages: vec![Message::user("hello")].into(), ..ModelRequest::default() }
 }
 
 pub(crate) async fn ask(model: &Arc<dyn Model>) -> Vec<ModelEvent> {

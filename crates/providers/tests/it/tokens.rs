@@ -35,7 +35,7 @@ fn the_rule_is_near_a_real_tokenizer_and_rather_above_it() {
 
 fn prompt() -> ModelRequest {
     let text = COUNTED[0].0.repeat(40);
-    ModelRequest { messages: vec![Message::user(text)], ..ModelRequest::default() }
+    ModelRequest { messages: vec![Message::user(text)].into(), ..ModelRequest::default() }
 }
 
 fn reporting(input: u64) -> Answer {

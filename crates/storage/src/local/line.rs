@@ -98,7 +98,7 @@ fn decode_without_suffix(line: &mut [u8], altered: Option<&'static str>) -> Line
 
 /// A checksum that is left in the JSON was moved there by another program.
 fn decode_json(json: &[u8], altered: Option<&'static str>) -> Line {
-    let mut turn = match serde_json::from_slice::<Turn>(json) {
+    let mut turn = match Turn::from_json(json) {
         Ok(turn) => turn,
         Err(error) => return Line::Unreadable(error.to_string()),
     };

@@ -6,7 +6,7 @@ use async_trait::async_trait;
 use onyx_types::Hash;
 
 use crate::blocking::Blocking;
-use crate::{Expect, Object, ObjectKey, ObjectMeta, Objects, StoreError};
+use crate::{Expect, Found, Object, ObjectKey, ObjectMeta, Objects, StoreError, Wanted};
 
 use super::beneath::Dir;
 use super::object_files::{ObjectFiles, PathLocks};
@@ -51,6 +51,19 @@ impl LocalObjects {
 
     pub(crate) fn is_at(&self, folder: &Dir) -> Result<bool, StoreError> {
         self.files.is_at(folder)
+    }
+
+    /// Blocks on the disk.
+    pub(crate) fn find(&self, wanted: &Wanted) -> Result<Found, StoreError> {
+        match wanted {
+            Wanted::File { key, max_bytes } => {
+                Ok(self.files.get(key, *max_bytes)?.map_or(Found::Nothing, Found::File))
+            }
+            Wanted::Folder { key, limit } => match self.files.list(Some(key), *limit) {
+                Err(StoreError::NotFound) => Ok(Found::Nothing),
+                listed => listed.map(Found::Folder),
+            },
+        }
     }
 
     async fn run<T: Send + 'static>(

@@ -67,6 +67,43 @@ fn types_and_values_of_a_newer_version_survive() {
     }
 }
 
+/// Whatever stands where in a line: read from its bytes it is the same turn.
+#[test]
+fn a_line_in_any_order_reads_the_same_from_its_bytes() {
+    let newer = [
+        json!({"type": "hologram", "shape": {"x": 1}}),
+        json!({"type": "assistant_text", "content": "t", "status": "paused", "model": "m"}),
+        json!({"type": "tool_result", "tool_use_id": "u", "output": 7, "is_error": false}),
+    ];
+    let newer = newer.map(|body| with_header(&body));
+    for mut original in every_type().into_iter().chain(newer) {
+        original["added_later"] = json!({"deep": [1, null]});
+        let fields: Vec<_> = original.as_object().unwrap().clone().into_iter().collect();
+        for first in 0..fields.len() {
+            let turned = fields[first..].iter().chain(&fields[..first]).cloned();
+            let line = Value::Object(turned.collect()).to_string();
+            let turn = Turn::from_json(line.as_bytes()).unwrap();
+            assert_eq!(turn, serde_json::from_value(original.clone()).unwrap(), "{line}");
+            assert_eq!(serde_json::to_value(&turn).unwrap(), original, "{line}");
+        }
+    }
+}
+
+#[test]
+fn what_follows_a_turn_on_its_line_is_an_error() {
+    let line = format!("{} {{}}", every_type()[0]);
+    assert!(Turn::from_json(line.as_bytes()).is_err());
+}
+
+#[test]
+fn a_field_that_is_there_twice_counts_as_it_stands_last() {
+    let line = with_header(&json!({"type": "user", "content": "first"})).to_string();
+    let twice = line.replace("}", r#","content":"last"}"#);
+    let turn = Turn::from_json(twice.as_bytes()).unwrap();
+    assert_eq!(turn, serde_json::from_str(&twice).unwrap());
+    assert!(matches!(turn.body, TurnBody::User(user) if user.content.text() == "last"));
+}
+
 #[test]
 fn a_turn_without_its_header_is_an_error_that_names_the_field() {
     let error =

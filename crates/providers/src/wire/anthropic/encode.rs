@@ -129,7 +129,7 @@ fn tools<'a>(offers: &'a [ToolOffer], target: &Target) -> Vec<Marked<WireTool<'a
 /// marked, so that the next step of a run finds this one cached.
 fn messages<'a>(request: &'a ModelRequest, target: &Target) -> Vec<WireMessage<'a>> {
     let mut messages: Vec<WireMessage<'a>> = Vec::new();
-    for message in &request.messages {
+    for message in request.messages.iter() {
         let content = match message.role {
             Role::User => user(message),
             Role::Assistant => assistant(message, target),

@@ -87,7 +87,7 @@ fn messages<'a>(request: &'a ModelRequest, target: &Target) -> Vec<WireMessage<'
     let system = joined(&texts).map(|content| plain("system", content));
     let mut messages: Vec<WireMessage<'a>> = system.into_iter().collect();
     let mut names = HashMap::new();
-    for message in &request.messages {
+    for message in request.messages.iter() {
         match message.role {
             Role::User => user(message, &names, &mut messages),
             Role::Assistant => messages.extend(assistant(message, target, &mut names)),

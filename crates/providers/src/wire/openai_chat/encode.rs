@@ -140,7 +140,7 @@ pub fn encode(request: &ModelRequest, target: &Target) -> Result<Vec<u8>, ModelF
 fn messages<'a>(request: &'a ModelRequest, target: &Target) -> Vec<WireMessage<'a>> {
     let mut messages = Vec::with_capacity(request.messages.len() + 1);
     messages.extend(system(request, target.compat.system_role));
-    for message in &request.messages {
+    for message in request.messages.iter() {
         match message.role {
             Role::User => user(message, &mut messages),
             Role::Assistant => messages.extend(assistant(message, target)),

@@ -82,7 +82,7 @@ fn request() -> ModelRequest {
             SystemBlock { text: "a helper".into(), stable: true },
             SystemBlock { text: "today".into(), stable: false },
         ],
-        messages: history(),
+        messages: history().into(),
         tools: vec![ToolOffer {
             name: TOOL.into(),
             description: "Reads".into(),
@@ -370,7 +370,7 @@ fn arguments_that_are_no_object_become_one_where_the_wire_wants_one() {
         provider_data: None,
     };
     let request = ModelRequest {
-        messages: vec![assistant(vec![call(json!([1])), call(Value::Null)])],
+        messages: vec![assistant(vec![call(json!([1])), call(Value::Null)])].into(),
         ..ModelRequest::default()
     };
     let body = |wire| encoded(wire, "mine/x", &request, Compat::default());

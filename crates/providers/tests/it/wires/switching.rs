@@ -169,8 +169,8 @@ async fn any_wire_goes_on_where_any_other_stopped() {
             let events: Vec<ModelEvent> = asked.stream(hello(), Cancel::new()).collect().await;
             let answer = answered(asked.id(), &events);
             let results = results(&answer);
-            let messages = [hello().messages, vec![answer, results]].concat();
-            let request = ModelRequest { messages, ..ModelRequest::default() };
+            let messages = [hello().messages.to_vec(), vec![answer, results]].concat();
+            let request = ModelRequest { messages: messages.into(), ..ModelRequest::default() };
             // The model keeps its name, so that on the same wire it is the same model.
             let next = model(second, &server, json!({}));
             let last: Vec<ModelEvent> = next.stream(request, Cancel::new()).collect().await;
@@ -192,8 +192,9 @@ async fn reasoning_goes_back_to_the_model_that_made_it_and_to_no_other() {
                 model(first, &server, json!({})).stream(hello(), Cancel::new()).collect().await;
             // As the registry names them: one provider a wire.
             let answer = answered(&format!("{first:?}/m"), &renamed(&events, first));
-            let messages = [hello().messages, vec![answer.clone(), results(&answer)]].concat();
-            let request = ModelRequest { messages, ..ModelRequest::default() };
+            let messages =
+                [hello().messages.to_vec(), vec![answer.clone(), results(&answer)]].concat();
+            let request = ModelRequest { messages: messages.into(), ..ModelRequest::default() };
             let target = super::target(&format!("{second:?}/m"));
             let body = super::own(second).encode(&request, &target).unwrap();
             let body = String::from_utf8(body).unwrap();

@@ -1,143 +1,69 @@
 //! Turns become messages here and nowhere else; each wire then spells messages its own way.
 
-use std::borrow::Borrow;
+use std::sync::Arc;
 
 use onyx_types::{
     AgentId, Author, Block, Message, Role, Summary, TextStatus, ToolUseId, Turn, TurnBody,
     UserContent, UserPart, UserTurn,
 };
 
-use super::tokens::estimate_tokens;
 use crate::step::OUTCOME_UNKNOWN;
 
-/// The window to reckon with when the model's own is not known: small enough for nearly every
-/// model.
-const UNKNOWN_WINDOW: u32 = 32_768;
-
-pub fn window(known: Option<u32>) -> usize {
-    known.unwrap_or(UNKNOWN_WINDOW) as usize
-}
-
-/// How a history is made to fit.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Fit {
-    /// As it is: compaction keeps it short enough.
-    Whole,
-    /// Old tool results shortened, then whole oldest exchanges left out, to so many tokens.
-    Tokens(usize),
-}
-
-/// The turns that count for a prompt: those that the newest summary does not stand for, without
-/// summaries themselves and without silent turns.
-pub fn current<T: Borrow<Turn>>(turns: &[T]) -> impl Iterator<Item = &T> {
-    let replaced = newest_summary(turns).map(|summary| summary.replaces.last);
-    let start = replaced.and_then(|last| turns.iter().position(|turn| turn.borrow().id == last));
-    turns[start.map_or(0, |index| index + 1)..].iter().filter(|turn| {
-        let turn: &Turn = (*turn).borrow();
-        !matches!(turn.body, TurnBody::Summary(_)) && !is_silent(turn)
-    })
-}
-
-pub fn newest_summary<T: Borrow<Turn>>(turns: &[T]) -> Option<&Summary> {
-    turns.iter().rev().find_map(|turn| match &turn.borrow().body {
-        TurnBody::Summary(summary) => Some(summary),
-        _ => None,
-    })
-}
-
-/// Part of a turn that nobody sees, such as saving memory before compaction.
-fn is_silent(turn: &Turn) -> bool {
-    turn.extra.get("silent").and_then(serde_json::Value::as_bool).unwrap_or(false)
-}
-
-/// The conversation as one agent sees it: its own turns as assistant, everything else as user.
-pub fn messages<T: Borrow<Turn>>(
-    turns: &[T],
-    agent: &AgentId,
-    model: &str,
-    fit: Fit,
-) -> Vec<Message> {
-    let recent: Vec<&Turn> = current(turns).map(Borrow::borrow).collect();
-    let recent = match fit {
-        Fit::Whole => &recent[..],
-        Fit::Tokens(budget) => within_budget(&recent, budget),
-    };
-    let mut view = View {
-        agent,
-        model,
-        messages: Vec::new(),
-        open: Vec::new(),
-        held: Vec::new(),
-        shorten: matches!(fit, Fit::Tokens(_)).then(|| recent.len().saturating_sub(RECENT)),
-        index: 0,
-    };
-    if let Some(summary) = newest_summary(turns) {
-        let text = format!("[Summary of the conversation so far]\n{}", summary.content);
-        view.user(vec![Block::Text { text }]);
-    }
-    for (index, turn) in recent.iter().enumerate() {
-        view.index = index;
-        view.add(turn);
-    }
-    view.close_calls();
-    view.messages
-}
-
-/// Turns whose tool results are never shortened.
-const RECENT: usize = 8;
 const SHORT_RESULT: usize = 400;
 
-/// Drops whole exchanges from the front: a call and its result are never parted, and the newest
-/// exchange always stays.
-fn within_budget<'t, 'a>(turns: &'t [&'a Turn], budget: usize) -> &'t [&'a Turn] {
-    let mut used = 0;
-    let mut keep_from = turns.len();
-    for (index, turn) in turns.iter().enumerate().rev() {
-        used += turn_weight(turn);
-        if used > budget && keep_from < turns.len() {
-            return &turns[keep_from..];
-        }
-        if matches!(turn.body, TurnBody::User(_)) {
-            keep_from = index;
-        }
-    }
-    turns
-}
-
-/// What a turn weighs on a prompt, in tokens, about.
-pub fn turn_weight(turn: &Turn) -> usize {
-    match &turn.body {
-        TurnBody::User(user) => {
-            estimate_tokens(&user.content.text())
-                + user.context.as_deref().map_or(0, estimate_tokens)
-                + 8
-        }
-        TurnBody::AssistantText(text) => estimate_tokens(&text.content) + 4,
-        TurnBody::ToolCall(call) => estimate_tokens(&call.input.to_string()) + 16,
-        TurnBody::ToolResult(result) => estimate_tokens(&result.output) + 8,
-        TurnBody::Reasoning(reasoning) => estimate_tokens(&reasoning.data.to_string()),
-        TurnBody::Summary(summary) => estimate_tokens(&summary.content),
-        TurnBody::Decision(_) => 32,
-        TurnBody::RunStart(_) | TurnBody::RunEnd(_) | TurnBody::Unknown(_) => 0,
-    }
-}
-
-struct View<'a> {
-    agent: &'a AgentId,
-    model: &'a str,
-    messages: Vec<Message>,
+/// The conversation as one agent and model see it: its own turns as assistant, everything else as
+/// user. Grows turn by turn; what it has is never made again.
+#[derive(Clone, Debug)]
+pub(super) struct View {
+    pub(super) agent: AgentId,
+    pub(super) model: String,
+    /// Shared with the requests that were made of it.
+    messages: Arc<Vec<Message>>,
     /// Own calls whose results have not come.
     open: Vec<ToolUseId>,
     /// What came between a call and its results; it follows them.
     held: Vec<Block>,
-    /// Tool results before this turn are shortened.
-    shorten: Option<usize>,
-    index: usize,
+    /// Turns that are in it.
+    pub(super) turns: usize,
 }
 
-impl View<'_> {
-    fn add(&mut self, turn: &Turn) {
-        let own = turn.author == Author::Agent(self.agent.clone());
+/// Whether a tool result is given whole.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Results {
+    Whole,
+    Shortened,
+}
+
+impl View {
+    pub(super) fn new(agent: &AgentId, model: &str, summary: Option<&Summary>) -> Self {
+        let mut view = Self {
+            agent: agent.clone(),
+            model: model.to_owned(),
+            messages: Arc::default(),
+            open: Vec::new(),
+            held: Vec::new(),
+            turns: 0,
+        };
+        if let Some(summary) = summary {
+            let text = format!("[Summary of the conversation so far]\n{}", summary.content);
+            view.user(vec![Block::Text { text }]);
+        }
+        view
+    }
+
+    /// What a model is to see now: calls without a result get one that says so.
+    pub(super) fn messages(&self) -> Arc<Vec<Message>> {
+        if self.open.is_empty() && self.held.is_empty() {
+            return Arc::clone(&self.messages);
+        }
+        let mut closed = self.clone();
+        closed.close_calls();
+        closed.messages
+    }
+
+    pub(super) fn add(&mut self, turn: &Turn, results: Results) {
+        self.turns += 1;
+        let own = matches!(&turn.author, Author::Agent(agent) if *agent == self.agent);
         match &turn.body {
             TurnBody::User(user) => self.user(user_blocks(turn, user)),
             TurnBody::AssistantText(text) => match text.status {
@@ -176,7 +102,7 @@ impl View<'_> {
                     self.open.remove(index);
                     let block = Block::ToolResult {
                         id: result.tool_use_id.clone(),
-                        content: self.result_text(&result.output),
+                        content: result_text(&result.output, results),
                         is_error: result.is_error,
                     };
                     self.push(Role::User, block);
@@ -198,15 +124,6 @@ impl View<'_> {
             | TurnBody::Unknown(_) => {}
             TurnBody::RunEnd(_) => self.close_calls(),
         }
-    }
-
-    fn result_text(&self, output: &str) -> String {
-        let old = self.shorten.is_some_and(|recent| self.index < recent);
-        if !old || output.len() <= SHORT_RESULT {
-            return output.to_owned();
-        }
-        let end = output.floor_char_boundary(SHORT_RESULT);
-        format!("{}\n[{} more bytes left out]", &output[..end], output.len() - end)
     }
 
     fn user(&mut self, blocks: Vec<Block>) {
@@ -237,11 +154,20 @@ impl View<'_> {
     }
 
     fn push(&mut self, role: Role, block: Block) {
-        match self.messages.last_mut() {
+        let messages = Arc::make_mut(&mut self.messages);
+        match messages.last_mut() {
             Some(last) if last.role == role => last.content.push(block),
-            _ => self.messages.push(Message { role, content: vec![block] }),
+            _ => messages.push(Message { role, content: vec![block] }),
         }
     }
+}
+
+fn result_text(output: &str, results: Results) -> String {
+    if results == Results::Whole || output.len() <= SHORT_RESULT {
+        return output.to_owned();
+    }
+    let end = output.floor_char_boundary(SHORT_RESULT);
+    format!("{}\n[{} more bytes left out]", &output[..end], output.len() - end)
 }
 
 /// The words with their time, and beside them the untrusted block exactly as it was first sent.

@@ -1,0 +1,202 @@
+//! A session's turns as its prompts need them. What is known of them is kept up as turns come, so
+//! that a turn costs the same however long the conversation is.
+
+use std::sync::Arc;
+
+use onyx_types::{AgentId, Message, RunStatus, Summary, Taint, Turn, TurnBody, TurnId};
+
+use super::view::{Results, View};
+use super::weight::{turn_bytes, turn_weight};
+
+/// Turns whose tool results are never shortened.
+const RECENT: usize = 8;
+
+/// One for each agent and model that answers; more than this are made anew when they are needed.
+const MOST_VIEWS: usize = 4;
+
+/// The turns that count for a prompt: those that the newest summary does not stand for, without
+/// silent ones and without marks of runs that went well.
+#[derive(Clone, Debug, Default)]
+pub struct Conversation {
+    turns: Vec<Arc<Turn>>,
+    summary: Option<Arc<Turn>>,
+    /// Of everything that was added, the last.
+    newest: Option<Arc<Turn>>,
+    tokens: usize,
+    bytes: usize,
+    tainted: bool,
+    views: Vec<View>,
+}
+
+impl Conversation {
+    pub fn push(&mut self, turn: Arc<Turn>) {
+        self.tainted |= taints(&turn);
+        self.newest = Some(Arc::clone(&turn));
+        if let TurnBody::Summary(summary) = &turn.body {
+            let replaced = summary.replaces.last;
+            self.summary = Some(turn);
+            self.forget(self.length_through(replaced));
+        } else if !is_silent(&turn) && !self.is_mark(&turn) {
+            self.tokens += turn_weight(&turn);
+            self.bytes += turn_bytes(&turn);
+            self.turns.push(turn);
+        }
+    }
+
+    pub fn turns(&self) -> &[Arc<Turn>] {
+        &self.turns
+    }
+
+    pub fn summary(&self) -> Option<&Summary> {
+        match &self.summary.as_ref()?.body {
+            TurnBody::Summary(summary) => Some(summary),
+            _ => None,
+        }
+    }
+
+    /// The last turn of the log, whether a prompt shows it or not.
+    pub fn newest(&self) -> Option<&Turn> {
+        self.newest.as_deref()
+    }
+
+    /// What the turns weigh on a prompt, about.
+    pub fn tokens(&self) -> usize {
+        self.tokens
+    }
+
+    /// What all of it takes in memory, about.
+    pub fn bytes(&self) -> usize {
+        self.bytes * (1 + self.views.len())
+    }
+
+    /// A session that has read from outside stays tainted: what it read is still in its history.
+    pub fn taint(&self) -> Taint {
+        if self.tainted { Taint::Tainted } else { Taint::Clean }
+    }
+
+    /// The whole conversation as one agent and model see it: compaction keeps it short enough.
+    pub fn messages(&mut self, agent: &AgentId, model: &str) -> Arc<Vec<Message>> {
+        let known = self.views.iter().position(|view| view.agent == *agent && view.model == model);
+        let index = known.unwrap_or_else(|| {
+            if self.views.len() == MOST_VIEWS {
+                self.views.remove(0);
+            }
+            self.views.push(View::new(agent, model, self.summary()));
+            self.views.len() - 1
+        });
+        let view = &mut self.views[index];
+        for turn in &self.turns[view.turns..] {
+            view.add(turn, Results::Whole);
+        }
+        view.messages()
+    }
+
+    /// The conversation made to fit so many tokens: old tool results shortened, then whole oldest
+    /// exchanges left out.
+    pub fn messages_within(
+        &self,
+        agent: &AgentId,
+        model: &str,
+        budget: usize,
+    ) -> Arc<Vec<Message>> {
+        let turns = within(&self.turns, budget);
+        let recent = turns.len().saturating_sub(RECENT);
+        let mut view = View::new(agent, model, self.summary());
+        for (index, turn) in turns.iter().enumerate() {
+            view.add(turn, if index < recent { Results::Shortened } else { Results::Whole });
+        }
+        view.messages()
+    }
+
+    /// Drops from the front what no prompt of so many tokens can use.
+    pub fn limit(&mut self, tokens: usize) {
+        let mut rest = self.tokens;
+        let over = self.turns.iter().take_while(|turn| {
+            let over = rest > tokens;
+            rest -= turn_weight(turn);
+            over
+        });
+        match over.count() {
+            0 => {}
+            count => self.forget(count),
+        }
+    }
+
+    fn forget(&mut self, count: usize) {
+        self.turns.drain(..count);
+        self.tokens = self.turns.iter().map(|turn| turn_weight(turn)).sum();
+        self.bytes = self.turns.iter().map(|turn| turn_bytes(turn)).sum();
+        self.tainted = self.turns.iter().chain(&self.summary).any(|turn| taints(turn));
+        self.views.clear();
+    }
+
+    /// How many turns stand before the end of what a summary replaces. That may be a turn that is
+    /// not kept here; ids are in the order of time.
+    fn length_through(&self, last: TurnId) -> usize {
+        let place = self.turns.iter().position(|turn| turn.id == last);
+        place.map_or_else(
+            || self.turns.iter().take_while(|turn| turn.id < last).count(),
+            |place| place + 1,
+        )
+    }
+
+    /// Half of a log are marks of where runs began and ended well, of which a prompt shows nothing.
+    fn is_mark(&self, turn: &Turn) -> bool {
+        let calling = || self.turns.last().is_some_and(|t| matches!(t.body, TurnBody::ToolCall(_)));
+        match &turn.body {
+            TurnBody::RunStart(_) => true,
+            // The end of a run is also the end of waiting for a result.
+            TurnBody::RunEnd(end) => end.status == RunStatus::Done && !calling(),
+            TurnBody::User(_)
+            | TurnBody::Reasoning(_)
+            | TurnBody::AssistantText(_)
+            | TurnBody::ToolCall(_)
+            | TurnBody::ToolResult(_)
+            | TurnBody::Decision(_)
+            | TurnBody::Summary(_)
+            | TurnBody::Unknown(_) => false,
+        }
+    }
+}
+
+impl Extend<Arc<Turn>> for Conversation {
+    fn extend<T: IntoIterator<Item = Arc<Turn>>>(&mut self, turns: T) {
+        for turn in turns {
+            self.push(turn);
+        }
+    }
+}
+
+impl FromIterator<Turn> for Conversation {
+    fn from_iter<T: IntoIterator<Item = Turn>>(turns: T) -> Self {
+        let mut conversation = Self::default();
+        conversation.extend(turns.into_iter().map(Arc::new));
+        conversation
+    }
+}
+
+/// Part of a turn that nobody sees, such as saving memory before compaction.
+fn is_silent(turn: &Turn) -> bool {
+    turn.extra.get("silent").and_then(serde_json::Value::as_bool).unwrap_or(false)
+}
+
+fn taints(turn: &Turn) -> bool {
+    turn.origin.taints() || matches!(&turn.body, TurnBody::User(user) if user.context.is_some())
+}
+
+/// Drops whole exchanges from the front: a call and its result are never parted, and the newest
+/// exchange always stays.
+fn within(turns: &[Arc<Turn>], budget: usize) -> &[Arc<Turn>] {
+    let mut used = 0;
+    let mut keep_from = turns.len();
+    for (index, turn) in turns.iter().enumerate().rev() {
+        used += turn_weight(turn);
+        if used > budget && keep_from < turns.len() {
+            return &turns[keep_from..];
+        }
+        if matches!(turn.body, TurnBody::User(_)) {
+            keep_from = index;
+        }
+    }
+    turns
+}

@@ -1,0 +1,47 @@
+use onyx_types::{Turn, TurnBody};
+
+use super::tokens::estimate_tokens;
+
+/// The window to reckon with when the model's own is not known: small enough for nearly every
+/// model.
+const UNKNOWN_WINDOW: u32 = 32_768;
+
+/// What a turn takes in memory beside its text.
+const TURN_BYTES: usize = 400;
+
+pub fn window(known: Option<u32>) -> usize {
+    known.unwrap_or(UNKNOWN_WINDOW) as usize
+}
+
+/// What a turn weighs on a prompt, in tokens, about.
+pub fn turn_weight(turn: &Turn) -> usize {
+    match &turn.body {
+        TurnBody::User(user) => {
+            estimate_tokens(&user.content.text())
+                + user.context.as_deref().map_or(0, estimate_tokens)
+                + 8
+        }
+        TurnBody::AssistantText(text) => estimate_tokens(&text.content) + 4,
+        TurnBody::ToolCall(call) => estimate_tokens(&call.input.to_string()) + 16,
+        TurnBody::ToolResult(result) => estimate_tokens(&result.output) + 8,
+        TurnBody::Reasoning(reasoning) => estimate_tokens(&reasoning.data.to_string()),
+        TurnBody::Summary(summary) => estimate_tokens(&summary.content),
+        TurnBody::Decision(_) => 32,
+        TurnBody::RunStart(_) | TurnBody::RunEnd(_) | TurnBody::Unknown(_) => 0,
+    }
+}
+
+/// What a turn takes in memory, about.
+pub(super) fn turn_bytes(turn: &Turn) -> usize {
+    let text = match &turn.body {
+        TurnBody::User(user) => {
+            user.content.byte_len() + user.context.as_ref().map_or(0, String::len)
+        }
+        TurnBody::AssistantText(text) => text.content.len(),
+        TurnBody::ToolResult(result) => result.output.len(),
+        TurnBody::Summary(summary) => summary.content.len(),
+        TurnBody::ToolCall(_) | TurnBody::Reasoning(_) | TurnBody::Unknown(_) => 2_000,
+        TurnBody::Decision(_) | TurnBody::RunStart(_) | TurnBody::RunEnd(_) => 0,
+    };
+    text + TURN_BYTES
+}
