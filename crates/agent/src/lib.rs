@@ -18,6 +18,7 @@ mod recent;
 mod recovery;
 mod request;
 mod roster;
+mod seats;
 mod sessions;
 mod settings;
 mod snapshots;

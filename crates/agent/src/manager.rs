@@ -22,6 +22,7 @@ use crate::models::Models;
 use crate::place::{Place, check_content};
 use crate::request::{RunInput, RunRequest, StopTarget};
 use crate::roster::Roster;
+use crate::seats::{Seat, Seats};
 use crate::step::UserInput;
 
 /// Shared by every surface; cheap to clone.
@@ -38,6 +39,7 @@ pub(crate) struct Inner {
     pub(crate) options: ManagerOptions,
     roster: RwLock<Arc<Roster>>,
     mint: Mutex<Mint>,
+    seats: Arc<Seats>,
     live: Mutex<HashMap<RunId, LiveRun>>,
     finished: Mutex<Finished>,
     pub(crate) snapshots: crate::snapshots::Snapshots,
@@ -61,6 +63,7 @@ struct LiveRun {
     steer: mpsc::Sender<(Delivery, UserInput)>,
     request: RunRequest,
     steered: bool,
+    seat: Seat,
 }
 
 /// A run at work, as somebody who wants to add words sees it.
@@ -118,6 +121,7 @@ impl RunManager {
         options: ManagerOptions,
     ) -> Self {
         let mint = Mutex::new(Mint::new(options.seed));
+        let seats = Seats::new(options.max_runs);
         let inner = Inner {
             store,
             toolbox,
@@ -126,6 +130,7 @@ impl RunManager {
             options,
             roster: RwLock::new(Arc::new(roster)),
             mint,
+            seats,
             live: Mutex::default(),
             finished: Mutex::default(),
             snapshots: crate::snapshots::Snapshots::default(),
@@ -143,6 +148,10 @@ impl RunManager {
         Arc::clone(&self.inner.roster.read().unwrap_or_else(PoisonError::into_inner))
     }
 
+    pub fn set_max_runs(&self, most: usize) {
+        self.inner.seats.set_most(most);
+    }
+
     pub fn runs_at_work(&self) -> usize {
         self.live().len()
     }
@@ -153,10 +162,10 @@ impl RunManager {
         if let RunInput::New(content) = &request.input {
             check_content(content, roster.limits().max_prompt_bytes)?;
         }
-        self.check_capacity()?;
+        let seat = self.inner.seats.take().ok_or_else(|| Fault::plain(ErrorCode::Overloaded))?;
         let place = self.place(&request, &roster).await?;
         let lease = self.lease(&place.key).await?;
-        match self.begin(request, &roster, place, &lease).await {
+        match self.begin(request, &roster, place, &lease, seat).await {
             Ok(handle) => Ok(handle),
             Err(fault) => {
                 self.release(&lease).await;
@@ -171,6 +180,7 @@ impl RunManager {
         roster: &Roster,
         place: Place,
         lease: &Lease,
+        seat: Seat,
     ) -> Result<RunHandle, Fault> {
         let inner = &self.inner;
         if let Some(run) = place.open_run {
@@ -248,6 +258,7 @@ impl RunManager {
             steer: steer_sender,
             request: repeat,
             steered: false,
+            seat,
         };
         self.live().insert(run, live);
         let driver = Driver {
@@ -298,6 +309,7 @@ impl RunManager {
         let now = self.inner.clock.now().mono;
         let Some(ended) = self.live().remove(&run) else { return };
         self.finished().keep(run, ended.key.person.clone(), ended.feed, now);
+        drop(ended.seat);
         // Words that came after the last moment in which the run could take them.
         if ended.steered && !ended.cancel.is_cancelled() {
             Box::pin(self.answer_waiting(ended.key, &ended.request)).await;
@@ -399,13 +411,6 @@ impl RunManager {
         if let Err(error) = self.inner.store.leases.release(lease).await {
             tracing::warn!(session = %lease.key.session, %error, "a lease could not be released");
         }
-    }
-
-    fn check_capacity(&self) -> Result<(), Fault> {
-        if self.runs_at_work() >= self.inner.options.max_runs {
-            return Err(Fault::plain(ErrorCode::Overloaded));
-        }
-        Ok(())
     }
 
     pub(crate) fn mint(&self) -> std::sync::MutexGuard<'_, Mint> {

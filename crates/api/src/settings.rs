@@ -1,11 +1,15 @@
 use std::fmt;
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
+use std::num::NonZeroUsize;
 
 use onyx_types::{ErrorCode, Fault};
 use serde::Deserialize;
 
 /// Where Onyx listens unless it is told otherwise.
 pub const DEFAULT_PORT: u16 = 18_790;
+
+/// Twice what two cores stream well.
+const DEFAULT_MAX_RUNS: usize = 4_096;
 
 /// `gateway` of `onyx.json` as written.
 #[derive(Clone, Debug, Default, PartialEq, Deserialize)]
@@ -14,6 +18,8 @@ pub struct GatewaySettings {
     /// `loopback`, or an address of it.
     pub bind: Option<String>,
     pub port: Option<u16>,
+    /// Runs at work at once; beyond it a request is told to come back later.
+    pub max_runs: Option<NonZeroUsize>,
     pub auth: AuthSettings,
 }
 
@@ -69,6 +75,10 @@ impl GatewaySettings {
             )));
         }
         Ok(SocketAddr::new(address, self.port.unwrap_or(DEFAULT_PORT)))
+    }
+
+    pub fn max_runs(&self) -> usize {
+        self.max_runs.map_or(DEFAULT_MAX_RUNS, NonZeroUsize::get)
     }
 
     /// The configured token, if it is one.

@@ -6,9 +6,14 @@
     reason = "a command-line tool reports by printing"
 )]
 
+mod chart;
 mod history;
 mod measure;
+mod memory;
+mod pacer;
 mod process;
+mod report;
+mod streams;
 mod table;
 
 use std::path::PathBuf;
@@ -29,7 +34,19 @@ struct Arguments {
     /// Lengths of the sessions (in turns of the log) on which a turn is measured.
     #[arg(long, value_name = "N", value_delimiter = ',', default_values_t = [10, 100, 1_000, 10_000, 100_000])]
     lengths: Vec<usize>,
+    /// Turns over which memory may grow; 0 leaves it out.
+    #[arg(long, value_name = "N", default_value_t = 10_000)]
+    growth: u32,
+    /// Answers that stream at once.
+    #[arg(long, value_name = "N", value_delimiter = ',', default_values_t = [250, 500, 1_000, 2_000])]
+    streams: Vec<usize>,
+    /// Where the numbers and curves go, beside the table.
+    #[arg(long, value_name = "FOLDER")]
+    out: Option<PathBuf>,
 }
+
+/// A small cap, to be met with few streams.
+const CAP: usize = 64;
 
 #[tokio::main]
 async fn main() -> ExitCode {
@@ -47,12 +64,26 @@ async fn run(arguments: &Arguments) -> Result<()> {
 
     let start = bench.start().await?;
     let turn = bench.turns().await?;
-    let mut growth = Vec::new();
+    let mut lengths = Vec::new();
     for length in &arguments.lengths {
-        growth.push(bench.turns_at_length(*length).await?);
+        lengths.push(bench.turns_at_length(*length).await?);
     }
+    let growth = match arguments.growth {
+        0 => memory::Growth::default(),
+        turns => bench.growth(turns).await?,
+    };
+    let mut streams = Vec::new();
+    for count in &arguments.streams {
+        streams.push(bench.streams(*count).await?);
+    }
+    let cap = bench.cap(CAP).await?;
 
-    print!("{}", table::render(&table::rows(&start, &turn, &growth), &growth));
+    let measured = report::Measured { start, turn, lengths, growth, streams, cap };
+    let rows = table::rows(&measured);
+    print!("{}", table::render(&rows, &measured.lengths, &measured.streams));
     print!("{}", table::how_measured(bench.turns));
+    if let Some(folder) = &arguments.out {
+        measured.write_to(folder)?;
+    }
     Ok(())
 }

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, bail};
-use onyx_test_support::{OnyxProcess, Recording, ScriptedModel};
+use onyx_test_support::{AgentClient, OnyxProcess, Recording, ScriptedModel};
 use serde_json::{Value, json};
 
 use crate::history;
@@ -47,6 +47,8 @@ pub(crate) struct AtLength {
     pub(crate) first: Duration,
     pub(crate) next: Cost,
     pub(crate) request_bytes: usize,
+    /// CPU of showing the newest messages.
+    pub(crate) last_page: Duration,
 }
 
 impl Bench {
@@ -95,10 +97,11 @@ impl Bench {
 
         let next = cost_of_turns(&process, Some(&session), (self.turns / 5).max(1)).await?;
         let request_bytes = model.last_request().raw.len();
-        Ok(AtLength { length, first, next, request_bytes })
+        let last_page = cost_of_last_page(&process, &session).await?;
+        Ok(AtLength { length, first, next, request_bytes, last_page })
     }
 
-    async fn pair(&self) -> (ScriptedModel, OnyxProcess) {
+    pub(crate) async fn pair(&self) -> (ScriptedModel, OnyxProcess) {
         let model = ScriptedModel::start().await;
         model.set_recording(Recording::Last(1));
         let process =
@@ -123,16 +126,27 @@ async fn cost_of_turns(process: &OnyxProcess, session: Option<&str>, turns: u32)
     Ok(Cost { cpu: (clock.now()? - cpu) / turns, wall: wall.elapsed() / turns })
 }
 
+async fn cost_of_last_page(process: &OnyxProcess, session: &str) -> Result<Duration> {
+    const PAGES: u32 = 20;
+    let path = format!("/api/agent/session/history?session_id={session}&limit=50");
+    let clock = CpuClock::of(process)?;
+    let before = clock.now()?;
+    for _ in 0..PAGES {
+        let _ = process.get(&path).await.expect(200);
+    }
+    Ok((clock.now()? - before) / PAGES)
+}
+
 /// One turn through the agent API, to its end; answers the session.
-async fn say_hello(process: &OnyxProcess, session: Option<&str>) -> Result<String> {
+pub(crate) async fn say_hello(client: &AgentClient, session: Option<&str>) -> Result<String> {
     let mut body = json!({"message": "hello"});
     if let Some(session) = session {
         body["session_id"] = Value::from(session);
     }
-    let events = process.chat_stream(&body).await;
+    let events = client.chat_stream(&body).await;
     let last = events.last().context("the stream held no event")?;
     if last["type"] != "done" || last["status"] != "done" {
-        bail!("a turn did not succeed: {events:#?}\n{}", process.log());
+        bail!("a turn did not succeed: {events:#?}");
     }
     Ok(last["session_id"].as_str().context("the last event names no session")?.to_owned())
 }

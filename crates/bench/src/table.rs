@@ -3,17 +3,21 @@
 use std::fmt::Write as _;
 use std::time::Duration;
 
-use crate::measure::{AtLength, Start, TurnCost};
+use serde_json::{Value, json};
+
+use crate::measure::AtLength;
+use crate::report::Measured;
+use crate::streams::{Cap, Streams};
 
 /// A cost is flat when the longest session costs at most this many times what a short one does.
-const FLAT: f64 = 1.5;
+pub(crate) const FLAT: f64 = 1.5;
 
 /// Requests of nearly this share of the longest session's carry the same prompt.
 const SAME_PROMPT: f64 = 0.9;
 
 #[derive(Debug, PartialEq)]
 pub(crate) struct Row {
-    what: &'static str,
+    what: String,
     measured: String,
     target: String,
     verdict: Verdict,
@@ -41,18 +45,46 @@ impl Verdict {
     }
 }
 
-pub(crate) fn rows(start: &Start, turn: &TurnCost, growth: &[AtLength]) -> Vec<Row> {
+pub(crate) fn rows(measured: &Measured) -> Vec<Row> {
+    let Measured { start, turn, lengths, growth, streams, cap } = measured;
     let mut rows = vec![
-        at_most("CPU per turn, fresh sessions", milliseconds(turn.fresh_sessions.cpu), 2.0, "ms"),
-        at_most("CPU per turn, one session", milliseconds(turn.one_session.cpu), 2.0, "ms"),
+        at_most("CPU per turn, fresh sessions", milliseconds(turn.fresh_sessions.cpu), 1.0, "ms"),
+        at_most("CPU per turn, one session", milliseconds(turn.one_session.cpu), 1.0, "ms"),
         shown("wall time per turn, fresh sessions", milliseconds(turn.fresh_sessions.wall), "ms"),
         at_most("idle memory (resident)", megabytes(start.idle_bytes), 30.0, "MB"),
         shown("memory after all turns (resident)", megabytes(turn.bytes_after), "MB"),
         at_most("CPU from start to healthy", milliseconds(start.cpu_to_healthy), 50.0, "ms"),
         at_most("request body for \"hello\"", kilobytes(turn.hello_bytes), 8.0, "kB"),
     ];
-    rows.extend(flatness(growth));
+    rows.extend(flatness(lengths));
+    if let Some(longest) = lengths.iter().max_by_key(|point| point.length) {
+        rows.push(at_most("last page of the longest", milliseconds(longest.last_page), 20.0, "ms"));
+    }
+    if growth.turns() > 0 {
+        let grown = format!("memory growth over {} turns", growth.turns());
+        rows.push(at_most(&grown, megabytes(growth.bytes()), 5.0, "MB"));
+    }
+    rows.extend(
+        streams.iter().max_by_key(|streams| streams.count).into_iter().flat_map(most_streams),
+    );
+    rows.push(beyond_cap(cap));
     rows
+}
+
+fn most_streams(streams: &Streams) -> [Row; 2] {
+    let gap = format!("{} streams: p99 added gap", streams.count);
+    let cores = format!("{} streams: CPU of onyx", streams.count);
+    [at_most(&gap, milliseconds(streams.p99), 250.0, "ms"), shown(&cores, streams.cores, "cores")]
+}
+
+fn beyond_cap(cap: &Cap) -> Row {
+    let Cap { allowed, streamed, refused, asked } = cap;
+    Row {
+        what: "beyond the cap".to_owned(),
+        measured: format!("{refused} of {asked} told 503"),
+        target: format!("{}", asked - allowed),
+        verdict: Verdict::of(streamed == allowed && refused + streamed == *asked),
+    }
 }
 
 /// The longest session against the shortest, and against the shortest whose prompt is as long: in the first the prompt
@@ -71,36 +103,44 @@ fn flatness(growth: &[AtLength]) -> Vec<Row> {
     ]
 }
 
-fn ratio(what: &'static str, longest: &AtLength, shorter: Option<&AtLength>) -> Row {
+fn ratio(what: &str, longest: &AtLength, shorter: Option<&AtLength>) -> Row {
     let target = format!("<= {FLAT} x");
     let Some(shorter) = shorter.filter(|shorter| shorter.length < longest.length) else {
         // Every shorter session has a shorter prompt: it never stops growing, or too few lengths were measured.
         let measured = "no such session".to_owned();
-        return Row { what, measured, target, verdict: Verdict::Missed };
+        return Row { what: what.to_owned(), measured, target, verdict: Verdict::Missed };
     };
     let ratio = longest.next.cpu.as_secs_f64() / shorter.next.cpu.as_secs_f64();
-    Row { what, measured: format!("{ratio:.2} x"), target, verdict: Verdict::of(ratio <= FLAT) }
+    let measured = format!("{ratio:.2} x");
+    Row { what: what.to_owned(), measured, target, verdict: Verdict::of(ratio <= FLAT) }
 }
 
-fn at_most(what: &'static str, value: f64, limit: f64, unit: &str) -> Row {
+fn at_most(what: &str, value: f64, limit: f64, unit: &str) -> Row {
     Row {
-        what,
+        what: what.to_owned(),
         measured: format!("{value:.2} {unit}"),
         target: format!("<= {limit} {unit}"),
         verdict: Verdict::of(value <= limit),
     }
 }
 
-fn shown(what: &'static str, value: f64, unit: &str) -> Row {
+fn shown(what: &str, value: f64, unit: &str) -> Row {
     Row {
-        what,
+        what: what.to_owned(),
         measured: format!("{value:.2} {unit}"),
         target: String::new(),
         verdict: Verdict::Shown,
     }
 }
 
-pub(crate) fn render(rows: &[Row], growth: &[AtLength]) -> String {
+impl Row {
+    pub(crate) fn json(&self) -> Value {
+        let Self { what, measured, target, verdict } = self;
+        json!({"what": what, "measured": measured, "target": target, "verdict": verdict.word()})
+    }
+}
+
+pub(crate) fn render(rows: &[Row], lengths: &[AtLength], streams: &[Streams]) -> String {
     let mut out = String::new();
     // Writing to a string cannot fail.
     let _ = writeln!(out, "\n{:<38} {:>15}   {:<10} ", "what", "measured", "target");
@@ -112,7 +152,7 @@ pub(crate) fn render(rows: &[Row], growth: &[AtLength]) -> String {
         "\n{:>16} {:>17} {:>17} {:>14}",
         "turns in the log", "CPU, first turn", "CPU, each next", "request body"
     );
-    for point in growth {
+    for point in lengths {
         let _ = writeln!(
             out,
             "{:>16} {:>14.2} ms {:>14.2} ms {:>11.1} kB",
@@ -120,6 +160,22 @@ pub(crate) fn render(rows: &[Row], growth: &[AtLength]) -> String {
             milliseconds(point.first),
             milliseconds(point.next.cpu),
             kilobytes(point.request_bytes)
+        );
+    }
+    let _ = writeln!(
+        out,
+        "\n{:>16} {:>17} {:>17} {:>14} {:>10}",
+        "streams at once", "added gap, p50", "added gap, p99", "CPU of onyx", "memory"
+    );
+    for point in streams {
+        let _ = writeln!(
+            out,
+            "{:>16} {:>14.2} ms {:>14.2} ms {:>8.2} cores {:>7.1} MB",
+            point.count,
+            milliseconds(point.p50),
+            milliseconds(point.p99),
+            point.cores,
+            megabytes(point.bytes)
         );
     }
     out
@@ -131,12 +187,15 @@ pub(crate) fn how_measured(turns: u32) -> String {
 How: the release binary with the smallest config, over HTTP on loopback (POST /api/agent/chat-stream), one turn at a
 time, against a scripted model in this process that answers at once. CPU is the kernel's CPU clock of the onyx process
 (all threads, user and system), averaged over {turns} turns after warming up (a fifth of that at each length). Start is
-the median of 5. Memory is Rss of smaps_rollup. Long sessions repeat the server's own turns in its log file.
+the median of 5. Memory is Rss of smaps_rollup. Long sessions repeat the server's own turns in its log file. Memory
+growth: 16 conversations at once, a new session every 50 turns, from after a twentieth of the turns to the end. Streams:
+a model that sends 20 tokens a second, each with its time; the added gap is what lies between two tokens at the client
+beyond what lay between them at the model. Client and model run on the same cores as onyx.
 "
     )
 }
 
-fn milliseconds(duration: Duration) -> f64 {
+pub(crate) fn milliseconds(duration: Duration) -> f64 {
     duration.as_secs_f64() * 1e3
 }
 
@@ -148,7 +207,7 @@ fn kilobytes(bytes: usize) -> f64 {
     clippy::cast_precision_loss,
     reason = "sizes of memory fit a float exactly enough to print"
 )]
-fn megabytes(bytes: u64) -> f64 {
+pub(crate) fn megabytes(bytes: u64) -> f64 {
     bytes as f64 / 1e6
 }
 
@@ -167,7 +226,8 @@ mod tests {
 
     fn point(length: usize, micros: u64, request_bytes: usize) -> AtLength {
         let cpu = Duration::from_micros(micros);
-        AtLength { length, first: cpu, next: Cost { cpu, wall: cpu }, request_bytes }
+        let next = Cost { cpu, wall: cpu };
+        AtLength { length, first: cpu, next, request_bytes, last_page: cpu }
     }
 
     fn verdicts(growth: &[AtLength]) -> Vec<Verdict> {
@@ -206,7 +266,7 @@ mod tests {
     #[test]
     fn the_table_shows_each_row_with_its_target_and_verdict() {
         let rows = [at_most("idle memory (resident)", 31.0, 30.0, "MB")];
-        let table = render(&rows, &[point(10, 500, 2_000)]);
+        let table = render(&rows, &[point(10, 500, 2_000)], &[]);
         assert!(table.contains("idle memory (resident)"));
         assert!(table.contains("31.00 MB   <= 30 MB   MISSED"), "{table}");
         assert!(table.contains("2.0 kB"));

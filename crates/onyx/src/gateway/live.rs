@@ -104,6 +104,7 @@ impl Live {
         let roster = roster(config, &self.toolbox)?;
         self.models.set(&self.home, config);
         self.runs.set_roster(roster);
+        self.runs.set_max_runs(config.gateway.max_runs());
         self.auth.set_token(token);
         remember(&self.home, config);
         Ok(())

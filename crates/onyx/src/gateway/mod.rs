@@ -35,9 +35,6 @@ pub(crate) use token::{TokenPlace, place as token_place};
 /// The one person there is until there are accounts.
 pub(crate) const OWNER: &str = "owner";
 
-/// Runs at work at once; more are told to come back.
-const MAX_RUNS: usize = 4_096;
-
 /// How long running answers may go on after the process was asked to end.
 const PATIENCE: Duration = Duration::from_secs(5);
 /// How long the last bytes may take after that.
@@ -69,7 +66,7 @@ impl Gateway {
             Arc::clone(&parts.models) as Arc<dyn onyx_agent::Models>,
             parts.roster,
             clock,
-            options()?,
+            options(parts.max_runs)?,
         );
         let closed = runs.recover().await.context("cannot close interrupted runs")?;
         if closed > 0 {
@@ -151,11 +148,11 @@ impl Gateway {
     }
 }
 
-fn options() -> Result<ManagerOptions> {
+fn options(max_runs: usize) -> Result<ManagerOptions> {
     let mut seed = [0; 8];
     let mut fence_secret = [0; 32];
     getrandom::fill(&mut seed)
         .and_then(|()| getrandom::fill(&mut fence_secret))
         .context("the system gives no random numbers")?;
-    Ok(ManagerOptions { max_runs: MAX_RUNS, seed: u64::from_le_bytes(seed), fence_secret })
+    Ok(ManagerOptions { max_runs, seed: u64::from_le_bytes(seed), fence_secret })
 }

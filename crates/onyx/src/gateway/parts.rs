@@ -17,6 +17,7 @@ use crate::home::HomeFolder;
 
 pub(super) struct Parts {
     pub(super) address: SocketAddr,
+    pub(super) max_runs: usize,
     pub(super) token: Token,
     pub(super) token_place: TokenPlace,
     pub(super) toolbox: Arc<Toolbox>,
@@ -52,6 +53,7 @@ impl Parts {
         remember(folder, config);
         Ok(Self {
             address,
+            max_runs: config.gateway.max_runs(),
             token,
             token_place: token::place(folder, config),
             toolbox,
