@@ -69,7 +69,7 @@ error_table! {
     ToolTimeout "tool_timeout" 504 "The tool did not finish in time." "Try again with less work in one call.";
     Cancelled "cancelled" 499 "The run was stopped." "Send a new message to go on.";
     Interrupted "interrupted" 500 "The server stopped while the run was working." "Send the message again; what was finished is kept.";
-    Overloaded "overloaded" 503 "Onyx has as many runs at work as it is allowed." "Try again after the time in Retry-After.";
+    Overloaded "overloaded" 503 "Onyx has as many runs at work as it is allowed." "Try again after the time in Retry-After, or raise `gateway.maxRuns`.";
     StorageFull "storage_full" 507 "The disk is full." "Free some space; nothing that was acknowledged is lost.";
     StorageFailed "storage_failed" 500 "The disk refused to write." "Check the disk; the session is read-only until the server restarts.";
     Internal "internal" 500 "Something went wrong inside Onyx." "Look at the log with the request's id.";
