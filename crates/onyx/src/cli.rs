@@ -2,7 +2,7 @@
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use clap_complete::Shell;
-use onyx_types::{AgentId, SessionId};
+use onyx_types::{AgentId, RunId, SessionId, TurnId};
 
 use crate::exit;
 
@@ -20,9 +20,11 @@ pub(crate) enum Command {
     Serve(ServeArguments),
     /// Talk to an agent: one message, or a conversation
     Chat(ChatArguments),
-    /// Look at conversations
+    /// Look at conversations, name them, put them away
     #[command(subcommand)]
     Sessions(SessionsCommand),
+    /// Take back what a run wrote, as one
+    Undo(UndoArguments),
     /// Make a home: config and the agent's first files. Overwrites nothing
     Init,
     /// Check config, storage, providers and token, and say how to mend what is broken
@@ -79,6 +81,66 @@ pub(crate) enum SessionsCommand {
         #[arg(long, conflicts_with = "format")]
         json: bool,
     },
+    /// Sessions whose title or newest words hold a text
+    Search {
+        text: String,
+        #[command(flatten)]
+        list: ListArguments,
+    },
+    /// Give a session a title of your own
+    Rename {
+        session: SessionId,
+        title: String,
+        /// Print JSON
+        #[arg(long)]
+        json: bool,
+    },
+    /// Put a session away; it is kept
+    Archive {
+        session: SessionId,
+        /// Print JSON
+        #[arg(long)]
+        json: bool,
+    },
+    /// Bring an archived session back
+    Restore {
+        session: SessionId,
+        /// Print JSON
+        #[arg(long)]
+        json: bool,
+    },
+    /// Remove a session for good
+    Delete {
+        session: SessionId,
+        /// Do not ask
+        #[arg(short, long)]
+        yes: bool,
+        /// Print JSON
+        #[arg(long)]
+        json: bool,
+    },
+    /// Copy a session up to a turn into a new one
+    Fork {
+        session: SessionId,
+        /// The last turn to copy; without it, all of them
+        #[arg(long)]
+        turn: Option<TurnId>,
+        /// Print JSON
+        #[arg(long)]
+        json: bool,
+    },
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct UndoArguments {
+    /// The run, as `onyx chat --json` and the web app show it
+    pub(crate) run: RunId,
+    /// Show what would be restored; do nothing
+    #[arg(long)]
+    pub(crate) dry_run: bool,
+    /// Print JSON
+    #[arg(long)]
+    pub(crate) json: bool,
 }
 
 #[derive(Debug, Args)]
@@ -87,8 +149,11 @@ pub(crate) struct ListArguments {
     #[arg(short, long)]
     pub(crate) agent: Option<AgentId>,
     /// Archived ones too
-    #[arg(long)]
+    #[arg(long, conflicts_with = "archived")]
     pub(crate) all: bool,
+    /// Archived ones only
+    #[arg(long)]
+    pub(crate) archived: bool,
     /// How many
     #[arg(short = 'n', long, default_value_t = 20, value_parser = clap::value_parser!(u32).range(1..=200))]
     pub(crate) limit: u32,

@@ -59,6 +59,7 @@ async fn run(home: &HomeFolder, command: Command) -> Result<Exit> {
         Command::Serve(arguments) => commands::serve::run(home, &arguments).await,
         Command::Chat(arguments) => commands::chat::run(home, arguments).await,
         Command::Sessions(command) => commands::sessions::run(home, command).await,
+        Command::Undo(arguments) => commands::undo::run(home, &arguments).await,
         Command::Init => commands::init::run(home),
         Command::Doctor(arguments) => commands::doctor::run(home, &arguments).await,
         Command::Reindex => commands::reindex::run(home).await,

@@ -61,7 +61,8 @@ impl Store {
     /// Makes the metadata of every session from its log, as `onyx reindex` does.
     pub async fn rebuild_sessions(&self) -> Result<(), StoreError> {
         for person in self.home.people()? {
-            let rebuilt = rebuild_person(&*self.turns, &*self.ledger, &person).await?;
+            let rebuilt =
+                rebuild_person(&*self.turns, &*self.ledger, &*self.files, &person).await?;
             if rebuilt.sessions > 0 {
                 tracing::info!(%person, rebuilt.sessions, rebuilt.damaged, "session metadata rebuilt");
             }

@@ -47,8 +47,8 @@ pub use tool::{
     Artifact, Plan, Preview, Target, ToolCall, ToolOffer, ToolOutcome, ToolSpec, Visibility,
 };
 pub use turn::{
-    AssistantText, Decision, DraftState, ReasoningTurn, RunEnd, RunStart, RunStatus, SessionOrigin,
-    Summary, TextStatus, ToolCallTurn, ToolResultTurn, Turn, TurnBody, TurnRange, UnknownTurn,
-    UserContent, UserPart, UserTurn, View,
+    AssistantText, Decision, DraftState, LaneOrder, ReasoningTurn, RunEnd, RunStart, RunStatus,
+    SessionOrigin, Summary, TextStatus, ToolCallTurn, ToolResultTurn, Turn, TurnBody, TurnRange,
+    UnknownTurn, UserContent, UserPart, UserTurn, View,
 };
 pub use usage::Usage;

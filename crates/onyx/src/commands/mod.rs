@@ -7,6 +7,7 @@ pub(crate) mod init;
 pub(crate) mod reindex;
 pub(crate) mod serve;
 pub(crate) mod sessions;
+pub(crate) mod undo;
 
 use crate::client::ClientError;
 use crate::exit::Exit;

@@ -3,7 +3,7 @@
 use std::sync::{Arc, PoisonError, RwLock};
 
 use futures::future::BoxFuture;
-use onyx_agent::{ModelChoice, Models, Roster, RunManager};
+use onyx_agent::{ModelChoice, Models, Roster, RunManager, Titles};
 use onyx_api::{Authenticator, Dependency, Readiness};
 use onyx_providers::{Metadata, ProviderHealth, ProviderState, ProviderStatus, Registry, Setup};
 use onyx_storage::Store;
@@ -105,6 +105,7 @@ impl Live {
         self.models.set(&self.home, config);
         self.runs.set_roster(roster);
         self.runs.set_max_runs(config.gateway.max_runs());
+        self.runs.set_titles(titles(config));
         self.auth.set_token(token);
         remember(&self.home, config);
         Ok(())
@@ -155,6 +156,10 @@ impl Readiness for Live {
             all
         })
     }
+}
+
+pub(super) fn titles(config: &Config) -> Titles {
+    config.agents.defaults.titles.unwrap_or(Titles::Model)
 }
 
 /// The agents of a config; its warnings go to the log.

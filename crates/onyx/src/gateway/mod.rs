@@ -68,6 +68,7 @@ impl Gateway {
             clock,
             options(parts.max_runs)?,
         );
+        runs.set_titles(parts.titles);
         let closed = runs.recover().await.context("cannot close interrupted runs")?;
         if closed > 0 {
             tracing::info!(closed, "runs of an earlier process were closed as interrupted");

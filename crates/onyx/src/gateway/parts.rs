@@ -4,12 +4,12 @@ use std::net::SocketAddr;
 use std::sync::Arc;
 
 use anyhow::Result;
-use onyx_agent::Roster;
+use onyx_agent::{Roster, Titles};
 use onyx_api::Token;
 use onyx_storage::{LocalObjects, Store};
 use onyx_tools::{Masker, Services, Toolbox, builtin_tools};
 
-use super::live::{LiveModels, roster};
+use super::live::{LiveModels, roster, titles};
 use super::token::{self, TokenPlace};
 use crate::config::{self, Config, ConfigError, last_good};
 use crate::files;
@@ -22,6 +22,7 @@ pub(super) struct Parts {
     pub(super) token_place: TokenPlace,
     pub(super) toolbox: Arc<Toolbox>,
     pub(super) roster: Roster,
+    pub(super) titles: Titles,
     pub(super) models: Arc<LiveModels>,
 }
 
@@ -58,6 +59,7 @@ impl Parts {
             token_place: token::place(folder, config),
             toolbox,
             roster,
+            titles: titles(config),
             models: Arc::new(LiveModels::new(folder, config)),
         })
     }

@@ -4,6 +4,7 @@
 
 mod bad_input;
 mod cli;
+mod cli_sessions;
 mod config;
 mod conversation;
 mod crash;
@@ -12,6 +13,7 @@ mod door;
 mod many;
 mod offline;
 mod runs;
+mod sessions;
 mod stopping;
 
 use std::path::Path;

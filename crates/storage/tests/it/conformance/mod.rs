@@ -113,6 +113,10 @@ conformance! {
         text_is_found_in_any_case
         pages_cover_the_list_newest_first
         a_cursor_that_is_gone_is_told
+        a_list_shows_the_newest_of_each_family
+        a_change_touches_only_what_it_names
+        a_title_by_a_person_is_replaced_by_a_person_only
+        what_is_booked_counts_for_session_and_person
         ;
     audit:
         rows_are_chained_by_person
