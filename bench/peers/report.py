@@ -1,6 +1,7 @@
 """The figures as a table to read."""
 
 ROWS = [
+    ("turns", "N", "turns", 0),
     ("cpu_per_turn_ms", "CPU per turn", "ms", 2),
     ("first_word_ms", "first word, median", "ms", 1),
     ("start_cpu_ms", "CPU from start to healthy", "ms", 0),
@@ -13,7 +14,7 @@ HOW = """\
 How it was measured: every server runs alone on this machine, in an empty home, with the same scripted model (it answers
 `ok` at once) as its provider, and is asked by the same client (`bench/peers/client.py`), one message after the other,
 each in a new session, streamed. CPU is user and system time of the process with all it started, from `/proc`, over
-{turns} turns after {warm} to warm up. First word: from sending the request to the first text of the answer. Idle memory:
+N turns after {warm} to warm up. First word: from sending the request to the first text of the answer. Idle memory:
 proportional set size {idle} s after it was healthy. The body is what reached the model. Other work on the machine moves
 the latencies, hardly the CPU time. Made by `make bench-peers`; nothing of the peers is in this repository.
 """
@@ -25,7 +26,7 @@ def table(report):
     lines = [
         "# Onyx beside its peers",
         "",
-        f"{report['date']}, commit {report['commit']}, N = {report['turns']} turns, {report['machine']}.",
+        f"{report['date']}, commit {report['commit']}, {report['machine']}.",
         "In brackets: how many times ours.",
         "",
         "| | " + " | ".join(server["name"] for server in servers) + " |",
@@ -37,7 +38,7 @@ def table(report):
         cells = [_cell(server, ours, key, digits) for server in servers]
         lines.append(f"| {title}, {unit} | " + " | ".join(cells) + " |")
     missing = [f"- {server['name']}: not run: {server['not_run']}" for server in servers if "not_run" in server]
-    how = HOW.format(turns=report["turns"], warm=report["warm_up"], idle=report["idle_seconds"])
+    how = HOW.format(warm=report["warm_up"], idle=report["idle_seconds"])
     return "\n".join(lines + [""] + missing + ([""] if missing else [])) + how
 
 
@@ -45,6 +46,6 @@ def _cell(server, ours, key, digits):
     if "not_run" in server:
         return "not run"
     value = f"{server[key]:,.{digits}f}"
-    if server is ours or not ours.get(key):
+    if key == "turns" or server is ours or not ours.get(key):
         return value
     return f"{value} ({server[key] / ours[key]:,.1f}×)"

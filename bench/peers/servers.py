@@ -24,6 +24,8 @@ class Server:
     note = ""
     health = "/health"
     start_seconds = 180
+    # CPU time is told in hundredths of a second: a cheap turn needs many to be seen.
+    turns_times = 1
 
     def install(self, scratch):
         pass
@@ -43,6 +45,7 @@ class Server:
 
 class Onyx(Server):
     name = "onyx"
+    turns_times = 10
     note = "agent run, session stored, default tools"
 
     def __init__(self, binary, commit):

@@ -168,18 +168,18 @@ fn jsonl(turns: &[Turn]) -> Result<Vec<u8>, Fault> {
 impl Markdown {
     fn messages_so_far(&mut self) -> String {
         let finished = self.fold.take_finished();
-        self.written(finished)
+        self.written(&finished)
     }
 
     /// What never came to an end.
     fn rest(&mut self) -> Option<String> {
         let rest = self.fold.take_all();
-        (!rest.is_empty()).then(|| self.written(rest))
+        (!rest.is_empty()).then(|| self.written(&rest))
     }
 
-    fn written(&self, messages: Vec<HistoryMessage>) -> String {
+    fn written(&self, messages: &[HistoryMessage]) -> String {
         let mut text = String::new();
-        for message in &messages {
+        for message in messages {
             add_message(&mut text, message, &self.agent);
         }
         text
