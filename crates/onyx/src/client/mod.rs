@@ -113,7 +113,7 @@ impl Client {
 
 impl ClientError {
     /// An answer that is not what this version expects.
-    pub(crate) fn unreadable(error: serde_json::Error) -> Self {
+    pub(crate) fn unreadable(error: &serde_json::Error) -> Self {
         let message = format!("the server's answer was not understood: {error}");
         Self::Refused(Fault::new(ErrorCode::Internal, message))
     }

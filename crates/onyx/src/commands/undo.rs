@@ -35,7 +35,8 @@ async fn undo(client: &Client, arguments: &UndoArguments) -> Result<(), ClientEr
         output::line(&format!("{answer:#}"));
         return Ok(());
     }
-    let Undone { restored } = Undone::deserialize(&answer).map_err(ClientError::unreadable)?;
+    let Undone { restored } =
+        Undone::deserialize(&answer).map_err(|error| ClientError::unreadable(&error))?;
     if restored.is_empty() {
         output::aside("the run left nothing to take back");
     }

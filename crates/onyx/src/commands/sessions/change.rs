@@ -85,7 +85,8 @@ fn print(session: &Value, show: Show) -> Result<(), ClientError> {
     match show {
         Show::Json => output::line(&format!("{session:#}")),
         Show::Words => {
-            let row = SessionRow::deserialize(session).map_err(ClientError::unreadable)?;
+            let row = SessionRow::deserialize(session)
+                .map_err(|error| ClientError::unreadable(&error))?;
             output::line(&row.line());
         }
     }
