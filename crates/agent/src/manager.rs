@@ -426,6 +426,7 @@ impl RunManager {
                     StopTarget::Session(session) => run.key.session == session,
                     StopTarget::Run(run) => **id == run,
                 })
+                .filter(|(_, run)| !run.feed.is_done())
                 .map(|(_, run)| (Arc::clone(&run.feed), run.cancel.clone()))
         };
         let Some((feed, cancel)) = found else {
