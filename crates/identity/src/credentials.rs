@@ -35,6 +35,8 @@ pub(crate) struct Register {
     owner_token: Root,
     held: HashMap<CredentialId, Held>,
     by_hash: HashMap<Hash, CredentialId>,
+    /// Whom to tell that they ended: last, so that whoever ends their own still gets an answer.
+    ending: Vec<Cancel>,
 }
 
 /// Something that other credentials are made with and that has no row of its own.
@@ -61,8 +63,8 @@ impl Root {
         Self { id: derived_id(kind, text), revoked: Cancel::new() }
     }
 
-    fn renew(&mut self) {
-        std::mem::take(&mut self.revoked).cancel();
+    fn renew(&mut self) -> Cancel {
+        std::mem::take(&mut self.revoked)
     }
 }
 
@@ -86,6 +88,7 @@ impl Register {
             passwords: passwords.into_iter().map(|(id, phc)| (id, Password::new(phc))).collect(),
             held: HashMap::new(),
             by_hash: HashMap::new(),
+            ending: Vec::new(),
         };
         for row in rows {
             register.hold(row);
@@ -188,12 +191,12 @@ impl Register {
         let before = self.everybody();
         if self.declared.owner_token != declared.owner_token {
             let fresh = Root::of("token", declared.owner_token.as_str());
-            std::mem::replace(&mut self.owner_token, fresh).revoked.cancel();
+            self.ending.push(std::mem::replace(&mut self.owner_token, fresh).revoked);
         }
         let owner = self.owner().cloned();
         self.declared = declared;
         if self.owner() != owner.as_ref() {
-            self.owner_token.renew();
+            self.ending.push(self.owner_token.renew());
         }
         self.close_for_those_who_left(&before);
         self.drop_credentials(&[])
@@ -218,17 +221,18 @@ impl Register {
 
     pub(crate) fn set_password(&mut self, id: &PersonId, phc: String) -> Vec<CredentialId> {
         let before = self.passwords.insert(id.clone(), Password::new(phc));
-        if let Some(before) = before {
-            before.root.revoked.cancel();
-        }
+        self.ending.extend(before.map(|before| before.root.revoked));
         self.drop_credentials(&[])
     }
 
     pub(crate) fn remove_password(&mut self, id: &PersonId) -> Vec<CredentialId> {
-        if let Some(before) = self.passwords.remove(id) {
-            before.root.revoked.cancel();
-        }
+        let before = self.passwords.remove(id);
+        self.ending.extend(before.map(|before| before.root.revoked));
         self.drop_credentials(&[])
+    }
+
+    pub(crate) fn take_ending(&mut self) -> Vec<Cancel> {
+        std::mem::take(&mut self.ending)
     }
 
     fn everybody(&self) -> HashSet<PersonId> {
@@ -242,11 +246,11 @@ impl Register {
         let left: Vec<_> = before.difference(&after).collect();
         for held in self.held.values_mut() {
             if held.row.people.iter().any(|person| left.contains(&person)) {
-                std::mem::take(&mut held.revoked).cancel();
+                self.ending.push(std::mem::take(&mut held.revoked));
             }
         }
         for (_, password) in self.passwords.iter_mut().filter(|(id, _)| left.contains(id)) {
-            password.root.renew();
+            self.ending.push(password.root.renew());
         }
     }
 
@@ -276,7 +280,7 @@ impl Register {
     fn let_go(&mut self, id: CredentialId, gone: &mut Vec<CredentialId>) {
         if let Some(held) = self.held.remove(&id) {
             self.by_hash.remove(&held.row.hash);
-            held.revoked.cancel();
+            self.ending.push(held.revoked);
             gone.push(id);
         }
     }

@@ -220,11 +220,18 @@ impl Identity {
         &self,
         change: impl FnOnce(&mut Register) -> Vec<CredentialId>,
     ) -> Result<(), Fault> {
-        let gone = change(&mut self.register.write().unwrap_or_else(PoisonError::into_inner));
-        if !gone.is_empty() {
-            self.accounts.remove_credentials(&gone).await?;
+        let (gone, ending) = {
+            let mut register = self.register.write().unwrap_or_else(PoisonError::into_inner);
+            (change(&mut register), register.take_ending())
+        };
+        let removed = match gone.as_slice() {
+            [] => Ok(()),
+            gone => self.accounts.remove_credentials(gone).await,
+        };
+        for revoked in ending {
+            revoked.cancel();
         }
-        Ok(())
+        Ok(removed?)
     }
 }
 

@@ -28,6 +28,7 @@ pub struct Secrets {
     keys: KeyFolder,
     opened: RwLock<BTreeMap<SecretId, Opened>>,
     changing: tokio::sync::Mutex<()>,
+    changed: tokio::sync::Notify,
 }
 
 struct Opened {
@@ -71,8 +72,14 @@ impl Secrets {
             }
             opened.insert(row.id.clone(), Opened { row, value });
         }
-        let (opened, changing) = (RwLock::new(opened), tokio::sync::Mutex::default());
-        Ok(Self { store, clock, keys, opened, changing })
+        Ok(Self {
+            store,
+            clock,
+            keys,
+            opened: RwLock::new(opened),
+            changing: tokio::sync::Mutex::default(),
+            changed: tokio::sync::Notify::new(),
+        })
     }
 
     /// The value that the config's `secret:<name>` stands for.
@@ -84,6 +91,11 @@ impl Secrets {
     pub fn list(&self) -> Vec<SecretView> {
         let opened = self.opened.read().unwrap_or_else(PoisonError::into_inner);
         opened.values().filter(|secret| secret.row.id.provider == HOME).map(Opened::view).collect()
+    }
+
+    /// Returns after a change, for whoever follows them. One such reader.
+    pub async fn changed(&self) {
+        self.changed.notified().await;
     }
 
     /// Every value there is, for those who keep them out of texts.
@@ -118,6 +130,7 @@ impl Secrets {
             other => other.into(),
         })?;
         self.opened.write().unwrap_or_else(PoisonError::into_inner).remove(&id);
+        self.changed.notify_one();
         Ok(())
     }
 
@@ -161,6 +174,7 @@ impl Secrets {
         for (row, value) in rows {
             opened.insert(row.id.clone(), Opened { row, value: Ok(value) });
         }
+        self.changed.notify_one();
         Ok(())
     }
 
@@ -185,6 +199,7 @@ impl Opened {
 /// Kept under the first owner's name whoever owns the home now: they are the home's.
 fn home_id(name: &str) -> Result<SecretId, Fault> {
     let is_name = (1..=LONGEST_NAME).contains(&name.len())
+        && !name.starts_with('.')
         && name.bytes().all(|b| b.is_ascii_alphanumeric() || matches!(b, b'-' | b'_' | b'.'));
     if !is_name {
         let message = format!("name: use 1 to {LONGEST_NAME} of letters, digits, `-`, `_` and `.`");

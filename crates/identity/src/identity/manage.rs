@@ -98,7 +98,6 @@ impl Identity {
         if self.read().by_id(id, self.clock.wall()).is_none() {
             return Err(Fault::new(ErrorCode::NotFound, format!("there is no credential {id}")));
         }
-        self.accounts.remove_credentials(&[id]).await?;
         self.change(|register| register.drop_credentials(&[id])).await
     }
 }

@@ -13,7 +13,7 @@ use crate::random;
 
 /// Where keys lie.
 #[derive(Clone, Debug)]
-pub struct KeyFolder(PathBuf);
+pub struct KeyFolder(Option<PathBuf>);
 
 pub(super) struct Key {
     pub(super) name: String,
@@ -27,8 +27,9 @@ impl fmt::Debug for Key {
 }
 
 impl KeyFolder {
-    pub fn at(folder: impl Into<PathBuf>) -> Self {
-        Self(folder.into())
+    /// `None`: nobody has said where, so nothing can be sealed.
+    pub fn at(folder: Option<PathBuf>) -> Self {
+        Self(folder)
     }
 
     pub(super) async fn load(&self, name: &str) -> Result<Key, Fault> {
@@ -49,10 +50,10 @@ impl KeyFolder {
     pub(super) async fn make(&self) -> Result<Key, Fault> {
         let name = to_hex(&random::bytes::<8>()?);
         let key = Key { bytes: random::bytes()?, name };
-        let (folder, path) = (self.0.clone(), self.path(&key.name)?);
+        let path = self.path(&key.name)?;
         let text = format!("{}\n", to_hex(&key.bytes));
         let shown = path.display().to_string();
-        on_disk(move || write(&folder, &path, &text))
+        on_disk(move || write(&path, &text))
             .await
             .map_err(|error| failed(&format!("cannot write the key {shown}: {error}")))?;
         Ok(key)
@@ -75,11 +76,15 @@ impl KeyFolder {
         if !is_name {
             return Err(failed("a secret names a key in a way that is not known"));
         }
-        Ok(self.0.join(format!("{name}.key")))
+        let folder = self.0.as_ref().ok_or_else(|| {
+            failed("there is no place for keys").with_hint("Set ONYX_KEYS to a folder outside the home.")
+        })?;
+        Ok(folder.join(format!("{name}.key")))
     }
 }
 
-fn write(folder: &Path, path: &Path, text: &str) -> io::Result<()> {
+fn write(path: &Path, text: &str) -> io::Result<()> {
+    let folder = path.parent().ok_or(ErrorKind::NotFound)?;
     fs::DirBuilder::new().recursive(true).mode(0o700).create(folder)?;
     let mut file = OpenOptions::new().write(true).create_new(true).mode(0o600).open(path)?;
     file.write_all(text.as_bytes())?;

@@ -79,6 +79,14 @@ impl Client {
         self.send(self.http.post(format!("{BASE}{path}")).json(body)).await
     }
 
+    pub(crate) async fn put(&self, path: &str, body: &Value) -> Result<Response, ClientError> {
+        self.send(self.http.put(format!("{BASE}{path}")).json(body)).await
+    }
+
+    pub(crate) async fn delete(&self, path: &str) -> Result<Response, ClientError> {
+        self.send(self.http.delete(format!("{BASE}{path}"))).await
+    }
+
     pub(crate) async fn chat(&self, body: &Value) -> Result<ChatLines, ClientError> {
         Ok(ChatLines::new(self.post("/api/agent/chat-stream", body).await?))
     }
