@@ -5,6 +5,7 @@
 //! them. No policy lives here: who may read or write what is decided above. No model, tool, HTTP
 //! or prompt code may enter.
 
+mod accounts;
 mod blocking;
 mod chunks;
 mod error;
@@ -21,6 +22,9 @@ mod sqlite;
 mod store;
 mod turn_log;
 
+pub use accounts::{
+    Accounts, CredentialKind, CredentialRow, PersonRow, Role, SealedSecret, SealedSecrets, SecretId,
+};
 pub use chunks::{ChunkRow, ChunkStore, SourceKey, SourceRow};
 pub use error::StoreError;
 pub use facts::{forget_facts, keep_facts};

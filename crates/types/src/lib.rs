@@ -8,6 +8,7 @@ mod cancel;
 mod clock;
 mod error;
 mod event;
+mod grants;
 mod hash;
 mod ids;
 mod limits;
@@ -28,6 +29,7 @@ pub use cancel::Cancel;
 pub use clock::{Clock, Now, SystemClock, Timestamp};
 pub use error::{ErrorCode, Fault};
 pub use event::{ContextPiece, Envelope, Event, StatusCode};
+pub use grants::{Grant, Grants, NotAGrant};
 pub use hash::Hash;
 pub use ids::{
     AgentId, Author, BatchId, ChannelId, CredentialId, DraftId, IdError, LaneId, PersonId, RunId,

@@ -72,7 +72,7 @@ async fn start(
             return Err(Problem::field("agent", why));
         }
     }
-    OwnedRun::start(&state.runs, request.into_run(caller.person)?).await
+    OwnedRun::start(&state.runs, request.into_run(caller.person.clone())?).await
 }
 
 #[derive(Deserialize)]

@@ -88,8 +88,12 @@ impl Client {
         response.json().await.map_err(ClientError::Unreachable)
     }
 
-    pub(crate) async fn delete(&self, path: &str) -> Result<(), ClientError> {
-        self.send(self.http.delete(format!("{BASE}{path}"))).await.map(drop)
+    pub(crate) async fn put(&self, path: &str, body: &Value) -> Result<Response, ClientError> {
+        self.send(self.http.put(format!("{BASE}{path}")).json(body)).await
+    }
+
+    pub(crate) async fn delete(&self, path: &str) -> Result<Response, ClientError> {
+        self.send(self.http.delete(format!("{BASE}{path}"))).await
     }
 
     pub(crate) async fn chat(&self, body: &Value) -> Result<ChatLines, ClientError> {

@@ -51,6 +51,7 @@ pub(crate) fn command(home: &Path, arguments: &[&str]) -> Command {
         .args(arguments)
         .env("ONYX_HOME", home)
         .env("MY_KEY", "scripted-key")
+        .env("ONYX_KEYS", home.join("../keys"))
         .stdin(Stdio::null())
         .stdout(Stdio::piped())
         .stderr(Stdio::piped())

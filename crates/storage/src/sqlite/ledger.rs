@@ -22,8 +22,8 @@ mod migrations {
 /// The ledgers in `onyx.db`.
 #[derive(Debug)]
 pub(crate) struct SqliteLedger {
-    writer: Writer,
-    readers: Readers,
+    pub(super) writer: Writer,
+    pub(super) readers: Readers,
 }
 
 /// Was there a database before it was opened?
