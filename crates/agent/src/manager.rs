@@ -152,6 +152,11 @@ impl RunManager {
         self.inner.seats.set_most(most);
     }
 
+    /// The day on which spending counts now (UTC).
+    pub fn today(&self) -> String {
+        self.inner.clock.wall().utc_date()
+    }
+
     pub fn runs_at_work(&self) -> usize {
         self.live().len()
     }

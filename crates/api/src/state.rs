@@ -3,7 +3,7 @@ use std::sync::Arc;
 use onyx_agent::RunManager;
 use onyx_storage::Store;
 
-use crate::{Authenticator, Readiness};
+use crate::{Authenticator, Catalogue, Readiness};
 
 /// What the routes share. Cheap to clone.
 #[derive(Clone)]
@@ -12,4 +12,5 @@ pub struct ApiState {
     pub store: Store,
     pub auth: Arc<Authenticator>,
     pub readiness: Arc<dyn Readiness>,
+    pub catalogue: Arc<dyn Catalogue>,
 }

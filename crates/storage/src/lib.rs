@@ -27,8 +27,8 @@ pub use history::{Change, History, Version};
 pub use home::{Home, HomeError, HomePaths};
 pub use leases::{Lease, Leases};
 pub use ledger::{
-    AuditEntry, AuditRow, BeginRun, ChainState, Delivery, InboxRow, Ledger, RunOutcome, RunRow,
-    SessionFilter, SessionMeta, SessionStatus,
+    AuditEntry, AuditRow, BeginRun, ChainState, DaySpending, Delivery, InboxRow, Ledger,
+    RunOutcome, RunRow, SessionFilter, SessionMeta, SessionStatus, Spent,
 };
 pub use local::{FileOps, LocalObjects, SystemFiles};
 pub use objects::{Expect, Object, ObjectKey, ObjectKeyError, ObjectMeta, Objects};

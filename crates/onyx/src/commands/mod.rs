@@ -4,6 +4,7 @@ pub(crate) mod chat;
 pub(crate) mod completions;
 pub(crate) mod doctor;
 pub(crate) mod init;
+pub(crate) mod models;
 pub(crate) mod reindex;
 pub(crate) mod serve;
 pub(crate) mod sessions;

@@ -1,8 +1,10 @@
 //! The wiring: store, providers, tools, run manager, servers, and the orderly end of all of it.
 
+mod catalogue;
 mod claim;
 mod connection;
 mod live;
+mod models;
 mod parts;
 mod socket;
 mod token;
@@ -28,7 +30,7 @@ use socket::HomeSocket;
 
 pub(crate) use claim::{Claim, Unreachable, claim};
 pub(crate) use connection::Connection;
-pub(crate) use live::registry;
+pub(crate) use models::registry;
 pub(crate) use socket::SocketPath;
 pub(crate) use token::{TokenPlace, place as token_place};
 
@@ -59,7 +61,7 @@ impl Gateway {
         let store = Store::open_embedded(home, Arc::clone(&clock))
             .await
             .context("cannot open the store")?;
-        let (parts, broken) = Parts::of_usable_config(folder, &store)?;
+        let (parts, broken) = Parts::of_usable_config(folder, &store, &clock)?;
         let runs = RunManager::new(
             store.clone(),
             Arc::clone(&parts.toolbox),
@@ -76,6 +78,7 @@ impl Gateway {
             home: folder.clone(),
             store,
             toolbox: parts.toolbox,
+            masker: parts.masker,
             models: parts.models,
             runs,
             auth: Arc::new(Authenticator::new(OWNER.parse()?, parts.token)),
@@ -144,6 +147,7 @@ impl Gateway {
             store: self.live.store.clone(),
             auth: Arc::clone(&self.live.auth),
             readiness: Arc::clone(&self.live) as Arc<dyn onyx_api::Readiness>,
+            catalogue: Arc::clone(&self.live.models) as Arc<dyn onyx_api::Catalogue>,
         })
     }
 }

@@ -8,8 +8,10 @@ use onyx_agent::Roster;
 use onyx_api::Token;
 use onyx_storage::{LocalObjects, Store};
 use onyx_tools::{Masker, Services, Toolbox, builtin_tools};
+use onyx_types::Clock;
 
-use super::live::{LiveModels, roster};
+use super::live::roster;
+use super::models::LiveModels;
 use super::token::{self, TokenPlace};
 use crate::config::{self, Config, ConfigError, last_good};
 use crate::files;
@@ -21,6 +23,7 @@ pub(super) struct Parts {
     pub(super) token: Token,
     pub(super) token_place: TokenPlace,
     pub(super) toolbox: Arc<Toolbox>,
+    pub(super) masker: Masker,
     pub(super) roster: Roster,
     pub(super) models: Arc<LiveModels>,
 }
@@ -31,23 +34,29 @@ impl Parts {
     pub(super) fn of_usable_config(
         folder: &HomeFolder,
         store: &Store,
+        clock: &Arc<dyn Clock>,
     ) -> Result<(Self, Option<ConfigError>)> {
-        let broken = match config::load(folder).and_then(|config| Self::of(folder, store, &config))
-        {
+        let of = |config: Config| Self::of(folder, store, clock, &config);
+        let broken = match config::load(folder).and_then(of) {
             Ok(parts) => return Ok((parts, None)),
             Err(broken) => broken,
         };
         let good = last_good::load(folder).ok_or_else(|| broken.clone())?;
-        let parts =
-            good.and_then(|config| Self::of(folder, store, &config)).map_err(|_| broken.clone())?;
+        let parts = good.and_then(of).map_err(|_| broken.clone())?;
         tracing::error!(error = %broken, "the last config that worked is used");
         Ok((parts, Some(broken)))
     }
 
-    fn of(folder: &HomeFolder, store: &Store, config: &Config) -> Result<Self, ConfigError> {
+    fn of(
+        folder: &HomeFolder,
+        store: &Store,
+        clock: &Arc<dyn Clock>,
+        config: &Config,
+    ) -> Result<Self, ConfigError> {
         let address = config.gateway.address()?;
         let token = token::token(folder, config).map_err(|error| ConfigError::of(&error))?;
-        let toolbox = toolbox(folder, store, config, &token);
+        let masker = Masker::new(secrets(config, &token));
+        let toolbox = toolbox(folder, store, masker.clone());
         let toolbox = Arc::new(toolbox.map_err(|error| ConfigError::of(&error))?);
         let roster = roster(config, &toolbox)?;
         remember(folder, config);
@@ -57,8 +66,14 @@ impl Parts {
             token,
             token_place: token::place(folder, config),
             toolbox,
+            masker,
             roster,
-            models: Arc::new(LiveModels::new(folder, config)),
+            models: Arc::new(LiveModels::new(
+                folder,
+                config,
+                Arc::clone(&store.ledger),
+                Arc::clone(clock),
+            )),
         })
     }
 }
@@ -70,15 +85,18 @@ pub(super) fn remember(folder: &HomeFolder, config: &Config) {
     }
 }
 
-fn toolbox(folder: &HomeFolder, store: &Store, config: &Config, token: &Token) -> Result<Toolbox> {
+/// What neither a model nor a person is shown: the owner's token, and what providers are paid with.
+pub(super) fn secrets(config: &Config, token: &Token) -> impl Iterator<Item = String> {
+    config.provider_secrets.iter().cloned().chain([token.as_str().to_owned()])
+}
+
+fn toolbox(folder: &HomeFolder, store: &Store, masker: Masker) -> Result<Toolbox> {
     let artifacts = folder.artifacts();
     files::make_folder(&artifacts)?;
-    // Neither a model nor a person is shown the owner's token or what providers are paid with.
-    let secrets = config.provider_secrets.iter().cloned().chain([token.as_str().to_owned()]);
     let services = Services {
         ledger: Arc::clone(&store.ledger),
         artifacts: Arc::new(LocalObjects::open(&artifacts)?),
-        masker: Masker::new(secrets),
+        masker,
     };
     Ok(Toolbox::new(builtin_tools(), services)?)
 }

@@ -15,7 +15,7 @@ mod stack;
 mod status;
 mod vendor;
 
-pub use check::{Finding, ProviderTest};
+pub use check::{Finding, ProviderTest, Trouble};
 pub use health::ModelStatus;
 pub use listing::ListedModel;
 pub use reference::{Environment, NoSecrets, SecretSource};
@@ -194,7 +194,13 @@ impl Registry {
                     provider.models().iter().map(|model| model.id.clone()).collect();
                 check::works(name, latency, models, &configured)
             }
-            Err(failure) => check::fails(name, &failure),
+            Err(none) => {
+                let elsewhere = match Trouble::of(&none).may_be_mistaken() {
+                    true => listing::found_elsewhere(&provider).await,
+                    false => None,
+                };
+                check::fails(name, &none, elsewhere)
+            }
         }
     }
 
@@ -207,7 +213,7 @@ impl Registry {
         let provider = self.provider(name)?;
         listing::list(&provider)
             .await
-            .map_err(|failure| Fault::new(failure.class.code(), failure.message))
+            .map_err(|none| Fault::new(none.failure.class.code(), none.failure.message))
     }
 
     fn find<'i>(&self, id: &'i str) -> Result<(Arc<Provider>, &'i str), RegistryError> {

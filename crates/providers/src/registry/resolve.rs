@@ -71,9 +71,9 @@ pub(super) fn resolve(
     let key = key(known, settings, &base, references)?;
     let auth = known.map_or(AuthStyle::usual(kind), |vendor| vendor.auth);
     let (headers, mut secrets) = headers(settings, key.as_ref(), auth, references)?;
-    secrets.extend(key);
+    secrets.extend(key.clone());
     let url = Url::parse(&wire.endpoint(base.as_str())).map_err(|_| Disabled::BaseUrl)?;
-    let endpoint = Endpoint { url, headers, secrets };
+    let endpoint = Endpoint { url, headers, key, secrets };
     Ok(Provider::new(
         name,
         kind,

@@ -10,6 +10,7 @@ mod ledger;
 mod readers;
 mod runs;
 mod sessions;
+mod spending;
 mod writer;
 
 pub(crate) use chunks::SqliteChunks;

@@ -1,7 +1,10 @@
 //! Providers: configured, and do they answer? Agents: does each have a model?
 
+use std::sync::Arc;
+
 use onyx_agent::ModelSetting;
 use onyx_providers::{Finding, ProviderTest, Registry};
+use onyx_types::SystemClock;
 
 use super::Check;
 use crate::config::Config;
@@ -9,7 +12,7 @@ use crate::gateway::registry;
 use crate::home::HomeFolder;
 
 pub(super) async fn check(home: &HomeFolder, config: &Config) -> Vec<Check> {
-    let registry = registry(home, config, None);
+    let registry = registry(home, config, Arc::new(SystemClock::new()), None);
     let statuses = registry.status();
     if statuses.is_empty() {
         let mend = "name one under `providers` in onyx.json; `onyx init` writes an example";
@@ -32,7 +35,7 @@ fn provider(test: ProviderTest, wanted: &[(String, Option<String>)]) -> Check {
         .any(|(_, model)| model.as_ref().is_some_and(|model| model.starts_with(&prefix)));
     let (detail, mend) = match test.finding {
         Finding::Works { .. } => return Check::ok(name, test.advice),
-        Finding::Fails { class, message: _ } => (class.to_owned(), test.advice),
+        Finding::Fails { trouble, message: _ } => (trouble.as_str().to_owned(), test.advice),
         Finding::Disabled { reason } => {
             (format!("disabled: {reason}"), "mend it in onyx.json, or remove it there".to_owned())
         }
