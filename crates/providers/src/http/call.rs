@@ -34,6 +34,8 @@ pub(crate) struct Timeouts {
     /// Between two pieces of the body.
     pub(crate) idle: Duration,
     pub(crate) total: Duration,
+    /// How long a model that keeps failing is left alone at first; none is as usual.
+    pub(crate) rest: Option<Duration>,
 }
 
 /// One request to a provider and its answer as events. Dropping the stream drops the connection.

@@ -155,7 +155,8 @@ impl Registry {
     pub fn model(&self, id: &str) -> Result<Arc<dyn Model>, RegistryError> {
         let (name, model) = split(id)?;
         if let Some(sourced) = self.sourced(name) {
-            return Ok(self.around(sourced.model(model)?, &sourced.health.of(model)));
+            let health = sourced.health.of(model);
+            return Ok(self.around(sourced.model(model)?, &health, self.breaker));
         }
         Ok(self.stacked(self.provider(name)?, model))
     }

@@ -173,6 +173,10 @@ fn timeouts(settings: &TimeoutSettings) -> Result<Timeouts, Disabled> {
         first_byte: seconds("firstByteSeconds", settings.first_byte_seconds, 180)?,
         idle: seconds("idleSeconds", settings.idle_seconds, 120)?,
         total: seconds("totalSeconds", settings.total_seconds, 600)?,
+        rest: match settings.rest_seconds {
+            Some(own) => Some(seconds("restSeconds", Some(own), 0)?),
+            None => None,
+        },
     })
 }
 
