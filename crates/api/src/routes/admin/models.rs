@@ -67,9 +67,7 @@ struct Account {
 }
 
 /// What is stored; runs at work are booked at their end.
-pub(crate) async fn budgets(
-    State(state): State<ApiState>,
-) -> Result<Json<Budgets>, Problem> {
+pub(crate) async fn budgets(State(state): State<ApiState>) -> Result<Json<Budgets>, Problem> {
     let day = state.runs.today();
     let spending = state.store.ledger.spending(&day).await.map_err(Fault::from)?;
     let roster = state.runs.roster();
