@@ -4,6 +4,9 @@ use onyx_providers::{Finding, ListedModel, ProviderSettings, Registry, Trouble};
 use onyx_test_support::ScriptedModel;
 use onyx_types::{ErrorCode, ModelEvent};
 use serde_json::json;
+use std::net::SocketAddr;
+use tokio::io::AsyncWriteExt;
+use tokio::net::TcpListener;
 
 fn at(kind: &str, base_url: &str) -> Registry {
     let settings = json!({"kind": kind, "baseUrl": base_url, "apiKey": KEY, "models": ["a"]});
@@ -100,6 +103,19 @@ async fn trouble_of(kind: &str, base_url: &str) -> (Trouble, String) {
     }
 }
 
+/// A server that answers whatever comes in plain words.
+async fn plain_server() -> SocketAddr {
+    let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let address = listener.local_addr().unwrap();
+    tokio::spawn(async move {
+        while let Ok((mut stream, _)) = listener.accept().await {
+            // The client may have gone; the test sees that on its side.
+            let _ = stream.write_all(b"HTTP/1.1 400 Bad Request\r\n\r\n").await;
+        }
+    });
+    address
+}
+
 #[tokio::test]
 async fn what_stands_in_the_way_is_told_apart() {
     let server = ScriptedModel::start().await;
@@ -107,7 +123,7 @@ async fn what_stands_in_the_way_is_told_apart() {
     let cases = [
         ("http://no-such-host.invalid/v1".to_owned(), Trouble::Dns, "cannot be found"),
         ("http://127.0.0.1:9/v1".to_owned(), Trouble::Refused, "Nothing listens"),
-        (server.base_url().replace("http:", "https:"), Trouble::Tls, "https"),
+        (format!("https://{}/v1", plain_server().await), Trouble::Tls, "https"),
         (format!("{origin}/nowhere"), Trouble::WrongAddress, "with `baseUrl: "),
     ];
     for (base, expected, words) in cases {
