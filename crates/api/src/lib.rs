@@ -7,9 +7,13 @@ mod access;
 mod auth;
 mod body;
 mod cookie;
+mod decode;
 mod encode;
+mod foreign;
 mod guard;
 mod history;
+mod logs;
+mod openapi;
 mod problem;
 mod ready;
 mod revoked;
@@ -17,15 +21,24 @@ mod routes;
 mod serve;
 mod settings;
 mod state;
+mod traffic;
+mod upstream;
 
 pub use access::{Access, Route, Routes};
 pub use auth::{AuthContext, Authenticator};
 pub use body::{JsonBody, MAX_BODY, QueryOf};
+pub use encode::v1;
 pub use encode::{ChatReply, Collect, DraftView, Encoder, Ndjson, ToolView};
 pub use history::{HistoryMessage, MessageRole, MessageStatus, messages};
+pub use logs::{LogLevel, LogLine, LogRing, Mask};
+pub use openapi::openapi;
 pub use problem::Problem;
 pub use ready::{Dependency, DependencyState, Readiness};
 pub use routes::{router, routes};
 pub use serve::{Accept, Peer, serve};
 pub use settings::{AuthMode, AuthSettings, DEFAULT_PORT, Exposure, GatewaySettings};
 pub use state::ApiState;
+pub use traffic::Traffic;
+pub use upstream::{
+    Dialect, Embedded, Forward, Forwarded, Histogram, Listed, ModelFigures, Piece, Upstream,
+};

@@ -180,9 +180,9 @@ fn prompt_tokens(state: &RunState, lane: LaneId) -> usize {
 pub(super) fn fixed_tokens(setup: &LaneSetup) -> usize {
     let system: usize =
         setup.snapshot.system.iter().map(|block| prompt::estimate_tokens(&block.text)).sum();
-    let offered = setup.tools.iter().map(|tool| {
-        let schema = prompt::estimate_tokens(&tool.offer.input_schema.to_string());
-        schema + prompt::estimate_tokens(&tool.offer.description)
+    let offered = lane::offers(setup).map(|offer| {
+        let schema = prompt::estimate_tokens(&offer.input_schema.to_string());
+        schema + prompt::estimate_tokens(&offer.description)
     });
     system + offered.sum::<usize>()
 }

@@ -22,8 +22,8 @@ use crate::home::HomeFolder;
 /// The models of the config that counts now.
 pub(super) struct LiveModels(RwLock<Arc<Catalogue>>);
 
-struct Catalogue {
-    registry: Registry,
+pub(super) struct Catalogue {
+    pub(super) registry: Registry,
     default_model: Option<String>,
 }
 
@@ -41,7 +41,7 @@ impl LiveModels {
         *self.0.write().unwrap_or_else(PoisonError::into_inner) = catalogue;
     }
 
-    fn get(&self) -> Arc<Catalogue> {
+    pub(super) fn get(&self) -> Arc<Catalogue> {
         Arc::clone(&self.0.read().unwrap_or_else(PoisonError::into_inner))
     }
 }

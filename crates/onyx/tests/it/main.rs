@@ -5,6 +5,7 @@
 mod bad_input;
 mod cli;
 mod cli_sessions;
+mod clients;
 mod config;
 mod conversation;
 mod crash;
@@ -12,9 +13,11 @@ mod cuts;
 mod door;
 mod many;
 mod offline;
+mod operations;
 mod runs;
 mod sessions;
 mod stopping;
+mod v1;
 
 use std::path::Path;
 use std::process::Stdio;

@@ -3,6 +3,9 @@
 mod call;
 mod client;
 mod retry_after;
+mod tee;
 
 pub(crate) use call::{Call, Timeouts};
 pub(crate) use client::{Endpoint, LazyClient};
+pub use tee::RawPiece;
+pub(crate) use tee::{PIECES, RawCall};
