@@ -8,6 +8,7 @@ mod driver;
 mod feed;
 mod finished;
 mod forks;
+mod held;
 mod inbox;
 mod live_text;
 mod manager;

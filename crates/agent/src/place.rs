@@ -2,7 +2,7 @@
 
 use onyx_storage::{SessionMeta, TitleSource};
 use onyx_types::{
-    AgentId, ErrorCode, Fault, LaneOrder, RunId, SessionKey, SessionOrigin, UserContent,
+    AgentId, ErrorCode, Fault, LaneOrder, SessionKey, SessionOrigin, UserContent,
 };
 
 use crate::RunManager;
@@ -19,8 +19,6 @@ pub(crate) struct Place {
     pub(crate) nameless: bool,
     pub(crate) origin: SessionOrigin,
     pub(crate) is_new: bool,
-    /// A run that began and has no end in the books.
-    pub(crate) open_run: Option<RunId>,
 }
 
 impl RunManager {
@@ -83,7 +81,6 @@ impl RunManager {
                     nameless: true,
                     origin: *origin,
                     is_new: true,
-                    open_run: None,
                 })
             }
         }
@@ -100,7 +97,6 @@ fn existing(request: &RunRequest, meta: SessionMeta, agents: Vec<AgentProfile>) 
         nameless: meta.titled_by == TitleSource::Words && meta.message_count < NAMED_WITHIN,
         origin: meta.origin,
         is_new: false,
-        open_run: meta.last_run.filter(|_| meta.last_run_status.is_none()),
         key: SessionKey {
             person: request.person.clone(),
             agent: meta.agent,
