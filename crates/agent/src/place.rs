@@ -1,9 +1,7 @@
 //! Where a run happens, who answers, and what: decided before anything is written.
 
 use onyx_storage::{SessionMeta, TitleSource};
-use onyx_types::{
-    AgentId, ErrorCode, Fault, LaneOrder, SessionKey, SessionOrigin, UserContent,
-};
+use onyx_types::{AgentId, ErrorCode, Fault, LaneOrder, SessionKey, SessionOrigin, UserContent};
 
 use crate::RunManager;
 use crate::forks::ForkPoint;

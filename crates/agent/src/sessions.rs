@@ -1,8 +1,8 @@
 //! Reading and tidying sessions, for every surface.
 
 use onyx_storage::{
-    Page, Pos, SessionChange, SessionFilter, SessionMeta, SessionStatus, StoreError,
-    TitleSource, forget_facts, keep_facts,
+    Page, Pos, SessionChange, SessionFilter, SessionMeta, SessionStatus, StoreError, TitleSource,
+    forget_facts, keep_facts,
 };
 use onyx_types::{
     AgentId, ErrorCode, Fault, LaneOrder, PersonId, SessionId, SessionKey, SessionOrigin,

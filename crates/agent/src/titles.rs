@@ -52,7 +52,7 @@ impl RunManager {
         let manager = self.clone();
         tokio::spawn(async move {
             let asked = ask(&*naming.model, exchange);
-            if let Some((title, usage)) = clock.within(PATIENCE, asked).await {
+            if let Some((title, usage)) = manager.inner.clock.within(PATIENCE, asked).await {
                 manager.take_title(&naming.key, title, usage).await;
             }
             drop(permit);

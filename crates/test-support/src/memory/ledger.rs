@@ -5,9 +5,11 @@ use std::sync::Arc;
 use async_trait::async_trait;
 use onyx_storage::{
     AuditEntry, AuditRow, BeginRun, ChainState, InboxRow, Ledger, RunOutcome, RunRow,
-    SessionFilter, SessionMeta, SessionStatus, StoreError,
+    SessionChange, SessionFilter, SessionMeta, SessionStatus, StoreError, TitleSource,
 };
-use onyx_types::{Hash, PersonId, RunId, SessionId, SessionKey, TurnId};
+use onyx_types::{
+    Hash, LaneOrder, PersonId, RunId, SessionId, SessionKey, Timestamp, TurnId, Usage,
+};
 
 use super::{MemoryDisk, Op, Turnstile, perform};
 
@@ -38,7 +40,10 @@ impl Books {
             session_id: key.session,
             agent: key.agent.clone(),
             origin: begin.origin,
+            agents: vec![key.agent.clone()],
+            mode: LaneOrder::default(),
             title: None,
+            titled_by: TitleSource::default(),
             status: SessionStatus::Active,
             created_at: begin.started_at,
             updated_at: begin.started_at,
@@ -73,11 +78,10 @@ impl Books {
             return Ok(());
         }
         row.status = Some(outcome.status);
-        let (person, session) = (row.key.person.clone(), row.key.session);
-        if let Some(meta) = self.sessions.get_mut(&(person.clone(), session)) {
+        let key = row.key.clone();
+        if let Some(meta) = self.sessions.get_mut(&(key.person.clone(), key.session)) {
             meta.updated_at = meta.updated_at.max(outcome.ended_at);
             meta.message_count += outcome.messages_added;
-            meta.token_count += outcome.usage.tokens();
             if let Some(preview) = outcome.preview {
                 meta.preview = preview;
             }
@@ -85,9 +89,39 @@ impl Books {
             meta.last_run = Some(outcome.run);
             meta.last_run_status = Some(outcome.status);
         }
-        *self.spending.entry((person, outcome.ended_at.utc_date())).or_default() +=
-            outcome.usage.cost.unwrap_or(0.0);
+        self.book(&key, &outcome.usage, outcome.ended_at);
         Ok(())
+    }
+
+    fn book(&mut self, key: &SessionKey, usage: &Usage, at: Timestamp) {
+        if let Some(meta) = self.sessions.get_mut(&(key.person.clone(), key.session)) {
+            meta.token_count += usage.tokens();
+        }
+        *self.spending.entry((key.person.clone(), at.utc_date())).or_default() +=
+            usage.cost.unwrap_or(0.0);
+    }
+
+    fn change(
+        &mut self,
+        id: &(PersonId, SessionId),
+        change: &SessionChange,
+    ) -> Result<SessionMeta, StoreError> {
+        let meta = self.sessions.get_mut(id).ok_or(StoreError::NotFound)?;
+        if let Some((title, by)) = &change.title
+            && (*by == TitleSource::Person || meta.titled_by != TitleSource::Person)
+        {
+            (meta.title, meta.titled_by) = (Some(title.clone()), *by);
+        }
+        meta.status = change.status.unwrap_or(meta.status);
+        meta.mode = change.mode.unwrap_or(meta.mode);
+        if let Some(agents) = &change.agents {
+            meta.agents.clone_from(agents);
+        }
+        Ok(meta.clone())
+    }
+
+    fn of_person(&self, person: &PersonId) -> impl Iterator<Item = &SessionMeta> {
+        self.sessions.iter().filter(move |((owner, _), _)| owner == person).map(|(_, meta)| meta)
     }
 
     fn page(
@@ -108,9 +142,13 @@ impl Books {
             let texts = meta.title.iter().chain([&meta.preview]);
             texts.into_iter().any(|text| text.to_lowercase().contains(wanted))
         };
-        let of_person = self.sessions.iter().filter(|((owner, _), _)| owner == person);
-        let mut found: Vec<SessionMeta> = of_person
-            .map(|(_, meta)| meta)
+        let newest_fork = |meta: &SessionMeta| {
+            let family = self.of_person(person).filter(|fork| fork.root == meta.root);
+            family.map(newest_first).min() == Some(newest_first(meta))
+        };
+        let mut found: Vec<SessionMeta> = self
+            .of_person(person)
+            .filter(|meta| newest_fork(meta))
             .filter(|meta| cursor.is_none_or(|cursor| newest_first(meta) > cursor))
             .filter(|meta| filter.agent.as_ref().is_none_or(|agent| meta.agent == *agent))
             .filter(|meta| filter.status.is_none_or(|status| meta.status == status))
@@ -206,6 +244,38 @@ impl Ledger for MemoryLedger {
         filter: &SessionFilter,
     ) -> Result<Vec<SessionMeta>, StoreError> {
         self.with(Op::ReadLedger, |books| books.page(person, filter)).await
+    }
+
+    async fn family(
+        &self,
+        person: &PersonId,
+        root: SessionId,
+    ) -> Result<Vec<SessionMeta>, StoreError> {
+        self.with(Op::ReadLedger, |books| {
+            let family = books.of_person(person).filter(|meta| meta.root == root);
+            let mut family: Vec<SessionMeta> = family.cloned().collect();
+            family.sort_by_key(|meta| (meta.created_at, meta.session_id));
+            Ok(family)
+        })
+        .await
+    }
+
+    async fn change_session(
+        &self,
+        person: &PersonId,
+        session: SessionId,
+        change: &SessionChange,
+    ) -> Result<SessionMeta, StoreError> {
+        let id = (person.clone(), session);
+        self.with(Op::PutSession, |books| books.change(&id, change)).await
+    }
+
+    async fn book(&self, key: &SessionKey, usage: Usage, at: Timestamp) -> Result<(), StoreError> {
+        self.with(Op::PutSession, |books| {
+            books.book(key, &usage, at);
+            Ok(())
+        })
+        .await
     }
 
     async fn put_session(&self, person: &PersonId, meta: &SessionMeta) -> Result<(), StoreError> {
