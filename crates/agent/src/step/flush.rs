@@ -56,7 +56,7 @@ fn finished(state: &mut RunState, lane: LaneId) -> Vec<Effect> {
     let mut round = ToolRound::default();
     let mut turns = Vec::new();
     for (mut call, provider_data) in response.calls {
-        name_apart(state, &round, &mut call);
+        name_apart(state, &mut call);
         let mut turn = call_turn(state, lane, &call, provider_data);
         mark_silent(&mut turn);
         round.calls.push((turn.id, call.clone()));

@@ -2,8 +2,8 @@ use std::collections::VecDeque;
 use std::sync::Arc;
 
 use onyx_types::{
-    AgentId, ErrorCode, Fault, LaneId, LaneOrder, Message, ModelRequest, Role, Taint, TokenCounter, ToolCall,
-    ToolOffer, ToolOutcome, ToolUseId, TurnId, Usage,
+    AgentId, ErrorCode, Fault, LaneId, LaneOrder, Message, ModelRequest, Role, Taint, TokenCounter,
+    ToolCall, ToolOffer, ToolOutcome, ToolUseId, TurnId, Usage,
 };
 
 use super::compaction::{self, Compacting, Room};

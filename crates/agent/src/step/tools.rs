@@ -20,7 +20,7 @@ pub(super) fn asked_for(state: &mut RunState, lane: LaneId) -> Vec<Effect> {
     let refusal = refusal(state, lane, calls.iter().map(|(call, _)| call));
     let mut round = ToolRound::default();
     for (mut call, provider_data) in calls {
-        name_apart(state, &round, &mut call);
+        name_apart(state, &mut call);
         let turn = call_turn(state, lane, &call, provider_data);
         events.push((lane, call_event(state, lane, turn.id, &call)));
         round.calls.push((turn.id, call.clone()));
@@ -36,16 +36,17 @@ pub(super) fn asked_for(state: &mut RunState, lane: LaneId) -> Vec<Effect> {
     state.append(turns, events, Then::RunTools(lane))
 }
 
-/// An id that an earlier call has, or none, becomes one of our own: some servers number the calls
-/// of each answer anew, and a result must belong to one call.
-pub(super) fn name_apart(state: &mut RunState, round: &ToolRound, call: &mut ToolCall) {
-    let earlier = state.history.turns().iter().any(
+/// An id that an earlier call of this run or of the prompt has, or none, becomes one of our own:
+/// some servers number the calls of each answer anew, and a result must belong to one call.
+pub(super) fn name_apart(state: &mut RunState, call: &mut ToolCall) {
+    let in_prompt = state.history.turns().iter().any(
         |turn| matches!(&turn.body, TurnBody::ToolCall(earlier) if earlier.tool_use_id == call.id),
     );
-    if earlier || call.id.0.is_empty() || round.calls.iter().any(|(_, other)| other.id == call.id) {
+    if in_prompt || call.id.0.is_empty() || state.call_ids.contains(&call.id) {
         let fresh = state.mint.uuid(state.now.wall).simple();
         call.id = ToolUseId(format!("call_{fresh}"));
     }
+    state.call_ids.insert(call.id.clone());
 }
 
 /// Why these calls must not run, if a limit or a loop says so.

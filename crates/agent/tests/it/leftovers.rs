@@ -8,18 +8,20 @@ use std::time::Duration;
 use futures::FutureExt as _;
 use futures::stream::{BoxStream, StreamExt as _};
 use onyx_agent::{
-    AgentsSettings, ManagerOptions, ModelChoice, Models, Roster, RunInput, RunManager, StopTarget,
+    AgentsSettings, ManagerOptions, ModelChoice, Models, Payer, Roster, RunInput, RunManager,
+    StopTarget,
 };
 use onyx_storage::{BeginRun, Store, StoreError};
 use onyx_test_support::{LeasePlace, MemoryDisk, Moment, Op, Passing, Turnstile, wait_for};
 use onyx_tools::{Masker, Services, Toolbox};
 use onyx_types::{
     Cancel, Clock, ErrorCode, Event, Fault, FinishReason, Limits, Mint, Model, ModelEvent,
-    ModelRequest, Role, RunStatus, SessionKey, SessionOrigin, SystemClock, TextStatus, ToolUseId,
-    Turn, TurnBody,
+    ModelRequest, Role, RunStatus, SessionKey, SessionOrigin, SystemClock, TextStatus,
+    TokenCounter, ToolUseId, Turn, TurnBody,
 };
 use serde_json::json;
 
+use crate::step::ByRule;
 use crate::world::{all, ana, error_of, kinds, request};
 
 /// What the store does with one kind of operation from now on.
@@ -69,8 +71,12 @@ struct Listed {
 }
 
 impl Models for Listed {
-    fn resolve(&self, _: &ModelChoice) -> Result<Arc<dyn Model>, Fault> {
+    fn resolve(&self, _: &ModelChoice, _: Payer<'_>) -> Result<Arc<dyn Model>, Fault> {
         Ok(Arc::new(self.clone()))
+    }
+
+    fn token_counter(&self, _: &str) -> Arc<dyn TokenCounter> {
+        Arc::new(ByRule)
     }
 }
 

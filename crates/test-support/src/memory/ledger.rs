@@ -4,11 +4,11 @@ use std::sync::Arc;
 
 use async_trait::async_trait;
 use onyx_storage::{
-    AuditEntry, AuditRow, BeginRun, ChainState, InboxRow, Ledger, RunOutcome, RunRow,
-    SessionChange, SessionFilter, SessionMeta, SessionStatus, StoreError, TitleSource,
+    AuditEntry, AuditRow, BeginRun, ChainState, DaySpending, InboxRow, Ledger, RunOutcome, RunRow,
+    SessionChange, SessionFilter, SessionMeta, SessionStatus, Spent, StoreError, TitleSource,
 };
 use onyx_types::{
-    Hash, LaneOrder, PersonId, RunId, SessionId, SessionKey, Timestamp, TurnId, Usage,
+    AgentId, Hash, LaneOrder, PersonId, RunId, SessionId, SessionKey, Timestamp, TurnId, Usage,
 };
 
 use super::{MemoryDisk, Op, Turnstile, perform};
@@ -19,7 +19,8 @@ pub(super) struct Books {
     sessions: BTreeMap<(PersonId, SessionId), SessionMeta>,
     runs: BTreeMap<RunId, RunRow>,
     inbox: BTreeMap<(PersonId, SessionId, TurnId), InboxRow>,
-    spending: BTreeMap<(PersonId, String), f64>,
+    spending: BTreeMap<(String, PersonId), Spent>,
+    agent_spending: BTreeMap<(String, AgentId), Spent>,
     audit: BTreeMap<PersonId, Vec<AuditRow>>,
 }
 
@@ -89,16 +90,29 @@ impl Books {
             meta.last_run = Some(outcome.run);
             meta.last_run_status = Some(outcome.status);
         }
-        self.book(&key, &outcome.usage, outcome.ended_at);
+        let by_agent = match outcome.agents.as_slice() {
+            [] => &[(key.agent.clone(), outcome.usage)],
+            parts => parts,
+        };
+        self.book(&key, &outcome.usage, by_agent, outcome.ended_at);
         Ok(())
     }
 
-    fn book(&mut self, key: &SessionKey, usage: &Usage, at: Timestamp) {
+    fn book(
+        &mut self,
+        key: &SessionKey,
+        usage: &Usage,
+        by_agent: &[(AgentId, Usage)],
+        at: Timestamp,
+    ) {
         if let Some(meta) = self.sessions.get_mut(&(key.person.clone(), key.session)) {
             meta.token_count += usage.tokens();
         }
-        *self.spending.entry((key.person.clone(), at.utc_date())).or_default() +=
-            usage.cost.unwrap_or(0.0);
+        let day = at.utc_date();
+        add(self.spending.entry((day.clone(), key.person.clone())).or_default(), usage);
+        for (agent, usage) in by_agent {
+            add(self.agent_spending.entry((day.clone(), agent.clone())).or_default(), usage);
+        }
     }
 
     fn change(
@@ -170,6 +184,17 @@ impl Books {
         rows.push(row.clone());
         row
     }
+}
+
+/// An unknown price counts as nothing.
+fn add(spent: &mut Spent, usage: &Usage) {
+    spent.cost += usage.cost.unwrap_or(0.0);
+    spent.tokens += usage.tokens();
+}
+
+fn of_day<W: Clone>(spending: &BTreeMap<(String, W), Spent>, day: &str) -> Vec<(W, Spent)> {
+    let of_day = spending.iter().filter(|((of, _), _)| of == day);
+    of_day.map(|((_, who), spent)| (who.clone(), *spent)).collect()
 }
 
 fn link(seq: u64, entry: &AuditEntry, previous: Hash) -> Hash {
@@ -272,7 +297,7 @@ impl Ledger for MemoryLedger {
 
     async fn book(&self, key: &SessionKey, usage: Usage, at: Timestamp) -> Result<(), StoreError> {
         self.with(Op::PutSession, |books| {
-            books.book(key, &usage, at);
+            books.book(key, &usage, &[(key.agent.clone(), usage)], at);
             Ok(())
         })
         .await
@@ -329,8 +354,24 @@ impl Ledger for MemoryLedger {
 
     async fn spent(&self, person: &PersonId, day: &str) -> Result<f64, StoreError> {
         self.with(Op::ReadLedger, |books| {
-            let spent = books.spending.get(&(person.clone(), day.to_owned()));
-            Ok(spent.copied().unwrap_or(0.0))
+            let spent = books.spending.get(&(day.to_owned(), person.clone()));
+            Ok(spent.map_or(0.0, |spent| spent.cost))
+        })
+        .await
+    }
+
+    async fn spent_by_agent(&self, agent: &AgentId, day: &str) -> Result<f64, StoreError> {
+        self.with(Op::ReadLedger, |books| {
+            let spent = books.agent_spending.get(&(day.to_owned(), agent.clone()));
+            Ok(spent.map_or(0.0, |spent| spent.cost))
+        })
+        .await
+    }
+
+    async fn spending(&self, day: &str) -> Result<DaySpending, StoreError> {
+        self.with(Op::ReadLedger, |books| {
+            let people = of_day(&books.spending, day);
+            Ok(DaySpending { people, agents: of_day(&books.agent_spending, day) })
         })
         .await
     }

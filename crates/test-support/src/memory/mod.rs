@@ -2,6 +2,7 @@
 //! [`MemoryDisk`] that outlives them, everything else goes with the process that opened it. They
 //! pass the same conformance suite as the real ones.
 
+mod accounts;
 mod chunks;
 mod leases;
 mod ledger;
@@ -17,6 +18,7 @@ use std::sync::{Arc, Mutex, MutexGuard};
 use onyx_storage::{Store, StoreError};
 use onyx_types::{Clock, SessionKey};
 
+use accounts::{Doors, MemoryAccounts};
 use chunks::MemoryChunks;
 use leases::{LeaseTable, MemoryLeases};
 use ledger::{Books, MemoryLedger};
@@ -93,6 +95,7 @@ pub struct MemoryDisk {
 struct Disk {
     logs: BTreeMap<SessionKey, Log>,
     books: Books,
+    doors: Doors,
     files: Folder,
     chunks: chunks::Sources,
     /// While set, a write that is dropped half-way leaves some whole lines of itself behind.
@@ -132,6 +135,8 @@ impl MemoryDisk {
                 Arc::clone(&turnstile),
             )),
             ledger: Arc::new(MemoryLedger::new(self.clone(), Arc::clone(&turnstile))),
+            accounts: Arc::new(MemoryAccounts::new(self.clone())),
+            secrets: Arc::new(MemoryAccounts::new(self.clone())),
             leases: Arc::new(leases),
             chunks: Arc::new(MemoryChunks::new(self.clone())),
             files: Arc::new(MemoryFiles::new(self.clone(), clock, turnstile)),

@@ -3,16 +3,17 @@
 use std::sync::Arc;
 
 use futures::stream::{BoxStream, StreamExt as _};
-use onyx_agent::{ModelChoice, Models};
+use onyx_agent::{ModelChoice, Models, Payer};
 use onyx_types::{
     Cancel, Fault, FinishReason, Model, ModelEvent, ModelFailure, ModelFailureClass, ModelRequest,
-    ToolUseId, Usage,
+    TokenCounter, ToolUseId, Usage,
 };
 use serde_json::{Value, json};
 
 use super::book::Mishap;
 use super::check::flaw_of;
 use super::junction::{Track, What};
+use crate::step::ByRule;
 
 pub(super) const MODEL: &str = "sim/model";
 
@@ -23,8 +24,12 @@ pub(super) struct SimModel {
 }
 
 impl Models for SimModel {
-    fn resolve(&self, _: &ModelChoice) -> Result<Arc<dyn Model>, Fault> {
+    fn resolve(&self, _: &ModelChoice, _: Payer<'_>) -> Result<Arc<dyn Model>, Fault> {
         Ok(Arc::new(self.clone()))
+    }
+
+    fn token_counter(&self, _: &str) -> Arc<dyn TokenCounter> {
+        Arc::new(ByRule)
     }
 }
 
