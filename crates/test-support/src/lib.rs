@@ -1,5 +1,6 @@
 //! What tests and benchmarks of every crate share: a scripted model server on a real socket, a
-//! harness around the `onyx` process, a clock that stands still, and waiting without luck.
+//! harness around the `onyx` process, stores in memory, a clock that stands still, and waiting
+//! without luck.
 //!
 //! A dev-dependency only. No production crate may depend on it, and no product logic enters: the
 //! encoders here are written apart from the decoders in `onyx-providers` so that they can disagree.
@@ -14,6 +15,7 @@
 
 mod answer;
 mod clock;
+mod memory;
 mod process;
 mod script;
 mod server;
@@ -22,6 +24,7 @@ mod wire;
 
 pub use answer::{Answer, Content, Delivery, Encoding, Fault, LineEnd, Pieces};
 pub use clock::ManualClock;
+pub use memory::{LeasePlace, MemoryDisk, Moment, Op, OpenTurnstile, Passing, Turnstile};
 pub use process::{AgentClient, ChatLines, DEFAULT_TOKEN, OnyxBuilder, OnyxProcess, Reply};
 pub use script::{
     ErrorKind, Finish, Script, ScriptedCall, ScriptedError, ScriptedUsage, Step, Terminator,
