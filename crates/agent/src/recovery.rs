@@ -49,8 +49,12 @@ impl RunManager {
                 self.inner.store.turns.clear_live(lease).await?;
                 (RunStatus::Interrupted, Usage::default())
             }
-            // The crash came before the first write: there is nothing to close in the log.
-            Marks::Absent => (RunStatus::Interrupted, Usage::default()),
+            // The crash came before the first write: there is nothing to close in the log. In a
+            // log that takes no writes it may stand unseen, so there the run stays open.
+            Marks::Absent => {
+                self.inner.store.turns.append(lease, &[]).await?;
+                (RunStatus::Interrupted, Usage::default())
+            }
         };
         let outcome = RunOutcome {
             run: row.run,

@@ -17,6 +17,7 @@ mod revoked;
 mod routes;
 mod serve;
 mod settings;
+mod stalled;
 mod state;
 
 pub use access::{Access, Route, Routes};

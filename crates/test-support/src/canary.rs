@@ -6,8 +6,8 @@ use std::path::{Path, PathBuf};
 /// Part of every secret that tests hand out.
 pub const CANARY: &str = "canary7f3a91c5";
 
-/// Headers of a request to a provider that carry its key.
-const KEY_HEADERS: &[&str] = &["authorization", "x-api-key", "api-key", "x-goog-api-key"];
+/// Headers of a request to a provider that carry its key; `x-more` is one that tests configure.
+const KEY_HEADERS: &[&str] = &["authorization", "x-api-key", "api-key", "x-goog-api-key", "x-more"];
 
 /// A secret of a kind, by which a leak is told from others.
 pub fn secret(kind: &str) -> String {

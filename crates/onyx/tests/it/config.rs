@@ -1,6 +1,4 @@
-use onyx_test_support::{
-    AgentClient, DEFAULT_KEY, OnyxProcess, ScriptedModel, canary, wait_for,
-};
+use onyx_test_support::{AgentClient, DEFAULT_KEY, OnyxProcess, ScriptedModel, canary, wait_for};
 use serde_json::{Value, json};
 
 use crate::{SOON, builder, command, config, onyx, run, said};
@@ -100,7 +98,11 @@ async fn a_missing_variable_disables_its_provider_and_nothing_else() {
     let doctor = run(&onyx.home(), &["doctor"]).await;
     assert!(doctor.out.contains("ONYX_TEST_ABSENT"), "{doctor:?}");
     // Named in `.env`, it is there.
-    std::fs::write(onyx.home().join(".env"), format!("ONYX_TEST_ABSENT={}\n", canary::secret("paid"))).unwrap();
+    std::fs::write(
+        onyx.home().join(".env"),
+        format!("ONYX_TEST_ABSENT={}\n", canary::secret("paid")),
+    )
+    .unwrap();
     wait_for("the provider", SOON, async || {
         (ready(&onyx).await.1["status"] == "ready").then_some(())
     })
@@ -110,7 +112,8 @@ async fn a_missing_variable_disables_its_provider_and_nothing_else() {
 #[tokio::test]
 async fn the_real_environment_goes_before_the_file() {
     let model = ScriptedModel::start().await;
-    let onyx = builder(&model).file(".env", format!("MY_KEY={}\n", canary::secret("file"))).start().await;
+    let onyx =
+        builder(&model).file(".env", format!("MY_KEY={}\n", canary::secret("file"))).start().await;
     onyx.chat_stream(&json!({"message": "hi"})).await;
     let sent = format!("Bearer {DEFAULT_KEY}");
     assert_eq!(model.last_request().header("authorization"), Some(sent.as_str()));

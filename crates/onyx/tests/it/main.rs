@@ -10,6 +10,7 @@ mod conversation;
 mod crash;
 mod cuts;
 mod door;
+mod faults;
 mod kills;
 mod many;
 mod models;
@@ -23,7 +24,9 @@ use std::path::Path;
 use std::process::Stdio;
 use std::time::Duration;
 
-use onyx_test_support::{DEFAULT_KEY, DEFAULT_TOKEN, OnyxBuilder, OnyxProcess, ScriptedModel, canary};
+use onyx_test_support::{
+    DEFAULT_KEY, DEFAULT_TOKEN, OnyxBuilder, OnyxProcess, ScriptedModel, canary,
+};
 use serde_json::{Value, json};
 use tokio::process::Command;
 

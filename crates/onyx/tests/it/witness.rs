@@ -5,13 +5,15 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use onyx_storage::{AuditRow, ChainState, Home, Store};
-use onyx_test_support::AgentClient;
+use onyx_test_support::{AgentClient, ChatLines};
 use onyx_types::SystemClock;
 use serde_json::Value;
 
 /// Everything that was told of one run before its stream ended or broke off.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Told {
+    /// The code of a refusal: no run began.
+    pub(crate) refused: Option<String>,
     pub(crate) session: Option<String>,
     pub(crate) run: Option<String>,
     pub(crate) calls: Vec<String>,
@@ -41,12 +43,11 @@ impl Told {
         }
     }
 
-    pub(crate) fn of(events: &[Value]) -> Self {
-        let mut told = Self::default();
-        for event in events {
-            told.hear(event);
+    /// Reads until the stream ends or breaks off.
+    pub(crate) async fn hear_all(&mut self, lines: &mut ChatLines) {
+        while let Some(event) = lines.next().await {
+            self.hear(&event);
         }
-        told
     }
 
     pub(crate) fn is_ok(&self, call: &str) -> bool {
@@ -93,6 +94,20 @@ fn said(turns: &[&Value]) -> String {
     let texts = turns.iter().filter(|turn| turn["type"] == "assistant_text");
     let texts: Vec<&str> = texts.filter_map(|turn| turn["content"].as_str()).collect();
     texts.join("\n\n")
+}
+
+/// One message, and everything that is told of it. A server that is not there tells nothing.
+pub(crate) async fn talk(client: &AgentClient, body: &Value) -> Told {
+    let mut told = Told::default();
+    let request = client.request(reqwest::Method::POST, "/api/agent/chat-stream").json(body);
+    let Ok(response) = request.send().await else { return told };
+    if response.status().is_success() {
+        told.hear_all(&mut ChatLines::of(response)).await;
+    } else {
+        let problem: Value = response.json().await.unwrap_or_default();
+        told.refused = Some(problem["code"].as_str().unwrap_or("no code").to_owned());
+    }
+    told
 }
 
 /// The turns of a session as the server gives them out.

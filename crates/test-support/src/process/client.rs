@@ -97,7 +97,10 @@ impl Reply {
             headers: response.headers().clone(),
             body: response.bytes().await.expect("the answer is whole"),
         };
-        canary::assert_absent("the headers of an answer", format!("{:?}", reply.headers).as_bytes());
+        canary::assert_absent(
+            "the headers of an answer",
+            format!("{:?}", reply.headers).as_bytes(),
+        );
         canary::assert_absent("an answer", &reply.body);
         reply
     }

@@ -46,7 +46,8 @@ impl Case {
         let index = self.index;
         let process = self.onyx.process_id().unwrap();
         let tracer = Tracer::attach(process, &self.onyx.home(), fate);
-        let told = self.talk().await;
+        let body = json!({"message": message(index)});
+        let told = witness::talk(self.onyx.client(), &body).await;
         let seen = tracer.kill();
         self.onyx.kill().await;
         let at = format!("killed at {index} ({:?}), told {told:?}", seen.last());
@@ -67,19 +68,6 @@ impl Case {
             assert_eq!(told.status.as_deref(), Some("done"), "{at}");
         }
         seen
-    }
-
-    async fn talk(&self) -> Told {
-        let request = self.onyx.request(reqwest::Method::POST, "/api/agent/chat-stream");
-        let sent = request.json(&json!({"message": message(self.index)})).send().await;
-        let mut told = Told::default();
-        // A server that dies before its first byte gives no answer at all.
-        let Ok(response) = sent else { return told };
-        let mut lines = onyx_test_support::ChatLines::of(response);
-        while let Some(event) = lines.next().await {
-            told.hear(&event);
-        }
-        told
     }
 
     fn check_files(&self, told: &Told, at: &str) {

@@ -21,11 +21,12 @@ async fn a_run_killed_at_any_change_of_a_file_loses_nothing_that_was_told_and_go
     let count = places.len();
     println!("{count} places to die at: {:?}", by_call(&places));
     assert!(count >= FEWEST, "{places:#?}");
-    let cases = stream::iter(1..=count).map(async |index| {
+    let cases = stream::iter(1..=count).map(|index| async move {
         let seen = case::run(index, Fate::DiesAt(index)).await;
         usize::from(seen.len() == index)
     });
-    let died: usize = cases.buffer_unordered(AT_ONCE).fold(0, async |sum, died| sum + died).await;
+    let died: Vec<usize> = cases.buffer_unordered(AT_ONCE).collect().await;
+    let died: usize = died.into_iter().sum();
     println!("killed at {died} of {count} places");
     assert!(died + SPARE >= count, "only {died} of {count} runs were killed");
 }
