@@ -19,6 +19,10 @@ run: setup ## build Onyx, make a home if there is none, serve it
 test: setup ## run every test
 	@$(step) "tests" ./scripts/test
 
+.PHONY: soak
+soak: setup ## faults of every kind against a server, for MINUTES=10 with SEED=1
+	@./scripts/soak
+
 .PHONY: check
 check: setup ## formatting, lints, layers, licences, unused dependencies, spelling
 	@$(step) "format" cargo fmt --all --check

@@ -15,9 +15,12 @@ mod kills;
 mod many;
 mod models;
 mod offline;
+mod rejoin;
 mod runs;
 mod sessions;
+mod soak;
 mod stopping;
+mod terminal;
 mod witness;
 
 use std::path::Path;

@@ -170,14 +170,16 @@ pub(crate) async fn audit(home: &Path) -> Result<Vec<AuditRow>, String> {
     store.ledger.audit(&owner, None, u32::MAX).await.map_err(|error| error.to_string())
 }
 
-/// How many lines of today's log (or yesterday's, at midnight) hold the words.
-pub(crate) fn noted(home: &Path, words: &str) -> usize {
-    let files = files_under(&home.join("people/owner/memory"));
-    let lines = |path: &PathBuf| {
+/// How often each word stands in the daily logs.
+pub(crate) fn words_noted(home: &Path) -> BTreeMap<String, usize> {
+    let mut words = BTreeMap::new();
+    for path in files_under(&home.join("people/owner/memory")) {
         let text = std::fs::read_to_string(path).unwrap_or_default();
-        text.lines().filter(|line| line.split_whitespace().any(|word| word == words)).count()
-    };
-    files.iter().map(lines).sum()
+        for word in text.split_whitespace() {
+            *words.entry(word.to_owned()).or_default() += 1;
+        }
+    }
+    words
 }
 
 pub(crate) fn vault_file(home: &Path, name: &str) -> Option<String> {

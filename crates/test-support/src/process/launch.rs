@@ -14,7 +14,7 @@ pub const DEFAULT_TOKEN: &str = "onyx_sk_canary7f3a91c5";
 /// Of the provider `mine`, in the environment. Holds the canary.
 pub const DEFAULT_KEY: &str = "sk-canary7f3a91c5";
 
-const START_LIMIT: Duration = Duration::from_secs(20);
+const START_LIMIT: Duration = Duration::from_secs(60);
 
 /// What the process is started with.
 #[derive(Debug)]

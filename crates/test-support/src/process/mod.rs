@@ -77,7 +77,7 @@ impl OnyxProcess {
     /// SIGTERM, and waits for the orderly end.
     pub async fn terminate(&mut self) -> ExitStatus {
         self.signal(Signal::TERM);
-        tokio::time::timeout(Duration::from_secs(10), self.child.wait())
+        tokio::time::timeout(END_LIMIT, self.child.wait())
             .await
             .unwrap_or_else(|_| panic!("onyx did not end after SIGTERM:\n{}", self.log()))
             .expect("the process can be waited for")
@@ -130,6 +130,9 @@ impl OnyxProcess {
         text.split_whitespace().map(str::to_owned).collect()
     }
 }
+
+/// Longer than a server takes over its last answers, also on a busy machine.
+const END_LIMIT: Duration = Duration::from_secs(30);
 
 /// The places where a secret may be written.
 const HOMES_OF_SECRETS: &[&str] = &["onyx.json", ".env", "token", "cache/onyx.json.good"];

@@ -70,7 +70,9 @@ async fn slow_model_servers_meet_their_deadlines_and_hold_up_nobody() {
         assert_eq!(quick.status.as_deref(), Some("done"), "{what}: {quick:?}");
     }
     let head = witness::talk(onyx.client(), &json!({"message": "go", "agent": "head"})).await;
-    assert_eq!(head.error.as_deref(), Some("provider_timeout"), "{head:?}");
+    // Tried again and again, it may be given up as unavailable before the last try.
+    let code = head.error.as_deref();
+    assert!(matches!(code, Some("provider_timeout" | "provider_unavailable")), "{head:?}");
     let grown = onyx.resident_bytes().saturating_sub(before);
     assert!(grown < 16 * 1024 * 1024, "grown by {grown} bytes");
 }

@@ -28,7 +28,7 @@ impl Effects {
         let (index, home) = (case.index, case.onyx.home());
         Self {
             note: witness::vault_file(&home, &note(index)),
-            entries: witness::noted(&home, &entry(index)),
+            entries: witness::words_noted(&home).get(&entry(index)).copied().unwrap_or(0),
         }
     }
 }
