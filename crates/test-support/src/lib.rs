@@ -14,21 +14,26 @@
 )]
 
 mod answer;
+pub mod canary;
 mod clock;
 mod memory;
 mod process;
 mod script;
 mod server;
+mod tracer;
 mod wait;
 mod wire;
 
 pub use answer::{Answer, Content, Delivery, Encoding, Fault, LineEnd, Pieces};
 pub use clock::ManualClock;
 pub use memory::{LeasePlace, MemoryDisk, Moment, Op, OpenTurnstile, Passing, Turnstile};
-pub use process::{AgentClient, ChatLines, DEFAULT_TOKEN, OnyxBuilder, OnyxProcess, Reply};
+pub use process::{
+    AgentClient, ChatLines, DEFAULT_KEY, DEFAULT_TOKEN, OnyxBuilder, OnyxProcess, Reply, SmallDisk,
+};
 pub use script::{
     ErrorKind, Finish, Script, ScriptedCall, ScriptedError, ScriptedUsage, Step, Terminator,
 };
 pub use server::{RecordedRequest, Recording, ScriptFile, ScriptedModel};
+pub use tracer::{Fate, FileChange, Tracer};
 pub use wait::{wait_for, wait_until};
 pub use wire::{Frame, Frames, Wire};
