@@ -4,6 +4,7 @@ use onyx_storage::{Lease, SessionMeta, SessionStatus};
 use onyx_types::{ErrorCode, Fault, PersonId, SessionId, SessionKey, Turn, TurnBody, TurnId};
 
 use crate::RunManager;
+use crate::changes::ChangeKind;
 
 /// Where a fork leaves its original.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -49,6 +50,7 @@ impl RunManager {
             ..original
         };
         self.inner.store.ledger.put_session(person, &meta).await?;
+        self.inner.changes.tell(person, fresh, ChangeKind::Changed);
         Ok(fresh)
     }
 

@@ -4,6 +4,7 @@
 //! It sees models, tools and stores through their traits. No provider, no wire format, no HTTP
 //! and no file system call may enter.
 
+mod changes;
 mod driver;
 mod feed;
 mod finished;
@@ -26,6 +27,7 @@ mod sources;
 pub mod step;
 mod undo;
 
+pub use changes::{Change, ChangeKind, ChangeReader, Heard};
 pub use feed::{EventReader, Feed};
 pub use forks::ForkPoint;
 pub use inbox::Sent;

@@ -14,6 +14,7 @@ use onyx_types::{
 };
 use tokio::sync::mpsc;
 
+use crate::changes::{ChangeKind, ChangeReader, Changes};
 use crate::driver::{Driver, LEASE_LIFE};
 use crate::feed::{EventReader, Feed};
 use crate::finished::Finished;
@@ -44,6 +45,7 @@ pub(crate) struct Inner {
     finished: Mutex<Finished>,
     pub(crate) snapshots: crate::snapshots::Snapshots,
     pub(crate) recent: crate::recent::RecentTurns,
+    pub(crate) changes: Changes,
 }
 
 #[derive(Clone, Debug)]
@@ -135,6 +137,7 @@ impl RunManager {
             finished: Mutex::default(),
             snapshots: crate::snapshots::Snapshots::default(),
             recent: crate::recent::RecentTurns::default(),
+            changes: Changes::default(),
         };
         Self { inner: Arc::new(inner) }
     }
@@ -154,6 +157,20 @@ impl RunManager {
 
     pub fn runs_at_work(&self) -> usize {
         self.live().len()
+    }
+
+    /// What changes from now on.
+    pub fn changes(&self) -> ChangeReader {
+        self.inner.changes.listen()
+    }
+
+    /// The sessions of a person that are being worked on, and by which runs.
+    pub fn runs_of(&self, person: &PersonId) -> Vec<(SessionId, RunId)> {
+        let live = self.live();
+        live.iter()
+            .filter(|(_, run)| run.key.person == *person)
+            .map(|(id, run)| (run.key.session, *id))
+            .collect()
     }
 
     pub async fn start(&self, request: RunRequest) -> Result<RunHandle, Fault> {
@@ -260,7 +277,9 @@ impl RunManager {
             steered: false,
             seat,
         };
+        let started = live.key.clone();
         self.live().insert(run, live);
+        inner.changes.tell(&started.person, started.session, ChangeKind::RunStarted(run));
         let driver = Driver {
             run,
             state: prepared.state,
@@ -310,6 +329,8 @@ impl RunManager {
         let Some(ended) = self.live().remove(&run) else { return };
         self.finished().keep(run, ended.key.person.clone(), ended.feed, now);
         drop(ended.seat);
+        let key = &ended.key;
+        self.inner.changes.tell(&key.person, key.session, ChangeKind::RunEnded(run));
         // Words that came after the last moment in which the run could take them.
         if ended.steered && !ended.cancel.is_cancelled() {
             Box::pin(self.answer_waiting(ended.key, &ended.request)).await;

@@ -4,6 +4,7 @@ use onyx_storage::{Lease, Page, Pos, SessionFilter, SessionMeta, SessionStatus, 
 use onyx_types::{ErrorCode, Fault, PersonId, SessionId, SessionKey};
 
 use crate::RunManager;
+use crate::changes::ChangeKind;
 
 /// What a person may change of a session; `None` leaves it.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -69,6 +70,7 @@ impl RunManager {
         };
         let patched = patched.await;
         self.release(&lease).await;
+        self.inner.changes.tell(person, session, ChangeKind::Changed);
         patched
     }
 
@@ -82,6 +84,7 @@ impl RunManager {
         };
         let removed = removed.await;
         self.release(&lease).await;
+        self.inner.changes.tell(person, session, ChangeKind::Removed);
         Ok(removed?)
     }
 
@@ -118,6 +121,8 @@ impl RunManager {
             last_run_status: None,
         };
         self.inner.store.ledger.put_session(person, &meta).await?;
+        self.inner.changes.tell(person, session, ChangeKind::Changed);
+        self.inner.changes.tell(person, fresh, ChangeKind::Changed);
         Ok(fresh)
     }
 }

@@ -16,11 +16,12 @@ mod routes;
 mod serve;
 mod settings;
 mod state;
+mod ui;
 
 pub use access::{Access, Route, Routes};
 pub use auth::{AuthContext, Authenticator, Credential};
 pub use body::{JsonBody, MAX_BODY, QueryOf};
-pub use encode::{ChatReply, Collect, DraftView, Encoder, Ndjson, ToolView};
+pub use encode::{ChatReply, Collect, DraftView, Encoder, Ndjson, RunFrame, ToolView, WsFrames};
 pub use history::{HistoryMessage, MessageRole, MessageStatus, messages};
 pub use problem::Problem;
 pub use ready::{Dependency, DependencyState, Readiness};

@@ -63,6 +63,11 @@ impl Problem {
         &self.0.fault
     }
 
+    /// The field of the request that is wrong, as the client wrote it.
+    pub fn field_path(&self) -> Option<&str> {
+        self.0.field.as_deref()
+    }
+
     pub fn status(&self) -> StatusCode {
         self.0.status
     }

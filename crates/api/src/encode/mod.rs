@@ -3,12 +3,14 @@
 mod collect;
 mod ndjson;
 mod text;
+mod ws;
 
 use onyx_types::Envelope;
 
 pub use collect::{ChatReply, Collect, DraftView, ToolView};
 pub use ndjson::Ndjson;
 pub(crate) use text::PARAGRAPH;
+pub use ws::{RunFrame, WsFrames};
 
 /// A fold over the events of one run. No I/O, no clock.
 pub trait Encoder {

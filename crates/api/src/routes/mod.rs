@@ -3,9 +3,10 @@ mod agent;
 mod health;
 mod runs;
 mod sessions;
+mod ws;
 
 use axum::Router;
-use axum::http::{StatusCode, Uri};
+use axum::http::{HeaderMap, Method, StatusCode, Uri};
 use axum::middleware::from_fn;
 use axum::response::{IntoResponse, Response};
 use onyx_types::ErrorCode;
@@ -36,6 +37,7 @@ pub fn routes() -> Routes {
         .post("/api/runs/{id}/cancel", Chat, runs::cancel)
         .post("/api/runs/{id}/undo", Write, runs::undo)
         .post("/api/admin/reindex", Owner, admin::reindex)
+        .merge(ws::routes())
 }
 
 pub fn router(state: ApiState) -> Router {
@@ -48,8 +50,11 @@ pub fn router(state: ApiState) -> Router {
         .layer(CatchPanicLayer::custom(panicked))
 }
 
-async fn no_route(uri: Uri) -> Problem {
-    Problem::new(ErrorCode::NotFound, format!("there is no route {}", uri.path()))
+/// What no route serves is the web app's, or nothing.
+async fn no_route(method: Method, uri: Uri, headers: HeaderMap) -> Result<Response, Problem> {
+    crate::ui::answer(&method, uri.path(), &headers).ok_or_else(|| {
+        Problem::new(ErrorCode::NotFound, format!("there is no route {}", uri.path()))
+    })
 }
 
 async fn wrong_method(uri: Uri) -> Problem {

@@ -10,3 +10,4 @@ mod ndjson;
 mod problems;
 mod recorded;
 mod settings;
+mod ws;

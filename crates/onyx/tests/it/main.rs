@@ -13,6 +13,7 @@ mod many;
 mod offline;
 mod runs;
 mod stopping;
+mod ws;
 
 use std::path::Path;
 use std::process::Stdio;
