@@ -7,8 +7,8 @@ use serde_json::{Value, json};
 
 use crate::{SOON, builder, config, onyx};
 
-/// The doors that need no credential; a new one is a decision.
-const PUBLIC: &[(&str, &str)] = &[("GET", "/health"), ("GET", "/ready")];
+/// The doors that need no credential; a new one is a decision. `/ws` asks for it in a frame.
+const PUBLIC: &[(&str, &str)] = &[("GET", "/health"), ("GET", "/ready"), ("GET", "/ws")];
 
 /// A path that the route answers, whatever its parameters name.
 fn example_of(route: &Route) -> String {

@@ -13,6 +13,7 @@ mod many;
 mod offline;
 mod runs;
 mod stopping;
+mod ui;
 mod ws;
 
 use std::path::Path;
