@@ -34,7 +34,7 @@ bench: setup ## measure a release build and print the table of targets
 	@./scripts/bench
 
 .PHONY: dev
-dev: setup ## serve, and rebuild and restart when a source file changes
+dev: setup ## serve with hot reload of the web app; rebuild and restart when a Rust source changes
 	@./scripts/dev
 
 .PHONY: docs

@@ -51,8 +51,11 @@ export class Http {
 
   /** An answer with a good status; anything else is an `OnyxError`. */
   async response(path: string, call: Call = {}): Promise<Response> {
-    let response = await this.once(path, call);
-    if (response.status === 401 && (await this.refresh())) response = await this.once(path, call);
+    const token = this.token.current();
+    let response = await this.once(path, call, token);
+    // Somebody may have refreshed it while this request was under way.
+    const renewed = response.status === 401 && (this.token.current() !== token || (await this.refresh()));
+    if (renewed) response = await this.once(path, call, this.token.current());
     if (!response.ok) throw await problem(response);
     return response;
   }
@@ -65,9 +68,8 @@ export class Http {
     return this.refreshing;
   }
 
-  private async once(path: string, call: Call): Promise<Response> {
+  private async once(path: string, call: Call, token: string | undefined): Promise<Response> {
     const headers: Record<string, string> = { ...call.headers };
-    const token = this.token.current();
     if (token) headers['authorization'] = `Bearer ${token}`;
     const method = call.method ?? (call.body === undefined ? 'GET' : 'POST');
     // Proves to the server that a page of its own asks, not a form of somebody else's.

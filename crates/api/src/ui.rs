@@ -25,7 +25,7 @@ const ASSETS: &str = "assets/";
 const CONTENT_POLICY: &str = "default-src 'none'; script-src 'self'; style-src 'self'; \
     img-src 'self' blob: data:; font-src 'self'; connect-src 'self'; base-uri 'none'; \
     form-action 'self'; frame-ancestors 'none'; manifest-src 'self'; \
-    require-trusted-types-for 'script'; trusted-types onyx dompurify";
+    require-trusted-types-for 'script'; trusted-types onyx";
 
 const SAFETY: [(HeaderName, &str); 6] = [
     (header::CONTENT_SECURITY_POLICY, CONTENT_POLICY),

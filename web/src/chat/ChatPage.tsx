@@ -6,7 +6,7 @@ import { exportSession, remove, rename, say, setArchived, show } from '../store/
 import { loadConversation } from '../store/client';
 import { readKept, keep } from '../store/kept';
 import { useStore } from '../store/state';
-import { Confirm } from '../ui/Modal';
+import { Ask, Confirm } from '../ui/Modal';
 import { Menu } from '../ui/Menu';
 import { Header } from '../shell/Header';
 import { Composer } from './Composer';
@@ -46,7 +46,7 @@ export function ChatPage({ id }: { id: string }) {
     setFinding(false);
     setFound(undefined);
   };
-  const send = (content: UserContent) => void say({ content, sessionId: id });
+  const send = (content: UserContent, model?: string) => void say({ content, sessionId: id, model });
   const title = session?.title ?? session?.preview ?? 'Chat';
   return (
     <>
@@ -88,8 +88,8 @@ export function NewChatPage({ shared }: { shared?: string }) {
   const waiting = useMessages(undefined);
   const known = agents?.some((candidate) => candidate.id === agent) ? agent : undefined;
 
-  const send = async (content: UserContent) => {
-    const id = await say({ content, agent: known });
+  const send = async (content: UserContent, model?: string) => {
+    const id = await say({ content, agent: known, model });
     if (id && location.pathname === '/chat') await navigate({ to: '/chat/$id', params: { id }, replace: true });
   };
   return (
@@ -110,7 +110,7 @@ export function NewChatPage({ shared }: { shared?: string }) {
           draftKey={seeded(shared)}
           agent={known}
           onAgent={(id) => (setAgent(id), keep(AGENT, id))}
-          onSend={(content) => void send(content)}
+          onSend={(content, model) => void send(content, model)}
         />
       </Bottom>
     </>
@@ -143,13 +143,13 @@ function Skeleton() {
 
 function SessionMenu({ session }: { session: Session }) {
   const navigate = useNavigate();
-  const [asking, setAsking] = useState(false);
-  const rechristen = () => {
-    const title = prompt('Name of this chat', session.title ?? '');
-    if (title?.trim()) void rename(session.id, title.trim());
+  const [asking, setAsking] = useState<'name' | 'delete'>();
+  const name = (title?: string) => {
+    setAsking(undefined);
+    if (title) void rename(session.id, title);
   };
   const answer = async (yes: boolean) => {
-    setAsking(false);
+    setAsking(undefined);
     if (yes && (await remove(session.id))) await navigate({ to: '/chat' });
   };
   const archived = session.status === 'archived';
@@ -159,16 +159,17 @@ function SessionMenu({ session }: { session: Session }) {
         label="More for this chat"
         className="icon-btn"
         entries={[
-          { label: 'Rename', icon: <Pencil size={15} aria-hidden />, run: rechristen },
+          { label: 'Rename', icon: <Pencil size={15} aria-hidden />, run: () => setAsking('name') },
           { label: archived ? 'Bring back' : 'Archive', icon: <Archive size={15} aria-hidden />, run: () => void setArchived(session.id, !archived) },
           { label: 'Export as Markdown', icon: <Download size={15} aria-hidden />, run: () => void exportSession(session, 'markdown') },
           { label: 'Export as JSON lines', icon: <Download size={15} aria-hidden />, run: () => void exportSession(session, 'jsonl') },
-          { label: 'Delete', icon: <Trash2 size={15} aria-hidden />, tone: 'danger', run: () => setAsking(true) },
+          { label: 'Delete', icon: <Trash2 size={15} aria-hidden />, tone: 'danger', run: () => setAsking('delete') },
         ]}
       >
         <MoreHorizontal size={18} aria-hidden />
       </Menu>
-      {asking && <Confirm question="Delete this chat?" detail="Its log is removed for good. Archiving keeps it." action="Delete" onAnswer={(yes) => void answer(yes)} />}
+      {asking === 'name' && <Ask label="Name of this chat" value={session.title ?? ''} action="Rename" onAnswer={name} />}
+      {asking === 'delete' && <Confirm question="Delete this chat?" detail="Its log is removed for good. Archiving keeps it." action="Delete" onAnswer={(yes) => void answer(yes)} />}
     </>
   );
 }

@@ -15,13 +15,14 @@ export interface ComposerProps {
   sessionId?: string;
   agent?: string;
   onAgent?: (agent: string) => void;
-  onSend: (content: UserContent) => void;
+  onSend: (content: UserContent, model?: string) => void;
 }
 
 export function Composer({ draftKey, sessionId, agent, onAgent, onSend }: ComposerProps) {
   const kept = `onyx.draft.${draftKey}`;
   const [text, setText] = useState(() => readKept(kept, ''));
   const [pictures, setPictures] = useState<Picture[]>([]);
+  const [model, setModel] = useState<string>();
   const area = useRef<HTMLTextAreaElement>(null);
   const picker = useRef<HTMLInputElement>(null);
   const running = useStore((state) => sessionId !== undefined && state.conversations[sessionId]?.live !== undefined);
@@ -48,7 +49,7 @@ export function Composer({ draftKey, sessionId, agent, onAgent, onSend }: Compos
     }
     if (said === '' && pictures.length === 0) return;
     const images = pictures.map(({ mediaType, data }) => ({ type: 'image' as const, mediaType, data }));
-    onSend(images.length > 0 ? [{ type: 'text', text: said }, ...images] : said);
+    onSend(images.length > 0 ? [{ type: 'text', text: said }, ...images] : said, model);
     setText('');
     setPictures([]);
   };
@@ -127,11 +128,7 @@ export function Composer({ draftKey, sessionId, agent, onAgent, onSend }: Compos
         ) : (
           <span className="chip">{name}</span>
         )}
-        {chosen?.model && (
-          <span className="chip hidden sm:inline-flex" title={chosen.model}>
-            {chosen.model.split('/').slice(1).join('/')}
-          </span>
-        )}
+        <ModelMenu own={chosen?.model ?? undefined} chosen={model} onModel={setModel} />
         <button type="button" className="icon-btn -ml-1" aria-label="Attach images" title="Attach images" onClick={() => picker.current?.click()}>
           <Paperclip size={16} aria-hidden />
         </button>
@@ -155,6 +152,35 @@ export function Composer({ draftKey, sessionId, agent, onAgent, onSend }: Compos
         )}
       </div>
     </form>
+  );
+}
+
+/** `<provider>/<model>` without the provider, which says little in a small place. */
+const shortModel = (model: string) => model.split('/').slice(1).join('/') || model;
+
+/** The agent's own model, or another of those that the agents here use. */
+function ModelMenu({ own, chosen, onModel }: { own?: string; chosen?: string; onModel: (model?: string) => void }) {
+  const agents = useStore((state) => state.status?.agents);
+  if (!own) return null;
+  const models = new Set(agents?.flatMap((agent) => [agent.model ?? own, ...agent.fallbacks]));
+  const shown = chosen ?? own;
+  if (models.size < 2) {
+    return (
+      <span className="chip hidden sm:inline-flex" title={own}>
+        {shortModel(own)}
+      </span>
+    );
+  }
+  const entries = [...models].map((model) => ({
+    label: shortModel(model),
+    detail: model === own ? 'the agent’s own' : model,
+    checked: model === shown,
+    run: () => onModel(model === own ? undefined : model),
+  }));
+  return (
+    <Menu label="Model" className="chip hidden sm:inline-flex" side="above" entries={entries}>
+      {shortModel(shown)}
+    </Menu>
   );
 }
 

@@ -3,9 +3,10 @@ import { AlertCircle, Brain, Clock, RotateCw, X } from 'lucide-react';
 import type { Fault, UserContent } from '@onyx/sdk';
 import { Citations } from '../markdown/citations';
 import { Markdown } from '../markdown/Markdown';
-import { copy, dropPending, sayAgain } from '../store/actions';
-import { textOf, type Answer, type Message, type Part, type Words } from '../store/messages';
+import { dropPending, sayAgain } from '../store/actions';
+import { partKey, textOf, type Answer, type Message, type Part, type Words } from '../store/messages';
 import { useStore } from '../store/state';
+import { copy } from '../ui/copy';
 import { hueOf } from '../ui/hue';
 import { fullTime } from '../ui/time';
 import { AnswerActions, WordsActions } from './TurnActions';
@@ -44,7 +45,7 @@ function WordsTurn({ words, sessionId }: { words: Words; sessionId?: string }) {
               <Clock size={12} aria-hidden /> waits for the connection
             </span>
           )}
-          <span title={words.ts && fullTime(words.ts)}>YOU</span>
+          <h2 title={words.ts && fullTime(words.ts)}>YOU</h2>
         </div>
         <Content content={words.content} />
       </div>
@@ -95,13 +96,13 @@ function AnswerTurn({ answer, sessionId, isLast }: { answer: Answer; sessionId?:
     <article className="group" aria-label={name} aria-busy={running}>
       <div className="turn" style={style}>
         <div className="who">
-          <span title={answer.ts && fullTime(answer.ts)}>{name.toUpperCase()}</span>
+          <h2 title={answer.ts && fullTime(answer.ts)}>{name.toUpperCase()}</h2>
           {answer.model && <span className="tracking-normal">{answer.model.split('/').slice(1).join('/') || answer.model}</span>}
         </div>
         <Citations value={answer.context}>
           <div className="flex flex-col gap-2.5">
             {answer.parts.map((part, index) => (
-              <PartView key={index} part={part} live={running && index === last} />
+              <PartView key={partKey(part)} part={part} live={running && index === last} />
             ))}
             {running && <Working answer={answer} />}
           </div>

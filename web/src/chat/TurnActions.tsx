@@ -1,9 +1,10 @@
 import { useState } from 'react';
 import { useNavigate } from '@tanstack/react-router';
 import { Copy, GitFork, MoreHorizontal, Pencil, RefreshCw, Undo2 } from 'lucide-react';
-import { copy, fork, say, undoRun } from '../store/actions';
+import { fork, say, undoRun } from '../store/actions';
 import { answerText, textOf, type Answer, type Words } from '../store/messages';
 import { useStore } from '../store/state';
+import { copy } from '../ui/copy';
 import { Menu } from '../ui/Menu';
 import { money, tokens } from '../ui/time';
 import { Siblings } from './Siblings';

@@ -1,7 +1,7 @@
 import { useEffect, useState } from 'react';
 import type { ThemedToken } from 'shiki/core';
 import { Check, Copy } from 'lucide-react';
-import { copy } from '../store/actions';
+import { copy } from '../ui/copy';
 
 const NAMES: Record<string, string> = { js: 'javascript', ts: 'typescript', py: 'python', sh: 'shell', rs: 'rust', yml: 'yaml' };
 

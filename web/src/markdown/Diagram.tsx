@@ -7,21 +7,12 @@ export default function Diagram({ code }: { code: string }) {
   const dark = useDark();
   const [drawn, setDrawn] = useState<{ url?: string; failed?: string }>({});
   useEffect(() => {
-    let url: string | undefined;
     let current = true;
-    void import('./diagram-svg')
-      .then(({ diagramSvg }) => diagramSvg(code, dark))
-      .then(
-        (svg) => {
-          if (!current) return;
-          url = URL.createObjectURL(new Blob([svg], { type: 'image/svg+xml' }));
-          setDrawn({ url });
-        },
-        (error: unknown) => current && setDrawn({ failed: error instanceof Error ? error.message : String(error) }),
-      );
+    import('./diagram-svg')
+      .then(({ diagramUrl }) => current && setDrawn({ url: diagramUrl(code, dark) }))
+      .catch((error: unknown) => setDrawn({ failed: error instanceof Error ? error.message : String(error) }));
     return () => {
       current = false;
-      if (url) URL.revokeObjectURL(url);
     };
   }, [code, dark]);
   if (!drawn.url) {

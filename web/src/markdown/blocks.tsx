@@ -49,13 +49,12 @@ export function Blocks({ tokens = [] }: { tokens?: Token[] }) {
   return tokens.map((token, index) => <Block key={index} token={token} />);
 }
 
-/** A reply's headings begin below the page's own. */
+/** One level below the speaker's name, whatever the text counts: models skip levels, outlines must not. */
 function Heading({ token }: { token: Tokens.Heading }) {
-  const Tag = `h${Math.min(token.depth + 2, 6)}` as 'h3';
   return (
-    <Tag data-depth={token.depth}>
+    <h3 data-depth={token.depth}>
       <Inline tokens={token.tokens} />
-    </Tag>
+    </h3>
   );
 }
 

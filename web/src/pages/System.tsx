@@ -1,9 +1,9 @@
 import { useEffect } from 'react';
 import { RotateCw } from 'lucide-react';
 import type { Dependency } from '@onyx/sdk';
-import { copy } from '../store/actions';
 import { refreshStatus } from '../store/client';
 import { useStore } from '../store/state';
+import { copy } from '../ui/copy';
 import { Header } from '../shell/Header';
 
 const REFRESH_MS = 15_000;

@@ -2,7 +2,7 @@
 
 import type { SendRequest, Session, UserContent } from '@onyx/sdk';
 import { OnyxError } from '@onyx/sdk';
-import { changeConversation, faultOf, loadConversation, onyx, refreshSession, socket, whenOnline } from './client';
+import { changeConversation, faultOf, onyx, socket, whenOnline } from './client';
 import { keep } from './kept';
 import { startLive } from './messages';
 import { usePreferences } from './preferences';
@@ -54,8 +54,6 @@ async function deliver(pending: Pending): Promise<string | undefined> {
     changePending(pending.key, { sessionId, runId, state: queuedTurnId ? 'queued' : 'sending', fault: undefined });
     if (!queuedTurnId) {
       changeConversation(sessionId, (known) => (known.live?.runId === runId ? known : { ...known, live: startLive(runId) }));
-      if (!getState().conversations[sessionId]?.turns.length) void loadConversation(sessionId);
-      else void refreshSession(sessionId);
     }
     return sessionId;
   } catch (error) {
@@ -170,9 +168,4 @@ async function attempt<T>(failed: string, act: () => Promise<T>): Promise<T | un
     toast(`${failed}. ${fault.message} ${fault.hint}`.trim(), { tone: 'danger' });
     return undefined;
   }
-}
-
-export async function copy(text: string, what = 'Copied'): Promise<void> {
-  const done = await attempt('Not copied', () => navigator.clipboard.writeText(text).then(() => true));
-  if (done) toast(what);
 }

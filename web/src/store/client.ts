@@ -7,6 +7,7 @@ import { useStore, type Conversation } from './state';
 
 const TOKEN = 'onyx.token';
 const PAGE = 200;
+const NEW_SESSION_MS = 400;
 
 export const onyx = new Onyx({
   baseUrl: location.origin,
@@ -87,11 +88,15 @@ export function changeConversation(id: string, change: (known: Conversation) => 
 /** The newest page of a session, and the run at work on it if there is one. */
 export async function loadConversation(id: string): Promise<void> {
   changeConversation(id, (known) => known);
+  const told = getState().conversations[id]?.live;
+  // A run that has just been asked for is not in the log yet; its first event says when it is.
+  if (told?.seq === 0) return;
   try {
     const page = await socket.session(id, { limit: PAGE });
     setState((state) => ({ sessions: { ...state.sessions, [id]: page.session } }));
     changeConversation(id, (known) => {
-      const live = known.live && known.live.runId === page.session.runId ? known.live : undefined;
+      const isOver = known.live?.runId === told?.runId && known.live?.runId !== page.session.runId;
+      const live = isOver ? undefined : known.live;
       return { ...known, ...joined(known, page), phase: 'ready', fault: undefined, live };
     });
     settlePending(id, page.turns);
@@ -156,16 +161,25 @@ function flush(): void {
   queue = [];
   scheduled = false;
   const ended: Told[] = [];
+  const unknown = new Set<string>();
   const changed: Record<string, Conversation> = {};
   const { conversations } = getState();
   for (const told of batch) {
     const known = changed[told.sessionId] ?? conversations[told.sessionId] ?? { turns: [], phase: 'loading' as const };
-    const live = known.live?.runId === told.runId ? known.live : startLive(told.runId);
+    const isKnown = known.live?.runId === told.runId;
+    // Without what came before it, an event says little: the run is read from its beginning.
+    if (!isKnown && told.seq > 1) {
+      unknown.add(told.sessionId);
+      continue;
+    }
+    const live = isKnown && known.live ? known.live : startLive(told.runId);
     changed[told.sessionId] = { ...known, live: applyEvent(live, told.seq, told.agent, told.event) };
+    if (told.event.type === 'start' && known.phase !== 'ready') unknown.add(told.sessionId);
     if (told.event.type === 'done') ended.push(told);
     if (told.event.type === 'draft' || told.event.type === 'confirm') keepDraft(told);
   }
   setState((state) => ({ conversations: { ...state.conversations, ...changed } }));
+  for (const id of unknown) void loadConversation(id);
   for (const told of ended) void settleRun(told.sessionId);
 }
 
@@ -212,7 +226,8 @@ function onChange(change: ChangeEvent): void {
         const known = getState().conversations[sessionId]?.live;
         if (known?.runId !== runId) void loadConversation(sessionId);
       }
-      if (!getState().sessions[sessionId]) void refreshSession(sessionId);
+      // A new session is written a moment after its run began.
+      if (!getState().sessions[sessionId]) setTimeout(() => void refreshSession(sessionId), NEW_SESSION_MS);
       return;
     case 'run_ended':
       patchSession(sessionId, { runId: null });

@@ -57,6 +57,9 @@ export interface Divider {
 
 export type Message = Words | Answer | Divider;
 
+/** The same for an answer told live and read from the log, so that settling it redraws nothing. */
+const idOf = (run: string, agent: string, segment: number) => `${run}:${agent}:${segment}`;
+
 const agentOf = (author: string) => author.replace(/^agent:/, '');
 
 /** Messages of a log, oldest first. `without` names a run whose answer is shown live instead. */
@@ -64,19 +67,24 @@ export function fromTurns(turns: Turn[], without?: string): Message[] {
   const messages: Message[] = [];
   let open = new Map<number, Answer>();
   let asked: string | undefined;
-  let run: { id?: string | null; model?: string } = {};
+  let begun: { id?: string | null; model?: string } = {};
+  const segments = new Map<string, number>();
   const answerOf = (turn: Turn): Answer => {
     const known = open.get(turn.lane);
     if (known && known.runId === (turn.runId ?? undefined)) {
       known.lastTurn = turn.id;
       return known;
     }
+    const agent = agentOf(turn.author);
+    const run = turn.runId ?? turn.id;
+    const segment = segments.get(`${run}:${agent}`) ?? 0;
+    segments.set(`${run}:${agent}`, segment + 1);
     const answer: Answer = {
       kind: 'answer',
-      id: `${turn.runId ?? turn.id}:${turn.lane}:${messages.length}`,
+      id: idOf(run, agent, segment),
       runId: turn.runId ?? undefined,
-      agent: agentOf(turn.author),
-      model: run.id === turn.runId ? run.model : undefined,
+      agent,
+      model: begun.id === turn.runId ? begun.model : undefined,
       ts: turn.ts,
       parts: [],
       state: 'running',
@@ -96,7 +104,7 @@ export function fromTurns(turns: Turn[], without?: string): Message[] {
       continue;
     }
     if (turn.type === 'run_start') {
-      run = { id: turn.runId, model: turn.model };
+      begun = { id: turn.runId, model: turn.model };
       continue;
     }
     if (without !== undefined && turn.runId === without) continue;
@@ -222,7 +230,7 @@ export function applyEvent(live: Live, seq: number, agent: string | undefined, e
 }
 
 function blank(runId: string, agent: string, model?: string): Answer {
-  return { kind: 'answer', id: `${runId}:live:${agent}`, runId, agent, model, parts: [], state: 'running' };
+  return { kind: 'answer', id: idOf(runId, agent, 0), runId, agent, model, parts: [], state: 'running' };
 }
 
 function mapAnswer(live: Live, agent: string | undefined, change: (answer: Answer) => Answer): Live {
@@ -253,6 +261,21 @@ function changeStep(parts: Part[], toolUseId: string, change: (step: ToolStep) =
       ? { ...part, steps: part.steps.map((step) => (step.toolUseId === toolUseId ? change(step) : step)) }
       : part,
   );
+}
+
+/** Stays with a part while others come and go before it. */
+export function partKey(part: Part): string {
+  switch (part.kind) {
+    case 'text':
+    case 'reasoning':
+      return `${part.kind}:${part.turnId}`;
+    case 'tools':
+      return `tools:${part.steps[0]?.toolUseId}`;
+    case 'draft':
+      return part.draftId;
+    case 'note':
+      return `note:${part.code}:${part.text}`;
+  }
 }
 
 /** The words of a message without its images. */

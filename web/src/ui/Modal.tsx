@@ -1,4 +1,4 @@
-import { useEffect, useRef, type ReactNode } from 'react';
+import { useEffect, useRef, useState, type ReactNode } from 'react';
 
 /** The browser's own dialog: it keeps the focus inside, closes on Esc and leaves the rest inert. */
 export function Modal({ label, onClose, children, className = '' }: { label: string; onClose: () => void; children: ReactNode; className?: string }) {
@@ -36,6 +36,29 @@ export function Confirm({ question, detail, action, onAnswer }: { question: stri
           </button>
         </div>
       </div>
+    </Modal>
+  );
+}
+
+/** One line of text, or nothing when the person thinks better of it. */
+export function Ask({ label, value, action, onAnswer }: { label: string; value: string; action: string; onAnswer: (text?: string) => void }) {
+  const [text, setText] = useState(value);
+  return (
+    <Modal label={label} onClose={() => onAnswer()} className="max-w-105">
+      <form className="p-5" onSubmit={(event) => (event.preventDefault(), onAnswer(text.trim() || undefined))}>
+        <label className="font-semibold">
+          {label}
+          <input autoFocus className="field mt-2 font-normal" value={text} maxLength={200} onChange={(event) => setText(event.target.value)} onFocus={(event) => event.target.select()} />
+        </label>
+        <div className="mt-4 flex justify-end gap-2">
+          <button type="button" className="btn" onClick={() => onAnswer()}>
+            Cancel
+          </button>
+          <button type="submit" className="btn btn-primary" disabled={text.trim() === ''}>
+            {action}
+          </button>
+        </div>
+      </form>
     </Modal>
   );
 }
