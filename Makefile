@@ -46,7 +46,7 @@ bench-peers: setup ## measure Onyx beside nanobot, LiteLLM and OpenClaw, install
 	@./scripts/bench-peers
 
 .PHONY: dev
-dev: setup ## serve, and rebuild and restart when a source file changes
+dev: setup ## serve with hot reload of the web app; rebuild and restart when a Rust source changes
 	@./scripts/dev
 
 .PHONY: docs

@@ -189,6 +189,15 @@ impl RunManager {
         self.live().len()
     }
 
+    /// The sessions of a person that are being worked on, and by which runs.
+    pub fn runs_of(&self, person: &PersonId) -> Vec<(SessionId, RunId)> {
+        let live = self.live();
+        live.iter()
+            .filter(|(_, run)| run.key.person == *person)
+            .map(|(id, run)| (run.key.session, *id))
+            .collect()
+    }
+
     pub async fn start(&self, request: RunRequest) -> Result<RunHandle, Fault> {
         let roster = self.roster();
         let request = self.resolve_input(request).await?;

@@ -24,6 +24,7 @@ mod settings;
 mod stalled;
 mod state;
 mod traffic;
+mod ui;
 mod upstream;
 
 pub use access::{Access, Route, Routes};
@@ -33,7 +34,7 @@ pub use catalogue::{
     CalledModelView, Catalogue, FailureView, ModelView, PriceView, ProviderView, TestView,
 };
 pub use encode::v1;
-pub use encode::{ChatReply, Collect, DraftView, Encoder, Ndjson, ToolView};
+pub use encode::{ChatReply, Collect, DraftView, Encoder, Ndjson, RunFrame, ToolView, WsFrames};
 pub use history::{HistoryMessage, MessageRole, MessageStatus, messages};
 pub use logs::{LogLevel, LogLine, LogRing, Mask};
 pub use openapi::openapi;

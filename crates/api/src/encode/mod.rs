@@ -4,6 +4,7 @@ mod collect;
 mod ndjson;
 mod text;
 pub mod v1;
+mod ws;
 
 use onyx_types::Envelope;
 
@@ -11,6 +12,7 @@ pub use collect::{ChatReply, Collect, DraftView, ToolView};
 pub(crate) use ndjson::Line;
 pub use ndjson::Ndjson;
 pub(crate) use text::PARAGRAPH;
+pub use ws::{RunFrame, WsFrames};
 
 /// A fold over the events of one run. No I/O, no clock.
 pub trait Encoder {

@@ -10,6 +10,7 @@ mod runs;
 mod secrets;
 mod sessions;
 mod v1;
+mod ws;
 
 /// What the routes read and write, for their description.
 pub(crate) mod views {
@@ -31,7 +32,7 @@ pub(crate) mod views {
 }
 
 use axum::Router;
-use axum::http::{StatusCode, Uri};
+use axum::http::{HeaderMap, Method, StatusCode, Uri};
 use axum::middleware::{from_fn, from_fn_with_state};
 use axum::response::{IntoResponse, Response};
 use onyx_types::ErrorCode;
@@ -78,6 +79,7 @@ pub fn routes() -> Routes {
         .merge(sign_in())
         .merge(accounts())
         .merge(v1::routes())
+        .merge(ws::routes())
 }
 
 fn sign_in() -> Routes {
@@ -127,8 +129,11 @@ pub fn router(state: ApiState) -> Router {
         .layer(from_fn_with_state(state, followed))
 }
 
-async fn no_route(uri: Uri) -> Problem {
-    Problem::new(ErrorCode::NotFound, format!("there is no route {}", uri.path()))
+/// What no route serves is the web app's, or nothing.
+async fn no_route(method: Method, uri: Uri, headers: HeaderMap) -> Result<Response, Problem> {
+    crate::ui::answer(&method, uri.path(), &headers).ok_or_else(|| {
+        Problem::new(ErrorCode::NotFound, format!("there is no route {}", uri.path()))
+    })
 }
 
 async fn wrong_method(uri: Uri) -> Problem {

@@ -96,7 +96,6 @@ pub(super) async fn list(
     caller: AuthContext,
     QueryOf(query): QueryOf<ListQuery>,
 ) -> Result<Json<SessionList>, Problem> {
-    let limit = bounded("limit", query.limit, LIST_DEFAULT, LIST_MAX)?;
     let filter = SessionFilter {
         agent: query.agent,
         status: query.status,
@@ -105,15 +104,40 @@ pub(super) async fn list(
         since: query.since,
         until: query.until,
         before: query.before,
-        // One more tells whether there are older ones.
-        limit: limit + 1,
+        limit: list_limit("limit", query.limit)?,
     };
-    let mut found = state.runs.sessions(&caller.person, &filter).await?;
-    let wanted = usize::try_from(limit).unwrap_or(usize::MAX);
-    let more = found.len() > wanted;
-    found.truncate(wanted);
-    let before = found.last().filter(|_| more).map(|meta| meta.session_id);
-    Ok(Json(SessionList { sessions: found.into_iter().map(SessionView::from).collect(), before }))
+    let page = list_page(&state, &caller, filter).await?;
+    let sessions = page.sessions.into_iter().map(SessionView::from).collect();
+    Ok(Json(SessionList { sessions, before: page.before }))
+}
+
+pub(super) fn list_limit(name: &str, given: Option<u32>) -> Result<u32, Problem> {
+    bounded(name, given, LIST_DEFAULT, LIST_MAX)
+}
+
+pub(super) fn turns_limit(name: &str, given: Option<usize>) -> Result<usize, Problem> {
+    bounded(name, given, TURNS_DEFAULT, TURNS_MAX)
+}
+
+pub(super) struct ListPage {
+    pub(super) sessions: Vec<SessionMeta>,
+    /// The cursor of the older ones, if there are any.
+    pub(super) before: Option<SessionId>,
+}
+
+pub(super) async fn list_page(
+    state: &ApiState,
+    caller: &AuthContext,
+    mut filter: SessionFilter,
+) -> Result<ListPage, Problem> {
+    let wanted = usize::try_from(filter.limit).unwrap_or(usize::MAX);
+    // One more tells whether there are older ones.
+    filter.limit += 1;
+    let mut sessions = state.runs.sessions(&caller.person, &filter).await?;
+    let more = sessions.len() > wanted;
+    sessions.truncate(wanted);
+    let before = sessions.last().filter(|_| more).map(|meta| meta.session_id);
+    Ok(ListPage { sessions, before })
 }
 
 /// A session with its family, so that a client can switch within it.
@@ -183,7 +207,7 @@ pub(super) async fn turns(
     Path(id): Path<String>,
     QueryOf(query): QueryOf<TurnsQuery>,
 ) -> Result<Json<TurnList>, Problem> {
-    let limit = bounded("limit", query.limit, TURNS_DEFAULT, TURNS_MAX)?;
+    let limit = turns_limit("limit", query.limit)?;
     let before = query.before.map(Pos);
     let page = state.runs.turns(&caller.person, session_id(&id)?, before, limit).await?;
     let older = page.has_older.then_some(page.start.0);

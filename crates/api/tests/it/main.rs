@@ -12,3 +12,4 @@ mod openapi;
 mod problems;
 mod recorded;
 mod settings;
+mod ws;

@@ -7,11 +7,12 @@ use serde_json::{Value, json};
 
 use crate::{SOON, builder, config, onyx};
 
-/// The doors that need no credential; a new one is a decision.
+/// The doors that need no credential; a new one is a decision. `/ws` asks for it in a frame.
 const PUBLIC: &[(&str, &str)] = &[
     ("GET", "/health"),
     ("GET", "/ready"),
     ("GET", "/docs"),
+    ("GET", "/ws"),
     ("GET", "/auth/link"),
     ("POST", "/api/auth/login"),
     ("POST", "/api/auth/refresh"),

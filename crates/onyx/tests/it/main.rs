@@ -23,8 +23,10 @@ mod sessions;
 mod soak;
 mod stopping;
 mod terminal;
+mod ui;
 mod v1;
 mod witness;
+mod ws;
 
 use std::path::Path;
 use std::process::Stdio;

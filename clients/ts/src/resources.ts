@@ -1,0 +1,106 @@
+import { OnyxError } from './error';
+import type { Http } from './http';
+import { lines } from './lines';
+import { fromWire } from './case';
+import type {
+  ChatChunk,
+  ChatRequest,
+  Draft,
+  DraftState,
+  Fault,
+  RunStatus,
+  Session,
+  SessionFilter,
+  SessionList,
+  SessionStatus,
+  TurnPage,
+  Usage,
+} from './types';
+
+type Line =
+  | { type: 'text'; delta: string }
+  | ({ type: 'error' } & Fault)
+  | { type: 'done'; sessionId: string; runId: string; status: RunStatus; usage: Usage }
+  | { type: 'start' | 'status' | 'tool_call' | 'tool_result' | 'draft' | 'confirm' };
+
+export class Chat {
+  constructor(private readonly http: Http) {}
+
+  /** The words of an answer as they come. Leaving the loop, or aborting, stops the run. */
+  async *stream(request: ChatRequest, options: { signal?: AbortSignal } = {}): AsyncGenerator<ChatChunk> {
+    const call = { body: request, signal: options.signal };
+    const response = await this.http.response('/api/agent/chat-stream', call);
+    if (!response.body) return;
+    let fault: Fault | undefined;
+    for await (const text of lines(response.body)) {
+      if (text.trim() === '') continue;
+      const line = fromWire<Line>(JSON.parse(text));
+      if (line.type === 'text') yield { type: 'chunk', text: line.delta };
+      else if (line.type === 'error') fault = line;
+      else if (line.type === 'done') {
+        if (fault && line.status === 'error') throw new OnyxError(fault);
+        const { sessionId, runId, usage } = line;
+        yield { type: 'done', finishReason: line.status, sessionId, runId, usage };
+        return;
+      }
+    }
+    throw new OnyxError({
+      code: 'interrupted',
+      message: 'The answer broke off before its end.',
+      hint: 'Send the message again; what was finished is kept.',
+    });
+  }
+}
+
+export class Sessions {
+  constructor(private readonly http: Http) {}
+
+  list(filter: SessionFilter = {}): Promise<SessionList> {
+    return this.http.json('/v1/sessions', { query: filter });
+  }
+
+  get(id: string): Promise<Session> {
+    return this.http.json(`/v1/sessions/${id}`);
+  }
+
+  turns(id: string, page: { before?: number; limit?: number } = {}): Promise<TurnPage> {
+    return this.http.json(`/v1/sessions/${id}/turns`, { query: page });
+  }
+
+  update(id: string, change: { title?: string; status?: SessionStatus }): Promise<Session> {
+    return this.http.json(`/v1/sessions/${id}`, { method: 'PATCH', body: change });
+  }
+
+  remove(id: string): Promise<void> {
+    return this.http.json(`/v1/sessions/${id}`, { method: 'DELETE' });
+  }
+
+  fork(id: string, turnId: string): Promise<Session> {
+    return this.http.json(`/v1/sessions/${id}/fork`, { body: { turnId } });
+  }
+
+  export(id: string, format: 'markdown' | 'jsonl'): Promise<string> {
+    return this.http.text(`/v1/sessions/${id}/export`, { query: { format } });
+  }
+}
+
+export class Drafts {
+  constructor(private readonly http: Http) {}
+
+  async list(filter: { state?: DraftState; session?: string } = {}): Promise<Draft[]> {
+    const answer = await this.http.json<Draft[] | { drafts: Draft[] }>('/api/pending-changes', { query: filter });
+    return Array.isArray(answer) ? answer : answer.drafts;
+  }
+
+  get(id: string): Promise<Draft> {
+    return this.http.json(`/api/pending-changes/${id}`);
+  }
+
+  approve(id: string): Promise<Draft> {
+    return this.http.json(`/api/pending-changes/${id}/approve`, { body: {} });
+  }
+
+  reject(id: string, reason?: string): Promise<Draft> {
+    return this.http.json(`/api/pending-changes/${id}/reject`, { body: { reason } });
+  }
+}

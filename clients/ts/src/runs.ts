@@ -1,0 +1,100 @@
+import { fromWire } from './case';
+import { OnyxError } from './error';
+import type { Http } from './http';
+import { serverSentEvents } from './lines';
+import type { RunEvent, Told } from './types';
+
+const RETRY_FIRST_MS = 200;
+const RETRY_LONGEST_MS = 5_000;
+
+export class Runs {
+  constructor(private readonly http: Http) {}
+
+  /**
+   * Everything a run told after `after`, then what it tells, until it is done. A lost connection is
+   * taken up again where it broke off.
+   */
+  async *events(runId: string, options: { after?: number; signal?: AbortSignal } = {}): AsyncGenerator<Told> {
+    let last = options.after ?? 0;
+    let sessionId = '';
+    let pause = RETRY_FIRST_MS;
+    const texts = new TextsTold(last > 0);
+    for (;;) {
+      try {
+        const response = await this.http.response(`/api/runs/${runId}/events`, {
+          headers: last > 0 ? { 'last-event-id': `${runId}:${last}` } : {},
+          signal: options.signal,
+        });
+        if (response.body) {
+          for await (const { data } of serverSentEvents(response.body)) {
+            const told = fromEnvelope(JSON.parse(data), sessionId);
+            if (told.seq <= last) continue;
+            last = told.seq;
+            sessionId = told.sessionId;
+            pause = RETRY_FIRST_MS;
+            if (!texts.adds(told.event)) continue;
+            yield told;
+            if (told.event.type === 'done') return;
+          }
+        }
+      } catch (error) {
+        options.signal?.throwIfAborted();
+        if (error instanceof OnyxError && !error.isOffline) throw error;
+      }
+      await sleep(pause, options.signal);
+      pause = Math.min(pause * 2, RETRY_LONGEST_MS);
+    }
+  }
+
+  async cancel(runId: string): Promise<boolean> {
+    const { stopped } = await this.http.json<{ stopped: boolean }>(`/api/runs/${runId}/cancel`, { body: {} });
+    return stopped;
+  }
+
+  /** Takes back what a run wrote; the paths that were restored. */
+  async undo(runId: string): Promise<string[]> {
+    const { restored } = await this.http.json<{ restored: string[] }>(`/api/runs/${runId}/undo`, { body: {} });
+    return restored;
+  }
+}
+
+export function sleep(milliseconds: number, signal?: AbortSignal): Promise<void> {
+  return new Promise((resolve, reject) => {
+    const timer = setTimeout(resolve, milliseconds);
+    signal?.addEventListener('abort', () => (clearTimeout(timer), reject(signal.reason)), { once: true });
+  });
+}
+
+/** An envelope of the core as callers see it. */
+function fromEnvelope(raw: Record<string, unknown>, sessionId: string): Told {
+  const flat = fromWire<Record<string, unknown>>(raw);
+  const { seq, runId, agent, type, lane: _lane, ...fields } = flat;
+  const names: Record<string, string> = { text_delta: 'delta', reasoning_delta: 'reasoning' };
+  const event = { ...fields, type: names[String(type)] ?? type } as unknown as RunEvent;
+  return {
+    sessionId: String(fields['sessionId'] ?? sessionId),
+    runId: String(runId),
+    seq: Number(seq),
+    agent: agent === undefined ? undefined : String(agent),
+    event,
+  };
+}
+
+/** A completed text repeats its deltas: only what they did not bring is a delta of its own. */
+class TextsTold {
+  private readonly lengths = new Map<string, number>();
+
+  constructor(private readonly beganInTheMiddle: boolean) {}
+
+  adds(event: RunEvent | { type: 'text_complete'; turnId: string; text: string }): boolean {
+    if (event.type === 'delta') {
+      this.lengths.set(event.turnId, (this.lengths.get(event.turnId) ?? 0) + event.text.length);
+    }
+    if (event.type !== 'text_complete') return true;
+    const told = this.lengths.get(event.turnId) ?? (this.beganInTheMiddle ? event.text.length : 0);
+    const whole = event as { type: string; text: string };
+    whole.type = 'delta';
+    whole.text = event.text.slice(told);
+    return whole.text !== '';
+  }
+}

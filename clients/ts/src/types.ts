@@ -1,0 +1,248 @@
+// What travels between Onyx and its callers, as callers see it: camelCase.
+
+export type ErrorCode = string;
+
+export interface Fault {
+  code: ErrorCode;
+  message: string;
+  hint: string;
+  field?: string;
+}
+
+export interface Usage {
+  input: number;
+  output: number;
+  cacheRead: number;
+  cacheWrite: number;
+  cost?: number;
+}
+
+export type RunStatus = 'done' | 'cancelled' | 'error' | 'interrupted' | 'awaiting_client';
+export type TextStatus = 'complete' | 'cancelled' | 'error' | 'interrupted';
+export type SessionStatus = 'active' | 'archived';
+
+export interface Session {
+  id: string;
+  agent: string;
+  agents?: string[];
+  mode?: 'sequential' | 'parallel';
+  origin: string;
+  title: string | null;
+  status: SessionStatus;
+  createdAt: string;
+  updatedAt: string;
+  messageCount: number;
+  tokenCount: number;
+  preview: string;
+  root: string;
+  forkTurn: string | null;
+  lastRun: string | null;
+  lastRunStatus: RunStatus | null;
+  /** The run at work on it now; told over the socket only. */
+  runId?: string | null;
+  siblings?: Sibling[];
+}
+
+export interface Sibling {
+  id: string;
+  forkTurn?: string | null;
+  createdAt?: string;
+}
+
+export type UserPart =
+  | { type: 'text'; text: string }
+  | { type: 'image'; mediaType: string; data: string }
+  | { type: 'file'; name: string; mediaType: string; key: string };
+
+export type UserContent = string | UserPart[];
+
+interface TurnBase {
+  id: string;
+  ts: string;
+  runId?: string | null;
+  lane: number;
+  author: string;
+  origin: 'person' | 'agent' | 'agent_tainted' | 'external';
+}
+
+export type Turn = TurnBase &
+  (
+    | { type: 'user'; content: UserContent; context?: string }
+    | { type: 'reasoning'; model: string; data: unknown }
+    | { type: 'assistant_text'; content: string; status: TextStatus; model: string }
+    | { type: 'tool_call'; toolUseId: string; toolName: string; input: unknown }
+    | {
+        type: 'tool_result';
+        toolUseId: string;
+        output: string;
+        isError: boolean;
+        draftId?: string;
+        durationMs: number;
+      }
+    | { type: 'decision'; draftId: string; state: DraftState; reason?: string; output?: string }
+    | { type: 'run_start'; agents?: string[]; model?: string }
+    | { type: 'run_end'; status: RunStatus; usage: Usage; cost?: number; model?: string; error?: Fault }
+    | { type: 'summary'; content: string; replaces: { first: string; last: string } }
+  );
+
+export interface TurnPage {
+  turns: Turn[];
+  /** Give it as `before` to get the older ones; absent at the beginning. */
+  before?: number;
+}
+
+export interface SessionPage extends TurnPage {
+  session: Session;
+}
+
+export interface SessionList {
+  sessions: Session[];
+  before?: string;
+}
+
+export interface SessionFilter {
+  agent?: string;
+  status?: SessionStatus;
+  origin?: string;
+  q?: string;
+  since?: string;
+  until?: string;
+  before?: string;
+  limit?: number;
+}
+
+export type Preview =
+  | { kind: 'none' }
+  | { kind: 'text'; text: string }
+  | { kind: 'diff'; path: string; unified: string };
+
+export type DraftState =
+  | 'pending'
+  | 'applying'
+  | 'applied'
+  | 'failed'
+  | 'stale'
+  | 'unknown'
+  | 'rejected'
+  | 'superseded'
+  | 'expired';
+
+export interface Draft {
+  id: string;
+  state: DraftState;
+  tool: string;
+  summary: string;
+  preview: Preview;
+  sessionId?: string;
+  runId?: string;
+  agent?: string;
+  createdAt?: string;
+  expiresAt?: string;
+  decidedBy?: string;
+  reason?: string;
+}
+
+export interface ContextPiece {
+  source: string;
+  scope: unknown;
+  origin: string;
+  score: number;
+  matchType: string;
+  startLine: number;
+  endLine: number;
+}
+
+/** What a run tells while it works, whichever way it comes. */
+export type RunEvent =
+  | { type: 'start'; agents: string[]; model: string }
+  | { type: 'delta'; turnId: string; text: string }
+  | { type: 'reasoning'; turnId: string; text: string }
+  | { type: 'tool_call'; turnId: string; toolUseId: string; tool: string; input: unknown; summary: string }
+  | { type: 'tool_output'; toolUseId: string; chunk: string }
+  | {
+      type: 'tool_result';
+      turnId: string;
+      toolUseId: string;
+      tool: string;
+      ok: boolean;
+      output: string;
+      summary: string;
+      durationMs: number;
+    }
+  | { type: 'draft'; draftId: string; tool: string; summary: string; preview: Preview }
+  | { type: 'confirm'; draftId: string; tool: string; summary: string; preview: Preview; expiresAt: string }
+  | { type: 'context'; pieces: ContextPiece[] }
+  | { type: 'status'; message: string; code: string }
+  | ({ type: 'usage' } & Usage)
+  | ({ type: 'error' } & Fault)
+  | { type: 'done'; status: RunStatus; assistantTurnIds: string[]; usage: Usage };
+
+/** A run's event with its place in the run. */
+export interface Told {
+  sessionId: string;
+  runId: string;
+  seq: number;
+  agent?: string;
+  event: RunEvent;
+}
+
+export interface Agent {
+  id: string;
+  name: string;
+  model: string | null;
+  fallbacks: string[];
+  tier: 'read' | 'suggest' | 'act';
+  default: boolean;
+}
+
+export interface Dependency {
+  name: string;
+  state: 'ok' | 'degraded' | 'down';
+  detail?: string;
+}
+
+export interface ServerStatus {
+  version: string;
+  dependencies: Dependency[];
+  agents: Agent[];
+  runs: { sessionId: string; runId: string }[];
+}
+
+export interface ChangeEvent {
+  topic: string;
+  change: string;
+  sessionId?: string;
+  runId?: string;
+  draftId?: string;
+}
+
+export interface SendRequest {
+  message?: UserContent;
+  agent?: string;
+  sessionId?: string;
+  model?: string;
+  edit?: string;
+  regenerate?: string;
+  retry?: string;
+  delivery?: 'steer' | 'follow_up';
+  /** The same key is sent once, however often it is repeated. */
+  key?: string;
+}
+
+export interface SendResult {
+  sessionId: string;
+  runId: string;
+  queuedTurnId?: string;
+}
+
+export interface ChatRequest {
+  message: string;
+  sessionId?: string;
+  agent?: string;
+  dryRun?: boolean;
+}
+
+/** One piece of an answer for callers that only want the words. */
+export type ChatChunk =
+  | { type: 'chunk'; text: string }
+  | { type: 'done'; finishReason: RunStatus; sessionId: string; runId: string; usage: Usage };

@@ -1,0 +1,245 @@
+//! What a client may ask. camelCase as documented; snake_case is taken too.
+
+use onyx_storage::{Delivery, SessionStatus};
+use onyx_types::{AgentId, ErrorCode, RunId, SessionId, TurnId, UserContent, UserPart};
+use serde::Deserialize;
+use serde::de::DeserializeOwned;
+use serde_json::Value;
+
+use crate::Problem;
+
+/// A frame as it came.
+#[derive(Debug, Deserialize)]
+pub(super) struct Frame {
+    #[serde(rename = "type")]
+    pub(super) kind: String,
+    pub(super) id: Option<RequestId>,
+    #[serde(default)]
+    data: Value,
+}
+
+/// Echoed in the answer.
+#[derive(Clone, Debug, Deserialize, serde::Serialize)]
+#[serde(untagged, expecting = "expected a string or a number")]
+pub(super) enum RequestId {
+    Text(String),
+    Number(serde_json::Number),
+}
+
+#[derive(Debug)]
+pub(super) enum Command {
+    Auth(Auth),
+    Send(Box<Send>),
+    Steer(Steer),
+    Abort(Abort),
+    Resume(Resume),
+    SessionsList(SessionsList),
+    SessionsGet(SessionsGet),
+    Status,
+    Ping,
+}
+
+#[derive(Debug, Deserialize)]
+pub(super) struct Auth {
+    pub(super) token: onyx_identity::Token,
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub(super) struct Send {
+    message: Option<Words>,
+    pub(super) agent: Option<AgentId>,
+    #[serde(alias = "session_id")]
+    pub(super) session_id: Option<SessionId>,
+    pub(super) model: Option<String>,
+    /// Say this instead of that turn, in a fork of the session.
+    pub(super) edit: Option<TurnId>,
+    /// Another answer to the message of that turn, in a fork of the session.
+    pub(super) regenerate: Option<TurnId>,
+    /// Answer a stored message again after its run failed.
+    pub(super) retry: Option<TurnId>,
+    /// What to do while the session is at work.
+    #[serde(default)]
+    pub(super) delivery: WireDelivery,
+    /// The same key means the same message: it is sent once.
+    pub(super) key: Option<String>,
+}
+
+#[derive(Clone, Copy, Debug, Default, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub(super) enum WireDelivery {
+    #[default]
+    Steer,
+    FollowUp,
+}
+
+impl From<WireDelivery> for Delivery {
+    fn from(delivery: WireDelivery) -> Self {
+        match delivery {
+            WireDelivery::Steer => Self::Steer,
+            WireDelivery::FollowUp => Self::FollowUp,
+        }
+    }
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(untagged, expecting = "expected text or a list of parts")]
+enum Words {
+    Text(String),
+    Parts(Vec<Part>),
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(tag = "type", rename_all = "snake_case")]
+enum Part {
+    Text {
+        text: String,
+    },
+    Image {
+        #[serde(rename = "mediaType", alias = "media_type")]
+        media_type: String,
+        data: String,
+    },
+}
+
+impl Words {
+    fn content(self) -> UserContent {
+        match self {
+            Self::Text(text) => UserContent::Text(text),
+            Self::Parts(parts) => UserContent::Parts(
+                parts
+                    .into_iter()
+                    .map(|part| match part {
+                        Part::Text { text } => UserPart::Text { text },
+                        Part::Image { media_type, data } => UserPart::Image { media_type, data },
+                    })
+                    .collect(),
+            ),
+        }
+    }
+}
+
+impl Send {
+    pub(super) fn take_words(&mut self) -> Result<UserContent, Problem> {
+        self.message
+            .take()
+            .map(Words::content)
+            .ok_or_else(|| Problem::field("data.message", "missing"))
+    }
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub(super) struct Steer {
+    #[serde(alias = "session_id")]
+    pub(super) session_id: SessionId,
+    message: Words,
+}
+
+impl Steer {
+    pub(super) fn content(self) -> UserContent {
+        self.message.content()
+    }
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub(super) struct Abort {
+    #[serde(alias = "session_id")]
+    pub(super) session_id: Option<SessionId>,
+    #[serde(alias = "run_id")]
+    pub(super) run_id: Option<RunId>,
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub(super) struct Resume {
+    #[serde(alias = "run_id")]
+    pub(super) run_id: RunId,
+    #[serde(default)]
+    pub(super) after: u64,
+}
+
+#[derive(Debug, Default, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub(super) struct SessionsList {
+    pub(super) agent: Option<AgentId>,
+    pub(super) status: Option<SessionStatus>,
+    pub(super) q: Option<String>,
+    pub(super) before: Option<SessionId>,
+    pub(super) limit: Option<u32>,
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub(super) struct SessionsGet {
+    #[serde(alias = "session_id")]
+    pub(super) session_id: SessionId,
+    pub(super) before: Option<u64>,
+    pub(super) limit: Option<usize>,
+}
+
+/// Part of the protocol, but of parts of Onyx that this version does not have.
+const ABSENT: [(&str, &str); 4] = [
+    ("memory.search", "Memory search"),
+    ("drafts.list", "Drafts"),
+    ("drafts.decide", "Drafts"),
+    ("logs.tail", "The log feed"),
+];
+
+impl Frame {
+    pub(super) fn parse(text: &str) -> Result<Self, Problem> {
+        let mut reader = serde_json::Deserializer::from_str(text);
+        serde_path_to_error::deserialize(&mut reader).map_err(|error| {
+            let path = error.path().to_string();
+            match path.as_str() {
+                "." => Problem::new(
+                    ErrorCode::InvalidRequest,
+                    format!("the frame: {}", error.into_inner()),
+                ),
+                _ => Problem::field(path, error.into_inner()),
+            }
+        })
+    }
+
+    pub(super) fn command(self) -> Result<Command, Problem> {
+        Ok(match self.kind.as_str() {
+            "auth" => Command::Auth(fields(self.data)?),
+            "chat.send" => Command::Send(Box::new(fields(self.data)?)),
+            "chat.steer" => Command::Steer(fields(self.data)?),
+            "chat.abort" => Command::Abort(fields(self.data)?),
+            "chat.resume" => Command::Resume(fields(self.data)?),
+            "sessions.list" => Command::SessionsList(fields_or_default(self.data)?),
+            "sessions.get" => Command::SessionsGet(fields(self.data)?),
+            "status.get" => Command::Status,
+            "ping" => Command::Ping,
+            other => return Err(unknown(other)),
+        })
+    }
+}
+
+fn unknown(kind: &str) -> Problem {
+    if let Some((_, what)) = ABSENT.iter().find(|(name, _)| *name == kind) {
+        let fault = onyx_types::Fault::new(
+            ErrorCode::NotFound,
+            format!("{what} is not part of this version of Onyx."),
+        );
+        return fault.with_hint("Update the server, or do without.").into();
+    }
+    Problem::field("type", format!("there is no frame type {kind:?}"))
+}
+
+fn fields_or_default<T: DeserializeOwned + Default>(data: Value) -> Result<T, Problem> {
+    if data.is_null() { Ok(T::default()) } else { fields(data) }
+}
+
+fn fields<T: DeserializeOwned>(data: Value) -> Result<T, Problem> {
+    if !data.is_object() {
+        return Err(Problem::field("data", "an object is expected"));
+    }
+    serde_path_to_error::deserialize(data).map_err(|error| {
+        let path = error.path().to_string();
+        let place = if path == "." { "data".to_owned() } else { format!("data.{path}") };
+        Problem::field(place, error.into_inner())
+    })
+}

@@ -1,0 +1,340 @@
+//! One connection from its first frame to its end.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use axum::extract::ws::WebSocket;
+use futures::StreamExt as _;
+use futures::stream::SplitStream;
+use onyx_agent::{DryRun, ForkPoint, RunInput, RunRequest, Sent, SessionRef, StopTarget};
+use onyx_storage::{Delivery, SessionFilter};
+use onyx_types::{Attendance, ErrorCode, RunId, SessionOrigin};
+use tokio::time::timeout;
+
+use super::Door;
+use super::answer::{self, Empty, SendResult, SessionView, Stopped};
+use super::command::{Abort, Command, Frame, RequestId, Resume, Send, SessionsGet, SessionsList};
+use super::follow::{Following, broadcasts};
+use super::outbox::{CloseReason, Outbox, receive};
+use super::sent::SentKeys;
+use crate::routes::sessions;
+use crate::{AuthContext, Problem};
+
+/// The time to say who one is.
+const AUTH_LIMIT: Duration = Duration::from_secs(10);
+/// A live client answers pings, which come more often than this.
+const SILENCE: Duration = Duration::from_secs(75);
+/// The longest key a client may give a message.
+const KEY_LENGTH: usize = 128;
+
+pub(super) async fn serve(
+    socket: WebSocket,
+    door: Door,
+    sent: Arc<SentKeys>,
+    caller: Option<AuthContext>,
+) {
+    let (sink, mut source) = socket.split();
+    let (outbox, writer) = Outbox::open(sink);
+    let writer = tokio::spawn(writer);
+    let caller = match caller {
+        Some(caller) => Some(caller),
+        None => first_frame(&door, &mut source, &outbox).await,
+    };
+    if let Some(caller) = caller {
+        let person = caller.person.clone();
+        let runs = door.state.runs.clone();
+        let telling = tokio::spawn(broadcasts(runs, person, outbox.clone()));
+        let revoked = caller.revoked.clone();
+        let (tell, following) = (outbox.clone(), Following::default());
+        let mut connection = Connection { door, caller, sent, outbox: tell, following };
+        let heard = async {
+            while let Some(text) = receive(&mut source, &outbox, SILENCE).await {
+                connection.handle(&text).await;
+            }
+        };
+        tokio::select! {
+            () = heard => {}
+            () = revoked.cancelled() => outbox.close(CloseReason::Unauthenticated).await,
+        }
+        telling.abort();
+    }
+    // The writer ends when everybody who could tell something is gone, or has had its time.
+    drop((outbox, source));
+    let _ = timeout(SILENCE, writer).await;
+}
+
+async fn first_frame(
+    door: &Door,
+    source: &mut SplitStream<WebSocket>,
+    outbox: &Outbox,
+) -> Option<AuthContext> {
+    let text = timeout(AUTH_LIMIT, receive(source, outbox, AUTH_LIMIT)).await.ok().flatten();
+    let answered = match text.as_deref().map(Frame::parse) {
+        None => Err(Problem::new(ErrorCode::Unauthenticated, "no first frame came")),
+        Some(Err(problem)) => Err(problem),
+        Some(Ok(frame)) => {
+            let id = frame.id.clone();
+            match frame.command() {
+                Ok(Command::Auth(auth)) => door.admit(&auth.token).await.map(|caller| (caller, id)),
+                Ok(_) | Err(_) => Err(Problem::new(
+                    ErrorCode::Unauthenticated,
+                    "the first frame must be `auth` with a `token`",
+                )),
+            }
+        }
+    };
+    match answered {
+        Ok((caller, id)) => {
+            outbox.tell(answer::result("auth", id.as_ref(), &Empty {})).await;
+            Some(caller)
+        }
+        Err(problem) => {
+            outbox.tell(answer::failure(None, None, &problem)).await;
+            outbox.close(CloseReason::Unauthenticated).await;
+            None
+        }
+    }
+}
+
+struct Connection {
+    door: Door,
+    caller: AuthContext,
+    sent: Arc<SentKeys>,
+    outbox: Outbox,
+    following: Following,
+}
+
+/// How the answer to a request is written, once it is known.
+struct Reply<'a> {
+    kind: &'a str,
+    id: Option<&'a RequestId>,
+}
+
+impl Connection {
+    async fn handle(&mut self, text: &str) {
+        let frame = match Frame::parse(text) {
+            Ok(frame) => frame,
+            Err(problem) => {
+                return self.outbox.tell(answer::failure(None, None, &problem)).await;
+            }
+        };
+        let (kind, id) = (frame.kind.clone(), frame.id.clone());
+        let reply = Reply { kind: &kind, id: id.as_ref() };
+        let done = match frame.command() {
+            Ok(command) => self.perform(command, &reply).await,
+            Err(problem) => Err(problem),
+        };
+        if let Err(problem) = done {
+            self.outbox.tell(answer::failure(Some(&kind), id.as_ref(), &problem)).await;
+        }
+    }
+
+    async fn perform(&mut self, command: Command, reply: &Reply<'_>) -> Result<(), Problem> {
+        match command {
+            Command::Auth(auth) => {
+                self.door.admit(&auth.token).await?;
+                self.answer(reply, &Empty {}).await;
+            }
+            Command::Send(send) => self.send(*send, reply).await?,
+            Command::Steer(steer) => {
+                let session = SessionRef::Existing(steer.session_id);
+                let request = self.request(session, RunInput::New(steer.content()));
+                self.deliver(request, Delivery::Steer, reply).await?;
+            }
+            Command::Abort(abort) => {
+                let target = target(&abort)?;
+                let stopped = self.door.state.runs.stop(&self.caller.person, target).await?;
+                self.answer(reply, &Stopped { stopped }).await;
+            }
+            Command::Resume(resume) => self.resume(resume, reply).await?,
+            Command::SessionsList(list) => self.list(list, reply).await?,
+            Command::SessionsGet(get) => self.get(get, reply).await?,
+            Command::Status => self.status(reply).await,
+            Command::Ping => self.answer(reply, &Empty {}).await,
+        }
+        Ok(())
+    }
+
+    async fn answer(&self, reply: &Reply<'_>, data: &impl serde::Serialize) {
+        self.outbox.tell(answer::result(reply.kind, reply.id, data)).await;
+    }
+
+    fn request(&self, session: SessionRef, input: RunInput) -> RunRequest {
+        RunRequest {
+            person: self.caller.person.clone(),
+            session,
+            input,
+            view: None,
+            model: None,
+            attendance: Attendance::Attended,
+            dry_run: DryRun::Off,
+        }
+    }
+
+    async fn send(&mut self, send: Send, reply: &Reply<'_>) -> Result<(), Problem> {
+        let Some(key) = send.key.clone() else {
+            let delivery = send.delivery.into();
+            let request = self.wanted_run(send).await?;
+            return self.deliver(request, delivery, reply).await;
+        };
+        if key.is_empty() || key.len() > KEY_LENGTH {
+            return Err(Problem::field("data.key", format!("1 to {KEY_LENGTH} bytes")));
+        }
+        let outcome = self.sent.outcome(&self.caller.person, &key);
+        let result = *outcome
+            .get_or_try_init(async || {
+                let delivery = send.delivery.into();
+                let request = self.wanted_run(send).await?;
+                self.start(request, delivery).await
+            })
+            .await?;
+        self.tell_outcome(result, reply).await
+    }
+
+    /// What a `chat.send` asks for; editing forks the session first.
+    async fn wanted_run(&self, mut send: Send) -> Result<RunRequest, Problem> {
+        let again = [send.edit, send.regenerate, send.retry].iter().flatten().count();
+        if again > 1 {
+            return Err(Problem::field("data.edit", "one of edit, regenerate and retry"));
+        }
+        let Some(mut session) = send.session_id else {
+            if again > 0 {
+                return Err(Problem::field("data.sessionId", "missing"));
+            }
+            let input = RunInput::New(send.take_words()?);
+            let agents = send.agent.into_iter().collect();
+            let fresh = SessionRef::New { origin: SessionOrigin::Chat, agents };
+            return Ok(RunRequest { model: send.model, ..self.request(fresh, input) });
+        };
+        if let Some(agent) = &send.agent {
+            let meta = self.door.state.runs.session_meta(&self.caller.person, session).await?;
+            if meta.agent != *agent {
+                let why = format!("the session belongs to the agent `{}`", meta.agent);
+                return Err(Problem::field("data.agent", why));
+            }
+        }
+        let input = match (send.regenerate, send.retry) {
+            (Some(turn), _) => RunInput::Regenerate(turn),
+            (None, Some(turn)) => RunInput::Stored(turn),
+            (None, None) => RunInput::New(send.take_words()?),
+        };
+        if let Some(turn) = send.edit {
+            let point = ForkPoint::Before(turn);
+            session = self.door.state.runs.fork(&self.caller.person, session, point).await?;
+        }
+        let session = SessionRef::Existing(session);
+        Ok(RunRequest { model: send.model, ..self.request(session, input) })
+    }
+
+    async fn deliver(
+        &mut self,
+        request: RunRequest,
+        delivery: Delivery,
+        reply: &Reply<'_>,
+    ) -> Result<(), Problem> {
+        let result = self.start(request, delivery).await?;
+        self.tell_outcome(result, reply).await
+    }
+
+    async fn start(&self, request: RunRequest, delivery: Delivery) -> Result<SendResult, Problem> {
+        let session = match request.session {
+            SessionRef::Existing(session) | SessionRef::Asking { session, .. } => Some(session),
+            SessionRef::New { .. } => None,
+        };
+        Ok(match self.door.state.runs.send(request, delivery).await? {
+            Sent::Started(handle) => SendResult {
+                session_id: handle.session_id,
+                run_id: handle.run_id,
+                queued_turn_id: None,
+            },
+            Sent::Queued { turn, run } => SendResult {
+                session_id: session.ok_or_else(|| {
+                    Problem::new(ErrorCode::Internal, "a new session was at work already")
+                })?,
+                run_id: run,
+                queued_turn_id: Some(turn),
+            },
+        })
+    }
+
+    /// The answer first, then the run's events.
+    async fn tell_outcome(&mut self, result: SendResult, reply: &Reply<'_>) -> Result<(), Problem> {
+        self.answer(reply, &result).await;
+        if result.queued_turn_id.is_none() {
+            self.follow(result.run_id, 0).await?;
+        }
+        Ok(())
+    }
+
+    async fn resume(&mut self, resume: Resume, reply: &Reply<'_>) -> Result<(), Problem> {
+        // A run that is not known must be refused before anything is promised.
+        self.door.state.runs.events(&self.caller.person, resume.run_id, 0).await?;
+        self.answer(reply, &Empty {}).await;
+        self.follow(resume.run_id, resume.after).await
+    }
+
+    async fn follow(&mut self, run: RunId, after: u64) -> Result<(), Problem> {
+        let reader = self.door.state.runs.events(&self.caller.person, run, 0).await?;
+        Ok(self.following.follow(run, after, reader, self.outbox.clone())?)
+    }
+
+    async fn list(&self, list: SessionsList, reply: &Reply<'_>) -> Result<(), Problem> {
+        let limit = sessions::list_limit("data.limit", list.limit)?;
+        let filter = SessionFilter {
+            agent: list.agent,
+            status: list.status,
+            text: list.q,
+            before: list.before,
+            limit,
+            ..SessionFilter::default()
+        };
+        let page = sessions::list_page(&self.door.state, &self.caller, filter).await?;
+        let running = self.door.state.runs.runs_of(&self.caller.person);
+        let run_of = |id| running.iter().find(|(session, _)| *session == id).map(|(_, run)| *run);
+        let views = page.sessions.into_iter().map(|meta| {
+            let run = run_of(meta.session_id);
+            SessionView::new(meta, run)
+        });
+        let list = answer::SessionList { sessions: views.collect(), before: page.before };
+        self.answer(reply, &list).await;
+        Ok(())
+    }
+
+    async fn get(&self, get: SessionsGet, reply: &Reply<'_>) -> Result<(), Problem> {
+        let person = &self.caller.person;
+        // Asked first: a run that ends meanwhile is still known, and its turns are in the page.
+        let run = self.door.state.runs.run_of(person, get.session_id);
+        let meta = self.door.state.runs.session_meta(person, get.session_id).await?;
+        let limit = sessions::turns_limit("data.limit", get.limit)?;
+        let before = get.before.map(onyx_storage::Pos);
+        let page = self.door.state.runs.turns(person, get.session_id, before, limit).await?;
+        let page = answer::SessionPage {
+            session: SessionView::new(meta, run),
+            turns: page.turns.iter().map(answer::turn).collect(),
+            before: page.has_older.then_some(page.start.0),
+        };
+        self.answer(reply, &page).await;
+        Ok(())
+    }
+
+    async fn status(&self, reply: &Reply<'_>) {
+        let roster = self.door.state.runs.roster();
+        let live = self.door.state.runs.runs_of(&self.caller.person).into_iter();
+        let status = answer::Status {
+            version: env!("CARGO_PKG_VERSION"),
+            dependencies: self.door.state.readiness.dependencies().await,
+            agents: answer::agents(&roster),
+            runs: live.map(|(session_id, run_id)| answer::LiveRun { session_id, run_id }).collect(),
+        };
+        self.answer(reply, &status).await;
+    }
+}
+
+fn target(abort: &Abort) -> Result<StopTarget, Problem> {
+    match (abort.session_id, abort.run_id) {
+        (Some(session), None) => Ok(StopTarget::Session(session)),
+        (None, Some(run)) => Ok(StopTarget::Run(run)),
+        (Some(_), Some(_)) => Err(Problem::field("data.runId", "give it or `sessionId`, not both")),
+        (None, None) => Err(Problem::field("data.sessionId", "missing; give it or `runId`")),
+    }
+}

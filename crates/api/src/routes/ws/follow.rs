@@ -1,0 +1,111 @@
+//! The runs whose events a connection is told.
+
+use std::collections::HashMap;
+
+use onyx_agent::{EventReader, Happened, Notice, RunManager};
+use onyx_types::{ErrorCode, Fault, PersonId, RunId, SessionId};
+use serde::Serialize;
+use tokio::sync::broadcast::error::RecvError;
+use tokio::task::AbortHandle;
+
+use super::outbox::Outbox;
+use crate::encode::{Encoder, WsFrames};
+
+/// Runs one connection may follow at a time.
+const MOST: usize = 64;
+
+#[derive(Debug, Default)]
+pub(super) struct Following(HashMap<RunId, AbortHandle>);
+
+impl Following {
+    /// Tells what comes after `after`. `reader` begins at the run's first event, so that the
+    /// encoder knows what the client knows. Following a run anew ends the old following.
+    pub(super) fn follow(
+        &mut self,
+        run: RunId,
+        after: u64,
+        reader: EventReader,
+        outbox: Outbox,
+    ) -> Result<(), Fault> {
+        self.0.retain(|_, task| !task.is_finished());
+        if let Some(old) = self.0.remove(&run) {
+            old.abort();
+        }
+        if self.0.len() >= MOST {
+            let message = format!("This connection follows {MOST} runs already.");
+            return Err(Fault::new(ErrorCode::Overloaded, message));
+        }
+        let task = tokio::spawn(forward(after, reader, outbox));
+        self.0.insert(run, task.abort_handle());
+        Ok(())
+    }
+}
+
+impl Drop for Following {
+    /// Only the telling ends; the runs go on.
+    fn drop(&mut self) {
+        for task in self.0.values() {
+            task.abort();
+        }
+    }
+}
+
+async fn forward(after: u64, mut reader: EventReader, outbox: Outbox) {
+    let mut encoder = WsFrames::default();
+    while let Some(envelope) = reader.next().await {
+        for frame in encoder.encode(&envelope) {
+            if frame.seq > after {
+                outbox.tell(frame.text).await;
+            }
+        }
+    }
+}
+
+#[derive(Serialize)]
+struct EventFrame<'a> {
+    #[serde(rename = "type")]
+    kind: &'static str,
+    data: EventData<'a>,
+}
+
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct EventData<'a> {
+    topic: &'a str,
+    change: &'a str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    session_id: Option<SessionId>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    run_id: Option<RunId>,
+}
+
+/// Tells what changes for this person, until the connection ends.
+pub(super) async fn broadcasts(runs: RunManager, person: PersonId, outbox: Outbox) {
+    let mut notices = runs.notices();
+    loop {
+        let heard = tokio::select! {
+            heard = notices.recv() => heard,
+            () = outbox.ended.cancelled() => return,
+        };
+        let data = match heard {
+            Err(RecvError::Closed) => return,
+            Err(RecvError::Lagged(_)) => {
+                EventData { topic: "sessions", change: "missed", session_id: None, run_id: None }
+            }
+            Ok(notice) if notice.person == person => describe(&notice),
+            Ok(_) => continue,
+        };
+        let text = serde_json::to_string(&EventFrame { kind: "event", data }).unwrap_or_default();
+        outbox.tell(text).await;
+    }
+}
+
+fn describe(notice: &Notice) -> EventData<'static> {
+    let (name, run_id) = match notice.happened {
+        Happened::Changed => ("changed", None),
+        Happened::Deleted => ("removed", None),
+        Happened::RunStarted(run) => ("run_started", Some(run)),
+        Happened::RunEnded(run) => ("run_ended", Some(run)),
+    };
+    EventData { topic: "sessions", change: name, session_id: Some(notice.session), run_id }
+}

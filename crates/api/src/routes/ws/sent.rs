@@ -1,0 +1,34 @@
+//! Messages a client may send again because it never heard that the first time worked.
+
+use std::collections::VecDeque;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use onyx_types::PersonId;
+use tokio::sync::OnceCell;
+
+use super::answer::SendResult;
+
+/// Remembered messages; a client repeats itself within seconds of a lost connection.
+const KEPT: usize = 512;
+
+type Outcome = Arc<OnceCell<SendResult>>;
+
+/// What became of a message, by the key its client gave it.
+#[derive(Debug, Default)]
+pub(super) struct SentKeys(Mutex<VecDeque<(PersonId, String, Outcome)>>);
+
+impl SentKeys {
+    /// The place for the outcome; filled already when the message was sent before.
+    pub(super) fn outcome(&self, person: &PersonId, key: &str) -> Outcome {
+        let mut kept = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some((.., known)) = kept.iter().find(|(p, k, _)| p == person && k == key) {
+            return Arc::clone(known);
+        }
+        if kept.len() >= KEPT {
+            kept.pop_front();
+        }
+        let outcome = Outcome::default();
+        kept.push_back((person.clone(), key.to_owned(), Arc::clone(&outcome)));
+        outcome
+    }
+}

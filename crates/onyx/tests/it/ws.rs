@@ -1,0 +1,339 @@
+//! The WebSocket gateway through the real server.
+
+use std::time::Duration;
+
+use futures::{SinkExt, StreamExt};
+use onyx_test_support::{
+    Answer, DEFAULT_TOKEN, OnyxProcess, Script, ScriptedCall, ScriptedModel, Step, wait_for,
+    wait_until,
+};
+use serde_json::{Value, json};
+use tokio::net::TcpStream;
+use tokio::time::timeout;
+use tokio_tungstenite::tungstenite::client::IntoClientRequest;
+use tokio_tungstenite::tungstenite::http::HeaderValue;
+use tokio_tungstenite::tungstenite::protocol::frame::coding::CloseCode;
+use tokio_tungstenite::tungstenite::{Error, Message};
+use tokio_tungstenite::{MaybeTlsStream, WebSocketStream, connect_async};
+
+const LIMIT: Duration = Duration::from_secs(30);
+
+struct Client(WebSocketStream<MaybeTlsStream<TcpStream>>);
+
+async fn open(onyx: &OnyxProcess, headers: &[(&'static str, &str)]) -> Result<Client, Error> {
+    let address = onyx.client().url("/ws").replace("http://", "ws://");
+    let mut request = address.into_client_request().unwrap();
+    for (name, value) in headers {
+        request.headers_mut().insert(*name, HeaderValue::from_str(value).unwrap());
+    }
+    connect_async(request).await.map(|(socket, _)| Client(socket))
+}
+
+async fn signed_in(onyx: &OnyxProcess) -> Client {
+    let bearer = format!("Bearer {DEFAULT_TOKEN}");
+    open(onyx, &[("authorization", &bearer)]).await.unwrap()
+}
+
+impl Client {
+    async fn tell(&mut self, frame: Value) {
+        self.0.send(Message::text(frame.to_string())).await.unwrap();
+    }
+
+    /// The next frame, broadcasts included; `None` with the close code at the end.
+    async fn next(&mut self) -> Result<Value, Option<CloseCode>> {
+        loop {
+            match timeout(LIMIT, self.0.next()).await.expect("a frame in time") {
+                Some(Ok(Message::Text(text))) => return Ok(serde_json::from_str(&text).unwrap()),
+                Some(Ok(Message::Close(frame))) => return Err(frame.map(|frame| frame.code)),
+                Some(Ok(_)) => {}
+                Some(Err(_)) | None => return Err(None),
+            }
+        }
+    }
+
+    async fn until(&mut self, kind: &str) -> Value {
+        loop {
+            let frame = self.next().await.expect("the connection stays");
+            if frame["type"] == kind {
+                return frame;
+            }
+        }
+    }
+
+    async fn ask(&mut self, kind: &str, data: Value) -> Value {
+        self.tell(json!({"type": kind, "id": "q", "data": data})).await;
+        let answer = self.until(&format!("{kind}.result")).await;
+        assert_eq!(answer["id"], "q");
+        answer
+    }
+
+    /// Text and last sequence number of a run up to its end.
+    async fn run_to_end(&mut self) -> (String, Value) {
+        let mut text = String::new();
+        loop {
+            let frame = self.next().await.expect("the connection stays");
+            match frame["type"].as_str().unwrap() {
+                "chat.delta" => text.push_str(frame["data"]["text"].as_str().unwrap()),
+                "chat.done" => return (text, frame),
+                _ => {}
+            }
+        }
+    }
+}
+
+#[tokio::test]
+async fn a_message_over_the_socket_is_answered_with_its_id_and_streamed() {
+    let read = json!({"path": "note.md"});
+    let model = ScriptedModel::with_answers([
+        Answer::tool_calls([ScriptedCall::new("a", "read_file", &read)]),
+        Answer::script(Script::text_pieces(["Hel", "lo"])),
+    ])
+    .await;
+    let onyx = crate::builder(&model).file("people/owner/vault/note.md", "a note").start().await;
+    let mut client = signed_in(&onyx).await;
+    let answer = client.ask("chat.send", json!({"message": "hi", "agent": "main"})).await;
+    let (session, run) = (answer["data"]["sessionId"].clone(), answer["data"]["runId"].clone());
+    let (mut kinds, mut last) = (Vec::new(), 0);
+    loop {
+        let frame = client.next().await.unwrap();
+        let kind = frame["type"].as_str().unwrap().to_owned();
+        if kind == "event" {
+            continue;
+        }
+        let data = &frame["data"];
+        assert_eq!((&data["sessionId"], &data["runId"]), (&session, &run));
+        assert_eq!(data["agent"], "main", "{frame}");
+        assert!(data["seq"].as_u64().unwrap() > last, "{frame}");
+        last = data["seq"].as_u64().unwrap();
+        if kind == "chat.tool_call" {
+            assert_eq!(data["toolUseId"], "a");
+            assert_eq!(data["input"], read);
+        }
+        kinds.push(kind);
+        if kinds.last().unwrap() == "chat.done" {
+            assert_eq!(data["status"], "done");
+            assert!(data["usage"]["cacheRead"].is_u64());
+            break;
+        }
+    }
+    let shown: Vec<_> = kinds.iter().filter(|kind| *kind != "chat.usage").collect();
+    assert_eq!(
+        shown,
+        [
+            "chat.start",
+            "chat.tool_call",
+            "chat.tool_result",
+            "chat.delta",
+            "chat.delta",
+            "chat.done"
+        ]
+    );
+    let page = client.ask("sessions.get", json!({"session_id": session})).await;
+    let turns = page["data"]["turns"].as_array().unwrap();
+    let call = turns.iter().find(|turn| turn["type"] == "tool_call").unwrap();
+    assert_eq!(call["toolUseId"], "a");
+    assert_eq!(page["data"]["session"]["messageCount"], 2);
+    assert_eq!(page["data"]["session"]["runId"], Value::Null);
+}
+
+#[tokio::test]
+async fn the_credential_is_in_the_first_frame_or_the_upgrade_and_nowhere_else() {
+    let model = ScriptedModel::start().await;
+    let onyx = crate::onyx(&model).await;
+    let mut client = open(&onyx, &[]).await.unwrap();
+    let answer = client.ask("auth", json!({"token": DEFAULT_TOKEN})).await;
+    assert_eq!(answer["error"], Value::Null);
+    assert_eq!(client.ask("ping", json!({})).await["data"], json!({}));
+    for first in [
+        json!({"type": "auth", "data": {"token": "onyx_sk_wrong"}}),
+        json!({"type": "sessions.list"}),
+        json!("nonsense"),
+    ] {
+        let mut stranger = open(&onyx, &[]).await.unwrap();
+        stranger.tell(first).await;
+        let refusal = stranger.next().await.unwrap();
+        assert_eq!(refusal["type"], "error");
+        assert_eq!(stranger.next().await, Err(Some(CloseCode::from(4401))));
+    }
+    let bearer = format!("Bearer {DEFAULT_TOKEN}");
+    let evil = [("authorization", bearer.as_str()), ("origin", "http://evil.example")];
+    let Err(Error::Http(refused)) = open(&onyx, &evil).await else { panic!("it must be refused") };
+    assert_eq!(refused.status(), 403);
+    assert_eq!(onyx.get("/ws").await.status, 400);
+}
+
+#[tokio::test]
+async fn a_run_goes_on_without_its_client_and_is_resumed_without_gap_or_repeat() {
+    let pieces: Vec<String> = (0..60).map(|n| format!("piece {n}, ")).collect();
+    let model = ScriptedModel::with_answers([
+        Answer::script(Script::text_pieces(pieces.clone())).delay_ms(20)
+    ])
+    .await;
+    let onyx = crate::onyx(&model).await;
+    let mut client = signed_in(&onyx).await;
+    let answer = client.ask("chat.send", json!({"message": "count"})).await;
+    let run = answer["data"]["runId"].as_str().unwrap().to_owned();
+    let (mut text, mut after) = (String::new(), 0);
+    for _ in 0..5 {
+        let delta = client.until("chat.delta").await;
+        text.push_str(delta["data"]["text"].as_str().unwrap());
+        after = delta["data"]["seq"].as_u64().unwrap();
+        drop(client);
+        client = signed_in(&onyx).await;
+        let status = client.ask("status.get", json!({})).await;
+        assert_eq!(status["data"]["runs"][0]["runId"], run.as_str());
+        client.ask("chat.resume", json!({"runId": run, "after": after})).await;
+    }
+    let (rest, done) = client.run_to_end().await;
+    assert_eq!(text + &rest, pieces.concat());
+    assert_eq!(done["data"]["status"], "done");
+    // After the end it can still be read, from anywhere.
+    client.ask("chat.resume", json!({"run_id": run, "after": after})).await;
+    assert_eq!(client.run_to_end().await.0, rest);
+    let unknown = "0197f3a0-0000-7000-8000-000000000001";
+    let refused = client.ask("chat.resume", json!({"runId": unknown})).await;
+    assert_eq!(refused["error"]["code"], "not_found");
+}
+
+#[tokio::test]
+async fn words_for_a_session_at_work_are_queued_and_a_run_is_aborted() {
+    let model = ScriptedModel::with_answers([
+        Answer::script(
+            Script::new([Step::Text("on and".to_owned()), Step::PauseMs(1_500)])
+                .ended(onyx_test_support::Finish::Stop),
+        ),
+        Answer::text("changed"),
+        Answer::script(Script::new([Step::Text("hanging".to_owned()), Step::Hang])),
+    ])
+    .await;
+    let onyx = crate::onyx(&model).await;
+    let mut client = signed_in(&onyx).await;
+    let first = client.ask("chat.send", json!({"message": "go"})).await["data"].clone();
+    client.until("chat.delta").await;
+    let data = json!({"sessionId": first["sessionId"], "message": "rather left"});
+    let steered = client.ask("chat.steer", data).await["data"].clone();
+    assert_eq!(steered["runId"], first["runId"]);
+    assert!(steered["queuedTurnId"].is_string(), "{steered}");
+    wait_until("both messages are answered", LIMIT, || model.requests().len() == 2).await;
+    client.until("event").await;
+    let again = json!({"message": "more", "sessionId": first["sessionId"]});
+    wait_for("the session is free", LIMIT, async || {
+        let status = onyx.get("/v1/sessions").await.json();
+        (status["sessions"][0]["last_run_status"] == "done").then_some(())
+    })
+    .await;
+    let third = client.ask("chat.send", again).await["data"].clone();
+    assert!(third["queuedTurnId"].is_null(), "{third}");
+    while client.until("chat.delta").await["data"]["text"] != "hanging" {}
+    let stopped = client.ask("chat.abort", json!({"runId": third["runId"]})).await;
+    assert_eq!(stopped["data"], json!({"stopped": true}));
+    let nothing = client.ask("chat.abort", json!({"sessionId": first["sessionId"]})).await;
+    assert_eq!(nothing["data"], json!({"stopped": false}));
+}
+
+#[tokio::test]
+async fn another_tab_hears_of_runs_and_changes_and_the_same_key_is_sent_once() {
+    let model = ScriptedModel::start().await;
+    model.set_default(Answer::text("ok"));
+    let onyx = crate::onyx(&model).await;
+    let (mut one, mut other) = (signed_in(&onyx).await, signed_in(&onyx).await);
+    other.ask("ping", json!({})).await;
+    let data = json!({"message": "once", "key": "k1"});
+    let first = one.ask("chat.send", data.clone()).await["data"].clone();
+    let heard = other.until("event").await["data"].clone();
+    let expected = json!({
+        "topic": "sessions", "change": "run_started",
+        "sessionId": first["sessionId"], "runId": first["runId"],
+    });
+    assert_eq!(heard, expected);
+    assert_eq!(other.until("event").await["data"]["change"], "run_ended");
+    let repeated = other.ask("chat.send", data).await["data"].clone();
+    assert_eq!(repeated, first);
+    assert_eq!(other.run_to_end().await.0, "ok");
+    assert_eq!(model.requests().len(), 1);
+    let path = format!("/v1/sessions/{}", first["sessionId"].as_str().unwrap());
+    let rename = onyx.request(reqwest::Method::PATCH, &path).json(&json!({"title": "New"}));
+    assert_eq!(rename.send().await.unwrap().status(), 200);
+    let changed = other.until("event").await["data"].clone();
+    assert_eq!(changed["change"], "changed");
+    let list = other.ask("sessions.list", json!({"limit": 1})).await;
+    assert_eq!(list["data"]["sessions"][0]["title"], "New");
+}
+
+#[tokio::test]
+async fn editing_and_asking_again_make_siblings() {
+    let model = ScriptedModel::start().await;
+    model.set_default(Answer::text("ok"));
+    let onyx = crate::onyx(&model).await;
+    let mut client = signed_in(&onyx).await;
+    let first = client.ask("chat.send", json!({"message": "first"})).await["data"].clone();
+    client.run_to_end().await;
+    let page = client.ask("sessions.get", json!({"sessionId": first["sessionId"]})).await;
+    let turns = page["data"]["turns"].as_array().unwrap();
+    let user = turns.iter().find(|turn| turn["type"] == "user").unwrap()["id"].clone();
+    for change in [json!({"edit": user, "message": "rather"}), json!({"regenerate": user})] {
+        let mut data = change;
+        data["sessionId"] = first["sessionId"].clone();
+        let fork = client.ask("chat.send", data).await["data"].clone();
+        assert_ne!(fork["sessionId"], first["sessionId"]);
+        client.run_to_end().await;
+        let page = client.ask("sessions.get", json!({"sessionId": fork["sessionId"]})).await;
+        assert_eq!(page["data"]["session"]["root"], first["sessionId"]);
+        assert_eq!(page["data"]["session"]["messageCount"], 2);
+    }
+}
+
+#[tokio::test]
+async fn wrong_frames_name_what_is_wrong_and_the_connection_stays() {
+    let model = ScriptedModel::start().await;
+    let onyx = crate::onyx(&model).await;
+    let mut client = signed_in(&onyx).await;
+    client.0.send(Message::text("{half")).await.unwrap();
+    assert_eq!(client.until("error").await["error"]["code"], "invalid_request");
+    for (kind, data, field) in [
+        ("chat.send", json!({}), "data.message"),
+        ("chat.send", json!({"message": 7}), "data.message"),
+        ("chat.send", json!({"message": "x", "sessionId": "7"}), "data.sessionId"),
+        ("chat.send", json!("text"), "data"),
+        ("chat.abort", json!({}), "data.sessionId"),
+        ("chat.resume", json!({"runId": "x"}), "data.runId"),
+        ("sessions.list", json!({"limit": 100_000}), "data.limit"),
+        ("chat.sing", json!({}), "type"),
+    ] {
+        let answer = client.ask(kind, data).await;
+        assert_eq!(answer["error"]["code"], "invalid_request", "{answer}");
+        assert_eq!(answer["error"]["field"], field, "{answer}");
+    }
+    for kind in ["memory.search", "logs.tail"] {
+        let answer = client.ask(kind, json!({})).await;
+        assert_eq!(answer["error"]["code"], "not_found", "{answer}");
+    }
+    client.0.send(Message::binary(vec![1, 2, 3])).await.unwrap();
+    assert_eq!(client.next().await, Err(Some(CloseCode::Unsupported)));
+}
+
+#[tokio::test]
+async fn a_client_that_does_not_read_is_closed_with_a_code_and_the_run_ends_well() {
+    let pieces: Vec<String> = (0..400).map(|n| format!("{n} {}", "x".repeat(64 * 1024))).collect();
+    let model =
+        ScriptedModel::with_answers([Answer::script(Script::text_pieces(pieces.clone()))]).await;
+    let onyx = crate::onyx(&model).await;
+    let mut client = signed_in(&onyx).await;
+    let first = client.ask("chat.send", json!({"message": "flood"})).await["data"].clone();
+    let session = first["sessionId"].as_str().unwrap().to_owned();
+    wait_for("the run ends", LIMIT, async || {
+        let reply = onyx.get(&format!("/v1/sessions/{session}")).await.json();
+        (reply["last_run_status"] == "done").then_some(())
+    })
+    .await;
+    let history = onyx.history(&session).await;
+    assert_eq!(history[1]["content"], pieces.concat());
+    wait_until("the queue was full for too long", LIMIT, || onyx.log().contains("slow reader"))
+        .await;
+    let closed = loop {
+        if let Err(code) = client.next().await {
+            break code;
+        }
+    };
+    assert_eq!(closed, Some(CloseCode::from(4429)));
+}

@@ -1,0 +1,279 @@
+import { readFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { afterAll, afterEach, describe, expect, test } from 'vitest';
+import type { Page } from 'playwright-core';
+import { HOSTILE } from '../test/hostile';
+import { closeBrowser, PHONE, stage, visit, watch, WIDE, type Answer, type Stage, type Visit } from './stage';
+
+let ends: (() => Promise<unknown>)[] = [];
+
+async function play(answers: Answer[], options: Parameters<typeof stage>[1] = {}): Promise<Stage> {
+  const at = await stage(answers, options);
+  ends.push(at.end);
+  return at;
+}
+
+async function open(at: Stage, path?: string, options?: Parameters<typeof visit>[2]): Promise<Visit> {
+  const page = await visit(at, path, options);
+  ends.unshift(() => page.context().close());
+  return page;
+}
+
+afterEach(async () => {
+  for (const end of ends) await end();
+  ends = [];
+});
+afterAll(closeBrowser);
+
+const composer = (page: Page) => page.locator('#composer');
+const log = (page: Page) => page.locator('[role=log]');
+
+async function say(page: Page, text: string): Promise<void> {
+  await composer(page).fill(text);
+  await composer(page).press('Enter');
+}
+
+const finished = (page: Page) => page.getByRole('button', { name: 'Answer again' }).last().waitFor();
+const words = Array.from({ length: 60 }, (_, index) => `word${index} `);
+
+describe.each([
+  ['1280', WIDE],
+  ['390', PHONE],
+])('at %s px', (_, viewport) => {
+  test('a message is sent, its answer streams, and both are there after a reload', async () => {
+    const at = await play([{ text: ['Hello **you**', ', and welcome.\n\n```js\nlet a = 1;\n```\n'], delayMs: 50 }]);
+    const page = await open(at, '/chat', { viewport });
+    await say(page, 'hi there');
+    await page.waitForURL(/\/chat\/[0-9a-f-]{36}/);
+    await finished(page);
+    const shown = async () => (await log(page).innerText()).replace(/\s+/g, ' ');
+    expect(await shown()).toMatch(/YOU hi there .*MAIN some-model Hello you, and welcome\..*let a = 1;/);
+    expect(await page.locator('strong').innerText()).toBe('you');
+    await page.reload();
+    await finished(page);
+    expect(await shown()).toMatch(/YOU hi there .*Hello you, and welcome\./);
+    expect(page.wrongs).toEqual([]);
+  });
+
+  test('an answer under way is stopped, and what it said stays', async () => {
+    const at = await play([{ text: 'This goes on', hang: true }]);
+    const page = await open(at, '/chat', { viewport });
+    await say(page, 'go');
+    await log(page).getByText('This goes on').waitFor();
+    await page.getByRole('button', { name: 'Stop' }).click();
+    await log(page).getByText('Stopped').waitFor();
+    expect(await log(page).innerText()).toContain('This goes on');
+    expect(page.wrongs).toEqual([]);
+  });
+
+  test('a reload in the middle of an answer loses and doubles nothing', async () => {
+    const at = await play([{ text: words, delayMs: 60 }]);
+    const page = await open(at, '/chat', { viewport });
+    await say(page, 'count');
+    await log(page).getByText('word5').waitFor();
+    await page.reload();
+    await log(page).getByText('word12').waitFor();
+    await page.reload();
+    await finished(page);
+    const text = (await page.locator('.prose').innerText()).replace(/\s+/g, ' ').trim();
+    expect(text).toBe(words.join('').trim());
+    expect(page.wrongs).toEqual([]);
+  });
+});
+
+describe('many places', () => {
+  test('two tabs show the same answer as it grows, and the other is marked unread', async () => {
+    const at = await play([{ text: words, delayMs: 40 }, { text: 'second' }]);
+    const one = await open(at);
+    await say(one, 'count');
+    await one.waitForURL(/\/chat\/.+/);
+    const two = (await one.context().newPage()) as Visit;
+    two.wrongs = [];
+    watch(two, at.url);
+    await two.goto(one.url());
+    await log(two).getByText('word9').waitFor();
+    await finished(one);
+    await finished(two);
+    expect(await two.locator('.prose').innerText()).toBe(await one.locator('.prose').innerText());
+    await two.goto(`${at.url}/settings`);
+    await two.getByRole('link', { name: /^count/ }).waitFor();
+    await say(one, 'again');
+    await two.getByRole('link', { name: /unread/ }).waitFor();
+    expect([...one.wrongs, ...two.wrongs]).toEqual([]);
+  });
+
+  test('words said while the server is gone wait, are kept over a reload, and are sent once', async () => {
+    const at = await play([{ text: 'first' }, { text: 'second' }]);
+    const page = await open(at);
+    await say(page, 'one');
+    await finished(page);
+    await at.kill();
+    await page.getByRole('link', { name: 'System: Not connected' }).waitFor();
+    await say(page, 'two');
+    await log(page).getByText('waits for the connection').waitFor();
+    await page.getByText('1 message waits to be sent').waitFor();
+    await at.start();
+    await log(page).getByText('second').waitFor();
+    await finished(page);
+    expect(await log(page).getByText('two', { exact: true }).count()).toBe(1);
+    const id = new URL(page.url()).pathname.split('/').pop();
+    const { turns } = (await (await at.api(`/v1/sessions/${id}/turns`)).json()) as { turns: { type: string; content: string }[] };
+    expect(turns.filter((turn) => turn.type === 'user').map((turn) => turn.content)).toEqual(['one', 'two']);
+    expect(page.wrongs).toEqual([]);
+  });
+
+  test('words for an agent at work steer it', async () => {
+    const at = await play([{ calls: [{ id: 'a', name: 'list_files', input: {} }], text: words.slice(0, 30), delayMs: 60 }, { text: 'Turned left.' }]);
+    const page = await open(at);
+    await say(page, 'go');
+    await log(page).getByText('word3').waitFor();
+    await say(page, 'rather left');
+    await log(page).getByText('rather left').waitFor();
+    await log(page).getByText('Turned left.').waitFor();
+    await finished(page);
+    const text = await log(page).innerText();
+    expect(text.indexOf('rather left')).toBeGreaterThan(text.indexOf('word3'));
+    expect(text.indexOf('Turned left.')).toBeGreaterThan(text.indexOf('rather left'));
+    expect(page.wrongs).toEqual([]);
+  });
+});
+
+test('the app starts without its server once it was there, and says so', async () => {
+  const at = await play([]);
+  const page = await open(at, '/chat', { serviceWorkers: 'allow' });
+  await page.evaluate(() => navigator.serviceWorker.ready.then(() => undefined));
+  await page.reload();
+  await composer(page).waitFor();
+  await at.kill();
+  await page.reload();
+  await composer(page).waitFor();
+  await page.getByText('No connection to Onyx').waitFor();
+  await composer(page).fill('kept');
+  await at.start();
+  await page.getByRole('link', { name: 'System: All systems well' }).waitFor();
+  expect(await composer(page).inputValue()).toBe('kept');
+});
+
+describe('writing and reading', () => {
+  test('Enter that ends a composition does not send; Shift Enter makes a line; drafts are kept', async () => {
+    const at = await play([]);
+    const page = await open(at);
+    await composer(page).pressSequentially('に');
+    await composer(page).dispatchEvent('keydown', { key: 'Enter', keyCode: 229, isComposing: true, bubbles: true });
+    await composer(page).press('Shift+Enter');
+    await composer(page).pressSequentially('b');
+    expect(await composer(page).inputValue()).toBe('に\nb');
+    await page.reload();
+    expect(await composer(page).inputValue()).toBe('に\nb');
+    expect(page.url()).toMatch(/\/chat$/);
+  });
+
+  test('reading further up is not disturbed by growing text, and one button leads back', async () => {
+    const long = Array.from({ length: 60 }, (_, index) => `Line ${index}\n\n`);
+    const at = await play([{ text: [...long, ...words], delayMs: 30 }]);
+    const page = await open(at);
+    await say(page, 'long');
+    await log(page).getByText('Line 40', { exact: true }).waitFor();
+    await log(page).hover();
+    await page.mouse.wheel(0, -400);
+    const button = page.getByRole('button', { name: 'Jump to latest' });
+    await button.waitFor();
+    const top = await log(page).evaluate((element) => element.scrollTop);
+    await page.waitForTimeout(400);
+    expect(Math.abs((await log(page).evaluate((element) => element.scrollTop)) - top)).toBeLessThan(4);
+    await button.click();
+    await finished(page);
+    const left = await log(page).evaluate((element) => element.scrollHeight - element.scrollTop - element.clientHeight);
+    expect(left).toBeLessThan(48);
+  });
+
+  test('a message is edited, an answer asked for again, and the versions are switched', async () => {
+    const at = await play([{ text: 'first answer' }, { text: 'edited answer' }, { text: 'another answer' }]);
+    const page = await open(at);
+    await say(page, 'question');
+    await finished(page);
+    const original = page.url();
+    await page.getByRole('article', { name: 'You' }).hover();
+    await page.getByRole('button', { name: 'Edit and run again' }).click();
+    await page.getByLabel('Edit your message').fill('other question');
+    await page.getByRole('button', { name: 'Run again' }).click();
+    await log(page).getByText('edited answer').waitFor();
+    expect(page.url()).not.toBe(original);
+    await finished(page);
+    await page.getByRole('article', { name: 'You' }).hover();
+    await page.getByText('2/2').waitFor();
+    await page.getByRole('button', { name: 'Previous version' }).click();
+    await log(page).getByText('first answer').waitFor();
+    expect(page.url()).toBe(original);
+    await page.getByRole('button', { name: 'Answer again' }).click();
+    await log(page).getByText('another answer').waitFor();
+    expect(page.wrongs).toEqual([]);
+  });
+
+  test('steps are shown verb first, open to their output, and what a run wrote is undone', async () => {
+    const at = await play(
+      [{ calls: [{ id: 'a', name: 'write_file', input: { path: 'note.md', content: 'theirs\n' } }] }, { text: 'Written.' }],
+      { files: { 'people/owner/vault/note.md': 'mine\n' } },
+    );
+    const page = await open(at);
+    await say(page, 'write');
+    await finished(page);
+    await page.getByRole('button', { name: /Wrote note\.md/ }).click();
+    await page.getByLabel('Arguments').waitFor();
+    const note = () => readFile(join(at.home, 'people/owner/vault/note.md'), 'utf8');
+    expect(await note()).toBe('theirs\n');
+    await page.getByRole('button', { name: 'More for this reply' }).click();
+    await page.getByRole('menuitem', { name: 'Undo what it wrote' }).click();
+    await page.getByText('Restored').waitFor();
+    expect(await note()).toBe('mine\n');
+    expect(page.wrongs).toEqual([]);
+  });
+
+  test('finds in the chat, goes anywhere by keyboard, shows the sheet', async () => {
+    const at = await play([{ text: 'needle in hay' }]);
+    const page = await open(at);
+    await say(page, 'hay');
+    await finished(page);
+    await page.keyboard.press('Control+f');
+    await page.getByLabel('Find in this chat').last().fill('needle');
+    await page.getByText('1/1').waitFor();
+    await page.keyboard.press('Escape');
+    await page.keyboard.press('Control+k');
+    await page.getByPlaceholder('Search chats or type a command').fill('settings');
+    await page.keyboard.press('Enter');
+    await page.waitForURL(/\/settings/);
+    await page.locator('h1').click();
+    await page.keyboard.press('?');
+    await page.getByRole('heading', { name: 'Keyboard shortcuts' }).waitFor();
+    await page.keyboard.press('Escape');
+    await page.getByRole('radio', { name: 'Dark' }).click();
+    expect(await page.locator('html').getAttribute('data-theme')).toBe('dark');
+    expect(page.wrongs).toEqual([]);
+  });
+
+  test('a token that is not known leads to signing in', async () => {
+    const at = await play([]);
+    const page = await open(at, '/chat', { token: 'onyx_sk_wrong' });
+    await page.getByLabel('Access token').fill('onyx_sk_e2e');
+    await page.getByRole('button', { name: 'Sign in' }).click();
+    await composer(page).waitFor();
+    expect(page.wrongs).toEqual([]);
+  });
+});
+
+describe('what must never happen', () => {
+  test('hostile answers run nothing, load nothing from elsewhere and break no policy', async () => {
+    const at = await play([{ text: HOSTILE.map((text) => `${text}\n\n`) }]);
+    const page = await open(at);
+    await say(page, 'show');
+    await finished(page);
+    for (const place of [0, 0.25, 0.5, 0.75, 1]) {
+      await log(page).evaluate((element, share) => (element.scrollTop = element.scrollHeight * share), place);
+      await page.waitForTimeout(250);
+    }
+    await page.waitForTimeout(1000);
+    expect(await page.evaluate(() => (window as unknown as { pwned?: number }).pwned)).toBeUndefined();
+    expect(page.wrongs).toEqual([]);
+    expect(page.url()).toContain(at.url);
+  });
+});

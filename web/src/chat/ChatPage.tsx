@@ -1,0 +1,175 @@
+import { useEffect, useState } from 'react';
+import { useNavigate } from '@tanstack/react-router';
+import { Archive, Download, MoreHorizontal, Pencil, Search, Trash2 } from 'lucide-react';
+import type { Session, UserContent } from '@onyx/sdk';
+import { exportSession, remove, rename, say, setArchived, show } from '../store/actions';
+import { loadConversation } from '../store/client';
+import { readKept, keep } from '../store/kept';
+import { useStore } from '../store/state';
+import { Ask, Confirm } from '../ui/Modal';
+import { Menu } from '../ui/Menu';
+import { Header } from '../shell/Header';
+import { Composer } from './Composer';
+import { Conversation } from './Conversation';
+import { Find } from './Find';
+import { ErrorLine } from './Turn';
+import { useMessages } from './useMessages';
+
+export function ChatPage({ id }: { id: string }) {
+  const session = useStore((state) => state.sessions[id]);
+  const phase = useStore((state) => state.conversations[id]?.phase);
+  const fault = useStore((state) => state.conversations[id]?.fault);
+  const online = useStore((state) => state.link === 'online');
+  const [finding, setFinding] = useState(false);
+  const [found, setFound] = useState<number>();
+  const messages = useMessages(id);
+
+  useEffect(() => {
+    show(id);
+    return () => show(undefined);
+  }, [id]);
+  useEffect(() => {
+    if (online) void loadConversation(id);
+  }, [id, online]);
+  useEffect(() => {
+    const onFind = (event: KeyboardEvent) => {
+      if ((event.metaKey || event.ctrlKey) && event.key === 'f') {
+        event.preventDefault();
+        setFinding(true);
+      }
+    };
+    addEventListener('keydown', onFind);
+    return () => removeEventListener('keydown', onFind);
+  }, []);
+
+  const closeFind = () => {
+    setFinding(false);
+    setFound(undefined);
+  };
+  const send = (content: UserContent, model?: string) => void say({ content, sessionId: id, model });
+  const title = session?.title ?? session?.preview ?? 'Chat';
+  return (
+    <>
+      <Header title={title}>
+        {session && <span className="meta hidden sm:inline">{turnCount(session)}</span>}
+        <button type="button" className="icon-btn" aria-label="Find in this chat" title="Find in this chat" onClick={() => setFinding(true)}>
+          <Search size={16} aria-hidden />
+        </button>
+        {session && <SessionMenu session={session} />}
+      </Header>
+      {finding && <Find messages={messages} onFound={setFound} onClose={closeFind} />}
+      {phase === 'failed' && fault ? (
+        <div className="flex-1 px-4 py-6 md:px-6">
+          <div className="mx-auto max-w-[760px]">
+            <ErrorLine fault={fault} />
+          </div>
+        </div>
+      ) : phase === 'ready' || messages.length > 0 ? (
+        <Conversation key={id} sessionId={id} found={found} />
+      ) : (
+        <Skeleton />
+      )}
+      <Bottom>
+        <Composer key={id} draftKey={id} sessionId={id} agent={session?.agent} onSend={send} />
+      </Bottom>
+    </>
+  );
+}
+
+
+const turnCount = (session: Session) => `${session.messageCount} ${session.messageCount === 1 ? 'turn' : 'turns'}`;
+
+const AGENT = 'onyx.agent';
+
+export function NewChatPage({ shared }: { shared?: string }) {
+  const navigate = useNavigate();
+  const [agent, setAgent] = useState(() => readKept<string | undefined>(AGENT, undefined));
+  const agents = useStore((state) => state.status?.agents);
+  const waiting = useMessages(undefined);
+  const known = agents?.some((candidate) => candidate.id === agent) ? agent : undefined;
+
+  const send = async (content: UserContent, model?: string) => {
+    const id = await say({ content, agent: known, model });
+    if (id && location.pathname === '/chat') await navigate({ to: '/chat/$id', params: { id }, replace: true });
+  };
+  return (
+    <>
+      <Header title="New chat" />
+      {waiting.length > 0 ? (
+        <Conversation />
+      ) : (
+        <div className="flex flex-1 flex-col items-center justify-center px-6 text-center">
+          <i className="mb-5 block size-7 rotate-45 rounded-[8px] bg-text" aria-hidden />
+          <h2 className="text-title font-semibold">What shall we work on?</h2>
+          <p className="meta mt-1 max-w-90">Your agent reads and writes in your own files, and asks before anything that cannot be taken back.</p>
+        </div>
+      )}
+      <Bottom>
+        <Composer
+          key={shared ?? 'new'}
+          draftKey={seeded(shared)}
+          agent={known}
+          onAgent={(id) => (setAgent(id), keep(AGENT, id))}
+          onSend={(content, model) => void send(content, model)}
+        />
+      </Bottom>
+    </>
+  );
+}
+
+/** Words shared from another app wait in the composer; the person sends them. */
+function seeded(shared?: string): string {
+  if (!shared) return 'new';
+  keep('onyx.draft.shared', shared);
+  return 'shared';
+}
+
+function Bottom({ children }: { children: React.ReactNode }) {
+  return <div className="shrink-0 px-3 pb-3 md:px-6 md:pb-5">{children}</div>;
+}
+
+function Skeleton() {
+  return (
+    <div className="flex-1 overflow-hidden px-4 py-6 md:px-6" aria-busy="true" aria-label="Loading">
+      <div className="mx-auto flex max-w-[760px] flex-col gap-5">
+        <div className="skeleton ml-auto h-16 w-1/2" />
+        <div className="skeleton h-32 w-full" />
+        <div className="skeleton ml-auto h-12 w-1/3" />
+        <div className="skeleton h-48 w-full" />
+      </div>
+    </div>
+  );
+}
+
+function SessionMenu({ session }: { session: Session }) {
+  const navigate = useNavigate();
+  const [asking, setAsking] = useState<'name' | 'delete'>();
+  const name = (title?: string) => {
+    setAsking(undefined);
+    if (title) void rename(session.id, title);
+  };
+  const answer = async (yes: boolean) => {
+    setAsking(undefined);
+    if (yes && (await remove(session.id))) await navigate({ to: '/chat' });
+  };
+  const archived = session.status === 'archived';
+  return (
+    <>
+      <Menu
+        label="More for this chat"
+        className="icon-btn"
+        entries={[
+          { label: 'Rename', icon: <Pencil size={15} aria-hidden />, run: () => setAsking('name') },
+          { label: archived ? 'Bring back' : 'Archive', icon: <Archive size={15} aria-hidden />, run: () => void setArchived(session.id, !archived) },
+          { label: 'Export as Markdown', icon: <Download size={15} aria-hidden />, run: () => void exportSession(session, 'markdown') },
+          { label: 'Export as JSON lines', icon: <Download size={15} aria-hidden />, run: () => void exportSession(session, 'jsonl') },
+          { label: 'Delete', icon: <Trash2 size={15} aria-hidden />, tone: 'danger', run: () => setAsking('delete') },
+        ]}
+      >
+        <MoreHorizontal size={18} aria-hidden />
+      </Menu>
+      {asking === 'name' && <Ask label="Name of this chat" value={session.title ?? ''} action="Rename" onAnswer={name} />}
+      {asking === 'delete' && <Confirm question="Delete this chat?" detail="Its log is removed for good. Archiving keeps it." action="Delete" onAnswer={(yes) => void answer(yes)} />}
+    </>
+  );
+}

@@ -1,0 +1,209 @@
+import { useEffect, useRef, useState, type ClipboardEvent, type DragEvent, type KeyboardEvent } from 'react';
+import { ArrowUp, Paperclip, Square, X } from 'lucide-react';
+import type { UserContent } from '@onyx/sdk';
+import { stop } from '../store/actions';
+import { keep, readKept } from '../store/kept';
+import { usePreferences } from '../store/preferences';
+import { toast, useStore } from '../store/state';
+import { Menu } from '../ui/Menu';
+import { Gauge } from './Gauge';
+import { readImages, type Picture } from './images';
+
+export interface ComposerProps {
+  /** Texts are kept under it until they are sent. */
+  draftKey: string;
+  sessionId?: string;
+  agent?: string;
+  onAgent?: (agent: string) => void;
+  onSend: (content: UserContent, model?: string) => void;
+}
+
+export function Composer({ draftKey, sessionId, agent, onAgent, onSend }: ComposerProps) {
+  const kept = `onyx.draft.${draftKey}`;
+  const [text, setText] = useState(() => readKept(kept, ''));
+  const [pictures, setPictures] = useState<Picture[]>([]);
+  const [model, setModel] = useState<string>();
+  const area = useRef<HTMLTextAreaElement>(null);
+  const picker = useRef<HTMLInputElement>(null);
+  const running = useStore((state) => sessionId !== undefined && state.conversations[sessionId]?.live !== undefined);
+  const agents = useStore((state) => state.status?.agents);
+  const { delivery, sendWith } = usePreferences();
+  const chosen = agents?.find((candidate) => candidate.id === agent) ?? agents?.find((candidate) => candidate.default);
+
+  useEffect(() => keep(kept, text === '' ? undefined : text), [kept, text]);
+  useEffect(() => fit(area.current), [text]);
+  useEffect(() => {
+    if (matchMedia('(min-width: 768px)').matches) area.current?.focus();
+  }, [draftKey]);
+
+  const add = async (files: Iterable<File>) => {
+    const { pictures: read, refused } = await readImages(files);
+    setPictures((known) => [...known, ...read]);
+    for (const why of refused) toast(why, { tone: 'danger' });
+  };
+  const send = () => {
+    const said = text.trim();
+    if (said === '/stop' && sessionId) {
+      void stop(sessionId);
+      return setText('');
+    }
+    if (said === '' && pictures.length === 0) return;
+    const images = pictures.map(({ mediaType, data }) => ({ type: 'image' as const, mediaType, data }));
+    onSend(images.length > 0 ? [{ type: 'text', text: said }, ...images] : said, model);
+    setText('');
+    setPictures([]);
+  };
+  const onKeyDown = (event: KeyboardEvent) => {
+    // Enter that ends a composition chooses a word; it does not send.
+    if (event.key !== 'Enter' || event.nativeEvent.isComposing || event.keyCode === 229 || event.shiftKey) return;
+    const mod = event.metaKey || event.ctrlKey;
+    if (sendWith === 'mod-enter' && !mod) return;
+    event.preventDefault();
+    send();
+  };
+  const onPaste = (event: ClipboardEvent) => {
+    const files = [...event.clipboardData.files].filter((file) => file.type.startsWith('image/'));
+    if (files.length === 0) return;
+    event.preventDefault();
+    void add(files);
+  };
+  const onDrop = (event: DragEvent) => {
+    event.preventDefault();
+    void add(event.dataTransfer.files);
+  };
+  const name = chosen?.name ?? 'your agent';
+  const empty = text.trim() === '' && pictures.length === 0;
+  return (
+    <form
+      className="mx-auto w-full max-w-[760px] rounded-lg border border-line bg-surface px-3 pt-2.5 pb-2.5 transition-colors focus-within:border-dim/60"
+      onSubmit={(event) => (event.preventDefault(), send())}
+      onDragOver={(event) => event.preventDefault()}
+      onDrop={onDrop}
+    >
+      {pictures.length > 0 && (
+        <ul className="mb-2 flex flex-wrap gap-2" aria-label="Attachments">
+          {pictures.map((picture, index) => (
+            <li key={picture.url} className="relative">
+              <img src={picture.url} alt={picture.name} className="size-16 rounded-sm border border-line object-cover" />
+              <button
+                type="button"
+                aria-label={`Remove ${picture.name}`}
+                className="absolute -top-1.5 -right-1.5 flex size-5 items-center justify-center rounded-full border border-line bg-surface"
+                onClick={() => setPictures(pictures.filter((_, at) => at !== index))}
+              >
+                <X size={12} aria-hidden />
+              </button>
+            </li>
+          ))}
+        </ul>
+      )}
+      <textarea
+        ref={area}
+        id="composer"
+        rows={1}
+        aria-label={`Message ${name}`}
+        placeholder={running ? (delivery === 'steer' ? `Steer ${name}` : 'Say it after this answer') : `${sessionId ? 'Reply to' : 'Message'} ${name}`}
+        className="block max-h-[40vh] min-h-8 w-full resize-none bg-transparent px-1 pt-0.5 pb-1.5 text-[16px] leading-6 outline-none placeholder:text-dim md:text-body"
+        value={text}
+        onChange={(event) => setText(event.target.value)}
+        onKeyDown={onKeyDown}
+        onPaste={onPaste}
+        enterKeyHint="send"
+      />
+      <div className="mt-1 flex items-center gap-2">
+        {onAgent && agents && agents.length > 1 ? (
+          <Menu
+            label="Agent"
+            className="chip"
+            side="above"
+            entries={agents.map((entry) => ({
+              label: entry.name,
+              detail: entry.model ?? undefined,
+              checked: entry.id === chosen?.id,
+              run: () => onAgent(entry.id),
+            }))}
+          >
+            {name}
+          </Menu>
+        ) : (
+          <span className="chip">{name}</span>
+        )}
+        <ModelMenu own={chosen?.model ?? undefined} chosen={model} onModel={setModel} />
+        <button type="button" className="icon-btn -ml-1" aria-label="Attach images" title="Attach images" onClick={() => picker.current?.click()}>
+          <Paperclip size={16} aria-hidden />
+        </button>
+        <input ref={picker} type="file" accept="image/png,image/jpeg,image/gif,image/webp" multiple hidden tabIndex={-1} aria-hidden onChange={(event) => {
+          void add(event.target.files ?? []);
+          event.target.value = '';
+        }} />
+        <span className="flex-1" />
+        {running && <DeliveryMenu />}
+        <Gauge sessionId={sessionId} />
+        {running && empty ? (
+          <button type="button" className="btn" onClick={() => sessionId && void stop(sessionId)} aria-label="Stop">
+            <Square size={12} fill="currentColor" aria-hidden /> Stop
+          </button>
+        ) : (
+          <button type="submit" className="btn btn-primary" disabled={empty}>
+            <span className="hidden md:inline">{running ? (delivery === 'steer' ? 'Steer' : 'Queue') : 'Send'}</span>
+            <ArrowUp size={16} className="md:hidden" aria-hidden />
+            <span className="sr-only md:hidden">Send</span>
+          </button>
+        )}
+      </div>
+    </form>
+  );
+}
+
+/** `<provider>/<model>` without the provider, which says little in a small place. */
+const shortModel = (model: string) => model.split('/').slice(1).join('/') || model;
+
+/** The agent's own model, or another of those that the agents here use. */
+function ModelMenu({ own, chosen, onModel }: { own?: string; chosen?: string; onModel: (model?: string) => void }) {
+  const agents = useStore((state) => state.status?.agents);
+  if (!own) return null;
+  const models = new Set(agents?.flatMap((agent) => [agent.model ?? own, ...agent.fallbacks]));
+  const shown = chosen ?? own;
+  if (models.size < 2) {
+    return (
+      <span className="chip hidden sm:inline-flex" title={own}>
+        {shortModel(own)}
+      </span>
+    );
+  }
+  const entries = [...models].map((model) => ({
+    label: shortModel(model),
+    detail: model === own ? 'the agent’s own' : model,
+    checked: model === shown,
+    run: () => onModel(model === own ? undefined : model),
+  }));
+  return (
+    <Menu label="Model" className="chip hidden sm:inline-flex" side="above" entries={entries}>
+      {shortModel(shown)}
+    </Menu>
+  );
+}
+
+function DeliveryMenu() {
+  const { delivery } = usePreferences();
+  const set = (value: typeof delivery) => () => usePreferences.setState({ delivery: value });
+  return (
+    <Menu
+      label="While it works"
+      className="chip hidden md:inline-flex"
+      side="above"
+      entries={[
+        { label: 'Steer', detail: 'It reads your words after the step under way', checked: delivery === 'steer', run: set('steer') },
+        { label: 'Queue', detail: 'Your words wait for the end of this answer', checked: delivery === 'follow_up', run: set('follow_up') },
+      ]}
+    >
+      {delivery === 'steer' ? 'Steer' : 'Queue'}
+    </Menu>
+  );
+}
+
+function fit(area: HTMLTextAreaElement | null): void {
+  if (!area) return;
+  area.style.height = 'auto';
+  area.style.height = `${area.scrollHeight}px`;
+}

@@ -1,0 +1,111 @@
+import { useCallback, useEffect, useLayoutEffect, useRef, useState } from 'react';
+import { ArrowDown } from 'lucide-react';
+import { Virtualizer, type VirtualizerHandle } from 'virtua';
+import { loadOlder } from '../store/client';
+import { useStore } from '../store/state';
+import { Turn } from './Turn';
+import { useMessages } from './useMessages';
+
+/** Nearer to the end than this is at the end. */
+const NEAR = 48;
+const NEAR_TOP = 600;
+
+/** The turns of a conversation, only those near the screen in the page. */
+export function Conversation({ sessionId, found }: { sessionId?: string; found?: number }) {
+  const messages = useMessages(sessionId);
+  const scroller = useRef<HTMLDivElement>(null);
+  const list = useRef<VirtualizerHandle>(null);
+  const following = useRef(true);
+  const [away, setAway] = useState(false);
+  const [older, setOlder] = useState(false);
+  const before = useStore((state) => (sessionId ? state.conversations[sessionId]?.before : undefined));
+  const running = useStore((state) => sessionId !== undefined && state.conversations[sessionId]?.live !== undefined);
+
+  const toEnd = useCallback(() => {
+    const element = scroller.current;
+    if (element) element.scrollTop = element.scrollHeight;
+  }, []);
+  const follow = () => {
+    following.current = true;
+    setAway(false);
+    toEnd();
+  };
+
+  // Own words are always shown, wherever one was reading.
+  const own = messages.findLast((message) => message.kind === 'words')?.id;
+  useLayoutEffect(() => {
+    following.current = true;
+    setAway(false);
+  }, [own, sessionId]);
+
+  // Rows grow after they are drawn (highlighting, pictures, measured heights): the end is kept in sight.
+  useLayoutEffect(() => {
+    const element = scroller.current;
+    const content = element?.firstElementChild;
+    if (!element || !content) return;
+    const observer = new ResizeObserver(() => following.current && toEnd());
+    observer.observe(content);
+    observer.observe(element);
+    return () => observer.disconnect();
+  }, [toEnd]);
+  useLayoutEffect(() => {
+    if (following.current) toEnd();
+  }, [messages, toEnd]);
+  useEffect(() => {
+    if (found === undefined) return;
+    following.current = false;
+    list.current?.scrollToIndex(found, { align: 'center' });
+  }, [found]);
+
+  // A person scrolls up when the place moves and the length does not; growing text never does.
+  const last = useRef({ top: 0, height: 0 });
+  const onScroll = () => {
+    const element = scroller.current;
+    if (!element) return;
+    const { scrollTop: top, scrollHeight: height, clientHeight } = element;
+    const movedUp = height === last.current.height && top < last.current.top - 1;
+    last.current = { top, height };
+    const atEnd = height - top - clientHeight < NEAR;
+    if (movedUp) following.current = false;
+    if (atEnd) following.current = true;
+    setAway(!atEnd && !following.current);
+    if (sessionId && before !== undefined && !older && top < NEAR_TOP) {
+      setOlder(true);
+      void loadOlder(sessionId).finally(() => requestAnimationFrame(() => setOlder(false)));
+    }
+  };
+
+  return (
+    <div className="relative min-h-0 flex-1">
+      <div
+        ref={scroller}
+        className="h-full overflow-y-auto overscroll-contain px-4 py-4 [overflow-anchor:none] md:px-6 md:py-6"
+        onScroll={onScroll}
+        // A turn of the wheel may be smaller than the end is wide: its direction alone says enough.
+        onWheel={(event) => event.deltaY < 0 && (following.current = false)}
+        role="log"
+        aria-label="Conversation"
+        aria-live="off"
+        tabIndex={0}
+      >
+        <div className="mx-auto max-w-[760px]">
+          <Virtualizer ref={list} scrollRef={scroller} shift={older} bufferSize={600}>
+            {messages.map((message, index) => (
+              <div key={message.id} className="pb-5">
+                <Turn message={message} sessionId={sessionId} isLast={index === messages.length - 1} />
+              </div>
+            ))}
+          </Virtualizer>
+        </div>
+      </div>
+      <p className="sr-only" role="status">
+        {running ? 'An answer is being written' : messages.at(-1)?.kind === 'answer' ? 'The answer is complete' : ''}
+      </p>
+      {away && (
+        <button type="button" className="btn rise absolute bottom-3 left-1/2 -translate-x-1/2 rounded-full shadow-over" onClick={follow}>
+          <ArrowDown size={14} aria-hidden /> Jump to latest
+        </button>
+      )}
+    </div>
+  );
+}

@@ -1,0 +1,175 @@
+import { memo, useState, type CSSProperties, type ReactNode } from 'react';
+import { AlertCircle, Brain, Clock, RotateCw, X } from 'lucide-react';
+import type { Fault, UserContent } from '@onyx/sdk';
+import { Citations } from '../markdown/citations';
+import { Markdown } from '../markdown/Markdown';
+import { dropPending, sayAgain } from '../store/actions';
+import { partKey, textOf, type Answer, type Message, type Part, type Words } from '../store/messages';
+import { useStore } from '../store/state';
+import { copy } from '../ui/copy';
+import { hueOf } from '../ui/hue';
+import { fullTime } from '../ui/time';
+import { AnswerActions, WordsActions } from './TurnActions';
+import { DraftCard } from './DraftCard';
+import { ToolRows } from './ToolRows';
+
+/** One message of a conversation. */
+export const Turn = memo(function Turn({ message, sessionId, isLast }: { message: Message; sessionId?: string; isLast: boolean }) {
+  switch (message.kind) {
+    case 'words':
+      return <WordsTurn words={message} sessionId={sessionId} />;
+    case 'answer':
+      return <AnswerTurn answer={message} sessionId={sessionId} isLast={isLast} />;
+    case 'divider':
+      return (
+        <details className="meta border-y border-line py-2 text-center">
+          <summary className="cursor-pointer">{message.text}</summary>
+          {message.detail && (
+            <div className="pt-2 text-left text-text">
+              <Markdown text={message.detail} />
+            </div>
+          )}
+        </details>
+      );
+  }
+});
+
+function WordsTurn({ words, sessionId }: { words: Words; sessionId?: string }) {
+  return (
+    <article className="group" aria-label="You">
+      <div className={`words ${words.state === 'sending' || words.state === 'waiting' ? 'opacity-70' : ''}`}>
+        <div className="who justify-end">
+          {words.state === 'queued' && <span>waits for the step under way</span>}
+          {words.state === 'waiting' && (
+            <span className="inline-flex items-center gap-1 text-warn">
+              <Clock size={12} aria-hidden /> waits for the connection
+            </span>
+          )}
+          <h2 title={words.ts && fullTime(words.ts)}>YOU</h2>
+        </div>
+        <Content content={words.content} />
+      </div>
+      {words.state === 'failed' && <Failed words={words} />}
+      {words.state === 'stored' && sessionId && <WordsActions words={words} sessionId={sessionId} />}
+    </article>
+  );
+}
+
+function Content({ content }: { content: UserContent }) {
+  const images = typeof content === 'string' ? [] : content.filter((part) => part.type === 'image');
+  return (
+    <>
+      {images.length > 0 && (
+        <div className="mb-2 flex flex-wrap gap-2">
+          {images.map((image, index) => (
+            <img key={index} src={`data:${image.mediaType};base64,${image.data}`} alt={`Attachment ${index + 1}`} className="max-h-60 rounded-sm" />
+          ))}
+        </div>
+      )}
+      <p className="whitespace-pre-wrap [overflow-wrap:anywhere]">{textOf(content)}</p>
+    </>
+  );
+}
+
+function Failed({ words }: { words: Words }) {
+  return (
+    <div role="alert" className="mt-1 flex flex-wrap items-center justify-end gap-2 text-meta text-danger">
+      <span>
+        Not sent: {words.fault?.message} {words.fault?.hint}
+      </span>
+      <button type="button" className="btn" onClick={() => sayAgain(words.id)}>
+        <RotateCw size={14} aria-hidden /> Send again
+      </button>
+      <button type="button" className="icon-btn" aria-label="Discard" onClick={() => dropPending(words.id)}>
+        <X size={16} aria-hidden />
+      </button>
+    </div>
+  );
+}
+
+function AnswerTurn({ answer, sessionId, isLast }: { answer: Answer; sessionId?: string; isLast: boolean }) {
+  const name = useStore((state) => state.status?.agents.find((agent) => agent.id === answer.agent)?.name ?? answer.agent);
+  const running = answer.state === 'running';
+  const style = { '--hue': hueOf(answer.agent) } as CSSProperties;
+  const last = answer.parts.length - 1;
+  return (
+    <article className="group" aria-label={name} aria-busy={running}>
+      <div className="turn" style={style}>
+        <div className="who">
+          <h2 title={answer.ts && fullTime(answer.ts)}>{name.toUpperCase()}</h2>
+          {answer.model && <span className="tracking-normal">{answer.model.split('/').slice(1).join('/') || answer.model}</span>}
+        </div>
+        <Citations value={answer.context}>
+          <div className="flex flex-col gap-2.5">
+            {answer.parts.map((part, index) => (
+              <PartView key={partKey(part)} part={part} live={running && index === last} />
+            ))}
+            {running && <Working answer={answer} />}
+          </div>
+        </Citations>
+        <Ending answer={answer} />
+      </div>
+      {!running && sessionId && <AnswerActions answer={answer} sessionId={sessionId} isLast={isLast} />}
+    </article>
+  );
+}
+
+function Working({ answer }: { answer: Answer }) {
+  const last = answer.parts.at(-1);
+  if (last?.kind === 'text') return null;
+  return <span className="caret text-meta text-dim">{last === undefined ? 'Thinking' : 'Working'}</span>;
+}
+
+function PartView({ part, live }: { part: Part; live: boolean }): ReactNode {
+  switch (part.kind) {
+    case 'text':
+      return <Markdown text={part.text} growing={live} />;
+    case 'reasoning':
+      return <Reasoning text={part.text} live={live} />;
+    case 'tools':
+      return <ToolRows steps={part.steps} live={live} />;
+    case 'draft':
+      return <DraftCard id={part.draftId} />;
+    case 'note':
+      return <p className={`text-meta ${part.code === 'tainted' || part.code === 'degraded' ? 'text-warn' : 'text-dim'}`}>{part.text}</p>;
+  }
+}
+
+function Reasoning({ text, live }: { text: string; live: boolean }) {
+  const [open, setOpen] = useState(false);
+  return (
+    <div className="text-meta text-dim">
+      <button type="button" className="inline-flex items-center gap-1.5" aria-expanded={open} onClick={() => setOpen(!open)}>
+        <Brain size={14} aria-hidden /> {live ? 'Thinking…' : 'Thought about it'}
+      </button>
+      {open && <p className="mt-1 border-l border-line pl-3 whitespace-pre-wrap">{text}</p>}
+    </div>
+  );
+}
+
+const ENDINGS: Partial<Record<Answer['state'], string>> = {
+  cancelled: 'Stopped',
+  interrupted: 'The server stopped while this was being written; what was finished is kept',
+  awaiting_client: 'Waits for a tool of the client',
+};
+
+function Ending({ answer }: { answer: Answer }) {
+  const text = ENDINGS[answer.state];
+  if (answer.error && answer.state !== 'cancelled') return <ErrorLine fault={answer.error} />;
+  return text ? <p className="mt-2 text-meta text-dim">{text}</p> : null;
+}
+
+/** What failed, what was kept, one action, and details for whoever wants to report it. */
+export function ErrorLine({ fault }: { fault: Fault }) {
+  return (
+    <div role="alert" className="mt-2 flex flex-wrap items-start gap-x-2 gap-y-1 rounded-md border border-line bg-surface px-3 py-2 text-meta">
+      <AlertCircle size={16} className="mt-0.5 shrink-0 text-danger" aria-hidden />
+      <p className="min-w-0 flex-1">
+        <span className="text-danger">{fault.message}</span> {fault.hint}
+      </p>
+      <button type="button" className="text-dim underline underline-offset-3" onClick={() => void copy(JSON.stringify(fault), 'Details copied')}>
+        Copy details
+      </button>
+    </div>
+  );
+}

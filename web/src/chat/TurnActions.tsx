@@ -1,0 +1,108 @@
+import { useState } from 'react';
+import { useNavigate } from '@tanstack/react-router';
+import { Copy, GitFork, MoreHorizontal, Pencil, RefreshCw, Undo2 } from 'lucide-react';
+import { fork, say, undoRun } from '../store/actions';
+import { answerText, textOf, type Answer, type Words } from '../store/messages';
+import { useStore } from '../store/state';
+import { copy } from '../ui/copy';
+import { Menu } from '../ui/Menu';
+import { money, tokens } from '../ui/time';
+import { Siblings } from './Siblings';
+
+const ROW = 'mt-1 flex min-h-8 items-center gap-0.5 text-dim transition-opacity md:opacity-0 md:group-focus-within:opacity-100 md:group-hover:opacity-100';
+
+function useBusy(sessionId: string): boolean {
+  return useStore((state) => state.conversations[sessionId]?.live !== undefined);
+}
+
+export function WordsActions({ words, sessionId }: { words: Words; sessionId: string }) {
+  const [editing, setEditing] = useState(false);
+  const busy = useBusy(sessionId);
+  if (editing) return <Editor words={words} sessionId={sessionId} close={() => setEditing(false)} />;
+  return (
+    <div className={`${ROW} justify-end`}>
+      <Siblings sessionId={sessionId} turnId={words.id} />
+      <button type="button" className="icon-btn" aria-label="Copy message" title="Copy" onClick={() => void copy(textOf(words.content))}>
+        <Copy size={15} aria-hidden />
+      </button>
+      <button type="button" className="icon-btn" aria-label="Edit and run again" title="Edit and run again" disabled={busy} onClick={() => setEditing(true)}>
+        <Pencil size={15} aria-hidden />
+      </button>
+    </div>
+  );
+}
+
+/** Saying it differently leaves the old words where they are: it is a fork. */
+function Editor({ words, sessionId, close }: { words: Words; sessionId: string; close: () => void }) {
+  const [text, setText] = useState(textOf(words.content));
+  const navigate = useNavigate();
+  const send = async () => {
+    const images = typeof words.content === 'string' ? [] : words.content.filter((part) => part.type !== 'text');
+    const content = images.length > 0 ? [{ type: 'text' as const, text }, ...images] : text;
+    close();
+    const id = await say({ content, sessionId, edit: words.id });
+    if (id) await navigate({ to: '/chat/$id', params: { id } });
+  };
+  return (
+    <form className="mt-2 ml-auto max-w-155" onSubmit={(event) => (event.preventDefault(), void send())}>
+      <textarea
+        autoFocus
+        aria-label="Edit your message"
+        className="field h-auto min-h-24 py-2"
+        value={text}
+        onChange={(event) => setText(event.target.value)}
+        onKeyDown={(event) => event.key === 'Escape' && close()}
+      />
+      <div className="mt-2 flex justify-end gap-2">
+        <button type="button" className="btn" onClick={close}>
+          Cancel
+        </button>
+        <button type="submit" className="btn btn-primary" disabled={text.trim() === ''}>
+          Run again
+        </button>
+      </div>
+    </form>
+  );
+}
+
+export function AnswerActions({ answer, sessionId, isLast }: { answer: Answer; sessionId: string; isLast: boolean }) {
+  const navigate = useNavigate();
+  const busy = useBusy(sessionId);
+  const again = async () => {
+    if (!answer.asked) return;
+    const failed = answer.state !== 'done' && isLast;
+    const id = await say(failed ? { sessionId, retry: answer.asked } : { sessionId, regenerate: answer.asked });
+    if (id && id !== sessionId) await navigate({ to: '/chat/$id', params: { id } });
+  };
+  const forkHere = async () => {
+    const session = answer.lastTurn ? await fork(sessionId, answer.lastTurn) : undefined;
+    if (session) await navigate({ to: '/chat/$id', params: { id: session.id } });
+  };
+  const wrote = answer.parts.some((part) => part.kind === 'tools' && part.steps.some((step) => /write|edit|delete/.test(step.tool)));
+  const { usage, runId } = answer;
+  return (
+    <div className={`${ROW} -ml-2 ${isLast ? 'md:opacity-100' : ''}`}>
+      <button type="button" className="icon-btn" aria-label="Copy reply" title="Copy reply" onClick={() => void copy(answerText(answer), 'Reply copied')}>
+        <Copy size={15} aria-hidden />
+      </button>
+      <button type="button" className="icon-btn" aria-label="Answer again" title="Answer again" disabled={busy || !answer.asked} onClick={() => void again()}>
+        <RefreshCw size={15} aria-hidden />
+      </button>
+      <Menu
+        label="More for this reply"
+        className="icon-btn"
+        entries={[
+          { label: 'Fork from here', icon: <GitFork size={15} aria-hidden />, run: () => void forkHere() },
+          ...(wrote && runId ? [{ label: 'Undo what it wrote', icon: <Undo2 size={15} aria-hidden />, run: () => void undoRun(runId) }] : []),
+        ]}
+      >
+        <MoreHorizontal size={15} aria-hidden />
+      </Menu>
+      {usage && (usage.input > 0 || usage.output > 0) && (
+        <span className="ml-1 text-tiny" title={`${usage.input} tokens in, ${usage.output} out`}>
+          {tokens(usage.input + usage.output)} tokens{usage.cost !== undefined && ` · ${money(usage.cost)}`}
+        </span>
+      )}
+    </div>
+  );
+}

@@ -1,0 +1,50 @@
+import type { ToolStep } from '../store/messages';
+
+export interface Described {
+  verb: string;
+  what: string;
+}
+
+type Fields = Record<string, unknown>;
+
+const field = (input: Fields, ...names: string[]) => {
+  const found = names.map((name) => input[name]).find((value) => typeof value === 'string' || typeof value === 'number');
+  return found === undefined ? '' : String(found);
+};
+const path = (input: Fields) => field(input, 'path', 'file', 'key', 'target', 'name');
+const range = (input: Fields) => {
+  const from = field(input, 'start_line', 'offset', 'from');
+  return from ? `${path(input)}:${from}` : path(input);
+};
+
+const VERBS: Record<string, (input: Fields) => Described> = {
+  read_file: (input) => ({ verb: 'Read', what: range(input) }),
+  write_file: (input) => ({ verb: 'Wrote', what: path(input) }),
+  edit_file: (input) => ({ verb: 'Edited', what: path(input) }),
+  delete_file: (input) => ({ verb: 'Deleted', what: path(input) }),
+  list_files: (input) => ({ verb: 'Listed', what: path(input) || 'files' }),
+  memory_search: (input) => ({ verb: 'Searched memory', what: quoted(field(input, 'query', 'q')) }),
+  memory_get: (input) => ({ verb: 'Recalled', what: range(input) || 'memory' }),
+  memory_write: (input) => ({ verb: 'Remembered', what: field(input, 'heading', 'target') }),
+  web_fetch: (input) => ({ verb: 'Fetched', what: field(input, 'url') }),
+  web_search: (input) => ({ verb: 'Searched the web', what: quoted(field(input, 'query', 'q')) }),
+  exec: (input) => ({ verb: '$', what: field(input, 'command', 'cmd') }),
+  propose_change: (input) => ({ verb: 'Proposed', what: path(input) }),
+};
+
+const quoted = (text: string) => (text ? `“${text}”` : '');
+
+/** What a step did, verb first. */
+export function describe(step: ToolStep): Described {
+  const input = (step.input ?? {}) as Fields;
+  const known = VERBS[step.tool]?.(input);
+  if (known) return known;
+  const args = Object.keys(input).length === 0 ? '' : JSON.stringify(input);
+  return { verb: step.tool.replace(/^mcp:/, ''), what: step.summary ?? args };
+}
+
+/** `+2 −1` of a summary that counts changed lines. */
+export function counts(step: ToolStep): { added: string; removed: string } | undefined {
+  const match = /\+(\d+) [−-](\d+)/.exec(step.summary ?? '');
+  return match ? { added: `+${match[1]}`, removed: `−${match[2]}` } : undefined;
+}

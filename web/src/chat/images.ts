@@ -1,0 +1,44 @@
+export interface Picture {
+  name: string;
+  mediaType: string;
+  /** Base64 of the bytes. */
+  data: string;
+  url: string;
+}
+
+const KINDS = new Set(['image/png', 'image/jpeg', 'image/gif', 'image/webp']);
+const LARGEST = 700 * 1024;
+const LONGEST_SIDE = 1568;
+
+/** Pictures as messages carry them; large ones are made smaller first. */
+export async function readImages(files: Iterable<File>): Promise<{ pictures: Picture[]; refused: string[] }> {
+  const pictures: Picture[] = [];
+  const refused: string[] = [];
+  for (const file of files) {
+    if (!KINDS.has(file.type)) {
+      refused.push(`${file.name} was not attached: PNG, JPEG, GIF and WebP images can be.`);
+      continue;
+    }
+    const blob = file.size > LARGEST ? await shrink(file) : file;
+    const data = await base64(blob);
+    pictures.push({ name: file.name, mediaType: blob.type, data, url: `data:${blob.type};base64,${data}` });
+  }
+  return { pictures, refused };
+}
+
+async function shrink(file: File): Promise<Blob> {
+  const image = await createImageBitmap(file);
+  const scale = Math.min(1, LONGEST_SIDE / Math.max(image.width, image.height));
+  const canvas = new OffscreenCanvas(Math.round(image.width * scale), Math.round(image.height * scale));
+  canvas.getContext('2d')?.drawImage(image, 0, 0, canvas.width, canvas.height);
+  return canvas.convertToBlob({ type: 'image/jpeg', quality: 0.85 });
+}
+
+function base64(blob: Blob): Promise<string> {
+  return new Promise((resolve, reject) => {
+    const reader = new FileReader();
+    reader.onload = () => resolve(String(reader.result).split(',', 2)[1] ?? '');
+    reader.onerror = () => reject(reader.error ?? new Error('The file cannot be read.'));
+    reader.readAsDataURL(blob);
+  });
+}

@@ -1,0 +1,24 @@
+import { StrictMode } from 'react';
+import { createRoot } from 'react-dom/client';
+import { RouterProvider } from '@tanstack/react-router';
+import './styles.css';
+import './store/actions';
+import { registerServiceWorker } from './pwa';
+import { router } from './router';
+import { socket } from './store/client';
+import { startNotifying } from './store/notify';
+
+socket.connect();
+addEventListener('online', () => socket.wake());
+document.addEventListener('visibilitychange', () => !document.hidden && socket.wake());
+startNotifying();
+registerServiceWorker();
+
+const place = document.getElementById('root');
+if (place) {
+  createRoot(place).render(
+    <StrictMode>
+      <RouterProvider router={router} />
+    </StrictMode>,
+  );
+}

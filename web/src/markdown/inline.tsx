@@ -1,0 +1,105 @@
+import { lazy, Suspense, type ReactNode } from 'react';
+import type { Token, Tokens } from 'marked';
+import { useCitation } from './citations';
+import type { MathToken } from './lex';
+import { isInlineImage, safeLink } from './links';
+
+const Formula = lazy(() => import('./Formula'));
+
+export function Inline({ tokens = [] }: { tokens?: Token[] }): ReactNode {
+  return tokens.map((token, index) => <Piece key={index} token={token} />);
+}
+
+function Piece({ token }: { token: Token }): ReactNode {
+  switch (token.type) {
+    case 'text':
+      return token.tokens ? <Inline tokens={token.tokens} /> : <Cited text={unescape(token.text)} />;
+    case 'escape':
+      return unescape(token.text);
+    case 'strong':
+      return (
+        <strong>
+          <Inline tokens={token.tokens} />
+        </strong>
+      );
+    case 'em':
+      return (
+        <em>
+          <Inline tokens={token.tokens} />
+        </em>
+      );
+    case 'del':
+      return (
+        <del>
+          <Inline tokens={token.tokens} />
+        </del>
+      );
+    case 'codespan':
+      return <code>{unescape(token.text)}</code>;
+    case 'br':
+      return <br />;
+    case 'link':
+      return <Link token={token as Tokens.Link} />;
+    case 'image':
+      return <Image token={token as Tokens.Image} />;
+    case 'math': {
+      const { text, display } = token as MathToken;
+      return (
+        <Suspense fallback={<code>{text}</code>}>
+          <Formula tex={text} display={display} />
+        </Suspense>
+      );
+    }
+    default:
+      return token.raw;
+  }
+}
+
+function Link({ token }: { token: Tokens.Link }) {
+  const link = safeLink(token.href);
+  if (!link) return <span title={token.href}>{token.raw}</span>;
+  const says = token.text.includes(link.host);
+  return (
+    <a href={link.href} target="_blank" rel="noopener noreferrer nofollow" title={link.href}>
+      <Inline tokens={token.tokens} />
+      {!says && <span className="host"> {link.host}</span>}
+    </a>
+  );
+}
+
+/** A picture from elsewhere is a link: nothing loads because a text was shown. */
+function Image({ token }: { token: Tokens.Image }) {
+  if (isInlineImage(token.href)) return <img src={token.href} alt={token.text} loading="lazy" />;
+  const link = safeLink(token.href);
+  if (!link) return token.raw;
+  return (
+    <a className="remote-image" href={link.href} target="_blank" rel="noopener noreferrer nofollow" title={link.href}>
+      Image{token.text ? `: ${token.text}` : ''} <span className="host">{link.host}</span>
+    </a>
+  );
+}
+
+const CITATION = /\[(\d{1,2})\]/;
+
+/** `[1]` becomes a chip where the run has said what its sources are. */
+function Cited({ text }: { text: string }): ReactNode {
+  const source = useCitation();
+  if (!source || !CITATION.test(text)) return text;
+  return text.split(/(\[\d{1,2}\])/).map((piece, index) => {
+    const number = Number(CITATION.exec(piece)?.[1]);
+    const found = number ? source(number) : undefined;
+    if (!found) return piece;
+    return (
+      <span key={index} className="cite" title={`${found.source}:${found.startLine}–${found.endLine}`}>
+        {number}
+      </span>
+    );
+  });
+}
+
+const ENTITIES: Record<string, string> = { amp: '&', lt: '<', gt: '>', quot: '"', '#39': "'" };
+
+/** The lexer leaves entities for a browser's HTML parser, which there is none here. */
+function unescape(text: string): string {
+  return text.replace(/&(amp|lt|gt|quot|#39);/g, (_, name: string) => ENTITIES[name] ?? '');
+}

@@ -1,0 +1,76 @@
+// Markdown to tokens, a piece at a time: what is finished is never read again.
+
+import { Marked, type Token, type TokenizerExtension, type Tokens } from 'marked';
+import remend from 'remend';
+
+export interface MathToken {
+  type: 'math';
+  raw: string;
+  text: string;
+  display: boolean;
+}
+
+const BLOCK_MATH = /^(?:\$\$([^]+?)\$\$|\\\[([^]+?)\\\])(?:\n+|$)/;
+// A price is no formula: no space inside the dollars, no digit after them.
+const INLINE_MATH = /^(?:\$(?![\s$])((?:\\.|[^\\\n$])+?)(?<!\s)\$(?!\d)|\\\(((?:\\.|[^\\\n])+?)\\\))/;
+
+const blockMath: TokenizerExtension = {
+  name: 'math',
+  level: 'block',
+  start: (source) => source.match(/\$\$|\\\[/)?.index,
+  tokenizer: (source) => math(BLOCK_MATH.exec(source), true),
+};
+
+const inlineMath: TokenizerExtension = {
+  name: 'math',
+  level: 'inline',
+  start: (source) => source.match(/\$|\\\(/)?.index,
+  tokenizer: (source) => math(INLINE_MATH.exec(source), false),
+};
+
+function math(match: RegExpExecArray | null, display: boolean): Tokens.Generic | undefined {
+  if (!match) return undefined;
+  return { type: 'math', raw: match[0], text: (match[1] ?? match[2] ?? '').trim(), display };
+}
+
+const marked = new Marked({ gfm: true, extensions: [blockMath, inlineMath] });
+
+/** All blocks of a text that is whole. */
+export function lex(text: string): Token[] {
+  return marked.lexer(text).filter((token) => token.type !== 'space' && token.type !== 'def');
+}
+
+/** The blocks of a growing text. Finished blocks keep their identity, so they are drawn once. */
+export class GrowingText {
+  private frozen: Token[] = [];
+  private offset = 0;
+  private seen = '';
+
+  blocks(text: string): Token[] {
+    if (!text.startsWith(this.seen)) this.forget();
+    this.seen = text;
+    const fresh = marked.lexer(text.slice(this.offset));
+    // A block is finished once another one has begun after it.
+    let last = fresh.length - 1;
+    while (last >= 0 && fresh[last]?.type === 'space') last -= 1;
+    for (const token of fresh.slice(0, Math.max(last, 0))) {
+      this.offset += token.raw.length;
+      if (token.type !== 'space' && token.type !== 'def') this.frozen.push(token);
+    }
+    const open = fresh[last];
+    // The renderer may cache the frozen list by its identity, so the answer is a new one each time.
+    return open ? [...this.frozen, ...closed(open)] : [...this.frozen];
+  }
+
+  private forget(): void {
+    this.frozen = [];
+    this.offset = 0;
+  }
+}
+
+/** The block being written, its half emphasis and links closed so that they do not flicker. */
+function closed(token: Token): Token[] {
+  if (token.type === 'code' || token.type === 'html') return [token];
+  const mended = remend(token.raw);
+  return mended === token.raw ? [token] : lex(mended);
+}

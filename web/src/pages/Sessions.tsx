@@ -1,0 +1,115 @@
+import { useEffect, useState } from 'react';
+import { Link } from '@tanstack/react-router';
+import { Archive, ArchiveRestore } from 'lucide-react';
+import type { Session, SessionStatus } from '@onyx/sdk';
+import { setArchived } from '../store/actions';
+import { onyx } from '../store/client';
+import { useStore } from '../store/state';
+import { Header } from '../shell/Header';
+import { titleOf } from '../shell/links';
+import { hueOf } from '../ui/hue';
+import { ago, fullTime, tokens } from '../ui/time';
+
+const SINCE: Record<string, number | undefined> = { 'Any time': undefined, 'Last day': 1, 'Last week': 7, 'Last month': 30 };
+
+/** Every chat: filter, open, archive. */
+export function SessionsPage() {
+  const agents = useStore((state) => state.status?.agents);
+  const online = useStore((state) => state.link === 'online');
+  const [query, setQuery] = useState('');
+  const [agent, setAgent] = useState('');
+  const [status, setStatus] = useState<SessionStatus>('active');
+  const [since, setSince] = useState('Any time');
+  const [list, setList] = useState<Session[]>();
+  const [before, setBefore] = useState<string>();
+  const known = useStore((state) => state.sessions);
+
+  const filter = () => {
+    const days = SINCE[since];
+    return { q: query.trim(), agent, status, since: days && new Date(Date.now() - days * 86_400_000).toISOString() };
+  };
+  useEffect(() => {
+    if (!online) return;
+    const timer = setTimeout(() => {
+      onyx.sessions.list({ ...filter(), limit: 50 } as object).then(
+        (page) => (setList(page.sessions), setBefore(page.before)),
+        () => setList([]),
+      );
+    }, 120);
+    return () => clearTimeout(timer);
+  }, [query, agent, status, since, online]);
+  const more = async () => {
+    const page = await onyx.sessions.list({ ...filter(), before, limit: 50 } as object);
+    setList([...(list ?? []), ...page.sessions]);
+    setBefore(page.before);
+  };
+  const shown = list?.map((session) => known[session.id] ?? session).filter((session) => session.status === status);
+  return (
+    <>
+      <Header title="Chats" />
+      <div className="flex-1 overflow-y-auto px-4 py-4 md:px-6 md:py-6">
+        <div className="mx-auto max-w-[880px]">
+          <div className="mb-4 flex flex-wrap gap-2">
+            <input className="field min-w-48 flex-1" type="search" placeholder="Search chats" aria-label="Search chats" value={query} onChange={(event) => setQuery(event.target.value)} />
+            <Choice label="Agent" value={agent} onChange={setAgent} options={[['', 'All agents'], ...(agents ?? []).map((one) => [one.id, one.name] as [string, string])]} />
+            <Choice label="Time" value={since} onChange={setSince} options={Object.keys(SINCE).map((name) => [name, name])} />
+            <Choice label="Status" value={status} onChange={(value) => setStatus(value as SessionStatus)} options={[['active', 'Active'], ['archived', 'Archived']]} />
+          </div>
+          {shown === undefined && <div className="flex flex-col gap-2" aria-busy="true">{[1, 2, 3, 4].map((row) => <div key={row} className="skeleton h-16" />)}</div>}
+          {shown?.length === 0 && (
+            <p className="meta py-10 text-center">
+              {query || agent || since !== 'Any time' ? 'No chat fits these filters.' : status === 'archived' ? 'Nothing is archived.' : 'There are no chats yet.'}{' '}
+              <Link to="/chat" className="text-accent underline underline-offset-3">New chat</Link>
+            </p>
+          )}
+          {shown && shown.length > 0 && (
+            <ul className="card divide-y divide-line overflow-hidden">
+              {shown.map((session) => (
+                <Row key={session.id} session={session} />
+              ))}
+            </ul>
+          )}
+          {before && (
+            <button type="button" className="btn mx-auto mt-4 flex" onClick={() => void more()}>
+              Show more
+            </button>
+          )}
+        </div>
+      </div>
+    </>
+  );
+}
+
+function Row({ session }: { session: Session }) {
+  const archived = session.status === 'archived';
+  return (
+    <li className="flex items-center gap-1 pr-2 hover:bg-sunken">
+      <Link to="/chat/$id" params={{ id: session.id }} className="flex min-w-0 flex-1 items-center gap-3 px-4 py-2.5">
+        <span className="dot" style={{ background: session.runId ? 'var(--accent)' : hueOf(session.agent) }} aria-hidden />
+        <span className="min-w-0 flex-1">
+          <span className="block truncate">{titleOf(session)}</span>
+          <span className="block truncate text-meta text-dim">{session.preview}</span>
+        </span>
+        <span className="hidden shrink-0 text-right text-meta text-dim sm:block">
+          <span className="block" title={fullTime(session.updatedAt)}>{ago(session.updatedAt)}</span>
+          <span className="block">{session.messageCount} turns{session.tokenCount > 0 && ` · ${tokens(session.tokenCount)}`}</span>
+        </span>
+      </Link>
+      <button type="button" className="icon-btn" aria-label={archived ? `Bring back ${titleOf(session)}` : `Archive ${titleOf(session)}`} onClick={() => void setArchived(session.id, !archived)}>
+        {archived ? <ArchiveRestore size={16} aria-hidden /> : <Archive size={16} aria-hidden />}
+      </button>
+    </li>
+  );
+}
+
+export function Choice({ label, value, onChange, options }: { label: string; value: string; onChange: (value: string) => void; options: [string, string][] }) {
+  return (
+    <select aria-label={label} className="field w-auto pr-8" value={value} onChange={(event) => onChange(event.target.value)}>
+      {options.map(([id, name]) => (
+        <option key={id} value={id}>
+          {name}
+        </option>
+      ))}
+    </select>
+  );
+}

@@ -1,0 +1,45 @@
+import { useStore } from './store/state';
+
+interface TrustedTypes {
+  createPolicy(name: string, rules: { createScriptURL: (url: string) => string }): { createScriptURL: (url: string) => string };
+}
+
+const SCRIPT = '/sw.js';
+
+/** The one script address this app makes itself, named where the browser asks for a name. */
+function scriptUrl(): string {
+  const { trustedTypes } = window as unknown as { trustedTypes?: TrustedTypes };
+  if (!trustedTypes) return SCRIPT;
+  const policy = trustedTypes.createPolicy('onyx', {
+    createScriptURL: (url) => {
+      if (url !== SCRIPT) throw new TypeError(`not a script of ours: ${url}`);
+      return url;
+    },
+  });
+  return policy.createScriptURL(SCRIPT);
+}
+
+/** Keeps the app's shell for offline starts; a new version waits until the person reloads. */
+export function registerServiceWorker(): void {
+  if (!import.meta.env.PROD || !('serviceWorker' in navigator)) return;
+  let reloading = false;
+  const wasControlled = navigator.serviceWorker.controller !== null;
+  navigator.serviceWorker.addEventListener('controllerchange', () => {
+    if (!wasControlled || reloading) return;
+    reloading = true;
+    location.reload();
+  });
+  const offer = (waiting: ServiceWorker) => useStore.setState({ updateReady: () => waiting.postMessage('update') });
+  void navigator.serviceWorker
+    .register(scriptUrl())
+    .then((registration) => {
+      if (registration.waiting && navigator.serviceWorker.controller) offer(registration.waiting);
+      registration.addEventListener('updatefound', () => {
+        const fresh = registration.installing;
+        fresh?.addEventListener('statechange', () => {
+          if (fresh.state === 'installed' && navigator.serviceWorker.controller) offer(fresh);
+        });
+      });
+    })
+    .catch(() => undefined);
+}

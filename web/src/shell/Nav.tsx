@@ -1,0 +1,131 @@
+import { Link } from '@tanstack/react-router';
+import { Activity, Inbox, MessageSquare, Plus, Search, Settings, SlidersHorizontal } from 'lucide-react';
+import type { Session } from '@onyx/sdk';
+import { useStore } from '../store/state';
+import { hueOf } from '../ui/hue';
+import { titleOf, useRecent } from './links';
+
+const RECENT = 12;
+
+/** ≥1280: the whole list; 768–1279: icons only; below that the bottom bar takes its place. */
+export function Nav({ onPalette }: { onPalette: () => void }) {
+  const recent = useRecent(RECENT);
+  const phase = useStore((state) => state.sessionsPhase);
+  const agents = useStore((state) => state.status?.agents);
+  const waiting = useWaiting();
+  return (
+    <nav aria-label="Main" className="hidden w-14 shrink-0 flex-col gap-0.5 overflow-y-auto border-r border-line bg-sunken p-3 md:flex xl:w-60">
+      <Link to="/chat" className="mb-2 flex items-center gap-2.5 px-2 py-1 font-semibold max-xl:justify-center" aria-label="Onyx">
+        <i className="block size-3.5 shrink-0 rotate-45 rounded-[4px] bg-text" aria-hidden />
+        <span className="max-xl:hidden">Onyx</span>
+      </Link>
+      <button type="button" onClick={onPalette} aria-label="Search or command" className="mb-2 flex h-8 items-center justify-between rounded-sm border border-line bg-surface px-2.5 text-meta text-dim max-xl:justify-center max-xl:px-0">
+        <span className="max-xl:hidden">Search or command</span>
+        <Search size={15} className="xl:hidden" aria-hidden />
+        <kbd className="kbd max-xl:hidden" aria-hidden>⌘K</kbd>
+      </button>
+      <Item to="/chat" icon={<Plus size={16} aria-hidden />} label="New chat" exact />
+      <Item to="/inbox" icon={<Inbox size={16} aria-hidden />} label="Inbox" badge={waiting} />
+      <Group label="Chats" />
+      <div className="flex flex-col gap-0.5 max-xl:hidden">
+        {recent.map((session) => (
+          <ChatItem key={session.id} session={session} />
+        ))}
+        {phase === 'loading' && recent.length === 0 && [70, 55, 80].map((width) => <div key={width} className="skeleton mx-2 my-2 h-4" style={{ width: `${width}%` }} />)}
+        {phase === 'ready' && recent.length === 0 && <p className="px-2 py-1 text-meta text-dim">Chats you begin are listed here.</p>}
+      </div>
+      <Item to="/sessions" icon={<MessageSquare size={16} aria-hidden />} label="All chats" />
+      {agents && agents.length > 1 && (
+        <div className="max-xl:hidden">
+          <Group label="Agents" />
+          {agents.map((agent) => (
+            <div key={agent.id} className="nav-item">
+              <span className="dot" style={{ background: hueOf(agent.id) }} aria-hidden />
+              <span className="truncate">{agent.name}</span>
+            </div>
+          ))}
+        </div>
+      )}
+      <div className="mt-auto flex flex-col gap-0.5 border-t border-line pt-2">
+        <Health />
+        <Item to="/settings" icon={<SlidersHorizontal size={16} aria-hidden />} label="Settings" />
+      </div>
+    </nav>
+  );
+}
+
+export function useWaiting(): number {
+  return useStore((state) => Object.values(state.drafts).filter((draft) => draft.state === 'pending').length);
+}
+
+function Group({ label }: { label: string }) {
+  return <div className="px-2 pt-3.5 pb-1 text-tiny text-dim max-xl:hidden">{label}</div>;
+}
+
+function Item({ to, icon, label, badge = 0, exact = false }: { to: string; icon: React.ReactNode; label: string; badge?: number; exact?: boolean }) {
+  return (
+    <Link to={to} className="nav-item max-xl:justify-center max-xl:px-0" activeOptions={{ exact }} activeProps={{ 'aria-current': 'page' }} aria-label={badge > 0 ? `${label}, ${badge} waiting` : label} title={label}>
+      <span className="shrink-0 text-dim">{icon}</span>
+      <span className="truncate max-xl:hidden">{label}</span>
+      {badge > 0 && <span className="ml-auto rounded-full bg-warn-soft px-1.5 text-tiny text-warn max-xl:hidden">{badge}</span>}
+    </Link>
+  );
+}
+
+export function ChatItem({ session, onClick }: { session: Session; onClick?: () => void }) {
+  const unread = useStore((state) => state.unread[session.id] === true);
+  const running = Boolean(session.runId);
+  const mark = running ? 'dot dot-run' : unread ? 'dot bg-ok' : 'dot';
+  const says = running ? ', at work' : unread ? ', unread' : '';
+  return (
+    <Link to="/chat/$id" params={{ id: session.id }} className="nav-item" activeProps={{ 'aria-current': 'page' }} onClick={onClick} aria-label={titleOf(session) + says} title={titleOf(session)}>
+      <span className={mark} aria-hidden />
+      <span className={`truncate ${unread ? 'font-semibold' : ''}`}>{titleOf(session)}</span>
+    </Link>
+  );
+}
+
+function Health() {
+  const link = useStore((state) => state.link);
+  const worst = useStore((state) => {
+    const states = state.status?.dependencies.map((dependency) => dependency.state) ?? [];
+    return states.includes('down') ? 'down' : states.includes('degraded') ? 'degraded' : 'ok';
+  });
+  const [text, color] =
+    link === 'offline' ? ['Not connected', 'var(--danger)']
+    : link !== 'online' ? ['Connecting', 'var(--line)']
+    : worst === 'down' ? ['Something is down', 'var(--danger)']
+    : worst === 'degraded' ? ['Something needs a look', 'var(--warn)']
+    : ['All systems well', 'var(--ok)'];
+  return (
+    <Link to="/system" className="nav-item max-xl:justify-center max-xl:px-0" activeProps={{ 'aria-current': 'page' }} aria-label={`System: ${text}`} title={text}>
+      <span className="dot" style={{ background: color }} aria-hidden />
+      <span className="truncate max-xl:hidden">{text}</span>
+    </Link>
+  );
+}
+
+const BAR = [
+  { to: '/chat', label: 'Chat', icon: MessageSquare, exact: false },
+  { to: '/sessions', label: 'Chats', icon: Search, exact: true },
+  { to: '/inbox', label: 'Inbox', icon: Inbox, exact: true },
+  { to: '/system', label: 'System', icon: Activity, exact: true },
+  { to: '/settings', label: 'Settings', icon: Settings, exact: true },
+] as const;
+
+export function BottomBar() {
+  const waiting = useWaiting();
+  const link = useStore((state) => state.link);
+  return (
+    <nav aria-label="Main" className="flex shrink-0 justify-around border-t border-line bg-surface pb-[env(safe-area-inset-bottom)] md:hidden">
+      {BAR.map(({ to, label, icon: Icon, exact }) => (
+        <Link key={to} to={to} className="relative flex h-14 min-w-14 flex-col items-center justify-center gap-0.5 text-tiny text-dim aria-[current=page]:text-accent" activeOptions={{ exact }} activeProps={{ 'aria-current': 'page' }}>
+          <Icon size={18} aria-hidden />
+          {label}
+          {to === '/inbox' && waiting > 0 && <span className="absolute top-1.5 right-2 rounded-full bg-warn-soft px-1.5 text-tiny text-warn">{waiting}</span>}
+          {to === '/system' && link === 'offline' && <span className="absolute top-2 right-4 size-2 rounded-full bg-danger" role="img" aria-label="not connected" />}
+        </Link>
+      ))}
+    </nav>
+  );
+}

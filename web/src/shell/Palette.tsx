@@ -1,0 +1,85 @@
+import { Command } from 'cmdk';
+import { useNavigate } from '@tanstack/react-router';
+import { useEffect, useState, type ReactNode } from 'react';
+import { Activity, Inbox, Keyboard, MessageSquare, Moon, Plus, SlidersHorizontal } from 'lucide-react';
+import type { Session } from '@onyx/sdk';
+import { socket } from '../store/client';
+import { usePreferences } from '../store/preferences';
+import { Modal } from '../ui/Modal';
+import { ago } from '../ui/time';
+import { titleOf, useRecent } from './links';
+
+const ITEM = 'flex min-h-10 cursor-pointer items-center gap-2.5 rounded-sm px-3 py-1.5 text-[14px] data-[selected=true]:bg-sunken';
+
+/** Everything one can go to or do, by typing. */
+export function Palette({ onClose, onShortcuts }: { onClose: () => void; onShortcuts: () => void }) {
+  const navigate = useNavigate();
+  const recent = useRecent(30);
+  const [query, setQuery] = useState('');
+  const found = useSearch(query);
+  const go = (to: string) => () => {
+    onClose();
+    void navigate({ to });
+  };
+  const known = new Set(recent.map((session) => session.id));
+  return (
+    <Modal label="Search or command" onClose={onClose}>
+      <Command label="Search or command" loop>
+        <Command.Input autoFocus value={query} onValueChange={setQuery} placeholder="Search chats or type a command" className="h-12 w-full border-b border-line bg-transparent px-4 text-[16px] outline-none placeholder:text-dim md:text-body" />
+        <Command.List className="max-h-[50vh] overflow-auto p-1.5">
+          <Command.Empty className="px-3 py-6 text-center text-meta text-dim">Nothing is called that.</Command.Empty>
+          <Command.Group heading={<Heading>Commands</Heading>}>
+            <Entry icon={<Plus size={16} />} onSelect={go('/chat')} keys="N">New chat</Entry>
+            <Entry icon={<Inbox size={16} />} onSelect={go('/inbox')} keys="I">Inbox</Entry>
+            <Entry icon={<MessageSquare size={16} />} onSelect={go('/sessions')}>All chats</Entry>
+            <Entry icon={<SlidersHorizontal size={16} />} onSelect={go('/settings')} keys=",">Settings</Entry>
+            <Entry icon={<Activity size={16} />} onSelect={go('/system')}>System health</Entry>
+            {(['light', 'dark', 'system'] as const).map((theme) => (
+              <Entry key={theme} icon={<Moon size={16} />} onSelect={() => (usePreferences.setState({ theme }), onClose())}>
+                {`Theme: ${theme}`}
+              </Entry>
+            ))}
+            <Entry icon={<Keyboard size={16} />} onSelect={() => (onClose(), onShortcuts())} keys="?">Keyboard shortcuts</Entry>
+          </Command.Group>
+          <Command.Group heading={<Heading>Chats</Heading>}>
+            {[...recent, ...found.filter((session) => !known.has(session.id))].map((session) => (
+              <Command.Item key={session.id} value={`${titleOf(session)} ${session.preview} ${session.id}`} onSelect={go(`/chat/${session.id}`)} className={ITEM}>
+                <span className={session.runId ? 'dot dot-run' : 'dot'} aria-hidden />
+                <span className="truncate">{titleOf(session)}</span>
+                <span className="ml-auto shrink-0 text-tiny text-dim">{ago(session.updatedAt)}</span>
+              </Command.Item>
+            ))}
+          </Command.Group>
+        </Command.List>
+      </Command>
+    </Modal>
+  );
+}
+
+const Heading = ({ children }: { children: ReactNode }) => <span className="block px-3 pt-2 pb-1 text-tiny text-dim">{children}</span>;
+
+function Entry({ icon, keys, onSelect, children }: { icon: ReactNode; keys?: string; onSelect: () => void; children: string }) {
+  return (
+    <Command.Item value={children} onSelect={onSelect} className={ITEM}>
+      <span className="text-dim" aria-hidden>{icon}</span>
+      {children}
+      {keys && <kbd className="kbd ml-auto">{keys}</kbd>}
+    </Command.Item>
+  );
+}
+
+/** Chats that the server finds; the list in the browser holds only the newest. */
+function useSearch(query: string): Session[] {
+  const [found, setFound] = useState<Session[]>([]);
+  useEffect(() => {
+    if (query.trim().length < 2) return setFound([]);
+    const timer = setTimeout(() => {
+      socket.sessions({ q: query.trim(), limit: 20 }).then(
+        (list) => setFound(list.sessions),
+        () => setFound([]),
+      );
+    }, 150);
+    return () => clearTimeout(timer);
+  }, [query]);
+  return found;
+}

@@ -1,0 +1,36 @@
+import { Outlet } from '@tanstack/react-router';
+import { useMemo, useState } from 'react';
+import { SignIn } from '../pages/SignIn';
+import { useStore } from '../store/state';
+import { BottomBar, Nav } from './Nav';
+import { OfflineBanner, Toasts } from './Notices';
+import { Palette } from './Palette';
+import { Shortcuts } from './Shortcuts';
+import { useKeys } from './useKeys';
+
+/** The frame around every page. */
+export function Shell() {
+  const [over, setOver] = useState<'palette' | 'shortcuts'>();
+  const open = useMemo(() => ({ palette: () => setOver('palette'), shortcuts: () => setOver('shortcuts') }), []);
+  useKeys(open);
+  const link = useStore((state) => state.link);
+  if (link === 'unauthenticated') return <SignIn />;
+  return (
+    <div className="flex h-full flex-col">
+      <a href="#composer" className="sr-only focus:not-sr-only focus:absolute focus:z-50 focus:bg-surface focus:p-2">
+        To the composer
+      </a>
+      <OfflineBanner />
+      <div className="flex min-h-0 flex-1">
+        <Nav onPalette={open.palette} />
+        <main className="flex min-w-0 flex-1 flex-col">
+          <Outlet />
+        </main>
+      </div>
+      <BottomBar />
+      <Toasts />
+      {over === 'palette' && <Palette onClose={() => setOver(undefined)} onShortcuts={open.shortcuts} />}
+      {over === 'shortcuts' && <Shortcuts onClose={() => setOver(undefined)} />}
+    </div>
+  );
+}

@@ -1,0 +1,45 @@
+import { useEffect } from 'react';
+import { useNavigate } from '@tanstack/react-router';
+import { stop } from '../store/actions';
+import { useStore } from '../store/state';
+
+const DOUBLE_MS = 600;
+
+/** The app's shortcuts. Single letters only where nobody is writing. */
+export function useKeys(open: { palette: () => void; shortcuts: () => void }): void {
+  const navigate = useNavigate();
+  useEffect(() => {
+    let escapedAt = 0;
+    const onKey = (event: KeyboardEvent) => {
+      if ((event.metaKey || event.ctrlKey) && event.key.toLowerCase() === 'k') {
+        event.preventDefault();
+        return open.palette();
+      }
+      if (event.key === 'Escape' && !document.querySelector('dialog[open]')) {
+        const { shown } = useStore.getState();
+        const twice = event.timeStamp - escapedAt < DOUBLE_MS;
+        escapedAt = event.timeStamp;
+        if (twice && shown) void stop(shown);
+        return;
+      }
+      if (event.metaKey || event.ctrlKey || event.altKey || isWriting(event.target) || document.querySelector('dialog[open]')) return;
+      const acts: Record<string, () => void> = {
+        n: () => void navigate({ to: '/chat' }),
+        i: () => void navigate({ to: '/inbox' }),
+        ',': () => void navigate({ to: '/settings' }),
+        '/': () => document.getElementById('composer')?.focus(),
+        '?': open.shortcuts,
+      };
+      const act = acts[event.key];
+      if (!act) return;
+      event.preventDefault();
+      act();
+    };
+    addEventListener('keydown', onKey);
+    return () => removeEventListener('keydown', onKey);
+  }, [navigate, open]);
+}
+
+function isWriting(target: EventTarget | null): boolean {
+  return target instanceof HTMLElement && (target.isContentEditable || /^(INPUT|TEXTAREA|SELECT)$/.test(target.tagName));
+}

@@ -1,0 +1,171 @@
+// What people do.
+
+import type { SendRequest, Session, UserContent } from '@onyx/sdk';
+import { OnyxError } from '@onyx/sdk';
+import { changeConversation, faultOf, onyx, socket, whenOnline } from './client';
+import { keep } from './kept';
+import { startLive } from './messages';
+import { usePreferences } from './preferences';
+import { toast, useStore, type Pending } from './state';
+
+const { getState, setState } = useStore;
+
+function keepOutbox(): void {
+  keep('onyx.outbox', getState().pending.filter((item) => item.state !== 'queued' && item.runId === undefined));
+}
+
+function changePending(key: string, change: Partial<Pending>): void {
+  setState((state) => ({ pending: state.pending.map((item) => (item.key === key ? { ...item, ...change } : item)) }));
+  keepOutbox();
+}
+
+export interface Saying {
+  content?: UserContent;
+  sessionId?: string;
+  agent?: string;
+  model?: string;
+  edit?: string;
+  regenerate?: string;
+  retry?: string;
+}
+
+/** Says something; the session it ends up in, or nothing while it waits for the connection. */
+export async function say(saying: Saying): Promise<string | undefined> {
+  const key = crypto.randomUUID();
+  const { content, ...rest } = saying;
+  const request: SendRequest = { ...rest, message: content, key, delivery: usePreferences.getState().delivery };
+  const pending: Pending = {
+    key,
+    sessionId: saying.edit || saying.regenerate ? undefined : saying.sessionId,
+    content: content ?? '',
+    request,
+    at: new Date().toISOString(),
+    state: 'sending',
+  };
+  setState((state) => ({ pending: [...state.pending, pending] }));
+  keepOutbox();
+  return deliver(pending);
+}
+
+async function deliver(pending: Pending): Promise<string | undefined> {
+  try {
+    const result = await socket.send(pending.request);
+    const { sessionId, runId, queuedTurnId } = result;
+    changePending(pending.key, { sessionId, runId, state: queuedTurnId ? 'queued' : 'sending', fault: undefined });
+    if (!queuedTurnId) {
+      changeConversation(sessionId, (known) => (known.live?.runId === runId ? known : { ...known, live: startLive(runId) }));
+    }
+    return sessionId;
+  } catch (error) {
+    const offline = error instanceof OnyxError && error.isOffline;
+    changePending(pending.key, offline ? { state: 'waiting' } : { state: 'failed', fault: faultOf(error) });
+    return undefined;
+  }
+}
+
+let flushing = false;
+
+/** Words that wait for the connection, in the order in which they were said. */
+export async function flushOutbox(): Promise<void> {
+  if (flushing) return;
+  flushing = true;
+  try {
+    for (const item of getState().pending.filter((waiting) => waiting.state === 'waiting')) {
+      changePending(item.key, { state: 'sending' });
+      await deliver(item);
+    }
+  } finally {
+    flushing = false;
+  }
+}
+
+whenOnline(() => void flushOutbox());
+
+export function sayAgain(key: string): void {
+  const item = getState().pending.find((candidate) => candidate.key === key);
+  if (!item) return;
+  changePending(key, { state: 'sending', fault: undefined });
+  void deliver(item);
+}
+
+export function dropPending(key: string): void {
+  setState((state) => ({ pending: state.pending.filter((item) => item.key !== key) }));
+  keepOutbox();
+}
+
+export async function stop(sessionId: string): Promise<void> {
+  await attempt('The run could not be stopped', () => socket.abort({ sessionId }));
+}
+
+export async function undoRun(runId: string): Promise<void> {
+  const restored = await attempt('Nothing was undone', () => onyx.runs.undo(runId));
+  if (restored) toast(restored.length === 0 ? 'This run had written nothing' : `Restored ${restored.join(', ')}`);
+}
+
+export async function rename(id: string, title: string): Promise<void> {
+  await change(id, { title }, 'The name was not changed');
+}
+
+export async function setArchived(id: string, archived: boolean): Promise<void> {
+  const done = await change(id, { status: archived ? 'archived' : 'active' }, 'The chat was not moved');
+  if (done && archived) toast('Archived', { action: { label: 'Undo', run: () => void setArchived(id, false) } });
+}
+
+async function change(id: string, patch: Parameters<typeof onyx.sessions.update>[1], failed: string): Promise<boolean> {
+  const session = await attempt(failed, () => onyx.sessions.update(id, patch));
+  if (session) setState((state) => ({ sessions: { ...state.sessions, [id]: { ...state.sessions[id], ...session } } }));
+  return session !== undefined;
+}
+
+export async function remove(id: string): Promise<boolean> {
+  const removed = await attempt('The chat was not deleted', () => onyx.sessions.remove(id).then(() => true));
+  if (!removed) return false;
+  setState((state) => {
+    const { [id]: _, ...sessions } = state.sessions;
+    return { sessions };
+  });
+  return true;
+}
+
+export async function fork(id: string, turnId: string): Promise<Session | undefined> {
+  const session = await attempt('The chat was not forked', () => onyx.sessions.fork(id, turnId));
+  if (session) setState((state) => ({ sessions: { ...state.sessions, [session.id]: session } }));
+  return session;
+}
+
+export async function exportSession(session: Session, format: 'markdown' | 'jsonl'): Promise<void> {
+  const text = await attempt('The export failed', () => onyx.sessions.export(session.id, format));
+  if (text === undefined) return;
+  const name = (session.title ?? 'chat').replace(/[^\p{L}\p{N} _-]/gu, '').trim().slice(0, 60) || 'chat';
+  const link = document.createElement('a');
+  link.href = URL.createObjectURL(new Blob([text], { type: 'text/plain' }));
+  link.download = `${name}.${format === 'markdown' ? 'md' : 'jsonl'}`;
+  link.click();
+  setTimeout(() => URL.revokeObjectURL(link.href), 10_000);
+}
+
+export async function decide(draftId: string, decision: 'approve' | 'reject', reason?: string): Promise<void> {
+  const act = () => (decision === 'approve' ? onyx.drafts.approve(draftId) : onyx.drafts.reject(draftId, reason));
+  const draft = await attempt(decision === 'approve' ? 'Not approved' : 'Not rejected', act);
+  if (draft) setState((state) => ({ drafts: { ...state.drafts, [draftId]: { ...state.drafts[draftId], ...draft } } }));
+}
+
+export function show(sessionId: string | undefined): void {
+  setState((state) => {
+    if (sessionId === undefined || !state.unread[sessionId]) return { shown: sessionId };
+    const { [sessionId]: _, ...unread } = state.unread;
+    return { shown: sessionId, unread };
+  });
+  keep('onyx.unread', getState().unread);
+}
+
+/** Runs it; a failure becomes a toast that says what happened and what to do. */
+async function attempt<T>(failed: string, act: () => Promise<T>): Promise<T | undefined> {
+  try {
+    return await act();
+  } catch (error) {
+    const fault = faultOf(error);
+    toast(`${failed}. ${fault.message} ${fault.hint}`.trim(), { tone: 'danger' });
+    return undefined;
+  }
+}

@@ -1,0 +1,255 @@
+// The one connection, and how what it tells becomes state.
+
+import { Onyx, OnyxError, type ChangeEvent, type Fault, type Link, type Session, type Told, type Turn } from '@onyx/sdk';
+import { keep, readKept } from './kept';
+import { applyEvent, startLive } from './messages';
+import { useStore, type Conversation } from './state';
+
+const TOKEN = 'onyx.token';
+const PAGE = 200;
+const NEW_SESSION_MS = 400;
+
+export const onyx = new Onyx({
+  baseUrl: location.origin,
+  token: { current: () => readKept<string | undefined>(TOKEN, undefined) },
+});
+
+export const socket = onyx.socket({ link: onLink, told: onTold, change: onChange });
+
+const { getState, setState } = useStore;
+
+export function signIn(token: string): void {
+  keep(TOKEN, token);
+  socket.close();
+  setState({ link: 'connecting' });
+  socket.connect();
+}
+
+export function signOut(): void {
+  keep(TOKEN, undefined);
+  location.assign('/');
+}
+
+export function faultOf(error: unknown): Fault {
+  if (error instanceof OnyxError) return { code: error.code, message: error.message, hint: error.hint };
+  return { code: 'internal', message: String(error), hint: 'Reload the page; nothing that was sent is lost.' };
+}
+
+let onBack: () => void = () => undefined;
+
+/** What to do each time the connection is (back) there. */
+export function whenOnline(act: () => void): void {
+  onBack = act;
+}
+
+function onLink(link: Link): void {
+  setState((state) => ({ link, lostAt: link === 'online' ? undefined : (state.lostAt ?? Date.now()) }));
+  if (link === 'online') void refresh();
+}
+
+async function refresh(): Promise<void> {
+  onBack();
+  await Promise.all([refreshStatus(), refreshSessions()]);
+  const running = new Set(getState().status?.runs.map((run) => run.runId));
+  for (const [id, conversation] of Object.entries(getState().conversations)) {
+    const { live } = conversation;
+    // A server that came up anew knows nothing of the run; its log does.
+    if (live && !running.has(live.runId)) void loadConversation(id);
+    else if (!live && id === getState().shown) void loadConversation(id);
+  }
+}
+
+export async function refreshStatus(): Promise<void> {
+  try {
+    setState({ status: await socket.status() });
+  } catch {
+    // The link's own state shows it.
+  }
+}
+
+export async function refreshSessions(): Promise<void> {
+  try {
+    const { sessions } = await socket.sessions({ limit: 100, status: 'active' });
+    setState((state) => ({ sessionsPhase: 'ready', sessions: { ...state.sessions, ...byId(sessions) } }));
+  } catch {
+    setState((state) => ({ sessionsPhase: state.sessionsPhase === 'ready' ? 'ready' : 'failed' }));
+  }
+}
+
+export const byId = (sessions: Session[]) => Object.fromEntries(sessions.map((session) => [session.id, session]));
+
+export function changeConversation(id: string, change: (known: Conversation) => Conversation): void {
+  setState((state) => {
+    const known = state.conversations[id] ?? { turns: [], phase: 'loading' };
+    return { conversations: { ...state.conversations, [id]: change(known) } };
+  });
+}
+
+/** The newest page of a session, and the run at work on it if there is one. */
+export async function loadConversation(id: string): Promise<void> {
+  changeConversation(id, (known) => known);
+  const told = getState().conversations[id]?.live;
+  // A run that has just been asked for is not in the log yet; its first event says when it is.
+  if (told?.seq === 0) return;
+  try {
+    const page = await socket.session(id, { limit: PAGE });
+    setState((state) => ({ sessions: { ...state.sessions, [id]: page.session } }));
+    changeConversation(id, (known) => {
+      const isOver = known.live?.runId === told?.runId && known.live?.runId !== page.session.runId;
+      const live = isOver ? undefined : known.live;
+      return { ...known, ...joined(known, page), phase: 'ready', fault: undefined, live };
+    });
+    settlePending(id, page.turns);
+    if (page.session.runId) await followRun(id, page.session.runId);
+  } catch (error) {
+    const fault = faultOf(error);
+    changeConversation(id, (known) =>
+      known.phase === 'ready' ? known : { ...known, phase: fault.code === 'offline' ? 'loading' : 'failed', fault },
+    );
+  }
+}
+
+/** The new page after the older turns that were loaded before, if they meet. */
+function joined(known: Conversation, page: { turns: Turn[]; before?: number }): Pick<Conversation, 'turns' | 'before'> {
+  const first = page.turns[0]?.id;
+  const at = first === undefined ? -1 : known.turns.findIndex((turn) => turn.id === first);
+  if (at <= 0) return { turns: page.turns, before: page.before };
+  return { turns: [...known.turns.slice(0, at), ...page.turns], before: known.before };
+}
+
+export async function loadOlder(id: string): Promise<void> {
+  const before = getState().conversations[id]?.before;
+  if (before === undefined) return;
+  const page = await socket.session(id, { limit: PAGE, before });
+  changeConversation(id, (known) =>
+    known.before === before ? { ...known, turns: [...page.turns, ...known.turns], before: page.before } : known,
+  );
+}
+
+/** Words that stand in the log are no longer on their way. */
+function settlePending(id: string, turns: Turn[]): void {
+  const runs = new Set(turns.map((turn) => turn.runId));
+  const live = getState().conversations[id]?.live?.runId;
+  setState((state) => ({
+    pending: state.pending.filter((item) => {
+      if (item.sessionId !== id || item.runId === undefined) return true;
+      const stillQueued = item.state === 'queued' && item.runId === live;
+      return stillQueued || !runs.has(item.runId);
+    }),
+  }));
+}
+
+async function followRun(sessionId: string, runId: string): Promise<void> {
+  changeConversation(sessionId, (known) => (known.live?.runId === runId ? known : { ...known, live: startLive(runId) }));
+  await socket.follow(runId, getState().conversations[sessionId]?.live?.seq ?? 0).catch(() => undefined);
+}
+
+// Deltas come faster than a screen is drawn: they are applied once a frame.
+let queue: Told[] = [];
+let scheduled = false;
+
+function onTold(told: Told): void {
+  queue.push(told);
+  if (scheduled) return;
+  scheduled = true;
+  if (document.hidden) setTimeout(flush, 100);
+  else requestAnimationFrame(flush);
+}
+
+function flush(): void {
+  const batch = queue;
+  queue = [];
+  scheduled = false;
+  const ended: Told[] = [];
+  const unknown = new Set<string>();
+  const changed: Record<string, Conversation> = {};
+  const { conversations } = getState();
+  for (const told of batch) {
+    const known = changed[told.sessionId] ?? conversations[told.sessionId] ?? { turns: [], phase: 'loading' as const };
+    const isKnown = known.live?.runId === told.runId;
+    // Without what came before it, an event says little: the run is read from its beginning.
+    if (!isKnown && told.seq > 1) {
+      unknown.add(told.sessionId);
+      continue;
+    }
+    const live = isKnown && known.live ? known.live : startLive(told.runId);
+    changed[told.sessionId] = { ...known, live: applyEvent(live, told.seq, told.agent, told.event) };
+    if (told.event.type === 'start' && known.phase !== 'ready') unknown.add(told.sessionId);
+    if (told.event.type === 'done') ended.push(told);
+    if (told.event.type === 'draft' || told.event.type === 'confirm') keepDraft(told);
+  }
+  setState((state) => ({ conversations: { ...state.conversations, ...changed } }));
+  for (const id of unknown) void loadConversation(id);
+  for (const told of ended) void settleRun(told.sessionId);
+}
+
+function keepDraft(told: Told): void {
+  if (told.event.type !== 'draft' && told.event.type !== 'confirm') return;
+  const { draftId, tool, summary, preview } = told.event;
+  const expiresAt = told.event.type === 'confirm' ? told.event.expiresAt : undefined;
+  setState((state) => {
+    const known = state.drafts[draftId];
+    if (known && known.state !== 'pending') return state;
+    const { sessionId, runId, agent } = told;
+    const draft = { id: draftId, state: 'pending' as const, tool, summary, preview, sessionId, runId, agent, expiresAt };
+    return { drafts: { ...state.drafts, [draftId]: { ...known, ...draft } } };
+  });
+}
+
+/** After a run the log is the truth: what was shown live is read back from it. */
+async function settleRun(sessionId: string): Promise<void> {
+  markUnread(sessionId);
+  await loadConversation(sessionId);
+}
+
+export function markUnread(sessionId: string): void {
+  const { shown } = getState();
+  if (shown === sessionId && !document.hidden) return;
+  setState((state) => ({ unread: { ...state.unread, [sessionId]: true } }));
+  keep('onyx.unread', getState().unread);
+}
+
+function onChange(change: ChangeEvent): void {
+  if (change.topic !== 'sessions') return;
+  const { sessionId, runId } = change;
+  if (sessionId === undefined) return void refresh();
+  switch (change.change) {
+    case 'removed':
+      return setState((state) => {
+        const { [sessionId]: _, ...sessions } = state.sessions;
+        return { sessions };
+      });
+    case 'run_started':
+      patchSession(sessionId, { runId: runId ?? null });
+      // Another tab or device began it; a conversation that is open here shows it.
+      if (runId && getState().conversations[sessionId]?.phase === 'ready') {
+        const known = getState().conversations[sessionId]?.live;
+        if (known?.runId !== runId) void loadConversation(sessionId);
+      }
+      // A new session is written a moment after its run began.
+      if (!getState().sessions[sessionId]) setTimeout(() => void refreshSession(sessionId), NEW_SESSION_MS);
+      return;
+    case 'run_ended':
+      patchSession(sessionId, { runId: null });
+      if (!getState().conversations[sessionId]?.live) markUnread(sessionId);
+      return void refreshSession(sessionId);
+    default:
+      return void refreshSession(sessionId);
+  }
+}
+
+function patchSession(id: string, change: Partial<Session>): void {
+  setState((state) => {
+    const known = state.sessions[id];
+    return known ? { sessions: { ...state.sessions, [id]: { ...known, ...change } } } : state;
+  });
+}
+
+export async function refreshSession(id: string): Promise<void> {
+  try {
+    const { session } = await socket.session(id, { limit: 1 });
+    setState((state) => ({ sessions: { ...state.sessions, [id]: session } }));
+  } catch {
+    // It is gone again, or the link is: both are shown elsewhere.
+  }
+}

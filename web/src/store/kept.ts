@@ -1,0 +1,19 @@
+// What the browser keeps between visits. A full or forbidden storage never breaks the app.
+
+export function readKept<T>(key: string, fallback: T): T {
+  try {
+    const text = localStorage.getItem(key);
+    return text === null ? fallback : (JSON.parse(text) as T);
+  } catch {
+    return fallback;
+  }
+}
+
+export function keep(key: string, value: unknown): void {
+  try {
+    if (value === undefined) localStorage.removeItem(key);
+    else localStorage.setItem(key, JSON.stringify(value));
+  } catch {
+    // No room: the page still holds it, only the next visit will not.
+  }
+}

@@ -1,0 +1,290 @@
+// A session's log, and what a run tells while it works, as the messages people see. Pure.
+
+import type { ContextPiece, Fault, RunEvent, RunStatus, Turn, Usage, UserContent } from '@onyx/sdk';
+
+export interface ToolStep {
+  toolUseId: string;
+  tool: string;
+  input: unknown;
+  summary?: string;
+  output?: string;
+  ok?: boolean;
+  durationMs?: number;
+  draftId?: string;
+}
+
+export type Part =
+  | { kind: 'text'; turnId: string; text: string }
+  | { kind: 'reasoning'; turnId: string; text: string }
+  | { kind: 'tools'; steps: ToolStep[] }
+  | { kind: 'draft'; draftId: string }
+  | { kind: 'note'; code: string; text: string };
+
+export interface Answer {
+  kind: 'answer';
+  id: string;
+  runId?: string;
+  agent: string;
+  model?: string;
+  ts?: string;
+  parts: Part[];
+  state: 'running' | RunStatus;
+  usage?: Usage;
+  error?: Fault;
+  context?: ContextPiece[];
+  /** The message it answers. */
+  asked?: string;
+  /** The newest of its turns in the log; where a fork may leave. */
+  lastTurn?: string;
+}
+
+export interface Words {
+  kind: 'words';
+  id: string;
+  content: UserContent;
+  ts?: string;
+  runId?: string | null;
+  state: 'stored' | 'sending' | 'queued' | 'waiting' | 'failed';
+  fault?: Fault;
+}
+
+export interface Divider {
+  kind: 'divider';
+  id: string;
+  text: string;
+  detail?: string;
+}
+
+export type Message = Words | Answer | Divider;
+
+/** The same for an answer told live and read from the log, so that settling it redraws nothing. */
+const idOf = (run: string, agent: string, segment: number) => `${run}:${agent}:${segment}`;
+
+const agentOf = (author: string) => author.replace(/^agent:/, '');
+
+/** Messages of a log, oldest first. `without` names a run whose answer is shown live instead. */
+export function fromTurns(turns: Turn[], without?: string): Message[] {
+  const messages: Message[] = [];
+  let open = new Map<number, Answer>();
+  let asked: string | undefined;
+  let begun: { id?: string | null; model?: string } = {};
+  const segments = new Map<string, number>();
+  const answerOf = (turn: Turn): Answer => {
+    const known = open.get(turn.lane);
+    if (known && known.runId === (turn.runId ?? undefined)) {
+      known.lastTurn = turn.id;
+      return known;
+    }
+    const agent = agentOf(turn.author);
+    const run = turn.runId ?? turn.id;
+    const segment = segments.get(`${run}:${agent}`) ?? 0;
+    segments.set(`${run}:${agent}`, segment + 1);
+    const answer: Answer = {
+      kind: 'answer',
+      id: idOf(run, agent, segment),
+      runId: turn.runId ?? undefined,
+      agent,
+      model: begun.id === turn.runId ? begun.model : undefined,
+      ts: turn.ts,
+      parts: [],
+      state: 'running',
+      asked,
+      lastTurn: turn.id,
+    };
+    open.set(turn.lane, answer);
+    messages.push(answer);
+    return answer;
+  };
+  for (const turn of turns) {
+    if (turn.type === 'user') {
+      for (const answer of open.values()) if (answer.state === 'running') answer.state = 'done';
+      open = new Map();
+      asked = turn.id;
+      messages.push({ kind: 'words', id: turn.id, content: turn.content, ts: turn.ts, runId: turn.runId, state: 'stored' });
+      continue;
+    }
+    if (turn.type === 'run_start') {
+      begun = { id: turn.runId, model: turn.model };
+      continue;
+    }
+    if (without !== undefined && turn.runId === without) continue;
+    switch (turn.type) {
+      case 'assistant_text': {
+        const answer = answerOf(turn);
+        answer.model = turn.model;
+        if (turn.content) answer.parts.push({ kind: 'text', turnId: turn.id, text: turn.content });
+        break;
+      }
+      case 'tool_call':
+        stepsOf(answerOf(turn)).push({ toolUseId: turn.toolUseId, tool: turn.toolName, input: turn.input });
+        break;
+      case 'tool_result': {
+        const answer = answerOf(turn);
+        const step = findStep(answer, turn.toolUseId);
+        const done = { output: turn.output, ok: !turn.isError, durationMs: turn.durationMs, draftId: turn.draftId };
+        if (step) Object.assign(step, done);
+        if (turn.draftId) answer.parts.push({ kind: 'draft', draftId: turn.draftId });
+        break;
+      }
+      case 'run_end': {
+        const answers = [...open.values()];
+        const last = answers.at(-1) ?? (turn.status === 'done' ? undefined : answerOf({ ...turn, author: 'agent:' }));
+        for (const answer of answers) answer.state = turn.status;
+        if (last) {
+          last.state = turn.status;
+          last.usage = turn.usage;
+          last.error = turn.error;
+          last.lastTurn = turn.id;
+        }
+        open = new Map();
+        break;
+      }
+      case 'summary':
+        messages.push({ kind: 'divider', id: turn.id, text: 'Older turns were summarised to save room', detail: turn.content });
+        break;
+      case 'reasoning':
+      case 'decision':
+        break;
+    }
+  }
+  // A page may end inside a run that is over; what is not told live does not run.
+  for (const answer of open.values()) if (answer.state === 'running') answer.state = 'interrupted';
+  return messages;
+}
+
+function stepsOf(answer: Answer): ToolStep[] {
+  const last = answer.parts.at(-1);
+  if (last?.kind === 'tools') return last.steps;
+  const steps: ToolStep[] = [];
+  answer.parts.push({ kind: 'tools', steps });
+  return steps;
+}
+
+function findStep(answer: Answer, toolUseId: string): ToolStep | undefined {
+  for (const part of answer.parts) {
+    if (part.kind !== 'tools') continue;
+    const step = part.steps.find((candidate) => candidate.toolUseId === toolUseId);
+    if (step) return step;
+  }
+  return undefined;
+}
+
+/** A run at work: one answer for each agent that speaks in it. */
+export interface Live {
+  runId: string;
+  seq: number;
+  answers: Answer[];
+  model?: string;
+  /** The newest line about what goes on besides the answer itself. */
+  status?: string;
+  ended?: RunStatus;
+}
+
+export function startLive(runId: string): Live {
+  return { runId, seq: 0, answers: [] };
+}
+
+/** The live run after an event; parts that did not change keep their identity. */
+export function applyEvent(live: Live, seq: number, agent: string | undefined, event: RunEvent): Live {
+  if (seq <= live.seq) return live;
+  const next: Live = { ...live, seq };
+  switch (event.type) {
+    case 'start':
+      next.model = event.model;
+      next.answers = event.agents.slice(0, 1).map((id) => blank(live.runId, id, event.model));
+      return next;
+    case 'delta':
+    case 'reasoning':
+      return withAnswer(next, agent, (parts) => appendText(parts, event.type === 'delta' ? 'text' : 'reasoning', event));
+    case 'tool_call': {
+      const { toolUseId, tool, input, summary } = event;
+      return withAnswer(next, agent, (parts) => appendStep(parts, { toolUseId, tool, input, summary }));
+    }
+    case 'tool_output':
+      return withAnswer(next, agent, (parts) =>
+        changeStep(parts, event.toolUseId, (step) => ({ ...step, output: (step.output ?? '') + event.chunk })),
+      );
+    case 'tool_result': {
+      const { ok, output, summary, durationMs } = event;
+      return withAnswer(next, agent, (parts) =>
+        changeStep(parts, event.toolUseId, (step) => ({ ...step, ok, output, summary, durationMs })),
+      );
+    }
+    case 'draft':
+    case 'confirm':
+      return withAnswer(next, agent, (parts) => [...parts, { kind: 'draft', draftId: event.draftId }]);
+    case 'context':
+      return mapAnswer(next, agent, (answer) => ({ ...answer, context: event.pieces }));
+    case 'status':
+      next.status = event.message;
+      return withAnswer(next, agent, (parts) => [...parts, { kind: 'note', code: event.code, text: event.message }]);
+    case 'usage':
+      return mapAnswer(next, agent, (answer) => ({ ...answer, usage: event }));
+    case 'error':
+      return mapAnswer(next, agent, (answer) => ({ ...answer, error: event }));
+    case 'done':
+      next.ended = event.status;
+      next.answers = next.answers.map((answer) => ({ ...answer, state: event.status, usage: event.usage }));
+      return next;
+  }
+}
+
+function blank(runId: string, agent: string, model?: string): Answer {
+  return { kind: 'answer', id: idOf(runId, agent, 0), runId, agent, model, parts: [], state: 'running' };
+}
+
+function mapAnswer(live: Live, agent: string | undefined, change: (answer: Answer) => Answer): Live {
+  const found = live.answers.findIndex((answer) => agent === undefined || answer.agent === agent);
+  if (found < 0) return { ...live, answers: [...live.answers, change(blank(live.runId, agent ?? '', live.model))] };
+  return { ...live, answers: live.answers.map((answer, index) => (index === found ? change(answer) : answer)) };
+}
+
+function withAnswer(live: Live, agent: string | undefined, change: (parts: Part[]) => Part[]): Live {
+  return mapAnswer(live, agent, (answer) => ({ ...answer, parts: change(answer.parts) }));
+}
+
+function appendText(parts: Part[], kind: 'text' | 'reasoning', { turnId, text }: { turnId: string; text: string }): Part[] {
+  const last = parts.at(-1);
+  if (last?.kind === kind && last.turnId === turnId) return [...parts.slice(0, -1), { ...last, text: last.text + text }];
+  return [...parts, { kind, turnId, text }];
+}
+
+function appendStep(parts: Part[], step: ToolStep): Part[] {
+  const last = parts.at(-1);
+  if (last?.kind === 'tools') return [...parts.slice(0, -1), { ...last, steps: [...last.steps, step] }];
+  return [...parts, { kind: 'tools', steps: [step] }];
+}
+
+function changeStep(parts: Part[], toolUseId: string, change: (step: ToolStep) => ToolStep): Part[] {
+  return parts.map((part) =>
+    part.kind === 'tools' && part.steps.some((step) => step.toolUseId === toolUseId)
+      ? { ...part, steps: part.steps.map((step) => (step.toolUseId === toolUseId ? change(step) : step)) }
+      : part,
+  );
+}
+
+/** Stays with a part while others come and go before it. */
+export function partKey(part: Part): string {
+  switch (part.kind) {
+    case 'text':
+    case 'reasoning':
+      return `${part.kind}:${part.turnId}`;
+    case 'tools':
+      return `tools:${part.steps[0]?.toolUseId}`;
+    case 'draft':
+      return part.draftId;
+    case 'note':
+      return `note:${part.code}:${part.text}`;
+  }
+}
+
+/** The words of a message without its images. */
+export function textOf(content: UserContent): string {
+  if (typeof content === 'string') return content;
+  return content.flatMap((part) => (part.type === 'text' ? [part.text] : [])).join('\n');
+}
+
+/** All words of an answer, as copying it gives them. */
+export function answerText(answer: Answer): string {
+  return answer.parts.flatMap((part) => (part.kind === 'text' ? [part.text] : [])).join('\n\n');
+}

@@ -1,0 +1,37 @@
+import { create } from 'zustand';
+import { keep, readKept } from './kept';
+
+export interface Preferences {
+  theme: 'system' | 'light' | 'dark';
+  /** What a message does to a run at work. */
+  delivery: 'steer' | 'follow_up';
+  notify: boolean;
+  sendWith: 'enter' | 'mod-enter';
+}
+
+const KEY = 'onyx.preferences';
+
+export const usePreferences = create<Preferences>(() => ({
+  theme: 'system',
+  delivery: 'steer',
+  notify: false,
+  sendWith: 'enter',
+  ...readKept<Partial<Preferences>>(KEY, {}),
+}));
+
+usePreferences.subscribe((preferences) => {
+  keep(KEY, preferences);
+  applyTheme();
+});
+
+const darkSystem = typeof matchMedia === 'function' ? matchMedia('(prefers-color-scheme: dark)') : undefined;
+darkSystem?.addEventListener('change', applyTheme);
+
+export function isDark(): boolean {
+  const { theme } = usePreferences.getState();
+  return theme === 'dark' || (theme === 'system' && (darkSystem?.matches ?? false));
+}
+
+function applyTheme(): void {
+  document.documentElement.dataset['theme'] = isDark() ? 'dark' : 'light';
+}

@@ -1,0 +1,75 @@
+import type { Draft, Fault, Link, SendRequest, ServerStatus, Session, Turn, UserContent } from '@onyx/sdk';
+import { create } from 'zustand';
+import { readKept } from './kept';
+import type { Live } from './messages';
+
+/** Words on their way to the server; kept in the browser until it has acknowledged them. */
+export interface Pending {
+  key: string;
+  sessionId?: string;
+  content: UserContent;
+  request: SendRequest;
+  at: string;
+  state: 'sending' | 'waiting' | 'queued' | 'failed';
+  /** The run it was given to; its log says the rest. */
+  runId?: string;
+  fault?: Fault;
+}
+
+export interface Conversation {
+  turns: Turn[];
+  /** Cursor of the older turns; absent when all are here. */
+  before?: number;
+  phase: 'loading' | 'ready' | 'failed';
+  fault?: Fault;
+  live?: Live;
+}
+
+export interface Toast {
+  id: number;
+  text: string;
+  tone: 'plain' | 'danger';
+  action?: { label: string; run: () => void };
+}
+
+export interface State {
+  link: Link;
+  /** Since when there has been no connection. */
+  lostAt?: number;
+  status?: ServerStatus;
+  sessions: Record<string, Session>;
+  sessionsPhase: 'loading' | 'ready' | 'failed';
+  conversations: Record<string, Conversation>;
+  pending: Pending[];
+  drafts: Record<string, Draft>;
+  unread: Record<string, true>;
+  toasts: Toast[];
+  /** The session on the screen; what ends there is read. */
+  shown?: string;
+  updateReady?: () => void;
+}
+
+export const useStore = create<State>(() => ({
+  link: 'connecting',
+  sessions: {},
+  sessionsPhase: 'loading',
+  conversations: {},
+  pending: readKept<Pending[]>('onyx.outbox', []).map((item) => ({ ...item, state: 'waiting' as const })),
+  drafts: {},
+  unread: readKept('onyx.unread', {}),
+  toasts: [],
+}));
+
+let toasts = 0;
+
+export function toast(text: string, options: { tone?: Toast['tone']; action?: Toast['action'] } = {}): void {
+  const id = (toasts += 1);
+  const entry: Toast = { id, text, tone: options.tone ?? 'plain', action: options.action };
+  useStore.setState((state) => ({ toasts: [...state.toasts.slice(-2), entry] }));
+  const seconds = entry.tone === 'danger' || entry.action ? 10 : 4;
+  setTimeout(() => dismissToast(id), seconds * 1000);
+}
+
+export function dismissToast(id: number): void {
+  useStore.setState((state) => ({ toasts: state.toasts.filter((entry) => entry.id !== id) }));
+}

@@ -1,0 +1,34 @@
+// Keeps the app's shell for a device that is offline. Never answers for data: chats come from the
+// server or not at all. A new version waits until the person says so.
+const version = '__VERSION__';
+const files = __FILES__;
+const cacheName = `onyx-${version}`;
+
+self.addEventListener('install', (event) => {
+  event.waitUntil(
+    caches.open(cacheName).then((cache) => cache.addAll(['/', ...files].map((file) => new Request(file, { cache: 'reload' })))),
+  );
+});
+
+self.addEventListener('activate', (event) => {
+  const old = caches.keys().then((names) => names.filter((name) => name.startsWith('onyx-') && name !== cacheName));
+  event.waitUntil(old.then((names) => Promise.all(names.map((name) => caches.delete(name)))).then(() => self.clients.claim()));
+});
+
+self.addEventListener('message', (event) => {
+  if (event.data === 'update') self.skipWaiting();
+});
+
+self.addEventListener('fetch', (event) => {
+  const { request } = event;
+  const url = new URL(request.url);
+  if (request.method !== 'GET' || url.origin !== self.location.origin) return;
+  if (request.mode === 'navigate') {
+    // Only the app's own pages; the server's are not ours to answer.
+    if (/^\/(api|v1|auth|docs|ws|mcp|health|ready|metrics|openapi)/.test(url.pathname)) return;
+    // The newest HTML if there is a server, else the kept one.
+    event.respondWith(fetch(request).catch(() => caches.match('/', { cacheName })));
+  } else if (url.pathname.startsWith('/assets/')) {
+    event.respondWith(caches.match(request, { cacheName }).then((kept) => kept ?? fetch(request)));
+  }
+});

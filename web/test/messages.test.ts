@@ -1,0 +1,92 @@
+import { describe, expect, test } from 'vitest';
+import type { RunEvent, Turn } from '@onyx/sdk';
+import { answerText, applyEvent, fromTurns, startLive, type Answer } from '../src/store/messages';
+
+const base = (id: string, author: string) => ({ id, ts: '2026-11-15T10:00:00Z', runId: 'r1', lane: 0, author, origin: 'agent' as const });
+const USAGE = { input: 10, output: 5, cacheRead: 0, cacheWrite: 0 };
+
+const LOG: Turn[] = [
+  { ...base('t0', 'system'), type: 'run_start', agents: ['main'], model: 'mine/m' },
+  { ...base('t1', 'person:owner'), type: 'user', content: 'hi' },
+  { ...base('t2', 'agent:main'), type: 'assistant_text', content: 'Let me look.', status: 'complete', model: 'mine/m' },
+  { ...base('t3', 'agent:main'), type: 'tool_call', toolUseId: 'a', toolName: 'read_file', input: { path: 'x.md' } },
+  { ...base('t4', 'agent:main'), type: 'tool_result', toolUseId: 'a', output: 'text', isError: false, durationMs: 4 },
+  { ...base('t5', 'agent:main'), type: 'assistant_text', content: 'Done.', status: 'complete', model: 'mine/m' },
+  { ...base('t6', 'system'), type: 'run_end', status: 'done', usage: USAGE },
+];
+
+describe('a log as messages', () => {
+  test('an answer holds its texts and steps in order', () => {
+    const [words, answer] = fromTurns(LOG);
+    expect(words).toMatchObject({ kind: 'words', id: 't1', content: 'hi', state: 'stored' });
+    expect(answer).toMatchObject({
+      kind: 'answer',
+      agent: 'main',
+      state: 'done',
+      asked: 't1',
+      usage: USAGE,
+      parts: [
+        { kind: 'text', text: 'Let me look.' },
+        { kind: 'tools', steps: [{ toolUseId: 'a', tool: 'read_file', ok: true, output: 'text', durationMs: 4 }] },
+        { kind: 'text', text: 'Done.' },
+      ],
+    });
+    expect(answerText(answer as Answer)).toBe('Let me look.\n\nDone.');
+  });
+
+  test('the answer of a run that is told live is left to it', () => {
+    expect(fromTurns(LOG, 'r1').map((message) => message.kind)).toEqual(['words']);
+  });
+
+  test('words in the middle of a run part its answer', () => {
+    const steered: Turn[] = [...LOG.slice(0, 5), { ...base('t9', 'person:owner'), type: 'user', content: 'left' }, ...LOG.slice(5)];
+    const kinds = fromTurns(steered).map((message) => (message.kind === 'answer' ? message.asked : message.kind));
+    expect(kinds).toEqual(['words', 't1', 'words', 't9']);
+    expect(fromTurns(steered).every((message) => message.kind !== 'answer' || message.state === 'done')).toBe(true);
+  });
+
+  test('a run that failed before it said anything still shows why', () => {
+    const error = { code: 'provider_auth', message: 'No.', hint: 'Check.' };
+    const failed: Turn[] = [...LOG.slice(0, 2), { ...base('t6', 'system'), type: 'run_end', status: 'error', usage: USAGE, error }];
+    expect(fromTurns(failed)[1]).toMatchObject({ kind: 'answer', state: 'error', error, parts: [] });
+  });
+
+  test('a page that ends inside a run that is over is not at work', () => {
+    expect(fromTurns(LOG.slice(0, 3))[1]).toMatchObject({ state: 'interrupted' });
+  });
+});
+
+describe('a run told live', () => {
+  const events: RunEvent[] = [
+    { type: 'start', agents: ['main'], model: 'mine/m' },
+    { type: 'delta', turnId: 't2', text: 'Let me ' },
+    { type: 'delta', turnId: 't2', text: 'look.' },
+    { type: 'tool_call', turnId: 't3', toolUseId: 'a', tool: 'read_file', input: { path: 'x.md' }, summary: 'Read x.md' },
+    { type: 'tool_output', toolUseId: 'a', chunk: 'te' },
+    { type: 'tool_result', turnId: 't4', toolUseId: 'a', tool: 'read_file', ok: true, output: 'text', summary: 'Read x.md', durationMs: 4 },
+    { type: 'delta', turnId: 't5', text: 'Done.' },
+    { type: 'done', status: 'done', assistantTurnIds: ['t2', 't5'], usage: USAGE },
+  ];
+  const play = (order: [number, RunEvent][]) => order.reduce((live, [seq, event]) => applyEvent(live, seq, 'main', event), startLive('r1'));
+  const numbered = events.map((event, index) => [index + 1, event] as [number, RunEvent]);
+
+  test('shows what the log will show', () => {
+    const live = play(numbered);
+    const stored = fromTurns(LOG)[1] as Answer;
+    expect(answerText(live.answers[0] as Answer)).toBe(answerText(stored));
+    expect(live.answers[0]).toMatchObject({ state: 'done', parts: stored.parts.map(({ kind }) => ({ kind })) });
+    expect(live.ended).toBe('done');
+  });
+
+  test('events that come again change nothing', () => {
+    const doubled = numbered.flatMap((entry, index) => (index > 1 ? [entry, numbered[index - 1] ?? entry, entry] : [entry]));
+    expect(play(doubled)).toEqual(play(numbered));
+  });
+
+  test('parts that did not change keep their identity', () => {
+    const before = play(numbered.slice(0, 6));
+    const after = applyEvent(before, 7, 'main', events[6] as RunEvent);
+    expect(after.answers[0]?.parts[0]).toBe(before.answers[0]?.parts[0]);
+    expect(after.answers[0]?.parts[1]).toBe(before.answers[0]?.parts[1]);
+  });
+});

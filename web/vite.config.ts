@@ -1,0 +1,22 @@
+import { fileURLToPath } from 'node:url';
+import tailwind from '@tailwindcss/vite';
+import react from '@vitejs/plugin-react';
+import { defineConfig } from 'vite';
+import { compress } from './build/compress';
+import { serviceWorker } from './build/service-worker';
+
+const server = process.env['ONYX_DEV_SERVER'] ?? 'http://127.0.0.1:18790';
+const proxied = ['/api', '/v1', '/auth', '/health', '/ready', '/openapi.json', '/docs'];
+
+export default defineConfig({
+  plugins: [react(), tailwind(), serviceWorker(), compress()],
+  resolve: { alias: { '@onyx/sdk': fileURLToPath(new URL('../clients/ts/src/index.ts', import.meta.url)) } },
+  build: { target: 'es2023', outDir: 'dist', assetsInlineLimit: 0, modulePreload: { polyfill: false }, chunkSizeWarningLimit: 2000 },
+  server: {
+    // The server compares Origin with Host: the proxy must show it its own address.
+    proxy: {
+      ...Object.fromEntries(proxied.map((path) => [path, { target: server, changeOrigin: true, headers: { origin: server } }])),
+      '/ws': { target: server, ws: true, changeOrigin: true, headers: { origin: server } },
+    },
+  },
+});
