@@ -280,6 +280,7 @@ impl RunManager {
                 crate::DryRun::On => onyx_tools::Execution::DryRun,
             },
             title,
+            log: None,
         };
         self.spawn(driver);
         Ok(handle)
@@ -291,7 +292,7 @@ impl RunManager {
         tokio::spawn(async move {
             // A fault in our own code must not leave a session locked or a client waiting.
             match AssertUnwindSafe(driver.run()).catch_unwind().await {
-                Ok(history) => manager.inner.recent.keep(lease.key, history),
+                Ok((history, log)) => manager.inner.recent.keep(lease.key, history, log),
                 Err(_) => {
                     tracing::error!(%run, "the run's driver panicked");
                     manager.release(&lease).await;

@@ -28,3 +28,18 @@ async fn what_is_kept_in_memory_is_what_the_log_says() {
     assert!(texts.contains("two") && texts.contains("four") && !texts.contains("three"));
     assert_eq!(sent(&world)[..4], kept[..4], "and what is left is the same, byte for byte");
 }
+
+#[tokio::test]
+async fn an_edit_that_keeps_the_length_of_the_log_is_noticed() {
+    let world = World::new(Vec::<Answer>::new()).await;
+    world.model.set_default(Answer::text("ok"));
+    let (session, _) = world.say(None, "one").await;
+    world.say(Some(session), "two").await;
+    let home = world.folder.path().join("home");
+    let log = home.join(format!("people/ana/sessions/main/{session}.jsonl"));
+    let edited = std::fs::read_to_string(&log).unwrap().replacen("one", "ONE", 1);
+    std::fs::write(&log, edited).unwrap();
+    world.say(Some(session), "three").await;
+    let texts = json!(sent(&world)).to_string();
+    assert!(texts.contains("ONE") && texts.contains("three") && !texts.contains("one"), "{texts}");
+}
