@@ -9,8 +9,9 @@ use onyx_types::{Fault, SessionKey, Turn, TurnBody, TurnId};
 
 use crate::prompt::{self, Conversation};
 
-/// All of them together; the longest unused go first.
-const MOST_BYTES: usize = 3 * 1024 * 1024;
+/// All of them together; the longest unused go first, and one alone may take more.
+const MOST_BYTES: usize = 2 * 1024 * 1024;
+const LARGEST: usize = 4 * 1024 * 1024;
 /// What is read of a log at once, and to what that grows where it is not enough.
 const FIRST_PAGE: usize = 64;
 const LARGEST_PAGE: usize = 2_048;
@@ -41,7 +42,7 @@ impl RecentTurns {
         let bytes = conversation.bytes();
         let mut kept = self.lock();
         kept.remove(&key);
-        if bytes > MOST_BYTES {
+        if bytes > LARGEST {
             return;
         }
         while kept.bytes + bytes > MOST_BYTES {
