@@ -48,7 +48,7 @@ impl RunManager {
             last_run_status: None,
             ..original
         };
-        self.inner.store.ledger.put_session(person, &meta).await?;
+        self.put_new(person, &meta).await?;
         Ok(fresh)
     }
 

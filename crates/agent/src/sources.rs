@@ -3,14 +3,16 @@
 use std::sync::Arc;
 
 use onyx_tools::{LiveOutput, PathRules, ToolCx};
-use onyx_types::{Cancel, Fault, Limits, Mint, RunId, SessionKey, Taint, ToolEffect, TurnId};
+use onyx_types::{
+    Cancel, Fault, LaneOrder, Limits, Mint, RunId, SessionKey, Taint, ToolEffect, TurnId,
+};
 
 use crate::driver::LaneActor;
 use crate::manager::Inner;
 use crate::models::ModelChoice;
 use crate::prompt::{self, Conversation, UntrustedPiece, untrusted_block};
 use crate::roster::AgentProfile;
-use crate::step::{LaneOrder, LaneSetup, RunSetup, RunState, ToolTraits, UserInput};
+use crate::step::{LaneSetup, RunSetup, RunState, ToolTraits, UserInput};
 
 /// What the manager has decided about a run before anything is read for it.
 pub(crate) struct Preparation {
@@ -21,6 +23,7 @@ pub(crate) struct Preparation {
     pub(crate) leading: Vec<UserInput>,
     pub(crate) key: SessionKey,
     pub(crate) agents: Vec<AgentProfile>,
+    pub(crate) order: LaneOrder,
     pub(crate) model: Option<String>,
     pub(crate) is_new: bool,
     pub(crate) mint: Mint,
@@ -68,7 +71,7 @@ pub(crate) async fn prepare(inner: &Inner, mut ask: Preparation) -> Result<Prepa
         input: ask.input,
         leading: ask.leading,
         lanes,
-        order: LaneOrder::Sequential,
+        order: ask.order,
         limits: ask.limits,
         history,
         mint: ask.mint,

@@ -6,6 +6,7 @@
 mod access;
 mod auth;
 mod body;
+mod cookie;
 mod encode;
 mod guard;
 mod history;
@@ -18,7 +19,7 @@ mod settings;
 mod state;
 
 pub use access::{Access, Route, Routes};
-pub use auth::{AuthContext, Authenticator, Credential};
+pub use auth::{AuthContext, Authenticator};
 pub use body::{JsonBody, MAX_BODY, QueryOf};
 pub use encode::{ChatReply, Collect, DraftView, Encoder, Ndjson, ToolView};
 pub use history::{HistoryMessage, MessageRole, MessageStatus, messages};
@@ -26,5 +27,5 @@ pub use problem::Problem;
 pub use ready::{Dependency, DependencyState, Readiness};
 pub use routes::{router, routes};
 pub use serve::{Accept, Peer, serve};
-pub use settings::{AuthMode, AuthSettings, DEFAULT_PORT, GatewaySettings, Token};
+pub use settings::{AuthMode, AuthSettings, DEFAULT_PORT, Exposure, GatewaySettings};
 pub use state::ApiState;

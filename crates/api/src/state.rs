@@ -1,6 +1,7 @@
 use std::sync::Arc;
 
 use onyx_agent::RunManager;
+use onyx_identity::Secrets;
 use onyx_storage::Store;
 
 use crate::{Authenticator, Readiness};
@@ -11,5 +12,6 @@ pub struct ApiState {
     pub runs: RunManager,
     pub store: Store,
     pub auth: Arc<Authenticator>,
+    pub secrets: Arc<Secrets>,
     pub readiness: Arc<dyn Readiness>,
 }

@@ -1,29 +1,42 @@
 use std::borrow::Cow;
 use std::fmt;
+use std::sync::{Arc, PoisonError, RwLock};
 
 /// Shorter values would mask ordinary words.
 const SHORTEST_SECRET: usize = 6;
 
 const MASK: &str = "[secret]";
 
-/// Takes known secret values out of text on its way to a model, a person or a log.
+/// Takes known secret values out of text on its way to a model, a person or a log. Clones share
+/// what they know: secrets come and go while the server runs.
 #[derive(Clone, Default)]
 pub struct Masker {
     /// Longest first, so that a secret which contains another is masked whole.
-    secrets: Vec<String>,
+    secrets: Arc<RwLock<Arc<[String]>>>,
 }
 
 impl Masker {
     pub fn new(secrets: impl IntoIterator<Item = String>) -> Self {
+        let masker = Self::default();
+        masker.replace(secrets);
+        masker
+    }
+
+    /// From now on these are masked, and no others.
+    pub fn replace(&self, secrets: impl IntoIterator<Item = String>) {
         let mut secrets: Vec<String> =
             secrets.into_iter().filter(|secret| secret.len() >= SHORTEST_SECRET).collect();
         secrets.sort_by(|a, b| b.len().cmp(&a.len()).then_with(|| a.cmp(b)));
         secrets.dedup();
-        Self { secrets }
+        *self.secrets.write().unwrap_or_else(PoisonError::into_inner) = secrets.into();
     }
 
     pub fn mask<'a>(&self, text: &'a str) -> Cow<'a, str> {
-        mask_each(&self.secrets, text)
+        mask_each(&self.known(), text)
+    }
+
+    fn known(&self) -> Arc<[String]> {
+        Arc::clone(&self.secrets.read().unwrap_or_else(PoisonError::into_inner))
     }
 }
 
@@ -41,7 +54,7 @@ fn mask_each<'a>(secrets: &[String], text: &'a str) -> Cow<'a, str> {
 
 impl fmt::Debug for Masker {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "Masker({} secrets)", self.secrets.len())
+        write!(f, "Masker({} secrets)", self.known().len())
     }
 }
 
@@ -59,6 +72,15 @@ mod tests {
             masker().mask("a sk-live-123456-admin b sk-live-123456 c secret, no more"),
             "a [secret] b [secret] c [secret], no more"
         );
+    }
+
+    #[test]
+    fn a_clone_learns_of_new_secrets() {
+        let (masker, clone) = (masker(), masker().clone());
+        let shared = masker.clone();
+        masker.replace(["another".to_owned()]);
+        assert_eq!(shared.mask("another secret"), "[secret] secret");
+        assert_eq!(clone.mask("another secret"), "another [secret]");
     }
 
     #[test]

@@ -3,13 +3,14 @@
 use std::time::Duration;
 
 use onyx_types::{
-    Author, ErrorCode, Event, Fault, LaneId, Origin, RunEnd, RunStatus, TextStatus, Turn, TurnBody,
+    Author, ErrorCode, Event, Fault, LaneId, LaneOrder, Origin, RunEnd, RunStatus, TextStatus,
+    Turn, TurnBody,
 };
 
 use super::input::{Effect, RunSummary, StopReason};
 use super::lane::{self, Phase};
 use super::response::{take_turns, usage_event};
-use super::state::{LaneOrder, RunState, Then};
+use super::state::{RunState, Then};
 use super::tools::take_results;
 
 /// Running tools get this long to report after a stop; the promise to people is one second.
@@ -42,6 +43,7 @@ pub(super) fn end_lane_with(
     state.lane(lane).phase = Phase::Over;
     if let Some(fault) = fault {
         events.push((lane, Event::error(&fault)));
+        state.unfinished_lanes.push(lane);
         state.error.get_or_insert(fault);
     } else {
         state.messages_added += 1;
@@ -63,7 +65,12 @@ fn run_end_turn(state: &mut RunState, status: RunStatus) -> Turn {
         model: state.lanes.first().map(|lane| lane.answering.clone()),
         error: state.error.clone(),
     });
-    state.turn(LaneId::default(), Author::System, Origin::Agent, body)
+    let mut turn = state.turn(LaneId::default(), Author::System, Origin::Agent, body);
+    if state.lanes.len() > 1 && !state.unfinished_lanes.is_empty() {
+        // Whose answers did not come to their end: the others' are good.
+        turn.extra.insert("unfinished_lanes".to_owned(), serde_json::json!(state.unfinished_lanes));
+    }
+    turn
 }
 
 /// A lane is durable to its end: the next one may begin.
@@ -158,6 +165,9 @@ pub(super) fn finish_stopping(state: &mut RunState) -> Vec<Effect> {
         };
         turns.extend(more_turns);
         events.extend(more_events);
+        if !state.lane(lane).is_over() {
+            state.unfinished_lanes.push(lane);
+        }
         state.lane(lane).phase = Phase::Over;
     }
     events.push(usage_event(state, LaneId::default()));

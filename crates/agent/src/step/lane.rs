@@ -2,7 +2,7 @@ use std::collections::VecDeque;
 use std::sync::Arc;
 
 use onyx_types::{
-    AgentId, Block, ErrorCode, Fault, LaneId, ModelRequest, Taint, ToolCall, ToolOffer,
+    AgentId, Block, ErrorCode, Fault, LaneId, LaneOrder, ModelRequest, Taint, ToolCall, ToolOffer,
     ToolOutcome, ToolUseId, TurnId,
 };
 
@@ -10,7 +10,7 @@ use super::compaction::{self, Compacting, Room};
 use super::ending;
 use super::input::Effect;
 use super::response::Response;
-use super::state::{LaneOrder, RunState};
+use super::state::RunState;
 use crate::prompt::{self, Calibration, PromptSnapshot};
 
 /// One answering agent, resolved for this run.

@@ -1,5 +1,6 @@
 //! One answer of a model, from its first delta to a durable batch.
 
+use onyx_storage::preview_of;
 use onyx_types::{
     AssistantText, Author, ErrorCode, Event, Fault, FinishReason, LaneId, ModelEvent,
     ModelFailureClass, Origin, ReasoningTurn, Taint, TextStatus, ToolCall, ToolCallTurn, Turn,
@@ -12,7 +13,7 @@ use super::ending;
 use super::flush;
 use super::input::{Effect, StopReason};
 use super::lane::Phase;
-use super::state::{RunState, Then, preview};
+use super::state::{RunState, Then};
 use super::tools;
 
 /// What a model has said in this step so far.
@@ -169,7 +170,7 @@ pub(super) fn take_turns(
         });
         turns.push(state.turn_with_id(turn_id, lane, author, origin, body));
         state.assistant_turns.push(turn_id);
-        state.preview = Some(preview(&response.text));
+        state.preview = Some(preview_of(&response.text));
         events.push((lane, Event::TextComplete { turn_id, agent, text: response.text }));
     }
     (turns, events)

@@ -3,14 +3,18 @@
 use std::sync::{Arc, PoisonError, RwLock};
 
 use futures::future::BoxFuture;
-use onyx_agent::{ModelChoice, Models, Roster, RunManager};
-use onyx_api::{Authenticator, Dependency, Readiness};
-use onyx_providers::{Metadata, ProviderHealth, ProviderState, ProviderStatus, Registry, Setup};
+use onyx_agent::{ModelChoice, Models, Roster, RunManager, Titles};
+use onyx_api::{Authenticator, Dependency, Exposure, Readiness};
+use onyx_identity::Secrets;
+use onyx_providers::{
+    Metadata, ProviderHealth, ProviderState, ProviderStatus, Registry, SecretSource, Setup,
+};
 use onyx_storage::Store;
-use onyx_tools::Toolbox;
+use onyx_tools::{Masker, Toolbox};
 use onyx_types::{ErrorCode, Fault, Model};
 
-use super::parts::remember;
+use super::parts::{declared, remember};
+use super::secrets::{StoredSecrets, masked};
 use super::token;
 use crate::config::{self, Config, ConfigError};
 use crate::home::HomeFolder;
@@ -24,13 +28,15 @@ struct Catalogue {
 }
 
 impl LiveModels {
-    pub(super) fn new(home: &HomeFolder, config: &Config) -> Self {
-        Self(RwLock::new(Arc::new(Catalogue::of(registry(home, config, None), config))))
+    pub(super) fn new(home: &HomeFolder, config: &Config, secrets: &Arc<Secrets>) -> Self {
+        let registry = registry(home, config, None, &StoredSecrets(Arc::clone(secrets)));
+        Self(RwLock::new(Arc::new(Catalogue::of(registry, config))))
     }
 
-    fn set(&self, home: &HomeFolder, config: &Config) {
+    fn set(&self, home: &HomeFolder, config: &Config, secrets: &Arc<Secrets>) {
         let before = self.get();
-        let registry = registry(home, config, Some(&before.registry));
+        let secrets = StoredSecrets(Arc::clone(secrets));
+        let registry = registry(home, config, Some(&before.registry), &secrets);
         let catalogue = Arc::new(Catalogue::of(registry, config));
         *self.0.write().unwrap_or_else(PoisonError::into_inner) = catalogue;
     }
@@ -51,6 +57,7 @@ pub(crate) fn registry(
     home: &HomeFolder,
     config: &Config,
     previous: Option<&Registry>,
+    secrets: &dyn SecretSource,
 ) -> Registry {
     let environment = |name: &str| config.environment.get(name);
     let metadata = Metadata::with_overrides(&home.model_facts()).unwrap_or_else(|error| {
@@ -58,7 +65,8 @@ pub(crate) fn registry(
         tracing::warn!(%error, "models.json is not used");
         Metadata::bundled()
     });
-    let setup = Setup { metadata: Arc::new(metadata), previous, ..Setup::new(&environment) };
+    let metadata = Arc::new(metadata);
+    let setup = Setup { metadata, previous, secrets, ..Setup::new(&environment) };
     Registry::resolve_with(config.providers.clone(), setup)
 }
 
@@ -84,13 +92,18 @@ pub(super) struct Live {
     pub(super) models: Arc<LiveModels>,
     pub(super) runs: RunManager,
     pub(super) auth: Arc<Authenticator>,
+    pub(super) secrets: Arc<Secrets>,
+    pub(super) masker: Masker,
     pub(super) broken: RwLock<Option<ConfigError>>,
 }
 
 impl Live {
     /// Takes up an edit of the config, or says why not and goes on with what it has.
-    pub(super) fn reload(&self) {
-        let outcome = config::load(&self.home).and_then(|config| self.apply(&config));
+    pub(super) async fn reload(&self) {
+        let outcome = match config::load(&self.home) {
+            Ok(config) => self.apply(&config).await,
+            Err(error) => Err(error),
+        };
         match &outcome {
             Ok(()) => tracing::info!("the config was taken up"),
             Err(error) => tracing::error!(%error, "the edit is not taken up; the old config stays"),
@@ -98,16 +111,27 @@ impl Live {
         *self.broken.write().unwrap_or_else(PoisonError::into_inner) = outcome.err();
     }
 
-    fn apply(&self, config: &Config) -> Result<(), ConfigError> {
-        config.gateway.address()?;
+    async fn apply(&self, config: &Config) -> Result<(), ConfigError> {
+        config.gateway.address(self.exposure())?;
         let token = token::token(&self.home, config).map_err(|error| ConfigError::of(&error))?;
         let roster = roster(config, &self.toolbox)?;
-        self.models.set(&self.home, config);
+        let declared = declared(config, token.clone())?;
+        self.masker.replace(masked(config, &token, &self.secrets));
+        self.models.set(&self.home, config, &self.secrets);
         self.runs.set_roster(roster);
         self.runs.set_max_runs(config.gateway.max_runs());
-        self.auth.set_token(token);
+        self.runs.set_titles(titles(config));
+        self.auth.set_hosts(&config.gateway.hosts);
+        self.auth.identity().declare(declared).await?;
         remember(&self.home, config);
         Ok(())
+    }
+
+    fn exposure(&self) -> Exposure {
+        match self.auth.identity().has_chosen_credentials() {
+            true => Exposure::Guarded,
+            false => Exposure::Unguarded,
+        }
     }
 
     /// What is wrong with the file, if it is not the config that counts.
@@ -155,6 +179,10 @@ impl Readiness for Live {
             all
         })
     }
+}
+
+pub(super) fn titles(config: &Config) -> Titles {
+    config.agents.defaults.titles.unwrap_or(Titles::Model)
 }
 
 /// The agents of a config; its warnings go to the log.

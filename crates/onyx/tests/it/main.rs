@@ -4,6 +4,7 @@
 
 mod bad_input;
 mod cli;
+mod cli_sessions;
 mod config;
 mod conversation;
 mod crash;
@@ -12,6 +13,7 @@ mod door;
 mod many;
 mod offline;
 mod runs;
+mod sessions;
 mod stopping;
 
 use std::path::Path;
@@ -49,6 +51,7 @@ pub(crate) fn command(home: &Path, arguments: &[&str]) -> Command {
         .args(arguments)
         .env("ONYX_HOME", home)
         .env("MY_KEY", "scripted-key")
+        .env("ONYX_KEYS", home.join("../keys"))
         .stdin(Stdio::null())
         .stdout(Stdio::piped())
         .stderr(Stdio::piped())

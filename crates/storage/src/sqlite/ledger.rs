@@ -3,12 +3,13 @@ use std::path::Path;
 use std::sync::Mutex;
 
 use async_trait::async_trait;
-use onyx_types::{PersonId, RunId, SessionId, SessionKey, TurnId};
+use onyx_types::{PersonId, RunId, SessionId, SessionKey, Timestamp, TurnId, Usage};
+use rusqlite::Connection;
 
 use crate::blocking::{Blocking, lock};
 use crate::{
     AuditEntry, AuditRow, BeginRun, ChainState, InboxRow, Ledger, RunOutcome, RunRow,
-    SessionFilter, SessionMeta, StoreError,
+    SessionChange, SessionFilter, SessionMeta, StoreError,
 };
 
 use super::connection::{Durability, migrate, open_writer};
@@ -23,8 +24,8 @@ mod migrations {
 /// The ledgers in `onyx.db`.
 #[derive(Debug)]
 pub(crate) struct SqliteLedger {
-    writer: Writer,
-    readers: Readers,
+    pub(super) writer: Writer,
+    pub(super) readers: Readers,
     /// Sessions that may have words in their inbox, so that the others need not be asked: every
     /// run looks for such words, and hardly a session has any.
     spoken_to: Mutex<HashSet<(PersonId, SessionId)>>,
@@ -88,6 +89,32 @@ impl Ledger for SqliteLedger {
     ) -> Result<Vec<SessionMeta>, StoreError> {
         let (person, filter) = (person.clone(), filter.clone());
         self.readers.read(move |connection| sessions::page(connection, &person, &filter)).await
+    }
+
+    async fn family(
+        &self,
+        person: &PersonId,
+        root: SessionId,
+    ) -> Result<Vec<SessionMeta>, StoreError> {
+        let person = person.clone();
+        self.readers.read(move |connection| sessions::family(connection, &person, root)).await
+    }
+
+    async fn change_session(
+        &self,
+        person: &PersonId,
+        session: SessionId,
+        change: &SessionChange,
+    ) -> Result<SessionMeta, StoreError> {
+        let (person, change) = (person.clone(), change.clone());
+        let change =
+            move |connection: &Connection| sessions::change(connection, &person, session, &change);
+        self.writer.write(change).await
+    }
+
+    async fn book(&self, key: &SessionKey, usage: Usage, at: Timestamp) -> Result<(), StoreError> {
+        let key = key.clone();
+        self.writer.write(move |connection| runs::book(connection, &key, &usage, at)).await
     }
 
     async fn put_session(&self, person: &PersonId, meta: &SessionMeta) -> Result<(), StoreError> {

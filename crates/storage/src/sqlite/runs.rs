@@ -1,4 +1,4 @@
-use onyx_types::{PersonId, RunId, SessionKey};
+use onyx_types::{PersonId, RunId, SessionKey, Timestamp, Usage};
 use rusqlite::{Connection, OptionalExtension as _, Row, named_params, params};
 
 use crate::{BeginRun, RunOutcome, RunRow, SessionStatus, StoreError};
@@ -85,7 +85,7 @@ pub(crate) fn end(connection: &Connection, outcome: &RunOutcome) -> Result<(), S
     match ended {
         Some((person, session)) => {
             fold_into_session(connection, outcome, &person, &session)?;
-            spend(connection, outcome, &person)
+            spend(connection, &person, &outcome.usage, outcome.ended_at)
         }
         None if exists(connection, outcome.run)? => Ok(()),
         None => Err(StoreError::NotFound),
@@ -129,7 +129,27 @@ fn fold_into_session(
     Ok(())
 }
 
-fn spend(connection: &Connection, outcome: &RunOutcome, person: &str) -> Result<(), StoreError> {
+pub(crate) fn book(
+    connection: &Connection,
+    key: &SessionKey,
+    usage: &Usage,
+    at: Timestamp,
+) -> Result<(), StoreError> {
+    connection
+        .prepare_cached(
+            "UPDATE sessions SET token_count = token_count + ?3
+             WHERE person = ?1 AND session = ?2",
+        )?
+        .execute(params![key.person.as_str(), key.session.to_string(), integer(usage.tokens())])?;
+    spend(connection, key.person.as_str(), usage, at)
+}
+
+fn spend(
+    connection: &Connection,
+    person: &str,
+    usage: &Usage,
+    at: Timestamp,
+) -> Result<(), StoreError> {
     connection
         .prepare_cached(
             "INSERT INTO spending (person, day, cost, tokens) VALUES (?1, ?2, ?3, ?4)
@@ -138,10 +158,10 @@ fn spend(connection: &Connection, outcome: &RunOutcome, person: &str) -> Result<
         )?
         .execute(params![
             person,
-            outcome.ended_at.utc_date(),
+            at.utc_date(),
             // An unknown price counts as nothing; the run says so to the person.
-            outcome.usage.cost.unwrap_or(0.0),
-            integer(outcome.usage.tokens()),
+            usage.cost.unwrap_or(0.0),
+            integer(usage.tokens()),
         ])?;
     Ok(())
 }

@@ -133,6 +133,7 @@ impl Launch {
         Command::new(&self.binary)
             .arg("serve")
             .env("ONYX_HOME", home_in(folder))
+            .env("ONYX_KEYS", folder.join("keys"))
             .envs(self.environment.iter().map(|(name, value)| (name, value)))
             .stdin(Stdio::null())
             .stdout(log.try_clone().expect("the log"))

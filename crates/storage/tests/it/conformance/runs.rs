@@ -1,7 +1,8 @@
 use onyx_storage::{
     BeginRun, RunOutcome, RunRow, SessionFilter, SessionMeta, SessionStatus, StoreError,
+    TitleSource,
 };
-use onyx_types::{RunStatus, SessionKey, SessionOrigin, Timestamp, TurnId, Usage};
+use onyx_types::{LaneOrder, RunStatus, SessionKey, SessionOrigin, Timestamp, TurnId, Usage};
 
 use super::Backend;
 use crate::support::Maker;
@@ -48,7 +49,10 @@ pub(crate) async fn beginning_makes_the_session(on: Backend) {
         session_id: key.session,
         agent: key.agent.clone(),
         origin: SessionOrigin::Api,
+        agents: vec![key.agent.clone()],
+        mode: LaneOrder::Sequential,
         title: None,
+        titled_by: TitleSource::Words,
         status: SessionStatus::Active,
         created_at: begun.started_at,
         updated_at: begun.started_at,

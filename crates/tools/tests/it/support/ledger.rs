@@ -3,9 +3,9 @@ use std::sync::Arc;
 use async_trait::async_trait;
 use onyx_storage::{
     AuditEntry, AuditRow, BeginRun, ChainState, InboxRow, Ledger, RunOutcome, RunRow,
-    SessionFilter, SessionMeta, StoreError,
+    SessionChange, SessionFilter, SessionMeta, StoreError,
 };
-use onyx_types::{PersonId, RunId, SessionId, SessionKey, TurnId};
+use onyx_types::{PersonId, RunId, SessionId, SessionKey, Timestamp, TurnId, Usage};
 
 /// A ledger whose audit rows fail from the given one on.
 pub(crate) struct BrokenAudit {
@@ -45,6 +45,27 @@ impl Ledger for BrokenAudit {
         filter: &SessionFilter,
     ) -> Result<Vec<SessionMeta>, StoreError> {
         self.inner.sessions(person, filter).await
+    }
+
+    async fn family(
+        &self,
+        person: &PersonId,
+        root: SessionId,
+    ) -> Result<Vec<SessionMeta>, StoreError> {
+        self.inner.family(person, root).await
+    }
+
+    async fn change_session(
+        &self,
+        person: &PersonId,
+        session: SessionId,
+        change: &SessionChange,
+    ) -> Result<SessionMeta, StoreError> {
+        self.inner.change_session(person, session, change).await
+    }
+
+    async fn book(&self, key: &SessionKey, usage: Usage, at: Timestamp) -> Result<(), StoreError> {
+        self.inner.book(key, usage, at).await
     }
 
     async fn put_session(&self, person: &PersonId, meta: &SessionMeta) -> Result<(), StoreError> {
