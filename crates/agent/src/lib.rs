@@ -32,7 +32,7 @@ pub use feed::{EventReader, Feed};
 pub use forks::ForkPoint;
 pub use inbox::Sent;
 pub use manager::{Canceller, ManagerOptions, RunHandle, RunManager};
-pub use models::{ModelChoice, Models};
+pub use models::{ModelChoice, Models, Payer};
 pub use notices::{Happened, Notice};
 pub use request::{DryRun, RunInput, RunRequest, SessionRef, StopTarget};
 pub use roster::{AgentProfile, Roster};

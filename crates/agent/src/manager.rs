@@ -175,6 +175,11 @@ impl RunManager {
         *self.inner.titles.read().unwrap_or_else(PoisonError::into_inner)
     }
 
+    /// The day on which spending counts now (UTC).
+    pub fn today(&self) -> String {
+        self.inner.clock.wall().utc_date()
+    }
+
     pub fn runs_at_work(&self) -> usize {
         self.live().len()
     }

@@ -9,7 +9,7 @@ use onyx_types::{
 
 use crate::driver::LaneActor;
 use crate::manager::Inner;
-use crate::models::ModelChoice;
+use crate::models::{ModelChoice, Payer};
 use crate::prompt::{self, Conversation, UntrustedPiece, untrusted_block};
 use crate::roster::AgentProfile;
 use crate::step::{LaneSetup, RunSetup, RunState, ToolTraits, UserInput};
@@ -88,7 +88,8 @@ async fn lane(
 ) -> Result<(LaneSetup, LaneActor, Vec<UntrustedPiece>), Fault> {
     let choice = ask.model.as_ref().map_or_else(|| agent.model.clone(), ModelChoice::only);
     // A model that cannot be had is the run's error, not the request's: the words are kept.
-    let (model, unable) = match inner.models.resolve(&choice) {
+    let payer = Payer { person: &ask.key.person, agent: &agent.id, limits: &ask.limits };
+    let (model, unable) = match inner.models.resolve(&choice, payer) {
         Ok(model) => (Some(model), None),
         Err(fault) => (None, Some(fault)),
     };
@@ -98,12 +99,13 @@ async fn lane(
         parallel: spec.usual_effect == ToolEffect::Read,
         repeats: spec.repeats,
     });
+    let model_id = model
+        .as_ref()
+        .map_or_else(|| choice.primary.clone().unwrap_or_default(), |model| model.id().to_owned());
     let setup = LaneSetup {
         agent: agent.id.clone(),
-        model_id: model.as_ref().map_or_else(
-            || choice.primary.clone().unwrap_or_default(),
-            |model| model.id().to_owned(),
-        ),
+        tokens: inner.models.token_counter(&model_id),
+        model_id,
         context_window: model.as_ref().and_then(|model| model.context_window()),
         temperature: agent.temperature,
         max_output_tokens: agent.max_output_tokens.unwrap_or(ask.limits.max_output_tokens),

@@ -90,10 +90,7 @@ impl Authenticator {
     }
 
     /// `None` when the request carries no credential at all.
-    pub(crate) async fn authenticate(
-        &self,
-        parts: &Parts,
-    ) -> Result<Option<AuthContext>, Problem> {
+    pub(crate) async fn authenticate(&self, parts: &Parts) -> Result<Option<AuthContext>, Problem> {
         let peer = parts.extensions.get::<Peer>();
         let sent = match peer {
             Some(Peer::LocalUser) => Some(Sent::LocalUser),

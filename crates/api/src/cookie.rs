@@ -27,9 +27,8 @@ pub(crate) fn session(headers: &HeaderMap) -> Option<String> {
 pub(crate) fn set(secret: &Secret, headers: &HeaderMap) -> Result<HeaderValue, Problem> {
     let secure = if is_https(headers) { "; Secure" } else { "" };
     let value = secret.reveal();
-    let text = format!(
-        "{NAME}={value}; Path=/; HttpOnly; SameSite=Strict; Max-Age={SECONDS}{secure}"
-    );
+    let text =
+        format!("{NAME}={value}; Path=/; HttpOnly; SameSite=Strict; Max-Age={SECONDS}{secure}");
     let mut value = HeaderValue::from_str(&text)
         .map_err(|_| Problem::new(ErrorCode::Internal, "the cookie could not be written"))?;
     value.set_sensitive(true);

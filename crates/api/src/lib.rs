@@ -6,6 +6,7 @@
 mod access;
 mod auth;
 mod body;
+mod catalogue;
 mod cookie;
 mod encode;
 mod guard;
@@ -21,6 +22,9 @@ mod state;
 pub use access::{Access, Route, Routes};
 pub use auth::{AuthContext, Authenticator};
 pub use body::{JsonBody, MAX_BODY, QueryOf};
+pub use catalogue::{
+    CalledModelView, Catalogue, FailureView, ModelView, PriceView, ProviderView, TestView,
+};
 pub use encode::{ChatReply, Collect, DraftView, Encoder, Ndjson, ToolView};
 pub use history::{HistoryMessage, MessageRole, MessageStatus, messages};
 pub use problem::Problem;

@@ -4,7 +4,7 @@ use onyx_agent::RunManager;
 use onyx_identity::Secrets;
 use onyx_storage::Store;
 
-use crate::{Authenticator, Readiness};
+use crate::{Authenticator, Catalogue, Readiness};
 
 /// What the routes share. Cheap to clone.
 #[derive(Clone)]
@@ -14,4 +14,5 @@ pub struct ApiState {
     pub auth: Arc<Authenticator>,
     pub secrets: Arc<Secrets>,
     pub readiness: Arc<dyn Readiness>,
+    pub catalogue: Arc<dyn Catalogue>,
 }

@@ -18,7 +18,10 @@ pub enum Proof<'a> {
     Bearer(&'a str),
     /// The value of a browser's cookie.
     Session(&'a str),
-    Password { person: &'a str, password: &'a str },
+    Password {
+        person: &'a str,
+        password: &'a str,
+    },
 }
 
 impl std::fmt::Debug for Proof<'_> {

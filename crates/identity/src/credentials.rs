@@ -103,10 +103,12 @@ impl Register {
     }
 
     pub(crate) fn people(&self) -> Vec<Person> {
-        let declared = self.declared.people.iter().map(|person| {
-            (person.id(), person.name().map(str::to_owned), PersonSource::Config)
-        });
-        let added = self.added.values().map(|row| (&row.person, row.name.clone(), PersonSource::Added));
+        let declared =
+            self.declared.people.iter().map(|person| {
+                (person.id(), person.name().map(str::to_owned), PersonSource::Config)
+            });
+        let added =
+            self.added.values().map(|row| (&row.person, row.name.clone(), PersonSource::Added));
         let mut people: BTreeMap<&PersonId, Person> = BTreeMap::new();
         // The config has the last word about somebody who is in both.
         for (id, name, source) in added.chain(declared) {

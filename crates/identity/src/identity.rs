@@ -114,7 +114,9 @@ impl Identity {
         let what = match attempt.proof {
             Proof::Password { .. } => "the name or the password is wrong",
             Proof::Session(_) => "the browser is not signed in any more",
-            Proof::Bearer(_) | Proof::LocalUser => "the token is not known here, or its time is over",
+            Proof::Bearer(_) | Proof::LocalUser => {
+                "the token is not known here, or its time is over"
+            }
         };
         let counted = match (attempt.from, attempt.proof) {
             // Counted as a guess where it was tried.

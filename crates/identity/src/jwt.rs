@@ -51,7 +51,8 @@ impl Signer {
     }
 
     fn mac(&self, message: &str) -> Result<Hmac<Sha256>, Fault> {
-        let mut mac = Hmac::<Sha256>::new_from_slice(&self.key).map_err(|error| unusable(&error))?;
+        let mut mac =
+            Hmac::<Sha256>::new_from_slice(&self.key).map_err(|error| unusable(&error))?;
         mac.update(message.as_bytes());
         Ok(mac)
     }

@@ -66,7 +66,11 @@ pub(crate) enum Found {
     Pending,
     Rejected,
     /// Handed over: it can be picked up once.
-    Approved { person: PersonId, name: String, client: PairingFor },
+    Approved {
+        person: PersonId,
+        name: String,
+        client: PairingFor,
+    },
 }
 
 impl Pairings {

@@ -25,6 +25,14 @@ pub(crate) enum Command {
     Sessions(SessionsCommand),
     /// Take back what a run wrote, as one
     Undo(UndoArguments),
+    /// Who can answer: providers, whether they work, how they do
+    #[command(subcommand)]
+    Providers(ProvidersCommand),
+    /// What can be chosen, and what it costs
+    #[command(subcommand)]
+    Models(ModelsCommand),
+    /// What was spent today, beside its limits
+    Budgets(BudgetArguments),
     /// Make a home: config and the agent's first files. Overwrites nothing
     Init,
     /// Check config, storage, providers and token, and say how to mend what is broken
@@ -153,6 +161,61 @@ pub(crate) struct UndoArguments {
     /// Show what would be restored; do nothing
     #[arg(long)]
     pub(crate) dry_run: bool,
+    /// Print JSON
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum ProvidersCommand {
+    /// Every provider of the config; keys shortened
+    List {
+        /// Print JSON
+        #[arg(long)]
+        json: bool,
+    },
+    /// Ask a provider, or all of them, and say in words what is wrong
+    Test {
+        provider: Option<String>,
+        /// Print JSON
+        #[arg(long)]
+        json: bool,
+    },
+    /// The models that a provider says it has
+    Models {
+        provider: String,
+        /// Print JSON
+        #[arg(long)]
+        json: bool,
+    },
+    /// How providers have done since the server started
+    Status {
+        /// Print JSON
+        #[arg(long)]
+        json: bool,
+    },
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum ModelsCommand {
+    /// The models to choose from
+    List {
+        /// Print JSON
+        #[arg(long)]
+        json: bool,
+    },
+    /// What is known of one
+    Info {
+        /// <provider>/<model>
+        model: String,
+        /// Print JSON
+        #[arg(long)]
+        json: bool,
+    },
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct BudgetArguments {
     /// Print JSON
     #[arg(long)]
     pub(crate) json: bool,

@@ -116,10 +116,26 @@ pub struct RunOutcome {
     pub status: RunStatus,
     pub ended_at: Timestamp,
     pub usage: Usage,
+    /// Each agent's part of it; empty: all of it is the session's agent's.
+    pub agents: Vec<(AgentId, Usage)>,
     pub messages_added: u64,
     pub preview: Option<String>,
     /// Set only where the session has no title yet.
     pub title: Option<String>,
+}
+
+/// What was spent on a day. An unknown price counts as nothing.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Spent {
+    pub cost: f64,
+    pub tokens: u64,
+}
+
+/// Who spent what on a day, by name.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct DaySpending {
+    pub people: Vec<(PersonId, Spent)>,
+    pub agents: Vec<(AgentId, Spent)>,
 }
 
 /// Words for a session that is at work.
@@ -191,7 +207,7 @@ pub trait Ledger: Send + Sync {
     /// `AlreadyRun` when this input runs now or has run to a good end.
     async fn begin_run(&self, begin: BeginRun) -> Result<(), StoreError>;
 
-    /// Ends the run and folds it into the session's metadata and the person's spending, once:
+    /// Ends the run and folds it into the session's metadata and the spending of person and agents, once:
     /// ending an ended run changes nothing.
     async fn end_run(&self, outcome: RunOutcome) -> Result<(), StoreError>;
 
@@ -250,6 +266,12 @@ pub trait Ledger: Send + Sync {
 
     /// Cost of a person on one day (UTC, `YYYY-MM-DD`).
     async fn spent(&self, person: &PersonId, day: &str) -> Result<f64, StoreError>;
+
+    /// Cost of an agent on one day, for whomever it worked.
+    async fn spent_by_agent(&self, agent: &AgentId, day: &str) -> Result<f64, StoreError>;
+
+    /// Everybody who spent something on one day.
+    async fn spending(&self, day: &str) -> Result<DaySpending, StoreError>;
 
     /// Adds to the person's chain.
     async fn append_audit(&self, entry: AuditEntry) -> Result<AuditRow, StoreError>;

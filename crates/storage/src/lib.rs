@@ -33,8 +33,9 @@ pub use history::{Change, History, Version};
 pub use home::{Home, HomeError, HomePaths};
 pub use leases::{Lease, Leases};
 pub use ledger::{
-    AuditEntry, AuditRow, BeginRun, ChainState, Delivery, InboxRow, Ledger, RunOutcome, RunRow,
-    SessionChange, SessionFilter, SessionMeta, SessionStatus, TitleSource,
+    AuditEntry, AuditRow, BeginRun, ChainState, DaySpending, Delivery, InboxRow, Ledger,
+    RunOutcome, RunRow, SessionChange, SessionFilter, SessionMeta, SessionStatus, Spent,
+    TitleSource,
 };
 pub use local::{FileOps, LocalObjects, SystemFiles};
 pub use objects::{Expect, Object, ObjectKey, ObjectKeyError, ObjectMeta, Objects};

@@ -44,7 +44,7 @@ pub use model::{
 };
 pub use origin::{MatchType, Origin};
 pub use scope::{Scope, ScopeSet};
-pub use tokens::TokenCounter;
+pub use tokens::{TokenCounter, estimate_tokens};
 pub use tool::{
     Artifact, Plan, Preview, Target, ToolCall, ToolOffer, ToolOutcome, ToolSpec, Visibility,
 };

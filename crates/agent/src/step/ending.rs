@@ -92,6 +92,7 @@ pub(super) fn run_over(state: &mut RunState) -> Vec<Effect> {
         Effect::Finish(RunSummary {
             status,
             usage: state.usage,
+            agents: state.lanes.iter().map(|l| (l.setup.agent.clone(), l.usage)).collect(),
             messages_added: state.messages_added,
             preview: state.preview.take(),
         }),
@@ -155,6 +156,7 @@ pub(super) fn finish_stopping(state: &mut RunState) -> Vec<Effect> {
     for index in 0..state.lanes.len() {
         let lane = LaneId(index as u16);
         let silent = state.lane(lane).silent;
+        spend_unfinished(state, lane);
         let (more_turns, more_events) = match state.lane(lane).phase {
             Phase::Calling if silent => (Vec::new(), Vec::new()),
             Phase::Calling => take_turns(state, lane, text_status),
@@ -176,6 +178,17 @@ pub(super) fn finish_stopping(state: &mut RunState) -> Vec<Effect> {
     }
     turns.push(run_end_turn(state, status));
     state.append(turns, events, Then::RunOver)
+}
+
+/// What a model that is stopped in a silent turn had used by then.
+fn spend_unfinished(state: &mut RunState, lane: LaneId) {
+    let lane_state = state.lane(lane);
+    let usage = match &mut lane_state.phase {
+        Phase::Calling if lane_state.silent => std::mem::take(&mut lane_state.response.usage),
+        Phase::Compacting(under_way) => under_way.take_usage(),
+        Phase::Calling | Phase::Waiting | Phase::Saving | Phase::Tools(_) | Phase::Over => return,
+    };
+    state.spend(lane, &usage);
 }
 
 /// Nothing more can be written. What was acknowledged stays; the run is closed when the session

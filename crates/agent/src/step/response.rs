@@ -50,15 +50,16 @@ pub(super) fn model_event(state: &mut RunState, lane: LaneId, event: ModelEvent)
             Vec::new()
         }
         ModelEvent::Usage(usage) => {
-            let lane = state.lane(lane);
-            lane.calibration.learn(lane.estimated, usage.input);
-            lane.response.usage = usage;
+            state.lane(lane).response.usage = usage;
             Vec::new()
         }
         ModelEvent::Notice { code, message } => {
             vec![Effect::Emit(lane, Event::Status { message, code })]
         }
         ModelEvent::AnsweredBy { model } => {
+            // What the model before has used comes on top of what this one will.
+            let usage = std::mem::take(&mut state.lane(lane).response.usage);
+            state.spend(lane, &usage);
             state.lane(lane).answering = model;
             Vec::new()
         }
@@ -150,7 +151,7 @@ pub(super) fn take_turns(
     let calls = std::mem::take(&mut state.lane(lane).response.calls);
     let response = std::mem::take(&mut state.lane(lane).response);
     state.lane(lane).response.calls = calls;
-    state.usage.add(&response.usage);
+    state.spend(lane, &response.usage);
 
     let (model, origin) = (state.lane(lane).answering.clone(), written_by(state, lane));
     let agent = state.lane(lane).setup.agent.clone();

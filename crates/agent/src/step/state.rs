@@ -163,6 +163,12 @@ impl RunState {
         &mut self.lanes[usize::from(lane.0)]
     }
 
+    /// Counts what a lane's model has used.
+    pub(super) fn spend(&mut self, lane: LaneId, usage: &Usage) {
+        self.usage.add(usage);
+        self.lane(lane).usage.add(usage);
+    }
+
     pub(super) fn append(
         &mut self,
         turns: Vec<Turn>,

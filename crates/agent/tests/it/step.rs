@@ -11,8 +11,8 @@ use onyx_agent::step::{
 use onyx_types::{
     BatchId, ErrorCode, Event, Fault, FinishReason, LaneId, Limits, Message, Mint, ModelEvent,
     ModelFailure, ModelFailureClass, ModelRequest, Now, Origin, RunStatus, SessionKey, Taint,
-    TextStatus, Timestamp, ToolCall, ToolOffer, ToolOutcome, ToolUseId, Turn, TurnBody, Usage,
-    UserContent,
+    TextStatus, Timestamp, TokenCounter, ToolCall, ToolOffer, ToolOutcome, ToolUseId, Turn,
+    TurnBody, Usage, UserContent,
 };
 use serde_json::{Value, json};
 
@@ -44,11 +44,20 @@ pub(crate) fn tool(name: &str, parallel: bool) -> ToolTraits {
     }
 }
 
+struct ByRule;
+
+impl TokenCounter for ByRule {
+    fn scale(&self) -> f64 {
+        1.0
+    }
+}
+
 pub(crate) fn lane_setup(agent: &str) -> LaneSetup {
     LaneSetup {
         agent: agent.parse().unwrap(),
         model_id: "test/model".to_owned(),
         context_window: None,
+        tokens: Arc::new(ByRule),
         temperature: None,
         max_output_tokens: 1_000,
         snapshot: Arc::new(PromptSnapshot { system: Vec::new() }),

@@ -1,5 +1,7 @@
 //! `/api/admin/*`: for the owner.
 
+pub(super) mod models;
+
 use axum::Json;
 use axum::extract::State;
 use onyx_storage::rebuild_person;

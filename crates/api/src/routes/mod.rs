@@ -39,6 +39,12 @@ pub fn routes() -> Routes {
         .post("/api/runs/{id}/cancel", Chat, runs::cancel)
         .post("/api/runs/{id}/undo", Write, runs::undo)
         .post("/api/admin/reindex", Owner, admin::reindex)
+        .get("/api/admin/providers", Owner, admin::models::providers)
+        .post("/api/admin/providers/{name}/test", Owner, admin::models::test)
+        .get("/api/admin/providers/{name}/models", Owner, admin::models::listed)
+        .get("/api/admin/models", Owner, admin::models::models)
+        .get("/api/admin/models/{*id}", Owner, admin::models::model)
+        .get("/api/admin/budgets", Owner, admin::models::budgets)
         .merge(sign_in())
         .merge(accounts())
 }

@@ -77,7 +77,8 @@ impl KeyFolder {
             return Err(failed("a secret names a key in a way that is not known"));
         }
         let folder = self.0.as_ref().ok_or_else(|| {
-            failed("there is no place for keys").with_hint("Set ONYX_KEYS to a folder outside the home.")
+            failed("there is no place for keys")
+                .with_hint("Set ONYX_KEYS to a folder outside the home.")
         })?;
         Ok(folder.join(format!("{name}.key")))
     }

@@ -21,8 +21,8 @@ pub(super) fn seal(
     let bound = bound_to(&id);
     let payload = Payload { msg: value.reveal().as_bytes(), aad: bound.as_bytes() };
     let sealed = cipher(key).encrypt(&XNonce::from(nonce), payload);
-    let sealed = sealed
-        .map_err(|_| Fault::new(ErrorCode::Internal, "a secret could not be sealed"))?;
+    let sealed =
+        sealed.map_err(|_| Fault::new(ErrorCode::Internal, "a secret could not be sealed"))?;
     Ok(SealedSecret { id, key: key.name.clone(), nonce: nonce.to_vec(), sealed, updated_at: at })
 }
 

@@ -17,7 +17,8 @@ async fn world() -> World {
 #[tokio::test]
 async fn after_ten_wrong_guesses_even_the_right_one_waits_from_there_and_not_from_elsewhere() {
     let world = world().await;
-    let code = async |proof, from| world.ask_as(proof, from, None).await.map_err(|fault| fault.code);
+    let code =
+        async |proof, from| world.ask_as(proof, from, None).await.map_err(|fault| fault.code);
     for _ in 0..10 {
         assert_eq!(code(WRONG, "192.0.2.1").await.unwrap_err(), Unauthenticated);
     }

@@ -2,7 +2,9 @@ use std::net::IpAddr;
 use std::path::Path;
 use std::sync::Arc;
 
-use onyx_identity::{Attempt, Caller, Declared, Identity, Lifetime, NewToken, Proof, Secret, Token};
+use onyx_identity::{
+    Attempt, Caller, Declared, Identity, Lifetime, NewToken, Proof, Secret, Token,
+};
 use onyx_storage::{Home, Store};
 use onyx_test_support::ManualClock;
 use onyx_types::{CredentialId, ErrorCode, Fault, Grants, PersonId};

@@ -5,14 +5,15 @@ pub(crate) mod completions;
 pub(crate) mod doctor;
 pub(crate) mod init;
 mod input;
+pub(crate) mod models;
 pub(crate) mod pair;
 pub(crate) mod people;
 pub(crate) mod reindex;
 pub(crate) mod secrets;
 pub(crate) mod serve;
 pub(crate) mod sessions;
-pub(crate) mod undo;
 pub(crate) mod tokens;
+pub(crate) mod undo;
 
 use anyhow::Result;
 use reqwest::Response;

@@ -5,16 +5,16 @@ use std::net::SocketAddr;
 use std::process::Stdio;
 
 use anyhow::{Context, Result};
+use rustix::process::{Resource, getrlimit, setrlimit};
 use serde::Deserialize;
 use serde_json::json;
-use rustix::process::{Resource, getrlimit, setrlimit};
 use tokio::net::TcpListener;
 use tokio::signal::unix::{SignalKind, signal};
 
-use crate::cli::ServeArguments;
-use crate::exit::Exit;
 use super::refused;
+use crate::cli::ServeArguments;
 use crate::client::ClientError;
+use crate::exit::Exit;
 use crate::gateway::{Claim, Connection, Gateway, Unreachable, claim};
 use crate::home::HomeFolder;
 use crate::output;

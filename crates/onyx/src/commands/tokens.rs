@@ -63,7 +63,10 @@ pub(crate) async fn run(home: &HomeFolder, command: TokensCommand) -> Result<Exi
             let body = Value::Object(body);
             through(home, async |client| {
                 let lines = |made: Made| {
-                    vec![made.token, format!("(shown once; revoke it with: onyx tokens revoke {})", made.id)]
+                    vec![
+                        made.token,
+                        format!("(shown once; revoke it with: onyx tokens revoke {})", made.id),
+                    ]
                 };
                 show(client.post(TOKENS, &body).await?, json, lines).await
             })

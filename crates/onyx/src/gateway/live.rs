@@ -3,97 +3,30 @@
 use std::sync::{Arc, PoisonError, RwLock};
 
 use futures::future::BoxFuture;
-use onyx_agent::{ModelChoice, Models, Roster, RunManager, Titles};
+use onyx_agent::{Roster, RunManager, Titles};
 use onyx_api::{Authenticator, Dependency, Exposure, Readiness};
 use onyx_identity::Secrets;
-use onyx_providers::{
-    Metadata, ProviderHealth, ProviderState, ProviderStatus, Registry, SecretSource, Setup,
-};
+use onyx_providers::{ProviderHealth, ProviderState, ProviderStatus};
 use onyx_storage::Store;
 use onyx_tools::{Masker, Toolbox};
-use onyx_types::{ErrorCode, Fault, Model};
 
+use super::models::LiveModels;
 use super::parts::{declared, remember};
-use super::secrets::{StoredSecrets, masked};
+use super::secrets::masked;
 use super::token;
 use crate::config::{self, Config, ConfigError};
 use crate::home::HomeFolder;
-
-/// The models of the config that counts now.
-pub(super) struct LiveModels(RwLock<Arc<Catalogue>>);
-
-struct Catalogue {
-    registry: Registry,
-    default_model: Option<String>,
-}
-
-impl LiveModels {
-    pub(super) fn new(home: &HomeFolder, config: &Config, secrets: &Arc<Secrets>) -> Self {
-        let registry = registry(home, config, None, &StoredSecrets(Arc::clone(secrets)));
-        Self(RwLock::new(Arc::new(Catalogue::of(registry, config))))
-    }
-
-    fn set(&self, home: &HomeFolder, config: &Config, secrets: &Arc<Secrets>) {
-        let before = self.get();
-        let secrets = StoredSecrets(Arc::clone(secrets));
-        let registry = registry(home, config, Some(&before.registry), &secrets);
-        let catalogue = Arc::new(Catalogue::of(registry, config));
-        *self.0.write().unwrap_or_else(PoisonError::into_inner) = catalogue;
-    }
-
-    fn get(&self) -> Arc<Catalogue> {
-        Arc::clone(&self.0.read().unwrap_or_else(PoisonError::into_inner))
-    }
-}
-
-impl Catalogue {
-    fn of(registry: Registry, config: &Config) -> Self {
-        Self { registry, default_model: config.default_model.clone() }
-    }
-}
-
-/// The providers of a config; what stays the same goes on with what `previous` knew of it.
-pub(crate) fn registry(
-    home: &HomeFolder,
-    config: &Config,
-    previous: Option<&Registry>,
-    secrets: &dyn SecretSource,
-) -> Registry {
-    let environment = |name: &str| config.environment.get(name);
-    let metadata = Metadata::with_overrides(&home.model_facts()).unwrap_or_else(|error| {
-        // What a person says of models is a convenience; nothing stops without it.
-        tracing::warn!(%error, "models.json is not used");
-        Metadata::bundled()
-    });
-    let metadata = Arc::new(metadata);
-    let setup = Setup { metadata, previous, secrets, ..Setup::new(&environment) };
-    Registry::resolve_with(config.providers.clone(), setup)
-}
-
-impl Models for LiveModels {
-    fn resolve(&self, choice: &ModelChoice) -> Result<Arc<dyn Model>, Fault> {
-        let catalogue = self.get();
-        let default =
-            || catalogue.default_model.clone().or_else(|| catalogue.registry.default_model());
-        let Some(primary) = choice.primary.clone().or_else(default) else {
-            return Err(Fault::new(ErrorCode::ModelNotFound, "No model is configured.").with_hint(
-                "Name one as `model` of the agent in onyx.json, and its provider under `providers`.",
-            ));
-        };
-        Ok(catalogue.registry.chain(&primary, &choice.fallbacks)?)
-    }
-}
 
 /// Everything that follows the config, and what became of the last edit.
 pub(super) struct Live {
     pub(super) home: HomeFolder,
     pub(super) store: Store,
     pub(super) toolbox: Arc<Toolbox>,
+    pub(super) masker: Masker,
     pub(super) models: Arc<LiveModels>,
     pub(super) runs: RunManager,
     pub(super) auth: Arc<Authenticator>,
     pub(super) secrets: Arc<Secrets>,
-    pub(super) masker: Masker,
     pub(super) broken: RwLock<Option<ConfigError>>,
 }
 
@@ -116,8 +49,9 @@ impl Live {
         let token = token::token(&self.home, config).map_err(|error| ConfigError::of(&error))?;
         let roster = roster(config, &self.toolbox)?;
         let declared = declared(config, token.clone())?;
-        self.masker.replace(masked(config, &token, &self.secrets));
-        self.models.set(&self.home, config, &self.secrets);
+        // Before a model can use the new keys; the old ones stay masked, for runs that have them.
+        self.masker.add(masked(config, &token, &self.secrets));
+        self.models.set(&self.home, config);
         self.runs.set_roster(roster);
         self.runs.set_max_runs(config.gateway.max_runs());
         self.runs.set_titles(titles(config));

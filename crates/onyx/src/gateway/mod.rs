@@ -1,8 +1,10 @@
 //! The wiring: store, providers, tools, run manager, servers, and the orderly end of all of it.
 
+mod catalogue;
 mod claim;
 mod connection;
 mod live;
+mod models;
 mod parts;
 mod secrets;
 mod socket;
@@ -31,11 +33,10 @@ use socket::HomeSocket;
 
 pub(crate) use claim::{Claim, Unreachable, claim};
 pub(crate) use connection::Connection;
-pub(crate) use live::registry;
+pub(crate) use models::registry;
 pub(crate) use secrets::StoredSecrets;
 pub(crate) use socket::SocketPath;
 pub(crate) use token::{TokenPlace, place as token_place};
-
 
 /// How long running answers may go on after the process was asked to end.
 const PATIENCE: Duration = Duration::from_secs(5);
@@ -68,9 +69,10 @@ impl Gateway {
         );
         let secrets = Arc::new(secrets.await?);
         let exposure = exposure(&store).await?;
-        let ground = Ground { folder, store: &store, secrets: &secrets, exposure };
+        let ground = Ground { folder, store: &store, secrets: &secrets, clock: &clock, exposure };
         let (parts, broken) = Parts::of_usable_config(&ground)?;
-        let identity = Identity::open(Arc::clone(&store.accounts), Arc::clone(&clock), parts.declared);
+        let identity =
+            Identity::open(Arc::clone(&store.accounts), Arc::clone(&clock), parts.declared);
         let auth = Authenticator::new(Arc::new(identity.await?));
         auth.set_hosts(&parts.hosts);
         let runs = RunManager::new(
@@ -168,6 +170,7 @@ impl Gateway {
             auth: Arc::clone(&self.live.auth),
             secrets: Arc::clone(&self.live.secrets),
             readiness: Arc::clone(&self.live) as Arc<dyn onyx_api::Readiness>,
+            catalogue: Arc::clone(&self.live.models) as Arc<dyn onyx_api::Catalogue>,
         })
     }
 }

@@ -9,13 +9,15 @@ use onyx_api::Exposure;
 use onyx_identity::{Declared, Secrets, Token};
 use onyx_storage::{LocalObjects, Store};
 use onyx_tools::{Masker, Services, Toolbox, builtin_tools};
+use onyx_types::Clock;
 
-use super::live::{LiveModels, roster, titles};
+use super::live::{roster, titles};
+use super::models::LiveModels;
 use super::secrets::masked;
 use super::token::{self, TokenPlace};
 use crate::config::{self, Config, ConfigError, last_good};
-use crate::{env, files};
 use crate::home::HomeFolder;
+use crate::{env, files};
 
 pub(super) struct Parts {
     pub(super) address: SocketAddr,
@@ -33,9 +35,7 @@ pub(super) struct Parts {
 impl Parts {
     /// From the config file. Where that is broken, from the last one that was not, and then with
     /// the reason: a bad edit must not keep a server from starting again.
-    pub(super) fn of_usable_config(
-        ground: &Ground<'_>,
-    ) -> Result<(Self, Option<ConfigError>)> {
+    pub(super) fn of_usable_config(ground: &Ground<'_>) -> Result<(Self, Option<ConfigError>)> {
         let folder = ground.folder;
         let broken = match config::load(folder).and_then(|config| Self::of(ground, &config)) {
             Ok(parts) => return Ok((parts, None)),
@@ -68,7 +68,13 @@ impl Parts {
             token_place: token::place(folder, config),
             toolbox,
             roster,
-            models: Arc::new(LiveModels::new(folder, config, ground.secrets)),
+            models: Arc::new(LiveModels::new(
+                folder,
+                config,
+                Arc::clone(&ground.store.ledger),
+                Arc::clone(ground.clock),
+                Arc::clone(ground.secrets),
+            )),
         })
     }
 }
@@ -78,6 +84,7 @@ pub(super) struct Ground<'a> {
     pub(super) folder: &'a HomeFolder,
     pub(super) store: &'a Store,
     pub(super) secrets: &'a Arc<Secrets>,
+    pub(super) clock: &'a Arc<dyn Clock>,
     pub(super) exposure: Exposure,
 }
 

@@ -11,6 +11,7 @@ mod crash;
 mod cuts;
 mod door;
 mod many;
+mod models;
 mod offline;
 mod runs;
 mod sessions;
@@ -39,7 +40,8 @@ pub(crate) async fn onyx(model: &ScriptedModel) -> OnyxProcess {
 pub(crate) fn config(model: &ScriptedModel) -> Value {
     json!({
         "gateway": {"port": 0, "auth": {"mode": "token", "token": DEFAULT_TOKEN}},
-        "providers": {"mine": {"kind": "openai", "baseUrl": model.base_url(), "apiKey": "k"}},
+        "providers": {"mine": {"kind": "openai", "baseUrl": model.base_url(), "apiKey": "k",
+            "models": [{"id": "m", "price": {"input": 0, "output": 0}}]}},
         "agents": {"list": [{"id": "main", "default": true, "model": "mine/m", "tier": "act"}]},
     })
 }

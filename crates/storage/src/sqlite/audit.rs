@@ -61,9 +61,8 @@ fn insert(connection: &Connection, row: &AuditRow) -> Result<(), StoreError> {
 fn head(connection: &Connection, person: &PersonId) -> Result<Option<Head>, StoreError> {
     let mut statement =
         connection.prepare_cached("SELECT seq, hash FROM audit_heads WHERE person = ?1")?;
-    let head = statement.query_row([person.as_str()], |row| {
-        Ok(Head { seq: count(row, 0)?, hash: hash(row, 1)? })
-    });
+    let head = statement
+        .query_row([person.as_str()], |row| Ok(Head { seq: count(row, 0)?, hash: hash(row, 1)? }));
     Ok(head.optional()?)
 }
 

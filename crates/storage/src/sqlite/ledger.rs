@@ -3,19 +3,19 @@ use std::path::Path;
 use std::sync::Mutex;
 
 use async_trait::async_trait;
-use onyx_types::{PersonId, RunId, SessionId, SessionKey, Timestamp, TurnId, Usage};
+use onyx_types::{AgentId, PersonId, RunId, SessionId, SessionKey, Timestamp, TurnId, Usage};
 use rusqlite::Connection;
 
 use crate::blocking::{Blocking, lock};
 use crate::{
-    AuditEntry, AuditRow, BeginRun, ChainState, InboxRow, Ledger, RunOutcome, RunRow,
+    AuditEntry, AuditRow, BeginRun, ChainState, DaySpending, InboxRow, Ledger, RunOutcome, RunRow,
     SessionChange, SessionFilter, SessionMeta, StoreError,
 };
 
 use super::connection::{Durability, migrate, open_writer};
 use super::readers::Readers;
 use super::writer::Writer;
-use super::{audit, inbox, runs, sessions};
+use super::{audit, inbox, runs, sessions, spending};
 
 mod migrations {
     refinery::embed_migrations!("migrations/ledger");
@@ -152,7 +152,17 @@ impl Ledger for SqliteLedger {
 
     async fn spent(&self, person: &PersonId, day: &str) -> Result<f64, StoreError> {
         let (person, day) = (person.clone(), day.to_owned());
-        self.readers.read(move |connection| runs::spent(connection, &person, &day)).await
+        self.readers.read(move |connection| spending::of_person(connection, &person, &day)).await
+    }
+
+    async fn spent_by_agent(&self, agent: &AgentId, day: &str) -> Result<f64, StoreError> {
+        let (agent, day) = (agent.clone(), day.to_owned());
+        self.readers.read(move |connection| spending::of_agent(connection, &agent, &day)).await
+    }
+
+    async fn spending(&self, day: &str) -> Result<DaySpending, StoreError> {
+        let day = day.to_owned();
+        self.readers.read(move |connection| spending::of_day(connection, &day)).await
     }
 
     async fn append_audit(&self, entry: AuditEntry) -> Result<AuditRow, StoreError> {

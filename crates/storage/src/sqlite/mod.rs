@@ -12,6 +12,7 @@ mod readers;
 mod runs;
 mod secrets;
 mod sessions;
+mod spending;
 mod writer;
 
 pub(crate) use chunks::SqliteChunks;

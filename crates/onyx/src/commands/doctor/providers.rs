@@ -5,6 +5,7 @@ use std::sync::Arc;
 use onyx_agent::ModelSetting;
 use onyx_identity::Secrets;
 use onyx_providers::{Finding, NoSecrets, ProviderTest, Registry, Secret};
+use onyx_types::{Clock, SystemClock};
 
 use super::Check;
 use crate::config::Config;
@@ -17,19 +18,16 @@ pub(super) enum SecretsHere {
     WithTheServer,
 }
 
-pub(super) async fn check(
-    home: &HomeFolder,
-    config: &Config,
-    secrets: SecretsHere,
-) -> Vec<Check> {
+pub(super) async fn check(home: &HomeFolder, config: &Config, secrets: SecretsHere) -> Vec<Check> {
     let mut config = config.clone();
+    let clock: Arc<dyn Clock> = Arc::new(SystemClock::new());
     let (registry, untested) = match secrets {
         SecretsHere::Open(secrets) => {
-            (registry(home, &config, None, &StoredSecrets(secrets)), Vec::new())
+            (registry(home, &config, clock, None, &StoredSecrets(secrets)), Vec::new())
         }
         SecretsHere::WithTheServer => {
             let untested = take_out_those_with_secrets(&mut config);
-            (registry(home, &config, None, &NoSecrets), untested)
+            (registry(home, &config, clock, None, &NoSecrets), untested)
         }
     };
     let mut checks: Vec<Check> = untested
@@ -78,7 +76,7 @@ fn provider(test: ProviderTest, wanted: &[(String, Option<String>)]) -> Check {
         .any(|(_, model)| model.as_ref().is_some_and(|model| model.starts_with(&prefix)));
     let (detail, mend) = match test.finding {
         Finding::Works { .. } => return Check::ok(name, test.advice),
-        Finding::Fails { class, message: _ } => (class.to_owned(), test.advice),
+        Finding::Fails { trouble, message: _ } => (trouble.as_str().to_owned(), test.advice),
         Finding::Disabled { reason } => {
             (format!("disabled: {reason}"), "mend it in onyx.json, or remove it there".to_owned())
         }

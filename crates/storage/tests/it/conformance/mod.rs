@@ -106,6 +106,7 @@ conformance! {
         ending_folds_into_the_session_once
         a_title_is_set_only_once
         spending_adds_up_by_person_and_day
+        each_agent_of_a_run_has_its_own_part_of_the_spending
         runs_that_never_ended_are_named
         a_run_is_seen_by_its_person_only
         a_session_keeps_its_agent

@@ -2,10 +2,10 @@ use std::sync::Arc;
 
 use async_trait::async_trait;
 use onyx_storage::{
-    AuditEntry, AuditRow, BeginRun, ChainState, InboxRow, Ledger, RunOutcome, RunRow,
+    AuditEntry, AuditRow, BeginRun, ChainState, DaySpending, InboxRow, Ledger, RunOutcome, RunRow,
     SessionChange, SessionFilter, SessionMeta, StoreError,
 };
-use onyx_types::{PersonId, RunId, SessionId, SessionKey, Timestamp, TurnId, Usage};
+use onyx_types::{AgentId, PersonId, RunId, SessionId, SessionKey, Timestamp, TurnId, Usage};
 
 /// A ledger whose audit rows fail from the given one on.
 pub(crate) struct BrokenAudit {
@@ -94,6 +94,14 @@ impl Ledger for BrokenAudit {
 
     async fn spent(&self, person: &PersonId, day: &str) -> Result<f64, StoreError> {
         self.inner.spent(person, day).await
+    }
+
+    async fn spent_by_agent(&self, agent: &AgentId, day: &str) -> Result<f64, StoreError> {
+        self.inner.spent_by_agent(agent, day).await
+    }
+
+    async fn spending(&self, day: &str) -> Result<DaySpending, StoreError> {
+        self.inner.spending(day).await
     }
 
     async fn append_audit(&self, entry: AuditEntry) -> Result<AuditRow, StoreError> {
