@@ -11,7 +11,7 @@ use tokio::net::TcpStream;
 use tokio::sync::Semaphore;
 use tokio::task::JoinSet;
 
-use crate::measure::Bench;
+use crate::measure::{Bench, only_what_is_asked};
 use crate::pacer::{Pace, Pacer};
 use crate::process::{CpuClock, resident_bytes};
 
@@ -124,6 +124,7 @@ impl Bench {
         OnyxProcess::builder()
             .binary(&self.onyx)
             .base_url(pacer.base_url())
+            .merge(only_what_is_asked())
             .merge(json!({"gateway": {"maxRuns": cap}}))
             .start()
             .await
