@@ -1,4 +1,5 @@
-use onyx_test_support::Answer;
+use onyx_test_support::{Answer, Finish, Script, ScriptedUsage, Step};
+use onyx_types::Limits;
 use serde_json::json;
 
 use crate::world::World;
@@ -42,4 +43,29 @@ async fn an_edit_that_keeps_the_length_of_the_log_is_noticed() {
     world.say(Some(session), "three").await;
     let texts = json!(sent(&world)).to_string();
     assert!(texts.contains("ONE") && texts.contains("three") && !texts.contains("one"), "{texts}");
+}
+
+/// The model reports less than half of what the rule estimates, so twice the rule's window fits.
+#[tokio::test]
+async fn as_much_is_read_from_the_log_as_the_model_itself_has_room_for() {
+    let agents = json!({"list": [{"id": "main", "tier": "act", "model": "mine/small"}]});
+    let world = World::with_agents(Vec::<Answer>::new(), agents, Limits::default()).await;
+    world.model.respond_with(|request| {
+        let input = request.raw.len() as u64 * 11 / 100;
+        let usage = ScriptedUsage { input, output: 1, ..ScriptedUsage::default() };
+        let ok = [Step::Text("ok".into()), Step::Usage(usage), Step::Finish(Finish::Stop)];
+        Answer::script(Script::new(ok))
+    });
+    let words = "word ".repeat(80);
+    let (session, _) = world.say(None, &format!("first {words}")).await;
+    for n in 0..117 {
+        world.say(Some(session), &format!("message {n} {words}")).await;
+    }
+    // Touched by somebody, so that it is read anew.
+    let home = world.folder.path().join("home");
+    let log = home.join(format!("people/ana/sessions/main/{session}.jsonl"));
+    std::fs::write(&log, std::fs::read(&log).unwrap()).unwrap();
+    world.say(Some(session), "last").await;
+    let texts = json!(sent(&world)).to_string();
+    assert!(texts.contains("last") && texts.contains("first word"), "{}", texts.len());
 }

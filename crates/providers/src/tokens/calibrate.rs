@@ -44,7 +44,7 @@ impl Scale {
     /// first calls few are: to count a long prompt costs as much as to send it.
     fn is_due(&self) -> bool {
         let calls = self.calls.fetch_add(1, Ordering::Relaxed);
-        calls < FIRST_CALLS || calls % FIRST_CALLS == 0
+        calls < FIRST_CALLS || calls.is_multiple_of(FIRST_CALLS)
     }
 }
 

@@ -24,7 +24,7 @@ impl Writer {
         let (queue, jobs) = mpsc::channel(QUEUE);
         let thread = std::thread::Builder::new()
             .name(name.to_owned())
-            .spawn(move || serve(connection, jobs))?;
+            .spawn(move || serve(&connection, jobs))?;
         Ok(Self { queue: Some(queue), thread: Some(thread) })
     }
 
@@ -101,7 +101,7 @@ where
     }
 }
 
-fn serve(connection: Connection, mut jobs: mpsc::Receiver<Box<dyn Job>>) {
+fn serve(connection: &Connection, mut jobs: mpsc::Receiver<Box<dyn Job>>) {
     while let Some(first) = jobs.blocking_recv() {
         let mut group = vec![first];
         while group.len() < GROUP
@@ -112,7 +112,7 @@ fn serve(connection: Connection, mut jobs: mpsc::Receiver<Box<dyn Job>>) {
         let mut waiting = group.into_iter();
         while waiting.len() > 0 {
             let mut settled = Vec::new();
-            let outcome = transact(&connection, &mut waiting, &mut settled);
+            let outcome = transact(connection, &mut waiting, &mut settled);
             for job in settled {
                 job.reply(outcome.clone());
             }
