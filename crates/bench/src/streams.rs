@@ -49,7 +49,7 @@ impl Bench {
     pub(crate) async fn streams(&self, count: usize) -> Result<Streams> {
         let epoch = Instant::now();
         // Opening takes a while on few cores, and the first stream must outlast it.
-        let opening = Duration::from_millis(8 * count as u64) + Duration::from_secs(2);
+        let opening = Duration::from_millis(20 * count as u64) + Duration::from_secs(2);
         let tokens = ((opening + MEASURED).as_millis() / EVERY.as_millis()) as u32;
         let pacer = Pacer::start(Pace { every: EVERY, tokens, epoch }).await?;
         let process = self.with_cap(&pacer, count).await;
