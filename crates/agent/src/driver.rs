@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use futures::future::BoxFuture;
 use futures::stream::{BoxStream, FuturesUnordered, SelectAll, StreamExt};
-use onyx_storage::{Delivery, Lease, RunOutcome, Store};
+use onyx_storage::{Delivery, Lease, LogState, RunOutcome, Store};
 use onyx_tools::{Execution, LiveOutput, Policy, ToolCx, Toolbox};
 use onyx_types::{
     Attendance, Cancel, Clock, Fault, LaneId, Model, ModelEvent, ModelFailure, ModelFailureClass,
@@ -50,6 +50,8 @@ pub(crate) struct Driver {
     pub(crate) execution: Execution,
     /// Given to the session where it has none yet.
     pub(crate) title: Option<String>,
+    /// How the last append left the log.
+    pub(crate) log: Option<LogState>,
 }
 
 type ToolFuture = BoxFuture<'static, Input>;
@@ -79,9 +81,9 @@ impl UnderWay {
 }
 
 impl Driver {
-    /// Runs to the end and gives back the session's history as it stands then. The feed is closed
-    /// and the session free when it returns.
-    pub(crate) async fn run(mut self) -> Conversation {
+    /// Runs to the end and gives back the session's history as it stands then, and how its log was
+    /// left. The feed is closed and the session free when it returns.
+    pub(crate) async fn run(mut self) -> (Conversation, Option<LogState>) {
         let mut under_way = UnderWay::new(self.lanes.len());
         let mut cancelled = false;
         let mut next = Input::Begin;
@@ -94,7 +96,7 @@ impl Driver {
             next = self.next_input(&mut under_way, &mut cancelled, &mut renew_at).await;
         }
         self.feed.close();
-        self.state.into_history()
+        (self.state.into_history(), self.log)
     }
 
     async fn next_input(
@@ -158,6 +160,7 @@ impl Driver {
             Effect::Append(batch, turns) => {
                 return Some(match self.store.turns.append(&self.lease, &turns).await {
                     Ok(_) => {
+                        self.log = self.store.turns.state_now(&self.lease.key);
                         self.live_text.written(&turns);
                         self.clear_inbox(&turns).await;
                         Input::Appended(batch)

@@ -354,6 +354,7 @@ impl RunManager {
                 crate::DryRun::On => onyx_tools::Execution::DryRun,
             },
             title,
+            log: None,
         };
         self.spawn(driver, naming);
         Ok(handle)
@@ -379,11 +380,11 @@ impl RunManager {
         tokio::spawn(async move {
             // A fault in our own code must not leave a session locked or a client waiting.
             match AssertUnwindSafe(driver.run()).catch_unwind().await {
-                Ok(history) => {
+                Ok((history, log)) => {
                     if let Some(naming) = naming {
                         manager.name_session(naming, &history);
                     }
-                    manager.inner.recent.keep(lease.key, history);
+                    manager.inner.recent.keep(lease.key, history, log);
                 }
                 Err(_) => {
                     tracing::error!(%run, "the run's driver panicked");

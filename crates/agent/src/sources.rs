@@ -47,7 +47,7 @@ pub(crate) async fn prepare(inner: &Inner, mut ask: Preparation) -> Result<Prepa
     let mut untrusted = Vec::new();
     for agent in &ask.agents {
         let (lane, actor, pieces) = lane(inner, &ask, agent).await?;
-        widest = widest.max(prompt::window(lane.context_window));
+        widest = widest.max(window_by_rule(&lane));
         lanes.push(lane);
         actors.push(actor);
         untrusted.extend(pieces);
@@ -86,6 +86,13 @@ pub(crate) async fn prepare(inner: &Inner, mut ask: Preparation) -> Result<Prepa
         describe: Arc::new(move |call| toolbox.summary(call)),
     });
     Ok(Prepared { state, actors, model })
+}
+
+/// The lane's window in the tokens of the rule, by which turns are weighed: a model that counts
+/// less than the rule has room for more of the conversation.
+fn window_by_rule(lane: &LaneSetup) -> usize {
+    let window = prompt::window(lane.context_window);
+    (window as f64 / lane.tokens.scale().max(0.1)) as usize
 }
 
 async fn lane(

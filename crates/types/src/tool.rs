@@ -1,3 +1,4 @@
+use std::sync::Arc;
 use std::time::Duration;
 
 use schemars::JsonSchema;
@@ -13,7 +14,7 @@ pub struct ToolSpec {
     pub group: &'static str,
     pub description: String,
     /// JSON Schema of the arguments, made from the Rust type.
-    pub input_schema: Value,
+    pub input_schema: Arc<Value>,
     /// The usual effect; a call's plan decides, this only says whether calls may run in parallel.
     pub usual_effect: ToolEffect,
     /// Polling tools may be called with equal arguments any number of times.
@@ -26,7 +27,7 @@ pub struct ToolSpec {
 pub struct ToolOffer {
     pub name: String,
     pub description: String,
-    pub input_schema: Value,
+    pub input_schema: Arc<Value>,
 }
 
 impl ToolSpec {
@@ -34,7 +35,7 @@ impl ToolSpec {
         ToolOffer {
             name: self.name.clone(),
             description: self.description.clone(),
-            input_schema: self.input_schema.clone(),
+            input_schema: Arc::clone(&self.input_schema),
         }
     }
 }

@@ -37,7 +37,7 @@ pub(crate) fn tool(name: &str, parallel: bool) -> ToolTraits {
         offer: ToolOffer {
             name: name.to_owned(),
             description: String::new(),
-            input_schema: json!({"type": "object"}),
+            input_schema: json!({"type": "object"}).into(),
         },
         parallel,
         repeats: name == "poll",

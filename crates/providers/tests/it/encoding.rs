@@ -78,7 +78,7 @@ fn full_request() -> ModelRequest {
         tools: vec![ToolOffer {
             name: "read_file".into(),
             description: "Reads a file".into(),
-            input_schema: schema,
+            input_schema: schema.into(),
         }],
         max_output_tokens: 8_192,
         temperature: Some(0.7),

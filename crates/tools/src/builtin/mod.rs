@@ -44,7 +44,7 @@ fn file_tool<Arguments: JsonSchema>(
         name: name.to_owned(),
         group,
         description: description.to_owned(),
-        input_schema: schema_of::<Arguments>(),
+        input_schema: schema_of::<Arguments>().into(),
         usual_effect,
         repeats: false,
         timeout: FILE_TIMEOUT,
