@@ -193,7 +193,7 @@ impl Identity {
         from: Option<IpAddr>,
     ) -> Result<Option<Opened>, Fault> {
         if let Some(from) = from {
-            lock(&self.limiter).may_guess(from, &*self.clock)?;
+            lock(&self.limiter).guess(from, &*self.clock)?;
         }
         let id: Option<PersonId> = person.parse().ok();
         let known = id.and_then(|id| Some((self.read().password(&id)?, id)));
@@ -207,8 +207,8 @@ impl Identity {
             expires_at: None,
             revoked: known.root.revoked,
         });
-        if let (None, Some(from)) = (&opened, from) {
-            lock(&self.limiter).guessed_wrong(from, &*self.clock);
+        if let (Some(_), Some(from)) = (&opened, from) {
+            lock(&self.limiter).guessed_right(from);
         }
         Ok(opened)
     }
