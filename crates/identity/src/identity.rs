@@ -141,12 +141,16 @@ impl Identity {
             ),
             None => Fault::new(ErrorCode::Unauthenticated, "its person has no account here"),
         })?;
+        let is_owner = register.owner() == Some(&person);
+        // A scope that only the owner can use is none in anybody else's hands.
+        let grants =
+            if is_owner { opened.grants } else { opened.grants.within(Grants::personal()) };
         Ok(Caller {
-            is_owner: register.owner() == Some(&person),
+            is_owner,
             person,
             kind: opened.kind,
             credential: opened.credential,
-            grants: opened.grants,
+            grants,
             expires_at: opened.expires_at,
             revoked: opened.revoked,
         })
