@@ -16,7 +16,7 @@ impl RunManager {
         let kept = i64::try_from(KEPT.as_millis()).unwrap_or(i64::MAX);
         let until = Timestamp::from_millis(self.now().as_millis().saturating_sub(kept));
         let mut forgotten = 0;
-        for person in self.inner.store.home.people()? {
+        for person in self.inner.store.files.people()? {
             forgotten += self.forget_of(&person, until).await?;
         }
         Ok(forgotten)
