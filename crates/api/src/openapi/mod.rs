@@ -2,6 +2,7 @@
 //! line of words for each. A route cannot be left out: what is not described here is listed with
 //! what the router itself knows of it.
 
+mod accounts;
 mod answers;
 mod table;
 

@@ -3,7 +3,7 @@
 use onyx_types::Envelope;
 use schemars::JsonSchema;
 
-use super::{SchemaOf, answers, schema_of};
+use super::{SchemaOf, accounts, answers, schema_of};
 use crate::decode;
 use crate::encode::{ChatReply, Line};
 use crate::logs::LogLine;
@@ -24,6 +24,8 @@ pub(super) enum Answer {
     Json(SchemaOf),
     Created(SchemaOf),
     Nothing,
+    /// Leads on to another page.
+    SeeOther,
     Text(&'static str),
     /// One event after another.
     Stream(&'static str, SchemaOf),
@@ -38,6 +40,7 @@ impl Answer {
         match self {
             Self::Created(_) => 201,
             Self::Nothing => 204,
+            Self::SeeOther => 303,
             Self::Json(_) | Self::Text(_) | Self::Stream(..) | Self::JsonOrEvents(..) => 200,
         }
     }
@@ -45,7 +48,7 @@ impl Answer {
     pub(super) fn forms(&self) -> Vec<(&'static str, SchemaOf)> {
         const JSON: &str = "application/json";
         match self {
-            Self::Nothing => Vec::new(),
+            Self::Nothing | Self::SeeOther => Vec::new(),
             Self::Json(schema) | Self::Created(schema) => vec![(JSON, *schema)],
             Self::Text(kind) => vec![(*kind, schema_of::<String>)],
             Self::Stream(kind, event) => vec![(*kind, *event)],
@@ -54,21 +57,26 @@ impl Answer {
     }
 }
 
-fn doc(method: &'static str, path: &'static str, summary: &'static str, answer: Answer) -> Doc {
+pub(super) fn doc(
+    method: &'static str,
+    path: &'static str,
+    summary: &'static str,
+    answer: Answer,
+) -> Doc {
     Doc { method, path, summary, query: None, body: None, answer }
 }
 
 impl Doc {
-    fn query<T: JsonSchema>(self) -> Self {
+    pub(super) fn query<T: JsonSchema>(self) -> Self {
         Self { query: Some(schema_of::<T>), ..self }
     }
 
-    fn body<T: JsonSchema>(self) -> Self {
+    pub(super) fn body<T: JsonSchema>(self) -> Self {
         Self { body: Some(schema_of::<T>), ..self }
     }
 }
 
-fn json<T: JsonSchema>() -> Answer {
+pub(super) fn json<T: JsonSchema>() -> Answer {
     Answer::Json(schema_of::<T>)
 }
 
@@ -76,6 +84,8 @@ pub(super) fn docs() -> Vec<Doc> {
     let mut docs = agent_api();
     docs.extend(sessions());
     docs.extend(clients());
+    docs.extend(accounts::sign_in());
+    docs.extend(accounts::administration());
     docs
 }
 

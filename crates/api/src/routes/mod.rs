@@ -14,14 +14,22 @@ mod ws;
 
 /// What the routes read and write, for their description.
 pub(crate) mod views {
+    pub(crate) use super::accounts::{
+        Approve, Credentials, Link, NewPassword, NewPerson, Pairings, People, Reject, TokenMade,
+        TokenRequest,
+    };
     pub(crate) use super::admin::Reindexed;
     pub(crate) use super::agent::request::ChatRequest;
     pub(crate) use super::agent::{
         Cleared, History, HistoryQuery, SessionRequest, StopRequest, Stopped,
     };
+    pub(crate) use super::auth::{
+        BeginPairing, LinkQuery, Login, Me, PairingBegun, PairingReply, Refresh, TokenReply,
+    };
     pub(crate) use super::health::{Health, Ready};
     pub(crate) use super::logs::{LogLines, LogsQuery};
     pub(crate) use super::runs::{EventsQuery, UndoQuery, Undone};
+    pub(crate) use super::secrets::{Rotated, SecretList, SecretValue};
     pub(crate) use super::sessions::change::{Fork, Patch};
     pub(crate) use super::sessions::export::ExportQuery;
     pub(crate) use super::sessions::{

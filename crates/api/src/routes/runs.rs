@@ -79,8 +79,13 @@ pub(super) async fn cancel(
     caller: AuthContext,
     Path(id): Path<String>,
 ) -> Result<Json<Stopped>, Problem> {
-    let target = StopTarget::Run(run_id(&id)?);
-    Ok(Json(Stopped { stopped: state.runs.stop(&caller.person, target).await? }))
+    let run = run_id(&id)?;
+    let stopped = state.runs.stop(&caller.person, StopTarget::Run(run)).await?;
+    if !stopped {
+        // One that has ended is fine; one that the person never had is not there.
+        state.runs.session_of_run(&caller.person, run).await?;
+    }
+    Ok(Json(Stopped { stopped }))
 }
 
 #[derive(Deserialize, JsonSchema)]

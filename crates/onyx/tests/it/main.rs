@@ -2,6 +2,7 @@
 
 #![allow(clippy::unwrap_used, clippy::expect_used)]
 
+mod accounts;
 mod bad_input;
 mod cli;
 mod cli_sessions;
@@ -14,11 +15,15 @@ mod door;
 mod faults;
 mod kills;
 mod many;
+mod matrix;
 mod models;
 mod offline;
 mod operations;
+mod places;
 mod rejoin;
+mod replay;
 mod runs;
+mod secrets;
 mod sessions;
 mod soak;
 mod stopping;
