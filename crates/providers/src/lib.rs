@@ -24,7 +24,7 @@ pub use registry::{
     AuthStyle, CompatSettings, Environment, Finding, KeyNeed, ListedModel, Locality, ModelSettings,
     ModelSource, ModelStatus, NoSecrets, ProviderHealth, ProviderKind, ProviderSettings,
     ProviderState, ProviderStatus, ProviderTest, Registry, RegistryError, SecretSource, Setup,
-    TimeoutSettings, Trouble, VENDORS, Vendor,
+    TimeoutSettings, Trouble, VENDORS, Vendor, secret_of,
 };
 pub use routing::{
     Candidate, Choice, Need, NoModelFits, RoutingRule, RoutingSettings, Task, TaskClass, route,

@@ -97,6 +97,8 @@ pub struct ToolOutcome {
     pub origin: Origin,
     pub draft: Option<DraftId>,
     pub artifact: Option<Artifact>,
+    /// The run goes on with this model.
+    pub model: Option<String>,
     pub duration: Duration,
 }
 
@@ -109,6 +111,7 @@ impl ToolOutcome {
             origin: Origin::Person,
             draft: None,
             artifact: None,
+            model: None,
             duration: Duration::ZERO,
         }
     }

@@ -5,7 +5,7 @@ use std::time::Duration;
 use onyx_storage::preview_of;
 use onyx_types::{
     AgentId, Author, BatchId, Event, Fault, LaneId, LaneOrder, Limits, Mint, Now, Origin, RunId,
-    RunStart, RunStatus, SessionKey, Taint, ToolCall, Turn, TurnBody, TurnId, Usage, UserTurn,
+    RunStart, RunStatus, SessionKey, Taint, TokenCounter, ToolCall, Turn, TurnBody, TurnId, Usage, UserTurn,
 };
 use serde_json::Map;
 
@@ -145,6 +145,11 @@ impl RunState {
     /// Has this lane read anything from outside?
     pub fn taint(&self, lane: LaneId) -> Taint {
         self.lanes[usize::from(lane.0)].setup.taint
+    }
+
+    /// How the lane's model counts, when another takes its place.
+    pub fn count_with(&mut self, lane: LaneId, tokens: Arc<dyn TokenCounter>) {
+        self.lane(lane).setup.tokens = tokens;
     }
 
     pub(super) fn describe(&self, call: &ToolCall) -> String {
