@@ -10,8 +10,8 @@ use futures::stream::{BoxStream, FuturesUnordered, SelectAll, StreamExt};
 use onyx_storage::{Delivery, Lease, RunOutcome, Store};
 use onyx_tools::{Execution, LiveOutput, Policy, ToolCx, Toolbox};
 use onyx_types::{
-    Attendance, Cancel, Clock, Fault, LaneId, Limits, Model, ModelEvent, ModelFailure, ModelFailureClass,
-    RunId, ToolCall, ToolOutcome, ToolUseId, Turn, TurnId,
+    Attendance, Cancel, Clock, Fault, LaneId, Limits, Model, ModelEvent, ModelFailure,
+    ModelFailureClass, RunId, ToolCall, ToolOutcome, ToolUseId, Turn, TurnId,
 };
 use tokio::sync::mpsc;
 

@@ -5,7 +5,8 @@ use std::time::Duration;
 use onyx_storage::preview_of;
 use onyx_types::{
     AgentId, Author, BatchId, Event, Fault, LaneId, LaneOrder, Limits, Mint, Now, Origin, RunId,
-    RunStart, RunStatus, SessionKey, Taint, TokenCounter, ToolCall, Turn, TurnBody, TurnId, Usage, UserTurn,
+    RunStart, RunStatus, SessionKey, Taint, TokenCounter, ToolCall, Turn, TurnBody, TurnId, Usage,
+    UserTurn,
 };
 use serde_json::Map;
 

@@ -1,15 +1,11 @@
 //! Providers of kind `bedrock`, in a binary that was built with them.
 
-use std::sync::Arc;
-
-use onyx_providers::{ModelSource, SecretSource};
+use onyx_providers::{NamedSource, SecretSource};
 
 use crate::config::Config;
 
-type Sources = Vec<(String, Result<Arc<dyn ModelSource>, String>)>;
-
 #[cfg(not(feature = "bedrock"))]
-pub(super) fn sources(_: &Config, _: &dyn SecretSource) -> Sources {
+pub(super) fn sources(_: &Config, _: &dyn SecretSource) -> Vec<NamedSource> {
     Vec::new()
 }
 
@@ -18,14 +14,18 @@ pub(super) use with_sdk::sources;
 
 #[cfg(feature = "bedrock")]
 mod with_sdk {
+    use std::sync::Arc;
     use std::time::Duration;
 
     use onyx_bedrock::{Bedrock, BedrockKey, BedrockSettings, BedrockTimeouts};
     use onyx_providers::{ProviderKind, ProviderSettings, Secret, secret_of};
 
-    use super::{Arc, Config, SecretSource, Sources};
+    use super::{Config, NamedSource, SecretSource};
 
-    pub(in super::super) fn sources(config: &Config, secrets: &dyn SecretSource) -> Sources {
+    pub(in super::super) fn sources(
+        config: &Config,
+        secrets: &dyn SecretSource,
+    ) -> Vec<NamedSource> {
         let is_bedrock = |(name, settings): &&(String, ProviderSettings)| match settings.kind {
             Some(kind) => kind == ProviderKind::Bedrock,
             None => name == "bedrock",

@@ -90,7 +90,7 @@ impl Current {
     /// `auto`, or `auto/<class>` for an agent whose work is of one class.
     fn auto(&self, class: Option<&str>, fallbacks: &[String]) -> Result<Arc<dyn Model>, Fault> {
         let class = class.map_or(Ok(TaskClass::default()), class_named)?;
-        Ok(self.registry.auto(&self.routing, class, fallbacks)?)
+        self.registry.auto(&self.routing, class, fallbacks)
     }
 }
 

@@ -103,11 +103,7 @@ pub(super) fn remember(folder: &HomeFolder, config: &Config) {
     }
 }
 
-fn toolbox(
-    ground: &Ground<'_>,
-    masker: &Masker,
-    router: Arc<dyn ModelRouter>,
-) -> Result<Toolbox> {
+fn toolbox(ground: &Ground<'_>, masker: &Masker, router: Arc<dyn ModelRouter>) -> Result<Toolbox> {
     let artifacts = ground.folder.artifacts();
     files::make_folder(&artifacts)?;
     let services = Services {

@@ -29,9 +29,9 @@ impl Registry {
         }
         // Nothing to choose from is known now and need not wait for a prompt.
         route(settings, &Task { class, ..Task::default() }, &catalogue(&choices))?;
-        let standby =
-            fallbacks.iter().map(|id| self.model(id)).collect::<Result<Vec<_>, _>>()?;
-        let auto = Auto { settings: settings.clone(), class, choices, standby, chosen: Mutex::default() };
+        let standby = fallbacks.iter().map(|id| self.model(id)).collect::<Result<Vec<_>, _>>()?;
+        let auto =
+            Auto { settings: settings.clone(), class, choices, standby, chosen: Mutex::default() };
         Ok(Arc::new(auto))
     }
 }
@@ -124,7 +124,8 @@ impl Model for Auto {
                 return once(ready(failed(class, fault.message))).boxed();
             }
         };
-        let notice = reason.map(|message| ModelEvent::Notice { code: StatusCode::Fallback, message });
+        let notice =
+            reason.map(|message| ModelEvent::Notice { code: StatusCode::Fallback, message });
         let answered_by = ModelEvent::AnsweredBy { model: model.id().to_owned() };
         let first = notice.into_iter().chain([answered_by]);
         iter(first).chain(model.stream(request, cancel)).boxed()

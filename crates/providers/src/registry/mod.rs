@@ -23,7 +23,7 @@ pub use reference::{Environment, NoSecrets, SecretSource, secret_of};
 pub use settings::{
     CompatSettings, ModelSettings, ProviderKind, ProviderSettings, TimeoutSettings,
 };
-pub use source::ModelSource;
+pub use source::{ModelSource, NamedSource};
 pub use status::{ProviderHealth, ProviderState, ProviderStatus};
 pub use vendor::{AuthStyle, KeyNeed, Locality, VENDORS, Vendor};
 
@@ -67,7 +67,7 @@ pub struct Setup<'a> {
     /// Models without a wire, by the name they go under. A provider of the config with the same
     /// name stands back: its settings are the source's own to read. One that cannot be had comes
     /// with the reason, and is disabled.
-    pub sources: Vec<(String, Result<Arc<dyn ModelSource>, String>)>,
+    pub sources: Vec<NamedSource>,
     /// The registry that this one replaces.
     pub previous: Option<&'a Registry>,
 }

@@ -33,6 +33,9 @@ pub trait ModelSource: Send + Sync + std::fmt::Debug {
     }
 }
 
+/// A source by its name, or why it cannot be had.
+pub type NamedSource = (String, Result<Arc<dyn ModelSource>, String>);
+
 /// A source under its name in the registry. It stands after all configured providers.
 #[derive(Debug)]
 pub(super) struct Sourced {

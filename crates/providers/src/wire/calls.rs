@@ -77,12 +77,7 @@ impl Calls {
     }
 
     /// The call is whole. Wires that repeat the arguments in full give them here; they count.
-    pub fn close(
-        &mut self,
-        index: u32,
-        arguments: Option<&str>,
-        events: &mut Vec<ModelEvent>,
-    ) {
+    pub fn close(&mut self, index: u32, arguments: Option<&str>, events: &mut Vec<ModelEvent>) {
         if let Some(whole) = arguments
             && let Some(call) = self.calls.iter().find(|call| call.index == index)
             && call.arguments.is_empty()

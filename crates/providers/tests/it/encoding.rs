@@ -1,6 +1,7 @@
 use onyx_providers::wire::openai_chat::encode;
 use onyx_providers::wire::{
-    Compat, MaxTokensField, ModelPlace, PromptCacheKey, ReasoningReplay, StreamUsage, SystemRole, Target,
+    Compat, MaxTokensField, ModelPlace, PromptCacheKey, ReasoningReplay, StreamUsage, SystemRole,
+    Target,
 };
 use onyx_types::{
     Block, Message, ModelRequest, ResponseFormat, Role, SystemBlock, ToolOffer, ToolUseId,

@@ -15,8 +15,8 @@ use onyx_types::{Hash, Plan, Preview, Target, ToolEffect, ToolSpec};
 use schemars::JsonSchema;
 use serde_json::Value;
 
-use crate::{ModelRouter, Tool};
 use crate::schema::schema_of;
+use crate::{ModelRouter, Tool};
 
 /// Every tool that comes with Onyx, in the order agents see them.
 pub fn builtin_tools() -> Vec<Arc<dyn Tool>> {

@@ -8,9 +8,9 @@ use serde::Serialize;
 use serde_json::{Value, json};
 
 use crate::failure::failure;
-use crate::wire::{ModelPlace, Target};
 use crate::wire::names::{object_arguments, portable, portable_id};
 use crate::wire::schema::schema_for;
+use crate::wire::{ModelPlace, Target};
 
 /// The wire wants a limit with every request.
 const DEFAULT_MAX_TOKENS: u32 = 8_192;
