@@ -9,7 +9,7 @@ tool := ./scripts/tool
 
 .PHONY: help
 help: ## list the targets
-	@awk -F':.*## ' '/^[a-z-]+:.*## / { printf "  make %-11s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+	@awk -F':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
 .PHONY: run
 run: setup ## build Onyx, make a home if there is none, serve it
@@ -26,6 +26,15 @@ sim: setup ## run more simulated schedules (SEEDS=10000..30000), or one again (S
 .PHONY: soak
 soak: setup ## faults of every kind against a server, for MINUTES=10 with SEED=1
 	@./scripts/soak
+
+.PHONY: test-bedrock
+test-bedrock: setup ## test the Bedrock leaf, which everyday builds leave out
+	@$(step) "bedrock" cargo test --locked --package onyx-bedrock --features sdk
+	@$(step) "bedrock in onyx" cargo check --locked --package onyx --features bedrock
+
+.PHONY: release
+release: setup ## build the binary with everything in it
+	@$(step) "release" cargo build --locked --release --package onyx --features bedrock
 
 .PHONY: check
 check: setup ## formatting, lints, layers, licences, unused dependencies, spelling

@@ -10,13 +10,14 @@ use futures::stream::{BoxStream, FuturesUnordered, SelectAll, StreamExt};
 use onyx_storage::{Delivery, Lease, LogState, RunOutcome, Store};
 use onyx_tools::{Execution, LiveOutput, Policy, ToolCx, Toolbox};
 use onyx_types::{
-    Attendance, Cancel, Clock, Fault, LaneId, Model, ModelEvent, ModelFailure, ModelFailureClass,
-    RunId, ToolCall, ToolOutcome, ToolUseId, Turn, TurnId,
+    Attendance, Cancel, Clock, Fault, LaneId, Limits, Model, ModelEvent, ModelFailure,
+    ModelFailureClass, RunId, ToolCall, ToolOutcome, ToolUseId, Turn, TurnId,
 };
 use tokio::sync::mpsc;
 
 use crate::feed::Feed;
 use crate::live_text::LiveNotes;
+use crate::models::{ModelChoice, Models, Payer};
 use crate::prompt::Conversation;
 use crate::step::{Effect, Input, RunState, RunSummary, UserInput, step};
 
@@ -28,6 +29,8 @@ const LIVE_OUTPUT_QUEUE: usize = 64;
 /// What one lane needs to act: its model, its policy, and for whom its tools work.
 pub(crate) struct LaneActor {
     pub(crate) model: Option<Arc<dyn Model>>,
+    /// Models from before a change: what they cost is open until the run is booked.
+    pub(crate) retired: Vec<Arc<dyn Model>>,
     pub(crate) policy: Policy,
     pub(crate) tool_cx: ToolCx,
 }
@@ -38,6 +41,8 @@ pub(crate) struct Driver {
     pub(crate) lanes: Vec<LaneActor>,
     pub(crate) store: Store,
     pub(crate) toolbox: Arc<Toolbox>,
+    pub(crate) models: Arc<dyn Models>,
+    pub(crate) limits: Limits,
     pub(crate) clock: Arc<dyn Clock>,
     pub(crate) feed: Arc<Feed>,
     pub(crate) lease: Lease,
@@ -176,6 +181,7 @@ impl Driver {
                 self.feed.tell(lane, event);
             }
             Effect::CallModel(lane, request) => self.call_model(lane, *request, under_way),
+            Effect::UseModel(lane, model) => return Some(self.use_model(lane, model)),
             Effect::StopModel(lane) => under_way.model_cancels[usize::from(lane.0)].cancel(),
             Effect::Invoke(lane, call) => self.invoke(lane, call, under_way),
             Effect::StopTools(lane) => under_way.tool_cancels[usize::from(lane.0)].cancel(),
@@ -200,6 +206,24 @@ impl Driver {
         under_way.model_cancels[index] = cancel.clone();
         let stream = model.stream(request, cancel.clone());
         under_way.models.push(with_an_end(stream, cancel).map(move |event| (lane, event)).boxed());
+    }
+
+    fn use_model(&mut self, lane: LaneId, id: String) -> Input {
+        let actor = &mut self.lanes[usize::from(lane.0)];
+        let payer = Payer {
+            person: &actor.tool_cx.key.person,
+            agent: &actor.tool_cx.agent,
+            limits: &self.limits,
+        };
+        match self.models.resolve(&ModelChoice::only(&id), payer) {
+            Ok(model) => {
+                let window = model.context_window();
+                actor.retired.extend(actor.model.replace(model));
+                self.state.count_with(lane, self.models.token_counter(&id));
+                Input::ModelChanged(lane, id, window)
+            }
+            Err(fault) => Input::ModelRefused(lane, fault),
+        }
     }
 
     fn invoke(&self, lane: LaneId, call: ToolCall, under_way: &mut UnderWay) {

@@ -341,6 +341,8 @@ impl RunManager {
             lanes: prepared.actors,
             store: inner.store.clone(),
             toolbox: Arc::clone(&inner.toolbox),
+            models: Arc::clone(&inner.models),
+            limits: roster.limits().clone(),
             clock: Arc::clone(&inner.clock),
             feed,
             lease: lease.clone(),

@@ -145,6 +145,7 @@ async fn lane(
     };
     let actor = LaneActor {
         model,
+        retired: Vec::new(),
         policy: agent.policy.clone(),
         tool_cx: ToolCx {
             key: ask.key.clone(),

@@ -23,9 +23,9 @@ pub use http::RawPiece;
 pub use metadata::{LongPromptPrice, Metadata, MetadataError, Modality, ModelFacts, Price};
 pub use registry::{
     AuthStyle, CompatSettings, Environment, Finding, Forwarding, KeyNeed, ListedModel, Locality,
-    ModelSettings, ModelSource, ModelStatus, NoSecrets, ProviderHealth, ProviderKind,
+    ModelSettings, ModelSource, ModelStatus, NamedSource, NoSecrets, ProviderHealth, ProviderKind,
     ProviderSettings, ProviderState, ProviderStatus, ProviderTest, Registry, RegistryError,
-    SecretSource, Setup, TimeoutSettings, Trouble, VENDORS, Vendor,
+    SecretSource, Setup, TimeoutSettings, Trouble, VENDORS, Vendor, secret_of,
 };
 pub use routing::{
     Candidate, Choice, Need, NoModelFits, RoutingRule, RoutingSettings, Task, TaskClass, route,

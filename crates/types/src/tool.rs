@@ -99,6 +99,8 @@ pub struct ToolOutcome {
     pub origin: Origin,
     pub draft: Option<DraftId>,
     pub artifact: Option<Artifact>,
+    /// The run goes on with this model.
+    pub model: Option<String>,
     pub duration: Duration,
 }
 
@@ -111,6 +113,7 @@ impl ToolOutcome {
             origin: Origin::Person,
             draft: None,
             artifact: None,
+            model: None,
             duration: Duration::ZERO,
         }
     }

@@ -2,8 +2,9 @@ use std::collections::VecDeque;
 use std::sync::Arc;
 
 use onyx_types::{
-    AgentId, ErrorCode, Fault, LaneId, LaneOrder, Message, ModelRequest, ResponseFormat, Role,
-    Taint, TokenCounter, ToolCall, ToolOffer, ToolOutcome, ToolUseId, TurnId, Usage,
+    AgentId, ErrorCode, Event, Fault, LaneId, LaneOrder, Message, ModelRequest, ResponseFormat,
+    Role, StatusCode, Taint, TokenCounter, ToolCall, ToolOffer, ToolOutcome, ToolUseId, TurnId,
+    Usage,
 };
 
 use super::compaction::{self, Compacting, Room};
@@ -132,6 +133,21 @@ pub(super) fn next_step(state: &mut RunState, lane: LaneId) -> Vec<Effect> {
     compaction::if_needed(state, lane).unwrap_or_else(|| call(state, lane))
 }
 
+/// From here on another model answers. What the one before has thought is not shown to it.
+pub(super) fn change_model(
+    state: &mut RunState,
+    lane: LaneId,
+    model: String,
+    window: Option<u32>,
+) -> Vec<Effect> {
+    let message = format!("{model} answers from here on.");
+    let lane_state = state.lane(lane);
+    lane_state.answering.clone_from(&model);
+    lane_state.setup.model_id = model;
+    lane_state.setup.context_window = window;
+    vec![Effect::Emit(lane, Event::Status { message, code: StatusCode::Fallback })]
+}
+
 fn cannot_go_on(state: &mut RunState, lane: LaneId) -> Option<Vec<Effect>> {
     if state.is_ending() {
         return Some(Vec::new());
@@ -177,12 +193,12 @@ pub(super) fn request(state: &mut RunState, lane: LaneId) -> ModelRequest {
     let lane = &state.lanes[usize::from(lane.0)];
     let setup = &lane.setup;
     let mut messages = match lane.room {
-        Room::Enough => state.history.messages(&setup.agent, &setup.model_id),
+        Room::Enough => state.history.messages(&setup.agent, &lane.answering),
         Room::CutToFit => {
             let window = prompt::window(setup.context_window);
             let room = (window * 6 / 10) as f64 / setup.tokens.scale();
             let budget = (room as usize).saturating_sub(lane.fixed_tokens);
-            state.history.messages_within(&setup.agent, &setup.model_id, budget)
+            state.history.messages_within(&setup.agent, &lane.answering, budget)
         }
     };
     if messages.last().is_some_and(|message| message.role == Role::Assistant) {

@@ -5,8 +5,8 @@ use std::time::Duration;
 use onyx_storage::preview_of;
 use onyx_types::{
     AgentId, Author, BatchId, Event, Fault, LaneId, LaneOrder, Limits, Mint, Now, Origin, RunId,
-    RunStart, RunStatus, SessionKey, Taint, ToolCall, ToolUseId, Turn, TurnBody, TurnId, Usage,
-    UserTurn,
+    RunStart, RunStatus, SessionKey, Taint, TokenCounter, ToolCall, ToolUseId, Turn, TurnBody,
+    TurnId, Usage, UserTurn,
 };
 use serde_json::Map;
 
@@ -157,6 +157,11 @@ impl RunState {
     /// Has this lane read anything from outside?
     pub fn taint(&self, lane: LaneId) -> Taint {
         self.lanes[usize::from(lane.0)].setup.taint
+    }
+
+    /// How the lane's model counts, when another takes its place.
+    pub fn count_with(&mut self, lane: LaneId, tokens: Arc<dyn TokenCounter>) {
+        self.lane(lane).setup.tokens = tokens;
     }
 
     pub(super) fn describe(&self, call: &ToolCall) -> String {

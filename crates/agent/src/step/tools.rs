@@ -142,6 +142,7 @@ pub(super) fn tool_done(
     outcome: ToolOutcome,
 ) -> Vec<Effect> {
     let tainting = outcome.origin.taints();
+    let model = outcome.model.clone().filter(|_| !outcome.is_error);
     let lane_state = state.lane(lane);
     let Phase::Tools(round) = &mut lane_state.phase else {
         return Vec::new();
@@ -155,6 +156,7 @@ pub(super) fn tool_done(
     let finished = !waiting && round.queue.is_empty();
 
     let mut effects = Vec::new();
+    effects.extend(model.map(|model| Effect::UseModel(lane, model)));
     if tainting && lane_state.setup.taint == Taint::Clean {
         lane_state.setup.taint = Taint::Tainted;
         effects.push(Effect::Emit(lane, tainted()));

@@ -1,5 +1,6 @@
 //! The wiring: store, providers, tools, run manager, servers, and the orderly end of all of it.
 
+mod bedrock;
 mod catalogue;
 mod claim;
 mod connection;

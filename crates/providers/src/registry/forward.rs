@@ -10,7 +10,7 @@ use tokio::sync::mpsc;
 
 use super::provider::WireModel;
 use super::{Registry, RegistryError, split};
-use crate::decorators::{Breaker, Metrics, Retry};
+use crate::decorators::{Breaker, Metrics, Priced, Retry};
 use crate::http::{PIECES, RawCall, RawPiece};
 use crate::wire::Wire;
 
@@ -45,9 +45,10 @@ impl Registry {
         let facts = provider.facts(model, &self.metadata);
         let raw =
             RawModel { wire: WireModel::new(provider, model, &facts), call: RawCall { body, out } };
+        let priced: Arc<dyn Model> = Arc::new(Priced::new(Arc::new(raw), facts.price));
         let clock = || Arc::clone(&self.clock);
         let circuit = || Arc::clone(&health.circuit);
-        let breaker = Arc::new(Breaker::new(Arc::new(raw), circuit(), self.breaker, clock()));
+        let breaker = Arc::new(Breaker::new(priced, circuit(), self.breaker, clock()));
         let retry = Arc::new(Retry::new(breaker, self.retry, circuit(), clock()));
         let model = Arc::new(Metrics::new(retry, Arc::clone(&health.counts), clock()));
         Ok(Some(Forwarding { model, pieces }))

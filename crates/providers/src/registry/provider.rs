@@ -108,7 +108,6 @@ impl Provider {
 pub(super) struct WireModel {
     provider: Arc<Provider>,
     target: Target,
-    price: Option<Price>,
 }
 
 impl WireModel {
@@ -120,7 +119,7 @@ impl WireModel {
             max_output_tokens: facts.max_output_tokens,
             compat: provider.compat.clone(),
         };
-        Self { provider, target, price: facts.price }
+        Self { provider, target }
     }
 
     /// With a body that a client has written for this wire, and its answer as it comes.
@@ -138,9 +137,8 @@ impl WireModel {
         raw: Option<RawCall>,
         cancel: Cancel,
     ) -> BoxStream<'static, ModelEvent> {
-        let price = self.price;
         match self.call(request, raw, cancel) {
-            Ok(events) => events.map(move |event| priced(event, price)).boxed(),
+            Ok(events) => events,
             Err(failure) => once(async { ModelEvent::Failed(failure) }).boxed(),
         }
     }
@@ -176,16 +174,5 @@ impl Model for WireModel {
 
     fn stream(&self, request: ModelRequest, cancel: Cancel) -> BoxStream<'static, ModelEvent> {
         self.events(&request, None, cancel)
-    }
-}
-
-/// What the provider says it charged goes before what the table says.
-fn priced(event: ModelEvent, price: Option<Price>) -> ModelEvent {
-    match (event, price) {
-        (ModelEvent::Usage(mut usage), Some(price)) if usage.cost.is_none() => {
-            usage.cost = Some(price.cost(&usage));
-            ModelEvent::Usage(usage)
-        }
-        (event, _) => event,
     }
 }

@@ -1,6 +1,7 @@
 use onyx_providers::wire::openai_chat::encode;
 use onyx_providers::wire::{
-    Compat, MaxTokensField, PromptCacheKey, ReasoningReplay, StreamUsage, SystemRole, Target,
+    Compat, MaxTokensField, ModelPlace, PromptCacheKey, ReasoningReplay, StreamUsage, SystemRole,
+    Target,
 };
 use onyx_types::{
     Block, Message, ModelRequest, ResponseFormat, Role, SystemBlock, ToolOffer, ToolUseId,
@@ -144,6 +145,7 @@ fn quirks_change_exactly_their_fields() {
         stream_usage: StreamUsage::Never,
         prompt_cache_key: PromptCacheKey::Send,
         reasoning_replay: ReasoningReplay::Text,
+        model_place: ModelPlace::Body,
         dropped_schema_keywords: vec!["format".into(), "additionalProperties".into()],
         thinking_budget: None,
     };
