@@ -44,6 +44,7 @@ dev: setup ## serve, and rebuild and restart when a source file changes
 .PHONY: docs
 docs: ## write the generated pages of docs/ anew
 	@cargo xtask docs
+	@ONYX_WRITE_DOCS=1 cargo test -q -p onyx-api --test it openapi::the_committed >/dev/null
 
 .PHONY: setup
 setup: ## install what the build needs and this machine lacks

@@ -77,6 +77,12 @@ impl Feed {
             || matches!(log.entries.last(), Some(Entry::Whole { event: Event::Done { .. }, .. }))
     }
 
+    /// The newest event.
+    pub fn last(&self) -> Option<Envelope> {
+        let log = self.lock();
+        log.get(self.run, log.entries.len() as u64)
+    }
+
     /// Bytes this feed holds, about.
     pub fn weight(&self) -> usize {
         let log = self.lock();

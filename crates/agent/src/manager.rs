@@ -14,13 +14,14 @@ use onyx_types::{
 };
 use tokio::sync::{Semaphore, broadcast, mpsc};
 
+use crate::client::{ClientInput, ClientTurn};
 use crate::driver::{Driver, LEASE_LIFE};
 use crate::feed::{EventReader, Feed};
 use crate::finished::Finished;
 use crate::live_text::LiveNotes;
 use crate::models::Models;
 use crate::notices::{Happened, MOST_UNHEARD, Notice};
-use crate::place::{Place, check_content};
+use crate::place::{Place, check_input};
 use crate::request::{RunInput, RunRequest, StopTarget};
 use crate::roster::Roster;
 use crate::seats::{Seat, Seats};
@@ -44,6 +45,7 @@ pub(crate) struct Inner {
     seats: Arc<Seats>,
     live: Mutex<HashMap<RunId, LiveRun>>,
     finished: Mutex<Finished>,
+    pub(crate) tally: crate::figures::Tally,
     pub(crate) snapshots: crate::snapshots::Snapshots,
     pub(crate) recent: crate::recent::RecentTurns,
     /// Held while a session's settings change.
@@ -66,6 +68,7 @@ pub struct ManagerOptions {
 
 struct LiveRun {
     key: SessionKey,
+    begun: Duration,
     feed: Arc<Feed>,
     cancel: Cancel,
     steer: mpsc::Sender<(Delivery, UserInput)>,
@@ -143,6 +146,7 @@ impl RunManager {
             seats,
             live: Mutex::default(),
             finished: Mutex::default(),
+            tally: crate::figures::Tally::default(),
             snapshots: crate::snapshots::Snapshots::default(),
             recent: crate::recent::RecentTurns::default(),
             settings: tokio::sync::Mutex::default(),
@@ -187,9 +191,7 @@ impl RunManager {
     pub async fn start(&self, request: RunRequest) -> Result<RunHandle, Fault> {
         let roster = self.roster();
         let request = self.resolve_input(request).await?;
-        if let RunInput::New(content) = &request.input {
-            check_content(content, roster.limits().max_prompt_bytes)?;
-        }
+        check_input(&request.input, roster.limits().max_prompt_bytes)?;
         let seat = self.inner.seats.take().ok_or_else(|| Fault::plain(ErrorCode::Overloaded))?;
         let place = self.place(&request, &roster).await?;
         let lease = self.lease(&place.key).await?;
@@ -225,6 +227,7 @@ impl RunManager {
         };
         let inbox = leading.iter().filter_map(|words| words.turn).collect();
         let repeat = request.clone();
+        let mut client = ClientInput::default();
         let (input_turn, input) = match request.input {
             RunInput::New(content) => {
                 let words = UserInput { turn: None, content, view: request.view, context: None };
@@ -236,6 +239,23 @@ impl RunManager {
                     Fault::new(ErrorCode::InvalidRequest, "No words are waiting for an answer.")
                 })?;
                 (words.turn.unwrap_or(fresh_turn), Some(words))
+            }
+            RunInput::Client(sent) => {
+                client = *sent;
+                let words = client.turns.pop_if(|turn| matches!(turn, ClientTurn::User(_)));
+                let words = words.and_then(|turn| match turn {
+                    ClientTurn::User(content) => Some(content),
+                    ClientTurn::Assistant(_)
+                    | ClientTurn::ToolCall(_)
+                    | ClientTurn::ToolResult { .. } => None,
+                });
+                let words = words.map(|content| UserInput {
+                    turn: None,
+                    content,
+                    view: request.view,
+                    context: None,
+                });
+                (fresh_turn, words)
             }
         };
         let title = input.as_ref().and_then(|words| title_of(&words.content.text()));
@@ -251,6 +271,7 @@ impl RunManager {
                 agents: place.agents,
                 order: place.order,
                 model: request.model,
+                client,
                 is_new: place.is_new,
                 mint: Mint::new(seed),
                 limits: roster.limits().clone(),
@@ -286,6 +307,7 @@ impl RunManager {
         };
         let live = LiveRun {
             key: place.key,
+            begun: now.mono,
             feed: Arc::clone(&feed),
             cancel: cancel.clone(),
             steer: steer_sender,
@@ -297,7 +319,8 @@ impl RunManager {
         self.live().insert(run, live);
         let namer = prepared.actors.first().and_then(|actor| actor.model.clone());
         let naming = namer
-            .filter(|_| place.nameless && self.titles() == Titles::Model)
+            .filter(|_| place.nameless && place.origin != SessionOrigin::Api)
+            .filter(|_| self.titles() == Titles::Model)
             .map(|model| Naming { key: lease.key.clone(), model });
         let driver = Driver {
             run,
@@ -365,6 +388,15 @@ impl RunManager {
     async fn retire(&self, run: RunId) {
         let now = self.inner.clock.now().mono;
         let Some(ended) = self.live().remove(&run) else { return };
+        let ending = ended.feed.last().and_then(|last| crate::figures::ending(&last.event));
+        if let Some((status, usage)) = ending {
+            self.inner.tally.add(status, &usage, now.saturating_sub(ended.begun));
+            let (session, agent) = (ended.key.session, &ended.key.agent);
+            tracing::info!(
+                %run, %session, %agent, status = status.as_str(),
+                input = usage.input, output = usage.output, "a run ended"
+            );
+        }
         self.finished().keep(run, ended.key.person.clone(), ended.feed, now);
         drop(ended.seat);
         self.tell(&ended.key.person, ended.key.session, Happened::RunEnded(run));

@@ -6,6 +6,7 @@ use onyx_types::{
 };
 
 use crate::RunManager;
+use crate::client::ClientTurn;
 use crate::forks::ForkPoint;
 use crate::request::{RunInput, RunRequest, SessionRef};
 use crate::roster::{AgentProfile, Roster};
@@ -27,7 +28,7 @@ impl RunManager {
     /// Asking for another answer is a fork that answers the same message.
     pub(crate) async fn resolve_input(&self, mut request: RunRequest) -> Result<RunRequest, Fault> {
         let (turn, again) = match request.input {
-            RunInput::New(_) | RunInput::Waiting => return Ok(request),
+            RunInput::New(_) | RunInput::Waiting | RunInput::Client(_) => return Ok(request),
             RunInput::Stored(turn) => (turn, false),
             RunInput::Regenerate(turn) => (turn, true),
         };
@@ -119,6 +120,19 @@ fn profile<'r>(roster: &'r Roster, id: &AgentId) -> Result<&'r AgentProfile, Fau
         Fault::new(ErrorCode::NotFound, format!("There is no agent {id}."))
             .with_hint(format!("Agents: {}.", known.join(", ")))
     })
+}
+
+pub(crate) fn check_input(input: &RunInput, max_bytes: usize) -> Result<(), Fault> {
+    match input {
+        RunInput::New(content) => check_content(content, max_bytes),
+        RunInput::Client(client) => client.turns.iter().try_for_each(|turn| match turn {
+            ClientTurn::User(content) => check_content(content, max_bytes),
+            ClientTurn::Assistant(_) | ClientTurn::ToolCall(_) | ClientTurn::ToolResult { .. } => {
+                Ok(())
+            }
+        }),
+        RunInput::Stored(_) | RunInput::Regenerate(_) | RunInput::Waiting => Ok(()),
+    }
 }
 
 pub(crate) fn check_content(content: &UserContent, max_bytes: usize) -> Result<(), Fault> {

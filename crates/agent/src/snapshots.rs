@@ -84,6 +84,16 @@ impl Snapshots {
     }
 }
 
+/// A rendering for one run that does not want the agent's notes about the person.
+pub(crate) async fn without_memory(
+    inner: &Inner,
+    key: &SessionKey,
+    agent: &AgentProfile,
+) -> Result<Arc<PromptSnapshot>, Fault> {
+    let files = PromptFiles { files: &*inner.store.files, agent, person: &key.person };
+    Ok(Arc::new(files.written_by_people().await?.render()))
+}
+
 /// The files behind one agent's prompts for one person, looked up together: a look-up on its own
 /// costs more than the reading.
 struct PromptFiles<'a> {

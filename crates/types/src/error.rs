@@ -1,11 +1,12 @@
 use std::fmt;
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 macro_rules! error_table {
     ($($name:ident $wire:literal $status:literal $sentence:literal $hint:literal;)*) => {
         /// Every error a client can see. One table: code, HTTP status, sentence, hint.
-        #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+        #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
         pub enum ErrorCode {
             $(#[serde(rename = $wire)] $name,)*
         }
@@ -82,7 +83,7 @@ impl fmt::Display for ErrorCode {
 }
 
 /// An error on its way to a person: a code from the table and what happened in particular.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error, Serialize, Deserialize, JsonSchema)]
 #[error("{message}")]
 pub struct Fault {
     pub code: ErrorCode,

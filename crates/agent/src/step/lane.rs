@@ -2,8 +2,8 @@ use std::collections::VecDeque;
 use std::sync::Arc;
 
 use onyx_types::{
-    AgentId, ErrorCode, Fault, LaneId, LaneOrder, ModelRequest, Taint, TokenCounter, ToolCall,
-    ToolOffer, ToolOutcome, ToolUseId, TurnId, Usage,
+    AgentId, ErrorCode, Fault, LaneId, LaneOrder, ModelRequest, ResponseFormat, Taint,
+    TokenCounter, ToolCall, ToolOffer, ToolOutcome, ToolUseId, TurnId, Usage,
 };
 
 use super::compaction::{self, Compacting, Room};
@@ -25,6 +25,9 @@ pub struct LaneSetup {
     pub max_output_tokens: u32,
     pub snapshot: Arc<PromptSnapshot>,
     pub tools: Vec<ToolTraits>,
+    /// Calls of these end the run: its client performs them.
+    pub client_tools: Vec<ToolOffer>,
+    pub response_format: Option<ResponseFormat>,
     /// Set when the agent cannot answer at all (no such model, provider disabled).
     pub unable: Option<Fault>,
     pub taint: Taint,
@@ -77,6 +80,8 @@ pub(super) enum Phase {
 #[derive(Default)]
 pub(super) struct ToolRound {
     pub(super) queue: VecDeque<ToolCall>,
+    /// Left to the client once the others are done.
+    pub(super) for_client: Vec<ToolCall>,
     pub(super) running: Vec<ToolUseId>,
     /// In the order of the calls.
     pub(super) calls: Vec<(TurnId, ToolCall)>,
@@ -100,6 +105,10 @@ impl Lane {
             silent: false,
             usage: Usage::default(),
         }
+    }
+
+    pub(super) fn is_clients(&self, call: &ToolCall) -> bool {
+        self.setup.client_tools.iter().any(|tool| tool.name == call.name)
     }
 
     pub(super) fn is_over(&self) -> bool {
@@ -175,10 +184,15 @@ pub(super) fn request(state: &mut RunState, lane: LaneId) -> ModelRequest {
     ModelRequest {
         system: setup.snapshot.system.clone(),
         messages,
-        tools: setup.tools.iter().map(|tool| tool.offer.clone()).collect(),
+        tools: offers(setup).cloned().collect(),
         max_output_tokens: setup.max_output_tokens.min(state.limits.max_output_tokens),
         temperature: setup.temperature,
-        response_format: None,
+        response_format: setup.response_format.clone(),
         cache_key: Some(state.key.session.to_string()),
     }
+}
+
+/// Everything the model may call, whoever performs it.
+pub(super) fn offers(setup: &LaneSetup) -> impl Iterator<Item = &ToolOffer> {
+    setup.tools.iter().map(|tool| &tool.offer).chain(&setup.client_tools)
 }

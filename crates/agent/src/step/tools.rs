@@ -19,17 +19,25 @@ pub(super) fn asked_for(state: &mut RunState, lane: LaneId) -> Vec<Effect> {
     let calls = std::mem::take(&mut state.lane(lane).response.calls);
     let refusal = refusal(state, lane, calls.iter().map(|(call, _)| call));
     let mut round = ToolRound::default();
+    let asked = calls.len() as u32;
     for (call, provider_data) in calls {
         let turn = call_turn(state, lane, &call, provider_data);
         events.push((lane, call_event(state, lane, turn.id, &call)));
-        round.calls.push((turn.id, call.clone()));
-        round.queue.push_back(call);
+        if state.lane(lane).is_clients(&call) {
+            round.for_client.push(call);
+        } else {
+            round.calls.push((turn.id, call.clone()));
+            round.queue.push_back(call);
+        }
         turns.push(turn);
     }
-    state.tool_calls += round.calls.len() as u32;
+    state.tool_calls += asked;
     events.push(usage_event(state, lane));
     if let Some(fault) = refusal {
         return refuse(state, lane, &round, turns, events, fault);
+    }
+    if round.calls.is_empty() {
+        return ending::left_to_client(state, lane, turns, events);
     }
     state.lane(lane).phase = Phase::Tools(round);
     state.append(turns, events, Then::RunTools(lane))
@@ -77,7 +85,7 @@ fn refuse(
     mut events: Vec<(LaneId, Event)>,
     fault: Fault,
 ) -> Vec<Effect> {
-    for (_, call) in &round.calls {
+    for call in round.calls.iter().map(|(_, call)| call).chain(&round.for_client) {
         let outcome = ToolOutcome::error(format!("Not run: {}", fault.message));
         let (turn, event) = result_turn(state, lane, call, &outcome);
         turns.push(turn);
@@ -150,7 +158,12 @@ pub(super) fn tool_done(
 }
 
 fn save_results(state: &mut RunState, lane: LaneId) -> Vec<Effect> {
+    let for_client =
+        matches!(&state.lane(lane).phase, Phase::Tools(round) if !round.for_client.is_empty());
     let (mut turns, events) = take_results(state, lane);
+    if for_client {
+        return ending::left_to_client(state, lane, turns, events);
+    }
     if state.lane(lane).silent {
         return state.append(turns, events, Then::AfterFlush(lane));
     }
@@ -168,7 +181,7 @@ pub(super) fn take_results(
     let Phase::Tools(round) = std::mem::replace(&mut state.lane(lane).phase, Phase::Saving) else {
         return (Vec::new(), Vec::new());
     };
-    let ToolRound { queue, calls, mut outcomes, .. } = round;
+    let ToolRound { queue, calls, mut outcomes, for_client, .. } = round;
     let mut turns = Vec::new();
     let mut events = Vec::new();
     for (_, call) in &calls {
@@ -182,6 +195,14 @@ pub(super) fn take_results(
         let (turn, event) = result_turn(state, lane, call, &outcome);
         turns.push(turn);
         events.push(event);
+    }
+    if state.stopping_until.is_some() {
+        for call in &for_client {
+            let outcome = ToolOutcome::error("Not run: the run was stopped first.");
+            let (turn, event) = result_turn(state, lane, call, &outcome);
+            turns.push(turn);
+            events.push(event);
+        }
     }
     if state.lane(lane).silent {
         turns.iter_mut().for_each(flush::mark_silent);

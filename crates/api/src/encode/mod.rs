@@ -3,10 +3,12 @@
 mod collect;
 mod ndjson;
 mod text;
+pub mod v1;
 
 use onyx_types::Envelope;
 
 pub use collect::{ChatReply, Collect, DraftView, ToolView};
+pub(crate) use ndjson::Line;
 pub use ndjson::Ndjson;
 pub(crate) use text::PARAGRAPH;
 

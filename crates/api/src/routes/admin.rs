@@ -6,12 +6,13 @@ use axum::Json;
 use axum::extract::State;
 use onyx_storage::rebuild_person;
 use onyx_types::Fault;
+use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::{ApiState, Problem};
 
-#[derive(Serialize)]
-pub(super) struct Reindexed {
+#[derive(Serialize, JsonSchema)]
+pub(crate) struct Reindexed {
     sessions: u64,
     /// Logs with lines that cannot be read; the rest of them was.
     damaged: u64,

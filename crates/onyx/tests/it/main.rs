@@ -5,6 +5,7 @@
 mod bad_input;
 mod cli;
 mod cli_sessions;
+mod clients;
 mod config;
 mod conversation;
 mod crash;
@@ -13,9 +14,11 @@ mod door;
 mod many;
 mod models;
 mod offline;
+mod operations;
 mod runs;
 mod sessions;
 mod stopping;
+mod v1;
 
 use std::path::Path;
 use std::process::Stdio;

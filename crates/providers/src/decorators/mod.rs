@@ -16,5 +16,5 @@ pub use circuit::{BreakerPolicy, CircuitState};
 pub(crate) use fallback::Fallback;
 pub(crate) use metrics::{Counts, Metrics};
 pub use metrics::{LATENCY_BOUNDS, LastFailure, Latency, ModelMetrics};
-pub(crate) use retry::Retry;
 pub use retry::RetryPolicy;
+pub(crate) use retry::{Retry, is_content};

@@ -4,6 +4,7 @@ mod absent;
 mod candidates;
 mod check;
 mod embedder;
+mod forward;
 mod health;
 mod listing;
 mod provider;
@@ -16,6 +17,7 @@ mod status;
 mod vendor;
 
 pub use check::{Finding, ProviderTest, Trouble};
+pub use forward::Forwarding;
 pub use health::ModelStatus;
 pub use listing::ListedModel;
 pub use reference::{Environment, NoSecrets, SecretSource};

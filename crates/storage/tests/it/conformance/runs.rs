@@ -13,7 +13,7 @@ fn begin(make: &mut Maker, key: &SessionKey, input_turn: TurnId) -> BeginRun {
         key: key.clone(),
         input_turn,
         started_at: make.tick(),
-        origin: SessionOrigin::Api,
+        origin: SessionOrigin::Job,
     }
 }
 
@@ -49,7 +49,7 @@ pub(crate) async fn beginning_makes_the_session(on: Backend) {
     let expected = SessionMeta {
         session_id: key.session,
         agent: key.agent.clone(),
-        origin: SessionOrigin::Api,
+        origin: SessionOrigin::Job,
         agents: vec![key.agent.clone()],
         mode: LaneOrder::Sequential,
         title: None,
