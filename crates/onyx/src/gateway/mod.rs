@@ -1,7 +1,7 @@
 //! The wiring: store, providers, tools, run manager, servers, and the orderly end of all of it.
 
-mod catalogue;
 mod booked;
+mod catalogue;
 mod claim;
 mod connection;
 mod live;

@@ -11,7 +11,9 @@ use onyx_providers::wire::Wire;
 use onyx_providers::{
     CircuitState, Forwarding, LATENCY_BOUNDS, ModelStatus, ProviderState, RawPiece,
 };
-use onyx_types::{Cancel, Fault, Model, ModelEvent, ModelRequest, PersonId, Usage, estimate_tokens};
+use onyx_types::{
+    Cancel, Fault, Model, ModelEvent, ModelRequest, PersonId, Usage, estimate_tokens,
+};
 use tokio::sync::mpsc;
 
 use super::models::{Current, LiveModels};
