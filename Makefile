@@ -19,6 +19,14 @@ run: setup ## build Onyx, make a home if there is none, serve it
 test: setup ## run every test
 	@$(step) "tests" ./scripts/test
 
+.PHONY: sim
+sim: setup ## run more simulated schedules (SEEDS=10000..30000), or one again (SEED=17)
+	@ONYX_SIM_SEEDS=$(or $(SEED),$(SEEDS),10000..30000) cargo nextest run --workspace --run-ignored only --no-capture chosen_seeds_hold
+
+.PHONY: soak
+soak: setup ## faults of every kind against a server, for MINUTES=10 with SEED=1
+	@./scripts/soak
+
 .PHONY: check
 check: setup ## formatting, lints, layers, licences, unused dependencies, spelling
 	@$(step) "format" cargo fmt --all --check

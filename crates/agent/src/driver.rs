@@ -122,7 +122,7 @@ impl Driver {
                     self.inbox.extend(words.turn);
                     return Input::Steer(delivery, words);
                 }
-                () = tokio::time::sleep(wake) => {
+                () = self.clock.sleep(wake) => {
                     let now = self.clock.now().mono;
                     if now >= *renew_at {
                         *renew_at = now + LEASE_RENEWAL;
@@ -131,7 +131,7 @@ impl Driver {
                         }
                     }
                     if now >= self.live_text.due() {
-                        self.live_text.save(&self.store, &self.lease).await;
+                        self.live_text.save(&self.store, &self.lease, now).await;
                     }
                     if now >= self.state.wake_at() {
                         return Input::Tick;
@@ -177,7 +177,8 @@ impl Driver {
             Effect::Invoke(lane, call) => self.invoke(lane, call, under_way),
             Effect::StopTools(lane) => under_way.tool_cancels[usize::from(lane.0)].cancel(),
             Effect::Finish(summary) => self.finish(summary).await,
-            Effect::Abandon => self.free_session().await,
+            // What was noted of a text stays: whoever closes the run keeps it.
+            Effect::Abandon => self.release().await,
         }
         None
     }
@@ -258,11 +259,11 @@ impl Driver {
             // The log has the end; the books catch up when the session is next opened.
             tracing::error!(run = %self.run, %error, "the run's end could not be booked");
         }
-        self.free_session().await;
+        self.live_text.clear(&self.store, &self.lease).await;
+        self.release().await;
     }
 
-    async fn free_session(&self) {
-        self.live_text.clear(&self.store, &self.lease).await;
+    async fn release(&self) {
         if let Err(error) = self.store.leases.release(&self.lease).await {
             tracing::warn!(run = %self.run, %error, "the session's lease could not be released");
         }

@@ -11,6 +11,7 @@ mod feed;
 mod figures;
 mod finished;
 mod forks;
+mod held;
 mod inbox;
 mod live_text;
 mod manager;

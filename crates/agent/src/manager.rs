@@ -18,6 +18,7 @@ use crate::client::{ClientInput, ClientTurn};
 use crate::driver::{Driver, LEASE_LIFE};
 use crate::feed::{EventReader, Feed};
 use crate::finished::Finished;
+use crate::held::HeldLease;
 use crate::live_text::LiveNotes;
 use crate::models::Models;
 use crate::notices::{Happened, MOST_UNHEARD, Notice};
@@ -196,9 +197,12 @@ impl RunManager {
         let place = self.place(&request, &roster).await?;
         let lease = self.lease(&place.key).await?;
         match self.begin(request, &roster, place, &lease, seat).await {
-            Ok(handle) => Ok(handle),
+            Ok(handle) => {
+                lease.hand_over();
+                Ok(handle)
+            }
             Err(fault) => {
-                self.release(&lease).await;
+                lease.release().await;
                 Err(fault)
             }
         }
@@ -213,8 +217,8 @@ impl RunManager {
         seat: Seat,
     ) -> Result<RunHandle, Fault> {
         let inner = &self.inner;
-        if let Some(run) = place.open_run {
-            self.close_leftover_run(lease, run).await?;
+        if !place.is_new {
+            self.close_leftover_runs(lease).await?;
         }
         let now = inner.clock.now();
         let (run, fresh_turn, seed) = {
@@ -471,7 +475,7 @@ impl RunManager {
         };
         cancel.cancel();
         // Its end is certain; only how soon is not, and the caller need not wait for a slow disk.
-        let _ = tokio::time::timeout(STOP_PATIENCE, drained(feed.read_after(0))).await;
+        let _ = self.inner.clock.within(STOP_PATIENCE, drained(feed.read_after(0))).await;
         Ok(true)
     }
 
@@ -479,23 +483,25 @@ impl RunManager {
     pub async fn drain(&self, patience: Duration) {
         let feeds: Vec<_> = self.live().values().map(|run| Arc::clone(&run.feed)).collect();
         let all = futures::future::join_all(feeds.iter().map(|feed| drained(feed.read_after(0))));
-        if tokio::time::timeout(patience, all).await.is_ok() {
+        if self.inner.clock.within(patience, all).await.is_some() {
             return self.names_made(NAME_PATIENCE).await;
         }
         for run in self.live().values() {
             run.cancel.cancel();
         }
         let rest = futures::future::join_all(feeds.iter().map(|feed| drained(feed.read_after(0))));
-        if tokio::time::timeout(STOP_PATIENCE, rest).await.is_err() {
+        if self.inner.clock.within(STOP_PATIENCE, rest).await.is_none() {
             tracing::warn!("some runs did not end in time; they are closed at the next start");
         }
     }
 
-    pub(crate) async fn lease(&self, key: &SessionKey) -> Result<Lease, Fault> {
-        self.inner.store.leases.acquire(key, LEASE_LIFE).await.map_err(|error| match error {
+    pub(crate) async fn lease(&self, key: &SessionKey) -> Result<HeldLease, Fault> {
+        let acquired = self.inner.store.leases.acquire(key, LEASE_LIFE).await;
+        let lease = acquired.map_err(|error| match error {
             StoreError::Busy => Fault::plain(ErrorCode::SessionBusy),
             other => other.into(),
-        })
+        })?;
+        Ok(HeldLease::new(self.clone(), lease))
     }
 
     pub(crate) async fn release(&self, lease: &Lease) {

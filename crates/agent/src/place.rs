@@ -1,9 +1,7 @@
 //! Where a run happens, who answers, and what: decided before anything is written.
 
 use onyx_storage::{SessionMeta, TitleSource};
-use onyx_types::{
-    AgentId, ErrorCode, Fault, LaneOrder, RunId, SessionKey, SessionOrigin, UserContent,
-};
+use onyx_types::{AgentId, ErrorCode, Fault, LaneOrder, SessionKey, SessionOrigin, UserContent};
 
 use crate::RunManager;
 use crate::client::ClientTurn;
@@ -20,8 +18,6 @@ pub(crate) struct Place {
     pub(crate) nameless: bool,
     pub(crate) origin: SessionOrigin,
     pub(crate) is_new: bool,
-    /// A run that began and has no end in the books.
-    pub(crate) open_run: Option<RunId>,
 }
 
 impl RunManager {
@@ -84,7 +80,6 @@ impl RunManager {
                     nameless: true,
                     origin: *origin,
                     is_new: true,
-                    open_run: None,
                 })
             }
         }
@@ -101,7 +96,6 @@ fn existing(request: &RunRequest, meta: SessionMeta, agents: Vec<AgentProfile>) 
         nameless: meta.titled_by == TitleSource::Words && meta.message_count < NAMED_WITHIN,
         origin: meta.origin,
         is_new: false,
-        open_run: meta.last_run.filter(|_| meta.last_run_status.is_none()),
         key: SessionKey {
             person: request.person.clone(),
             agent: meta.agent,

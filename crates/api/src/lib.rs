@@ -21,6 +21,7 @@ mod revoked;
 mod routes;
 mod serve;
 mod settings;
+mod stalled;
 mod state;
 mod traffic;
 mod upstream;

@@ -216,6 +216,9 @@ pub trait Ledger: Send + Sync {
     /// Runs that never ended: to be closed at start.
     async fn active_runs(&self) -> Result<Vec<RunRow>, StoreError>;
 
+    /// Those of one session; more than one when a process lost it while it began a run.
+    async fn open_runs(&self, key: &SessionKey) -> Result<Vec<RunRow>, StoreError>;
+
     async fn run(&self, person: &PersonId, run: RunId) -> Result<Option<RunRow>, StoreError>;
 
     async fn session(

@@ -2,8 +2,8 @@ use std::collections::VecDeque;
 use std::sync::Arc;
 
 use onyx_types::{
-    AgentId, ErrorCode, Fault, LaneId, LaneOrder, ModelRequest, ResponseFormat, Taint,
-    TokenCounter, ToolCall, ToolOffer, ToolOutcome, ToolUseId, TurnId, Usage,
+    AgentId, ErrorCode, Fault, LaneId, LaneOrder, Message, ModelRequest, ResponseFormat, Role,
+    Taint, TokenCounter, ToolCall, ToolOffer, ToolOutcome, ToolUseId, TurnId, Usage,
 };
 
 use super::compaction::{self, Compacting, Room};
@@ -169,10 +169,14 @@ fn limit_met(state: &RunState) -> Option<Fault> {
     None
 }
 
+/// A prompt ends with the model's own words when an answer that was broken off is asked for again;
+/// many providers refuse that, and others would go on in the middle of a sentence.
+const AGAIN: &str = "[The answer above was broken off. Answer the message before it again.]";
+
 pub(super) fn request(state: &mut RunState, lane: LaneId) -> ModelRequest {
     let lane = &state.lanes[usize::from(lane.0)];
     let setup = &lane.setup;
-    let messages = match lane.room {
+    let mut messages = match lane.room {
         Room::Enough => state.history.messages(&setup.agent, &setup.model_id),
         Room::CutToFit => {
             let window = prompt::window(setup.context_window);
@@ -181,6 +185,9 @@ pub(super) fn request(state: &mut RunState, lane: LaneId) -> ModelRequest {
             state.history.messages_within(&setup.agent, &setup.model_id, budget)
         }
     };
+    if messages.last().is_some_and(|message| message.role == Role::Assistant) {
+        Arc::make_mut(&mut messages).push(Message::user(AGAIN));
+    }
     ModelRequest {
         system: setup.snapshot.system.clone(),
         messages,

@@ -1,11 +1,12 @@
-use std::collections::VecDeque;
+use std::collections::{BTreeSet, VecDeque};
 use std::sync::Arc;
 use std::time::Duration;
 
 use onyx_storage::preview_of;
 use onyx_types::{
     AgentId, Author, BatchId, Event, Fault, LaneId, LaneOrder, Limits, Mint, Now, Origin, RunId,
-    RunStart, RunStatus, SessionKey, Taint, ToolCall, Turn, TurnBody, TurnId, Usage, UserTurn,
+    RunStart, RunStatus, SessionKey, Taint, ToolCall, ToolUseId, Turn, TurnBody, TurnId, Usage,
+    UserTurn,
 };
 use serde_json::Map;
 
@@ -61,6 +62,8 @@ pub struct RunState {
     pub(super) usage: Usage,
     pub(super) steps: u32,
     pub(super) tool_calls: u32,
+    /// What the calls of this run are called.
+    pub(super) call_ids: BTreeSet<ToolUseId>,
     pub(super) messages_added: u64,
     pub(super) preview: Option<String>,
     pub(super) error: Option<Fault>,
@@ -124,6 +127,7 @@ impl RunState {
             usage: Usage::default(),
             steps: 0,
             tool_calls: 0,
+            call_ids: BTreeSet::new(),
             messages_added: 0,
             preview: None,
             error: None,

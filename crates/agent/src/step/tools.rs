@@ -20,7 +20,8 @@ pub(super) fn asked_for(state: &mut RunState, lane: LaneId) -> Vec<Effect> {
     let refusal = refusal(state, lane, calls.iter().map(|(call, _)| call));
     let mut round = ToolRound::default();
     let asked = calls.len() as u32;
-    for (call, provider_data) in calls {
+    for (mut call, provider_data) in calls {
+        name_apart(state, &mut call);
         let turn = call_turn(state, lane, &call, provider_data);
         events.push((lane, call_event(state, lane, turn.id, &call)));
         if state.lane(lane).is_clients(&call) {
@@ -41,6 +42,19 @@ pub(super) fn asked_for(state: &mut RunState, lane: LaneId) -> Vec<Effect> {
     }
     state.lane(lane).phase = Phase::Tools(round);
     state.append(turns, events, Then::RunTools(lane))
+}
+
+/// An id that an earlier call of this run or of the prompt has, or none, becomes one of our own:
+/// some servers number the calls of each answer anew, and a result must belong to one call.
+pub(super) fn name_apart(state: &mut RunState, call: &mut ToolCall) {
+    let in_prompt = state.history.turns().iter().any(
+        |turn| matches!(&turn.body, TurnBody::ToolCall(earlier) if earlier.tool_use_id == call.id),
+    );
+    if in_prompt || call.id.0.is_empty() || state.call_ids.contains(&call.id) {
+        let fresh = state.mint.uuid(state.now.wall).simple();
+        call.id = ToolUseId(format!("call_{fresh}"));
+    }
+    state.call_ids.insert(call.id.clone());
 }
 
 /// Why these calls must not run, if a limit or a loop says so.

@@ -44,7 +44,7 @@ pub(crate) fn tool(name: &str, parallel: bool) -> ToolTraits {
     }
 }
 
-struct ByRule;
+pub(crate) struct ByRule;
 
 impl TokenCounter for ByRule {
     fn scale(&self) -> f64 {

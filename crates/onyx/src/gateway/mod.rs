@@ -138,11 +138,13 @@ impl Gateway {
         self.live.broken()
     }
 
-    /// Answers on the home's socket, and follows edits of the config.
+    /// Answers on the home's socket, follows edits of the config and looks after runs.
     pub(crate) fn serve_home(&mut self) -> Result<()> {
         let (listener, socket) = HomeSocket::bind(&self.live.home)?;
         self.servers.spawn(onyx_api::serve(listener, self.router(), self.stop.clone()));
         self.socket = Some(socket);
+        let (runs, stop) = (self.live.runs.clone(), self.stop.clone());
+        self.servers.spawn(async move { runs.tend(&stop).await });
         let mut watch = config::watch(&self.live.home)?;
         let (live, stop) = (Arc::clone(&self.live), self.stop.clone());
         self.servers.spawn(async move {

@@ -41,7 +41,7 @@ async fn every_route_but_the_public_ones_needs_the_token() {
         let ask = || plain.request(method.clone(), onyx.url(&path)).body("{}");
         for (what, request) in [
             ("none", ask()),
-            ("wrong", ask().bearer_auth("onyx_sk_tesT")),
+            ("wrong", ask().bearer_auth(DEFAULT_TOKEN.to_uppercase())),
             ("longer", ask().bearer_auth(format!("{DEFAULT_TOKEN}x"))),
             ("empty", ask().bearer_auth("")),
             ("basic", ask().basic_auth("owner", Some(DEFAULT_TOKEN))),

@@ -61,6 +61,11 @@ impl Ledger for SqliteLedger {
         self.readers.read(runs::active).await
     }
 
+    async fn open_runs(&self, key: &SessionKey) -> Result<Vec<RunRow>, StoreError> {
+        let key = key.clone();
+        self.readers.read(move |connection| runs::of_session(connection, &key)).await
+    }
+
     async fn run(&self, person: &PersonId, run: RunId) -> Result<Option<RunRow>, StoreError> {
         let person = person.clone();
         self.readers.read(move |connection| runs::one(connection, &person, run)).await
