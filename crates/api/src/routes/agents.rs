@@ -130,10 +130,7 @@ fn known<'r>(roster: &'r Roster, id: &str) -> Result<&'r AgentProfile, Problem> 
     found.ok_or_else(|| Problem::new(ErrorCode::NotFound, format!("There is no agent {id:?}.")))
 }
 
-fn objects(
-    state: &ApiState,
-    agent: &AgentId,
-) -> Result<std::sync::Arc<dyn Objects>, Problem> {
+fn objects(state: &ApiState, agent: &AgentId) -> Result<std::sync::Arc<dyn Objects>, Problem> {
     Ok(state.store.files.objects(&Area::Agent(agent.clone())).map_err(Fault::from)?)
 }
 

@@ -18,7 +18,8 @@ async fn agents_are_listed_with_what_they_are() {
         (&json!("main"), &json!(true), &json!("act"), &json!("mine/some-model"))
     );
     assert_eq!(onyx.get("/v1/agents/main").await.expect(200).json()["files"], json!([]));
-    for nobody in ["/v1/agents/nobody", "/v1/agents/NOT-A-NAME", "/v1/agents/nobody/files/SOUL.md"] {
+    for nobody in ["/v1/agents/nobody", "/v1/agents/NOT-A-NAME", "/v1/agents/nobody/files/SOUL.md"]
+    {
         assert_eq!(onyx.get(nobody).await.expect(404).json()["code"], "not_found");
     }
 }
