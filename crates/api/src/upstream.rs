@@ -3,7 +3,7 @@ use std::sync::Arc;
 use bytes::Bytes;
 use futures::future::BoxFuture;
 use futures::stream::BoxStream;
-use onyx_types::{Fault, Model, PersonId, Usage};
+use onyx_types::{Fault, Limits, Model, PersonId, Usage};
 use serde_json::{Map, Value};
 
 /// The providers behind this server, as far as requests pass through to them. Implemented where
@@ -35,6 +35,7 @@ pub struct Forward {
     /// `<provider>/<model>`.
     pub model: String,
     pub dialect: Dialect,
+    pub limits: Limits,
     /// As the client sent it.
     pub body: Map<String, Value>,
 }

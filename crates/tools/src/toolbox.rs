@@ -36,11 +36,6 @@ pub enum Execution {
 }
 
 impl Toolbox {
-    /// The text without the secrets that this process knows.
-    pub fn without_secrets(&self, text: &str) -> String {
-        self.services.masker.mask(text).into_owned()
-    }
-
     /// Fails when a schema does not compile or two tools share a name.
     pub fn new(tools: Vec<Arc<dyn Tool>>, services: Services) -> Result<Self, Fault> {
         let mut names = BTreeSet::new();

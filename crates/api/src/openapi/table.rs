@@ -124,10 +124,24 @@ fn agent_api() -> Vec<Doc> {
 
 fn sessions() -> Vec<Doc> {
     use views::{
-        ExportQuery, Fork, ListQuery, Patch, SessionList, SessionView, SessionWithSiblings,
-        TurnList, TurnsQuery,
+        AgentList, AgentWithFiles, ExportQuery, Fork, ListQuery, Patch, SessionList, SessionView,
+        SessionWithSiblings, TurnList, TurnsQuery,
     };
     vec![
+        doc("GET", "/v1/agents", "Who there is", json::<AgentList>()),
+        doc("GET", "/v1/agents/{id}", "One agent and its files", json::<AgentWithFiles>()),
+        doc(
+            "GET",
+            "/v1/agents/{id}/files/{name}",
+            "A file, with its ETag",
+            Answer::Text("text/markdown"),
+        ),
+        doc(
+            "PUT",
+            "/v1/agents/{id}/files/{name}",
+            "Writes a file; If-Match and If-None-Match hold",
+            Answer::Nothing,
+        ),
         doc("GET", "/v1/sessions", "Conversations, newest first", json::<SessionList>())
             .query::<ListQuery>(),
         doc("GET", "/v1/sessions/{id}", "One conversation", json::<SessionWithSiblings>()),

@@ -1,6 +1,7 @@
 mod accounts;
 mod admin;
 mod agent;
+mod agents;
 mod auth;
 mod health;
 mod logs;
@@ -23,6 +24,7 @@ pub(crate) mod views {
     pub(crate) use super::agent::{
         Cleared, History, HistoryQuery, SessionRequest, StopRequest, Stopped,
     };
+    pub(crate) use super::agents::{AgentList, AgentWithFiles};
     pub(crate) use super::auth::{
         BeginPairing, LinkQuery, Login, Me, PairingBegun, PairingReply, Refresh, TokenReply,
     };
@@ -63,6 +65,10 @@ pub fn routes() -> Routes {
         .post("/api/agent/stop", Chat, agent::stop)
         .post("/api/agent/session/clear", Write, agent::clear)
         .get("/api/agent/session/history", Read, agent::history)
+        .get("/v1/agents", Read, agents::list)
+        .get("/v1/agents/{id}", Read, agents::show)
+        .get("/v1/agents/{id}/files/{name}", Read, agents::file)
+        .put("/v1/agents/{id}/files/{name}", Owner, agents::write_file)
         .get("/v1/sessions", Read, sessions::list)
         .get("/v1/sessions/{id}", Read, sessions::show)
         .patch("/v1/sessions/{id}", Write, sessions::patch)

@@ -1,6 +1,7 @@
 //! The wiring: store, providers, tools, run manager, servers, and the orderly end of all of it.
 
 mod bedrock;
+mod booked;
 mod catalogue;
 mod claim;
 mod connection;
@@ -120,8 +121,8 @@ impl Gateway {
 
     /// Lets the owner look at these. What providers and people are known by is masked in them.
     pub(crate) fn show_logs(&mut self, logs: Arc<LogRing>) {
-        let toolbox = Arc::clone(&self.live.toolbox);
-        logs.set_mask(Arc::new(move |text: &str| toolbox.without_secrets(text)));
+        let masker = self.live.masker.clone();
+        logs.set_mask(Arc::new(move |text: &str| masker.mask(text).into_owned()));
         self.logs = logs;
     }
 

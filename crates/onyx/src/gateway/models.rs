@@ -11,9 +11,12 @@ use onyx_providers::{
 };
 use onyx_storage::Ledger;
 use onyx_tools::{ModelPick, ModelRouter, ModelWish};
-use onyx_types::{AgentId, Clock, ErrorCode, Fault, Limits, Model, PersonId, TokenCounter};
+use onyx_types::{
+    AgentId, Clock, ErrorCode, Fault, Limits, Mint, Model, PersonId, SessionKey, TokenCounter,
+};
 
 use super::bedrock;
+use super::booked::Booked;
 use super::secrets::StoredSecrets;
 use crate::config::Config;
 use crate::home::HomeFolder;
@@ -21,6 +24,7 @@ use crate::home::HomeFolder;
 pub(super) struct LiveModels {
     current: RwLock<Arc<Current>>,
     till: Arc<Till>,
+    ledger: Arc<dyn Ledger>,
     clock: Arc<dyn Clock>,
     secrets: StoredSecrets,
 }
@@ -43,7 +47,8 @@ impl LiveModels {
         let registry = registry(home, config, Arc::clone(&clock), None, &secrets);
         Self {
             current: RwLock::new(Arc::new(Current::of(registry, config))),
-            till: Arc::new(Till::new(Arc::new(Books(ledger)), Arc::clone(&clock))),
+            till: Arc::new(Till::new(Arc::new(Books(Arc::clone(&ledger))), Arc::clone(&clock))),
+            ledger,
             clock,
             secrets,
         }
@@ -64,6 +69,29 @@ impl LiveModels {
         Arc::clone(&self.current.read().unwrap_or_else(PoisonError::into_inner))
     }
 }
+
+impl LiveModels {
+    /// A model for one request of a person that no agent makes. What it costs is booked and no
+    /// word of it is kept.
+    pub(super) fn paid_by(
+        &self,
+        model: Arc<dyn Model>,
+        person: &PersonId,
+        limits_of: &Limits,
+    ) -> Result<Arc<dyn Model>, Fault> {
+        let agent: AgentId = PASSING.parse()?;
+        let now = self.clock.wall();
+        let session = Mint::new(now.as_millis().unsigned_abs()).session(now);
+        let key = SessionKey { person: person.clone(), agent: agent.clone(), session };
+        let payer = onyx_providers::Payer { person: person.clone(), agent };
+        let model = Arc::new(self.till.budget(model, payer, limits(limits_of)));
+        let (ledger, clock) = (Arc::clone(&self.ledger), Arc::clone(&self.clock));
+        Ok(Arc::new(Booked { model, ledger, clock, key }))
+    }
+}
+
+/// In whose name the spending of requests that pass through is summed up.
+const PASSING: &str = "pass-through";
 
 impl Current {
     fn of(registry: Registry, config: &Config) -> Self {

@@ -11,7 +11,9 @@ use onyx_providers::wire::Wire;
 use onyx_providers::{
     CircuitState, Forwarding, LATENCY_BOUNDS, ModelStatus, ProviderState, RawPiece,
 };
-use onyx_types::{Cancel, Fault, ModelEvent, ModelRequest, PersonId, Usage, estimate_tokens};
+use onyx_types::{
+    Cancel, Fault, Model, ModelEvent, ModelRequest, PersonId, Usage, estimate_tokens,
+};
 use tokio::sync::mpsc;
 
 use super::models::{Current, LiveModels};
@@ -39,12 +41,19 @@ impl Upstream for LiveModels {
     }
 
     fn forward(&self, request: Forward) -> Result<Forwarded, Fault> {
-        let registry = &self.get().registry;
+        let current = self.get();
+        let (registry, person, limits) = (&current.registry, &request.person, &request.limits);
         let mut body = request.body;
         body.retain(|name, _| !name.starts_with("x-onyx-"));
         match registry.forward(&request.model, wire(request.dialect), body)? {
-            Some(forwarding) => Ok(Forwarded::SameWire(pieces(forwarding))),
-            None => Ok(Forwarded::OtherWire(registry.model(&request.model)?)),
+            Some(Forwarding { model, pieces: received }) => {
+                let model = self.paid_by(model, person, limits)?;
+                Ok(Forwarded::SameWire(pieces(&*model, received)))
+            }
+            None => {
+                let model = registry.model(&request.model)?;
+                Ok(Forwarded::OtherWire(self.paid_by(model, person, limits)?))
+            }
         }
     }
 
@@ -138,10 +147,10 @@ struct Passing {
     failed: Option<Fault>,
 }
 
-fn pieces(forwarding: Forwarding) -> BoxStream<'static, Piece> {
+fn pieces(model: &dyn Model, pieces: mpsc::Receiver<RawPiece>) -> BoxStream<'static, Piece> {
     let passing = Passing {
-        events: forwarding.model.stream(ModelRequest::default(), Cancel::new()),
-        pieces: forwarding.pieces,
+        events: model.stream(ModelRequest::default(), Cancel::new()),
+        pieces,
         over: false,
         failed: None,
     };

@@ -38,7 +38,7 @@ async fn chat_completions(
     headers: HeaderMap,
     JsonBody(body): Body,
 ) -> Result<Response, Problem> {
-    answer(&state, caller, &headers, body, Dialect::ChatCompletions).await
+    answer(&state, &caller, &headers, body, Dialect::ChatCompletions).await
 }
 
 async fn responses(
@@ -47,7 +47,7 @@ async fn responses(
     headers: HeaderMap,
     JsonBody(body): Body,
 ) -> Result<Response, Problem> {
-    answer(&state, caller, &headers, body, Dialect::Responses).await
+    answer(&state, &caller, &headers, body, Dialect::Responses).await
 }
 
 async fn messages(
@@ -56,12 +56,12 @@ async fn messages(
     headers: HeaderMap,
     JsonBody(body): Body,
 ) -> Result<Response, Problem> {
-    answer(&state, caller, &headers, body, Dialect::Messages).await
+    answer(&state, &caller, &headers, body, Dialect::Messages).await
 }
 
 async fn answer(
     state: &ApiState,
-    caller: AuthContext,
+    caller: &AuthContext,
     headers: &HeaderMap,
     body: Map<String, Value>,
     dialect: Dialect,

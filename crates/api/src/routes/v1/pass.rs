@@ -19,7 +19,7 @@ use crate::{ApiState, AuthContext, Dialect, Forward, Forwarded, Piece, Problem};
 
 pub(super) async fn through(
     state: &ApiState,
-    caller: AuthContext,
+    caller: &AuthContext,
     sent: &Sent,
     model: String,
     dialect: Dialect,
@@ -32,7 +32,8 @@ pub(super) async fn through(
         session: None,
         usage: sent.usage,
     };
-    let forward = Forward { person: caller.person.clone(), model, dialect, body };
+    let limits = state.runs.roster().limits().clone();
+    let forward = Forward { person: caller.person.clone(), limits, model, dialect, body };
     let body = forward.body.clone();
     match state.upstream.forward(forward)? {
         Forwarded::SameWire(pieces) => same_wire(pieces, dialect.writer(head)).await,

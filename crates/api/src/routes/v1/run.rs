@@ -23,7 +23,7 @@ pub(crate) struct Wanted {
 
 pub(super) async fn answer(
     state: &ApiState,
-    caller: AuthContext,
+    caller: &AuthContext,
     sent: Sent,
     wanted: Wanted,
     body: Map<String, Value>,
@@ -32,10 +32,10 @@ pub(super) async fn answer(
     let ask = dialect.read(body, Reader::Agent)?;
     let session = match (sent.session, &ask.previous) {
         (Some(session), _) => Some(session),
-        (None, Some(previous)) => Some(answered_in(state, &caller, previous).await?),
+        (None, Some(previous)) => Some(answered_in(state, caller, previous).await?),
         (None, None) => None,
     };
-    let session = place(state, &caller, session, agent).await?;
+    let session = place(state, caller, session, agent).await?;
     let mut client = ask.client;
     client.memory = sent.memory;
     if matches!(session, SessionRef::Existing(_)) {

@@ -1,6 +1,7 @@
 //! What clients of other makers' wires see.
 
 mod agent_runs;
+mod agents;
 mod client_tools;
 mod other_dialects;
 mod pass_through;

@@ -176,3 +176,19 @@ async fn a_model_that_keeps_failing_is_left_alone() {
     assert_eq!(refused["error"]["code"], "provider_unavailable");
     assert_eq!(model.request_count(), last);
 }
+
+#[tokio::test]
+async fn what_passes_through_counts_in_the_persons_day() {
+    let model = ScriptedModel::start().await;
+    let priced = json!({"id": "m", "price": {"input": 100_000.0, "output": 100_000.0}});
+    let onyx = builder(&model)
+        .merge(json!({"providers": {"mine": {"models": [priced]}}, "limits": {"max_cost_per_day": 1.0}}))
+        .start()
+        .await;
+    let _ = onyx.post(CHAT, &ask("mine/m", "hi")).await.expect(200);
+    onyx_test_support::wait_for("the day's budget to be met", crate::SOON, async || {
+        let reply = onyx.post(CHAT, &ask("mine/m", "hi")).await;
+        (reply.status == 422 && reply.json()["error"]["code"] == "limit_budget").then_some(())
+    })
+    .await;
+}
