@@ -9,7 +9,7 @@ tool := ./scripts/tool
 
 .PHONY: help
 help: ## list the targets
-	@awk -F':.*## ' '/^[a-z-]+:.*## / { printf "  make %-8s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+	@awk -F':.*## ' '/^[a-z-]+:.*## / { printf "  make %-11s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
 .PHONY: run
 run: setup ## build Onyx, make a home if there is none, serve it
@@ -32,6 +32,10 @@ check: setup ## formatting, lints, layers, licences, unused dependencies, spelli
 .PHONY: bench
 bench: setup ## measure a release build and print the table of targets
 	@./scripts/bench
+
+.PHONY: bench-peers
+bench-peers: setup ## measure Onyx beside nanobot, LiteLLM and OpenClaw, installed in a scratch folder
+	@./scripts/bench-peers
 
 .PHONY: dev
 dev: setup ## serve with hot reload of the web app; rebuild and restart when a Rust source changes

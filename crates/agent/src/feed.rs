@@ -70,6 +70,13 @@ impl Feed {
         self.lock().closed
     }
 
+    /// The last event is told: there is nothing left to stop.
+    pub fn is_done(&self) -> bool {
+        let log = self.lock();
+        log.closed
+            || matches!(log.entries.last(), Some(Entry::Whole { event: Event::Done { .. }, .. }))
+    }
+
     /// Bytes this feed holds, about.
     pub fn weight(&self) -> usize {
         let log = self.lock();

@@ -4,7 +4,6 @@ use onyx_storage::{Lease, SessionMeta, SessionStatus};
 use onyx_types::{ErrorCode, Fault, PersonId, SessionId, SessionKey, Turn, TurnBody, TurnId};
 
 use crate::RunManager;
-use crate::changes::ChangeKind;
 
 /// Where a fork leaves its original.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -49,8 +48,7 @@ impl RunManager {
             last_run_status: None,
             ..original
         };
-        self.inner.store.ledger.put_session(person, &meta).await?;
-        self.inner.changes.tell(person, fresh, ChangeKind::Changed);
+        self.put_new(person, &meta).await?;
         Ok(fresh)
     }
 

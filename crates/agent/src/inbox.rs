@@ -23,12 +23,11 @@ pub enum Sent {
 impl RunManager {
     /// Starts a run with these words or, while the session is at work, hands them to that run.
     pub async fn send(&self, request: RunRequest, delivery: Delivery) -> Result<Sent, Fault> {
-        let (RunInput::New(content), SessionRef::Existing(session)) =
-            (&request.input, &request.session)
+        let (RunInput::New(content), Some(session)) = (&request.input, request.session.existing())
         else {
             return self.start(request).await.map(Sent::Started);
         };
-        let Some(live) = self.at_work(&request.person, *session) else {
+        let Some(live) = self.at_work(&request.person, session) else {
             return self.start(request).await.map(Sent::Started);
         };
         crate::place::check_content(content, self.roster().limits().max_prompt_bytes)?;
@@ -41,23 +40,29 @@ impl RunManager {
         self.inner.store.ledger.put_inbox(&live.key, row).await?;
         live.tell(delivery, input(turn, words));
         // A run that ended meanwhile did not take them; they get a run of their own.
-        if self.at_work(&request.person, *session).is_none() {
-            self.answer_waiting(live.key, &request).await;
+        if self.at_work(&request.person, session).is_none()
+            && let Some(handle) = self.answer_waiting(live.key, &request).await
+        {
+            return Ok(Sent::Started(handle));
         }
         Ok(Sent::Queued { turn, run: live.run })
     }
 
     /// Starts a run for words that nobody took, if there are any.
-    pub(crate) async fn answer_waiting(&self, key: SessionKey, like: &RunRequest) {
+    pub(crate) async fn answer_waiting(
+        &self,
+        key: SessionKey,
+        like: &RunRequest,
+    ) -> Option<RunHandle> {
         let waiting = match self.waiting(&key).await {
             Ok(waiting) => waiting,
             Err(fault) => {
                 tracing::error!(session = %key.session, %fault, "the inbox could not be read");
-                return;
+                return None;
             }
         };
         if waiting.is_empty() {
-            return;
+            return None;
         }
         let request = RunRequest {
             session: SessionRef::Existing(key.session),
@@ -66,11 +71,12 @@ impl RunManager {
             ..like.clone()
         };
         match self.start(request).await {
-            Ok(_) => {}
+            Ok(handle) => Some(handle),
             // Somebody was quicker: that run takes the words with it.
-            Err(fault) if fault.code == onyx_types::ErrorCode::SessionBusy => {}
+            Err(fault) if fault.code == onyx_types::ErrorCode::SessionBusy => None,
             Err(fault) => {
                 tracing::warn!(session = %key.session, %fault, "waiting words lead the next run");
+                None
             }
         }
     }

@@ -4,7 +4,6 @@
 //! It sees models, tools and stores through their traits. No provider, no wire format, no HTTP
 //! and no file system call may enter.
 
-mod changes;
 mod driver;
 mod feed;
 mod finished;
@@ -13,6 +12,7 @@ mod inbox;
 mod live_text;
 mod manager;
 mod models;
+mod notices;
 mod place;
 pub mod prompt;
 mod recent;
@@ -25,15 +25,17 @@ mod settings;
 mod snapshots;
 mod sources;
 pub mod step;
+mod titles;
 mod undo;
 
-pub use changes::{Change, ChangeKind, ChangeReader, Heard};
 pub use feed::{EventReader, Feed};
 pub use forks::ForkPoint;
 pub use inbox::Sent;
 pub use manager::{Canceller, ManagerOptions, RunHandle, RunManager};
-pub use models::{ModelChoice, Models};
+pub use models::{ModelChoice, Models, Payer};
+pub use notices::{Happened, Notice};
 pub use request::{DryRun, RunInput, RunRequest, SessionRef, StopTarget};
 pub use roster::{AgentProfile, Roster};
-pub use sessions::SessionPatch;
+pub use sessions::{PatchFlaw, SessionPatch};
 pub use settings::{AgentDefaults, AgentSettings, AgentsSettings, ModelSetting};
+pub use titles::Titles;

@@ -6,25 +6,26 @@ use std::sync::{Arc, Mutex, PoisonError, RwLock};
 use std::time::Duration;
 
 use futures::FutureExt as _;
-use onyx_storage::{BeginRun, Delivery, Lease, Store, StoreError};
+use onyx_storage::{BeginRun, Delivery, Lease, SessionChange, Store, StoreError, title_of};
 use onyx_tools::Toolbox;
 use onyx_types::{
-    Cancel, Clock, ErrorCode, Event, Fault, LaneId, Mint, PersonId, RunId, RunStatus, SessionId,
-    SessionKey, Usage, UserContent,
+    AgentId, Cancel, Clock, ErrorCode, Event, Fault, LaneId, Mint, PersonId, RunId, RunStatus,
+    SessionId, SessionKey, SessionOrigin, Usage,
 };
-use tokio::sync::mpsc;
+use tokio::sync::{Semaphore, broadcast, mpsc};
 
-use crate::changes::{ChangeKind, ChangeReader, Changes};
 use crate::driver::{Driver, LEASE_LIFE};
 use crate::feed::{EventReader, Feed};
 use crate::finished::Finished;
 use crate::live_text::LiveNotes;
 use crate::models::Models;
+use crate::notices::{Happened, MOST_UNHEARD, Notice};
 use crate::place::{Place, check_content};
 use crate::request::{RunInput, RunRequest, StopTarget};
 use crate::roster::Roster;
 use crate::seats::{Seat, Seats};
 use crate::step::UserInput;
+use crate::titles::{MOST_AT_ONCE, Naming, Titles};
 
 /// Shared by every surface; cheap to clone.
 #[derive(Clone)]
@@ -45,7 +46,12 @@ pub(crate) struct Inner {
     finished: Mutex<Finished>,
     pub(crate) snapshots: crate::snapshots::Snapshots,
     pub(crate) recent: crate::recent::RecentTurns,
-    pub(crate) changes: Changes,
+    /// Held while a session's settings change.
+    pub(crate) settings: tokio::sync::Mutex<()>,
+    pub(crate) notices: broadcast::Sender<Notice>,
+    titles: RwLock<Titles>,
+    /// One permit for each session that is being named.
+    pub(crate) naming: Arc<Semaphore>,
 }
 
 #[derive(Clone, Debug)]
@@ -110,6 +116,8 @@ impl RunHandle {
 
 /// Words handed to a run that it has not looked at yet.
 const MOST_WAITING: usize = 64;
+/// How long the end of the process waits for sessions that are being named.
+const NAME_PATIENCE: Duration = Duration::from_secs(2);
 /// How long `stop` waits for a run to write its end.
 const STOP_PATIENCE: Duration = Duration::from_secs(1);
 
@@ -137,7 +145,10 @@ impl RunManager {
             finished: Mutex::default(),
             snapshots: crate::snapshots::Snapshots::default(),
             recent: crate::recent::RecentTurns::default(),
-            changes: Changes::default(),
+            settings: tokio::sync::Mutex::default(),
+            notices: broadcast::Sender::new(MOST_UNHEARD),
+            titles: RwLock::default(),
+            naming: Arc::new(Semaphore::new(MOST_AT_ONCE)),
         };
         Self { inner: Arc::new(inner) }
     }
@@ -155,13 +166,18 @@ impl RunManager {
         self.inner.seats.set_most(most);
     }
 
-    pub fn runs_at_work(&self) -> usize {
-        self.live().len()
+    /// From the next run on. Without it, sessions are named by their first words.
+    pub fn set_titles(&self, titles: Titles) {
+        *self.inner.titles.write().unwrap_or_else(PoisonError::into_inner) = titles;
     }
 
-    /// What changes from now on.
-    pub fn changes(&self) -> ChangeReader {
-        self.inner.changes.listen()
+    fn titles(&self) -> Titles {
+        *self.inner.titles.read().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// The day on which spending counts now (UTC).
+    pub fn today(&self) -> String {
+        self.inner.clock.wall().utc_date()
     }
 
     /// The sessions of a person that are being worked on, and by which runs.
@@ -171,6 +187,10 @@ impl RunManager {
             .filter(|(_, run)| run.key.person == *person)
             .map(|(id, run)| (run.key.session, *id))
             .collect()
+    }
+
+    pub fn runs_at_work(&self) -> usize {
+        self.live().len()
     }
 
     pub async fn start(&self, request: RunRequest) -> Result<RunHandle, Fault> {
@@ -227,7 +247,8 @@ impl RunManager {
                 (words.turn.unwrap_or(fresh_turn), Some(words))
             }
         };
-        let title = input.as_ref().and_then(|words| title(&words.content));
+        let title = input.as_ref().and_then(|words| title_of(&words.content.text()));
+        let agents: Vec<_> = place.agents.iter().map(|agent| agent.id.clone()).collect();
         let prepared = crate::sources::prepare(
             inner,
             crate::sources::Preparation {
@@ -237,6 +258,7 @@ impl RunManager {
                 leading,
                 key: place.key.clone(),
                 agents: place.agents,
+                order: place.order,
                 model: request.model,
                 is_new: place.is_new,
                 mint: Mint::new(seed),
@@ -258,6 +280,9 @@ impl RunManager {
             }
             other => other.into(),
         })?;
+        if place.is_new {
+            self.keep_new(&place.key, place.origin, agents).await?;
+        }
 
         let feed = Feed::new(run);
         let cancel = Cancel::new();
@@ -277,9 +302,12 @@ impl RunManager {
             steered: false,
             seat,
         };
-        let started = live.key.clone();
+        self.tell(&live.key.person, live.key.session, Happened::RunStarted(run));
         self.live().insert(run, live);
-        inner.changes.tell(&started.person, started.session, ChangeKind::RunStarted(run));
+        let namer = prepared.actors.first().and_then(|actor| actor.model.clone());
+        let naming = namer
+            .filter(|_| place.nameless && self.titles() == Titles::Model)
+            .map(|model| Naming { key: lease.key.clone(), model });
         let driver = Driver {
             run,
             state: prepared.state,
@@ -300,17 +328,36 @@ impl RunManager {
             },
             title,
         };
-        self.spawn(driver);
+        self.spawn(driver, naming);
         Ok(handle)
     }
 
-    fn spawn(&self, driver: Driver) {
+    /// What the log of a new session will not say, as far as there is such a thing.
+    async fn keep_new(
+        &self,
+        key: &SessionKey,
+        origin: SessionOrigin,
+        agents: Vec<AgentId>,
+    ) -> Result<(), Fault> {
+        if origin == SessionOrigin::Chat && agents.len() == 1 {
+            return Ok(());
+        }
+        let change = SessionChange { agents: Some(agents), ..SessionChange::default() };
+        self.change_session(&key.person, key.session, &change).await.map(drop)
+    }
+
+    fn spawn(&self, driver: Driver, naming: Option<Naming>) {
         let manager = self.clone();
         let (run, lease, feed) = (driver.run, driver.lease.clone(), Arc::clone(&driver.feed));
         tokio::spawn(async move {
             // A fault in our own code must not leave a session locked or a client waiting.
             match AssertUnwindSafe(driver.run()).catch_unwind().await {
-                Ok(history) => manager.inner.recent.keep(lease.key, history),
+                Ok(history) => {
+                    if let Some(naming) = naming {
+                        manager.name_session(naming, &history);
+                    }
+                    manager.inner.recent.keep(lease.key, history);
+                }
                 Err(_) => {
                     tracing::error!(%run, "the run's driver panicked");
                     manager.release(&lease).await;
@@ -329,8 +376,7 @@ impl RunManager {
         let Some(ended) = self.live().remove(&run) else { return };
         self.finished().keep(run, ended.key.person.clone(), ended.feed, now);
         drop(ended.seat);
-        let key = &ended.key;
-        self.inner.changes.tell(&key.person, key.session, ChangeKind::RunEnded(run));
+        self.tell(&ended.key.person, ended.key.session, Happened::RunEnded(run));
         // Words that came after the last moment in which the run could take them.
         if ended.steered && !ended.cancel.is_cancelled() {
             Box::pin(self.answer_waiting(ended.key, &ended.request)).await;
@@ -394,6 +440,7 @@ impl RunManager {
                     StopTarget::Session(session) => run.key.session == session,
                     StopTarget::Run(run) => **id == run,
                 })
+                .filter(|(_, run)| !run.feed.is_done())
                 .map(|(_, run)| (Arc::clone(&run.feed), run.cancel.clone()))
         };
         let Some((feed, cancel)) = found else {
@@ -410,7 +457,7 @@ impl RunManager {
         let feeds: Vec<_> = self.live().values().map(|run| Arc::clone(&run.feed)).collect();
         let all = futures::future::join_all(feeds.iter().map(|feed| drained(feed.read_after(0))));
         if tokio::time::timeout(patience, all).await.is_ok() {
-            return;
+            return self.names_made(NAME_PATIENCE).await;
         }
         for run in self.live().values() {
             run.cancel.cancel();
@@ -445,18 +492,6 @@ impl RunManager {
     fn live(&self) -> std::sync::MutexGuard<'_, HashMap<RunId, LiveRun>> {
         self.inner.live.lock().unwrap_or_else(PoisonError::into_inner)
     }
-}
-
-/// What a session is called until something better names it.
-fn title(content: &UserContent) -> Option<String> {
-    const LONGEST: usize = 60;
-    let text = content.text();
-    let line = text.lines().map(str::trim).find(|line| !line.is_empty())?;
-    let mut title: String = line.chars().take(LONGEST).collect();
-    if title.len() < line.len() {
-        title.push('…');
-    }
-    Some(title)
 }
 
 fn failed(run: RunId, session: SessionId) -> Event {

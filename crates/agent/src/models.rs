@@ -1,6 +1,6 @@
 use std::sync::Arc;
 
-use onyx_types::{Fault, Model};
+use onyx_types::{AgentId, Fault, Limits, Model, PersonId, TokenCounter};
 
 /// Which model an agent wants: the first that can answer.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -16,7 +16,20 @@ impl ModelChoice {
     }
 }
 
+/// For whom a model works, through which agent, and what that may cost.
+#[derive(Clone, Copy, Debug)]
+pub struct Payer<'a> {
+    pub person: &'a PersonId,
+    pub agent: &'a AgentId,
+    pub limits: &'a Limits,
+}
+
 /// How the core finds models without knowing any provider.
 pub trait Models: Send + Sync {
-    fn resolve(&self, choice: &ModelChoice) -> Result<Arc<dyn Model>, Fault>;
+    /// The model for one run. What it costs counts as open until the last use of it is dropped,
+    /// by when the run's end must be booked.
+    fn resolve(&self, choice: &ModelChoice, payer: Payer<'_>) -> Result<Arc<dyn Model>, Fault>;
+
+    /// How the model of this id counts tokens.
+    fn token_counter(&self, model: &str) -> Arc<dyn TokenCounter>;
 }

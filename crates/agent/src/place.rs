@@ -1,6 +1,9 @@
 //! Where a run happens, who answers, and what: decided before anything is written.
 
-use onyx_types::{AgentId, ErrorCode, Fault, RunId, SessionKey, SessionOrigin, UserContent};
+use onyx_storage::{SessionMeta, TitleSource};
+use onyx_types::{
+    AgentId, ErrorCode, Fault, LaneOrder, RunId, SessionKey, SessionOrigin, UserContent,
+};
 
 use crate::RunManager;
 use crate::forks::ForkPoint;
@@ -11,6 +14,9 @@ use crate::roster::{AgentProfile, Roster};
 pub(crate) struct Place {
     pub(crate) key: SessionKey,
     pub(crate) agents: Vec<AgentProfile>,
+    pub(crate) order: LaneOrder,
+    /// Nothing better than its first words names the session yet.
+    pub(crate) nameless: bool,
     pub(crate) origin: SessionOrigin,
     pub(crate) is_new: bool,
     /// A run that began and has no end in the books.
@@ -25,7 +31,7 @@ impl RunManager {
             RunInput::Stored(turn) => (turn, false),
             RunInput::Regenerate(turn) => (turn, true),
         };
-        let SessionRef::Existing(session) = request.session else {
+        let Some(session) = request.session.existing() else {
             let message = "A stored message is answered in its own session.";
             return Err(Fault::new(ErrorCode::InvalidRequest, message));
         };
@@ -34,7 +40,10 @@ impl RunManager {
         let question = self.question_of(&key, turn).await?.id;
         if again {
             let fork = self.fork(&request.person, session, ForkPoint::Through(question)).await?;
-            request.session = SessionRef::Existing(fork);
+            request.session = match request.session {
+                SessionRef::Asking { agents, .. } => SessionRef::Asking { session: fork, agents },
+                SessionRef::Existing(_) | SessionRef::New { .. } => SessionRef::Existing(fork),
+            };
         }
         request.input = RunInput::Stored(question);
         Ok(request)
@@ -48,23 +57,18 @@ impl RunManager {
         match &request.session {
             SessionRef::Existing(session) => {
                 let meta = self.session_meta(&request.person, *session).await?;
-                let agents = vec![profile(roster, &meta.agent)?.clone()];
-                let key = SessionKey {
-                    person: request.person.clone(),
-                    agent: meta.agent,
-                    session: *session,
-                };
-                let open_run = meta.last_run.filter(|_| meta.last_run_status.is_none());
-                Ok(Place { key, agents, origin: meta.origin, is_new: false, open_run })
+                let agents = profiles(roster, &meta.agents)?;
+                Ok(existing(request, meta, agents))
+            }
+            SessionRef::Asking { session, agents } => {
+                let meta = self.session_meta(&request.person, *session).await?;
+                let agents = profiles(roster, agents)?;
+                Ok(existing(request, meta, agents))
             }
             SessionRef::New { origin, agents } => {
-                let agents = if agents.is_empty() {
-                    vec![roster.default_agent().clone()]
-                } else {
-                    agents
-                        .iter()
-                        .map(|id| profile(roster, id).cloned())
-                        .collect::<Result<Vec<_>, _>>()?
+                let agents = match agents.as_slice() {
+                    [] => vec![roster.default_agent().clone()],
+                    agents => profiles(roster, agents)?,
                 };
                 let session = self.mint().session(self.inner.clock.wall());
                 let key = SessionKey {
@@ -72,10 +76,41 @@ impl RunManager {
                     agent: agents[0].id.clone(),
                     session,
                 };
-                Ok(Place { key, agents, origin: *origin, is_new: true, open_run: None })
+                Ok(Place {
+                    key,
+                    agents,
+                    order: LaneOrder::default(),
+                    nameless: true,
+                    origin: *origin,
+                    is_new: true,
+                    open_run: None,
+                })
             }
         }
     }
+}
+
+/// A name that could not be had for so many messages is not asked for again.
+const NAMED_WITHIN: u64 = 8;
+
+fn existing(request: &RunRequest, meta: SessionMeta, agents: Vec<AgentProfile>) -> Place {
+    Place {
+        agents,
+        order: meta.mode,
+        nameless: meta.titled_by == TitleSource::Words && meta.message_count < NAMED_WITHIN,
+        origin: meta.origin,
+        is_new: false,
+        open_run: meta.last_run.filter(|_| meta.last_run_status.is_none()),
+        key: SessionKey {
+            person: request.person.clone(),
+            agent: meta.agent,
+            session: meta.session_id,
+        },
+    }
+}
+
+fn profiles(roster: &Roster, agents: &[AgentId]) -> Result<Vec<AgentProfile>, Fault> {
+    agents.iter().map(|id| profile(roster, id).cloned()).collect()
 }
 
 fn profile<'r>(roster: &'r Roster, id: &AgentId) -> Result<&'r AgentProfile, Fault> {

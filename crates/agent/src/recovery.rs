@@ -57,6 +57,7 @@ impl RunManager {
             status,
             ended_at: self.inner.clock.wall(),
             usage,
+            agents: Vec::new(),
             messages_added: 0,
             preview: None,
             title: None,

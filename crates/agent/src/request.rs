@@ -17,12 +17,24 @@ pub struct RunRequest {
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum SessionRef {
+    /// Answered by the session's own agents.
     Existing(SessionId),
+    /// Answered by these instead; not empty.
+    Asking { session: SessionId, agents: Vec<AgentId> },
     New {
         origin: SessionOrigin,
         /// Empty: the default agent.
         agents: Vec<AgentId>,
     },
+}
+
+impl SessionRef {
+    pub fn existing(&self) -> Option<SessionId> {
+        match self {
+            Self::Existing(session) | Self::Asking { session, .. } => Some(*session),
+            Self::New { .. } => None,
+        }
+    }
 }
 
 #[derive(Clone, Debug, PartialEq)]

@@ -4,6 +4,8 @@ use onyx_tools::ToolSettings;
 use onyx_types::Tier;
 use serde::{Deserialize, Serialize};
 
+use crate::Titles;
+
 /// `agents` of `onyx.json` as written: nothing checked, nothing filled in.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default, rename_all = "camelCase")]
@@ -22,6 +24,8 @@ pub struct AgentDefaults {
     pub tools: Option<ToolSettings>,
     pub temperature: Option<f32>,
     pub max_tokens: Option<u32>,
+    /// Who names sessions; `model` unless told otherwise.
+    pub titles: Option<Titles>,
 }
 
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]

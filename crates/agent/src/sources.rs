@@ -3,14 +3,16 @@
 use std::sync::Arc;
 
 use onyx_tools::{LiveOutput, PathRules, ToolCx};
-use onyx_types::{Cancel, Fault, Limits, Mint, RunId, SessionKey, Taint, ToolEffect, TurnId};
+use onyx_types::{
+    Cancel, Fault, LaneOrder, Limits, Mint, RunId, SessionKey, Taint, ToolEffect, TurnId,
+};
 
 use crate::driver::LaneActor;
 use crate::manager::Inner;
-use crate::models::ModelChoice;
+use crate::models::{ModelChoice, Payer};
 use crate::prompt::{self, Conversation, UntrustedPiece, untrusted_block};
 use crate::roster::AgentProfile;
-use crate::step::{LaneOrder, LaneSetup, RunSetup, RunState, ToolTraits, UserInput};
+use crate::step::{LaneSetup, RunSetup, RunState, ToolTraits, UserInput};
 
 /// What the manager has decided about a run before anything is read for it.
 pub(crate) struct Preparation {
@@ -21,6 +23,7 @@ pub(crate) struct Preparation {
     pub(crate) leading: Vec<UserInput>,
     pub(crate) key: SessionKey,
     pub(crate) agents: Vec<AgentProfile>,
+    pub(crate) order: LaneOrder,
     pub(crate) model: Option<String>,
     pub(crate) is_new: bool,
     pub(crate) mint: Mint,
@@ -68,7 +71,7 @@ pub(crate) async fn prepare(inner: &Inner, mut ask: Preparation) -> Result<Prepa
         input: ask.input,
         leading: ask.leading,
         lanes,
-        order: LaneOrder::Sequential,
+        order: ask.order,
         limits: ask.limits,
         history,
         mint: ask.mint,
@@ -85,7 +88,8 @@ async fn lane(
 ) -> Result<(LaneSetup, LaneActor, Vec<UntrustedPiece>), Fault> {
     let choice = ask.model.as_ref().map_or_else(|| agent.model.clone(), ModelChoice::only);
     // A model that cannot be had is the run's error, not the request's: the words are kept.
-    let (model, unable) = match inner.models.resolve(&choice) {
+    let payer = Payer { person: &ask.key.person, agent: &agent.id, limits: &ask.limits };
+    let (model, unable) = match inner.models.resolve(&choice, payer) {
         Ok(model) => (Some(model), None),
         Err(fault) => (None, Some(fault)),
     };
@@ -95,12 +99,13 @@ async fn lane(
         parallel: spec.usual_effect == ToolEffect::Read,
         repeats: spec.repeats,
     });
+    let model_id = model
+        .as_ref()
+        .map_or_else(|| choice.primary.clone().unwrap_or_default(), |model| model.id().to_owned());
     let setup = LaneSetup {
         agent: agent.id.clone(),
-        model_id: model.as_ref().map_or_else(
-            || choice.primary.clone().unwrap_or_default(),
-            |model| model.id().to_owned(),
-        ),
+        tokens: inner.models.token_counter(&model_id),
+        model_id,
         context_window: model.as_ref().and_then(|model| model.context_window()),
         temperature: agent.temperature,
         max_output_tokens: agent.max_output_tokens.unwrap_or(ask.limits.max_output_tokens),

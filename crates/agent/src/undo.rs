@@ -23,6 +23,29 @@ impl RunManager {
     /// Restores every file the run changed to what it held before, or none: a file that somebody
     /// changed since is named and nothing is touched. Returns the restored paths.
     pub async fn undo(&self, person: &PersonId, run: RunId) -> Result<Vec<String>, Fault> {
+        let (session, objects, history) = self.undoable(person, run).await?;
+        let steps = plan(&*objects, &history, run).await?;
+        let mut restored = Vec::new();
+        for step in steps {
+            self.restore(&*objects, &history, person, &step).await?;
+            restored.push(step.path.to_string());
+        }
+        self.record_undo(person, session, run, &restored).await?;
+        Ok(restored)
+    }
+
+    /// The paths that `undo` would restore; touches nothing.
+    pub async fn undo_plan(&self, person: &PersonId, run: RunId) -> Result<Vec<String>, Fault> {
+        let (_, objects, history) = self.undoable(person, run).await?;
+        let steps = plan(&*objects, &history, run).await?;
+        Ok(steps.into_iter().map(|step| step.path.to_string()).collect())
+    }
+
+    async fn undoable(
+        &self,
+        person: &PersonId,
+        run: RunId,
+    ) -> Result<(SessionId, Arc<dyn Objects>, History), Fault> {
         let row = self.inner.store.ledger.run(person, run).await?;
         let row = row.ok_or_else(|| no_such_run(run))?;
         if row.status.is_none() {
@@ -30,14 +53,7 @@ impl RunManager {
         }
         let objects = self.inner.store.files.objects(&Area::Person(person.clone()))?;
         let history = History::new(Arc::clone(&objects));
-        let steps = plan(&*objects, &history, run).await?;
-        let mut restored = Vec::new();
-        for step in steps {
-            self.restore(&*objects, &history, person, &step).await?;
-            restored.push(step.path.to_string());
-        }
-        self.record_undo(person, row.key.session, run, &restored).await?;
-        Ok(restored)
+        Ok((row.key.session, objects, history))
     }
 
     async fn restore(

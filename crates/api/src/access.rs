@@ -7,9 +7,9 @@ use axum::handler::Handler;
 use axum::middleware::{Next, from_fn_with_state};
 use axum::response::{IntoResponse, Response};
 use axum::routing::{MethodFilter, MethodRouter, on};
-use onyx_types::ErrorCode;
+use onyx_types::{ErrorCode, Grant};
 
-use crate::auth::AuthContext;
+use crate::auth::{AuthContext, nobody};
 use crate::revoked::until_revoked;
 use crate::{ApiState, Problem};
 
@@ -18,6 +18,11 @@ use crate::{ApiState, Problem};
 pub enum Access {
     /// Anybody who passes the checks of Host and Origin. The handler has no caller.
     Public,
+    /// Anybody, to be asked for a credential in the first frame unless a good one came before: a
+    /// browser sends an old cookie too. The handler takes an `Option<AuthContext>`.
+    FirstFrame,
+    /// Any person, whatever their credential is good for.
+    Person,
     /// A person who looks at what is theirs.
     Read,
     /// A person who changes what is theirs.
@@ -100,31 +105,46 @@ struct Gate {
 
 /// Finds out who is asking, checks that they may, and tells the handler. What is answered ends
 /// when the credential does.
-async fn admit(State(gate): State<Gate>, mut request: Request, next: Next) -> Response {
+async fn admit(State(gate): State<Gate>, request: Request, next: Next) -> Response {
     if gate.access == Access::Public {
         return next.run(request).await;
     }
-    let caller = match gate.state.auth.authenticate(&request).and_then(|caller| {
-        may(&caller, gate.access)?;
-        Ok(caller)
-    }) {
-        Ok(caller) => caller,
+    let (mut parts, body) = request.into_parts();
+    let caller = match gate.state.auth.authenticate(&parts).await {
+        Ok(Some(caller)) => caller,
+        Ok(None) | Err(_) if gate.access == Access::FirstFrame => {
+            return next.run(Request::from_parts(parts, body)).await;
+        }
+        Ok(None) => return nobody().into_response(),
         Err(problem) => return problem.into_response(),
     };
+    if let Err(problem) = may(&caller, gate.access) {
+        return problem.into_response();
+    }
     let revoked = caller.revoked.clone();
-    request.extensions_mut().insert(caller);
+    parts.extensions.insert(caller);
     tokio::select! {
-        response = next.run(request) => until_revoked(response, revoked),
+        response = next.run(Request::from_parts(parts, body)) => until_revoked(response, revoked),
         () = revoked.cancelled() => revoked_meanwhile().into_response(),
     }
 }
 
-fn may(caller: &AuthContext, access: Access) -> Result<(), Problem> {
-    match access {
-        Access::Public | Access::Read | Access::Write | Access::Chat => Ok(()),
-        Access::Owner if caller.is_owner => Ok(()),
-        Access::Owner => Err(Problem::new(ErrorCode::Forbidden, "only the owner may do this")),
+pub(crate) fn may(caller: &AuthContext, access: Access) -> Result<(), Problem> {
+    let needed = match access {
+        Access::Public | Access::FirstFrame | Access::Person => return Ok(()),
+        Access::Read => Grant::Read,
+        Access::Write => Grant::Write,
+        Access::Chat => Grant::Chat,
+        Access::Owner if caller.is_owner => Grant::Admin,
+        Access::Owner => {
+            return Err(Problem::new(ErrorCode::Forbidden, "only the owner may do this"));
+        }
+    };
+    if caller.grants.has(needed) {
+        return Ok(());
     }
+    let why = format!("this credential lacks the scope `{}`", needed.as_str());
+    Err(Problem::new(ErrorCode::Forbidden, why))
 }
 
 fn revoked_meanwhile() -> Problem {

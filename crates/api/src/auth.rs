@@ -1,96 +1,213 @@
 //! Who is asking. The check runs where a route is registered (see [`crate::Access`]); a handler
 //! that wants to know takes an `AuthContext`.
 
-use std::sync::{Arc, PoisonError, RwLock};
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
+use std::ops::Deref;
+use std::sync::{Arc, OnceLock, PoisonError, RwLock};
 
-use axum::extract::{FromRequestParts, Request};
+use axum::extract::{FromRequestParts, OptionalFromRequestParts};
 use axum::http::request::Parts;
-use axum::http::{HeaderMap, header};
-use onyx_types::{Cancel, ErrorCode, PersonId};
-use subtle::ConstantTimeEq;
+use axum::http::{HeaderMap, Method, header};
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD as BASE64;
+use onyx_identity::{Attempt, Caller, CallerKind, Identity, Proof};
+use onyx_types::{ErrorCode, Fault};
 
 use crate::serve::Peer;
-use crate::{ApiState, Problem, Token};
+use crate::{ApiState, Problem, cookie};
 
 /// The authenticated caller. Storage keys are built from it; no request field can name a person.
 #[derive(Clone, Debug)]
-pub struct AuthContext {
-    pub person: PersonId,
-    pub credential: Credential,
-    pub is_owner: bool,
-    /// Told when the credential is revoked. Answers over HTTP end by themselves; what lives
-    /// longer than its request (a WebSocket) must watch it.
-    pub revoked: Cancel,
+pub struct AuthContext(Caller);
+
+impl Deref for AuthContext {
+    type Target = Caller;
+
+    fn deref(&self) -> &Caller {
+        &self.0
+    }
 }
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Credential {
-    /// The owner's token, sent as Bearer.
-    OwnerToken,
-    /// The home's own socket: the kernel says that it is the same user.
-    LocalUser,
+impl From<Caller> for AuthContext {
+    fn from(caller: Caller) -> Self {
+        Self(caller)
+    }
 }
 
-/// Knows the credentials. Shared, because a config edit changes them while requests come in.
+/// Takes proofs out of requests and asks who they are of.
 #[derive(Debug)]
 pub struct Authenticator {
-    owner: PersonId,
-    token: RwLock<Arc<OwnerToken>>,
-}
-
-#[derive(Debug)]
-struct OwnerToken {
-    token: Token,
-    revoked: Cancel,
-}
-
-impl OwnerToken {
-    fn new(token: Token) -> Arc<Self> {
-        Arc::new(Self { token, revoked: Cancel::new() })
-    }
+    identity: Arc<Identity>,
+    /// Names beside the loopback's that this server goes by.
+    hosts: RwLock<Arc<[String]>>,
+    /// Where a browser on this machine reaches it.
+    address: OnceLock<SocketAddr>,
 }
 
 impl Authenticator {
-    pub fn new(owner: PersonId, token: Token) -> Self {
-        Self { owner, token: RwLock::new(OwnerToken::new(token)) }
+    pub fn new(identity: Arc<Identity>) -> Self {
+        Self { identity, hosts: RwLock::default(), address: OnceLock::new() }
     }
 
-    /// From now on only this token opens; what the one before had opened is closed.
-    pub fn set_token(&self, token: Token) {
-        let mut held = self.token.write().unwrap_or_else(PoisonError::into_inner);
-        if held.token != token {
-            std::mem::replace(&mut *held, OwnerToken::new(token)).revoked.cancel();
-        }
+    pub fn identity(&self) -> &Identity {
+        &self.identity
     }
 
-    pub(crate) fn authenticate(&self, request: &Request) -> Result<AuthContext, Problem> {
-        if request.extensions().get::<Peer>() == Some(&Peer::LocalUser) {
-            return Ok(self.owner_by(Credential::LocalUser, Cancel::new()));
-        }
-        let Some(sent) = bearer(request.headers()) else {
-            return Err(Problem::new(
-                ErrorCode::Unauthenticated,
-                "no `Authorization: Bearer` header was sent",
-            ));
+    /// From now on requests may be for these names too.
+    pub fn set_hosts(&self, hosts: &[String]) {
+        let hosts = hosts.iter().map(|host| host.to_ascii_lowercase()).collect();
+        *self.hosts.write().unwrap_or_else(PoisonError::into_inner) = hosts;
+    }
+
+    /// Where the server listens, once it does. Only a loopback address (or all of them) can be
+    /// reached by a browser that a link signs in.
+    pub fn listens_at(&self, address: SocketAddr) {
+        let ip = match address.ip() {
+            ip if ip.is_loopback() => ip,
+            IpAddr::V4(ip) if ip.is_unspecified() => Ipv4Addr::LOCALHOST.into(),
+            IpAddr::V6(ip) if ip.is_unspecified() => Ipv6Addr::LOCALHOST.into(),
+            _ => return,
         };
-        let held = Arc::clone(&self.token.read().unwrap_or_else(PoisonError::into_inner));
-        if bool::from(sent.as_bytes().ct_eq(held.token.as_str().as_bytes())) {
-            Ok(self.owner_by(Credential::OwnerToken, held.revoked.clone()))
-        } else {
-            Err(Problem::new(ErrorCode::Unauthenticated, "the token is not known here"))
-        }
+        // The server listens once; a second address would be a second server's.
+        let _ = self.address.set(SocketAddr::new(ip, address.port()));
     }
 
-    fn owner_by(&self, credential: Credential, revoked: Cancel) -> AuthContext {
-        AuthContext { person: self.owner.clone(), credential, is_owner: true, revoked }
+    /// A link that signs the owner in, once; `None` where no browser on this machine gets here.
+    pub fn create_link(&self) -> Result<Option<String>, Fault> {
+        let Some(address) = self.address.get() else { return Ok(None) };
+        let code = self.identity.create_link()?;
+        Ok(Some(format!("http://{address}/auth/link?code={}", code.reveal())))
+    }
+
+    pub(crate) fn hosts(&self) -> Arc<[String]> {
+        Arc::clone(&self.hosts.read().unwrap_or_else(PoisonError::into_inner))
+    }
+
+    /// For a token that comes in no header.
+    pub async fn by_token(&self, token: &str) -> Result<AuthContext, Problem> {
+        let attempt = Attempt { proof: Proof::Bearer(token), from: None, speaks_for: None };
+        Ok(self.identity.caller(attempt).await?.into())
+    }
+
+    /// `None` when the request carries no credential at all.
+    pub(crate) async fn authenticate(&self, parts: &Parts) -> Result<Option<AuthContext>, Problem> {
+        let peer = parts.extensions.get::<Peer>();
+        let sent = match peer {
+            Some(Peer::LocalUser) => Some(Sent::LocalUser),
+            Some(Peer::Network { .. }) | None => Sent::of(&parts.headers)?,
+        };
+        let Some(sent) = sent else { return Ok(None) };
+        let attempt = Attempt {
+            proof: sent.proof(),
+            from: address_of(peer),
+            speaks_for: named_person(&parts.headers)?,
+        };
+        let caller = self.identity.caller(attempt).await?;
+        if caller.kind == CallerKind::Session {
+            came_from_our_own_page(parts)?;
+        }
+        Ok(Some(caller.into()))
     }
 }
 
-/// The token of `Authorization: Bearer <token>`; the scheme's case does not matter.
-fn bearer(headers: &HeaderMap) -> Option<&str> {
-    let value = headers.get(header::AUTHORIZATION)?.to_str().ok()?;
-    let (scheme, token) = value.split_once(' ')?;
-    scheme.eq_ignore_ascii_case("bearer").then(|| token.trim())
+/// Where failures are counted; `None` is the home's own socket.
+pub(crate) fn address_of(peer: Option<&Peer>) -> Option<IpAddr> {
+    match peer {
+        Some(Peer::Network { from, .. }) => Some(from.ip()),
+        Some(Peer::LocalUser) | None => None,
+    }
+}
+
+/// A credential as a request carries it.
+enum Sent {
+    LocalUser,
+    Bearer(String),
+    Session(String),
+    Basic { person: String, password: String },
+}
+
+impl Sent {
+    /// What is sent on purpose goes before what a browser sends by itself; of two, none is better.
+    fn of(headers: &HeaderMap) -> Result<Option<Self>, Problem> {
+        let mut explicit = headers
+            .get_all(header::AUTHORIZATION)
+            .iter()
+            .map(|value| authorization(value.to_str().ok()?))
+            // Anthropic's clients send theirs so.
+            .chain(headers.get_all("x-api-key").iter().map(|value| bearer(value.to_str().ok()?)));
+        match (explicit.next(), explicit.next()) {
+            (None, _) => Ok(cookie::session(headers).map(Self::Session)),
+            (Some(Some(sent)), None) => Ok(Some(sent)),
+            (Some(Some(one)), Some(Some(other))) if one.is_same(&other) => Ok(Some(one)),
+            _ => Err(Problem::new(
+                ErrorCode::Unauthenticated,
+                "the credential is not `Bearer <token>` or `Basic <name and password>`, or there are two",
+            )),
+        }
+    }
+
+    /// SDKs send one token in both of their headers.
+    fn is_same(&self, other: &Self) -> bool {
+        matches!((self, other), (Self::Bearer(one), Self::Bearer(other)) if one == other)
+    }
+
+    fn proof(&self) -> Proof<'_> {
+        match self {
+            Self::LocalUser => Proof::LocalUser,
+            Self::Bearer(token) => Proof::Bearer(token),
+            Self::Session(secret) => Proof::Session(secret),
+            Self::Basic { person, password } => Proof::Password { person, password },
+        }
+    }
+}
+
+/// The scheme's case does not matter.
+fn authorization(value: &str) -> Option<Sent> {
+    let (scheme, rest) = value.split_once(' ')?;
+    if scheme.eq_ignore_ascii_case("bearer") {
+        return bearer(rest);
+    }
+    if !scheme.eq_ignore_ascii_case("basic") {
+        return None;
+    }
+    let decoded = String::from_utf8(BASE64.decode(rest.trim()).ok()?).ok()?;
+    let (person, password) = decoded.split_once(':')?;
+    Some(Sent::Basic { person: person.to_owned(), password: password.to_owned() })
+}
+
+fn bearer(token: &str) -> Option<Sent> {
+    Some(Sent::Bearer(token.trim().to_owned()))
+}
+
+fn named_person(headers: &HeaderMap) -> Result<Option<&str>, Problem> {
+    let mut named = headers.get_all("x-notes-person").iter();
+    match (named.next().map(|value| value.to_str()), named.next()) {
+        (None, _) => Ok(None),
+        (Some(Ok(name)), None) => Ok(Some(name)),
+        _ => Err(Problem::new(ErrorCode::Forbidden, "`X-Notes-Person` is not one name")),
+    }
+}
+
+/// A browser sends its cookie with whatever makes it send: only our own page can set the header
+/// and has our Origin. (That an Origin is ours where there is one was checked before.)
+fn came_from_our_own_page(parts: &Parts) -> Result<(), Problem> {
+    if matches!(parts.method, Method::GET | Method::HEAD | Method::OPTIONS) {
+        return Ok(());
+    }
+    let marked = parts.headers.get("x-onyx-request").is_some_and(|value| value == "1");
+    if marked && parts.headers.contains_key(header::ORIGIN) {
+        return Ok(());
+    }
+    Err(Fault::new(
+        ErrorCode::Forbidden,
+        "a request with a cookie that changes something needs `X-Onyx-Request: 1` and an `Origin`",
+    )
+    .with_hint("Send them, or use a token.")
+    .into())
+}
+
+pub(crate) fn nobody() -> Problem {
+    Problem::new(ErrorCode::Unauthenticated, "no credential was sent")
 }
 
 impl FromRequestParts<ApiState> for AuthContext {
@@ -100,5 +217,14 @@ impl FromRequestParts<ApiState> for AuthContext {
         parts.extensions.get::<Self>().cloned().ok_or_else(|| {
             Problem::new(ErrorCode::Internal, "a route that is public asks for its caller")
         })
+    }
+}
+
+/// For routes that let a caller in before it has shown anything (`Access::FirstFrame`).
+impl OptionalFromRequestParts<ApiState> for AuthContext {
+    type Rejection = Problem;
+
+    async fn from_request_parts(parts: &mut Parts, _: &ApiState) -> Result<Option<Self>, Problem> {
+        Ok(parts.extensions.get::<Self>().cloned())
     }
 }

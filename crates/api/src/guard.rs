@@ -3,34 +3,47 @@
 
 use std::net::IpAddr;
 
-use axum::extract::Request;
+use axum::extract::{Request, State};
 use axum::http::{HeaderMap, Uri, header};
 use axum::middleware::Next;
 use axum::response::{IntoResponse, Response};
 use onyx_types::{ErrorCode, Fault};
 
-use crate::Problem;
 use crate::serve::Peer;
+use crate::{ApiState, Problem};
 
-pub(crate) async fn check_host_and_origin(request: Request, next: Next) -> Response {
-    // No browser speaks over the home's socket, and its requests have no meaningful Host.
-    if request.extensions().get::<Peer>() == Some(&Peer::LocalUser) {
-        return next.run(request).await;
-    }
-    match verify(request.uri(), request.headers()) {
+pub(crate) async fn check_host_and_origin(
+    State(state): State<ApiState>,
+    request: Request,
+    next: Next,
+) -> Response {
+    let at = match request.extensions().get::<Peer>() {
+        // No browser speaks over the home's socket, and its requests have no meaningful Host.
+        Some(Peer::LocalUser) => return next.run(request).await,
+        Some(Peer::Network { at, .. }) => Some(at.ip().to_canonical()),
+        None => None,
+    };
+    match verify(request.uri(), request.headers(), at, &state.auth.hosts()) {
         Ok(()) => next.run(request).await,
         Err(problem) => problem.into_response(),
     }
 }
 
-fn verify(uri: &Uri, headers: &HeaderMap) -> Result<(), Problem> {
-    let mut hosts = headers.get_all(header::HOST).iter();
-    let host = match (hosts.next(), hosts.next(), uri.authority()) {
-        (Some(host), None, _) => host.to_str().ok(),
-        (None, None, Some(authority)) => Some(authority.as_str()),
-        _ => None,
+fn verify(
+    uri: &Uri,
+    headers: &HeaderMap,
+    at: Option<IpAddr>,
+    names: &[String],
+) -> Result<(), Problem> {
+    let known = |host: &&str| {
+        name_of(host).is_some_and(|name| {
+            // An address that the connection came in on cannot be made to point here.
+            is_this_machine(&name)
+                || name.parse().is_ok_and(|named: IpAddr| Some(named.to_canonical()) == at)
+                || names.contains(&name)
+        })
     };
-    let Some(host) = host.filter(|host| is_this_machine(host)) else {
+    let Some(host) = host_of(uri, headers).filter(known) else {
         return Err(refused("Host", "names another machine than this one"));
     };
     let mut origins = headers.get_all(header::ORIGIN).iter();
@@ -41,26 +54,70 @@ fn verify(uri: &Uri, headers: &HeaderMap) -> Result<(), Problem> {
     }
 }
 
+/// Is this a program of this machine that speaks to us without anybody in between? Then what it
+/// knows is what this machine's user knows.
+pub(crate) fn is_on_this_machine(peer: Option<&Peer>, uri: &Uri, headers: &HeaderMap) -> bool {
+    let loopback = matches!(peer, Some(Peer::Network { from, at })
+        if from.ip().to_canonical().is_loopback() && at.ip().to_canonical().is_loopback());
+    let host = host_of(uri, headers).and_then(name_of);
+    loopback
+        && host.is_some_and(|name| is_this_machine(&name))
+        && !headers.keys().any(|name| is_forwarding(name.as_str()))
+}
+
+/// What proxies add to tell whom they speak for.
+fn is_forwarding(header: &str) -> bool {
+    const NAMES: &[&str] = &[
+        "forwarded",
+        "via",
+        "x-real-ip",
+        "x-client-ip",
+        "x-cluster-client-ip",
+        "x-original-host",
+        "x-original-forwarded-for",
+        "true-client-ip",
+        "cf-connecting-ip",
+        "cf-ray",
+        "fastly-client-ip",
+        "x-envoy-external-address",
+        "tailscale-user-login",
+    ];
+    header.starts_with("x-forwarded") || NAMES.contains(&header)
+}
+
+fn host_of<'a>(uri: &'a Uri, headers: &'a HeaderMap) -> Option<&'a str> {
+    let mut hosts = headers.get_all(header::HOST).iter();
+    match (hosts.next(), hosts.next(), uri.authority()) {
+        (Some(host), None, _) => host.to_str().ok(),
+        (None, None, Some(authority)) => Some(authority.as_str()),
+        _ => None,
+    }
+}
+
 fn is_same_origin(origin: &[u8], host: &str) -> bool {
     let Ok(origin) = std::str::from_utf8(origin) else { return false };
     let Some((scheme, authority)) = origin.split_once("://") else { return false };
     matches!(scheme, "http" | "https") && authority.eq_ignore_ascii_case(host)
 }
 
-/// `localhost`, a name under it, or a loopback address, with or without a port.
-fn is_this_machine(host: &str) -> bool {
+/// The name or address of a Host, in small letters, without its port.
+fn name_of(host: &str) -> Option<String> {
     let name = match host.strip_prefix('[') {
         Some(rest) => match rest.split_once(']') {
             Some((name, port)) if is_port(port) => name,
-            _ => return false,
+            _ => return None,
         },
         None => match host.find(':') {
             Some(at) if is_port(&host[at..]) => &host[..at],
-            Some(_) => return false,
+            Some(_) => return None,
             None => host,
         },
     };
-    let name = name.to_ascii_lowercase();
+    Some(name.to_ascii_lowercase())
+}
+
+/// `localhost`, a name under it, or a loopback address.
+fn is_this_machine(name: &str) -> bool {
     name == "localhost"
         || name.strip_suffix(".localhost").is_some_and(|label| !label.is_empty())
         || name.parse::<IpAddr>().is_ok_and(|address| address.is_loopback())
@@ -72,13 +129,17 @@ fn is_port(text: &str) -> bool {
 
 fn refused(header: &str, why: &str) -> Problem {
     Fault::new(ErrorCode::Forbidden, format!("the `{header}` header {why}"))
-        .with_hint("Open Onyx as http://127.0.0.1:<port> or http://localhost:<port>.")
+        .with_hint("Open Onyx as http://127.0.0.1:<port>, or add the name to `gateway.hosts`.")
         .into()
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    fn names_this_machine(host: &str) -> bool {
+        name_of(host).is_some_and(|name| is_this_machine(&name))
+    }
 
     #[test]
     fn only_names_and_addresses_of_the_loopback_are_this_machine() {
@@ -91,7 +152,7 @@ mod tests {
             "[::1]:18790",
             "a.localhost",
         ] {
-            assert!(is_this_machine(host), "{host}");
+            assert!(names_this_machine(host), "{host}");
         }
         for host in [
             "",
@@ -111,7 +172,7 @@ mod tests {
             ".localhost",
             "localhost.",
         ] {
-            assert!(!is_this_machine(host), "{host}");
+            assert!(!names_this_machine(host), "{host}");
         }
     }
 

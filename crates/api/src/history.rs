@@ -1,8 +1,8 @@
 //! The conversation as a person reads it: turns of the log folded into messages.
 
 use onyx_types::{
-    Fault, LaneId, RunEnd, RunId, RunStatus, TextStatus, Timestamp, ToolResultTurn, Turn, TurnBody,
-    TurnId,
+    AgentId, Author, Fault, LaneId, RunEnd, RunId, RunStatus, TextStatus, Timestamp,
+    ToolResultTurn, Turn, TurnBody, TurnId,
 };
 use serde::Serialize;
 
@@ -16,6 +16,9 @@ pub struct HistoryMessage {
     /// The first turn of the message.
     pub id: TurnId,
     pub role: MessageRole,
+    /// Who answered; absent for a person's words.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub agent: Option<AgentId>,
     pub content: String,
     pub status: MessageStatus,
     pub created_at: Timestamp,
@@ -53,21 +56,35 @@ pub fn messages(turns: &[Turn]) -> Vec<HistoryMessage> {
 }
 
 #[derive(Default)]
-struct Fold {
+pub(crate) struct Fold {
     messages: Vec<HistoryMessage>,
     /// Answers that more turns may belong to: whose, and where in `messages`.
     open: Vec<(Option<RunId>, LaneId, usize)>,
 }
 
 impl Fold {
-    fn add(&mut self, turn: &Turn) {
+    /// The messages that no later turn can change, once.
+    pub(crate) fn take_finished(&mut self) -> Vec<HistoryMessage> {
+        let first_open = self.open.iter().map(|(.., index)| *index).min();
+        let finished = first_open.unwrap_or(self.messages.len());
+        self.open.iter_mut().for_each(|(.., index)| *index -= finished);
+        self.messages.drain(..finished).collect()
+    }
+
+    pub(crate) fn take_all(&mut self) -> Vec<HistoryMessage> {
+        self.open.clear();
+        std::mem::take(&mut self.messages)
+    }
+
+    pub(crate) fn add(&mut self, turn: &Turn) {
         match &turn.body {
             TurnBody::User(user) => {
                 // A message in the middle of a run ends the answer so far.
-                self.close(turn.run, MessageStatus::Complete, None);
+                self.close(turn.run, |_| (MessageStatus::Complete, None));
                 self.messages.push(HistoryMessage {
                     id: turn.id,
                     role: MessageRole::User,
+                    agent: None,
                     content: user.content.text(),
                     status: MessageStatus::Complete,
                     created_at: turn.ts,
@@ -134,14 +151,24 @@ impl Fold {
             // Nothing was said, but that it was not must be seen.
             self.answer(turn);
         }
-        self.close(turn.run, status, end.error.as_ref());
+        // Of several agents, those that came to their end have answered.
+        let unfinished = turn.extra.get("unfinished_lanes").and_then(|lanes| lanes.as_array());
+        self.close(turn.run, |lane| match unfinished {
+            Some(lanes) if !lanes.contains(&lane.0.into()) => (MessageStatus::Complete, None),
+            Some(_) | None => (status, end.error.as_ref()),
+        });
     }
 
-    fn close(&mut self, run: Option<RunId>, status: MessageStatus, error: Option<&Fault>) {
+    fn close<'e>(
+        &mut self,
+        run: Option<RunId>,
+        outcome: impl Fn(LaneId) -> (MessageStatus, Option<&'e Fault>),
+    ) {
         let messages = &mut self.messages;
-        self.open.retain(|(open, _, index)| {
+        self.open.retain(|(open, lane, index)| {
             let belongs = *open == run;
             if belongs {
+                let (status, error) = outcome(*lane);
                 messages[*index].status = status;
                 messages[*index].error = error.cloned();
             }
@@ -154,6 +181,10 @@ fn empty_answer(turn: &Turn) -> HistoryMessage {
     HistoryMessage {
         id: turn.id,
         role: MessageRole::Assistant,
+        agent: match &turn.author {
+            Author::Agent(agent) => Some(agent.clone()),
+            Author::Person(_) | Author::System => None,
+        },
         content: String::new(),
         status: MessageStatus::Streaming,
         created_at: turn.ts,

@@ -6,6 +6,8 @@
 mod access;
 mod auth;
 mod body;
+mod catalogue;
+mod cookie;
 mod encode;
 mod guard;
 mod history;
@@ -19,13 +21,16 @@ mod state;
 mod ui;
 
 pub use access::{Access, Route, Routes};
-pub use auth::{AuthContext, Authenticator, Credential};
+pub use auth::{AuthContext, Authenticator};
 pub use body::{JsonBody, MAX_BODY, QueryOf};
+pub use catalogue::{
+    CalledModelView, Catalogue, FailureView, ModelView, PriceView, ProviderView, TestView,
+};
 pub use encode::{ChatReply, Collect, DraftView, Encoder, Ndjson, RunFrame, ToolView, WsFrames};
 pub use history::{HistoryMessage, MessageRole, MessageStatus, messages};
 pub use problem::Problem;
 pub use ready::{Dependency, DependencyState, Readiness};
 pub use routes::{router, routes};
 pub use serve::{Accept, Peer, serve};
-pub use settings::{AuthMode, AuthSettings, DEFAULT_PORT, GatewaySettings, Token};
+pub use settings::{AuthMode, AuthSettings, DEFAULT_PORT, Exposure, GatewaySettings};
 pub use state::ApiState;

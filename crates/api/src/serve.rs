@@ -29,7 +29,11 @@ const ACCEPT_PAUSE: Duration = Duration::from_millis(100);
 /// Where a request came from, in its extensions.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Peer {
-    Network(SocketAddr),
+    Network {
+        from: SocketAddr,
+        /// This machine's end of the connection.
+        at: SocketAddr,
+    },
     /// The same user of this machine, as the kernel says.
     LocalUser,
 }
@@ -49,7 +53,8 @@ impl Accept for TcpListener {
         let (stream, address) = TcpListener::accept(self).await?;
         // Every event is flushed at once; waiting to fill a packet would hold it back.
         stream.set_nodelay(true)?;
-        Ok((stream, Peer::Network(address)))
+        let at = stream.local_addr()?;
+        Ok((stream, Peer::Network { from: address, at }))
     }
 }
 

@@ -1,7 +1,7 @@
-use std::fmt;
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::num::NonZeroUsize;
 
+use onyx_identity::Token;
 use onyx_types::{ErrorCode, Fault};
 use serde::Deserialize;
 
@@ -15,11 +15,13 @@ const DEFAULT_MAX_RUNS: usize = 4_096;
 #[derive(Clone, Debug, Default, PartialEq, Deserialize)]
 #[serde(default, rename_all = "camelCase")]
 pub struct GatewaySettings {
-    /// `loopback`, or an address of it.
+    /// `loopback`, or an address.
     pub bind: Option<String>,
     pub port: Option<u16>,
     /// Runs at work at once; beyond it a request is told to come back later.
     pub max_runs: Option<NonZeroUsize>,
+    /// Names beside the loopback's that it goes by, such as that of a reverse proxy.
+    pub hosts: Vec<String>,
     pub auth: AuthSettings,
 }
 
@@ -38,40 +40,28 @@ pub enum AuthMode {
     Token,
 }
 
-/// A bearer token. Never shown by `Debug`.
-#[derive(Clone, PartialEq, Eq, Deserialize)]
-#[serde(transparent)]
-pub struct Token(String);
-
-impl Token {
-    pub fn new(text: impl Into<String>) -> Self {
-        Self(text.into())
-    }
-
-    pub fn as_str(&self) -> &str {
-        &self.0
-    }
-}
-
-impl fmt::Debug for Token {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("Token(…)")
-    }
+/// Is there anything that keeps strangers out, and that somebody chose?
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Exposure {
+    /// A password or a token was made.
+    Guarded,
+    Unguarded,
 }
 
 impl GatewaySettings {
-    /// The address to listen on. Only this machine's own: without accounts, anybody who reaches
-    /// the port and has the token is the owner.
-    pub fn address(&self) -> Result<SocketAddr, Fault> {
+    /// The address to listen on. Beyond this machine only where somebody has set a credential:
+    /// the token file alone was nobody's decision.
+    pub fn address(&self, exposure: Exposure) -> Result<SocketAddr, Fault> {
         let address = match self.bind.as_deref() {
             None | Some("loopback" | "localhost") => IpAddr::V4(Ipv4Addr::LOCALHOST),
             Some(text) => text.parse().map_err(|_| {
                 bad_bind(format!("gateway.bind: {text:?} is neither `loopback` nor an IP address"))
             })?,
         };
-        if !address.is_loopback() {
+        let guarded = exposure == Exposure::Guarded || self.auth.token.is_some();
+        if !address.is_loopback() && !guarded {
             return Err(bad_bind(format!(
-                "gateway.bind: {address} is not a loopback address, and Onyx listens on no other"
+                "gateway.bind: {address} is not a loopback address, and no credential is set"
             )));
         }
         Ok(SocketAddr::new(address, self.port.unwrap_or(DEFAULT_PORT)))
@@ -84,7 +74,7 @@ impl GatewaySettings {
     /// The configured token, if it is one.
     pub fn token(&self) -> Result<Option<&Token>, Fault> {
         match &self.auth.token {
-            Some(token) if token.0.trim().is_empty() => Err(Fault::new(
+            Some(token) if token.as_str().trim().is_empty() => Err(Fault::new(
                 ErrorCode::InvalidRequest,
                 "gateway.auth.token: an empty token would let everybody in",
             )
@@ -96,5 +86,5 @@ impl GatewaySettings {
 
 fn bad_bind(message: String) -> Fault {
     Fault::new(ErrorCode::InvalidRequest, message)
-        .with_hint("Use `loopback`; reach it from elsewhere through an SSH tunnel.")
+        .with_hint("Set `gateway.auth.token` or a password (`onyx people password owner`), or use `loopback` and an SSH tunnel.")
 }

@@ -1,9 +1,10 @@
 use std::sync::Arc;
 
 use onyx_agent::RunManager;
+use onyx_identity::Secrets;
 use onyx_storage::Store;
 
-use crate::{Authenticator, Readiness};
+use crate::{Authenticator, Catalogue, Readiness};
 
 /// What the routes share. Cheap to clone.
 #[derive(Clone)]
@@ -11,5 +12,7 @@ pub struct ApiState {
     pub runs: RunManager,
     pub store: Store,
     pub auth: Arc<Authenticator>,
+    pub secrets: Arc<Secrets>,
     pub readiness: Arc<dyn Readiness>,
+    pub catalogue: Arc<dyn Catalogue>,
 }

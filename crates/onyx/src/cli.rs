@@ -2,7 +2,7 @@
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use clap_complete::Shell;
-use onyx_types::{AgentId, SessionId};
+use onyx_types::{AgentId, CredentialId, Grant, PersonId, RunId, SessionId, TurnId};
 
 use crate::exit;
 
@@ -20,13 +20,35 @@ pub(crate) enum Command {
     Serve(ServeArguments),
     /// Talk to an agent: one message, or a conversation
     Chat(ChatArguments),
-    /// Look at conversations
+    /// Look at conversations, name them, put them away
     #[command(subcommand)]
     Sessions(SessionsCommand),
+    /// Take back what a run wrote, as one
+    Undo(UndoArguments),
+    /// Who can answer: providers, whether they work, how they do
+    #[command(subcommand)]
+    Providers(ProvidersCommand),
+    /// What can be chosen, and what it costs
+    #[command(subcommand)]
+    Models(ModelsCommand),
+    /// What was spent today, beside its limits
+    Budgets(BudgetArguments),
     /// Make a home: config and the agent's first files. Overwrites nothing
     Init,
     /// Check config, storage, providers and token, and say how to mend what is broken
     Doctor(DoctorArguments),
+    /// Who has an account here
+    #[command(subcommand)]
+    People(PeopleCommand),
+    /// Tokens for programs, and everything else that is signed in
+    #[command(subcommand)]
+    Tokens(TokensCommand),
+    /// Devices that wait to be let in
+    #[command(subcommand)]
+    Pair(PairCommand),
+    /// Keys and passwords that the config refers to as `secret:<name>`
+    #[command(subcommand)]
+    Secrets(SecretsCommand),
     /// Build everything derived (session lists, the index) anew from the files
     Reindex,
     /// Print a completion script for a shell
@@ -38,6 +60,9 @@ pub(crate) struct ServeArguments {
     /// The port, instead of the config's; 0 takes a free one
     #[arg(long)]
     pub(crate) port: Option<u16>,
+    /// Open the web app in a browser (what plain `onyx` does)
+    #[arg(long)]
+    pub(crate) open: bool,
 }
 
 #[derive(Debug, Args)]
@@ -79,6 +104,121 @@ pub(crate) enum SessionsCommand {
         #[arg(long, conflicts_with = "format")]
         json: bool,
     },
+    /// Sessions whose title or newest words hold a text
+    Search {
+        text: String,
+        #[command(flatten)]
+        list: ListArguments,
+    },
+    /// Give a session a title of your own
+    Rename {
+        session: SessionId,
+        title: String,
+        /// Print JSON
+        #[arg(long)]
+        json: bool,
+    },
+    /// Put a session away; it is kept
+    Archive {
+        session: SessionId,
+        /// Print JSON
+        #[arg(long)]
+        json: bool,
+    },
+    /// Bring an archived session back
+    Restore {
+        session: SessionId,
+        /// Print JSON
+        #[arg(long)]
+        json: bool,
+    },
+    /// Remove a session for good
+    Delete {
+        session: SessionId,
+        /// Do not ask
+        #[arg(short, long)]
+        yes: bool,
+        /// Print JSON
+        #[arg(long)]
+        json: bool,
+    },
+    /// Copy a session up to a turn into a new one
+    Fork {
+        session: SessionId,
+        /// The last turn to copy; without it, all of them
+        #[arg(long)]
+        turn: Option<TurnId>,
+        /// Print JSON
+        #[arg(long)]
+        json: bool,
+    },
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct UndoArguments {
+    /// The run, as `onyx chat --json` and the web app show it
+    pub(crate) run: RunId,
+    /// Show what would be restored; do nothing
+    #[arg(long)]
+    pub(crate) dry_run: bool,
+    /// Print JSON
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum ProvidersCommand {
+    /// Every provider of the config; keys shortened
+    List {
+        /// Print JSON
+        #[arg(long)]
+        json: bool,
+    },
+    /// Ask a provider, or all of them, and say in words what is wrong
+    Test {
+        provider: Option<String>,
+        /// Print JSON
+        #[arg(long)]
+        json: bool,
+    },
+    /// The models that a provider says it has
+    Models {
+        provider: String,
+        /// Print JSON
+        #[arg(long)]
+        json: bool,
+    },
+    /// How providers have done since the server started
+    Status {
+        /// Print JSON
+        #[arg(long)]
+        json: bool,
+    },
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum ModelsCommand {
+    /// The models to choose from
+    List {
+        /// Print JSON
+        #[arg(long)]
+        json: bool,
+    },
+    /// What is known of one
+    Info {
+        /// <provider>/<model>
+        model: String,
+        /// Print JSON
+        #[arg(long)]
+        json: bool,
+    },
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct BudgetArguments {
+    /// Print JSON
+    #[arg(long)]
+    pub(crate) json: bool,
 }
 
 #[derive(Debug, Args)]
@@ -87,8 +227,11 @@ pub(crate) struct ListArguments {
     #[arg(short, long)]
     pub(crate) agent: Option<AgentId>,
     /// Archived ones too
-    #[arg(long)]
+    #[arg(long, conflicts_with = "archived")]
     pub(crate) all: bool,
+    /// Archived ones only
+    #[arg(long)]
+    pub(crate) archived: bool,
     /// How many
     #[arg(short = 'n', long, default_value_t = 20, value_parser = clap::value_parser!(u32).range(1..=200))]
     pub(crate) limit: u32,
@@ -109,4 +252,124 @@ pub(crate) struct DoctorArguments {
     /// Print JSON
     #[arg(long)]
     pub(crate) json: bool,
+}
+
+/// Every list and every answer can be had as JSON.
+#[derive(Clone, Copy, Debug, Args)]
+pub(crate) struct AsJson {
+    /// Print JSON
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum PeopleCommand {
+    /// Everybody who has an account
+    List(AsJson),
+    /// Make an account
+    Add {
+        /// a-z, 0-9, `-` and `_`: it names their folder
+        person: PersonId,
+        /// As others read it
+        #[arg(long)]
+        name: Option<String>,
+        #[command(flatten)]
+        json: AsJson,
+    },
+    /// Take an account away; their files stay
+    Remove {
+        person: PersonId,
+        #[command(flatten)]
+        json: AsJson,
+    },
+    /// Set a password, read from the terminal or a pipe; signs out what used the old one
+    Password {
+        person: PersonId,
+        /// Take the password away instead
+        #[arg(long)]
+        remove: bool,
+        #[command(flatten)]
+        json: AsJson,
+    },
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum TokensCommand {
+    /// Everything that is signed in
+    List(AsJson),
+    /// Make a token; it is shown once
+    Create {
+        /// What it is for
+        name: String,
+        /// Whose; several make a household token. Without it: the owner's
+        #[arg(short, long)]
+        person: Vec<PersonId>,
+        /// What it is good for: read, write, chat, admin. Without it: all but admin
+        #[arg(short, long)]
+        scope: Vec<Grant>,
+        /// For how many days; without it until it is revoked
+        #[arg(short, long, value_parser = clap::value_parser!(u32).range(1..=36_500))]
+        days: Option<u32>,
+        #[command(flatten)]
+        json: AsJson,
+    },
+    /// End a token or a browser's session, and whatever it has open
+    Revoke {
+        id: CredentialId,
+        #[command(flatten)]
+        json: AsJson,
+    },
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum PairCommand {
+    /// Devices that wait
+    List(AsJson),
+    /// Let the device with this code in
+    Approve {
+        code: String,
+        /// As whom; without it the owner
+        #[arg(short, long)]
+        person: Option<PersonId>,
+        #[command(flatten)]
+        json: AsJson,
+    },
+    /// Turn the device with this code away
+    Reject {
+        code: String,
+        #[command(flatten)]
+        json: AsJson,
+    },
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum SecretsCommand {
+    /// Their names, and enough of each to recognise it by
+    List(AsJson),
+    /// Keep a secret; its value is read from the terminal or a pipe
+    Set {
+        #[arg(value_parser = secret_name)]
+        name: String,
+        #[command(flatten)]
+        json: AsJson,
+    },
+    /// Forget a secret
+    Rm {
+        #[arg(value_parser = secret_name)]
+        name: String,
+        #[command(flatten)]
+        json: AsJson,
+    },
+    /// Seal all of them anew under a fresh key
+    Rotate(AsJson),
+}
+
+/// It becomes a part of a path; the server has the last word on it.
+fn secret_name(text: &str) -> Result<String, &'static str> {
+    let plain = |b: u8| b.is_ascii_alphanumeric() || matches!(b, b'-' | b'_' | b'.');
+    if !text.is_empty() && !text.starts_with('.') && text.bytes().all(plain) {
+        Ok(text.to_owned())
+    } else {
+        Err("use letters, digits, `-`, `_` and `.`")
+    }
 }

@@ -11,6 +11,11 @@ pub(crate) const ONYX_LOG: &str = "ONYX_LOG";
 pub(crate) const ONYX_LOG_FORMAT: &str = "ONYX_LOG_FORMAT";
 /// Where the home folder lies unless `ONYX_HOME` says otherwise.
 const XDG_CONFIG_HOME: &str = "XDG_CONFIG_HOME";
+/// Where the keys of sealed secrets lie, unless it is `onyx/keys` in the user's data folder.
+const ONYX_KEYS: &str = "ONYX_KEYS";
+const XDG_DATA_HOME: &str = "XDG_DATA_HOME";
+/// People beside those of the config, with commas between them.
+pub(crate) const VALID_PERSONS: &str = "VALID_PERSONS";
 const HOME: &str = "HOME";
 /// Any value: no colours (https://no-color.org).
 const NO_COLOR: &str = "NO_COLOR";
@@ -30,6 +35,12 @@ pub(crate) fn onyx_home() -> Option<PathBuf> {
 
 pub(crate) fn config_folder() -> Option<PathBuf> {
     folder(XDG_CONFIG_HOME).or_else(|| Some(folder(HOME)?.join(".config")))
+}
+
+/// Outside the home: who copies it does not copy what opens its secrets.
+pub(crate) fn key_folder() -> Option<PathBuf> {
+    let data = || folder(XDG_DATA_HOME).or_else(|| Some(folder(HOME)?.join(".local/share")));
+    folder(ONYX_KEYS).or_else(|| Some(data()?.join("onyx/keys")))
 }
 
 pub(crate) fn no_color() -> bool {

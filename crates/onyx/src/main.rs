@@ -26,7 +26,8 @@ use gateway::Unreachable;
 use home::HomeFolder;
 
 fn main() -> ExitCode {
-    let command = Cli::parse().command.unwrap_or(Command::Serve(ServeArguments::default()));
+    let command =
+        Cli::parse().command.unwrap_or(Command::Serve(ServeArguments { open: true, port: None }));
     // Before anything makes a TLS client: two providers in one process would panic at first use.
     let _ = rustls::crypto::aws_lc_rs::default_provider().install_default();
     log_to_stderr(&command);
@@ -59,6 +60,14 @@ async fn run(home: &HomeFolder, command: Command) -> Result<Exit> {
         Command::Serve(arguments) => commands::serve::run(home, &arguments).await,
         Command::Chat(arguments) => commands::chat::run(home, arguments).await,
         Command::Sessions(command) => commands::sessions::run(home, command).await,
+        Command::Undo(arguments) => commands::undo::run(home, &arguments).await,
+        Command::People(command) => commands::people::run(home, command).await,
+        Command::Tokens(command) => commands::tokens::run(home, command).await,
+        Command::Pair(command) => commands::pair::run(home, command).await,
+        Command::Secrets(command) => commands::secrets::run(home, command).await,
+        Command::Providers(command) => commands::models::providers(home, command).await,
+        Command::Models(command) => commands::models::models(home, command).await,
+        Command::Budgets(arguments) => commands::models::budgets(home, &arguments).await,
         Command::Init => commands::init::run(home),
         Command::Doctor(arguments) => commands::doctor::run(home, &arguments).await,
         Command::Reindex => commands::reindex::run(home).await,

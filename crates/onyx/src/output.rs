@@ -41,6 +41,12 @@ pub(crate) fn aside(text: &str) {
     }
 }
 
+/// Asks; the answer is read on the same line.
+pub(crate) fn question(text: &str) {
+    eprint!("{}", harmless(text));
+    let _ = std::io::stderr().flush();
+}
+
 pub(crate) fn warning(text: &str) {
     eprintln!("warning: {}", harmless(text));
 }

@@ -9,8 +9,8 @@ use serde::Deserialize;
 use serde_json::{Value, json};
 
 use crate::decorators::{BreakerPolicy, Circuit, OpenCall, RetryPolicy};
-use crate::exchange::Bounds;
 use crate::failure::failure;
+use crate::http::Bounds;
 
 /// Far below what any provider takes, and enough that the way there costs little.
 const MAX_BATCH_TEXTS: usize = 64;

@@ -6,7 +6,6 @@
 
 mod decorators;
 mod embed;
-mod exchange;
 mod failure;
 mod http;
 mod metadata;
@@ -17,18 +16,18 @@ mod tokens;
 pub mod wire;
 
 pub use decorators::{
-    BreakerPolicy, Budget, CircuitState, DailyLimits, LATENCY_BOUNDS, LastFailure, Latency,
-    ModelMetrics, Payer, RetryPolicy, SpendBook, Till,
+    BreakerPolicy, Budget, CircuitState, LATENCY_BOUNDS, LastFailure, Latency, ModelMetrics, Payer,
+    RetryPolicy, SpendBook, SpendLimits, Till,
 };
 pub use metadata::{LongPromptPrice, Metadata, MetadataError, Modality, ModelFacts, Price};
 pub use registry::{
     AuthStyle, CompatSettings, Environment, Finding, KeyNeed, ListedModel, Locality, ModelSettings,
     ModelSource, ModelStatus, NoSecrets, ProviderHealth, ProviderKind, ProviderSettings,
     ProviderState, ProviderStatus, ProviderTest, Registry, RegistryError, SecretSource, Setup,
-    TimeoutSettings, VENDORS, Vendor,
+    TimeoutSettings, Trouble, VENDORS, Vendor,
 };
 pub use routing::{
     Candidate, Choice, Need, NoModelFits, RoutingRule, RoutingSettings, Task, TaskClass, route,
 };
 pub use secret::Secret;
-pub use tokens::{CalibratedTokens, estimate_tokens};
+pub use tokens::CalibratedTokens;

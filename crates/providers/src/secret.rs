@@ -18,6 +18,18 @@ impl Secret {
         &self.0
     }
 
+    /// Enough to tell one key from another, too little to use it: `sk-or-…xyz`.
+    pub fn redacted(&self) -> String {
+        /// Of a shorter one, what is shown would be too large a part.
+        const LEAST: usize = 20;
+        let characters: Vec<char> = self.0.chars().collect();
+        if characters.len() < LEAST {
+            return "…".to_owned();
+        }
+        let (head, tail) = (&characters[..6], &characters[characters.len() - 3..]);
+        head.iter().chain(&['…']).chain(tail).collect()
+    }
+
     /// The text with this secret's words taken out: providers like to echo keys in their errors.
     pub(crate) fn mask_in(&self, text: &str) -> String {
         if self.0.is_empty() { text.to_owned() } else { text.replace(&*self.0, "***") }

@@ -1,7 +1,7 @@
 use async_trait::async_trait;
 use onyx_types::{
-    AgentId, Hash, PersonId, RunId, RunStatus, SessionId, SessionKey, SessionOrigin, Timestamp,
-    ToolEffect, TurnId, Usage, UserTurn, Verdict,
+    AgentId, Hash, LaneOrder, PersonId, RunId, RunStatus, SessionId, SessionKey, SessionOrigin,
+    Timestamp, ToolEffect, TurnId, Usage, UserTurn, Verdict,
 };
 use serde::{Deserialize, Serialize};
 
@@ -13,7 +13,11 @@ pub struct SessionMeta {
     pub session_id: SessionId,
     pub agent: AgentId,
     pub origin: SessionOrigin,
+    /// Who answers, in this order; never empty. `agent` only says where the log lies.
+    pub agents: Vec<AgentId>,
+    pub mode: LaneOrder,
     pub title: Option<String>,
+    pub titled_by: TitleSource,
     pub status: SessionStatus,
     pub created_at: Timestamp,
     pub updated_at: Timestamp,
@@ -36,6 +40,37 @@ pub enum SessionStatus {
     Archived,
 }
 
+/// Where a title comes from. A person's is never replaced by any other.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum TitleSource {
+    /// The first words of the conversation, until something better names it.
+    #[default]
+    Words,
+    Model,
+    Person,
+}
+
+impl TitleSource {
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Words => "words",
+            Self::Model => "model",
+            Self::Person => "person",
+        }
+    }
+}
+
+/// What is set anew in a session's row; `None` leaves it.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct SessionChange {
+    pub title: Option<(String, TitleSource)>,
+    pub status: Option<SessionStatus>,
+    pub agents: Option<Vec<AgentId>>,
+    pub mode: Option<LaneOrder>,
+}
+
+/// Which sessions are listed. Of a family of forks only the one updated last is.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct SessionFilter {
     pub agent: Option<AgentId>,
@@ -81,10 +116,26 @@ pub struct RunOutcome {
     pub status: RunStatus,
     pub ended_at: Timestamp,
     pub usage: Usage,
+    /// Each agent's part of it; empty: all of it is the session's agent's.
+    pub agents: Vec<(AgentId, Usage)>,
     pub messages_added: u64,
     pub preview: Option<String>,
     /// Set only where the session has no title yet.
     pub title: Option<String>,
+}
+
+/// What was spent on a day. An unknown price counts as nothing.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Spent {
+    pub cost: f64,
+    pub tokens: u64,
+}
+
+/// Who spent what on a day, by name.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct DaySpending {
+    pub people: Vec<(PersonId, Spent)>,
+    pub agents: Vec<(AgentId, Spent)>,
 }
 
 /// Words for a session that is at work.
@@ -156,7 +207,7 @@ pub trait Ledger: Send + Sync {
     /// `AlreadyRun` when this input runs now or has run to a good end.
     async fn begin_run(&self, begin: BeginRun) -> Result<(), StoreError>;
 
-    /// Ends the run and folds it into the session's metadata and the person's spending, once:
+    /// Ends the run and folds it into the session's metadata and the spending of person and agents, once:
     /// ending an ended run changes nothing.
     async fn end_run(&self, outcome: RunOutcome) -> Result<(), StoreError>;
 
@@ -178,7 +229,26 @@ pub trait Ledger: Send + Sync {
         filter: &SessionFilter,
     ) -> Result<Vec<SessionMeta>, StoreError>;
 
-    /// Writes the row as given; for changes by a person and for rebuilding.
+    /// The session and its forks, in the order they were made.
+    async fn family(
+        &self,
+        person: &PersonId,
+        root: SessionId,
+    ) -> Result<Vec<SessionMeta>, StoreError>;
+
+    /// Changes what is given and nothing else, also while a run works on the session. A title that
+    /// a person gave stays unless a person gives another. Returns the row as it is now.
+    async fn change_session(
+        &self,
+        person: &PersonId,
+        session: SessionId,
+        change: &SessionChange,
+    ) -> Result<SessionMeta, StoreError>;
+
+    /// Counts what was spent for a session outside of its runs.
+    async fn book(&self, key: &SessionKey, usage: Usage, at: Timestamp) -> Result<(), StoreError>;
+
+    /// Writes the row as given; for new sessions and for rebuilding.
     async fn put_session(&self, person: &PersonId, meta: &SessionMeta) -> Result<(), StoreError>;
 
     /// With what waits in its inbox. Deleting what is not there is no error: a crash may have come
@@ -196,6 +266,12 @@ pub trait Ledger: Send + Sync {
 
     /// Cost of a person on one day (UTC, `YYYY-MM-DD`).
     async fn spent(&self, person: &PersonId, day: &str) -> Result<f64, StoreError>;
+
+    /// Cost of an agent on one day, for whomever it worked.
+    async fn spent_by_agent(&self, agent: &AgentId, day: &str) -> Result<f64, StoreError>;
+
+    /// Everybody who spent something on one day.
+    async fn spending(&self, day: &str) -> Result<DaySpending, StoreError>;
 
     /// Adds to the person's chain.
     async fn append_audit(&self, entry: AuditEntry) -> Result<AuditRow, StoreError>;

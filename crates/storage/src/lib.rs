@@ -5,9 +5,11 @@
 //! them. No policy lives here: who may read or write what is decided above. No model, tool, HTTP
 //! or prompt code may enter.
 
+mod accounts;
 mod blocking;
 mod chunks;
 mod error;
+mod facts;
 mod files;
 mod history;
 mod home;
@@ -20,18 +22,23 @@ mod sqlite;
 mod store;
 mod turn_log;
 
+pub use accounts::{
+    Accounts, CredentialKind, CredentialRow, PersonRow, Role, SealedSecret, SealedSecrets, SecretId,
+};
 pub use chunks::{ChunkRow, ChunkStore, SourceKey, SourceRow};
 pub use error::StoreError;
+pub use facts::{forget_facts, keep_facts};
 pub use files::{Area, Files, Found, Wanted};
 pub use history::{Change, History, Version};
 pub use home::{Home, HomeError, HomePaths};
 pub use leases::{Lease, Leases};
 pub use ledger::{
-    AuditEntry, AuditRow, BeginRun, ChainState, Delivery, InboxRow, Ledger, RunOutcome, RunRow,
-    SessionFilter, SessionMeta, SessionStatus,
+    AuditEntry, AuditRow, BeginRun, ChainState, DaySpending, Delivery, InboxRow, Ledger,
+    RunOutcome, RunRow, SessionChange, SessionFilter, SessionMeta, SessionStatus, Spent,
+    TitleSource,
 };
 pub use local::{FileOps, LocalObjects, SystemFiles};
 pub use objects::{Expect, Object, ObjectKey, ObjectKeyError, ObjectMeta, Objects};
-pub use rebuild::{Rebuilt, find_session, preview_of, rebuild_person};
+pub use rebuild::{Rebuilt, find_session, preview_of, rebuild_person, title_of};
 pub use store::Store;
 pub use turn_log::{Damage, DamageKind, LiveText, Page, Pos, TurnLog};

@@ -2,11 +2,13 @@ use onyx_types::{
     PersonId, SessionId, SessionKey, SessionOrigin, TextStatus, Timestamp, Turn, TurnBody,
 };
 
-use crate::{Ledger, SessionMeta, SessionStatus, StoreError, TurnLog};
+use crate::facts::{SessionFacts, read_facts};
+use crate::{Files, Ledger, SessionMeta, SessionStatus, StoreError, TitleSource, TurnLog};
 
 /// Enough turns at a time to read a log quickly, few enough to stay small in memory.
 const PAGE: usize = 512;
 const PREVIEW_CHARS: usize = 100;
+const TITLE_CHARS: usize = 60;
 
 /// What rebuilding a person's metadata found.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -20,6 +22,16 @@ pub struct Rebuilt {
 pub fn preview_of(text: &str) -> String {
     let line = text.split_whitespace().collect::<Vec<_>>().join(" ");
     line.chars().take(PREVIEW_CHARS).collect()
+}
+
+/// What a session is called until something better names it: its first line, shortened.
+pub fn title_of(text: &str) -> Option<String> {
+    let line = text.lines().map(str::trim).find(|line| !line.is_empty())?;
+    let mut title: String = line.chars().take(TITLE_CHARS).collect();
+    if title.len() < line.len() {
+        title.push('…');
+    }
+    Some(title)
 }
 
 /// Where a session lies: by its row, or by its log when there is no row (yet).
@@ -37,21 +49,49 @@ pub async fn find_session(
 }
 
 /// Writes the metadata of all of a person's sessions anew from their logs. What a log does not say
-/// (title, status, origin, family) is kept from the row where there is one.
+/// (title, status, origin, family, who answers) comes from the file beside it, else from the row
+/// where there is one.
 pub async fn rebuild_person(
     turns: &dyn TurnLog,
     ledger: &dyn Ledger,
+    files: &dyn Files,
     person: &PersonId,
 ) -> Result<Rebuilt, StoreError> {
     let mut rebuilt = Rebuilt::default();
     for key in turns.sessions(person).await? {
-        let summary = summarise(turns, &key).await?;
+        let mut summary = summarise(turns, &key).await?;
+        let facts = match read_facts(files, &key).await {
+            Ok(facts) => facts,
+            Err(StoreError::Damaged(why)) => {
+                tracing::warn!(session = %key.session, why, "a session's settings are not used");
+                summary.damaged = true;
+                None
+            }
+            Err(error) => return Err(error),
+        };
         let row = ledger.session(person, key.session).await?;
-        ledger.put_session(person, &summary.meta(&key, row.as_ref())).await?;
+        let mut meta = summary.meta(&key, row.as_ref());
+        if let Some(facts) = facts {
+            apply(&mut meta, facts);
+        }
+        ledger.put_session(person, &meta).await?;
         rebuilt.sessions += 1;
         rebuilt.damaged += u64::from(summary.damaged);
     }
     Ok(rebuilt)
+}
+
+fn apply(meta: &mut SessionMeta, facts: SessionFacts) {
+    if facts.title.is_some() {
+        (meta.title, meta.titled_by) = (facts.title, facts.titled_by);
+    }
+    (meta.status, meta.origin, meta.mode) = (facts.status, facts.origin, facts.mode);
+    (meta.root, meta.fork_turn) = (facts.root, facts.fork_turn);
+    meta.created_at = facts.created_at;
+    meta.updated_at = meta.updated_at.max(facts.created_at);
+    if !facts.agents.is_empty() {
+        meta.agents = facts.agents;
+    }
 }
 
 /// What a log says about its session.
@@ -62,6 +102,7 @@ struct LogSummary {
     messages: u64,
     tokens: u64,
     preview: Option<String>,
+    title: Option<String>,
     last_run: Option<(onyx_types::RunId, Option<onyx_types::RunStatus>)>,
     damaged: bool,
 }
@@ -95,7 +136,11 @@ impl LogSummary {
             self.last_run = Some((run, status));
         }
         match &turn.body {
-            TurnBody::User(user) => self.message(&user.content.text()),
+            TurnBody::User(user) => {
+                let text = user.content.text();
+                self.message(&text);
+                self.title = title_of(&text).or(self.title.take());
+            }
             TurnBody::AssistantText(answer) if answer.status == TextStatus::Complete => {
                 self.message(&answer.content);
             }
@@ -128,7 +173,10 @@ impl LogSummary {
             preview: self.preview.clone().unwrap_or_default(),
             last_run: self.last_run.map(|(run, _)| run),
             last_run_status: self.last_run.and_then(|(_, status)| status),
-            title: row.and_then(|row| row.title.clone()),
+            title: row.and_then(|row| row.title.clone()).or_else(|| self.title.clone()),
+            titled_by: row.map_or(TitleSource::Words, |row| row.titled_by),
+            agents: row.map_or_else(|| vec![key.agent.clone()], |row| row.agents.clone()),
+            mode: row.map(|row| row.mode).unwrap_or_default(),
             status: row.map_or(SessionStatus::Active, |row| row.status),
             origin: row.map_or(SessionOrigin::Chat, |row| row.origin),
             root: row.map_or(key.session, |row| row.root),

@@ -10,13 +10,15 @@ use crate::home::Home;
 use crate::local::{LocalLeases, LocalTurnLog};
 use crate::rebuild::rebuild_person;
 use crate::sqlite::{Opened, SqliteChunks, SqliteLedger};
-use crate::{ChunkStore, Leases, Ledger, StoreError, TurnLog};
+use crate::{Accounts, ChunkStore, Leases, Ledger, SealedSecrets, StoreError, TurnLog};
 
 /// Every store of one home, behind the traits that callers see.
 #[derive(Clone)]
 pub struct Store {
     pub turns: Arc<dyn TurnLog>,
     pub ledger: Arc<dyn Ledger>,
+    pub accounts: Arc<dyn Accounts>,
+    pub secrets: Arc<dyn SealedSecrets>,
     pub leases: Arc<dyn Leases>,
     pub chunks: Arc<dyn ChunkStore>,
     pub files: Arc<dyn Files>,
@@ -42,10 +44,12 @@ impl Store {
         let leases = LocalLeases::new(Arc::clone(&clock));
         let turns = LocalTurnLog::new(home.root(), leases.clone(), home.ops(), blocking.clone());
         let chunks = SqliteChunks::new(&home.paths().index(), clock, blocking);
-        let home = Arc::new(home);
+        let (home, ledger) = (Arc::new(home), Arc::new(ledger));
         let store = Self {
             turns: Arc::new(turns),
-            ledger: Arc::new(ledger),
+            accounts: Arc::clone(&ledger) as Arc<dyn Accounts>,
+            secrets: Arc::clone(&ledger) as Arc<dyn SealedSecrets>,
+            ledger,
             leases: Arc::new(leases),
             chunks: Arc::new(chunks),
             files: Arc::clone(&home) as Arc<dyn Files>,
@@ -61,7 +65,8 @@ impl Store {
     /// Makes the metadata of every session from its log, as `onyx reindex` does.
     pub async fn rebuild_sessions(&self) -> Result<(), StoreError> {
         for person in self.home.people()? {
-            let rebuilt = rebuild_person(&*self.turns, &*self.ledger, &person).await?;
+            let rebuilt =
+                rebuild_person(&*self.turns, &*self.ledger, &*self.files, &person).await?;
             if rebuilt.sessions > 0 {
                 tracing::info!(%person, rebuilt.sessions, rebuilt.damaged, "session metadata rebuilt");
             }

@@ -1,29 +1,43 @@
 use std::borrow::Cow;
 use std::fmt;
+use std::sync::{Arc, PoisonError, RwLock};
 
 /// Shorter values would mask ordinary words.
 const SHORTEST_SECRET: usize = 6;
 
 const MASK: &str = "[secret]";
 
-/// Takes known secret values out of text on its way to a model, a person or a log.
+/// Takes known secret values out of text on its way to a model, a person or a log. Clones share
+/// what they know, so that keys of an edited config are masked everywhere at once.
 #[derive(Clone, Default)]
 pub struct Masker {
     /// Longest first, so that a secret which contains another is masked whole.
-    secrets: Vec<String>,
+    secrets: Arc<RwLock<Arc<Vec<String>>>>,
 }
 
 impl Masker {
     pub fn new(secrets: impl IntoIterator<Item = String>) -> Self {
-        let mut secrets: Vec<String> =
-            secrets.into_iter().filter(|secret| secret.len() >= SHORTEST_SECRET).collect();
-        secrets.sort_by(|a, b| b.len().cmp(&a.len()).then_with(|| a.cmp(b)));
-        secrets.dedup();
-        Self { secrets }
+        let masker = Self::default();
+        masker.add(secrets);
+        masker
+    }
+
+    /// From now on these are masked too.
+    pub fn add(&self, secrets: impl IntoIterator<Item = String>) {
+        let mut known = self.secrets.write().unwrap_or_else(PoisonError::into_inner);
+        let mut all: Vec<String> = secrets.into_iter().chain(known.iter().cloned()).collect();
+        all.retain(|secret| secret.len() >= SHORTEST_SECRET);
+        all.sort_by(|a, b| b.len().cmp(&a.len()).then_with(|| a.cmp(b)));
+        all.dedup();
+        *known = Arc::new(all);
     }
 
     pub fn mask<'a>(&self, text: &'a str) -> Cow<'a, str> {
-        mask_each(&self.secrets, text)
+        mask_each(&self.known(), text)
+    }
+
+    fn known(&self) -> Arc<Vec<String>> {
+        Arc::clone(&self.secrets.read().unwrap_or_else(PoisonError::into_inner))
     }
 }
 
@@ -41,7 +55,7 @@ fn mask_each<'a>(secrets: &[String], text: &'a str) -> Cow<'a, str> {
 
 impl fmt::Debug for Masker {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "Masker({} secrets)", self.secrets.len())
+        write!(f, "Masker({} secrets)", self.known().len())
     }
 }
 
@@ -64,6 +78,14 @@ mod tests {
     #[test]
     fn text_without_secrets_is_not_copied() {
         assert!(matches!(masker().mask("plain text"), Cow::Borrowed("plain text")));
+    }
+
+    #[test]
+    fn what_is_added_later_is_masked_by_every_clone_and_the_old_still_is() {
+        let masker = masker();
+        let clone = masker.clone();
+        masker.add(["sk-new-0001".to_owned()]);
+        assert_eq!(clone.mask("sk-new-0001 and sk-live-123456"), "[secret] and [secret]");
     }
 
     #[test]

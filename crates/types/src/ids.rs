@@ -43,6 +43,10 @@ macro_rules! uuid_ids {
                 Self(uuid)
             }
 
+            pub const fn from_bytes(bytes: [u8; 16]) -> Self {
+                Self(Uuid::from_bytes(bytes))
+            }
+
             pub const fn as_uuid(self) -> Uuid {
                 self.0
             }

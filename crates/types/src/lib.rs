@@ -8,6 +8,7 @@ mod cancel;
 mod clock;
 mod error;
 mod event;
+mod grants;
 mod hash;
 mod ids;
 mod limits;
@@ -28,6 +29,7 @@ pub use cancel::Cancel;
 pub use clock::{Clock, Now, SystemClock, Timestamp};
 pub use error::{ErrorCode, Fault};
 pub use event::{ContextPiece, Envelope, Event, StatusCode};
+pub use grants::{Grant, Grants, NotAGrant};
 pub use hash::Hash;
 pub use ids::{
     AgentId, Author, BatchId, ChannelId, CredentialId, DraftId, IdError, LaneId, PersonId, RunId,
@@ -42,13 +44,13 @@ pub use model::{
 };
 pub use origin::{MatchType, Origin};
 pub use scope::{Scope, ScopeSet};
-pub use tokens::TokenCounter;
+pub use tokens::{TokenCounter, estimate_tokens};
 pub use tool::{
     Artifact, Plan, Preview, Target, ToolCall, ToolOffer, ToolOutcome, ToolSpec, Visibility,
 };
 pub use turn::{
-    AssistantText, Decision, DraftState, ReasoningTurn, RunEnd, RunStart, RunStatus, SessionOrigin,
-    Summary, TextStatus, ToolCallTurn, ToolResultTurn, Turn, TurnBody, TurnRange, UnknownTurn,
-    UserContent, UserPart, UserTurn, View,
+    AssistantText, Decision, DraftState, LaneOrder, ReasoningTurn, RunEnd, RunStart, RunStatus,
+    SessionOrigin, Summary, TextStatus, ToolCallTurn, ToolResultTurn, Turn, TurnBody, TurnRange,
+    UnknownTurn, UserContent, UserPart, UserTurn, View,
 };
 pub use usage::Usage;

@@ -16,8 +16,10 @@ pub struct Limits {
     pub max_action_bytes: usize,
     /// Cost of one run; 0 is off.
     pub max_cost: f64,
-    /// Cost of one person and day; 0 is off.
+    /// Cost of one person and day (UTC); 0 is off.
     pub max_cost_per_day: f64,
+    /// Cost of one agent and day (UTC), for whomever it works; 0 is off.
+    pub max_cost_per_agent_day: f64,
     /// Identical tool calls in a row that end the loop.
     pub max_identical_calls: u32,
 }
@@ -33,6 +35,7 @@ impl Default for Limits {
             max_action_bytes: 32 * 1024,
             max_cost: 1.0,
             max_cost_per_day: 10.0,
+            max_cost_per_agent_day: 0.0,
             max_identical_calls: 3,
         }
     }

@@ -1,6 +1,6 @@
 use uuid::Uuid;
 
-use crate::{BatchId, DraftId, RunId, SessionId, Timestamp, TurnId};
+use crate::{BatchId, CredentialId, DraftId, RunId, SessionId, Timestamp, TurnId};
 
 /// Makes UUIDv7 ids from a given time and a seed, without asking the machine for either.
 ///
@@ -38,6 +38,10 @@ impl Mint {
 
     pub fn batch(&mut self, at: Timestamp) -> BatchId {
         BatchId::from_uuid(self.uuid(at))
+    }
+
+    pub fn credential(&mut self, at: Timestamp) -> CredentialId {
+        CredentialId::from_uuid(self.uuid(at))
     }
 
     pub fn uuid(&mut self, at: Timestamp) -> Uuid {

@@ -261,6 +261,25 @@ pub struct TurnRange {
     pub last: TurnId,
 }
 
+/// How several agents answer one message.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum LaneOrder {
+    /// One after the other; each sees what those before it said.
+    #[default]
+    Sequential,
+    Parallel,
+}
+
+impl LaneOrder {
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Sequential => "sequential",
+            Self::Parallel => "parallel",
+        }
+    }
+}
+
 /// Where a session lives.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]

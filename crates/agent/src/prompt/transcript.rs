@@ -1,9 +1,7 @@
 use std::borrow::Borrow;
 use std::fmt::Write as _;
 
-use onyx_types::{Author, Summary, Turn, TurnBody};
-
-use super::tokens::estimate_tokens;
+use onyx_types::{Author, Summary, Turn, TurnBody, estimate_tokens};
 
 const LONGEST_RESULT: usize = 600;
 

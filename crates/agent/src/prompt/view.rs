@@ -73,7 +73,9 @@ impl View {
                     self.close_calls();
                     self.push(Role::Assistant, Block::Text { text: text.content.clone() });
                 }
-                TextStatus::Complete | TextStatus::Cancelled | TextStatus::Interrupted => {
+                // What others did not finish is theirs alone.
+                TextStatus::Cancelled | TextStatus::Interrupted => {}
+                TextStatus::Complete => {
                     let text = format!("[{}]: {}", author_name(&turn.author), text.content);
                     self.user(vec![Block::Text { text }]);
                 }

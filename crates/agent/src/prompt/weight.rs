@@ -1,6 +1,4 @@
-use onyx_types::{Turn, TurnBody};
-
-use super::tokens::estimate_tokens;
+use onyx_types::{Turn, TurnBody, estimate_tokens};
 
 /// The window to reckon with when the model's own is not known: small enough for nearly every
 /// model.

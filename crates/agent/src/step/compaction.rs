@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use onyx_types::{
     Author, Event, FinishReason, LaneId, Message, ModelEvent, ModelRequest, StatusCode, Summary,
-    SystemBlock, Turn, TurnBody, TurnId, TurnRange, Usage,
+    SystemBlock, Turn, TurnBody, TurnId, TurnRange, Usage, estimate_tokens,
 };
 
 use super::input::Effect;
@@ -43,6 +43,12 @@ pub(super) struct Compacting {
     range: TurnRange,
     text: String,
     usage: Usage,
+}
+
+impl Compacting {
+    pub(super) fn take_usage(&mut self) -> Usage {
+        std::mem::take(&mut self.usage)
+    }
 }
 
 /// Starts to make room if the next prompt would be too long. `None`: it fits, or nothing more can
@@ -148,8 +154,7 @@ fn summarised(state: &mut RunState, lane: LaneId) -> Vec<Effect> {
     else {
         return Vec::new();
     };
-    state.usage.add(&done.usage);
-    state.lane(lane).calibration = prompt::Calibration::default();
+    state.spend(lane, &done.usage);
     let origin = written_by(state, lane);
     let author = Author::Agent(state.lane(lane).setup.agent.clone());
     let content = done.text.trim().to_owned();
@@ -161,7 +166,7 @@ fn summarised(state: &mut RunState, lane: LaneId) -> Vec<Effect> {
 fn not_summarised(state: &mut RunState, lane: LaneId) -> Vec<Effect> {
     if let Phase::Compacting(failed) = &state.lane(lane).phase {
         let usage = failed.usage;
-        state.usage.add(&usage);
+        state.spend(lane, &usage);
     }
     state.lane(lane).room = Room::CutToFit;
     let mut effects =
@@ -170,19 +175,19 @@ fn not_summarised(state: &mut RunState, lane: LaneId) -> Vec<Effect> {
     effects
 }
 
-/// What the next prompt weighs, in tokens, as well as we know.
+/// What the next prompt weighs, in the model's tokens, as well as we know.
 fn prompt_tokens(state: &RunState, lane: LaneId) -> usize {
     let lane = &state.lanes[usize::from(lane.0)];
-    lane.calibration.apply(lane.fixed_tokens + state.history.tokens())
+    lane.setup.tokens.scaled(lane.fixed_tokens + state.history.tokens())
 }
 
 /// What every prompt of this lane weighs, whatever was said.
 pub(super) fn fixed_tokens(setup: &LaneSetup) -> usize {
     let system: usize =
-        setup.snapshot.system.iter().map(|block| prompt::estimate_tokens(&block.text)).sum();
+        setup.snapshot.system.iter().map(|block| estimate_tokens(&block.text)).sum();
     let offered = setup.tools.iter().map(|tool| {
-        let schema = prompt::estimate_tokens(&tool.offer.input_schema.to_string());
-        schema + prompt::estimate_tokens(&tool.offer.description)
+        let schema = estimate_tokens(&tool.offer.input_schema.to_string());
+        schema + estimate_tokens(&tool.offer.description)
     });
     system + offered.sum::<usize>()
 }

@@ -3,13 +3,14 @@
 use std::time::Duration;
 
 use onyx_types::{
-    Author, ErrorCode, Event, Fault, LaneId, Origin, RunEnd, RunStatus, TextStatus, Turn, TurnBody,
+    Author, ErrorCode, Event, Fault, LaneId, LaneOrder, Origin, RunEnd, RunStatus, TextStatus,
+    Turn, TurnBody,
 };
 
 use super::input::{Effect, RunSummary, StopReason};
 use super::lane::{self, Phase};
 use super::response::{take_turns, usage_event};
-use super::state::{LaneOrder, RunState, Then};
+use super::state::{RunState, Then};
 use super::tools::take_results;
 
 /// Running tools get this long to report after a stop; the promise to people is one second.
@@ -42,6 +43,7 @@ pub(super) fn end_lane_with(
     state.lane(lane).phase = Phase::Over;
     if let Some(fault) = fault {
         events.push((lane, Event::error(&fault)));
+        state.unfinished_lanes.push(lane);
         state.error.get_or_insert(fault);
     } else {
         state.messages_added += 1;
@@ -63,7 +65,12 @@ fn run_end_turn(state: &mut RunState, status: RunStatus) -> Turn {
         model: state.lanes.first().map(|lane| lane.answering.clone()),
         error: state.error.clone(),
     });
-    state.turn(LaneId::default(), Author::System, Origin::Agent, body)
+    let mut turn = state.turn(LaneId::default(), Author::System, Origin::Agent, body);
+    if state.lanes.len() > 1 && !state.unfinished_lanes.is_empty() {
+        // Whose answers did not come to their end: the others' are good.
+        turn.extra.insert("unfinished_lanes".to_owned(), serde_json::json!(state.unfinished_lanes));
+    }
+    turn
 }
 
 /// A lane is durable to its end: the next one may begin.
@@ -85,6 +92,7 @@ pub(super) fn run_over(state: &mut RunState) -> Vec<Effect> {
         Effect::Finish(RunSummary {
             status,
             usage: state.usage,
+            agents: state.lanes.iter().map(|l| (l.setup.agent.clone(), l.usage)).collect(),
             messages_added: state.messages_added,
             preview: state.preview.take(),
         }),
@@ -148,6 +156,7 @@ pub(super) fn finish_stopping(state: &mut RunState) -> Vec<Effect> {
     for index in 0..state.lanes.len() {
         let lane = LaneId(index as u16);
         let silent = state.lane(lane).silent;
+        spend_unfinished(state, lane);
         let (more_turns, more_events) = match state.lane(lane).phase {
             Phase::Calling if silent => (Vec::new(), Vec::new()),
             Phase::Calling => take_turns(state, lane, text_status),
@@ -158,6 +167,9 @@ pub(super) fn finish_stopping(state: &mut RunState) -> Vec<Effect> {
         };
         turns.extend(more_turns);
         events.extend(more_events);
+        if !state.lane(lane).is_over() {
+            state.unfinished_lanes.push(lane);
+        }
         state.lane(lane).phase = Phase::Over;
     }
     events.push(usage_event(state, LaneId::default()));
@@ -166,6 +178,17 @@ pub(super) fn finish_stopping(state: &mut RunState) -> Vec<Effect> {
     }
     turns.push(run_end_turn(state, status));
     state.append(turns, events, Then::RunOver)
+}
+
+/// What a model that is stopped in a silent turn had used by then.
+fn spend_unfinished(state: &mut RunState, lane: LaneId) {
+    let lane_state = state.lane(lane);
+    let usage = match &mut lane_state.phase {
+        Phase::Calling if lane_state.silent => std::mem::take(&mut lane_state.response.usage),
+        Phase::Compacting(under_way) => under_way.take_usage(),
+        Phase::Calling | Phase::Waiting | Phase::Saving | Phase::Tools(_) | Phase::Over => return,
+    };
+    state.spend(lane, &usage);
 }
 
 /// Nothing more can be written. What was acknowledged stays; the run is closed when the session

@@ -30,7 +30,11 @@ pub(super) fn model_event(state: &mut RunState, lane: LaneId, event: ModelEvent)
         ModelEvent::Usage(usage) => response.usage = usage,
         ModelEvent::Finish(_) => return finished(state, lane),
         // Memory could not be saved; the conversation itself loses nothing, its file is whole.
-        ModelEvent::Failed(_) => return compaction::after_flush(state, lane),
+        ModelEvent::Failed(_) => {
+            let response = std::mem::take(response);
+            state.spend(lane, &response.usage);
+            return compaction::after_flush(state, lane);
+        }
         ModelEvent::TextDelta(_)
         | ModelEvent::ReasoningDelta(_)
         | ModelEvent::Reasoning(_)
@@ -44,7 +48,7 @@ pub(super) fn model_event(state: &mut RunState, lane: LaneId, event: ModelEvent)
 
 fn finished(state: &mut RunState, lane: LaneId) -> Vec<Effect> {
     let response = std::mem::take(&mut state.lane(lane).response);
-    state.usage.add(&response.usage);
+    state.spend(lane, &response.usage);
     if response.calls.is_empty() {
         return compaction::after_flush(state, lane);
     }

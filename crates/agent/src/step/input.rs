@@ -1,7 +1,7 @@
 use onyx_storage::Delivery;
 use onyx_types::{
-    BatchId, Event, Fault, LaneId, ModelEvent, ModelRequest, RunStatus, ToolCall, ToolOutcome,
-    ToolUseId, Turn, TurnId, Usage, UserContent, View,
+    AgentId, BatchId, Event, Fault, LaneId, ModelEvent, ModelRequest, RunStatus, ToolCall,
+    ToolOutcome, ToolUseId, Turn, TurnId, Usage, UserContent, View,
 };
 
 /// What happened.
@@ -40,6 +40,8 @@ pub enum Effect {
 pub struct RunSummary {
     pub status: RunStatus,
     pub usage: Usage,
+    /// Each agent's part of it.
+    pub agents: Vec<(AgentId, Usage)>,
     pub messages_added: u64,
     pub preview: Option<String>,
 }

@@ -2,16 +2,16 @@ use std::collections::VecDeque;
 use std::sync::Arc;
 
 use onyx_types::{
-    AgentId, Block, ErrorCode, Fault, LaneId, ModelRequest, Taint, ToolCall, ToolOffer,
-    ToolOutcome, ToolUseId, TurnId,
+    AgentId, ErrorCode, Fault, LaneId, LaneOrder, ModelRequest, Taint, TokenCounter, ToolCall,
+    ToolOffer, ToolOutcome, ToolUseId, TurnId, Usage,
 };
 
 use super::compaction::{self, Compacting, Room};
 use super::ending;
 use super::input::Effect;
 use super::response::Response;
-use super::state::{LaneOrder, RunState};
-use crate::prompt::{self, Calibration, PromptSnapshot};
+use super::state::RunState;
+use crate::prompt::{self, PromptSnapshot};
 
 /// One answering agent, resolved for this run.
 pub struct LaneSetup {
@@ -19,6 +19,8 @@ pub struct LaneSetup {
     /// `<provider>/<model>`.
     pub model_id: String,
     pub context_window: Option<u32>,
+    /// How the model counts.
+    pub tokens: Arc<dyn TokenCounter>,
     pub temperature: Option<f32>,
     pub max_output_tokens: u32,
     pub snapshot: Arc<PromptSnapshot>,
@@ -55,11 +57,10 @@ pub(super) struct Lane {
     pub(super) flushed: bool,
     /// What goes on now is not for people to see.
     pub(super) silent: bool,
-    pub(super) calibration: Calibration,
     /// What every prompt weighs, whatever was said.
     pub(super) fixed_tokens: usize,
-    /// What the request under way was estimated at.
-    pub(super) estimated: usize,
+    /// What its models have used in this run, silent turns included.
+    pub(super) usage: Usage,
 }
 
 pub(super) enum Phase {
@@ -97,8 +98,7 @@ impl Lane {
             overflows: 0,
             flushed: false,
             silent: false,
-            calibration: Calibration::default(),
-            estimated: 0,
+            usage: Usage::default(),
         }
     }
 
@@ -139,12 +139,7 @@ pub(super) fn call(state: &mut RunState, lane: LaneId) -> Vec<Effect> {
     }
     state.steps += 1;
     let request = request(state, lane);
-    let said = match state.lane(lane).room {
-        Room::Enough => state.history.tokens(),
-        Room::CutToFit => estimate(&request),
-    };
     let lane = state.lane(lane);
-    lane.estimated = lane.fixed_tokens + said;
     lane.silent = false;
     lane.phase = Phase::Calling;
     lane.response = Response::default();
@@ -172,7 +167,8 @@ pub(super) fn request(state: &mut RunState, lane: LaneId) -> ModelRequest {
         Room::Enough => state.history.messages(&setup.agent, &setup.model_id),
         Room::CutToFit => {
             let window = prompt::window(setup.context_window);
-            let budget = (window * 6 / 10).saturating_sub(lane.fixed_tokens);
+            let room = (window * 6 / 10) as f64 / setup.tokens.scale();
+            let budget = (room as usize).saturating_sub(lane.fixed_tokens);
             state.history.messages_within(&setup.agent, &setup.model_id, budget)
         }
     };
@@ -185,18 +181,4 @@ pub(super) fn request(state: &mut RunState, lane: LaneId) -> ModelRequest {
         response_format: None,
         cache_key: Some(state.key.session.to_string()),
     }
-}
-
-fn estimate(request: &ModelRequest) -> usize {
-    let blocks = request.messages.iter().flat_map(|message| &message.content);
-    blocks
-        .map(|block| match block {
-            Block::Text { text } => prompt::estimate_tokens(text),
-            Block::ToolUse { input, .. } => prompt::estimate_tokens(&input.to_string()) + 16,
-            Block::ToolResult { content, .. } => prompt::estimate_tokens(content) + 8,
-            Block::Reasoning { data, .. } => prompt::estimate_tokens(&data.to_string()),
-            // Priced by size of picture, which nobody knows here.
-            Block::Image { .. } => 1_000,
-        })
-        .sum()
 }

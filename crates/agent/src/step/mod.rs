@@ -14,7 +14,8 @@ mod tools;
 
 pub use input::{Effect, Input, RunSummary, StopReason, UserInput};
 pub use lane::{LaneSetup, ToolTraits};
-pub use state::{Describe, LaneOrder, RunSetup, RunState};
+pub use onyx_types::LaneOrder;
+pub use state::{Describe, RunSetup, RunState};
 pub(crate) use tools::OUTCOME_UNKNOWN;
 
 use onyx_storage::Delivery;
@@ -58,9 +59,11 @@ fn appended(state: &mut RunState, batch: onyx_types::BatchId) -> Vec<Effect> {
     let Some(pending) = state.take_pending(batch) else {
         return Vec::new();
     };
+    let heard = tools::tainted_by_others(state, &pending.turns);
     state.history.extend(pending.turns);
     let mut effects: Vec<_> =
         pending.events.into_iter().map(|(lane, event)| Effect::Emit(lane, event)).collect();
+    effects.extend(heard);
     effects.extend(match pending.then {
         state::Then::StartLanes => lane::start_lanes(state),
         state::Then::RunTools(lane) => tools::start_tools(state, lane),

@@ -1,5 +1,6 @@
 //! One answer of a model, from its first delta to a durable batch.
 
+use onyx_storage::preview_of;
 use onyx_types::{
     AssistantText, Author, ErrorCode, Event, Fault, FinishReason, LaneId, ModelEvent,
     ModelFailureClass, Origin, ReasoningTurn, Taint, TextStatus, ToolCall, ToolCallTurn, Turn,
@@ -12,7 +13,7 @@ use super::ending;
 use super::flush;
 use super::input::{Effect, StopReason};
 use super::lane::Phase;
-use super::state::{RunState, Then, preview};
+use super::state::{RunState, Then};
 use super::tools;
 
 /// What a model has said in this step so far.
@@ -49,15 +50,16 @@ pub(super) fn model_event(state: &mut RunState, lane: LaneId, event: ModelEvent)
             Vec::new()
         }
         ModelEvent::Usage(usage) => {
-            let lane = state.lane(lane);
-            lane.calibration.learn(lane.estimated, usage.input);
-            lane.response.usage = usage;
+            state.lane(lane).response.usage = usage;
             Vec::new()
         }
         ModelEvent::Notice { code, message } => {
             vec![Effect::Emit(lane, Event::Status { message, code })]
         }
         ModelEvent::AnsweredBy { model } => {
+            // What the model before has used comes on top of what this one will.
+            let usage = std::mem::take(&mut state.lane(lane).response.usage);
+            state.spend(lane, &usage);
             state.lane(lane).answering = model;
             Vec::new()
         }
@@ -149,7 +151,7 @@ pub(super) fn take_turns(
     let calls = std::mem::take(&mut state.lane(lane).response.calls);
     let response = std::mem::take(&mut state.lane(lane).response);
     state.lane(lane).response.calls = calls;
-    state.usage.add(&response.usage);
+    state.spend(lane, &response.usage);
 
     let (model, origin) = (state.lane(lane).answering.clone(), written_by(state, lane));
     let agent = state.lane(lane).setup.agent.clone();
@@ -169,7 +171,7 @@ pub(super) fn take_turns(
         });
         turns.push(state.turn_with_id(turn_id, lane, author, origin, body));
         state.assistant_turns.push(turn_id);
-        state.preview = Some(preview(&response.text));
+        state.preview = Some(preview_of(&response.text));
         events.push((lane, Event::TextComplete { turn_id, agent, text: response.text }));
     }
     (turns, events)

@@ -2,9 +2,10 @@ use std::collections::VecDeque;
 use std::sync::Arc;
 use std::time::Duration;
 
+use onyx_storage::preview_of;
 use onyx_types::{
-    AgentId, Author, BatchId, Event, Fault, LaneId, Limits, Mint, Now, Origin, RunId, RunStart,
-    RunStatus, SessionKey, Taint, ToolCall, Turn, TurnBody, TurnId, Usage, UserTurn,
+    AgentId, Author, BatchId, Event, Fault, LaneId, LaneOrder, Limits, Mint, Now, Origin, RunId,
+    RunStart, RunStatus, SessionKey, Taint, ToolCall, Turn, TurnBody, TurnId, Usage, UserTurn,
 };
 use serde_json::Map;
 
@@ -34,14 +35,6 @@ pub struct RunSetup {
 /// One human line for a tool call.
 pub type Describe = Arc<dyn Fn(&ToolCall) -> String + Send + Sync>;
 
-/// How several agents answer one message.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum LaneOrder {
-    #[default]
-    Sequential,
-    Parallel,
-}
-
 /// One run at work.
 pub struct RunState {
     pub(super) run: RunId,
@@ -67,6 +60,7 @@ pub struct RunState {
     pub(super) messages_added: u64,
     pub(super) preview: Option<String>,
     pub(super) error: Option<Fault>,
+    pub(super) unfinished_lanes: Vec<LaneId>,
     pub(super) assistant_turns: Vec<TurnId>,
     pending: VecDeque<Pending>,
     /// Decided when the last batch is appended.
@@ -126,6 +120,7 @@ impl RunState {
             messages_added: 0,
             preview: None,
             error: None,
+            unfinished_lanes: Vec::new(),
             assistant_turns: Vec::new(),
             pending: VecDeque::new(),
             status: None,
@@ -166,6 +161,12 @@ impl RunState {
 
     pub(super) fn lane(&mut self, lane: LaneId) -> &mut Lane {
         &mut self.lanes[usize::from(lane.0)]
+    }
+
+    /// Counts what a lane's model has used.
+    pub(super) fn spend(&mut self, lane: LaneId, usage: &Usage) {
+        self.usage.add(usage);
+        self.lane(lane).usage.add(usage);
     }
 
     pub(super) fn append(
@@ -239,7 +240,7 @@ impl RunState {
         let id = words.turn.unwrap_or_else(|| self.mint.turn(self.now.wall));
         let author = Author::Person(self.key.person.clone());
         self.messages_added += 1;
-        self.preview = Some(preview(&words.content.text()));
+        self.preview = Some(preview_of(&words.content.text()));
         let body = TurnBody::User(UserTurn {
             content: words.content,
             view: words.view,
@@ -261,9 +262,4 @@ impl RunState {
     fn agents(&self) -> Vec<AgentId> {
         self.lanes.iter().map(|lane| lane.setup.agent.clone()).collect()
     }
-}
-
-/// The first 100 characters, on one line.
-pub(super) fn preview(text: &str) -> String {
-    text.split_whitespace().collect::<Vec<_>>().join(" ").chars().take(100).collect()
 }

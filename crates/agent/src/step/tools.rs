@@ -1,5 +1,7 @@
 //! The tool calls of one response: saved, run, their results saved.
 
+use std::sync::Arc;
+
 use onyx_types::{
     Author, ErrorCode, Event, Fault, LaneId, Origin, StatusCode, Taint, TextStatus, ToolCall,
     ToolOutcome, ToolResultTurn, ToolUseId, Turn, TurnBody, TurnId,
@@ -227,6 +229,22 @@ fn call_event(state: &mut RunState, lane: LaneId, turn_id: TurnId, call: &ToolCa
         input: call.input.clone(),
         summary: state.describe(call),
     }
+}
+
+/// What one agent says is in the others' next prompts, so they have read what it has read.
+pub(super) fn tainted_by_others(state: &mut RunState, turns: &[Arc<Turn>]) -> Vec<Effect> {
+    let said =
+        |turn: &Arc<Turn>| turn.origin.taints() && matches!(turn.body, TurnBody::AssistantText(_));
+    if !turns.iter().any(said) {
+        return Vec::new();
+    }
+    let clean = state.lanes.iter_mut().filter(|lane| lane.setup.taint == Taint::Clean);
+    clean
+        .map(|lane| {
+            lane.setup.taint = Taint::Tainted;
+            Effect::Emit(lane.id, tainted())
+        })
+        .collect()
 }
 
 fn tainted() -> Event {

@@ -8,6 +8,7 @@ mod prompt;
 mod recent;
 mod roster;
 mod runs;
+mod settings;
 mod steering;
 mod step;
 mod step_property;

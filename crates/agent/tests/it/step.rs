@@ -11,8 +11,8 @@ use onyx_agent::step::{
 use onyx_types::{
     BatchId, ErrorCode, Event, Fault, FinishReason, LaneId, Limits, Message, Mint, ModelEvent,
     ModelFailure, ModelFailureClass, ModelRequest, Now, Origin, RunStatus, SessionKey, Taint,
-    TextStatus, Timestamp, ToolCall, ToolOffer, ToolOutcome, ToolUseId, Turn, TurnBody, Usage,
-    UserContent,
+    TextStatus, Timestamp, TokenCounter, ToolCall, ToolOffer, ToolOutcome, ToolUseId, Turn,
+    TurnBody, Usage, UserContent,
 };
 use serde_json::{Value, json};
 
@@ -44,11 +44,20 @@ pub(crate) fn tool(name: &str, parallel: bool) -> ToolTraits {
     }
 }
 
+struct ByRule;
+
+impl TokenCounter for ByRule {
+    fn scale(&self) -> f64 {
+        1.0
+    }
+}
+
 pub(crate) fn lane_setup(agent: &str) -> LaneSetup {
     LaneSetup {
         agent: agent.parse().unwrap(),
         model_id: "test/model".to_owned(),
         context_window: None,
+        tokens: Arc::new(ByRule),
         temperature: None,
         max_output_tokens: 1_000,
         snapshot: Arc::new(PromptSnapshot { system: Vec::new() }),
@@ -472,4 +481,21 @@ fn lanes_answer_in_order_and_see_each_other_as_marked_user_text() {
     bench.give(Input::Model(second, ModelEvent::Finish(FinishReason::Stop)));
     assert_eq!(bench.status(), RunStatus::Done);
     assert_eq!(bench.kinds().iter().filter(|kind| **kind == "run_end").count(), 1);
+}
+
+#[test]
+fn what_one_agent_read_from_outside_taints_those_who_hear_it() {
+    let lanes = vec![lane_setup("main"), lane_setup("second")];
+    let mut bench = Bench::with_lanes(Limits::default(), lanes, LaneOrder::Sequential);
+    bench.give(Input::Begin);
+    bench.asks(&[("a", "look", json!({}))]);
+    bench.done("a", ToolOutcome::ok("web page", "").from_origin(Origin::External));
+    assert_eq!(bench.state.taint(LaneId(1)), Taint::Clean, "nothing was said yet");
+    bench.says("it says");
+    bench.model(ModelEvent::Finish(FinishReason::Stop));
+    assert_eq!(bench.state.taint(LaneId(1)), Taint::Tainted);
+    bench.give(Input::Model(LaneId(1), ModelEvent::TextDelta("so I hear".to_owned())));
+    bench.give(Input::Model(LaneId(1), ModelEvent::Finish(FinishReason::Stop)));
+    let heard = bench.log.iter().rfind(|turn| matches!(turn.body, TurnBody::AssistantText(_)));
+    assert_eq!(heard.unwrap().origin, Origin::AgentTainted);
 }

@@ -4,8 +4,8 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use onyx_agent::{
-    AgentsSettings, DryRun, ManagerOptions, ModelChoice, Models, Roster, RunHandle, RunInput,
-    RunManager, RunRequest, SessionRef,
+    AgentsSettings, DryRun, ManagerOptions, ModelChoice, Models, Payer, Roster, RunHandle,
+    RunInput, RunManager, RunRequest, SessionRef,
 };
 use onyx_providers::{ProviderSettings, Registry};
 use onyx_storage::{Home, Store};
@@ -13,7 +13,7 @@ use onyx_test_support::{Answer, ScriptedModel};
 use onyx_tools::{Masker, Services, Toolbox};
 use onyx_types::{
     Attendance, Clock, ErrorCode, Event, Fault, Limits, Model, PersonId, SessionId, SessionOrigin,
-    SystemClock, Turn, UserContent,
+    SystemClock, TokenCounter, Turn, UserContent,
 };
 use serde_json::{Value, json};
 use tempfile::TempDir;
@@ -29,12 +29,16 @@ pub(crate) struct World {
 struct FromRegistry(Registry);
 
 impl Models for FromRegistry {
-    fn resolve(&self, choice: &ModelChoice) -> Result<Arc<dyn Model>, Fault> {
+    fn resolve(&self, choice: &ModelChoice, _: Payer<'_>) -> Result<Arc<dyn Model>, Fault> {
         let id = choice.primary.as_deref().unwrap_or("mine/some-model");
         let refused = |error: onyx_providers::RegistryError| {
             Fault::new(ErrorCode::ModelNotFound, error.to_string())
         };
         self.0.model(id).map_err(refused)
+    }
+
+    fn token_counter(&self, model: &str) -> Arc<dyn TokenCounter> {
+        self.0.token_counter(model)
     }
 }
 

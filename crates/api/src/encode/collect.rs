@@ -1,13 +1,14 @@
 //! `/api/agent/chat`: the whole run as one answer.
 
 use onyx_types::{
-    DraftId, Envelope, Event, Fault, Preview, RunId, RunStatus, SessionId, ToolUseId, Usage,
+    AgentId, DraftId, Envelope, Event, Fault, Preview, RunId, RunStatus, SessionId, ToolUseId,
+    Usage,
 };
 use serde::Serialize;
 use serde_json::Value;
 
 use super::Encoder;
-use super::text::TextFold;
+use super::text::{PARAGRAPH, TextFold};
 
 /// What came of a run.
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -44,10 +45,18 @@ pub struct DraftView {
     pub preview: Preview,
 }
 
+#[derive(Debug)]
+struct Answer {
+    agent: AgentId,
+    fold: TextFold,
+    text: String,
+}
+
 /// Yields one frame, at the end.
 #[derive(Debug, Default)]
 pub struct Collect {
-    text: TextFold,
+    /// Each agent's words, in the order of their lanes.
+    answers: Vec<Answer>,
     reply: Option<ChatReply>,
 }
 
@@ -55,18 +64,45 @@ impl Encoder for Collect {
     type Frame = ChatReply;
 
     fn encode(&mut self, envelope: &Envelope) -> Vec<ChatReply> {
-        if let Event::Start { session_id, run_id, agents: _, model: _ } = &envelope.event {
+        if let Event::Start { session_id, run_id, agents, model: _ } = &envelope.event {
             self.reply = Some(ChatReply::new(*session_id, *run_id));
+            self.answers = agents.iter().cloned().map(Answer::by).collect();
         }
-        if let Some(reply) = &mut self.reply {
-            reply.fold(&mut self.text, &envelope.event);
+        let answer = self.answers.get_mut(usize::from(envelope.lane.0));
+        match (&envelope.event, answer, &mut self.reply) {
+            (Event::TextDelta { turn_id, agent: _, text }, Some(answer), _) => {
+                answer.text += &answer.fold.delta(*turn_id, text);
+            }
+            (Event::TextComplete { turn_id, agent: _, text }, Some(answer), _) => {
+                answer.text += &answer.fold.complete(*turn_id, text);
+            }
+            (event, _, Some(reply)) => reply.fold(event),
+            (_, _, None) => {}
         }
         Vec::new()
     }
 
     fn finish(&mut self) -> Vec<ChatReply> {
-        self.reply.take().into_iter().collect()
+        let Some(mut reply) = self.reply.take() else { return Vec::new() };
+        reply.message = joined(std::mem::take(&mut self.answers));
+        vec![reply]
     }
+}
+
+impl Answer {
+    fn by(agent: AgentId) -> Self {
+        Self { agent, fold: TextFold::default(), text: String::new() }
+    }
+}
+
+/// One agent's words as they are; of several, each with its name before it.
+fn joined(mut answers: Vec<Answer>) -> String {
+    if let [answer] = answers.as_mut_slice() {
+        return std::mem::take(&mut answer.text);
+    }
+    let said = answers.iter().filter(|answer| !answer.text.is_empty());
+    let named: Vec<_> = said.map(|answer| format!("[{}]: {}", answer.agent, answer.text)).collect();
+    named.join(PARAGRAPH)
 }
 
 impl ChatReply {
@@ -84,14 +120,8 @@ impl ChatReply {
         }
     }
 
-    fn fold(&mut self, words: &mut TextFold, event: &Event) {
+    fn fold(&mut self, event: &Event) {
         match event {
-            Event::TextDelta { turn_id, agent: _, text } => {
-                self.message += &words.delta(*turn_id, text);
-            }
-            Event::TextComplete { turn_id, agent: _, text } => {
-                self.message += &words.complete(*turn_id, text);
-            }
             Event::ToolCall { turn_id: _, agent: _, tool_use_id, tool, input, summary } => {
                 self.tools.push(ToolView {
                     id: tool_use_id.clone(),
@@ -125,6 +155,8 @@ impl ChatReply {
                 self.usage = *usage;
             }
             Event::Start { .. }
+            | Event::TextDelta { .. }
+            | Event::TextComplete { .. }
             | Event::ReasoningDelta { .. }
             | Event::ToolOutput { .. }
             | Event::Context { .. }

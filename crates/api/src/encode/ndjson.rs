@@ -2,13 +2,14 @@
 
 use bytes::Bytes;
 use onyx_types::{
-    DraftId, Envelope, ErrorCode, Event, Preview, RunId, RunStatus, SessionId, ToolUseId, Usage,
+    AgentId, DraftId, Envelope, ErrorCode, Event, LaneId, Preview, RunId, RunStatus, SessionId,
+    ToolUseId, Usage,
 };
 use serde::Serialize;
 use serde_json::Value;
 
 use super::Encoder;
-use super::text::TextFold;
+use super::text::LaneTexts;
 
 #[derive(Serialize)]
 #[serde(tag = "type", rename_all = "snake_case")]
@@ -24,10 +25,28 @@ enum Line<'a> {
     Done { session_id: SessionId, run_id: RunId, status: RunStatus, usage: Usage },
 }
 
+/// A line of a run in which several agents answer: it says whose it is.
+#[derive(Serialize)]
+struct Marked<'a> {
+    #[serde(flatten)]
+    line: &'a Line<'a>,
+    #[serde(flatten)]
+    mark: Mark<'a>,
+}
+
+#[derive(Serialize)]
+#[serde(untagged)]
+enum Mark<'a> {
+    All { agents: &'a [AgentId] },
+    One { agent: &'a AgentId, lane: LaneId },
+}
+
 /// Each frame is one line with its newline.
 #[derive(Debug, Default)]
 pub struct Ndjson {
-    text: TextFold,
+    text: LaneTexts,
+    /// In the order of their lanes.
+    agents: Vec<AgentId>,
     started: Option<(SessionId, RunId)>,
     done: bool,
 }
@@ -38,16 +57,17 @@ impl Encoder for Ndjson {
     fn encode(&mut self, envelope: &Envelope) -> Vec<Bytes> {
         let delta;
         let line = match &envelope.event {
-            Event::Start { session_id, run_id, agents: _, model: _ } => {
+            Event::Start { session_id, run_id, agents, model: _ } => {
+                self.agents.clone_from(agents);
                 self.started = Some((*session_id, *run_id));
                 Line::Start { session_id: *session_id, run_id: *run_id }
             }
             Event::TextDelta { turn_id, agent: _, text } => {
-                delta = self.text.delta(*turn_id, text);
+                delta = self.text.delta(envelope.lane, *turn_id, text);
                 Line::Text { delta: &delta }
             }
             Event::TextComplete { turn_id, agent: _, text } => {
-                delta = self.text.complete(*turn_id, text);
+                delta = self.text.complete(envelope.lane, *turn_id, text);
                 Line::Text { delta: &delta }
             }
             Event::ToolCall { turn_id: _, agent: _, tool_use_id, tool, input, summary: _ } => {
@@ -85,7 +105,7 @@ impl Encoder for Ndjson {
             | Event::Context { .. }
             | Event::Usage { .. } => return Vec::new(),
         };
-        line.frame().into_iter().collect()
+        line.frame(self.mark(&line, envelope.lane)).into_iter().collect()
     }
 
     /// A feed that broke off: the client is still told that nothing more comes, and why.
@@ -98,18 +118,45 @@ impl Encoder for Ndjson {
         let error = Line::Error { message: code.sentence(), code, hint: code.hint() };
         let usage = Usage::default();
         let done = Line::Done { session_id, run_id, status: RunStatus::Interrupted, usage };
-        [error, done].iter().filter_map(Line::frame).collect()
+        [error, done].iter().filter_map(|line| line.frame(None)).collect()
+    }
+}
+
+impl Ndjson {
+    /// Whose line it is, where that is a question.
+    fn mark(&self, line: &Line<'_>, lane: LaneId) -> Option<Mark<'_>> {
+        if self.agents.len() < 2 {
+            return None;
+        }
+        match line {
+            Line::Start { .. } => Some(Mark::All { agents: &self.agents }),
+            Line::Done { .. } => None,
+            Line::Text { .. }
+            | Line::ToolCall { .. }
+            | Line::ToolResult { .. }
+            | Line::Status { .. }
+            | Line::Draft { .. }
+            | Line::Confirm { .. }
+            | Line::Error { .. } => {
+                let agent = self.agents.get(usize::from(lane.0))?;
+                Some(Mark::One { agent, lane })
+            }
+        }
     }
 }
 
 impl Line<'_> {
     /// `None` for a text that adds nothing.
-    fn frame(&self) -> Option<Bytes> {
+    fn frame(&self, mark: Option<Mark<'_>>) -> Option<Bytes> {
         if matches!(self, Self::Text { delta: "" }) {
             return None;
         }
         // Serialising plain data into memory cannot fail: every key is a string.
-        let mut bytes = serde_json::to_vec(self).unwrap_or_default();
+        let mut bytes = match mark {
+            None => serde_json::to_vec(self),
+            Some(mark) => serde_json::to_vec(&Marked { line: self, mark }),
+        }
+        .unwrap_or_default();
         bytes.push(b'\n');
         Some(bytes.into())
     }

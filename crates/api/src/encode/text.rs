@@ -1,4 +1,4 @@
-use onyx_types::TurnId;
+use onyx_types::{LaneId, TurnId};
 
 /// Between the texts of two steps of one answer, wherever they are shown as one.
 pub(crate) const PARAGRAPH: &str = "\n\n";
@@ -39,5 +39,30 @@ impl TextFold {
         self.current = Some(turn);
         self.told = 0;
         if std::mem::replace(&mut self.begun, true) { PARAGRAPH } else { "" }
+    }
+}
+
+/// The texts of several agents, each joined by itself.
+#[derive(Debug, Default)]
+pub(super) struct LaneTexts(Vec<TextFold>);
+
+impl LaneTexts {
+    pub(super) fn delta(&mut self, lane: LaneId, turn: TurnId, text: &str) -> String {
+        self.told(lane, |fold| fold.delta(turn, text))
+    }
+
+    pub(super) fn complete(&mut self, lane: LaneId, turn: TurnId, text: &str) -> String {
+        self.told(lane, |fold| fold.complete(turn, text))
+    }
+
+    /// A client that knows no lanes sees the answers as paragraphs of one.
+    fn told(&mut self, lane: LaneId, fold: impl FnOnce(&mut TextFold) -> String) -> String {
+        let index = usize::from(lane.0);
+        if self.0.len() <= index {
+            self.0.resize_with(index + 1, TextFold::default);
+        }
+        let first_of_lane = !self.0[index].begun && self.0.iter().any(|other| other.begun);
+        let text = fold(&mut self.0[index]);
+        if first_of_lane && !text.is_empty() { format!("{PARAGRAPH}{text}") } else { text }
     }
 }

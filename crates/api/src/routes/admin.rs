@@ -1,5 +1,7 @@
 //! `/api/admin/*`: for the owner.
 
+pub(super) mod models;
+
 use axum::Json;
 use axum::extract::State;
 use onyx_storage::rebuild_person;
@@ -19,7 +21,8 @@ pub(super) struct Reindexed {
 pub(super) async fn reindex(State(state): State<ApiState>) -> Result<Json<Reindexed>, Problem> {
     let mut all = Reindexed { sessions: 0, damaged: 0 };
     for person in state.store.home.people().map_err(Fault::from)? {
-        let rebuilt = rebuild_person(&*state.store.turns, &*state.store.ledger, &person)
+        let store = &state.store;
+        let rebuilt = rebuild_person(&*store.turns, &*store.ledger, &*store.files, &person)
             .await
             .map_err(Fault::from)?;
         all.sessions += rebuilt.sessions;

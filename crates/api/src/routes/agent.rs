@@ -66,12 +66,13 @@ async fn start(
 ) -> Result<OwnedRun, Problem> {
     if let (Some(session), Some(agent)) = (request.session_id, &request.agent) {
         let meta = state.runs.session_meta(&caller.person, session).await?;
-        if meta.agent != *agent {
-            let why = format!("the session belongs to the agent `{}`", meta.agent);
+        if !meta.agents.contains(agent) {
+            let agents: Vec<_> = meta.agents.iter().map(|agent| agent.as_str()).collect();
+            let why = format!("in this session answer: {}", agents.join(", "));
             return Err(Problem::field("agent", why));
         }
     }
-    OwnedRun::start(&state.runs, request.into_run(caller.person)?).await
+    OwnedRun::start(&state.runs, request.into_run(caller.person.clone())?).await
 }
 
 #[derive(Deserialize)]

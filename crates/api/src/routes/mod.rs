@@ -1,13 +1,16 @@
+mod accounts;
 mod admin;
 mod agent;
+mod auth;
 mod health;
 mod runs;
+mod secrets;
 mod sessions;
 mod ws;
 
 use axum::Router;
 use axum::http::{HeaderMap, Method, StatusCode, Uri};
-use axum::middleware::from_fn;
+use axum::middleware::from_fn_with_state;
 use axum::response::{IntoResponse, Response};
 use onyx_types::ErrorCode;
 use tower_http::catch_panic::CatchPanicLayer;
@@ -37,16 +40,59 @@ pub fn routes() -> Routes {
         .post("/api/runs/{id}/cancel", Chat, runs::cancel)
         .post("/api/runs/{id}/undo", Write, runs::undo)
         .post("/api/admin/reindex", Owner, admin::reindex)
+        .get("/api/admin/providers", Owner, admin::models::providers)
+        .post("/api/admin/providers/{name}/test", Owner, admin::models::test)
+        .get("/api/admin/providers/{name}/models", Owner, admin::models::listed)
+        .get("/api/admin/models", Owner, admin::models::models)
+        .get("/api/admin/models/{*id}", Owner, admin::models::model)
+        .get("/api/admin/budgets", Owner, admin::models::budgets)
+        .merge(sign_in())
+        .merge(accounts())
         .merge(ws::routes())
 }
 
+fn sign_in() -> Routes {
+    use Access::{Person, Public};
+    Routes::new()
+        .get("/auth/link", Public, auth::link)
+        .post("/api/auth/login", Public, auth::login)
+        .post("/api/auth/refresh", Public, auth::refresh)
+        .post("/api/auth/pair", Public, auth::pair)
+        .get("/api/auth/pair/{id}", Public, auth::pairing)
+        .post("/api/auth/logout", Person, auth::logout)
+        .post("/api/auth/token", Person, auth::token)
+        .get("/api/auth/me", Person, auth::me)
+}
+
+fn accounts() -> Routes {
+    use Access::Owner;
+    Routes::new()
+        .get("/api/admin/people", Owner, accounts::people)
+        .post("/api/admin/people", Owner, accounts::add_person)
+        .delete("/api/admin/people/{id}", Owner, accounts::remove_person)
+        .put("/api/admin/people/{id}/password", Owner, accounts::set_password)
+        .delete("/api/admin/people/{id}/password", Owner, accounts::remove_password)
+        .get("/api/admin/tokens", Owner, accounts::tokens)
+        .post("/api/admin/tokens", Owner, accounts::create_token)
+        .delete("/api/admin/tokens/{id}", Owner, accounts::revoke)
+        .get("/api/admin/pairings", Owner, accounts::pairings)
+        .post("/api/admin/pairings/approve", Owner, accounts::approve_pairing)
+        .post("/api/admin/pairings/reject", Owner, accounts::reject_pairing)
+        .post("/api/admin/links", Owner, accounts::create_link)
+        .get("/api/admin/secrets", Owner, secrets::list)
+        .put("/api/admin/secrets/{name}", Owner, secrets::set)
+        .delete("/api/admin/secrets/{name}", Owner, secrets::remove)
+        .post("/api/admin/secrets/rotate", Owner, secrets::rotate)
+}
+
 pub fn router(state: ApiState) -> Router {
+    let guard = from_fn_with_state(state.clone(), check_host_and_origin);
     routes()
         .into_router(&state)
         .fallback(no_route)
         .method_not_allowed_fallback(wrong_method)
         .with_state(state)
-        .layer(from_fn(check_host_and_origin))
+        .layer(guard)
         .layer(CatchPanicLayer::custom(panicked))
 }
 

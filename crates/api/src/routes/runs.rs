@@ -82,17 +82,33 @@ pub(super) async fn cancel(
     Ok(Json(Stopped { stopped: state.runs.stop(&caller.person, target).await? }))
 }
 
+#[derive(Deserialize)]
+pub(super) struct UndoQuery {
+    #[serde(default)]
+    dry_run: bool,
+}
+
 #[derive(Serialize)]
 pub(super) struct Undone {
+    /// What holds again what it held before the run; with `dry_run`, what would.
     restored: Vec<String>,
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    dry_run: bool,
 }
 
 pub(super) async fn undo(
     State(state): State<ApiState>,
     caller: AuthContext,
     Path(id): Path<String>,
+    QueryOf(UndoQuery { dry_run }): QueryOf<UndoQuery>,
 ) -> Result<Json<Undone>, Problem> {
-    Ok(Json(Undone { restored: state.runs.undo(&caller.person, run_id(&id)?).await? }))
+    let run = run_id(&id)?;
+    let restored = if dry_run {
+        state.runs.undo_plan(&caller.person, run).await?
+    } else {
+        state.runs.undo(&caller.person, run).await?
+    };
+    Ok(Json(Undone { restored, dry_run }))
 }
 
 fn run_id(text: &str) -> Result<RunId, Problem> {

@@ -5,16 +5,16 @@ mod export;
 
 use axum::Json;
 use axum::extract::{Path, State};
-use axum::http::header;
-use axum::response::{IntoResponse, Response};
 use onyx_storage::{Page, Pos, SessionFilter, SessionMeta, SessionStatus};
 use onyx_types::{
-    AgentId, RunId, RunStatus, SessionId, SessionOrigin, Timestamp, Turn, TurnBody, TurnId,
+    AgentId, LaneOrder, RunId, RunStatus, SessionId, SessionOrigin, Timestamp, Turn, TurnBody,
+    TurnId,
 };
 use serde::{Deserialize, Serialize};
 
 use crate::{ApiState, AuthContext, Problem, QueryOf};
 pub(super) use change::{delete, fork, patch};
+pub(super) use export::export;
 
 const LIST_DEFAULT: u32 = 50;
 const LIST_MAX: u32 = 200;
@@ -31,6 +31,9 @@ pub(super) struct SessionView {
     id: SessionId,
     agent: AgentId,
     origin: SessionOrigin,
+    /// Who answers, in this order.
+    agents: Vec<AgentId>,
+    mode: LaneOrder,
     title: Option<String>,
     status: SessionStatus,
     created_at: Timestamp,
@@ -50,6 +53,8 @@ impl From<SessionMeta> for SessionView {
             id: meta.session_id,
             agent: meta.agent,
             origin: meta.origin,
+            agents: meta.agents,
+            mode: meta.mode,
             title: meta.title,
             status: meta.status,
             created_at: meta.created_at,
@@ -134,13 +139,52 @@ pub(super) async fn list_page(
     Ok(ListPage { sessions, before })
 }
 
+/// A session with its family, so that a client can switch within it.
+#[derive(Serialize)]
+pub(super) struct SessionWithSiblings {
+    #[serde(flatten)]
+    session: SessionView,
+    /// The first of the family and all forks, this one among them, in the order they were made.
+    siblings: Vec<Sibling>,
+}
+
+#[derive(Serialize)]
+struct Sibling {
+    id: SessionId,
+    title: Option<String>,
+    status: SessionStatus,
+    created_at: Timestamp,
+    updated_at: Timestamp,
+    message_count: u64,
+    preview: String,
+    /// Where it leaves the one it was forked from; absent for the first.
+    fork_turn: Option<TurnId>,
+}
+
+impl From<SessionMeta> for Sibling {
+    fn from(meta: SessionMeta) -> Self {
+        Self {
+            id: meta.session_id,
+            title: meta.title,
+            status: meta.status,
+            created_at: meta.created_at,
+            updated_at: meta.updated_at,
+            message_count: meta.message_count,
+            preview: meta.preview,
+            fork_turn: meta.fork_turn,
+        }
+    }
+}
+
 pub(super) async fn show(
     State(state): State<ApiState>,
     caller: AuthContext,
     Path(id): Path<String>,
-) -> Result<Json<SessionView>, Problem> {
+) -> Result<Json<SessionWithSiblings>, Problem> {
     let meta = state.runs.session_meta(&caller.person, session_id(&id)?).await?;
-    Ok(Json(meta.into()))
+    let family = state.runs.family(&caller.person, &meta).await?;
+    let siblings = family.into_iter().map(Sibling::from).collect();
+    Ok(Json(SessionWithSiblings { session: meta.into(), siblings }))
 }
 
 #[derive(Deserialize)]
@@ -167,53 +211,6 @@ pub(super) async fn turns(
     let page = state.runs.turns(&caller.person, session_id(&id)?, before, limit).await?;
     let older = page.has_older.then_some(page.start.0);
     Ok(Json(TurnList { turns: page.turns, before: older }))
-}
-
-#[derive(Deserialize)]
-pub(super) struct ExportQuery {
-    #[serde(default)]
-    format: ExportFormat,
-}
-
-#[derive(Clone, Copy, Default, Deserialize)]
-#[serde(rename_all = "snake_case")]
-enum ExportFormat {
-    #[default]
-    Jsonl,
-    Markdown,
-}
-
-pub(super) async fn export(
-    State(state): State<ApiState>,
-    caller: AuthContext,
-    Path(id): Path<String>,
-    QueryOf(query): QueryOf<ExportQuery>,
-) -> Result<Response, Problem> {
-    let meta = state.runs.session_meta(&caller.person, session_id(&id)?).await?;
-    let turns = all_turns(&state, &caller, meta.session_id).await?;
-    let (content_type, text) = match query.format {
-        ExportFormat::Jsonl => ("application/x-ndjson", export::jsonl(&turns)?),
-        ExportFormat::Markdown => ("text/markdown; charset=utf-8", export::markdown(&meta, &turns)),
-    };
-    Ok(([(header::CONTENT_TYPE, content_type)], text).into_response())
-}
-
-async fn all_turns(
-    state: &ApiState,
-    caller: &AuthContext,
-    session: SessionId,
-) -> Result<Vec<Turn>, Problem> {
-    let mut pages = Vec::new();
-    let mut before = None;
-    loop {
-        let page = state.runs.turns(&caller.person, session, before, TURNS_MAX).await?;
-        let more = page.has_older.then_some(page.start);
-        pages.push(page.turns);
-        match more {
-            Some(start) => before = Some(start),
-            None => return Ok(pages.into_iter().rev().flatten().collect()),
-        }
-    }
 }
 
 /// A page of turns that does not begin in the middle of a run.

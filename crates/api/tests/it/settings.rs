@@ -1,18 +1,28 @@
-use onyx_api::GatewaySettings;
+use onyx_api::{Exposure, GatewaySettings};
 use serde_json::{Value, json};
 
-fn address(settings: Value) -> Result<String, String> {
+fn address(settings: Value, exposure: Exposure) -> Result<String, String> {
     let settings: GatewaySettings = serde_json::from_value(settings).unwrap();
-    settings.address().map(|address| address.to_string()).map_err(|fault| fault.message)
+    settings.address(exposure).map(|address| address.to_string()).map_err(|fault| fault.message)
 }
 
 #[test]
-fn only_this_machine_is_listened_on() {
-    assert_eq!(address(json!({})), Ok("127.0.0.1:18790".to_owned()));
-    assert_eq!(address(json!({"bind": "loopback", "port": 0})), Ok("127.0.0.1:0".to_owned()));
-    assert_eq!(address(json!({"bind": "::1", "port": 5})), Ok("[::1]:5".to_owned()));
-    for bind in ["0.0.0.0", "::", "192.168.0.1", "lan", "example.org"] {
-        assert!(address(json!({"bind": bind})).is_err(), "{bind}");
+fn other_machines_are_listened_to_only_where_a_credential_is_set() {
+    use Exposure::{Guarded, Unguarded};
+    for exposure in [Guarded, Unguarded] {
+        let address = |settings| address(settings, exposure);
+        assert_eq!(address(json!({})), Ok("127.0.0.1:18790".to_owned()));
+        assert_eq!(address(json!({"bind": "loopback", "port": 0})), Ok("127.0.0.1:0".to_owned()));
+        assert_eq!(address(json!({"bind": "::1", "port": 5})), Ok("[::1]:5".to_owned()));
+        for bind in ["lan", "example.org", ""] {
+            assert!(address(json!({"bind": bind})).is_err(), "{bind}");
+        }
+    }
+    for bind in ["0.0.0.0", "::", "192.168.0.1"] {
+        assert!(address(json!({"bind": bind}), Unguarded).is_err(), "{bind}");
+        assert!(address(json!({"bind": bind}), Guarded).is_ok(), "{bind}");
+        let with_token = json!({"bind": bind, "auth": {"token": "onyx_sk_mine"}});
+        assert!(address(with_token, Unguarded).is_ok(), "{bind}");
     }
 }
 

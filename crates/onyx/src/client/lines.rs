@@ -24,6 +24,8 @@ pub(crate) enum ChatLine {
     },
     Text {
         delta: String,
+        /// Whose words they are, where several agents answer.
+        agent: Option<String>,
     },
     ToolCall {
         tool: String,

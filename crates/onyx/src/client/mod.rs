@@ -79,6 +79,23 @@ impl Client {
         self.send(self.http.post(format!("{BASE}{path}")).json(body)).await
     }
 
+    pub(crate) async fn patch_json<T: DeserializeOwned>(
+        &self,
+        path: &str,
+        body: &Value,
+    ) -> Result<T, ClientError> {
+        let response = self.send(self.http.patch(format!("{BASE}{path}")).json(body)).await?;
+        response.json().await.map_err(ClientError::Unreachable)
+    }
+
+    pub(crate) async fn put(&self, path: &str, body: &Value) -> Result<Response, ClientError> {
+        self.send(self.http.put(format!("{BASE}{path}")).json(body)).await
+    }
+
+    pub(crate) async fn delete(&self, path: &str) -> Result<Response, ClientError> {
+        self.send(self.http.delete(format!("{BASE}{path}"))).await
+    }
+
     pub(crate) async fn chat(&self, body: &Value) -> Result<ChatLines, ClientError> {
         Ok(ChatLines::new(self.post("/api/agent/chat-stream", body).await?))
     }
@@ -99,6 +116,12 @@ impl Client {
 }
 
 impl ClientError {
+    /// An answer that is not what this version expects.
+    pub(crate) fn unreadable(error: &serde_json::Error) -> Self {
+        let message = format!("the server's answer was not understood: {error}");
+        Self::Refused(Fault::new(ErrorCode::Internal, message))
+    }
+
     pub(crate) fn fault(&self) -> Fault {
         match self {
             Self::Refused(fault) => fault.clone(),

@@ -3,10 +3,10 @@
 use std::path::Path;
 
 use anyhow::Result;
+use onyx_identity::OWNER;
 
 use crate::exit::Exit;
 use crate::files::{self, Written};
-use crate::gateway::OWNER;
 use crate::home::HomeFolder;
 use crate::output;
 

@@ -4,13 +4,69 @@ pub(crate) mod chat;
 pub(crate) mod completions;
 pub(crate) mod doctor;
 pub(crate) mod init;
+mod input;
+pub(crate) mod models;
+pub(crate) mod pair;
+pub(crate) mod people;
 pub(crate) mod reindex;
+pub(crate) mod secrets;
 pub(crate) mod serve;
 pub(crate) mod sessions;
+pub(crate) mod tokens;
+pub(crate) mod undo;
 
-use crate::client::ClientError;
+use anyhow::Result;
+use reqwest::Response;
+use serde::de::DeserializeOwned;
+use serde_json::{Value, json};
+
+use crate::cli::AsJson;
+use crate::client::{Client, ClientError};
 use crate::exit::Exit;
+use crate::gateway::Connection;
+use crate::home::HomeFolder;
 use crate::output;
+
+/// Asks the gateway, and ends as the answer says.
+async fn through(
+    home: &HomeFolder,
+    work: impl AsyncFnOnce(&Client) -> Result<(), ClientError>,
+) -> Result<Exit> {
+    let connection = Connection::open(home).await?;
+    let result = work(connection.client()).await;
+    connection.close().await;
+    Ok(match result {
+        Ok(()) => Exit::Done,
+        Err(error) => refused(&error),
+    })
+}
+
+/// What was asked for, as JSON or as a person reads it.
+async fn show<T: DeserializeOwned>(
+    response: Response,
+    json: AsJson,
+    lines: impl FnOnce(T) -> Vec<String>,
+) -> Result<(), ClientError> {
+    let value: Value = response.json().await.map_err(ClientError::Unreachable)?;
+    if json.json {
+        output::line(&format!("{value:#}"));
+        return Ok(());
+    }
+    let read = T::deserialize(value).map_err(|error| {
+        let message = format!("the server's answer does not read: {error}");
+        ClientError::Refused(onyx_types::Fault::new(onyx_types::ErrorCode::Internal, message))
+    })?;
+    lines(read).iter().for_each(|line| output::line(line));
+    Ok(())
+}
+
+/// Something was done that has no answer but that it was.
+fn done(json: AsJson, words: &str) {
+    match json.json {
+        true => output::line(&json!({"ok": true}).to_string()),
+        false => output::line(words),
+    }
+}
 
 /// Tells of a request that failed, and how that ends the process.
 fn refused(error: &ClientError) -> Exit {

@@ -1,16 +1,21 @@
 //! `onyx serve`.
 
-use std::io::ErrorKind;
+use std::io::{ErrorKind, IsTerminal};
 use std::net::SocketAddr;
+use std::process::Stdio;
 
 use anyhow::{Context, Result};
 use rustix::process::{Resource, getrlimit, setrlimit};
+use serde::Deserialize;
+use serde_json::json;
 use tokio::net::TcpListener;
 use tokio::signal::unix::{SignalKind, signal};
 
+use super::refused;
 use crate::cli::ServeArguments;
+use crate::client::ClientError;
 use crate::exit::Exit;
-use crate::gateway::{Claim, Gateway, Unreachable, claim};
+use crate::gateway::{Claim, Connection, Gateway, Unreachable, claim};
 use crate::home::HomeFolder;
 use crate::output;
 
@@ -18,6 +23,7 @@ pub(crate) async fn run(home: &HomeFolder, arguments: &ServeArguments) -> Result
     raise_descriptor_limit();
     let taken = match claim(home)? {
         Claim::Ours(taken) => taken,
+        Claim::Theirs(_) if arguments.open => return show_running(home).await,
         Claim::Theirs(held) => return Err(Unreachable(held).into()),
     };
     let mut gateway = Gateway::open(home, taken).await?;
@@ -28,15 +34,59 @@ pub(crate) async fn run(home: &HomeFolder, arguments: &ServeArguments) -> Result
     let listener = bind(address).await?;
     let address = listener.local_addr().context("the listener has no address")?;
     gateway.serve_home()?;
-    gateway.serve_network(listener);
+    gateway.serve_network(listener, address);
     output::line(&format!("Onyx is running at http://{address}"));
     output::line(&format!("The owner's token is in {}", gateway.token_place()));
+    if let Some(link) = gateway.create_link()? {
+        invite(&link, arguments);
+    }
     let cause = asked_to_end().await?;
     tracing::info!(cause, "ending; running answers have a moment to finish");
     tokio::select! {
         () = gateway.close() => Ok(Exit::Done),
         // Asked twice: at once. What is on disk is whole at any moment.
         again = asked_to_end() => again.map(|_| Exit::Done),
+    }
+}
+
+#[derive(Deserialize)]
+struct Link {
+    url: String,
+}
+
+/// The server runs already: only the browser is missing.
+async fn show_running(home: &HomeFolder) -> Result<Exit> {
+    let connection = Connection::open(home).await?;
+    let link = async {
+        let response = connection.client().post("/api/admin/links", &json!({})).await?;
+        response.json::<Link>().await.map_err(ClientError::Unreachable)
+    };
+    let link = link.await;
+    connection.close().await;
+    Ok(match link {
+        Ok(link) => {
+            output::line("Onyx is running already.");
+            invite(&link.url, &ServeArguments { open: true, port: None });
+            Exit::Done
+        }
+        Err(error) => refused(&error),
+    })
+}
+
+/// The one-time link, for a person at this machine. Printed and never logged.
+fn invite(link: &str, arguments: &ServeArguments) {
+    output::line(&format!("Sign in on this machine (once, within ten minutes): {link}"));
+    if arguments.open && std::io::stdout().is_terminal() {
+        let program = if cfg!(target_os = "macos") { "open" } else { "xdg-open" };
+        let opened = std::process::Command::new(program)
+            .arg(link)
+            .stdin(Stdio::null())
+            .stdout(Stdio::null())
+            .stderr(Stdio::null())
+            .spawn();
+        if let Err(error) = opened {
+            tracing::debug!(%error, "no browser was opened");
+        }
     }
 }
 

@@ -1,9 +1,11 @@
-//! `onyx sessions`: what was said, to look at and to take away.
+//! `onyx sessions`: what was said, to look at, to tidy and to take away.
+
+mod change;
 
 use anyhow::Result;
 use onyx_types::{AgentId, Fault, SessionId, Timestamp};
 use serde::Deserialize;
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use super::refused;
 use crate::cli::{ExportFormat, ListArguments, SessionsCommand};
@@ -13,22 +15,60 @@ use crate::gateway::Connection;
 use crate::home::HomeFolder;
 use crate::output;
 
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Show {
+    Words,
+    Json,
+}
+
+impl Show {
+    const fn json(json: bool) -> Self {
+        if json { Self::Json } else { Self::Words }
+    }
+}
+
 pub(crate) async fn run(home: &HomeFolder, command: SessionsCommand) -> Result<Exit> {
     let connection = Connection::open(home).await?;
-    let client = connection.client();
-    let result = match command {
-        SessionsCommand::List(arguments) => list(client, &arguments).await,
+    let result = perform(connection.client(), command).await;
+    connection.close().await;
+    Ok(match result {
+        Ok(exit) => exit,
+        Err(error) => refused(&error),
+    })
+}
+
+async fn perform(client: &Client, command: SessionsCommand) -> Result<Exit, ClientError> {
+    match command {
+        SessionsCommand::List(arguments) => list(client, &arguments, None).await,
+        SessionsCommand::Search { text, list: arguments } => {
+            list(client, &arguments, Some(&text)).await
+        }
         SessionsCommand::Show { session, json: true } => show_json(client, session).await,
         SessionsCommand::Show { session, json: false } => show(client, session).await,
         SessionsCommand::Export { session, format, json: _ } => {
             export(client, session, format).await
         }
-    };
-    connection.close().await;
-    Ok(match result {
-        Ok(()) => Exit::Done,
-        Err(error) => refused(&error),
-    })
+        SessionsCommand::Rename { session, title, json } => {
+            change::patch(client, session, json!({"title": title}), Show::json(json)).await
+        }
+        SessionsCommand::Archive { session, json } => {
+            change::patch(client, session, json!({"status": "archived"}), Show::json(json)).await
+        }
+        SessionsCommand::Restore { session, json } => {
+            change::patch(client, session, json!({"status": "active"}), Show::json(json)).await
+        }
+        SessionsCommand::Delete { session, yes, json } => {
+            if !yes && !change::agreed(client, session).await? {
+                output::aside("nothing was removed");
+                return Ok(Exit::Failed);
+            }
+            change::delete(client, session, Show::json(json)).await
+        }
+        SessionsCommand::Fork { session, turn, json } => {
+            change::fork(client, session, turn, Show::json(json)).await
+        }
+    }?;
+    Ok(Exit::Done)
 }
 
 #[derive(Deserialize)]
@@ -47,12 +87,21 @@ struct SessionRow {
     preview: String,
 }
 
-async fn list(client: &Client, arguments: &ListArguments) -> Result<(), ClientError> {
+async fn list(
+    client: &Client,
+    arguments: &ListArguments,
+    text: Option<&str>,
+) -> Result<(), ClientError> {
     let mut path = format!("/v1/sessions?limit={}", arguments.limit);
+    if let Some(text) = text {
+        path += &format!("&q={}", in_query(text));
+    }
     if let Some(agent) = &arguments.agent {
         path += &format!("&agent={agent}");
     }
-    if !arguments.all {
+    if arguments.archived {
+        path += "&status=archived";
+    } else if !arguments.all {
         path += "&status=active";
     }
     if arguments.json {
@@ -60,12 +109,24 @@ async fn list(client: &Client, arguments: &ListArguments) -> Result<(), ClientEr
     }
     let list: SessionList = client.get_json(&path).await?;
     if list.sessions.is_empty() {
-        output::aside("no sessions yet; begin one with: onyx chat");
+        output::aside(match text {
+            Some(_) => "no session holds that",
+            None => "no sessions yet; begin one with: onyx chat",
+        });
     }
     for row in &list.sessions {
         output::line(&row.line());
     }
     Ok(())
+}
+
+/// Every byte that could mean something in an address is spelt out.
+fn in_query(text: &str) -> String {
+    let spelt = |byte: u8| match byte {
+        b'a'..=b'z' | b'A'..=b'Z' | b'0'..=b'9' => char::from(byte).to_string(),
+        other => format!("%{other:02X}"),
+    };
+    text.bytes().map(spelt).collect()
 }
 
 impl SessionRow {
@@ -89,6 +150,7 @@ struct History {
 #[derive(Deserialize)]
 struct Message {
     role: String,
+    agent: Option<AgentId>,
     content: String,
     status: String,
     created_at: Timestamp,
@@ -125,7 +187,8 @@ impl Message {
             "complete" => String::new(),
             other => format!(" [{other}]"),
         };
-        output::line(&format!("── {} {}{note}", self.role, self.created_at));
+        let who = self.agent.as_ref().map_or(self.role.as_str(), |agent| agent.as_str());
+        output::line(&format!("── {who} {}{note}", self.created_at));
         for tool in &self.tools {
             let mark = match tool.ok {
                 Some(true) => "✓",

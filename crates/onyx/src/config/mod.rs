@@ -15,6 +15,7 @@ use std::io::ErrorKind;
 
 use onyx_agent::AgentsSettings;
 use onyx_api::GatewaySettings;
+use onyx_identity::PersonSettings;
 use onyx_providers::ProviderSettings;
 use onyx_types::{Fault, Limits};
 use serde_json::{Map, Value};
@@ -53,6 +54,7 @@ pub(crate) struct Config {
     /// Keys and headers as they are sent, to be masked wherever text leaves.
     pub(crate) provider_secrets: Secrets,
     pub(crate) agents: AgentsSettings,
+    pub(crate) people: Vec<PersonSettings>,
     pub(crate) default_model: Option<String>,
     pub(crate) limits: Limits,
     pub(crate) environment: Environment,
@@ -202,6 +204,7 @@ fn parse(text: &str, environment: Environment) -> Result<Config, ConfigError> {
         gateway: section("gateway", take("gateway"), &mut notes)?,
         providers: read_providers(providers, &mut notes)?,
         agents: section("agents", take("agents"), &mut notes)?,
+        people: section("people", take("people"), &mut notes)?,
         default_model: section("default_model", take("default_model"), &mut notes)?,
         limits: section("limits", take("limits"), &mut notes)?,
         environment,
@@ -287,6 +290,12 @@ fn provider_secrets(providers: Option<&Value>, environment: &Environment) -> Sec
     });
     let filled = raw.filter_map(|text| match text.strip_prefix("env:") {
         Some(name) => environment.get(name),
+        None if text.starts_with("file:") => {
+            let read = std::fs::read_to_string(text.trim_start_matches("file:")).ok();
+            read.map(|text| text.trim().to_owned())
+        }
+        // Kept by the store of secrets, which tells its own.
+        None if text.starts_with("secret:") => None,
         None => substitute::expand(text, &|name| environment.get(name)).ok(),
     });
     Secrets(filled.collect())

@@ -3,94 +3,40 @@
 use std::sync::{Arc, PoisonError, RwLock};
 
 use futures::future::BoxFuture;
-use onyx_agent::{ModelChoice, Models, Roster, RunManager};
-use onyx_api::{Authenticator, Dependency, Readiness};
-use onyx_providers::{Metadata, ProviderHealth, ProviderState, ProviderStatus, Registry, Setup};
+use onyx_agent::{Roster, RunManager, Titles};
+use onyx_api::{Authenticator, Dependency, Exposure, Readiness};
+use onyx_identity::Secrets;
+use onyx_providers::{ProviderHealth, ProviderState, ProviderStatus};
 use onyx_storage::Store;
-use onyx_tools::Toolbox;
-use onyx_types::{ErrorCode, Fault, Model};
+use onyx_tools::{Masker, Toolbox};
 
-use super::parts::remember;
+use super::models::LiveModels;
+use super::parts::{declared, remember};
+use super::secrets::masked;
 use super::token;
 use crate::config::{self, Config, ConfigError};
 use crate::home::HomeFolder;
-
-/// The models of the config that counts now.
-pub(super) struct LiveModels(RwLock<Arc<Catalogue>>);
-
-struct Catalogue {
-    registry: Registry,
-    default_model: Option<String>,
-}
-
-impl LiveModels {
-    pub(super) fn new(home: &HomeFolder, config: &Config) -> Self {
-        Self(RwLock::new(Arc::new(Catalogue::of(registry(home, config, None), config))))
-    }
-
-    fn set(&self, home: &HomeFolder, config: &Config) {
-        let before = self.get();
-        let registry = registry(home, config, Some(&before.registry));
-        let catalogue = Arc::new(Catalogue::of(registry, config));
-        *self.0.write().unwrap_or_else(PoisonError::into_inner) = catalogue;
-    }
-
-    fn get(&self) -> Arc<Catalogue> {
-        Arc::clone(&self.0.read().unwrap_or_else(PoisonError::into_inner))
-    }
-}
-
-impl Catalogue {
-    fn of(registry: Registry, config: &Config) -> Self {
-        Self { registry, default_model: config.default_model.clone() }
-    }
-}
-
-/// The providers of a config; what stays the same goes on with what `previous` knew of it.
-pub(crate) fn registry(
-    home: &HomeFolder,
-    config: &Config,
-    previous: Option<&Registry>,
-) -> Registry {
-    let environment = |name: &str| config.environment.get(name);
-    let metadata = Metadata::with_overrides(&home.model_facts()).unwrap_or_else(|error| {
-        // What a person says of models is a convenience; nothing stops without it.
-        tracing::warn!(%error, "models.json is not used");
-        Metadata::bundled()
-    });
-    let setup = Setup { metadata: Arc::new(metadata), previous, ..Setup::new(&environment) };
-    Registry::resolve_with(config.providers.clone(), setup)
-}
-
-impl Models for LiveModels {
-    fn resolve(&self, choice: &ModelChoice) -> Result<Arc<dyn Model>, Fault> {
-        let catalogue = self.get();
-        let default =
-            || catalogue.default_model.clone().or_else(|| catalogue.registry.default_model());
-        let Some(primary) = choice.primary.clone().or_else(default) else {
-            return Err(Fault::new(ErrorCode::ModelNotFound, "No model is configured.").with_hint(
-                "Name one as `model` of the agent in onyx.json, and its provider under `providers`.",
-            ));
-        };
-        Ok(catalogue.registry.chain(&primary, &choice.fallbacks)?)
-    }
-}
 
 /// Everything that follows the config, and what became of the last edit.
 pub(super) struct Live {
     pub(super) home: HomeFolder,
     pub(super) store: Store,
     pub(super) toolbox: Arc<Toolbox>,
+    pub(super) masker: Masker,
     pub(super) models: Arc<LiveModels>,
     pub(super) runs: RunManager,
     pub(super) auth: Arc<Authenticator>,
+    pub(super) secrets: Arc<Secrets>,
     pub(super) broken: RwLock<Option<ConfigError>>,
 }
 
 impl Live {
     /// Takes up an edit of the config, or says why not and goes on with what it has.
-    pub(super) fn reload(&self) {
-        let outcome = config::load(&self.home).and_then(|config| self.apply(&config));
+    pub(super) async fn reload(&self) {
+        let outcome = match config::load(&self.home) {
+            Ok(config) => self.apply(&config).await,
+            Err(error) => Err(error),
+        };
         match &outcome {
             Ok(()) => tracing::info!("the config was taken up"),
             Err(error) => tracing::error!(%error, "the edit is not taken up; the old config stays"),
@@ -98,16 +44,28 @@ impl Live {
         *self.broken.write().unwrap_or_else(PoisonError::into_inner) = outcome.err();
     }
 
-    fn apply(&self, config: &Config) -> Result<(), ConfigError> {
-        config.gateway.address()?;
+    async fn apply(&self, config: &Config) -> Result<(), ConfigError> {
+        config.gateway.address(self.exposure())?;
         let token = token::token(&self.home, config).map_err(|error| ConfigError::of(&error))?;
         let roster = roster(config, &self.toolbox)?;
+        let declared = declared(config, token.clone())?;
+        // Before a model can use the new keys; the old ones stay masked, for runs that have them.
+        self.masker.add(masked(config, &token, &self.secrets));
         self.models.set(&self.home, config);
         self.runs.set_roster(roster);
         self.runs.set_max_runs(config.gateway.max_runs());
-        self.auth.set_token(token);
+        self.runs.set_titles(titles(config));
+        self.auth.set_hosts(&config.gateway.hosts);
+        self.auth.identity().declare(declared).await?;
         remember(&self.home, config);
         Ok(())
+    }
+
+    fn exposure(&self) -> Exposure {
+        match self.auth.identity().has_chosen_credentials() {
+            true => Exposure::Guarded,
+            false => Exposure::Unguarded,
+        }
     }
 
     /// What is wrong with the file, if it is not the config that counts.
@@ -155,6 +113,10 @@ impl Readiness for Live {
             all
         })
     }
+}
+
+pub(super) fn titles(config: &Config) -> Titles {
+    config.agents.defaults.titles.unwrap_or(Titles::Model)
 }
 
 /// The agents of a config; its warnings go to the log.

@@ -1,9 +1,12 @@
 //! The wiring: store, providers, tools, run manager, servers, and the orderly end of all of it.
 
+mod catalogue;
 mod claim;
 mod connection;
 mod live;
+mod models;
 mod parts;
+mod secrets;
 mod socket;
 mod token;
 
@@ -14,26 +17,26 @@ use std::time::Duration;
 use anyhow::{Context, Result};
 use axum::Router;
 use onyx_agent::{ManagerOptions, RunManager};
-use onyx_api::{ApiState, Authenticator};
-use onyx_storage::{Home, Store};
+use onyx_api::{ApiState, Authenticator, Exposure};
+use onyx_identity::{Identity, KeyFolder, Secrets};
+use onyx_storage::{CredentialKind, Home, Store};
 use onyx_types::{Cancel, Clock, SystemClock};
 use tokio::net::TcpListener;
 use tokio::task::JoinSet;
 
 use crate::config::{self, ConfigError};
+use crate::env;
 use crate::home::HomeFolder;
 use live::Live;
-use parts::Parts;
+use parts::{Ground, Parts};
 use socket::HomeSocket;
 
 pub(crate) use claim::{Claim, Unreachable, claim};
 pub(crate) use connection::Connection;
-pub(crate) use live::registry;
+pub(crate) use models::registry;
+pub(crate) use secrets::StoredSecrets;
 pub(crate) use socket::SocketPath;
 pub(crate) use token::{TokenPlace, place as token_place};
-
-/// The one person there is until there are accounts.
-pub(crate) const OWNER: &str = "owner";
 
 /// How long running answers may go on after the process was asked to end.
 const PATIENCE: Duration = Duration::from_secs(5);
@@ -59,7 +62,19 @@ impl Gateway {
         let store = Store::open_embedded(home, Arc::clone(&clock))
             .await
             .context("cannot open the store")?;
-        let (parts, broken) = Parts::of_usable_config(folder, &store)?;
+        let secrets = Secrets::open(
+            Arc::clone(&store.secrets),
+            Arc::clone(&clock),
+            KeyFolder::at(env::key_folder()),
+        );
+        let secrets = Arc::new(secrets.await?);
+        let exposure = exposure(&store).await?;
+        let ground = Ground { folder, store: &store, secrets: &secrets, clock: &clock, exposure };
+        let (parts, broken) = Parts::of_usable_config(&ground)?;
+        let identity =
+            Identity::open(Arc::clone(&store.accounts), Arc::clone(&clock), parts.declared);
+        let auth = Authenticator::new(Arc::new(identity.await?));
+        auth.set_hosts(&parts.hosts);
         let runs = RunManager::new(
             store.clone(),
             Arc::clone(&parts.toolbox),
@@ -68,6 +83,7 @@ impl Gateway {
             clock,
             options(parts.max_runs)?,
         );
+        runs.set_titles(parts.titles);
         let closed = runs.recover().await.context("cannot close interrupted runs")?;
         if closed > 0 {
             tracing::info!(closed, "runs of an earlier process were closed as interrupted");
@@ -78,7 +94,9 @@ impl Gateway {
             toolbox: parts.toolbox,
             models: parts.models,
             runs,
-            auth: Arc::new(Authenticator::new(OWNER.parse()?, parts.token)),
+            auth: Arc::new(auth),
+            secrets,
+            masker: parts.masker,
             broken: RwLock::new(broken),
         };
         Ok(Self {
@@ -114,7 +132,8 @@ impl Gateway {
         self.servers.spawn(async move {
             loop {
                 tokio::select! {
-                    () = watch.edited() => live.reload(),
+                    () = watch.edited() => live.reload().await,
+                    () = live.secrets.changed() => live.reload().await,
                     () = stop.cancelled() => return,
                 }
             }
@@ -122,8 +141,14 @@ impl Gateway {
         Ok(())
     }
 
-    pub(crate) fn serve_network(&mut self, listener: TcpListener) {
+    pub(crate) fn serve_network(&mut self, listener: TcpListener, address: SocketAddr) {
+        self.live.auth.listens_at(address);
         self.servers.spawn(onyx_api::serve(listener, self.router(), self.stop.clone()));
+    }
+
+    /// A link that signs the owner in on this machine; `None` where none can lead here.
+    pub(crate) fn create_link(&self) -> Result<Option<String>> {
+        Ok(self.live.auth.create_link()?)
     }
 
     /// Takes no more requests, lets running answers end for a while, then stops them, tells their
@@ -143,9 +168,19 @@ impl Gateway {
             runs: self.live.runs.clone(),
             store: self.live.store.clone(),
             auth: Arc::clone(&self.live.auth),
+            secrets: Arc::clone(&self.live.secrets),
             readiness: Arc::clone(&self.live) as Arc<dyn onyx_api::Readiness>,
+            catalogue: Arc::clone(&self.live.models) as Arc<dyn onyx_api::Catalogue>,
         })
     }
+}
+
+/// Has somebody made a password or a token?
+async fn exposure(store: &Store) -> Result<Exposure> {
+    let has_password = !store.accounts.passwords().await?.is_empty();
+    let tokens = store.accounts.credentials().await?;
+    let has_token = tokens.iter().any(|row| row.kind == CredentialKind::Token);
+    Ok(if has_password || has_token { Exposure::Guarded } else { Exposure::Unguarded })
 }
 
 fn options(max_runs: usize) -> Result<ManagerOptions> {

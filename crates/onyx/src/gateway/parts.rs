@@ -4,63 +4,94 @@ use std::net::SocketAddr;
 use std::sync::Arc;
 
 use anyhow::Result;
-use onyx_agent::Roster;
-use onyx_api::Token;
+use onyx_agent::{Roster, Titles};
+use onyx_api::Exposure;
+use onyx_identity::{Declared, Secrets, Token};
 use onyx_storage::{LocalObjects, Store};
 use onyx_tools::{Masker, Services, Toolbox, builtin_tools};
+use onyx_types::Clock;
 
-use super::live::{LiveModels, roster};
+use super::live::{roster, titles};
+use super::models::LiveModels;
+use super::secrets::masked;
 use super::token::{self, TokenPlace};
 use crate::config::{self, Config, ConfigError, last_good};
-use crate::files;
 use crate::home::HomeFolder;
+use crate::{env, files};
 
 pub(super) struct Parts {
     pub(super) address: SocketAddr,
     pub(super) max_runs: usize,
-    pub(super) token: Token,
+    pub(super) declared: Declared,
+    pub(super) hosts: Vec<String>,
+    pub(super) masker: Masker,
     pub(super) token_place: TokenPlace,
     pub(super) toolbox: Arc<Toolbox>,
     pub(super) roster: Roster,
+    pub(super) titles: Titles,
     pub(super) models: Arc<LiveModels>,
 }
 
 impl Parts {
     /// From the config file. Where that is broken, from the last one that was not, and then with
     /// the reason: a bad edit must not keep a server from starting again.
-    pub(super) fn of_usable_config(
-        folder: &HomeFolder,
-        store: &Store,
-    ) -> Result<(Self, Option<ConfigError>)> {
-        let broken = match config::load(folder).and_then(|config| Self::of(folder, store, &config))
-        {
+    pub(super) fn of_usable_config(ground: &Ground<'_>) -> Result<(Self, Option<ConfigError>)> {
+        let folder = ground.folder;
+        let broken = match config::load(folder).and_then(|config| Self::of(ground, &config)) {
             Ok(parts) => return Ok((parts, None)),
             Err(broken) => broken,
         };
         let good = last_good::load(folder).ok_or_else(|| broken.clone())?;
-        let parts =
-            good.and_then(|config| Self::of(folder, store, &config)).map_err(|_| broken.clone())?;
+        let parts = good.and_then(|config| Self::of(ground, &config));
+        let parts = parts.map_err(|_| broken.clone())?;
         tracing::error!(error = %broken, "the last config that worked is used");
         Ok((parts, Some(broken)))
     }
 
-    fn of(folder: &HomeFolder, store: &Store, config: &Config) -> Result<Self, ConfigError> {
-        let address = config.gateway.address()?;
+    fn of(ground: &Ground<'_>, config: &Config) -> Result<Self, ConfigError> {
+        let folder = ground.folder;
+        let address = config.gateway.address(ground.exposure)?;
         let token = token::token(folder, config).map_err(|error| ConfigError::of(&error))?;
-        let toolbox = toolbox(folder, store, config, &token);
-        let toolbox = Arc::new(toolbox.map_err(|error| ConfigError::of(&error))?);
+        let masker = Masker::new(masked(config, &token, ground.secrets));
+        let toolbox = toolbox(ground, &masker).map_err(|error| ConfigError::of(&error))?;
+        let toolbox = Arc::new(toolbox);
         let roster = roster(config, &toolbox)?;
+        let declared = declared(config, token)?;
         remember(folder, config);
         Ok(Self {
             address,
             max_runs: config.gateway.max_runs(),
-            token,
+            titles: titles(config),
+            declared,
+            hosts: config.gateway.hosts.clone(),
+            masker,
             token_place: token::place(folder, config),
             toolbox,
             roster,
-            models: Arc::new(LiveModels::new(folder, config)),
+            models: Arc::new(LiveModels::new(
+                folder,
+                config,
+                Arc::clone(&ground.store.ledger),
+                Arc::clone(ground.clock),
+                Arc::clone(ground.secrets),
+            )),
         })
     }
+}
+
+/// What a config is laid on.
+pub(super) struct Ground<'a> {
+    pub(super) folder: &'a HomeFolder,
+    pub(super) store: &'a Store,
+    pub(super) secrets: &'a Arc<Secrets>,
+    pub(super) clock: &'a Arc<dyn Clock>,
+    pub(super) exposure: Exposure,
+}
+
+/// The people of a config and of the environment.
+pub(super) fn declared(config: &Config, token: Token) -> Result<Declared, ConfigError> {
+    let valid_persons = config.environment.get(env::VALID_PERSONS);
+    Ok(Declared::new(config.people.clone(), valid_persons.as_deref(), token)?)
 }
 
 /// Keeps a config that works for the day that one does not.
@@ -70,15 +101,13 @@ pub(super) fn remember(folder: &HomeFolder, config: &Config) {
     }
 }
 
-fn toolbox(folder: &HomeFolder, store: &Store, config: &Config, token: &Token) -> Result<Toolbox> {
-    let artifacts = folder.artifacts();
+fn toolbox(ground: &Ground<'_>, masker: &Masker) -> Result<Toolbox> {
+    let artifacts = ground.folder.artifacts();
     files::make_folder(&artifacts)?;
-    // Neither a model nor a person is shown the owner's token or what providers are paid with.
-    let secrets = config.provider_secrets.iter().cloned().chain([token.as_str().to_owned()]);
     let services = Services {
-        ledger: Arc::clone(&store.ledger),
+        ledger: Arc::clone(&ground.store.ledger),
         artifacts: Arc::new(LocalObjects::open(&artifacts)?),
-        masker: Masker::new(secrets),
+        masker: masker.clone(),
     };
     Ok(Toolbox::new(builtin_tools(), services)?)
 }

@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use anyhow::{Context, Result, bail};
-use onyx_api::Token;
+use onyx_identity::Token;
 
 use crate::config::Config;
 use crate::files::{self, Written};

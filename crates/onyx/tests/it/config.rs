@@ -152,7 +152,7 @@ async fn a_server_does_not_start_beyond_this_machine_or_on_a_broken_config() {
         run(folder.path(), &["serve"]).await
     };
     let mut open = config(&model);
-    open["gateway"]["bind"] = json!("0.0.0.0");
+    open["gateway"] = json!({"bind": "0.0.0.0", "port": 0});
     let refused = start(open.to_string()).await;
     assert_eq!(
         (refused.code, refused.err.contains("0.0.0.0 is not a loopback address")),

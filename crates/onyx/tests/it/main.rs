@@ -4,14 +4,17 @@
 
 mod bad_input;
 mod cli;
+mod cli_sessions;
 mod config;
 mod conversation;
 mod crash;
 mod cuts;
 mod door;
 mod many;
+mod models;
 mod offline;
 mod runs;
+mod sessions;
 mod stopping;
 mod ui;
 mod ws;
@@ -39,7 +42,8 @@ pub(crate) async fn onyx(model: &ScriptedModel) -> OnyxProcess {
 pub(crate) fn config(model: &ScriptedModel) -> Value {
     json!({
         "gateway": {"port": 0, "auth": {"mode": "token", "token": DEFAULT_TOKEN}},
-        "providers": {"mine": {"kind": "openai", "baseUrl": model.base_url(), "apiKey": "k"}},
+        "providers": {"mine": {"kind": "openai", "baseUrl": model.base_url(), "apiKey": "k",
+            "models": [{"id": "m", "price": {"input": 0, "output": 0}}]}},
         "agents": {"list": [{"id": "main", "default": true, "model": "mine/m", "tier": "act"}]},
     })
 }
@@ -51,6 +55,7 @@ pub(crate) fn command(home: &Path, arguments: &[&str]) -> Command {
         .args(arguments)
         .env("ONYX_HOME", home)
         .env("MY_KEY", "scripted-key")
+        .env("ONYX_KEYS", home.join("../keys"))
         .stdin(Stdio::null())
         .stdout(Stdio::piped())
         .stderr(Stdio::piped())

@@ -1,4 +1,4 @@
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use futures::future::{BoxFuture, FutureExt, ready};
@@ -31,11 +31,20 @@ pub struct Payer {
     pub agent: AgentId,
 }
 
-/// The most that may be spent in a day, in the currency of the price data; 0 is off.
+/// The most that may be spent, in the currency of the price data; 0 is off.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
-pub struct DailyLimits {
+pub struct SpendLimits {
+    /// Kept by the run itself; here it decides whether an unknown price is worth a word.
+    pub run: f64,
+    /// In a day.
     pub person: f64,
     pub agent: f64,
+}
+
+impl SpendLimits {
+    fn any(&self) -> bool {
+        self.run > 0.0 || self.person > 0.0 || self.agent > 0.0
+    }
 }
 
 /// Where all spending of this process passes: the stored sums, and what runs at work have cost so
@@ -44,7 +53,18 @@ pub struct Till {
     book: Arc<dyn SpendBook>,
     clock: Arc<dyn Clock>,
     open: Mutex<OpenAccounts>,
+    told: Mutex<Told>,
 }
+
+/// Who was told today of which price that nobody knows: once a day is enough.
+#[derive(Default)]
+struct Told {
+    day: String,
+    pairs: BTreeSet<(PersonId, String)>,
+}
+
+/// Names of models come with requests; rather tell twice than remember without end.
+const MOST_TOLD: usize = 1_024;
 
 #[derive(Default)]
 struct OpenAccounts {
@@ -54,7 +74,7 @@ struct OpenAccounts {
 
 impl Till {
     pub fn new(book: Arc<dyn SpendBook>, clock: Arc<dyn Clock>) -> Self {
-        Self { book, clock, open: Mutex::default() }
+        Self { book, clock, open: Mutex::default(), told: Mutex::default() }
     }
 
     /// The model, to be used for one run: it is refused once a limit is met. What it costs counts
@@ -63,19 +83,19 @@ impl Till {
         self: &Arc<Self>,
         model: Arc<dyn Model>,
         payer: Payer,
-        limits: DailyLimits,
+        limits: SpendLimits,
     ) -> Budget {
         let account = {
             let mut open = self.lock();
             open.next += 1;
             let number = open.next;
             open.accounts.insert(number, (payer.clone(), 0.0));
-            Account { till: Arc::clone(self), number, said_unpriced: Mutex::new(false) }
+            Account { till: Arc::clone(self), number, person: payer.person.clone() }
         };
         Budget { inner: model, account: Arc::new(account), payer, limits }
     }
 
-    async fn check(&self, payer: &Payer, limits: DailyLimits) -> Result<(), ModelFailure> {
+    async fn check(&self, payer: &Payer, limits: SpendLimits) -> Result<(), ModelFailure> {
         let day = self.clock.wall().utc_date();
         if limits.person > 0.0 {
             let stored =
@@ -97,6 +117,15 @@ impl Till {
             }
         }
         Ok(())
+    }
+
+    fn is_news(&self, person: &PersonId, model: &str) -> bool {
+        let day = self.clock.wall().utc_date();
+        let mut told = self.told.lock().unwrap_or_else(PoisonError::into_inner);
+        if told.day != day || told.pairs.len() >= MOST_TOLD {
+            *told = Told { day, pairs: BTreeSet::new() };
+        }
+        told.pairs.insert((person.clone(), model.to_owned()))
     }
 
     fn open_cost(&self, whose: impl Fn(&Payer) -> bool) -> f64 {
@@ -133,14 +162,14 @@ pub struct Budget {
     inner: Arc<dyn Model>,
     account: Arc<Account>,
     payer: Payer,
-    limits: DailyLimits,
+    limits: SpendLimits,
 }
 
 /// One run's open spending; closed when dropped.
 struct Account {
     till: Arc<Till>,
     number: u64,
-    said_unpriced: Mutex<bool>,
+    person: PersonId,
 }
 
 impl Account {
@@ -150,11 +179,8 @@ impl Account {
         }
     }
 
-    /// Once a run.
     fn unpriced(&self, model: &str) -> Option<ModelEvent> {
-        let mut said = self.said_unpriced.lock().unwrap_or_else(PoisonError::into_inner);
-        let first = !std::mem::replace(&mut *said, true);
-        first.then(|| ModelEvent::Notice {
+        self.till.is_news(&self.person, model).then(|| ModelEvent::Notice {
             code: StatusCode::Degraded,
             message: format!("The price of {model} is not known: it counts as 0 in budgets."),
         })
@@ -197,7 +223,7 @@ impl Model for Budget {
 
 struct PaidCall {
     account: Arc<Account>,
-    limits: DailyLimits,
+    limits: SpendLimits,
     /// Which model answers: the one asked for or a fallback.
     model: String,
     /// Counted so far; a later usage of the same call replaces an earlier one.
@@ -229,8 +255,7 @@ impl PaidCall {
 
     fn pay(&mut self, usage: &Usage) -> Option<ModelEvent> {
         let Some(cost) = usage.cost else {
-            let limited = self.limits.person > 0.0 || self.limits.agent > 0.0;
-            return if limited { self.account.unpriced(&self.model) } else { None };
+            return self.limits.any().then(|| self.account.unpriced(&self.model)).flatten();
         };
         self.account.add(cost - self.cost);
         self.cost = cost;

@@ -10,11 +10,11 @@ mod metrics;
 mod retry;
 
 pub(crate) use breaker::{Breaker, OpenCall};
-pub use budget::{Budget, DailyLimits, Payer, SpendBook, Till};
+pub use budget::{Budget, Payer, SpendBook, SpendLimits, Till};
 pub(crate) use circuit::Circuit;
 pub use circuit::{BreakerPolicy, CircuitState};
 pub(crate) use fallback::Fallback;
-pub(crate) use metrics::{Counts, Metrics, class_name};
+pub(crate) use metrics::{Counts, Metrics};
 pub use metrics::{LATENCY_BOUNDS, LastFailure, Latency, ModelMetrics};
 pub(crate) use retry::Retry;
 pub use retry::RetryPolicy;

@@ -10,6 +10,7 @@ use reqwest::{Client, Response};
 use tokio::time::{Instant, sleep_until};
 
 use super::client::Endpoint;
+use super::obstacle::transport;
 use super::retry_after::retry_after;
 use crate::failure::{failure, is_last};
 use crate::wire::{BodyForm, Decoder, Target, ToolNames, Wire, http_failure};
@@ -33,6 +34,8 @@ pub(crate) struct Timeouts {
     /// Between two pieces of the body.
     pub(crate) idle: Duration,
     pub(crate) total: Duration,
+    /// How long a model that keeps failing is left alone at first; none is as usual.
+    pub(crate) rest: Option<Duration>,
 }
 
 /// One request to a provider and its answer as events. Dropping the stream drops the connection.
@@ -232,24 +235,4 @@ fn body_form(response: &Response) -> Result<BodyForm, ModelFailure> {
         // Servers name streams in many ways; the decoder sees whether it is one.
         _ => Ok(BodyForm::Stream),
     }
-}
-
-/// The address is left out: it says nothing that the provider's name does not.
-fn transport(error: reqwest::Error) -> ModelFailure {
-    let class = if error.is_timeout() {
-        ModelFailureClass::Timeout
-    } else if error.is_connect() {
-        ModelFailureClass::Unavailable
-    } else {
-        ModelFailureClass::Transport
-    };
-    let error = error.without_url();
-    let mut message = error.to_string();
-    let mut cause = std::error::Error::source(&error);
-    while let Some(inner) = cause {
-        message.push_str(": ");
-        message.push_str(&inner.to_string());
-        cause = inner.source();
-    }
-    failure(class, message)
 }

@@ -2,6 +2,7 @@ use std::sync::OnceLock;
 use std::time::Duration;
 
 use onyx_types::{ModelFailure, ModelFailureClass};
+use reqwest::dns::{Addrs, Name, Resolve, Resolving};
 use reqwest::header::{HeaderMap, HeaderValue};
 use reqwest::redirect::Policy;
 use reqwest::{Client, Url};
@@ -14,6 +15,8 @@ use crate::failure::failure;
 pub(crate) struct Endpoint {
     pub(crate) url: Url,
     pub(crate) headers: HeaderMap,
+    /// Part of the headers; kept apart to be shown shortened.
+    pub(crate) key: Option<Secret>,
     /// What must not show up in an error, wherever the provider echoes it.
     pub(crate) secrets: Vec<Secret>,
 }
@@ -67,6 +70,7 @@ fn build(endpoint: &Endpoint, connect: Duration) -> Result<Client, reqwest::Erro
         .connect_timeout(connect)
         // A redirect would carry prompt and key to an address nobody configured.
         .redirect(Policy::none())
+        .dns_resolver(Names)
         .tcp_nodelay(true);
     if is_loopback(&endpoint.url) {
         builder = builder.no_proxy();
@@ -75,6 +79,25 @@ fn build(endpoint: &Endpoint, connect: Duration) -> Result<Client, reqwest::Erro
         builder = builder.tls_certs_only([]);
     }
     builder.build()
+}
+
+/// The machine's own lookup, with an error that can be told from others.
+struct Names;
+
+/// A server's name that leads nowhere.
+#[derive(Debug, thiserror::Error)]
+#[error("its name leads to no address: {0}")]
+pub(crate) struct UnknownName(std::io::Error);
+
+impl Resolve for Names {
+    fn resolve(&self, name: Name) -> Resolving {
+        Box::pin(async move {
+            // The port is set by the client.
+            let found = tokio::net::lookup_host((name.as_str(), 0)).await.map_err(UnknownName)?;
+            let addresses: Vec<_> = found.collect();
+            Ok(Box::new(addresses.into_iter()) as Addrs)
+        })
+    }
 }
 
 fn is_loopback(url: &Url) -> bool {

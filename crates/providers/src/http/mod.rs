@@ -2,7 +2,11 @@
 
 mod call;
 mod client;
+mod exchange;
+mod obstacle;
 mod retry_after;
 
 pub(crate) use call::{Call, Timeouts};
 pub(crate) use client::{Endpoint, LazyClient};
+pub(crate) use exchange::{Bounds, NoAnswer, exchange};
+pub(crate) use obstacle::Obstacle;

@@ -1,10 +1,12 @@
 use std::time::Duration;
 
-use onyx_types::{ModelFailure, ModelFailureClass};
+use onyx_types::ModelFailureClass;
 use serde::Serialize;
 
 use super::listing::ListedModel;
+use super::settings::ProviderKind;
 use super::status::ProviderStatus;
+use crate::http::{NoAnswer, Obstacle};
 
 /// What a look at a provider found.
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -19,9 +21,112 @@ pub struct ProviderTest {
 #[serde(tag = "result", rename_all = "snake_case")]
 pub enum Finding {
     Works { latency_seconds: f64, models: Vec<ListedModel> },
-    Fails { class: &'static str, message: String },
+    Fails { trouble: Trouble, message: String },
     Disabled { reason: String },
     Unknown,
+}
+
+/// What is wrong with a provider that can be asked, in a word.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Trouble {
+    /// The name of its server leads to no address.
+    Dns,
+    Refused,
+    Unreachable,
+    Tls,
+    Timeout,
+    /// It does not take the key.
+    Key,
+    RateLimited,
+    Overloaded,
+    /// Something answers, but not at this path.
+    WrongAddress,
+    /// Something answers in another way than this kind of provider does.
+    WrongWire,
+    /// It is there and does not work.
+    Broken,
+}
+
+impl Trouble {
+    /// The word as JSON has it.
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Dns => "dns",
+            Self::Refused => "refused",
+            Self::Unreachable => "unreachable",
+            Self::Tls => "tls",
+            Self::Timeout => "timeout",
+            Self::Key => "key",
+            Self::RateLimited => "rate_limited",
+            Self::Overloaded => "overloaded",
+            Self::WrongAddress => "wrong_address",
+            Self::WrongWire => "wrong_wire",
+            Self::Broken => "broken",
+        }
+    }
+
+    pub(super) fn of(none: &NoAnswer) -> Self {
+        match (none.obstacle, &none.failure.class) {
+            (Some(Obstacle::Name), _) => Self::Dns,
+            (Some(Obstacle::Refused), _) => Self::Refused,
+            (Some(Obstacle::Route), _) => Self::Unreachable,
+            (Some(Obstacle::Tls), _) => Self::Tls,
+            (Some(Obstacle::Slow), _) | (None, ModelFailureClass::Timeout) => Self::Timeout,
+            (None, ModelFailureClass::Auth) => Self::Key,
+            (None, ModelFailureClass::RateLimited { .. }) => Self::RateLimited,
+            (None, ModelFailureClass::Overloaded { .. }) => Self::Overloaded,
+            (None, ModelFailureClass::InvalidRequest) => Self::WrongAddress,
+            (
+                Some(Obstacle::Broken) | None,
+                ModelFailureClass::Transport | ModelFailureClass::Truncated,
+            ) => Self::WrongWire,
+            (Some(Obstacle::Broken), _)
+            | (
+                None,
+                ModelFailureClass::Unavailable
+                | ModelFailureClass::ContextLength
+                | ModelFailureClass::ContentFilter
+                | ModelFailureClass::Cancelled
+                | ModelFailureClass::Budget,
+            ) => Self::Broken,
+        }
+    }
+
+    /// Something answers that may be asked in another way.
+    pub(super) const fn may_be_mistaken(self) -> bool {
+        matches!(self, Self::WrongAddress | Self::WrongWire)
+    }
+
+    const fn advice(self) -> &'static str {
+        match self {
+            Self::Dns => {
+                "The name of its server cannot be found: check `baseUrl` for a slip, and whether this machine is online."
+            }
+            Self::Refused => {
+                "Nothing listens at its address: start the server, or check the port in `baseUrl`."
+            }
+            Self::Unreachable => "There is no way to its address: check `baseUrl` and the network.",
+            Self::Tls => {
+                "No trusted connection comes about: check whether the server speaks https at this port, and its certificate."
+            }
+            Self::Timeout => {
+                "It does not answer in time: check the network, or whether the server is stuck."
+            }
+            Self::Key => "It refuses the key: check `apiKey`.",
+            Self::RateLimited => {
+                "The key works, but the account is at its limit: wait, or raise the limit there."
+            }
+            Self::Overloaded => "It is overloaded: wait, or name a fallback model.",
+            Self::WrongAddress => {
+                "The address answers but knows no list of models: check the path of `baseUrl`."
+            }
+            Self::WrongWire => {
+                "Something answers, but it does not speak this wire: check `baseUrl` and `kind`."
+            }
+            Self::Broken => "It answers with a failure of its own: look at the server.",
+        }
+    }
 }
 
 pub(super) fn works(
@@ -54,33 +159,21 @@ fn is_same(listed: &str, wanted: &str) -> bool {
     listed == wanted || listed.strip_suffix(":latest") == Some(wanted)
 }
 
-pub(super) fn fails(name: &str, failure: &ModelFailure) -> ProviderTest {
-    let what = match failure.class {
-        ModelFailureClass::Auth => "It refuses the key: check `apiKey`.",
-        ModelFailureClass::RateLimited { .. } => {
-            "The key works, but the account is at its limit: wait, or raise the limit there."
-        }
-        ModelFailureClass::Overloaded { .. } => "It is overloaded: wait, or name a fallback model.",
-        ModelFailureClass::Unavailable => {
-            "Nothing answers at its address: check `baseUrl`, and whether the server runs."
-        }
-        ModelFailureClass::Timeout => {
-            "It does not answer in time: check the network, or whether the server is stuck."
-        }
-        ModelFailureClass::InvalidRequest => {
-            "The address answers but knows no list of models: check the path of `baseUrl`."
-        }
-        ModelFailureClass::Transport | ModelFailureClass::Truncated => {
-            "Something answers, but it does not speak this wire: check `baseUrl` and `kind`."
-        }
-        ModelFailureClass::ContextLength
-        | ModelFailureClass::ContentFilter
-        | ModelFailureClass::Cancelled
-        | ModelFailureClass::Budget => "It answers in a way that a list of models should not.",
-    };
-    let class = crate::decorators::class_name(&failure.class);
-    let finding = Finding::Fails { class, message: failure.message.clone() };
-    ProviderTest { name: name.to_owned(), finding, advice: format!("{what} ({})", failure.message) }
+/// `elsewhere`: the kind and address at which the same server does list models.
+pub(super) fn fails(
+    name: &str,
+    none: &NoAnswer,
+    elsewhere: Option<(ProviderKind, String)>,
+) -> ProviderTest {
+    let trouble = Trouble::of(none);
+    let message = none.failure.message.clone();
+    let mut advice = format!("{} ({message})", trouble.advice());
+    if let Some((kind, base)) = elsewhere {
+        let kind = kind.as_str();
+        advice += &format!(" It lists models as `kind: {kind}` with `baseUrl: {base}`.");
+    }
+    let finding = Finding::Fails { trouble, message };
+    ProviderTest { name: name.to_owned(), finding, advice }
 }
 
 pub(super) fn sourced(status: &ProviderStatus) -> ProviderTest {

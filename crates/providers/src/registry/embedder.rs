@@ -8,7 +8,7 @@ use super::Registry;
 use super::provider::Provider;
 use super::settings::ProviderKind;
 use crate::embed::{Ask, EmbeddingWire, WireEmbedder};
-use crate::exchange::exchange;
+use crate::http::exchange;
 
 impl Registry {
     /// The embedding model of this id, `<provider>/<model>`. Asks the provider for the length of
@@ -65,7 +65,8 @@ fn ask(provider: Arc<Provider>, wire: EmbeddingWire) -> Result<Ask, Fault> {
         async move {
             let line = &provider.line;
             let request = line.client()?.post(url).headers(line.headers()).body(body);
-            exchange(request, &line.endpoint, bounds).await
+            let answer = exchange(request, &line.endpoint, bounds).await;
+            answer.map_err(|none| none.failure)
         }
         .boxed()
     }))

@@ -9,15 +9,17 @@ use serde::Deserialize;
 
 use super::provider::Provider;
 use super::settings::ProviderKind;
-use crate::exchange::{Bounds, exchange};
 use crate::failure::failure;
+use crate::http::{Bounds, NoAnswer, exchange};
 use crate::routing::Candidate;
+use crate::wire::Wire;
 
 /// Marketplaces list hundreds of models with pages of words about each.
 const MAX_LIST_BYTES: usize = 16 * 1024 * 1024;
 
 /// A list is short work for every server; one that takes longer is in trouble.
 const PATIENCE: Duration = Duration::from_secs(20);
+const SHORT_PATIENCE: Duration = Duration::from_secs(5);
 
 /// A model as its provider lists it.
 #[derive(Clone, Debug, PartialEq, Eq, serde::Serialize)]
@@ -38,10 +40,37 @@ impl ListedModel {
     }
 }
 
-pub(super) async fn list(provider: &Provider) -> Result<Vec<ListedModel>, ModelFailure> {
-    let (line, url) = (&provider.line, listing_url(provider)?);
+pub(super) async fn list(provider: &Provider) -> Result<Vec<ListedModel>, NoAnswer> {
+    list_as(provider, provider.kind, provider.base.as_str(), PATIENCE).await
+}
+
+/// Where else at the same server a list is found: the address or the kind was mistaken.
+pub(super) async fn found_elsewhere(provider: &Provider) -> Option<(ProviderKind, String)> {
+    let mut origin = provider.base.clone();
+    origin.set_path("");
+    let origin = origin.as_str().trim_end_matches('/');
+    let own = provider.base.as_str().trim_end_matches('/');
+    let usual =
+        [(ProviderKind::OpenAi, "/v1"), (ProviderKind::Ollama, ""), (ProviderKind::Gemini, "")];
+    for (kind, path) in usual {
+        let base = format!("{origin}{path}");
+        let same = kind == provider.kind && base == own;
+        if !same && list_as(provider, kind, &base, SHORT_PATIENCE).await.is_ok() {
+            return Some((kind, base));
+        }
+    }
+    None
+}
+
+async fn list_as(
+    provider: &Provider,
+    kind: ProviderKind,
+    base: &str,
+    patience: Duration,
+) -> Result<Vec<ListedModel>, NoAnswer> {
+    let (line, url) = (&provider.line, listing_url(kind, base)?);
     let request = line.client()?.get(url).headers(line.headers());
-    let bounds = Bounds { patience: PATIENCE, max_bytes: MAX_LIST_BYTES };
+    let bounds = Bounds { patience, max_bytes: MAX_LIST_BYTES };
     let body = exchange(request, &line.endpoint, bounds).await?;
     let list: Listing = serde_json::from_slice(&body).map_err(|_| {
         let message = "the address answers, but not with a list of models";
@@ -52,19 +81,14 @@ pub(super) async fn list(provider: &Provider) -> Result<Vec<ListedModel>, ModelF
 
 /// The version stands in some base addresses and not in others, as it does in their makers' own
 /// examples.
-fn listing_url(provider: &Provider) -> Result<Url, ModelFailure> {
-    let (base, kind) = (provider.base.as_str(), provider.kind);
+fn listing_url(kind: ProviderKind, base: &str) -> Result<Url, ModelFailure> {
     let base = base.trim_end_matches('/');
     let without = |version: &str| base.strip_suffix(version).unwrap_or(base).to_owned();
     let address = match kind {
         ProviderKind::OpenAi | ProviderKind::OpenAiResponses => format!("{base}/models"),
         ProviderKind::Anthropic => format!("{}/v1/models?limit=1000", without("/v1")),
-        ProviderKind::Gemini => {
-            // The wire's own address is the list, and each model is below it.
-            let mut url = provider.line.endpoint.url.clone();
-            url.set_query(Some("pageSize=1000"));
-            return Ok(url);
-        }
+        // The wire's own address is the list, and each model is below it.
+        ProviderKind::Gemini => format!("{}?pageSize=1000", Wire::Gemini.endpoint(base)),
         ProviderKind::Ollama => format!("{}/api/tags", without("/v1")),
         ProviderKind::Bedrock
         | ProviderKind::ClaudeCli

@@ -15,7 +15,7 @@ mod stack;
 mod status;
 mod vendor;
 
-pub use check::{Finding, ProviderTest};
+pub use check::{Finding, ProviderTest, Trouble};
 pub use health::ModelStatus;
 pub use listing::ListedModel;
 pub use reference::{Environment, NoSecrets, SecretSource};
@@ -155,7 +155,8 @@ impl Registry {
     pub fn model(&self, id: &str) -> Result<Arc<dyn Model>, RegistryError> {
         let (name, model) = split(id)?;
         if let Some(sourced) = self.sourced(name) {
-            return Ok(self.around(sourced.model(model)?, &sourced.health.of(model)));
+            let health = sourced.health.of(model);
+            return Ok(self.around(sourced.model(model)?, &health, self.breaker));
         }
         Ok(self.stacked(self.provider(name)?, model))
     }
@@ -194,7 +195,13 @@ impl Registry {
                     provider.models().iter().map(|model| model.id.clone()).collect();
                 check::works(name, latency, models, &configured)
             }
-            Err(failure) => check::fails(name, &failure),
+            Err(none) => {
+                let elsewhere = match Trouble::of(&none).may_be_mistaken() {
+                    true => listing::found_elsewhere(&provider).await,
+                    false => None,
+                };
+                check::fails(name, &none, elsewhere)
+            }
         }
     }
 
@@ -207,7 +214,7 @@ impl Registry {
         let provider = self.provider(name)?;
         listing::list(&provider)
             .await
-            .map_err(|failure| Fault::new(failure.class.code(), failure.message))
+            .map_err(|none| Fault::new(none.failure.class.code(), none.failure.message))
     }
 
     fn find<'i>(&self, id: &'i str) -> Result<(Arc<Provider>, &'i str), RegistryError> {

@@ -87,10 +87,6 @@ impl Provider {
         }
     }
 
-    pub(super) fn address(&self) -> &str {
-        self.line.endpoint.url.as_str()
-    }
-
     pub(super) fn models(&self) -> &[ModelSettings] {
         &self.models
     }

@@ -71,9 +71,9 @@ pub(super) fn resolve(
     let key = key(known, settings, &base, references)?;
     let auth = known.map_or(AuthStyle::usual(kind), |vendor| vendor.auth);
     let (headers, mut secrets) = headers(settings, key.as_ref(), auth, references)?;
-    secrets.extend(key);
+    secrets.extend(key.clone());
     let url = Url::parse(&wire.endpoint(base.as_str())).map_err(|_| Disabled::BaseUrl)?;
-    let endpoint = Endpoint { url, headers, secrets };
+    let endpoint = Endpoint { url, headers, key, secrets };
     Ok(Provider::new(
         name,
         kind,
@@ -173,6 +173,10 @@ fn timeouts(settings: &TimeoutSettings) -> Result<Timeouts, Disabled> {
         first_byte: seconds("firstByteSeconds", settings.first_byte_seconds, 180)?,
         idle: seconds("idleSeconds", settings.idle_seconds, 120)?,
         total: seconds("totalSeconds", settings.total_seconds, 600)?,
+        rest: match settings.rest_seconds {
+            Some(own) => Some(seconds("restSeconds", Some(own), 0)?),
+            None => None,
+        },
     })
 }
 

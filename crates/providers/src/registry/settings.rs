@@ -45,6 +45,8 @@ pub struct TimeoutSettings {
     pub first_byte_seconds: Option<f64>,
     pub idle_seconds: Option<f64>,
     pub total_seconds: Option<f64>,
+    /// How long a model that keeps failing is left alone at first.
+    pub rest_seconds: Option<f64>,
 }
 
 /// A model the provider is known to have: its name, or its name with what is known of it.

@@ -72,6 +72,8 @@ impl Sourced {
             name: self.name.clone(),
             kind: Some(self.source.kind()),
             state: ProviderState::Ready { address: self.source.place() },
+            key: None,
+            locality: Some(self.source.locality()),
             models: self.source.models().into_iter().map(|model| model.id).collect(),
             called: self.health.snapshot(now),
         }

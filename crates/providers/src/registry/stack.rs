@@ -9,7 +9,7 @@ use super::health::ModelHealth;
 use super::provider::{Provider, WireModel};
 use super::source::Sourced;
 use super::{Entry, Registry, RegistryError, split};
-use crate::decorators::{Breaker, Fallback, Metrics, Retry};
+use crate::decorators::{Breaker, BreakerPolicy, Fallback, Metrics, Retry};
 use crate::tokens::{Calibrate, CalibratedTokens};
 
 impl Registry {
@@ -72,15 +72,22 @@ impl Registry {
     pub(super) fn stacked(&self, provider: Arc<Provider>, model: &str) -> Arc<dyn Model> {
         let health = provider.line.health.of(model);
         let facts = provider.facts(model, &self.metadata);
-        self.around(Arc::new(WireModel::new(provider, model, &facts)), &health)
+        let rest = provider.line.timeouts.rest.unwrap_or(self.breaker.rest);
+        let breaker = BreakerPolicy { rest, ..self.breaker };
+        self.around(Arc::new(WireModel::new(provider, model, &facts)), &health, breaker)
     }
 
     /// Everything that goes around one model.
-    pub(super) fn around(&self, model: Arc<dyn Model>, health: &ModelHealth) -> Arc<dyn Model> {
+    pub(super) fn around(
+        &self,
+        model: Arc<dyn Model>,
+        health: &ModelHealth,
+        breaker: BreakerPolicy,
+    ) -> Arc<dyn Model> {
         let clock = || Arc::clone(&self.clock);
         let circuit = || Arc::clone(&health.circuit);
         let counted = Arc::new(Calibrate::new(model, Arc::clone(&health.scale)));
-        let breaker = Arc::new(Breaker::new(counted, circuit(), self.breaker, clock()));
+        let breaker = Arc::new(Breaker::new(counted, circuit(), breaker, clock()));
         let retry = Arc::new(Retry::new(breaker, self.retry, circuit(), clock()));
         Arc::new(Metrics::new(retry, Arc::clone(&health.counts), clock()))
     }

@@ -3,7 +3,9 @@ use serde::Serialize;
 
 use super::health::ModelStatus;
 use super::settings::ProviderKind;
+use super::vendor::Locality;
 use super::{Entry, Registry};
+use crate::Secret;
 use crate::decorators::CircuitState;
 
 /// What people are shown of a provider. Holds no key.
@@ -12,6 +14,9 @@ pub struct ProviderStatus {
     pub name: String,
     pub kind: Option<ProviderKind>,
     pub state: ProviderState,
+    /// Shortened beyond use.
+    pub key: Option<String>,
+    pub locality: Option<Locality>,
     /// The models named in the config.
     pub models: Vec<String>,
     /// The models that were called since the start, with their figures.
@@ -71,16 +76,27 @@ impl Registry {
 
 impl Entry {
     fn status(&self, now: std::time::Duration) -> ProviderStatus {
-        let (state, models, called) = match &self.resolved {
-            Ok(provider) => (
-                ProviderState::Ready { address: provider.address().to_owned() },
-                provider.models().iter().map(|model| model.id.clone()).collect(),
-                provider.line.health.snapshot(now),
-            ),
-            Err(reason) => {
-                (ProviderState::Disabled { reason: reason.clone() }, Vec::new(), Vec::new())
-            }
+        let base = ProviderStatus {
+            name: self.name.clone(),
+            kind: self.kind,
+            state: ProviderState::Disabled { reason: String::new() },
+            key: None,
+            locality: None,
+            models: Vec::new(),
+            called: Vec::new(),
         };
-        ProviderStatus { name: self.name.clone(), kind: self.kind, state, models, called }
+        match &self.resolved {
+            Ok(provider) => ProviderStatus {
+                state: ProviderState::Ready { address: provider.line.endpoint.url.to_string() },
+                key: provider.line.endpoint.key.as_ref().map(Secret::redacted),
+                locality: Some(provider.locality),
+                models: provider.models().iter().map(|model| model.id.clone()).collect(),
+                called: provider.line.health.snapshot(now),
+                ..base
+            },
+            Err(reason) => {
+                ProviderStatus { state: ProviderState::Disabled { reason: reason.clone() }, ..base }
+            }
+        }
     }
 }

@@ -2,9 +2,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use futures::stream::{BoxStream, StreamExt};
-use onyx_types::{Block, Cancel, Model, ModelEvent, ModelRequest};
-
-use super::estimate_tokens;
+use onyx_types::{Block, Cancel, Model, ModelEvent, ModelRequest, estimate_tokens};
 
 /// Shorter prompts are mostly framing, which says nothing of how texts are counted.
 const LEAST_TOKENS: usize = 200;

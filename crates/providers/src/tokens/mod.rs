@@ -10,10 +10,8 @@
 //! good as the model's own for prompts like the last.
 
 mod calibrate;
-mod rule;
 
 pub(crate) use calibrate::{Calibrate, Scale};
-pub use rule::estimate_tokens;
 
 use std::sync::Arc;
 
@@ -32,7 +30,7 @@ impl CalibratedTokens {
 }
 
 impl TokenCounter for CalibratedTokens {
-    fn count(&self, text: &str) -> usize {
-        (estimate_tokens(text) as f64 * self.scale.get()).ceil() as usize
+    fn scale(&self) -> f64 {
+        self.scale.get()
     }
 }

@@ -1,7 +1,7 @@
 use crate::chains::{World, world_with};
 use crate::support::{ask, failure_of, text_of};
 use futures::future::{BoxFuture, FutureExt, ready};
-use onyx_providers::{DailyLimits, Payer, SpendBook, Till};
+use onyx_providers::{Payer, SpendBook, SpendLimits, Till};
 use onyx_test_support::{Answer, ScriptedModel};
 use onyx_types::{
     AgentId, Clock, ErrorCode, Fault, Model, ModelEvent, ModelFailureClass, PersonId, StatusCode,
@@ -9,6 +9,7 @@ use onyx_types::{
 use serde_json::json;
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex};
+use std::time::Duration;
 
 /// What a person or an agent has spent on a day.
 #[derive(Default)]
@@ -63,18 +64,18 @@ impl Bank {
         Self { world, book, till }
     }
 
-    fn run(&self, person: &str, agent: &str, limits: DailyLimits) -> Arc<dyn Model> {
+    fn run(&self, person: &str, agent: &str, limits: SpendLimits) -> Arc<dyn Model> {
         self.run_of("one/m", person, agent, limits)
     }
 
-    fn run_of(&self, id: &str, person: &str, agent: &str, limits: DailyLimits) -> Arc<dyn Model> {
+    fn run_of(&self, id: &str, person: &str, agent: &str, limits: SpendLimits) -> Arc<dyn Model> {
         let payer = Payer { person: person.parse().unwrap(), agent: agent.parse().unwrap() };
         Arc::new(self.till.budget(self.world.model(id), payer, limits))
     }
 }
 
-fn a_person(limit: f64) -> DailyLimits {
-    DailyLimits { person: limit, agent: 0.0 }
+fn a_person(limit: f64) -> SpendLimits {
+    SpendLimits { person: limit, ..SpendLimits::default() }
 }
 
 #[tokio::test]
@@ -114,7 +115,7 @@ async fn runs_side_by_side_share_one_budget_and_an_ended_run_counts_as_stored() 
 async fn an_agent_has_a_limit_of_its_own_whoever_it_works_for() {
     let server = ScriptedModel::start().await;
     let bank = Bank::new(&server);
-    let limits = DailyLimits { person: 0.0, agent: 1.0 };
+    let limits = SpendLimits { agent: 1.0, ..SpendLimits::default() };
     bank.book.put("job", "2026-01-01", 0.5);
     ask(&bank.run("ada", "main", limits)).await;
     let run = bank.run("ada", "job", limits);
@@ -135,7 +136,7 @@ async fn a_new_day_has_a_new_budget() {
 }
 
 #[tokio::test]
-async fn a_price_that_nobody_knows_counts_as_nothing_and_is_said_once() {
+async fn a_price_that_nobody_knows_counts_as_nothing_and_is_said_once_a_day() {
     let server = ScriptedModel::start().await;
     let bank = Bank::new(&server);
     let run = bank.run_of("one/unpriced", "ada", "main", a_person(1.0));
@@ -145,7 +146,14 @@ async fn a_price_that_nobody_knows_counts_as_nothing_and_is_said_once() {
     };
     let said = async |run| ask(run).await.iter().filter(|event| **event == notice).count();
     assert_eq!((said(&run).await, said(&run).await), (1, 0));
-    let unlimited = bank.run_of("one/unpriced", "ada", "main", DailyLimits::default());
+    let later = bank.run_of("one/unpriced", "ada", "main", a_person(1.0));
+    assert_eq!(said(&later).await, 0);
+    let own = SpendLimits { run: 1.0, ..SpendLimits::default() };
+    let bens = bank.run_of("one/unpriced", "ben", "main", own);
+    assert_eq!(said(&bens).await, 1);
+    bank.world.clock.advance(Duration::from_secs(24 * 60 * 60));
+    assert_eq!(said(&later).await, 1);
+    let unlimited = bank.run_of("one/unpriced", "ada", "main", SpendLimits::default());
     assert_eq!(said(&unlimited).await, 0);
 }
 
@@ -158,6 +166,6 @@ async fn books_that_cannot_be_read_are_not_taken_for_empty() {
     assert_eq!(failure.class, ModelFailureClass::Unavailable);
     assert_eq!(server.request_count(), 0);
     server.push(Answer::text("free"));
-    let unlimited = bank.run("ada", "main", DailyLimits::default());
+    let unlimited = bank.run("ada", "main", SpendLimits::default());
     assert_eq!(text_of(&ask(&unlimited).await), "free");
 }

@@ -1,9 +1,12 @@
 use crate::page_server::PageServer;
-use crate::support::{KEY, registry};
-use onyx_providers::{Finding, ListedModel, ProviderSettings, Registry};
+use crate::support::{KEY, NO_RETRY, ask, registry};
+use onyx_providers::{Finding, ListedModel, ProviderSettings, Registry, Trouble};
 use onyx_test_support::ScriptedModel;
-use onyx_types::ErrorCode;
-use serde_json::{Value, json};
+use onyx_types::{ErrorCode, ModelEvent};
+use serde_json::json;
+use std::net::SocketAddr;
+use tokio::io::AsyncWriteExt;
+use tokio::net::TcpListener;
 
 fn at(kind: &str, base_url: &str) -> Registry {
     let settings = json!({"kind": kind, "baseUrl": base_url, "apiKey": KEY, "models": ["a"]});
@@ -74,7 +77,7 @@ async fn a_test_of_a_provider_says_what_it_found_in_words() {
         assert!(found.advice.contains(words), "{status}: {}", found.advice);
     }
     let nobody = at("openai", "http://127.0.0.1:9/v1").test("mine").await;
-    assert!(nobody.advice.starts_with("Nothing answers at its address"), "{}", nobody.advice);
+    assert!(nobody.advice.starts_with("Nothing listens at its address"), "{}", nobody.advice);
     let unknown = at("openai", "http://127.0.0.1:9/v1").test("yours").await;
     assert_eq!(unknown.advice, "No provider is named yours in the config; there are: mine.");
 }
@@ -92,12 +95,62 @@ async fn a_provider_that_echoes_the_key_does_not_get_it_into_a_finding() {
     assert!(!fault.message.contains(KEY));
 }
 
+async fn trouble_of(kind: &str, base_url: &str) -> (Trouble, String) {
+    let found = at(kind, base_url).test("mine").await;
+    match found.finding {
+        Finding::Fails { trouble, .. } => (trouble, found.advice),
+        other => panic!("{other:?}"),
+    }
+}
+
+/// A server that answers whatever comes in plain words.
+async fn plain_server() -> SocketAddr {
+    let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let address = listener.local_addr().unwrap();
+    tokio::spawn(async move {
+        while let Ok((mut stream, _)) = listener.accept().await {
+            // The client may have gone; the test sees that on its side.
+            let _ = stream.write_all(b"HTTP/1.1 400 Bad Request\r\n\r\n").await;
+        }
+    });
+    address
+}
+
 #[tokio::test]
-async fn a_redirect_is_not_followed_with_the_key() {
-    let thief = PageServer::with_pages([("GET /models", Value::Null)]).await;
-    let target = thief.origin();
-    // Without a Location header a client has nowhere to go; the status alone must not pass either.
-    let server = PageServer::answering(move |_| (302, target.clone())).await;
-    assert!(at("openai", &server.origin()).list_models("mine").await.is_err());
-    assert_eq!(thief.asked().len(), 0);
+async fn what_stands_in_the_way_is_told_apart() {
+    let server = ScriptedModel::start().await;
+    let origin = server.base_url().replace("/v1", "");
+    let cases = [
+        ("http://no-such-host.invalid/v1".to_owned(), Trouble::Dns, "cannot be found"),
+        ("http://127.0.0.1:9/v1".to_owned(), Trouble::Refused, "Nothing listens"),
+        (format!("https://{}/v1", plain_server().await), Trouble::Tls, "https"),
+        (format!("{origin}/nowhere"), Trouble::WrongAddress, "with `baseUrl: "),
+    ];
+    for (base, expected, words) in cases {
+        let (trouble, advice) = trouble_of("openai", &base).await;
+        assert_eq!(trouble, expected, "{base}: {advice}");
+        assert!(advice.contains(words), "{advice}");
+    }
+    let (trouble, advice) = trouble_of("ollama", &origin).await;
+    assert_eq!(trouble, Trouble::WrongAddress);
+    let meant = format!("It lists models as `kind: openai` with `baseUrl: {origin}/v1`.");
+    assert!(advice.ends_with(&meant), "{advice}");
+}
+
+/// A redirect to another place must neither be followed with the key nor taken for an answer.
+#[tokio::test]
+async fn a_redirect_to_another_origin_is_refused_and_the_key_stays_here() {
+    let list = json!({"data": [{"id": "stolen"}]});
+    let thief = PageServer::with_pages([("GET /v1/models", list)]).await;
+    for status in [301, 302, 303, 307, 308] {
+        let target = format!("{}/v1/models", thief.origin());
+        let server = PageServer::redirecting(status, target.clone()).await;
+        let base = format!("{}/v1", server.origin());
+        assert!(at("openai", &base).list_models("mine").await.is_err());
+        let model = at("openai", &base).with_retry(NO_RETRY).model("mine/a").unwrap();
+        let events = ask(&model).await;
+        assert!(matches!(events.as_slice(), [ModelEvent::Failed(_)]), "{status}: {events:?}");
+        assert_eq!(server.asked().len(), 2, "the key reached the place it is for");
+    }
+    assert_eq!(thief.asked().len(), 0, "nobody else was asked");
 }

@@ -16,7 +16,13 @@ pub(crate) struct Asked {
     pub(crate) body: Value,
 }
 
-type Respond = dyn Fn(&Asked) -> (u16, String) + Send + Sync;
+type Respond = dyn Fn(&Asked) -> Page + Send + Sync;
+
+struct Page {
+    status: u16,
+    body: String,
+    location: Option<String>,
+}
 
 pub(crate) struct PageServer {
     address: SocketAddr,
@@ -39,6 +45,19 @@ impl PageServer {
     pub(crate) async fn answering(
         respond: impl Fn(&Asked) -> (u16, String) + Send + Sync + 'static,
     ) -> Self {
+        Self::start(move |asked| {
+            let (status, body) = respond(asked);
+            Page { status, body, location: None }
+        })
+        .await
+    }
+
+    pub(crate) async fn redirecting(status: u16, location: String) -> Self {
+        Self::start(move |_| Page { status, body: String::new(), location: Some(location.clone()) })
+            .await
+    }
+
+    async fn start(respond: impl Fn(&Asked) -> Page + Send + Sync + 'static) -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let address = listener.local_addr().unwrap();
         let asked = Arc::new(Mutex::new(Vec::new()));
@@ -71,11 +90,12 @@ async fn serve(mut stream: TcpStream, record: Arc<Mutex<Vec<Asked>>>, respond: A
     let Some(asked) = read(&mut stream).await else {
         return;
     };
-    let (status, body) = respond(&asked);
+    let Page { status, body, location } = respond(&asked);
+    let location = location.map(|to| format!("location: {to}\r\n")).unwrap_or_default();
     record.lock().unwrap().push(asked);
     let head = format!(
         "HTTP/1.1 {status} Page\r\ncontent-type: application/json\r\nconnection: close\r\n\
-         content-length: {}\r\n\r\n",
+         {location}content-length: {}\r\n\r\n",
         body.len()
     );
     // The client may have gone; the test sees that on its side.

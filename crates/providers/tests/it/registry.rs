@@ -1,5 +1,6 @@
 use onyx_providers::{
-    ProviderKind, ProviderSettings, ProviderState, ProviderStatus, Registry, RegistryError,
+    Locality, ProviderKind, ProviderSettings, ProviderState, ProviderStatus, Registry,
+    RegistryError,
 };
 use onyx_types::{ErrorCode, Fault};
 use serde_json::{Value, json};
@@ -101,6 +102,8 @@ fn one_disabled_provider_leaves_the_others_alone() {
             name: "openai".into(),
             kind: Some(ProviderKind::OpenAi),
             state: disabled("it needs `apiKey`, or the environment variable OPENAI_API_KEY"),
+            key: None,
+            locality: None,
             models: Vec::new(),
             called: Vec::new(),
         },
@@ -108,6 +111,8 @@ fn one_disabled_provider_leaves_the_others_alone() {
             name: "ollama".into(),
             kind: Some(ProviderKind::Ollama),
             state: ready("http://127.0.0.1:11434/api/chat"),
+            key: None,
+            locality: Some(Locality::ThisMachine),
             models: vec!["llama3".into(), "qwen".into()],
             called: Vec::new(),
         },

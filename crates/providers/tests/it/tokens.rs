@@ -1,9 +1,8 @@
 use crate::chains::world;
 use crate::support::ask;
 use futures::StreamExt;
-use onyx_providers::estimate_tokens;
 use onyx_test_support::{Answer, Finish, Script, ScriptedModel, ScriptedUsage, Step};
-use onyx_types::{Cancel, Message, ModelRequest};
+use onyx_types::{Cancel, Message, ModelRequest, estimate_tokens};
 
 /// Texts with their length in o200k tokens, counted with `bpe-openai` 0.3.2.
 const COUNTED: [(&str, usize); 6] = [

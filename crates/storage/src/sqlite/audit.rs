@@ -6,7 +6,7 @@ use rusqlite::{Connection, OptionalExtension as _, Row, named_params, params};
 
 use crate::{AuditEntry, AuditRow, ChainState, StoreError};
 
-use super::convert::{count, integer, named_if_any, parsed, parsed_if_any, timestamp, unreadable};
+use super::convert::{count, hash, integer, named_if_any, parsed, parsed_if_any, timestamp};
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Head {
@@ -61,9 +61,8 @@ fn insert(connection: &Connection, row: &AuditRow) -> Result<(), StoreError> {
 fn head(connection: &Connection, person: &PersonId) -> Result<Option<Head>, StoreError> {
     let mut statement =
         connection.prepare_cached("SELECT seq, hash FROM audit_heads WHERE person = ?1")?;
-    let head = statement.query_row([person.as_str()], |row| {
-        Ok(Head { seq: count(row, 0)?, hash: hash_column(row, 1)? })
-    });
+    let head = statement
+        .query_row([person.as_str()], |row| Ok(Head { seq: count(row, 0)?, hash: hash(row, 1)? }));
     Ok(head.optional()?)
 }
 
@@ -133,16 +132,7 @@ fn audit_row(row: &Row<'_>) -> rusqlite::Result<AuditRow> {
         diff_summary: row.get(11)?,
         result: row.get(12)?,
     };
-    let (previous, hash) = (hash_column(row, 13)?, hash_column(row, 14)?);
-    Ok(AuditRow { seq: count(row, 1)?, entry, previous, hash })
-}
-
-fn hash_column(row: &Row<'_>, column: usize) -> rusqlite::Result<Hash> {
-    #[derive(Debug, thiserror::Error)]
-    #[error("not a hash")]
-    struct NotAHash;
-
-    Hash::from_hex(row.get_ref(column)?.as_str()?).ok_or_else(|| unreadable(column, NotAHash))
+    Ok(AuditRow { seq: count(row, 1)?, entry, previous: hash(row, 13)?, hash: hash(row, 14)? })
 }
 
 /// Over every field. A field that is absent differs from an empty one.

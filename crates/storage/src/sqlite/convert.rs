@@ -3,7 +3,7 @@
 
 use std::str::FromStr;
 
-use onyx_types::Timestamp;
+use onyx_types::{Hash, Timestamp};
 use rusqlite::Row;
 use rusqlite::types::{FromSqlError, Type};
 use serde::de::DeserializeOwned;
@@ -46,6 +46,14 @@ fn from_name<T: DeserializeOwned>(name: &str, column: usize) -> Result<T> {
 
 pub(crate) fn timestamp(row: &Row<'_>, column: usize) -> Result<Timestamp> {
     Ok(Timestamp::from_millis(row.get(column)?))
+}
+
+pub(crate) fn hash(row: &Row<'_>, column: usize) -> Result<Hash> {
+    #[derive(Debug, thiserror::Error)]
+    #[error("not a hash")]
+    struct NotAHash;
+
+    Hash::from_hex(row.get_ref(column)?.as_str()?).ok_or_else(|| unreadable(column, NotAHash))
 }
 
 pub(crate) fn count(row: &Row<'_>, column: usize) -> Result<u64> {

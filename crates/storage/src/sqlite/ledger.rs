@@ -1,18 +1,19 @@
 use std::path::Path;
 
 use async_trait::async_trait;
-use onyx_types::{PersonId, RunId, SessionId, SessionKey, TurnId};
+use onyx_types::{AgentId, PersonId, RunId, SessionId, SessionKey, Timestamp, TurnId, Usage};
+use rusqlite::Connection;
 
 use crate::blocking::Blocking;
 use crate::{
-    AuditEntry, AuditRow, BeginRun, ChainState, InboxRow, Ledger, RunOutcome, RunRow,
-    SessionFilter, SessionMeta, StoreError,
+    AuditEntry, AuditRow, BeginRun, ChainState, DaySpending, InboxRow, Ledger, RunOutcome, RunRow,
+    SessionChange, SessionFilter, SessionMeta, StoreError,
 };
 
 use super::connection::{Durability, migrate, open_writer};
 use super::readers::Readers;
 use super::writer::Writer;
-use super::{audit, inbox, runs, sessions};
+use super::{audit, inbox, runs, sessions, spending};
 
 mod migrations {
     refinery::embed_migrations!("migrations/ledger");
@@ -21,8 +22,8 @@ mod migrations {
 /// The ledgers in `onyx.db`.
 #[derive(Debug)]
 pub(crate) struct SqliteLedger {
-    writer: Writer,
-    readers: Readers,
+    pub(super) writer: Writer,
+    pub(super) readers: Readers,
 }
 
 /// Was there a database before it was opened?
@@ -83,6 +84,32 @@ impl Ledger for SqliteLedger {
         self.readers.read(move |connection| sessions::page(connection, &person, &filter)).await
     }
 
+    async fn family(
+        &self,
+        person: &PersonId,
+        root: SessionId,
+    ) -> Result<Vec<SessionMeta>, StoreError> {
+        let person = person.clone();
+        self.readers.read(move |connection| sessions::family(connection, &person, root)).await
+    }
+
+    async fn change_session(
+        &self,
+        person: &PersonId,
+        session: SessionId,
+        change: &SessionChange,
+    ) -> Result<SessionMeta, StoreError> {
+        let (person, change) = (person.clone(), change.clone());
+        let change =
+            move |connection: &Connection| sessions::change(connection, &person, session, &change);
+        self.writer.write(change).await
+    }
+
+    async fn book(&self, key: &SessionKey, usage: Usage, at: Timestamp) -> Result<(), StoreError> {
+        let key = key.clone();
+        self.writer.write(move |connection| runs::book(connection, &key, &usage, at)).await
+    }
+
     async fn put_session(&self, person: &PersonId, meta: &SessionMeta) -> Result<(), StoreError> {
         let (person, meta) = (person.clone(), meta.clone());
         self.writer.write(move |connection| sessions::put(connection, &person, &meta)).await
@@ -114,7 +141,17 @@ impl Ledger for SqliteLedger {
 
     async fn spent(&self, person: &PersonId, day: &str) -> Result<f64, StoreError> {
         let (person, day) = (person.clone(), day.to_owned());
-        self.readers.read(move |connection| runs::spent(connection, &person, &day)).await
+        self.readers.read(move |connection| spending::of_person(connection, &person, &day)).await
+    }
+
+    async fn spent_by_agent(&self, agent: &AgentId, day: &str) -> Result<f64, StoreError> {
+        let (agent, day) = (agent.clone(), day.to_owned());
+        self.readers.read(move |connection| spending::of_agent(connection, &agent, &day)).await
+    }
+
+    async fn spending(&self, day: &str) -> Result<DaySpending, StoreError> {
+        let day = day.to_owned();
+        self.readers.read(move |connection| spending::of_day(connection, &day)).await
     }
 
     async fn append_audit(&self, entry: AuditEntry) -> Result<AuditRow, StoreError> {

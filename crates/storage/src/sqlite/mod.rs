@@ -1,6 +1,7 @@
 //! The embedded database: `onyx.db` for what needs transactions, `cache/index.db` for what can be
 //! made again. SQL is static text; nothing is ever built into it.
 
+mod accounts;
 mod audit;
 mod chunks;
 mod connection;
@@ -9,7 +10,9 @@ mod inbox;
 mod ledger;
 mod readers;
 mod runs;
+mod secrets;
 mod sessions;
+mod spending;
 mod writer;
 
 pub(crate) use chunks::SqliteChunks;

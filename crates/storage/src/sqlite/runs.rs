@@ -1,4 +1,4 @@
-use onyx_types::{PersonId, RunId, SessionKey};
+use onyx_types::{PersonId, RunId, SessionKey, Timestamp, Usage};
 use rusqlite::{Connection, OptionalExtension as _, Row, named_params, params};
 
 use crate::{BeginRun, RunOutcome, RunRow, SessionStatus, StoreError};
@@ -6,6 +6,7 @@ use crate::{BeginRun, RunOutcome, RunRow, SessionStatus, StoreError};
 use super::connection::is_unique_violation;
 use super::convert::{integer, named_if_any, parsed, timestamp};
 use super::sessions::status_name;
+use super::spending;
 
 pub(crate) fn begin(connection: &Connection, begin: &BeginRun) -> Result<(), StoreError> {
     let key = &begin.key;
@@ -60,13 +61,13 @@ fn touch_session(connection: &Connection, begin: &BeginRun) -> Result<(), StoreE
 }
 
 pub(crate) fn end(connection: &Connection, outcome: &RunOutcome) -> Result<(), StoreError> {
-    let ended: Option<(String, String)> = connection
+    let ended: Option<(String, String, String)> = connection
         .prepare_cached(
             "UPDATE runs SET status = :status, active = 0, ended_at = :ended_at, input = :input,
                              output = :output, cache_read = :cache_read,
                              cache_write = :cache_write, cost = :cost
              WHERE run = :run AND active = 1
-             RETURNING person, session",
+             RETURNING person, session, agent",
         )?
         .query_row(
             named_params! {
@@ -79,13 +80,13 @@ pub(crate) fn end(connection: &Connection, outcome: &RunOutcome) -> Result<(), S
                 ":cache_write": integer(outcome.usage.cache_write),
                 ":cost": outcome.usage.cost,
             },
-            |row| Ok((row.get(0)?, row.get(1)?)),
+            |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?)),
         )
         .optional()?;
     match ended {
-        Some((person, session)) => {
+        Some((person, session, agent)) => {
             fold_into_session(connection, outcome, &person, &session)?;
-            spend(connection, outcome, &person)
+            spending::book_run(connection, outcome, &person, &agent)
         }
         None if exists(connection, outcome.run)? => Ok(()),
         None => Err(StoreError::NotFound),
@@ -129,21 +130,20 @@ fn fold_into_session(
     Ok(())
 }
 
-fn spend(connection: &Connection, outcome: &RunOutcome, person: &str) -> Result<(), StoreError> {
+/// Books what was used for a session beside its runs.
+pub(crate) fn book(
+    connection: &Connection,
+    key: &SessionKey,
+    usage: &Usage,
+    at: Timestamp,
+) -> Result<(), StoreError> {
     connection
         .prepare_cached(
-            "INSERT INTO spending (person, day, cost, tokens) VALUES (?1, ?2, ?3, ?4)
-             ON CONFLICT (person, day) DO UPDATE SET
-                 cost = cost + excluded.cost, tokens = tokens + excluded.tokens",
+            "UPDATE sessions SET token_count = token_count + ?3
+             WHERE person = ?1 AND session = ?2",
         )?
-        .execute(params![
-            person,
-            outcome.ended_at.utc_date(),
-            // An unknown price counts as nothing; the run says so to the person.
-            outcome.usage.cost.unwrap_or(0.0),
-            integer(outcome.usage.tokens()),
-        ])?;
-    Ok(())
+        .execute(params![key.person.as_str(), key.session.to_string(), integer(usage.tokens())])?;
+    spending::book(connection, key.person.as_str(), key.agent.as_str(), usage, at)
 }
 
 pub(crate) fn active(connection: &Connection) -> Result<Vec<RunRow>, StoreError> {
@@ -179,15 +179,4 @@ fn run_row(row: &Row<'_>) -> rusqlite::Result<RunRow> {
         started_at: timestamp(row, 5)?,
         status: named_if_any(row, 6)?,
     })
-}
-
-pub(crate) fn spent(
-    connection: &Connection,
-    person: &PersonId,
-    day: &str,
-) -> Result<f64, StoreError> {
-    let mut statement =
-        connection.prepare_cached("SELECT cost FROM spending WHERE person = ?1 AND day = ?2")?;
-    let cost = statement.query_row([person.as_str(), day], |row| row.get(0)).optional()?;
-    Ok(cost.unwrap_or(0.0))
 }

@@ -1,9 +1,11 @@
-use onyx_types::{PersonId, SessionId};
+use onyx_types::{AgentId, LaneOrder, PersonId, SessionId};
 use rusqlite::{Connection, OptionalExtension as _, Row, named_params, params};
 
-use crate::{SessionFilter, SessionMeta, SessionStatus, StoreError};
+use crate::{SessionChange, SessionFilter, SessionMeta, SessionStatus, StoreError};
 
-use super::convert::{count, integer, named, named_if_any, parsed, parsed_if_any, timestamp};
+use super::convert::{
+    count, integer, named, named_if_any, parsed, parsed_if_any, timestamp, unreadable,
+};
 
 /// A filter without a limit still gets a page, not everything.
 const DEFAULT_PAGE: usize = 50;
@@ -24,10 +26,11 @@ pub(crate) fn put(
         .prepare_cached(
             "INSERT OR REPLACE INTO sessions
                  (person, session, agent, origin, title, status, created_at, updated_at,
-                  message_count, token_count, preview, root, fork_turn, last_run, last_run_status)
+                  message_count, token_count, preview, root, fork_turn, last_run, last_run_status,
+                  agents, mode, titled_by)
              VALUES (:person, :session, :agent, :origin, :title, :status, :created_at, :updated_at,
                      :message_count, :token_count, :preview, :root, :fork_turn, :last_run,
-                     :last_run_status)",
+                     :last_run_status, :agents, :mode, :titled_by)",
         )?
         .execute(named_params! {
             ":person": person.as_str(),
@@ -45,8 +48,47 @@ pub(crate) fn put(
             ":fork_turn": meta.fork_turn.map(|turn| turn.to_string()),
             ":last_run": meta.last_run.map(|run| run.to_string()),
             ":last_run_status": meta.last_run_status.map(|status| status.as_str()),
+            ":agents": listed(&meta.agents),
+            ":mode": meta.mode.as_str(),
+            ":titled_by": meta.titled_by.as_str(),
         })?;
     Ok(())
+}
+
+fn listed(agents: &[AgentId]) -> String {
+    let ids: Vec<&str> = agents.iter().map(AgentId::as_str).collect();
+    ids.join(" ")
+}
+
+pub(crate) fn change(
+    connection: &Connection,
+    person: &PersonId,
+    session: SessionId,
+    change: &SessionChange,
+) -> Result<SessionMeta, StoreError> {
+    let (title, by) = change.title.as_ref().map(|(title, by)| (title, by.as_str())).unzip();
+    connection
+        .prepare_cached(
+            // Every expression sees the row as it was before.
+            "UPDATE sessions SET
+                 title = iif(:by = 'person' OR titled_by <> 'person', coalesce(:title, title), title),
+                 titled_by = iif(:by = 'person' OR titled_by <> 'person',
+                                 coalesce(:by, titled_by), titled_by),
+                 status = coalesce(:status, status),
+                 agents = coalesce(:agents, agents),
+                 mode = coalesce(:mode, mode)
+             WHERE person = :person AND session = :session",
+        )?
+        .execute(named_params! {
+            ":person": person.as_str(),
+            ":session": session.to_string(),
+            ":title": title,
+            ":by": by,
+            ":status": change.status.map(status_name),
+            ":agents": change.agents.as_deref().map(listed),
+            ":mode": change.mode.map(LaneOrder::as_str),
+        })?;
+    one(connection, person, session)?.ok_or(StoreError::NotFound)
 }
 
 pub(crate) fn delete(
@@ -71,11 +113,32 @@ pub(crate) fn one(
 ) -> Result<Option<SessionMeta>, StoreError> {
     let mut statement = connection.prepare_cached(
         "SELECT session, agent, origin, title, status, created_at, updated_at, message_count,
-                token_count, preview, root, fork_turn, last_run, last_run_status
+                token_count, preview, root, fork_turn, last_run, last_run_status,
+                agents, mode, titled_by
          FROM sessions WHERE person = ?1 AND session = ?2",
     )?;
     let found = statement.query_row(params![person.as_str(), session.to_string()], session_row);
     Ok(found.optional()?)
+}
+
+/// Nobody switches between more forks of one conversation than this.
+const LARGEST_FAMILY: u32 = 200;
+
+pub(crate) fn family(
+    connection: &Connection,
+    person: &PersonId,
+    root: SessionId,
+) -> Result<Vec<SessionMeta>, StoreError> {
+    let mut statement = connection.prepare_cached(
+        "SELECT session, agent, origin, title, status, created_at, updated_at, message_count,
+                token_count, preview, root, fork_turn, last_run, last_run_status,
+                agents, mode, titled_by
+         FROM sessions
+         WHERE person = ?1 AND root = ?2 ORDER BY created_at, session LIMIT ?3",
+    )?;
+    let rows = statement
+        .query_map(params![person.as_str(), root.to_string(), LARGEST_FAMILY], session_row)?;
+    Ok(rows.collect::<Result<_, _>>()?)
 }
 
 /// Rows come in the index's order and are read only as far as the page needs.
@@ -93,9 +156,14 @@ pub(crate) fn page(
     };
     let mut statement = connection.prepare_cached(
         "SELECT session, agent, origin, title, status, created_at, updated_at, message_count,
-                token_count, preview, root, fork_turn, last_run, last_run_status
-         FROM sessions
+                token_count, preview, root, fork_turn, last_run, last_run_status,
+                agents, mode, titled_by
+         FROM sessions AS listed
          WHERE person = :person
+           AND NOT EXISTS (
+               SELECT 1 FROM sessions AS fork
+               WHERE fork.person = :person AND fork.root = listed.root
+                 AND (fork.updated_at, fork.session) > (listed.updated_at, listed.session))
            AND (:before_time IS NULL OR (updated_at, session) < (:before_time, :before_session))
            AND (:agent IS NULL OR agent = :agent)
            AND (:status IS NULL OR status = :status)
@@ -135,11 +203,15 @@ fn mentions(meta: &SessionMeta, wanted: &str) -> bool {
 }
 
 fn session_row(row: &Row<'_>) -> rusqlite::Result<SessionMeta> {
+    let agent: AgentId = parsed(row, 1)?;
     Ok(SessionMeta {
         session_id: parsed(row, 0)?,
-        agent: parsed(row, 1)?,
+        agents: agents(row, 14)?.unwrap_or_else(|| vec![agent.clone()]),
+        agent,
         origin: named(row, 2)?,
+        mode: named(row, 15)?,
         title: row.get(3)?,
+        titled_by: named(row, 16)?,
         status: named(row, 4)?,
         created_at: timestamp(row, 5)?,
         updated_at: timestamp(row, 6)?,
@@ -151,4 +223,11 @@ fn session_row(row: &Row<'_>) -> rusqlite::Result<SessionMeta> {
         last_run: parsed_if_any(row, 12)?,
         last_run_status: named_if_any(row, 13)?,
     })
+}
+
+/// Ids hold no spaces. Nothing there: the session was made before there could be several.
+fn agents(row: &Row<'_>, column: usize) -> rusqlite::Result<Option<Vec<AgentId>>> {
+    let Some(text) = row.get_ref(column)?.as_str_or_null()? else { return Ok(None) };
+    let ids = text.split_ascii_whitespace().map(str::parse).collect::<Result<Vec<_>, _>>();
+    ids.map(|ids| (!ids.is_empty()).then_some(ids)).map_err(|error| unreadable(column, error))
 }

@@ -133,6 +133,7 @@ impl Launch {
         Command::new(&self.binary)
             .arg("serve")
             .env("ONYX_HOME", home_in(folder))
+            .env("ONYX_KEYS", folder.join("keys"))
             .envs(self.environment.iter().map(|(name, value)| (name, value)))
             .stdin(Stdio::null())
             .stdout(log.try_clone().expect("the log"))
@@ -154,7 +155,9 @@ pub(super) fn log_in(folder: &Path) -> PathBuf {
 fn smallest_config(base_url: &str) -> Value {
     json!({
         "gateway": {"port": 0, "auth": {"mode": "token", "token": DEFAULT_TOKEN}},
-        "providers": {"mine": {"kind": "openai", "baseUrl": base_url, "apiKey": "${MY_KEY}"}},
+        // A price, so that no run has to say that it does not know one.
+        "providers": {"mine": {"kind": "openai", "baseUrl": base_url, "apiKey": "${MY_KEY}",
+            "models": [{"id": "some-model", "price": {"input": 0, "output": 0}}]}},
         "agents": {"list": [
             {"id": "main", "default": true, "model": "mine/some-model", "tier": "act"},
         ]},

@@ -6,6 +6,7 @@ mod request;
 pub use request::RecordedRequest;
 
 use crate::answer::Answer;
+use crate::script::{Finish, Script, Step};
 use crate::wait::wait_until;
 use crate::wire::Wire;
 use serde::{Deserialize, Serialize};
@@ -62,6 +63,8 @@ struct Inner {
     models: Vec<String>,
     recording: Recording,
     requests: VecDeque<RecordedRequest>,
+    titles: Arc<Answer>,
+    title_requests: VecDeque<RecordedRequest>,
 }
 
 impl ScriptedModel {
@@ -110,6 +113,18 @@ impl ScriptedModel {
         F: Fn(&RecordedRequest) -> Answer + Send + Sync + 'static,
     {
         self.state.inner().respond = Some(Arc::new(respond));
+    }
+
+    /// The answer for requests that only want a title for a session. They come whenever a first
+    /// exchange is over, so they neither take from the queue nor count as requests; unless set,
+    /// they are answered with nothing.
+    pub fn set_titles(&self, answer: impl Into<Answer>) {
+        self.state.inner().titles = Arc::new(answer.into());
+    }
+
+    /// Requests for a title so far.
+    pub fn title_requests(&self) -> Vec<RecordedRequest> {
+        self.state.inner().title_requests.iter().cloned().collect()
     }
 
     pub fn set_models<T: Into<String>>(&self, models: impl IntoIterator<Item = T>) {
@@ -201,6 +216,8 @@ impl State {
                 models: file.models,
                 recording: Recording::All,
                 requests: VecDeque::new(),
+                titles: Arc::new(Answer::script(Script::new([Step::Finish(Finish::Stop)]))),
+                title_requests: VecDeque::new(),
             }),
             connections: AtomicUsize::new(0),
             received: AtomicUsize::new(0),
@@ -215,6 +232,12 @@ impl State {
 
     /// Remembers the request and picks its answer.
     fn answer(&self, request: &RecordedRequest) -> Arc<Answer> {
+        if asks_for_a_title(request) {
+            let mut inner = self.inner();
+            inner.title_requests.push_back(request.clone());
+            inner.forget_old();
+            return Arc::clone(&inner.titles);
+        }
         let (respond, default) = {
             let mut inner = self.inner();
             if inner.recording != Recording::Off {
@@ -242,6 +265,9 @@ impl Inner {
         while self.requests.len() > keep {
             self.requests.pop_front();
         }
+        while self.title_requests.len() > keep {
+            self.title_requests.pop_front();
+        }
     }
 }
 
@@ -258,6 +284,13 @@ impl std::fmt::Debug for State {
 
 fn default_answer() -> Answer {
     Answer::text("ok")
+}
+
+/// By the first words of its instruction, in whatever wire.
+fn asks_for_a_title(request: &RecordedRequest) -> bool {
+    const MARK: &[u8] = b"You name conversations.";
+    const LARGEST: usize = 16 * 1024;
+    request.raw.len() < LARGEST && request.raw.windows(MARK.len()).any(|window| window == MARK)
 }
 
 fn default_models() -> Vec<String> {

@@ -52,12 +52,12 @@ impl ChatRequest {
         if message.trim().is_empty() {
             return Err(Problem::field("message", "it is empty"));
         }
-        let session = match self.session_id {
-            Some(session) => SessionRef::Existing(session),
-            None => SessionRef::New {
-                origin: SessionOrigin::Chat,
-                agents: self.agent.into_iter().collect(),
-            },
+        let session = match (self.session_id, self.agent) {
+            (Some(session), None) => SessionRef::Existing(session),
+            (Some(session), Some(agent)) => SessionRef::Asking { session, agents: vec![agent] },
+            (None, agent) => {
+                SessionRef::New { origin: SessionOrigin::Chat, agents: agent.into_iter().collect() }
+            }
         };
         Ok(RunRequest {
             person,

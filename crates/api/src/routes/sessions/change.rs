@@ -5,7 +5,7 @@ use axum::extract::{Path, State};
 use axum::http::StatusCode;
 use onyx_agent::{ForkPoint, SessionPatch};
 use onyx_storage::SessionStatus;
-use onyx_types::TurnId;
+use onyx_types::{AgentId, LaneOrder, TurnId};
 use serde::Deserialize;
 
 use super::{SessionView, session_id};
@@ -15,6 +15,8 @@ use crate::{ApiState, AuthContext, JsonBody, Problem};
 pub(in crate::routes) struct Patch {
     title: Option<String>,
     status: Option<SessionStatus>,
+    agents: Option<Vec<AgentId>>,
+    mode: Option<LaneOrder>,
 }
 
 pub(in crate::routes) async fn patch(
@@ -23,7 +25,9 @@ pub(in crate::routes) async fn patch(
     Path(id): Path<String>,
     JsonBody(patch): JsonBody<Patch>,
 ) -> Result<Json<SessionView>, Problem> {
-    let patch = SessionPatch { title: patch.title, status: patch.status };
+    let Patch { title, status, agents, mode } = patch;
+    let patch = SessionPatch { title, status, agents, mode };
+    patch.check(&state.runs.roster()).map_err(|flaw| Problem::field(flaw.field, flaw.why))?;
     let meta = state.runs.patch_session(&caller.person, session_id(&id)?, patch).await?;
     Ok(Json(meta.into()))
 }
@@ -40,6 +44,9 @@ pub(in crate::routes) async fn delete(
 #[derive(Deserialize)]
 pub(in crate::routes) struct Fork {
     turn_id: TurnId,
+    /// Leave the turn itself out: for saying it differently.
+    #[serde(default)]
+    before: bool,
 }
 
 pub(in crate::routes) async fn fork(
@@ -48,7 +55,10 @@ pub(in crate::routes) async fn fork(
     Path(id): Path<String>,
     JsonBody(fork): JsonBody<Fork>,
 ) -> Result<(StatusCode, Json<SessionView>), Problem> {
-    let point = ForkPoint::Through(fork.turn_id);
+    let point = match fork.before {
+        true => ForkPoint::Before(fork.turn_id),
+        false => ForkPoint::Through(fork.turn_id),
+    };
     let fresh = state.runs.fork(&caller.person, session_id(&id)?, point).await?;
     let meta = state.runs.session_meta(&caller.person, fresh).await?;
     Ok((StatusCode::CREATED, Json(meta.into())))

@@ -2,44 +2,196 @@
 
 use std::fmt::Write as _;
 
-use onyx_storage::SessionMeta;
-use onyx_types::{ErrorCode, Turn};
+use axum::body::Body;
+use axum::extract::{Path, State};
+use axum::http::header;
+use axum::response::{IntoResponse, Response};
+use bytes::Bytes;
+use futures::stream;
+use onyx_agent::RunManager;
+use onyx_storage::{Pos, SessionMeta};
+use onyx_types::{Fault, PersonId, SessionId, Turn};
+use serde::Deserialize;
 
-use crate::history::{HistoryMessage, MessageRole, MessageStatus, messages};
-use crate::{Problem, ToolView};
+use super::session_id;
+use crate::history::{Fold, HistoryMessage, MessageRole, MessageStatus};
+use crate::{ApiState, AuthContext, Problem, QueryOf, ToolView};
 
-pub(super) fn jsonl(turns: &[Turn]) -> Result<String, Problem> {
-    let mut text = String::new();
-    for turn in turns {
-        let line = serde_json::to_string(turn)
-            .map_err(|error| Problem::new(ErrorCode::Internal, format!("a turn: {error}")))?;
-        text.push_str(&line);
-        text.push('\n');
+/// Turns that are held at once, however long the session is.
+const PAGE: usize = 500;
+
+#[derive(Deserialize)]
+pub(in crate::routes) struct ExportQuery {
+    #[serde(default)]
+    format: Format,
+}
+
+#[derive(Clone, Copy, Default, Deserialize)]
+#[serde(rename_all = "snake_case")]
+enum Format {
+    #[default]
+    Jsonl,
+    Markdown,
+}
+
+pub(in crate::routes) async fn export(
+    State(state): State<ApiState>,
+    caller: AuthContext,
+    Path(id): Path<String>,
+    QueryOf(query): QueryOf<ExportQuery>,
+) -> Result<Response, Problem> {
+    let meta = state.runs.session_meta(&caller.person, session_id(&id)?).await?;
+    let (content_type, page) = match query.format {
+        Format::Jsonl => ("application/x-ndjson", Page::Jsonl),
+        Format::Markdown => {
+            let page = Markdown { agent: meta.agent.to_string(), fold: Fold::default() };
+            ("text/markdown; charset=utf-8", Page::Markdown(page))
+        }
+    };
+    let pages = Pages::open(&state.runs, &caller.person, meta.session_id).await?;
+    let head = page.head(&meta).into_bytes();
+    let body = stream::unfold(Some((Export { pages, page }, head)), |export| async {
+        let (mut export, ready) = export?;
+        let next = match export.next().await {
+            Ok(next) => next.map(|bytes| (export, bytes)),
+            // Too late for a status: the broken body says that it is not whole.
+            Err(fault) => return Some((Err(std::io::Error::other(fault.message)), None)),
+        };
+        Some((Ok(Bytes::from(ready)), next))
+    });
+    Ok(([(header::CONTENT_TYPE, content_type)], Body::from_stream(body)).into_response())
+}
+
+struct Export {
+    pages: Pages,
+    page: Page,
+}
+
+impl Export {
+    /// The next piece of the body; `None` at the end.
+    async fn next(&mut self) -> Result<Option<Vec<u8>>, Fault> {
+        match self.pages.next().await? {
+            Some(turns) => self.page.take(&turns).map(Some),
+            None => Ok(self.page.end().map(String::into_bytes)),
+        }
     }
-    Ok(text)
+}
+
+/// A session's turns from the first on, a page at a time. The log is read from its end, so the
+/// places where pages begin are found first.
+struct Pages {
+    runs: RunManager,
+    person: PersonId,
+    session: SessionId,
+    /// Where each older page ends, the oldest last.
+    ends: Vec<Pos>,
+    /// What was there at the beginning is exported, not what comes meanwhile.
+    newest: Option<Vec<Turn>>,
+}
+
+impl Pages {
+    async fn open(runs: &RunManager, person: &PersonId, session: SessionId) -> Result<Self, Fault> {
+        let mut page = runs.turns(person, session, None, PAGE).await?;
+        let newest = Some(std::mem::take(&mut page.turns));
+        let mut ends = Vec::new();
+        while page.has_older {
+            ends.push(page.start);
+            page = runs.turns(person, session, Some(page.start), PAGE).await?;
+        }
+        Ok(Self { runs: runs.clone(), person: person.clone(), session, ends, newest })
+    }
+
+    async fn next(&mut self) -> Result<Option<Vec<Turn>>, Fault> {
+        match self.ends.pop() {
+            Some(end) => {
+                let page = self.runs.turns(&self.person, self.session, Some(end), PAGE).await?;
+                Ok(Some(page.turns))
+            }
+            None => Ok(self.newest.take()),
+        }
+    }
+}
+
+enum Page {
+    Jsonl,
+    Markdown(Markdown),
+}
+
+struct Markdown {
+    agent: String,
+    fold: Fold,
+}
+
+impl Page {
+    fn head(&self, meta: &SessionMeta) -> String {
+        match self {
+            Self::Jsonl => String::new(),
+            Self::Markdown(_) => {
+                let title = meta.title.as_deref().unwrap_or("Session").replace('\n', " ");
+                format!(
+                    "# {title}\n\nSession `{}` with `{}`, begun {}.\n",
+                    meta.session_id, meta.agent, meta.created_at
+                )
+            }
+        }
+    }
+
+    fn take(&mut self, turns: &[Turn]) -> Result<Vec<u8>, Fault> {
+        match self {
+            Self::Jsonl => jsonl(turns),
+            Self::Markdown(page) => {
+                turns.iter().for_each(|turn| page.fold.add(turn));
+                Ok(page.messages_so_far().into_bytes())
+            }
+        }
+    }
+
+    fn end(&mut self) -> Option<String> {
+        match self {
+            Self::Jsonl => None,
+            Self::Markdown(page) => page.rest(),
+        }
+    }
+}
+
+fn jsonl(turns: &[Turn]) -> Result<Vec<u8>, Fault> {
+    let mut lines = Vec::new();
+    for turn in turns {
+        serde_json::to_writer(&mut lines, turn).map_err(|error| {
+            Fault::new(onyx_types::ErrorCode::Internal, format!("a turn: {error}"))
+        })?;
+        lines.push(b'\n');
+    }
+    Ok(lines)
+}
+
+impl Markdown {
+    fn messages_so_far(&mut self) -> String {
+        let finished = self.fold.take_finished();
+        self.written(&finished)
+    }
+
+    /// What never came to an end.
+    fn rest(&mut self) -> Option<String> {
+        let rest = self.fold.take_all();
+        (!rest.is_empty()).then(|| self.written(&rest))
+    }
+
+    fn written(&self, messages: &[HistoryMessage]) -> String {
+        let mut text = String::new();
+        for message in messages {
+            add_message(&mut text, message, &self.agent);
+        }
+        text
+    }
 }
 
 // Writing to a string cannot fail, so the results of `write!` are dropped below.
 
-pub(super) fn markdown(meta: &SessionMeta, turns: &[Turn]) -> String {
-    let mut page = String::new();
-    let title = meta.title.as_deref().unwrap_or("Session").replace('\n', " ");
-    let _ = writeln!(page, "# {title}\n");
-    let _ = writeln!(
-        page,
-        "Session `{}` with `{}`, begun {}.",
-        meta.session_id, meta.agent, meta.created_at
-    );
-    for message in messages(turns) {
-        add_message(&mut page, &message, meta.agent.as_str());
-    }
-    page
-}
-
 fn add_message(page: &mut String, message: &HistoryMessage, agent: &str) {
     let who = match message.role {
         MessageRole::User => "You",
-        MessageRole::Assistant => agent,
+        MessageRole::Assistant => message.agent.as_ref().map_or(agent, |agent| agent.as_str()),
     };
     let _ = write!(page, "\n## {who}, {}", message.created_at);
     if let Some(note) = note_of(message.status) {

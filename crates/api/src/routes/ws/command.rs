@@ -41,7 +41,7 @@ pub(super) enum Command {
 
 #[derive(Debug, Deserialize)]
 pub(super) struct Auth {
-    pub(super) token: crate::Token,
+    pub(super) token: onyx_identity::Token,
 }
 
 #[derive(Debug, Deserialize)]

@@ -2,10 +2,10 @@
 
 use std::collections::HashMap;
 
-use onyx_agent::{Change, ChangeKind};
-use onyx_agent::{EventReader, Heard, RunManager};
+use onyx_agent::{EventReader, Happened, Notice, RunManager};
 use onyx_types::{ErrorCode, Fault, PersonId, RunId, SessionId};
 use serde::Serialize;
+use tokio::sync::broadcast::error::RecvError;
 use tokio::task::AbortHandle;
 
 use super::outbox::Outbox;
@@ -81,31 +81,32 @@ struct EventData<'a> {
 
 /// Tells what changes for this person, until the connection ends.
 pub(super) async fn broadcasts(runs: RunManager, person: PersonId, outbox: Outbox) {
-    let mut changes = runs.changes();
+    let mut notices = runs.notices();
     loop {
         let heard = tokio::select! {
-            heard = changes.next() => heard,
+            heard = notices.recv() => heard,
             () = outbox.ended.cancelled() => return,
         };
         let data = match heard {
-            None => return,
-            Some(Heard::Missed) => {
+            Err(RecvError::Closed) => return,
+            // Everything may be different: the client reads it anew.
+            Err(RecvError::Lagged(_)) => {
                 EventData { topic: "sessions", change: "missed", session_id: None, run_id: None }
             }
-            Some(Heard::Change(change)) if change.person == person => describe(&change),
-            Some(Heard::Change(_)) => continue,
+            Ok(notice) if notice.person == person => describe(&notice),
+            Ok(_) => continue,
         };
         let text = serde_json::to_string(&EventFrame { kind: "event", data }).unwrap_or_default();
         outbox.tell(text).await;
     }
 }
 
-fn describe(change: &Change) -> EventData<'static> {
-    let (name, run_id) = match change.kind {
-        ChangeKind::Changed => ("changed", None),
-        ChangeKind::Removed => ("removed", None),
-        ChangeKind::RunStarted(run) => ("run_started", Some(run)),
-        ChangeKind::RunEnded(run) => ("run_ended", Some(run)),
+fn describe(notice: &Notice) -> EventData<'static> {
+    let (change, run_id) = match notice.happened {
+        Happened::Changed => ("changed", None),
+        Happened::Deleted => ("removed", None),
+        Happened::RunStarted(run) => ("run_started", Some(run)),
+        Happened::RunEnded(run) => ("run_ended", Some(run)),
     };
-    EventData { topic: "sessions", change: name, session_id: Some(change.session), run_id }
+    EventData { topic: "sessions", change, session_id: Some(notice.session), run_id }
 }

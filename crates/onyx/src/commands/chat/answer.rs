@@ -25,6 +25,8 @@ struct Seen {
     status: Option<RunStatus>,
     /// Does the cursor stand after words?
     mid_line: bool,
+    /// Of several agents, the one whose words were shown last.
+    speaker: Option<String>,
     stops: u32,
 }
 
@@ -156,7 +158,8 @@ impl Seen {
 
     fn show(&mut self, line: ChatLine) {
         let aside = match line {
-            ChatLine::Text { delta } => {
+            ChatLine::Text { delta, agent } => {
+                let delta = self.introduced(delta, agent);
                 output::piece(&delta);
                 self.mid_line = !delta.ends_with('\n');
                 return;
@@ -175,6 +178,21 @@ impl Seen {
         };
         self.own_line();
         output::aside(&aside);
+    }
+
+    /// Where several agents answer, each is named when it begins to speak.
+    fn introduced(&mut self, delta: String, agent: Option<String>) -> String {
+        if agent == self.speaker {
+            return delta;
+        }
+        self.speaker.clone_from(&agent);
+        match agent {
+            Some(agent) => {
+                self.own_line();
+                format!("[{agent}]: {}", delta.trim_start())
+            }
+            None => delta,
+        }
     }
 
     fn own_line(&mut self) {

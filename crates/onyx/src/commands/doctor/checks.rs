@@ -6,6 +6,8 @@ use std::path::Path;
 use std::sync::Arc;
 
 use anyhow::Result;
+use onyx_api::Exposure;
+use onyx_identity::{KeyFolder, Secrets};
 use onyx_storage::{Home, Store};
 use onyx_types::SystemClock;
 use serde::Deserialize;
@@ -13,6 +15,7 @@ use serde::Deserialize;
 use super::Check;
 use crate::client::Client;
 use crate::config::{Config, ConfigError, Source};
+use crate::env;
 use crate::gateway::{SocketPath, TokenPlace};
 use crate::home::HomeFolder;
 
@@ -83,7 +86,7 @@ pub(super) fn config(home: &HomeFolder, config: Result<&Config, &ConfigError>) -
         );
         Check::warning("config", missing.to_string(), mend)
     }));
-    if let Err(fault) = config.gateway.address() {
+    if let Err(fault) = config.gateway.address(Exposure::Guarded) {
         checks.push(Check::broken("gateway", fault.message.clone(), fault.hint()));
     }
     if let Err(fault) = config.gateway.token() {
@@ -93,17 +96,32 @@ pub(super) fn config(home: &HomeFolder, config: Result<&Config, &ConfigError>) -
 }
 
 /// Nobody holds the home: open the store as a server would.
-pub(super) async fn free_home(taken: Home) -> Vec<Check> {
-    let lock = Check::ok("lock", "free; no server is running");
-    let storage = match Store::open_embedded(taken, Arc::new(SystemClock::new())).await {
-        Ok(_) => Check::ok("storage", "opens and can be written"),
-        Err(error) => Check::broken(
-            "storage",
-            error.to_string(),
-            "check the disk and who owns the files of the home",
-        ),
+pub(super) async fn free_home(taken: Home) -> (Vec<Check>, Option<Arc<Secrets>>) {
+    let clock = Arc::new(SystemClock::new());
+    let mut checks = vec![Check::ok("lock", "free; no server is running")];
+    let store = match Store::open_embedded(taken, clock.clone()).await {
+        Ok(store) => store,
+        Err(error) => {
+            let mend = "check the disk and who owns the files of the home";
+            checks.push(Check::broken("storage", error.to_string(), mend));
+            return (checks, None);
+        }
     };
-    vec![lock, storage]
+    checks.push(Check::ok("storage", "opens and can be written"));
+    let keys = KeyFolder::at(env::key_folder());
+    match Secrets::open(Arc::clone(&store.secrets), clock, keys).await {
+        Ok(secrets) => {
+            checks.extend(secrets.list().into_iter().filter_map(|secret| {
+                let mend = format!("bring its key back, or `onyx secrets set {}`", secret.name);
+                Some(Check::broken(format!("secret {}", secret.name), secret.error?, mend))
+            }));
+            (checks, Some(Arc::new(secrets)))
+        }
+        Err(fault) => {
+            checks.push(Check::broken("secrets", fault.message.clone(), fault.hint()));
+            (checks, None)
+        }
+    }
 }
 
 #[derive(Deserialize)]

@@ -12,6 +12,7 @@ use crate::exit::Exit;
 use crate::gateway::{Claim, claim, token_place};
 use crate::home::HomeFolder;
 use crate::output;
+use providers::SecretsHere;
 
 /// One thing that was looked at.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
@@ -68,12 +69,19 @@ async fn examine(home: &HomeFolder) -> Result<Vec<Check>> {
     checks.push(checks::disk_space(home));
     let config = config::load(home);
     checks.extend(checks::config(home, config.as_ref()));
-    checks.extend(match claim(home)? {
-        Claim::Ours(taken) => checks::free_home(taken).await,
-        Claim::Theirs(held) => checks::held_home(home, &held).await?,
-    });
+    let secrets = match claim(home)? {
+        Claim::Ours(taken) => {
+            let (found, secrets) = checks::free_home(taken).await;
+            checks.extend(found);
+            secrets.map_or(SecretsHere::WithTheServer, SecretsHere::Open)
+        }
+        Claim::Theirs(held) => {
+            checks.extend(checks::held_home(home, &held).await?);
+            SecretsHere::WithTheServer
+        }
+    };
     if let Ok(config) = &config {
-        checks.extend(providers::check(home, config).await);
+        checks.extend(providers::check(home, config, secrets).await);
         checks.push(checks::token(&token_place(home, config)));
     }
     Ok(checks)

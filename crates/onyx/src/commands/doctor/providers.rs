@@ -1,25 +1,69 @@
 //! Providers: configured, and do they answer? Agents: does each have a model?
 
+use std::sync::Arc;
+
 use onyx_agent::ModelSetting;
-use onyx_providers::{Finding, ProviderTest, Registry};
+use onyx_identity::Secrets;
+use onyx_providers::{Finding, NoSecrets, ProviderTest, Registry, Secret};
+use onyx_types::{Clock, SystemClock};
 
 use super::Check;
 use crate::config::Config;
-use crate::gateway::registry;
+use crate::gateway::{StoredSecrets, registry};
 use crate::home::HomeFolder;
 
-pub(super) async fn check(home: &HomeFolder, config: &Config) -> Vec<Check> {
-    let registry = registry(home, config, None);
+/// Secrets are told to the process that holds the home, and to no other.
+pub(super) enum SecretsHere {
+    Open(Arc<Secrets>),
+    WithTheServer,
+}
+
+pub(super) async fn check(home: &HomeFolder, config: &Config, secrets: SecretsHere) -> Vec<Check> {
+    let mut config = config.clone();
+    let clock: Arc<dyn Clock> = Arc::new(SystemClock::new());
+    let (registry, untested) = match secrets {
+        SecretsHere::Open(secrets) => {
+            (registry(home, &config, clock, None, &StoredSecrets(secrets)), Vec::new())
+        }
+        SecretsHere::WithTheServer => {
+            let untested = take_out_those_with_secrets(&mut config);
+            (registry(home, &config, clock, None, &NoSecrets), untested)
+        }
+    };
+    let mut checks: Vec<Check> = untested
+        .iter()
+        .map(|name| {
+            let detail = "not tested here: the running server keeps its key; see /ready";
+            Check::ok(format!("provider {name}"), detail)
+        })
+        .collect();
+    checks.extend(check_rest(&config, &registry, &untested).await);
+    checks
+}
+
+fn take_out_those_with_secrets(config: &mut Config) -> Vec<String> {
+    let is_kept = |secret: &Secret| secret.reveal().starts_with("secret:");
+    let kept = config.providers.extract_if(.., |(_, settings)| {
+        settings.api_key.iter().chain(settings.headers.values()).any(is_kept)
+    });
+    kept.map(|(name, _)| name).collect()
+}
+
+async fn check_rest(config: &Config, registry: &Registry, untested: &[String]) -> Vec<Check> {
     let statuses = registry.status();
-    if statuses.is_empty() {
+    if statuses.is_empty() && untested.is_empty() {
         let mend = "name one under `providers` in onyx.json; `onyx init` writes an example";
         return vec![Check::broken("providers", "none is configured", mend)];
     }
     let tests = statuses.iter().map(|status| registry.test(&status.name));
     let tests = futures::future::join_all(tests).await;
-    let wanted = wanted_models(config, &registry);
+    let mut wanted = wanted_models(config, registry);
+    wanted.retain(|(_, model)| {
+        let provider = model.as_ref().and_then(|model| model.split_once('/'));
+        provider.is_none_or(|(name, _)| untested.iter().all(|untested| untested != name))
+    });
     let mut checks: Vec<Check> = tests.into_iter().map(|test| provider(test, &wanted)).collect();
-    checks.extend(wanted.into_iter().map(|(id, model)| agent(&id, model, &registry)));
+    checks.extend(wanted.into_iter().map(|(id, model)| agent(&id, model, registry)));
     checks
 }
 
@@ -32,7 +76,7 @@ fn provider(test: ProviderTest, wanted: &[(String, Option<String>)]) -> Check {
         .any(|(_, model)| model.as_ref().is_some_and(|model| model.starts_with(&prefix)));
     let (detail, mend) = match test.finding {
         Finding::Works { .. } => return Check::ok(name, test.advice),
-        Finding::Fails { class, message: _ } => (class.to_owned(), test.advice),
+        Finding::Fails { trouble, message: _ } => (trouble.as_str().to_owned(), test.advice),
         Finding::Disabled { reason } => {
             (format!("disabled: {reason}"), "mend it in onyx.json, or remove it there".to_owned())
         }

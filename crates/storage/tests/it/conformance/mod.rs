@@ -1,6 +1,7 @@
 //! What every implementation of the stores must do, as functions over the traits alone. The
 //! embedded one runs them here; PostgreSQL with an object store will run the same.
 
+mod accounts;
 mod audit;
 mod chunks;
 mod inbox;
@@ -8,12 +9,13 @@ mod leases;
 mod live;
 mod objects;
 mod runs;
+mod secrets;
 mod sessions;
 mod turns;
 
 use std::sync::Arc;
 
-use onyx_storage::{ChunkStore, Leases, Ledger, Objects, TurnLog};
+use onyx_storage::{Accounts, ChunkStore, Leases, Ledger, Objects, SealedSecrets, TurnLog};
 use onyx_test_support::ManualClock;
 
 use crate::support::TempStore;
@@ -23,6 +25,8 @@ pub(crate) struct Backend {
     pub(crate) turns: Arc<dyn TurnLog>,
     pub(crate) leases: Arc<dyn Leases>,
     pub(crate) ledger: Arc<dyn Ledger>,
+    pub(crate) accounts: Arc<dyn Accounts>,
+    pub(crate) secrets: Arc<dyn SealedSecrets>,
     pub(crate) objects: Arc<dyn Objects>,
     pub(crate) chunks: Arc<dyn ChunkStore>,
     pub(crate) clock: Arc<ManualClock>,
@@ -38,6 +42,8 @@ async fn embedded() -> Backend {
         turns: store.turns,
         leases: store.leases,
         ledger: store.ledger,
+        accounts: store.accounts,
+        secrets: store.secrets,
         objects: store.files.objects(&vault).unwrap(),
         chunks: store.chunks,
         clock: Arc::clone(&temp.clock),
@@ -100,6 +106,7 @@ conformance! {
         ending_folds_into_the_session_once
         a_title_is_set_only_once
         spending_adds_up_by_person_and_day
+        each_agent_of_a_run_has_its_own_part_of_the_spending
         runs_that_never_ended_are_named
         a_run_is_seen_by_its_person_only
         a_session_keeps_its_agent
@@ -113,6 +120,20 @@ conformance! {
         text_is_found_in_any_case
         pages_cover_the_list_newest_first
         a_cursor_that_is_gone_is_told
+        a_list_shows_the_newest_of_each_family
+        a_change_touches_only_what_it_names
+        a_title_by_a_person_is_replaced_by_a_person_only
+        what_is_booked_counts_for_session_and_person
+        ;
+    accounts:
+        people_are_added_once_and_listed_by_name
+        a_person_goes_with_password_and_credentials
+        a_password_is_replaced_and_removed
+        credentials_come_back_as_they_were_put
+        ;
+    secrets:
+        secrets_come_back_as_they_were_put
+        a_removed_secret_is_gone_and_no_other
         ;
     audit:
         rows_are_chained_by_person

@@ -1,7 +1,8 @@
 use onyx_storage::{
-    BeginRun, RunOutcome, RunRow, SessionFilter, SessionMeta, SessionStatus, StoreError,
+    BeginRun, DaySpending, RunOutcome, RunRow, SessionFilter, SessionMeta, SessionStatus, Spent,
+    StoreError, TitleSource,
 };
-use onyx_types::{RunStatus, SessionKey, SessionOrigin, Timestamp, TurnId, Usage};
+use onyx_types::{LaneOrder, RunStatus, SessionKey, SessionOrigin, Timestamp, TurnId, Usage};
 
 use super::Backend;
 use crate::support::Maker;
@@ -22,6 +23,7 @@ fn outcome(make: &mut Maker, begin: &BeginRun, status: RunStatus) -> RunOutcome 
         status,
         ended_at: make.tick(),
         usage: Usage { input: 100, output: 20, cost: Some(0.25), ..Usage::default() },
+        agents: Vec::new(),
         messages_added: 2,
         preview: Some("the answer".into()),
         title: None,
@@ -48,7 +50,10 @@ pub(crate) async fn beginning_makes_the_session(on: Backend) {
         session_id: key.session,
         agent: key.agent.clone(),
         origin: SessionOrigin::Api,
+        agents: vec![key.agent.clone()],
+        mode: LaneOrder::Sequential,
         title: None,
+        titled_by: TitleSource::Words,
         status: SessionStatus::Active,
         created_at: begun.started_at,
         updated_at: begun.started_at,
@@ -171,6 +176,38 @@ pub(crate) async fn spending_adds_up_by_person_and_day(on: Backend) {
     assert_eq!(spent(&key, "2026-03-02").await, 4.0);
     assert_eq!(spent(&key, "2026-03-03").await, 0.0);
     assert_eq!(spent(&foreign, "2026-03-01").await, 8.0);
+    let by_agent = async |agent: &str, day| {
+        on.ledger.spent_by_agent(&agent.parse().unwrap(), day).await.unwrap()
+    };
+    assert_eq!(by_agent(key.agent.as_str(), "2026-03-01").await, 8.75);
+    assert_eq!(by_agent("nobody", "2026-03-01").await, 0.0);
+    let today = on.ledger.spending("2026-03-02").await.unwrap();
+    let four = Spent { cost: 4.0, tokens: 120 };
+    let expected =
+        DaySpending { people: vec![(key.person.clone(), four)], agents: vec![(key.agent, four)] };
+    assert_eq!(today, expected);
+}
+
+pub(crate) async fn each_agent_of_a_run_has_its_own_part_of_the_spending(on: Backend) {
+    let mut make = Maker::new();
+    let key = make.key();
+    let input = make.user("hi").id;
+    let begun = begin(&mut make, &key, input);
+    on.ledger.begin_run(begun.clone()).await.unwrap();
+    let ended = outcome(&mut make, &begun, RunStatus::Done);
+    let part = |cost| Usage { output: 10, cost: Some(cost), ..Usage::default() };
+    let agents = vec![("main".parse().unwrap(), part(0.1)), ("other".parse().unwrap(), part(0.15))];
+    let day = ended.ended_at.utc_date();
+    on.ledger.end_run(RunOutcome { agents, ..ended.clone() }).await.unwrap();
+    // Ending an ended run changes nothing.
+    on.ledger.end_run(ended).await.unwrap();
+    let spending = on.ledger.spending(&day).await.unwrap();
+    let tenth = |cost| Spent { cost, tokens: 10 };
+    assert_eq!(
+        spending.agents,
+        [("main".parse().unwrap(), tenth(0.1)), ("other".parse().unwrap(), tenth(0.15))]
+    );
+    assert_eq!(spending.people, [(key.person, Spent { cost: 0.25, tokens: 120 })]);
 }
 
 pub(crate) async fn runs_that_never_ended_are_named(on: Backend) {

@@ -1,5 +1,9 @@
-use onyx_storage::{SessionFilter, SessionMeta, SessionStatus, StoreError};
-use onyx_types::{PersonId, RunStatus, SessionId, SessionOrigin, Timestamp};
+use onyx_storage::{
+    SessionChange, SessionFilter, SessionMeta, SessionStatus, StoreError, TitleSource,
+};
+use onyx_types::{
+    LaneOrder, PersonId, RunStatus, SessionId, SessionKey, SessionOrigin, Timestamp, Usage,
+};
 
 use super::Backend;
 use crate::support::Maker;
@@ -12,9 +16,12 @@ fn meta(make: &mut Maker, updated: i64) -> SessionMeta {
     let key = make.key();
     SessionMeta {
         session_id: key.session,
+        agents: vec![key.agent.clone()],
         agent: key.agent,
         origin: SessionOrigin::Chat,
+        mode: LaneOrder::Sequential,
         title: None,
+        titled_by: TitleSource::Words,
         status: SessionStatus::Active,
         created_at: Timestamp::from_millis(1),
         updated_at: Timestamp::from_millis(updated),
@@ -39,6 +46,9 @@ pub(crate) async fn a_row_comes_back_as_it_was_put(on: Backend) {
     let full = SessionMeta {
         origin: SessionOrigin::AgentEditor,
         title: Some("Title".into()),
+        titled_by: TitleSource::Person,
+        agents: vec!["ada".parse().unwrap(), "bob".parse().unwrap()],
+        mode: LaneOrder::Parallel,
         status: SessionStatus::Archived,
         fork_turn: Some(make.user("x").id),
         root: plain.root,
@@ -146,4 +156,83 @@ pub(crate) async fn a_cursor_that_is_gone_is_told(on: Backend) {
     let before = Some(Maker::new().key().session);
     let page = on.ledger.sessions(&anna(), &SessionFilter { before, ..Default::default() }).await;
     assert!(matches!(page, Err(StoreError::NotFound)));
+}
+
+pub(crate) async fn a_list_shows_the_newest_of_each_family(on: Backend) {
+    let mut make = Maker::new();
+    let root = meta(&mut make, 10);
+    let older = SessionMeta { root: root.session_id, ..meta(&mut make, 20) };
+    let newest = SessionMeta {
+        root: root.session_id,
+        created_at: Timestamp::from_millis(2),
+        status: SessionStatus::Archived,
+        ..meta(&mut make, 30)
+    };
+    let alone = meta(&mut make, 15);
+    for row in [&root, &older, &newest, &alone] {
+        on.ledger.put_session(&anna(), row).await.unwrap();
+    }
+    let all = SessionFilter::default();
+    assert_eq!(ids(&on, all.clone()).await, [newest.session_id, alone.session_id]);
+    let active = SessionFilter { status: Some(SessionStatus::Active), ..all };
+    assert_eq!(ids(&on, active.clone()).await, [alone.session_id], "put away as a whole");
+    let family = on.ledger.family(&anna(), root.session_id).await.unwrap();
+    assert_eq!(family, [root.clone(), older.clone(), newest.clone()]);
+    on.ledger.delete_session(&anna(), newest.session_id).await.unwrap();
+    assert_eq!(ids(&on, active).await, [older.session_id, alone.session_id]);
+    assert_eq!(on.ledger.family(&"bert".parse().unwrap(), root.session_id).await.unwrap(), []);
+}
+
+pub(crate) async fn a_change_touches_only_what_it_names(on: Backend) {
+    let mut make = Maker::new();
+    let row = SessionMeta { title: Some("hi".into()), ..meta(&mut make, 5) };
+    on.ledger.put_session(&anna(), &row).await.unwrap();
+    let id = row.session_id;
+    let change = SessionChange {
+        agents: Some(vec!["bob".parse().unwrap()]),
+        mode: Some(LaneOrder::Parallel),
+        ..SessionChange::default()
+    };
+    let changed = on.ledger.change_session(&anna(), id, &change).await.unwrap();
+    let expected =
+        SessionMeta { agents: vec!["bob".parse().unwrap()], mode: LaneOrder::Parallel, ..row };
+    assert_eq!(changed, expected);
+    assert_eq!(on.ledger.session(&anna(), id).await.unwrap(), Some(expected.clone()));
+    let archived =
+        SessionChange { status: Some(SessionStatus::Archived), ..SessionChange::default() };
+    let changed = on.ledger.change_session(&anna(), id, &archived).await.unwrap();
+    assert_eq!(changed, SessionMeta { status: SessionStatus::Archived, ..expected });
+    let foreign = on.ledger.change_session(&"bert".parse().unwrap(), id, &archived).await;
+    assert!(matches!(foreign, Err(StoreError::NotFound)));
+}
+
+pub(crate) async fn a_title_by_a_person_is_replaced_by_a_person_only(on: Backend) {
+    let mut make = Maker::new();
+    let row = SessionMeta { title: Some("hi".into()), ..meta(&mut make, 5) };
+    on.ledger.put_session(&anna(), &row).await.unwrap();
+    for (title, by, expected) in [
+        ("Greetings", TitleSource::Model, "Greetings"),
+        ("Mine", TitleSource::Person, "Mine"),
+        ("Theirs", TitleSource::Model, "Mine"),
+        ("Mine too", TitleSource::Person, "Mine too"),
+    ] {
+        let change =
+            SessionChange { title: Some((title.to_owned(), by)), ..SessionChange::default() };
+        let changed = on.ledger.change_session(&anna(), row.session_id, &change).await.unwrap();
+        assert_eq!(changed.title.as_deref(), Some(expected));
+    }
+}
+
+pub(crate) async fn what_is_booked_counts_for_session_and_person(on: Backend) {
+    let mut make = Maker::new();
+    let row = meta(&mut make, 5);
+    on.ledger.put_session(&anna(), &row).await.unwrap();
+    let key = SessionKey { person: anna(), agent: row.agent.clone(), session: row.session_id };
+    let usage = Usage { input: 7, output: 3, cost: Some(0.25), ..Usage::default() };
+    for _ in 0..2 {
+        on.ledger.book(&key, usage, Timestamp::from_millis(0)).await.unwrap();
+    }
+    let after = on.ledger.session(&anna(), row.session_id).await.unwrap().unwrap();
+    assert_eq!(after.token_count, row.token_count + 20);
+    assert_eq!(on.ledger.spent(&anna(), "1970-01-01").await.unwrap(), 0.5);
 }

@@ -1,11 +1,12 @@
 use std::fs;
 
 use onyx_storage::{
-    BeginRun, RunOutcome, SessionFilter, SessionMeta, SessionStatus, find_session, rebuild_person,
+    BeginRun, RunOutcome, SessionFilter, SessionMeta, SessionStatus, TitleSource, find_session,
+    forget_facts, keep_facts, rebuild_person,
 };
 use onyx_types::{
-    AssistantText, RunEnd, RunStart, RunStatus, SessionKey, SessionOrigin, TextStatus, TurnBody,
-    Usage,
+    AssistantText, LaneOrder, RunEnd, RunStart, RunStatus, SessionKey, SessionOrigin, TextStatus,
+    TurnBody, Usage,
 };
 
 use crate::support::{Maker, TempStore};
@@ -51,9 +52,10 @@ async fn run_once(temp: &TempStore, make: &mut Maker, key: &SessionKey) {
         status: RunStatus::Done,
         ended_at: turns[4].ts,
         usage: usage(),
+        agents: Vec::new(),
         messages_added: 2,
         preview: Some(onyx_storage::preview_of(&"42 ".repeat(100))),
-        title: None,
+        title: onyx_storage::title_of(QUESTION),
     };
     temp.store.ledger.end_run(outcome).await.unwrap();
     temp.store.leases.release(&lease).await.unwrap();
@@ -96,6 +98,7 @@ async fn rebuilding_keeps_what_the_log_does_not_say() {
     let row = temp.store.ledger.session(&key.person, key.session).await.unwrap().unwrap();
     let edited = SessionMeta {
         title: Some("Mine".into()),
+        titled_by: TitleSource::Person,
         status: SessionStatus::Archived,
         origin: SessionOrigin::Job,
         fork_turn: Some(make.user("x").id),
@@ -109,6 +112,41 @@ async fn rebuilding_keeps_what_the_log_does_not_say() {
 }
 
 #[tokio::test]
+async fn what_stands_beside_the_log_survives_the_loss_of_the_database() {
+    let temp = TempStore::new().await;
+    let mut make = Maker::new();
+    let (key, plain) = (make.key(), make.key());
+    run_once(&temp, &mut make, &key).await;
+    run_once(&temp, &mut make, &plain).await;
+    let row = temp.store.ledger.session(&key.person, key.session).await.unwrap().unwrap();
+    let named = SessionMeta {
+        title: Some("Mine".into()),
+        titled_by: TitleSource::Person,
+        status: SessionStatus::Archived,
+        origin: SessionOrigin::Job,
+        agents: vec!["ada".parse().unwrap(), "bob".parse().unwrap()],
+        mode: LaneOrder::Parallel,
+        fork_turn: Some(make.user("x").id),
+        root: make.key().session,
+        ..row
+    };
+    keep_facts(&*temp.store.files, &key, &named).await.unwrap();
+    temp.store.ledger.delete_session(&key.person, key.session).await.unwrap();
+    temp.store.rebuild_sessions().await.unwrap();
+    let found = temp.store.ledger.session(&key.person, key.session).await.unwrap();
+    assert_eq!(found, Some(named));
+
+    let beside = temp.log_path(&plain).with_extension("json");
+    fs::write(&beside, "no settings").unwrap();
+    let (turns, ledger) = (&*temp.store.turns, &*temp.store.ledger);
+    let rebuilt = rebuild_person(turns, ledger, &*temp.store.files, &key.person).await.unwrap();
+    assert_eq!((rebuilt.sessions, rebuilt.damaged), (2, 1), "told, and the rest is read");
+    forget_facts(&*temp.store.files, &plain).await.unwrap();
+    forget_facts(&*temp.store.files, &plain).await.unwrap();
+    assert!(!beside.exists());
+}
+
+#[tokio::test]
 async fn a_damaged_log_is_counted_and_its_rest_is_read() {
     let temp = TempStore::new().await;
     let mut make = Maker::new();
@@ -118,7 +156,7 @@ async fn a_damaged_log_is_counted_and_its_rest_is_read() {
     let text = fs::read_to_string(&path).unwrap();
     fs::write(&path, format!("damaged\n{text}")).unwrap();
     let (turns, ledger) = (&*temp.store.turns, &*temp.store.ledger);
-    let rebuilt = rebuild_person(turns, ledger, &key.person).await.unwrap();
+    let rebuilt = rebuild_person(turns, ledger, &*temp.store.files, &key.person).await.unwrap();
     assert_eq!((rebuilt.sessions, rebuilt.damaged), (1, 1));
     assert_eq!(metas(&temp).await[0].message_count, 2);
 }

@@ -2,10 +2,10 @@ use std::sync::Arc;
 
 use async_trait::async_trait;
 use onyx_storage::{
-    AuditEntry, AuditRow, BeginRun, ChainState, InboxRow, Ledger, RunOutcome, RunRow,
-    SessionFilter, SessionMeta, StoreError,
+    AuditEntry, AuditRow, BeginRun, ChainState, DaySpending, InboxRow, Ledger, RunOutcome, RunRow,
+    SessionChange, SessionFilter, SessionMeta, StoreError,
 };
-use onyx_types::{PersonId, RunId, SessionId, SessionKey, TurnId};
+use onyx_types::{AgentId, PersonId, RunId, SessionId, SessionKey, Timestamp, TurnId, Usage};
 
 /// A ledger whose audit rows fail from the given one on.
 pub(crate) struct BrokenAudit {
@@ -47,6 +47,27 @@ impl Ledger for BrokenAudit {
         self.inner.sessions(person, filter).await
     }
 
+    async fn family(
+        &self,
+        person: &PersonId,
+        root: SessionId,
+    ) -> Result<Vec<SessionMeta>, StoreError> {
+        self.inner.family(person, root).await
+    }
+
+    async fn change_session(
+        &self,
+        person: &PersonId,
+        session: SessionId,
+        change: &SessionChange,
+    ) -> Result<SessionMeta, StoreError> {
+        self.inner.change_session(person, session, change).await
+    }
+
+    async fn book(&self, key: &SessionKey, usage: Usage, at: Timestamp) -> Result<(), StoreError> {
+        self.inner.book(key, usage, at).await
+    }
+
     async fn put_session(&self, person: &PersonId, meta: &SessionMeta) -> Result<(), StoreError> {
         self.inner.put_session(person, meta).await
     }
@@ -73,6 +94,14 @@ impl Ledger for BrokenAudit {
 
     async fn spent(&self, person: &PersonId, day: &str) -> Result<f64, StoreError> {
         self.inner.spent(person, day).await
+    }
+
+    async fn spent_by_agent(&self, agent: &AgentId, day: &str) -> Result<f64, StoreError> {
+        self.inner.spent_by_agent(agent, day).await
+    }
+
+    async fn spending(&self, day: &str) -> Result<DaySpending, StoreError> {
+        self.inner.spending(day).await
     }
 
     async fn append_audit(&self, entry: AuditEntry) -> Result<AuditRow, StoreError> {

@@ -1,0 +1,51 @@
+"""The figures as a table to read."""
+
+ROWS = [
+    ("turns", "N", "turns", 0),
+    ("cpu_per_turn_ms", "CPU per turn", "ms", 2),
+    ("first_word_ms", "first word, median", "ms", 1),
+    ("start_cpu_ms", "CPU from start to healthy", "ms", 0),
+    ("idle_memory_mb", "idle memory (PSS)", "MB", 1),
+    ("memory_after_mb", "memory after the turns (PSS)", "MB", 1),
+    ("body_bytes", "request body for \"hello\"", "bytes", 0),
+]
+
+HOW = """\
+How it was measured: every server runs alone on this machine, in an empty home, with the same scripted model (it answers
+`ok` at once) as its provider, and is asked by the same client (`bench/peers/client.py`), one message after the other,
+each in a new session, streamed. CPU is user and system time of the process with all it started, from `/proc`, over
+N turns after {warm} to warm up. First word: from sending the request to the first text of the answer. Idle memory:
+proportional set size {idle} s after it was healthy. The body is what reached the model. Other work on the machine moves
+the latencies, hardly the CPU time. Made by `make bench-peers`; nothing of the peers is in this repository.
+"""
+
+
+def table(report):
+    servers = report["servers"]
+    ours = next((server for server in servers if server["name"] == "onyx"), {})
+    lines = [
+        "# Onyx beside its peers",
+        "",
+        f"{report['date']}, commit {report['commit']}, {report['machine']}.",
+        "In brackets: how many times ours.",
+        "",
+        "| | " + " | ".join(server["name"] for server in servers) + " |",
+        "|---|" + "---|" * len(servers),
+        "| version | " + " | ".join(server.get("version", "–") for server in servers) + " |",
+        "| what it does | " + " | ".join(server["note"] for server in servers) + " |",
+    ]
+    for key, title, unit, digits in ROWS:
+        cells = [_cell(server, ours, key, digits) for server in servers]
+        lines.append(f"| {title}, {unit} | " + " | ".join(cells) + " |")
+    missing = [f"- {server['name']}: not run: {server['not_run']}" for server in servers if "not_run" in server]
+    how = HOW.format(warm=report["warm_up"], idle=report["idle_seconds"])
+    return "\n".join(lines + [""] + missing + ([""] if missing else [])) + how
+
+
+def _cell(server, ours, key, digits):
+    if "not_run" in server:
+        return "not run"
+    value = f"{server[key]:,.{digits}f}"
+    if key == "turns" or server is ours or not ours.get(key):
+        return value
+    return f"{value} ({server[key] / ours[key]:,.1f}×)"

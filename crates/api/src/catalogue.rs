@@ -1,0 +1,120 @@
+//! Providers, models and money as the administration routes show them. What stands behind is the
+//! binary's to wire: no provider is known here.
+
+use futures::future::BoxFuture;
+use onyx_types::{Fault, Timestamp};
+use serde::Serialize;
+
+/// What is known of providers and models, asked anew for every request.
+pub trait Catalogue: Send + Sync {
+    fn providers(&self) -> Vec<ProviderView>;
+
+    /// Asks the provider; a provider that nobody configured is `not_found`.
+    fn test<'a>(&'a self, name: &'a str) -> BoxFuture<'a, Result<TestView, Fault>>;
+
+    /// What the provider itself says it has.
+    fn listed<'a>(&'a self, name: &'a str) -> BoxFuture<'a, Result<Vec<ModelView>, Fault>>;
+
+    /// The models to choose from.
+    fn models(&self) -> Vec<ModelView>;
+
+    fn model(&self, id: &str) -> Result<ModelView, Fault>;
+}
+
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct ProviderView {
+    pub name: String,
+    pub kind: Option<&'static str>,
+    /// `ready` or `disabled`.
+    pub state: &'static str,
+    /// Why it is disabled, or what fails.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub detail: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub address: Option<String>,
+    /// Shortened beyond use.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub key: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub locality: Option<&'static str>,
+    /// `untried`, `well` or `failing`.
+    pub health: &'static str,
+    /// Those that the config names.
+    pub models: Vec<String>,
+    /// Those that were called since the start.
+    pub called: Vec<CalledModelView>,
+}
+
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct CalledModelView {
+    pub model: String,
+    /// `closed`, `open` (it is left alone) or `half_open` (one call tries it).
+    pub circuit: &'static str,
+    /// In a row.
+    pub failures: u32,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub next_try_seconds: Option<u64>,
+    pub calls: u64,
+    pub answered: u64,
+    pub retries: u64,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub first_content_ms: Option<f64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub last_failure: Option<FailureView>,
+}
+
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct FailureView {
+    pub at: Timestamp,
+    pub class: &'static str,
+    pub message: String,
+}
+
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct TestView {
+    pub name: String,
+    pub ok: bool,
+    /// What is right or wrong, and what to do.
+    pub advice: String,
+    /// `disabled`, `dns`, `refused`, `tls`, `key`, …; none when it works.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub trouble: Option<&'static str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub latency_ms: Option<f64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub model_count: Option<usize>,
+}
+
+/// A field that is absent is not known.
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+pub struct ModelView {
+    /// `<provider>/<model>`.
+    pub id: String,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub context_window: Option<u32>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub max_output_tokens: Option<u32>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub price: Option<PriceView>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub inputs: Option<Vec<&'static str>>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub tools: Option<bool>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub reasoning: Option<bool>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub locality: Option<&'static str>,
+    /// It fails of late and is left alone for now.
+    pub rests: bool,
+}
+
+/// Per million tokens, in US dollars.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+pub struct PriceView {
+    pub input: f64,
+    pub output: f64,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub cache_read: Option<f64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub cache_write: Option<f64>,
+}

@@ -1,0 +1,206 @@
+//! `/api/admin/{people,tokens,pairings,links}`: who may come in, for the owner to decide.
+
+use std::time::Duration;
+
+use axum::Json;
+use axum::extract::{Path, State};
+use axum::http::StatusCode;
+use onyx_identity::{Lifetime, NewToken, Pairing, Person};
+use onyx_storage::{CredentialKind, CredentialRow};
+use onyx_types::{CredentialId, ErrorCode, Grants, PersonId, Timestamp};
+use serde::{Deserialize, Serialize};
+
+use crate::{ApiState, AuthContext, JsonBody, Problem};
+
+#[derive(Serialize)]
+pub(super) struct People {
+    people: Vec<Person>,
+}
+
+pub(super) async fn people(State(state): State<ApiState>) -> Json<People> {
+    Json(People { people: state.auth.identity().people() })
+}
+
+#[derive(Deserialize)]
+pub(super) struct NewPerson {
+    id: PersonId,
+    name: Option<String>,
+}
+
+pub(super) async fn add_person(
+    State(state): State<ApiState>,
+    JsonBody(new): JsonBody<NewPerson>,
+) -> Result<(StatusCode, Json<Person>), Problem> {
+    let person = state.auth.identity().add_person(new.id, new.name).await?;
+    Ok((StatusCode::CREATED, Json(person)))
+}
+
+pub(super) async fn remove_person(
+    State(state): State<ApiState>,
+    Path(id): Path<String>,
+) -> Result<StatusCode, Problem> {
+    state.auth.identity().remove_person(&person_id(&id)?).await?;
+    Ok(StatusCode::NO_CONTENT)
+}
+
+#[derive(Deserialize)]
+pub(super) struct NewPassword {
+    password: String,
+}
+
+pub(super) async fn set_password(
+    State(state): State<ApiState>,
+    Path(id): Path<String>,
+    JsonBody(new): JsonBody<NewPassword>,
+) -> Result<StatusCode, Problem> {
+    state.auth.identity().set_password(&person_id(&id)?, &new.password).await?;
+    Ok(StatusCode::NO_CONTENT)
+}
+
+pub(super) async fn remove_password(
+    State(state): State<ApiState>,
+    Path(id): Path<String>,
+) -> Result<StatusCode, Problem> {
+    state.auth.identity().remove_password(&person_id(&id)?).await?;
+    Ok(StatusCode::NO_CONTENT)
+}
+
+fn person_id(text: &str) -> Result<PersonId, Problem> {
+    text.parse().map_err(|error| Problem::field("id", error))
+}
+
+/// A credential as it may be shown: everything but what opens the door.
+#[derive(Serialize)]
+pub(super) struct CredentialView {
+    id: CredentialId,
+    kind: CredentialKind,
+    name: String,
+    people: Vec<PersonId>,
+    scopes: Grants,
+    created_at: Timestamp,
+    expires_at: Option<Timestamp>,
+}
+
+impl From<CredentialRow> for CredentialView {
+    fn from(row: CredentialRow) -> Self {
+        Self {
+            id: row.credential,
+            kind: row.kind,
+            name: row.name,
+            people: row.people,
+            scopes: row.grants,
+            created_at: row.created_at,
+            expires_at: row.expires_at,
+        }
+    }
+}
+
+#[derive(Serialize)]
+pub(super) struct Credentials {
+    tokens: Vec<CredentialView>,
+}
+
+pub(super) async fn tokens(State(state): State<ApiState>) -> Json<Credentials> {
+    let rows = state.auth.identity().credentials();
+    Json(Credentials { tokens: rows.into_iter().map(CredentialView::from).collect() })
+}
+
+#[derive(Deserialize)]
+pub(super) struct TokenRequest {
+    name: String,
+    /// Absent: the caller. Several make a household token.
+    #[serde(default)]
+    people: Vec<PersonId>,
+    /// Absent: everything a person does for themselves.
+    scopes: Option<Grants>,
+    /// Seconds; absent: until it is revoked.
+    expires_in: Option<u64>,
+}
+
+#[derive(Serialize)]
+pub(super) struct TokenMade {
+    #[serde(flatten)]
+    view: CredentialView,
+    /// Shown here and never again.
+    token: String,
+}
+
+pub(super) async fn create_token(
+    State(state): State<ApiState>,
+    caller: AuthContext,
+    JsonBody(request): JsonBody<TokenRequest>,
+) -> Result<(StatusCode, Json<TokenMade>), Problem> {
+    let people =
+        if request.people.is_empty() { vec![caller.person.clone()] } else { request.people };
+    let lifetime = match request.expires_in {
+        None => Lifetime::UntilRevoked,
+        Some(0) => return Err(Problem::field("expires_in", "it must be at least 1")),
+        Some(seconds) => Lifetime::For(Duration::from_secs(seconds)),
+    };
+    let grants = request.scopes.unwrap_or_else(Grants::personal);
+    let new = NewToken { people, name: request.name, grants, lifetime };
+    let (row, secret) = state.auth.identity().create_token(new).await?;
+    let made = TokenMade { view: row.into(), token: secret.reveal().to_owned() };
+    Ok((StatusCode::CREATED, Json(made)))
+}
+
+pub(super) async fn revoke(
+    State(state): State<ApiState>,
+    Path(id): Path<String>,
+) -> Result<StatusCode, Problem> {
+    let id = id.parse().map_err(|error: onyx_types::IdError| Problem::field("id", error))?;
+    state.auth.identity().revoke(id).await?;
+    Ok(StatusCode::NO_CONTENT)
+}
+
+#[derive(Serialize)]
+pub(super) struct Pairings {
+    pairings: Vec<Pairing>,
+}
+
+pub(super) async fn pairings(State(state): State<ApiState>) -> Json<Pairings> {
+    Json(Pairings { pairings: state.auth.identity().pairings() })
+}
+
+#[derive(Deserialize)]
+pub(super) struct Approve {
+    code: String,
+    /// Whom the device is for; absent: the caller.
+    person: Option<PersonId>,
+}
+
+pub(super) async fn approve_pairing(
+    State(state): State<ApiState>,
+    caller: AuthContext,
+    JsonBody(approve): JsonBody<Approve>,
+) -> Result<StatusCode, Problem> {
+    let person = approve.person.as_ref().unwrap_or(&caller.person);
+    state.auth.identity().approve_pairing(&approve.code, person)?;
+    Ok(StatusCode::NO_CONTENT)
+}
+
+#[derive(Deserialize)]
+pub(super) struct Reject {
+    code: String,
+}
+
+pub(super) async fn reject_pairing(
+    State(state): State<ApiState>,
+    JsonBody(reject): JsonBody<Reject>,
+) -> Result<StatusCode, Problem> {
+    state.auth.identity().reject_pairing(&reject.code)?;
+    Ok(StatusCode::NO_CONTENT)
+}
+
+#[derive(Serialize)]
+pub(super) struct Link {
+    /// To be opened in a browser on the machine that runs the server.
+    url: String,
+}
+
+pub(super) async fn create_link(State(state): State<ApiState>) -> Result<Json<Link>, Problem> {
+    let url = state.auth.create_link()?.ok_or_else(|| {
+        Problem::new(ErrorCode::NotFound, "the server does not listen where a link could lead")
+    })?;
+    Ok(Json(Link { url }))
+}

@@ -1,0 +1,207 @@
+//! `/auth/link` and `/api/auth/*`: coming in, going out, and who one is.
+
+use axum::Json;
+use axum::extract::{Extension, Path, State};
+use axum::http::{HeaderMap, StatusCode, Uri, header};
+use axum::response::{IntoResponse, Redirect, Response};
+use onyx_identity::{Attempt, CallerKind, PairingFor, PairingState, Proof, Tokens};
+use onyx_storage::Role;
+use onyx_types::{ErrorCode, Fault, Grants, PersonId, Timestamp};
+use serde::{Deserialize, Serialize};
+
+use crate::auth::address_of;
+use crate::guard::is_on_this_machine;
+use crate::serve::Peer;
+use crate::{ApiState, AuthContext, JsonBody, Problem, QueryOf, cookie};
+
+#[derive(Deserialize)]
+pub(super) struct LinkQuery {
+    code: String,
+}
+
+/// The one-time link that the server prints: for a browser on this machine and for nobody else.
+pub(super) async fn link(
+    State(state): State<ApiState>,
+    peer: Option<Extension<Peer>>,
+    uri: Uri,
+    headers: HeaderMap,
+    QueryOf(query): QueryOf<LinkQuery>,
+) -> Result<Response, Problem> {
+    let peer = peer.as_ref().map(|Extension(peer)| peer);
+    let from = address_of(peer).filter(|_| is_on_this_machine(peer, &uri, &headers));
+    let Some(from) = from else {
+        return Err(Fault::new(
+            ErrorCode::Forbidden,
+            "this link works only in a browser on the machine that runs Onyx",
+        )
+        .with_hint("Elsewhere, sign in with a password or pair the browser with a code.")
+        .into());
+    };
+    let session = state.auth.identity().redeem_link(&query.code, from).await?;
+    let headers = [
+        (header::SET_COOKIE, cookie::set(&session, &headers)?),
+        (header::CACHE_CONTROL, header::HeaderValue::from_static("no-store")),
+        (header::REFERRER_POLICY, header::HeaderValue::from_static("no-referrer")),
+    ];
+    Ok((headers, Redirect::to("/")).into_response())
+}
+
+#[derive(Deserialize)]
+pub(super) struct Login {
+    person: String,
+    password: String,
+}
+
+pub(super) async fn login(
+    State(state): State<ApiState>,
+    peer: Option<Extension<Peer>>,
+    headers: HeaderMap,
+    JsonBody(login): JsonBody<Login>,
+) -> Result<Response, Problem> {
+    let identity = state.auth.identity();
+    let proof = Proof::Password { person: &login.person, password: &login.password };
+    let from = address_of(peer.as_ref().map(|Extension(peer)| peer));
+    let caller = identity.caller(Attempt { proof, from, speaks_for: None }).await?;
+    let session = identity.create_session(&caller, browser_of(&headers)).await?;
+    let me = Me::of(&state, &caller.into());
+    Ok(([(header::SET_COOKIE, cookie::set(&session, &headers)?)], Json(me)).into_response())
+}
+
+/// What a person recognises the browser by in a list.
+fn browser_of(headers: &HeaderMap) -> &str {
+    headers.get(header::USER_AGENT).and_then(|value| value.to_str().ok()).unwrap_or("browser")
+}
+
+/// Ends what the caller was signed in by; a token that was made on purpose stays.
+pub(super) async fn logout(
+    State(state): State<ApiState>,
+    caller: AuthContext,
+) -> Result<Response, Problem> {
+    if let (CallerKind::Session | CallerKind::Access, Some(id)) = (caller.kind, caller.credential) {
+        state.auth.identity().revoke(id).await?;
+    }
+    Ok(([(header::SET_COOKIE, cookie::clear())], StatusCode::NO_CONTENT).into_response())
+}
+
+#[derive(Serialize)]
+pub(super) struct TokenReply {
+    access_token: String,
+    refresh_token: String,
+    token_type: &'static str,
+    expires_in: u64,
+}
+
+impl From<Tokens> for TokenReply {
+    fn from(tokens: Tokens) -> Self {
+        Self {
+            access_token: tokens.access.reveal().to_owned(),
+            refresh_token: tokens.refresh.reveal().to_owned(),
+            token_type: "Bearer",
+            expires_in: tokens.expires_in.as_secs(),
+        }
+    }
+}
+
+pub(super) async fn token(
+    State(state): State<ApiState>,
+    caller: AuthContext,
+) -> Result<Json<TokenReply>, Problem> {
+    Ok(Json(state.auth.identity().create_tokens(&caller).await?.into()))
+}
+
+#[derive(Deserialize)]
+pub(super) struct Refresh {
+    refresh_token: String,
+}
+
+pub(super) async fn refresh(
+    State(state): State<ApiState>,
+    peer: Option<Extension<Peer>>,
+    JsonBody(refresh): JsonBody<Refresh>,
+) -> Result<Json<TokenReply>, Problem> {
+    let from = address_of(peer.as_ref().map(|Extension(peer)| peer));
+    Ok(Json(state.auth.identity().refresh(&refresh.refresh_token, from).await?.into()))
+}
+
+#[derive(Deserialize)]
+pub(super) struct BeginPairing {
+    #[serde(default)]
+    name: String,
+    #[serde(default)]
+    client: PairingFor,
+}
+
+#[derive(Serialize)]
+pub(super) struct PairingBegun {
+    pairing_id: String,
+    code: String,
+    expires_in: u64,
+}
+
+pub(super) async fn pair(
+    State(state): State<ApiState>,
+    peer: Option<Extension<Peer>>,
+    JsonBody(begin): JsonBody<BeginPairing>,
+) -> Result<(StatusCode, Json<PairingBegun>), Problem> {
+    let from = address_of(peer.as_ref().map(|Extension(peer)| peer));
+    let (id, pairing) = state.auth.identity().begin_pairing(&begin.name, begin.client, from)?;
+    let pairing_id = id.reveal().to_owned();
+    let begun = PairingBegun { pairing_id, code: pairing.code, expires_in: pairing.expires_in };
+    Ok((StatusCode::CREATED, Json(begun)))
+}
+
+#[derive(Serialize)]
+pub(super) struct PairingReply {
+    status: PairingState,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    token: Option<String>,
+}
+
+/// The id is known to the device alone, so it is proof enough to hand over what was approved.
+pub(super) async fn pairing(
+    State(state): State<ApiState>,
+    Path(id): Path<String>,
+    headers: HeaderMap,
+) -> Result<Response, Problem> {
+    let (status, secret) = state.auth.identity().pick_up_pairing(&id).await?;
+    Ok(match secret {
+        Some((PairingFor::Browser, session)) => {
+            let cookie = [(header::SET_COOKIE, cookie::set(&session, &headers)?)];
+            (cookie, Json(PairingReply { status, token: None })).into_response()
+        }
+        Some((PairingFor::Device, token)) => {
+            let token = Some(token.reveal().to_owned());
+            Json(PairingReply { status, token }).into_response()
+        }
+        None => Json(PairingReply { status, token: None }).into_response(),
+    })
+}
+
+#[derive(Serialize)]
+pub(super) struct Me {
+    person: PersonId,
+    name: Option<String>,
+    role: Role,
+    credential: CallerKind,
+    scopes: Grants,
+    expires_at: Option<Timestamp>,
+}
+
+impl Me {
+    fn of(state: &ApiState, caller: &AuthContext) -> Self {
+        let people = state.auth.identity().people();
+        let name = people.into_iter().find(|person| person.id == caller.person);
+        Self {
+            person: caller.person.clone(),
+            name: name.and_then(|person| person.name),
+            role: if caller.is_owner { Role::Owner } else { Role::Member },
+            credential: caller.kind,
+            scopes: caller.grants,
+            expires_at: caller.expires_at,
+        }
+    }
+}
+
+pub(super) async fn me(State(state): State<ApiState>, caller: AuthContext) -> Json<Me> {
+    Json(Me::of(&state, &caller))
+}

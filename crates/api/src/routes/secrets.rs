@@ -1,0 +1,49 @@
+//! `/api/admin/secrets`: what the config refers to as `secret:<name>`. Values go in and never out.
+
+use axum::Json;
+use axum::extract::{Path, State};
+use axum::http::StatusCode;
+use onyx_identity::SecretView;
+use serde::{Deserialize, Serialize};
+
+use crate::{ApiState, JsonBody, Problem};
+
+#[derive(Serialize)]
+pub(super) struct SecretList {
+    secrets: Vec<SecretView>,
+}
+
+pub(super) async fn list(State(state): State<ApiState>) -> Json<SecretList> {
+    Json(SecretList { secrets: state.secrets.list() })
+}
+
+#[derive(Deserialize)]
+pub(super) struct Value {
+    value: String,
+}
+
+pub(super) async fn set(
+    State(state): State<ApiState>,
+    Path(name): Path<String>,
+    JsonBody(body): JsonBody<Value>,
+) -> Result<StatusCode, Problem> {
+    state.secrets.set(&name, &body.value).await?;
+    Ok(StatusCode::NO_CONTENT)
+}
+
+pub(super) async fn remove(
+    State(state): State<ApiState>,
+    Path(name): Path<String>,
+) -> Result<StatusCode, Problem> {
+    state.secrets.remove(&name).await?;
+    Ok(StatusCode::NO_CONTENT)
+}
+
+#[derive(Serialize)]
+pub(super) struct Rotated {
+    rotated: usize,
+}
+
+pub(super) async fn rotate(State(state): State<ApiState>) -> Result<Json<Rotated>, Problem> {
+    Ok(Json(Rotated { rotated: state.secrets.rotate().await? }))
+}

@@ -1,0 +1,293 @@
+//! Everything that opens a door now, in memory. The ledger holds the same rows; whoever changes
+//! one writes there first.
+
+use std::collections::{BTreeMap, HashMap, HashSet};
+use std::time::Duration;
+
+use onyx_storage::{CredentialKind, CredentialRow, PersonRow, Role};
+use onyx_types::{Cancel, CredentialId, Grants, Hash, PersonId, Timestamp};
+use subtle::ConstantTimeEq;
+
+use crate::people::{Person, PersonSource};
+use crate::random::derived_id;
+use crate::settings::Declared;
+
+/// A token to be made.
+#[derive(Clone, Debug)]
+pub struct NewToken {
+    /// Whom it may speak for, the one it means by itself first.
+    pub people: Vec<PersonId>,
+    pub name: String,
+    pub grants: Grants,
+    pub lifetime: Lifetime,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Lifetime {
+    UntilRevoked,
+    For(Duration),
+}
+
+pub(crate) struct Register {
+    declared: Declared,
+    added: BTreeMap<PersonId, PersonRow>,
+    passwords: HashMap<PersonId, Password>,
+    owner_token: Root,
+    held: HashMap<CredentialId, Held>,
+    by_hash: HashMap<Hash, CredentialId>,
+    /// Whom to tell that they ended: last, so that whoever ends their own still gets an answer.
+    ending: Vec<Cancel>,
+}
+
+/// Something that other credentials are made with and that has no row of its own.
+#[derive(Clone)]
+pub(crate) struct Root {
+    pub(crate) id: CredentialId,
+    pub(crate) revoked: Cancel,
+}
+
+#[derive(Clone)]
+pub(crate) struct Password {
+    pub(crate) phc: String,
+    pub(crate) root: Root,
+}
+
+#[derive(Clone)]
+pub(crate) struct Held {
+    pub(crate) row: CredentialRow,
+    pub(crate) revoked: Cancel,
+}
+
+impl Root {
+    fn of(kind: &str, text: &str) -> Self {
+        Self { id: derived_id(kind, text), revoked: Cancel::new() }
+    }
+
+    fn renew(&mut self) -> Cancel {
+        std::mem::take(&mut self.revoked)
+    }
+}
+
+impl Password {
+    fn new(phc: String) -> Self {
+        Self { root: Root::of("password", &phc), phc }
+    }
+}
+
+impl Register {
+    pub(crate) fn new(
+        declared: Declared,
+        added: Vec<PersonRow>,
+        passwords: Vec<(PersonId, String)>,
+        rows: Vec<CredentialRow>,
+    ) -> Self {
+        let mut register = Self {
+            owner_token: Root::of("token", declared.owner_token.as_str()),
+            declared,
+            added: added.into_iter().map(|row| (row.person.clone(), row)).collect(),
+            passwords: passwords.into_iter().map(|(id, phc)| (id, Password::new(phc))).collect(),
+            held: HashMap::new(),
+            by_hash: HashMap::new(),
+            ending: Vec::new(),
+        };
+        for row in rows {
+            register.hold(row);
+        }
+        register
+    }
+
+    /// The config's owner, else the one made at the first start.
+    pub(crate) fn owner(&self) -> Option<&PersonId> {
+        let first = self.added.values().find(|row| row.role == Role::Owner);
+        self.declared.owner.as_ref().or_else(|| first.map(|row| &row.person))
+    }
+
+    pub(crate) fn people(&self) -> Vec<Person> {
+        let declared =
+            self.declared.people.iter().map(|person| {
+                (person.id(), person.name().map(str::to_owned), PersonSource::Config)
+            });
+        let added =
+            self.added.values().map(|row| (&row.person, row.name.clone(), PersonSource::Added));
+        let mut people: BTreeMap<&PersonId, Person> = BTreeMap::new();
+        // The config has the last word about somebody who is in both.
+        for (id, name, source) in added.chain(declared) {
+            let role = if Some(id) == self.owner() { Role::Owner } else { Role::Member };
+            let has_password = self.passwords.contains_key(id);
+            people.insert(id, Person { id: id.clone(), name, role, source, has_password });
+        }
+        people.into_values().collect()
+    }
+
+    pub(crate) fn is_person(&self, id: &PersonId) -> bool {
+        self.added.contains_key(id) || self.declared.people.iter().any(|person| person.id() == id)
+    }
+
+    /// The added person of this id, whom a request may remove.
+    pub(crate) fn added(&self, id: &PersonId) -> Option<&PersonRow> {
+        self.added.get(id)
+    }
+
+    pub(crate) fn password(&self, id: &PersonId) -> Option<Password> {
+        self.passwords.get(id).filter(|_| self.is_person(id)).cloned()
+    }
+
+    pub(crate) fn has_chosen_credentials(&self) -> bool {
+        !self.passwords.is_empty()
+            || self.held.values().any(|held| held.row.kind == CredentialKind::Token)
+    }
+
+    /// Is this the owner's token?
+    pub(crate) fn owner_token(&self, sent: &str) -> Option<Root> {
+        let expected = self.declared.owner_token.as_str();
+        bool::from(sent.as_bytes().ct_eq(expected.as_bytes())).then(|| self.owner_token.clone())
+    }
+
+    /// By the hash of what was sent: of a random secret, it tells a watcher of the clock nothing.
+    pub(crate) fn find(&self, hash: Hash, kind: CredentialKind, now: Timestamp) -> Option<Held> {
+        let held = self.by_id(*self.by_hash.get(&hash)?, now)?;
+        (held.row.kind == kind).then_some(held)
+    }
+
+    pub(crate) fn by_id(&self, id: CredentialId, now: Timestamp) -> Option<Held> {
+        self.held.get(&id).filter(|held| !is_over(&held.row, now)).cloned()
+    }
+
+    pub(crate) fn rows(&self, now: Timestamp) -> Vec<CredentialRow> {
+        let mut rows: Vec<_> = self.held.values().map(|held| held.row.clone()).collect();
+        rows.retain(|row| !is_over(row, now));
+        rows.sort_by_key(|row| row.credential);
+        rows
+    }
+
+    pub(crate) fn hold(&mut self, row: CredentialRow) -> Held {
+        let id = row.credential;
+        // A refresh token that was exchanged: the same credential, a new secret.
+        let before = self.held.remove(&id);
+        if let Some(before) = &before {
+            self.by_hash.remove(&before.row.hash);
+        }
+        self.by_hash.insert(row.hash, id);
+        let held = Held { row, revoked: before.map_or_else(Cancel::new, |held| held.revoked) };
+        self.held.insert(id, held.clone());
+        held
+    }
+
+    /// Takes away credentials, and everything that was made with them. Names all that went.
+    pub(crate) fn drop_credentials(&mut self, ids: &[CredentialId]) -> Vec<CredentialId> {
+        let mut gone = Vec::new();
+        for id in ids {
+            self.let_go(*id, &mut gone);
+        }
+        self.drop_orphans(&mut gone);
+        gone
+    }
+
+    pub(crate) fn over(&self, now: Timestamp) -> Vec<CredentialId> {
+        let over = self.held.values().filter(|held| is_over(&held.row, now));
+        over.map(|held| held.row.credential).collect()
+    }
+
+    /// Takes up what the config says now. Names the credentials that ended with it.
+    pub(crate) fn declare(&mut self, declared: Declared) -> Vec<CredentialId> {
+        let before = self.everybody();
+        if self.declared.owner_token != declared.owner_token {
+            let fresh = Root::of("token", declared.owner_token.as_str());
+            self.ending.push(std::mem::replace(&mut self.owner_token, fresh).revoked);
+        }
+        let owner = self.owner().cloned();
+        self.declared = declared;
+        if self.owner() != owner.as_ref() {
+            self.ending.push(self.owner_token.renew());
+        }
+        self.close_for_those_who_left(&before);
+        self.drop_credentials(&[])
+    }
+
+    pub(crate) fn add_person(&mut self, row: PersonRow) {
+        self.added.insert(row.person.clone(), row);
+    }
+
+    pub(crate) fn remove_person(&mut self, id: &PersonId) -> Vec<CredentialId> {
+        let before = self.everybody();
+        self.added.remove(id);
+        self.close_for_those_who_left(&before);
+        let theirs: Vec<_> = self
+            .held
+            .values()
+            .filter(|held| held.row.people.first() == Some(id))
+            .map(|held| held.row.credential)
+            .collect();
+        self.remove_password(id).into_iter().chain(self.drop_credentials(&theirs)).collect()
+    }
+
+    pub(crate) fn set_password(&mut self, id: &PersonId, phc: String) -> Vec<CredentialId> {
+        let before = self.passwords.insert(id.clone(), Password::new(phc));
+        self.ending.extend(before.map(|before| before.root.revoked));
+        self.drop_credentials(&[])
+    }
+
+    pub(crate) fn remove_password(&mut self, id: &PersonId) -> Vec<CredentialId> {
+        let before = self.passwords.remove(id);
+        self.ending.extend(before.map(|before| before.root.revoked));
+        self.drop_credentials(&[])
+    }
+
+    pub(crate) fn take_ending(&mut self) -> Vec<Cancel> {
+        std::mem::take(&mut self.ending)
+    }
+
+    fn everybody(&self) -> HashSet<PersonId> {
+        self.people().into_iter().map(|person| person.id).collect()
+    }
+
+    /// Who is no longer a person here keeps their credentials (they may come back) but nothing
+    /// that is open.
+    fn close_for_those_who_left(&mut self, before: &HashSet<PersonId>) {
+        let after = self.everybody();
+        let left: Vec<_> = before.difference(&after).collect();
+        for held in self.held.values_mut() {
+            if held.row.people.iter().any(|person| left.contains(&person)) {
+                self.ending.push(std::mem::take(&mut held.revoked));
+            }
+        }
+        for (_, password) in self.passwords.iter_mut().filter(|(id, _)| left.contains(id)) {
+            self.ending.push(password.root.renew());
+        }
+    }
+
+    fn drop_orphans(&mut self, gone: &mut Vec<CredentialId>) {
+        loop {
+            let orphans: Vec<_> = self
+                .held
+                .values()
+                .filter(|held| held.row.parent.is_some_and(|parent| !self.lives(parent)))
+                .map(|held| held.row.credential)
+                .collect();
+            if orphans.is_empty() {
+                return;
+            }
+            for id in orphans {
+                self.let_go(id, gone);
+            }
+        }
+    }
+
+    fn lives(&self, id: CredentialId) -> bool {
+        self.owner_token.id == id
+            || self.held.contains_key(&id)
+            || self.passwords.values().any(|password| password.root.id == id)
+    }
+
+    fn let_go(&mut self, id: CredentialId, gone: &mut Vec<CredentialId>) {
+        if let Some(held) = self.held.remove(&id) {
+            self.by_hash.remove(&held.row.hash);
+            self.ending.push(held.revoked);
+            gone.push(id);
+        }
+    }
+}
+
+fn is_over(row: &CredentialRow, now: Timestamp) -> bool {
+    row.expires_at.is_some_and(|at| at <= now)
+}

@@ -1,0 +1,259 @@
+//! The one place that says who a caller is. Everything it knows is in memory; what must outlive
+//! the process is in the ledger before anybody is told of it.
+
+mod making;
+mod manage;
+
+use std::fmt;
+use std::net::IpAddr;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock, RwLockReadGuard};
+
+use onyx_storage::{Accounts, CredentialKind, PersonRow, Role};
+use onyx_types::{
+    Cancel, Clock, CredentialId, ErrorCode, Fault, Grants, Hash, Mint, PersonId, Timestamp,
+};
+
+use crate::attempt::{Attempt, Proof};
+use crate::caller::{Caller, CallerKind};
+use crate::credentials::{Held, Register};
+use crate::jwt::{self, Signer};
+use crate::limiter::Limiter;
+use crate::links::Links;
+use crate::pairing::Pairings;
+use crate::passwords::Passwords;
+use crate::people::OWNER;
+use crate::random;
+use crate::settings::Declared;
+
+pub use making::Tokens;
+
+pub struct Identity {
+    accounts: Arc<dyn Accounts>,
+    clock: Arc<dyn Clock>,
+    register: RwLock<Register>,
+    /// Held while the ledger and the register are changed together, so that both see changes in
+    /// one order.
+    changing: tokio::sync::Mutex<()>,
+    limiter: Mutex<Limiter>,
+    links: Mutex<Links>,
+    pairings: Mutex<Pairings>,
+    mint: Mutex<Mint>,
+    passwords: Passwords,
+    signer: Signer,
+}
+
+impl fmt::Debug for Identity {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Identity").finish_non_exhaustive()
+    }
+}
+
+/// A credential that was found good, before it is said whom it speaks for.
+struct Opened {
+    kind: CallerKind,
+    people: Vec<PersonId>,
+    credential: Option<CredentialId>,
+    grants: Grants,
+    expires_at: Option<Timestamp>,
+    revoked: Cancel,
+}
+
+impl Identity {
+    /// Reads who there is. The first start makes an owner.
+    pub async fn open(
+        accounts: Arc<dyn Accounts>,
+        clock: Arc<dyn Clock>,
+        declared: Declared,
+    ) -> Result<Self, Fault> {
+        let mut people = accounts.people().await?;
+        if declared.owner.is_none() && people.iter().all(|row| row.role != Role::Owner) {
+            let added_at = clock.wall();
+            let person = OWNER.parse()?;
+            let owner = PersonRow { person, name: None, role: Role::Owner, added_at };
+            accounts.add_person(owner.clone()).await?;
+            people.push(owner);
+        }
+        let passwords = accounts.passwords().await?;
+        let rows = accounts.credentials().await?;
+        let mut register = Register::new(declared, people, passwords, rows);
+        // What ended while nobody was looking.
+        let over = register.over(clock.wall());
+        let gone = register.drop_credentials(&over);
+        accounts.remove_credentials(&gone).await?;
+        Ok(Self {
+            accounts,
+            clock,
+            register: RwLock::new(register),
+            changing: tokio::sync::Mutex::default(),
+            limiter: Mutex::default(),
+            links: Mutex::default(),
+            pairings: Mutex::default(),
+            mint: Mutex::new(Mint::new(u64::from_le_bytes(random::bytes()?))),
+            passwords: Passwords::new()?,
+            signer: Signer::new()?,
+        })
+    }
+
+    /// Who is it? Fails with `Unauthenticated`, `Forbidden` (it may not speak for that person) or
+    /// `RateLimited`.
+    pub async fn caller(&self, attempt: Attempt<'_>) -> Result<Caller, Fault> {
+        let opened = match attempt.proof {
+            Proof::LocalUser => Some(self.owner_by(CallerKind::LocalUser, None, Cancel::new())?),
+            Proof::Bearer(text) if jwt::is_jwt(text) => self.by_access_token(text),
+            Proof::Bearer(text) => self.by_token(text)?,
+            Proof::Session(text) => self.by_secret(text, CredentialKind::Session),
+            Proof::Password { person, password } => {
+                self.by_password(person, password, attempt.from).await?
+            }
+        };
+        let Some(opened) = opened else { return Err(self.unknown(attempt)) };
+        self.speaking(opened, attempt.speaks_for)
+    }
+
+    fn unknown(&self, attempt: Attempt<'_>) -> Fault {
+        let what = match attempt.proof {
+            Proof::Password { .. } => "the name or the password is wrong",
+            Proof::Session(_) => "the browser is not signed in any more",
+            Proof::Bearer(_) | Proof::LocalUser => {
+                "the token is not known here, or its time is over"
+            }
+        };
+        let counted = match (attempt.from, attempt.proof) {
+            // Counted as a guess where it was tried.
+            (_, Proof::Password { .. }) | (None, _) => Ok(()),
+            (Some(from), _) => lock(&self.limiter).failed(from, &*self.clock),
+        };
+        counted.err().unwrap_or_else(|| Fault::new(ErrorCode::Unauthenticated, what))
+    }
+
+    /// The person of a credential: its own, or the one of its people who was named.
+    fn speaking(&self, opened: Opened, named: Option<&str>) -> Result<Caller, Fault> {
+        let register = self.read();
+        let person = match named {
+            Some(name) => opened.people.iter().find(|person| person.as_str() == name),
+            None => opened.people.first(),
+        };
+        let person = person.filter(|person| register.is_person(person)).cloned();
+        let person = person.ok_or_else(|| match named {
+            Some(_) => Fault::new(
+                ErrorCode::Forbidden,
+                "this credential does not speak for the person in `X-Notes-Person`",
+            ),
+            None => Fault::new(ErrorCode::Unauthenticated, "its person has no account here"),
+        })?;
+        Ok(Caller {
+            is_owner: register.owner() == Some(&person),
+            person,
+            kind: opened.kind,
+            credential: opened.credential,
+            grants: opened.grants,
+            expires_at: opened.expires_at,
+            revoked: opened.revoked,
+        })
+    }
+
+    fn owner_by(
+        &self,
+        kind: CallerKind,
+        credential: Option<CredentialId>,
+        revoked: Cancel,
+    ) -> Result<Opened, Fault> {
+        let owner = self.owner()?;
+        let (people, grants) = (vec![owner], Grants::all());
+        Ok(Opened { kind, people, credential, grants, expires_at: None, revoked })
+    }
+
+    fn by_token(&self, text: &str) -> Result<Option<Opened>, Fault> {
+        let root = self.read().owner_token(text);
+        match root {
+            Some(root) => {
+                self.owner_by(CallerKind::OwnerToken, Some(root.id), root.revoked).map(Some)
+            }
+            None => Ok(self.by_secret(text, CredentialKind::Token)),
+        }
+    }
+
+    fn by_secret(&self, text: &str, kind: CredentialKind) -> Option<Opened> {
+        let hash = Hash::of(text.as_bytes());
+        self.read().find(hash, kind, self.clock.wall()).map(Opened::of)
+    }
+
+    fn by_access_token(&self, text: &str) -> Option<Opened> {
+        let now = self.clock.wall();
+        let claims = self.signer.verify(text, now)?;
+        let held = self.read().by_id(claims.cid, now)?;
+        let is_its_person = held.row.people == [claims.sub];
+        is_its_person.then(|| Opened { kind: CallerKind::Access, ..Opened::of(held) })
+    }
+
+    async fn by_password(
+        &self,
+        person: &str,
+        password: &str,
+        from: Option<IpAddr>,
+    ) -> Result<Option<Opened>, Fault> {
+        if let Some(from) = from {
+            lock(&self.limiter).may_guess(from, &*self.clock)?;
+        }
+        let id: Option<PersonId> = person.parse().ok();
+        let known = id.and_then(|id| Some((self.read().password(&id)?, id)));
+        let compared = known.as_ref().map(|(known, id)| (id, known.root.id, known.phc.as_str()));
+        let is_right = self.passwords.verify(compared, password).await?;
+        let opened = known.filter(|_| is_right).map(|(known, id)| Opened {
+            kind: CallerKind::Password,
+            people: vec![id],
+            credential: Some(known.root.id),
+            grants: Grants::all(),
+            expires_at: None,
+            revoked: known.root.revoked,
+        });
+        if let (None, Some(from)) = (&opened, from) {
+            lock(&self.limiter).guessed_wrong(from, &*self.clock);
+        }
+        Ok(opened)
+    }
+
+    fn read(&self) -> RwLockReadGuard<'_, Register> {
+        self.register.read().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Changes what is in memory, and takes what ended with it out of the ledger.
+    async fn change(
+        &self,
+        change: impl FnOnce(&mut Register) -> Vec<CredentialId>,
+    ) -> Result<(), Fault> {
+        let (gone, ending) = {
+            let mut register = self.register.write().unwrap_or_else(PoisonError::into_inner);
+            (change(&mut register), register.take_ending())
+        };
+        let removed = match gone.as_slice() {
+            [] => Ok(()),
+            gone => self.accounts.remove_credentials(gone).await,
+        };
+        for revoked in ending {
+            revoked.cancel();
+        }
+        Ok(removed?)
+    }
+}
+
+impl Opened {
+    fn of(held: Held) -> Self {
+        Self {
+            kind: match held.row.kind {
+                CredentialKind::Token => CallerKind::Token,
+                CredentialKind::Session => CallerKind::Session,
+                CredentialKind::Refresh => CallerKind::Access,
+            },
+            people: held.row.people,
+            credential: Some(held.row.credential),
+            grants: held.row.grants,
+            expires_at: held.row.expires_at,
+            revoked: held.revoked,
+        }
+    }
+}
+
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}

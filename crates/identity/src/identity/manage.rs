@@ -1,0 +1,103 @@
+//! Changes by the owner: people, passwords, revocation, and what the config says.
+
+use onyx_storage::{CredentialRow, PersonRow, Role, StoreError};
+use onyx_types::{CredentialId, ErrorCode, Fault, PersonId};
+
+use super::Identity;
+use super::making::no_person;
+use crate::people::Person;
+use crate::settings::Declared;
+
+impl Identity {
+    pub fn owner(&self) -> Result<PersonId, Fault> {
+        let owner = self.read().owner().cloned();
+        owner.ok_or_else(|| Fault::new(ErrorCode::Internal, "there is no owner"))
+    }
+
+    pub fn people(&self) -> Vec<Person> {
+        self.read().people()
+    }
+
+    pub fn credentials(&self) -> Vec<CredentialRow> {
+        self.read().rows(self.clock.wall())
+    }
+
+    /// Is there a password or a token that somebody made on purpose?
+    pub fn has_chosen_credentials(&self) -> bool {
+        self.read().has_chosen_credentials()
+    }
+
+    /// Takes up what the config says now. Who left it is out at once.
+    pub async fn declare(&self, declared: Declared) -> Result<(), Fault> {
+        let _order = self.changing.lock().await;
+        self.change(|register| register.declare(declared)).await
+    }
+
+    pub async fn add_person(&self, id: PersonId, name: Option<String>) -> Result<Person, Fault> {
+        let _order = self.changing.lock().await;
+        if self.read().is_person(&id) {
+            let message = format!("there is a person `{id}` already");
+            return Err(Fault::new(ErrorCode::InvalidRequest, message));
+        }
+        let added_at = self.clock.wall();
+        let row = PersonRow { person: id.clone(), name, role: Role::Member, added_at };
+        self.accounts.add_person(row.clone()).await?;
+        self.change(|register| {
+            register.add_person(row);
+            Vec::new()
+        })
+        .await?;
+        self.people().into_iter().find(|person| person.id == id).ok_or_else(|| no_person(&id))
+    }
+
+    /// Takes the account away: credentials, password, everything that is open. Files stay.
+    pub async fn remove_person(&self, id: &PersonId) -> Result<(), Fault> {
+        let _order = self.changing.lock().await;
+        if self.owner().is_ok_and(|owner| owner == *id) {
+            return Err(Fault::new(ErrorCode::Forbidden, "the owner cannot be removed"));
+        }
+        if self.read().added(id).is_none() {
+            return Err(match self.read().is_person(id) {
+                true => Fault::new(
+                    ErrorCode::InvalidRequest,
+                    format!("`{id}` is named in onyx.json or VALID_PERSONS; remove them there"),
+                ),
+                false => no_person(id),
+            });
+        }
+        match self.accounts.remove_person(id).await {
+            Ok(()) | Err(StoreError::NotFound) => {}
+            Err(error) => return Err(error.into()),
+        }
+        self.change(|register| register.remove_person(id)).await
+    }
+
+    /// What was signed in with the password before is signed out.
+    pub async fn set_password(&self, id: &PersonId, password: &str) -> Result<(), Fault> {
+        if !self.read().is_person(id) {
+            return Err(no_person(id));
+        }
+        let phc = self.passwords.hash(password).await?;
+        let _order = self.changing.lock().await;
+        self.accounts.set_password(id, phc.clone()).await?;
+        self.change(|register| register.set_password(id, phc)).await
+    }
+
+    pub async fn remove_password(&self, id: &PersonId) -> Result<(), Fault> {
+        let _order = self.changing.lock().await;
+        if !self.read().is_person(id) {
+            return Err(no_person(id));
+        }
+        self.accounts.remove_password(id).await?;
+        self.change(|register| register.remove_password(id)).await
+    }
+
+    /// Ends a credential, what was made with it, and every answer under way to it.
+    pub async fn revoke(&self, id: CredentialId) -> Result<(), Fault> {
+        let _order = self.changing.lock().await;
+        if self.read().by_id(id, self.clock.wall()).is_none() {
+            return Err(Fault::new(ErrorCode::NotFound, format!("there is no credential {id}")));
+        }
+        self.change(|register| register.drop_credentials(&[id])).await
+    }
+}

@@ -1,0 +1,29 @@
+//! Who is there and how they show it: people, passwords, tokens, browser sessions, one-time links,
+//! pairing, and the store of sealed secrets.
+//!
+//! Decides who a caller is and what their credential is good for. No HTTP, no cookie, no route may
+//! enter: a surface takes a proof out of its request and hands it over.
+
+mod attempt;
+mod caller;
+mod credentials;
+mod identity;
+mod jwt;
+mod limiter;
+mod links;
+mod pairing;
+mod passwords;
+mod people;
+mod random;
+mod secrets;
+mod settings;
+
+pub use attempt::{Attempt, Proof};
+pub use caller::{Caller, CallerKind};
+pub use credentials::{Lifetime, NewToken};
+pub use identity::{Identity, Tokens};
+pub use pairing::{Pairing, PairingFor, PairingState};
+pub use people::{OWNER, Person, PersonSource};
+pub use random::Secret;
+pub use secrets::{KeyFolder, SecretView, Secrets};
+pub use settings::{Declared, PersonSettings, Token};

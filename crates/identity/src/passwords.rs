@@ -1,0 +1,117 @@
+//! Passwords: argon2id, a few at a time, never on a thread that answers others.
+
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use argon2::Argon2;
+use argon2::password_hash::phc::PasswordHash;
+use argon2::password_hash::{PasswordHasher, PasswordVerifier};
+use onyx_types::{CredentialId, ErrorCode, Fault, PersonId};
+use subtle::ConstantTimeEq;
+use tokio::sync::Semaphore;
+
+use crate::random;
+
+/// Each takes 19 MiB and a core for tens of milliseconds.
+const AT_ONCE: usize = 2;
+
+const SHORTEST: usize = 8;
+/// Longer ones are no passwords; hashing them would be work for nothing.
+const LONGEST: usize = 1024;
+
+pub(crate) struct Passwords {
+    places: Arc<Semaphore>,
+    /// Verified ones, so that Basic does not cost a hash for every request. Under a key of this
+    /// process: worthless outside it.
+    verified: Mutex<HashMap<PersonId, (CredentialId, [u8; 32])>>,
+    key: [u8; 32],
+    /// What an unknown person's password is compared with, so that they take as long as others.
+    dummy: String,
+}
+
+impl Passwords {
+    pub(crate) fn new() -> Result<Self, Fault> {
+        let dummy = hash("a password that nobody has")?;
+        Ok(Self {
+            places: Arc::new(Semaphore::new(AT_ONCE)),
+            verified: Mutex::default(),
+            key: random::bytes()?,
+            dummy,
+        })
+    }
+
+    pub(crate) async fn hash(&self, password: &str) -> Result<String, Fault> {
+        if !(SHORTEST..=LONGEST).contains(&password.len()) {
+            let message = format!("password: it must have {SHORTEST} to {LONGEST} bytes");
+            return Err(Fault::new(ErrorCode::InvalidRequest, message));
+        }
+        let password = password.to_owned();
+        self.work(move || hash(&password)).await?
+    }
+
+    /// Is it the password with this PHC string? `None` stands for a person who has none.
+    pub(crate) async fn verify(
+        &self,
+        known: Option<(&PersonId, CredentialId, &str)>,
+        password: &str,
+    ) -> Result<bool, Fault> {
+        if password.len() > LONGEST {
+            return Ok(false);
+        }
+        let tag = *blake3::keyed_hash(&self.key, password.as_bytes()).as_bytes();
+        if let Some((person, id, _)) = known
+            && let Some((verified, expected)) = self.remembered(person)
+            && verified == id
+        {
+            return Ok(bool::from(tag.ct_eq(&expected)));
+        }
+        let phc = known.map_or_else(|| self.dummy.clone(), |(_, _, phc)| phc.to_owned());
+        let password = password.to_owned();
+        let matches = self.work(move || matches(&phc, &password)).await??;
+        if let Some((person, id, _)) = known.filter(|_| matches) {
+            let mut verified = self.verified.lock().unwrap_or_else(PoisonError::into_inner);
+            verified.insert(person.clone(), (id, tag));
+        }
+        Ok(matches && known.is_some())
+    }
+
+    fn remembered(&self, person: &PersonId) -> Option<(CredentialId, [u8; 32])> {
+        let verified = self.verified.lock().unwrap_or_else(PoisonError::into_inner);
+        verified.get(person).copied()
+    }
+
+    async fn work<T: Send + 'static>(
+        &self,
+        work: impl FnOnce() -> T + Send + 'static,
+    ) -> Result<T, Fault> {
+        let failed = |_| Fault::new(ErrorCode::Internal, "the password could not be checked");
+        let place = Arc::clone(&self.places).acquire_owned().await.map_err(|_| failed(()))?;
+        let result = tokio::task::spawn_blocking(move || {
+            let _place = place;
+            work()
+        });
+        result.await.map_err(|_| failed(()))
+    }
+}
+
+fn hash(password: &str) -> Result<String, Fault> {
+    let salt: [u8; 16] = random::bytes()?;
+    let hash = Argon2::default().hash_password_with_salt(password.as_bytes(), &salt);
+    hash.map(|hash| hash.to_string()).map_err(|error| broken(&error))
+}
+
+fn matches(phc: &str, password: &str) -> Result<bool, Fault> {
+    use argon2::password_hash::Error;
+    let known = PasswordHash::new(phc).map_err(|error| {
+        Fault::new(ErrorCode::Internal, format!("a stored password hash: {error}"))
+    })?;
+    match Argon2::default().verify_password(password.as_bytes(), &known) {
+        Ok(()) => Ok(true),
+        Err(Error::PasswordInvalid) => Ok(false),
+        Err(error) => Err(broken(&error)),
+    }
+}
+
+fn broken(error: &argon2::password_hash::Error) -> Fault {
+    Fault::new(ErrorCode::Internal, format!("a password could not be hashed: {error}"))
+}

@@ -1,0 +1,26 @@
+use onyx_storage::Role;
+use onyx_types::PersonId;
+use serde::Serialize;
+
+/// The owner's name where nobody chose another.
+pub const OWNER: &str = "owner";
+
+/// A human with an account here.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Person {
+    pub id: PersonId,
+    pub name: Option<String>,
+    pub role: Role,
+    pub source: PersonSource,
+    pub has_password: bool,
+}
+
+/// Where it is written that there is such a person: there they are changed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum PersonSource {
+    /// `people` of onyx.json, or VALID_PERSONS.
+    Config,
+    /// Made at the first start, or added since.
+    Added,
+}

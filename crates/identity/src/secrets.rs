@@ -1,0 +1,232 @@
+//! The store of secrets: sealed in the database, opened with a key that lies outside the home.
+
+mod key;
+mod seal;
+
+use std::collections::BTreeMap;
+use std::fmt;
+use std::sync::{Arc, PoisonError, RwLock};
+
+use onyx_storage::{SealedSecret, SealedSecrets, SecretId, StoreError};
+use onyx_types::{Clock, ErrorCode, Fault, Timestamp};
+use serde::Serialize;
+
+use crate::people::OWNER;
+use crate::random::Secret;
+use key::Key;
+
+pub use key::KeyFolder;
+
+/// What the config's `secret:<name>` refers to.
+const HOME: &str = "home";
+const LONGEST_NAME: usize = 64;
+const LONGEST_VALUE: usize = 16 * 1024;
+
+pub struct Secrets {
+    store: Arc<dyn SealedSecrets>,
+    clock: Arc<dyn Clock>,
+    keys: KeyFolder,
+    opened: RwLock<BTreeMap<SecretId, Opened>>,
+    changing: tokio::sync::Mutex<()>,
+    changed: tokio::sync::Notify,
+}
+
+struct Opened {
+    row: SealedSecret,
+    value: Result<Secret, Fault>,
+}
+
+/// A secret as it may be shown.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct SecretView {
+    pub name: String,
+    /// Enough to recognise it by, and no more.
+    pub hint: String,
+    pub updated_at: Timestamp,
+    /// Why it cannot be used, if it cannot.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub error: Option<String>,
+}
+
+impl fmt::Debug for Secrets {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Secrets").finish_non_exhaustive()
+    }
+}
+
+impl Secrets {
+    /// A secret that cannot be opened (its key is gone) is there with the reason.
+    pub async fn open(
+        store: Arc<dyn SealedSecrets>,
+        clock: Arc<dyn Clock>,
+        keys: KeyFolder,
+    ) -> Result<Self, Fault> {
+        let mut opened = BTreeMap::new();
+        for row in store.secrets().await? {
+            let value = match keys.load(&row.key).await {
+                Ok(key) => seal::open(&key, &row),
+                Err(fault) => Err(fault),
+            };
+            if let Err(fault) = &value {
+                tracing::warn!(name = row.id.name, error = %fault, "a secret cannot be opened");
+            }
+            opened.insert(row.id.clone(), Opened { row, value });
+        }
+        Ok(Self {
+            store,
+            clock,
+            keys,
+            opened: RwLock::new(opened),
+            changing: tokio::sync::Mutex::default(),
+            changed: tokio::sync::Notify::new(),
+        })
+    }
+
+    /// The value that the config's `secret:<name>` stands for.
+    pub fn get(&self, name: &str) -> Result<Option<Secret>, Fault> {
+        let opened = self.opened.read().unwrap_or_else(PoisonError::into_inner);
+        opened.get(&home_id(name)?).map(|secret| secret.value.clone()).transpose()
+    }
+
+    pub fn list(&self) -> Vec<SecretView> {
+        let opened = self.opened.read().unwrap_or_else(PoisonError::into_inner);
+        opened.values().filter(|secret| secret.row.id.provider == HOME).map(Opened::view).collect()
+    }
+
+    /// Returns after a change, for whoever follows them. One such reader.
+    pub async fn changed(&self) {
+        self.changed.notified().await;
+    }
+
+    /// Every value there is, for those who keep them out of texts.
+    pub fn values(&self) -> Vec<Secret> {
+        let opened = self.opened.read().unwrap_or_else(PoisonError::into_inner);
+        opened.values().filter_map(|secret| secret.value.clone().ok()).collect()
+    }
+
+    pub async fn set(&self, name: &str, value: &str) -> Result<(), Fault> {
+        let id = home_id(name)?;
+        if value.is_empty() || value.len() > LONGEST_VALUE || value.contains(['\n', '\0']) {
+            let message = format!("value: it must be one line of 1 to {LONGEST_VALUE} bytes");
+            return Err(Fault::new(ErrorCode::InvalidRequest, message));
+        }
+        let _order = self.changing.lock().await;
+        let key = match self.current_key() {
+            Some(name) => self.keys.load(&name).await?,
+            None => self.keys.make().await?,
+        };
+        let value = Secret::new(value);
+        let row = seal::seal(&key, id, &value, self.clock.wall())?;
+        self.keep(vec![(row, value)]).await
+    }
+
+    pub async fn remove(&self, name: &str) -> Result<(), Fault> {
+        let _order = self.changing.lock().await;
+        let id = home_id(name)?;
+        self.store.remove_secret(&id).await.map_err(|error| match error {
+            StoreError::NotFound => {
+                Fault::new(ErrorCode::NotFound, format!("there is no secret `{name}`"))
+            }
+            other => other.into(),
+        })?;
+        self.opened.write().unwrap_or_else(PoisonError::into_inner).remove(&id);
+        self.changed.notify_one();
+        Ok(())
+    }
+
+    /// Seals everything anew under a fresh key and throws the old one away. Returns how many.
+    pub async fn rotate(&self) -> Result<usize, Fault> {
+        let _order = self.changing.lock().await;
+        let key = self.keys.make().await?;
+        let (resealed, old) = self.reseal(&key)?;
+        let count = resealed.len();
+        // Until this is done, every row still names the key that opens it.
+        self.keep(resealed).await?;
+        for name in old {
+            self.keys.remove(&name).await?;
+        }
+        Ok(count)
+    }
+
+    /// Rows under the new key, and the names of the keys that nothing needs after them.
+    fn reseal(&self, key: &Key) -> Result<(Vec<(SealedSecret, Secret)>, Vec<String>), Fault> {
+        let opened = self.opened.read().unwrap_or_else(PoisonError::into_inner);
+        let (mut rows, mut old) = (Vec::new(), Vec::new());
+        for secret in opened.values() {
+            // What cannot be opened now may be one day, with its own key.
+            let Ok(value) = &secret.value else { continue };
+            let id = secret.row.id.clone();
+            rows.push((seal::seal(key, id, value, secret.row.updated_at)?, value.clone()));
+            old.push(secret.row.key.clone());
+        }
+        old.sort();
+        old.dedup();
+        let still_named = |name: &String| {
+            opened.values().any(|secret| secret.value.is_err() && secret.row.key == *name)
+        };
+        old.retain(|name| !still_named(name));
+        Ok((rows, old))
+    }
+
+    async fn keep(&self, rows: Vec<(SealedSecret, Secret)>) -> Result<(), Fault> {
+        self.store.put_secrets(rows.iter().map(|(row, _)| row.clone()).collect()).await?;
+        let mut opened = self.opened.write().unwrap_or_else(PoisonError::into_inner);
+        for (row, value) in rows {
+            opened.insert(row.id.clone(), Opened { row, value: Ok(value) });
+        }
+        self.changed.notify_one();
+        Ok(())
+    }
+
+    /// The key of any secret that opens: there is only one but for those whose key is lost.
+    fn current_key(&self) -> Option<String> {
+        let opened = self.opened.read().unwrap_or_else(PoisonError::into_inner);
+        opened.values().find(|secret| secret.value.is_ok()).map(|secret| secret.row.key.clone())
+    }
+}
+
+impl Opened {
+    fn view(&self) -> SecretView {
+        SecretView {
+            name: self.row.id.name.clone(),
+            hint: self.value.as_ref().map_or_else(|_| "…".to_owned(), |value| hint(value.reveal())),
+            updated_at: self.row.updated_at,
+            error: self.value.as_ref().err().map(|fault| fault.message.clone()),
+        }
+    }
+}
+
+/// Kept under the first owner's name whoever owns the home now: they are the home's.
+fn home_id(name: &str) -> Result<SecretId, Fault> {
+    let is_name = (1..=LONGEST_NAME).contains(&name.len())
+        && !name.starts_with('.')
+        && name.bytes().all(|b| b.is_ascii_alphanumeric() || matches!(b, b'-' | b'_' | b'.'));
+    if !is_name {
+        let message = format!("name: use 1 to {LONGEST_NAME} of letters, digits, `-`, `_` and `.`");
+        return Err(Fault::new(ErrorCode::InvalidRequest, message));
+    }
+    Ok(SecretId { person: OWNER.parse()?, provider: HOME.to_owned(), name: name.to_owned() })
+}
+
+/// `sk-or-…xyz`; of a short value nothing.
+fn hint(value: &str) -> String {
+    const SHORT: usize = 20;
+    let characters: Vec<char> = value.chars().collect();
+    if characters.len() < SHORT {
+        return "…".to_owned();
+    }
+    let (start, end) = (&characters[..6], &characters[characters.len() - 3..]);
+    start.iter().chain(&['…']).chain(end).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::hint;
+
+    #[test]
+    fn a_hint_shows_the_ends_of_long_values_only() {
+        assert_eq!(hint("sk-or-v1-0123456789abcxyz"), "sk-or-…xyz");
+        assert_eq!(hint("hunter2"), "…");
+        assert_eq!(hint(&"é".repeat(20)), format!("{}…{}", "é".repeat(6), "é".repeat(3)));
+    }
+}

@@ -1,0 +1,9 @@
+//! Identity and secrets over a real store, with a clock that the test moves.
+
+#![allow(clippy::unwrap_used, clippy::expect_used)]
+
+mod accounts;
+mod guesses;
+mod secrets;
+mod sign_in;
+mod world;

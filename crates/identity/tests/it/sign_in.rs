@@ -1,0 +1,206 @@
+use std::time::Duration;
+
+use onyx_identity::{CallerKind, Lifetime, NewToken, PairingFor, PairingState, Proof};
+use onyx_types::ErrorCode::{InvalidRequest, NotFound, Unauthenticated};
+use onyx_types::{Grant, Grants};
+use serde_json::json;
+
+use crate::world::{HERE, OWNER_TOKEN, World, declared, person};
+
+const DAY: Duration = Duration::from_secs(24 * 60 * 60);
+
+#[tokio::test]
+async fn a_token_opens_until_its_time_is_over_or_it_is_revoked() {
+    let world = World::new().await;
+    let new = NewToken {
+        people: vec![person("owner")],
+        name: "a day".to_owned(),
+        grants: "read".parse().unwrap(),
+        lifetime: Lifetime::For(DAY),
+    };
+    let (_, day) = world.identity.create_token(new).await.unwrap();
+    let (id, token) = world.token(&["owner"], "chat").await;
+    let caller = world.ask(Proof::Bearer(token.reveal())).await.unwrap();
+    assert_eq!((caller.kind, caller.grants), (CallerKind::Token, "chat".parse().unwrap()));
+    assert!(token.reveal().starts_with("onyx_sk_"));
+    world.clock.advance(DAY - Duration::from_millis(1));
+    assert!(world.ask(Proof::Bearer(day.reveal())).await.is_ok());
+    world.clock.advance(Duration::from_millis(1));
+    assert_eq!(world.who(Proof::Bearer(day.reveal())).await, Err(Unauthenticated));
+    assert!(!caller.revoked.is_cancelled());
+    world.identity.revoke(id).await.unwrap();
+    assert!(caller.revoked.is_cancelled());
+    assert_eq!(world.who(Proof::Bearer(token.reveal())).await, Err(Unauthenticated));
+    assert_eq!(world.identity.revoke(id).await.unwrap_err().code, NotFound);
+}
+
+#[tokio::test]
+async fn each_kind_of_credential_opens_its_own_door_only() {
+    let world = World::new().await;
+    let (_, token) = world.token(&["owner"], "read").await;
+    let caller = world.ask(Proof::Bearer(token.reveal())).await.unwrap();
+    let session = world.identity.create_session(&caller, "browser").await.unwrap();
+    let tokens = world.identity.create_tokens(&caller).await.unwrap();
+    let opens = async |proof| world.ask(proof).await.map(|caller| caller.kind);
+    assert_eq!(opens(Proof::Bearer(token.reveal())).await, Ok(CallerKind::Token));
+    assert_eq!(opens(Proof::Session(session.reveal())).await, Ok(CallerKind::Session));
+    assert_eq!(opens(Proof::Bearer(tokens.access.reveal())).await, Ok(CallerKind::Access));
+    for wrong in [
+        Proof::Session(token.reveal()),
+        Proof::Session(OWNER_TOKEN),
+        Proof::Session(tokens.access.reveal()),
+        Proof::Session(""),
+        Proof::Bearer(session.reveal()),
+        Proof::Bearer(tokens.refresh.reveal()),
+        Proof::Bearer(""),
+        Proof::Password { person: "owner", password: OWNER_TOKEN },
+        Proof::Password { person: "owner", password: "" },
+    ] {
+        assert_eq!(opens(wrong).await, Err(Unauthenticated), "{wrong:?}");
+    }
+    for not_refresh in [token.reveal(), session.reveal(), tokens.access.reveal(), OWNER_TOKEN] {
+        let refused = world.identity.refresh(not_refresh, None).await.unwrap_err();
+        assert_eq!(refused.code, Unauthenticated);
+    }
+}
+
+#[tokio::test]
+async fn what_is_made_with_a_credential_is_worth_no_more_and_ends_with_it() {
+    let world = World::new().await;
+    let (id, token) = world.token(&["owner"], "read chat").await;
+    let caller = world.ask(Proof::Bearer(token.reveal())).await.unwrap();
+    let first = world.identity.create_tokens(&caller).await.unwrap();
+    let access = world.ask(Proof::Bearer(first.access.reveal())).await.unwrap();
+    assert_eq!(access.grants, caller.grants);
+    let second = world.identity.create_tokens(&access).await.unwrap();
+    let deep = world.ask(Proof::Bearer(second.access.reveal())).await.unwrap();
+    assert!(!deep.grants.has(Grant::Admin));
+    assert_eq!(world.rows().await, 3);
+    world.identity.revoke(id).await.unwrap();
+    assert!(access.revoked.is_cancelled() && deep.revoked.is_cancelled());
+    for tokens in [first, second] {
+        assert_eq!(world.who(Proof::Bearer(tokens.access.reveal())).await, Err(Unauthenticated));
+        let refused = world.identity.refresh(tokens.refresh.reveal(), None).await;
+        assert_eq!(refused.unwrap_err().code, Unauthenticated);
+    }
+    assert_eq!(world.rows().await, 0);
+}
+
+#[tokio::test]
+async fn a_new_owner_token_ends_what_was_made_with_the_old_one_also_across_a_restart() {
+    let mut world = World::new().await;
+    let make = async |world: &World, token: &str| {
+        let caller = world.ask(Proof::Bearer(token)).await.unwrap();
+        (world.identity.create_session(&caller, "browser").await.unwrap(), caller.revoked)
+    };
+    let (session, stream) = make(&world, OWNER_TOKEN).await;
+    world.identity.declare(declared(json!([]), "second")).await.unwrap();
+    assert!(stream.is_cancelled());
+    assert_eq!(world.who(Proof::Bearer(OWNER_TOKEN)).await, Err(Unauthenticated));
+    assert_eq!(world.who(Proof::Session(session.reveal())).await, Err(Unauthenticated));
+    let (session, _) = make(&world, "second").await;
+    world.reopen("second").await;
+    assert!(world.ask(Proof::Session(session.reveal())).await.is_ok());
+    world.reopen("third").await;
+    assert_eq!(world.who(Proof::Session(session.reveal())).await, Err(Unauthenticated));
+    assert_eq!(world.rows().await, 0);
+}
+
+#[tokio::test]
+async fn a_new_password_signs_out_what_the_old_one_signed_in() {
+    let mut world = World::new().await;
+    let owner = person("owner");
+    for short in ["", "seven77"] {
+        let refused = world.identity.set_password(&owner, short).await.unwrap_err();
+        assert_eq!(refused.code, InvalidRequest);
+    }
+    world.identity.set_password(&owner, "correct horse").await.unwrap();
+    let right = Proof::Password { person: "owner", password: "correct horse" };
+    let caller = world.ask(right).await.unwrap();
+    let session = world.identity.create_session(&caller, "browser").await.unwrap();
+    let link = world.identity.create_link().unwrap();
+    let by_link = world.identity.redeem_link(link.reveal(), HERE.parse().unwrap()).await.unwrap();
+    world.reopen(OWNER_TOKEN).await;
+    let revoked = world.ask(Proof::Session(session.reveal())).await.unwrap().revoked;
+    world.identity.set_password(&owner, "battery staple").await.unwrap();
+    assert!(revoked.is_cancelled());
+    assert_eq!(world.who(Proof::Session(session.reveal())).await, Err(Unauthenticated));
+    assert!(world.ask(Proof::Session(by_link.reveal())).await.is_ok());
+    assert_eq!(world.who(right).await, Err(Unauthenticated));
+    let fresh = Proof::Password { person: "owner", password: "battery staple" };
+    for _ in 0..3 {
+        assert!(world.ask(fresh).await.is_ok());
+    }
+    world.identity.remove_password(&owner).await.unwrap();
+    assert_eq!(world.who(fresh).await, Err(Unauthenticated));
+}
+
+#[tokio::test]
+async fn access_is_short_and_a_refresh_token_is_good_once() {
+    let world = World::new().await;
+    let owner = world.ask(Proof::Bearer(OWNER_TOKEN)).await.unwrap();
+    let first = world.identity.create_tokens(&owner).await.unwrap();
+    assert_eq!(first.expires_in, Duration::from_secs(15 * 60));
+    world.clock.advance(Duration::from_secs(15 * 60));
+    assert_eq!(world.who(Proof::Bearer(first.access.reveal())).await, Err(Unauthenticated));
+    let second = world.identity.refresh(first.refresh.reveal(), None).await.unwrap();
+    assert!(world.ask(Proof::Bearer(second.access.reveal())).await.is_ok());
+    let again = world.identity.refresh(first.refresh.reveal(), None).await;
+    assert_eq!(again.unwrap_err().code, Unauthenticated);
+    world.clock.advance(31 * DAY);
+    let late = world.identity.refresh(second.refresh.reveal(), None).await;
+    assert_eq!(late.unwrap_err().code, Unauthenticated);
+}
+
+#[tokio::test]
+async fn a_link_is_good_once_and_for_ten_minutes() {
+    let world = World::new().await;
+    let here = HERE.parse().unwrap();
+    let link = world.identity.create_link().unwrap();
+    let session = world.identity.redeem_link(link.reveal(), here).await.unwrap();
+    let caller = world.ask(Proof::Session(session.reveal())).await.unwrap();
+    assert!(caller.is_owner && caller.grants == Grants::all());
+    let again = world.identity.redeem_link(link.reveal(), here).await;
+    assert_eq!(again.unwrap_err().code, Unauthenticated);
+    let late = world.identity.create_link().unwrap();
+    world.clock.advance(Duration::from_secs(10 * 60));
+    let late = world.identity.redeem_link(late.reveal(), here).await;
+    assert_eq!(late.unwrap_err().code, Unauthenticated);
+}
+
+#[tokio::test]
+async fn a_device_that_was_approved_picks_its_credential_up_once() {
+    let world = World::new().await;
+    world.identity.add_person(person("anna"), None).await.unwrap();
+    let begin = |client| world.identity.begin_pairing("phone\n", client, None).unwrap();
+    let (id, shown) = begin(PairingFor::Browser);
+    let pick_up = async |id: &str| world.identity.pick_up_pairing(id).await;
+    assert_eq!(pick_up(id.reveal()).await.unwrap(), (PairingState::Pending, None));
+    assert_eq!(world.identity.pairings(), [shown.clone()]);
+    assert_eq!(shown.name, "phone");
+    let written_otherwise = shown.code.replace('-', " ").to_lowercase();
+    world.identity.approve_pairing(&written_otherwise, &person("anna")).unwrap();
+    let again = world.identity.approve_pairing(&shown.code, &person("owner"));
+    assert_eq!(again.unwrap_err().code, NotFound);
+    let (state, secret) = pick_up(id.reveal()).await.unwrap();
+    let (_, session) = secret.unwrap();
+    assert_eq!(state, PairingState::Approved);
+    assert_eq!(world.who(Proof::Session(session.reveal())).await, Ok("anna".to_owned()));
+    assert_eq!(pick_up(id.reveal()).await.unwrap_err().code, NotFound);
+
+    let (id, shown) = begin(PairingFor::Device);
+    world.identity.approve_pairing(&shown.code, &person("owner")).unwrap();
+    let (_, secret) = pick_up(id.reveal()).await.unwrap();
+    let (_, token) = secret.unwrap();
+    let caller = world.ask(Proof::Bearer(token.reveal())).await.unwrap();
+    assert!(caller.is_owner && !caller.grants.has(Grant::Admin));
+
+    let (id, shown) = begin(PairingFor::Device);
+    world.identity.reject_pairing(&shown.code).unwrap();
+    assert_eq!(pick_up(id.reveal()).await.unwrap(), (PairingState::Rejected, None));
+    let (id, shown) = begin(PairingFor::Device);
+    world.clock.advance(Duration::from_secs(10 * 60));
+    assert_eq!(pick_up(id.reveal()).await.unwrap_err().code, NotFound);
+    let late = world.identity.approve_pairing(&shown.code, &person("owner"));
+    assert_eq!(late.unwrap_err().code, NotFound);
+}

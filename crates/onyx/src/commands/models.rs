@@ -1,0 +1,307 @@
+//! `onyx providers`, `onyx models`, `onyx budgets`: who can answer, how they do, what it costs.
+
+use anyhow::Result;
+use serde::Deserialize;
+use serde_json::{Value, json};
+
+use super::refused;
+use crate::cli::{BudgetArguments, ModelsCommand, ProvidersCommand};
+use crate::client::{Client, ClientError};
+use crate::exit::Exit;
+use crate::gateway::Connection;
+use crate::home::HomeFolder;
+use crate::output;
+
+pub(crate) async fn providers(home: &HomeFolder, command: ProvidersCommand) -> Result<Exit> {
+    let connection = Connection::open(home).await?;
+    let client = connection.client();
+    let result = match command {
+        ProvidersCommand::List { json } => show(client, "/api/admin/providers", json, list).await,
+        ProvidersCommand::Status { json } => {
+            show(client, "/api/admin/providers", json, status).await
+        }
+        ProvidersCommand::Models { provider, json } => {
+            let path = format!("/api/admin/providers/{provider}/models");
+            show(client, &path, json, model_table).await
+        }
+        ProvidersCommand::Test { provider, json } => test(client, provider, json).await,
+    };
+    finish(connection, result).await
+}
+
+pub(crate) async fn models(home: &HomeFolder, command: ModelsCommand) -> Result<Exit> {
+    let connection = Connection::open(home).await?;
+    let client = connection.client();
+    let result = match command {
+        ModelsCommand::List { json } => show(client, "/api/admin/models", json, model_table).await,
+        ModelsCommand::Info { model, json } => {
+            show(client, &format!("/api/admin/models/{model}"), json, info).await
+        }
+    };
+    finish(connection, result).await
+}
+
+pub(crate) async fn budgets(home: &HomeFolder, arguments: &BudgetArguments) -> Result<Exit> {
+    let connection = Connection::open(home).await?;
+    let client = connection.client();
+    let result = show(client, "/api/admin/budgets", arguments.json, spending).await;
+    finish(connection, result).await
+}
+
+async fn finish(connection: Connection, result: Result<Exit, ClientError>) -> Result<Exit> {
+    connection.close().await;
+    Ok(result.unwrap_or_else(|error| refused(&error)))
+}
+
+/// The answer as it is, or as a person reads it.
+async fn show<T: serde::de::DeserializeOwned>(
+    client: &Client,
+    path: &str,
+    json: bool,
+    print: fn(T),
+) -> Result<Exit, ClientError> {
+    if json {
+        let value: Value = client.get_json(path).await?;
+        output::line(&format!("{value:#}"));
+    } else {
+        print(client.get_json(path).await?);
+    }
+    Ok(Exit::Done)
+}
+
+#[derive(Deserialize)]
+struct Providers {
+    providers: Vec<Provider>,
+}
+
+#[derive(Deserialize)]
+struct Provider {
+    name: String,
+    kind: Option<String>,
+    state: String,
+    detail: Option<String>,
+    address: Option<String>,
+    key: Option<String>,
+    health: String,
+    models: Vec<String>,
+    called: Vec<Called>,
+}
+
+#[derive(Deserialize)]
+struct Called {
+    model: String,
+    circuit: String,
+    failures: u32,
+    next_try_seconds: Option<u64>,
+    calls: u64,
+    answered: u64,
+    retries: u64,
+    first_content_ms: Option<f64>,
+}
+
+fn list(all: Providers) {
+    if all.providers.is_empty() {
+        return output::aside("no provider is configured: name one under `providers` in onyx.json");
+    }
+    let row = |provider: Provider| {
+        let place = provider.address.or(provider.detail).unwrap_or_default();
+        let kind = provider.kind.unwrap_or_default();
+        [provider.name, kind, provider.state, provider.key.unwrap_or_default(), place]
+    };
+    table(["NAME", "KIND", "STATE", "KEY", "ADDRESS"], all.providers.into_iter().map(row));
+}
+
+fn status(all: Providers) {
+    for provider in all.providers {
+        let detail = provider.detail.map(|detail| format!(": {detail}")).unwrap_or_default();
+        let word = if provider.state == "ready" { &provider.health } else { &provider.state };
+        output::line(&format!("{} {word}{detail}", provider.name));
+        if provider.called.is_empty() && !provider.models.is_empty() {
+            output::line(&format!("  not called yet: {}", provider.models.join(", ")));
+        }
+        for called in provider.called {
+            output::line(&format!("  {}", called.line()));
+        }
+    }
+}
+
+impl Called {
+    fn line(&self) -> String {
+        let Self { model, calls, answered, retries, failures, .. } = self;
+        let mut line = format!("{model}: {calls} calls, {answered} answered, {retries} retries");
+        if let Some(first) = self.first_content_ms {
+            line += &format!(", first word after {first:.0} ms");
+        }
+        match (self.circuit.as_str(), self.next_try_seconds) {
+            ("open", Some(seconds)) => {
+                line += &format!("; left alone after {failures} failures, next try in {seconds} s");
+            }
+            ("half_open", _) => line += "; being tried again",
+            _ if *failures > 0 => line += &format!("; {failures} failures in a row"),
+            _ => {}
+        }
+        line
+    }
+}
+
+#[derive(Deserialize)]
+struct Tested {
+    name: String,
+    ok: bool,
+    advice: String,
+}
+
+/// One provider, or all of them beside each other. Fails when one does not work.
+async fn test(client: &Client, name: Option<String>, json: bool) -> Result<Exit, ClientError> {
+    let names = match name {
+        Some(name) => vec![name],
+        None => {
+            let all: Providers = client.get_json("/api/admin/providers").await?;
+            all.providers.into_iter().map(|provider| provider.name).collect()
+        }
+    };
+    let tests = names.iter().map(async |name| {
+        let answer = client.post(&format!("/api/admin/providers/{name}/test"), &json!({})).await?;
+        answer.json::<Value>().await.map_err(ClientError::Unreachable)
+    });
+    let tests = futures::future::join_all(tests).await;
+    let tests = tests.into_iter().collect::<Result<Vec<Value>, _>>()?;
+    let works = tests.iter().all(|test| test["ok"] == true);
+    if json {
+        output::line(&format!("{:#}", json!({"tests": tests})));
+    } else {
+        for test in tests {
+            // Of a newer server, what does not read is shown as it is.
+            match serde_json::from_value::<Tested>(test.clone()) {
+                Ok(Tested { name, ok, advice }) => {
+                    output::line(&format!("{} {name}: {advice}", if ok { "✓" } else { "✗" }));
+                }
+                Err(_) => output::line(&test.to_string()),
+            }
+        }
+    }
+    Ok(if works { Exit::Done } else { Exit::Failed })
+}
+
+#[derive(Deserialize)]
+struct Models {
+    models: Vec<Model>,
+}
+
+#[derive(Deserialize)]
+struct Model {
+    id: String,
+    context_window: Option<u32>,
+    max_output_tokens: Option<u32>,
+    price: Option<Price>,
+    inputs: Option<Vec<String>>,
+    tools: Option<bool>,
+    reasoning: Option<bool>,
+    locality: Option<String>,
+    rests: bool,
+}
+
+#[derive(Deserialize)]
+struct Price {
+    input: f64,
+    output: f64,
+}
+
+const UNKNOWN: &str = "–";
+
+fn model_table(all: Models) {
+    if all.models.is_empty() {
+        return output::aside("no models");
+    }
+    let row = |model: Model| {
+        let price = |of: fn(&Price) -> f64| {
+            model.price.as_ref().map_or_else(|| UNKNOWN.to_owned(), |price| of(price).to_string())
+        };
+        let (input, output) = (price(|price| price.input), price(|price| price.output));
+        let state = if model.rests { "left alone" } else { "" };
+        [model.id.clone(), number(model.context_window), input, output, state.to_owned()]
+    };
+    let head = ["MODEL", "WINDOW", "$/M IN", "$/M OUT", ""];
+    table(head, all.models.into_iter().map(row));
+}
+
+fn info(model: Model) {
+    let yes_no = |known: Option<bool>| match known {
+        Some(true) => "yes",
+        Some(false) => "no",
+        None => UNKNOWN,
+    };
+    let price = model.price.map_or_else(
+        || "not known: counts as 0 in budgets".to_owned(),
+        |price| format!("{} in, {} out, in dollars per million tokens", price.input, price.output),
+    );
+    let inputs = model.inputs.map_or_else(
+        || UNKNOWN.to_owned(),
+        |inputs| [vec!["text".to_owned()], inputs].concat().join(", "),
+    );
+    output::line(&model.id);
+    for (name, value) in [
+        ("window", number(model.context_window)),
+        ("longest answer", number(model.max_output_tokens)),
+        ("price", price),
+        ("takes", inputs),
+        ("tools", yes_no(model.tools).to_owned()),
+        ("reasoning", yes_no(model.reasoning).to_owned()),
+        ("runs", model.locality.unwrap_or_else(|| UNKNOWN.to_owned()).replace('_', " ")),
+    ] {
+        output::line(&format!("  {name}: {value}"));
+    }
+    if model.rests {
+        output::line("  it fails of late and is left alone for now");
+    }
+}
+
+fn number(value: Option<u32>) -> String {
+    value.map_or_else(|| UNKNOWN.to_owned(), |value| value.to_string())
+}
+
+#[derive(Deserialize)]
+struct Budgets {
+    day: String,
+    limit_per_run: f64,
+    limit_per_person: f64,
+    limit_per_agent: f64,
+    people: Vec<Account>,
+    agents: Vec<Account>,
+}
+
+#[derive(Deserialize)]
+struct Account {
+    name: String,
+    cost: f64,
+    tokens: u64,
+}
+
+fn spending(budgets: Budgets) {
+    let limit = |limit: f64| match limit {
+        0.0 => "no limit".to_owned(),
+        limit => format!("limit {limit:.2}"),
+    };
+    output::line(&format!("{} (UTC); a run: {}", budgets.day, limit(budgets.limit_per_run)));
+    let accounts = [
+        ("people", budgets.limit_per_person, budgets.people),
+        ("agents", budgets.limit_per_agent, budgets.agents),
+    ];
+    for (whose, most, accounts) in accounts {
+        output::line(&format!("{whose} ({} a day)", limit(most)));
+        for Account { name, cost, tokens } in accounts {
+            output::line(&format!("  {name}: {cost:.4}, {tokens} tokens"));
+        }
+    }
+}
+
+/// Columns as wide as their widest cell.
+fn table<const N: usize>(head: [&str; N], rows: impl Iterator<Item = [String; N]>) {
+    let rows: Vec<[String; N]> = std::iter::once(head.map(str::to_owned)).chain(rows).collect();
+    let width = |column: usize| rows.iter().map(|row| row[column].chars().count()).max();
+    let widths: Vec<usize> = (0..N).map(|column| width(column).unwrap_or(0)).collect();
+    for row in &rows {
+        let cells = row.iter().zip(&widths).map(|(cell, width)| format!("{cell:<width$}"));
+        output::line(cells.collect::<Vec<_>>().join("  ").trim_end());
+    }
+}

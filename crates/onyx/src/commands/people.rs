@@ -1,0 +1,79 @@
+//! `onyx people`.
+
+use anyhow::Result;
+use serde::Deserialize;
+use serde_json::json;
+
+use super::{done, input, show, through};
+use crate::cli::PeopleCommand;
+use crate::exit::Exit;
+use crate::home::HomeFolder;
+
+#[derive(Deserialize)]
+struct People {
+    people: Vec<Person>,
+}
+
+#[derive(Deserialize)]
+struct Person {
+    id: String,
+    name: Option<String>,
+    role: String,
+    source: String,
+    has_password: bool,
+}
+
+impl Person {
+    fn line(&self) -> String {
+        let password = if self.has_password { "password" } else { "-" };
+        let name = self.name.as_deref().unwrap_or_default();
+        format!("{:<16} {:<7} {:<7} {password:<9} {name}", self.id, self.role, self.source)
+    }
+}
+
+pub(crate) async fn run(home: &HomeFolder, command: PeopleCommand) -> Result<Exit> {
+    const PEOPLE: &str = "/api/admin/people";
+    match command {
+        PeopleCommand::List(json) => {
+            through(home, async |client| {
+                let lines = |all: People| all.people.iter().map(Person::line).collect();
+                show(client.get(PEOPLE).await?, json, lines).await
+            })
+            .await
+        }
+        PeopleCommand::Add { person, name, json } => {
+            through(home, async |client| {
+                let body = json!({"id": person.as_str(), "name": name});
+                let lines = |person: Person| vec![person.line()];
+                show(client.post(PEOPLE, &body).await?, json, lines).await
+            })
+            .await
+        }
+        PeopleCommand::Remove { person, json } => {
+            through(home, async |client| {
+                client.delete(&format!("{PEOPLE}/{person}")).await?;
+                done(json, &format!("{person} has no account any more; their files stay"));
+                Ok(())
+            })
+            .await
+        }
+        PeopleCommand::Password { person, remove, json } => {
+            let path = format!("{PEOPLE}/{person}/password");
+            if remove {
+                return through(home, async |client| {
+                    client.delete(&path).await?;
+                    done(json, &format!("{person} has no password any more"));
+                    Ok(())
+                })
+                .await;
+            }
+            let password = input::secret(&format!("New password of {person}: "))?;
+            through(home, async |client| {
+                client.put(&path, &json!({"password": password})).await?;
+                done(json, &format!("{person} has a new password"));
+                Ok(())
+            })
+            .await
+        }
+    }
+}

@@ -1,0 +1,77 @@
+//! One short question to a provider and its whole answer: lists of models, embeddings. Answers
+//! that stream are `call`'s.
+
+use std::time::Duration;
+
+use onyx_types::{ModelFailure, ModelFailureClass};
+use reqwest::{RequestBuilder, Response};
+
+use super::client::Endpoint;
+use super::obstacle::{Obstacle, transport};
+use super::retry_after::retry_after;
+use crate::failure::failure;
+use crate::wire::http_failure;
+
+/// What an answer may take and hold.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Bounds {
+    pub(crate) patience: Duration,
+    pub(crate) max_bytes: usize,
+}
+
+/// Why there is no good answer, and what stood in the way if none came at all.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct NoAnswer {
+    pub(crate) failure: ModelFailure,
+    pub(crate) obstacle: Option<Obstacle>,
+}
+
+impl From<ModelFailure> for NoAnswer {
+    fn from(failure: ModelFailure) -> Self {
+        Self { failure, obstacle: None }
+    }
+}
+
+impl From<reqwest::Error> for NoAnswer {
+    fn from(error: reqwest::Error) -> Self {
+        Self { obstacle: Some(Obstacle::of(&error)), failure: transport(error) }
+    }
+}
+
+/// The body of a good answer. Failures carry no key, whatever the provider echoes.
+pub(crate) async fn exchange(
+    request: RequestBuilder,
+    endpoint: &Endpoint,
+    bounds: Bounds,
+) -> Result<Vec<u8>, NoAnswer> {
+    let answer = tokio::time::timeout(bounds.patience, ask(request, bounds.max_bytes)).await;
+    let answer = answer.unwrap_or_else(|_| {
+        let message = format!("no whole answer within {} s", bounds.patience.as_secs_f64());
+        let failure = failure(ModelFailureClass::Timeout, message);
+        Err(NoAnswer { failure, obstacle: Some(Obstacle::Slow) })
+    });
+    answer.map_err(|none| NoAnswer { failure: endpoint.mask(none.failure), ..none })
+}
+
+async fn ask(request: RequestBuilder, max_bytes: usize) -> Result<Vec<u8>, NoAnswer> {
+    let response = request.send().await?;
+    let (status, wait) = (response.status(), retry_after(response.headers()));
+    let body = body(response, max_bytes).await?;
+    if status.is_success() {
+        Ok(body)
+    } else {
+        Err(http_failure(status.as_u16(), wait, &body).into())
+    }
+}
+
+async fn body(mut response: Response, max_bytes: usize) -> Result<Vec<u8>, NoAnswer> {
+    let mut body = Vec::new();
+    while let Some(bytes) = response.chunk().await? {
+        if body.len() + bytes.len() > max_bytes {
+            let message = format!("the answer is longer than {max_bytes} bytes");
+            return Err(failure(ModelFailureClass::Transport, message).into());
+        }
+        body.extend_from_slice(&bytes);
+    }
+    Ok(body)
+}

@@ -1,0 +1,77 @@
+//! What stood between us and an answer, found by the types of an error's causes.
+
+use std::error::Error;
+use std::io::ErrorKind;
+
+use onyx_types::{ModelFailure, ModelFailureClass};
+
+use super::client::UnknownName;
+use crate::failure::failure;
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Obstacle {
+    /// The server's name leads to no address.
+    Name,
+    /// The machine is there, and nothing listens.
+    Refused,
+    /// No way to the machine.
+    Route,
+    /// Somebody listens, but no trusted connection comes about.
+    Tls,
+    Slow,
+    /// The connection was there and broke.
+    Broken,
+}
+
+impl Obstacle {
+    pub(crate) fn of(error: &reqwest::Error) -> Self {
+        let whole: &(dyn Error + 'static) = error;
+        let causes = || std::iter::successors(Some(whole), |cause| Error::source(*cause));
+        if causes().any(|cause| cause.is::<UnknownName>()) {
+            return Self::Name;
+        }
+        if causes().any(is_tls) {
+            return Self::Tls;
+        }
+        if error.is_timeout() {
+            return Self::Slow;
+        }
+        let refused = |cause: &(dyn Error + 'static)| {
+            let kind = cause.downcast_ref::<std::io::Error>().map(std::io::Error::kind);
+            kind == Some(ErrorKind::ConnectionRefused)
+        };
+        match error.is_connect() {
+            true if causes().any(refused) => Self::Refused,
+            true => Self::Route,
+            false => Self::Broken,
+        }
+    }
+
+    const fn class(self) -> ModelFailureClass {
+        match self {
+            Self::Name | Self::Refused | Self::Route | Self::Tls => ModelFailureClass::Unavailable,
+            Self::Slow => ModelFailureClass::Timeout,
+            Self::Broken => ModelFailureClass::Transport,
+        }
+    }
+}
+
+/// I/O errors hand out what lies beneath the error they carry, not that error itself.
+fn is_tls(cause: &(dyn Error + 'static)) -> bool {
+    let carried = cause.downcast_ref::<std::io::Error>().and_then(std::io::Error::get_ref);
+    cause.is::<rustls::Error>() || carried.is_some_and(|inner| inner.is::<rustls::Error>())
+}
+
+/// The address is left out: it says nothing that the provider's name does not.
+pub(crate) fn transport(error: reqwest::Error) -> ModelFailure {
+    let class = Obstacle::of(&error).class();
+    let error = error.without_url();
+    let mut message = error.to_string();
+    let mut cause = error.source();
+    while let Some(inner) = cause {
+        message.push_str(": ");
+        message.push_str(&inner.to_string());
+        cause = inner.source();
+    }
+    failure(class, message)
+}

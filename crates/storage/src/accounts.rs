@@ -1,0 +1,135 @@
+use std::fmt;
+
+use async_trait::async_trait;
+use onyx_types::{CredentialId, Grants, Hash, PersonId, Timestamp};
+use serde::{Deserialize, Serialize};
+
+use crate::StoreError;
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct PersonRow {
+    pub person: PersonId,
+    pub name: Option<String>,
+    pub role: Role,
+    pub added_at: Timestamp,
+}
+
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Role {
+    Owner,
+    #[default]
+    Member,
+}
+
+impl Role {
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Owner => "owner",
+            Self::Member => "member",
+        }
+    }
+}
+
+/// What opens a door. Holds the hash of a secret, never the secret.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct CredentialRow {
+    pub credential: CredentialId,
+    pub kind: CredentialKind,
+    /// Whom it may speak for; the first is the one it means by itself.
+    pub people: Vec<PersonId>,
+    pub name: String,
+    pub hash: Hash,
+    pub grants: Grants,
+    /// What it was made with: it ends when that does. Not always a row.
+    pub parent: Option<CredentialId>,
+    pub created_at: Timestamp,
+    pub expires_at: Option<Timestamp>,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum CredentialKind {
+    /// `onyx_sk_…`, for programs.
+    Token,
+    /// A browser's cookie.
+    Session,
+    /// What an SDK gets short-lived tokens with.
+    Refresh,
+}
+
+impl CredentialKind {
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Token => "token",
+            Self::Session => "session",
+            Self::Refresh => "refresh",
+        }
+    }
+}
+
+/// A secret as it is kept: sealed.
+#[derive(Clone, PartialEq, Eq)]
+pub struct SealedSecret {
+    pub id: SecretId,
+    /// The name of the key it is sealed with.
+    pub key: String,
+    pub nonce: Vec<u8>,
+    pub sealed: Vec<u8>,
+    pub updated_at: Timestamp,
+}
+
+/// Whose secret it is, for which provider or purpose, and its name.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct SecretId {
+    pub person: PersonId,
+    pub provider: String,
+    pub name: String,
+}
+
+impl fmt::Debug for SealedSecret {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("SealedSecret").field("id", &self.id).finish_non_exhaustive()
+    }
+}
+
+/// Who may come in, and with what. Small tables, read whole at the start.
+#[async_trait]
+pub trait Accounts: Send + Sync {
+    /// By name.
+    async fn people(&self) -> Result<Vec<PersonRow>, StoreError>;
+
+    /// Adds the person; `Conflict` when there is one of this name.
+    async fn add_person(&self, row: PersonRow) -> Result<(), StoreError>;
+
+    /// With password and credentials, in one transaction. `NotFound` when there is none.
+    async fn remove_person(&self, person: &PersonId) -> Result<(), StoreError>;
+
+    /// The PHC string of each person who has a password.
+    async fn passwords(&self) -> Result<Vec<(PersonId, String)>, StoreError>;
+
+    async fn set_password(&self, person: &PersonId, hash: String) -> Result<(), StoreError>;
+
+    async fn remove_password(&self, person: &PersonId) -> Result<(), StoreError>;
+
+    /// In the order they were made.
+    async fn credentials(&self) -> Result<Vec<CredentialRow>, StoreError>;
+
+    async fn put_credential(&self, row: CredentialRow) -> Result<(), StoreError>;
+
+    /// All of them or none. Removing what is not there is no error.
+    async fn remove_credentials(&self, ids: &[CredentialId]) -> Result<(), StoreError>;
+}
+
+/// Where sealed secrets lie.
+#[async_trait]
+pub trait SealedSecrets: Send + Sync {
+    /// By person, provider and name.
+    async fn secrets(&self) -> Result<Vec<SealedSecret>, StoreError>;
+
+    /// Writes all of them or none; each takes the place of one with its id.
+    async fn put_secrets(&self, rows: Vec<SealedSecret>) -> Result<(), StoreError>;
+
+    /// `NotFound` when there is none.
+    async fn remove_secret(&self, id: &SecretId) -> Result<(), StoreError>;
+}

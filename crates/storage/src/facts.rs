@@ -1,0 +1,111 @@
+//! What a session's log does not say (its name, its place among forks, who answers), kept beside
+//! the log as `<session>.json`: losing the database must not lose what a person gave.
+
+use onyx_types::{AgentId, LaneOrder, SessionId, SessionKey, SessionOrigin, Timestamp, TurnId};
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
+
+use crate::{Area, Expect, Files, ObjectKey, SessionMeta, SessionStatus, StoreError, TitleSource};
+
+/// A file of ours is far smaller; a larger one is somebody else's.
+const LONGEST: u64 = 64 * 1024;
+
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub(crate) struct SessionFacts {
+    #[serde(default)]
+    pub(crate) title: Option<String>,
+    #[serde(default)]
+    pub(crate) titled_by: TitleSource,
+    pub(crate) status: SessionStatus,
+    #[serde(default)]
+    pub(crate) origin: SessionOrigin,
+    /// Empty: the one whose folder the log lies in.
+    #[serde(default)]
+    pub(crate) agents: Vec<AgentId>,
+    #[serde(default)]
+    pub(crate) mode: LaneOrder,
+    pub(crate) root: SessionId,
+    #[serde(default)]
+    pub(crate) fork_turn: Option<TurnId>,
+    /// A fork begins with older turns than itself.
+    pub(crate) created_at: Timestamp,
+    /// Of a newer version: kept as they are.
+    #[serde(flatten)]
+    pub(crate) more: Map<String, Value>,
+}
+
+impl SessionFacts {
+    fn of(meta: &SessionMeta) -> Self {
+        Self {
+            title: meta.title.clone(),
+            titled_by: meta.titled_by,
+            status: meta.status,
+            origin: meta.origin,
+            agents: meta.agents.clone(),
+            mode: meta.mode,
+            root: meta.root,
+            fork_turn: meta.fork_turn,
+            created_at: meta.created_at,
+            more: Map::new(),
+        }
+    }
+}
+
+/// Writes what the row says beyond the log into the file beside the log. Not safe against another
+/// writer of the same session: callers take turns.
+pub async fn keep_facts(
+    files: &dyn Files,
+    key: &SessionKey,
+    meta: &SessionMeta,
+) -> Result<(), StoreError> {
+    let more = match read_facts(files, key).await {
+        Ok(facts) => facts.map(|facts| facts.more).unwrap_or_default(),
+        // What cannot be read is replaced by what is known to be right.
+        Err(StoreError::Damaged(_)) => Map::new(),
+        Err(error) => return Err(error),
+    };
+    let facts = SessionFacts { more, ..SessionFacts::of(meta) };
+    let mut bytes = serde_json::to_vec_pretty(&facts)
+        .map_err(|error| StoreError::Failed(format!("a session's settings: {error}")))?;
+    bytes.push(b'\n');
+    objects(files, key)?.put(&place(key)?, &bytes, Expect::Anything).await?;
+    Ok(())
+}
+
+/// `None` when the log says everything; `Damaged` when the file cannot be read.
+pub(crate) async fn read_facts(
+    files: &dyn Files,
+    key: &SessionKey,
+) -> Result<Option<SessionFacts>, StoreError> {
+    let found = match objects(files, key)?.get(&place(key)?, LONGEST).await {
+        Ok(found) => found,
+        Err(StoreError::NotFound) => None,
+        Err(StoreError::Refused(why)) => return Err(StoreError::Damaged(why)),
+        Err(error) => return Err(error),
+    };
+    let Some(object) = found else { return Ok(None) };
+    serde_json::from_slice(&object.bytes)
+        .map(Some)
+        .map_err(|error| StoreError::Damaged(format!("{}.json: {error}", key.session)))
+}
+
+/// Removing what is not there is no error.
+pub async fn forget_facts(files: &dyn Files, key: &SessionKey) -> Result<(), StoreError> {
+    match objects(files, key)?.delete(&place(key)?, Expect::Anything).await {
+        Ok(()) | Err(StoreError::NotFound) => Ok(()),
+        Err(error) => Err(error),
+    }
+}
+
+fn objects(
+    files: &dyn Files,
+    key: &SessionKey,
+) -> Result<std::sync::Arc<dyn crate::Objects>, StoreError> {
+    files.objects(&Area::Person(key.person.clone()))
+}
+
+fn place(key: &SessionKey) -> Result<ObjectKey, StoreError> {
+    format!("sessions/{}/{}.json", key.agent, key.session)
+        .parse()
+        .map_err(|error: crate::ObjectKeyError| StoreError::Failed(error.to_string()))
+}

@@ -1,0 +1,124 @@
+use std::fmt;
+use std::str::FromStr;
+
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
+
+/// One thing that a credential may be good for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Grant {
+    /// Looking at what is the person's.
+    Read,
+    /// Changing it.
+    Write,
+    /// Setting agents and models to work.
+    Chat,
+    /// What only the owner may do; worth nothing in the hands of anybody else.
+    Admin,
+}
+
+impl Grant {
+    pub const ALL: [Self; 4] = [Self::Read, Self::Write, Self::Chat, Self::Admin];
+
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Read => "read",
+            Self::Write => "write",
+            Self::Chat => "chat",
+            Self::Admin => "admin",
+        }
+    }
+
+    const fn bit(self) -> u8 {
+        match self {
+            Self::Read => 1,
+            Self::Write => 2,
+            Self::Chat => 4,
+            Self::Admin => 8,
+        }
+    }
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("not a scope: use read, write, chat or admin")]
+pub struct NotAGrant;
+
+impl FromStr for Grant {
+    type Err = NotAGrant;
+
+    fn from_str(text: &str) -> Result<Self, NotAGrant> {
+        Self::ALL.into_iter().find(|grant| grant.as_str() == text).ok_or(NotAGrant)
+    }
+}
+
+/// What a credential is good for. Written as a list of names, and as words in a row.
+#[derive(Clone, Copy, Default, PartialEq, Eq, Hash)]
+pub struct Grants(u8);
+
+impl Grants {
+    pub fn all() -> Self {
+        Grant::ALL.into_iter().collect()
+    }
+
+    /// Everything a person does for themselves.
+    pub fn personal() -> Self {
+        [Grant::Read, Grant::Write, Grant::Chat].into_iter().collect()
+    }
+
+    pub const fn has(self, grant: Grant) -> bool {
+        self.0 & grant.bit() != 0
+    }
+
+    /// What both are good for: a credential never passes on more than it has.
+    #[must_use]
+    pub const fn within(self, other: Self) -> Self {
+        Self(self.0 & other.0)
+    }
+
+    pub const fn is_empty(self) -> bool {
+        self.0 == 0
+    }
+
+    pub fn iter(self) -> impl Iterator<Item = Grant> {
+        Grant::ALL.into_iter().filter(move |grant| self.has(*grant))
+    }
+}
+
+impl FromIterator<Grant> for Grants {
+    fn from_iter<I: IntoIterator<Item = Grant>>(grants: I) -> Self {
+        Self(grants.into_iter().fold(0, |bits, grant| bits | grant.bit()))
+    }
+}
+
+impl fmt::Display for Grants {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let names: Vec<_> = self.iter().map(Grant::as_str).collect();
+        f.write_str(&names.join(" "))
+    }
+}
+
+impl fmt::Debug for Grants {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Grants({self})")
+    }
+}
+
+impl FromStr for Grants {
+    type Err = NotAGrant;
+
+    fn from_str(text: &str) -> Result<Self, NotAGrant> {
+        text.split_whitespace().map(str::parse).collect()
+    }
+}
+
+impl Serialize for Grants {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_seq(self.iter())
+    }
+}
+
+impl<'de> Deserialize<'de> for Grants {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        Ok(Vec::<Grant>::deserialize(deserializer)?.into_iter().collect())
+    }
+}
