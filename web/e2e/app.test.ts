@@ -254,10 +254,25 @@ describe('writing and reading', () => {
   test('a token that is not known leads to signing in', async () => {
     const at = await play([]);
     const page = await open(at, '/chat', { token: 'onyx_sk_wrong' });
+    await page.getByRole('button', { name: 'Use an access token' }).click();
     await page.getByLabel('Access token').fill('onyx_sk_e2e');
     await page.getByRole('button', { name: 'Sign in' }).click();
     await composer(page).waitFor();
     expect(page.wrongs).toEqual([]);
+  });
+
+  test('the link that onyx prints signs a browser in without a token', async () => {
+    const at = await play([{ text: 'welcome' }]);
+    const made = await at.api('/api/admin/links', { method: 'POST', body: '{}' });
+    const { url } = (await made.json()) as { url: string };
+    const page = await open(at, new URL(url).pathname + new URL(url).search, { token: '' });
+    await page.waitForURL(/\/chat$/);
+    await say(page, 'hi');
+    await finished(page);
+    await page.goto(`${at.url}/settings`);
+    await page.getByRole('button', { name: 'Sign out' }).click();
+    await page.getByRole('heading', { name: 'Sign in to Onyx' }).waitFor();
+    expect(page.wrongs.filter((wrong) => !wrong.includes('401'))).toEqual([]);
   });
 });
 

@@ -57,8 +57,9 @@ export async function stage(answers: Answer[], options: { files?: Record<string,
   const baseUrl = await says(model, /(http:\S+)/);
   const config = (port: number) => ({
     gateway: { port, auth: { mode: 'token', token: TOKEN } },
-    providers: { mine: { kind: 'openai', baseUrl, apiKey: 'k' } },
-    agents: { list: options.agents ?? [{ id: 'main', name: 'Main', default: true, model: 'mine/some-model', tier: 'act' }] },
+    // A price, so that no run has to say that it does not know one.
+    providers: { mine: { kind: 'openai', baseUrl, apiKey: 'k', models: [{ id: 'some-model', price: { input: 0, output: 0 } }] } },
+    agents: { defaults: { titles: 'words' }, list: options.agents ?? [{ id: 'main', name: 'Main', default: true, model: 'mine/some-model', tier: 'act' }] },
   });
   for (const [path, text] of Object.entries(options.files ?? {})) {
     await mkdir(dirname(join(home, path)), { recursive: true });

@@ -43,10 +43,11 @@ export interface Session {
   siblings?: Sibling[];
 }
 
+/** One way a conversation went; the first of its family has no `forkTurn`. */
 export interface Sibling {
   id: string;
   forkTurn?: string | null;
-  createdAt?: string;
+  createdAt: string;
 }
 
 export type UserPart =
@@ -93,6 +94,7 @@ export interface TurnPage {
 
 export interface SessionPage extends TurnPage {
   session: Session;
+  siblings: Sibling[];
 }
 
 export interface SessionList {

@@ -198,6 +198,10 @@ impl RunManager {
             .collect()
     }
 
+    pub fn runs_at_work(&self) -> usize {
+        self.live().len()
+    }
+
     pub async fn start(&self, request: RunRequest) -> Result<RunHandle, Fault> {
         let roster = self.roster();
         let request = self.resolve_input(request).await?;

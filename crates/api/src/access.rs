@@ -18,8 +18,8 @@ use crate::{ApiState, Problem};
 pub enum Access {
     /// Anybody who passes the checks of Host and Origin. The handler has no caller.
     Public,
-    /// Anybody, to be asked for a credential in the first frame; one that is sent before must be
-    /// good. The handler takes an `Option<AuthContext>`.
+    /// Anybody, to be asked for a credential in the first frame unless a good one came before: a
+    /// browser sends an old cookie too. The handler takes an `Option<AuthContext>`.
     FirstFrame,
     /// Any person, whatever their credential is good for.
     Person,
@@ -112,7 +112,7 @@ async fn admit(State(gate): State<Gate>, request: Request, next: Next) -> Respon
     let (mut parts, body) = request.into_parts();
     let caller = match gate.state.auth.authenticate(&parts).await {
         Ok(Some(caller)) => caller,
-        Ok(None) if gate.access == Access::FirstFrame => {
+        Ok(None) | Err(_) if gate.access == Access::FirstFrame => {
             return next.run(Request::from_parts(parts, body)).await;
         }
         Ok(None) => return nobody().into_response(),
@@ -129,7 +129,7 @@ async fn admit(State(gate): State<Gate>, request: Request, next: Next) -> Respon
     }
 }
 
-fn may(caller: &AuthContext, access: Access) -> Result<(), Problem> {
+pub(crate) fn may(caller: &AuthContext, access: Access) -> Result<(), Problem> {
     let needed = match access {
         Access::Public | Access::FirstFrame | Access::Person => return Ok(()),
         Access::Read => Grant::Read,

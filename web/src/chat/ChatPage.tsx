@@ -21,6 +21,8 @@ export function ChatPage({ id }: { id: string }) {
   const fault = useStore((state) => state.conversations[id]?.fault);
   const online = useStore((state) => state.link === 'online');
   const [finding, setFinding] = useState(false);
+  // Whom to ask instead of the session's own agent, until told otherwise.
+  const [agent, setAgent] = useState<string>();
   const [found, setFound] = useState<number>();
   const messages = useMessages(id);
 
@@ -46,7 +48,7 @@ export function ChatPage({ id }: { id: string }) {
     setFinding(false);
     setFound(undefined);
   };
-  const send = (content: UserContent, model?: string) => void say({ content, sessionId: id, model });
+  const send = (content: UserContent, model?: string) => void say({ content, sessionId: id, agent, model });
   const title = session?.title ?? session?.preview ?? 'Chat';
   return (
     <>
@@ -70,7 +72,7 @@ export function ChatPage({ id }: { id: string }) {
         <Skeleton />
       )}
       <Bottom>
-        <Composer key={id} draftKey={id} sessionId={id} agent={session?.agent} onSend={send} />
+        <Composer key={id} draftKey={id} sessionId={id} agent={agent ?? session?.agent} onAgent={setAgent} onSend={send} />
       </Bottom>
     </>
   );

@@ -1,12 +1,13 @@
 import { useNavigate } from '@tanstack/react-router';
 import { ChevronLeft, ChevronRight } from 'lucide-react';
-import { useShallow } from 'zustand/react/shallow';
-import { useStore } from '../store/state';
+import { useMemo } from 'react';
+import { useStore, type Conversation } from '../store/state';
 
 /** The other ways this conversation went from here: `2/3`, with arrows. */
 export function Siblings({ sessionId, turnId }: { sessionId: string; turnId: string }) {
   const navigate = useNavigate();
-  const family = useStore(useShallow((state) => familyAt(state.sessions, state.conversations, sessionId, turnId)));
+  const conversation = useStore((state) => state.conversations[sessionId]);
+  const family = useMemo(() => partingAt(conversation, sessionId, turnId), [conversation?.siblings, conversation?.turns, sessionId, turnId]);
   if (family.length < 2) return null;
   const at = family.indexOf(sessionId);
   const go = (step: number) => {
@@ -26,26 +27,18 @@ export function Siblings({ sessionId, turnId }: { sessionId: string; turnId: str
   );
 }
 
-type Sessions = ReturnType<typeof useStore.getState>['sessions'];
-type Conversations = ReturnType<typeof useStore.getState>['conversations'];
-
-/** Sessions of the family that part at this turn, oldest first. */
-function familyAt(sessions: Sessions, conversations: Conversations, sessionId: string, turnId: string): string[] {
-  const here = sessions[sessionId];
-  if (!here) return [];
-  const users = conversations[sessionId]?.turns.filter((turn) => turn.type === 'user') ?? [];
-  const relatives = Object.values(sessions).filter((session) => session.root === here.root && session.id !== sessionId);
-  // A fork says at which turn of its original it began; that turn is shared, or is the one replaced.
-  const parting = here.forkTurn;
-  const isOurs = parting !== null && users.at(-1) !== undefined && (parting === turnId || isReplacement(users, turnId, parting));
-  const part = isOurs ? parting : turnId;
-  const family = relatives.filter((session) => session.forkTurn === part || (isOurs && session.id === here.root));
-  if (family.length === 0) return [];
-  const members = [...family.map((session) => session.id), sessionId];
-  return members.sort((left, right) => (left < right ? -1 : 1));
-}
-
-/** An edited message has a turn of its own where the old one was. */
-function isReplacement(users: { id: string }[], turnId: string, parting: string): boolean {
-  return !users.some((turn) => turn.id === parting) && users.find((turn) => turn.id > parting)?.id === turnId;
+/** Sessions of the family that part at this turn, oldest first; fewer than two where none do. */
+export function partingAt(conversation: Conversation | undefined, sessionId: string, turnId: string): string[] {
+  const siblings = conversation?.siblings ?? [];
+  if (siblings.length < 2) return [];
+  const users = conversation?.turns.flatMap((turn) => (turn.type === 'user' ? [turn.id] : [])) ?? [];
+  const own = siblings.find((sibling) => sibling.id === sessionId)?.forkTurn ?? undefined;
+  // Another answer keeps the turn at which it parts; an edit puts a turn of its own in its place.
+  const edited = own !== undefined && !users.includes(own) && users.find((id) => id > own) === turnId;
+  const parting = own === turnId || edited ? own : turnId;
+  const forks = siblings.filter((sibling) => sibling.forkTurn === parting).map((sibling) => sibling.id);
+  if (forks.length === 0) return [];
+  // What they part from: this session itself, or the first of the family.
+  const origin = forks.includes(sessionId) ? siblings.find((sibling) => !sibling.forkTurn)?.id : sessionId;
+  return origin === undefined ? forks : [origin, ...forks];
 }

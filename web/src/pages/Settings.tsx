@@ -136,8 +136,8 @@ function Providers() {
 }
 
 const Browser = () => (
-  <Line label="Sign out" detail="Forgets the access token kept in this browser.">
-    <button type="button" className="btn" onClick={signOut}>
+  <Line label="Sign out" detail="Ends this browser’s session.">
+    <button type="button" className="btn" onClick={() => void signOut()}>
       Sign out
     </button>
   </Line>

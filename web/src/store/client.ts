@@ -20,12 +20,25 @@ const { getState, setState } = useStore;
 
 export function signIn(token: string): void {
   keep(TOKEN, token);
+  reconnect();
+}
+
+/** By password: the server answers with a cookie that no script can read. */
+export async function logIn(person: string, password: string): Promise<void> {
+  keep(TOKEN, undefined);
+  await onyx.http.json('/api/auth/login', { body: { person, password } });
+  reconnect();
+}
+
+function reconnect(): void {
   socket.close();
   setState({ link: 'connecting' });
   socket.connect();
 }
 
-export function signOut(): void {
+export async function signOut(): Promise<void> {
+  // A token that is no longer good is forgotten all the same.
+  await onyx.http.json('/api/auth/logout', { body: {} }).catch(() => undefined);
   keep(TOKEN, undefined);
   location.assign('/');
 }
@@ -97,7 +110,7 @@ export async function loadConversation(id: string): Promise<void> {
     changeConversation(id, (known) => {
       const isOver = known.live?.runId === told?.runId && known.live?.runId !== page.session.runId;
       const live = isOver ? undefined : known.live;
-      return { ...known, ...joined(known, page), phase: 'ready', fault: undefined, live };
+      return { ...known, ...joined(known, page), siblings: page.siblings, phase: 'ready', fault: undefined, live };
     });
     settlePending(id, page.turns);
     if (page.session.runId) await followRun(id, page.session.runId);

@@ -1,4 +1,4 @@
-import type { Draft, Fault, Link, SendRequest, ServerStatus, Session, Turn, UserContent } from '@onyx/sdk';
+import type { Draft, Fault, Link, SendRequest, ServerStatus, Session, Sibling, Turn, UserContent } from '@onyx/sdk';
 import { create } from 'zustand';
 import { readKept } from './kept';
 import type { Live } from './messages';
@@ -18,6 +18,8 @@ export interface Pending {
 
 export interface Conversation {
   turns: Turn[];
+  /** The ways this conversation went, itself among them, oldest first. */
+  siblings?: Sibling[];
   /** Cursor of the older turns; absent when all are here. */
   before?: number;
   phase: 'loading' | 'ready' | 'failed';

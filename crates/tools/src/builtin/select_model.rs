@@ -34,7 +34,7 @@ impl SelectModel {
             name: "select_model".to_owned(),
             group: "model_routing",
             description: "Go on with another model for the rest of this run.".to_owned(),
-            input_schema: schema_of::<Arguments>(),
+            input_schema: schema_of::<Arguments>().into(),
             // Two at once would leave it open which of them counts.
             usual_effect: ToolEffect::Write,
             repeats: false,

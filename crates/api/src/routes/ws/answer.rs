@@ -3,7 +3,7 @@
 use onyx_agent::Roster;
 use onyx_storage::SessionMeta;
 use onyx_storage::SessionStatus;
-use onyx_types::{AgentId, ErrorCode};
+use onyx_types::{AgentId, ErrorCode, LaneOrder};
 use onyx_types::{RunId, RunStatus, SessionId, SessionOrigin, Tier, Timestamp, Turn, TurnId};
 use serde::Serialize;
 use serde_json::{Map, Value};
@@ -90,6 +90,8 @@ pub(super) struct SessionView {
     id: SessionId,
     agent: AgentId,
     origin: SessionOrigin,
+    agents: Vec<AgentId>,
+    mode: LaneOrder,
     title: Option<String>,
     status: SessionStatus,
     created_at: Timestamp,
@@ -111,6 +113,8 @@ impl SessionView {
             id: meta.session_id,
             agent: meta.agent,
             origin: meta.origin,
+            agents: meta.agents,
+            mode: meta.mode,
             title: meta.title,
             status: meta.status,
             created_at: meta.created_at,
@@ -130,9 +134,25 @@ impl SessionView {
 #[derive(Serialize)]
 pub(super) struct SessionPage {
     pub(super) session: SessionView,
+    /// The first of its family and all forks, itself among them, in the order they were made.
+    pub(super) siblings: Vec<Sibling>,
     pub(super) turns: Vec<Value>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) before: Option<u64>,
+}
+
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+pub(super) struct Sibling {
+    id: SessionId,
+    fork_turn: Option<TurnId>,
+    created_at: Timestamp,
+}
+
+impl From<SessionMeta> for Sibling {
+    fn from(meta: SessionMeta) -> Self {
+        Self { id: meta.session_id, fork_turn: meta.fork_turn, created_at: meta.created_at }
+    }
 }
 
 #[derive(Serialize)]

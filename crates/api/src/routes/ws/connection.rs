@@ -11,14 +11,14 @@ use onyx_storage::{Delivery, SessionFilter};
 use onyx_types::{Attendance, ErrorCode, RunId, SessionOrigin};
 use tokio::time::timeout;
 
-use super::Door;
 use super::answer::{self, Empty, SendResult, SessionView, Stopped};
 use super::command::{Abort, Command, Frame, RequestId, Resume, Send, SessionsGet, SessionsList};
 use super::follow::{Following, broadcasts};
 use super::outbox::{CloseReason, Outbox, receive};
 use super::sent::SentKeys;
+use crate::access::{Access, may};
 use crate::routes::sessions;
-use crate::{AuthContext, Problem};
+use crate::{ApiState, AuthContext, Problem};
 
 /// The time to say who one is.
 const AUTH_LIMIT: Duration = Duration::from_secs(10);
@@ -29,7 +29,7 @@ const KEY_LENGTH: usize = 128;
 
 pub(super) async fn serve(
     socket: WebSocket,
-    door: Door,
+    state: ApiState,
     sent: Arc<SentKeys>,
     caller: Option<AuthContext>,
 ) {
@@ -38,15 +38,15 @@ pub(super) async fn serve(
     let writer = tokio::spawn(writer);
     let caller = match caller {
         Some(caller) => Some(caller),
-        None => first_frame(&door, &mut source, &outbox).await,
+        None => first_frame(&state, &mut source, &outbox).await,
     };
     if let Some(caller) = caller {
         let person = caller.person.clone();
-        let runs = door.state.runs.clone();
+        let runs = state.runs.clone();
         let telling = tokio::spawn(broadcasts(runs, person, outbox.clone()));
         let revoked = caller.revoked.clone();
         let (tell, following) = (outbox.clone(), Following::default());
-        let mut connection = Connection { door, caller, sent, outbox: tell, following };
+        let mut connection = Connection { state, caller, sent, outbox: tell, following };
         let heard = async {
             while let Some(text) = receive(&mut source, &outbox, SILENCE).await {
                 connection.handle(&text).await;
@@ -64,7 +64,7 @@ pub(super) async fn serve(
 }
 
 async fn first_frame(
-    door: &Door,
+    state: &ApiState,
     source: &mut SplitStream<WebSocket>,
     outbox: &Outbox,
 ) -> Option<AuthContext> {
@@ -75,7 +75,9 @@ async fn first_frame(
         Some(Ok(frame)) => {
             let id = frame.id.clone();
             match frame.command() {
-                Ok(Command::Auth(auth)) => door.admit(&auth.token).await.map(|caller| (caller, id)),
+                Ok(Command::Auth(auth)) => {
+                    state.auth.by_token(auth.token.as_str()).await.map(|caller| (caller, id))
+                }
                 Ok(_) | Err(_) => Err(Problem::new(
                     ErrorCode::Unauthenticated,
                     "the first frame must be `auth` with a `token`",
@@ -97,7 +99,7 @@ async fn first_frame(
 }
 
 struct Connection {
-    door: Door,
+    state: ApiState,
     caller: AuthContext,
     sent: Arc<SentKeys>,
     outbox: Outbox,
@@ -130,9 +132,10 @@ impl Connection {
     }
 
     async fn perform(&mut self, command: Command, reply: &Reply<'_>) -> Result<(), Problem> {
+        may(&self.caller, access(&command))?;
         match command {
             Command::Auth(auth) => {
-                self.door.admit(&auth.token).await?;
+                self.state.auth.by_token(auth.token.as_str()).await?;
                 self.answer(reply, &Empty {}).await;
             }
             Command::Send(send) => self.send(*send, reply).await?,
@@ -143,7 +146,7 @@ impl Connection {
             }
             Command::Abort(abort) => {
                 let target = target(&abort)?;
-                let stopped = self.door.state.runs.stop(&self.caller.person, target).await?;
+                let stopped = self.state.runs.stop(&self.caller.person, target).await?;
                 self.answer(reply, &Stopped { stopped }).await;
             }
             Command::Resume(resume) => self.resume(resume, reply).await?,
@@ -206,13 +209,6 @@ impl Connection {
             let fresh = SessionRef::New { origin: SessionOrigin::Chat, agents };
             return Ok(RunRequest { model: send.model, ..self.request(fresh, input) });
         };
-        if let Some(agent) = &send.agent {
-            let meta = self.door.state.runs.session_meta(&self.caller.person, session).await?;
-            if meta.agent != *agent {
-                let why = format!("the session belongs to the agent `{}`", meta.agent);
-                return Err(Problem::field("data.agent", why));
-            }
-        }
         let input = match (send.regenerate, send.retry) {
             (Some(turn), _) => RunInput::Regenerate(turn),
             (None, Some(turn)) => RunInput::Stored(turn),
@@ -220,9 +216,12 @@ impl Connection {
         };
         if let Some(turn) = send.edit {
             let point = ForkPoint::Before(turn);
-            session = self.door.state.runs.fork(&self.caller.person, session, point).await?;
+            session = self.state.runs.fork(&self.caller.person, session, point).await?;
         }
-        let session = SessionRef::Existing(session);
+        let session = match send.agent {
+            Some(agent) => SessionRef::Asking { session, agents: vec![agent] },
+            None => SessionRef::Existing(session),
+        };
         Ok(RunRequest { model: send.model, ..self.request(session, input) })
     }
 
@@ -237,11 +236,8 @@ impl Connection {
     }
 
     async fn start(&self, request: RunRequest, delivery: Delivery) -> Result<SendResult, Problem> {
-        let session = match request.session {
-            SessionRef::Existing(session) | SessionRef::Asking { session, .. } => Some(session),
-            SessionRef::New { .. } => None,
-        };
-        Ok(match self.door.state.runs.send(request, delivery).await? {
+        let session = request.session.existing();
+        Ok(match self.state.runs.send(request, delivery).await? {
             Sent::Started(handle) => SendResult {
                 session_id: handle.session_id,
                 run_id: handle.run_id,
@@ -268,13 +264,13 @@ impl Connection {
 
     async fn resume(&mut self, resume: Resume, reply: &Reply<'_>) -> Result<(), Problem> {
         // A run that is not known must be refused before anything is promised.
-        self.door.state.runs.events(&self.caller.person, resume.run_id, 0).await?;
+        self.state.runs.events(&self.caller.person, resume.run_id, 0).await?;
         self.answer(reply, &Empty {}).await;
         self.follow(resume.run_id, resume.after).await
     }
 
     async fn follow(&mut self, run: RunId, after: u64) -> Result<(), Problem> {
-        let reader = self.door.state.runs.events(&self.caller.person, run, 0).await?;
+        let reader = self.state.runs.events(&self.caller.person, run, 0).await?;
         Ok(self.following.follow(run, after, reader, self.outbox.clone())?)
     }
 
@@ -288,8 +284,8 @@ impl Connection {
             limit,
             ..SessionFilter::default()
         };
-        let page = sessions::list_page(&self.door.state, &self.caller, filter).await?;
-        let running = self.door.state.runs.runs_of(&self.caller.person);
+        let page = sessions::list_page(&self.state, &self.caller, filter).await?;
+        let running = self.state.runs.runs_of(&self.caller.person);
         let run_of = |id| running.iter().find(|(session, _)| *session == id).map(|(_, run)| *run);
         let views = page.sessions.into_iter().map(|meta| {
             let run = run_of(meta.session_id);
@@ -303,13 +299,15 @@ impl Connection {
     async fn get(&self, get: SessionsGet, reply: &Reply<'_>) -> Result<(), Problem> {
         let person = &self.caller.person;
         // Asked first: a run that ends meanwhile is still known, and its turns are in the page.
-        let run = self.door.state.runs.run_of(person, get.session_id);
-        let meta = self.door.state.runs.session_meta(person, get.session_id).await?;
+        let run = self.state.runs.run_of(person, get.session_id);
+        let meta = self.state.runs.session_meta(person, get.session_id).await?;
+        let family = self.state.runs.family(person, &meta).await?;
         let limit = sessions::turns_limit("data.limit", get.limit)?;
         let before = get.before.map(onyx_storage::Pos);
-        let page = self.door.state.runs.turns(person, get.session_id, before, limit).await?;
+        let page = self.state.runs.turns(person, get.session_id, before, limit).await?;
         let page = answer::SessionPage {
             session: SessionView::new(meta, run),
+            siblings: family.into_iter().map(answer::Sibling::from).collect(),
             turns: page.turns.iter().map(answer::turn).collect(),
             before: page.has_older.then_some(page.start.0),
         };
@@ -318,15 +316,24 @@ impl Connection {
     }
 
     async fn status(&self, reply: &Reply<'_>) {
-        let roster = self.door.state.runs.roster();
-        let live = self.door.state.runs.runs_of(&self.caller.person).into_iter();
+        let roster = self.state.runs.roster();
+        let live = self.state.runs.runs_of(&self.caller.person).into_iter();
         let status = answer::Status {
             version: env!("CARGO_PKG_VERSION"),
-            dependencies: self.door.state.readiness.dependencies().await,
+            dependencies: self.state.readiness.dependencies().await,
             agents: answer::agents(&roster),
             runs: live.map(|(session_id, run_id)| answer::LiveRun { session_id, run_id }).collect(),
         };
         self.answer(reply, &status).await;
+    }
+}
+
+/// What each request needs its credential to be good for, as over HTTP.
+fn access(command: &Command) -> Access {
+    match command {
+        Command::Send(_) | Command::Steer(_) | Command::Abort(_) => Access::Chat,
+        Command::Resume(_) | Command::SessionsList(_) | Command::SessionsGet(_) => Access::Read,
+        Command::Auth(_) | Command::Status | Command::Ping => Access::Person,
     }
 }
 

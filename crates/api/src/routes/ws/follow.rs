@@ -89,6 +89,7 @@ pub(super) async fn broadcasts(runs: RunManager, person: PersonId, outbox: Outbo
         };
         let data = match heard {
             Err(RecvError::Closed) => return,
+            // Everything may be different: the client reads it anew.
             Err(RecvError::Lagged(_)) => {
                 EventData { topic: "sessions", change: "missed", session_id: None, run_id: None }
             }
@@ -101,11 +102,11 @@ pub(super) async fn broadcasts(runs: RunManager, person: PersonId, outbox: Outbo
 }
 
 fn describe(notice: &Notice) -> EventData<'static> {
-    let (name, run_id) = match notice.happened {
+    let (change, run_id) = match notice.happened {
         Happened::Changed => ("changed", None),
         Happened::Deleted => ("removed", None),
         Happened::RunStarted(run) => ("run_started", Some(run)),
         Happened::RunEnded(run) => ("run_ended", Some(run)),
     };
-    EventData { topic: "sessions", change: name, session_id: Some(notice.session), run_id }
+    EventData { topic: "sessions", change, session_id: Some(notice.session), run_id }
 }
