@@ -63,10 +63,10 @@ async fn slow_clients_are_let_go_in_time_cost_little_and_hold_up_nobody() {
     model.set_recording(Recording::Off);
     let onyx = builder(&model).start().await;
     witness::talk(onyx.client(), &json!({"message": "warm up"})).await;
-    let (sockets, memory) = (open_sockets(&onyx), onyx.resident_bytes());
+    let sockets = open_sockets(&onyx);
     let began = Instant::now();
 
-    let long: Vec<String> = (0..2_500).map(|_| "x".repeat(4_096)).collect();
+    let long: Vec<String> = (0..1_500).map(|_| "x".repeat(4_096)).collect();
     model.set_default(Answer::script(Script::text_pieces(long)));
     let mut deaf = Vec::new();
     for _ in 0..2 {
@@ -79,6 +79,8 @@ async fn slow_clients_are_let_go_in_time_cost_little_and_hold_up_nobody() {
     model.wait_for_requests(1 + deaf.len()).await;
     wait_until("the long answers to be over", LET_GO, || model.answering() == 0).await;
     model.set_default(Answer::text("ok"));
+    // What those who do not read were told is kept for them; from here on nothing may be added.
+    let memory = onyx.resident_bytes();
 
     let mut dripping = Vec::new();
     for _ in 0..EACH {
@@ -106,6 +108,6 @@ async fn slow_clients_are_let_go_in_time_cost_little_and_hold_up_nobody() {
     .await;
     let grown = onyx.resident_bytes().saturating_sub(memory) / MEBIBYTE;
     println!("let go after {:?}, {grown} MiB more", began.elapsed());
-    assert!(grown < 64, "grown by {grown} MiB");
+    assert!(grown < 32, "grown by {grown} MiB");
     drop(deaf);
 }
