@@ -185,10 +185,6 @@ impl RunManager {
         self.inner.clock.wall().utc_date()
     }
 
-    pub fn runs_at_work(&self) -> usize {
-        self.live().len()
-    }
-
     /// The sessions of a person that are being worked on, and by which runs.
     pub fn runs_of(&self, person: &PersonId) -> Vec<(SessionId, RunId)> {
         let live = self.live();

@@ -235,7 +235,7 @@ impl Tool {
         ToolOffer {
             name: function.name,
             description: function.description,
-            input_schema: function.parameters.unwrap_or_else(|| json!({"type": "object"})),
+            input_schema: function.parameters.unwrap_or_else(|| json!({"type": "object"})).into(),
         }
     }
 }

@@ -179,6 +179,10 @@ impl Tool {
         let Some(input_schema) = self.input_schema else {
             return Err(Problem::field(format!("tools[{index}].input_schema"), "missing"));
         };
-        Ok(ToolOffer { name: self.name, description: self.description, input_schema })
+        Ok(ToolOffer {
+            name: self.name,
+            description: self.description,
+            input_schema: input_schema.into(),
+        })
     }
 }

@@ -222,7 +222,7 @@ impl Tool {
         ToolOffer {
             name,
             description: description.unwrap_or_default(),
-            input_schema: parameters.unwrap_or_else(|| json!({"type": "object"})),
+            input_schema: parameters.unwrap_or_else(|| json!({"type": "object"})).into(),
         }
     }
 }

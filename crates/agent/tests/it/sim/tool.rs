@@ -27,7 +27,7 @@ impl SimTool {
             name: name.to_owned(),
             group: "sim",
             description: "Does something that can be seen.".to_owned(),
-            input_schema: schema,
+            input_schema: schema.into(),
             usual_effect: effect,
             repeats: false,
             timeout: Duration::from_secs(20),
