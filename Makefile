@@ -9,7 +9,7 @@ tool := ./scripts/tool
 
 .PHONY: help
 help: ## list the targets
-	@awk -F':.*## ' '/^[a-z-]+:.*## / { printf "  make %-11s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+	@awk -F':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
 .PHONY: run
 run: setup ## build Onyx, make a home if there is none, serve it
@@ -18,6 +18,23 @@ run: setup ## build Onyx, make a home if there is none, serve it
 .PHONY: test
 test: setup ## run every test
 	@$(step) "tests" ./scripts/test
+
+.PHONY: sim
+sim: setup ## run more simulated schedules (SEEDS=10000..30000), or one again (SEED=17)
+	@ONYX_SIM_SEEDS=$(or $(SEED),$(SEEDS),10000..30000) cargo nextest run --workspace --run-ignored only --no-capture chosen_seeds_hold
+
+.PHONY: soak
+soak: setup ## faults of every kind against a server, for MINUTES=10 with SEED=1
+	@./scripts/soak
+
+.PHONY: test-bedrock
+test-bedrock: setup ## test the Bedrock leaf, which everyday builds leave out
+	@$(step) "bedrock" cargo test --locked --package onyx-bedrock --features sdk
+	@$(step) "bedrock in onyx" cargo check --locked --package onyx --features bedrock
+
+.PHONY: release
+release: setup ## build the binary with everything in it
+	@$(step) "release" cargo build --locked --release --package onyx --features bedrock
 
 .PHONY: check
 check: setup ## formatting, lints, layers, licences, unused dependencies, spelling
@@ -44,6 +61,7 @@ dev: setup ## serve with hot reload of the web app; rebuild and restart when a R
 .PHONY: docs
 docs: ## write the generated pages of docs/ anew
 	@cargo xtask docs
+	@ONYX_WRITE_DOCS=1 cargo test -q -p onyx-api --test it openapi::the_committed >/dev/null
 
 .PHONY: setup
 setup: ## install what the build needs and this machine lacks

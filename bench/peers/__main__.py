@@ -35,6 +35,7 @@ def main():
         "turns": arguments.turns,
         "warm_up": arguments.warm_up,
         "idle_seconds": IDLE_SECONDS,
+        "note": arguments.note,
         "servers": measured,
     }
     text = report.table(result)
@@ -57,6 +58,7 @@ def parse():
     parser.add_argument("--scratch", type=Path, default=Path(tempfile.gettempdir()) / "onyx-bench-peers",
                         help="where peers are installed; never inside the repository")
     parser.add_argument("--only", help="names with commas between; everybody unless given")
+    parser.add_argument("--note", help="what a reader must know of this run")
     parser.add_argument("--out", type=Path, help="where peers.json and peers.md are written")
     arguments = parser.parse_args()
     # Each server starts in a folder of its own.

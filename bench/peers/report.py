@@ -11,9 +11,9 @@ ROWS = [
 ]
 
 HOW = """\
-How it was measured: every server runs alone on this machine, in an empty home, with the same scripted model (it answers
-`ok` at once) as its provider, and is asked by the same client (`bench/peers/client.py`), one message after the other,
-each in a new session, streamed. CPU is user and system time of the process with all it started, from `/proc`, over
+How it was measured: the servers run one after the other, each in an empty home, with the same scripted model (it answers
+`ok` at once) as its provider, and are asked by the same client (`bench/peers/client.py`), one message after the other,
+each in a new session, streamed; Onyx through `/api/agent/chat-stream`, the others through `/v1/chat/completions`. CPU is user and system time of the process with all it started, from `/proc`, over
 N turns after {warm} to warm up. First word: from sending the request to the first text of the answer. Idle memory:
 proportional set size {idle} s after it was healthy. The body is what reached the model. Other work on the machine moves
 the latencies, hardly the CPU time. Made by `make bench-peers`; nothing of the peers is in this repository.
@@ -38,13 +38,16 @@ def table(report):
         cells = [_cell(server, ours, key, digits) for server in servers]
         lines.append(f"| {title}, {unit} | " + " | ".join(cells) + " |")
     missing = [f"- {server['name']}: not run: {server['not_run']}" for server in servers if "not_run" in server]
+    note = [f"Note: {report['note']}", ""] if report.get("note") else []
     how = HOW.format(warm=report["warm_up"], idle=report["idle_seconds"])
-    return "\n".join(lines + [""] + missing + ([""] if missing else [])) + how
+    return "\n".join(lines + [""] + missing + ([""] if missing else []) + note + [how])
 
 
 def _cell(server, ours, key, digits):
     if "not_run" in server:
         return "not run"
+    if key == "start_cpu_ms" and server[key] < 10:
+        return "< 10"
     value = f"{server[key]:,.{digits}f}"
     if key == "turns" or server is ours or not ours.get(key):
         return value

@@ -4,6 +4,7 @@
 mod edges;
 mod papers;
 mod sizes;
+mod threats;
 mod unused;
 mod words;
 
@@ -63,6 +64,7 @@ pub(crate) fn run(root: &Path) -> Result<()> {
         unused::check(&packages, &files, root),
         sizes::check(&files),
         papers::check(&files),
+        threats::check(&files),
         words::check(&files),
     ]
     .into_iter()

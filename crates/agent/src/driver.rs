@@ -7,16 +7,17 @@ use std::time::Duration;
 
 use futures::future::BoxFuture;
 use futures::stream::{BoxStream, FuturesUnordered, SelectAll, StreamExt};
-use onyx_storage::{Delivery, Lease, RunOutcome, Store};
+use onyx_storage::{Delivery, Lease, LogState, RunOutcome, Store};
 use onyx_tools::{Execution, LiveOutput, Policy, ToolCx, Toolbox};
 use onyx_types::{
-    Attendance, Cancel, Clock, Fault, LaneId, Model, ModelEvent, ModelFailure, ModelFailureClass,
-    RunId, ToolCall, ToolOutcome, ToolUseId, Turn, TurnId,
+    Attendance, Cancel, Clock, Fault, LaneId, Limits, Model, ModelEvent, ModelFailure,
+    ModelFailureClass, RunId, ToolCall, ToolOutcome, ToolUseId, Turn, TurnId,
 };
 use tokio::sync::mpsc;
 
 use crate::feed::Feed;
 use crate::live_text::LiveNotes;
+use crate::models::{ModelChoice, Models, Payer};
 use crate::prompt::Conversation;
 use crate::step::{Effect, Input, RunState, RunSummary, UserInput, step};
 
@@ -28,6 +29,8 @@ const LIVE_OUTPUT_QUEUE: usize = 64;
 /// What one lane needs to act: its model, its policy, and for whom its tools work.
 pub(crate) struct LaneActor {
     pub(crate) model: Option<Arc<dyn Model>>,
+    /// Models from before a change: what they cost is open until the run is booked.
+    pub(crate) retired: Vec<Arc<dyn Model>>,
     pub(crate) policy: Policy,
     pub(crate) tool_cx: ToolCx,
 }
@@ -38,6 +41,8 @@ pub(crate) struct Driver {
     pub(crate) lanes: Vec<LaneActor>,
     pub(crate) store: Store,
     pub(crate) toolbox: Arc<Toolbox>,
+    pub(crate) models: Arc<dyn Models>,
+    pub(crate) limits: Limits,
     pub(crate) clock: Arc<dyn Clock>,
     pub(crate) feed: Arc<Feed>,
     pub(crate) lease: Lease,
@@ -50,6 +55,8 @@ pub(crate) struct Driver {
     pub(crate) execution: Execution,
     /// Given to the session where it has none yet.
     pub(crate) title: Option<String>,
+    /// How the last append left the log.
+    pub(crate) log: Option<LogState>,
 }
 
 type ToolFuture = BoxFuture<'static, Input>;
@@ -79,9 +86,9 @@ impl UnderWay {
 }
 
 impl Driver {
-    /// Runs to the end and gives back the session's history as it stands then. The feed is closed
-    /// and the session free when it returns.
-    pub(crate) async fn run(mut self) -> Conversation {
+    /// Runs to the end and gives back the session's history as it stands then, and how its log was
+    /// left. The feed is closed and the session free when it returns.
+    pub(crate) async fn run(mut self) -> (Conversation, Option<LogState>) {
         let mut under_way = UnderWay::new(self.lanes.len());
         let mut cancelled = false;
         let mut next = Input::Begin;
@@ -94,7 +101,7 @@ impl Driver {
             next = self.next_input(&mut under_way, &mut cancelled, &mut renew_at).await;
         }
         self.feed.close();
-        self.state.into_history()
+        (self.state.into_history(), self.log)
     }
 
     async fn next_input(
@@ -122,7 +129,7 @@ impl Driver {
                     self.inbox.extend(words.turn);
                     return Input::Steer(delivery, words);
                 }
-                () = tokio::time::sleep(wake) => {
+                () = self.clock.sleep(wake) => {
                     let now = self.clock.now().mono;
                     if now >= *renew_at {
                         *renew_at = now + LEASE_RENEWAL;
@@ -131,7 +138,7 @@ impl Driver {
                         }
                     }
                     if now >= self.live_text.due() {
-                        self.live_text.save(&self.store, &self.lease).await;
+                        self.live_text.save(&self.store, &self.lease, now).await;
                     }
                     if now >= self.state.wake_at() {
                         return Input::Tick;
@@ -158,6 +165,7 @@ impl Driver {
             Effect::Append(batch, turns) => {
                 return Some(match self.store.turns.append(&self.lease, &turns).await {
                     Ok(_) => {
+                        self.log = self.store.turns.state_now(&self.lease.key);
                         self.live_text.written(&turns);
                         self.clear_inbox(&turns).await;
                         Input::Appended(batch)
@@ -173,11 +181,13 @@ impl Driver {
                 self.feed.tell(lane, event);
             }
             Effect::CallModel(lane, request) => self.call_model(lane, *request, under_way),
+            Effect::UseModel(lane, model) => return Some(self.use_model(lane, model)),
             Effect::StopModel(lane) => under_way.model_cancels[usize::from(lane.0)].cancel(),
             Effect::Invoke(lane, call) => self.invoke(lane, call, under_way),
             Effect::StopTools(lane) => under_way.tool_cancels[usize::from(lane.0)].cancel(),
             Effect::Finish(summary) => self.finish(summary).await,
-            Effect::Abandon => self.free_session().await,
+            // What was noted of a text stays: whoever closes the run keeps it.
+            Effect::Abandon => self.release().await,
         }
         None
     }
@@ -196,6 +206,24 @@ impl Driver {
         under_way.model_cancels[index] = cancel.clone();
         let stream = model.stream(request, cancel.clone());
         under_way.models.push(with_an_end(stream, cancel).map(move |event| (lane, event)).boxed());
+    }
+
+    fn use_model(&mut self, lane: LaneId, id: String) -> Input {
+        let actor = &mut self.lanes[usize::from(lane.0)];
+        let payer = Payer {
+            person: &actor.tool_cx.key.person,
+            agent: &actor.tool_cx.agent,
+            limits: &self.limits,
+        };
+        match self.models.resolve(&ModelChoice::only(&id), payer) {
+            Ok(model) => {
+                let window = model.context_window();
+                actor.retired.extend(actor.model.replace(model));
+                self.state.count_with(lane, self.models.token_counter(&id));
+                Input::ModelChanged(lane, id, window)
+            }
+            Err(fault) => Input::ModelRefused(lane, fault),
+        }
     }
 
     fn invoke(&self, lane: LaneId, call: ToolCall, under_way: &mut UnderWay) {
@@ -258,11 +286,11 @@ impl Driver {
             // The log has the end; the books catch up when the session is next opened.
             tracing::error!(run = %self.run, %error, "the run's end could not be booked");
         }
-        self.free_session().await;
+        self.live_text.clear(&self.store, &self.lease).await;
+        self.release().await;
     }
 
-    async fn free_session(&self) {
-        self.live_text.clear(&self.store, &self.lease).await;
+    async fn release(&self) {
         if let Err(error) = self.store.leases.release(&self.lease).await {
             tracing::warn!(run = %self.run, %error, "the session's lease could not be released");
         }

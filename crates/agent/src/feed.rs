@@ -62,7 +62,7 @@ impl Feed {
 
     /// Nothing more comes.
     pub fn close(&self) {
-        self.lock().closed = true;
+        self.lock().end();
         self.told.send_modify(|_| {});
     }
 
@@ -77,10 +77,19 @@ impl Feed {
             || matches!(log.entries.last(), Some(Entry::Whole { event: Event::Done { .. }, .. }))
     }
 
+    /// The newest event.
+    pub fn last(&self) -> Option<Envelope> {
+        let log = self.lock();
+        log.get(self.run, log.entries.len() as u64)
+    }
+
     /// Bytes this feed holds, about.
     pub fn weight(&self) -> usize {
         let log = self.lock();
-        log.bytes + log.entries.len() * std::mem::size_of::<Entry>()
+        log.bytes
+            + log.entries.capacity() * std::mem::size_of::<Entry>()
+            + log.texts.capacity() * std::mem::size_of::<TextBuffer>()
+            + std::mem::size_of::<Self>()
     }
 
     /// Everything after `seq`, then what comes.
@@ -95,6 +104,16 @@ impl Feed {
 }
 
 impl Log {
+    /// It may be kept for a while, so it gives back what it had for growing.
+    fn end(&mut self) {
+        self.closed = true;
+        self.entries.shrink_to_fit();
+        self.texts.shrink_to_fit();
+        for buffer in &mut self.texts {
+            buffer.text.shrink_to_fit();
+        }
+    }
+
     fn add(&mut self, seq: u64, lane: LaneId, event: Event) {
         let entry = match event {
             Event::TextDelta { turn_id, agent, text } => {

@@ -10,7 +10,7 @@ use crate::feed::Feed;
 
 const KEPT_FOR: Duration = Duration::from_secs(10 * 60);
 /// All of them together; the oldest go first. A gateway's memory must not grow with its traffic.
-const MOST_BYTES: usize = 2 * 1024 * 1024;
+const MOST_BYTES: usize = 512 * 1024;
 
 #[derive(Default)]
 pub(crate) struct Finished {

@@ -33,7 +33,7 @@ impl RunManager {
         let key = SessionKey { session: fresh, ..from.clone() };
         let lease = self.lease(&key).await?;
         let copied = self.copy(&from, last, &lease).await;
-        self.release(&lease).await;
+        lease.release().await;
         let messages = copied?;
         let meta = SessionMeta {
             session_id: fresh,

@@ -4,15 +4,20 @@
 //! It sees models, tools and stores through their traits. No provider, no wire format, no HTTP
 //! and no file system call may enter.
 
+mod client;
 mod driver;
+mod facts;
 mod feed;
+mod figures;
 mod finished;
 mod forks;
+mod held;
 mod inbox;
 mod live_text;
 mod manager;
 mod models;
 mod notices;
+mod passing;
 mod place;
 pub mod prompt;
 mod recent;
@@ -28,7 +33,9 @@ pub mod step;
 mod titles;
 mod undo;
 
+pub use client::{ClientInput, ClientTurn, MemoryUse};
 pub use feed::{EventReader, Feed};
+pub use figures::{RUN_SECONDS, RunFigures};
 pub use forks::ForkPoint;
 pub use inbox::Sent;
 pub use manager::{Canceller, ManagerOptions, RunHandle, RunManager};

@@ -48,16 +48,20 @@ impl LiveNotes {
         }
     }
 
-    pub(crate) async fn save(&mut self, store: &Store, lease: &Lease) {
-        let pieces = std::mem::take(&mut self.unsaved);
+    pub(crate) async fn save(&mut self, store: &Store, lease: &Lease, now: Duration) {
         self.due = None;
-        if pieces.is_empty() {
+        if self.unsaved.is_empty() {
             return;
         }
         self.saved_any = true;
-        if let Err(error) = store.turns.note_live(lease, &pieces).await {
-            // The answer itself is not in danger: it is written, and any failure told, at its end.
-            tracing::warn!(session = %lease.key.session, %error, "live text could not be noted");
+        match store.turns.note_live(lease, &self.unsaved).await {
+            Ok(()) => self.unsaved.clear(),
+            Err(error) => {
+                // The answer itself is not in danger: it is written, and any failure told, at its
+                // end. The pieces are tried again with the next: a note has no hole in it.
+                self.due = Some(now + EVERY);
+                tracing::warn!(session = %lease.key.session, %error, "live text could not be noted");
+            }
         }
     }
 

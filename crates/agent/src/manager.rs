@@ -14,13 +14,15 @@ use onyx_types::{
 };
 use tokio::sync::{Semaphore, broadcast, mpsc};
 
+use crate::client::{ClientInput, ClientTurn};
 use crate::driver::{Driver, LEASE_LIFE};
 use crate::feed::{EventReader, Feed};
 use crate::finished::Finished;
+use crate::held::HeldLease;
 use crate::live_text::LiveNotes;
 use crate::models::Models;
 use crate::notices::{Happened, MOST_UNHEARD, Notice};
-use crate::place::{Place, check_content};
+use crate::place::{Place, check_input};
 use crate::request::{RunInput, RunRequest, StopTarget};
 use crate::roster::Roster;
 use crate::seats::{Seat, Seats};
@@ -44,6 +46,7 @@ pub(crate) struct Inner {
     seats: Arc<Seats>,
     live: Mutex<HashMap<RunId, LiveRun>>,
     finished: Mutex<Finished>,
+    pub(crate) tally: crate::figures::Tally,
     pub(crate) snapshots: crate::snapshots::Snapshots,
     pub(crate) recent: crate::recent::RecentTurns,
     /// Held while a session's settings change.
@@ -66,6 +69,7 @@ pub struct ManagerOptions {
 
 struct LiveRun {
     key: SessionKey,
+    begun: Duration,
     feed: Arc<Feed>,
     cancel: Cancel,
     steer: mpsc::Sender<(Delivery, UserInput)>,
@@ -143,6 +147,7 @@ impl RunManager {
             seats,
             live: Mutex::default(),
             finished: Mutex::default(),
+            tally: crate::figures::Tally::default(),
             snapshots: crate::snapshots::Snapshots::default(),
             recent: crate::recent::RecentTurns::default(),
             settings: tokio::sync::Mutex::default(),
@@ -196,16 +201,17 @@ impl RunManager {
     pub async fn start(&self, request: RunRequest) -> Result<RunHandle, Fault> {
         let roster = self.roster();
         let request = self.resolve_input(request).await?;
-        if let RunInput::New(content) = &request.input {
-            check_content(content, roster.limits().max_prompt_bytes)?;
-        }
+        check_input(&request.input, roster.limits().max_prompt_bytes)?;
         let seat = self.inner.seats.take().ok_or_else(|| Fault::plain(ErrorCode::Overloaded))?;
         let place = self.place(&request, &roster).await?;
         let lease = self.lease(&place.key).await?;
         match self.begin(request, &roster, place, &lease, seat).await {
-            Ok(handle) => Ok(handle),
+            Ok(handle) => {
+                lease.hand_over();
+                Ok(handle)
+            }
             Err(fault) => {
-                self.release(&lease).await;
+                lease.release().await;
                 Err(fault)
             }
         }
@@ -220,8 +226,8 @@ impl RunManager {
         seat: Seat,
     ) -> Result<RunHandle, Fault> {
         let inner = &self.inner;
-        if let Some(run) = place.open_run {
-            self.close_leftover_run(lease, run).await?;
+        if !place.is_new {
+            self.close_leftover_runs(lease).await?;
         }
         let now = inner.clock.now();
         let (run, fresh_turn, seed) = {
@@ -234,6 +240,7 @@ impl RunManager {
         };
         let inbox = leading.iter().filter_map(|words| words.turn).collect();
         let repeat = request.clone();
+        let mut client = ClientInput::default();
         let (input_turn, input) = match request.input {
             RunInput::New(content) => {
                 let words = UserInput { turn: None, content, view: request.view, context: None };
@@ -245,6 +252,23 @@ impl RunManager {
                     Fault::new(ErrorCode::InvalidRequest, "No words are waiting for an answer.")
                 })?;
                 (words.turn.unwrap_or(fresh_turn), Some(words))
+            }
+            RunInput::Client(sent) => {
+                client = *sent;
+                let words = client.turns.pop_if(|turn| matches!(turn, ClientTurn::User(_)));
+                let words = words.and_then(|turn| match turn {
+                    ClientTurn::User(content) => Some(content),
+                    ClientTurn::Assistant(_)
+                    | ClientTurn::ToolCall(_)
+                    | ClientTurn::ToolResult { .. } => None,
+                });
+                let words = words.map(|content| UserInput {
+                    turn: None,
+                    content,
+                    view: request.view,
+                    context: None,
+                });
+                (fresh_turn, words)
             }
         };
         let title = input.as_ref().and_then(|words| title_of(&words.content.text()));
@@ -260,6 +284,7 @@ impl RunManager {
                 agents: place.agents,
                 order: place.order,
                 model: request.model,
+                client,
                 is_new: place.is_new,
                 mint: Mint::new(seed),
                 limits: roster.limits().clone(),
@@ -295,6 +320,7 @@ impl RunManager {
         };
         let live = LiveRun {
             key: place.key,
+            begun: now.mono,
             feed: Arc::clone(&feed),
             cancel: cancel.clone(),
             steer: steer_sender,
@@ -306,7 +332,8 @@ impl RunManager {
         self.live().insert(run, live);
         let namer = prepared.actors.first().and_then(|actor| actor.model.clone());
         let naming = namer
-            .filter(|_| place.nameless && self.titles() == Titles::Model)
+            .filter(|_| place.nameless && place.origin != SessionOrigin::Api)
+            .filter(|_| self.titles() == Titles::Model)
             .map(|model| Naming { key: lease.key.clone(), model });
         let driver = Driver {
             run,
@@ -314,6 +341,8 @@ impl RunManager {
             lanes: prepared.actors,
             store: inner.store.clone(),
             toolbox: Arc::clone(&inner.toolbox),
+            models: Arc::clone(&inner.models),
+            limits: roster.limits().clone(),
             clock: Arc::clone(&inner.clock),
             feed,
             lease: lease.clone(),
@@ -327,6 +356,7 @@ impl RunManager {
                 crate::DryRun::On => onyx_tools::Execution::DryRun,
             },
             title,
+            log: None,
         };
         self.spawn(driver, naming);
         Ok(handle)
@@ -352,11 +382,11 @@ impl RunManager {
         tokio::spawn(async move {
             // A fault in our own code must not leave a session locked or a client waiting.
             match AssertUnwindSafe(driver.run()).catch_unwind().await {
-                Ok(history) => {
+                Ok((history, log)) => {
                     if let Some(naming) = naming {
                         manager.name_session(naming, &history);
                     }
-                    manager.inner.recent.keep(lease.key, history);
+                    manager.inner.recent.keep(lease.key, history, log);
                 }
                 Err(_) => {
                     tracing::error!(%run, "the run's driver panicked");
@@ -374,6 +404,15 @@ impl RunManager {
     async fn retire(&self, run: RunId) {
         let now = self.inner.clock.now().mono;
         let Some(ended) = self.live().remove(&run) else { return };
+        let ending = ended.feed.last().and_then(|last| crate::figures::ending(&last.event));
+        if let Some((status, usage)) = ending {
+            self.inner.tally.add(status, &usage, now.saturating_sub(ended.begun));
+            let (session, agent) = (ended.key.session, &ended.key.agent);
+            tracing::info!(
+                %run, %session, %agent, status = status.as_str(),
+                input = usage.input, output = usage.output, "a run ended"
+            );
+        }
         self.finished().keep(run, ended.key.person.clone(), ended.feed, now);
         drop(ended.seat);
         self.tell(&ended.key.person, ended.key.session, Happened::RunEnded(run));
@@ -448,7 +487,7 @@ impl RunManager {
         };
         cancel.cancel();
         // Its end is certain; only how soon is not, and the caller need not wait for a slow disk.
-        let _ = tokio::time::timeout(STOP_PATIENCE, drained(feed.read_after(0))).await;
+        let _ = self.inner.clock.within(STOP_PATIENCE, drained(feed.read_after(0))).await;
         Ok(true)
     }
 
@@ -456,23 +495,25 @@ impl RunManager {
     pub async fn drain(&self, patience: Duration) {
         let feeds: Vec<_> = self.live().values().map(|run| Arc::clone(&run.feed)).collect();
         let all = futures::future::join_all(feeds.iter().map(|feed| drained(feed.read_after(0))));
-        if tokio::time::timeout(patience, all).await.is_ok() {
+        if self.inner.clock.within(patience, all).await.is_some() {
             return self.names_made(NAME_PATIENCE).await;
         }
         for run in self.live().values() {
             run.cancel.cancel();
         }
         let rest = futures::future::join_all(feeds.iter().map(|feed| drained(feed.read_after(0))));
-        if tokio::time::timeout(STOP_PATIENCE, rest).await.is_err() {
+        if self.inner.clock.within(STOP_PATIENCE, rest).await.is_none() {
             tracing::warn!("some runs did not end in time; they are closed at the next start");
         }
     }
 
-    pub(crate) async fn lease(&self, key: &SessionKey) -> Result<Lease, Fault> {
-        self.inner.store.leases.acquire(key, LEASE_LIFE).await.map_err(|error| match error {
+    pub(crate) async fn lease(&self, key: &SessionKey) -> Result<HeldLease, Fault> {
+        let acquired = self.inner.store.leases.acquire(key, LEASE_LIFE).await;
+        let lease = acquired.map_err(|error| match error {
             StoreError::Busy => Fault::plain(ErrorCode::SessionBusy),
             other => other.into(),
-        })
+        })?;
+        Ok(HeldLease::new(self.clone(), lease))
     }
 
     pub(crate) async fn release(&self, lease: &Lease) {

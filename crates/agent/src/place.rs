@@ -1,11 +1,10 @@
 //! Where a run happens, who answers, and what: decided before anything is written.
 
 use onyx_storage::{SessionMeta, TitleSource};
-use onyx_types::{
-    AgentId, ErrorCode, Fault, LaneOrder, RunId, SessionKey, SessionOrigin, UserContent,
-};
+use onyx_types::{AgentId, ErrorCode, Fault, LaneOrder, SessionKey, SessionOrigin, UserContent};
 
 use crate::RunManager;
+use crate::client::ClientTurn;
 use crate::forks::ForkPoint;
 use crate::request::{RunInput, RunRequest, SessionRef};
 use crate::roster::{AgentProfile, Roster};
@@ -19,15 +18,13 @@ pub(crate) struct Place {
     pub(crate) nameless: bool,
     pub(crate) origin: SessionOrigin,
     pub(crate) is_new: bool,
-    /// A run that began and has no end in the books.
-    pub(crate) open_run: Option<RunId>,
 }
 
 impl RunManager {
     /// Asking for another answer is a fork that answers the same message.
     pub(crate) async fn resolve_input(&self, mut request: RunRequest) -> Result<RunRequest, Fault> {
         let (turn, again) = match request.input {
-            RunInput::New(_) | RunInput::Waiting => return Ok(request),
+            RunInput::New(_) | RunInput::Waiting | RunInput::Client(_) => return Ok(request),
             RunInput::Stored(turn) => (turn, false),
             RunInput::Regenerate(turn) => (turn, true),
         };
@@ -83,7 +80,6 @@ impl RunManager {
                     nameless: true,
                     origin: *origin,
                     is_new: true,
-                    open_run: None,
                 })
             }
         }
@@ -100,7 +96,6 @@ fn existing(request: &RunRequest, meta: SessionMeta, agents: Vec<AgentProfile>) 
         nameless: meta.titled_by == TitleSource::Words && meta.message_count < NAMED_WITHIN,
         origin: meta.origin,
         is_new: false,
-        open_run: meta.last_run.filter(|_| meta.last_run_status.is_none()),
         key: SessionKey {
             person: request.person.clone(),
             agent: meta.agent,
@@ -119,6 +114,19 @@ fn profile<'r>(roster: &'r Roster, id: &AgentId) -> Result<&'r AgentProfile, Fau
         Fault::new(ErrorCode::NotFound, format!("There is no agent {id}."))
             .with_hint(format!("Agents: {}.", known.join(", ")))
     })
+}
+
+pub(crate) fn check_input(input: &RunInput, max_bytes: usize) -> Result<(), Fault> {
+    match input {
+        RunInput::New(content) => check_content(content, max_bytes),
+        RunInput::Client(client) => client.turns.iter().try_for_each(|turn| match turn {
+            ClientTurn::User(content) => check_content(content, max_bytes),
+            ClientTurn::Assistant(_) | ClientTurn::ToolCall(_) | ClientTurn::ToolResult { .. } => {
+                Ok(())
+            }
+        }),
+        RunInput::Stored(_) | RunInput::Regenerate(_) | RunInput::Waiting => Ok(()),
+    }
 }
 
 pub(crate) fn check_content(content: &UserContent, max_bytes: usize) -> Result<(), Fault> {

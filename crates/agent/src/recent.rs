@@ -4,13 +4,14 @@
 use std::collections::HashMap;
 use std::sync::{Mutex, PoisonError};
 
-use onyx_storage::{Store, StoreError};
+use onyx_storage::{LogState, Store, StoreError};
 use onyx_types::{Fault, SessionKey, Turn, TurnBody, TurnId};
 
 use crate::prompt::{self, Conversation};
 
-/// All of them together; the longest unused go first.
-const MOST_BYTES: usize = 3 * 1024 * 1024;
+/// All of them together; the longest unused go first, and one alone may take more.
+const MOST_BYTES: usize = 3 * 512 * 1024;
+const LARGEST: usize = 4 * 1024 * 1024;
 /// What is read of a log at once, and to what that grows where it is not enough.
 const FIRST_PAGE: usize = 64;
 const LARGEST_PAGE: usize = 2_048;
@@ -29,17 +30,19 @@ struct Kept {
 
 struct Entry {
     conversation: Conversation,
+    /// How the log was left that the conversation is of.
+    log: Option<LogState>,
     bytes: usize,
     used: u64,
 }
 
 impl RecentTurns {
     /// The session's conversation as a run left it.
-    pub(crate) fn keep(&self, key: SessionKey, conversation: Conversation) {
+    pub(crate) fn keep(&self, key: SessionKey, conversation: Conversation, log: Option<LogState>) {
         let bytes = conversation.bytes();
         let mut kept = self.lock();
         kept.remove(&key);
-        if bytes > MOST_BYTES {
+        if bytes > LARGEST {
             return;
         }
         while kept.bytes + bytes > MOST_BYTES {
@@ -50,7 +53,7 @@ impl RecentTurns {
         kept.clock += 1;
         let used = kept.clock;
         kept.bytes += bytes;
-        kept.sessions.insert(key, Entry { conversation, bytes, used });
+        kept.sessions.insert(key, Entry { conversation, log, bytes, used });
     }
 
     /// From the newest back: to where the newest summary begins to stand for what is older, or
@@ -61,16 +64,16 @@ impl RecentTurns {
         key: &SessionKey,
         window: usize,
     ) -> Result<Conversation, Fault> {
-        if let Some(mut conversation) = self.take(key)
-            && is_current(store, key, conversation.newest()).await?
+        if let Some(mut entry) = self.take(key)
+            && entry.is_current(store, key).await?
         {
-            conversation.limit(window * 2);
-            return Ok(conversation);
+            entry.conversation.limit(window * 2);
+            return Ok(entry.conversation);
         }
         read(store, key, window).await
     }
 
-    fn take(&self, key: &SessionKey) -> Option<Conversation> {
+    fn take(&self, key: &SessionKey) -> Option<Entry> {
         self.lock().remove(key)
     }
 
@@ -80,22 +83,27 @@ impl RecentTurns {
 }
 
 impl Kept {
-    fn remove(&mut self, key: &SessionKey) -> Option<Conversation> {
+    fn remove(&mut self, key: &SessionKey) -> Option<Entry> {
         let entry = self.sessions.remove(key)?;
         self.bytes -= entry.bytes;
-        Some(entry.conversation)
+        Some(entry)
     }
 }
 
-/// Does the log still end where these turns end? Another run, a crash or a person with an editor
-/// may have been there.
-async fn is_current(store: &Store, key: &SessionKey, kept: Option<&Turn>) -> Result<bool, Fault> {
-    let newest = match store.turns.tail(key, None, 1).await {
-        Ok(page) => page.turns.into_iter().next(),
-        Err(StoreError::NotFound) => None,
-        Err(error) => return Err(error.into()),
-    };
-    Ok(newest.as_ref() == kept)
+impl Entry {
+    /// Is the log still as it was left? Another run, a crash or a person with an editor may have
+    /// been there.
+    async fn is_current(&self, store: &Store, key: &SessionKey) -> Result<bool, Fault> {
+        if let (Some(left), Some(found)) = (self.log, store.turns.state_now(key)) {
+            return Ok(left == found);
+        }
+        let newest = match store.turns.tail(key, None, 1).await {
+            Ok(page) => page.turns.into_iter().next(),
+            Err(StoreError::NotFound) => None,
+            Err(error) => return Err(error.into()),
+        };
+        Ok(newest.as_ref() == self.conversation.newest())
+    }
 }
 
 async fn read(store: &Store, key: &SessionKey, window: usize) -> Result<Conversation, Fault> {

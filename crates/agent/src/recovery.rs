@@ -1,9 +1,11 @@
 //! Closing runs that a crash, or a store that refused to write, left open.
 
+use std::time::Duration;
+
 use onyx_storage::{Lease, LiveText, RunOutcome, RunRow};
 use onyx_types::{
-    AssistantText, Author, Fault, LaneId, Origin, RunEnd, RunId, RunStatus, TextStatus, Turn,
-    TurnBody, Usage,
+    AssistantText, Author, Cancel, ErrorCode, Fault, LaneId, Origin, RunEnd, RunId, RunStatus,
+    TextStatus, Turn, TurnBody, Usage,
 };
 use serde_json::Map;
 
@@ -12,17 +14,33 @@ use crate::RunManager;
 /// A run's end lies within its last batch, so it is among the newest turns of the log.
 const LOOK_BACK: usize = 64;
 
+/// How often runs that lost their process, or could not write their end, are looked for.
+const LOOK_AFTER: Duration = Duration::from_secs(30);
+
 impl RunManager {
-    /// Closes what an earlier process left open. Called before the first request.
+    /// Closes such runs now and then, until it is told to stop.
+    pub async fn tend(&self, stop: &Cancel) {
+        loop {
+            tokio::select! {
+                () = stop.cancelled() => return,
+                () = self.inner.clock.sleep(LOOK_AFTER) => {}
+            }
+            if let Err(fault) = self.recover().await {
+                tracing::warn!(%fault, "open runs could not be looked for");
+            }
+        }
+    }
+
+    /// Closes what an earlier process, another gateway that is gone, or a store that refused to
+    /// write left open. Called before the first request and now and then: runs at work, here or
+    /// elsewhere, hold their session and are left alone.
     pub async fn recover(&self) -> Result<usize, Fault> {
         let open = self.inner.store.ledger.active_runs().await?;
         let mut closed = 0;
         for row in open {
-            let lease = self.lease(&row.key).await?;
-            let result = self.close_run(&lease, &row).await;
-            self.release(&lease).await;
-            match result {
+            match self.close_if_left(&row).await {
                 Ok(()) => closed += 1,
+                Err(fault) if fault.code == ErrorCode::SessionBusy => {}
                 // One damaged session must not keep the others from opening; it is tried again
                 // when it is next used, and the failure is shown there.
                 Err(fault) => tracing::error!(run = %row.run, %fault, "a run could not be closed"),
@@ -31,12 +49,20 @@ impl RunManager {
         Ok(closed)
     }
 
-    /// A run of this session that never got its end, because writing it failed.
-    pub(crate) async fn close_leftover_run(&self, lease: &Lease, run: RunId) -> Result<(), Fault> {
-        match self.inner.store.ledger.run(&lease.key.person, run).await? {
-            Some(row) if row.status.is_none() => self.close_run(lease, &row).await,
-            Some(_) | None => Ok(()),
+    async fn close_if_left(&self, row: &RunRow) -> Result<(), Fault> {
+        let lease = self.lease(&row.key).await?;
+        let closed = self.close_run(&lease, row).await;
+        lease.release().await;
+        closed
+    }
+
+    /// Runs of this session that never got their end, because writing it failed or because their
+    /// process lost the session. Asked under the lease: before, one might still be at work.
+    pub(crate) async fn close_leftover_runs(&self, lease: &Lease) -> Result<(), Fault> {
+        for row in self.inner.store.ledger.open_runs(&lease.key).await? {
+            self.close_run(lease, &row).await?;
         }
+        Ok(())
     }
 
     async fn close_run(&self, lease: &Lease, row: &RunRow) -> Result<(), Fault> {
@@ -46,12 +72,17 @@ impl RunManager {
                 let mut turns = self.interrupted_text(lease, row.run).await?;
                 turns.push(self.interrupted(row.run));
                 self.inner.store.turns.append(lease, &turns).await?;
-                self.inner.store.turns.clear_live(lease).await?;
                 (RunStatus::Interrupted, Usage::default())
             }
-            // The crash came before the first write: there is nothing to close in the log.
-            Marks::Absent => (RunStatus::Interrupted, Usage::default()),
+            // The crash came before the first write: there is nothing to close in the log. Where
+            // the log is read-only after a failed sync that is not known, and shows only to the
+            // next process: writing nothing tells.
+            Marks::Absent => {
+                self.inner.store.turns.append(lease, &[]).await?;
+                (RunStatus::Interrupted, Usage::default())
+            }
         };
+        self.inner.store.turns.clear_live(lease).await?;
         let outcome = RunOutcome {
             run: row.run,
             status,
@@ -111,7 +142,7 @@ impl RunManager {
             usage: Usage::default(),
             cost: None,
             model: None,
-            error: Some(Fault::plain(onyx_types::ErrorCode::Interrupted)),
+            error: Some(Fault::plain(ErrorCode::Interrupted)),
         };
         self.mark(run, TurnBody::RunEnd(end))
     }

@@ -2,6 +2,8 @@ use onyx_types::{
     AgentId, Attendance, PersonId, RunId, SessionId, SessionOrigin, TurnId, UserContent, View,
 };
 
+use crate::client::ClientInput;
+
 /// Everything a surface decides about a run. The person comes from the credential.
 #[derive(Clone, Debug)]
 pub struct RunRequest {
@@ -47,6 +49,8 @@ pub enum RunInput {
     Regenerate(TurnId),
     /// The words that wait in the session's inbox.
     Waiting,
+    /// A conversation, or the results of tools, from a client that speaks another wire.
+    Client(Box<ClientInput>),
 }
 
 /// Show plans, invoke nothing.

@@ -1,13 +1,14 @@
 //! Reading and tidying sessions, for every surface.
 
 use onyx_storage::{
-    Lease, Page, Pos, SessionChange, SessionFilter, SessionMeta, SessionStatus, StoreError,
-    TitleSource, forget_facts, keep_facts,
+    Page, Pos, SessionChange, SessionFilter, SessionMeta, SessionStatus, StoreError, TitleSource,
+    forget_facts, keep_facts,
 };
 use onyx_types::{
     AgentId, ErrorCode, Fault, LaneOrder, PersonId, SessionId, SessionKey, SessionOrigin,
 };
 
+use crate::held::HeldLease;
 use crate::notices::Happened;
 use crate::{Roster, RunManager};
 
@@ -189,13 +190,13 @@ impl RunManager {
             self.inner.store.ledger.delete_session(person, session).await
         };
         let removed = removed.await;
-        self.release(&lease).await;
+        lease.release().await;
         removed?;
         self.tell(person, session, Happened::Deleted);
         Ok(())
     }
 
-    async fn lease_of(&self, person: &PersonId, session: SessionId) -> Result<Lease, Fault> {
+    async fn lease_of(&self, person: &PersonId, session: SessionId) -> Result<HeldLease, Fault> {
         let meta = self.session_meta(person, session).await?;
         self.lease(&SessionKey { person: person.clone(), agent: meta.agent, session }).await
     }
@@ -206,7 +207,7 @@ impl RunManager {
         let archive =
             SessionChange { status: Some(SessionStatus::Archived), ..SessionChange::default() };
         let archived = self.change_session(person, session, &archive).await;
-        self.release(&lease).await;
+        lease.release().await;
         let meta = archived?;
         let now = self.inner.clock.wall();
         let fresh = self.mint().session(now);

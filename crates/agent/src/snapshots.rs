@@ -26,7 +26,7 @@ struct Kept {
     snapshot: Arc<PromptSnapshot>,
     /// What a person writes; a change here renders anew. What agents write into memory meanwhile
     /// does not: it would throw the provider's cache away at every step.
-    written_by_people: PromptSources,
+    written_by_people: Arc<PromptSources>,
     used: Duration,
 }
 
@@ -48,9 +48,7 @@ impl Snapshots {
         }
         let mut sources = written.clone();
         let untrusted = files.add_memory(&mut sources, now.wall).await?;
-        let snapshot = Arc::new(sources.render());
-        self.keep(id, &snapshot, written, now.mono);
-        Ok((snapshot, untrusted))
+        Ok((self.keep(id, sources.render(), written, now.mono), untrusted))
     }
 
     fn unchanged(
@@ -61,7 +59,7 @@ impl Snapshots {
     ) -> Option<Arc<PromptSnapshot>> {
         let mut kept = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         let found = kept.get_mut(id)?;
-        if now.saturating_sub(found.used) >= IDLE || found.written_by_people != *written {
+        if now.saturating_sub(found.used) >= IDLE || *found.written_by_people != *written {
             return None;
         }
         found.used = now;
@@ -71,17 +69,36 @@ impl Snapshots {
     fn keep(
         &self,
         id: (SessionId, AgentId),
-        snapshot: &Arc<PromptSnapshot>,
+        snapshot: PromptSnapshot,
         written_by_people: PromptSources,
         used: Duration,
-    ) {
+    ) -> Arc<PromptSnapshot> {
         let mut kept = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         if kept.len() >= MOST_KEPT {
             let oldest = kept.iter().min_by_key(|(_, kept)| kept.used).map(|(id, _)| id.clone());
             oldest.map(|id| kept.remove(&id));
         }
-        kept.insert(id, Kept { snapshot: Arc::clone(snapshot), written_by_people, used });
+        // Most sessions of a person with an agent begin with the same words: one copy serves all.
+        let alike = kept.values().find(|kept| {
+            *kept.snapshot == snapshot && *kept.written_by_people == written_by_people
+        });
+        let (snapshot, written_by_people) = match alike {
+            Some(kept) => (Arc::clone(&kept.snapshot), Arc::clone(&kept.written_by_people)),
+            None => (Arc::new(snapshot), Arc::new(written_by_people)),
+        };
+        kept.insert(id, Kept { snapshot: Arc::clone(&snapshot), written_by_people, used });
+        snapshot
     }
+}
+
+/// A rendering for one run that does not want the agent's notes about the person.
+pub(crate) async fn without_memory(
+    inner: &Inner,
+    key: &SessionKey,
+    agent: &AgentProfile,
+) -> Result<Arc<PromptSnapshot>, Fault> {
+    let files = PromptFiles { files: &*inner.store.files, agent, person: &key.person };
+    Ok(Arc::new(files.written_by_people().await?.render()))
 }
 
 /// The files behind one agent's prompts for one person, looked up together: a look-up on its own

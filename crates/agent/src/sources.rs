@@ -7,11 +7,13 @@ use onyx_types::{
     Cancel, Fault, LaneOrder, Limits, Mint, RunId, SessionKey, Taint, ToolEffect, TurnId,
 };
 
+use crate::client::{ClientInput, ClientTurn, MemoryUse, open_calls, with_all_results};
 use crate::driver::LaneActor;
 use crate::manager::Inner;
 use crate::models::{ModelChoice, Payer};
 use crate::prompt::{self, Conversation, UntrustedPiece, untrusted_block};
 use crate::roster::AgentProfile;
+use crate::snapshots::without_memory;
 use crate::step::{LaneSetup, RunSetup, RunState, ToolTraits, UserInput};
 
 /// What the manager has decided about a run before anything is read for it.
@@ -25,6 +27,7 @@ pub(crate) struct Preparation {
     pub(crate) agents: Vec<AgentProfile>,
     pub(crate) order: LaneOrder,
     pub(crate) model: Option<String>,
+    pub(crate) client: ClientInput,
     pub(crate) is_new: bool,
     pub(crate) mint: Mint,
     pub(crate) limits: Limits,
@@ -44,7 +47,7 @@ pub(crate) async fn prepare(inner: &Inner, mut ask: Preparation) -> Result<Prepa
     let mut untrusted = Vec::new();
     for agent in &ask.agents {
         let (lane, actor, pieces) = lane(inner, &ask, agent).await?;
-        widest = widest.max(prompt::window(lane.context_window));
+        widest = widest.max(window_by_rule(&lane));
         lanes.push(lane);
         actors.push(actor);
         untrusted.extend(pieces);
@@ -54,7 +57,10 @@ pub(crate) async fn prepare(inner: &Inner, mut ask: Preparation) -> Result<Prepa
     } else {
         inner.recent.load(&inner.store, &ask.key, widest).await?
     };
-    let taint = if untrusted.is_empty() { history.taint() } else { Taint::Tainted };
+    let client_turns =
+        with_all_results(std::mem::take(&mut ask.client.turns), open_calls(history.turns()))?;
+    let from_client = client_turns.iter().any(is_from_outside);
+    let taint = if untrusted.is_empty() && !from_client { history.taint() } else { Taint::Tainted };
     for lane in &mut lanes {
         lane.taint = taint;
     }
@@ -70,6 +76,7 @@ pub(crate) async fn prepare(inner: &Inner, mut ask: Preparation) -> Result<Prepa
         input_turn: ask.input_turn,
         input: ask.input,
         leading: ask.leading,
+        client_turns,
         lanes,
         order: ask.order,
         limits: ask.limits,
@@ -79,6 +86,13 @@ pub(crate) async fn prepare(inner: &Inner, mut ask: Preparation) -> Result<Prepa
         describe: Arc::new(move |call| toolbox.summary(call)),
     });
     Ok(Prepared { state, actors, model })
+}
+
+/// The lane's window in the tokens of the rule, by which turns are weighed: a model that counts
+/// less than the rule has room for more of the conversation.
+fn window_by_rule(lane: &LaneSetup) -> usize {
+    let window = prompt::window(lane.context_window);
+    (window as f64 / lane.tokens.scale().max(0.1)) as usize
 }
 
 async fn lane(
@@ -93,8 +107,18 @@ async fn lane(
         Ok(model) => (Some(model), None),
         Err(fault) => (None, Some(fault)),
     };
-    let (snapshot, untrusted) = inner.snapshots.current(inner, &ask.key, agent).await?;
-    let tools = inner.toolbox.offers(&agent.policy).into_iter().map(|spec| ToolTraits {
+    let (snapshot, untrusted) = match ask.client.memory {
+        MemoryUse::Include => inner.snapshots.current(inner, &ask.key, agent).await?,
+        MemoryUse::LeaveOut => (without_memory(inner, &ask.key, agent).await?, Vec::new()),
+    };
+    let snapshot = match &ask.client.system {
+        Some(words) => Arc::new(snapshot.followed_by(words)),
+        None => snapshot,
+    };
+    let client = &ask.client;
+    let own = inner.toolbox.offers(&agent.policy).into_iter();
+    let own = own.filter(|spec| !client.tools.iter().any(|tool| tool.name == spec.name));
+    let tools = own.map(|spec| ToolTraits {
         offer: spec.offer(),
         parallel: spec.usual_effect == ToolEffect::Read,
         repeats: spec.repeats,
@@ -107,15 +131,21 @@ async fn lane(
         tokens: inner.models.token_counter(&model_id),
         model_id,
         context_window: model.as_ref().and_then(|model| model.context_window()),
-        temperature: agent.temperature,
-        max_output_tokens: agent.max_output_tokens.unwrap_or(ask.limits.max_output_tokens),
+        temperature: client.temperature.or(agent.temperature),
+        max_output_tokens: client
+            .max_output_tokens
+            .or(agent.max_output_tokens)
+            .unwrap_or(ask.limits.max_output_tokens),
+        response_format: client.response_format.clone(),
         snapshot,
         tools: tools.collect(),
+        client_tools: client.tools.clone(),
         unable,
         taint: Taint::Clean,
     };
     let actor = LaneActor {
         model,
+        retired: Vec::new(),
         policy: agent.policy.clone(),
         tool_cx: ToolCx {
             key: ask.key.clone(),
@@ -131,4 +161,12 @@ async fn lane(
         },
     };
     Ok((setup, actor, untrusted))
+}
+
+/// Nobody knows what a client's tools have read.
+fn is_from_outside(turn: &ClientTurn) -> bool {
+    match turn {
+        ClientTurn::ToolResult { is_error, .. } => !is_error,
+        ClientTurn::User(_) | ClientTurn::Assistant(_) | ClientTurn::ToolCall(_) => false,
+    }
 }

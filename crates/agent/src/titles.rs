@@ -52,7 +52,7 @@ impl RunManager {
         let manager = self.clone();
         tokio::spawn(async move {
             let asked = ask(&*naming.model, exchange);
-            if let Ok((title, usage)) = tokio::time::timeout(PATIENCE, asked).await {
+            if let Some((title, usage)) = manager.inner.clock.within(PATIENCE, asked).await {
                 manager.take_title(&naming.key, title, usage).await;
             }
             drop(permit);
@@ -79,7 +79,7 @@ impl RunManager {
     pub(crate) async fn names_made(&self, patience: Duration) {
         let all = self.inner.naming.acquire_many(MOST_AT_ONCE as u32);
         // Too slow: the session is named after its next message.
-        let _ = tokio::time::timeout(patience, all).await;
+        let _ = self.inner.clock.within(patience, all).await;
     }
 }
 

@@ -41,6 +41,12 @@ impl RunManager {
         Ok(steps.into_iter().map(|step| step.path.to_string()).collect())
     }
 
+    /// Where a run of the person's happened; `NotFound` when they have none of this id.
+    pub async fn session_of_run(&self, person: &PersonId, run: RunId) -> Result<SessionId, Fault> {
+        let row = self.inner.store.ledger.run(person, run).await?;
+        row.map(|row| row.key.session).ok_or_else(|| no_such_run(run))
+    }
+
     async fn undoable(
         &self,
         person: &PersonId,

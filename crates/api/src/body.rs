@@ -120,6 +120,18 @@ fn too_large() -> Problem {
     )
 }
 
+/// A value that is JSON already, with the same errors as a body.
+pub(crate) fn typed<T: DeserializeOwned>(value: serde_json::Value) -> Result<T, Problem> {
+    serde_path_to_error::deserialize(value).map_err(|error| {
+        let path = error.path().to_string();
+        let inner = error.into_inner();
+        if path == "." {
+            return Problem::new(ErrorCode::InvalidRequest, format!("the body: {inner}"));
+        }
+        Problem::field(path, inner)
+    })
+}
+
 fn parse<T: DeserializeOwned>(bytes: &[u8]) -> Result<T, Problem> {
     let text = std::str::from_utf8(bytes).map_err(|error| {
         let at = error.valid_up_to();

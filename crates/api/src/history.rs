@@ -4,6 +4,7 @@ use onyx_types::{
     AgentId, Author, Fault, LaneId, RunEnd, RunId, RunStatus, TextStatus, Timestamp,
     ToolResultTurn, Turn, TurnBody, TurnId,
 };
+use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::encode::{PARAGRAPH, ToolView};
@@ -11,7 +12,7 @@ use crate::encode::{PARAGRAPH, ToolView};
 /// Longest summary of a tool's output, in characters.
 const SUMMARY: usize = 200;
 
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct HistoryMessage {
     /// The first turn of the message.
     pub id: TurnId,
@@ -28,14 +29,14 @@ pub struct HistoryMessage {
     pub error: Option<Fault>,
 }
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum MessageRole {
     User,
     Assistant,
 }
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum MessageStatus {
     Complete,

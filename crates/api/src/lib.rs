@@ -8,17 +8,24 @@ mod auth;
 mod body;
 mod catalogue;
 mod cookie;
+mod decode;
 mod encode;
+mod foreign;
 mod guard;
 mod history;
+mod logs;
+mod openapi;
 mod problem;
 mod ready;
 mod revoked;
 mod routes;
 mod serve;
 mod settings;
+mod stalled;
 mod state;
+mod traffic;
 mod ui;
+mod upstream;
 
 pub use access::{Access, Route, Routes};
 pub use auth::{AuthContext, Authenticator};
@@ -26,11 +33,18 @@ pub use body::{JsonBody, MAX_BODY, QueryOf};
 pub use catalogue::{
     CalledModelView, Catalogue, FailureView, ModelView, PriceView, ProviderView, TestView,
 };
+pub use encode::v1;
 pub use encode::{ChatReply, Collect, DraftView, Encoder, Ndjson, RunFrame, ToolView, WsFrames};
 pub use history::{HistoryMessage, MessageRole, MessageStatus, messages};
+pub use logs::{LogLevel, LogLine, LogRing, Mask};
+pub use openapi::openapi;
 pub use problem::Problem;
 pub use ready::{Dependency, DependencyState, Readiness};
 pub use routes::{router, routes};
 pub use serve::{Accept, Peer, serve};
 pub use settings::{AuthMode, AuthSettings, DEFAULT_PORT, Exposure, GatewaySettings};
 pub use state::ApiState;
+pub use traffic::Traffic;
+pub use upstream::{
+    Dialect, Embedded, Forward, Forwarded, Histogram, Listed, ModelFigures, Piece, Upstream,
+};

@@ -1,6 +1,7 @@
 use axum::http::{HeaderValue, StatusCode, header};
 use axum::response::{IntoResponse, Response};
 use onyx_types::{ErrorCode, Fault};
+use schemars::JsonSchema;
 use serde::Serialize;
 use serde_json::{Map, Value};
 
@@ -19,8 +20,9 @@ struct Details {
 }
 
 /// RFC 9457, with the code and the hint of the error table.
-#[derive(Serialize)]
-struct Body<'a> {
+#[derive(Serialize, JsonSchema)]
+#[schemars(rename = "Problem")]
+pub(crate) struct ProblemView<'a> {
     status: u16,
     code: ErrorCode,
     title: &'static str,
@@ -29,6 +31,7 @@ struct Body<'a> {
     #[serde(skip_serializing_if = "Option::is_none")]
     field: Option<&'a str>,
     #[serde(flatten)]
+    #[schemars(skip)]
     extra: &'a Map<String, Value>,
 }
 
@@ -63,8 +66,8 @@ impl Problem {
         &self.0.fault
     }
 
-    /// The field of the request that is wrong, as the client wrote it.
-    pub fn field_path(&self) -> Option<&str> {
+    /// The field of the request that is to blame.
+    pub fn path(&self) -> Option<&str> {
         self.0.field.as_deref()
     }
 
@@ -84,11 +87,12 @@ impl From<Fault> for Problem {
 
 impl IntoResponse for Problem {
     fn into_response(self) -> Response {
+        let said = self.clone();
         let Self(problem) = self;
         if problem.status.is_server_error() {
             tracing::warn!(code = %problem.fault.code, detail = %problem.fault.message, "request failed");
         }
-        let body = Body {
+        let body = ProblemView {
             status: problem.status.as_u16(),
             code: problem.fault.code,
             title: problem.fault.code.sentence(),
@@ -98,6 +102,8 @@ impl IntoResponse for Problem {
             extra: &problem.extra,
         };
         let mut response = (problem.status, axum::Json(body)).into_response();
+        // For surfaces that say it in a form of their own.
+        response.extensions_mut().insert(said);
         let headers = response.headers_mut();
         headers.insert(header::CONTENT_TYPE, PROBLEM_JSON);
         if problem.status == StatusCode::UNAUTHORIZED {

@@ -1,4 +1,5 @@
 use futures::future::BoxFuture;
+use schemars::JsonSchema;
 use serde::Serialize;
 
 /// What this process stands on, asked anew for every `/ready`.
@@ -6,7 +7,7 @@ pub trait Readiness: Send + Sync {
     fn dependencies(&self) -> BoxFuture<'_, Vec<Dependency>>;
 }
 
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct Dependency {
     pub name: String,
     pub state: DependencyState,
@@ -14,7 +15,7 @@ pub struct Dependency {
     pub detail: Option<String>,
 }
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum DependencyState {
     Ok,

@@ -20,6 +20,8 @@ use tokio::net::{TcpListener, TcpStream, UnixListener, UnixStream};
 use tokio_util::task::TaskTracker;
 use tower::ServiceExt as _;
 
+use crate::stalled::StallLimit;
+
 /// From the first byte of a connection (or the end of its last answer) to the end of a head.
 const HEAD_LIMIT: Duration = Duration::from_secs(60);
 
@@ -107,7 +109,7 @@ async fn connection(
     let connection = http1::Builder::new()
         .timer(TokioTimer::new())
         .header_read_timeout(HEAD_LIMIT)
-        .serve_connection(TokioIo::new(stream), service)
+        .serve_connection(TokioIo::new(StallLimit::new(stream)), service)
         .with_upgrades();
     let mut connection = pin!(connection);
     let ended = tokio::select! {

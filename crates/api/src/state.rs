@@ -4,7 +4,7 @@ use onyx_agent::RunManager;
 use onyx_identity::Secrets;
 use onyx_storage::Store;
 
-use crate::{Authenticator, Catalogue, Readiness};
+use crate::{Authenticator, Catalogue, LogRing, Readiness, Traffic, Upstream};
 
 /// What the routes share. Cheap to clone.
 #[derive(Clone)]
@@ -15,4 +15,7 @@ pub struct ApiState {
     pub secrets: Arc<Secrets>,
     pub readiness: Arc<dyn Readiness>,
     pub catalogue: Arc<dyn Catalogue>,
+    pub upstream: Arc<dyn Upstream>,
+    pub traffic: Arc<Traffic>,
+    pub logs: Arc<LogRing>,
 }

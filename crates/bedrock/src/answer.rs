@@ -5,28 +5,20 @@ use aws_sdk_bedrockruntime::types::{
     StopReason, TokenUsage,
 };
 use aws_smithy_types::base64;
-use onyx_types::{FinishReason, ModelEvent, ModelFailure, ModelFailureClass, ToolUseId, Usage};
+use onyx_providers::wire::{Calls, failure};
+use onyx_types::{FinishReason, ModelEvent, ModelFailure, ModelFailureClass, Usage};
 use serde_json::{Value, json};
-
-use crate::failure::failure;
 
 /// Complete with `messageStop` and the end of the stream; usage stands between the two.
 #[derive(Debug, Default)]
 pub(crate) struct Answer {
-    calls: Vec<Call>,
+    calls: Calls,
+    /// What was sent cannot be an answer; said when the stream ends.
+    broken: Option<ModelFailure>,
     thought: Thought,
     reasoning: Vec<Value>,
     usage: Option<Usage>,
     stop: Option<StopReason>,
-}
-
-#[derive(Debug)]
-struct Call {
-    index: u32,
-    id: String,
-    name: String,
-    arguments: String,
-    closed: bool,
 }
 
 #[derive(Debug, Default)]
@@ -55,7 +47,7 @@ impl Answer {
                 }
             }
             ConverseStreamOutput::ContentBlockStop(stop) => {
-                self.close(number(stop.content_block_index));
+                self.close(number(stop.content_block_index), events);
             }
             ConverseStreamOutput::MessageStop(stop) => self.stop = Some(stop.stop_reason),
             ConverseStreamOutput::Metadata(metadata) => {
@@ -71,21 +63,10 @@ impl Answer {
         let stop = self.stop.take();
         let stop = stop.ok_or_else(|| truncated("the answer ended without a stop reason"))?;
         let reason = finish_reason(&stop)?;
-        let calls = std::mem::take(&mut self.calls);
-        let reason = match reason {
-            FinishReason::Stop if !calls.is_empty() => FinishReason::ToolCalls,
-            FinishReason::Stop
-            | FinishReason::ToolCalls
-            | FinishReason::Length
-            | FinishReason::ContentFilter => reason,
-        };
-        let ends: Vec<ModelEvent> = match reason {
-            FinishReason::Stop | FinishReason::ToolCalls => {
-                calls.into_iter().map(Call::end).collect::<Result<_, _>>()?
-            }
-            // The answer was stopped half-way, so whatever calls it holds may be half.
-            FinishReason::Length | FinishReason::ContentFilter => Vec::new(),
-        };
+        if let Some(broken) = self.broken.take() {
+            return Err(broken);
+        }
+        let (reason, ends) = std::mem::take(&mut self.calls).ending(reason)?;
         events.extend(std::mem::take(&mut self.reasoning).into_iter().map(ModelEvent::Reasoning));
         events.extend(ends);
         events.extend(self.take_usage().map(ModelEvent::Usage));
@@ -99,10 +80,9 @@ impl Answer {
     }
 
     fn open(&mut self, index: u32, id: String, name: String, events: &mut Vec<ModelEvent>) {
-        let start =
-            ModelEvent::ToolCallStart { index, id: ToolUseId(id.clone()), name: name.clone() };
-        events.push(start);
-        self.calls.push(Call { index, id, name, arguments: String::new(), closed: false });
+        if let Err(failure) = self.calls.open(index, id, name, events) {
+            self.broken.get_or_insert(failure);
+        }
     }
 
     fn delta(&mut self, index: u32, delta: ContentBlockDelta, events: &mut Vec<ModelEvent>) {
@@ -110,12 +90,7 @@ impl Answer {
             ContentBlockDelta::Text(text) if !text.is_empty() => {
                 events.push(ModelEvent::TextDelta(text));
             }
-            ContentBlockDelta::ToolUse(piece) if !piece.input.is_empty() => {
-                if let Some(call) = self.calls.iter_mut().find(|call| call.index == index) {
-                    call.arguments.push_str(&piece.input);
-                    events.push(ModelEvent::ToolCallDelta { index, arguments: piece.input });
-                }
-            }
+            ContentBlockDelta::ToolUse(piece) => self.calls.piece(index, &piece.input, events),
             ContentBlockDelta::ReasoningContent(piece) => self.think(piece, events),
             _ => {}
         }
@@ -138,10 +113,8 @@ impl Answer {
     }
 
     /// Blocks come one after the other, so what was thought belongs to the one that ends.
-    fn close(&mut self, index: u32) {
-        if let Some(call) = self.calls.iter_mut().find(|call| call.index == index) {
-            call.closed = true;
-        }
+    fn close(&mut self, index: u32, events: &mut Vec<ModelEvent>) {
+        self.calls.close(index, None, events);
         let thought = std::mem::take(&mut self.thought);
         if !thought.redacted.is_empty() {
             self.reasoning.push(json!({"redactedContent": base64::encode(thought.redacted)}));
@@ -150,24 +123,6 @@ impl Answer {
         if !thought.signature.is_empty() {
             self.reasoning.push(json!({"text": thought.text, "signature": thought.signature}));
         }
-    }
-}
-
-impl Call {
-    fn end(self) -> Result<ModelEvent, ModelFailure> {
-        if !self.closed {
-            return Err(truncated("a tool call was not brought to its end"));
-        }
-        let text = if self.arguments.trim().is_empty() { "{}" } else { &self.arguments };
-        let arguments = serde_json::from_str(text)
-            .map_err(|_| truncated("the arguments of a tool call are not whole JSON"))?;
-        Ok(ModelEvent::ToolCallEnd {
-            index: self.index,
-            id: ToolUseId(self.id),
-            name: self.name,
-            arguments,
-            provider_data: None,
-        })
     }
 }
 

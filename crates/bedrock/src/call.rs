@@ -8,13 +8,13 @@ use aws_sdk_bedrockruntime::primitives::event_stream::EventReceiver;
 use aws_sdk_bedrockruntime::types::ConverseStreamOutput;
 use aws_sdk_bedrockruntime::types::error::ConverseStreamOutputError;
 use futures::stream::{BoxStream, StreamExt, unfold};
-use onyx_providers::wire::ToolNames;
+use onyx_providers::wire::{ToolNames, failure};
 use onyx_types::{Cancel, ModelEvent, ModelFailure, ModelFailureClass};
 use tokio::time::{Instant, sleep_until};
 
 use crate::BedrockTimeouts;
 use crate::answer::Answer;
-use crate::failure::{failure, of_request, of_stream};
+use crate::failure::{of_request, of_stream};
 
 type Events = EventReceiver<ConverseStreamOutput, ConverseStreamOutputError>;
 

@@ -6,15 +6,8 @@ use aws_sdk_bedrockruntime::config::http::HttpResponse;
 use aws_sdk_bedrockruntime::error::{DisplayErrorContext, ProvideErrorMetadata, SdkError};
 use aws_sdk_bedrockruntime::operation::converse_stream::ConverseStreamError;
 use aws_sdk_bedrockruntime::types::error::ConverseStreamOutputError;
+use onyx_providers::wire::failure;
 use onyx_types::{ModelFailure, ModelFailureClass};
-
-/// Messages can be long; a person needs the first lines.
-const MAX_MESSAGE_CHARS: usize = 500;
-
-pub(crate) fn failure(class: ModelFailureClass, message: impl Into<String>) -> ModelFailure {
-    let message: String = message.into();
-    ModelFailure { class, message: message.chars().take(MAX_MESSAGE_CHARS).collect() }
-}
 
 /// The request was refused, or never got there.
 pub(crate) fn of_request(error: &SdkError<ConverseStreamError, HttpResponse>) -> ModelFailure {

@@ -13,13 +13,12 @@ use aws_sdk_bedrockruntime::config::{
 };
 use aws_smithy_http_client::tls::{Provider as Tls, rustls_provider::CryptoMode};
 use futures::stream::{BoxStream, StreamExt, once};
-use onyx_providers::wire::ToolNames;
+use onyx_providers::wire::{ToolNames, failure};
 use onyx_providers::{Locality, ModelSettings, ModelSource, ProviderKind, Secret};
 use onyx_types::{Cancel, Fault, Model, ModelEvent, ModelFailureClass, ModelRequest};
 
 use crate::call;
 use crate::encode::encode;
-use crate::failure::failure;
 
 #[derive(Clone, Debug)]
 pub struct BedrockSettings {
@@ -43,6 +42,17 @@ pub enum BedrockKey {
     },
     /// A Bedrock API key.
     Bearer(Secret),
+}
+
+impl BedrockKey {
+    fn secrets(&self) -> Vec<Secret> {
+        match self {
+            Self::Pair { secret_key, session_token, .. } => {
+                std::iter::once(secret_key.clone()).chain(session_token.clone()).collect()
+            }
+            Self::Bearer(key) => vec![key.clone()],
+        }
+    }
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -69,13 +79,15 @@ impl Default for BedrockTimeouts {
 /// One account in one region.
 pub struct Bedrock {
     settings: BedrockSettings,
+    secrets: Vec<Secret>,
     client: Client,
 }
 
 impl Bedrock {
     pub fn new(settings: BedrockSettings) -> Self {
         let client = Client::from_conf(config(&settings));
-        Self { settings, client }
+        let secrets = settings.key.secrets();
+        Self { settings, secrets, client }
     }
 }
 
@@ -101,6 +113,10 @@ impl ModelSource for Bedrock {
 
     fn models(&self) -> Vec<ModelSettings> {
         self.settings.models.clone()
+    }
+
+    fn secrets(&self) -> &[Secret] {
+        &self.secrets
     }
 
     fn model(&self, name: &str) -> Result<Arc<dyn Model>, Fault> {

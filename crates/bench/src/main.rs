@@ -74,7 +74,11 @@ async fn run(arguments: &Arguments) -> Result<()> {
     };
     let mut streams = Vec::new();
     for count in &arguments.streams {
-        streams.push(bench.streams(*count).await?);
+        match bench.streams(*count).await {
+            Ok(measured) => streams.push(measured),
+            // The other numbers are worth no less for it.
+            Err(error) => eprintln!("bench: {count} streams were not measured: {error:#}"),
+        }
     }
     let cap = bench.cap(CAP).await?;
 

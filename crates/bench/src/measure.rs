@@ -104,8 +104,12 @@ impl Bench {
     pub(crate) async fn pair(&self) -> (ScriptedModel, OnyxProcess) {
         let model = ScriptedModel::start().await;
         model.set_recording(Recording::Last(1));
-        let process =
-            OnyxProcess::builder().binary(&self.onyx).base_url(model.base_url()).start().await;
+        let process = OnyxProcess::builder()
+            .binary(&self.onyx)
+            .base_url(model.base_url())
+            .merge(only_what_is_asked())
+            .start()
+            .await;
         (model, process)
     }
 
@@ -115,6 +119,11 @@ impl Bench {
         }
         Ok(())
     }
+}
+
+/// A title by a model is a second, silent turn: it would be counted with the first.
+pub(crate) fn only_what_is_asked() -> Value {
+    json!({"agents": {"defaults": {"titles": "words"}}})
 }
 
 async fn cost_of_turns(process: &OnyxProcess, session: Option<&str>, turns: u32) -> Result<Cost> {

@@ -11,7 +11,7 @@ use tokio::net::TcpStream;
 use tokio::sync::Semaphore;
 use tokio::task::JoinSet;
 
-use crate::measure::Bench;
+use crate::measure::{Bench, only_what_is_asked};
 use crate::pacer::{Pace, Pacer};
 use crate::process::{CpuClock, resident_bytes};
 
@@ -49,7 +49,7 @@ impl Bench {
     pub(crate) async fn streams(&self, count: usize) -> Result<Streams> {
         let epoch = Instant::now();
         // Opening takes a while on few cores, and the first stream must outlast it.
-        let opening = Duration::from_millis(8 * count as u64) + Duration::from_secs(2);
+        let opening = Duration::from_millis(20 * count as u64) + Duration::from_secs(2);
         let tokens = ((opening + MEASURED).as_millis() / EVERY.as_millis()) as u32;
         let pacer = Pacer::start(Pace { every: EVERY, tokens, epoch }).await?;
         let process = self.with_cap(&pacer, count).await;
@@ -124,6 +124,7 @@ impl Bench {
         OnyxProcess::builder()
             .binary(&self.onyx)
             .base_url(pacer.base_url())
+            .merge(only_what_is_asked())
             .merge(json!({"gateway": {"maxRuns": cap}}))
             .start()
             .await

@@ -184,8 +184,8 @@ pub(crate) fn render(rows: &[Row], lengths: &[AtLength], streams: &[Streams]) ->
 pub(crate) fn how_measured(turns: u32) -> String {
     format!(
         "
-How: the release binary with the smallest config, over HTTP on loopback (POST /api/agent/chat-stream), one turn at a
-time, against a scripted model in this process that answers at once. CPU is the kernel's CPU clock of the onyx process
+How: the release binary with the smallest config and titles of words, over HTTP on loopback (POST
+/api/agent/chat-stream), one turn at a time, against a scripted model in this process that answers at once. CPU is the kernel's CPU clock of the onyx process
 (all threads, user and system), averaged over {turns} turns after warming up (a fifth of that at each length). Start is
 the median of 5. Memory is Rss of smaps_rollup. Long sessions repeat the server's own turns in its log file. Memory
 growth: 16 conversations at once, a new session every 50 turns, from after a twentieth of the turns to the end. Streams:

@@ -1,4 +1,5 @@
 use onyx_types::{Cancel, CredentialId, Grants, PersonId, Timestamp};
+use schemars::JsonSchema;
 use serde::Serialize;
 
 /// Somebody who has shown who they are.
@@ -16,7 +17,7 @@ pub struct Caller {
 }
 
 /// How a caller came in.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum CallerKind {
     /// The home's own socket: the kernel says that it is the same user.

@@ -28,6 +28,9 @@ pub enum Lifetime {
     For(Duration),
 }
 
+/// Sessions, and refresh tokens, that one person has at once.
+const MOST_SIGNED_IN: usize = 64;
+
 pub(crate) struct Register {
     declared: Declared,
     added: BTreeMap<PersonId, PersonRow>,
@@ -181,6 +184,24 @@ impl Register {
         }
         self.drop_orphans(&mut gone);
         gone
+    }
+
+    /// Beyond `MOST_SIGNED_IN` of a kind, a person's oldest: nobody has so many browsers.
+    pub(crate) fn surplus(&self) -> Vec<CredentialId> {
+        let mut signed_in: HashMap<_, Vec<CredentialId>> = HashMap::new();
+        for Held { row, .. } in self.held.values() {
+            if row.kind != CredentialKind::Token {
+                signed_in.entry((row.kind, row.people.first())).or_default().push(row.credential);
+            }
+        }
+        let mut surplus = Vec::new();
+        for mut ids in signed_in.into_values() {
+            // Ids sort by the time they were made.
+            ids.sort_unstable();
+            let kept = ids.len().min(MOST_SIGNED_IN);
+            surplus.extend(&ids[..ids.len() - kept]);
+        }
+        surplus
     }
 
     pub(crate) fn over(&self, now: Timestamp) -> Vec<CredentialId> {

@@ -141,12 +141,16 @@ impl Identity {
             ),
             None => Fault::new(ErrorCode::Unauthenticated, "its person has no account here"),
         })?;
+        let is_owner = register.owner() == Some(&person);
+        // A scope that only the owner can use is none in anybody else's hands.
+        let grants =
+            if is_owner { opened.grants } else { opened.grants.within(Grants::personal()) };
         Ok(Caller {
-            is_owner: register.owner() == Some(&person),
+            is_owner,
             person,
             kind: opened.kind,
             credential: opened.credential,
-            grants: opened.grants,
+            grants,
             expires_at: opened.expires_at,
             revoked: opened.revoked,
         })
@@ -193,7 +197,7 @@ impl Identity {
         from: Option<IpAddr>,
     ) -> Result<Option<Opened>, Fault> {
         if let Some(from) = from {
-            lock(&self.limiter).may_guess(from, &*self.clock)?;
+            lock(&self.limiter).guess(from, &*self.clock)?;
         }
         let id: Option<PersonId> = person.parse().ok();
         let known = id.and_then(|id| Some((self.read().password(&id)?, id)));
@@ -207,8 +211,8 @@ impl Identity {
             expires_at: None,
             revoked: known.root.revoked,
         });
-        if let (None, Some(from)) = (&opened, from) {
-            lock(&self.limiter).guessed_wrong(from, &*self.clock);
+        if let (Some(_), Some(from)) = (&opened, from) {
+            lock(&self.limiter).guessed_right(from);
         }
         Ok(opened)
     }

@@ -44,25 +44,34 @@ impl Bucket {
     fn add(&mut self, rate: Rate, now: Duration) {
         self.until = self.until.max(now) + rate.every;
     }
+
+    fn take_back(&mut self, rate: Rate) {
+        self.until = self.until.saturating_sub(rate.every);
+    }
 }
 
 impl Limiter {
-    /// May somebody from here guess now?
-    pub(crate) fn may_guess(&self, from: IpAddr, clock: &dyn Clock) -> Result<(), Fault> {
+    /// Somebody guesses. Counted before it is known whether they are right, so that many guesses
+    /// at once are not one.
+    pub(crate) fn guess(&mut self, from: IpAddr, clock: &dyn Clock) -> Result<(), Fault> {
         let now = clock.now().mono;
-        let own = self.guesses.get(&canonical(from)).copied().unwrap_or_default();
+        forget_if_many(&mut self.guesses, now);
+        let own = self.guesses.entry(canonical(from)).or_default();
         if own.is_full(GUESSES_PER_ADDRESS, now) || self.guesses_of_all.is_full(GUESSES_OF_ALL, now)
         {
             return Err(too_many());
         }
+        own.add(GUESSES_PER_ADDRESS, now);
+        self.guesses_of_all.add(GUESSES_OF_ALL, now);
         Ok(())
     }
 
-    pub(crate) fn guessed_wrong(&mut self, from: IpAddr, clock: &dyn Clock) {
-        let now = clock.now().mono;
-        forget_if_many(&mut self.guesses, now);
-        self.guesses.entry(canonical(from)).or_default().add(GUESSES_PER_ADDRESS, now);
-        self.guesses_of_all.add(GUESSES_OF_ALL, now);
+    /// They were right: it does not count.
+    pub(crate) fn guessed_right(&mut self, from: IpAddr) {
+        if let Some(own) = self.guesses.get_mut(&canonical(from)) {
+            own.take_back(GUESSES_PER_ADDRESS);
+        }
+        self.guesses_of_all.take_back(GUESSES_OF_ALL);
     }
 
     /// A token that is not known: counted, and `Err` when it was one too many.

@@ -5,6 +5,7 @@ use std::collections::HashMap;
 use std::time::Duration;
 
 use onyx_types::{Clock, ErrorCode, Fault, Hash, PersonId};
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::random::{self, Secret};
@@ -16,7 +17,7 @@ const LETTERS: &[u8; 20] = b"BCDFGHJKLMNPQRSTVWXZ";
 const LONGEST_NAME: usize = 100;
 
 /// What the device wants to have in the end.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum PairingFor {
     /// A cookie.
@@ -27,7 +28,7 @@ pub enum PairingFor {
 }
 
 /// A device that waits, as the owner sees it.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct Pairing {
     pub code: String,
     pub name: String,
@@ -35,7 +36,7 @@ pub struct Pairing {
     pub expires_in: u64,
 }
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum PairingState {
     Pending,

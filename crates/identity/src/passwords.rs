@@ -19,25 +19,23 @@ const SHORTEST: usize = 8;
 /// Longer ones are no passwords; hashing them would be work for nothing.
 const LONGEST: usize = 1024;
 
+/// What an unknown person's password is compared with, so that they take as long as others. Zeros
+/// in the place of salt and hash: no password gives it.
+const NOBODY: &str = "$argon2id$v=19$m=19456,t=2,p=1$AAAAAAAAAAAAAAAAAAAAAA\
+    $AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA";
+
 pub(crate) struct Passwords {
     places: Arc<Semaphore>,
     /// Verified ones, so that Basic does not cost a hash for every request. Under a key of this
     /// process: worthless outside it.
     verified: Mutex<HashMap<PersonId, (CredentialId, [u8; 32])>>,
     key: [u8; 32],
-    /// What an unknown person's password is compared with, so that they take as long as others.
-    dummy: String,
 }
 
 impl Passwords {
     pub(crate) fn new() -> Result<Self, Fault> {
-        let dummy = hash("a password that nobody has")?;
-        Ok(Self {
-            places: Arc::new(Semaphore::new(AT_ONCE)),
-            verified: Mutex::default(),
-            key: random::bytes()?,
-            dummy,
-        })
+        let places = Arc::new(Semaphore::new(AT_ONCE));
+        Ok(Self { places, verified: Mutex::default(), key: random::bytes()? })
     }
 
     pub(crate) async fn hash(&self, password: &str) -> Result<String, Fault> {
@@ -65,7 +63,7 @@ impl Passwords {
         {
             return Ok(bool::from(tag.ct_eq(&expected)));
         }
-        let phc = known.map_or_else(|| self.dummy.clone(), |(_, _, phc)| phc.to_owned());
+        let phc = known.map_or(NOBODY, |(_, _, phc)| phc).to_owned();
         let password = password.to_owned();
         let matches = self.work(move || matches(&phc, &password)).await??;
         if let Some((person, id, _)) = known.filter(|_| matches) {
@@ -114,4 +112,16 @@ fn matches(phc: &str, password: &str) -> Result<bool, Fault> {
 
 fn broken(error: &argon2::password_hash::Error) -> Fault {
     Fault::new(ErrorCode::Internal, format!("a password could not be hashed: {error}"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn nobodys_password_costs_as_much_as_anybodys_and_is_never_right() {
+        let parameters = |phc: &str| phc.rsplitn(3, '$').nth(2).map(str::to_owned);
+        assert_eq!(parameters(NOBODY), parameters(&hash("correct horse").unwrap()));
+        assert_eq!(matches(NOBODY, "a password that nobody has"), Ok(false));
+    }
 }

@@ -9,6 +9,7 @@ use std::sync::{Arc, PoisonError, RwLock};
 
 use onyx_storage::{SealedSecret, SealedSecrets, SecretId, StoreError};
 use onyx_types::{Clock, ErrorCode, Fault, Timestamp};
+use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::people::OWNER;
@@ -37,7 +38,7 @@ struct Opened {
 }
 
 /// A secret as it may be shown.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct SecretView {
     pub name: String,
     /// Enough to recognise it by, and no more.

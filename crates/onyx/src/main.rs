@@ -10,15 +10,16 @@ mod exit;
 mod files;
 mod gateway;
 mod home;
+mod logging;
 mod output;
 
-use std::io::IsTerminal;
 use std::process::ExitCode;
+use std::sync::Arc;
 
 use anyhow::{Context, Result};
 use clap::Parser;
+use onyx_api::LogRing;
 use onyx_types::Fault;
-use tracing_subscriber::EnvFilter;
 
 use cli::{Cli, Command, ServeArguments};
 use exit::Exit;
@@ -30,15 +31,15 @@ fn main() -> ExitCode {
         Cli::parse().command.unwrap_or(Command::Serve(ServeArguments { open: true, port: None }));
     // Before anything makes a TLS client: two providers in one process would panic at first use.
     let _ = rustls::crypto::aws_lc_rs::default_provider().install_default();
-    log_to_stderr(&command);
-    match start(command) {
+    let logs = logging::start(&command);
+    match start(command, logs) {
         Ok(exit) => exit,
         Err(error) => failed(&error),
     }
     .into()
 }
 
-fn start(command: Command) -> Result<Exit> {
+fn start(command: Command, logs: Arc<LogRing>) -> Result<Exit> {
     if let Command::Completions { shell } = command {
         return Ok(commands::completions::run(shell));
     }
@@ -49,15 +50,15 @@ fn start(command: Command) -> Result<Exit> {
         .enable_all()
         .build()
         .context("cannot start the runtime")?;
-    let result = runtime.block_on(run(&home, command));
+    let result = runtime.block_on(run(&home, command, logs));
     // A blocked read of the terminal must not hold the process.
     runtime.shutdown_background();
     result
 }
 
-async fn run(home: &HomeFolder, command: Command) -> Result<Exit> {
+async fn run(home: &HomeFolder, command: Command, logs: Arc<LogRing>) -> Result<Exit> {
     match command {
-        Command::Serve(arguments) => commands::serve::run(home, &arguments).await,
+        Command::Serve(arguments) => commands::serve::run(home, &arguments, logs).await,
         Command::Chat(arguments) => commands::chat::run(home, arguments).await,
         Command::Sessions(command) => commands::sessions::run(home, command).await,
         Command::Undo(arguments) => commands::undo::run(home, &arguments).await,
@@ -82,26 +83,4 @@ fn failed(error: &anyhow::Error) -> Exit {
     }
     output::error(&format!("{error:#}"));
     if error.is::<Unreachable>() { Exit::Unreachable } else { Exit::Failed }
-}
-
-/// A server tells what it does; a command only what went wrong.
-fn log_to_stderr(command: &Command) {
-    let usual =
-        if matches!(command, Command::Serve(_)) { "info,refinery_core=warn" } else { "error" };
-    let wanted = env::text(env::ONYX_LOG).unwrap_or_else(|| usual.to_owned());
-    let (filter, bad) = match EnvFilter::try_new(&wanted) {
-        Ok(filter) => (filter, None),
-        Err(error) => (EnvFilter::new(usual), Some(error)),
-    };
-    let subscriber = tracing_subscriber::fmt()
-        .with_env_filter(filter)
-        .with_writer(std::io::stderr)
-        .with_ansi(std::io::stderr().is_terminal() && !env::no_color());
-    match env::text(env::ONYX_LOG_FORMAT).as_deref() {
-        Some("json") => subscriber.json().init(),
-        _ => subscriber.init(),
-    }
-    if let Some(error) = bad {
-        output::warning(&format!("ONYX_LOG is not understood ({error}); logging at {usual}"));
-    }
 }

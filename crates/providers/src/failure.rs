@@ -3,7 +3,8 @@ use onyx_types::{ModelEvent, ModelFailure, ModelFailureClass};
 /// Provider messages can be pages of HTML; a person needs the first lines.
 const MAX_MESSAGE_CHARS: usize = 500;
 
-pub(crate) fn failure(class: ModelFailureClass, message: impl Into<String>) -> ModelFailure {
+/// A failure with its words cut to what a person needs.
+pub fn failure(class: ModelFailureClass, message: impl Into<String>) -> ModelFailure {
     let message: String = message.into();
     let message = match message.char_indices().nth(MAX_MESSAGE_CHARS) {
         Some((end, _)) => format!("{}…", &message[..end]),

@@ -19,12 +19,13 @@ pub use decorators::{
     BreakerPolicy, Budget, CircuitState, LATENCY_BOUNDS, LastFailure, Latency, ModelMetrics, Payer,
     RetryPolicy, SpendBook, SpendLimits, Till,
 };
+pub use http::RawPiece;
 pub use metadata::{LongPromptPrice, Metadata, MetadataError, Modality, ModelFacts, Price};
 pub use registry::{
-    AuthStyle, CompatSettings, Environment, Finding, KeyNeed, ListedModel, Locality, ModelSettings,
-    ModelSource, ModelStatus, NoSecrets, ProviderHealth, ProviderKind, ProviderSettings,
-    ProviderState, ProviderStatus, ProviderTest, Registry, RegistryError, SecretSource, Setup,
-    TimeoutSettings, Trouble, VENDORS, Vendor,
+    AuthStyle, CompatSettings, Environment, Finding, Forwarding, KeyNeed, ListedModel, Locality,
+    ModelSettings, ModelSource, ModelStatus, NamedSource, NoSecrets, ProviderHealth, ProviderKind,
+    ProviderSettings, ProviderState, ProviderStatus, ProviderTest, Registry, RegistryError,
+    SecretSource, Setup, TimeoutSettings, Trouble, VENDORS, Vendor, secret_of,
 };
 pub use routing::{
     Candidate, Choice, Need, NoModelFits, RoutingRule, RoutingSettings, Task, TaskClass, route,

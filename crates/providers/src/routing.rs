@@ -47,6 +47,35 @@ pub enum TaskClass {
     Background,
 }
 
+impl TaskClass {
+    pub const ALL: [Self; 7] = [
+        Self::Chat,
+        Self::Code,
+        Self::Reasoning,
+        Self::Writing,
+        Self::Summary,
+        Self::Extraction,
+        Self::Background,
+    ];
+
+    /// The word in the config.
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Chat => "chat",
+            Self::Code => "code",
+            Self::Reasoning => "reasoning",
+            Self::Writing => "writing",
+            Self::Summary => "summary",
+            Self::Extraction => "extraction",
+            Self::Background => "background",
+        }
+    }
+
+    pub fn named(name: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|class| class.as_str() == name)
+    }
+}
+
 /// What is to be done, as far as it decides who does it.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields, rename_all = "camelCase")]

@@ -2,6 +2,7 @@ use std::fmt;
 
 use async_trait::async_trait;
 use onyx_types::{CredentialId, Grants, Hash, PersonId, Timestamp};
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::StoreError;
@@ -14,7 +15,7 @@ pub struct PersonRow {
     pub added_at: Timestamp,
 }
 
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Role {
     Owner,
@@ -47,7 +48,7 @@ pub struct CredentialRow {
     pub expires_at: Option<Timestamp>,
 }
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum CredentialKind {
     /// `onyx_sk_…`, for programs.

@@ -90,6 +90,12 @@ pub trait Files: Send + Sync {
         Ok(found)
     }
 
+    /// Everybody who has files here.
+    fn people(&self) -> Result<Vec<PersonId>, StoreError>;
+
+    /// Every agent that has files of its own here.
+    fn agents(&self) -> Result<Vec<AgentId>, StoreError>;
+
     /// The versions that were kept before agents' changes to a person's files.
     fn history(&self, person: &PersonId) -> Result<History, StoreError> {
         Ok(History::new(self.objects(&Area::Person(person.clone()))?))

@@ -135,16 +135,6 @@ impl Home {
         &self.paths
     }
 
-    /// Everybody who has a folder here.
-    pub fn people(&self) -> Result<Vec<PersonId>, StoreError> {
-        self.names_in("people")
-    }
-
-    /// Every agent that has files of its own here.
-    pub fn agents(&self) -> Result<Vec<AgentId>, StoreError> {
-        self.names_in("agents")
-    }
-
     /// Folders whose name is not an id belong to somebody else and are left out.
     fn names_in<T: std::str::FromStr + Ord>(&self, folder: &str) -> Result<Vec<T>, StoreError> {
         let folder = match self.root.open_dir(folder) {
@@ -220,6 +210,14 @@ impl Files for Home {
         }
         let look = move || Ok(lookups.iter().map(|(root, wanted)| root.find(wanted)).collect());
         self.blocking.run(look).await
+    }
+
+    fn people(&self) -> Result<Vec<PersonId>, StoreError> {
+        self.names_in("people")
+    }
+
+    fn agents(&self) -> Result<Vec<AgentId>, StoreError> {
+        self.names_in("agents")
     }
 }
 

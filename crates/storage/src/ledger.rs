@@ -3,6 +3,7 @@ use onyx_types::{
     AgentId, Hash, LaneOrder, PersonId, RunId, RunStatus, SessionId, SessionKey, SessionOrigin,
     Timestamp, ToolEffect, TurnId, Usage, UserTurn, Verdict,
 };
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::StoreError;
@@ -33,7 +34,7 @@ pub struct SessionMeta {
     pub last_run_status: Option<RunStatus>,
 }
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum SessionStatus {
     Active,
@@ -75,6 +76,7 @@ pub struct SessionChange {
 pub struct SessionFilter {
     pub agent: Option<AgentId>,
     pub status: Option<SessionStatus>,
+    /// `None`: all but those of passing API clients, which are not for people to look at.
     pub origin: Option<SessionOrigin>,
     /// Part of the title or the preview.
     pub text: Option<String>,
@@ -213,6 +215,9 @@ pub trait Ledger: Send + Sync {
 
     /// Runs that never ended: to be closed at start.
     async fn active_runs(&self) -> Result<Vec<RunRow>, StoreError>;
+
+    /// Those of one session; more than one when a process lost it while it began a run.
+    async fn open_runs(&self, key: &SessionKey) -> Result<Vec<RunRow>, StoreError>;
 
     async fn run(&self, person: &PersonId, run: RunId) -> Result<Option<RunRow>, StoreError>;
 

@@ -41,4 +41,4 @@ pub use local::{FileOps, LocalObjects, SystemFiles};
 pub use objects::{Expect, Object, ObjectKey, ObjectKeyError, ObjectMeta, Objects};
 pub use rebuild::{Rebuilt, find_session, preview_of, rebuild_person, title_of};
 pub use store::Store;
-pub use turn_log::{Damage, DamageKind, LiveText, Page, Pos, TurnLog};
+pub use turn_log::{Damage, DamageKind, LiveText, LogState, Page, Pos, TurnLog};

@@ -21,14 +21,13 @@ pub struct Store {
     pub secrets: Arc<dyn SealedSecrets>,
     pub leases: Arc<dyn Leases>,
     pub chunks: Arc<dyn ChunkStore>,
-    pub files: Arc<dyn Files>,
     /// Also what keeps the home ours while any of the above is in use.
-    pub home: Arc<Home>,
+    pub files: Arc<dyn Files>,
 }
 
 impl fmt::Debug for Store {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Store").field("home", self.home.paths()).finish_non_exhaustive()
+        f.debug_struct("Store").finish_non_exhaustive()
     }
 }
 
@@ -44,7 +43,7 @@ impl Store {
         let leases = LocalLeases::new(Arc::clone(&clock));
         let turns = LocalTurnLog::new(home.root(), leases.clone(), home.ops(), blocking.clone());
         let chunks = SqliteChunks::new(&home.paths().index(), clock, blocking);
-        let (home, ledger) = (Arc::new(home), Arc::new(ledger));
+        let ledger = Arc::new(ledger);
         let store = Self {
             turns: Arc::new(turns),
             accounts: Arc::clone(&ledger) as Arc<dyn Accounts>,
@@ -52,8 +51,7 @@ impl Store {
             ledger,
             leases: Arc::new(leases),
             chunks: Arc::new(chunks),
-            files: Arc::clone(&home) as Arc<dyn Files>,
-            home,
+            files: Arc::new(home),
         };
         match opened {
             Opened::New => store.rebuild_sessions().await?,
@@ -64,7 +62,7 @@ impl Store {
 
     /// Makes the metadata of every session from its log, as `onyx reindex` does.
     pub async fn rebuild_sessions(&self) -> Result<(), StoreError> {
-        for person in self.home.people()? {
+        for person in self.files.people()? {
             let rebuilt =
                 rebuild_person(&*self.turns, &*self.ledger, &*self.files, &person).await?;
             if rebuilt.sessions > 0 {

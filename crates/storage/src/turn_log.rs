@@ -20,6 +20,14 @@ pub struct Page {
     pub damage: Vec<Damage>,
 }
 
+/// How a log was left; another one means that somebody has written to it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct LogState {
+    pub len: u64,
+    /// Of the file, in nanoseconds.
+    pub modified: i128,
+}
+
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Damage {
     /// Byte offset of the line in the log.
@@ -63,6 +71,11 @@ pub trait TurnLog: Send + Sync {
         before: Option<Pos>,
         n: usize,
     ) -> Result<Page, StoreError>;
+
+    /// How the log is now, if that can be told without waiting for a disk or a server.
+    fn state_now(&self, _key: &SessionKey) -> Option<LogState> {
+        None
+    }
 
     /// Copies the turns up to and including `through` into the empty log that `to` holds.
     /// `NotFound` when there is no such turn, `Conflict` when the log is not empty.

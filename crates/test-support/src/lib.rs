@@ -1,5 +1,6 @@
 //! What tests and benchmarks of every crate share: a scripted model server on a real socket, a
-//! harness around the `onyx` process, a clock that stands still, and waiting without luck.
+//! harness around the `onyx` process, stores in memory, a clock that stands still, and waiting
+//! without luck.
 //!
 //! A dev-dependency only. No production crate may depend on it, and no product logic enters: the
 //! encoders here are written apart from the decoders in `onyx-providers` so that they can disagree.
@@ -13,19 +14,26 @@
 )]
 
 mod answer;
+pub mod canary;
 mod clock;
+mod memory;
 mod process;
 mod script;
 mod server;
+mod tracer;
 mod wait;
 mod wire;
 
 pub use answer::{Answer, Content, Delivery, Encoding, Fault, LineEnd, Pieces};
 pub use clock::ManualClock;
-pub use process::{AgentClient, ChatLines, DEFAULT_TOKEN, OnyxBuilder, OnyxProcess, Reply};
+pub use memory::{LeasePlace, MemoryDisk, Moment, Op, OpenTurnstile, Passing, Turnstile};
+pub use process::{
+    AgentClient, ChatLines, DEFAULT_KEY, DEFAULT_TOKEN, OnyxBuilder, OnyxProcess, Reply, SmallDisk,
+};
 pub use script::{
     ErrorKind, Finish, Script, ScriptedCall, ScriptedError, ScriptedUsage, Step, Terminator,
 };
 pub use server::{RecordedRequest, Recording, ScriptFile, ScriptedModel};
+pub use tracer::{Fate, FileChange, Tracer};
 pub use wait::{wait_for, wait_until};
 pub use wire::{Frame, Frames, Wire};

@@ -2,7 +2,7 @@ use std::future::Future;
 use std::time::Duration;
 
 use onyx_storage::StoreError;
-use onyx_types::{Attendance, Cancel, Plan, Preview, ToolCall, ToolEffect, ToolOutcome, Verdict};
+use onyx_types::{Attendance, Plan, Preview, ToolCall, ToolEffect, ToolOutcome, Verdict};
 
 use crate::audit::{Record, Trail};
 use crate::gate::{self, Authorised, Passage};
@@ -36,7 +36,7 @@ impl Attempt<'_> {
         }
         let limit = entry.tool.spec().timeout;
         let planning = entry.tool.plan(arguments, self.cx);
-        let plan = match within(limit, &self.cx.cancel, planning).await {
+        let plan = match within(limit, self.cx, planning).await {
             Ok(plan) => plan,
             Err(error) => return Err(self.not_planned(call, &trail, error).await?),
         };
@@ -146,7 +146,7 @@ impl Attempt<'_> {
             }
         };
         let limit = entry.tool.spec().timeout;
-        let result = within(limit, &self.cx.cancel, entry.tool.invoke(plan, self.cx)).await;
+        let result = within(limit, self.cx, entry.tool.invoke(plan, self.cx)).await;
         let said = match &result {
             Ok(outcome) if outcome.is_error => format!("failed: {}", one_line(&outcome.output)),
             Ok(_) => "ok".to_owned(),
@@ -199,16 +199,16 @@ fn told(result: Result<ToolOutcome, ToolError>, unwritten: Option<StoreError>) -
 /// Bounds a call in time and lets it go when the run is cancelled.
 async fn within<T>(
     limit: Duration,
-    cancel: &Cancel,
+    cx: &ToolCx,
     work: impl Future<Output = Result<T, ToolError>>,
 ) -> Result<T, ToolError> {
     tokio::pin!(work);
     tokio::select! {
         biased;
         result = &mut work => result,
-        () = cancel.cancelled() => {
-            tokio::time::timeout(GRACE, work).await.unwrap_or(Err(ToolError::Cancelled))
+        () = cx.cancel.cancelled() => {
+            cx.clock.within(GRACE, work).await.unwrap_or(Err(ToolError::Cancelled))
         }
-        () = tokio::time::sleep(limit) => Err(ToolError::Timeout { seconds: limit.as_secs() }),
+        () = cx.clock.sleep(limit) => Err(ToolError::Timeout { seconds: limit.as_secs() }),
     }
 }

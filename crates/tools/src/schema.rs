@@ -156,7 +156,7 @@ mod tests {
             name: "probe".into(),
             group: "fs",
             description: String::new(),
-            input_schema: schema_of::<Arguments>(),
+            input_schema: schema_of::<Arguments>().into(),
             usual_effect: ToolEffect::Read,
             repeats: false,
             timeout: Duration::ZERO,

@@ -2,6 +2,7 @@ use std::fmt;
 use std::str::FromStr;
 use std::time::{Duration, Instant};
 
+use futures::future::{BoxFuture, Either, select};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 /// A moment of wall time, in whole milliseconds, written as RFC 3339 in UTC.
@@ -75,6 +76,21 @@ pub trait Clock: Send + Sync + fmt::Debug {
 
     fn wall(&self) -> Timestamp {
         self.now().wall
+    }
+
+    /// Waits so long on monotonic time.
+    fn sleep(&self, duration: Duration) -> BoxFuture<'static, ()> {
+        Box::pin(tokio::time::sleep(duration))
+    }
+}
+
+impl dyn Clock {
+    /// What the work brings, or `None` when it takes longer than that.
+    pub async fn within<T>(&self, patience: Duration, work: impl Future<Output = T>) -> Option<T> {
+        match select(std::pin::pin!(work), self.sleep(patience)).await {
+            Either::Left((done, _)) => Some(done),
+            Either::Right(((), _)) => None,
+        }
     }
 }
 

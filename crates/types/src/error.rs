@@ -1,11 +1,12 @@
 use std::fmt;
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 macro_rules! error_table {
     ($($name:ident $wire:literal $status:literal $sentence:literal $hint:literal;)*) => {
         /// Every error a client can see. One table: code, HTTP status, sentence, hint.
-        #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+        #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
         pub enum ErrorCode {
             $(#[serde(rename = $wire)] $name,)*
         }
@@ -54,7 +55,7 @@ error_table! {
     LimitSeconds "limit_seconds" 422 "The run met its time limit." "Continue with a new message, or raise `limits.max_run_seconds`.";
     LimitOutput "limit_output" 422 "The answer met its length limit." "Ask it to go on, or raise `limits.max_output_tokens`.";
     LimitPrompt "limit_prompt" 422 "The message is longer than allowed." "Shorten it, or raise `limits.max_prompt_bytes`.";
-    LimitBudget "limit_budget" 422 "The budget is used up." "Raise `limits.max_cost` or `limits.max_cost_per_day`, or wait until tomorrow.";
+    LimitBudget "limit_budget" 422 "The budget is used up." "Raise `limits.max_cost`, `max_cost_per_day` or `max_cost_per_agent_day`, or wait until tomorrow.";
     LimitLoop "limit_loop" 422 "The agent repeated the same tool call and was stopped." "Say what should be done differently.";
     ProviderAuth "provider_auth" 502 "The provider refused the credential." "Check the provider's `apiKey` in the config.";
     ProviderRateLimited "provider_rate_limited" 429 "The provider is limiting requests." "Wait, or configure a fallback model.";
@@ -82,7 +83,7 @@ impl fmt::Display for ErrorCode {
 }
 
 /// An error on its way to a person: a code from the table and what happened in particular.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error, Serialize, Deserialize, JsonSchema)]
 #[error("{message}")]
 pub struct Fault {
     pub code: ErrorCode,

@@ -1,10 +1,14 @@
+use std::borrow::Cow;
 use std::fmt;
 use std::str::FromStr;
 
+use schemars::{JsonSchema, Schema, SchemaGenerator};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 /// One thing that a credential may be good for.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[derive(
+    Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema,
+)]
 #[serde(rename_all = "snake_case")]
 pub enum Grant {
     /// Looking at what is the person's.
@@ -120,5 +124,19 @@ impl Serialize for Grants {
 impl<'de> Deserialize<'de> for Grants {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         Ok(Vec::<Grant>::deserialize(deserializer)?.into_iter().collect())
+    }
+}
+
+impl JsonSchema for Grants {
+    fn schema_name() -> Cow<'static, str> {
+        "Grants".into()
+    }
+
+    fn inline_schema() -> bool {
+        true
+    }
+
+    fn json_schema(generator: &mut SchemaGenerator) -> Schema {
+        Vec::<Grant>::json_schema(generator)
     }
 }

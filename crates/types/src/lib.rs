@@ -16,6 +16,7 @@ mod message;
 mod mint;
 mod model;
 mod origin;
+mod schema;
 mod scope;
 mod tokens;
 mod tool;

@@ -1,9 +1,12 @@
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::{AgentId, ChannelId, PersonId, SpaceId, ThreadId};
 
 /// Where a piece of knowledge belongs.
-#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[derive(
+    Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema,
+)]
 #[serde(tag = "type", content = "id", rename_all = "snake_case")]
 pub enum Scope {
     Person,

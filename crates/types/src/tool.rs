@@ -1,5 +1,7 @@
+use std::sync::Arc;
 use std::time::Duration;
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
@@ -12,7 +14,7 @@ pub struct ToolSpec {
     pub group: &'static str,
     pub description: String,
     /// JSON Schema of the arguments, made from the Rust type.
-    pub input_schema: Value,
+    pub input_schema: Arc<Value>,
     /// The usual effect; a call's plan decides, this only says whether calls may run in parallel.
     pub usual_effect: ToolEffect,
     /// Polling tools may be called with equal arguments any number of times.
@@ -25,7 +27,7 @@ pub struct ToolSpec {
 pub struct ToolOffer {
     pub name: String,
     pub description: String,
-    pub input_schema: Value,
+    pub input_schema: Arc<Value>,
 }
 
 impl ToolSpec {
@@ -33,7 +35,7 @@ impl ToolSpec {
         ToolOffer {
             name: self.name.clone(),
             description: self.description.clone(),
-            input_schema: self.input_schema.clone(),
+            input_schema: Arc::clone(&self.input_schema),
         }
     }
 }
@@ -77,7 +79,7 @@ pub struct Target {
 }
 
 /// What a person is shown before deciding.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(tag = "kind", rename_all = "snake_case")]
 pub enum Preview {
     None,
@@ -97,6 +99,8 @@ pub struct ToolOutcome {
     pub origin: Origin,
     pub draft: Option<DraftId>,
     pub artifact: Option<Artifact>,
+    /// The run goes on with this model.
+    pub model: Option<String>,
     pub duration: Duration,
 }
 
@@ -109,6 +113,7 @@ impl ToolOutcome {
             origin: Origin::Person,
             draft: None,
             artifact: None,
+            model: None,
             duration: Duration::ZERO,
         }
     }

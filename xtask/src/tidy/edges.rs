@@ -45,7 +45,7 @@ const LAYERS: &[(&str, &[&str])] = &[
             "onyx-connectors",
         ],
     ),
-    ("onyx-test-support", &["onyx-types"]),
+    ("onyx-test-support", &["onyx-types", "onyx-storage"]),
     ("onyx-bench", &["onyx-types", "onyx-storage", "onyx-test-support"]),
     ("xtask", &["onyx-types"]),
 ];

@@ -31,6 +31,16 @@ const MAX_FILE: usize = 16 * 1024;
 const MAX_MEMORY: usize = 12 * 1024;
 const MAX_DAILY: usize = 4 * 1024;
 
+impl PromptSnapshot {
+    /// With a client's words at the end: they add to what the agent is and replace nothing.
+    pub fn followed_by(&self, words: &str) -> Self {
+        let mut system = self.system.clone();
+        let text = format!("# From the client of this conversation\n{words}");
+        system.push(SystemBlock { text, stable: true });
+        Self { system }
+    }
+}
+
 impl PromptSources {
     pub fn render(&self) -> PromptSnapshot {
         let person = self.person();

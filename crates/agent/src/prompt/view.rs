@@ -3,8 +3,8 @@
 use std::sync::Arc;
 
 use onyx_types::{
-    AgentId, Author, Block, Message, Role, Summary, TextStatus, ToolUseId, Turn, TurnBody,
-    UserContent, UserPart, UserTurn,
+    AgentId, Author, Block, Message, Role, RunStatus, Summary, TextStatus, ToolUseId, Turn,
+    TurnBody, UserContent, UserPart, UserTurn,
 };
 
 use crate::step::OUTCOME_UNKNOWN;
@@ -124,7 +124,14 @@ impl View {
             | TurnBody::ToolCall(_)
             | TurnBody::RunStart(_)
             | TurnBody::Unknown(_) => {}
-            TurnBody::RunEnd(_) => self.close_calls(),
+            TurnBody::RunEnd(end) => match end.status {
+                // Their results begin the next run.
+                RunStatus::AwaitingClient => {}
+                RunStatus::Done
+                | RunStatus::Cancelled
+                | RunStatus::Error
+                | RunStatus::Interrupted => self.close_calls(),
+            },
         }
     }
 

@@ -185,9 +185,9 @@ fn prompt_tokens(state: &RunState, lane: LaneId) -> usize {
 pub(super) fn fixed_tokens(setup: &LaneSetup) -> usize {
     let system: usize =
         setup.snapshot.system.iter().map(|block| estimate_tokens(&block.text)).sum();
-    let offered = setup.tools.iter().map(|tool| {
-        let schema = estimate_tokens(&tool.offer.input_schema.to_string());
-        schema + estimate_tokens(&tool.offer.description)
+    let offered = lane::offers(setup).map(|offer| {
+        let schema = estimate_tokens(&offer.input_schema.to_string());
+        schema + estimate_tokens(&offer.description)
     });
     system + offered.sum::<usize>()
 }

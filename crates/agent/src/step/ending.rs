@@ -32,6 +32,17 @@ pub(super) fn lane_ended(
     end_lane_with(state, lane, turns, events, fault)
 }
 
+/// The model asked for tools that the client performs: its results begin another run.
+pub(super) fn left_to_client(
+    state: &mut RunState,
+    lane: LaneId,
+    turns: Vec<Turn>,
+    events: Vec<(LaneId, Event)>,
+) -> Vec<Effect> {
+    state.awaiting_client = true;
+    end_lane_with(state, lane, turns, events, None)
+}
+
 /// Saves a lane's last turns; the last lane's batch carries the end of the run.
 pub(super) fn end_lane_with(
     state: &mut RunState,
@@ -51,7 +62,11 @@ pub(super) fn end_lane_with(
     if !state.lanes.iter().all(lane::Lane::is_over) {
         return state.append(turns, events, Then::LaneOver(lane));
     }
-    let status = if state.error.is_some() { RunStatus::Error } else { RunStatus::Done };
+    let status = match (&state.error, state.awaiting_client) {
+        (Some(_), _) => RunStatus::Error,
+        (None, true) => RunStatus::AwaitingClient,
+        (None, false) => RunStatus::Done,
+    };
     turns.push(run_end_turn(state, status));
     state.append(turns, events, Then::RunOver)
 }

@@ -10,6 +10,7 @@ use super::input::Effect;
 use super::lane::{Phase, ToolRound};
 use super::response::call_turn;
 use super::state::{RunState, Then};
+use super::tools::name_apart;
 
 /// More would not be saving but dumping.
 const MOST_CALLS: usize = 8;
@@ -54,7 +55,8 @@ fn finished(state: &mut RunState, lane: LaneId) -> Vec<Effect> {
     }
     let mut round = ToolRound::default();
     let mut turns = Vec::new();
-    for (call, provider_data) in response.calls {
+    for (mut call, provider_data) in response.calls {
+        name_apart(state, &mut call);
         let mut turn = call_turn(state, lane, &call, provider_data);
         mark_silent(&mut turn);
         round.calls.push((turn.id, call.clone()));

@@ -12,6 +12,10 @@ pub enum Input {
     Appended(BatchId),
     ToolDone(LaneId, ToolUseId, ToolOutcome),
     ToolOutput(LaneId, ToolUseId, String),
+    /// Another model is in place, with its window.
+    ModelChanged(LaneId, String, Option<u32>),
+    /// Another model was asked for and cannot be had.
+    ModelRefused(LaneId, Fault),
     Steer(Delivery, UserInput),
     Tick,
     Cancel,
@@ -26,6 +30,8 @@ pub enum Effect {
     Emit(LaneId, Event),
     CallModel(LaneId, Box<ModelRequest>),
     StopModel(LaneId),
+    /// Put this model in place of the lane's, then report `ModelChanged` or `ModelRefused`.
+    UseModel(LaneId, String),
     Invoke(LaneId, ToolCall),
     /// Tell running tools to stop; they still report.
     StopTools(LaneId),

@@ -2,8 +2,9 @@ use std::collections::VecDeque;
 use std::sync::Arc;
 
 use onyx_types::{
-    AgentId, ErrorCode, Fault, LaneId, LaneOrder, ModelRequest, Taint, TokenCounter, ToolCall,
-    ToolOffer, ToolOutcome, ToolUseId, TurnId, Usage,
+    AgentId, ErrorCode, Event, Fault, LaneId, LaneOrder, Message, ModelRequest, ResponseFormat,
+    Role, StatusCode, Taint, TokenCounter, ToolCall, ToolOffer, ToolOutcome, ToolUseId, TurnId,
+    Usage,
 };
 
 use super::compaction::{self, Compacting, Room};
@@ -25,6 +26,9 @@ pub struct LaneSetup {
     pub max_output_tokens: u32,
     pub snapshot: Arc<PromptSnapshot>,
     pub tools: Vec<ToolTraits>,
+    /// Calls of these end the run: its client performs them.
+    pub client_tools: Vec<ToolOffer>,
+    pub response_format: Option<ResponseFormat>,
     /// Set when the agent cannot answer at all (no such model, provider disabled).
     pub unable: Option<Fault>,
     pub taint: Taint,
@@ -77,6 +81,8 @@ pub(super) enum Phase {
 #[derive(Default)]
 pub(super) struct ToolRound {
     pub(super) queue: VecDeque<ToolCall>,
+    /// Left to the client once the others are done.
+    pub(super) for_client: Vec<ToolCall>,
     pub(super) running: Vec<ToolUseId>,
     /// In the order of the calls.
     pub(super) calls: Vec<(TurnId, ToolCall)>,
@@ -102,6 +108,10 @@ impl Lane {
         }
     }
 
+    pub(super) fn is_clients(&self, call: &ToolCall) -> bool {
+        self.setup.client_tools.iter().any(|tool| tool.name == call.name)
+    }
+
     pub(super) fn is_over(&self) -> bool {
         matches!(self.phase, Phase::Over)
     }
@@ -121,6 +131,21 @@ pub(super) fn next_step(state: &mut RunState, lane: LaneId) -> Vec<Effect> {
         return effects;
     }
     compaction::if_needed(state, lane).unwrap_or_else(|| call(state, lane))
+}
+
+/// From here on another model answers. What the one before has thought is not shown to it.
+pub(super) fn change_model(
+    state: &mut RunState,
+    lane: LaneId,
+    model: String,
+    window: Option<u32>,
+) -> Vec<Effect> {
+    let message = format!("{model} answers from here on.");
+    let lane_state = state.lane(lane);
+    lane_state.answering.clone_from(&model);
+    lane_state.setup.model_id = model;
+    lane_state.setup.context_window = window;
+    vec![Effect::Emit(lane, Event::Status { message, code: StatusCode::Fallback })]
 }
 
 fn cannot_go_on(state: &mut RunState, lane: LaneId) -> Option<Vec<Effect>> {
@@ -160,25 +185,37 @@ fn limit_met(state: &RunState) -> Option<Fault> {
     None
 }
 
+/// A prompt ends with the model's own words when an answer that was broken off is asked for again;
+/// many providers refuse that, and others would go on in the middle of a sentence.
+const AGAIN: &str = "[The answer above was broken off. Answer the message before it again.]";
+
 pub(super) fn request(state: &mut RunState, lane: LaneId) -> ModelRequest {
     let lane = &state.lanes[usize::from(lane.0)];
     let setup = &lane.setup;
-    let messages = match lane.room {
-        Room::Enough => state.history.messages(&setup.agent, &setup.model_id),
+    let mut messages = match lane.room {
+        Room::Enough => state.history.messages(&setup.agent, &lane.answering),
         Room::CutToFit => {
             let window = prompt::window(setup.context_window);
             let room = (window * 6 / 10) as f64 / setup.tokens.scale();
             let budget = (room as usize).saturating_sub(lane.fixed_tokens);
-            state.history.messages_within(&setup.agent, &setup.model_id, budget)
+            state.history.messages_within(&setup.agent, &lane.answering, budget)
         }
     };
+    if messages.last().is_some_and(|message| message.role == Role::Assistant) {
+        Arc::make_mut(&mut messages).push(Message::user(AGAIN));
+    }
     ModelRequest {
         system: setup.snapshot.system.clone(),
         messages,
-        tools: setup.tools.iter().map(|tool| tool.offer.clone()).collect(),
+        tools: offers(setup).cloned().collect(),
         max_output_tokens: setup.max_output_tokens.min(state.limits.max_output_tokens),
         temperature: setup.temperature,
-        response_format: None,
+        response_format: setup.response_format.clone(),
         cache_key: Some(state.key.session.to_string()),
     }
+}
+
+/// Everything the model may call, whoever performs it.
+pub(super) fn offers(setup: &LaneSetup) -> impl Iterator<Item = &ToolOffer> {
+    setup.tools.iter().map(|tool| &tool.offer).chain(&setup.client_tools)
 }

@@ -19,7 +19,7 @@ pub use state::{Describe, RunSetup, RunState};
 pub(crate) use tools::OUTCOME_UNKNOWN;
 
 use onyx_storage::Delivery;
-use onyx_types::{Event, Now};
+use onyx_types::{Event, Now, StatusCode};
 
 /// Decides what follows from one input. Called by one driver at a time, in order.
 pub fn step(state: &mut RunState, now: Now, input: Input) -> Vec<Effect> {
@@ -34,6 +34,11 @@ pub fn step(state: &mut RunState, now: Now, input: Input) -> Vec<Effect> {
         Input::ToolDone(lane, id, outcome) => tools::tool_done(state, lane, &id, outcome),
         Input::ToolOutput(lane, id, chunk) => {
             vec![Effect::Emit(lane, Event::ToolOutput { tool_use_id: id, chunk })]
+        }
+        Input::ModelChanged(lane, model, window) => lane::change_model(state, lane, model, window),
+        Input::ModelRefused(lane, fault) => {
+            let message = format!("The model was not changed: {}", fault.message);
+            vec![Effect::Emit(lane, Event::Status { message, code: StatusCode::Degraded })]
         }
         Input::Steer(delivery, words) => {
             match delivery {

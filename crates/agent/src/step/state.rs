@@ -1,16 +1,18 @@
-use std::collections::VecDeque;
+use std::collections::{BTreeSet, VecDeque};
 use std::sync::Arc;
 use std::time::Duration;
 
 use onyx_storage::preview_of;
 use onyx_types::{
     AgentId, Author, BatchId, Event, Fault, LaneId, LaneOrder, Limits, Mint, Now, Origin, RunId,
-    RunStart, RunStatus, SessionKey, Taint, ToolCall, Turn, TurnBody, TurnId, Usage, UserTurn,
+    RunStart, RunStatus, SessionKey, Taint, TokenCounter, ToolCall, ToolUseId, Turn, TurnBody,
+    TurnId, Usage, UserTurn,
 };
 use serde_json::Map;
 
 use super::input::{Effect, UserInput};
 use super::lane::{Lane, LaneSetup};
+use crate::client::ClientTurn;
 use crate::prompt::Conversation;
 
 /// Everything a run starts from.
@@ -22,6 +24,8 @@ pub struct RunSetup {
     pub input: Option<UserInput>,
     /// Words that came while nobody could take them; they stand before the message.
     pub leading: Vec<UserInput>,
+    /// Told by a client: what its tools found, or a conversation that it remembers.
+    pub client_turns: Vec<ClientTurn>,
     pub lanes: Vec<LaneSetup>,
     pub order: LaneOrder,
     pub limits: Limits,
@@ -42,6 +46,7 @@ pub struct RunState {
     input_turn: TurnId,
     input: Option<UserInput>,
     leading: Vec<UserInput>,
+    client_turns: Vec<ClientTurn>,
     pub(super) lanes: Vec<Lane>,
     pub(super) order: LaneOrder,
     pub(super) limits: Limits,
@@ -57,10 +62,14 @@ pub struct RunState {
     pub(super) usage: Usage,
     pub(super) steps: u32,
     pub(super) tool_calls: u32,
+    /// What the calls of this run are called.
+    pub(super) call_ids: BTreeSet<ToolUseId>,
     pub(super) messages_added: u64,
     pub(super) preview: Option<String>,
     pub(super) error: Option<Fault>,
     pub(super) unfinished_lanes: Vec<LaneId>,
+    /// A lane has left calls to the client.
+    pub(super) awaiting_client: bool,
     pub(super) assistant_turns: Vec<TurnId>,
     pending: VecDeque<Pending>,
     /// Decided when the last batch is appended.
@@ -103,6 +112,7 @@ impl RunState {
             input_turn: setup.input_turn,
             input: setup.input,
             leading: setup.leading,
+            client_turns: setup.client_turns,
             lanes,
             order: setup.order,
             deadline: setup.now.mono + setup.limits.run_time(),
@@ -117,10 +127,12 @@ impl RunState {
             usage: Usage::default(),
             steps: 0,
             tool_calls: 0,
+            call_ids: BTreeSet::new(),
             messages_added: 0,
             preview: None,
             error: None,
             unfinished_lanes: Vec::new(),
+            awaiting_client: false,
             assistant_turns: Vec::new(),
             pending: VecDeque::new(),
             status: None,
@@ -145,6 +157,11 @@ impl RunState {
     /// Has this lane read anything from outside?
     pub fn taint(&self, lane: LaneId) -> Taint {
         self.lanes[usize::from(lane.0)].setup.taint
+    }
+
+    /// How the lane's model counts, when another takes its place.
+    pub fn count_with(&mut self, lane: LaneId, tokens: Arc<dyn TokenCounter>) {
+        self.lane(lane).setup.tokens = tokens;
     }
 
     pub(super) fn describe(&self, call: &ToolCall) -> String {
@@ -227,8 +244,10 @@ impl RunState {
 
     /// What the run answers, as far as it is not in the log yet.
     pub(super) fn opening_turns(&mut self) -> Vec<Turn> {
+        let told = std::mem::take(&mut self.client_turns);
+        let mut turns: Vec<_> = told.into_iter().map(|turn| self.client_turn(turn)).collect();
         let leading = std::mem::take(&mut self.leading);
-        let mut turns: Vec<_> = leading.into_iter().map(|words| self.user_turn(words)).collect();
+        turns.extend(leading.into_iter().map(|words| self.user_turn(words)));
         if let Some(words) = self.input.take() {
             let words = UserInput { turn: Some(self.input_turn), ..words };
             turns.push(self.user_turn(words));
@@ -247,6 +266,23 @@ impl RunState {
             context: words.context,
         });
         self.turn_with_id(id, LaneId::default(), author, Origin::Person, body)
+    }
+
+    fn client_turn(&mut self, turn: ClientTurn) -> Turn {
+        let (author, origin) = match &turn {
+            ClientTurn::User(content) => {
+                let content = content.clone();
+                let words = UserInput { turn: None, content, view: None, context: None };
+                return self.user_turn(words);
+            }
+            ClientTurn::Assistant(_) | ClientTurn::ToolCall(_) => {
+                let agent = self.lanes.first().map(|lane| lane.setup.agent.clone());
+                (agent.map_or(Author::System, Author::Agent), Origin::Agent)
+            }
+            ClientTurn::ToolResult { is_error: true, .. } => (Author::System, Origin::Agent),
+            ClientTurn::ToolResult { is_error: false, .. } => (Author::System, Origin::External),
+        };
+        self.turn(LaneId::default(), author, origin, turn.into_body())
     }
 
     pub(super) fn start_event(&self) -> (LaneId, Event) {

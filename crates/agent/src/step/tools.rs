@@ -19,20 +19,42 @@ pub(super) fn asked_for(state: &mut RunState, lane: LaneId) -> Vec<Effect> {
     let calls = std::mem::take(&mut state.lane(lane).response.calls);
     let refusal = refusal(state, lane, calls.iter().map(|(call, _)| call));
     let mut round = ToolRound::default();
-    for (call, provider_data) in calls {
+    let asked = calls.len() as u32;
+    for (mut call, provider_data) in calls {
+        name_apart(state, &mut call);
         let turn = call_turn(state, lane, &call, provider_data);
         events.push((lane, call_event(state, lane, turn.id, &call)));
-        round.calls.push((turn.id, call.clone()));
-        round.queue.push_back(call);
+        if state.lane(lane).is_clients(&call) {
+            round.for_client.push(call);
+        } else {
+            round.calls.push((turn.id, call.clone()));
+            round.queue.push_back(call);
+        }
         turns.push(turn);
     }
-    state.tool_calls += round.calls.len() as u32;
+    state.tool_calls += asked;
     events.push(usage_event(state, lane));
     if let Some(fault) = refusal {
         return refuse(state, lane, &round, turns, events, fault);
     }
+    if round.calls.is_empty() {
+        return ending::left_to_client(state, lane, turns, events);
+    }
     state.lane(lane).phase = Phase::Tools(round);
     state.append(turns, events, Then::RunTools(lane))
+}
+
+/// An id that an earlier call of this run or of the prompt has, or none, becomes one of our own:
+/// some servers number the calls of each answer anew, and a result must belong to one call.
+pub(super) fn name_apart(state: &mut RunState, call: &mut ToolCall) {
+    let in_prompt = state.history.turns().iter().any(
+        |turn| matches!(&turn.body, TurnBody::ToolCall(earlier) if earlier.tool_use_id == call.id),
+    );
+    if in_prompt || call.id.0.is_empty() || state.call_ids.contains(&call.id) {
+        let fresh = state.mint.uuid(state.now.wall).simple();
+        call.id = ToolUseId(format!("call_{fresh}"));
+    }
+    state.call_ids.insert(call.id.clone());
 }
 
 /// Why these calls must not run, if a limit or a loop says so.
@@ -77,7 +99,7 @@ fn refuse(
     mut events: Vec<(LaneId, Event)>,
     fault: Fault,
 ) -> Vec<Effect> {
-    for (_, call) in &round.calls {
+    for call in round.calls.iter().map(|(_, call)| call).chain(&round.for_client) {
         let outcome = ToolOutcome::error(format!("Not run: {}", fault.message));
         let (turn, event) = result_turn(state, lane, call, &outcome);
         turns.push(turn);
@@ -120,6 +142,7 @@ pub(super) fn tool_done(
     outcome: ToolOutcome,
 ) -> Vec<Effect> {
     let tainting = outcome.origin.taints();
+    let model = outcome.model.clone().filter(|_| !outcome.is_error);
     let lane_state = state.lane(lane);
     let Phase::Tools(round) = &mut lane_state.phase else {
         return Vec::new();
@@ -133,6 +156,7 @@ pub(super) fn tool_done(
     let finished = !waiting && round.queue.is_empty();
 
     let mut effects = Vec::new();
+    effects.extend(model.map(|model| Effect::UseModel(lane, model)));
     if tainting && lane_state.setup.taint == Taint::Clean {
         lane_state.setup.taint = Taint::Tainted;
         effects.push(Effect::Emit(lane, tainted()));
@@ -150,7 +174,12 @@ pub(super) fn tool_done(
 }
 
 fn save_results(state: &mut RunState, lane: LaneId) -> Vec<Effect> {
+    let for_client =
+        matches!(&state.lane(lane).phase, Phase::Tools(round) if !round.for_client.is_empty());
     let (mut turns, events) = take_results(state, lane);
+    if for_client {
+        return ending::left_to_client(state, lane, turns, events);
+    }
     if state.lane(lane).silent {
         return state.append(turns, events, Then::AfterFlush(lane));
     }
@@ -168,7 +197,7 @@ pub(super) fn take_results(
     let Phase::Tools(round) = std::mem::replace(&mut state.lane(lane).phase, Phase::Saving) else {
         return (Vec::new(), Vec::new());
     };
-    let ToolRound { queue, calls, mut outcomes, .. } = round;
+    let ToolRound { queue, calls, mut outcomes, for_client, .. } = round;
     let mut turns = Vec::new();
     let mut events = Vec::new();
     for (_, call) in &calls {
@@ -182,6 +211,14 @@ pub(super) fn take_results(
         let (turn, event) = result_turn(state, lane, call, &outcome);
         turns.push(turn);
         events.push(event);
+    }
+    if state.stopping_until.is_some() {
+        for call in &for_client {
+            let outcome = ToolOutcome::error("Not run: the run was stopped first.");
+            let (turn, event) = result_turn(state, lane, call, &outcome);
+            turns.push(turn);
+            events.push(event);
+        }
     }
     if state.lane(lane).silent {
         turns.iter_mut().for_each(flush::mark_silent);

@@ -1,4 +1,5 @@
-use onyx_test_support::Answer;
+use onyx_test_support::{Answer, Finish, Script, ScriptedUsage, Step};
+use onyx_types::Limits;
 use serde_json::json;
 
 use crate::world::World;
@@ -27,4 +28,44 @@ async fn what_is_kept_in_memory_is_what_the_log_says() {
     let texts = json!(sent(&world)).to_string();
     assert!(texts.contains("two") && texts.contains("four") && !texts.contains("three"));
     assert_eq!(sent(&world)[..4], kept[..4], "and what is left is the same, byte for byte");
+}
+
+#[tokio::test]
+async fn an_edit_that_keeps_the_length_of_the_log_is_noticed() {
+    let world = World::new(Vec::<Answer>::new()).await;
+    world.model.set_default(Answer::text("ok"));
+    let (session, _) = world.say(None, "one").await;
+    world.say(Some(session), "two").await;
+    let home = world.folder.path().join("home");
+    let log = home.join(format!("people/ana/sessions/main/{session}.jsonl"));
+    let edited = std::fs::read_to_string(&log).unwrap().replacen("one", "ONE", 1);
+    std::fs::write(&log, edited).unwrap();
+    world.say(Some(session), "three").await;
+    let texts = json!(sent(&world)).to_string();
+    assert!(texts.contains("ONE") && texts.contains("three") && !texts.contains("one"), "{texts}");
+}
+
+/// The model reports less than half of what the rule estimates, so twice the rule's window fits.
+#[tokio::test]
+async fn as_much_is_read_from_the_log_as_the_model_itself_has_room_for() {
+    let agents = json!({"list": [{"id": "main", "tier": "act", "model": "mine/small"}]});
+    let world = World::with_agents(Vec::<Answer>::new(), agents, Limits::default()).await;
+    world.model.respond_with(|request| {
+        let input = request.raw.len() as u64 * 11 / 100;
+        let usage = ScriptedUsage { input, output: 1, ..ScriptedUsage::default() };
+        let ok = [Step::Text("ok".into()), Step::Usage(usage), Step::Finish(Finish::Stop)];
+        Answer::script(Script::new(ok))
+    });
+    let words = "word ".repeat(80);
+    let (session, _) = world.say(None, &format!("first {words}")).await;
+    for n in 0..117 {
+        world.say(Some(session), &format!("message {n} {words}")).await;
+    }
+    // Touched by somebody, so that it is read anew.
+    let home = world.folder.path().join("home");
+    let log = home.join(format!("people/ana/sessions/main/{session}.jsonl"));
+    std::fs::write(&log, std::fs::read(&log).unwrap()).unwrap();
+    world.say(Some(session), "last").await;
+    let texts = json!(sent(&world)).to_string();
+    assert!(texts.contains("last") && texts.contains("first word"), "{}", texts.len());
 }

@@ -10,8 +10,8 @@ use onyx_agent::step::{
 };
 use onyx_types::{
     BatchId, ErrorCode, Event, Fault, FinishReason, LaneId, Limits, Message, Mint, ModelEvent,
-    ModelFailure, ModelFailureClass, ModelRequest, Now, Origin, RunStatus, SessionKey, Taint,
-    TextStatus, Timestamp, TokenCounter, ToolCall, ToolOffer, ToolOutcome, ToolUseId, Turn,
+    ModelFailure, ModelFailureClass, ModelRequest, Now, Origin, RunStatus, SessionKey, StatusCode,
+    Taint, TextStatus, Timestamp, TokenCounter, ToolCall, ToolOffer, ToolOutcome, ToolUseId, Turn,
     TurnBody, Usage, UserContent,
 };
 use serde_json::{Value, json};
@@ -37,14 +37,14 @@ pub(crate) fn tool(name: &str, parallel: bool) -> ToolTraits {
         offer: ToolOffer {
             name: name.to_owned(),
             description: String::new(),
-            input_schema: json!({"type": "object"}),
+            input_schema: json!({"type": "object"}).into(),
         },
         parallel,
         repeats: name == "poll",
     }
 }
 
-struct ByRule;
+pub(crate) struct ByRule;
 
 impl TokenCounter for ByRule {
     fn scale(&self) -> f64 {
@@ -60,6 +60,8 @@ pub(crate) fn lane_setup(agent: &str) -> LaneSetup {
         tokens: Arc::new(ByRule),
         temperature: None,
         max_output_tokens: 1_000,
+        client_tools: Vec::new(),
+        response_format: None,
         snapshot: Arc::new(PromptSnapshot { system: Vec::new() }),
         tools: vec![tool("look", true), tool("change", false), tool("poll", true)],
         unable: None,
@@ -85,6 +87,7 @@ impl Bench {
             input_turn: mint.turn(now.wall),
             input: Some(words("hi")),
             leading: Vec::new(),
+            client_turns: Vec::new(),
             lanes,
             order,
             limits,
@@ -121,6 +124,9 @@ impl Bench {
                 Effect::Emit(_, event) => self.told.push(event),
                 Effect::CallModel(_, request) => self.requests.push(*request),
                 Effect::StopModel(_) => self.stopped_models += 1,
+                Effect::UseModel(lane, model) => {
+                    self.give(Input::ModelChanged(lane, model, Some(9_000)));
+                }
                 Effect::Invoke(_, call) => self.invoked.push(call),
                 Effect::StopTools(_) | Effect::Abandon => {}
                 Effect::Finish(summary) => self.finished.push(summary),
@@ -498,4 +504,29 @@ fn what_one_agent_read_from_outside_taints_those_who_hear_it() {
     bench.give(Input::Model(LaneId(1), ModelEvent::Finish(FinishReason::Stop)));
     let heard = bench.log.iter().rfind(|turn| matches!(turn.body, TurnBody::AssistantText(_)));
     assert_eq!(heard.unwrap().origin, Origin::AgentTainted);
+}
+
+#[test]
+fn a_model_that_a_tool_selects_answers_from_the_next_step_on_and_is_told() {
+    let mut bench = Bench::new(Limits::default());
+    bench.give(Input::Begin);
+    bench.asks(&[("a", "change", json!({}))]);
+    let chosen = ToolOutcome { model: Some("two/m".to_owned()), ..ToolOutcome::ok("ok", "ok") };
+    bench.done("a", chosen);
+    bench.says("hello");
+    bench.model(ModelEvent::Finish(FinishReason::Stop));
+    let status = Event::Status {
+        message: "two/m answers from here on.".to_owned(),
+        code: StatusCode::Fallback,
+    };
+    assert!(bench.told.contains(&status), "{:?}", bench.told);
+    let models: Vec<&str> = bench
+        .log
+        .iter()
+        .filter_map(|turn| match &turn.body {
+            TurnBody::AssistantText(text) => Some(text.model.as_str()),
+            _ => None,
+        })
+        .collect();
+    assert_eq!(models, ["two/m"]);
 }

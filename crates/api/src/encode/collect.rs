@@ -4,6 +4,7 @@ use onyx_types::{
     AgentId, DraftId, Envelope, Event, Fault, Preview, RunId, RunStatus, SessionId, ToolUseId,
     Usage,
 };
+use schemars::JsonSchema;
 use serde::Serialize;
 use serde_json::Value;
 
@@ -11,7 +12,7 @@ use super::Encoder;
 use super::text::{PARAGRAPH, TextFold};
 
 /// What came of a run.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct ChatReply {
     pub session_id: SessionId,
     pub run_id: RunId,
@@ -27,7 +28,7 @@ pub struct ChatReply {
 }
 
 /// One tool call, wherever a whole answer is shown.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct ToolView {
     pub id: ToolUseId,
     pub tool: String,
@@ -37,7 +38,7 @@ pub struct ToolView {
     pub summary: String,
 }
 
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct DraftView {
     pub draft_id: DraftId,
     pub tool: String,

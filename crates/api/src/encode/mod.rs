@@ -3,11 +3,13 @@
 mod collect;
 mod ndjson;
 mod text;
+pub mod v1;
 mod ws;
 
 use onyx_types::Envelope;
 
 pub use collect::{ChatReply, Collect, DraftView, ToolView};
+pub(crate) use ndjson::Line;
 pub use ndjson::Ndjson;
 pub(crate) use text::PARAGRAPH;
 pub use ws::{RunFrame, WsFrames};

@@ -5,15 +5,16 @@ use onyx_types::{
     AgentId, DraftId, Envelope, ErrorCode, Event, LaneId, Preview, RunId, RunStatus, SessionId,
     ToolUseId, Usage,
 };
+use schemars::JsonSchema;
 use serde::Serialize;
 use serde_json::Value;
 
 use super::Encoder;
 use super::text::LaneTexts;
 
-#[derive(Serialize)]
+#[derive(Serialize, JsonSchema)]
 #[serde(tag = "type", rename_all = "snake_case")]
-enum Line<'a> {
+pub(crate) enum Line<'a> {
     Start { session_id: SessionId, run_id: RunId },
     Text { delta: &'a str },
     ToolCall { id: &'a ToolUseId, tool: &'a str, args: &'a Value },

@@ -8,12 +8,13 @@ use axum::http::StatusCode;
 use onyx_identity::{Lifetime, NewToken, Pairing, Person};
 use onyx_storage::{CredentialKind, CredentialRow};
 use onyx_types::{CredentialId, ErrorCode, Grants, PersonId, Timestamp};
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::{ApiState, AuthContext, JsonBody, Problem};
 
-#[derive(Serialize)]
-pub(super) struct People {
+#[derive(Serialize, JsonSchema)]
+pub(crate) struct People {
     people: Vec<Person>,
 }
 
@@ -21,8 +22,8 @@ pub(super) async fn people(State(state): State<ApiState>) -> Json<People> {
     Json(People { people: state.auth.identity().people() })
 }
 
-#[derive(Deserialize)]
-pub(super) struct NewPerson {
+#[derive(Deserialize, JsonSchema)]
+pub(crate) struct NewPerson {
     id: PersonId,
     name: Option<String>,
 }
@@ -43,8 +44,8 @@ pub(super) async fn remove_person(
     Ok(StatusCode::NO_CONTENT)
 }
 
-#[derive(Deserialize)]
-pub(super) struct NewPassword {
+#[derive(Deserialize, JsonSchema)]
+pub(crate) struct NewPassword {
     password: String,
 }
 
@@ -70,8 +71,8 @@ fn person_id(text: &str) -> Result<PersonId, Problem> {
 }
 
 /// A credential as it may be shown: everything but what opens the door.
-#[derive(Serialize)]
-pub(super) struct CredentialView {
+#[derive(Serialize, JsonSchema)]
+pub(crate) struct CredentialView {
     id: CredentialId,
     kind: CredentialKind,
     name: String,
@@ -95,8 +96,8 @@ impl From<CredentialRow> for CredentialView {
     }
 }
 
-#[derive(Serialize)]
-pub(super) struct Credentials {
+#[derive(Serialize, JsonSchema)]
+pub(crate) struct Credentials {
     tokens: Vec<CredentialView>,
 }
 
@@ -105,8 +106,8 @@ pub(super) async fn tokens(State(state): State<ApiState>) -> Json<Credentials> {
     Json(Credentials { tokens: rows.into_iter().map(CredentialView::from).collect() })
 }
 
-#[derive(Deserialize)]
-pub(super) struct TokenRequest {
+#[derive(Deserialize, JsonSchema)]
+pub(crate) struct TokenRequest {
     name: String,
     /// Absent: the caller. Several make a household token.
     #[serde(default)]
@@ -117,8 +118,8 @@ pub(super) struct TokenRequest {
     expires_in: Option<u64>,
 }
 
-#[derive(Serialize)]
-pub(super) struct TokenMade {
+#[derive(Serialize, JsonSchema)]
+pub(crate) struct TokenMade {
     #[serde(flatten)]
     view: CredentialView,
     /// Shown here and never again.
@@ -153,8 +154,8 @@ pub(super) async fn revoke(
     Ok(StatusCode::NO_CONTENT)
 }
 
-#[derive(Serialize)]
-pub(super) struct Pairings {
+#[derive(Serialize, JsonSchema)]
+pub(crate) struct Pairings {
     pairings: Vec<Pairing>,
 }
 
@@ -162,8 +163,8 @@ pub(super) async fn pairings(State(state): State<ApiState>) -> Json<Pairings> {
     Json(Pairings { pairings: state.auth.identity().pairings() })
 }
 
-#[derive(Deserialize)]
-pub(super) struct Approve {
+#[derive(Deserialize, JsonSchema)]
+pub(crate) struct Approve {
     code: String,
     /// Whom the device is for; absent: the caller.
     person: Option<PersonId>,
@@ -179,8 +180,8 @@ pub(super) async fn approve_pairing(
     Ok(StatusCode::NO_CONTENT)
 }
 
-#[derive(Deserialize)]
-pub(super) struct Reject {
+#[derive(Deserialize, JsonSchema)]
+pub(crate) struct Reject {
     code: String,
 }
 
@@ -192,8 +193,8 @@ pub(super) async fn reject_pairing(
     Ok(StatusCode::NO_CONTENT)
 }
 
-#[derive(Serialize)]
-pub(super) struct Link {
+#[derive(Serialize, JsonSchema)]
+pub(crate) struct Link {
     /// To be opened in a browser on the machine that runs the server.
     url: String,
 }

@@ -6,12 +6,13 @@ use axum::Json;
 use axum::extract::State;
 use onyx_storage::rebuild_person;
 use onyx_types::Fault;
+use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::{ApiState, Problem};
 
-#[derive(Serialize)]
-pub(super) struct Reindexed {
+#[derive(Serialize, JsonSchema)]
+pub(crate) struct Reindexed {
     sessions: u64,
     /// Logs with lines that cannot be read; the rest of them was.
     damaged: u64,
@@ -20,7 +21,7 @@ pub(super) struct Reindexed {
 /// Makes everything derived anew from the files.
 pub(super) async fn reindex(State(state): State<ApiState>) -> Result<Json<Reindexed>, Problem> {
     let mut all = Reindexed { sessions: 0, damaged: 0 };
-    for person in state.store.home.people().map_err(Fault::from)? {
+    for person in state.store.files.people().map_err(Fault::from)? {
         let store = &state.store;
         let rebuilt = rebuild_person(&*store.turns, &*store.ledger, &*store.files, &person)
             .await

@@ -1,7 +1,6 @@
 //! `/api/agent/*`, NDJSON schema v2.
 
-mod request;
-mod stream;
+pub(super) mod request;
 
 use axum::Json;
 use axum::extract::State;
@@ -9,13 +8,14 @@ use axum::http::header;
 use axum::response::{IntoResponse, Response};
 use onyx_agent::StopTarget;
 use onyx_types::{ErrorCode, Fault, RunId, RunStatus, SessionId};
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::encode::{ChatReply, Collect, Encoder};
+use super::owned::OwnedRun;
+use crate::encode::{ChatReply, Collect, Encoder, Ndjson};
 use crate::history::{HistoryMessage, messages};
 use crate::{ApiState, AuthContext, JsonBody, Problem, QueryOf};
 use request::{ChatRequest, optional_id};
-use stream::OwnedRun;
 
 pub(super) async fn chat_stream(
     State(state): State<ApiState>,
@@ -25,7 +25,7 @@ pub(super) async fn chat_stream(
     let run = start(&state, caller, request).await?;
     let headers =
         [(header::CONTENT_TYPE, "application/x-ndjson"), (header::CACHE_CONTROL, "no-store")];
-    Ok((headers, run.into_body()).into_response())
+    Ok((headers, run.into_body(Ndjson::default())).into_response())
 }
 
 pub(super) async fn chat(
@@ -75,16 +75,16 @@ async fn start(
     OwnedRun::start(&state.runs, request.into_run(caller.person.clone())?).await
 }
 
-#[derive(Deserialize)]
-pub(super) struct StopRequest {
+#[derive(Deserialize, JsonSchema)]
+pub(crate) struct StopRequest {
     #[serde(default, deserialize_with = "optional_id")]
     session_id: Option<SessionId>,
     #[serde(default, deserialize_with = "optional_id")]
     run_id: Option<RunId>,
 }
 
-#[derive(Serialize)]
-pub(super) struct Stopped {
+#[derive(Serialize, JsonSchema)]
+pub(crate) struct Stopped {
     stopped: bool,
 }
 
@@ -104,13 +104,13 @@ pub(super) async fn stop(
     Ok(Json(Stopped { stopped: state.runs.stop(&caller.person, target).await? }))
 }
 
-#[derive(Deserialize)]
-pub(super) struct SessionRequest {
+#[derive(Deserialize, JsonSchema)]
+pub(crate) struct SessionRequest {
     session_id: SessionId,
 }
 
-#[derive(Serialize)]
-pub(super) struct Cleared {
+#[derive(Serialize, JsonSchema)]
+pub(crate) struct Cleared {
     session_id: SessionId,
 }
 
@@ -123,15 +123,15 @@ pub(super) async fn clear(
     Ok(Json(Cleared { session_id }))
 }
 
-#[derive(Deserialize)]
-pub(super) struct HistoryQuery {
+#[derive(Deserialize, JsonSchema)]
+pub(crate) struct HistoryQuery {
     session_id: SessionId,
     before: Option<u64>,
     limit: Option<usize>,
 }
 
-#[derive(Serialize)]
-pub(super) struct History {
+#[derive(Serialize, JsonSchema)]
+pub(crate) struct History {
     session_id: SessionId,
     messages: Vec<HistoryMessage>,
     /// Give it as `before` to get what came before these; absent at the beginning.

@@ -7,6 +7,7 @@ use axum::response::{IntoResponse, Redirect, Response};
 use onyx_identity::{Attempt, CallerKind, PairingFor, PairingState, Proof, Tokens};
 use onyx_storage::Role;
 use onyx_types::{ErrorCode, Fault, Grants, PersonId, Timestamp};
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::auth::address_of;
@@ -14,8 +15,8 @@ use crate::guard::is_on_this_machine;
 use crate::serve::Peer;
 use crate::{ApiState, AuthContext, JsonBody, Problem, QueryOf, cookie};
 
-#[derive(Deserialize)]
-pub(super) struct LinkQuery {
+#[derive(Deserialize, JsonSchema)]
+pub(crate) struct LinkQuery {
     code: String,
 }
 
@@ -46,8 +47,8 @@ pub(super) async fn link(
     Ok((headers, Redirect::to("/")).into_response())
 }
 
-#[derive(Deserialize)]
-pub(super) struct Login {
+#[derive(Deserialize, JsonSchema)]
+pub(crate) struct Login {
     person: String,
     password: String,
 }
@@ -83,8 +84,8 @@ pub(super) async fn logout(
     Ok(([(header::SET_COOKIE, cookie::clear())], StatusCode::NO_CONTENT).into_response())
 }
 
-#[derive(Serialize)]
-pub(super) struct TokenReply {
+#[derive(Serialize, JsonSchema)]
+pub(crate) struct TokenReply {
     access_token: String,
     refresh_token: String,
     token_type: &'static str,
@@ -109,8 +110,8 @@ pub(super) async fn token(
     Ok(Json(state.auth.identity().create_tokens(&caller).await?.into()))
 }
 
-#[derive(Deserialize)]
-pub(super) struct Refresh {
+#[derive(Deserialize, JsonSchema)]
+pub(crate) struct Refresh {
     refresh_token: String,
 }
 
@@ -123,16 +124,16 @@ pub(super) async fn refresh(
     Ok(Json(state.auth.identity().refresh(&refresh.refresh_token, from).await?.into()))
 }
 
-#[derive(Deserialize)]
-pub(super) struct BeginPairing {
+#[derive(Deserialize, JsonSchema)]
+pub(crate) struct BeginPairing {
     #[serde(default)]
     name: String,
     #[serde(default)]
     client: PairingFor,
 }
 
-#[derive(Serialize)]
-pub(super) struct PairingBegun {
+#[derive(Serialize, JsonSchema)]
+pub(crate) struct PairingBegun {
     pairing_id: String,
     code: String,
     expires_in: u64,
@@ -150,8 +151,8 @@ pub(super) async fn pair(
     Ok((StatusCode::CREATED, Json(begun)))
 }
 
-#[derive(Serialize)]
-pub(super) struct PairingReply {
+#[derive(Serialize, JsonSchema)]
+pub(crate) struct PairingReply {
     status: PairingState,
     #[serde(skip_serializing_if = "Option::is_none")]
     token: Option<String>,
@@ -177,8 +178,8 @@ pub(super) async fn pairing(
     })
 }
 
-#[derive(Serialize)]
-pub(super) struct Me {
+#[derive(Serialize, JsonSchema)]
+pub(crate) struct Me {
     person: PersonId,
     name: Option<String>,
     role: Role,

@@ -2,18 +2,19 @@ use axum::Json;
 use axum::extract::State;
 use axum::http::StatusCode;
 use axum::response::{IntoResponse, Response};
+use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::{ApiState, Dependency, DependencyState};
 
-#[derive(Serialize)]
-pub(super) struct Health {
+#[derive(Serialize, JsonSchema)]
+pub(crate) struct Health {
     status: &'static str,
     version: &'static str,
 }
 
-#[derive(Serialize)]
-struct Ready {
+#[derive(Serialize, JsonSchema)]
+pub(crate) struct Ready {
     status: &'static str,
     dependencies: Vec<Dependency>,
 }

@@ -1,21 +1,57 @@
 mod accounts;
 mod admin;
 mod agent;
+mod agents;
 mod auth;
 mod health;
+mod logs;
+mod metrics;
+mod owned;
 mod runs;
 mod secrets;
 mod sessions;
+mod v1;
 mod ws;
+
+/// What the routes read and write, for their description.
+pub(crate) mod views {
+    pub(crate) use super::accounts::{
+        Approve, Credentials, Link, NewPassword, NewPerson, Pairings, People, Reject, TokenMade,
+        TokenRequest,
+    };
+    pub(crate) use super::admin::Reindexed;
+    pub(crate) use super::agent::request::ChatRequest;
+    pub(crate) use super::agent::{
+        Cleared, History, HistoryQuery, SessionRequest, StopRequest, Stopped,
+    };
+    pub(crate) use super::agents::{AgentList, AgentWithFiles};
+    pub(crate) use super::auth::{
+        BeginPairing, LinkQuery, Login, Me, PairingBegun, PairingReply, Refresh, TokenReply,
+    };
+    pub(crate) use super::health::{Health, Ready};
+    pub(crate) use super::logs::{LogLines, LogsQuery};
+    pub(crate) use super::runs::{EventsQuery, UndoQuery, Undone};
+    pub(crate) use super::secrets::{Rotated, SecretList, SecretValue};
+    pub(crate) use super::sessions::change::{Fork, Patch};
+    pub(crate) use super::sessions::export::ExportQuery;
+    pub(crate) use super::sessions::{
+        ListQuery, SessionList, SessionView, SessionWithSiblings, TurnList, TurnsQuery,
+    };
+    pub(crate) use super::v1::embeddings::{EmbeddingList, EmbeddingRequest};
+    pub(crate) use super::v1::models::{ModelList, ModelView};
+}
 
 use axum::Router;
 use axum::http::{HeaderMap, Method, StatusCode, Uri};
-use axum::middleware::from_fn_with_state;
+use axum::middleware::{from_fn, from_fn_with_state};
 use axum::response::{IntoResponse, Response};
 use onyx_types::ErrorCode;
 use tower_http::catch_panic::CatchPanicLayer;
 
+use crate::foreign::in_the_clients_form;
 use crate::guard::check_host_and_origin;
+use crate::openapi;
+use crate::traffic::followed;
 use crate::{Access, ApiState, Problem, Routes};
 
 /// Every route of the server, each with what it asks of its caller.
@@ -29,6 +65,10 @@ pub fn routes() -> Routes {
         .post("/api/agent/stop", Chat, agent::stop)
         .post("/api/agent/session/clear", Write, agent::clear)
         .get("/api/agent/session/history", Read, agent::history)
+        .get("/v1/agents", Read, agents::list)
+        .get("/v1/agents/{id}", Read, agents::show)
+        .get("/v1/agents/{id}/files/{name}", Read, agents::file)
+        .put("/v1/agents/{id}/files/{name}", Owner, agents::write_file)
         .get("/v1/sessions", Read, sessions::list)
         .get("/v1/sessions/{id}", Read, sessions::show)
         .patch("/v1/sessions/{id}", Write, sessions::patch)
@@ -46,8 +86,13 @@ pub fn routes() -> Routes {
         .get("/api/admin/models", Owner, admin::models::models)
         .get("/api/admin/models/{*id}", Owner, admin::models::model)
         .get("/api/admin/budgets", Owner, admin::models::budgets)
+        .get("/api/admin/logs", Owner, logs::logs)
+        .get("/metrics", Owner, metrics::metrics)
+        .get("/openapi.json", Read, openapi::serve)
+        .get("/docs", Public, openapi::page)
         .merge(sign_in())
         .merge(accounts())
+        .merge(v1::routes())
         .merge(ws::routes())
 }
 
@@ -91,9 +136,11 @@ pub fn router(state: ApiState) -> Router {
         .into_router(&state)
         .fallback(no_route)
         .method_not_allowed_fallback(wrong_method)
-        .with_state(state)
+        .with_state(state.clone())
         .layer(guard)
         .layer(CatchPanicLayer::custom(panicked))
+        .layer(from_fn(in_the_clients_form))
+        .layer(from_fn_with_state(state, followed))
 }
 
 /// What no route serves is the web app's, or nothing.

@@ -10,6 +10,7 @@ use axum::response::sse::{Event, KeepAlive, Sse};
 use futures::Stream;
 use onyx_agent::{EventReader, StopTarget};
 use onyx_types::{Envelope, RunId};
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::{ApiState, AuthContext, Problem, QueryOf};
@@ -17,8 +18,8 @@ use crate::{ApiState, AuthContext, Problem, QueryOf};
 /// Proxies close a connection on which nothing is said for a minute or so.
 const KEEP_ALIVE: Duration = Duration::from_secs(15);
 
-#[derive(Deserialize)]
-pub(super) struct EventsQuery {
+#[derive(Deserialize, JsonSchema)]
+pub(crate) struct EventsQuery {
     after: Option<u64>,
 }
 
@@ -68,8 +69,8 @@ fn last_event_id(headers: &HeaderMap, run: RunId) -> Result<Option<u64>, Problem
     parsed.map(Some).ok_or_else(|| Problem::field("Last-Event-ID", "is not one of this run"))
 }
 
-#[derive(Serialize)]
-pub(super) struct Stopped {
+#[derive(Serialize, JsonSchema)]
+pub(crate) struct Stopped {
     stopped: bool,
 }
 
@@ -78,18 +79,23 @@ pub(super) async fn cancel(
     caller: AuthContext,
     Path(id): Path<String>,
 ) -> Result<Json<Stopped>, Problem> {
-    let target = StopTarget::Run(run_id(&id)?);
-    Ok(Json(Stopped { stopped: state.runs.stop(&caller.person, target).await? }))
+    let run = run_id(&id)?;
+    let stopped = state.runs.stop(&caller.person, StopTarget::Run(run)).await?;
+    if !stopped {
+        // One that has ended is fine; one that the person never had is not there.
+        state.runs.session_of_run(&caller.person, run).await?;
+    }
+    Ok(Json(Stopped { stopped }))
 }
 
-#[derive(Deserialize)]
-pub(super) struct UndoQuery {
+#[derive(Deserialize, JsonSchema)]
+pub(crate) struct UndoQuery {
     #[serde(default)]
     dry_run: bool,
 }
 
-#[derive(Serialize)]
-pub(super) struct Undone {
+#[derive(Serialize, JsonSchema)]
+pub(crate) struct Undone {
     /// What holds again what it held before the run; with `dry_run`, what would.
     restored: Vec<String>,
     #[serde(skip_serializing_if = "std::ops::Not::not")]

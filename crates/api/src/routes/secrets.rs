@@ -4,12 +4,13 @@ use axum::Json;
 use axum::extract::{Path, State};
 use axum::http::StatusCode;
 use onyx_identity::SecretView;
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::{ApiState, JsonBody, Problem};
 
-#[derive(Serialize)]
-pub(super) struct SecretList {
+#[derive(Serialize, JsonSchema)]
+pub(crate) struct SecretList {
     secrets: Vec<SecretView>,
 }
 
@@ -17,15 +18,15 @@ pub(super) async fn list(State(state): State<ApiState>) -> Json<SecretList> {
     Json(SecretList { secrets: state.secrets.list() })
 }
 
-#[derive(Deserialize)]
-pub(super) struct Value {
+#[derive(Deserialize, JsonSchema)]
+pub(crate) struct SecretValue {
     value: String,
 }
 
 pub(super) async fn set(
     State(state): State<ApiState>,
     Path(name): Path<String>,
-    JsonBody(body): JsonBody<Value>,
+    JsonBody(body): JsonBody<SecretValue>,
 ) -> Result<StatusCode, Problem> {
     state.secrets.set(&name, &body.value).await?;
     Ok(StatusCode::NO_CONTENT)
@@ -39,8 +40,8 @@ pub(super) async fn remove(
     Ok(StatusCode::NO_CONTENT)
 }
 
-#[derive(Serialize)]
-pub(super) struct Rotated {
+#[derive(Serialize, JsonSchema)]
+pub(crate) struct Rotated {
     rotated: usize,
 }
 

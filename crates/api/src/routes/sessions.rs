@@ -1,7 +1,7 @@
 //! `/v1/sessions`: what there is, and what was said.
 
-mod change;
-mod export;
+pub(super) mod change;
+pub(super) mod export;
 
 use axum::Json;
 use axum::extract::{Path, State};
@@ -10,6 +10,7 @@ use onyx_types::{
     AgentId, LaneOrder, RunId, RunStatus, SessionId, SessionOrigin, Timestamp, Turn, TurnBody,
     TurnId,
 };
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::{ApiState, AuthContext, Problem, QueryOf};
@@ -26,8 +27,8 @@ const HISTORY_DEFAULT: usize = 5_000;
 const LONGEST_RUN: usize = 1_000;
 
 /// One session as the wire shows it.
-#[derive(Clone, Debug, PartialEq, Serialize)]
-pub(super) struct SessionView {
+#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
+pub(crate) struct SessionView {
     id: SessionId,
     agent: AgentId,
     origin: SessionOrigin,
@@ -70,8 +71,8 @@ impl From<SessionMeta> for SessionView {
     }
 }
 
-#[derive(Deserialize)]
-pub(super) struct ListQuery {
+#[derive(Deserialize, JsonSchema)]
+pub(crate) struct ListQuery {
     agent: Option<AgentId>,
     status: Option<SessionStatus>,
     origin: Option<SessionOrigin>,
@@ -82,8 +83,8 @@ pub(super) struct ListQuery {
     limit: Option<u32>,
 }
 
-#[derive(Serialize)]
-pub(super) struct SessionList {
+#[derive(Serialize, JsonSchema)]
+pub(crate) struct SessionList {
     sessions: Vec<SessionView>,
     /// Give it as `before` to get the older ones; absent at the end.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -140,15 +141,15 @@ pub(super) async fn list_page(
 }
 
 /// A session with its family, so that a client can switch within it.
-#[derive(Serialize)]
-pub(super) struct SessionWithSiblings {
+#[derive(Serialize, JsonSchema)]
+pub(crate) struct SessionWithSiblings {
     #[serde(flatten)]
     session: SessionView,
     /// The first of the family and all forks, this one among them, in the order they were made.
     siblings: Vec<Sibling>,
 }
 
-#[derive(Serialize)]
+#[derive(Serialize, JsonSchema)]
 struct Sibling {
     id: SessionId,
     title: Option<String>,
@@ -187,14 +188,14 @@ pub(super) async fn show(
     Ok(Json(SessionWithSiblings { session: meta.into(), siblings }))
 }
 
-#[derive(Deserialize)]
-pub(super) struct TurnsQuery {
+#[derive(Deserialize, JsonSchema)]
+pub(crate) struct TurnsQuery {
     before: Option<u64>,
     limit: Option<usize>,
 }
 
-#[derive(Serialize)]
-pub(super) struct TurnList {
+#[derive(Serialize, JsonSchema)]
+pub(crate) struct TurnList {
     turns: Vec<Turn>,
     #[serde(skip_serializing_if = "Option::is_none")]
     before: Option<u64>,
@@ -214,7 +215,7 @@ pub(super) async fn turns(
 }
 
 /// A page of turns that does not begin in the middle of a run.
-pub(super) struct WholeRuns {
+pub(crate) struct WholeRuns {
     pub(super) turns: Vec<Turn>,
     start: Pos,
     has_older: bool,

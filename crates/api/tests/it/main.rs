@@ -5,8 +5,10 @@
 
 mod bodies;
 mod collect;
+mod foreign_formats;
 mod history;
 mod ndjson;
+mod openapi;
 mod problems;
 mod recorded;
 mod settings;

@@ -185,7 +185,7 @@ async fn a_request_is_written_as_the_service_wants_it() {
         tools: vec![ToolOffer {
             name: "mcp:files/read".into(),
             description: "Reads".into(),
-            input_schema: json!({"type": "object"}),
+            input_schema: json!({"type": "object"}).into(),
         }],
         max_output_tokens: 100,
         ..ModelRequest::default()

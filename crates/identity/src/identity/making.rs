@@ -75,15 +75,15 @@ impl Identity {
 
     /// For whoever opens a link that this server printed: the owner.
     pub async fn redeem_link(&self, code: &str, from: IpAddr) -> Result<Secret, Fault> {
-        lock(&self.limiter).may_guess(from, &*self.clock)?;
+        lock(&self.limiter).guess(from, &*self.clock)?;
         if !lock(&self.links).redeem(code, &*self.clock) {
-            lock(&self.limiter).guessed_wrong(from, &*self.clock);
             return Err(Fault::new(
                 ErrorCode::Unauthenticated,
                 "this link was used already, or its time is over",
             )
             .with_hint("Run `onyx` again: it prints a new one."));
         }
+        lock(&self.limiter).guessed_right(from);
         self.session(self.owner()?, Grants::all(), None, "link").await
     }
 
@@ -137,9 +137,7 @@ impl Identity {
     ) -> Result<(Secret, Pairing), Fault> {
         if let Some(from) = from {
             // Each is a chance that the owner approves the wrong device.
-            let mut limiter = lock(&self.limiter);
-            limiter.may_guess(from, &*self.clock)?;
-            limiter.guessed_wrong(from, &*self.clock);
+            lock(&self.limiter).guess(from, &*self.clock)?;
         }
         lock(&self.pairings).begin(name, client, &*self.clock)
     }
@@ -236,7 +234,8 @@ impl Identity {
         let now = self.clock.wall();
         self.change(|register| {
             register.hold(row);
-            let over = register.over(now);
+            let mut over = register.over(now);
+            over.extend(register.surplus());
             // Also takes what was made with something that ended in the meantime.
             register.drop_credentials(&over)
         })

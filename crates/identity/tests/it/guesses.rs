@@ -69,3 +69,12 @@ async fn unknown_tokens_are_told_to_wait_and_links_count_as_guesses() {
     world.clock.advance(Duration::from_secs(60));
     assert!(world.identity.redeem_link(link.reveal(), from).await.is_ok());
 }
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn guesses_at_once_are_as_many_as_guesses_one_after_another() {
+    let world = world().await;
+    let many = (0..30).map(|_| world.ask_as(WRONG, "192.0.2.3", None));
+    let outcomes = futures::future::join_all(many).await;
+    let limited = outcomes.into_iter().filter(|at| at.as_ref().unwrap_err().code == RateLimited);
+    assert_eq!(limited.count(), 20);
+}

@@ -204,3 +204,18 @@ async fn a_device_that_was_approved_picks_its_credential_up_once() {
     let late = world.identity.approve_pairing(&shown.code, &person("owner"));
     assert_eq!(late.unwrap_err().code, NotFound);
 }
+
+#[tokio::test]
+async fn of_very_many_sessions_of_one_person_the_oldest_end() {
+    let world = World::new().await;
+    let owner = world.ask(Proof::Bearer(OWNER_TOKEN)).await.unwrap();
+    let first = world.identity.create_session(&owner, "first").await.unwrap();
+    let mut last = None;
+    for _ in 0..64 {
+        assert!(world.ask(Proof::Session(first.reveal())).await.is_ok());
+        last = Some(world.identity.create_session(&owner, "more").await.unwrap());
+    }
+    assert_eq!(world.who(Proof::Session(first.reveal())).await, Err(Unauthenticated));
+    assert!(world.ask(Proof::Session(last.unwrap().reveal())).await.is_ok());
+    assert_eq!(world.rows().await, 64);
+}

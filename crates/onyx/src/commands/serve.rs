@@ -3,8 +3,10 @@
 use std::io::{ErrorKind, IsTerminal};
 use std::net::SocketAddr;
 use std::process::Stdio;
+use std::sync::Arc;
 
 use anyhow::{Context, Result};
+use onyx_api::LogRing;
 use rustix::process::{Resource, getrlimit, setrlimit};
 use serde::Deserialize;
 use serde_json::json;
@@ -19,7 +21,11 @@ use crate::gateway::{Claim, Connection, Gateway, Unreachable, claim};
 use crate::home::HomeFolder;
 use crate::output;
 
-pub(crate) async fn run(home: &HomeFolder, arguments: &ServeArguments) -> Result<Exit> {
+pub(crate) async fn run(
+    home: &HomeFolder,
+    arguments: &ServeArguments,
+    logs: Arc<LogRing>,
+) -> Result<Exit> {
     raise_descriptor_limit();
     let taken = match claim(home)? {
         Claim::Ours(taken) => taken,
@@ -27,6 +33,7 @@ pub(crate) async fn run(home: &HomeFolder, arguments: &ServeArguments) -> Result
         Claim::Theirs(held) => return Err(Unreachable(held).into()),
     };
     let mut gateway = Gateway::open(home, taken).await?;
+    gateway.show_logs(logs);
     let mut address = gateway.address();
     if let Some(port) = arguments.port {
         address.set_port(port);
@@ -35,6 +42,7 @@ pub(crate) async fn run(home: &HomeFolder, arguments: &ServeArguments) -> Result
     let address = listener.local_addr().context("the listener has no address")?;
     gateway.serve_home()?;
     gateway.serve_network(listener, address);
+    gateway.tidy_up();
     output::line(&format!("Onyx is running at http://{address}"));
     output::line(&format!("The owner's token is in {}", gateway.token_place()));
     if let Some(link) = gateway.create_link()? {

@@ -16,7 +16,7 @@ use std::io::ErrorKind;
 use onyx_agent::AgentsSettings;
 use onyx_api::GatewaySettings;
 use onyx_identity::PersonSettings;
-use onyx_providers::ProviderSettings;
+use onyx_providers::{ProviderSettings, RoutingSettings};
 use onyx_types::{Fault, Limits};
 use serde_json::{Map, Value};
 
@@ -35,6 +35,7 @@ const SECTIONS: &[&str] = &[
     "agents",
     "default_model",
     "limits",
+    "routing",
     "bindings",
     "plugins",
     "memory",
@@ -51,12 +52,12 @@ pub(crate) struct Config {
     pub(crate) gateway: GatewaySettings,
     /// In the order of the file, which decides the default.
     pub(crate) providers: Vec<(String, ProviderSettings)>,
-    /// Keys and headers as they are sent, to be masked wherever text leaves.
-    pub(crate) provider_secrets: Secrets,
     pub(crate) agents: AgentsSettings,
     pub(crate) people: Vec<PersonSettings>,
     pub(crate) default_model: Option<String>,
     pub(crate) limits: Limits,
+    /// Which model takes what, for agents whose model is `auto`.
+    pub(crate) routing: RoutingSettings,
     pub(crate) environment: Environment,
     /// What works but is probably not what was meant.
     pub(crate) warnings: Vec<String>,
@@ -97,22 +98,6 @@ impl Environment {
 impl fmt::Debug for Environment {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_list().entries(self.0.keys()).finish()
-    }
-}
-
-/// Values that no log may hold.
-#[derive(Clone, Default)]
-pub(crate) struct Secrets(Vec<String>);
-
-impl Secrets {
-    pub(crate) fn iter(&self) -> impl Iterator<Item = &String> {
-        self.0.iter()
-    }
-}
-
-impl fmt::Debug for Secrets {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "Secrets({})", self.0.len())
     }
 }
 
@@ -198,15 +183,14 @@ fn parse(text: &str, environment: Environment) -> Result<Config, ConfigError> {
         Value::Object(sections) => sections.shift_remove(name).filter(|value| !value.is_null()),
         _ => None,
     };
-    let provider_secrets = provider_secrets(providers.as_ref(), &environment);
     Ok(Config {
-        provider_secrets,
         gateway: section("gateway", take("gateway"), &mut notes)?,
         providers: read_providers(providers, &mut notes)?,
         agents: section("agents", take("agents"), &mut notes)?,
         people: section("people", take("people"), &mut notes)?,
         default_model: section("default_model", take("default_model"), &mut notes)?,
         limits: section("limits", take("limits"), &mut notes)?,
+        routing: section("routing", take("routing"), &mut notes)?,
         environment,
         warnings: notes.warnings,
         missing,
@@ -279,26 +263,6 @@ fn read_providers(
             .collect(),
         Some(_) => Err(ConfigError::new("providers: it must be an object: { name: { … } }")),
     }
-}
-
-/// Keys and header values, their variables filled in; a provider that lacks one sends nothing.
-fn provider_secrets(providers: Option<&Value>, environment: &Environment) -> Secrets {
-    let providers = providers.and_then(Value::as_object).into_iter().flat_map(Map::values);
-    let raw = providers.flat_map(|provider| {
-        let headers = provider["headers"].as_object().into_iter().flat_map(Map::values);
-        headers.chain([&provider["apiKey"]]).filter_map(Value::as_str)
-    });
-    let filled = raw.filter_map(|text| match text.strip_prefix("env:") {
-        Some(name) => environment.get(name),
-        None if text.starts_with("file:") => {
-            let read = std::fs::read_to_string(text.trim_start_matches("file:")).ok();
-            read.map(|text| text.trim().to_owned())
-        }
-        // Kept by the store of secrets, which tells its own.
-        None if text.starts_with("secret:") => None,
-        None => substitute::expand(text, &|name| environment.get(name)).ok(),
-    });
-    Secrets(filled.collect())
 }
 
 #[cfg(test)]

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use anyhow::Result;
 use onyx_storage::Home;
-use tokio::time::{Instant, sleep};
+use tokio::time::{sleep, timeout};
 
 use super::{Claim, Gateway, SocketPath, Unreachable, claim};
 use crate::client::Client;
@@ -52,12 +52,13 @@ impl Connection {
 
     async fn to_holder(home: &HomeFolder, held: &str) -> Result<Self> {
         let client = Client::over(SocketPath::of(home)?)?;
-        let deadline = Instant::now() + WAIT;
-        while !client.is_alive().await {
-            if Instant::now() > deadline {
-                return Err(Unreachable(format!("{held}, and it does not answer")).into());
+        let answers = async {
+            while !client.is_alive().await {
+                sleep(POLL).await;
             }
-            sleep(POLL).await;
+        };
+        if timeout(WAIT, answers).await.is_err() {
+            return Err(Unreachable(format!("{held}, and it does not answer")).into());
         }
         Ok(Self { client, own: None })
     }

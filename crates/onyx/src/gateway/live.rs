@@ -49,9 +49,10 @@ impl Live {
         let token = token::token(&self.home, config).map_err(|error| ConfigError::of(&error))?;
         let roster = roster(config, &self.toolbox)?;
         let declared = declared(config, token.clone())?;
+        let models = self.models.next(&self.home, config);
         // Before a model can use the new keys; the old ones stay masked, for runs that have them.
-        self.masker.add(masked(config, &token, &self.secrets));
-        self.models.set(&self.home, config);
+        self.masker.add(masked(&models.registry, &token, &self.secrets));
+        self.models.set(models);
         self.runs.set_roster(roster);
         self.runs.set_max_runs(config.gateway.max_runs());
         self.runs.set_titles(titles(config));

@@ -1,5 +1,7 @@
 //! The wiring: store, providers, tools, run manager, servers, and the orderly end of all of it.
 
+mod bedrock;
+mod booked;
 mod catalogue;
 mod claim;
 mod connection;
@@ -9,6 +11,7 @@ mod parts;
 mod secrets;
 mod socket;
 mod token;
+mod upstream;
 
 use std::net::SocketAddr;
 use std::sync::{Arc, RwLock};
@@ -17,7 +20,7 @@ use std::time::Duration;
 use anyhow::{Context, Result};
 use axum::Router;
 use onyx_agent::{ManagerOptions, RunManager};
-use onyx_api::{ApiState, Authenticator, Exposure};
+use onyx_api::{ApiState, Authenticator, Exposure, LogRing, Traffic};
 use onyx_identity::{Identity, KeyFolder, Secrets};
 use onyx_storage::{CredentialKind, Home, Store};
 use onyx_types::{Cancel, Clock, SystemClock};
@@ -43,6 +46,9 @@ const PATIENCE: Duration = Duration::from_secs(5);
 /// How long the last bytes may take after that.
 const FAREWELL: Duration = Duration::from_secs(2);
 
+/// How often what nobody keeps is removed.
+const TIDYING: Duration = Duration::from_secs(60 * 60);
+
 /// An open home at work. At most one process has one.
 pub(crate) struct Gateway {
     live: Arc<Live>,
@@ -52,6 +58,8 @@ pub(crate) struct Gateway {
     servers: JoinSet<()>,
     stop: Cancel,
     socket: Option<HomeSocket>,
+    traffic: Arc<Traffic>,
+    logs: Arc<LogRing>,
 }
 
 impl Gateway {
@@ -106,7 +114,16 @@ impl Gateway {
             servers: JoinSet::new(),
             stop: Cancel::new(),
             socket: None,
+            traffic: Arc::default(),
+            logs: Arc::default(),
         })
+    }
+
+    /// Lets the owner look at these. What providers and people are known by is masked in them.
+    pub(crate) fn show_logs(&mut self, logs: Arc<LogRing>) {
+        let masker = self.live.masker.clone();
+        logs.set_mask(Arc::new(move |text: &str| masker.mask(text).into_owned()));
+        self.logs = logs;
     }
 
     pub(crate) fn address(&self) -> SocketAddr {
@@ -122,11 +139,13 @@ impl Gateway {
         self.live.broken()
     }
 
-    /// Answers on the home's socket, and follows edits of the config.
+    /// Answers on the home's socket, follows edits of the config and looks after runs.
     pub(crate) fn serve_home(&mut self) -> Result<()> {
         let (listener, socket) = HomeSocket::bind(&self.live.home)?;
         self.servers.spawn(onyx_api::serve(listener, self.router(), self.stop.clone()));
         self.socket = Some(socket);
+        let (runs, stop) = (self.live.runs.clone(), self.stop.clone());
+        self.servers.spawn(async move { runs.tend(&stop).await });
         let mut watch = config::watch(&self.live.home)?;
         let (live, stop) = (Arc::clone(&self.live), self.stop.clone());
         self.servers.spawn(async move {
@@ -139,6 +158,22 @@ impl Gateway {
             }
         });
         Ok(())
+    }
+
+    /// Forgets what passing clients left behind, now and every hour.
+    pub(crate) fn tidy_up(&mut self) {
+        let (runs, stop) = (self.live.runs.clone(), self.stop.clone());
+        self.servers.spawn(async move {
+            loop {
+                if let Err(fault) = runs.forget_passing_sessions().await {
+                    tracing::warn!(%fault, "old sessions of API clients could not be removed");
+                }
+                tokio::select! {
+                    () = tokio::time::sleep(TIDYING) => {}
+                    () = stop.cancelled() => return,
+                }
+            }
+        });
     }
 
     pub(crate) fn serve_network(&mut self, listener: TcpListener, address: SocketAddr) {
@@ -171,6 +206,9 @@ impl Gateway {
             secrets: Arc::clone(&self.live.secrets),
             readiness: Arc::clone(&self.live) as Arc<dyn onyx_api::Readiness>,
             catalogue: Arc::clone(&self.live.models) as Arc<dyn onyx_api::Catalogue>,
+            upstream: Arc::clone(&self.live.models) as Arc<dyn onyx_api::Upstream>,
+            traffic: Arc::clone(&self.traffic),
+            logs: Arc::clone(&self.logs),
         })
     }
 }

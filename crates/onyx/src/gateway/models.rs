@@ -5,10 +5,18 @@ use std::sync::{Arc, PoisonError, RwLock};
 use futures::future::{BoxFuture, FutureExt};
 use onyx_agent::{ModelChoice, Models, Payer};
 use onyx_identity::Secrets;
-use onyx_providers::{Metadata, Registry, SecretSource, Setup, SpendBook, SpendLimits, Till};
+use onyx_providers::{
+    Locality, Metadata, Need, Registry, RoutingSettings, SecretSource, Setup, SpendBook,
+    SpendLimits, Task, TaskClass, Till,
+};
 use onyx_storage::Ledger;
-use onyx_types::{AgentId, Clock, ErrorCode, Fault, Limits, Model, PersonId, TokenCounter};
+use onyx_tools::{ModelPick, ModelRouter, ModelWish};
+use onyx_types::{
+    AgentId, Clock, ErrorCode, Fault, Limits, Mint, Model, PersonId, SessionKey, TokenCounter,
+};
 
+use super::bedrock;
+use super::booked::Booked;
 use super::secrets::StoredSecrets;
 use crate::config::Config;
 use crate::home::HomeFolder;
@@ -16,6 +24,7 @@ use crate::home::HomeFolder;
 pub(super) struct LiveModels {
     current: RwLock<Arc<Current>>,
     till: Arc<Till>,
+    ledger: Arc<dyn Ledger>,
     clock: Arc<dyn Clock>,
     secrets: StoredSecrets,
 }
@@ -23,6 +32,7 @@ pub(super) struct LiveModels {
 pub(super) struct Current {
     pub(super) registry: Registry,
     default_model: Option<String>,
+    routing: RoutingSettings,
 }
 
 impl LiveModels {
@@ -37,18 +47,22 @@ impl LiveModels {
         let registry = registry(home, config, Arc::clone(&clock), None, &secrets);
         Self {
             current: RwLock::new(Arc::new(Current::of(registry, config))),
-            till: Arc::new(Till::new(Arc::new(Books(ledger)), Arc::clone(&clock))),
+            till: Arc::new(Till::new(Arc::new(Books(Arc::clone(&ledger))), Arc::clone(&clock))),
+            ledger,
             clock,
             secrets,
         }
     }
 
-    pub(super) fn set(&self, home: &HomeFolder, config: &Config) {
+    /// What an edited config makes of the models.
+    pub(super) fn next(&self, home: &HomeFolder, config: &Config) -> Current {
         let before = self.get();
         let (clock, previous) = (Arc::clone(&self.clock), Some(&before.registry));
-        let registry = registry(home, config, clock, previous, &self.secrets);
-        let current = Arc::new(Current::of(registry, config));
-        *self.current.write().unwrap_or_else(PoisonError::into_inner) = current;
+        Current::of(registry(home, config, clock, previous, &self.secrets), config)
+    }
+
+    pub(super) fn set(&self, next: Current) {
+        *self.current.write().unwrap_or_else(PoisonError::into_inner) = Arc::new(next);
     }
 
     pub(super) fn get(&self) -> Arc<Current> {
@@ -56,9 +70,36 @@ impl LiveModels {
     }
 }
 
+impl LiveModels {
+    /// A model for one request of a person that no agent makes. What it costs is booked and no
+    /// word of it is kept.
+    pub(super) fn paid_by(
+        &self,
+        model: Arc<dyn Model>,
+        person: &PersonId,
+        limits_of: &Limits,
+    ) -> Result<Arc<dyn Model>, Fault> {
+        let agent: AgentId = PASSING.parse()?;
+        let now = self.clock.wall();
+        let session = Mint::new(now.as_millis().unsigned_abs()).session(now);
+        let key = SessionKey { person: person.clone(), agent: agent.clone(), session };
+        let payer = onyx_providers::Payer { person: person.clone(), agent };
+        let model = Arc::new(self.till.budget(model, payer, limits(limits_of)));
+        let (ledger, clock) = (Arc::clone(&self.ledger), Arc::clone(&self.clock));
+        Ok(Arc::new(Booked { model, ledger, clock, key }))
+    }
+}
+
+/// In whose name the spending of requests that pass through is summed up.
+const PASSING: &str = "pass-through";
+
 impl Current {
     fn of(registry: Registry, config: &Config) -> Self {
-        Self { registry, default_model: config.default_model.clone() }
+        Self {
+            registry,
+            default_model: config.default_model.clone(),
+            routing: config.routing.clone(),
+        }
     }
 
     fn chain(&self, choice: &ModelChoice) -> Result<Arc<dyn Model>, Fault> {
@@ -68,7 +109,16 @@ impl Current {
                 "Name one as `model` of the agent in onyx.json, and its provider under `providers`.",
             ));
         };
-        Ok(self.registry.chain(&primary, &choice.fallbacks)?)
+        match primary.split_once('/').map_or((primary.as_str(), None), |(a, b)| (a, Some(b))) {
+            ("auto", class) => self.auto(class, &choice.fallbacks),
+            _ => Ok(self.registry.chain(&primary, &choice.fallbacks)?),
+        }
+    }
+
+    /// `auto`, or `auto/<class>` for an agent whose work is of one class.
+    fn auto(&self, class: Option<&str>, fallbacks: &[String]) -> Result<Arc<dyn Model>, Fault> {
+        let class = class.map_or(Ok(TaskClass::default()), class_named)?;
+        self.registry.auto(&self.routing, class, fallbacks)
     }
 }
 
@@ -86,8 +136,14 @@ pub(crate) fn registry(
         tracing::warn!(%error, "models.json is not used");
         Metadata::bundled()
     });
-    let metadata = Arc::new(metadata);
-    let setup = Setup { metadata, clock, previous, secrets, ..Setup::new(&environment) };
+    let setup = Setup {
+        metadata: Arc::new(metadata),
+        clock,
+        previous,
+        secrets,
+        sources: bedrock::sources(config, secrets),
+        ..Setup::new(&environment)
+    };
     Registry::resolve_with(config.providers.clone(), setup)
 }
 
@@ -103,6 +159,37 @@ impl Models for LiveModels {
     fn token_counter(&self, model: &str) -> Arc<dyn TokenCounter> {
         self.get().registry.token_counter(model)
     }
+}
+
+impl ModelRouter for LiveModels {
+    fn pick(&self, wish: &ModelWish) -> Result<ModelPick, Fault> {
+        let current = self.get();
+        if let Some(model) = &wish.model {
+            let known: Vec<String> =
+                current.registry.candidates().into_iter().map(|known| known.id).collect();
+            return match known.contains(model) {
+                true => Ok(ModelPick { model: model.clone(), reason: String::new() }),
+                false => Err(Fault::new(
+                    ErrorCode::ModelNotFound,
+                    format!("`{model}` is not among the configured models."),
+                )
+                .with_hint(format!("There are: {}.", known.join(", ")))),
+            };
+        }
+        let class = wish.task.as_deref().map_or(Ok(TaskClass::default()), class_named)?;
+        let locality = wish.local.then_some(Locality::ThisMachine);
+        let task = Task { class, locality, needs: vec![Need::Tools], ..Task::default() };
+        let choice = current.registry.route(&current.routing, &task)?;
+        Ok(ModelPick { model: choice.model, reason: choice.reason })
+    }
+}
+
+fn class_named(name: &str) -> Result<TaskClass, Fault> {
+    TaskClass::named(name).ok_or_else(|| {
+        let known: Vec<&str> = TaskClass::ALL.iter().map(|class| class.as_str()).collect();
+        Fault::new(ErrorCode::ModelNotFound, format!("`{name}` is no class of tasks."))
+            .with_hint(format!("There are: {}.", known.join(", ")))
+    })
 }
 
 fn limits(limits: &Limits) -> SpendLimits {

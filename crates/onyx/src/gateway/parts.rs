@@ -8,7 +8,7 @@ use onyx_agent::{Roster, Titles};
 use onyx_api::Exposure;
 use onyx_identity::{Declared, Secrets, Token};
 use onyx_storage::{LocalObjects, Store};
-use onyx_tools::{Masker, Services, Toolbox, builtin_tools};
+use onyx_tools::{Masker, ModelRouter, Services, Toolbox, builtin_tools, model_tools};
 use onyx_types::Clock;
 
 use super::live::{roster, titles};
@@ -52,8 +52,16 @@ impl Parts {
         let folder = ground.folder;
         let address = config.gateway.address(ground.exposure)?;
         let token = token::token(folder, config).map_err(|error| ConfigError::of(&error))?;
-        let masker = Masker::new(masked(config, &token, ground.secrets));
-        let toolbox = toolbox(ground, &masker).map_err(|error| ConfigError::of(&error))?;
+        let models = Arc::new(LiveModels::new(
+            folder,
+            config,
+            Arc::clone(&ground.store.ledger),
+            Arc::clone(ground.clock),
+            Arc::clone(ground.secrets),
+        ));
+        let masker = Masker::new(masked(&models.get().registry, &token, ground.secrets));
+        let router = Arc::clone(&models) as Arc<dyn ModelRouter>;
+        let toolbox = toolbox(ground, &masker, router).map_err(|error| ConfigError::of(&error))?;
         let toolbox = Arc::new(toolbox);
         let roster = roster(config, &toolbox)?;
         let declared = declared(config, token)?;
@@ -68,13 +76,7 @@ impl Parts {
             token_place: token::place(folder, config),
             toolbox,
             roster,
-            models: Arc::new(LiveModels::new(
-                folder,
-                config,
-                Arc::clone(&ground.store.ledger),
-                Arc::clone(ground.clock),
-                Arc::clone(ground.secrets),
-            )),
+            models,
         })
     }
 }
@@ -101,7 +103,7 @@ pub(super) fn remember(folder: &HomeFolder, config: &Config) {
     }
 }
 
-fn toolbox(ground: &Ground<'_>, masker: &Masker) -> Result<Toolbox> {
+fn toolbox(ground: &Ground<'_>, masker: &Masker, router: Arc<dyn ModelRouter>) -> Result<Toolbox> {
     let artifacts = ground.folder.artifacts();
     files::make_folder(&artifacts)?;
     let services = Services {
@@ -109,5 +111,6 @@ fn toolbox(ground: &Ground<'_>, masker: &Masker) -> Result<Toolbox> {
         artifacts: Arc::new(LocalObjects::open(&artifacts)?),
         masker: masker.clone(),
     };
-    Ok(Toolbox::new(builtin_tools(), services)?)
+    let tools = [builtin_tools(), model_tools(router)].concat();
+    Ok(Toolbox::new(tools, services)?)
 }

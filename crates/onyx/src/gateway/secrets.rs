@@ -3,10 +3,8 @@
 use std::sync::Arc;
 
 use onyx_identity::{Secrets, Token};
-use onyx_providers::{Secret, SecretSource};
+use onyx_providers::{Registry, Secret, SecretSource};
 use onyx_types::Fault;
-
-use crate::config::Config;
 
 pub(crate) struct StoredSecrets(pub(crate) Arc<Secrets>);
 
@@ -18,8 +16,8 @@ impl SecretSource for StoredSecrets {
 
 /// Neither a model nor a person is shown the owner's token, what providers are paid with, or
 /// anything in the store.
-pub(super) fn masked(config: &Config, token: &Token, secrets: &Secrets) -> Vec<String> {
+pub(super) fn masked(registry: &Registry, token: &Token, secrets: &Secrets) -> Vec<String> {
     let stored = secrets.values().into_iter().map(|secret| secret.reveal().to_owned());
-    let configured = config.provider_secrets.iter().cloned();
-    configured.chain([token.as_str().to_owned()]).chain(stored).collect()
+    let in_use = registry.secrets().map(|secret| secret.reveal().to_owned());
+    in_use.chain([token.as_str().to_owned()]).chain(stored).collect()
 }

@@ -1,4 +1,4 @@
-use onyx_test_support::{AgentClient, OnyxProcess, ScriptedModel, wait_for};
+use onyx_test_support::{AgentClient, DEFAULT_KEY, OnyxProcess, ScriptedModel, canary, wait_for};
 use serde_json::{Value, json};
 
 use crate::{SOON, builder, command, config, onyx, run, said};
@@ -63,13 +63,14 @@ async fn agents_models_and_the_token_follow_the_file() {
     let (first, second) = (ScriptedModel::start().await, ScriptedModel::start().await);
     let onyx = onyx(&first).await;
     let mut config = config(&second);
-    config["gateway"]["auth"]["token"] = json!("onyx_sk_other");
+    let token = canary::secret("onyx_sk_other");
+    config["gateway"]["auth"]["token"] = json!(token);
     config["agents"]["list"][0]["id"] = json!("other");
     // As most editors do it: a new file in the place of the old one.
     let fresh = onyx.home().join("onyx.json.new");
     std::fs::write(&fresh, config.to_string()).unwrap();
     std::fs::rename(&fresh, onyx.config_path()).unwrap();
-    let client = AgentClient::new(onyx.base_url(), "onyx_sk_other");
+    let client = AgentClient::new(onyx.base_url(), token);
     wait_for("the new token", SOON, async || {
         (client.get("/v1/sessions").await.status == 200).then_some(())
     })
@@ -97,7 +98,11 @@ async fn a_missing_variable_disables_its_provider_and_nothing_else() {
     let doctor = run(&onyx.home(), &["doctor"]).await;
     assert!(doctor.out.contains("ONYX_TEST_ABSENT"), "{doctor:?}");
     // Named in `.env`, it is there.
-    std::fs::write(onyx.home().join(".env"), "ONYX_TEST_ABSENT=key\n").unwrap();
+    std::fs::write(
+        onyx.home().join(".env"),
+        format!("ONYX_TEST_ABSENT={}\n", canary::secret("paid")),
+    )
+    .unwrap();
     wait_for("the provider", SOON, async || {
         (ready(&onyx).await.1["status"] == "ready").then_some(())
     })
@@ -107,9 +112,11 @@ async fn a_missing_variable_disables_its_provider_and_nothing_else() {
 #[tokio::test]
 async fn the_real_environment_goes_before_the_file() {
     let model = ScriptedModel::start().await;
-    let onyx = builder(&model).file(".env", "MY_KEY=from-file\n").start().await;
+    let onyx =
+        builder(&model).file(".env", format!("MY_KEY={}\n", canary::secret("file"))).start().await;
     onyx.chat_stream(&json!({"message": "hi"})).await;
-    assert_eq!(model.last_request().header("authorization"), Some("Bearer scripted-key"));
+    let sent = format!("Bearer {DEFAULT_KEY}");
+    assert_eq!(model.last_request().header("authorization"), Some(sent.as_str()));
 }
 
 #[tokio::test]

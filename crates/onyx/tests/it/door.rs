@@ -1,72 +1,10 @@
 //! Who gets in: tokens, Host, Origin, the socket.
 
-use onyx_api::{Access, Route};
 use onyx_test_support::{AgentClient, DEFAULT_TOKEN, Reply, Script, ScriptedModel, Step};
 use reqwest::Method;
 use serde_json::{Value, json};
 
 use crate::{SOON, builder, config, onyx};
-
-/// The doors that need no credential; a new one is a decision.
-const PUBLIC: &[(&str, &str)] = &[
-    ("GET", "/health"),
-    ("GET", "/ready"),
-    ("GET", "/auth/link"),
-    ("POST", "/api/auth/login"),
-    ("POST", "/api/auth/refresh"),
-    ("POST", "/api/auth/pair"),
-    ("GET", "/api/auth/pair/{id}"),
-];
-
-/// A path that the route answers, whatever its parameters name.
-fn example_of(route: &Route) -> String {
-    let pieces =
-        route.path.split('/').map(|piece| if piece.starts_with('{') { "x" } else { piece });
-    pieces.collect::<Vec<_>>().join("/")
-}
-
-#[tokio::test]
-async fn every_route_but_the_public_ones_needs_the_token() {
-    let model = ScriptedModel::start().await;
-    let onyx = onyx(&model).await;
-    let plain = reqwest_client();
-    let (public, locked): (Vec<_>, Vec<_>) =
-        onyx_api::routes().table().into_iter().partition(|route| route.access == Access::Public);
-    let public: Vec<_> = public.iter().map(|route| (route.method, route.path)).collect();
-    assert_eq!(public, PUBLIC);
-    // `/ws` asks in its first frame; its own tests look at that.
-    let locked = locked.iter().filter(|route| route.access != Access::FirstFrame);
-    for route in locked {
-        let path = example_of(route);
-        let method: Method = route.method.parse().unwrap();
-        let ask = || plain.request(method.clone(), onyx.url(&path)).body("{}");
-        for (what, request) in [
-            ("none", ask()),
-            ("wrong", ask().bearer_auth("onyx_sk_tesT")),
-            ("longer", ask().bearer_auth(format!("{DEFAULT_TOKEN}x"))),
-            ("empty", ask().bearer_auth("")),
-            ("basic", ask().basic_auth("owner", Some(DEFAULT_TOKEN))),
-            (
-                "in the address",
-                plain.request(method.clone(), onyx.url(&format!("{path}?token={DEFAULT_TOKEN}"))),
-            ),
-        ] {
-            let reply = Reply::of(request).await;
-            assert_eq!(
-                (reply.status, &reply.json()["code"]),
-                (401, &json!("unauthenticated")),
-                "{what} {path}"
-            );
-            assert_eq!(reply.headers["www-authenticate"], "Bearer");
-        }
-        let reply = Reply::of(ask().bearer_auth(DEFAULT_TOKEN)).await;
-        assert_ne!(reply.status, 401, "{path}");
-    }
-    for path in ["/health", "/ready"] {
-        assert_eq!(Reply::of(plain.get(onyx.url(path))).await.status, 200);
-    }
-    assert_eq!(model.request_count(), 0);
-}
 
 #[tokio::test]
 async fn a_token_that_is_taken_away_takes_its_live_streams_along() {
@@ -163,6 +101,6 @@ async fn the_socket_is_the_owners_and_needs_no_token() {
 }
 
 #[allow(clippy::disallowed_methods)]
-fn reqwest_client() -> reqwest::Client {
+pub(crate) fn reqwest_client() -> reqwest::Client {
     reqwest::Client::builder().no_proxy().build().unwrap()
 }

@@ -2,28 +2,44 @@
 
 #![allow(clippy::unwrap_used, clippy::expect_used)]
 
+mod accounts;
 mod bad_input;
 mod cli;
 mod cli_sessions;
+mod clients;
 mod config;
 mod conversation;
 mod crash;
 mod cuts;
 mod door;
+mod faults;
+mod kills;
 mod many;
+mod matrix;
 mod models;
 mod offline;
+mod operations;
+mod places;
+mod rejoin;
+mod replay;
 mod runs;
+mod secrets;
 mod sessions;
+mod soak;
 mod stopping;
+mod terminal;
 mod ui;
+mod v1;
+mod witness;
 mod ws;
 
 use std::path::Path;
 use std::process::Stdio;
 use std::time::Duration;
 
-use onyx_test_support::{DEFAULT_TOKEN, OnyxBuilder, OnyxProcess, ScriptedModel};
+use onyx_test_support::{
+    DEFAULT_KEY, DEFAULT_TOKEN, OnyxBuilder, OnyxProcess, ScriptedModel, canary,
+};
 use serde_json::{Value, json};
 use tokio::process::Command;
 
@@ -42,7 +58,7 @@ pub(crate) async fn onyx(model: &ScriptedModel) -> OnyxProcess {
 pub(crate) fn config(model: &ScriptedModel) -> Value {
     json!({
         "gateway": {"port": 0, "auth": {"mode": "token", "token": DEFAULT_TOKEN}},
-        "providers": {"mine": {"kind": "openai", "baseUrl": model.base_url(), "apiKey": "k",
+        "providers": {"mine": {"kind": "openai", "baseUrl": model.base_url(), "apiKey": DEFAULT_KEY,
             "models": [{"id": "m", "price": {"input": 0, "output": 0}}]}},
         "agents": {"list": [{"id": "main", "default": true, "model": "mine/m", "tier": "act"}]},
     })
@@ -54,8 +70,8 @@ pub(crate) fn command(home: &Path, arguments: &[&str]) -> Command {
     command
         .args(arguments)
         .env("ONYX_HOME", home)
-        .env("MY_KEY", "scripted-key")
         .env("ONYX_KEYS", home.join("../keys"))
+        .env("MY_KEY", DEFAULT_KEY)
         .stdin(Stdio::null())
         .stdout(Stdio::piped())
         .stderr(Stdio::piped())
@@ -73,6 +89,8 @@ pub(crate) struct Ran {
 
 impl From<std::process::Output> for Ran {
     fn from(output: std::process::Output) -> Self {
+        canary::assert_absent("what a command printed", &output.stdout);
+        canary::assert_absent("what a command printed", &output.stderr);
         Self {
             code: output.status.code(),
             out: String::from_utf8(output.stdout).unwrap(),

@@ -375,3 +375,60 @@ async fn no_key_shows_up_anywhere_however_it_is_asked_for() {
     }
     assert!(shown.contains("sk-or-…876"), "{shown}");
 }
+
+fn two(first: &ScriptedModel, second: &ScriptedModel) -> Value {
+    json!({
+        "one": provider("openai", &first.base_url()),
+        "two": provider("anthropic", &second.base_url_of(Wire::Anthropic)),
+    })
+}
+
+#[tokio::test]
+async fn an_agent_goes_on_with_the_model_it_selects_within_what_is_configured() {
+    let (first, second) = (ScriptedModel::start().await, ScriptedModel::start().await);
+    let onyx = started(config(&two(&first, &second), &json!("one/m"))).await;
+    let select = |id: &str, model: &str| {
+        Script::tool_calls([ScriptedCall::new(id, "select_model", &json!({"model": model}))])
+    };
+    first.push(select("a", "three/m"));
+    first.push(select("b", "two/m"));
+    second.push(Script::text("from the second"));
+    let events = onyx.chat_stream(&json!({"message": "choose"})).await;
+    assert_eq!(said(&events), "from the second");
+    assert_eq!(statuses(&events), ["two/m answers from here on."]);
+    let results: Vec<bool> = events
+        .iter()
+        .filter(|event| event["type"] == "tool_result")
+        .map(|event| event["ok"] == true)
+        .collect();
+    assert_eq!(results, [false, true], "{events:?}");
+    let refusal = first.last_request().body.to_string();
+    assert!(refusal.contains("There are: one/m, two/m."), "{refusal}");
+    assert_eq!((first.request_count(), second.request_count()), (2, 1));
+}
+
+#[tokio::test]
+async fn rules_decide_who_answers_for_auto_and_a_status_tells() {
+    let (first, second) = (ScriptedModel::start().await, ScriptedModel::start().await);
+    first.set_default(Script::text("from the first"));
+    second.set_default(Script::text("from the second"));
+    let mut all = config(&two(&first, &second), &json!("auto"));
+    all["routing"] = json!({"rules": [
+        {"tasks": ["code"], "models": ["two/m"]},
+        {"minTokens": 3_000, "models": ["two/m"]},
+        {"models": ["one/m"]},
+    ]});
+    let agents = all["agents"]["list"].as_array_mut().unwrap();
+    agents.push(json!({"id": "coder", "model": "auto/code"}));
+    agents.push(json!({"id": "lost", "model": "auto/nonsense"}));
+    let onyx = started(all).await;
+    let ask = async |agent: &str, message: &str| {
+        onyx.chat_stream(&json!({"message": message, "agent": agent})).await
+    };
+    let plain = ask("main", "hi").await;
+    assert_eq!(said(&plain), "from the first");
+    assert!(statuses(&plain)[0].starts_with("one/m was chosen by rule 3;"), "{plain:?}");
+    assert_eq!(said(&ask("coder", "hi").await), "from the second");
+    assert_eq!(said(&ask("main", &"long words ".repeat(2_000)).await), "from the second");
+    assert_eq!(error_of(&ask("lost", "hi").await).0, "model_not_found");
+}

@@ -7,6 +7,7 @@ mod budget;
 mod circuit;
 mod fallback;
 mod metrics;
+mod priced;
 mod retry;
 
 pub(crate) use breaker::{Breaker, OpenCall};
@@ -16,5 +17,6 @@ pub use circuit::{BreakerPolicy, CircuitState};
 pub(crate) use fallback::Fallback;
 pub(crate) use metrics::{Counts, Metrics};
 pub use metrics::{LATENCY_BOUNDS, LastFailure, Latency, ModelMetrics};
-pub(crate) use retry::Retry;
+pub(crate) use priced::Priced;
 pub use retry::RetryPolicy;
+pub(crate) use retry::{Retry, is_content};

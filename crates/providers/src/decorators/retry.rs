@@ -183,7 +183,7 @@ impl Trying {
     }
 }
 
-pub(super) fn is_content(event: &ModelEvent) -> bool {
+pub(crate) fn is_content(event: &ModelEvent) -> bool {
     match event {
         ModelEvent::TextDelta(_)
         | ModelEvent::ReasoningDelta(_)

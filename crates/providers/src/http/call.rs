@@ -3,6 +3,7 @@ use std::future::Future;
 use std::sync::Arc;
 use std::time::Duration;
 
+use bytes::Bytes;
 use futures::stream::{BoxStream, StreamExt, unfold};
 use onyx_types::{Cancel, ModelEvent, ModelFailure, ModelFailureClass, ModelRequest};
 use reqwest::header::{CONTENT_TYPE, HeaderMap, HeaderName, HeaderValue};
@@ -12,6 +13,7 @@ use tokio::time::{Instant, sleep_until};
 use super::client::Endpoint;
 use super::obstacle::transport;
 use super::retry_after::retry_after;
+use super::tee::{RawCall, Tee};
 use crate::failure::{failure, is_last};
 use crate::wire::{BodyForm, Decoder, Target, ToolNames, Wire, http_failure};
 
@@ -46,6 +48,8 @@ pub(crate) struct Call {
     pub(crate) target: Target,
     pub(crate) timeouts: Timeouts,
     pub(crate) cancel: Cancel,
+    /// Set for a request that a client has written itself.
+    pub(crate) raw: Option<RawCall>,
 }
 
 impl Call {
@@ -53,7 +57,10 @@ impl Call {
         self,
         request: &ModelRequest,
     ) -> Result<BoxStream<'static, ModelEvent>, ModelFailure> {
-        let body = self.wire.encode(request, &self.target)?;
+        let (body, tee) = match self.raw {
+            Some(raw) => (raw.body, Some(Tee::new(raw.out))),
+            None => (self.wire.encode(request, &self.target)?.into(), None),
+        };
         let start = Instant::now();
         let running = Running {
             endpoint: self.endpoint,
@@ -67,6 +74,7 @@ impl Call {
                 idle: self.timeouts.idle,
             },
             ready: VecDeque::new(),
+            tee,
             phase: Phase::Request { client: self.client, body },
         };
         Ok(unfold(running, Running::next).boxed())
@@ -80,6 +88,7 @@ struct Running {
     names: ToolNames,
     deadlines: Deadlines,
     ready: VecDeque<ModelEvent>,
+    tee: Option<Tee>,
     phase: Phase,
 }
 
@@ -93,7 +102,7 @@ struct Deadlines {
 }
 
 enum Phase {
-    Request { client: Client, body: Vec<u8> },
+    Request { client: Client, body: Bytes },
     Body { response: Response, decoder: Box<dyn Decoder>, received: usize },
     Over,
 }
@@ -122,7 +131,7 @@ impl Running {
         }
     }
 
-    async fn request(&mut self, client: &Client, body: Vec<u8>) -> Result<Phase, ModelFailure> {
+    async fn request(&mut self, client: &Client, body: Bytes) -> Result<Phase, ModelFailure> {
         let request = client
             .post(self.wire.url(&self.endpoint.url, &self.target))
             .headers(self.headers())
@@ -135,7 +144,11 @@ impl Running {
             let body = self.error_body(response).await?;
             return Err(http_failure(status.as_u16(), wait, &body));
         }
-        let decoder = self.wire.decoder(body_form(&response)?, &self.target);
+        let form = body_form(&response)?;
+        if let Some(tee) = &mut self.tee {
+            tee.begin(form, response.headers());
+        }
+        let decoder = self.wire.decoder(form, &self.target);
         Ok(Phase::Body { response, decoder, received: 0 })
     }
 
@@ -156,7 +169,11 @@ impl Running {
     ) -> Result<Phase, ModelFailure> {
         let Some(bytes) = self.deadlines.in_time(response.chunk()).await?.map_err(transport)?
         else {
-            self.take(decoder.end());
+            let events = match &mut self.tee {
+                Some(tee) => tee.end(decoder.as_mut()).await,
+                None => decoder.end(),
+            };
+            self.take(events);
             return Ok(Phase::Over);
         };
         let received = received + bytes.len();
@@ -165,7 +182,10 @@ impl Running {
             return Err(failure(ModelFailureClass::Transport, message));
         }
         self.deadlines.next_byte = Instant::now() + self.deadlines.idle;
-        let events = decoder.push(&bytes);
+        let events = match &mut self.tee {
+            Some(tee) => tee.push(&bytes, decoder.as_mut()).await,
+            None => decoder.push(&bytes),
+        };
         let over = events.iter().any(is_last);
         self.take(events);
         if over {

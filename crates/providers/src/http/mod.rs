@@ -5,8 +5,11 @@ mod client;
 mod exchange;
 mod obstacle;
 mod retry_after;
+mod tee;
 
 pub(crate) use call::{Call, Timeouts};
 pub(crate) use client::{Endpoint, LazyClient};
 pub(crate) use exchange::{Bounds, NoAnswer, exchange};
 pub(crate) use obstacle::Obstacle;
+pub use tee::RawPiece;
+pub(crate) use tee::{PIECES, RawCall};

@@ -12,7 +12,7 @@ use super::settings::ProviderKind;
 use crate::failure::failure;
 use crate::http::{Bounds, NoAnswer, exchange};
 use crate::routing::Candidate;
-use crate::wire::Wire;
+use crate::wire::{ModelPlace, Wire};
 
 /// Marketplaces list hundreds of models with pages of words about each.
 const MAX_LIST_BYTES: usize = 16 * 1024 * 1024;
@@ -88,7 +88,9 @@ fn listing_url(kind: ProviderKind, base: &str) -> Result<Url, ModelFailure> {
         ProviderKind::OpenAi | ProviderKind::OpenAiResponses => format!("{base}/models"),
         ProviderKind::Anthropic => format!("{}/v1/models?limit=1000", without("/v1")),
         // The wire's own address is the list, and each model is below it.
-        ProviderKind::Gemini => format!("{}?pageSize=1000", Wire::Gemini.endpoint(base)),
+        ProviderKind::Gemini => {
+            format!("{}?pageSize=1000", Wire::Gemini.endpoint(base, ModelPlace::Body))
+        }
         ProviderKind::Ollama => format!("{}/api/tags", without("/v1")),
         ProviderKind::Bedrock
         | ProviderKind::ClaudeCli

@@ -1,9 +1,11 @@
 //! Providers by name: from settings to models, with the reason where there is none.
 
 mod absent;
+mod auto;
 mod candidates;
 mod check;
 mod embedder;
+mod forward;
 mod health;
 mod listing;
 mod provider;
@@ -16,13 +18,14 @@ mod status;
 mod vendor;
 
 pub use check::{Finding, ProviderTest, Trouble};
+pub use forward::Forwarding;
 pub use health::ModelStatus;
 pub use listing::ListedModel;
-pub use reference::{Environment, NoSecrets, SecretSource};
+pub use reference::{Environment, NoSecrets, SecretSource, secret_of};
 pub use settings::{
     CompatSettings, ModelSettings, ProviderKind, ProviderSettings, TimeoutSettings,
 };
-pub use source::ModelSource;
+pub use source::{ModelSource, NamedSource};
 pub use status::{ProviderHealth, ProviderState, ProviderStatus};
 pub use vendor::{AuthStyle, KeyNeed, Locality, VENDORS, Vendor};
 
@@ -30,7 +33,8 @@ use std::sync::Arc;
 
 use onyx_types::{Clock, ErrorCode, Fault, Model, SystemClock};
 
-use crate::decorators::{BreakerPolicy, RetryPolicy};
+use crate::Secret;
+use crate::decorators::{BreakerPolicy, Priced, RetryPolicy};
 use crate::metadata::{Metadata, ModelFacts};
 use provider::Provider;
 use reference::References;
@@ -63,8 +67,9 @@ pub struct Setup<'a> {
     pub clock: Arc<dyn Clock>,
     pub metadata: Arc<Metadata>,
     /// Models without a wire, by the name they go under. A provider of the config with the same
-    /// name stands back: its settings are the source's own to read.
-    pub sources: Vec<(String, Arc<dyn ModelSource>)>,
+    /// name stands back: its settings are the source's own to read. One that cannot be had comes
+    /// with the reason, and is disabled.
+    pub sources: Vec<NamedSource>,
     /// The registry that this one replaces.
     pub previous: Option<&'a Registry>,
 }
@@ -122,12 +127,24 @@ impl Registry {
             }
             Entry { name, kind, resolved }
         };
-        let sourced = |name: &String| setup.sources.iter().any(|(other, _)| other == name);
-        let providers =
-            settings.into_iter().filter(|(name, _)| !sourced(name)).map(entry).collect();
-        let sources = setup.sources.into_iter().map(|(name, source)| {
+        let unable = |name: &str| {
+            let source = setup.sources.iter().find(|(other, _)| other == name);
+            source.map(|(_, source)| source.as_ref().err().cloned())
+        };
+        let providers = settings
+            .into_iter()
+            .filter_map(|(name, settings)| match unable(&name) {
+                None => Some(entry((name, settings))),
+                Some(reason) => Some(Entry {
+                    kind: resolve::kind_of(&name, &settings),
+                    name,
+                    resolved: Err(reason?),
+                }),
+            })
+            .collect();
+        let sources = setup.sources.into_iter().filter_map(|(name, source)| {
             let before = setup.previous.and_then(|registry| registry.sourced(&name));
-            Sourced::new(name, source, before)
+            Some(Sourced::new(name, source.ok()?, before))
         });
         Self {
             providers,
@@ -155,8 +172,9 @@ impl Registry {
     pub fn model(&self, id: &str) -> Result<Arc<dyn Model>, RegistryError> {
         let (name, model) = split(id)?;
         if let Some(sourced) = self.sourced(name) {
-            let health = sourced.health.of(model);
-            return Ok(self.around(sourced.model(model)?, &health, self.breaker));
+            let (health, price) = (sourced.health.of(model), self.facts(id)?.price);
+            let priced = Arc::new(Priced::new(sourced.model(model)?, price));
+            return Ok(self.around(priced, &health, self.breaker));
         }
         Ok(self.stacked(self.provider(name)?, model))
     }
@@ -215,6 +233,13 @@ impl Registry {
         listing::list(&provider)
             .await
             .map_err(|none| Fault::new(none.failure.class.code(), none.failure.message))
+    }
+
+    /// Every key and secret header that the providers are asked with: what no text may hold.
+    pub fn secrets(&self) -> impl Iterator<Item = &Secret> {
+        let usable = self.providers.iter().filter_map(|entry| entry.resolved.as_ref().ok());
+        let sources = self.sources.iter().flat_map(Sourced::secrets);
+        usable.flat_map(|provider| &provider.line.endpoint.secrets).chain(sources)
     }
 
     fn find<'i>(&self, id: &'i str) -> Result<(Arc<Provider>, &'i str), RegistryError> {

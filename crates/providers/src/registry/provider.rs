@@ -8,7 +8,7 @@ use reqwest::{Client, Url};
 use super::health::HealthBook;
 use super::settings::{ModelSettings, ProviderKind};
 use super::vendor::{Locality, home_vendor};
-use crate::http::{Call, Endpoint, LazyClient, Timeouts};
+use crate::http::{Call, Endpoint, LazyClient, RawCall, Timeouts};
 use crate::metadata::{Metadata, ModelFacts, Price};
 use crate::wire::{Compat, Target, Wire};
 
@@ -29,7 +29,7 @@ pub(super) struct Provider {
 /// leads to the same place with the same key.
 #[derive(Debug)]
 pub(super) struct Line {
-    wire: Wire,
+    pub(super) wire: Wire,
     pub(super) endpoint: Arc<Endpoint>,
     pub(super) timeouts: Timeouts,
     client: Arc<LazyClient>,
@@ -108,7 +108,6 @@ impl Provider {
 pub(super) struct WireModel {
     provider: Arc<Provider>,
     target: Target,
-    price: Option<Price>,
 }
 
 impl WireModel {
@@ -120,12 +119,34 @@ impl WireModel {
             max_output_tokens: facts.max_output_tokens,
             compat: provider.compat.clone(),
         };
-        Self { provider, target, price: facts.price }
+        Self { provider, target }
+    }
+
+    /// With a body that a client has written for this wire, and its answer as it comes.
+    pub(super) fn stream_raw(
+        &self,
+        raw: RawCall,
+        cancel: Cancel,
+    ) -> BoxStream<'static, ModelEvent> {
+        self.events(&ModelRequest::default(), Some(raw), cancel)
+    }
+
+    fn events(
+        &self,
+        request: &ModelRequest,
+        raw: Option<RawCall>,
+        cancel: Cancel,
+    ) -> BoxStream<'static, ModelEvent> {
+        match self.call(request, raw, cancel) {
+            Ok(events) => events,
+            Err(failure) => once(async { ModelEvent::Failed(failure) }).boxed(),
+        }
     }
 
     fn call(
         &self,
         request: &ModelRequest,
+        raw: Option<RawCall>,
         cancel: Cancel,
     ) -> Result<BoxStream<'static, ModelEvent>, ModelFailure> {
         let line = &self.provider.line;
@@ -136,6 +157,7 @@ impl WireModel {
             target: self.target.clone(),
             timeouts: line.timeouts,
             cancel,
+            raw,
         };
         call.events(request)
     }
@@ -151,21 +173,6 @@ impl Model for WireModel {
     }
 
     fn stream(&self, request: ModelRequest, cancel: Cancel) -> BoxStream<'static, ModelEvent> {
-        let price = self.price;
-        match self.call(&request, cancel) {
-            Ok(events) => events.map(move |event| priced(event, price)).boxed(),
-            Err(failure) => once(async { ModelEvent::Failed(failure) }).boxed(),
-        }
-    }
-}
-
-/// What the provider says it charged goes before what the table says.
-fn priced(event: ModelEvent, price: Option<Price>) -> ModelEvent {
-    match (event, price) {
-        (ModelEvent::Usage(mut usage), Some(price)) if usage.cost.is_none() => {
-            usage.cost = Some(price.cost(&usage));
-            ModelEvent::Usage(usage)
-        }
-        (event, _) => event,
+        self.events(&request, None, cancel)
     }
 }

@@ -27,6 +27,17 @@ impl SecretSource for NoSecrets {
     }
 }
 
+/// What a field of the config names or holds, for sources that read their own settings; or why it
+/// leads nowhere.
+pub fn secret_of(
+    field: &str,
+    raw: &Secret,
+    environment: Environment<'_>,
+    secrets: &dyn SecretSource,
+) -> Result<Secret, String> {
+    References { environment, secrets }.secret(field, raw).map_err(|reason| reason.to_string())
+}
+
 /// Looks up a variable of the environment.
 pub type Environment<'a> = &'a dyn Fn(&str) -> Option<String>;
 

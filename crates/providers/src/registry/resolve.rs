@@ -19,7 +19,7 @@ use crate::wire::Wire;
 pub(super) enum Disabled {
     #[error("it needs `kind` (one of openai, openai-responses, anthropic, gemini, ollama, …)")]
     NoKind,
-    #[error("the wire of kind `{0}` is not built yet")]
+    #[error("this binary was built without providers of kind `{0}`")]
     NoWire(&'static str),
     #[error("it needs `baseUrl`")]
     NoBaseUrl,
@@ -72,7 +72,9 @@ pub(super) fn resolve(
     let auth = known.map_or(AuthStyle::usual(kind), |vendor| vendor.auth);
     let (headers, mut secrets) = headers(settings, key.as_ref(), auth, references)?;
     secrets.extend(key.clone());
-    let url = Url::parse(&wire.endpoint(base.as_str())).map_err(|_| Disabled::BaseUrl)?;
+    let compat = known.map_or(PLAIN, |vendor| vendor.compat).with(&settings.compat);
+    let address = wire.endpoint(base.as_str(), compat.model_place);
+    let url = Url::parse(&address).map_err(|_| Disabled::BaseUrl)?;
     let endpoint = Endpoint { url, headers, key, secrets };
     Ok(Provider::new(
         name,
@@ -80,7 +82,7 @@ pub(super) fn resolve(
         Line::new(wire, Arc::new(endpoint), timeouts(&settings.timeouts)?),
         base,
         settings.models.clone(),
-        known.map_or(PLAIN, |vendor| vendor.compat).with(&settings.compat),
+        compat,
         known.map_or(Locality::Hosted, |vendor| vendor.locality),
     ))
 }

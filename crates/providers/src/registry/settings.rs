@@ -6,7 +6,9 @@ use serde::{Deserialize, Serialize};
 
 use crate::Secret;
 use crate::metadata::{Modality, ModelFacts, Price};
-use crate::wire::{MaxTokensField, PromptCacheKey, ReasoningReplay, StreamUsage, SystemRole};
+use crate::wire::{
+    MaxTokensField, ModelPlace, PromptCacheKey, ReasoningReplay, StreamUsage, SystemRole,
+};
 
 /// Deliberately without `Serialize`: what holds keys is not written anywhere.
 #[derive(Clone, Debug, Default, Deserialize)]
@@ -65,6 +67,7 @@ pub struct CompatSettings {
     pub stream_usage: Option<StreamUsage>,
     pub prompt_cache_key: Option<PromptCacheKey>,
     pub reasoning_replay: Option<ReasoningReplay>,
+    pub model_place: Option<ModelPlace>,
     pub dropped_schema_keywords: Option<Vec<String>>,
     /// Tokens to think for, on wires that want to be asked.
     pub thinking_budget: Option<u32>,

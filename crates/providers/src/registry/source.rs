@@ -8,11 +8,12 @@ use super::health::HealthBook;
 use super::settings::{ModelSettings, ProviderKind};
 use super::status::{ProviderState, ProviderStatus};
 use super::vendor::Locality;
+use crate::Secret;
 use crate::metadata::ModelFacts;
 use crate::routing::Candidate;
 
 /// Models that are reached without one of the wires: inside this process, in a subprocess, or
-/// through a vendor's own client. What they cost is theirs to say in their usage.
+/// through a vendor's own client.
 pub trait ModelSource: Send + Sync + std::fmt::Debug {
     fn kind(&self) -> ProviderKind;
 
@@ -25,7 +26,15 @@ pub trait ModelSource: Send + Sync + std::fmt::Debug {
     fn models(&self) -> Vec<ModelSettings>;
 
     fn model(&self, name: &str) -> Result<Arc<dyn Model>, Fault>;
+
+    /// What it is paid with: no text may hold it.
+    fn secrets(&self) -> &[Secret] {
+        &[]
+    }
 }
+
+/// A source by its name, or why it cannot be had.
+pub type NamedSource = (String, Result<Arc<dyn ModelSource>, String>);
 
 /// A source under its name in the registry. It stands after all configured providers.
 #[derive(Debug)]
@@ -47,6 +56,10 @@ impl Sourced {
             name: self.name.clone(),
             reason: fault.message,
         })
+    }
+
+    pub(super) fn secrets(&self) -> &[Secret] {
+        self.source.secrets()
     }
 
     pub(super) fn facts(&self, model: &str) -> ModelFacts {

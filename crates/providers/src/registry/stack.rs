@@ -9,7 +9,7 @@ use super::health::ModelHealth;
 use super::provider::{Provider, WireModel};
 use super::source::Sourced;
 use super::{Entry, Registry, RegistryError, split};
-use crate::decorators::{Breaker, BreakerPolicy, Fallback, Metrics, Retry};
+use crate::decorators::{Breaker, BreakerPolicy, Fallback, Metrics, Priced, Retry};
 use crate::tokens::{Calibrate, CalibratedTokens};
 
 impl Registry {
@@ -74,7 +74,8 @@ impl Registry {
         let facts = provider.facts(model, &self.metadata);
         let rest = provider.line.timeouts.rest.unwrap_or(self.breaker.rest);
         let breaker = BreakerPolicy { rest, ..self.breaker };
-        self.around(Arc::new(WireModel::new(provider, model, &facts)), &health, breaker)
+        let wire = Arc::new(WireModel::new(provider, model, &facts));
+        self.around(Arc::new(Priced::new(wire, facts.price)), &health, breaker)
     }
 
     /// Everything that goes around one model.

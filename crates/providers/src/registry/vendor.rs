@@ -3,7 +3,9 @@
 use serde::{Deserialize, Serialize};
 
 use super::settings::{CompatSettings, ProviderKind};
-use crate::wire::{MaxTokensField, PromptCacheKey, ReasoningReplay, StreamUsage, SystemRole};
+use crate::wire::{
+    MaxTokensField, ModelPlace, PromptCacheKey, ReasoningReplay, StreamUsage, SystemRole,
+};
 
 /// One row of the table; settings of the same name go before it, field by field.
 #[derive(Clone, Copy, Debug)]
@@ -70,6 +72,7 @@ pub struct Quirks {
     stream_usage: StreamUsage,
     prompt_cache_key: PromptCacheKey,
     reasoning_replay: ReasoningReplay,
+    model_place: ModelPlace,
     dropped_schema_keywords: &'static [&'static str],
 }
 
@@ -80,6 +83,7 @@ pub(super) const PLAIN: Quirks = Quirks {
     stream_usage: StreamUsage::Ask,
     prompt_cache_key: PromptCacheKey::Omit,
     reasoning_replay: ReasoningReplay::Omit,
+    model_place: ModelPlace::Body,
     dropped_schema_keywords: &[],
 };
 
@@ -92,6 +96,9 @@ const OPENAI: Quirks = Quirks {
 
 /// Mistral sends usage unasked and refuses the field that asks for it.
 const MISTRAL: Quirks = Quirks { stream_usage: StreamUsage::Never, ..PLAIN };
+
+/// Google serves Anthropic's models under its own addresses, one for each.
+const VERTEX_CLAUDE: Quirks = Quirks { model_place: ModelPlace::VertexPath, ..PLAIN };
 
 const DEEPSEEK: Quirks = Quirks { reasoning_replay: ReasoningReplay::Text, ..PLAIN };
 
@@ -134,6 +141,7 @@ pub const VENDORS: &[Vendor] = &[
     },
     // The address names project and region; the key is an access token.
     Vendor { key: Optional, auth: Bearer, ..elsewhere("vertex_ai", Kind::Gemini) },
+    Vendor { auth: Bearer, compat: VERTEX_CLAUDE, ..elsewhere("vertex_claude", Kind::Anthropic) },
     on_this_machine("ollama", Kind::Ollama, "http://127.0.0.1:11434"),
     on_this_machine("lmstudio", Kind::OpenAi, "http://127.0.0.1:1234/v1"),
     on_this_machine("vllm", Kind::OpenAi, "http://127.0.0.1:8000/v1"),
@@ -155,6 +163,9 @@ pub(super) fn vendor(name: &str) -> Option<&'static Vendor> {
 /// Whose models a provider has, if its own name does not say it: a kind that one maker alone
 /// speaks.
 pub(super) fn home_vendor(name: &str, kind: ProviderKind) -> Option<&'static str> {
+    if name == "vertex_claude" {
+        return Some("vertex_ai");
+    }
     if vendor(name).is_some() {
         return None;
     }
@@ -230,6 +241,7 @@ impl Quirks {
             stream_usage: settings.stream_usage.unwrap_or(self.stream_usage),
             prompt_cache_key: settings.prompt_cache_key.unwrap_or(self.prompt_cache_key),
             reasoning_replay: settings.reasoning_replay.unwrap_or(self.reasoning_replay),
+            model_place: settings.model_place.unwrap_or(self.model_place),
             dropped_schema_keywords: settings
                 .dropped_schema_keywords
                 .clone()

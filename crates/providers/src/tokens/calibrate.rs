@@ -7,19 +7,23 @@ use onyx_types::{Block, Cancel, Model, ModelEvent, ModelRequest, estimate_tokens
 /// Shorter prompts are mostly framing, which says nothing of how texts are counted.
 const LEAST_TOKENS: usize = 200;
 
+/// All of the first calls are learnt from, then one in as many.
+const FIRST_CALLS: u64 = 16;
+
 /// No tokenizer is further from the rule than this; a report that is counts something else.
 const PLAUSIBLE: std::ops::RangeInclusive<f64> = 0.4..=2.5;
 
 /// How many of a model's tokens are one token of the rule. Shared by all calls to the model.
 #[derive(Debug, Default)]
-pub(crate) struct Scale(
+pub(crate) struct Scale {
     /// Bits of the factor; zero while nothing was reported.
-    AtomicU64,
-);
+    factor: AtomicU64,
+    calls: AtomicU64,
+}
 
 impl Scale {
     pub(crate) fn get(&self) -> f64 {
-        match self.0.load(Ordering::Relaxed) {
+        match self.factor.load(Ordering::Relaxed) {
             0 => 1.0,
             bits => f64::from_bits(bits),
         }
@@ -31,9 +35,16 @@ impl Scale {
         if estimated < LEAST_TOKENS || !PLAUSIBLE.contains(&factor) {
             return;
         }
-        let before = self.0.load(Ordering::Relaxed);
+        let before = self.factor.load(Ordering::Relaxed);
         let known = if before == 0 { factor } else { f64::from_bits(before) };
-        self.0.store(f64::midpoint(known, factor).to_bits(), Ordering::Relaxed);
+        self.factor.store(f64::midpoint(known, factor).to_bits(), Ordering::Relaxed);
+    }
+
+    /// Whether this call is worth counting. A model does not change how it counts, so after the
+    /// first calls few are: to count a long prompt costs as much as to send it.
+    fn is_due(&self) -> bool {
+        let calls = self.calls.fetch_add(1, Ordering::Relaxed);
+        calls < FIRST_CALLS || calls.is_multiple_of(FIRST_CALLS)
     }
 }
 
@@ -59,7 +70,8 @@ impl Model for Calibrate {
     }
 
     fn stream(&self, request: ModelRequest, cancel: Cancel) -> BoxStream<'static, ModelEvent> {
-        let Some(estimated) = estimate_request(&request) else {
+        let due = self.scale.is_due();
+        let Some(estimated) = due.then(|| estimate_request(&request)).flatten() else {
             return self.inner.stream(request, cancel);
         };
         let scale = Arc::clone(&self.scale);

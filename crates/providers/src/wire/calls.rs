@@ -23,7 +23,7 @@ pub(super) enum CallError {
 
 /// Calls of a wire that says when each begins and ends.
 #[derive(Debug, Default)]
-pub(super) struct Calls {
+pub struct Calls {
     calls: Vec<Call>,
 }
 
@@ -46,7 +46,7 @@ impl Calls {
         self.calls.iter().any(|call| call.index == index)
     }
 
-    pub(super) fn open(
+    pub fn open(
         &mut self,
         index: u32,
         id: String,
@@ -68,7 +68,7 @@ impl Calls {
     }
 
     /// A piece of a call that is not open says nothing we could use.
-    pub(super) fn piece(&mut self, index: u32, arguments: &str, events: &mut Vec<ModelEvent>) {
+    pub fn piece(&mut self, index: u32, arguments: &str, events: &mut Vec<ModelEvent>) {
         let Some(call) = self.calls.iter_mut().find(|call| call.index == index) else { return };
         if !arguments.is_empty() {
             call.arguments.push_str(arguments);
@@ -77,12 +77,7 @@ impl Calls {
     }
 
     /// The call is whole. Wires that repeat the arguments in full give them here; they count.
-    pub(super) fn close(
-        &mut self,
-        index: u32,
-        arguments: Option<&str>,
-        events: &mut Vec<ModelEvent>,
-    ) {
+    pub fn close(&mut self, index: u32, arguments: Option<&str>, events: &mut Vec<ModelEvent>) {
         if let Some(whole) = arguments
             && let Some(call) = self.calls.iter().find(|call| call.index == index)
             && call.arguments.is_empty()
@@ -113,7 +108,7 @@ impl Calls {
     }
 
     /// The finish reason as it is meant, and the executable calls: all or none.
-    pub(super) fn ending(
+    pub fn ending(
         self,
         reason: FinishReason,
     ) -> Result<(FinishReason, Vec<ModelEvent>), ModelFailure> {

@@ -12,9 +12,12 @@ mod reader;
 mod schema;
 pub mod sse;
 
+pub use calls::Calls;
 pub use error::http_failure;
 pub use names::{ToolNames, portable};
 pub use reader::Reader;
+
+pub use crate::failure::failure;
 
 use onyx_types::{ModelEvent, ModelFailure, ModelRequest};
 use reqwest::Url;
@@ -61,6 +64,7 @@ pub struct Compat {
     pub stream_usage: StreamUsage,
     pub prompt_cache_key: PromptCacheKey,
     pub reasoning_replay: ReasoningReplay,
+    pub model_place: ModelPlace,
     /// JSON Schema keywords the server refuses in tool parameters.
     pub dropped_schema_keywords: Vec<String>,
     /// Tokens a model may think for, on wires where thinking is asked for by the request. Without
@@ -110,6 +114,16 @@ pub enum ReasoningReplay {
     Omit,
 }
 
+/// Where a request of the Anthropic wire names its model.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum ModelPlace {
+    #[default]
+    Body,
+    /// In the path, as Vertex AI has it.
+    VertexPath,
+}
+
 /// Form of a successful answer's body, by its content type.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum BodyForm {
@@ -133,11 +147,14 @@ impl Target {
 impl Wire {
     /// The base URL with the wire's path. People write the base with the version and without, so
     /// one that the path brings along is not written twice.
-    pub(crate) fn endpoint(self, base_url: &str) -> String {
+    pub(crate) fn endpoint(self, base_url: &str, place: ModelPlace) -> String {
         let base = base_url.trim_end_matches('/');
         match self {
             Self::OpenAiChat => format!("{base}/chat/completions"),
             Self::OpenAiResponses => format!("{base}/responses"),
+            Self::Anthropic if place == ModelPlace::VertexPath => {
+                format!("{base}/publishers/anthropic/models")
+            }
             Self::Anthropic => format!("{}/v1/messages", base.trim_end_matches("/v1")),
             // AI Studio is written as a bare host; Vertex AI has project and region in its path.
             Self::Gemini if Url::parse(base).is_ok_and(|url| url.path() == "/") => {
@@ -157,6 +174,11 @@ impl Wire {
                 // The base URL was checked to be one that has a path.
                 if let Ok(mut path) = url.path_segments_mut() {
                     path.push(&format!("{}:streamGenerateContent", target.model));
+                }
+            }
+            Self::Anthropic if target.compat.model_place == ModelPlace::VertexPath => {
+                if let Ok(mut path) = url.path_segments_mut() {
+                    path.push(&format!("{}:streamRawPredict", target.model));
                 }
             }
             Self::OpenAiChat | Self::OpenAiResponses | Self::Anthropic | Self::Ollama => {}

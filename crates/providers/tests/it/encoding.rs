@@ -1,6 +1,7 @@
 use onyx_providers::wire::openai_chat::encode;
 use onyx_providers::wire::{
-    Compat, MaxTokensField, PromptCacheKey, ReasoningReplay, StreamUsage, SystemRole, Target,
+    Compat, MaxTokensField, ModelPlace, PromptCacheKey, ReasoningReplay, StreamUsage, SystemRole,
+    Target,
 };
 use onyx_types::{
     Block, Message, ModelRequest, ResponseFormat, Role, SystemBlock, ToolOffer, ToolUseId,
@@ -78,7 +79,7 @@ fn full_request() -> ModelRequest {
         tools: vec![ToolOffer {
             name: "read_file".into(),
             description: "Reads a file".into(),
-            input_schema: schema,
+            input_schema: schema.into(),
         }],
         max_output_tokens: 8_192,
         temperature: Some(0.7),
@@ -144,6 +145,7 @@ fn quirks_change_exactly_their_fields() {
         stream_usage: StreamUsage::Never,
         prompt_cache_key: PromptCacheKey::Send,
         reasoning_replay: ReasoningReplay::Text,
+        model_place: ModelPlace::Body,
         dropped_schema_keywords: vec!["format".into(), "additionalProperties".into()],
         thinking_budget: None,
     };

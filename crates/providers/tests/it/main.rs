@@ -23,4 +23,5 @@ mod sources;
 mod sse;
 mod support;
 mod tokens;
+mod vendors;
 mod wires;

@@ -84,7 +84,7 @@ fn what_is_missing_is_said_by_name() {
     );
     assert_eq!(
         state("bedrock", json!({"apiKey": "k"})),
-        disabled("the wire of kind `bedrock` is not built yet")
+        disabled("this binary was built without providers of kind `bedrock`")
     );
 }
 

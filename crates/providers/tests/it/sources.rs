@@ -57,7 +57,7 @@ impl ModelSource for Embedded {
 
 fn registry(settings: Vec<(String, ProviderSettings)>) -> Registry {
     let source: Arc<dyn ModelSource> = Arc::new(Embedded);
-    let sources = vec![("local".to_owned(), source)];
+    let sources = vec![("local".to_owned(), Ok(source))];
     Registry::resolve_with(settings, Setup { sources, ..Setup::new(&|_| None) })
 }
 

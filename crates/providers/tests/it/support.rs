@@ -8,7 +8,8 @@ use serde_json::{Value, json};
 use std::sync::Arc;
 use std::time::Duration;
 
-pub(crate) const KEY: &str = "sk-canary-0123456789";
+/// Holds the mark that the scripted model looks for in what it is sent.
+pub(crate) const KEY: &str = "sk-canary7f3a91c5";
 
 pub(crate) const NO_RETRY: RetryPolicy =
     RetryPolicy { attempts: 1, base: Duration::ZERO, longest: Duration::ZERO };

@@ -3,9 +3,11 @@ use std::io;
 
 use super::ops::{FileOps, read_exact_at};
 
-const FIRST_BLOCK: u64 = 64 * 1024;
-/// A block grows only while one line does not fit, so a long line is copied a few times, not once
-/// for every 64 KiB of it.
+/// Enough for the last lines of most logs; who reads on gets larger ones.
+const FIRST_BLOCK: u64 = 4 * 1024;
+const USUAL_BLOCK: u64 = 64 * 1024;
+/// A block grows beyond the usual only while one line does not fit, so a long line is copied a few
+/// times, not once for every 64 KiB of it.
 const LARGEST_BLOCK: u64 = 8 * 1024 * 1024;
 
 /// Reads lines from a place towards the start of a file, block by block.
@@ -49,11 +51,10 @@ impl<'a> Backwards<'a> {
                 break 0;
             }
             unsearched = self.end - held;
-            self.block = (self.block * 2).min(LARGEST_BLOCK);
         };
         let line = start..self.end - 1;
         self.end = start;
-        self.block = FIRST_BLOCK;
+        self.block = self.block.min(USUAL_BLOCK);
         Ok(Some((self.base + start as u64, &mut self.buffer[line])))
     }
 
@@ -78,6 +79,7 @@ impl<'a> Backwards<'a> {
         read_exact_at(self.ops, self.file, block, self.base - size)?;
         rest.copy_from_slice(&self.buffer[..self.end]);
         self.base -= size;
+        self.block = (self.block * 2).min(LARGEST_BLOCK);
         self.end = joined.len();
         self.buffer = joined;
         Ok(true)

@@ -6,7 +6,7 @@ use onyx_types::SessionKey;
 use rustix::io::Errno;
 
 use crate::blocking::lock;
-use crate::{Damage, DamageKind, Pos, StoreError};
+use crate::{Damage, DamageKind, LogState, Pos, StoreError};
 
 use super::aside;
 use super::backwards::Backwards;
@@ -103,6 +103,14 @@ impl OpenLog {
                 && (self.repair_due
                     || u64::try_from(stat.st_size).is_ok_and(|size| size == self.len))
         })
+    }
+
+    /// `None` when another program changed or replaced the file.
+    pub(crate) fn state(&self) -> Option<LogState> {
+        let stat = rustix::fs::fstat(&*self.file).ok()?;
+        let len = u64::try_from(stat.st_size).ok()?;
+        let modified = i128::from(stat.st_mtime) * 1_000_000_000 + i128::from(stat.st_mtime_nsec);
+        (stat.st_nlink > 0 && len == self.len).then_some(LogState { len, modified })
     }
 
     fn open(

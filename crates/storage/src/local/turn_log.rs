@@ -7,7 +7,7 @@ use rustix::fs::FileType;
 use rustix::io::Errno;
 
 use crate::blocking::{Blocking, lock};
-use crate::{Damage, Lease, LiveText, Page, Pos, StoreError, TurnLog};
+use crate::{Damage, Lease, LiveText, LogState, Page, Pos, StoreError, TurnLog};
 
 use super::beneath::{Access, Dir, classify};
 use super::leases::LocalLeases;
@@ -75,6 +75,12 @@ impl TurnLog for LocalTurnLog {
     ) -> Result<Page, StoreError> {
         let key = key.clone();
         self.run(move |logs| logs.tail(&key, before, n)).await
+    }
+
+    fn state_now(&self, key: &SessionKey) -> Option<LogState> {
+        let slot = self.logs.slots.get(key);
+        let slot = slot.try_lock().ok()?;
+        slot.log.as_ref()?.state()
     }
 
     async fn copy_through(

@@ -51,8 +51,9 @@ fn open(path: &Path, mode: OpenFlags) -> Result<Connection, StoreError> {
         mode | OpenFlags::SQLITE_OPEN_NO_MUTEX | OpenFlags::SQLITE_OPEN_EXRESCODE,
     )?;
     connection.busy_timeout(std::time::Duration::from_secs(5))?;
-    // In KiB; the default is twice this for each of the connections.
-    connection.pragma_update(None, "cache_size", -1024)?;
+    // In KiB. Nearly all that is written lies at the end of the tables, and a reader's cache is void
+    // after every commit.
+    connection.pragma_update(None, "cache_size", -512)?;
     connection.set_prepared_statement_cache_capacity(64);
     Ok(connection)
 }

@@ -1,4 +1,6 @@
-use onyx_types::{SessionKey, TurnId};
+use std::collections::HashSet;
+
+use onyx_types::{PersonId, SessionId, SessionKey, TurnId};
 use rusqlite::{Connection, params};
 
 use crate::{InboxRow, StoreError};
@@ -26,6 +28,15 @@ pub(crate) fn put(
             row.received_at.as_millis(),
         ])?;
     Ok(())
+}
+
+/// Whose words wait.
+pub(crate) fn sessions(
+    connection: &Connection,
+) -> Result<HashSet<(PersonId, SessionId)>, StoreError> {
+    let mut statement = connection.prepare("SELECT DISTINCT person, session FROM inbox")?;
+    let rows = statement.query_map([], |row| Ok((parsed(row, 0)?, parsed(row, 1)?)))?;
+    Ok(rows.collect::<Result<_, _>>()?)
 }
 
 /// Turn ids sort by time, so this is the order in which the words came.

@@ -1,10 +1,12 @@
+use std::collections::HashSet;
 use std::path::Path;
+use std::sync::Mutex;
 
 use async_trait::async_trait;
 use onyx_types::{AgentId, PersonId, RunId, SessionId, SessionKey, Timestamp, TurnId, Usage};
 use rusqlite::Connection;
 
-use crate::blocking::Blocking;
+use crate::blocking::{Blocking, lock};
 use crate::{
     AuditEntry, AuditRow, BeginRun, ChainState, DaySpending, InboxRow, Ledger, RunOutcome, RunRow,
     SessionChange, SessionFilter, SessionMeta, StoreError,
@@ -24,6 +26,9 @@ mod migrations {
 pub(crate) struct SqliteLedger {
     pub(super) writer: Writer,
     pub(super) readers: Readers,
+    /// Sessions that may have words in their inbox, so that the others need not be asked: every
+    /// run looks for such words, and hardly a session has any.
+    spoken_to: Mutex<HashSet<(PersonId, SessionId)>>,
 }
 
 /// Was there a database before it was opened?
@@ -39,9 +44,11 @@ impl SqliteLedger {
         let mut connection = open_writer(path, Durability::Full)?;
         let report = migrate(&mut connection, &migrations::migrations::runner())?;
         let first = report.applied_migrations().iter().any(|migration| migration.version() == 1);
+        let spoken_to = Mutex::new(inbox::sessions(&connection)?);
         let ledger = Self {
             writer: Writer::start("onyx-ledger", connection)?,
             readers: Readers::new(path, blocking),
+            spoken_to,
         };
         Ok((ledger, if first { Opened::New } else { Opened::Existing }))
     }
@@ -59,6 +66,11 @@ impl Ledger for SqliteLedger {
 
     async fn active_runs(&self) -> Result<Vec<RunRow>, StoreError> {
         self.readers.read(runs::active).await
+    }
+
+    async fn open_runs(&self, key: &SessionKey) -> Result<Vec<RunRow>, StoreError> {
+        let key = key.clone();
+        self.readers.read(move |connection| runs::of_session(connection, &key)).await
     }
 
     async fn run(&self, person: &PersonId, run: RunId) -> Result<Option<RunRow>, StoreError> {
@@ -126,10 +138,14 @@ impl Ledger for SqliteLedger {
 
     async fn put_inbox(&self, key: &SessionKey, row: InboxRow) -> Result<(), StoreError> {
         let key = key.clone();
+        lock(&self.spoken_to).insert((key.person.clone(), key.session));
         self.writer.write(move |connection| inbox::put(connection, &key, &row)).await
     }
 
     async fn inbox(&self, key: &SessionKey) -> Result<Vec<InboxRow>, StoreError> {
+        if !lock(&self.spoken_to).contains(&(key.person.clone(), key.session)) {
+            return Ok(Vec::new());
+        }
         let key = key.clone();
         self.readers.read(move |connection| inbox::all(connection, &key)).await
     }

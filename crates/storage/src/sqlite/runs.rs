@@ -155,6 +155,20 @@ pub(crate) fn active(connection: &Connection) -> Result<Vec<RunRow>, StoreError>
     Ok(rows.collect::<Result<_, _>>()?)
 }
 
+/// Answered from the index that keeps an input from being run twice.
+pub(crate) fn of_session(
+    connection: &Connection,
+    key: &SessionKey,
+) -> Result<Vec<RunRow>, StoreError> {
+    let mut statement = connection.prepare_cached(
+        "SELECT run, person, agent, session, input_turn, started_at, status FROM runs
+         WHERE person = ?1 AND session = ?2 AND status IS NULL ORDER BY started_at, run",
+    )?;
+    let rows =
+        statement.query_map(params![key.person.as_str(), key.session.to_string()], run_row)?;
+    Ok(rows.collect::<Result<_, _>>()?)
+}
+
 pub(crate) fn one(
     connection: &Connection,
     person: &PersonId,

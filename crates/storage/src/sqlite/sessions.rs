@@ -167,7 +167,7 @@ pub(crate) fn page(
            AND (:before_time IS NULL OR (updated_at, session) < (:before_time, :before_session))
            AND (:agent IS NULL OR agent = :agent)
            AND (:status IS NULL OR status = :status)
-           AND (:origin IS NULL OR origin = :origin)
+           AND (origin = :origin OR (:origin IS NULL AND origin <> 'api'))
            AND (:since IS NULL OR updated_at >= :since)
            AND (:until IS NULL OR updated_at < :until)
          ORDER BY updated_at DESC, session DESC",

@@ -1,6 +1,6 @@
 use std::thread::JoinHandle;
 
-use rusqlite::{Connection, TransactionBehavior};
+use rusqlite::Connection;
 use tokio::sync::{mpsc, oneshot};
 
 use crate::StoreError;
@@ -24,7 +24,7 @@ impl Writer {
         let (queue, jobs) = mpsc::channel(QUEUE);
         let thread = std::thread::Builder::new()
             .name(name.to_owned())
-            .spawn(move || serve(connection, jobs))?;
+            .spawn(move || serve(&connection, jobs))?;
         Ok(Self { queue: Some(queue), thread: Some(thread) })
     }
 
@@ -101,7 +101,7 @@ where
     }
 }
 
-fn serve(mut connection: Connection, mut jobs: mpsc::Receiver<Box<dyn Job>>) {
+fn serve(connection: &Connection, mut jobs: mpsc::Receiver<Box<dyn Job>>) {
     while let Some(first) = jobs.blocking_recv() {
         let mut group = vec![first];
         while group.len() < GROUP
@@ -112,7 +112,7 @@ fn serve(mut connection: Connection, mut jobs: mpsc::Receiver<Box<dyn Job>>) {
         let mut waiting = group.into_iter();
         while waiting.len() > 0 {
             let mut settled = Vec::new();
-            let outcome = transact(&mut connection, &mut waiting, &mut settled);
+            let outcome = transact(connection, &mut waiting, &mut settled);
             for job in settled {
                 job.reply(outcome.clone());
             }
@@ -123,31 +123,48 @@ fn serve(mut connection: Connection, mut jobs: mpsc::Receiver<Box<dyn Job>>) {
 /// Works through the jobs in one transaction, to the end or until the database gives the whole
 /// transaction up (as it may on a full disk); the jobs it took are settled by the outcome.
 fn transact(
-    connection: &mut Connection,
+    connection: &Connection,
     waiting: &mut std::vec::IntoIter<Box<dyn Job>>,
     settled: &mut Vec<Box<dyn Job>>,
 ) -> Result<(), StoreError> {
-    let begun = connection.transaction_with_behavior(TransactionBehavior::Immediate);
-    let mut transaction = begun.map_err(|error| {
-        settled.extend(&mut *waiting);
-        StoreError::from(error)
-    })?;
+    execute(connection, "BEGIN IMMEDIATE").inspect_err(|_| settled.extend(&mut *waiting))?;
+    let several = waiting.len() > 1;
     for mut job in waiting {
-        let outcome = run_alone(&mut transaction, &mut *job);
+        let outcome = if several { run_alone(connection, &mut *job) } else { job.run(connection) };
         settled.push(job);
-        if transaction.is_autocommit() {
+        if connection.is_autocommit() {
             return Err(outcome.err().unwrap_or_else(stopped));
         }
+        if !several && outcome.is_err() {
+            return roll_back(connection);
+        }
     }
-    Ok(transaction.commit()?)
+    execute(connection, "COMMIT").or_else(|error| {
+        roll_back(connection)?;
+        Err(error)
+    })
 }
 
 /// Within a savepoint: an error undoes this job and no other.
-fn run_alone(
-    transaction: &mut rusqlite::Transaction<'_>,
-    job: &mut dyn Job,
-) -> Result<(), StoreError> {
-    let savepoint = transaction.savepoint()?;
-    job.run(&savepoint)?;
-    Ok(savepoint.commit()?)
+fn run_alone(connection: &Connection, job: &mut dyn Job) -> Result<(), StoreError> {
+    execute(connection, "SAVEPOINT job")?;
+    let outcome = job.run(connection);
+    // The database may have given the whole transaction up, and the savepoint with it.
+    if outcome.is_err() && !connection.is_autocommit() {
+        execute(connection, "ROLLBACK TO job")?;
+    }
+    if !connection.is_autocommit() {
+        execute(connection, "RELEASE job")?;
+    }
+    outcome
+}
+
+fn roll_back(connection: &Connection) -> Result<(), StoreError> {
+    if connection.is_autocommit() { Ok(()) } else { execute(connection, "ROLLBACK") }
+}
+
+/// Prepared once: these run at every commit, and parsing them costs more than they do.
+fn execute(connection: &Connection, statement: &str) -> Result<(), StoreError> {
+    connection.prepare_cached(statement)?.execute([])?;
+    Ok(())
 }

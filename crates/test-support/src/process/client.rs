@@ -1,5 +1,6 @@
 //! A plain client of the agent API, for tests that look at every line.
 
+use crate::canary;
 use bytes::{Bytes, BytesMut};
 use reqwest::header::HeaderMap;
 use reqwest::{Method, RequestBuilder, Response};
@@ -73,7 +74,7 @@ impl AgentClient {
         if !status.is_success() {
             panic!("chat-stream answered {status}: {}", response.text().await.unwrap_or_default());
         }
-        ChatLines { response, buffer: BytesMut::new() }
+        ChatLines::of(response)
     }
 
     /// The messages of a session.
@@ -91,11 +92,17 @@ impl AgentClient {
 impl Reply {
     pub async fn of(request: RequestBuilder) -> Self {
         let response = request.send().await.expect("the server answers");
-        Self {
+        let reply = Self {
             status: response.status().as_u16(),
             headers: response.headers().clone(),
             body: response.bytes().await.expect("the answer is whole"),
-        }
+        };
+        canary::assert_absent(
+            "the headers of an answer",
+            format!("{:?}", reply.headers).as_bytes(),
+        );
+        canary::assert_absent("an answer", &reply.body);
+        reply
     }
 
     pub fn json(&self) -> Value {
@@ -117,11 +124,17 @@ impl Reply {
 }
 
 impl ChatLines {
+    /// The lines of an answer that has begun.
+    pub fn of(response: Response) -> Self {
+        Self { response, buffer: BytesMut::new() }
+    }
+
     /// The next event; `None` at the end of the stream, also when it broke off.
     pub async fn next(&mut self) -> Option<Value> {
         loop {
             if let Some(end) = self.buffer.iter().position(|byte| *byte == b'\n') {
                 let line = self.buffer.split_to(end + 1);
+                canary::assert_absent("a stream", &line);
                 return Some(serde_json::from_slice(&line).expect("each line is JSON"));
             }
             match self.response.chunk().await {

@@ -1,18 +1,20 @@
 //! Finding the binary, writing its config, waiting until it is healthy.
 
-use super::{AgentClient, OnyxProcess};
+use super::{AgentClient, OnyxProcess, SmallDisk};
 use crate::wait::wait_for;
 use serde_json::{Value, json};
 use std::fs::{File, OpenOptions};
 use std::path::{Path, PathBuf};
 use std::process::Stdio;
 use std::time::Duration;
-use tempfile::TempDir;
 use tokio::process::{Child, Command};
 
-pub const DEFAULT_TOKEN: &str = "onyx_sk_test";
+/// Of the owner, in the smallest config. Holds the canary.
+pub const DEFAULT_TOKEN: &str = "onyx_sk_canary7f3a91c5";
+/// Of the provider `mine`, in the environment. Holds the canary.
+pub const DEFAULT_KEY: &str = "sk-canary7f3a91c5";
 
-const START_LIMIT: Duration = Duration::from_secs(20);
+const START_LIMIT: Duration = Duration::from_secs(60);
 
 /// What the process is started with.
 #[derive(Debug)]
@@ -23,6 +25,7 @@ pub struct OnyxBuilder {
     merged: Vec<Value>,
     environment: Vec<(String, String)>,
     files: Vec<(PathBuf, String)>,
+    disk: Option<u64>,
 }
 
 #[derive(Debug)]
@@ -40,8 +43,9 @@ impl Default for OnyxBuilder {
             base_url: "http://127.0.0.1:9/v1".into(),
             config: None,
             merged: Vec::new(),
-            environment: vec![("MY_KEY".into(), "scripted-key".into())],
+            environment: vec![("MY_KEY".into(), DEFAULT_KEY.into())],
             files: Vec::new(),
+            disk: None,
         }
     }
 }
@@ -88,6 +92,13 @@ impl OnyxBuilder {
         self
     }
 
+    /// Puts the home on a disk of this size. Needs root.
+    #[must_use]
+    pub fn disk(mut self, bytes: u64) -> Self {
+        self.disk = Some(bytes);
+        self
+    }
+
     pub async fn start(self) -> OnyxProcess {
         let folder = tempfile::tempdir().expect("a temporary folder");
         let mut config = self.config.unwrap_or_else(|| smallest_config(&self.base_url));
@@ -99,9 +110,12 @@ impl OnyxBuilder {
             environment: self.environment,
             token: token_of(&config),
         };
-        prepare_home(&folder, &config, &self.files);
+        let home = home_in(folder.path());
+        std::fs::create_dir(&home).expect("a home");
+        let disk = self.disk.map(|bytes| SmallDisk::mount(&home, bytes));
+        prepare_home(&home, &config, &self.files);
         let (child, client) = launch.run(folder.path()).await;
-        OnyxProcess { child, client, launch, folder }
+        OnyxProcess { child, client, launch, disk, folder }
     }
 }
 
@@ -180,9 +194,7 @@ fn merge(target: &mut Value, more: Value) {
     }
 }
 
-fn prepare_home(folder: &TempDir, config: &Value, files: &[(PathBuf, String)]) {
-    let home = home_in(folder.path());
-    std::fs::create_dir(&home).expect("a home");
+fn prepare_home(home: &Path, config: &Value, files: &[(PathBuf, String)]) {
     std::fs::write(home.join("onyx.json"), format!("{config:#}\n")).expect("the config");
     for (path, content) in files {
         let path = home.join(path);

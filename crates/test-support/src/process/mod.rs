@@ -1,11 +1,14 @@
 //! The `onyx` binary as a process under test: start, talk to it, kill it, start it again.
 
 mod client;
+mod disk;
 mod launch;
 
 pub use client::{AgentClient, ChatLines, Reply};
-pub use launch::{DEFAULT_TOKEN, OnyxBuilder};
+pub use disk::SmallDisk;
+pub use launch::{DEFAULT_KEY, DEFAULT_TOKEN, OnyxBuilder};
 
+use crate::canary;
 use rustix::process::{Pid, Signal, kill_process};
 use std::ops::Deref;
 use std::path::{Path, PathBuf};
@@ -14,13 +17,16 @@ use std::time::Duration;
 use tempfile::TempDir;
 use tokio::process::Child;
 
-/// A running server on a home of its own. Dropping it kills the process and removes the home.
+/// A running server on a home of its own. Dropping it kills the process, searches everything that
+/// it wrote for secrets, and removes the home.
 /// The requests of [`AgentClient`] can be called on it directly.
 #[derive(Debug)]
 pub struct OnyxProcess {
     child: Child,
     client: AgentClient,
     launch: launch::Launch,
+    /// Goes before the folder that it is mounted in.
+    disk: Option<SmallDisk>,
     /// Removes home and log when the process is dropped.
     folder: TempDir,
 }
@@ -58,6 +64,11 @@ impl OnyxProcess {
         self.child.id()
     }
 
+    /// The disk of a home that was given one.
+    pub fn disk(&self) -> &SmallDisk {
+        self.disk.as_ref().expect("a process started with a disk of its own")
+    }
+
     /// SIGKILL, and waits until the process is gone.
     pub async fn kill(&mut self) {
         self.child.kill().await.expect("the process can be killed");
@@ -65,14 +76,27 @@ impl OnyxProcess {
 
     /// SIGTERM, and waits for the orderly end.
     pub async fn terminate(&mut self) -> ExitStatus {
-        if let Some(id) = self.child.id() {
-            let id = Pid::from_raw(id.cast_signed()).expect("a process id is not zero");
-            kill_process(id, Signal::TERM).expect("the process can be signalled");
-        }
-        tokio::time::timeout(Duration::from_secs(10), self.child.wait())
+        self.signal(Signal::TERM);
+        tokio::time::timeout(END_LIMIT, self.child.wait())
             .await
             .unwrap_or_else(|_| panic!("onyx did not end after SIGTERM:\n{}", self.log()))
             .expect("the process can be waited for")
+    }
+
+    /// SIGSTOP: it holds what it holds and does nothing.
+    pub fn freeze(&self) {
+        self.signal(Signal::STOP);
+    }
+
+    pub fn thaw(&self) {
+        self.signal(Signal::CONT);
+    }
+
+    fn signal(&self, signal: Signal) {
+        if let Some(id) = self.child.id() {
+            let id = Pid::from_raw(id.cast_signed()).expect("a process id is not zero");
+            kill_process(id, signal).expect("the process can be signalled");
+        }
     }
 
     /// Starts again on the same home; kills the old process first if it still runs.
@@ -104,6 +128,28 @@ impl OnyxProcess {
         let path = Path::new("/proc").join(id.to_string()).join(name);
         let text = std::fs::read_to_string(path).expect("the process runs");
         text.split_whitespace().map(str::to_owned).collect()
+    }
+}
+
+/// Longer than a server takes over its last answers, also on a busy machine.
+const END_LIMIT: Duration = Duration::from_secs(30);
+
+/// The places where a secret may be written.
+const HOMES_OF_SECRETS: &[&str] = &["onyx.json", ".env", "token", "cache/onyx.json.good"];
+
+impl Drop for OnyxProcess {
+    fn drop(&mut self) {
+        let _ = self.child.start_kill();
+        if std::thread::panicking() {
+            return;
+        }
+        let home = self.home();
+        let homes: Vec<PathBuf> = HOMES_OF_SECRETS.iter().map(|name| home.join(name)).collect();
+        let made = std::fs::read_to_string(home.join("token")).unwrap_or_default();
+        let made: Vec<String> =
+            Some(made.trim().to_owned()).filter(|made| !made.is_empty()).into_iter().collect();
+        let found = canary::search(self.folder.path(), &homes, &made);
+        assert!(found.is_empty(), "a secret was written to {found:?}");
     }
 }
 

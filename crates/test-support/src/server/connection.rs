@@ -95,10 +95,24 @@ fn side_route(state: &State, request: &RecordedRequest) -> Reply {
             .collect();
         return Reply::json(200, &json!({"object": "list", "data": data}));
     }
+    if request.route().ends_with("/embeddings") {
+        return Reply::json(200, &embeddings(&request.body["input"]));
+    }
     if request.route() == "/_requests" {
         return Reply::json(200, &json!(inner.requests));
     }
     Reply::json(404, &json!({"error": {"message": "no such route", "code": null}}))
+}
+
+/// Vectors that tell their texts apart by length.
+fn embeddings(input: &Value) -> Value {
+    let texts = input.as_array().map_or_else(|| vec![input.clone()], Clone::clone);
+    let data = texts.iter().enumerate().map(|(index, text)| {
+        let length = text.as_str().unwrap_or_default().len() as f64;
+        json!({"object": "embedding", "index": index, "embedding": [1.0, 0.5, length]})
+    });
+    let data: Vec<Value> = data.collect();
+    json!({"object": "list", "data": data, "usage": {"prompt_tokens": 2, "total_tokens": 2}})
 }
 
 fn reply(wire: Wire, answer: &Answer, request: &RecordedRequest) -> Reply {

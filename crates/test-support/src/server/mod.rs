@@ -6,6 +6,7 @@ mod request;
 pub use request::RecordedRequest;
 
 use crate::answer::Answer;
+use crate::canary;
 use crate::script::{Finish, Script, Step};
 use crate::wait::wait_until;
 use crate::wire::Wire;
@@ -65,6 +66,8 @@ struct Inner {
     requests: VecDeque<RecordedRequest>,
     titles: Arc<Answer>,
     title_requests: VecDeque<RecordedRequest>,
+    /// Where a secret came to that does not belong there.
+    leaks: Vec<String>,
 }
 
 impl ScriptedModel {
@@ -196,6 +199,10 @@ impl Drop for ScriptedModel {
     fn drop(&mut self) {
         // The connections belong to the accepting task's JoinSet and end with it.
         self.accepting.abort();
+        if !std::thread::panicking() {
+            let leaks = self.state.inner().leaks.clone();
+            assert!(leaks.is_empty(), "a secret was sent to the model: {leaks:?}");
+        }
     }
 }
 
@@ -218,6 +225,7 @@ impl State {
                 requests: VecDeque::new(),
                 titles: Arc::new(Answer::script(Script::new([Step::Finish(Finish::Stop)]))),
                 title_requests: VecDeque::new(),
+                leaks: Vec::new(),
             }),
             connections: AtomicUsize::new(0),
             received: AtomicUsize::new(0),
@@ -234,12 +242,14 @@ impl State {
     fn answer(&self, request: &RecordedRequest) -> Arc<Answer> {
         if asks_for_a_title(request) {
             let mut inner = self.inner();
+            inner.leaks.extend(leak_in(request));
             inner.title_requests.push_back(request.clone());
             inner.forget_old();
             return Arc::clone(&inner.titles);
         }
         let (respond, default) = {
             let mut inner = self.inner();
+            inner.leaks.extend(leak_in(request));
             if inner.recording != Recording::Off {
                 inner.requests.push_back(request.clone());
                 inner.forget_old();
@@ -280,6 +290,16 @@ impl std::fmt::Debug for State {
             .field("abandoned", &self.abandoned)
             .finish_non_exhaustive()
     }
+}
+
+/// A provider gets its key in the header for it and nowhere else.
+fn leak_in(request: &RecordedRequest) -> Option<String> {
+    let header = request.headers.iter().find(|(name, value)| canary::leaks_in_header(name, value));
+    if let Some((name, _)) = header {
+        return Some(format!("header {name} of {}", request.route()));
+    }
+    let shown = [request.path.as_bytes(), &request.raw].into_iter().any(canary::is_in);
+    shown.then(|| format!("{}: {}", request.route(), String::from_utf8_lossy(&request.raw)))
 }
 
 fn default_answer() -> Answer {

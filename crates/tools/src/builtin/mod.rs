@@ -5,6 +5,7 @@ mod list_files;
 mod memory_get;
 mod memory_write;
 mod read_file;
+mod select_model;
 mod write_file;
 
 use std::sync::Arc;
@@ -14,8 +15,8 @@ use onyx_types::{Hash, Plan, Preview, Target, ToolEffect, ToolSpec};
 use schemars::JsonSchema;
 use serde_json::Value;
 
-use crate::Tool;
 use crate::schema::schema_of;
+use crate::{ModelRouter, Tool};
 
 /// Every tool that comes with Onyx, in the order agents see them.
 pub fn builtin_tools() -> Vec<Arc<dyn Tool>> {
@@ -27,6 +28,11 @@ pub fn builtin_tools() -> Vec<Arc<dyn Tool>> {
         Arc::new(memory_get::MemoryGet::new()),
         Arc::new(memory_write::MemoryWrite::new()),
     ]
+}
+
+/// For homes with models to choose from.
+pub fn model_tools(router: Arc<dyn ModelRouter>) -> Vec<Arc<dyn Tool>> {
+    vec![Arc::new(select_model::SelectModel::new(router))]
 }
 
 const MEMORY_FILE: &str = "MEMORY.md";
@@ -44,7 +50,7 @@ fn file_tool<Arguments: JsonSchema>(
         name: name.to_owned(),
         group,
         description: description.to_owned(),
-        input_schema: schema_of::<Arguments>(),
+        input_schema: schema_of::<Arguments>().into(),
         usual_effect,
         repeats: false,
         timeout: FILE_TIMEOUT,

@@ -7,12 +7,13 @@ use onyx_agent::{DryRun, RunInput, RunRequest, SessionRef};
 use onyx_types::{
     AgentId, Attendance, DraftId, ErrorCode, PersonId, SessionId, SessionOrigin, UserContent,
 };
+use schemars::JsonSchema;
 use serde::{Deserialize, Deserializer};
 
 use crate::Problem;
 
-#[derive(Debug, Deserialize)]
-pub(in crate::routes) struct ChatRequest {
+#[derive(Debug, Deserialize, JsonSchema)]
+pub(crate) struct ChatRequest {
     #[serde(default, deserialize_with = "optional_id")]
     pub(super) session_id: Option<SessionId>,
     message: Option<String>,
@@ -23,7 +24,7 @@ pub(in crate::routes) struct ChatRequest {
     dry_run: Option<bool>,
 }
 
-#[derive(Debug, Deserialize)]
+#[derive(Debug, Deserialize, JsonSchema)]
 #[serde(untagged, expecting = "expected `true` or a list of draft ids")]
 enum Confirm {
     All(#[expect(dead_code, reason = "until drafts come, there is nothing to confirm")] bool),

@@ -6,13 +6,14 @@ use axum::http::StatusCode;
 use onyx_agent::{ForkPoint, SessionPatch};
 use onyx_storage::SessionStatus;
 use onyx_types::{AgentId, LaneOrder, TurnId};
+use schemars::JsonSchema;
 use serde::Deserialize;
 
 use super::{SessionView, session_id};
 use crate::{ApiState, AuthContext, JsonBody, Problem};
 
-#[derive(Deserialize)]
-pub(in crate::routes) struct Patch {
+#[derive(Deserialize, JsonSchema)]
+pub(crate) struct Patch {
     title: Option<String>,
     status: Option<SessionStatus>,
     agents: Option<Vec<AgentId>>,
@@ -41,8 +42,8 @@ pub(in crate::routes) async fn delete(
     Ok(StatusCode::NO_CONTENT)
 }
 
-#[derive(Deserialize)]
-pub(in crate::routes) struct Fork {
+#[derive(Deserialize, JsonSchema)]
+pub(crate) struct Fork {
     turn_id: TurnId,
     /// Leave the turn itself out: for saying it differently.
     #[serde(default)]

@@ -11,6 +11,7 @@ use futures::stream;
 use onyx_agent::RunManager;
 use onyx_storage::{Pos, SessionMeta};
 use onyx_types::{Fault, PersonId, SessionId, Turn};
+use schemars::JsonSchema;
 use serde::Deserialize;
 
 use super::session_id;
@@ -20,14 +21,15 @@ use crate::{ApiState, AuthContext, Problem, QueryOf, ToolView};
 /// Turns that are held at once, however long the session is.
 const PAGE: usize = 500;
 
-#[derive(Deserialize)]
-pub(in crate::routes) struct ExportQuery {
+#[derive(Deserialize, JsonSchema)]
+pub(crate) struct ExportQuery {
     #[serde(default)]
     format: Format,
 }
 
-#[derive(Clone, Copy, Default, Deserialize)]
+#[derive(Clone, Copy, Default, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
+#[schemars(rename = "ExportFormat")]
 enum Format {
     #[default]
     Jsonl,

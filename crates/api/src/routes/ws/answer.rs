@@ -48,7 +48,7 @@ pub(super) fn failure(kind: Option<&str>, id: Option<&RequestId>, problem: &Prob
         code: fault.code,
         message: &fault.message,
         hint: fault.hint(),
-        field: problem.field_path(),
+        field: problem.path(),
     };
     let kind = kind.map_or_else(|| "error".to_owned(), |kind| format!("{kind}.result"));
     frame(&Answer::<()> { kind, id, outcome: Outcome::Error(error) })

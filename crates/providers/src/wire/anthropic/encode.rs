@@ -8,12 +8,14 @@ use serde::Serialize;
 use serde_json::{Value, json};
 
 use crate::failure::failure;
-use crate::wire::Target;
 use crate::wire::names::{object_arguments, portable, portable_id};
 use crate::wire::schema::schema_for;
+use crate::wire::{ModelPlace, Target};
 
 /// The wire wants a limit with every request.
 const DEFAULT_MAX_TOKENS: u32 = 8_192;
+
+const VERTEX_VERSION: &str = "vertex-2023-10-16";
 
 /// The least the wire takes.
 const MIN_THINKING_TOKENS: u32 = 1_024;
@@ -21,7 +23,11 @@ const MIN_THINKING_TOKENS: u32 = 1_024;
 /// The request's body. Borrows the history, which is by far its largest part.
 #[derive(Serialize)]
 struct Body<'a> {
-    model: &'a str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    model: Option<&'a str>,
+    /// Vertex AI takes the version here; elsewhere it is a header.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    anthropic_version: Option<&'static str>,
     max_tokens: u32,
     #[serde(skip_serializing_if = "Vec::is_empty")]
     system: Vec<Marked<WireBlock<'a>>>,
@@ -77,10 +83,12 @@ struct WireTool<'a> {
 }
 
 pub fn encode(request: &ModelRequest, target: &Target) -> Result<Vec<u8>, ModelFailure> {
+    let in_body = target.compat.model_place == ModelPlace::Body;
     let max_tokens = target.output_limit(request).unwrap_or(DEFAULT_MAX_TOKENS);
     let thinking = thinking(target, max_tokens);
     let body = Body {
-        model: &target.model,
+        model: in_body.then_some(target.model.as_str()),
+        anthropic_version: (!in_body).then_some(VERTEX_VERSION),
         max_tokens,
         system: system(&request.system),
         messages: messages(request, target),

@@ -86,7 +86,7 @@ fn request() -> ModelRequest {
         tools: vec![ToolOffer {
             name: TOOL.into(),
             description: "Reads".into(),
-            input_schema: json!({"type": "object"}),
+            input_schema: json!({"type": "object"}).into(),
         }],
         max_output_tokens: 2_048,
         temperature: Some(0.5),

@@ -7,7 +7,7 @@ use onyx_types::{Cancel, FinishReason, ModelEvent, ModelRequest, ToolOffer};
 use serde_json::json;
 
 fn offer(name: &str) -> ToolOffer {
-    ToolOffer { name: name.into(), description: String::new(), input_schema: json!({}) }
+    ToolOffer { name: name.into(), description: String::new(), input_schema: json!({}).into() }
 }
 
 #[test]

@@ -1,5 +1,6 @@
 //! What every implementation of the stores must do, as functions over the traits alone. The
-//! embedded one runs them here; PostgreSQL with an object store will run the same.
+//! embedded one and the one in memory, on which the simulation stands, run them here; PostgreSQL
+//! with an object store will run the same.
 
 mod accounts;
 mod audit;
@@ -15,8 +16,8 @@ mod turns;
 
 use std::sync::Arc;
 
-use onyx_storage::{Accounts, ChunkStore, Leases, Ledger, Objects, SealedSecrets, TurnLog};
-use onyx_test_support::ManualClock;
+use onyx_storage::{Accounts, ChunkStore, Leases, Ledger, Objects, SealedSecrets, Store, TurnLog};
+use onyx_test_support::{LeasePlace, ManualClock, MemoryDisk, OpenTurnstile};
 
 use crate::support::TempStore;
 
@@ -36,7 +37,24 @@ pub(crate) struct Backend {
 
 async fn embedded() -> Backend {
     let temp = TempStore::new().await;
-    let store = temp.store.clone();
+    backend(temp.store.clone(), Arc::clone(&temp.clock), Box::new(temp))
+}
+
+async fn memory() -> Backend {
+    in_memory(LeasePlace::Process)
+}
+
+async fn shared_memory() -> Backend {
+    in_memory(LeasePlace::Disk)
+}
+
+fn in_memory(place: LeasePlace) -> Backend {
+    let clock = Arc::new(ManualClock::new());
+    let store = MemoryDisk::new().open(Arc::clone(&clock) as _, Arc::new(OpenTurnstile), place);
+    backend(store, clock, Box::new(()))
+}
+
+fn backend(store: Store, clock: Arc<ManualClock>, keep: Box<dyn std::any::Any>) -> Backend {
     let vault = onyx_storage::Area::Vault("anna".parse().unwrap());
     Backend {
         turns: store.turns,
@@ -46,19 +64,27 @@ async fn embedded() -> Backend {
         secrets: store.secrets,
         objects: store.files.objects(&vault).unwrap(),
         chunks: store.chunks,
-        clock: Arc::clone(&temp.clock),
-        _keep: Box::new(temp),
+        clock,
+        _keep: keep,
     }
 }
 
 /// One test for each case and backend.
 macro_rules! conformance {
     ($($module:ident: $($case:ident)*;)*) => {
-        mod on_embedded {
+        backends! { on_embedded embedded: $($module: $($case)*;)* }
+        backends! { on_memory memory: $($module: $($case)*;)* }
+        backends! { on_shared_memory shared_memory: $($module: $($case)*;)* }
+    };
+}
+
+macro_rules! backends {
+    ($name:ident $make:ident: $($module:ident: $($case:ident)*;)*) => {
+        mod $name {
             $(mod $module {
                 $(#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
                 async fn $case() {
-                    super::super::$module::$case(super::super::embedded().await).await;
+                    super::super::$module::$case(super::super::$make().await).await;
                 })*
             })*
         }

@@ -13,7 +13,7 @@ fn begin(make: &mut Maker, key: &SessionKey, input_turn: TurnId) -> BeginRun {
         key: key.clone(),
         input_turn,
         started_at: make.tick(),
-        origin: SessionOrigin::Api,
+        origin: SessionOrigin::Job,
     }
 }
 
@@ -49,7 +49,7 @@ pub(crate) async fn beginning_makes_the_session(on: Backend) {
     let expected = SessionMeta {
         session_id: key.session,
         agent: key.agent.clone(),
-        origin: SessionOrigin::Api,
+        origin: SessionOrigin::Job,
         agents: vec![key.agent.clone()],
         mode: LaneOrder::Sequential,
         title: None,
@@ -222,6 +222,11 @@ pub(crate) async fn runs_that_never_ended_are_named(on: Backend) {
     on.ledger.end_run(outcome(&mut make, &begun[1], RunStatus::Done)).await.unwrap();
     let active = on.ledger.active_runs().await.unwrap();
     assert_eq!(active, [row_of(&begun[0], None), row_of(&begun[2], None)]);
+    let open = on.ledger.open_runs(&begun[2].key).await.unwrap();
+    assert_eq!(open, [row_of(&begun[2], None)]);
+    assert_eq!(on.ledger.open_runs(&begun[1].key).await.unwrap(), []);
+    let foreign = SessionKey { person: "bert".parse().unwrap(), ..begun[2].key.clone() };
+    assert_eq!(on.ledger.open_runs(&foreign).await.unwrap(), []);
 }
 
 pub(crate) async fn a_run_is_seen_by_its_person_only(on: Backend) {

@@ -2,9 +2,12 @@ use std::fs;
 use std::os::unix::fs::PermissionsExt as _;
 use std::sync::Arc;
 
-use onyx_storage::{Area, Expect, Files as _, Home, HomeError, ObjectKey};
+use onyx_storage::{
+    Area, Delivery, Expect, Files as _, Found, Home, HomeError, InboxRow, ObjectKey, StoreError,
+    Wanted,
+};
 
-use crate::support::TempStore;
+use crate::support::{Maker, TempStore};
 
 #[test]
 fn a_home_is_made_for_its_owner_alone() {
@@ -99,7 +102,48 @@ async fn people_and_agents_are_those_with_a_folder() {
     fs::create_dir(temp.home().join("people/Not An Id")).unwrap();
     fs::write(temp.home().join("people/file"), "").unwrap();
     let names: Vec<String> =
-        temp.store.home.people().unwrap().iter().map(ToString::to_string).collect();
+        temp.store.files.people().unwrap().iter().map(ToString::to_string).collect();
     assert_eq!(names, ["anna", "bert"]);
-    assert_eq!(temp.store.home.agents().unwrap(), ["main".parse().unwrap()]);
+    assert_eq!(temp.store.files.agents().unwrap(), ["main".parse().unwrap()]);
+}
+
+#[tokio::test]
+async fn many_things_are_looked_up_in_one_go_and_each_answers_for_itself() {
+    let folder = tempfile::tempdir().unwrap();
+    let home = Home::open(folder.path()).unwrap();
+    let area = |name: &str| Area::Agent(name.parse().unwrap());
+    let file = |path: &str| Wanted::File { key: path.parse().unwrap(), max_bytes: 8 };
+    let list = |path: &str| Wanted::Folder { key: path.parse().unwrap(), limit: 9 };
+    fs::create_dir_all(folder.path().join("agents/main/skills")).unwrap();
+    fs::write(folder.path().join("agents/main/SOUL.md"), "calm").unwrap();
+    fs::write(folder.path().join("agents/main/LONG.md"), "longer than allowed").unwrap();
+    fs::write(folder.path().join("agents/main/skills/cook.md"), "x").unwrap();
+    let wanted = vec![
+        (area("main"), file("SOUL.md")),
+        (area("other"), file("SOUL.md")),
+        (area("main"), file("LONG.md")),
+        (area("main"), list("skills")),
+        (area("main"), list("nowhere")),
+    ];
+    let found = home.find(wanted).await.unwrap();
+    let [soul, none, long, skills, nowhere] = found.try_into().unwrap();
+    assert!(matches!(soul, Ok(Found::File(object)) if object.bytes == b"calm"));
+    assert_eq!((none.unwrap(), nowhere.unwrap()), (Found::Nothing, Found::Nothing));
+    assert!(matches!(long, Err(StoreError::Refused(_))));
+    let Ok(Found::Folder(entries)) = skills else { panic!("{skills:?}") };
+    assert_eq!(entries.len(), 1);
+    assert_eq!(entries[0].key.as_str(), "skills/cook.md");
+}
+
+#[tokio::test]
+async fn words_that_wait_are_found_by_the_next_process() {
+    let temp = TempStore::new().await;
+    let mut make = Maker::new();
+    let (key, turn) = (make.key(), make.user("wait"));
+    let onyx_types::TurnBody::User(words) = turn.body else { panic!("not words") };
+    let (turn, received_at) = (turn.id, make.tick());
+    let row = InboxRow { turn, delivery: Delivery::Steer, words, received_at };
+    temp.store.ledger.put_inbox(&key, row.clone()).await.unwrap();
+    let temp = temp.reopen().await;
+    assert_eq!(temp.store.ledger.inbox(&key).await.unwrap(), [row]);
 }

@@ -25,6 +25,28 @@ async fn a_log_that_an_editor_replaced_is_the_one_that_is_appended_to() {
 }
 
 #[tokio::test]
+async fn the_state_of_a_log_changes_with_every_change_of_it() {
+    let temp = TempStore::new().await;
+    let mut make = Maker::new();
+    let key = make.key();
+    let lease = temp.lease(&key).await;
+    assert_eq!(temp.store.turns.state_now(&key), None);
+    temp.store.turns.append(&lease, &make.users(["one"])).await.unwrap();
+    let first = temp.store.turns.state_now(&key).unwrap();
+    temp.store.turns.append(&lease, &make.users(["two"])).await.unwrap();
+    let second = temp.store.turns.state_now(&key).unwrap();
+    assert_ne!(first, second);
+    let path = temp.log_path(&key);
+    let text = fs::read_to_string(&path).unwrap();
+    fs::write(&path, text.replace("one", "ONE")).unwrap();
+    let edited = temp.store.turns.state_now(&key).unwrap();
+    assert_eq!(edited.len, second.len);
+    assert_ne!(edited, second);
+    fs::write(&path, &text[..text.len() / 2]).unwrap();
+    assert_eq!(temp.store.turns.state_now(&key), None, "what another program wrote is not known");
+}
+
+#[tokio::test]
 async fn a_line_that_another_program_added_is_kept() {
     let temp = TempStore::new().await;
     let mut make = Maker::new();

@@ -27,6 +27,10 @@ impl Ledger for BrokenAudit {
         self.inner.active_runs().await
     }
 
+    async fn open_runs(&self, key: &SessionKey) -> Result<Vec<RunRow>, StoreError> {
+        self.inner.open_runs(key).await
+    }
+
     async fn run(&self, person: &PersonId, run: RunId) -> Result<Option<RunRow>, StoreError> {
         self.inner.run(person, run).await
     }

@@ -3,7 +3,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 use async_trait::async_trait;
 use onyx_storage::{Area, Expect, Files, Object, ObjectKey, ObjectMeta, Objects, StoreError};
-use onyx_types::Hash;
+use onyx_types::{AgentId, Hash, PersonId};
 
 /// Somebody else who writes to a file of the vault at a chosen moment of a call.
 pub(crate) struct Meddling {
@@ -38,6 +38,14 @@ impl Files for Meddling {
             })),
             Area::Agent(_) | Area::Person(_) | Area::Shared => Ok(objects),
         }
+    }
+
+    fn people(&self) -> Result<Vec<PersonId>, StoreError> {
+        self.inner.people()
+    }
+
+    fn agents(&self) -> Result<Vec<AgentId>, StoreError> {
+        self.inner.agents()
     }
 }
 

@@ -73,7 +73,7 @@ impl World {
 
     /// The same world with another ledger behind the toolbox.
     pub(crate) fn audited_by(mut self, tools: Vec<Arc<dyn Tool>>, ledger: Arc<dyn Ledger>) -> Self {
-        let artifacts = self.store.home.paths().cache().join("artifacts");
+        let artifacts = self.folder.path().join("cache/artifacts");
         let artifacts = Arc::new(LocalObjects::open(&artifacts).unwrap());
         let services = Services { ledger, artifacts, masker: Masker::default() };
         self.toolbox = Toolbox::new(tools, services).unwrap();

@@ -49,7 +49,7 @@ impl Probe {
             name: "probe".into(),
             group: "test",
             description: "Does what a test says.".into(),
-            input_schema: schema,
+            input_schema: schema.into(),
             usual_effect: effect,
             repeats: false,
             timeout: Duration::from_millis(1_500),
@@ -61,7 +61,7 @@ impl Probe {
     pub(crate) fn with_schema(schema: Value) -> Arc<Self> {
         let probe = Self::new(ToolEffect::Read, Behaviour::Fails);
         let mut probe = Arc::into_inner(probe).unwrap();
-        probe.spec.input_schema = schema;
+        probe.spec.input_schema = schema.into();
         Arc::new(probe)
     }
 

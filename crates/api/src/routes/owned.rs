@@ -7,16 +7,16 @@ use axum::body::Body;
 use bytes::{Bytes, BytesMut};
 use futures::{FutureExt, stream};
 use onyx_agent::{RunHandle, RunManager, RunRequest};
-use onyx_types::{Envelope, ErrorCode};
+use onyx_types::{Envelope, ErrorCode, RunId, SessionId};
 
 use crate::Problem;
-use crate::encode::{Encoder, Ndjson};
+use crate::encode::Encoder;
 
 /// Events that are there already share a chunk up to this size; none waits for another.
 const CHUNK: usize = 16 * 1024;
 
 /// Dropping it before its last event stops the run.
-pub(super) struct OwnedRun {
+pub(crate) struct OwnedRun {
     handle: RunHandle,
     ended: bool,
 }
@@ -47,10 +47,21 @@ impl OwnedRun {
         self.next().now_or_never()
     }
 
-    /// The run as NDJSON v2.
-    pub(super) fn into_body(self) -> Body {
-        let lines = Lines { run: self, encoder: Ndjson::default() };
-        Body::from_stream(stream::unfold(lines, Lines::next_chunk))
+    pub(super) fn run_id(&self) -> RunId {
+        self.handle.run_id
+    }
+
+    pub(super) fn session_id(&self) -> SessionId {
+        self.handle.session_id
+    }
+
+    /// The run in a surface's format.
+    pub(super) fn into_body<E>(self, encoder: E) -> Body
+    where
+        E: Encoder<Frame = Bytes> + Send + 'static,
+    {
+        let frames = Frames { run: self, encoder };
+        Body::from_stream(stream::unfold(frames, Frames::next_chunk))
     }
 }
 
@@ -62,12 +73,12 @@ impl Drop for OwnedRun {
     }
 }
 
-struct Lines {
+struct Frames<E> {
     run: OwnedRun,
-    encoder: Ndjson,
+    encoder: E,
 }
 
-impl Lines {
+impl<E: Encoder<Frame = Bytes>> Frames<E> {
     async fn next_chunk(mut self) -> Option<(Result<Bytes, Infallible>, Self)> {
         if self.run.ended {
             return None;
@@ -85,12 +96,12 @@ impl Lines {
     }
 
     fn add(&mut self, chunk: &mut BytesMut, envelope: Option<Arc<Envelope>>) {
-        let lines = match envelope {
+        let frames = match envelope {
             Some(envelope) => self.encoder.encode(&envelope),
             None => self.encoder.finish(),
         };
-        for line in lines {
-            chunk.extend_from_slice(&line);
+        for frame in frames {
+            chunk.extend_from_slice(&frame);
         }
     }
 }

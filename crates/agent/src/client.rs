@@ -1,0 +1,170 @@
+//! What clients of other wires bring along: a conversation, words for the prompt, tools that run at
+//! their end.
+
+use std::sync::Arc;
+
+use onyx_types::{
+    AssistantText, ErrorCode, Fault, ResponseFormat, RunStatus, TextStatus, ToolCall, ToolCallTurn,
+    ToolOffer, ToolResultTurn, ToolUseId, Turn, TurnBody, UserContent, UserTurn,
+};
+
+/// A client's part of a run.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct ClientInput {
+    /// In order. In a new session the whole conversation, else what comes after its last answer.
+    pub turns: Vec<ClientTurn>,
+    /// Follows the agent's own prompt and never replaces it.
+    pub system: Option<String>,
+    /// Tools that the client runs. One with the name of an agent's tool stands in its place.
+    pub tools: Vec<ToolOffer>,
+    pub memory: MemoryUse,
+    pub response_format: Option<ResponseFormat>,
+    pub temperature: Option<f32>,
+    pub max_output_tokens: Option<u32>,
+}
+
+/// One piece of a conversation as a client tells it.
+#[derive(Clone, Debug, PartialEq)]
+pub enum ClientTurn {
+    User(UserContent),
+    Assistant(String),
+    ToolCall(ToolCall),
+    ToolResult { id: ToolUseId, output: String, is_error: bool },
+}
+
+/// Do the agent's notes about the person go into the prompt?
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum MemoryUse {
+    #[default]
+    Include,
+    LeaveOut,
+}
+
+const NO_ANSWER: &str = "The client did not answer.";
+
+impl ClientTurn {
+    pub(crate) fn into_body(self) -> TurnBody {
+        match self {
+            Self::User(content) => TurnBody::User(UserTurn { content, view: None, context: None }),
+            Self::Assistant(content) => TurnBody::AssistantText(AssistantText {
+                content,
+                status: TextStatus::Complete,
+                model: "client".to_owned(),
+                provider_data: None,
+            }),
+            Self::ToolCall(call) => TurnBody::ToolCall(ToolCallTurn {
+                tool_use_id: call.id,
+                tool_name: call.name,
+                input: call.input,
+                provider_data: None,
+            }),
+            Self::ToolResult { id, output, is_error } => TurnBody::ToolResult(ToolResultTurn {
+                tool_use_id: id,
+                output,
+                is_error,
+                draft_id: None,
+                duration_ms: 0,
+            }),
+        }
+    }
+}
+
+/// The calls that a session's runs left to its client and that have no result.
+pub(crate) fn open_calls(history: &[Arc<Turn>]) -> Vec<ToolUseId> {
+    let ended = history.iter().rev().find_map(|turn| match &turn.body {
+        TurnBody::RunEnd(end) => Some((turn.run, end.status)),
+        _ => None,
+    });
+    let Some((run, RunStatus::AwaitingClient)) = ended else { return Vec::new() };
+    let calls = history.iter().filter(|turn| turn.run == run).filter_map(|turn| match &turn.body {
+        TurnBody::ToolCall(call) => Some(call.tool_use_id.clone()),
+        _ => None,
+    });
+    let mut open: Vec<ToolUseId> = calls.collect();
+    // Marks of runs that went well may be missing here, so results are looked for in all of it.
+    for turn in history {
+        if let TurnBody::ToolResult(result) = &turn.body {
+            open.retain(|id| *id != result.tool_use_id);
+        }
+    }
+    open
+}
+
+/// The client's turns with a result for every call: one that the client says nothing of is told
+/// so, and a result that no call waits for is refused.
+pub(crate) fn with_all_results(
+    turns: Vec<ClientTurn>,
+    mut open: Vec<ToolUseId>,
+) -> Result<Vec<ClientTurn>, Fault> {
+    let mut whole = Vec::with_capacity(turns.len() + open.len());
+    let mut answering = !open.is_empty();
+    for turn in turns {
+        match &turn {
+            ClientTurn::ToolResult { id, .. } => {
+                let Some(index) = open.iter().position(|waiting| waiting == id) else {
+                    let message = format!("No tool call {:?} waits for a result.", id.0);
+                    return Err(Fault::new(ErrorCode::InvalidRequest, message)
+                        .with_hint("Send each result once, after the answer that asked for it."));
+                };
+                open.remove(index);
+                answering = true;
+            }
+            ClientTurn::ToolCall(call) => {
+                if answering {
+                    close(&mut whole, &mut open);
+                    answering = false;
+                }
+                open.push(call.id.clone());
+            }
+            ClientTurn::User(_) | ClientTurn::Assistant(_) => close(&mut whole, &mut open),
+        }
+        whole.push(turn);
+    }
+    close(&mut whole, &mut open);
+    Ok(whole)
+}
+
+fn close(turns: &mut Vec<ClientTurn>, open: &mut Vec<ToolUseId>) {
+    turns.extend(open.drain(..).map(|id| ClientTurn::ToolResult {
+        id,
+        output: NO_ANSWER.to_owned(),
+        is_error: true,
+    }));
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn call(id: &str) -> ClientTurn {
+        let input = serde_json::json!({});
+        ClientTurn::ToolCall(ToolCall { id: ToolUseId(id.into()), name: "t".into(), input })
+    }
+
+    fn result(id: &str, output: &str) -> ClientTurn {
+        let is_error = output == NO_ANSWER;
+        ClientTurn::ToolResult { id: ToolUseId(id.into()), output: output.into(), is_error }
+    }
+
+    fn user(text: &str) -> ClientTurn {
+        ClientTurn::User(UserContent::Text(text.into()))
+    }
+
+    #[test]
+    fn a_call_that_the_client_passes_over_is_told_so_before_the_next_words() {
+        let turns = vec![call("a"), call("b"), result("b", "2"), user("go on")];
+        let whole = with_all_results(turns, Vec::new()).unwrap();
+        let expected =
+            vec![call("a"), call("b"), result("b", "2"), result("a", NO_ANSWER), user("go on")];
+        assert_eq!(whole, expected);
+        let left = with_all_results(vec![user("hm")], vec![ToolUseId("x".into())]).unwrap();
+        assert_eq!(left, vec![result("x", NO_ANSWER), user("hm")]);
+    }
+
+    #[test]
+    fn a_result_that_no_call_waits_for_is_refused() {
+        let twice = vec![call("a"), result("a", "1"), result("a", "1")];
+        let fault = with_all_results(twice, Vec::new()).unwrap_err();
+        assert_eq!(fault.code, ErrorCode::InvalidRequest);
+    }
+}

@@ -1,0 +1,54 @@
+//! What runs have done since the start, for those who watch the process.
+
+use std::collections::BTreeMap;
+use std::sync::{Mutex, PoisonError};
+use std::time::Duration;
+
+use onyx_types::{Event, RunStatus, Usage};
+
+use crate::RunManager;
+
+/// Upper bounds of the buckets of run times, in seconds; one more holds the rest.
+pub const RUN_SECONDS: [f64; 9] = [0.1, 0.5, 1.0, 5.0, 15.0, 60.0, 180.0, 600.0, 3_600.0];
+
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct RunFigures {
+    pub at_work: usize,
+    /// By how they ended.
+    pub ended: BTreeMap<&'static str, u64>,
+    pub usage: Usage,
+    pub seconds: f64,
+    /// How many fell under each of `RUN_SECONDS` and not under the one before.
+    pub buckets: [u64; RUN_SECONDS.len() + 1],
+}
+
+/// Kept by the manager.
+#[derive(Debug, Default)]
+pub(crate) struct Tally(Mutex<RunFigures>);
+
+impl Tally {
+    pub(crate) fn add(&self, status: RunStatus, usage: &Usage, took: Duration) {
+        let seconds = took.as_secs_f64();
+        let bucket = RUN_SECONDS.iter().position(|bound| seconds <= *bound);
+        let mut figures = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        *figures.ended.entry(status.as_str()).or_default() += 1;
+        figures.usage.add(usage);
+        figures.seconds += seconds;
+        figures.buckets[bucket.unwrap_or(RUN_SECONDS.len())] += 1;
+    }
+}
+
+impl RunManager {
+    pub fn figures(&self) -> RunFigures {
+        let figures = self.inner.tally.0.lock().unwrap_or_else(PoisonError::into_inner).clone();
+        RunFigures { at_work: self.runs_at_work(), ..figures }
+    }
+}
+
+/// How a run ended, if this was its last event.
+pub(crate) fn ending(event: &Event) -> Option<(RunStatus, Usage)> {
+    match event {
+        Event::Done { status, usage, .. } => Some((*status, *usage)),
+        _ => None,
+    }
+}

@@ -1,0 +1,144 @@
+//! What was seen from outside while a schedule ran: all that anybody may hold Onyx to.
+
+use std::collections::BTreeMap;
+
+use super::junction::Process;
+use onyx_types::{Event, LaneId, RunId, SessionId, TurnId};
+
+/// What happened to a schedule.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) enum Mishap {
+    Crash,
+    Freeze,
+    LeaseLost,
+    Takeover,
+    Cancel,
+    Steer,
+    FollowUp,
+    Fork,
+    Regenerate,
+    AskedAgain,
+    Rejoin,
+    ClientGone,
+    FullDisk,
+    FailedSync,
+    FailedWrite,
+    SlowStore,
+    Recovery,
+    CutAnswer,
+    ModelError,
+    Stall,
+    Garbage,
+    SameIdTwice,
+    ParallelCalls,
+    SeveralAgents,
+    Compaction,
+    ToolEffect,
+}
+
+impl Mishap {
+    pub(super) const ALL: &[Self] = &[
+        Self::Crash,
+        Self::Freeze,
+        Self::LeaseLost,
+        Self::Takeover,
+        Self::Cancel,
+        Self::Steer,
+        Self::FollowUp,
+        Self::Fork,
+        Self::Regenerate,
+        Self::AskedAgain,
+        Self::Rejoin,
+        Self::ClientGone,
+        Self::FullDisk,
+        Self::FailedSync,
+        Self::FailedWrite,
+        Self::SlowStore,
+        Self::Recovery,
+        Self::CutAnswer,
+        Self::ModelError,
+        Self::Stall,
+        Self::Garbage,
+        Self::SameIdTwice,
+        Self::ParallelCalls,
+        Self::SeveralAgents,
+        Self::Compaction,
+        Self::ToolEffect,
+    ];
+}
+
+pub(super) type Counts = BTreeMap<Mishap, u64>;
+
+/// Somebody who follows a run, from after a sequence number on.
+pub(super) struct Viewer {
+    pub(super) run: RunId,
+    pub(super) session: SessionId,
+    pub(super) after: u64,
+    pub(super) events: Vec<(u64, LaneId, Event)>,
+    /// The feed said that nothing more comes.
+    pub(super) closed: bool,
+}
+
+#[derive(Default)]
+pub(super) struct Book {
+    pub(super) counts: Counts,
+    pub(super) viewers: Vec<Viewer>,
+    pub(super) sessions: Vec<SessionId>,
+    /// Words that were said, each once, and the run that was started with them.
+    pub(super) said: BTreeMap<String, Option<(SessionId, RunId)>>,
+    /// Words that were acknowledged for a session at work.
+    pub(super) queued: Vec<(SessionId, TurnId)>,
+    /// What tools did, by the key that the model gave each call.
+    pub(super) effects: Vec<String>,
+    /// The longest note seen of each text while it streamed.
+    pub(super) noted: BTreeMap<(SessionId, TurnId), String>,
+    pub(super) calls: u64,
+    /// Which process works on a session, as far as anybody follows it.
+    pub(super) at_work: BTreeMap<SessionId, Process>,
+    pub(super) frozen: Vec<Process>,
+    pub(super) violations: Vec<String>,
+}
+
+impl Book {
+    pub(super) fn count(&mut self, mishap: Mishap) {
+        *self.counts.entry(mishap).or_default() += 1;
+    }
+
+    pub(super) fn violated(&mut self, what: impl Into<String>) {
+        self.violations.push(what.into());
+    }
+
+    pub(super) fn saw_session(&mut self, session: SessionId) {
+        if !self.sessions.contains(&session) {
+            self.sessions.push(session);
+        }
+    }
+
+    /// A run began here; if a frozen process holds the session, somebody took it over.
+    pub(super) fn begins(&mut self, session: SessionId, process: Process) {
+        self.saw_session(session);
+        let before = self.at_work.insert(session, process);
+        if before.is_some_and(|before| before != process && self.frozen.contains(&before)) {
+            self.count(Mishap::Takeover);
+        }
+    }
+
+    pub(super) fn ends(&mut self, session: SessionId, process: Process) {
+        if self.at_work.get(&session) == Some(&process) {
+            self.at_work.remove(&session);
+        }
+    }
+
+    /// The sessions that the process leaves standing.
+    pub(super) fn freeze(&mut self, process: Process) -> Vec<SessionId> {
+        self.frozen.push(process);
+        let held = self.at_work.iter().filter(|(_, holder)| **holder == process);
+        held.map(|(session, _)| *session).collect()
+    }
+
+    /// A name that no other call, message or effect of this schedule has.
+    pub(super) fn fresh(&mut self, kind: &str) -> String {
+        self.calls += 1;
+        format!("{kind}{}", self.calls)
+    }
+}

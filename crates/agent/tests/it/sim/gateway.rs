@@ -1,0 +1,291 @@
+//! One gateway process: its stores, its manager, and the people who talk to it. Dropping it is
+//! the crash: every task is gone in the middle of whatever it waited for.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use onyx_agent::{
+    AgentsSettings, DryRun, EventReader, ForkPoint, ManagerOptions, Roster, RunInput, RunManager,
+    RunRequest, Sent, SessionRef, StopTarget,
+};
+use onyx_storage::{Area, Delivery};
+use onyx_test_support::{LeasePlace, MemoryDisk};
+use onyx_tools::{Masker, Services, Toolbox};
+use onyx_types::{
+    Attendance, Cancel, Clock, ErrorCode, Event, Fault, Limits, PersonId, RunId, SessionId,
+    SessionOrigin, StatusCode, ToolEffect, TurnId, UserContent,
+};
+use serde_json::json;
+use tokio::runtime::Runtime;
+use tokio::task::AbortHandle;
+
+use super::book::{Mishap, Viewer};
+use super::junction::{Junction, Process, Track};
+use super::model::SimModel;
+use super::tool::SimTool;
+
+pub(super) fn person() -> PersonId {
+    "ana".parse().unwrap()
+}
+
+pub(super) struct Gateway {
+    pub(super) process: Process,
+    /// It does nothing, as if the machine had stopped it.
+    pub(super) frozen: bool,
+    runtime: Runtime,
+    manager: RunManager,
+    junction: Arc<Junction>,
+    /// Set once what an earlier process left open is closed: before, nobody is served.
+    ready: Arc<AtomicBool>,
+    clients: Vec<AbortHandle>,
+}
+
+impl Gateway {
+    pub(super) fn start(
+        disk: &MemoryDisk,
+        junction: &Arc<Junction>,
+        process: Process,
+        place: LeasePlace,
+        window: Option<u32>,
+    ) -> Self {
+        let track = Track { junction: Arc::clone(junction), process, leases: place };
+        let clock: Arc<dyn Clock> = Arc::new(junction.clock.clone());
+        let store = disk.open(Arc::clone(&clock), Arc::new(track.clone()), place);
+        let services = Services {
+            ledger: Arc::clone(&store.ledger),
+            artifacts: store.files.objects(&Area::Shared).unwrap(),
+            masker: Masker::default(),
+        };
+        let tools: Vec<Arc<dyn onyx_tools::Tool>> = vec![
+            Arc::new(SimTool::new("look", ToolEffect::Read, track.clone())),
+            Arc::new(SimTool::new("note", ToolEffect::Write, track.clone())),
+        ];
+        let toolbox = Arc::new(Toolbox::new(tools, services).unwrap());
+        let settings: AgentsSettings = serde_json::from_value(json!({"list": [
+            {"id": "main", "default": true, "tier": "act"}, {"id": "other", "tier": "act"},
+        ]}))
+        .unwrap();
+        let limits = Limits { max_run_seconds: 60, max_steps: 6, ..Limits::default() };
+        let roster = Roster::resolve(&settings, &limits, &toolbox).unwrap().0;
+        let seed = junction.chance.draw();
+        let options = ManagerOptions { max_runs: 16, seed, fence_secret: [9; 32] };
+        let models = Arc::new(SimModel { track, window });
+        let manager = RunManager::new(store, toolbox, models, roster, clock, options);
+        let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
+        let gateway = Self {
+            process,
+            frozen: false,
+            runtime,
+            manager,
+            junction: Arc::clone(junction),
+            ready: Arc::default(),
+            clients: Vec::new(),
+        };
+        gateway.look_after_runs();
+        gateway
+    }
+
+    pub(super) fn is_ready(&self) -> bool {
+        !self.frozen && self.ready.load(Ordering::Relaxed)
+    }
+
+    pub(super) fn runs_at_work(&self) -> usize {
+        self.manager.runs_at_work()
+    }
+
+    /// Lets every task go on until all of them wait for something.
+    pub(super) fn settle(&self) {
+        if !self.frozen {
+            self.runtime.block_on(async {
+                for _ in 0..3 {
+                    tokio::task::yield_now().await;
+                }
+            });
+        }
+    }
+
+    fn look_after_runs(&self) {
+        let (manager, junction) = (self.manager.clone(), Arc::clone(&self.junction));
+        let ready = Arc::clone(&self.ready);
+        self.runtime.spawn(async move {
+            match manager.recover().await {
+                Ok(0) => {}
+                Ok(_) => junction.count(Mishap::Recovery),
+                Err(fault) => {
+                    let mut book = junction.book.lock().unwrap();
+                    book.violated(format!("recovery gave up: {fault:?}"));
+                }
+            }
+            ready.store(true, Ordering::Relaxed);
+            manager.tend(&Cancel::new()).await;
+        });
+    }
+
+    /// Somebody says something, in a session or a new one.
+    pub(super) fn send(&mut self, session: Option<SessionId>, delivery: Delivery) {
+        let text = self.junction.book.lock().unwrap().fresh("words");
+        self.junction.book.lock().unwrap().said.insert(text.clone(), None);
+        let input = RunInput::New(UserContent::Text(text.clone()));
+        let request = self.request(session, input);
+        let (manager, junction) = (self.manager.clone(), Arc::clone(&self.junction));
+        let process = self.process;
+        self.client(async move {
+            match manager.send(request, delivery).await {
+                Ok(Sent::Started(handle)) => {
+                    let started = (handle.session_id, handle.run_id);
+                    junction.book.lock().unwrap().said.insert(text, Some(started));
+                    watch(&junction, process, started, 0, handle.events).await;
+                }
+                Ok(Sent::Queued { turn, .. }) => {
+                    let mut book = junction.book.lock().unwrap();
+                    let session = session.expect("only a session that exists is at work");
+                    book.queued.push((session, turn));
+                    book.count(match delivery {
+                        Delivery::Steer => Mishap::Steer,
+                        Delivery::FollowUp => Mishap::FollowUp,
+                    });
+                }
+                Err(fault) => refused(&junction, "send", &fault),
+            }
+        });
+    }
+
+    /// The answer to a message is asked for again, in place or in a fork.
+    pub(super) fn answer_again(&mut self, session: SessionId, input: RunInput, mishap: Mishap) {
+        let request = self.request(Some(session), input);
+        let (manager, junction) = (self.manager.clone(), Arc::clone(&self.junction));
+        let process = self.process;
+        self.client(async move {
+            match manager.start(request).await {
+                Ok(handle) => {
+                    junction.count(mishap);
+                    let started = (handle.session_id, handle.run_id);
+                    watch(&junction, process, started, 0, handle.events).await;
+                }
+                Err(fault) => refused(&junction, "answer again", &fault),
+            }
+        });
+    }
+
+    pub(super) fn fork(&mut self, session: SessionId, turn: TurnId) {
+        let point = match self.junction.chance.percent(50) {
+            true => ForkPoint::Through(turn),
+            false => ForkPoint::Before(turn),
+        };
+        let (manager, junction) = (self.manager.clone(), Arc::clone(&self.junction));
+        self.client(async move {
+            match manager.fork(&person(), session, point).await {
+                Ok(fork) => {
+                    let mut book = junction.book.lock().unwrap();
+                    book.saw_session(fork);
+                    book.count(Mishap::Fork);
+                }
+                Err(fault) => refused(&junction, "fork", &fault),
+            }
+        });
+    }
+
+    pub(super) fn stop(&mut self, session: SessionId) {
+        let (manager, junction) = (self.manager.clone(), Arc::clone(&self.junction));
+        self.client(async move {
+            match manager.stop(&person(), StopTarget::Session(session)).await {
+                Ok(true) => junction.count(Mishap::Cancel),
+                Ok(false) => {}
+                Err(fault) => refused(&junction, "stop", &fault),
+            }
+        });
+    }
+
+    /// A client comes back for the rest of a run.
+    pub(super) fn rejoin(&mut self, run: RunId, session: SessionId, after: u64) {
+        let (manager, junction) = (self.manager.clone(), Arc::clone(&self.junction));
+        let process = self.process;
+        self.client(async move {
+            match manager.events(&person(), run, after).await {
+                Ok(events) => {
+                    junction.count(Mishap::Rejoin);
+                    watch(&junction, process, (session, run), after, events).await;
+                }
+                Err(fault) => refused(&junction, "rejoin", &fault),
+            }
+        });
+    }
+
+    /// One client's connection breaks, whatever it waited for.
+    pub(super) fn lose_a_client(&mut self) {
+        self.clients.retain(|client| !client.is_finished());
+        if !self.clients.is_empty() {
+            let at = self.junction.chance.below(self.clients.len());
+            self.clients.swap_remove(at).abort();
+            self.junction.count(Mishap::ClientGone);
+        }
+    }
+
+    fn client(&mut self, work: impl Future<Output = ()> + Send + 'static) {
+        self.clients.push(self.runtime.spawn(work).abort_handle());
+    }
+
+    fn request(&self, session: Option<SessionId>, input: RunInput) -> RunRequest {
+        let several = session.is_none() && self.junction.chance.percent(25);
+        if several {
+            self.junction.count(Mishap::SeveralAgents);
+        }
+        let names: &[&str] = if several { &["main", "other"] } else { &[] };
+        let agents = names.iter().map(|name| name.parse().unwrap()).collect();
+        RunRequest {
+            person: person(),
+            session: session.map_or(
+                SessionRef::New { origin: SessionOrigin::Chat, agents },
+                SessionRef::Existing,
+            ),
+            input,
+            view: None,
+            model: None,
+            attendance: Attendance::Unattended,
+            dry_run: DryRun::Off,
+        }
+    }
+}
+
+/// What an honest refusal may be; anything else is ours to mend.
+fn refused(junction: &Junction, what: &str, fault: &Fault) {
+    let honest = matches!(
+        fault.code,
+        ErrorCode::SessionBusy
+            | ErrorCode::NotFound
+            | ErrorCode::Overloaded
+            | ErrorCode::StorageFull
+            | ErrorCode::StorageFailed
+    );
+    if !honest {
+        junction.book.lock().unwrap().violated(format!("{what} was refused: {fault:?}"));
+    }
+}
+
+async fn watch(
+    junction: &Junction,
+    process: Process,
+    (session, run): (SessionId, RunId),
+    after: u64,
+    mut events: EventReader,
+) {
+    let viewer = {
+        let mut book = junction.book.lock().unwrap();
+        book.begins(session, process);
+        book.viewers.push(Viewer { run, session, after, events: Vec::new(), closed: false });
+        book.viewers.len() - 1
+    };
+    while let Some(envelope) = events.next().await {
+        let mut book = junction.book.lock().unwrap();
+        match &envelope.event {
+            Event::Status { code: StatusCode::Compaction, .. } => book.count(Mishap::Compaction),
+            Event::Error { code: ErrorCode::SessionBusy, .. } => book.count(Mishap::LeaseLost),
+            _ => {}
+        }
+        let told = (envelope.seq, envelope.lane, envelope.event.clone());
+        book.viewers[viewer].events.push(told);
+    }
+    let mut book = junction.book.lock().unwrap();
+    book.viewers[viewer].closed = true;
+    book.ends(session, process);
+}

@@ -1,0 +1,202 @@
+//! A model that answers as the schedule says: well, badly, in part, or not at all.
+
+use std::sync::Arc;
+
+use futures::stream::{BoxStream, StreamExt as _};
+use onyx_agent::{ModelChoice, Models, Payer};
+use onyx_types::{
+    Cancel, Fault, FinishReason, Model, ModelEvent, ModelFailure, ModelFailureClass, ModelRequest,
+    TokenCounter, ToolUseId, Usage,
+};
+use serde_json::{Value, json};
+
+use super::book::Mishap;
+use super::check::flaw_of;
+use super::junction::{Track, What};
+use crate::step::ByRule;
+
+pub(super) const MODEL: &str = "sim/model";
+
+#[derive(Clone)]
+pub(super) struct SimModel {
+    pub(super) track: Track,
+    pub(super) window: Option<u32>,
+}
+
+impl Models for SimModel {
+    fn resolve(&self, _: &ModelChoice, _: Payer<'_>) -> Result<Arc<dyn Model>, Fault> {
+        Ok(Arc::new(self.clone()))
+    }
+
+    fn token_counter(&self, _: &str) -> Arc<dyn TokenCounter> {
+        Arc::new(ByRule)
+    }
+}
+
+/// How an answer ends.
+#[derive(Clone, Copy, Debug)]
+enum Manner {
+    Text,
+    Tools,
+    Cut,
+    Error,
+    Stall,
+    Garbage,
+    Length,
+    Filtered,
+}
+
+const MANNERS: &[(usize, Manner)] = &[
+    (40, Manner::Text),
+    (34, Manner::Tools),
+    (5, Manner::Cut),
+    (5, Manner::Error),
+    (4, Manner::Stall),
+    (6, Manner::Garbage),
+    (2, Manner::Length),
+    (1, Manner::Filtered),
+];
+
+impl Model for SimModel {
+    fn id(&self) -> &str {
+        MODEL
+    }
+
+    fn context_window(&self) -> Option<u32> {
+        self.window
+    }
+
+    fn stream(&self, request: ModelRequest, _: Cancel) -> BoxStream<'static, ModelEvent> {
+        if let Some(flaw) = flaw_of(&request.messages) {
+            let mut book = self.track.junction.book.lock().unwrap();
+            book.violated(format!("a model was sent messages that no provider takes: {flaw}"));
+        }
+        let chance = &self.track.junction.chance;
+        let manner = match self.track.junction.may_fail() {
+            true => chance.weighted(MANNERS),
+            false => Manner::Text,
+        };
+        let (events, hangs) = self.answer(manner, !request.tools.is_empty());
+        let track = self.track.clone();
+        let told = futures::stream::iter(events).then(move |event| {
+            let track = track.clone();
+            async move {
+                track.pause(What::Model).await;
+                event
+            }
+        });
+        if hangs { told.chain(futures::stream::pending()).boxed() } else { told.boxed() }
+    }
+}
+
+impl SimModel {
+    fn answer(&self, manner: Manner, tools: bool) -> (Vec<ModelEvent>, bool) {
+        let chance = &self.track.junction.chance;
+        let mut events = self.words();
+        let usage = Usage { input: 100, output: 10, cost: Some(0.001), ..Usage::default() };
+        if chance.percent(30) {
+            events.insert(0, ModelEvent::Reasoning(json!({"thought": "hm"})));
+            events.insert(0, ModelEvent::ReasoningDelta("hm".to_owned()));
+        }
+        let mut hangs = false;
+        match manner {
+            Manner::Text => events.push(ModelEvent::Finish(FinishReason::Stop)),
+            Manner::Tools if !tools => events.push(ModelEvent::Finish(FinishReason::Stop)),
+            Manner::Tools => {
+                events.extend(self.calls(1 + chance.below(4)));
+                events.push(ModelEvent::Usage(usage));
+                events.push(ModelEvent::Finish(FinishReason::ToolCalls));
+            }
+            Manner::Cut => {
+                self.track.junction.count(Mishap::CutAnswer);
+                let id = ToolUseId("half".to_owned());
+                events.push(ModelEvent::ToolCallStart { index: 0, id, name: "note".to_owned() });
+            }
+            Manner::Error => {
+                self.track.junction.count(Mishap::ModelError);
+                if chance.percent(50) {
+                    events.clear();
+                }
+                events.push(ModelEvent::Failed(self.failure()));
+            }
+            Manner::Stall => {
+                self.track.junction.count(Mishap::Stall);
+                hangs = true;
+            }
+            Manner::Garbage => {
+                self.track.junction.count(Mishap::Garbage);
+                events.extend(self.garbage(tools));
+            }
+            Manner::Length => events.push(ModelEvent::Finish(FinishReason::Length)),
+            Manner::Filtered => events.push(ModelEvent::Finish(FinishReason::ContentFilter)),
+        }
+        (events, hangs)
+    }
+
+    /// Sometimes none; sometimes so many that the window fills.
+    fn words(&self) -> Vec<ModelEvent> {
+        let chance = &self.track.junction.chance;
+        let pieces = chance.below(4);
+        let long = if chance.percent(20) { 60 } else { 1 };
+        (0..pieces)
+            .map(|piece| ModelEvent::TextDelta(format!("piece {piece} ").repeat(long)))
+            .collect()
+    }
+
+    fn calls(&self, count: usize) -> Vec<ModelEvent> {
+        if count > 1 {
+            self.track.junction.count(Mishap::ParallelCalls);
+        }
+        let chance = &self.track.junction.chance;
+        // Some servers number the calls of each answer anew.
+        let numbered = chance.percent(10);
+        if numbered {
+            self.track.junction.count(Mishap::SameIdTwice);
+        }
+        let call = |index: usize| {
+            let effect = self.track.junction.book.lock().unwrap().fresh("effect");
+            let id = if numbered { format!("call_{}", index % 2) } else { format!("id-{effect}") };
+            let name = if chance.percent(50) { "note" } else { "look" };
+            called(index, &id, name, json!({"key": effect}))
+        };
+        (0..count).map(call).collect()
+    }
+
+    fn garbage(&self, tools: bool) -> Vec<ModelEvent> {
+        let stop = ModelEvent::Finish(FinishReason::Stop);
+        let late = ModelEvent::TextDelta("after the end".to_owned());
+        match self.track.junction.chance.below(5) {
+            0 => vec![stop.clone(), late, stop],
+            1 => vec![
+                ModelEvent::TextDelta(String::new()),
+                ModelEvent::Finish(FinishReason::ToolCalls),
+            ],
+            2 if tools => vec![called(7, "odd", "no_such_tool", json!({"key": 1})), stop],
+            3 if tools => vec![called(7, "", "note", json!([1, "x"])), stop],
+            _ => vec![stop.clone(), ModelEvent::Failed(self.failure()), stop],
+        }
+    }
+
+    fn failure(&self) -> ModelFailure {
+        let classes = [
+            ModelFailureClass::RateLimited { retry_after: None },
+            ModelFailureClass::Auth,
+            ModelFailureClass::ContextLength,
+            ModelFailureClass::Transport,
+            ModelFailureClass::Timeout,
+            ModelFailureClass::Cancelled,
+        ];
+        let at = self.track.junction.chance.below(classes.len());
+        ModelFailure { class: classes[at].clone(), message: "as the schedule says".to_owned() }
+    }
+}
+
+fn called(index: usize, id: &str, name: &str, arguments: Value) -> ModelEvent {
+    ModelEvent::ToolCallEnd {
+        index: index as u32,
+        id: ToolUseId(id.to_owned()),
+        name: name.to_owned(),
+        arguments,
+        provider_data: None,
+    }
+}

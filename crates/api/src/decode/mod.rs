@@ -1,0 +1,196 @@
+//! Requests of other makers' clients, read into one form.
+
+mod chat;
+mod media;
+mod messages;
+mod responses;
+
+use onyx_agent::{ClientInput, ClientTurn};
+use onyx_types::{
+    AgentId, Block, Message, ModelRequest, Role, SessionId, SystemBlock, UserContent, UserPart,
+};
+use schemars::JsonSchema;
+use serde_json::{Map, Value};
+
+use crate::Problem;
+
+pub(crate) use chat::chat;
+pub(crate) use messages::messages;
+pub(crate) use responses::responses;
+
+/// The whole of a request's body: what is read at once to find who answers, and the rest.
+#[derive(JsonSchema)]
+#[allow(dead_code, reason = "a description; the fields are read one by one")]
+pub(crate) struct Body<R> {
+    /// `onyx:<agent>`, an agent's id or `<provider>/<model>`; the default agent without it.
+    #[schemars(default)]
+    model: Option<String>,
+    #[schemars(default)]
+    stream: Option<bool>,
+    #[schemars(default)]
+    stream_options: Option<StreamOptions>,
+    /// Goes on with this conversation.
+    #[serde(rename = "x-onyx-session-id")]
+    #[schemars(default)]
+    session: Option<SessionId>,
+    #[serde(rename = "x-onyx-agent-id")]
+    #[schemars(default)]
+    agent: Option<AgentId>,
+    #[serde(rename = "x-onyx-include-memory")]
+    #[schemars(default)]
+    memory: Option<bool>,
+    #[serde(flatten)]
+    rest: R,
+}
+
+#[derive(JsonSchema)]
+#[allow(dead_code, reason = "a description; the fields are read one by one")]
+pub(crate) struct StreamOptions {
+    #[schemars(default)]
+    include_usage: Option<bool>,
+}
+
+pub(crate) type ChatBody = Body<chat::Request>;
+pub(crate) type MessagesBody = Body<messages::Request>;
+pub(crate) type ResponsesBody = Body<responses::Request>;
+
+/// What a client asks for, whichever wire it speaks.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Ask {
+    pub(crate) client: ClientInput,
+    /// The answer that this one follows, where the wire names it.
+    pub(crate) previous: Option<String>,
+}
+
+/// What the fields of a wire mean to us.
+struct Fields {
+    /// Read by us.
+    known: &'static [&'static str],
+    /// Of no consequence for the answer.
+    idle: &'static [&'static str],
+    /// They would make another answer than the client expects: never left out in silence.
+    refused: &'static [Refused],
+}
+
+/// A field that we cannot do, and the values with which it asks for nothing special.
+struct Refused {
+    name: &'static str,
+    harmless: &'static [&'static str],
+}
+
+/// Who reads the request decides how strict we are.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Reader {
+    /// An agent has a mind of its own about sampling.
+    Agent,
+    /// A model of another wire: what cannot be said there must not be lost on the way.
+    OtherWire,
+}
+
+impl Fields {
+    fn check(&self, body: &Map<String, Value>, reader: Reader) -> Result<(), Problem> {
+        for (name, value) in body {
+            if value.is_null() {
+                continue;
+            }
+            if let Some(field) = self.refused.iter().find(|field| field.name == name) {
+                let text = value.as_str().map_or_else(|| value.to_string(), str::to_owned);
+                if !field.harmless.contains(&text.as_str()) {
+                    return Err(Problem::field(name, "it cannot be done here; leave it out"));
+                }
+                continue;
+            }
+            let name = name.as_str();
+            let ours = name.starts_with("x-onyx-");
+            let read = ours || self.known.contains(&name) || self.idle.contains(&name);
+            if !read && reader == Reader::OtherWire {
+                let why = "the model's provider speaks another wire, which cannot express it";
+                return Err(Problem::field(name, why));
+            }
+        }
+        Ok(())
+    }
+}
+
+/// For a model of another wire.
+pub(crate) fn model_request(ask: Ask) -> ModelRequest {
+    let client = ask.client;
+    let mut messages: Vec<Message> = Vec::new();
+    for turn in client.turns {
+        let (role, blocks) = blocks(turn);
+        match messages.last_mut() {
+            Some(last) if last.role == role => last.content.extend(blocks),
+            _ => messages.push(Message { role, content: blocks }),
+        }
+    }
+    let system = client.system.map(|text| SystemBlock { text, stable: true });
+    ModelRequest {
+        system: system.into_iter().collect(),
+        messages: messages.into(),
+        tools: client.tools,
+        max_output_tokens: client.max_output_tokens.unwrap_or(0),
+        temperature: client.temperature,
+        response_format: client.response_format,
+        cache_key: None,
+    }
+}
+
+fn blocks(turn: ClientTurn) -> (Role, Vec<Block>) {
+    match turn {
+        ClientTurn::User(UserContent::Text(text)) => (Role::User, vec![Block::Text { text }]),
+        ClientTurn::User(UserContent::Parts(parts)) => {
+            (Role::User, parts.into_iter().filter_map(part).collect())
+        }
+        ClientTurn::Assistant(text) => (Role::Assistant, vec![Block::Text { text }]),
+        ClientTurn::ToolCall(call) => {
+            let (id, name, input) = (call.id, call.name, call.input);
+            (Role::Assistant, vec![Block::ToolUse { id, name, input, provider_data: None }])
+        }
+        ClientTurn::ToolResult { id, output, is_error } => {
+            (Role::User, vec![Block::ToolResult { id, content: output, is_error }])
+        }
+    }
+}
+
+/// The decoders make no file parts.
+fn part(part: UserPart) -> Option<Block> {
+    match part {
+        UserPart::Text { text } => Some(Block::Text { text }),
+        UserPart::Image { media_type, data } => Some(Block::Image { media_type, data }),
+        UserPart::File { .. } => None,
+    }
+}
+
+/// Only what comes after the last answer: the session remembers the rest.
+pub(crate) fn newest(turns: Vec<ClientTurn>) -> Vec<ClientTurn> {
+    let after = turns
+        .iter()
+        .rposition(|turn| matches!(turn, ClientTurn::Assistant(_) | ClientTurn::ToolCall(_)));
+    turns.into_iter().skip(after.map_or(0, |index| index + 1)).collect()
+}
+
+/// Words alone are kept as words.
+fn content(mut parts: Vec<UserPart>) -> UserContent {
+    match (parts.pop(), parts.is_empty()) {
+        (Some(UserPart::Text { text }), true) => UserContent::Text(text),
+        (Some(last), _) => {
+            parts.push(last);
+            UserContent::Parts(parts)
+        }
+        (None, _) => UserContent::Text(String::new()),
+    }
+}
+
+/// A tool's arguments, which these wires write as a string of JSON.
+fn arguments(path: &str, text: &str) -> Result<Value, Problem> {
+    if text.trim().is_empty() {
+        return Ok(Value::Object(Map::new()));
+    }
+    serde_json::from_str(text).map_err(|error| Problem::field(path, format!("not JSON: {error}")))
+}
+
+/// Several pieces of system text, in their order.
+fn joined(texts: &[String]) -> Option<String> {
+    let text = texts.join("\n\n");
+    (!text.trim().is_empty()).then_some(text)
+}

@@ -1,0 +1,234 @@
+//! `/openapi.json`: written from the table of routes, the types that they read and write, and one
+//! line of words for each. A route cannot be left out: what is not described here is listed with
+//! what the router itself knows of it.
+
+mod accounts;
+mod answers;
+mod table;
+
+use std::borrow::Cow;
+
+use axum::Json;
+use axum::http::header;
+use axum::response::{Html, IntoResponse};
+use schemars::generate::{SchemaGenerator, SchemaSettings};
+use schemars::{JsonSchema, Schema};
+use serde_json::{Map, Value, json};
+
+use crate::problem::ProblemView;
+use crate::routes::routes;
+use crate::{Access, Route};
+use table::{Answer, Doc};
+
+/// A type's schema, made when the document is.
+pub(crate) type SchemaOf = fn(&mut SchemaGenerator) -> Schema;
+
+pub(crate) fn schema_of<T: JsonSchema>(generator: &mut SchemaGenerator) -> Schema {
+    generator.subschema_for::<T>()
+}
+
+/// The description of every route.
+pub fn openapi() -> Value {
+    let mut writer = Writer::new();
+    let mut paths = Map::new();
+    let docs = table::docs();
+    for route in routes().table() {
+        let doc = docs.iter().find(|doc| (doc.method, doc.path) == (route.method, route.path));
+        let operation = writer.operation(&route, doc);
+        // The router writes the rest of a path as `{*name}`, which OpenAPI does not know.
+        let path = route.path.replace("{*", "{");
+        let methods = paths.entry(path).or_insert_with(|| json!({}));
+        methods[route.method.to_lowercase()] = operation;
+    }
+    let problem = schema_of::<ProblemView<'static>>(&mut writer.written);
+    json!({
+        "openapi": "3.1.0",
+        "info": {
+            "title": "Onyx",
+            "version": env!("CARGO_PKG_VERSION"),
+            "description": "A self-hosted home for a person's AI agents. Errors are \
+                application/problem+json, except on the routes of other makers' clients.",
+            "license": {"name": "MIT OR Apache-2.0", "identifier": "MIT OR Apache-2.0"},
+        },
+        "servers": [{"url": "/"}],
+        "paths": paths,
+        "components": {
+            "schemas": writer.schemas(),
+            "responses": {"Problem": {
+                "description": "What went wrong, with a code and a hint",
+                "content": {"application/problem+json": {"schema": problem}},
+            }, "OpenAiError": {
+                "description": "What went wrong, as OpenAI's clients expect it",
+                "content": {"application/json": {"schema": answers::openai_error()}},
+            }, "AnthropicError": {
+                "description": "What went wrong, as Anthropic's clients expect it",
+                "content": {"application/json": {"schema": answers::anthropic_error()}},
+            }},
+            "securitySchemes": {
+                "token": {"type": "http", "scheme": "bearer"},
+                "key": {"type": "apiKey", "in": "header", "name": "x-api-key"},
+            },
+        },
+    })
+}
+
+/// What is read and what is written differ in what may be left out.
+struct Writer {
+    read: SchemaGenerator,
+    written: SchemaGenerator,
+}
+
+impl Writer {
+    fn new() -> Self {
+        let settings = || {
+            SchemaSettings::draft2020_12().with(|settings| {
+                settings.definitions_path = Cow::Borrowed("/components/schemas");
+                settings.meta_schema = None;
+            })
+        };
+        Self {
+            read: settings().for_deserialize().into_generator(),
+            written: settings().for_serialize().into_generator(),
+        }
+    }
+
+    fn schemas(mut self) -> Map<String, Value> {
+        let mut schemas = self.read.take_definitions(true);
+        schemas.extend(self.written.take_definitions(true));
+        schemas
+    }
+
+    fn operation(&mut self, route: &Route, doc: Option<&Doc>) -> Value {
+        let mut operation = Map::new();
+        let summary = doc.map_or(route.path, |doc| doc.summary);
+        operation.insert("summary".into(), summary.into());
+        operation.insert("operationId".into(), operation_id(route).into());
+        operation.insert("tags".into(), json!([tag(route.path)]));
+        let mut parameters = path_parameters(route.path);
+        if let Some(query) = doc.and_then(|doc| doc.query) {
+            parameters.extend(self.query_parameters(query));
+        }
+        if !parameters.is_empty() {
+            operation.insert("parameters".into(), parameters.into());
+        }
+        if let Some(body) = doc.and_then(|doc| doc.body) {
+            let schema = body(&mut self.read);
+            let content = json!({"application/json": {"schema": schema}});
+            operation.insert("requestBody".into(), json!({"required": true, "content": content}));
+        }
+        operation.insert("responses".into(), self.responses(route, doc));
+        let security = match route.access {
+            Access::Public => json!([]),
+            _ => json!([{"token": []}, {"key": []}]),
+        };
+        operation.insert("security".into(), security);
+        operation.into()
+    }
+
+    fn responses(&mut self, route: &Route, doc: Option<&Doc>) -> Value {
+        let mut responses = Map::new();
+        match doc.map(|doc| &doc.answer) {
+            Some(answer) => {
+                let content = self.content(answer);
+                let mut response = json!({"description": "Done"});
+                if !content.is_empty() {
+                    response["content"] = content.into();
+                }
+                responses.insert(answer.status().to_string(), response);
+            }
+            None => {
+                responses.insert("2XX".into(), json!({"description": "Done"}));
+            }
+        }
+        let name = match crate::foreign::form_of(route.path) {
+            Some(crate::foreign::Form::OpenAi) => "OpenAiError",
+            Some(crate::foreign::Form::Anthropic) => "AnthropicError",
+            None => "Problem",
+        };
+        let problem = json!({"$ref": format!("#/components/responses/{name}")});
+        responses.insert("default".into(), problem);
+        responses.into()
+    }
+
+    fn content(&mut self, answer: &Answer) -> Map<String, Value> {
+        let mut content = Map::new();
+        for (kind, schema) in answer.forms() {
+            content.insert(kind.to_owned(), json!({"schema": schema(&mut self.written)}));
+        }
+        content
+    }
+
+    /// Each field of a query's type is a parameter. An absent one is not there, never null.
+    fn query_parameters(&mut self, query: SchemaOf) -> Vec<Value> {
+        let schema = query(&mut self.read);
+        let value = match schema.get("$ref").and_then(Value::as_str) {
+            Some(name) => {
+                let name = name.rsplit('/').next().unwrap_or_default();
+                self.read.definitions().get(name).cloned().unwrap_or_default()
+            }
+            None => schema.to_value(),
+        };
+        let required = value["required"].as_array().cloned().unwrap_or_default();
+        let fields = value["properties"].as_object().cloned().unwrap_or_default();
+        let parameter = |(name, mut schema): (String, Value)| {
+            without_null(&mut schema);
+            let is_required = required.iter().any(|field| *field == name);
+            json!({"name": name, "in": "query", "required": is_required, "schema": schema})
+        };
+        fields.into_iter().map(parameter).collect()
+    }
+}
+
+fn without_null(schema: &mut Value) {
+    if let Some(kinds) = schema["type"].as_array() {
+        let kinds: Vec<Value> = kinds.iter().filter(|kind| *kind != "null").cloned().collect();
+        schema["type"] = match kinds.as_slice() {
+            [one] => one.clone(),
+            _ => kinds.into(),
+        };
+    }
+    if let Some(forms) = schema["anyOf"].as_array() {
+        let forms: Vec<Value> =
+            forms.iter().filter(|form| form["type"] != "null").cloned().collect();
+        if let [one] = forms.as_slice() {
+            *schema = one.clone();
+        }
+    }
+    if let Some(object) = schema.as_object_mut() {
+        object.retain(|_, value| !value.is_null());
+    }
+}
+
+fn path_parameters(path: &str) -> Vec<Value> {
+    let names = path.split('/').filter_map(|piece| piece.strip_prefix('{')?.strip_suffix('}'));
+    let parameter = |name: &str| {
+        let name = name.trim_start_matches('*');
+        json!({"name": name, "in": "path", "required": true, "schema": {"type": "string", "minLength": 1}})
+    };
+    names.map(parameter).collect()
+}
+
+fn operation_id(route: &Route) -> String {
+    let words = route.path.split(|letter: char| !letter.is_ascii_alphanumeric());
+    let name = words.filter(|word| !word.is_empty()).collect::<Vec<_>>().join("_");
+    format!("{}_{name}", route.method.to_lowercase())
+}
+
+fn tag(path: &str) -> &str {
+    let mut pieces = path.split('/').skip(1);
+    match (pieces.next(), pieces.next()) {
+        (Some("v1" | "api"), Some(second)) => second,
+        (first, _) => first.unwrap_or("/"),
+    }
+}
+
+pub(crate) async fn serve() -> Json<Value> {
+    Json(openapi())
+}
+
+/// A page that shows the document. Everything it needs is in it; nothing is loaded from elsewhere.
+pub(crate) async fn page() -> impl IntoResponse {
+    let policy = "default-src 'none'; style-src 'unsafe-inline'; script-src 'unsafe-inline'; \
+        connect-src 'self'; base-uri 'none'; frame-ancestors 'none'; form-action 'none'";
+    ([(header::CONTENT_SECURITY_POLICY, policy)], Html(include_str!("page.html")))
+}

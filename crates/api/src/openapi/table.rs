@@ -1,0 +1,191 @@
+//! What each route reads and writes, beside what the router knows.
+
+use onyx_types::Envelope;
+use schemars::JsonSchema;
+
+use super::{SchemaOf, accounts, answers, schema_of};
+use crate::decode;
+use crate::encode::{ChatReply, Line};
+use crate::logs::LogLine;
+use crate::routes::views;
+
+/// The description of one route.
+pub(super) struct Doc {
+    pub(super) method: &'static str,
+    pub(super) path: &'static str,
+    pub(super) summary: &'static str,
+    pub(super) query: Option<SchemaOf>,
+    pub(super) body: Option<SchemaOf>,
+    pub(super) answer: Answer,
+}
+
+/// What a good answer holds, by its kind.
+pub(super) enum Answer {
+    Json(SchemaOf),
+    Created(SchemaOf),
+    Nothing,
+    /// Leads on to another page.
+    SeeOther,
+    Text(&'static str),
+    /// One event after another.
+    Stream(&'static str, SchemaOf),
+    /// As the request asks for it.
+    JsonOrEvents(SchemaOf, SchemaOf),
+}
+
+const EVENTS: &str = "text/event-stream";
+
+impl Answer {
+    pub(super) const fn status(&self) -> u16 {
+        match self {
+            Self::Created(_) => 201,
+            Self::Nothing => 204,
+            Self::SeeOther => 303,
+            Self::Json(_) | Self::Text(_) | Self::Stream(..) | Self::JsonOrEvents(..) => 200,
+        }
+    }
+
+    pub(super) fn forms(&self) -> Vec<(&'static str, SchemaOf)> {
+        const JSON: &str = "application/json";
+        match self {
+            Self::Nothing | Self::SeeOther => Vec::new(),
+            Self::Json(schema) | Self::Created(schema) => vec![(JSON, *schema)],
+            Self::Text(kind) => vec![(*kind, schema_of::<String>)],
+            Self::Stream(kind, event) => vec![(*kind, *event)],
+            Self::JsonOrEvents(whole, event) => vec![(JSON, *whole), (EVENTS, *event)],
+        }
+    }
+}
+
+pub(super) fn doc(
+    method: &'static str,
+    path: &'static str,
+    summary: &'static str,
+    answer: Answer,
+) -> Doc {
+    Doc { method, path, summary, query: None, body: None, answer }
+}
+
+impl Doc {
+    pub(super) fn query<T: JsonSchema>(self) -> Self {
+        Self { query: Some(schema_of::<T>), ..self }
+    }
+
+    pub(super) fn body<T: JsonSchema>(self) -> Self {
+        Self { body: Some(schema_of::<T>), ..self }
+    }
+}
+
+pub(super) fn json<T: JsonSchema>() -> Answer {
+    Answer::Json(schema_of::<T>)
+}
+
+pub(super) fn docs() -> Vec<Doc> {
+    let mut docs = agent_api();
+    docs.extend(sessions());
+    docs.extend(clients());
+    docs.extend(accounts::sign_in());
+    docs.extend(accounts::administration());
+    docs
+}
+
+fn agent_api() -> Vec<Doc> {
+    use views::{
+        ChatRequest, Cleared, EventsQuery, Health, History, HistoryQuery, Ready, Reindexed,
+        SessionRequest, StopRequest, Stopped, UndoQuery, Undone,
+    };
+    let lines = Answer::Stream("application/x-ndjson", schema_of::<Line<'static>>);
+    let events = Answer::Stream(EVENTS, schema_of::<Envelope>);
+    vec![
+        doc("GET", "/health", "Is it alive?", json::<Health>()),
+        doc("GET", "/ready", "What it stands on, each with its state", json::<Ready>()),
+        doc("POST", "/api/agent/chat-stream", "Answers a message, event by event", lines)
+            .body::<ChatRequest>(),
+        doc("POST", "/api/agent/chat", "Answers a message whole", json::<ChatReply>())
+            .body::<ChatRequest>(),
+        doc("POST", "/api/agent/stop", "Stops a run", json::<Stopped>()).body::<StopRequest>(),
+        doc(
+            "POST",
+            "/api/agent/session/clear",
+            "Archives a session, makes a new one",
+            json::<Cleared>(),
+        )
+        .body::<SessionRequest>(),
+        doc("GET", "/api/agent/session/history", "What was said", json::<History>())
+            .query::<HistoryQuery>(),
+        doc("GET", "/api/runs/{id}/events", "What a run tells, from any event on", events)
+            .query::<EventsQuery>(),
+        doc("POST", "/api/runs/{id}/cancel", "Stops a run", json::<Stopped>()),
+        doc("POST", "/api/runs/{id}/undo", "Takes back what a run wrote", json::<Undone>())
+            .query::<UndoQuery>(),
+        doc("POST", "/api/admin/reindex", "Makes everything derived anew", json::<Reindexed>()),
+    ]
+}
+
+fn sessions() -> Vec<Doc> {
+    use views::{
+        AgentList, AgentWithFiles, ExportQuery, Fork, ListQuery, Patch, SessionList, SessionView,
+        SessionWithSiblings, TurnList, TurnsQuery,
+    };
+    vec![
+        doc("GET", "/v1/agents", "Who there is", json::<AgentList>()),
+        doc("GET", "/v1/agents/{id}", "One agent and its files", json::<AgentWithFiles>()),
+        doc(
+            "GET",
+            "/v1/agents/{id}/files/{name}",
+            "A file, with its ETag",
+            Answer::Text("text/markdown"),
+        ),
+        doc(
+            "PUT",
+            "/v1/agents/{id}/files/{name}",
+            "Writes a file; If-Match and If-None-Match hold",
+            Answer::Nothing,
+        ),
+        doc("GET", "/v1/sessions", "Conversations, newest first", json::<SessionList>())
+            .query::<ListQuery>(),
+        doc("GET", "/v1/sessions/{id}", "One conversation", json::<SessionWithSiblings>()),
+        doc("PATCH", "/v1/sessions/{id}", "Renames, archives", json::<SessionView>())
+            .body::<Patch>(),
+        doc("DELETE", "/v1/sessions/{id}", "Removes it for good", Answer::Nothing),
+        doc("GET", "/v1/sessions/{id}/turns", "Its log, in pages", json::<TurnList>())
+            .query::<TurnsQuery>(),
+        doc(
+            "POST",
+            "/v1/sessions/{id}/fork",
+            "A copy up to a turn",
+            Answer::Created(schema_of::<SessionView>),
+        )
+        .body::<Fork>(),
+        doc(
+            "GET",
+            "/v1/sessions/{id}/export",
+            "The log, or a page to read",
+            Answer::Text("application/x-ndjson"),
+        )
+        .query::<ExportQuery>(),
+    ]
+}
+
+fn clients() -> Vec<Doc> {
+    use views::{EmbeddingList, EmbeddingRequest, LogLines, LogsQuery, ModelList, ModelView};
+    let logs = Answer::JsonOrEvents(schema_of::<LogLines>, schema_of::<LogLine>);
+    let chat = Answer::JsonOrEvents(answers::chat_completion, answers::chat_chunk);
+    let responses = Answer::JsonOrEvents(answers::response, answers::response_event);
+    let messages = Answer::JsonOrEvents(answers::message, answers::message_event);
+    vec![
+        doc("POST", "/v1/chat/completions", "OpenAI chat completions", chat)
+            .body::<decode::ChatBody>(),
+        doc("POST", "/v1/responses", "OpenAI responses", responses).body::<decode::ResponsesBody>(),
+        doc("POST", "/v1/messages", "Anthropic messages", messages).body::<decode::MessagesBody>(),
+        doc("POST", "/v1/embeddings", "Vectors for texts", json::<EmbeddingList>())
+            .body::<EmbeddingRequest>(),
+        doc("GET", "/v1/models", "Agents and models", json::<ModelList>()),
+        doc("GET", "/v1/models/{*id}", "One of them", json::<ModelView>()),
+        doc("GET", "/openapi.json", "This document", Answer::Json(answers::any_object)),
+        doc("GET", "/docs", "This document as a page", Answer::Text("text/html")),
+        doc("GET", "/api/admin/logs", "The newest lines of the log, or a feed of them", logs)
+            .query::<LogsQuery>(),
+        doc("GET", "/metrics", "Figures for Prometheus", Answer::Text("text/plain")),
+    ]
+}

@@ -1,0 +1,87 @@
+//! `GET /api/admin/logs`: the newest lines, or, for who takes an event stream, those and all that
+//! follow.
+
+use std::convert::Infallible;
+use std::sync::Arc;
+use std::time::Duration;
+
+use axum::Json;
+use axum::extract::State;
+use axum::http::{HeaderMap, header};
+use axum::response::sse::{Event, KeepAlive, Sse};
+use axum::response::{IntoResponse, Response};
+use futures::stream::{Stream, StreamExt, iter, unfold};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use tokio::sync::broadcast::Receiver;
+use tokio::sync::broadcast::error::RecvError;
+
+use crate::logs::{LogFilter, LogLevel, LogLine};
+use crate::{ApiState, Problem, QueryOf};
+
+const KEEP_ALIVE: Duration = Duration::from_secs(15);
+const USUAL: usize = 200;
+
+#[derive(Deserialize, JsonSchema)]
+pub(crate) struct LogsQuery {
+    /// This level and worse.
+    level: Option<LogLevel>,
+    /// Part of the words, the target or a detail.
+    q: Option<String>,
+    /// Only lines after this one.
+    after: Option<u64>,
+    /// The newest so many; 200 unless given.
+    #[schemars(range(min = 1, max = 2000))]
+    limit: Option<usize>,
+}
+
+#[derive(Serialize, JsonSchema)]
+pub(crate) struct LogLines {
+    lines: Vec<LogLine>,
+}
+
+pub(super) async fn logs(
+    State(state): State<ApiState>,
+    headers: HeaderMap,
+    QueryOf(query): QueryOf<LogsQuery>,
+) -> Result<Response, Problem> {
+    let limit = query.limit.unwrap_or(USUAL);
+    if !(1..=2_000).contains(&limit) {
+        return Err(Problem::field("limit", "it must be from 1 to 2000"));
+    }
+    let filter = LogFilter {
+        level: query.level.unwrap_or(LogLevel::Info),
+        text: query.q.map(|text| text.to_lowercase()),
+    };
+    let (mut kept, more) = state.logs.follow(query.after.unwrap_or(0));
+    kept.retain(|line| filter.shows(line));
+    kept.drain(..kept.len().saturating_sub(limit));
+    let accepts = headers.get(header::ACCEPT).and_then(|value| value.to_str().ok());
+    if !accepts.is_some_and(|kinds| kinds.contains("text/event-stream")) {
+        let lines = kept.iter().map(|line| LogLine::clone(line)).collect();
+        return Ok(Json(LogLines { lines }).into_response());
+    }
+    let feed =
+        iter(kept).chain(following(more, filter)).map(|line| Ok::<_, Infallible>(frame(&line)));
+    Ok(Sse::new(feed).keep_alive(KeepAlive::new().interval(KEEP_ALIVE)).into_response())
+}
+
+/// A reader that fell behind goes on with what is there: the numbers show the gap.
+fn following(more: Receiver<Arc<LogLine>>, filter: LogFilter) -> impl Stream<Item = Arc<LogLine>> {
+    unfold((more, filter), |(mut more, filter)| async move {
+        loop {
+            match more.recv().await {
+                Ok(line) if filter.shows(&line) => return Some((line, (more, filter))),
+                Ok(_) | Err(RecvError::Lagged(_)) => {}
+                Err(RecvError::Closed) => return None,
+            }
+        }
+    })
+}
+
+fn frame(line: &LogLine) -> Event {
+    let event = Event::default().event("log").id(line.seq.to_string());
+    event
+        .json_data(line)
+        .unwrap_or_else(|_| Event::default().comment("a line could not be written"))
+}

@@ -1,0 +1,149 @@
+//! A request that passes through to a provider's model. Nothing of it is stored.
+
+use std::collections::VecDeque;
+use std::convert::Infallible;
+
+use axum::Json;
+use axum::body::Body;
+use axum::http::header;
+use axum::response::{IntoResponse, Response};
+use bytes::Bytes;
+use futures::stream::{BoxStream, StreamExt, iter, unfold};
+use onyx_types::{Cancel, ErrorCode, Fault, Model, ModelEvent};
+use serde_json::{Map, Value};
+
+use super::sent::Sent;
+use crate::decode::{Reader, model_request};
+use crate::encode::v1::{AnswerHead, ModelFold, Step, StepWriter, WholeFold};
+use crate::{ApiState, AuthContext, Dialect, Forward, Forwarded, Piece, Problem};
+
+pub(super) async fn through(
+    state: &ApiState,
+    caller: &AuthContext,
+    sent: &Sent,
+    model: String,
+    dialect: Dialect,
+    body: Map<String, Value>,
+) -> Result<Response, Problem> {
+    let head = AnswerHead {
+        id: state.runs.fresh_id(),
+        model: sent.model.clone().unwrap_or_else(|| model.clone()),
+        created: state.runs.now().as_millis() / 1_000,
+        session: None,
+        usage: sent.usage,
+    };
+    let limits = state.runs.roster().limits().clone();
+    let forward = Forward { person: caller.person.clone(), limits, model, dialect, body };
+    let body = forward.body.clone();
+    match state.upstream.forward(forward)? {
+        Forwarded::SameWire(pieces) => same_wire(pieces, dialect.writer(head)).await,
+        Forwarded::OtherWire(model) => {
+            other_wire(model.as_ref(), body, head, dialect, sent.stream).await
+        }
+    }
+}
+
+/// The provider's own bytes. Only an answer that breaks off gets words of ours, at its end.
+async fn same_wire(
+    mut pieces: BoxStream<'static, Piece>,
+    mut writer: Box<dyn StepWriter>,
+) -> Result<Response, Problem> {
+    let content_type = match pieces.next().await {
+        Some(Piece::Head { content_type }) => content_type,
+        Some(Piece::Failed(fault)) => return Err(fault.into()),
+        Some(Piece::Bytes(_)) | None => {
+            return Err(Fault::plain(ErrorCode::ProviderTruncated).into());
+        }
+    };
+    let bytes = pieces.flat_map(move |piece| {
+        iter(match piece {
+            Piece::Head { .. } => Vec::new(),
+            Piece::Bytes(bytes) => vec![bytes],
+            Piece::Failed(fault) => writer.write(&Step::Failed(fault)),
+        })
+    });
+    let headers =
+        [(header::CONTENT_TYPE, content_type.as_str()), (header::CACHE_CONTROL, "no-store")];
+    Ok((headers, Body::from_stream(bytes.map(Ok::<_, Infallible>))).into_response())
+}
+
+/// Read here, asked in the provider's wire, and written in the client's.
+async fn other_wire(
+    model: &dyn Model,
+    body: Map<String, Value>,
+    head: AnswerHead,
+    dialect: Dialect,
+    stream: bool,
+) -> Result<Response, Problem> {
+    let ask = dialect.read(body, Reader::OtherWire)?;
+    // Dropping the events closes the connection, so nothing else needs to cancel.
+    let mut answer = Answer {
+        events: model.stream(model_request(ask), Cancel::new()),
+        fold: ModelFold::default(),
+    };
+    // As long as nothing was said, a failure is the request's and has a status of its own.
+    let mut first = answer.next().await;
+    if let Some(Step::Failed(fault)) = first.iter().find(|step| matches!(step, Step::Failed(_))) {
+        return Err(fault.clone().into());
+    }
+    if !stream {
+        let mut gathered = WholeFold::default();
+        loop {
+            for step in std::mem::take(&mut first) {
+                if let Some(outcome) = gathered.step(step) {
+                    return Ok(Json(dialect.whole(&head, &outcome?)).into_response());
+                }
+            }
+            first = answer.next().await;
+        }
+    }
+    let headers =
+        [(header::CONTENT_TYPE, "text/event-stream"), (header::CACHE_CONTROL, "no-store")];
+    let written =
+        Written { answer, ready: first.into(), writer: dialect.writer(head), over: false };
+    Ok((headers, Body::from_stream(unfold(written, Written::next))).into_response())
+}
+
+struct Answer {
+    events: BoxStream<'static, ModelEvent>,
+    fold: ModelFold,
+}
+
+impl Answer {
+    /// Some steps; the last of all is an end or a failure, also of a stream that just stops.
+    async fn next(&mut self) -> Vec<Step> {
+        loop {
+            let Some(event) = self.events.next().await else {
+                return vec![Step::Failed(Fault::plain(ErrorCode::ProviderTruncated))];
+            };
+            let steps = self.fold.event(event);
+            if !steps.is_empty() {
+                return steps;
+            }
+        }
+    }
+}
+
+struct Written {
+    answer: Answer,
+    ready: VecDeque<Step>,
+    writer: Box<dyn StepWriter>,
+    over: bool,
+}
+
+impl Written {
+    async fn next(mut self) -> Option<(Result<Bytes, Infallible>, Self)> {
+        if self.over {
+            return None;
+        }
+        if self.ready.is_empty() {
+            self.ready.extend(self.answer.next().await);
+        }
+        let mut bytes = Vec::new();
+        while let Some(step) = self.ready.pop_front() {
+            self.over |= matches!(step, Step::End { .. } | Step::Failed(_));
+            bytes.extend(self.writer.write(&step).concat());
+        }
+        Some((Ok(bytes.into()), self))
+    }
+}

@@ -1,0 +1,140 @@
+//! A request that an agent answers.
+
+use axum::Json;
+use axum::http::{HeaderName, header};
+use axum::response::{IntoResponse, Response};
+use onyx_agent::{ClientTurn, DryRun, RunInput, RunRequest, SessionRef};
+use onyx_types::{AgentId, Attendance, ErrorCode, Fault, RunId, SessionId, SessionOrigin};
+use serde_json::{Map, Value};
+
+use super::sent::{SESSION, Sent};
+use crate::decode::{Reader, newest};
+use crate::encode::v1::{AnswerFold, AnswerHead, Streamed, WholeFold};
+use crate::routes::owned::OwnedRun;
+use crate::{ApiState, AuthContext, Dialect, Problem};
+
+const RUN: &str = "x-onyx-run-id";
+
+pub(crate) struct Wanted {
+    pub(super) agent: Option<AgentId>,
+    pub(super) model: Option<String>,
+    pub(super) dialect: Dialect,
+}
+
+pub(super) async fn answer(
+    state: &ApiState,
+    caller: &AuthContext,
+    sent: Sent,
+    wanted: Wanted,
+    body: Map<String, Value>,
+) -> Result<Response, Problem> {
+    let Wanted { agent, model, dialect } = wanted;
+    let ask = dialect.read(body, Reader::Agent)?;
+    let session = match (sent.session, &ask.previous) {
+        (Some(session), _) => Some(session),
+        (None, Some(previous)) => Some(answered_in(state, caller, previous).await?),
+        (None, None) => None,
+    };
+    let session = place(state, caller, session, agent).await?;
+    let mut client = ask.client;
+    client.memory = sent.memory;
+    if matches!(session, SessionRef::Existing(_)) {
+        client.turns = newest(client.turns);
+    }
+    if !matches!(client.turns.last(), Some(ClientTurn::User(_) | ClientTurn::ToolResult { .. })) {
+        let why = "the last one must be the user's or a tool's: there is nothing to answer";
+        return Err(Problem::field(dialect.conversation(), why));
+    }
+    let tools: Vec<String> = client.tools.iter().map(|tool| tool.name.clone()).collect();
+    let request = RunRequest {
+        person: caller.person.clone(),
+        session,
+        input: RunInput::Client(Box::new(client)),
+        view: None,
+        model,
+        attendance: Attendance::Unattended,
+        dry_run: DryRun::Off,
+    };
+    let run = OwnedRun::start(&state.runs, request).await?;
+    let named = sent.model.unwrap_or_else(|| "onyx".to_owned());
+    let head = AnswerHead {
+        id: run.run_id().to_string(),
+        model: named,
+        created: state.runs.now().as_millis() / 1_000,
+        session: Some(run.session_id().to_string()),
+        usage: sent.usage,
+    };
+    let place = [
+        (HeaderName::from_static(SESSION), run.session_id().to_string()),
+        (HeaderName::from_static(RUN), run.run_id().to_string()),
+    ];
+    if sent.stream {
+        let encoder = Streamed::new(AnswerFold::new(tools), dialect.writer(head));
+        let headers =
+            [(header::CONTENT_TYPE, "text/event-stream"), (header::CACHE_CONTROL, "no-store")];
+        return Ok((headers, place, run.into_body(encoder)).into_response());
+    }
+    whole(run, AnswerFold::new(tools), &head, dialect)
+        .await
+        .map(|body| (place, Json(body)).into_response())
+}
+
+async fn whole(
+    mut run: OwnedRun,
+    mut fold: AnswerFold,
+    head: &AnswerHead,
+    dialect: Dialect,
+) -> Result<Value, Problem> {
+    let mut gathered = WholeFold::default();
+    loop {
+        let next = run.next().await;
+        let steps = match &next {
+            Some(told) => fold.event(&told.event),
+            None => fold.finish(),
+        };
+        for step in steps {
+            if let Some(outcome) = gathered.step(step) {
+                return Ok(dialect.whole(head, &outcome?));
+            }
+        }
+        if next.is_none() {
+            return Err(Fault::plain(ErrorCode::Internal).into());
+        }
+    }
+}
+
+/// The session given, if it is this agent's; else a new one that nobody lists.
+async fn place(
+    state: &ApiState,
+    caller: &AuthContext,
+    session: Option<SessionId>,
+    agent: Option<AgentId>,
+) -> Result<SessionRef, Problem> {
+    let Some(session) = session else {
+        let agents = agent.into_iter().collect();
+        return Ok(SessionRef::New { origin: SessionOrigin::Api, agents });
+    };
+    let meta = state.runs.session_meta(&caller.person, session).await?;
+    if let Some(agent) = agent.filter(|agent| *agent != meta.agent) {
+        let why = format!("the session belongs to the agent `{}`, not to `{agent}`", meta.agent);
+        return Err(Problem::field("model", why));
+    }
+    Ok(SessionRef::Existing(session))
+}
+
+/// `previous_response_id`: the session in which that answer was given.
+async fn answered_in(
+    state: &ApiState,
+    caller: &AuthContext,
+    previous: &str,
+) -> Result<SessionId, Problem> {
+    let run = previous.strip_prefix("resp_").and_then(|id| id.parse::<RunId>().ok());
+    let session = match run {
+        Some(run) => state.runs.session_of(&caller.person, run).await?,
+        None => None,
+    };
+    session.ok_or_else(|| {
+        Problem::field("previous_response_id", format!("there is no answer {previous}"))
+            .with_status(axum::http::StatusCode::NOT_FOUND)
+    })
+}

@@ -1,0 +1,95 @@
+//! Every request's id, and what becomes of requests in numbers.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use axum::body::{Body, HttpBody as _};
+use axum::extract::{Request, State};
+use axum::http::{HeaderName, HeaderValue};
+use axum::middleware::Next;
+use axum::response::Response;
+use http_body_util::BodyExt as _;
+use tracing::Instrument as _;
+
+use crate::ApiState;
+
+const REQUEST_ID: HeaderName = HeaderName::from_static("x-request-id");
+/// Longer ones are not taken over from the client.
+const LONGEST_ID: usize = 128;
+
+/// Counts of answers since the start.
+#[derive(Debug, Default)]
+pub struct Traffic {
+    /// 1xx to 5xx.
+    classes: [AtomicU64; 5],
+    streams: Arc<AtomicU64>,
+}
+
+impl Traffic {
+    pub(crate) fn figures(&self) -> (Vec<(String, u64)>, u64) {
+        let classes = self.classes.iter().enumerate();
+        let classes = classes
+            .map(|(index, count)| (format!("{}xx", index + 1), count.load(Ordering::Relaxed)));
+        (classes.collect(), self.streams.load(Ordering::Relaxed))
+    }
+
+    fn count(&self, response: &Response) {
+        let class = usize::from(response.status().as_u16() / 100);
+        if let Some(counter) = class.checked_sub(1).and_then(|index| self.classes.get(index)) {
+            counter.fetch_add(1, Ordering::Relaxed);
+        }
+    }
+}
+
+/// Open as long as the body is.
+struct OpenStream(Arc<AtomicU64>);
+
+impl OpenStream {
+    fn new(count: &Arc<AtomicU64>) -> Self {
+        count.fetch_add(1, Ordering::Relaxed);
+        Self(Arc::clone(count))
+    }
+}
+
+impl Drop for OpenStream {
+    fn drop(&mut self) {
+        self.0.fetch_sub(1, Ordering::Relaxed);
+    }
+}
+
+/// Names the request in the log and in the answer, by the client's own name for it if it has one.
+pub(crate) async fn followed(
+    State(state): State<ApiState>,
+    request: Request,
+    next: Next,
+) -> Response {
+    let sent = request.headers().get(&REQUEST_ID).filter(|id| is_usable(id)).cloned();
+    let id = sent.unwrap_or_else(|| {
+        let id = format!("req_{}", state.runs.fresh_id());
+        HeaderValue::try_from(id).unwrap_or(HeaderValue::from_static("req"))
+    });
+    let span = tracing::info_span!(
+        "request",
+        id = id.to_str().unwrap_or_default(),
+        method = %request.method(),
+        path = request.uri().path(),
+    );
+    let mut response = next.run(request).instrument(span).await;
+    state.traffic.count(&response);
+    response.headers_mut().insert(REQUEST_ID, id);
+    if response.body().size_hint().exact().is_some() {
+        return response;
+    }
+    let open = OpenStream::new(&state.traffic.streams);
+    response.map(|body| {
+        Body::new(body.map_frame(move |frame| {
+            let _ = &open;
+            frame
+        }))
+    })
+}
+
+fn is_usable(id: &HeaderValue) -> bool {
+    let bytes = id.as_bytes();
+    !bytes.is_empty() && bytes.len() <= LONGEST_ID && bytes.iter().all(u8::is_ascii_graphic)
+}

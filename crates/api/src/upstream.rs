@@ -1,0 +1,103 @@
+use std::sync::Arc;
+
+use bytes::Bytes;
+use futures::future::BoxFuture;
+use futures::stream::BoxStream;
+use onyx_types::{Fault, Limits, Model, PersonId, Usage};
+use serde_json::{Map, Value};
+
+/// The providers behind this server, as far as requests pass through to them. Implemented where
+/// both are known; this crate sees no provider.
+pub trait Upstream: Send + Sync {
+    fn has_provider(&self, name: &str) -> bool;
+
+    /// Every model that can be named, `<provider>/<model>`.
+    fn models(&self) -> BoxFuture<'_, Vec<Listed>>;
+
+    /// How the models that were called have done since the start.
+    fn figures(&self) -> Vec<ModelFigures>;
+
+    /// Opens the way for one request. Budget, retry and breaker are in it.
+    fn forward(&self, request: Forward) -> Result<Forwarded, Fault>;
+
+    fn embed<'a>(
+        &'a self,
+        person: &'a PersonId,
+        model: &'a str,
+        texts: Vec<String>,
+    ) -> BoxFuture<'a, Result<Embedded, Fault>>;
+}
+
+/// A request on its way to a provider.
+#[derive(Clone, Debug)]
+pub struct Forward {
+    pub person: PersonId,
+    /// `<provider>/<model>`.
+    pub model: String,
+    pub dialect: Dialect,
+    pub limits: Limits,
+    /// As the client sent it.
+    pub body: Map<String, Value>,
+}
+
+/// What a client speaks.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Dialect {
+    ChatCompletions,
+    Responses,
+    Messages,
+}
+
+pub enum Forwarded {
+    /// The provider speaks the client's wire: its bytes, with failures as the last piece.
+    SameWire(BoxStream<'static, Piece>),
+    /// It speaks another: the request has to be read and the answer written.
+    OtherWire(Arc<dyn Model>),
+}
+
+/// A part of a provider's answer. Nothing comes before the provider has begun to answer well.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Piece {
+    Head {
+        content_type: String,
+    },
+    /// Whole frames of a stream, or a whole body.
+    Bytes(Bytes),
+    Failed(Fault),
+}
+
+/// Vectors for texts, in order, and what they took.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Embedded {
+    pub vectors: Vec<Vec<f32>>,
+    pub usage: Usage,
+}
+
+/// One model in numbers.
+#[derive(Clone, Debug, PartialEq)]
+pub struct ModelFigures {
+    pub provider: String,
+    pub model: String,
+    /// Whether a call would go to it now.
+    pub admitted: bool,
+    pub in_flight: u64,
+    /// By how calls ended.
+    pub results: Vec<(String, u64)>,
+    pub usage: Usage,
+    pub first_content: Histogram,
+}
+
+#[derive(Clone, Debug, PartialEq)]
+pub struct Histogram {
+    pub bounds: &'static [f64],
+    /// One more than there are bounds.
+    pub buckets: Vec<u64>,
+    pub sum: f64,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Listed {
+    pub id: String,
+    pub owner: String,
+    pub context_window: Option<u32>,
+}

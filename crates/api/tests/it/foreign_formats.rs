@@ -1,0 +1,108 @@
+//! One recorded run in each of the other makers' formats, byte for byte.
+
+use onyx_api::Encoder;
+use onyx_api::v1::{
+    AnswerFold, AnswerHead, ChatChunks, MessageEvents, ResponseEvents, StepWriter, StreamUsage,
+    Streamed, WholeFold,
+};
+use onyx_types::{Envelope, ErrorCode, Event, RunStatus, ToolUseId};
+use serde_json::json;
+
+use crate::recorded::{self, RUN, SESSION, delta, done, envelopes, error, start};
+
+fn head() -> AnswerHead {
+    AnswerHead {
+        id: RUN.to_owned(),
+        model: "onyx:main".to_owned(),
+        created: 1_700_000_000,
+        session: Some(SESSION.to_owned()),
+        usage: StreamUsage::Told,
+    }
+}
+
+/// The whole run, and at its end a call that the client is to perform.
+fn run_with_a_client_call() -> Vec<Envelope> {
+    let [_, call, _] = recorded::turns();
+    let mut events: Vec<Event> =
+        recorded::whole_run().into_iter().map(|envelope| envelope.event).collect();
+    events.pop();
+    events.push(Event::ToolCall {
+        turn_id: call,
+        agent: "main".parse().unwrap(),
+        tool_use_id: ToolUseId("c1".to_owned()),
+        tool: "weather".to_owned(),
+        input: json!({"town": "Köln"}),
+        summary: "weather".to_owned(),
+    });
+    events.push(done(RunStatus::AwaitingClient));
+    envelopes(events)
+}
+
+fn run_that_fails() -> Vec<Envelope> {
+    let [turn, ..] = recorded::turns();
+    envelopes([
+        start(),
+        delta(turn, "half"),
+        error(ErrorCode::ProviderTruncated, "it broke off"),
+        done(RunStatus::Error),
+    ])
+}
+
+fn streamed(writer: impl StepWriter, envelopes: &[Envelope]) -> String {
+    let mut encoder = Streamed::new(AnswerFold::new(["weather"]), writer);
+    let mut bytes: Vec<u8> =
+        envelopes.iter().flat_map(|envelope| encoder.encode(envelope).concat()).collect();
+    bytes.extend(encoder.finish().concat());
+    String::from_utf8(bytes).unwrap()
+}
+
+#[test]
+fn chat_chunks_are_exactly_these_bytes() {
+    let stream = streamed(ChatChunks::new(head()), &run_with_a_client_call());
+    insta::assert_snapshot!("chat_stream", stream);
+    insta::assert_snapshot!("chat_failed", streamed(ChatChunks::new(head()), &run_that_fails()));
+}
+
+#[test]
+fn response_events_are_exactly_these_bytes() {
+    let stream = streamed(ResponseEvents::new(head()), &run_with_a_client_call());
+    insta::assert_snapshot!("responses_stream", stream);
+    let failed = streamed(ResponseEvents::new(head()), &run_that_fails());
+    insta::assert_snapshot!("responses_failed", failed);
+}
+
+#[test]
+fn message_events_are_exactly_these_bytes() {
+    let stream = streamed(MessageEvents::new(head()), &run_with_a_client_call());
+    insta::assert_snapshot!("messages_stream", stream);
+    let failed = streamed(MessageEvents::new(head()), &run_that_fails());
+    insta::assert_snapshot!("messages_failed", failed);
+}
+
+#[test]
+fn whole_answers_are_exactly_these() {
+    let mut fold = AnswerFold::new(["weather"]);
+    let mut gathered = WholeFold::default();
+    let run = run_with_a_client_call();
+    let steps = run.iter().flat_map(|envelope| fold.event(&envelope.event)).collect::<Vec<_>>();
+    let answer = steps.into_iter().find_map(|step| gathered.step(step)).unwrap().unwrap();
+    insta::assert_snapshot!("chat_whole", format!("{:#}", ChatChunks::whole(&head(), &answer)));
+    insta::assert_snapshot!(
+        "responses_whole",
+        format!("{:#}", ResponseEvents::whole(&head(), &answer))
+    );
+    insta::assert_snapshot!(
+        "messages_whole",
+        format!("{:#}", MessageEvents::whole(&head(), &answer))
+    );
+}
+
+#[test]
+fn a_feed_that_breaks_off_is_an_error_in_every_format() {
+    let [turn, ..] = recorded::turns();
+    let cut = envelopes([start(), delta(turn, "half")]);
+    let chat = streamed(ChatChunks::new(head()), &cut);
+    assert!(chat.contains("\"code\":\"interrupted\"") && chat.ends_with("data: [DONE]\n\n"));
+    assert!(streamed(ResponseEvents::new(head()), &cut).contains("event: response.failed\n"));
+    assert!(streamed(MessageEvents::new(head()), &cut).contains("event: error\n"));
+}

@@ -1,0 +1,192 @@
+//! Requests that pass through to providers: the API's port to them.
+
+use std::time::Duration;
+
+use futures::future::{BoxFuture, join_all};
+use futures::stream::{BoxStream, StreamExt, unfold};
+use onyx_api::{
+    Dialect, Embedded, Forward, Forwarded, Histogram, Listed, ModelFigures, Piece, Upstream,
+};
+use onyx_providers::wire::Wire;
+use onyx_providers::{
+    CircuitState, Forwarding, LATENCY_BOUNDS, ModelStatus, ProviderState, RawPiece,
+};
+use onyx_types::{
+    Cancel, Fault, Model, ModelEvent, ModelRequest, PersonId, Usage, estimate_tokens,
+};
+use tokio::sync::mpsc;
+
+use super::models::{Current, LiveModels};
+
+/// A provider that does not list its models by then is listed by what the config says of it.
+const LISTING: Duration = Duration::from_secs(2);
+
+impl Upstream for LiveModels {
+    fn has_provider(&self, name: &str) -> bool {
+        self.get().registry.status().iter().any(|provider| provider.name == name)
+    }
+
+    fn models(&self) -> BoxFuture<'_, Vec<Listed>> {
+        let current = self.get();
+        Box::pin(async move { listed(&current).await })
+    }
+
+    fn figures(&self) -> Vec<ModelFigures> {
+        let providers = self.get().registry.status();
+        let called = providers.into_iter().flat_map(|provider| {
+            let name = provider.name;
+            provider.called.into_iter().map(move |model| figures(&name, model))
+        });
+        called.collect()
+    }
+
+    fn forward(&self, request: Forward) -> Result<Forwarded, Fault> {
+        let current = self.get();
+        let (registry, person, limits) = (&current.registry, &request.person, &request.limits);
+        let mut body = request.body;
+        body.retain(|name, _| !name.starts_with("x-onyx-"));
+        match registry.forward(&request.model, wire(request.dialect), body)? {
+            Some(Forwarding { model, pieces: received }) => {
+                let model = self.paid_by(model, person, limits)?;
+                Ok(Forwarded::SameWire(pieces(&*model, received)))
+            }
+            None => {
+                let model = registry.model(&request.model)?;
+                Ok(Forwarded::OtherWire(self.paid_by(model, person, limits)?))
+            }
+        }
+    }
+
+    fn embed<'a>(
+        &'a self,
+        _: &'a PersonId,
+        model: &'a str,
+        texts: Vec<String>,
+    ) -> BoxFuture<'a, Result<Embedded, Fault>> {
+        let current = self.get();
+        Box::pin(async move {
+            let embedder = current.registry.embedder(model).await?;
+            // The wire's count is not told by embedders, so it is reckoned.
+            let input: usize = texts.iter().map(|text| estimate_tokens(text)).sum();
+            let vectors = embedder
+                .embed(texts)
+                .await
+                .map_err(|failure| Fault::new(failure.class.code(), failure.message))?;
+            let usage = Usage { input: input as u64, ..Usage::default() };
+            Ok(Embedded { vectors, usage })
+        })
+    }
+}
+
+fn figures(provider: &str, status: ModelStatus) -> ModelFigures {
+    let metrics = status.metrics;
+    let mut results =
+        vec![("answered".to_owned(), metrics.answered), ("stopped".to_owned(), metrics.stopped)];
+    results.extend(metrics.failures.iter().map(|(class, count)| ((*class).to_owned(), *count)));
+    ModelFigures {
+        provider: provider.to_owned(),
+        model: status.model,
+        admitted: !matches!(status.circuit, CircuitState::Open { .. }),
+        in_flight: metrics.in_flight,
+        results,
+        usage: metrics.usage,
+        first_content: Histogram {
+            bounds: &LATENCY_BOUNDS,
+            buckets: metrics.first_content.buckets.to_vec(),
+            sum: metrics.first_content.sum_seconds,
+        },
+    }
+}
+
+const fn wire(dialect: Dialect) -> Wire {
+    match dialect {
+        Dialect::ChatCompletions => Wire::OpenAiChat,
+        Dialect::Responses => Wire::OpenAiResponses,
+        Dialect::Messages => Wire::Anthropic,
+    }
+}
+
+/// What the config names and what the providers say they have, each once.
+async fn listed(current: &Current) -> Vec<Listed> {
+    let registry = &current.registry;
+    let mut all: Vec<Listed> = registry
+        .candidates()
+        .into_iter()
+        .map(|model| Listed {
+            owner: model.id.split('/').next().unwrap_or_default().to_owned(),
+            context_window: model.facts.context_window,
+            id: model.id,
+        })
+        .collect();
+    let ready = registry.status().into_iter().filter_map(|provider| match provider.state {
+        ProviderState::Ready { .. } => Some(provider.name),
+        ProviderState::Disabled { .. } => None,
+    });
+    let asked = ready.map(|name| async move {
+        let models = tokio::time::timeout(LISTING, registry.list_models(&name)).await;
+        // One that is silent or fails shows in `/ready`; the list goes on without it.
+        (name, models.ok().and_then(Result::ok).unwrap_or_default())
+    });
+    for (owner, models) in join_all(asked).await {
+        for model in models {
+            let id = format!("{owner}/{}", model.id);
+            if !all.iter().any(|known| known.id == id) {
+                let (owner, context_window) = (owner.clone(), model.context_window);
+                all.push(Listed { id, owner, context_window });
+            }
+        }
+    }
+    all
+}
+
+struct Passing {
+    events: BoxStream<'static, ModelEvent>,
+    pieces: mpsc::Receiver<RawPiece>,
+    /// The last event was seen; all pieces are in the queue by then.
+    over: bool,
+    failed: Option<Fault>,
+}
+
+fn pieces(model: &dyn Model, pieces: mpsc::Receiver<RawPiece>) -> BoxStream<'static, Piece> {
+    let passing = Passing {
+        events: model.stream(ModelRequest::default(), Cancel::new()),
+        pieces,
+        over: false,
+        failed: None,
+    };
+    unfold(passing, Passing::next).boxed()
+}
+
+impl Passing {
+    async fn next(mut self) -> Option<(Piece, Self)> {
+        while !self.over {
+            tokio::select! {
+                biased;
+                Some(piece) = self.pieces.recv() => return Some((told(piece), self)),
+                event = self.events.next() => self.saw(event),
+            }
+        }
+        if let Ok(piece) = self.pieces.try_recv() {
+            return Some((told(piece), self));
+        }
+        self.failed.take().map(|fault| (Piece::Failed(fault), self))
+    }
+
+    fn saw(&mut self, event: Option<ModelEvent>) {
+        match event {
+            Some(ModelEvent::Failed(failure)) => {
+                self.over = true;
+                self.failed = Some(Fault::new(failure.class.code(), failure.message));
+            }
+            Some(ModelEvent::Finish(_)) | None => self.over = true,
+            Some(_) => {}
+        }
+    }
+}
+
+fn told(piece: RawPiece) -> Piece {
+    match piece {
+        RawPiece::Head { content_type } => Piece::Head { content_type },
+        RawPiece::Bytes(bytes) => Piece::Bytes(bytes),
+    }
+}

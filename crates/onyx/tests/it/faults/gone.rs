@@ -1,0 +1,67 @@
+use std::time::{Duration, Instant};
+
+use onyx_test_support::{Answer, Finish, Script, ScriptedCall, ScriptedModel, Step, wait_for};
+use serde_json::{Value, json};
+
+use super::{assert_goes_on, in_session};
+use crate::onyx;
+use crate::witness::{self, Told};
+
+/// Promised is one second; a machine at its limit may take a little longer.
+const FREE_AGAIN: Duration = Duration::from_secs(3);
+
+/// Two steps with tools and a last one with text, slow enough to be left anywhere.
+fn steps() -> Vec<Answer> {
+    let call = |id: &str, tool: &str, arguments: Value| ScriptedCall::new(id, tool, &arguments);
+    let asks = |text: &str, calls: Vec<ScriptedCall>| {
+        let steps = [Step::Text(text.into()), Step::PauseMs(50), Step::ToolCalls(calls)];
+        Answer::script(Script::new(steps).ended(Finish::ToolCalls))
+    };
+    let last = [Step::Text("all ".into()), Step::PauseMs(50), Step::Text("done".into())];
+    vec![
+        asks("first", vec![call("a", "write_file", json!({"path": "a.md", "content": "a"}))]),
+        asks("then", vec![call("b", "read_file", json!({"path": "a.md"}))]),
+        Answer::script(Script::new(last).ended(Finish::Stop)),
+    ]
+}
+
+#[tokio::test]
+async fn a_client_gone_at_any_event_frees_its_session_and_the_next_message_works() {
+    let model = ScriptedModel::start().await;
+    let onyx = onyx(&model).await;
+    let mut events = 1;
+    for left_after in 1.. {
+        model.load(onyx_test_support::ScriptFile { answers: steps(), ..Default::default() });
+        let mut lines = onyx.chat_lines(&json!({"message": "go"})).await;
+        let mut told = Told::default();
+        let mut seen = 0;
+        while seen < left_after
+            && let Some(event) = lines.next().await
+        {
+            told.hear(&event);
+            seen += 1;
+        }
+        if told.status.is_some() {
+            break;
+        }
+        events = seen;
+        drop(lines);
+        let gone = Instant::now();
+        model.load(onyx_test_support::ScriptFile::default());
+        let session = told.session.clone().unwrap();
+        wait_for("the session to be free", FREE_AGAIN, async || {
+            let next = witness::talk(onyx.client(), &in_session(&session, "next")).await;
+            (next.status.as_deref() == Some("done")).then_some(())
+        })
+        .await;
+        println!("free {:?} after event {seen}", gone.elapsed());
+        assert_eq!(model.answering(), 0, "the model's answer was let go");
+        assert_goes_on(&onyx, &session, &told).await;
+        let turns = witness::turns(onyx.client(), &session).await;
+        let ended = turns.iter().find(|turn| turn["type"] == "run_end").unwrap();
+        // Once everything is said there is nothing left to cancel.
+        let whole = told.text.ends_with("all done") && ended["status"] == "done";
+        assert!(whole || ended["status"] == "cancelled", "{ended} left after {seen}: {told:?}");
+    }
+    assert!(events >= 7, "only {events} events to leave at");
+}

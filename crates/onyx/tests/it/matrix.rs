@@ -1,0 +1,310 @@
+//! Every door and every key: who gets in is decided in one place, so every route is tried with
+//! every kind of credential in every state, as the router itself lists them.
+
+use std::net::{IpAddr, Ipv4Addr};
+
+use onyx_api::{Access, Route};
+use onyx_test_support::{DEFAULT_TOKEN, OnyxProcess, Reply, ScriptedModel, wait_for};
+use reqwest::{Method, RequestBuilder};
+use serde_json::{Value, json};
+
+use crate::{SOON, builder};
+
+/// The doors that need no credential; a new one is a decision.
+const PUBLIC: &[(&str, &str)] = &[
+    ("GET", "/health"),
+    ("GET", "/ready"),
+    ("GET", "/docs"),
+    ("GET", "/auth/link"),
+    ("POST", "/api/auth/login"),
+    ("POST", "/api/auth/refresh"),
+    ("POST", "/api/auth/pair"),
+    ("GET", "/api/auth/pair/{id}"),
+];
+
+const PASSWORD: &str = "correct horse battery";
+
+/// A way of showing who one is.
+#[derive(Clone, Debug)]
+enum Key {
+    None,
+    Bearer(String),
+    ApiKey(String),
+    Basic(&'static str, String),
+    Cookie(String),
+    /// Bearer with `X-Notes-Person`.
+    For(String, &'static str),
+}
+
+impl Key {
+    fn on(&self, request: RequestBuilder, origin: &str) -> RequestBuilder {
+        match self {
+            Self::None => request,
+            Self::Bearer(token) => request.bearer_auth(token),
+            Self::ApiKey(token) => request.header("x-api-key", token),
+            Self::Basic(person, password) => request.basic_auth(person, Some(password)),
+            Self::Cookie(secret) => request
+                .header("cookie", format!("other=1; onyx_session={secret}"))
+                .header("x-onyx-request", "1")
+                .header("origin", origin),
+            Self::For(token, person) => {
+                request.bearer_auth(token).header("x-notes-person", *person)
+            }
+        }
+    }
+}
+
+/// The routes, those that end a credential last.
+fn locked() -> Vec<Route> {
+    let mut routes = onyx_api::routes().table();
+    routes.retain(|route| route.access != Access::Public);
+    routes.sort_by_key(|route| route.path == "/api/auth/logout");
+    routes
+}
+
+/// A path that the route answers, whatever its parameters name.
+fn example_of(route: &Route) -> String {
+    let pieces =
+        route.path.split('/').map(|piece| if piece.starts_with('{') { "x" } else { piece });
+    pieces.collect::<Vec<_>>().join("/")
+}
+
+/// A client that seems to sit at an address of its own: failures are counted by address.
+#[allow(clippy::disallowed_methods)]
+fn client_at(number: usize) -> reqwest::Client {
+    let [high, low] = u16::try_from(number).unwrap().to_be_bytes();
+    let address = IpAddr::V4(Ipv4Addr::new(127, 1, high, low + 1));
+    reqwest::Client::builder().no_proxy().local_address(address).build().unwrap()
+}
+
+async fn try_door(onyx: &OnyxProcess, client: &reqwest::Client, route: &Route, key: &Key) -> Reply {
+    let method: Method = route.method.parse().unwrap();
+    let request = client.request(method, onyx.url(&example_of(route))).body("{}");
+    let response = key.on(request, onyx.base_url()).send().await.unwrap();
+    // Of a stream, the head says enough.
+    let (status, headers) = (response.status().as_u16(), response.headers().clone());
+    let whole = response.content_length().is_some();
+    let body = if whole { response.bytes().await.unwrap() } else { Default::default() };
+    Reply { status, headers, body }
+}
+
+async fn me(onyx: &OnyxProcess, key: &Key) -> Reply {
+    let client = client_at(60_000);
+    Reply::of(key.on(client.get(onyx.url("/api/auth/me")), onyx.base_url())).await
+}
+
+async fn token(onyx: &OnyxProcess, body: Value) -> (String, String) {
+    let made = onyx.post("/api/admin/tokens", &body).await.expect(201).json();
+    (made["id"].as_str().unwrap().to_owned(), made["token"].as_str().unwrap().to_owned())
+}
+
+/// A browser's session by password.
+async fn cookie(onyx: &OnyxProcess, person: &str) -> String {
+    let body = json!({"person": person, "password": PASSWORD});
+    let login = Reply::of(client_at(60_001).post(onyx.url("/api/auth/login")).json(&body)).await;
+    let login = login.expect(200);
+    let cookie = login.headers["set-cookie"].to_str().unwrap();
+    assert!(cookie.contains("; HttpOnly; SameSite=Strict"), "{cookie}");
+    cookie.split(['=', ';']).nth(1).unwrap().to_owned()
+}
+
+/// A short-lived token, with the id of what it hangs on.
+async fn access(onyx: &OnyxProcess, key: &Key) -> String {
+    let request = client_at(60_002).post(onyx.url("/api/auth/token"));
+    let reply = Reply::of(key.on(request, onyx.base_url())).await.expect(200).json();
+    reply["access_token"].as_str().unwrap().to_owned()
+}
+
+async fn household() -> (ScriptedModel, OnyxProcess) {
+    let model = ScriptedModel::start().await;
+    let people = json!({"people": ["anna", {"id": "bert", "name": "Bert"}, "carl"]});
+    let onyx = builder(&model).merge(people).start().await;
+    for person in ["anna", "bert", "carl"] {
+        let path = format!("/api/admin/people/{person}/password");
+        let request = onyx.request(Method::PUT, &path).json(&json!({"password": PASSWORD}));
+        let _ = Reply::of(request).await.expect(204);
+    }
+    (model, onyx)
+}
+
+#[tokio::test]
+async fn every_route_turns_away_everybody_who_has_no_good_key() {
+    let (model, onyx) = household().await;
+    let public: Vec<_> = onyx_api::routes()
+        .table()
+        .into_iter()
+        .filter(|route| route.access == Access::Public)
+        .map(|route| (route.method, route.path))
+        .collect();
+    assert_eq!(public, PUBLIC);
+
+    let (_, expired) = token(&onyx, json!({"name": "expired", "expires_in": 1})).await;
+    let (revoked_id, revoked) = token(&onyx, json!({"name": "gone", "people": ["anna"]})).await;
+    let of_revoked = access(&onyx, &Key::Bearer(revoked.clone())).await;
+    let carls = Key::Basic("carl", PASSWORD.to_owned());
+    let carls_access = access(&onyx, &carls).await;
+    let carls_session = cookie(&onyx, "carl").await;
+    let logged_out = cookie(&onyx, "anna").await;
+    let out = client_at(1).post(onyx.url("/api/auth/logout"));
+    let out = Reply::of(Key::Cookie(logged_out.clone()).on(out, onyx.base_url())).await;
+    assert!(out.expect(204).headers["set-cookie"].to_str().unwrap().contains("Max-Age=0"));
+    let path = format!("/api/admin/tokens/{revoked_id}");
+    let _ = Reply::of(onyx.request(Method::DELETE, &path)).await.expect(204);
+    let path = "/api/admin/people/carl/password";
+    let _ = Reply::of(onyx.request(Method::DELETE, path)).await.expect(204);
+    let expired = Key::Bearer(expired);
+    wait_for("the token to expire", SOON, async || {
+        (me(&onyx, &expired).await.status == 401).then_some(())
+    })
+    .await;
+
+    let live = access(&onyx, &Key::Bearer(DEFAULT_TOKEN.to_owned())).await;
+    let forged = format!("{}A", &live[..live.len() - 1]);
+    let bad = |text: &str| text.to_owned();
+    let keys = [
+        ("none", Key::None),
+        ("garbage token", Key::Bearer(bad("onyx_sk_tesT"))),
+        ("longer token", Key::Bearer(format!("{DEFAULT_TOKEN}x"))),
+        ("empty token", Key::Bearer(String::new())),
+        ("garbage api key", Key::ApiKey(bad("onyx_sk_wrong"))),
+        ("forged access token", Key::Bearer(forged)),
+        (
+            "token without a signature",
+            Key::Bearer(bad("eyJhbGciOiJub25lIn0.eyJzdWIiOiJvd25lciJ9.")),
+        ),
+        ("garbage cookie", Key::Cookie(bad("onyx_cs_wrong"))),
+        ("token as cookie", Key::Cookie(DEFAULT_TOKEN.to_owned())),
+        ("expired token", expired),
+        ("revoked token", Key::Bearer(revoked.clone())),
+        ("revoked api key", Key::ApiKey(revoked)),
+        ("access token of a revoked token", Key::Bearer(of_revoked)),
+        ("logged out session", Key::Cookie(logged_out)),
+        ("session of a password that is gone", Key::Cookie(carls_session)),
+        ("access token of a password that is gone", Key::Bearer(carls_access)),
+    ];
+    for (number, (what, key)) in keys.iter().enumerate() {
+        let client = client_at(100 + number);
+        for route in locked() {
+            if route.access == Access::FirstFrame && matches!(key, Key::None) {
+                continue;
+            }
+            let reply = try_door(&onyx, &client, &route, key).await;
+            assert_eq!(reply.status, 401, "{what}: {route:?} {}", reply.text());
+            // In whichever form the clients of the route expect.
+            let code = reply.json().to_string();
+            assert!(code.contains("unauthenticated"), "{what}: {route:?} {code}");
+            assert_eq!(reply.headers["www-authenticate"], "Bearer");
+        }
+    }
+    // Passwords are guessed, so after some of them the answer is to wait.
+    let wrong =
+        [Key::Basic("anna", bad("wrong")), Key::Basic("owner", DEFAULT_TOKEN.to_owned()), carls];
+    for (number, route) in locked().iter().enumerate() {
+        for (which, key) in wrong.iter().enumerate() {
+            let client = client_at(1_000 + 10 * number + which);
+            let reply = try_door(&onyx, &client, route, key).await;
+            assert!(matches!(reply.status, 401 | 429), "{key:?}: {route:?} {}", reply.text());
+        }
+    }
+    let in_the_address = onyx.url(&format!("/v1/sessions?token={DEFAULT_TOKEN}"));
+    assert_eq!(Reply::of(client_at(2).get(in_the_address)).await.status, 401);
+    assert_eq!(model.request_count(), 0);
+}
+
+#[tokio::test]
+async fn every_route_lets_in_whoever_has_a_key_that_is_good_for_it() {
+    let (_model, onyx) = household().await;
+    let annas = |scopes: Value| json!({"name": "test", "people": ["anna"], "scopes": scopes});
+    let (_, owners) =
+        token(&onyx, json!({"name": "all", "scopes": ["read", "write", "chat", "admin"]})).await;
+    let (_, plain) = token(&onyx, json!({"name": "plain"})).await;
+    let (_, annas_all) = token(&onyx, annas(json!(["read", "write", "chat", "admin"]))).await;
+    let (_, annas_read) = token(&onyx, annas(json!(["read"]))).await;
+    let (_, annas_chat) = token(&onyx, annas(json!(["chat"]))).await;
+    let (_, both) = token(&onyx, json!({"name": "house", "people": ["anna", "bert"]})).await;
+    let of_anna = access(&onyx, &Key::Basic("anna", PASSWORD.to_owned())).await;
+    let of_owner = access(&onyx, &Key::Bearer(DEFAULT_TOKEN.to_owned())).await;
+    use Access::{Chat, FirstFrame, Owner, Person, Read, Write};
+    let personal = [FirstFrame, Person, Read, Write, Chat];
+    let all = [FirstFrame, Person, Read, Write, Chat, Owner];
+    let keys: Vec<(&str, Key, &str, &[Access])> = vec![
+        ("owner's token", Key::Bearer(DEFAULT_TOKEN.to_owned()), "owner", &all),
+        ("owner's api key", Key::ApiKey(DEFAULT_TOKEN.to_owned()), "owner", &all),
+        ("owner's made token", Key::Bearer(owners), "owner", &all),
+        ("owner's access token", Key::Bearer(of_owner), "owner", &all),
+        ("owner's token without admin", Key::Bearer(plain), "owner", &personal),
+        ("member's token with admin", Key::Bearer(annas_all), "anna", &personal),
+        ("reading token", Key::Bearer(annas_read), "anna", &[FirstFrame, Person, Read]),
+        ("chatting token", Key::ApiKey(annas_chat), "anna", &[FirstFrame, Person, Chat]),
+        ("household token", Key::Bearer(both.clone()), "anna", &personal),
+        ("household token for bert", Key::For(both.clone(), "bert"), "bert", &personal),
+        ("member's access token", Key::Bearer(of_anna), "anna", &personal),
+        ("member's password", Key::Basic("anna", PASSWORD.to_owned()), "anna", &personal),
+        ("member's cookie", Key::Cookie(cookie(&onyx, "anna").await), "anna", &personal),
+    ];
+    for (number, (what, key, person, good_for)) in keys.iter().enumerate() {
+        assert_eq!(me(&onyx, key).await.expect(200).json()["person"], *person, "{what}");
+        let client = client_at(2_000 + number);
+        for route in locked() {
+            let reply = try_door(&onyx, &client, &route, key).await;
+            assert_ne!(reply.status, 401, "{what}: {route:?}");
+            let turned_away = reply.status == 403;
+            assert_eq!(
+                turned_away,
+                !good_for.contains(&route.access),
+                "{what}: {route:?} {}",
+                reply.text()
+            );
+        }
+    }
+    // Whoever a credential is of, it speaks for nobody else.
+    let owner = DEFAULT_TOKEN.to_owned();
+    for (number, (token, other)) in
+        [(both.clone(), "carl"), (both, "owner"), (owner.clone(), "anna"), (owner, "nobody")]
+            .into_iter()
+            .enumerate()
+    {
+        let (client, key) = (client_at(3_000 + number), Key::For(token, other));
+        for route in locked() {
+            let reply = try_door(&onyx, &client, &route, &key).await;
+            assert_eq!(reply.status, 403, "{key:?}: {route:?}");
+        }
+    }
+}
+
+#[tokio::test]
+async fn a_cookie_changes_nothing_without_the_mark_and_the_origin_of_our_own_page() {
+    let (_model, onyx) = household().await;
+    let secret = cookie(&onyx, "anna").await;
+    let client = client_at(4_000);
+    for route in locked() {
+        if route.path == "/api/auth/logout" {
+            continue;
+        }
+        let method: Method = route.method.parse().unwrap();
+        let ask = |headers: &[(&str, &str)]| {
+            let mut request = client
+                .request(method.clone(), onyx.url(&example_of(&route)))
+                .header("cookie", format!("onyx_session={secret}"))
+                .body("{}");
+            for (name, value) in headers {
+                request = request.header(*name, *value);
+            }
+            async { request.send().await.unwrap().status().as_u16() }
+        };
+        let origin = onyx.base_url();
+        let changes = method != Method::GET;
+        for bare in [
+            vec![],
+            vec![("x-onyx-request", "1")],
+            vec![("origin", origin)],
+            vec![("x-onyx-request", "0"), ("origin", origin)],
+        ] {
+            let status = ask(&bare).await;
+            assert!(!changes || status == 403, "{route:?} {bare:?} {status}");
+        }
+        assert_eq!(ask(&[("x-onyx-request", "1"), ("origin", "http://evil.example")]).await, 403);
+        let ours = ask(&[("x-onyx-request", "1"), ("origin", origin)]).await;
+        assert_eq!(ours == 403, route.access == Access::Owner, "{route:?} {ours}");
+    }
+}

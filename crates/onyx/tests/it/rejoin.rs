@@ -1,0 +1,95 @@
+//! Coming back to a run by `GET /api/runs/{id}/events?after=`, cut off at any byte.
+
+use onyx_test_support::{AgentClient, Answer, Finish, Script, ScriptedCall, ScriptedModel, Step};
+use reqwest::Method;
+use serde_json::{Value, json};
+
+use crate::onyx;
+
+/// A reader of a run's events over many connections.
+pub(crate) struct Rejoined {
+    run: String,
+    after: u64,
+    pub(crate) text: String,
+    pub(crate) kinds: Vec<String>,
+    pub(crate) done: bool,
+    /// The first thing that was not as promised.
+    pub(crate) fault: Option<String>,
+}
+
+impl Rejoined {
+    pub(crate) fn new(run: String) -> Self {
+        Self { run, after: 0, text: String::new(), kinds: Vec::new(), done: false, fault: None }
+    }
+
+    /// Reads on over a new connection, until the run ends or so many bytes have come, whatever
+    /// they are in the middle of. `None` when the server went away or does not know the run.
+    pub(crate) async fn read(&mut self, client: &AgentClient, bytes: usize) -> Option<()> {
+        let path = format!("/api/runs/{}/events?after={}", self.run, self.after);
+        let mut answer = client.request(Method::GET, &path).send().await.ok()?;
+        if !answer.status().is_success() {
+            return None;
+        }
+        let mut stream = Vec::new();
+        while stream.len() < bytes
+            && let Some(more) = answer.chunk().await.ok()?
+        {
+            stream.extend_from_slice(&more);
+        }
+        stream.truncate(bytes);
+        let whole = stream.windows(2).rposition(|two| two == b"\n\n").map_or(0, |at| at + 2);
+        for frame in String::from_utf8_lossy(&stream[..whole]).split("\n\n") {
+            let field = |name: &str| frame.lines().find_map(|line| line.strip_prefix(name));
+            if let (Some(id), Some(data)) = (field("id:"), field("data:")) {
+                self.take(id.trim(), &serde_json::from_str(data.trim()).unwrap_or_default());
+            }
+        }
+        Some(())
+    }
+
+    fn take(&mut self, id: &str, event: &Value) {
+        let expected = self.after + 1;
+        if event["seq"] != expected || id != format!("{}:{expected}", self.run) {
+            self.fault.get_or_insert(format!("event {expected} came as {id}: {event}"));
+        }
+        self.after = expected;
+        let kind = event["type"].as_str().unwrap_or_default();
+        if kind == "text_delta" {
+            self.text.push_str(event["text"].as_str().unwrap_or_default());
+        }
+        self.kinds.push(kind.to_owned());
+        self.done |= kind == "done";
+    }
+}
+
+#[tokio::test]
+async fn a_client_cut_off_at_any_byte_of_a_run_with_tools_misses_nothing_and_sees_nothing_twice() {
+    let arguments = json!({"path": "a.md", "content": "a"});
+    let call = ScriptedCall::new("a", "write_file", &arguments);
+    let pieces: Vec<String> = (0..60).map(|number| format!("piece {number}, ")).collect();
+    let first = [Step::Text("I write. ".into()), Step::ToolCalls(vec![call])];
+    let model = ScriptedModel::with_answers([
+        Answer::script(Script::new(first).ended(Finish::ToolCalls)),
+        Answer::script(Script::text_pieces(pieces.clone())).delay_ms(10),
+    ])
+    .await;
+    let onyx = onyx(&model).await;
+    let mut lines = onyx.chat_lines(&json!({"message": "go"})).await;
+    let run = lines.until("start").await["run_id"].as_str().unwrap().to_owned();
+    let reading = tokio::spawn(lines.rest());
+    let mut reader = Rejoined::new(run);
+    let mut cuts = 0;
+    while !reader.done {
+        // Sizes without a common measure, so that the cuts fall into every part of a frame.
+        let bytes = if cuts < 40 { 97 + 31 * (cuts % 13) } else { usize::MAX };
+        reader.read(onyx.client(), bytes).await.expect("the run is kept");
+        cuts += 1;
+    }
+    assert_eq!(reader.fault, None);
+    assert!(cuts > 20, "only {cuts} connections");
+    assert_eq!(reader.text, format!("I write. {}", pieces.concat()));
+    let mut durable = reader.kinds.clone();
+    durable.retain(|kind| matches!(kind.as_str(), "start" | "tool_call" | "tool_result" | "done"));
+    assert_eq!(durable, ["start", "tool_call", "tool_result", "done"]);
+    assert_eq!(reading.await.unwrap().last().unwrap()["type"], "done");
+}

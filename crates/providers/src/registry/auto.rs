@@ -1,0 +1,133 @@
+//! `auto`: the model is chosen when the prompt is there, by the config's rules.
+
+use std::sync::{Arc, Mutex, PoisonError};
+
+use futures::future::ready;
+use futures::stream::{BoxStream, StreamExt, iter, once};
+use onyx_types::{
+    Block, Cancel, Fault, Model, ModelEvent, ModelFailureClass, ModelRequest, StatusCode,
+    estimate_tokens,
+};
+
+use super::Registry;
+use crate::failure::failed;
+use crate::routing::{Candidate, Need, RoutingSettings, Task, TaskClass, route};
+
+impl Registry {
+    /// A model for one run that decides at its first call who answers and stays with that.
+    /// `fallbacks` stand by after the rules' own.
+    pub fn auto(
+        &self,
+        settings: &RoutingSettings,
+        class: TaskClass,
+        fallbacks: &[String],
+    ) -> Result<Arc<dyn Model>, Fault> {
+        let mut choices = Vec::new();
+        for candidate in self.candidates() {
+            let model = self.model(&candidate.id)?;
+            choices.push((candidate, model));
+        }
+        // Nothing to choose from is known now and need not wait for a prompt.
+        route(settings, &Task { class, ..Task::default() }, &catalogue(&choices))?;
+        let standby = fallbacks.iter().map(|id| self.model(id)).collect::<Result<Vec<_>, _>>()?;
+        let auto =
+            Auto { settings: settings.clone(), class, choices, standby, chosen: Mutex::default() };
+        Ok(Arc::new(auto))
+    }
+}
+
+struct Auto {
+    settings: RoutingSettings,
+    class: TaskClass,
+    choices: Vec<(Candidate, Arc<dyn Model>)>,
+    standby: Vec<Arc<dyn Model>>,
+    /// Prompt caches and signatures are a model's own, so a run does not change without need.
+    chosen: Mutex<Option<Arc<dyn Model>>>,
+}
+
+fn catalogue(choices: &[(Candidate, Arc<dyn Model>)]) -> Vec<Candidate> {
+    choices.iter().map(|(candidate, _)| candidate.clone()).collect()
+}
+
+impl Auto {
+    /// Who answers, and what is said of the choice when it is made.
+    fn choose(&self, task: &Task) -> Result<(Arc<dyn Model>, Option<String>), Fault> {
+        let mut chosen = self.chosen.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(model) = chosen.as_ref().filter(|model| fits(model.context_window(), task)) {
+            return Ok((Arc::clone(model), None));
+        }
+        let choice = route(&self.settings, task, &catalogue(&self.choices))?;
+        let named = |id: &String| {
+            let found = self.choices.iter().find(|(candidate, _)| candidate.id == *id);
+            found.map(|(_, model)| Arc::clone(model))
+        };
+        let others = choice.fallbacks.iter().filter_map(named).chain(self.standby.iter().cloned());
+        let others: Vec<_> = others.filter(|model| model.id() != choice.model).collect();
+        let first = named(&choice.model).ok_or_else(|| {
+            Fault::new(onyx_types::ErrorCode::Internal, "the chosen model is not among the choices")
+        })?;
+        let model: Arc<dyn Model> = match others.is_empty() {
+            true => first,
+            false => Arc::new(crate::decorators::Fallback::new(first, others)),
+        };
+        *chosen = Some(Arc::clone(&model));
+        Ok((model, Some(choice.reason)))
+    }
+}
+
+fn fits(window: Option<u32>, task: &Task) -> bool {
+    let needed = task.prompt_tokens.saturating_add(task.output_tokens);
+    window.is_none_or(|window| u64::from(window) >= needed)
+}
+
+/// The task as its request shows it.
+fn task(class: TaskClass, request: &ModelRequest) -> Task {
+    let blocks = || request.messages.iter().flat_map(|message| &message.content);
+    let said = blocks().map(|block| match block {
+        Block::Text { text } => estimate_tokens(text),
+        Block::ToolUse { input, .. } => estimate_tokens(&input.to_string()),
+        Block::ToolResult { content, .. } => estimate_tokens(content),
+        Block::Reasoning { .. } | Block::Image { .. } => 0,
+    });
+    let system = request.system.iter().map(|block| estimate_tokens(&block.text));
+    let has_image = blocks().any(|block| matches!(block, Block::Image { .. }));
+    let tools = (!request.tools.is_empty()).then_some(Need::Tools);
+    Task {
+        class,
+        prompt_tokens: (said.sum::<usize>() + system.sum::<usize>()) as u64,
+        output_tokens: u64::from(request.max_output_tokens),
+        needs: tools.into_iter().chain(has_image.then_some(Need::Images)).collect(),
+        ..Task::default()
+    }
+}
+
+impl Model for Auto {
+    fn id(&self) -> &str {
+        "auto"
+    }
+
+    /// Before the choice, the widest there is: the rules look at the length of the prompt.
+    fn context_window(&self) -> Option<u32> {
+        self.choices.iter().filter_map(|(candidate, _)| candidate.facts.context_window).max()
+    }
+
+    fn stream(&self, request: ModelRequest, cancel: Cancel) -> BoxStream<'static, ModelEvent> {
+        let task = task(self.class, &request);
+        let (model, reason) = match self.choose(&task) {
+            Ok(chosen) => chosen,
+            Err(fault) => {
+                let class = match fits(self.context_window(), &task) {
+                    true => ModelFailureClass::InvalidRequest,
+                    // A shorter prompt may find somebody.
+                    false => ModelFailureClass::ContextLength,
+                };
+                return once(ready(failed(class, fault.message))).boxed();
+            }
+        };
+        let notice =
+            reason.map(|message| ModelEvent::Notice { code: StatusCode::Fallback, message });
+        let answered_by = ModelEvent::AnsweredBy { model: model.id().to_owned() };
+        let first = notice.into_iter().chain([answered_by]);
+        iter(first).chain(model.stream(request, cancel)).boxed()
+    }
+}

@@ -1,0 +1,75 @@
+//! Requests that a client has written in a provider's own wire.
+
+use std::sync::Arc;
+
+use bytes::Bytes;
+use futures::stream::BoxStream;
+use onyx_types::{Cancel, Model, ModelEvent, ModelRequest};
+use serde_json::{Map, Value};
+use tokio::sync::mpsc;
+
+use super::provider::WireModel;
+use super::{Registry, RegistryError, split};
+use crate::decorators::{Breaker, Metrics, Priced, Retry};
+use crate::http::{PIECES, RawCall, RawPiece};
+use crate::wire::Wire;
+
+/// A request ready to go. Driving the model's stream brings the pieces; every piece is there
+/// before the event that it holds. The model takes no notice of what it is asked.
+pub struct Forwarding {
+    pub model: Arc<dyn Model>,
+    pub pieces: mpsc::Receiver<RawPiece>,
+}
+
+impl Registry {
+    /// The body, with the model's own name, to the provider's address with the provider's key.
+    /// `None`: the provider speaks another wire.
+    pub fn forward(
+        &self,
+        id: &str,
+        wire: Wire,
+        mut body: Map<String, Value>,
+    ) -> Result<Option<Forwarding>, RegistryError> {
+        let (name, model) = split(id)?;
+        if self.sourced(name).is_some() {
+            return Ok(None);
+        }
+        let provider = self.provider(name)?;
+        if provider.line.wire != wire {
+            return Ok(None);
+        }
+        body.insert("model".to_owned(), model.into());
+        let body = Bytes::from(Value::Object(body).to_string());
+        let (out, pieces) = mpsc::channel(PIECES);
+        let health = provider.line.health.of(model);
+        let facts = provider.facts(model, &self.metadata);
+        let raw =
+            RawModel { wire: WireModel::new(provider, model, &facts), call: RawCall { body, out } };
+        let priced: Arc<dyn Model> = Arc::new(Priced::new(Arc::new(raw), facts.price));
+        let clock = || Arc::clone(&self.clock);
+        let circuit = || Arc::clone(&health.circuit);
+        let breaker = Arc::new(Breaker::new(priced, circuit(), self.breaker, clock()));
+        let retry = Arc::new(Retry::new(breaker, self.retry, circuit(), clock()));
+        let model = Arc::new(Metrics::new(retry, Arc::clone(&health.counts), clock()));
+        Ok(Some(Forwarding { model, pieces }))
+    }
+}
+
+struct RawModel {
+    wire: WireModel,
+    call: RawCall,
+}
+
+impl Model for RawModel {
+    fn id(&self) -> &str {
+        self.wire.id()
+    }
+
+    fn context_window(&self) -> Option<u32> {
+        self.wire.context_window()
+    }
+
+    fn stream(&self, _: ModelRequest, cancel: Cancel) -> BoxStream<'static, ModelEvent> {
+        self.wire.stream_raw(self.call.clone(), cancel)
+    }
+}

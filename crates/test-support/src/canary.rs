@@ -1,0 +1,51 @@
+//! Secrets that give themselves away. Every secret of a test holds one mark that stands nowhere
+//! else; whatever a process writes or sends is searched for it.
+
+use std::path::{Path, PathBuf};
+
+/// Part of every secret that tests hand out.
+pub const CANARY: &str = "canary7f3a91c5";
+
+/// Headers of a request to a provider that carry its key; `x-more` is one that tests configure.
+const KEY_HEADERS: &[&str] = &["authorization", "x-api-key", "api-key", "x-goog-api-key", "x-more"];
+
+/// A secret of a kind, by which a leak is told from others.
+pub fn secret(kind: &str) -> String {
+    format!("{kind}_{CANARY}")
+}
+
+pub(crate) fn is_in(bytes: &[u8]) -> bool {
+    memchr::memmem::find(bytes, CANARY.as_bytes()).is_some()
+}
+
+/// Panics with what stands around the secret.
+#[track_caller]
+pub fn assert_absent(place: &str, bytes: &[u8]) {
+    if let Some(at) = memchr::memmem::find(bytes, CANARY.as_bytes()) {
+        let (start, end) = (at.saturating_sub(80), bytes.len().min(at + 80));
+        panic!("a secret leaked into {place}: …{}…", String::from_utf8_lossy(&bytes[start..end]));
+    }
+}
+
+/// A header in which a provider's key does not belong.
+pub(crate) fn leaks_in_header(name: &str, value: &str) -> bool {
+    is_in(value.as_bytes()) && !KEY_HEADERS.contains(&name)
+}
+
+/// The files below a folder that hold a secret, but for those where secrets live.
+pub(crate) fn search(folder: &Path, homes_of_secrets: &[PathBuf], more: &[String]) -> Vec<PathBuf> {
+    let mut found = Vec::new();
+    for entry in std::fs::read_dir(folder).into_iter().flatten().flatten() {
+        let (path, kind) = (entry.path(), entry.file_type());
+        if kind.as_ref().is_ok_and(std::fs::FileType::is_dir) {
+            found.extend(search(&path, homes_of_secrets, more));
+        } else if kind.is_ok_and(|kind| kind.is_file()) && !homes_of_secrets.contains(&path) {
+            let bytes = std::fs::read(&path).unwrap_or_default();
+            let known = |secret: &String| memchr::memmem::find(&bytes, secret.as_bytes()).is_some();
+            if is_in(&bytes) || more.iter().any(known) {
+                found.push(path);
+            }
+        }
+    }
+    found
+}

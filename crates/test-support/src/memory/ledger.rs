@@ -1,0 +1,411 @@
+use std::cmp::Reverse;
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use async_trait::async_trait;
+use onyx_storage::{
+    AuditEntry, AuditRow, BeginRun, ChainState, DaySpending, InboxRow, Ledger, RunOutcome, RunRow,
+    SessionChange, SessionFilter, SessionMeta, SessionStatus, Spent, StoreError, TitleSource,
+};
+use onyx_types::{
+    AgentId, Hash, LaneOrder, PersonId, RunId, SessionId, SessionKey, Timestamp, TurnId, Usage,
+};
+
+use super::{MemoryDisk, Op, Turnstile, perform};
+
+/// The tables.
+#[derive(Default)]
+pub(super) struct Books {
+    sessions: BTreeMap<(PersonId, SessionId), SessionMeta>,
+    runs: BTreeMap<RunId, RunRow>,
+    inbox: BTreeMap<(PersonId, SessionId, TurnId), InboxRow>,
+    spending: BTreeMap<(String, PersonId), Spent>,
+    agent_spending: BTreeMap<(String, AgentId), Spent>,
+    audit: BTreeMap<PersonId, Vec<AuditRow>>,
+}
+
+impl Books {
+    fn begin(&mut self, begin: &BeginRun) -> Result<(), StoreError> {
+        let key = &begin.key;
+        let same = |row: &&RunRow| {
+            row.key.person == key.person
+                && row.key.session == key.session
+                && row.input_turn == begin.input_turn
+                && !row.status.is_some_and(|status| status.may_run_again())
+        };
+        if self.runs.contains_key(&begin.run) || self.runs.values().any(|row| same(&row)) {
+            return Err(StoreError::AlreadyRun);
+        }
+        let id = (key.person.clone(), key.session);
+        let session = self.sessions.entry(id).or_insert_with(|| SessionMeta {
+            session_id: key.session,
+            agent: key.agent.clone(),
+            origin: begin.origin,
+            agents: vec![key.agent.clone()],
+            mode: LaneOrder::default(),
+            title: None,
+            titled_by: TitleSource::default(),
+            status: SessionStatus::Active,
+            created_at: begin.started_at,
+            updated_at: begin.started_at,
+            message_count: 0,
+            token_count: 0,
+            preview: String::new(),
+            root: key.session,
+            fork_turn: None,
+            last_run: None,
+            last_run_status: None,
+        });
+        if session.agent != key.agent {
+            return Err(StoreError::Conflict);
+        }
+        session.updated_at = session.updated_at.max(begin.started_at);
+        session.last_run = Some(begin.run);
+        session.last_run_status = None;
+        let row = RunRow {
+            run: begin.run,
+            key: key.clone(),
+            input_turn: begin.input_turn,
+            started_at: begin.started_at,
+            status: None,
+        };
+        self.runs.insert(begin.run, row);
+        Ok(())
+    }
+
+    fn end(&mut self, outcome: RunOutcome) -> Result<(), StoreError> {
+        let row = self.runs.get_mut(&outcome.run).ok_or(StoreError::NotFound)?;
+        if row.status.is_some() {
+            return Ok(());
+        }
+        row.status = Some(outcome.status);
+        let key = row.key.clone();
+        if let Some(meta) = self.sessions.get_mut(&(key.person.clone(), key.session)) {
+            meta.updated_at = meta.updated_at.max(outcome.ended_at);
+            meta.message_count += outcome.messages_added;
+            if let Some(preview) = outcome.preview {
+                meta.preview = preview;
+            }
+            meta.title = meta.title.take().or(outcome.title);
+            meta.last_run = Some(outcome.run);
+            meta.last_run_status = Some(outcome.status);
+        }
+        let by_agent = match outcome.agents.as_slice() {
+            [] => &[(key.agent.clone(), outcome.usage)],
+            parts => parts,
+        };
+        self.book(&key, &outcome.usage, by_agent, outcome.ended_at);
+        Ok(())
+    }
+
+    fn book(
+        &mut self,
+        key: &SessionKey,
+        usage: &Usage,
+        by_agent: &[(AgentId, Usage)],
+        at: Timestamp,
+    ) {
+        if let Some(meta) = self.sessions.get_mut(&(key.person.clone(), key.session)) {
+            meta.token_count += usage.tokens();
+        }
+        let day = at.utc_date();
+        add(self.spending.entry((day.clone(), key.person.clone())).or_default(), usage);
+        for (agent, usage) in by_agent {
+            add(self.agent_spending.entry((day.clone(), agent.clone())).or_default(), usage);
+        }
+    }
+
+    fn change(
+        &mut self,
+        id: &(PersonId, SessionId),
+        change: &SessionChange,
+    ) -> Result<SessionMeta, StoreError> {
+        let meta = self.sessions.get_mut(id).ok_or(StoreError::NotFound)?;
+        if let Some((title, by)) = &change.title
+            && (*by == TitleSource::Person || meta.titled_by != TitleSource::Person)
+        {
+            (meta.title, meta.titled_by) = (Some(title.clone()), *by);
+        }
+        meta.status = change.status.unwrap_or(meta.status);
+        meta.mode = change.mode.unwrap_or(meta.mode);
+        if let Some(agents) = &change.agents {
+            meta.agents.clone_from(agents);
+        }
+        Ok(meta.clone())
+    }
+
+    fn of_person(&self, person: &PersonId) -> impl Iterator<Item = &SessionMeta> {
+        self.sessions.iter().filter(move |((owner, _), _)| owner == person).map(|(_, meta)| meta)
+    }
+
+    fn page(
+        &self,
+        person: &PersonId,
+        filter: &SessionFilter,
+    ) -> Result<Vec<SessionMeta>, StoreError> {
+        let newest_first = |meta: &SessionMeta| Reverse((meta.updated_at, meta.session_id));
+        let cursor = match filter.before {
+            None => None,
+            Some(session) => {
+                let found = self.sessions.get(&(person.clone(), session));
+                Some(newest_first(found.ok_or(StoreError::NotFound)?))
+            }
+        };
+        let wanted = filter.text.as_ref().map(|text| text.to_lowercase());
+        let mentions = |meta: &SessionMeta, wanted: &String| {
+            let texts = meta.title.iter().chain([&meta.preview]);
+            texts.into_iter().any(|text| text.to_lowercase().contains(wanted))
+        };
+        let newest_fork = |meta: &SessionMeta| {
+            let family = self.of_person(person).filter(|fork| fork.root == meta.root);
+            family.map(newest_first).min() == Some(newest_first(meta))
+        };
+        let mut found: Vec<SessionMeta> = self
+            .of_person(person)
+            .filter(|meta| newest_fork(meta))
+            .filter(|meta| cursor.is_none_or(|cursor| newest_first(meta) > cursor))
+            .filter(|meta| filter.agent.as_ref().is_none_or(|agent| meta.agent == *agent))
+            .filter(|meta| filter.status.is_none_or(|status| meta.status == status))
+            .filter(|meta| filter.origin.is_none_or(|origin| meta.origin == origin))
+            .filter(|meta| filter.since.is_none_or(|since| meta.updated_at >= since))
+            .filter(|meta| filter.until.is_none_or(|until| meta.updated_at < until))
+            .filter(|meta| wanted.as_ref().is_none_or(|wanted| mentions(meta, wanted)))
+            .cloned()
+            .collect();
+        found.sort_by_key(newest_first);
+        found.truncate(if filter.limit == 0 { 50 } else { filter.limit as usize });
+        Ok(found)
+    }
+
+    fn chain(&mut self, entry: AuditEntry) -> AuditRow {
+        let rows = self.audit.entry(entry.person.clone()).or_default();
+        let (seq, previous) = rows.last().map_or((1, Hash::ZERO), |row| (row.seq + 1, row.hash));
+        let row = AuditRow { seq, hash: link(seq, &entry, previous), entry, previous };
+        rows.push(row.clone());
+        row
+    }
+}
+
+/// An unknown price counts as nothing.
+fn add(spent: &mut Spent, usage: &Usage) {
+    spent.cost += usage.cost.unwrap_or(0.0);
+    spent.tokens += usage.tokens();
+}
+
+fn of_day<W: Clone>(spending: &BTreeMap<(String, W), Spent>, day: &str) -> Vec<(W, Spent)> {
+    let of_day = spending.iter().filter(|((of, _), _)| of == day);
+    of_day.map(|((_, who), spent)| (who.clone(), *spent)).collect()
+}
+
+fn link(seq: u64, entry: &AuditEntry, previous: Hash) -> Hash {
+    Hash::of_parts([&seq.to_le_bytes()[..], format!("{entry:?}").as_bytes(), previous.as_bytes()])
+}
+
+pub(super) struct MemoryLedger {
+    disk: MemoryDisk,
+    turnstile: Arc<dyn Turnstile>,
+}
+
+impl MemoryLedger {
+    pub(super) fn new(disk: MemoryDisk, turnstile: Arc<dyn Turnstile>) -> Self {
+        Self { disk, turnstile }
+    }
+
+    async fn with<T>(
+        &self,
+        op: Op,
+        work: impl FnOnce(&mut Books) -> Result<T, StoreError>,
+    ) -> Result<T, StoreError> {
+        perform(&*self.turnstile, op, || work(&mut self.disk.lock().books)).await
+    }
+}
+
+#[async_trait]
+impl Ledger for MemoryLedger {
+    async fn begin_run(&self, begin: BeginRun) -> Result<(), StoreError> {
+        self.with(Op::BeginRun, |books| books.begin(&begin)).await
+    }
+
+    async fn end_run(&self, outcome: RunOutcome) -> Result<(), StoreError> {
+        self.with(Op::EndRun, |books| books.end(outcome)).await
+    }
+
+    async fn active_runs(&self) -> Result<Vec<RunRow>, StoreError> {
+        self.with(Op::ReadLedger, |books| {
+            let active = books.runs.values().filter(|row| row.status.is_none());
+            let mut active: Vec<_> = active.cloned().collect();
+            active.sort_by_key(|row| (row.started_at, row.run));
+            Ok(active)
+        })
+        .await
+    }
+
+    async fn open_runs(&self, key: &SessionKey) -> Result<Vec<RunRow>, StoreError> {
+        let active = self.active_runs().await?;
+        Ok(active.into_iter().filter(|row| row.key == *key).collect())
+    }
+
+    async fn run(&self, person: &PersonId, run: RunId) -> Result<Option<RunRow>, StoreError> {
+        self.with(Op::ReadLedger, |books| {
+            Ok(books.runs.get(&run).filter(|row| row.key.person == *person).cloned())
+        })
+        .await
+    }
+
+    async fn session(
+        &self,
+        person: &PersonId,
+        session: SessionId,
+    ) -> Result<Option<SessionMeta>, StoreError> {
+        self.with(Op::ReadLedger, |books| {
+            Ok(books.sessions.get(&(person.clone(), session)).cloned())
+        })
+        .await
+    }
+
+    async fn sessions(
+        &self,
+        person: &PersonId,
+        filter: &SessionFilter,
+    ) -> Result<Vec<SessionMeta>, StoreError> {
+        self.with(Op::ReadLedger, |books| books.page(person, filter)).await
+    }
+
+    async fn family(
+        &self,
+        person: &PersonId,
+        root: SessionId,
+    ) -> Result<Vec<SessionMeta>, StoreError> {
+        self.with(Op::ReadLedger, |books| {
+            let family = books.of_person(person).filter(|meta| meta.root == root);
+            let mut family: Vec<SessionMeta> = family.cloned().collect();
+            family.sort_by_key(|meta| (meta.created_at, meta.session_id));
+            Ok(family)
+        })
+        .await
+    }
+
+    async fn change_session(
+        &self,
+        person: &PersonId,
+        session: SessionId,
+        change: &SessionChange,
+    ) -> Result<SessionMeta, StoreError> {
+        let id = (person.clone(), session);
+        self.with(Op::PutSession, |books| books.change(&id, change)).await
+    }
+
+    async fn book(&self, key: &SessionKey, usage: Usage, at: Timestamp) -> Result<(), StoreError> {
+        self.with(Op::PutSession, |books| {
+            books.book(key, &usage, &[(key.agent.clone(), usage)], at);
+            Ok(())
+        })
+        .await
+    }
+
+    async fn put_session(&self, person: &PersonId, meta: &SessionMeta) -> Result<(), StoreError> {
+        self.with(Op::PutSession, |books| {
+            books.sessions.insert((person.clone(), meta.session_id), meta.clone());
+            Ok(())
+        })
+        .await
+    }
+
+    async fn delete_session(
+        &self,
+        person: &PersonId,
+        session: SessionId,
+    ) -> Result<(), StoreError> {
+        self.with(Op::PutSession, |books| {
+            books.sessions.remove(&(person.clone(), session));
+            books.inbox.retain(|(owner, of, _), _| owner != person || *of != session);
+            Ok(())
+        })
+        .await
+    }
+
+    async fn put_inbox(&self, key: &SessionKey, row: InboxRow) -> Result<(), StoreError> {
+        self.with(Op::PutInbox, |books| {
+            books.inbox.insert((key.person.clone(), key.session, row.turn), row);
+            Ok(())
+        })
+        .await
+    }
+
+    async fn inbox(&self, key: &SessionKey) -> Result<Vec<InboxRow>, StoreError> {
+        self.with(Op::ReadLedger, |books| {
+            let of_session = books.inbox.iter().filter(|((person, session, _), _)| {
+                *person == key.person && *session == key.session
+            });
+            Ok(of_session.map(|(_, row)| row.clone()).collect())
+        })
+        .await
+    }
+
+    async fn clear_inbox(&self, key: &SessionKey, turns: &[TurnId]) -> Result<(), StoreError> {
+        self.with(Op::ClearInbox, |books| {
+            for turn in turns {
+                books.inbox.remove(&(key.person.clone(), key.session, *turn));
+            }
+            Ok(())
+        })
+        .await
+    }
+
+    async fn spent(&self, person: &PersonId, day: &str) -> Result<f64, StoreError> {
+        self.with(Op::ReadLedger, |books| {
+            let spent = books.spending.get(&(day.to_owned(), person.clone()));
+            Ok(spent.map_or(0.0, |spent| spent.cost))
+        })
+        .await
+    }
+
+    async fn spent_by_agent(&self, agent: &AgentId, day: &str) -> Result<f64, StoreError> {
+        self.with(Op::ReadLedger, |books| {
+            let spent = books.agent_spending.get(&(day.to_owned(), agent.clone()));
+            Ok(spent.map_or(0.0, |spent| spent.cost))
+        })
+        .await
+    }
+
+    async fn spending(&self, day: &str) -> Result<DaySpending, StoreError> {
+        self.with(Op::ReadLedger, |books| {
+            let people = of_day(&books.spending, day);
+            Ok(DaySpending { people, agents: of_day(&books.agent_spending, day) })
+        })
+        .await
+    }
+
+    async fn append_audit(&self, entry: AuditEntry) -> Result<AuditRow, StoreError> {
+        self.with(Op::Audit, |books| Ok(books.chain(entry))).await
+    }
+
+    async fn audit(
+        &self,
+        person: &PersonId,
+        before: Option<u64>,
+        limit: u32,
+    ) -> Result<Vec<AuditRow>, StoreError> {
+        self.with(Op::ReadLedger, |books| {
+            let rows = books.audit.get(person).map(Vec::as_slice).unwrap_or_default();
+            let older = rows.iter().rev().filter(|row| before.is_none_or(|seq| row.seq < seq));
+            Ok(older.take(limit as usize).cloned().collect())
+        })
+        .await
+    }
+
+    async fn verify_audit(&self, person: &PersonId) -> Result<ChainState, StoreError> {
+        self.with(Op::ReadLedger, |books| {
+            let rows = books.audit.get(person).map(Vec::as_slice).unwrap_or_default();
+            let mut previous = Hash::ZERO;
+            for (expected, row) in (1..).zip(rows) {
+                if row.seq != expected || row.hash != link(expected, &row.entry, previous) {
+                    return Ok(ChainState::Broken { at: expected });
+                }
+                previous = row.hash;
+            }
+            Ok(ChainState::Whole { rows: rows.len() as u64 })
+        })
+        .await
+    }
+}

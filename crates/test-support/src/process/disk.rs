@@ -1,0 +1,55 @@
+//! A home on a disk of its own that can be filled up and emptied again.
+
+use rustix::mount::{MountFlags, UnmountFlags, mount, unmount};
+use std::ffi::CString;
+use std::fs::{File, OpenOptions};
+use std::io::Write;
+use std::path::{Path, PathBuf};
+
+const PAGE: u64 = 4096;
+
+/// A tmpfs of a fixed size, unmounted when dropped.
+#[derive(Debug)]
+pub struct SmallDisk {
+    at: PathBuf,
+}
+
+impl SmallDisk {
+    /// Fails the test where mounting is not permitted: what it shows would go unseen.
+    pub(super) fn mount(at: &Path, bytes: u64) -> Self {
+        let options = CString::new(format!("size={bytes},mode=700")).expect("no zero byte");
+        mount("tmpfs", at, "tmpfs", MountFlags::empty(), options.as_c_str()).unwrap_or_else(
+            |error| panic!("cannot mount a small disk ({error}): this test must run as root"),
+        );
+        Self { at: at.to_owned() }
+    }
+
+    /// Takes all room but so many pages of 4 KiB.
+    pub fn fill_but(&self, pages: u64) {
+        let ballast = self.ballast();
+        let mut file = OpenOptions::new().create(true).append(true).open(&ballast).expect("a file");
+        let page = [0x55; PAGE as usize];
+        while file.write_all(&page).is_ok() {}
+        let full = file.metadata().expect("the ballast").len();
+        let whole = full - full % PAGE;
+        file.set_len(whole.saturating_sub(pages * PAGE)).expect("shorter is always possible");
+    }
+
+    /// Gives the room back.
+    pub fn empty(&self) {
+        let _ = File::options().write(true).truncate(true).open(self.ballast());
+    }
+
+    fn ballast(&self) -> PathBuf {
+        self.at.join("ballast")
+    }
+}
+
+impl Drop for SmallDisk {
+    fn drop(&mut self) {
+        // Detached: a process that is still ending may hold a file there.
+        if let Err(error) = unmount(&self.at, UnmountFlags::DETACH) {
+            eprintln!("cannot unmount {}: {error}", self.at.display());
+        }
+    }
+}
