@@ -89,6 +89,9 @@ impl View {
                 self.push(Role::Assistant, block);
             }
             TurnBody::ToolCall(call) if own => {
+                if !self.goes_on_answering() {
+                    self.close_calls();
+                }
                 self.open.push(call.tool_use_id.clone());
                 let block = Block::ToolUse {
                     id: call.tool_use_id.clone(),
@@ -133,6 +136,12 @@ impl View {
                 | RunStatus::Interrupted => self.close_calls(),
             },
         }
+    }
+
+    /// Calls of one response follow each other; a later response leaves open calls behind.
+    fn goes_on_answering(&self) -> bool {
+        let last = self.messages.last();
+        self.held.is_empty() && last.is_some_and(|message| message.role == Role::Assistant)
     }
 
     fn user(&mut self, blocks: Vec<Block>) {
