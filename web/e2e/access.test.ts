@@ -1,4 +1,5 @@
 import AxeBuilder from '@axe-core/playwright';
+import type { Page } from 'playwright-core';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { closeBrowser, PHONE, stage, visit, WIDE, type Stage } from './stage';
 
@@ -16,21 +17,26 @@ afterAll(async () => {
   await at.end();
 });
 
+const broken = async (page: Page, where: string) => {
+  const { violations } = await new AxeBuilder({ page }).analyze();
+  return violations.map(({ id, nodes }) => `${where} ${id}: ${nodes.map((node) => node.html.slice(0, 120)).join(' | ')}`);
+};
+
 const cases = ['light', 'dark'].flatMap((scheme) => [WIDE, PHONE].map((viewport) => [scheme, viewport.width, viewport] as const));
 
 test.each(cases)('no page breaks a rule of accessibility: %s at %i px', async (scheme, _, viewport) => {
   const page = await visit(at, '/chat', { viewport, colorScheme: scheme as 'light' | 'dark', reducedMotion: 'reduce' });
+  const found: string[] = [];
   for (const path of ['/chat', chat, '/sessions', '/inbox', '/settings', '/system', '/nowhere']) {
     await page.goto(at.url + path);
     await page.locator('h1').waitFor();
     await page.waitForTimeout(path === chat ? 900 : 300);
-    const { violations } = await new AxeBuilder({ page }).analyze();
-    expect(violations.map(({ id, nodes }) => `${path} ${id}: ${nodes.map((node) => node.html.slice(0, 120)).join(' | ')}`)).toEqual([]);
+    found.push(...(await broken(page, path)));
   }
   await page.keyboard.press('Control+k');
   await page.getByPlaceholder('Search chats or type a command').waitFor();
-  const { violations } = await new AxeBuilder({ page }).analyze();
-  expect(violations.map(({ id, nodes }) => `palette ${id}: ${nodes.map((node) => node.html.slice(0, 120)).join(' | ')}`)).toEqual([]);
+  found.push(...(await broken(page, 'palette')));
+  expect(found).toEqual([]);
   expect(page.wrongs).toEqual([]);
   await page.context().close();
 });

@@ -32,6 +32,9 @@ pub struct Secrets {
     changed: tokio::sync::Notify,
 }
 
+/// A row, and what is sealed in it.
+type Resealed = (SealedSecret, Secret);
+
 struct Opened {
     row: SealedSecret,
     value: Result<Secret, Fault>,
@@ -150,7 +153,7 @@ impl Secrets {
     }
 
     /// Rows under the new key, and the names of the keys that nothing needs after them.
-    fn reseal(&self, key: &Key) -> Result<(Vec<(SealedSecret, Secret)>, Vec<String>), Fault> {
+    fn reseal(&self, key: &Key) -> Result<(Vec<Resealed>, Vec<String>), Fault> {
         let opened = self.opened.read().unwrap_or_else(PoisonError::into_inner);
         let (mut rows, mut old) = (Vec::new(), Vec::new());
         for secret in opened.values() {
@@ -169,7 +172,7 @@ impl Secrets {
         Ok((rows, old))
     }
 
-    async fn keep(&self, rows: Vec<(SealedSecret, Secret)>) -> Result<(), Fault> {
+    async fn keep(&self, rows: Vec<Resealed>) -> Result<(), Fault> {
         self.store.put_secrets(rows.iter().map(|(row, _)| row.clone()).collect()).await?;
         let mut opened = self.opened.write().unwrap_or_else(PoisonError::into_inner);
         for (row, value) in rows {

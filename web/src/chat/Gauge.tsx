@@ -21,7 +21,7 @@ export function Gauge({ sessionId }: { sessionId?: string }) {
       <span className="h-1 w-16 overflow-hidden rounded-full bg-line" role="img" aria-label={`${tokens(size)} tokens of context used`}>
         <span className="block h-full bg-dim" style={{ width: `${Math.max(share, 2)}%` }} />
       </span>
-      {cost === undefined ? tokens(size) : money(cost)}
+      {cost ? money(cost) : tokens(size)}
     </span>
   );
 }

@@ -56,7 +56,7 @@ function Row({ step }: { step: ToolStep }) {
         </span>
         {changed && (
           <span className="shrink-0">
-            <span className="text-ok">{changed.added}</span> <span className="text-danger">{changed.removed}</span>
+            <span className="text-ok-text">{changed.added}</span> <span className="text-danger">{changed.removed}</span>
           </span>
         )}
         <span className="tail">

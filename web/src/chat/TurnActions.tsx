@@ -9,7 +9,7 @@ import { Menu } from '../ui/Menu';
 import { money, tokens } from '../ui/time';
 import { Siblings } from './Siblings';
 
-const ROW = 'mt-1 flex min-h-8 items-center gap-0.5 text-dim transition-opacity md:opacity-0 md:group-focus-within:opacity-100 md:group-hover:opacity-100';
+const ROW = 'mt-0.5 flex min-h-8 md:-mb-4 items-center gap-0.5 text-dim transition-opacity md:opacity-0 md:group-focus-within:opacity-100 md:group-hover:opacity-100';
 
 function useBusy(sessionId: string): boolean {
   return useStore((state) => state.conversations[sessionId]?.live !== undefined);

@@ -127,7 +127,7 @@ function Providers() {
     <>
       {dependencies?.map((provider) => (
         <Line key={provider.name} label={provider.name.replace(/^provider:?\s*/, '')} detail={provider.detail}>
-          <span className={`text-meta ${provider.state === 'ok' ? 'text-ok' : 'text-warn'}`}>{provider.state}</span>
+          <span className={`text-meta ${provider.state === 'ok' ? 'text-ok-text' : 'text-warn'}`}>{provider.state}</span>
         </Line>
       ))}
       <Line label={<span className="meta">Providers and keys are set in <code className="font-mono">onyx.json</code>; changes take effect at once. <code className="font-mono">onyx doctor</code> tests them.</span>} />

@@ -8,7 +8,7 @@ import { Header } from '../shell/Header';
 
 const REFRESH_MS = 15_000;
 const WORDS: Record<Dependency['state'], [string, string]> = {
-  ok: ['well', 'text-ok'],
+  ok: ['well', 'text-ok-text'],
   degraded: ['degraded', 'text-warn'],
   down: ['down', 'text-danger'],
 };

@@ -17,13 +17,13 @@ export function Shell() {
   if (link === 'unauthenticated') return <SignIn />;
   return (
     <div className="flex h-full flex-col">
-      <a href="#composer" className="sr-only focus:not-sr-only focus:absolute focus:z-50 focus:bg-surface focus:p-2">
-        To the composer
+      <a href="#main" className="sr-only focus:not-sr-only focus:absolute focus:z-50 focus:bg-surface focus:p-2">
+        To the page
       </a>
       <OfflineBanner />
       <div className="flex min-h-0 flex-1">
         <Nav onPalette={open.palette} />
-        <main className="flex min-w-0 flex-1 flex-col">
+        <main id="main" tabIndex={-1} className="flex min-w-0 flex-1 flex-col outline-none">
           <Outlet />
         </main>
       </div>

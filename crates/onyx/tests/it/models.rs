@@ -19,7 +19,11 @@ fn config(providers: &Value, model: &Value) -> Value {
     json!({
         "gateway": {"port": 0, "auth": {"mode": "token", "token": onyx_test_support::DEFAULT_TOKEN}},
         "providers": providers,
-        "agents": {"list": [{"id": "main", "default": true, "model": model, "tier": "act"}]},
+        // Titles are asked for behind the runs' backs and would be counted among the requests.
+        "agents": {
+            "defaults": {"titles": "words"},
+            "list": [{"id": "main", "default": true, "model": model, "tier": "act"}],
+        },
     })
 }
 

@@ -59,7 +59,7 @@ impl Obstacle {
 /// I/O errors hand out what lies beneath the error they carry, not that error itself.
 fn is_tls(cause: &(dyn Error + 'static)) -> bool {
     let carried = cause.downcast_ref::<std::io::Error>().and_then(std::io::Error::get_ref);
-    cause.is::<rustls::Error>() || carried.is_some_and(|inner| inner.is::<rustls::Error>())
+    cause.is::<rustls::Error>() || carried.is_some_and(|inner| is_tls(inner))
 }
 
 /// The address is left out: it says nothing that the provider's name does not.
