@@ -146,7 +146,7 @@ async fn the_model_field_chooses_agent_provider_or_nobody() {
         .iter()
         .map(|model| model["id"].clone())
         .collect();
-    assert_eq!(ids, ["onyx:main", "onyx:other", "mine/scripted"]);
+    assert_eq!(ids, ["onyx:main", "onyx:other", "mine/some-model", "mine/scripted"]);
     let one = onyx.get("/v1/models/mine/scripted").await.expect(200).json();
     assert_eq!(one["owned_by"], "mine");
     let _ = onyx.get("/v1/models/mine/none").await.expect(404);

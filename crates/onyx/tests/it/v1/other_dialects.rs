@@ -1,4 +1,4 @@
-use onyx_test_support::{Answer, Script, ScriptedCall, ScriptedModel, Step};
+use onyx_test_support::{Answer, DEFAULT_TOKEN, Script, ScriptedCall, ScriptedModel, Step};
 use serde_json::{Value, json};
 
 use super::{conversation, frames, stream, system, words};
@@ -90,7 +90,7 @@ async fn an_agent_answers_messages_with_the_key_in_their_header() {
     let onyx = onyx(&model).await;
     let http = crate::door::reqwest_client();
     let post = |body: Value| {
-        http.post(onyx.url("/v1/messages")).header("x-api-key", "onyx_sk_test").json(&body).send()
+        http.post(onyx.url("/v1/messages")).header("x-api-key", DEFAULT_TOKEN).json(&body).send()
     };
     let tools = json!([{"name": "weather", "input_schema": {"type": "object"}}]);
     let body = json!({"model": "onyx:main", "max_tokens": 100, "stream": true, "tools": tools,

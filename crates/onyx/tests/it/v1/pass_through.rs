@@ -1,6 +1,6 @@
 use onyx_test_support::{
-    Answer, ErrorKind, Fault, OnyxProcess, Script, ScriptedCall, ScriptedError, ScriptedModel,
-    Step, Wire,
+    Answer, DEFAULT_KEY, ErrorKind, Fault, OnyxProcess, Script, ScriptedCall, ScriptedError,
+    ScriptedModel, Step, Wire,
 };
 use serde_json::{Value, json};
 
@@ -39,7 +39,7 @@ async fn the_same_wire_passes_byte_for_byte_with_model_and_key_replaced() {
     expected["model"] = "some-model".into();
     expected.as_object_mut().unwrap().shift_remove("x-onyx-include-memory");
     assert_eq!(asked.body, expected);
-    assert_eq!(asked.header("authorization"), Some("Bearer scripted-key"));
+    assert_eq!(asked.header("authorization"), Some(&*format!("Bearer {DEFAULT_KEY}")));
     let sent = Wire::OpenAiChat.stream(&script(), &asked.body).bytes();
     assert_eq!(reply.body, sent);
     assert!(reply.headers.get("x-onyx-session-id").is_none());
@@ -151,12 +151,12 @@ async fn an_answer_cut_at_any_byte_ends_with_an_error_and_no_half_frame() {
 async fn a_providers_error_frame_is_told_in_our_words_and_without_the_key() {
     let leaking = Script::new([
         Step::Text("half".to_owned()),
-        Step::Error(ScriptedError::new(ErrorKind::Server, "no such key: scripted-key")),
+        Step::Error(ScriptedError::new(ErrorKind::Server, format!("no such key: {DEFAULT_KEY}"))),
     ]);
     let model = ScriptedModel::with_answers([leaking]).await;
     let onyx = onyx(&model).await;
     let reply = onyx.post(CHAT, &streamed(ask("mine/m", "hi"))).await.expect(200);
-    assert!(!reply.text().contains("scripted-key"), "{}", reply.text());
+    assert!(!reply.text().contains(DEFAULT_KEY), "{}", reply.text());
     let chunks = frames(&reply.text());
     assert_eq!(content(&chunks), "half");
     assert_eq!(chunks[chunks.len() - 2]["error"]["code"], "provider_unavailable");
