@@ -4,6 +4,7 @@
 use axum::Router;
 use axum::extract::{Request, State};
 use axum::handler::Handler;
+use axum::http::{HeaderMap, header};
 use axum::middleware::{Next, from_fn_with_state};
 use axum::response::{IntoResponse, Response};
 use axum::routing::{MethodFilter, MethodRouter, on};
@@ -112,7 +113,10 @@ async fn admit(State(gate): State<Gate>, request: Request, next: Next) -> Respon
     let (mut parts, body) = request.into_parts();
     let caller = match gate.state.auth.authenticate(&parts).await {
         Ok(Some(caller)) => caller,
-        Ok(None) | Err(_) if gate.access == Access::FirstFrame => {
+        Ok(None) if gate.access == Access::FirstFrame => {
+            return next.run(Request::from_parts(parts, body)).await;
+        }
+        Err(_) if gate.access == Access::FirstFrame && came_by_itself(&parts.headers) => {
             return next.run(Request::from_parts(parts, body)).await;
         }
         Ok(None) => return nobody().into_response(),
@@ -127,6 +131,11 @@ async fn admit(State(gate): State<Gate>, request: Request, next: Next) -> Respon
         response = next.run(Request::from_parts(parts, body)) => until_revoked(response, revoked),
         () = revoked.cancelled() => revoked_meanwhile().into_response(),
     }
+}
+
+/// A browser sends its cookie, an old one too; every other credential is sent on purpose.
+fn came_by_itself(headers: &HeaderMap) -> bool {
+    !headers.contains_key(header::AUTHORIZATION) && !headers.contains_key("x-api-key")
 }
 
 pub(crate) fn may(caller: &AuthContext, access: Access) -> Result<(), Problem> {

@@ -86,6 +86,19 @@ fn a_step_with_tools_is_one_assistant_and_one_user_message() {
     assert_eq!(seen, expected);
 }
 
+/// A fork may end between the results of one answer.
+#[test]
+fn a_call_left_open_is_closed_when_the_next_answer_calls_again() {
+    let seen = view(&[user("one"), call("a"), call("b"), result("a", "A"), user("two"), call("c")]);
+    let unknown = |id: &str| tool_result(id, "Outcome unknown, check before repeating.", true);
+    let [.., asked, closed, again, last] = seen.as_slice() else { panic!("{seen:?}") };
+    assert_eq!(*asked, message(Role::Assistant, vec![tool_use("a"), tool_use("b")]));
+    let two = text("[2026-11-15T02:53Z] two");
+    assert_eq!(*closed, message(Role::User, vec![tool_result("a", "A", false), unknown("b"), two]));
+    assert_eq!(*again, message(Role::Assistant, vec![tool_use("c")]));
+    assert_eq!(*last, message(Role::User, vec![unknown("c")]));
+}
+
 #[test]
 fn a_call_without_a_result_gets_an_unknown_outcome_before_anything_else() {
     let seen = view(&[
