@@ -203,9 +203,22 @@ fn path_parameters(path: &str) -> Vec<Value> {
     let names = path.split('/').filter_map(|piece| piece.strip_prefix('{')?.strip_suffix('}'));
     let parameter = |name: &str| {
         let name = name.trim_start_matches('*');
-        json!({"name": name, "in": "path", "required": true, "schema": {"type": "string", "minLength": 1}})
+        let schema = parameter_schema(path, name);
+        json!({"name": name, "in": "path", "required": true, "schema": schema})
     };
     names.map(parameter).collect()
+}
+
+/// What the router takes as any text and the handler as something of its own.
+fn parameter_schema(path: &str, name: &str) -> Value {
+    let by_uuid = ["/v1/sessions/", "/api/runs/"].iter().any(|start| path.starts_with(start));
+    match name {
+        "id" if by_uuid => json!({"type": "string", "format": "uuid"}),
+        "name" if path.contains("/files/") => {
+            json!({"type": "string", "pattern": "^[A-Za-z0-9_-]{1,64}\\.md$"})
+        }
+        _ => json!({"type": "string", "minLength": 1}),
+    }
 }
 
 fn operation_id(route: &Route) -> String {

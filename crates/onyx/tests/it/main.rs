@@ -23,6 +23,7 @@ mod places;
 mod rejoin;
 mod replay;
 mod runs;
+mod schema;
 mod secrets;
 mod sessions;
 mod soak;
