@@ -176,7 +176,7 @@ async fn a_device_that_was_approved_picks_its_credential_up_once() {
     let (id, shown) = begin(PairingFor::Browser);
     let pick_up = async |id: &str| world.identity.pick_up_pairing(id).await;
     assert_eq!(pick_up(id.reveal()).await.unwrap(), (PairingState::Pending, None));
-    assert_eq!(world.identity.pairings(), [shown.clone()]);
+    assert_eq!(world.identity.pairings(), std::slice::from_ref(&shown));
     assert_eq!(shown.name, "phone");
     let written_otherwise = shown.code.replace('-', " ").to_lowercase();
     world.identity.approve_pairing(&written_otherwise, &person("anna")).unwrap();

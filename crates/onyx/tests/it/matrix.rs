@@ -29,7 +29,7 @@ const PASSWORD: &str = "correct horse battery";
 enum Key {
     None,
     Bearer(String),
-    ApiKey(String),
+    InApiHeader(String),
     Basic(&'static str, String),
     Cookie(String),
     /// Bearer with `X-Notes-Person`.
@@ -41,7 +41,7 @@ impl Key {
         match self {
             Self::None => request,
             Self::Bearer(token) => request.bearer_auth(token),
-            Self::ApiKey(token) => request.header("x-api-key", token),
+            Self::InApiHeader(token) => request.header("x-api-key", token),
             Self::Basic(person, password) => request.basic_auth(person, Some(password)),
             Self::Cookie(secret) => request
                 .header("cookie", format!("other=1; onyx_session={secret}"))
@@ -166,7 +166,7 @@ async fn every_route_turns_away_everybody_who_has_no_good_key() {
         ("garbage token", Key::Bearer(bad("onyx_sk_tesT"))),
         ("longer token", Key::Bearer(format!("{DEFAULT_TOKEN}x"))),
         ("empty token", Key::Bearer(String::new())),
-        ("garbage api key", Key::ApiKey(bad("onyx_sk_wrong"))),
+        ("garbage api key", Key::InApiHeader(bad("onyx_sk_wrong"))),
         ("forged access token", Key::Bearer(forged)),
         (
             "token without a signature",
@@ -176,7 +176,7 @@ async fn every_route_turns_away_everybody_who_has_no_good_key() {
         ("token as cookie", Key::Cookie(DEFAULT_TOKEN.to_owned())),
         ("expired token", expired),
         ("revoked token", Key::Bearer(revoked.clone())),
-        ("revoked api key", Key::ApiKey(revoked)),
+        ("revoked api key", Key::InApiHeader(revoked)),
         ("access token of a revoked token", Key::Bearer(of_revoked)),
         ("logged out session", Key::Cookie(logged_out)),
         ("session of a password that is gone", Key::Cookie(carls_session)),
@@ -230,13 +230,13 @@ async fn every_route_lets_in_whoever_has_a_key_that_is_good_for_it() {
     let all = [FirstFrame, Person, Read, Write, Chat, Owner];
     let keys: Vec<(&str, Key, &str, &[Access])> = vec![
         ("owner's token", Key::Bearer(DEFAULT_TOKEN.to_owned()), "owner", &all),
-        ("owner's api key", Key::ApiKey(DEFAULT_TOKEN.to_owned()), "owner", &all),
+        ("owner's api key", Key::InApiHeader(DEFAULT_TOKEN.to_owned()), "owner", &all),
         ("owner's made token", Key::Bearer(owners), "owner", &all),
         ("owner's access token", Key::Bearer(of_owner), "owner", &all),
         ("owner's token without admin", Key::Bearer(plain), "owner", &personal),
         ("member's token with admin", Key::Bearer(annas_all), "anna", &personal),
         ("reading token", Key::Bearer(annas_read), "anna", &[FirstFrame, Person, Read]),
-        ("chatting token", Key::ApiKey(annas_chat), "anna", &[FirstFrame, Person, Chat]),
+        ("chatting token", Key::InApiHeader(annas_chat), "anna", &[FirstFrame, Person, Chat]),
         ("household token", Key::Bearer(both.clone()), "anna", &personal),
         ("household token for bert", Key::For(both.clone(), "bert"), "bert", &personal),
         ("member's access token", Key::Bearer(of_anna), "anna", &personal),

@@ -1,5 +1,7 @@
 //! What talkers and the trouble-maker share: the server, the time, the books.
 
+#![allow(clippy::print_stdout, reason = "the numbers are what a soak is for")]
+
 use std::cell::{Cell, RefCell};
 use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
