@@ -26,7 +26,10 @@ async fn shown(onyx: &OnyxProcess, session: &str) -> Value {
 async fn three_agents(model: &ScriptedModel, limits: Value) -> OnyxProcess {
     let agent = |id: &str| json!({"id": id, "model": format!("mine/{id}"), "tier": "act"});
     let agents = json!({"list": [agent("ada"), agent("bob"), agent("cyd")]});
-    builder(model).merge(json!({"agents": agents, "limits": limits})).start().await
+    let free = |id: &str| json!({"id": id, "price": {"input": 0, "output": 0}});
+    let providers = json!({"mine": {"models": [free("ada"), free("bob"), free("cyd")]}});
+    let config = json!({"agents": agents, "limits": limits, "providers": providers});
+    builder(model).merge(config).start().await
 }
 
 /// Each model says who it is and which message it answers.

@@ -118,8 +118,9 @@ async fn plain_server() -> SocketAddr {
 
 #[tokio::test]
 async fn what_stands_in_the_way_is_told_apart() {
-    let server = ScriptedModel::start().await;
-    let origin = server.base_url().replace("/v1", "");
+    let list = json!({"data": [{"id": "a"}]});
+    let server = PageServer::with_pages([("GET /v1/models", list)]).await;
+    let origin = server.origin();
     let cases = [
         ("http://no-such-host.invalid/v1".to_owned(), Trouble::Dns, "cannot be found"),
         ("http://127.0.0.1:9/v1".to_owned(), Trouble::Refused, "Nothing listens"),
