@@ -15,6 +15,7 @@ use schemars::generate::{SchemaGenerator, SchemaSettings};
 use schemars::{JsonSchema, Schema};
 use serde_json::{Map, Value, json};
 
+use crate::foreign::{Form, form_of};
 use crate::problem::ProblemView;
 use crate::routes::routes;
 use crate::{Access, Route};
@@ -119,7 +120,11 @@ impl Writer {
         operation.insert("responses".into(), self.responses(route, doc));
         let security = match route.access {
             Access::Public => json!([]),
-            _ => json!([{"token": []}, {"key": []}]),
+            // Every route takes it; only Anthropic's clients send it.
+            _ if form_of(route.path) == Some(Form::Anthropic) => {
+                json!([{"token": []}, {"key": []}])
+            }
+            _ => json!([{"token": []}]),
         };
         operation.insert("security".into(), security);
         operation.into()
@@ -140,9 +145,9 @@ impl Writer {
                 responses.insert("2XX".into(), json!({"description": "Done"}));
             }
         }
-        let name = match crate::foreign::form_of(route.path) {
-            Some(crate::foreign::Form::OpenAi) => "OpenAiError",
-            Some(crate::foreign::Form::Anthropic) => "AnthropicError",
+        let name = match form_of(route.path) {
+            Some(Form::OpenAi) => "OpenAiError",
+            Some(Form::Anthropic) => "AnthropicError",
             None => "Problem",
         };
         let problem = json!({"$ref": format!("#/components/responses/{name}")});

@@ -115,14 +115,12 @@ pub(super) async fn write_file(
         return Err(Problem::new(ErrorCode::InvalidRequest, "the file is not UTF-8"));
     }
     let objects = objects(&state, &agent.id)?;
-    let was_there = objects.get(&key, u64::MAX).await.map_err(Fault::from)?.is_some();
     let hash = match objects.put(&key, &body, expected(&headers)?).await {
         Ok(hash) => hash,
         Err(StoreError::Conflict) => return Err(Fault::plain(ErrorCode::VersionConflict).into()),
         Err(error) => return Err(Fault::from(error).into()),
     };
-    let status = if was_there { StatusCode::NO_CONTENT } else { StatusCode::CREATED };
-    Ok((status, [etag(&hash)]).into_response())
+    Ok((StatusCode::NO_CONTENT, [etag(&hash)]).into_response())
 }
 
 fn known<'r>(roster: &'r Roster, id: &str) -> Result<&'r AgentProfile, Problem> {

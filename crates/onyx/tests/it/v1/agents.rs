@@ -33,7 +33,7 @@ async fn a_file_is_written_once_for_each_version_that_was_read() {
         Reply::of(if header.is_empty() { request } else { request.header(header, value) })
     };
     let _ = onyx.get(SOUL).await.expect(404);
-    let first = put("Be bold.", "if-none-match", "*".into()).await.expect(201);
+    let first = put("Be bold.", "if-none-match", "*".into()).await.expect(204);
     let tag = first.headers["etag"].to_str().unwrap().to_owned();
     let read = onyx.get(SOUL).await.expect(200);
     assert_eq!((read.text().as_str(), read.headers["etag"].to_str().unwrap()), ("Be bold.", &*tag));
