@@ -15,6 +15,7 @@ use onyx_types::{
 };
 use tokio::sync::mpsc;
 
+use crate::actions::RunReport;
 use crate::feed::Feed;
 use crate::live_text::LiveNotes;
 use crate::models::{ModelChoice, Models, Payer};
@@ -55,6 +56,8 @@ pub(crate) struct Driver {
     pub(crate) execution: Execution,
     /// Given to the session where it has none yet.
     pub(crate) title: Option<String>,
+    /// Of an action's run.
+    pub(crate) report: Option<RunReport>,
     /// How the last append left the log.
     pub(crate) log: Option<LogState>,
 }
@@ -178,6 +181,9 @@ impl Driver {
             }
             Effect::Emit(lane, event) => {
                 self.live_text.hear(lane, &event, self.clock.now().mono);
+                if let Some(report) = &mut self.report {
+                    report.hear(&event);
+                }
                 self.feed.tell(lane, event);
             }
             Effect::CallModel(lane, request) => self.call_model(lane, *request, under_way),
@@ -272,6 +278,7 @@ impl Driver {
     }
 
     async fn finish(&mut self, summary: RunSummary) {
+        self.keep_report(&summary).await;
         let outcome = RunOutcome {
             run: self.run,
             status: summary.status,
@@ -288,6 +295,17 @@ impl Driver {
         }
         self.live_text.clear(&self.store, &self.lease).await;
         self.release().await;
+    }
+
+    async fn keep_report(&mut self, summary: &RunSummary) {
+        let Some(report) = self.report.take() else { return };
+        let lanes = (0..self.lanes.len()).map(|index| LaneId(index as u16));
+        let taint = lanes.map(|lane| self.state.taint(lane)).max().unwrap_or_default();
+        let (store, key, now) = (&self.store, &self.lease.key, self.clock.wall());
+        if let Err(error) = report.keep(store, key, summary, taint, now).await {
+            // The session's log holds all of it.
+            tracing::error!(run = %self.run, %error, "the run's page could not be written");
+        }
     }
 
     async fn release(&self) {

@@ -9,11 +9,12 @@ use futures::FutureExt as _;
 use onyx_storage::{BeginRun, Delivery, Lease, SessionChange, Store, StoreError, title_of};
 use onyx_tools::Toolbox;
 use onyx_types::{
-    AgentId, Cancel, Clock, ErrorCode, Event, Fault, LaneId, Mint, PersonId, RunId, RunStatus,
-    SessionId, SessionKey, SessionOrigin, Usage,
+    AgentId, Cancel, Clock, ErrorCode, Event, Fault, LaneId, Limits, Mint, PersonId, RunId,
+    RunStatus, SessionId, SessionKey, SessionOrigin, Usage,
 };
 use tokio::sync::{Semaphore, broadcast, mpsc};
 
+use crate::actions::RunReport;
 use crate::client::{ClientInput, ClientTurn};
 use crate::driver::{Driver, LEASE_LIFE};
 use crate::feed::{EventReader, Feed};
@@ -23,7 +24,7 @@ use crate::live_text::LiveNotes;
 use crate::models::Models;
 use crate::notices::{Happened, MOST_UNHEARD, Notice};
 use crate::place::{Place, check_input};
-use crate::request::{RunInput, RunRequest, StopTarget};
+use crate::request::{RunInput, RunRequest, RunTerms, StopTarget};
 use crate::roster::Roster;
 use crate::seats::{Seat, Seats};
 use crate::step::UserInput;
@@ -51,10 +52,18 @@ pub(crate) struct Inner {
     pub(crate) recent: crate::recent::RecentTurns,
     /// Held while a session's settings change.
     pub(crate) settings: tokio::sync::Mutex<()>,
+    /// Held while a persona's conversation is looked for or begun.
+    pub(crate) editors: tokio::sync::Mutex<()>,
     pub(crate) notices: broadcast::Sender<Notice>,
     titles: RwLock<Titles>,
     /// One permit for each session that is being named.
     pub(crate) naming: Arc<Semaphore>,
+}
+
+impl Inner {
+    pub(crate) fn roster(&self) -> Arc<Roster> {
+        Arc::clone(&self.roster.read().unwrap_or_else(PoisonError::into_inner))
+    }
 }
 
 #[derive(Clone, Debug)]
@@ -151,6 +160,7 @@ impl RunManager {
             snapshots: crate::snapshots::Snapshots::default(),
             recent: crate::recent::RecentTurns::default(),
             settings: tokio::sync::Mutex::default(),
+            editors: tokio::sync::Mutex::default(),
             notices: broadcast::Sender::new(MOST_UNHEARD),
             titles: RwLock::default(),
             naming: Arc::new(Semaphore::new(MOST_AT_ONCE)),
@@ -164,7 +174,7 @@ impl RunManager {
     }
 
     pub fn roster(&self) -> Arc<Roster> {
-        Arc::clone(&self.inner.roster.read().unwrap_or_else(PoisonError::into_inner))
+        self.inner.roster()
     }
 
     pub fn set_max_runs(&self, most: usize) {
@@ -271,7 +281,10 @@ impl RunManager {
                 (fresh_turn, words)
             }
         };
-        let title = input.as_ref().and_then(|words| title_of(&words.content.text()));
+        let limits = bounded(roster.limits(), &request.terms);
+        let text = input.as_ref().map(|words| words.content.text()).unwrap_or_default();
+        let title = title_of(&text);
+        let report = request.terms.action.map(|name| RunReport::new(run, name, text, now.wall));
         let agents: Vec<_> = place.agents.iter().map(|agent| agent.id.clone()).collect();
         let prepared = crate::sources::prepare(
             inner,
@@ -287,7 +300,7 @@ impl RunManager {
                 client,
                 is_new: place.is_new,
                 mint: Mint::new(seed),
-                limits: roster.limits().clone(),
+                limits: limits.clone(),
             },
         )
         .await?;
@@ -332,7 +345,7 @@ impl RunManager {
         self.live().insert(run, live);
         let namer = prepared.actors.first().and_then(|actor| actor.model.clone());
         let naming = namer
-            .filter(|_| place.nameless && place.origin != SessionOrigin::Api)
+            .filter(|_| place.nameless && is_named(place.origin))
             .filter(|_| self.titles() == Titles::Model)
             .map(|model| Naming { key: lease.key.clone(), model });
         let driver = Driver {
@@ -342,7 +355,7 @@ impl RunManager {
             store: inner.store.clone(),
             toolbox: Arc::clone(&inner.toolbox),
             models: Arc::clone(&inner.models),
-            limits: roster.limits().clone(),
+            limits,
             clock: Arc::clone(&inner.clock),
             feed,
             lease: lease.clone(),
@@ -356,6 +369,7 @@ impl RunManager {
                 crate::DryRun::On => onyx_tools::Execution::DryRun,
             },
             title,
+            report,
             log: None,
         };
         self.spawn(driver, naming);
@@ -533,6 +547,17 @@ impl RunManager {
     fn live(&self) -> std::sync::MutexGuard<'_, HashMap<RunId, LiveRun>> {
         self.inner.live.lock().unwrap_or_else(PoisonError::into_inner)
     }
+}
+
+/// Conversations of passing clients and with the persona editor are in no list that needs a name.
+fn is_named(origin: SessionOrigin) -> bool {
+    !matches!(origin, SessionOrigin::Api | SessionOrigin::AgentEditor)
+}
+
+fn bounded(limits: &Limits, terms: &RunTerms) -> Limits {
+    let mut limits = limits.clone();
+    limits.max_steps = terms.max_steps.unwrap_or(u32::MAX).min(limits.max_steps);
+    limits
 }
 
 fn failed(run: RunId, session: SessionId) -> Event {

@@ -3,6 +3,7 @@ use std::collections::BTreeSet;
 use onyx_tools::{Policy, ToolSettings, Toolbox};
 use onyx_types::{AgentId, ErrorCode, Fault, Limits, Tier};
 
+use crate::editor;
 use crate::models::ModelChoice;
 use crate::settings::{AgentDefaults, AgentSettings, AgentsSettings, ModelSetting};
 
@@ -10,6 +11,7 @@ use crate::settings::{AgentDefaults, AgentSettings, AgentsSettings, ModelSetting
 #[derive(Clone, Debug)]
 pub struct Roster {
     agents: Vec<AgentProfile>,
+    editor: AgentProfile,
     default: usize,
     limits: Limits,
 }
@@ -40,6 +42,9 @@ impl Roster {
         for (id, raw) in named(settings) {
             let id: AgentId =
                 id.parse().map_err(|error| invalid(format!("agents: {id:?}: {error}")))?;
+            if editor::is_editor(&id) {
+                return Err(invalid(format!("agents: {id} is Onyx's own; choose another id")));
+            }
             if !seen.insert(id.clone()) {
                 return Err(invalid(format!("agents: {id} is there twice")));
             }
@@ -56,7 +61,9 @@ impl Roster {
             let raw = AgentSettings::default();
             agents.push(profile(id, &raw, &settings.defaults, toolbox, &mut warnings)?);
         }
-        Ok((Self { agents, default: default.unwrap_or(0), limits: limits.clone() }, warnings))
+        let editor = editor::profile(choice(settings.defaults.model.as_ref()), toolbox)?;
+        let (default, limits) = (default.unwrap_or(0), limits.clone());
+        Ok((Self { agents, editor, default, limits }, warnings))
     }
 
     pub fn agents(&self) -> impl Iterator<Item = &AgentProfile> {
@@ -69,6 +76,11 @@ impl Roster {
 
     pub fn default_agent(&self) -> &AgentProfile {
         &self.agents[self.default]
+    }
+
+    /// The built-in agent that edits the others; not one of them.
+    pub(crate) fn editor(&self) -> &AgentProfile {
+        &self.editor
     }
 
     pub fn limits(&self) -> &Limits {
@@ -94,7 +106,8 @@ fn profile(
     let tier = raw.tier.or(defaults.tier).unwrap_or(Tier::Suggest);
     let everything = ToolSettings::default();
     let tools = raw.tools.as_ref().or(defaults.tools.as_ref()).unwrap_or(&everything);
-    let (policy, notes) = Policy::resolve(tier, tools, toolbox).map_err(|fault| {
+    let tools = editor::tools_of_others(tools, toolbox);
+    let (policy, notes) = Policy::resolve(tier, &tools, toolbox).map_err(|fault| {
         invalid(format!("agent {id}: {}", fault.message)).with_hint(fault.hint())
     })?;
     warnings.extend(notes.into_iter().map(|note| format!("agent {id}: {}", note.0)));

@@ -9,6 +9,7 @@ use onyx_types::{
 
 use crate::client::{ClientInput, ClientTurn, MemoryUse, open_calls, with_all_results};
 use crate::driver::LaneActor;
+use crate::editor::{self, is_editor};
 use crate::manager::Inner;
 use crate::models::{ModelChoice, Payer};
 use crate::prompt::{self, Conversation, UntrustedPiece, untrusted_block};
@@ -104,6 +105,9 @@ async fn lane(
     // A model that cannot be had is the run's error, not the request's: the words are kept.
     let payer = Payer { person: &ask.key.person, agent: &agent.id, limits: &ask.limits };
     let (model, unable) = match inner.models.resolve(&choice, payer) {
+        Ok(model) if is_editor(&agent.id) && inner.models.lacks_tools(model.id()) => {
+            (None, Some(editor::toolless(model.id())))
+        }
         Ok(model) => (Some(model), None),
         Err(fault) => (None, Some(fault)),
     };
@@ -114,6 +118,10 @@ async fn lane(
     let snapshot = match &ask.client.system {
         Some(words) => Arc::new(snapshot.followed_by(words)),
         None => snapshot,
+    };
+    let snapshot = match is_editor(&agent.id) {
+        true => Arc::new(snapshot.with(editor::prompt(&inner.roster(), &ask.key.agent))),
+        false => snapshot,
     };
     let client = &ask.client;
     let own = inner.toolbox.offers(&agent.policy).into_iter();

@@ -34,7 +34,10 @@ pub use catalogue::{
     CalledModelView, Catalogue, FailureView, ModelView, PriceView, ProviderView, TestView,
 };
 pub use encode::v1;
-pub use encode::{ChatReply, Collect, DraftView, Encoder, Ndjson, RunFrame, ToolView, WsFrames};
+pub use encode::{
+    CallName, ChatReply, Collect, DraftView, Encoder, Ndjson, PersonaFrames, RunFrame, ToolView,
+    WsFrames,
+};
 pub use history::{HistoryMessage, MessageRole, MessageStatus, messages};
 pub use logs::{LogLevel, LogLine, LogRing, Mask};
 pub use openapi::openapi;

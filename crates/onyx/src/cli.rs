@@ -23,6 +23,9 @@ pub(crate) enum Command {
     /// Look at conversations, name them, put them away
     #[command(subcommand)]
     Sessions(SessionsCommand),
+    /// Prompt files of the vault: look at them, run one
+    #[command(subcommand)]
+    Actions(ActionsCommand),
     /// Take back what a run wrote, as one
     Undo(UndoArguments),
     /// Who can answer: providers, whether they work, how they do
@@ -82,6 +85,35 @@ pub(crate) struct ChatArguments {
     /// The message; without it a conversation begins (or the message is read from a pipe)
     #[arg(value_name = "MESSAGE", trailing_var_arg = true)]
     pub(crate) message: Vec<String>,
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum ActionsCommand {
+    /// Every action, broken ones with what is wrong
+    List(AsJson),
+    /// Run one and show the answer
+    Run(RunActionArguments),
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct RunActionArguments {
+    /// As `onyx actions list` shows it
+    pub(crate) id: String,
+    /// Confirm it, where it asks
+    #[arg(short, long)]
+    pub(crate) yes: bool,
+    /// In this session
+    #[arg(short, long)]
+    pub(crate) session: Option<SessionId>,
+    /// What `{{selection}}` stands for
+    #[arg(long)]
+    pub(crate) selection: Option<String>,
+    /// Print the events as they come, one JSON object a line (NDJSON schema v2)
+    #[arg(long)]
+    pub(crate) json: bool,
+    /// Show what tools would do; do nothing
+    #[arg(long)]
+    pub(crate) dry_run: bool,
 }
 
 #[derive(Debug, Subcommand)]

@@ -17,6 +17,7 @@ mod leases;
 mod ledger;
 mod local;
 mod objects;
+mod personas;
 mod rebuild;
 mod sqlite;
 mod store;
@@ -39,6 +40,7 @@ pub use ledger::{
 };
 pub use local::{FileOps, LocalObjects, SystemFiles};
 pub use objects::{Expect, Object, ObjectKey, ObjectKeyError, ObjectMeta, Objects};
+pub use personas::{PersonaFiles, PersonaText, TestInput, TestInputId};
 pub use rebuild::{Rebuilt, find_session, preview_of, rebuild_person, title_of};
 pub use store::Store;
 pub use turn_log::{Damage, DamageKind, LiveText, LogState, Page, Pos, TurnLog};

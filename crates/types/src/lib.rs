@@ -18,6 +18,7 @@ mod model;
 mod origin;
 mod schema;
 mod scope;
+mod slug;
 mod tokens;
 mod tool;
 mod turn;
@@ -45,6 +46,7 @@ pub use model::{
 };
 pub use origin::{MatchType, Origin};
 pub use scope::{Scope, ScopeSet};
+pub use slug::slug;
 pub use tokens::{TokenCounter, estimate_tokens};
 pub use tool::{
     Artifact, Plan, Preview, Target, ToolCall, ToolOffer, ToolOutcome, ToolSpec, Visibility,

@@ -3,7 +3,7 @@
 use onyx_types::Envelope;
 use schemars::JsonSchema;
 
-use super::{SchemaOf, accounts, answers, schema_of};
+use super::{SchemaOf, accounts, answers, personas, schema_of};
 use crate::decode;
 use crate::encode::{ChatReply, Line};
 use crate::logs::LogLine;
@@ -17,6 +17,8 @@ pub(super) struct Doc {
     pub(super) query: Option<SchemaOf>,
     pub(super) body: Option<SchemaOf>,
     pub(super) answer: Answer,
+    /// Kept for clients of before; another route does it now.
+    pub(super) deprecated: bool,
 }
 
 /// What a good answer holds, by its kind.
@@ -33,7 +35,7 @@ pub(super) enum Answer {
     JsonOrEvents(SchemaOf, SchemaOf),
 }
 
-const EVENTS: &str = "text/event-stream";
+pub(super) const EVENTS: &str = "text/event-stream";
 
 impl Answer {
     pub(super) const fn status(&self) -> u16 {
@@ -63,10 +65,14 @@ pub(super) fn doc(
     summary: &'static str,
     answer: Answer,
 ) -> Doc {
-    Doc { method, path, summary, query: None, body: None, answer }
+    Doc { method, path, summary, query: None, body: None, answer, deprecated: false }
 }
 
 impl Doc {
+    pub(super) fn deprecated(self) -> Self {
+        Self { deprecated: true, ..self }
+    }
+
     pub(super) fn query<T: JsonSchema>(self) -> Self {
         Self { query: Some(schema_of::<T>), ..self }
     }
@@ -82,6 +88,9 @@ pub(super) fn json<T: JsonSchema>() -> Answer {
 
 pub(super) fn docs() -> Vec<Doc> {
     let mut docs = agent_api();
+    docs.extend(personas::agent_page());
+    docs.extend(personas::older_clients());
+    docs.extend(personas::personas());
     docs.extend(sessions());
     docs.extend(clients());
     docs.extend(accounts::sign_in());

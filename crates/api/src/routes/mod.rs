@@ -7,6 +7,7 @@ mod health;
 mod logs;
 mod metrics;
 mod owned;
+mod personas;
 mod runs;
 mod secrets;
 mod sessions;
@@ -20,6 +21,9 @@ pub(crate) mod views {
         TokenRequest,
     };
     pub(crate) use super::admin::Reindexed;
+    pub(crate) use super::agent::actions::{ActionView, RunAction};
+    pub(crate) use super::agent::health::AgentHealth;
+    pub(crate) use super::agent::preferences::{PreferencesChange, PreferencesView};
     pub(crate) use super::agent::request::ChatRequest;
     pub(crate) use super::agent::{
         Cleared, History, HistoryQuery, SessionRequest, StopRequest, Stopped,
@@ -30,6 +34,7 @@ pub(crate) mod views {
     };
     pub(crate) use super::health::{Health, Ready};
     pub(crate) use super::logs::{LogLines, LogsQuery};
+    pub(crate) use super::personas::views as personas;
     pub(crate) use super::runs::{EventsQuery, UndoQuery, Undone};
     pub(crate) use super::secrets::{Rotated, SecretList, SecretValue};
     pub(crate) use super::sessions::change::{Fork, Patch};
@@ -65,6 +70,15 @@ pub fn routes() -> Routes {
         .post("/api/agent/stop", Chat, agent::stop)
         .post("/api/agent/session/clear", Write, agent::clear)
         .get("/api/agent/session/history", Read, agent::history)
+        .get("/api/agent/config", Read, agent::preferences::show)
+        .post("/api/agent/config", Write, agent::preferences::change)
+        .get("/api/agent/actions", Read, agent::actions::list)
+        .post("/api/agent/actions/{id}/run", Chat, agent::actions::run)
+        .get("/api/agent/health", Read, agent::health::show)
+        .post("/api/claude/chat-stream", Chat, agent::claude_chat_stream)
+        .post("/api/claude/chat", Chat, agent::chat)
+        .post("/api/claude/clear", Write, agent::clear)
+        .get("/api/claude/history", Read, agent::history)
         .get("/v1/agents", Read, agents::list)
         .get("/v1/agents/{id}", Read, agents::show)
         .get("/v1/agents/{id}/files/{name}", Read, agents::file)
@@ -92,6 +106,7 @@ pub fn routes() -> Routes {
         .get("/docs", Public, openapi::page)
         .merge(sign_in())
         .merge(accounts())
+        .merge(personas::routes())
         .merge(v1::routes())
         .merge(ws::routes())
 }

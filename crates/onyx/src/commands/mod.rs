@@ -1,5 +1,6 @@
 //! One module per command. Each returns how the process ends.
 
+pub(crate) mod actions;
 pub(crate) mod chat;
 pub(crate) mod completions;
 pub(crate) mod doctor;

@@ -5,6 +5,7 @@ mod booked;
 mod catalogue;
 mod claim;
 mod connection;
+mod desk;
 mod live;
 mod models;
 mod parts;
@@ -107,8 +108,10 @@ impl Gateway {
             masker: parts.masker,
             broken: RwLock::new(broken),
         };
+        let live = Arc::new(live);
+        parts.desk.open(&live);
         Ok(Self {
-            live: Arc::new(live),
+            live,
             address: parts.address,
             token_place: parts.token_place,
             servers: JoinSet::new(),

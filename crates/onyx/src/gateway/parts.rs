@@ -8,9 +8,12 @@ use onyx_agent::{Roster, Titles};
 use onyx_api::Exposure;
 use onyx_identity::{Declared, Secrets, Token};
 use onyx_storage::{LocalObjects, Store};
-use onyx_tools::{Masker, ModelRouter, Services, Toolbox, builtin_tools, model_tools};
+use onyx_tools::{
+    Masker, ModelRouter, PersonaDesk, Services, Toolbox, builtin_tools, model_tools, persona_tools,
+};
 use onyx_types::Clock;
 
+use super::desk::Desk;
 use super::live::{roster, titles};
 use super::models::LiveModels;
 use super::secrets::masked;
@@ -27,6 +30,8 @@ pub(super) struct Parts {
     pub(super) masker: Masker,
     pub(super) token_place: TokenPlace,
     pub(super) toolbox: Arc<Toolbox>,
+    /// Not open yet: what the tools reach through it is made of these parts.
+    pub(super) desk: Arc<Desk>,
     pub(super) roster: Roster,
     pub(super) titles: Titles,
     pub(super) models: Arc<LiveModels>,
@@ -61,7 +66,8 @@ impl Parts {
         ));
         let masker = Masker::new(masked(&models.get().registry, &token, ground.secrets));
         let router = Arc::clone(&models) as Arc<dyn ModelRouter>;
-        let toolbox = toolbox(ground, &masker, router).map_err(|error| ConfigError::of(&error))?;
+        let desk = Arc::new(Desk::default());
+        let toolbox = toolbox(ground, &masker, router, &desk).map_err(|error| ConfigError::of(&error))?;
         let toolbox = Arc::new(toolbox);
         let roster = roster(config, &toolbox)?;
         let declared = declared(config, token)?;
@@ -75,6 +81,7 @@ impl Parts {
             masker,
             token_place: token::place(folder, config),
             toolbox,
+            desk,
             roster,
             models,
         })
@@ -103,7 +110,12 @@ pub(super) fn remember(folder: &HomeFolder, config: &Config) {
     }
 }
 
-fn toolbox(ground: &Ground<'_>, masker: &Masker, router: Arc<dyn ModelRouter>) -> Result<Toolbox> {
+fn toolbox(
+    ground: &Ground<'_>,
+    masker: &Masker,
+    router: Arc<dyn ModelRouter>,
+    desk: &Arc<Desk>,
+) -> Result<Toolbox> {
     let artifacts = ground.folder.artifacts();
     files::make_folder(&artifacts)?;
     let services = Services {
@@ -111,6 +123,7 @@ fn toolbox(ground: &Ground<'_>, masker: &Masker, router: Arc<dyn ModelRouter>) -
         artifacts: Arc::new(LocalObjects::open(&artifacts)?),
         masker: masker.clone(),
     };
-    let tools = [builtin_tools(), model_tools(router)].concat();
+    let desk = Arc::clone(desk) as Arc<dyn PersonaDesk>;
+    let tools = [builtin_tools(), model_tools(router), persona_tools(&desk)].concat();
     Ok(Toolbox::new(tools, services)?)
 }

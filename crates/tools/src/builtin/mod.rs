@@ -4,6 +4,7 @@ mod edit_file;
 mod list_files;
 mod memory_get;
 mod memory_write;
+mod persona;
 mod read_file;
 mod select_model;
 mod write_file;
@@ -16,7 +17,7 @@ use schemars::JsonSchema;
 use serde_json::Value;
 
 use crate::schema::schema_of;
-use crate::{ModelRouter, Tool};
+use crate::{ModelRouter, PersonaDesk, Tool};
 
 /// Every tool that comes with Onyx, in the order agents see them.
 pub fn builtin_tools() -> Vec<Arc<dyn Tool>> {
@@ -33,6 +34,11 @@ pub fn builtin_tools() -> Vec<Arc<dyn Tool>> {
 /// For homes with models to choose from.
 pub fn model_tools(router: Arc<dyn ModelRouter>) -> Vec<Arc<dyn Tool>> {
     vec![Arc::new(select_model::SelectModel::new(router))]
+}
+
+/// For the built-in agent that edits personas, and for no other.
+pub fn persona_tools(desk: &Arc<dyn PersonaDesk>) -> Vec<Arc<dyn Tool>> {
+    persona::tools(desk)
 }
 
 const MEMORY_FILE: &str = "MEMORY.md";

@@ -6,7 +6,7 @@ use std::time::Duration;
 use axum::extract::ws::WebSocket;
 use futures::StreamExt as _;
 use futures::stream::SplitStream;
-use onyx_agent::{DryRun, ForkPoint, RunInput, RunRequest, Sent, SessionRef, StopTarget};
+use onyx_agent::{DryRun, ForkPoint, RunInput, RunRequest, RunTerms, Sent, SessionRef, StopTarget};
 use onyx_storage::{Delivery, SessionFilter};
 use onyx_types::{Attendance, ErrorCode, RunId, SessionOrigin};
 use tokio::time::timeout;
@@ -169,6 +169,7 @@ impl Connection {
             input,
             view: None,
             model: None,
+            terms: RunTerms::default(),
             attendance: Attendance::Attended,
             dry_run: DryRun::Off,
         }
