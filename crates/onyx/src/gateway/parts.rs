@@ -11,7 +11,7 @@ use onyx_storage::{LocalObjects, Store};
 use onyx_tools::{Masker, ModelRouter, Services, Toolbox, builtin_tools, model_tools};
 use onyx_types::Clock;
 
-use super::live::{roster, titles};
+use super::live::{log, roster, titles};
 use super::models::LiveModels;
 use super::secrets::masked;
 use super::token::{self, TokenPlace};
@@ -63,7 +63,8 @@ impl Parts {
         let router = Arc::clone(&models) as Arc<dyn ModelRouter>;
         let toolbox = toolbox(ground, &masker, router).map_err(|error| ConfigError::of(&error))?;
         let toolbox = Arc::new(toolbox);
-        let roster = roster(config, &toolbox)?;
+        let (roster, warnings) = roster(config, &toolbox)?;
+        log(&warnings);
         let declared = declared(config, token)?;
         remember(folder, config);
         Ok(Self {
@@ -93,7 +94,8 @@ pub(super) struct Ground<'a> {
 /// The people of a config and of the environment.
 pub(super) fn declared(config: &Config, token: Token) -> Result<Declared, ConfigError> {
     let valid_persons = config.environment.get(env::VALID_PERSONS);
-    Ok(Declared::new(config.people.clone(), valid_persons.as_deref(), token)?)
+    Declared::new(config.people.clone(), valid_persons.as_deref(), token)
+        .map_err(|fault| ConfigError::in_section("people", &fault))
 }
 
 /// Keeps a config that works for the day that one does not.
