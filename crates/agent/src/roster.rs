@@ -12,6 +12,7 @@ use crate::settings::{AgentDefaults, AgentSettings, AgentsSettings, ModelSetting
 pub struct Roster {
     agents: Vec<AgentProfile>,
     editor: AgentProfile,
+    disabled: Vec<AgentProfile>,
     default: usize,
     limits: Limits,
 }
@@ -36,7 +37,7 @@ impl Roster {
         toolbox: &Toolbox,
     ) -> Result<(Self, Vec<String>), Fault> {
         let mut warnings = Vec::new();
-        let mut agents = Vec::new();
+        let (mut agents, mut disabled) = (Vec::new(), Vec::new());
         let mut default = None;
         let mut seen = BTreeSet::new();
         for (id, raw) in named(settings) {
@@ -49,6 +50,11 @@ impl Roster {
                 return Err(invalid(format!("agents: {id} is there twice")));
             }
             if raw.enabled == Some(false) {
+                match profile(id, raw, &settings.defaults, toolbox, &mut warnings) {
+                    Ok(profile) => disabled.push(profile),
+                    // Nobody can ask it: what is wrong with it must not stop the others.
+                    Err(fault) => warnings.push(fault.message),
+                }
                 continue;
             }
             if raw.is_default && default.replace(agents.len()).is_some() {
@@ -63,11 +69,16 @@ impl Roster {
         }
         let editor = editor::profile(choice(settings.defaults.model.as_ref()), toolbox)?;
         let (default, limits) = (default.unwrap_or(0), limits.clone());
-        Ok((Self { agents, editor, default, limits }, warnings))
+        Ok((Self { agents, disabled, editor, default, limits }, warnings))
     }
 
     pub fn agents(&self) -> impl Iterator<Item = &AgentProfile> {
         self.agents.iter()
+    }
+
+    /// Those that are switched off: to be looked at, not to be asked.
+    pub fn disabled(&self) -> impl Iterator<Item = &AgentProfile> {
+        self.disabled.iter()
     }
 
     pub fn get(&self, id: &AgentId) -> Option<&AgentProfile> {

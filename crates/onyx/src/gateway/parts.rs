@@ -14,7 +14,7 @@ use onyx_tools::{
 use onyx_types::Clock;
 
 use super::desk::Desk;
-use super::live::{roster, titles};
+use super::live::{log, roster, titles};
 use super::models::LiveModels;
 use super::secrets::masked;
 use super::token::{self, TokenPlace};
@@ -69,7 +69,8 @@ impl Parts {
         let desk = Arc::new(Desk::default());
         let toolbox = toolbox(ground, &masker, router, &desk).map_err(|error| ConfigError::of(&error))?;
         let toolbox = Arc::new(toolbox);
-        let roster = roster(config, &toolbox)?;
+        let (roster, warnings) = roster(config, &toolbox)?;
+        log(&warnings);
         let declared = declared(config, token)?;
         remember(folder, config);
         Ok(Self {
@@ -100,7 +101,8 @@ pub(super) struct Ground<'a> {
 /// The people of a config and of the environment.
 pub(super) fn declared(config: &Config, token: Token) -> Result<Declared, ConfigError> {
     let valid_persons = config.environment.get(env::VALID_PERSONS);
-    Ok(Declared::new(config.people.clone(), valid_persons.as_deref(), token)?)
+    Declared::new(config.people.clone(), valid_persons.as_deref(), token)
+        .map_err(|fault| ConfigError::in_section("people", &fault))
 }
 
 /// Keeps a config that works for the day that one does not.
