@@ -134,8 +134,7 @@ impl RunManager {
     async fn read_settings(&self, person: &PersonId) -> Result<(File, String), Fault> {
         let area = Area::Person(person.clone());
         let file = Wanted::File { key: key(FILE)?, max_bytes: LONGEST_FILE };
-        let prompt =
-            Wanted::File { key: key(INSTRUCTIONS)?, max_bytes: LONGEST_PROMPT as u64 };
+        let prompt = Wanted::File { key: key(INSTRUCTIONS)?, max_bytes: LONGEST_PROMPT as u64 };
         let wanted = vec![(area.clone(), file), (area, prompt)];
         let mut found = self.inner.store.files.find(wanted).await?.into_iter();
         let mut next = || match found.next() {

@@ -1,6 +1,5 @@
 use onyx_types::{
-    AgentId, Attendance, PersonId, RunId, SessionId, SessionOrigin, Tier, TurnId, UserContent,
-    View,
+    AgentId, Attendance, PersonId, RunId, SessionId, SessionOrigin, Tier, TurnId, UserContent, View,
 };
 
 use crate::actions::ActionName;

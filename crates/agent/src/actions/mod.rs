@@ -7,13 +7,13 @@ mod template;
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
-use onyx_storage::{Area, Objects, ObjectKey, StoreError};
+use onyx_storage::{Area, ObjectKey, Objects, StoreError};
 use onyx_types::{
     AgentId, Attendance, ErrorCode, Fault, PersonId, SessionId, SessionOrigin, UserContent, slug,
 };
 
-use crate::request::{DryRun, RunInput, RunRequest, RunTerms, SessionRef};
 use crate::RunManager;
+use crate::request::{DryRun, RunInput, RunRequest, RunTerms, SessionRef};
 use template::Values;
 
 pub(crate) use report::RunReport;
@@ -214,7 +214,9 @@ async fn names(vault: &dyn Objects) -> Result<Vec<Named>, Fault> {
     let mut taken = BTreeSet::new();
     let mut names = Vec::new();
     for key in files.map(|file| file.key) {
-        let Some(label) = key.parts().last().and_then(label_of).map(str::to_owned) else { continue };
+        let Some(label) = key.parts().last().and_then(label_of).map(str::to_owned) else {
+            continue;
+        };
         let wanted = Some(slug(&label)).filter(|id| !id.is_empty());
         let wanted = wanted.unwrap_or_else(|| "action".to_owned());
         let id = free(&wanted, &taken);

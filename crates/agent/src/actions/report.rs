@@ -3,9 +3,7 @@
 use std::fmt::Write as _;
 
 use onyx_storage::{Area, Change, Expect, ObjectKey, Store, StoreError};
-use onyx_types::{
-    Author, Event, Hash, Origin, RunId, SessionKey, Taint, Timestamp, ToolUseId,
-};
+use onyx_types::{Author, Event, Hash, Origin, RunId, SessionKey, Taint, Timestamp, ToolUseId};
 use serde_json::Value;
 
 use super::ActionName;
@@ -35,12 +33,7 @@ struct ToolUse {
 }
 
 impl RunReport {
-    pub(crate) fn new(
-        run: RunId,
-        action: ActionName,
-        prompt: String,
-        started: Timestamp,
-    ) -> Self {
+    pub(crate) fn new(run: RunId, action: ActionName, prompt: String, started: Timestamp) -> Self {
         Self {
             action,
             prompt,
@@ -157,7 +150,8 @@ impl ToolUse {
         };
         let input = format!("{:#}", self.input);
         // Writing into a string cannot fail.
-        let _ = write!(text, "\n### {}: {} ({state})\n\n{}", self.tool, self.summary, fenced(&input));
+        let _ =
+            write!(text, "\n### {}: {} ({state})\n\n{}", self.tool, self.summary, fenced(&input));
         if !output.is_empty() {
             let _ = write!(text, "\n{}", fenced(&shortened(output)));
         }

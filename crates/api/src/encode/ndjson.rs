@@ -31,7 +31,11 @@ pub(crate) enum Line<'a> {
 #[derive(Serialize, JsonSchema)]
 #[serde(tag = "type", rename_all = "snake_case")]
 pub(crate) enum OlderLine<'a> {
-    ToolUse { id: &'a ToolUseId, tool: &'a str, args: &'a Value },
+    ToolUse {
+        id: &'a ToolUseId,
+        tool: &'a str,
+        args: &'a Value,
+    },
     #[serde(untagged)]
     Same(Line<'a>),
 }

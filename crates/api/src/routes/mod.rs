@@ -21,13 +21,13 @@ pub(crate) mod views {
         TokenRequest,
     };
     pub(crate) use super::admin::Reindexed;
-    pub(crate) use super::agent::actions::{ActionView, RunAction};
-    pub(crate) use super::agent::health::AgentHealth;
-    pub(crate) use super::agent::preferences::{PreferencesChange, PreferencesView};
     pub(crate) use super::admin::config::NewConfig;
     pub(crate) use super::admin::models::{Budgets, Models, NewLimits};
     pub(crate) use super::admin::providers::{ProviderDetails, Providers, PutProvider};
     pub(crate) use super::admin::usage::{UsageQuery, UsageReport};
+    pub(crate) use super::agent::actions::{ActionView, RunAction};
+    pub(crate) use super::agent::health::AgentHealth;
+    pub(crate) use super::agent::preferences::{PreferencesChange, PreferencesView};
     pub(crate) use super::agent::request::ChatRequest;
     pub(crate) use super::agent::{
         Cleared, History, HistoryQuery, SessionRequest, StopRequest, Stopped,

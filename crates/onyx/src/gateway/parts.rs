@@ -67,7 +67,8 @@ impl Parts {
         let masker = Masker::new(masked(&models.get().registry, &token, ground.secrets));
         let router = Arc::clone(&models) as Arc<dyn ModelRouter>;
         let desk = Arc::new(Desk::default());
-        let toolbox = toolbox(ground, &masker, router, &desk).map_err(|error| ConfigError::of(&error))?;
+        let toolbox =
+            toolbox(ground, &masker, router, &desk).map_err(|error| ConfigError::of(&error))?;
         let toolbox = Arc::new(toolbox);
         let (roster, warnings) = roster(config, &toolbox)?;
         log(&warnings);

@@ -3,6 +3,7 @@
 #![allow(clippy::unwrap_used, clippy::expect_used)]
 
 mod accounts;
+mod actions;
 mod administration;
 mod bad_input;
 mod cli;
@@ -20,6 +21,7 @@ mod matrix;
 mod models;
 mod offline;
 mod operations;
+mod personas;
 mod places;
 mod rejoin;
 mod replay;

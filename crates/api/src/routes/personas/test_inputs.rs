@@ -120,8 +120,7 @@ pub(super) async fn run(
 }
 
 async fn existing(files: &PersonaFiles, test: &str) -> Result<TestInput, Problem> {
-    let missing =
-        || Problem::new(ErrorCode::NotFound, format!("There is no test input {test:?}."));
+    let missing = || Problem::new(ErrorCode::NotFound, format!("There is no test input {test:?}."));
     let id: TestInputId = test.parse().map_err(|_| missing())?;
     files.test_input(&id).await.map_err(Fault::from)?.ok_or_else(missing)
 }

@@ -2,7 +2,10 @@ use async_trait::async_trait;
 use onyx_types::{Plan, ToolEffect, ToolOutcome, ToolSpec};
 use serde_json::Value;
 
-use super::{OfOne, base_of, change, existing, failed, files, no_test_input, spec, target, test_id, text_argument, writing};
+use super::{
+    OfOne, base_of, change, existing, failed, files, no_test_input, spec, target, test_id,
+    text_argument, writing,
+};
 use crate::schema::arguments;
 use crate::text::diff::Change;
 use crate::{Authorised, Tool, ToolCx, ToolError};

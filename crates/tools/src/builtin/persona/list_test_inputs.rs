@@ -34,9 +34,7 @@ impl Tool for ListTestInputs {
         let inputs = files(cx)?.test_inputs().await.map_err(failed)?;
         let origins = inputs.iter().map(|input| input.content.origin);
         let origin = origins.max().unwrap_or(Origin::Person);
-        let one = |input: &onyx_storage::TestInput| {
-            json!({"id": input.id.as_str(), "content": input.content.text})
-        };
+        let one = |input: &onyx_storage::TestInput| json!({"id": input.id.as_str(), "content": input.content.text});
         let output = json!({"testInputs": inputs.iter().map(one).collect::<Vec<_>>()});
         let summary = plan.into_inner().summary;
         Ok(ToolOutcome::ok(output.to_string(), summary).from_origin(origin))

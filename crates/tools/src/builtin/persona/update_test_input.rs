@@ -4,7 +4,9 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::Value;
 
-use super::{base_of, change, existing, failed, files, spec, target, test_id, text_argument, writing};
+use super::{
+    base_of, change, existing, failed, files, spec, target, test_id, text_argument, writing,
+};
 use crate::schema::arguments;
 use crate::text::diff::Change;
 use crate::{Authorised, Tool, ToolCx, ToolError};
