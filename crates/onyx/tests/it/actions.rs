@@ -22,7 +22,7 @@ async fn with_actions(files: &[(&str, &str)]) -> (ScriptedModel, OnyxProcess) {
 /// The last words that a person said to the model.
 fn asked(model: &ScriptedModel) -> String {
     let body = model.last_request().body;
-    let messages = body["messages"].as_array().unwrap().iter();
+    let mut messages = body["messages"].as_array().unwrap().iter();
     let last = messages.rfind(|message| message["role"] == "user").unwrap();
     last["content"].as_str().map(str::to_owned).unwrap_or_else(|| last["content"].to_string())
 }
