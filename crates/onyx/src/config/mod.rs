@@ -17,6 +17,7 @@ use onyx_agent::AgentsSettings;
 use onyx_api::GatewaySettings;
 use onyx_identity::PersonSettings;
 use onyx_providers::{ProviderSettings, RoutingSettings};
+use onyx_tools::ToolsSettings;
 use onyx_types::{Fault, Limits};
 use serde_json::{Map, Value};
 
@@ -36,6 +37,7 @@ const SECTIONS: &[&str] = &[
     "default_model",
     "limits",
     "routing",
+    "tools",
     "bindings",
     "plugins",
     "memory",
@@ -58,6 +60,8 @@ pub(crate) struct Config {
     pub(crate) limits: Limits,
     /// Which model takes what, for agents whose model is `auto`.
     pub(crate) routing: RoutingSettings,
+    /// What tools work with.
+    pub(crate) tools: ToolsSettings,
     pub(crate) environment: Environment,
     /// What works but is probably not what was meant.
     pub(crate) warnings: Vec<String>,
@@ -191,6 +195,7 @@ fn parse(text: &str, environment: Environment) -> Result<Config, ConfigError> {
         default_model: section("default_model", take("default_model"), &mut notes)?,
         limits: section("limits", take("limits"), &mut notes)?,
         routing: section("routing", take("routing"), &mut notes)?,
+        tools: section("tools", take("tools"), &mut notes)?,
         environment,
         warnings: notes.warnings,
         missing,

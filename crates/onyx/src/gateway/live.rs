@@ -8,7 +8,7 @@ use onyx_api::{Authenticator, Dependency, Exposure, Readiness};
 use onyx_identity::Secrets;
 use onyx_providers::{ProviderHealth, ProviderState, ProviderStatus};
 use onyx_storage::Store;
-use onyx_tools::{Masker, Toolbox};
+use onyx_tools::{Masker, Toolbox, Web};
 
 use super::models::LiveModels;
 use super::parts::{declared, remember};
@@ -22,6 +22,7 @@ pub(super) struct Live {
     pub(super) home: HomeFolder,
     pub(super) store: Store,
     pub(super) toolbox: Arc<Toolbox>,
+    pub(super) web: Web,
     pub(super) masker: Masker,
     pub(super) models: Arc<LiveModels>,
     pub(super) runs: RunManager,
@@ -50,6 +51,8 @@ impl Live {
         let roster = roster(config, &self.toolbox)?;
         let declared = declared(config, token.clone())?;
         let models = self.models.next(&self.home, config);
+        // The last that may refuse the config: nothing of a bad one is taken up.
+        self.web.follow(&config.tools.web).map_err(|error| ConfigError::new(error.to_string()))?;
         // Before a model can use the new keys; the old ones stay masked, for runs that have them.
         self.masker.add(masked(&models.registry, &token, &self.secrets));
         self.models.set(models);

@@ -100,6 +100,7 @@ impl Gateway {
             home: folder.clone(),
             store,
             toolbox: parts.toolbox,
+            web: parts.web,
             models: parts.models,
             runs,
             auth: Arc::new(auth),
