@@ -231,7 +231,13 @@ mod tests {
   agents: {
     list: [
       // The first.
-      { id: 'main', default: true, model: "a/b", skills: ["x"], /* why */ tier: "act" },
+      {
+        id: 'main', // who
+        default: true,
+        model: "a/b", // why
+        skills: ["x"],
+        tier: "act",
+      },
     ],
   },
 }
@@ -256,10 +262,9 @@ mod tests {
             ..AgentSettings::default()
         };
         let text = edited(FILE, |file| file.put_agent("main", &settings).unwrap());
-        let expected = FILE
-            .replace("\"a/b\"", "\"a/c\"")
-            .replace(", /* why */ tier: \"act\" }", ", /* why */ \"temperature\": 0.7 }");
-        assert_eq!(text.replace("  \"temperature\"", " \"temperature\""), expected, "{text}");
+        let expected =
+            FILE.replace("\"a/b\"", "\"a/c\"").replace("tier: \"act\"", "\"temperature\": 0.7");
+        assert_eq!(text, expected, "{text}");
     }
 
     #[test]

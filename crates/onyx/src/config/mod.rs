@@ -19,6 +19,7 @@ use onyx_agent::AgentsSettings;
 use onyx_api::GatewaySettings;
 use onyx_identity::PersonSettings;
 use onyx_providers::{ProviderSettings, RoutingSettings};
+use onyx_tools::ToolsSettings;
 use onyx_types::{Fault, Limits};
 use serde_json::{Map, Value};
 
@@ -40,6 +41,7 @@ const SECTIONS: &[&str] = &[
     "default_model",
     "limits",
     "routing",
+    "tools",
     "bindings",
     "plugins",
     "memory",
@@ -62,6 +64,8 @@ pub(crate) struct Config {
     pub(crate) limits: Limits,
     /// Which model takes what, for agents whose model is `auto`.
     pub(crate) routing: RoutingSettings,
+    /// What tools work with.
+    pub(crate) tools: ToolsSettings,
     pub(crate) environment: Environment,
     /// What works but is probably not what was meant.
     pub(crate) warnings: Vec<String>,
@@ -225,6 +229,7 @@ fn parse(text: &str, environment: Environment) -> Result<Config, ConfigError> {
         default_model: section("default_model", take("default_model"), &mut notes)?,
         limits: section("limits", take("limits"), &mut notes)?,
         routing: section("routing", take("routing"), &mut notes)?,
+        tools: section("tools", take("tools"), &mut notes)?,
         environment,
         warnings: notes.warnings,
         missing,

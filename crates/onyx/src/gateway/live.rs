@@ -8,7 +8,7 @@ use onyx_api::{Authenticator, Dependency, Exposure, Readiness};
 use onyx_identity::{Declared, Secrets, Token};
 use onyx_providers::{ProviderHealth, ProviderState, ProviderStatus};
 use onyx_storage::Store;
-use onyx_tools::{Masker, Toolbox};
+use onyx_tools::{Masker, Toolbox, Web};
 
 use super::models::LiveModels;
 use super::parts::{declared, remember};
@@ -22,6 +22,7 @@ pub(super) struct Live {
     pub(super) home: HomeFolder,
     pub(super) store: Store,
     pub(super) toolbox: Arc<Toolbox>,
+    pub(super) web: Web,
     pub(super) masker: Masker,
     pub(super) models: Arc<LiveModels>,
     pub(super) runs: RunManager,
@@ -68,12 +69,14 @@ impl Live {
         let token = token::token(&self.home, &config).map_err(|error| ConfigError::of(&error))?;
         let (roster, warnings) = roster(&config, &self.toolbox)?;
         let declared = declared(&config, token.clone())?;
+        config.tools.web.check().map_err(|error| ConfigError::new(error.to_string()))?;
         Ok(Checked { config, token, roster, declared, warnings })
     }
 
     pub(super) async fn take_up(&self, checked: Checked) -> Result<(), ConfigError> {
         let Checked { config, token, roster, declared, warnings } = checked;
         log(&warnings);
+        self.web.follow(&config.tools.web).map_err(|error| ConfigError::new(error.to_string()))?;
         let models = self.models.next(&self.home, &config);
         // Before a model can use the new keys; the old ones stay masked, for runs that have them.
         self.masker.add(masked(&models.registry, &token, &self.secrets));

@@ -102,6 +102,7 @@ impl Gateway {
             home: folder.clone(),
             store,
             toolbox: parts.toolbox,
+            web: parts.web,
             models: parts.models,
             runs,
             auth: Arc::new(auth),

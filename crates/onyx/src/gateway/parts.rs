@@ -6,10 +6,12 @@ use std::sync::Arc;
 use anyhow::Result;
 use onyx_agent::{Roster, Titles};
 use onyx_api::Exposure;
+use onyx_egress::SystemResolver;
 use onyx_identity::{Declared, Secrets, Token};
 use onyx_storage::{LocalObjects, Store};
 use onyx_tools::{
-    Masker, ModelRouter, PersonaDesk, Services, Toolbox, builtin_tools, model_tools, persona_tools,
+    Masker, ModelRouter, PersonaDesk, Services, Tool, Toolbox, Web, builtin_tools, model_tools,
+    persona_tools, web_tools,
 };
 use onyx_types::Clock;
 
@@ -32,6 +34,7 @@ pub(super) struct Parts {
     pub(super) toolbox: Arc<Toolbox>,
     /// Not open yet: what the tools reach through it is made of these parts.
     pub(super) desk: Arc<Desk>,
+    pub(super) web: Web,
     pub(super) roster: Roster,
     pub(super) titles: Titles,
     pub(super) models: Arc<LiveModels>,
@@ -66,9 +69,12 @@ impl Parts {
         ));
         let masker = Masker::new(masked(&models.get().registry, &token, ground.secrets));
         let router = Arc::clone(&models) as Arc<dyn ModelRouter>;
+        let web = Web::new(Arc::new(SystemResolver), &config.tools.web)
+            .map_err(|error| ConfigError::new(error.to_string()))?;
         let desk = Arc::new(Desk::default());
-        let toolbox =
-            toolbox(ground, &masker, router, &desk).map_err(|error| ConfigError::of(&error))?;
+        let editors = persona_tools(&(Arc::clone(&desk) as Arc<dyn PersonaDesk>));
+        let tools = [builtin_tools(), web_tools(&web), model_tools(router), editors].concat();
+        let toolbox = toolbox(ground, &masker, tools).map_err(|error| ConfigError::of(&error))?;
         let toolbox = Arc::new(toolbox);
         let (roster, warnings) = roster(config, &toolbox)?;
         log(&warnings);
@@ -84,6 +90,7 @@ impl Parts {
             token_place: token::place(folder, config),
             toolbox,
             desk,
+            web,
             roster,
             models,
         })
@@ -113,12 +120,7 @@ pub(super) fn remember(folder: &HomeFolder, config: &Config) {
     }
 }
 
-fn toolbox(
-    ground: &Ground<'_>,
-    masker: &Masker,
-    router: Arc<dyn ModelRouter>,
-    desk: &Arc<Desk>,
-) -> Result<Toolbox> {
+fn toolbox(ground: &Ground<'_>, masker: &Masker, tools: Vec<Arc<dyn Tool>>) -> Result<Toolbox> {
     let artifacts = ground.folder.artifacts();
     files::make_folder(&artifacts)?;
     let services = Services {
@@ -126,7 +128,5 @@ fn toolbox(
         artifacts: Arc::new(LocalObjects::open(&artifacts)?),
         masker: masker.clone(),
     };
-    let desk = Arc::clone(desk) as Arc<dyn PersonaDesk>;
-    let tools = [builtin_tools(), model_tools(router), persona_tools(&desk)].concat();
     Ok(Toolbox::new(tools, services)?)
 }

@@ -210,6 +210,8 @@ async fn a_provider_comes_with_its_key_works_and_goes() {
     assert!(!config_text(&onyx).contains(&key));
     let test = onyx.post(&format!("{path}/test"), &json!({})).await.expect(200).json();
     assert_eq!(test["ok"], true, "{test}");
+    let ask = json!({"model": "second/big", "messages": [{"role": "user", "content": "hi"}]});
+    let _ = onyx.post("/v1/chat/completions", &ask).await.expect(200);
     assert!(second.last_request().header("authorization").unwrap().ends_with(&key));
     let listed = onyx.get("/api/admin/providers").await.expect(200).json();
     assert_eq!(listed["providers"].as_array().unwrap().len(), 2);

@@ -13,6 +13,7 @@ mod config;
 mod conversation;
 mod crash;
 mod cuts;
+mod documents;
 mod door;
 mod faults;
 mod kills;

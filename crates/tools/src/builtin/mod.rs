@@ -7,6 +7,8 @@ mod memory_write;
 mod persona;
 mod read_file;
 mod select_model;
+mod web_fetch;
+mod web_search;
 mod write_file;
 
 use std::sync::Arc;
@@ -17,6 +19,7 @@ use schemars::JsonSchema;
 use serde_json::Value;
 
 use crate::schema::schema_of;
+use crate::web::Web;
 use crate::{ModelRouter, PersonaDesk, Tool};
 
 /// Every tool that comes with Onyx, in the order agents see them.
@@ -41,12 +44,20 @@ pub fn persona_tools(desk: &Arc<dyn PersonaDesk>) -> Vec<Arc<dyn Tool>> {
     persona::tools(desk)
 }
 
+/// For homes with a way out.
+pub fn web_tools(web: &Web) -> Vec<Arc<dyn Tool>> {
+    vec![
+        Arc::new(web_search::WebSearch::new(web.clone())),
+        Arc::new(web_fetch::WebFetch::new(web.clone())),
+    ]
+}
+
 const MEMORY_FILE: &str = "MEMORY.md";
 
 /// Files on a local disk or an object store; longer means something hangs.
 const FILE_TIMEOUT: Duration = Duration::from_secs(30);
 
-fn file_tool<Arguments: JsonSchema>(
+fn tool<Arguments: JsonSchema>(
     name: &str,
     group: &'static str,
     usual_effect: ToolEffect,
@@ -72,6 +83,24 @@ fn reading(tool: &ToolSpec, arguments: Value, target: Target, summary: String) -
         targets: vec![target],
         summary,
         preview: Preview::None,
+    }
+}
+
+/// A plan with one effect on one thing.
+fn acting(
+    tool: &ToolSpec,
+    arguments: Value,
+    effect: ToolEffect,
+    target: Target,
+    preview: Preview,
+) -> Plan {
+    Plan {
+        tool: tool.name.clone(),
+        arguments,
+        effects: vec![effect],
+        targets: vec![target],
+        summary: String::new(),
+        preview,
     }
 }
 

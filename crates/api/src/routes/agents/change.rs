@@ -15,18 +15,26 @@ use crate::body::typed;
 use crate::etag::expected;
 use crate::{ApiState, ConfigChange, JsonBody, Problem};
 
-#[derive(Deserialize, JsonSchema)]
+/// What is read in two parts: fields within a flattened one would have lost their paths.
+#[derive(JsonSchema)]
+#[allow(dead_code, reason = "a description")]
 pub(crate) struct NewAgent {
     id: AgentId,
     #[serde(flatten)]
     fields: AgentFields,
 }
 
+#[derive(Deserialize)]
+struct Named {
+    id: AgentId,
+}
+
 pub(crate) async fn create(
     State(state): State<ApiState>,
     JsonBody(body): JsonBody<Map<String, Value>>,
 ) -> Result<Response, Problem> {
-    let NewAgent { id, fields } = typed(body.into())?;
+    let Named { id } = typed(body.clone().into())?;
+    let fields: AgentFields = typed(body.into())?;
     if known(&state.runs.roster(), id.as_str()).is_ok() {
         return Err(Problem::field("id", format!("there is an agent `{id}` already")));
     }
