@@ -10,7 +10,7 @@ use futures::stream::{BoxStream, FuturesUnordered, SelectAll, StreamExt};
 use onyx_storage::{Delivery, Lease, LogState, RunOutcome, Store};
 use onyx_tools::{Execution, LiveOutput, Policy, ToolCx, Toolbox};
 use onyx_types::{
-    Attendance, Cancel, Clock, Fault, LaneId, Limits, Model, ModelEvent, ModelFailure,
+    Attendance, Cancel, Clock, Event, Fault, LaneId, Limits, Model, ModelEvent, ModelFailure,
     ModelFailureClass, RunId, ToolCall, ToolOutcome, ToolUseId, Turn, TurnId,
 };
 use tokio::sync::mpsc;
@@ -56,6 +56,8 @@ pub(crate) struct Driver {
     pub(crate) execution: Execution,
     /// Given to the session where it has none yet.
     pub(crate) title: Option<String>,
+    /// To be told right after `start`.
+    pub(crate) notice: Option<Event>,
     /// Of an action's run.
     pub(crate) report: Option<RunReport>,
     /// How the last append left the log.
@@ -185,6 +187,9 @@ impl Driver {
                     report.hear(&event);
                 }
                 self.feed.tell(lane, event);
+                if let Some(notice) = self.notice.take() {
+                    self.feed.tell(lane, notice);
+                }
             }
             Effect::CallModel(lane, request) => self.call_model(lane, *request, under_way),
             Effect::UseModel(lane, model) => return Some(self.use_model(lane, model)),

@@ -214,8 +214,11 @@ impl RunManager {
         check_input(&request.input, roster.limits().max_prompt_bytes)?;
         let seat = self.inner.seats.take().ok_or_else(|| Fault::plain(ErrorCode::Overloaded))?;
         let place = self.place(&request, &roster).await?;
+        let wanted = place.agents.iter().filter_map(|agent| agent.model.primary.as_deref());
+        let models = request.model.as_deref().into_iter().chain(wanted);
+        let notice = self.runtime_notice(&request.person, models).await?;
         let lease = self.lease(&place.key).await?;
-        match self.begin(request, &roster, place, &lease, seat).await {
+        match self.begin(request, &roster, place, &lease, (seat, notice)).await {
             Ok(handle) => {
                 lease.hand_over();
                 Ok(handle)
@@ -233,7 +236,7 @@ impl RunManager {
         roster: &Roster,
         place: Place,
         lease: &Lease,
-        seat: Seat,
+        (seat, notice): (Seat, Option<Event>),
     ) -> Result<RunHandle, Fault> {
         let inner = &self.inner;
         if !place.is_new {
@@ -370,6 +373,7 @@ impl RunManager {
             },
             title,
             report,
+            notice,
             log: None,
         };
         self.spawn(driver, naming);

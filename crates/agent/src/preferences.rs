@@ -4,7 +4,7 @@
 use std::collections::BTreeMap;
 
 use onyx_storage::{Area, Change, Expect, Found, ObjectKey, StoreError, Wanted};
-use onyx_types::{Author, ErrorCode, Fault, Hash, Origin, PersonId};
+use onyx_types::{Author, ErrorCode, Event, Fault, Hash, Origin, PersonId, StatusCode};
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
@@ -59,6 +59,8 @@ fn yes() -> bool {
     true
 }
 
+const NO_GATEWAY: &str = "The subscription gateway cannot be reached: this server has none.";
+
 const FILE: &str = "agent.json";
 const INSTRUCTIONS: &str = "vault/agents.md";
 const LONGEST_FILE: u64 = 64 * 1024;
@@ -102,6 +104,32 @@ impl RunManager {
             .map_err(|error| Fault::new(ErrorCode::Internal, error.to_string()))?;
         objects.put(&key(FILE)?, &bytes, Expect::Anything).await?;
         Ok(settings(file, prompt))
+    }
+
+    /// What a run must tell first, or why it cannot begin, where the person wants Anthropic's
+    /// models through the gateway. This server has none, so no run can go that way.
+    pub(crate) async fn runtime_notice<'m>(
+        &self,
+        person: &PersonId,
+        mut models: impl Iterator<Item = &'m str>,
+    ) -> Result<Option<Event>, Fault> {
+        if !models.any(is_anthropic) {
+            return Ok(None);
+        }
+        let preferences = self.preferences(person).await?;
+        match (preferences.runtime_mode, preferences.fallback) {
+            (RuntimeMode::AnthropicApiKey, _) => Ok(None),
+            (RuntimeMode::GatewaySubscription, true) => Ok(Some(Event::Status {
+                message: format!("{NO_GATEWAY} The model answers as configured."),
+                code: StatusCode::Fallback,
+            })),
+            (RuntimeMode::GatewaySubscription, false) => {
+                Err(Fault::new(ErrorCode::ProviderUnavailable, NO_GATEWAY).with_hint(
+                    "Set `runtime_mode` to `anthropic_api_key`, or `fallback` to true, in \
+                     /api/agent/config.",
+                ))
+            }
+        }
     }
 
     async fn keep_instructions(
@@ -151,6 +179,11 @@ impl RunManager {
         let prompt = prompt.map(|bytes| String::from_utf8_lossy(&bytes).into_owned());
         Ok((file, prompt.unwrap_or_default()))
     }
+}
+
+/// Of the maker itself, or by way of somebody who names the maker or the family.
+fn is_anthropic(model: &str) -> bool {
+    model.split('/').any(|part| part == "anthropic" || part.starts_with("claude"))
 }
 
 fn settings(file: File, prompt: String) -> Preferences {

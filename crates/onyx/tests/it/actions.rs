@@ -396,3 +396,29 @@ async fn actions_are_listed_and_run_from_the_command_line() {
     assert_eq!((types(&events), said(&events)), (vec!["start", "text", "done"], "ok".to_owned()));
     assert_eq!(run(&home, &["actions", "run", "none"]).await.code, Some(4));
 }
+
+#[tokio::test]
+async fn a_gateway_that_cannot_be_had_is_told_where_another_way_may_be_taken_and_refused_where_not()
+{
+    let model = ScriptedModel::start().await;
+    let onyx = builder(&model)
+        .merge(json!({
+            "providers": {"mine": {"models": [
+                {"id": "claude-x", "price": {"input": 0, "output": 0}}]}},
+            "agents": {"list": [{"id": "main", "default": true, "model": "mine/claude-x"}]},
+        }))
+        .start()
+        .await;
+    let hi = json!({"message": "hi"});
+    assert_eq!(types(&onyx.chat_stream(&hi).await), ["start", "text", "done"]);
+    let mode = json!({"runtime_mode": "gateway_subscription"});
+    let _ = onyx.post("/api/agent/config", &mode).await.expect(200);
+    let events = onyx.chat_stream(&hi).await;
+    assert_eq!(types(&events), ["start", "status", "text", "done"]);
+    assert!(events[1]["message"].as_str().unwrap().contains("gateway"), "{events:?}");
+    let _ = onyx.post("/api/agent/config", &json!({"fallback": false})).await.expect(200);
+    let refused = onyx.post("/api/agent/chat-stream", &hi).await.expect(502).json();
+    assert_eq!(refused["code"], "provider_unavailable");
+    assert!(refused["hint"].as_str().unwrap().contains("anthropic_api_key"), "{refused}");
+    assert_eq!(model.request_count(), 2);
+}

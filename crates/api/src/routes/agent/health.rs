@@ -19,6 +19,7 @@ pub(crate) struct AgentHealth {
 }
 
 #[derive(Serialize, JsonSchema)]
+#[schemars(rename = "AgentRuntime")]
 struct Runtime {
     mode: Mode,
     state: DependencyState,

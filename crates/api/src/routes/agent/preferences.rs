@@ -12,6 +12,7 @@ use crate::{ApiState, AuthContext, JsonBody, Problem};
 
 #[derive(Clone, Copy, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
+#[schemars(rename = "RuntimeMode")]
 pub(crate) enum Mode {
     AnthropicApiKey,
     GatewaySubscription,

@@ -99,7 +99,9 @@ async fn the_system_prompt_is_read_and_replaced_and_the_version_before_is_kept()
     model.push(call("get_persona", &json!({})));
     model.push(call("update_system_prompt", &json!({"systemPrompt": new})));
     model.push(Answer::text("Done."));
-    let events = ask(&onyx, "Add 'Be concise' to the system prompt").await;
+    let body = json!({"personaId": "optimist", "message": "Add 'Be concise' to the system prompt"});
+    let reply = onyx.post("/api/persona-agent/chat", &body).await;
+    let events = super::events_of(&reply);
     let called: Vec<&Value> = events.iter().map(|event| &event["toolName"]).collect();
     assert!(called.contains(&&json!("update_system_prompt")), "{events:?}");
     assert_eq!(persona(&onyx).await["systemPrompt"], new);
@@ -112,6 +114,10 @@ async fn the_system_prompt_is_read_and_replaced_and_the_version_before_is_kept()
         .collect();
     assert!(kept.iter().any(|text| text == "You see the good in everything."), "{kept:?}");
     assert!(kept.iter().any(|text| text.contains("persona-editor")), "{kept:?}");
+    let run = reply.headers["x-onyx-run-id"].to_str().unwrap();
+    let undone = onyx.post(&format!("/api/runs/{run}/undo"), &json!({})).await.expect(200).json();
+    assert_eq!(undone["restored"], json!(["agents/optimist/SOUL.md"]));
+    assert_eq!(persona(&onyx).await["systemPrompt"], "You see the good in everything.");
 }
 
 #[tokio::test]

@@ -15,11 +15,11 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use onyx_storage::{Change, PersonaFiles, StoreError, TestInput, TestInputId};
-use onyx_types::{AgentId, Fault, Hash, Origin, Taint, Target, ToolEffect, ToolSpec};
+use onyx_types::{AgentId, Fault, Hash, Origin, Plan, Taint, Target, ToolEffect, ToolSpec};
 use schemars::JsonSchema;
 use serde::Deserialize;
 
-use super::{FILE_TIMEOUT, base_of, reading, text_argument, writing};
+use super::{FILE_TIMEOUT, reading, text_argument, writing};
 use crate::persona::{PERSONA_EDITOR, PERSONA_GROUP};
 use crate::schema::schema_of;
 use crate::{PersonaDesk, Tool, ToolCx, ToolError};
@@ -112,6 +112,11 @@ fn change(cx: &ToolCx, tool: &ToolSpec) -> Change {
         run: Some(cx.run),
         tool: tool.name.clone(),
     }
+}
+
+/// What the only target of a plan held when the plan was made.
+fn base_of(plan: &Plan) -> Option<Hash> {
+    plan.targets.first().and_then(|target| target.base)
 }
 
 fn failed(error: StoreError) -> ToolError {
