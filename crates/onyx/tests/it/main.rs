@@ -14,6 +14,7 @@ mod cuts;
 mod door;
 mod faults;
 mod kills;
+mod local;
 mod many;
 mod matrix;
 mod models;

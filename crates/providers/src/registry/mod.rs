@@ -242,11 +242,6 @@ impl Registry {
         usable.flat_map(|provider| &provider.line.endpoint.secrets).chain(sources)
     }
 
-    fn find<'i>(&self, id: &'i str) -> Result<(Arc<Provider>, &'i str), RegistryError> {
-        let (name, model) = split(id)?;
-        Ok((self.provider(name)?, model))
-    }
-
     fn sourced(&self, name: &str) -> Option<&Sourced> {
         self.sources.iter().find(|sourced| sourced.name == name)
     }
