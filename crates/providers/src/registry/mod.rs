@@ -168,6 +168,11 @@ impl Registry {
         self
     }
 
+    /// Whether models can be asked for under this name, also where it is disabled.
+    pub fn has_provider(&self, name: &str) -> bool {
+        self.sourced(name).is_some() || self.providers.iter().any(|entry| entry.name == name)
+    }
+
     /// The model of this id, `<provider>/<model>`; the model's own name may hold slashes.
     pub fn model(&self, id: &str) -> Result<Arc<dyn Model>, RegistryError> {
         let (name, model) = split(id)?;
