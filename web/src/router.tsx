@@ -3,6 +3,11 @@ import { ChatPage, NewChatPage } from './chat/ChatPage';
 import { Header } from './shell/Header';
 import { Shell } from './shell/Shell';
 
+const Memory = lazyRouteComponent(() => import('./pages/memory/MemoryPage'), 'MemoryPage');
+const Agent = lazyRouteComponent(() => import('./pages/agents/AgentPage'), 'AgentPage');
+const Settings = lazyRouteComponent(() => import('./pages/settings/SettingsPage'), 'SettingsPage');
+const System = lazyRouteComponent(() => import('./pages/system/SystemPage'), 'SystemPage');
+
 const root = createRootRoute({ component: Shell, notFoundComponent: NotFound });
 
 const home = createRoute({ getParentRoute: () => root, path: '/', component: () => <Navigate to="/chat" replace /> });
@@ -38,18 +43,50 @@ const inbox = createRoute({
   path: '/inbox',
   component: lazyRouteComponent(() => import('./pages/Inbox'), 'InboxPage'),
 });
-const settings = createRoute({
+const memory = createRoute({
   getParentRoute: () => root,
-  path: '/settings',
-  component: lazyRouteComponent(() => import('./pages/Settings'), 'SettingsPage'),
+  path: '/memory',
+  validateSearch: (search: Record<string, unknown>): { q?: string; path?: string; line?: number; last?: number } => ({
+    q: text(search['q']),
+    path: text(search['path']),
+    line: line(search['line']),
+    last: line(search['last']),
+  }),
+  component: function MemoryRoute() {
+    return <Memory place={memory.useSearch()} />;
+  },
 });
-const system = createRoute({
+const agents = createRoute({
   getParentRoute: () => root,
-  path: '/system',
-  component: lazyRouteComponent(() => import('./pages/System'), 'SystemPage'),
+  path: '/agents',
+  component: lazyRouteComponent(() => import('./pages/agents/AgentsPage'), 'AgentsPage'),
+});
+const agent = createRoute({
+  getParentRoute: () => root,
+  path: '/agents/$id/$tab',
+  component: function AgentRoute() {
+    const { id, tab } = agent.useParams();
+    return <Agent id={id} tab={tab} />;
+  },
+});
+const settings = createRoute({ getParentRoute: () => root, path: '/settings', component: () => <Settings /> });
+const settingsSection = createRoute({
+  getParentRoute: () => root,
+  path: '/settings/$section',
+  component: function SettingsRoute() {
+    return <Settings section={settingsSection.useParams().section} />;
+  },
+});
+const system = createRoute({ getParentRoute: () => root, path: '/system', component: () => <System /> });
+const systemTab = createRoute({
+  getParentRoute: () => root,
+  path: '/system/$tab',
+  component: function SystemRoute() {
+    return <System tab={systemTab.useParams().tab} />;
+  },
 });
 
-const routes = [home, newChat, chat, sessions, inbox, settings, system];
+const routes = [home, newChat, chat, sessions, inbox, memory, agents, agent, settings, settingsSection, system, systemTab];
 
 export const router = createRouter({ routeTree: root.addChildren(routes), defaultPreload: 'intent', scrollRestoration: false });
 
@@ -61,6 +98,11 @@ declare module '@tanstack/react-router' {
 
 function text(value: unknown): string | undefined {
   return typeof value === 'string' && value !== '' ? value : undefined;
+}
+
+function line(value: unknown): number | undefined {
+  const number = Number(value);
+  return Number.isInteger(number) && number > 0 ? number : undefined;
 }
 
 function NotFound() {

@@ -67,7 +67,7 @@ export class Sessions {
     return this.http.json(`/v1/sessions/${id}/turns`, { query: page });
   }
 
-  update(id: string, change: { title?: string; status?: SessionStatus }): Promise<Session> {
+  update(id: string, change: { title?: string; status?: SessionStatus; agents?: string[]; mode?: Session['mode'] }): Promise<Session> {
     return this.http.json(`/v1/sessions/${id}`, { method: 'PATCH', body: change });
   }
 
@@ -96,11 +96,12 @@ export class Drafts {
     return this.http.json(`/api/pending-changes/${id}`);
   }
 
-  approve(id: string): Promise<Draft> {
-    return this.http.json(`/api/pending-changes/${id}/approve`, { body: {} });
+  /** `scope` widens one approval to what the draft offers, such as a host for the rest of the run. */
+  approve(id: string, options: { scope?: string } = {}): Promise<Draft> {
+    return this.http.json(`/api/pending-changes/${id}/approve`, { body: options });
   }
 
-  reject(id: string, reason?: string): Promise<Draft> {
-    return this.http.json(`/api/pending-changes/${id}/reject`, { body: { reason } });
+  reject(id: string, options: { reason?: string } = {}): Promise<Draft> {
+    return this.http.json(`/api/pending-changes/${id}/reject`, { body: options });
   }
 }

@@ -1,0 +1,201 @@
+import type { StoredFile } from './files';
+import type { Http } from './http';
+import { fromWire } from './case';
+import { serverSentEvents } from './lines';
+import type { Schema } from './wire';
+
+export type Me = Schema<'Me'>;
+export type Person = Schema<'Person'>;
+export type Credential = Schema<'CredentialView'>;
+export type TokenMade = Schema<'TokenMade'>;
+export type Pairing = Schema<'Pairing'>;
+export type LogLine = Schema<'LogLine'>;
+export type LogLevel = Schema<'LogLevel'>;
+export type Grant = Schema<'Grant'>;
+
+export interface Provider {
+  name: string;
+  kind?: string | null;
+  state: 'ready' | 'disabled';
+  detail?: string;
+  address?: string;
+  /** Shortened beyond use. */
+  key?: string;
+  locality?: string;
+  health: 'untried' | 'well' | 'failing';
+  models: string[];
+}
+
+export interface ProviderTest {
+  name: string;
+  ok: boolean;
+  advice: string;
+  trouble?: string;
+  latencyMs?: number;
+  modelCount?: number;
+}
+
+export interface Model {
+  id: string;
+  contextWindow?: number;
+  maxOutputTokens?: number;
+  price?: { input: number; output: number };
+  rests?: boolean;
+}
+
+export interface ProviderChange {
+  kind: string;
+  baseUrl?: string;
+  apiKey?: string;
+}
+
+export interface Account {
+  name: string;
+  cost: number;
+  tokens: number;
+}
+
+export interface Budgets {
+  day: string;
+  limitPerRun: number;
+  limitPerPerson: number;
+  limitPerAgent: number;
+  people: Account[];
+  agents: Account[];
+}
+
+export interface UsageRow {
+  day: string;
+  agent: string;
+  model: string;
+  person: string;
+  input: number;
+  output: number;
+  cost: number;
+  runs?: number;
+}
+
+export interface ConfigFile {
+  text: string;
+  warnings: string[];
+  /** Why the file as it stands is not used. */
+  error?: { message: string; field?: string | null } | null;
+  lastGood?: string | null;
+}
+
+export interface AuditRow {
+  id: number;
+  ts: string;
+  actorKind: string;
+  actor: string;
+  agent?: string | null;
+  sessionId?: string | null;
+  runId?: string | null;
+  tool?: string | null;
+  effect?: string | null;
+  decision?: string | null;
+  summary?: string | null;
+  result?: string | null;
+}
+
+/** What only the owner may do. */
+export class Admin {
+  constructor(private readonly http: Http) {}
+
+  async providers(): Promise<Provider[]> {
+    return (await this.http.json<{ providers: Provider[] }>('/api/admin/providers')).providers;
+  }
+
+  setProvider(name: string, provider: ProviderChange): Promise<void> {
+    // As the config file has it: these names stay as they are.
+    const headers = { 'content-type': 'application/json' };
+    return this.http.json(`/api/admin/providers/${encodeURIComponent(name)}`, { method: 'PUT', text: JSON.stringify(provider), headers });
+  }
+
+  async removeProvider(name: string): Promise<void> {
+    await this.http.response(`/api/admin/providers/${encodeURIComponent(name)}`, { method: 'DELETE' });
+  }
+
+  testProvider(name: string): Promise<ProviderTest> {
+    return this.http.json(`/api/admin/providers/${encodeURIComponent(name)}/test`, { body: {} });
+  }
+
+  /** Those that the provider itself lists now. */
+  async providerModels(name: string): Promise<Model[]> {
+    return (await this.http.json<{ models: Model[] }>(`/api/admin/providers/${encodeURIComponent(name)}/models`)).models;
+  }
+
+  async models(): Promise<Model[]> {
+    return (await this.http.json<{ models: Model[] }>('/api/admin/models')).models;
+  }
+
+  async people(): Promise<Person[]> {
+    return (await this.http.json<{ people: Person[] }>('/api/admin/people')).people;
+  }
+
+  addPerson(person: { id: string; name?: string }): Promise<Person> {
+    return this.http.json('/api/admin/people', { body: person });
+  }
+
+  async removePerson(id: string): Promise<void> {
+    await this.http.response(`/api/admin/people/${id}`, { method: 'DELETE' });
+  }
+
+  async setPassword(id: string, password: string): Promise<void> {
+    await this.http.response(`/api/admin/people/${id}/password`, { method: 'PUT', body: { password } });
+  }
+
+  async tokens(): Promise<Credential[]> {
+    return (await this.http.json<{ tokens: Credential[] }>('/api/admin/tokens')).tokens;
+  }
+
+  makeToken(token: { name: string; people?: string[]; scopes?: Grant[]; expiresIn?: number }): Promise<TokenMade> {
+    return this.http.json('/api/admin/tokens', { body: token });
+  }
+
+  async revokeToken(id: string): Promise<void> {
+    await this.http.response(`/api/admin/tokens/${id}`, { method: 'DELETE' });
+  }
+
+  async pairings(): Promise<Pairing[]> {
+    return (await this.http.json<{ pairings: Pairing[] }>('/api/admin/pairings')).pairings;
+  }
+
+  async decidePairing(code: string, decision: 'approve' | 'reject', person?: string): Promise<void> {
+    await this.http.response(`/api/admin/pairings/${decision}`, { body: decision === 'approve' ? { code, person } : { code } });
+  }
+
+  budgets(): Promise<Budgets> {
+    return this.http.json('/api/admin/budgets');
+  }
+
+  async usage(query: { since?: string; until?: string } = {}): Promise<UsageRow[]> {
+    return (await this.http.json<{ usage: UsageRow[] }>('/api/admin/usage', { query })).usage;
+  }
+
+  async config(): Promise<ConfigFile & Pick<StoredFile, 'version'>> {
+    const response = await this.http.response('/api/admin/config');
+    return { ...fromWire<ConfigFile>(await response.json()), version: response.headers.get('etag') ?? '' };
+  }
+
+  /** Refused with the field's path when it is not good; then the old one stays. */
+  async setConfig(text: string, version: string): Promise<void> {
+    await this.http.response('/api/admin/config', { method: 'PUT', body: { text }, headers: { 'if-match': version } });
+  }
+
+  audit(query: { before?: number; limit?: number } = {}): Promise<{ rows: AuditRow[]; before?: number }> {
+    return this.http.json('/api/admin/audit', { query });
+  }
+
+  /** Whether every row still fits the one before it. */
+  verifyAudit(): Promise<{ ok: boolean; rows: number; detail?: string }> {
+    return this.http.json('/api/admin/audit/verify', { body: {} });
+  }
+
+  /** The newest lines, then each as it is written, until the signal says enough. */
+  async *logs(query: { level?: LogLevel; q?: string; after?: number; limit?: number }, signal: AbortSignal): AsyncGenerator<LogLine> {
+    const response = await this.http.response('/api/admin/logs', { query, signal, headers: { accept: 'text/event-stream' } });
+    if (!response.body) return;
+    for await (const { data } of serverSentEvents(response.body)) yield fromWire<LogLine>(JSON.parse(data));
+  }
+}
