@@ -55,6 +55,14 @@ bench: setup ## measure a release build and print the table of targets
 bench-peers: setup ## measure Onyx beside nanobot, LiteLLM and OpenClaw, installed in a scratch folder
 	@./scripts/bench-peers
 
+.PHONY: bench-ui
+bench-ui: setup ## measure the web app in Chromium and print the table of targets
+	@./scripts/bench-ui
+
+.PHONY: screenshots
+screenshots: setup ## take every page in its five states into docs/screenshots
+	@./scripts/screenshots
+
 .PHONY: dev
 dev: setup ## serve with hot reload of the web app; rebuild and restart when a Rust source changes
 	@./scripts/dev

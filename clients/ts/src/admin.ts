@@ -43,10 +43,11 @@ export interface Model {
   rests?: boolean;
 }
 
-export interface ProviderChange {
-  kind: string;
+/** `providers.<name>` of the config file, in its own words. */
+export interface ProviderSettings {
+  kind?: string;
   baseUrl?: string;
-  apiKey?: string;
+  [name: string]: unknown;
 }
 
 export interface Account {
@@ -64,15 +65,24 @@ export interface Budgets {
   agents: Account[];
 }
 
-export interface UsageRow {
-  day: string;
-  agent: string;
-  model: string;
-  person: string;
+/** What a day, an agent, a model or a person used. */
+export interface UsageSum {
+  name: string;
   input: number;
   output: number;
+  cacheRead: number;
+  cacheWrite: number;
   cost: number;
-  runs?: number;
+}
+
+export interface UsageReport {
+  since: string;
+  until: string;
+  total: UsageSum;
+  days: UsageSum[];
+  agents: UsageSum[];
+  models: UsageSum[];
+  people: UsageSum[];
 }
 
 export interface ConfigFile {
@@ -84,7 +94,8 @@ export interface ConfigFile {
 }
 
 export interface AuditRow {
-  id: number;
+  person: string;
+  seq: number;
   ts: string;
   actorKind: string;
   actor: string;
@@ -94,8 +105,16 @@ export interface AuditRow {
   tool?: string | null;
   effect?: string | null;
   decision?: string | null;
-  summary?: string | null;
-  result?: string | null;
+  diffSummary: string;
+  result: string;
+}
+
+export interface AuditChain {
+  person: string;
+  whole: boolean;
+  rows?: number;
+  /** The first row that is missing, changed or does not belong. */
+  brokenAt?: number;
 }
 
 /** What only the owner may do. */
@@ -106,10 +125,15 @@ export class Admin {
     return (await this.http.json<{ providers: Provider[] }>('/api/admin/providers')).providers;
   }
 
-  setProvider(name: string, provider: ProviderChange): Promise<void> {
-    // As the config file has it: these names stay as they are.
-    const headers = { 'content-type': 'application/json' };
-    return this.http.json(`/api/admin/providers/${encodeURIComponent(name)}`, { method: 'PUT', text: JSON.stringify(provider), headers });
+  provider(name: string): Promise<Provider & { settings: ProviderSettings }> {
+    return this.http.json(`/api/admin/providers/${encodeURIComponent(name)}`);
+  }
+
+  /** Makes it what the settings say. A key is kept sealed, and the settings only name it. */
+  async setProvider(name: string, settings: ProviderSettings, apiKey?: string): Promise<void> {
+    // The config's own names stay as they are.
+    const text = JSON.stringify({ settings, api_key: apiKey });
+    await this.http.response(`/api/admin/providers/${encodeURIComponent(name)}`, { method: 'PUT', text, headers: { 'content-type': 'application/json' } });
   }
 
   async removeProvider(name: string): Promise<void> {
@@ -169,8 +193,12 @@ export class Admin {
     return this.http.json('/api/admin/budgets');
   }
 
-  async usage(query: { since?: string; until?: string } = {}): Promise<UsageRow[]> {
-    return (await this.http.json<{ usage: UsageRow[] }>('/api/admin/usage', { query })).usage;
+  setLimits(limits: Partial<Pick<Budgets, 'limitPerRun' | 'limitPerPerson' | 'limitPerAgent'>>): Promise<Budgets> {
+    return this.http.json('/api/admin/budgets', { method: 'PUT', body: limits });
+  }
+
+  usage(query: { since?: string; until?: string } = {}): Promise<UsageReport> {
+    return this.http.json('/api/admin/usage', { query });
   }
 
   async config(): Promise<ConfigFile & Pick<StoredFile, 'version'>> {
@@ -183,13 +211,13 @@ export class Admin {
     await this.http.response('/api/admin/config', { method: 'PUT', body: { text }, headers: { 'if-match': version } });
   }
 
-  audit(query: { before?: number; limit?: number } = {}): Promise<{ rows: AuditRow[]; before?: number }> {
+  audit(query: { person?: string; before?: number; limit?: number } = {}): Promise<{ rows: AuditRow[]; before?: number }> {
     return this.http.json('/api/admin/audit', { query });
   }
 
-  /** Whether every row still fits the one before it. */
-  verifyAudit(): Promise<{ ok: boolean; rows: number; detail?: string }> {
-    return this.http.json('/api/admin/audit/verify', { body: {} });
+  /** Whether every row still fits the one before it, for each person. */
+  async verifyAudit(): Promise<AuditChain[]> {
+    return (await this.http.json<{ chains: AuditChain[] }>('/api/admin/audit/verify')).chains;
   }
 
   /** The newest lines, then each as it is written, until the signal says enough. */

@@ -2,27 +2,22 @@ import { encodePath, readFile, writeFile, type StoredFile } from './files';
 import type { Http } from './http';
 import type { Schema } from './wire';
 
-interface Policy {
-  /** Absent: enabled. */
-  enabled?: boolean;
-  tools?: { allow?: string[]; deny?: string[] };
-}
-
-export type AgentSettings = Schema<'AgentView'> & Policy;
-export type AgentWithFiles = Schema<'AgentWithFiles'> & Policy;
-
-/** What a person may change of an agent; what is absent stays. */
-export interface AgentChange {
-  name?: string;
+/** What an agent says of itself; what is absent is as the defaults have it. */
+export interface AgentFields {
+  name?: string | null;
+  default?: boolean;
+  enabled?: boolean | null;
+  tier?: Schema<'Tier'> | null;
   model?: string | null;
   fallbacks?: string[];
-  tier?: AgentSettings['tier'];
-  default?: boolean;
-  enabled?: boolean;
+  tools?: { allow?: string[] | null; deny?: string[] } | null;
   temperature?: number | null;
   maxOutputTokens?: number | null;
-  tools?: { allow?: string[]; deny?: string[] };
 }
+
+/** An agent as it works: what it says itself, filled in from the defaults. */
+export type AgentSettings = Schema<'AgentView'> & { enabled: boolean };
+export type AgentDetails = AgentSettings & { tools: string[]; settings: AgentFields; files: string[] };
 
 export class Agents {
   constructor(private readonly http: Http) {}
@@ -31,15 +26,16 @@ export class Agents {
     return (await this.http.json<{ agents: AgentSettings[] }>('/v1/agents')).agents;
   }
 
-  get(id: string): Promise<AgentWithFiles> {
+  get(id: string): Promise<AgentDetails> {
     return this.http.json(`/v1/agents/${id}`);
   }
 
-  create(agent: AgentChange & { id: string }): Promise<AgentSettings> {
+  create(agent: AgentFields & { id: string }): Promise<AgentDetails> {
     return this.http.json('/v1/agents', { body: agent });
   }
 
-  update(id: string, change: AgentChange): Promise<AgentSettings> {
+  /** Only what is named changes; null leaves it to the defaults. */
+  update(id: string, change: AgentFields): Promise<AgentDetails> {
     return this.http.json(`/v1/agents/${id}`, { method: 'PATCH', body: change });
   }
 

@@ -46,6 +46,11 @@ export class Onyx {
     return this.http.json('/api/auth/me');
   }
 
+  /** Whoever is signed in by the old password signs in again. */
+  async setPassword(password: string, current?: string): Promise<void> {
+    await this.http.response('/api/auth/password', { method: 'PUT', body: { password, current } });
+  }
+
   /** A live connection; call `connect()` on it. */
   socket(listeners: Listeners = {}, make?: (url: string) => WebSocket): Socket {
     return new Socket(this.http, listeners, make);

@@ -32,12 +32,19 @@ export interface MemoryVersion {
   by?: string;
 }
 
+/** How the index is, for whoever wonders why something was not found. */
 export interface MemoryStatus {
-  state: string;
   sources: number;
   chunks: number;
-  embedded?: number;
-  detail?: string;
+  vectors: number;
+  complete: boolean;
+  waiting: number;
+  progress?: { done: number; total: number } | null;
+  syncedAt?: string | null;
+  embedding: { state: 'off' } | { state: 'ready'; model: string } | { state: 'failing'; model: string; reason: string };
+  error?: string | null;
+  problemCount: number;
+  problems: { path: string; reason: string }[];
 }
 
 /** What agents remember and what they may read: plain files, and the search over them. */

@@ -3,6 +3,7 @@ import type { Http } from './http';
 import { lines } from './lines';
 import { fromWire } from './case';
 import type {
+  ApprovalScope,
   ChatChunk,
   ChatRequest,
   Draft,
@@ -87,17 +88,16 @@ export class Sessions {
 export class Drafts {
   constructor(private readonly http: Http) {}
 
-  async list(filter: { state?: DraftState; session?: string } = {}): Promise<Draft[]> {
-    const answer = await this.http.json<Draft[] | { drafts: Draft[] }>('/api/pending-changes', { query: filter });
-    return Array.isArray(answer) ? answer : answer.drafts;
+  list(filter: { state?: DraftState; session?: string; before?: string; limit?: number } = {}): Promise<{ drafts: Draft[]; before?: string }> {
+    return this.http.json('/api/pending-changes', { query: filter });
   }
 
   get(id: string): Promise<Draft> {
     return this.http.json(`/api/pending-changes/${id}`);
   }
 
-  /** `scope` widens one approval to what the draft offers, such as a host for the rest of the run. */
-  approve(id: string, options: { scope?: string } = {}): Promise<Draft> {
+  /** With the `planHash` of what was looked at, nothing else is approved. */
+  approve(id: string, options: { scope?: ApprovalScope; planHash?: string; reason?: string } = {}): Promise<Draft> {
     return this.http.json(`/api/pending-changes/${id}/approve`, { body: options });
   }
 

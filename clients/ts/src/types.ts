@@ -116,18 +116,32 @@ export interface Draft {
   id: string;
   state: DraftState;
   tool: string;
+  /** The strictest of what it would do; told with the row, not with the event that announces it. */
+  effect?: 'read' | 'write' | 'destroy' | 'reach' | 'execute';
   summary: string;
   preview: Preview;
+  targets?: string[];
+  /** Files that steer agents are among the targets. */
+  instruction?: boolean;
+  /** The run had read from outside when it proposed this. */
+  tainted?: boolean;
   sessionId?: string;
   runId?: string;
   agent?: string;
   createdAt?: string;
   expiresAt?: string;
+  /** Stands for exactly what will happen: given back, only what was looked at is approved. */
+  planHash?: string;
+  decidedAt?: string;
   decidedBy?: string;
   reason?: string;
   /** What came of it. */
   output?: string;
+  supersededBy?: string;
 }
+
+/** `run`: the same tool may reach the same host for the rest of the run. */
+export type ApprovalScope = 'once' | 'run';
 
 /** A piece of text that retrieval supplied to a run. */
 export type ContextPiece = Schema<'ContextPiece'>;

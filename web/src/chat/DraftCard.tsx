@@ -1,7 +1,7 @@
 import { Link } from '@tanstack/react-router';
-import { useState, type KeyboardEvent } from 'react';
+import { useEffect, useState, type KeyboardEvent } from 'react';
 import type { Draft, Preview } from '@onyx/sdk';
-import { decide, type Verdict } from '../store/drafts';
+import { decide, refreshDraft, type Verdict } from '../store/drafts';
 import { useStore } from '../store/state';
 import { titleOf } from '../shell/links';
 import { ago, fullTime } from '../ui/time';
@@ -16,6 +16,8 @@ const DECIDED: Record<string, string> = {
   expired: 'Expired',
 };
 
+const EFFECTS: Record<string, string> = { destroy: 'cannot be taken back', reach: 'leaves this machine', execute: 'runs a command' };
+
 export const isOpen = (draft: Draft) => draft.state === 'pending' || draft.state === 'stale';
 
 /** A change an agent proposes. Drawn from the one draft in the store wherever it is shown. */
@@ -23,7 +25,12 @@ export function DraftCard({ id, inChat = false }: { id: string; inChat?: boolean
   const draft = useStore((state) => state.drafts[id]);
   const [busy, setBusy] = useState(false);
   const [rejecting, setRejecting] = useState(false);
-  if (!draft) return <div className="card meta border-l-3 border-l-warn px-4 py-3">A draft waits in the Inbox.</div>;
+  const online = useStore((state) => state.link === 'online');
+  const unknown = draft === undefined;
+  useEffect(() => {
+    if (unknown && online) void refreshDraft(id);
+  }, [unknown, online, id]);
+  if (!draft) return <div className="card meta border-l-3 border-l-line px-4 py-3">A draft that is no longer there.</div>;
   const open = isOpen(draft);
   const answer = async (verdict: Verdict) => {
     setBusy(true);
@@ -51,6 +58,11 @@ export function DraftCard({ id, inChat = false }: { id: string; inChat?: boolean
             <button type="button" className="btn btn-primary" disabled={busy} onClick={() => void answer({ decision: 'approve' })}>
               Approve
             </button>
+            {draft.effect === 'reach' && (
+              <button type="button" className="btn" disabled={busy} title="The same tool may reach the same host until this run ends" onClick={() => void answer({ decision: 'approve', scope: 'run' })}>
+                Approve for this run
+              </button>
+            )}
             <button type="button" className="btn" disabled={busy} onClick={() => setRejecting(true)}>
               Reject
             </button>
@@ -83,6 +95,9 @@ function About({ draft, inChat }: { draft: Draft; inChat: boolean }) {
         </span>
       )}
       {agent && <span>{agent}</span>}
+      {draft.effect && EFFECTS[draft.effect] && <span className="text-warn">{EFFECTS[draft.effect]}</span>}
+      {draft.instruction && <span className="text-warn">changes how agents behave</span>}
+      {draft.tainted && <span className="text-warn">after reading from outside</span>}
       {!inChat && session && (
         <Link to="/chat/$id" params={{ id: session.id }} className="max-w-60 truncate underline underline-offset-3">
           {titleOf(session)}

@@ -1,27 +1,31 @@
 // Drafts and confirmations: one of each in the store, whoever shows it.
 
-import { OnyxError, type Draft, type Told } from '@onyx/sdk';
-import { onyx } from './client';
+import { OnyxError, type ApprovalScope, type Draft, type Told } from '@onyx/sdk';
+import { onyx, socket } from './client';
 import { toast, useStore } from './state';
 
 const { getState, setState } = useStore;
 
 const put = (draft: Draft) => setState((state) => ({ drafts: { ...state.drafts, [draft.id]: { ...state.drafts[draft.id], ...draft } } }));
 
+const NEWEST = 100;
+
 export async function refreshDrafts(): Promise<void> {
   try {
-    const drafts = await onyx.drafts.list();
-    setState({ drafts: Object.fromEntries(drafts.map((draft) => [draft.id, draft])), draftsPhase: 'ready' });
+    const drafts = await socket.drafts({ limit: NEWEST });
+    setState((state) => ({ drafts: { ...state.drafts, ...Object.fromEntries(drafts.map((draft) => [draft.id, draft])) }, draftsPhase: 'ready' }));
   } catch (error) {
-    setState((state) => ({ draftsPhase: state.draftsPhase === 'ready' ? 'ready' : error instanceof OnyxError && error.isOffline ? 'loading' : 'failed' }));
+    const offline = error instanceof OnyxError && error.isOffline;
+    setState((state) => ({ draftsPhase: state.draftsPhase === 'ready' ? 'ready' : offline ? 'loading' : 'failed' }));
   }
 }
 
+/** One that changed, or an old one that a chat still shows. */
 export async function refreshDraft(id: string): Promise<void> {
   try {
     put(await onyx.drafts.get(id));
   } catch {
-    // It is gone, or the link is: both are shown elsewhere.
+    // Gone with its session, or the link is gone: the card says that it is not known.
   }
 }
 
@@ -34,7 +38,6 @@ export function keepDraft(told: Told): void {
   const expiresAt = told.event.type === 'confirm' ? told.event.expiresAt : known?.expiresAt;
   const { sessionId, runId, agent } = told;
   put({ ...known, id: draftId, state: 'pending', tool, summary, preview, sessionId, runId, agent, expiresAt });
-  void refreshDraft(draftId);
 }
 
 const LOST: Record<string, string> = {
@@ -46,19 +49,21 @@ const LOST: Record<string, string> = {
 export interface Verdict {
   decision: 'approve' | 'reject';
   reason?: string;
-  scope?: string;
+  scope?: ApprovalScope;
 }
 
 /** Decides, and shows what it is now also when somebody was faster. */
-export async function decide(id: string, { decision, reason, scope }: Verdict): Promise<boolean> {
+export async function decide(draftId: string, verdict: Verdict): Promise<boolean> {
   try {
-    put(await (decision === 'approve' ? onyx.drafts.approve(id, { scope }) : onyx.drafts.reject(id, { reason })));
+    // What was looked at, and nothing else.
+    const planHash = getState().drafts[draftId]?.planHash;
+    put(await socket.decide({ draftId, ...verdict, planHash: verdict.decision === 'approve' ? planHash : undefined }));
     return true;
   } catch (error) {
     if (!(error instanceof OnyxError)) throw error;
-    const lost = LOST[error.code];
-    toast(lost ?? `${decision === 'approve' ? 'Not approved' : 'Not rejected'}. ${error.message} ${error.hint}`, { tone: 'danger' });
-    await refreshDraft(id);
+    const failed = verdict.decision === 'approve' ? 'Not approved' : 'Not rejected';
+    toast(LOST[error.code] ?? `${failed}. ${error.message} ${error.hint}`, { tone: 'danger' });
+    await refreshDraft(draftId);
     return false;
   }
 }

@@ -1,5 +1,5 @@
 import type { ComponentType } from 'react';
-import type { AgentWithFiles } from '@onyx/sdk';
+import type { AgentDetails } from '@onyx/sdk';
 import { onyx } from '../../store/client';
 import { Header } from '../../shell/Header';
 import { Shown } from '../../ui/page';
@@ -12,7 +12,7 @@ import { Runs } from './Runs';
 import { Tools } from './Tools';
 
 export interface AgentTab {
-  agent: AgentWithFiles;
+  agent: AgentDetails;
   reload: () => void;
 }
 

@@ -31,11 +31,11 @@ export function AgentsPage() {
           <ul className="grid gap-3 sm:grid-cols-2">
             {list.map((agent) => (
               <li key={agent.id}>
-                <Link to="/agents/$id/$tab" params={{ id: agent.id, tab: 'overview' }} className={`card block border-l-3 px-4 py-3 hover:border-dim/60 ${agent.enabled === false ? 'opacity-60' : ''}`} style={{ borderLeftColor: hueOf(agent.id) }}>
+                <Link to="/agents/$id/$tab" params={{ id: agent.id, tab: 'overview' }} className={`card block border-l-3 px-4 py-3 hover:border-dim/60 ${agent.enabled ? '' : 'opacity-60'}`} style={{ borderLeftColor: hueOf(agent.id) }}>
                   <span className="flex items-center gap-2">
                     <span className="min-w-0 truncate font-semibold">{agent.name}</span>
                     {agent.default && <span className="text-tiny text-dim">default</span>}
-                    {agent.enabled === false && <span className="text-tiny text-dim">off</span>}
+                    {!agent.enabled && <span className="text-tiny text-dim">off</span>}
                     <span className="ml-auto shrink-0 text-tiny text-dim">{TIERS[agent.tier].title}</span>
                   </span>
                   <span className="meta block truncate font-mono">{agent.model ?? 'the default model'}</span>

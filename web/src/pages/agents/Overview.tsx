@@ -1,6 +1,6 @@
 import { useNavigate } from '@tanstack/react-router';
 import { useState } from 'react';
-import type { AgentChange } from '@onyx/sdk';
+import type { AgentFields } from '@onyx/sdk';
 import { onyx, refreshStatus } from '../../store/client';
 import { toast, useStore } from '../../store/state';
 import { attempt } from '../../ui/act';
@@ -15,13 +15,13 @@ export function Overview({ agent, reload }: AgentTab) {
   const navigate = useNavigate();
   const owner = useStore((state) => state.me?.role !== 'member');
   const [asking, setAsking] = useState(false);
-  const change = async (patch: AgentChange, said: string) => {
+  const change = async (patch: AgentFields, said: string) => {
     await onyx.agents.update(agent.id, patch);
     toast(said);
     void refreshStatus();
     reload();
   };
-  const set = (patch: AgentChange, said: string) => void attempt('Not changed', () => change(patch, said));
+  const set = (patch: AgentFields, said: string) => void attempt('Not changed', () => change(patch, said));
   const save = (field: (name: string) => string) =>
     change({ name: field('name'), model: field('model') || null, fallbacks: list(field('fallbacks')), temperature: field('temperature') ? Number(field('temperature')) : null }, 'Saved');
   const remove = async (yes: boolean) => {
@@ -38,7 +38,7 @@ export function Overview({ agent, reload }: AgentTab) {
             <Choices label="Tier" value={agent.tier} options={(['read', 'suggest', 'act'] as const).map((tier) => [tier, TIERS[tier].title])} onChange={(tier) => owner && set({ tier }, `${agent.name}: ${TIERS[tier].title.toLowerCase()}`)} />
           </Line>
           <Line label="Enabled" detail="An agent that is off answers nobody; its files and chats stay.">
-            <Switch label="Enabled" on={agent.enabled !== false} disabled={!owner} onChange={(enabled) => set({ enabled }, enabled ? `${agent.name} is on` : `${agent.name} is off`)} />
+            <Switch label="Enabled" on={agent.enabled} disabled={!owner} onChange={(enabled) => set({ enabled }, enabled ? `${agent.name} is on` : `${agent.name} is off`)} />
           </Line>
           <Line label="Default" detail="Answers where nobody is named.">
             <Switch label="Default" on={agent.default} disabled={!owner || agent.default} onChange={() => set({ default: true }, `${agent.name} is the default now`)} />
@@ -49,9 +49,9 @@ export function Overview({ agent, reload }: AgentTab) {
         <div className="card p-4">
           <Form key={JSON.stringify(agent)} action="Save" onSubmit={save}>
             <Field label="Name" name="name" defaultValue={agent.name} required />
-            <ModelField value={agent.model} />
-            <Field label="Then try" name="fallbacks" defaultValue={agent.fallbacks.join(', ')} hint="Models to fall back on, with commas between them." />
-            <Field label="Temperature" name="temperature" type="number" min={0} max={2} step={0.1} defaultValue={agent.temperature ?? ''} placeholder="the model’s own" />
+            <ModelField value={agent.settings.model} />
+            <Field label="Then try" name="fallbacks" defaultValue={(agent.settings.fallbacks ?? []).join(', ')} hint="Models to fall back on, with commas between them." />
+            <Field label="Temperature" name="temperature" type="number" min={0} max={2} step={0.1} defaultValue={agent.settings.temperature ?? ''} placeholder="the model’s own" />
           </Form>
         </div>
       </Section>

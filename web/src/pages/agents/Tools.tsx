@@ -7,20 +7,36 @@ const names = (text: string) => text.split(/[\s,]+/).filter(Boolean);
 
 /** What an agent is offered. A tool that is not in its set does not exist for it. */
 export function Tools({ agent, reload }: AgentTab) {
-  const tools = agent.tools ?? { allow: [], deny: [] };
+  const policy = agent.settings.tools ?? {};
   const save = async (field: (name: string) => string) => {
-    await onyx.agents.update(agent.id, { tools: { allow: names(field('allow')), deny: names(field('deny')) } });
+    const allow = names(field('allow'));
+    await onyx.agents.update(agent.id, { tools: { allow: allow.length > 0 ? allow : null, deny: names(field('deny')) } });
     toast('Saved');
     reload();
   };
   return (
-    <Section title="Tools" detail="Names of tools or groups (group:fs), with spaces between them. What is denied stays denied, whatever else allows it.">
-      <div className="card p-4">
-        <Form key={JSON.stringify(tools)} action="Save" onSubmit={save}>
-          <Field label="Allowed" name="allow" defaultValue={(tools.allow ?? []).join(' ')} placeholder="all of its tier" className="field mt-1 font-mono text-text" />
-          <Field label="Denied" name="deny" defaultValue={(tools.deny ?? []).join(' ')} placeholder="none" className="field mt-1 font-mono text-text" />
-        </Form>
-      </div>
-    </Section>
+    <>
+      <Section title="Policy" detail="Names of tools or groups (group:fs), with spaces between them. What is denied stays denied, whatever else allows it.">
+        <div className="card p-4">
+          <Form key={JSON.stringify(policy)} action="Save" onSubmit={save}>
+            <Field label="Allowed" name="allow" defaultValue={(policy.allow ?? []).join(' ')} placeholder="all that there are" className="field mt-1 font-mono text-[13px] text-text" />
+            <Field label="Denied" name="deny" defaultValue={(policy.deny ?? []).join(' ')} placeholder="none" className="field mt-1 font-mono text-[13px] text-text" />
+          </Form>
+        </div>
+      </Section>
+      <Section title="What it has now">
+        {agent.tools.length === 0 ? (
+          <p className="meta">No tools: it only talks.</p>
+        ) : (
+          <ul className="flex flex-wrap gap-1.5">
+            {agent.tools.map((tool) => (
+              <li key={tool} className="chip font-mono">
+                {tool}
+              </li>
+            ))}
+          </ul>
+        )}
+      </Section>
+    </>
   );
 }

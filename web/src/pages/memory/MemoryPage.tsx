@@ -77,7 +77,12 @@ function SyncState({ status }: { status: Loaded<MemoryStatus> }) {
 }
 
 function wordsOf(status: MemoryStatus): { text: string; tone: 'ok' | 'warn' | 'danger' } {
-  if (status.state === 'ready' || status.state === 'ok') return { text: `${status.sources} files indexed`, tone: 'ok' };
-  return { text: status.detail ?? status.state, tone: status.state === 'broken' || status.state === 'failed' ? 'danger' : 'warn' };
+  const { embedding, progress } = status;
+  if (status.error) return { text: status.error, tone: 'danger' };
+  if (progress) return { text: `Reading files: ${progress.done} of ${progress.total}`, tone: 'warn' };
+  if (status.waiting > 0) return { text: `${status.waiting} changed files wait to be read`, tone: 'warn' };
+  if (embedding.state === 'failing') return { text: `By words only: ${embedding.reason}`, tone: 'warn' };
+  if (status.problemCount > 0) return { text: `${status.problemCount} files cannot be read`, tone: 'warn' };
+  const files = `${status.sources} ${status.sources === 1 ? 'file' : 'files'}`;
+  return { text: embedding.state === 'off' ? `${files}, found by words` : files, tone: 'ok' };
 }
-

@@ -1,31 +1,33 @@
-import { Link } from '@tanstack/react-router';
 import type { Account } from '@onyx/sdk';
 import { onyx } from '../../store/client';
-import { Card, Line, Section } from '../../ui/form';
+import { Card, Field, Form, Line, Section } from '../../ui/form';
+import { toast } from '../../store/state';
 import { Shown } from '../../ui/page';
 import { money, tokens } from '../../ui/time';
 import { useLoaded } from '../../ui/useLoaded';
 
-const limit = (amount: number) => (amount === 0 ? 'no limit' : money(amount));
-
 /** Today beside its limits. */
 export function Budgets() {
   const budgets = useLoaded('budgets', () => onyx.admin.budgets());
+  const save = async (field: (name: string) => string) => {
+    await onyx.admin.setLimits({ limitPerRun: Number(field('run')), limitPerPerson: Number(field('person')), limitPerAgent: Number(field('agent')) });
+    toast('Limits saved');
+    budgets.reload();
+  };
   return (
     <Shown of={budgets}>
       {(today) => (
         <>
-          <Section title="Limits" detail="A run that meets one ends, and what it did is kept.">
-            <Card>
-              <Line label="One run">{limit(today.limitPerRun)}</Line>
-              <Line label="A person and day">{limit(today.limitPerPerson)}</Line>
-              <Line label="An agent and day">{limit(today.limitPerAgent)}</Line>
-              <Line label={<span className="meta">Limits are set under <code className="font-mono">limits</code> in the configuration.</span>}>
-                <Link to="/settings/$section" params={{ section: 'config' }} className="btn">
-                  Open
-                </Link>
-              </Line>
-            </Card>
+          <Section title="Limits" detail="A run that meets one ends, and what it did is kept. 0 is no limit.">
+            <div className="card p-4">
+              <Form key={JSON.stringify(today)} action="Save" onSubmit={save}>
+                <div className="grid gap-3 sm:grid-cols-3">
+                  <Amount label="One run" name="run" value={today.limitPerRun} />
+                  <Amount label="A person and day" name="person" value={today.limitPerPerson} />
+                  <Amount label="An agent and day" name="agent" value={today.limitPerAgent} />
+                </div>
+              </Form>
+            </div>
           </Section>
           <Accounts title="Today by person" accounts={today.people} most={today.limitPerPerson} />
           <Accounts title="Today by agent" accounts={today.agents} most={today.limitPerAgent} />
@@ -34,6 +36,8 @@ export function Budgets() {
     </Shown>
   );
 }
+
+const Amount = ({ label, name, value }: { label: string; name: string; value: number }) => <Field label={`${label}, $`} name={name} type="number" min={0} step="any" required defaultValue={value} />;
 
 function Accounts({ title, accounts, most }: { title: string; accounts: Account[]; most: number }) {
   return (

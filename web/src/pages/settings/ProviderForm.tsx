@@ -33,7 +33,12 @@ export function ProviderForm({ provider, kind: given, close, done }: { provider?
   const save = async (field: (name: string) => string) => {
     const name = provider?.name ?? field('name');
     setTest(undefined);
-    await onyx.admin.setProvider(name, { kind, baseUrl: field('address') || undefined, apiKey: field('key') || undefined });
+    const before = provider ? (await onyx.admin.provider(name)).settings : {};
+    const key = field('key');
+    // A key that says where it is belongs into the config; one that is one does not.
+    const named = /^(env|file|secret):|^\$\{/.test(key);
+    const settings = { ...before, kind, baseUrl: field('address') || undefined, ...(named && { apiKey: key }) };
+    await onyx.admin.setProvider(name, settings, named ? undefined : key || undefined);
     const tried = await onyx.admin.testProvider(name);
     if (!tried.ok) return setTest(tried);
     toast(`${name} works: ${tried.modelCount ?? 0} models`);

@@ -41,7 +41,7 @@ export function You() {
           <FileLine path="vault/agents.md" label="Standing instructions" detail="What every agent should keep to." />
         </Card>
       </Section>
-      {asking && me.data && <ChangePassword person={me.data.person} close={() => setAsking(false)} />}
+      {asking && <ChangePassword close={() => setAsking(false)} />}
     </>
   );
 }
@@ -56,18 +56,19 @@ function FileLine({ path, label, detail }: { path: string; label: string; detail
   );
 }
 
-function ChangePassword({ person, close }: { person: string; close: () => void }) {
+function ChangePassword({ close }: { close: () => void }) {
   const save = async (field: (name: string) => string) => {
-    await onyx.admin.setPassword(person, field('password'));
+    await onyx.setPassword(field('password'), field('current') || undefined);
     close();
-    toast('Password changed');
+    toast('Password changed; browsers that used the old one sign in again');
   };
   return (
     <Modal label="Change password" onClose={close} className="max-w-105">
       <div className="p-5">
         <h2 className="mb-3 font-semibold">Change password</h2>
         <Form action="Change" onSubmit={save} onCancel={close}>
-          <Field label="New password" name="password" type="password" autoComplete="new-password" minLength={8} required autoFocus hint="At least eight characters." />
+          <Field label="Password now" name="current" type="password" autoComplete="current-password" hint="Empty if you have none yet." autoFocus />
+          <Field label="New password" name="password" type="password" autoComplete="new-password" minLength={8} required hint="At least eight characters." />
         </Form>
       </div>
     </Modal>

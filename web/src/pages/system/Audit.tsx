@@ -17,9 +17,11 @@ export default function Audit() {
   const [older, setOlder] = useState<{ rows: AuditRow[]; before?: number }>();
   const [verified, setVerified] = useState<{ ok: boolean; text: string }>();
   const verify = async () => {
-    const answer = await attempt('The audit could not be verified', () => onyx.admin.verifyAudit());
-    if (!answer) return;
-    setVerified({ ok: answer.ok, text: answer.ok ? `All ${answer.rows} rows are as they were written.` : `The chain is broken: ${answer.detail ?? 'a row was changed or removed'}.` });
+    const chains = await attempt('The audit could not be verified', () => onyx.admin.verifyAudit());
+    if (!chains) return;
+    const broken = chains.find((chain) => !chain.whole);
+    const rows = chains.reduce((sum, chain) => sum + (chain.rows ?? 0), 0);
+    setVerified(broken ? { ok: false, text: `The chain of ${broken.person} is broken at row ${broken.brokenAt}.` } : { ok: true, text: `All ${rows} rows are as they were written.` });
   };
   const more = async (before: number) => {
     const page = await attempt('No older rows', () => onyx.admin.audit({ limit: PAGE, before }));
@@ -47,7 +49,7 @@ export default function Audit() {
             <>
               <ul className="card divide-y divide-line" aria-label="Audit">
                 {rows.map((row) => (
-                  <Row key={row.id} row={row} />
+                  <Row key={`${row.person} ${row.seq}`} row={row} />
                 ))}
               </ul>
               {before !== undefined && before !== null && (
@@ -76,7 +78,7 @@ function Row({ row }: { row: AuditRow }) {
       <span className={`w-20 shrink-0 ${COLORS[row.decision ?? ''] ?? 'text-dim'}`}>{row.decision ?? row.effect}</span>
       <span className="min-w-40 flex-1 [overflow-wrap:anywhere]">
         {row.tool && <code className="mr-2 font-mono">{row.tool}</code>}
-        {row.summary}
+        {row.diffSummary}
         {row.result && <span className="text-dim"> · {row.result}</span>}
       </span>
       {row.sessionId && (
