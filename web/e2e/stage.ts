@@ -40,6 +40,8 @@ function script(answer: Answer): object {
 export interface Stage {
   url: string;
   home: string;
+  /** Where the scripted model answers. */
+  model: string;
   /** Kills the server and starts it again on the same home and port. */
   restart: () => Promise<void>;
   kill: () => Promise<void>;
@@ -84,6 +86,7 @@ export async function stage(answers: Answer[], options: { files?: Record<string,
   return {
     url,
     home,
+    model: baseUrl,
     start,
     kill,
     restart: async () => (await kill(), start()),

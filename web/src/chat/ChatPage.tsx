@@ -67,7 +67,7 @@ export function ChatPage({ id }: { id: string }) {
       {phase === 'failed' && fault ? (
         <div className="flex-1 px-4 py-6 md:px-6">
           <div className="mx-auto max-w-[760px]">
-            <ErrorLine fault={fault} />
+            <ErrorLine fault={fault} action={{ label: 'Try again', run: () => void loadConversation(id) }} />
           </div>
         </div>
       ) : phase === 'ready' || messages.length > 0 ? (

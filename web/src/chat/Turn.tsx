@@ -66,7 +66,9 @@ function Content({ content }: { content: UserContent }) {
           ))}
         </div>
       )}
-      <p className="whitespace-pre-wrap [overflow-wrap:anywhere]">{textOf(content)}</p>
+      <p dir="auto" className="whitespace-pre-wrap [overflow-wrap:anywhere]">
+        {textOf(content)}
+      </p>
     </>
   );
 }

@@ -15,7 +15,7 @@ export function Nav({ onPalette }: { onPalette: () => void }) {
   const agents = useStore((state) => state.status?.agents);
   const waiting = useWaiting();
   return (
-    <nav aria-label="Main" className="hidden w-14 shrink-0 flex-col gap-0.5 overflow-y-auto border-r border-line bg-sunken p-3 md:flex xl:w-60">
+    <nav aria-label="Main" className="hidden w-14 shrink-0 flex-col gap-0.5 border-r border-line bg-sunken p-3 md:flex xl:w-60">
       <Link to="/chat" className="mb-2 flex items-center gap-2.5 px-2 py-1 font-semibold max-xl:justify-center" aria-label="Onyx">
         <i className="block size-3.5 shrink-0 rotate-45 rounded-[4px] bg-text" aria-hidden />
         <span className="max-xl:hidden">Onyx</span>
@@ -27,28 +27,30 @@ export function Nav({ onPalette }: { onPalette: () => void }) {
       </button>
       <Item to="/chat" icon={<Plus size={16} aria-hidden />} label="New chat" exact />
       <Item to="/inbox" icon={<Inbox size={16} aria-hidden />} label="Inbox" badge={waiting} />
-      <Group label="Chats" />
-      <div className="flex flex-col gap-0.5 max-xl:hidden">
-        {recent.map((session) => (
-          <ChatItem key={session.id} session={session} />
-        ))}
-        {phase === 'loading' && recent.length === 0 && [70, 55, 80].map((width) => <div key={width} className="skeleton mx-2 my-2 h-4" style={{ width: `${width}%` }} />)}
-        {phase === 'ready' && recent.length === 0 && <p className="px-2 py-1 text-meta text-dim">Chats you begin are listed here.</p>}
+      <div className="-mx-1 flex min-h-0 flex-1 flex-col gap-0.5 overflow-y-auto px-1 pb-2">
+        <Group label="Chats" />
+        <div className="flex flex-col gap-0.5 max-xl:hidden">
+          {recent.map((session) => (
+            <ChatItem key={session.id} session={session} />
+          ))}
+          {phase === 'loading' && recent.length === 0 && [70, 55, 80].map((width) => <div key={width} className="skeleton mx-2 my-2 h-4" style={{ width: `${width}%` }} />)}
+          {phase === 'ready' && recent.length === 0 && <p className="px-2 py-1 text-meta text-dim">Chats you begin are listed here.</p>}
+        </div>
+        <Item to="/sessions" icon={<MessageSquare size={16} aria-hidden />} label="All chats" />
+        <Group label="Agents" />
+        <div className="flex flex-col gap-0.5 max-xl:hidden">
+          {agents?.slice(0, MOST_AGENTS).map((agent) => (
+            <Link key={agent.id} to="/agents/$id/$tab" params={{ id: agent.id, tab: 'overview' }} className="nav-item" activeOptions={{ exact: false }} activeProps={{ 'aria-current': 'page' }}>
+              <span className="dot" style={{ background: hueOf(agent.id) }} aria-hidden />
+              <span className="truncate">{agent.name}</span>
+            </Link>
+          ))}
+        </div>
+        <Item to="/agents" icon={<Users size={16} aria-hidden />} label="All agents" exact />
+        <div className="h-3 shrink-0" />
+        <Item to="/memory" icon={<BookOpen size={16} aria-hidden />} label="Memory" />
       </div>
-      <Item to="/sessions" icon={<MessageSquare size={16} aria-hidden />} label="All chats" />
-      <Group label="Agents" />
-      <div className="flex flex-col gap-0.5 max-xl:hidden">
-        {agents?.slice(0, MOST_AGENTS).map((agent) => (
-          <Link key={agent.id} to="/agents/$id/$tab" params={{ id: agent.id, tab: 'overview' }} className="nav-item" activeOptions={{ exact: false }} activeProps={{ 'aria-current': 'page' }}>
-            <span className="dot" style={{ background: hueOf(agent.id) }} aria-hidden />
-            <span className="truncate">{agent.name}</span>
-          </Link>
-        ))}
-      </div>
-      <Item to="/agents" icon={<Users size={16} aria-hidden />} label="All agents" exact />
-      <div className="h-3 shrink-0" />
-      <Item to="/memory" icon={<BookOpen size={16} aria-hidden />} label="Memory" />
-      <div className="mt-auto flex flex-col gap-0.5 border-t border-line pt-2">
+      <div className="flex shrink-0 flex-col gap-0.5 border-t border-line pt-2">
         <Health />
         <Item to="/settings" icon={<SlidersHorizontal size={16} aria-hidden />} label="Settings" />
       </div>

@@ -23,7 +23,7 @@ export function ErrorLine({ fault, action }: { fault: Fault; action?: { label: s
   return (
     <div role="alert" className="mt-2 flex flex-wrap items-start gap-x-3 gap-y-1 rounded-md border border-line bg-surface px-3 py-2 text-meta">
       <AlertCircle size={16} className="mt-0.5 shrink-0 text-danger" aria-hidden />
-      <p className="min-w-0 flex-1 [overflow-wrap:anywhere]">
+      <p className="min-w-[min(14rem,calc(100%-28px))] flex-1 [overflow-wrap:anywhere]">
         <span className="text-danger">{fault.message}</span> {fault.hint}
       </p>
       {action && (
