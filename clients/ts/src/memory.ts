@@ -3,33 +3,52 @@ import type { Http } from './http';
 import type { ContextPiece } from './types';
 
 export interface MemoryHit {
+  /** What it is: a memory, a note, a page, … */
   source: string;
   path: string;
   title: string;
+  heading: string;
   scope: ContextPiece['scope'];
+  origin: ContextPiece['origin'];
   startLine: number;
   endLine: number;
   text: string;
+  /** A part of the text in pieces; a hit is what was looked for. */
+  snippet: { text: string; hit: boolean }[];
   score: number;
   matchType: ContextPiece['matchType'];
+  modified: string;
 }
 
 export interface MemoryAnswer {
   results: MemoryHit[];
-  /** Why the answer may lack something; absent when nothing is known to be missing. */
-  degraded?: string | boolean | null;
+  /** Meaning was not searched for, only words; `reason` says why. */
+  degraded: boolean;
+  reason?: string;
+  /** Not everything is indexed yet: more may be found later. */
+  partial: boolean;
 }
 
 export interface MemoryFile {
   path: string;
-  size?: number;
-  updatedAt?: string;
+  source: string;
+  title: string;
+  size: number;
+  modified: string;
+  /** Why nothing of it can be found. */
+  problem?: string | null;
 }
 
+/** A change of a file; restoring it brings back what the file held before. */
 export interface MemoryVersion {
-  version: string;
-  at: string;
-  by?: string;
+  version: number;
+  ts: string;
+  /** `person:<id>`, `agent:<id>` or `system`. */
+  author: string;
+  runId?: string | null;
+  tool: string;
+  created: boolean;
+  deleted: boolean;
 }
 
 /** How the index is, for whoever wonders why something was not found. */
@@ -59,8 +78,9 @@ export class Memory {
     return this.http.json('/v1/memory/status');
   }
 
-  async files(): Promise<MemoryFile[]> {
-    return (await this.http.json<{ files: MemoryFile[] }>('/v1/memory/files')).files;
+  /** A page of the files, in the order of their paths; `types` by commas. */
+  files(query: { types?: string; after?: string; limit?: number } = {}): Promise<{ files: MemoryFile[]; after?: string }> {
+    return this.http.json('/v1/memory/files', { query });
   }
 
   remember(entry: { agent: string; text: string; target: 'daily' | 'memory'; heading?: string }): Promise<void> {
@@ -83,11 +103,12 @@ export class Memory {
     return (await this.http.json<{ versions: MemoryVersion[] }>(`/v1/memory/files/${encodePath(path)}/history`)).versions;
   }
 
-  version(path: string, version: string): Promise<string> {
+  /** What the file held before that change. */
+  version(path: string, version: number): Promise<string> {
     return this.http.text(`/v1/memory/files/${encodePath(path)}`, { query: { version } });
   }
 
-  async restore(path: string, version: string): Promise<void> {
+  async restore(path: string, version: number): Promise<void> {
     await this.http.json(`/v1/memory/files/${encodePath(path)}/restore`, { body: { version } });
   }
 }

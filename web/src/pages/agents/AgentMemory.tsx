@@ -9,7 +9,7 @@ import type { AgentTab } from './AgentPage';
 /** What this agent remembers of you. */
 export function AgentMemory({ agent }: AgentTab) {
   const folder = `memory/${agent.id}/`;
-  const files = useLoaded(`memory of ${agent.id}`, async () => (await onyx.memory.files()).filter((file) => file.path.startsWith(folder)));
+  const files = useLoaded(`memory of ${agent.id}`, async () => (await onyx.memory.files({ types: 'memory,daily' })).files.filter((file) => file.path.startsWith(folder)));
   return (
     <Section title="Memory" detail="Facts it keeps for good, and a log a day.">
       <Shown of={files}>
@@ -17,7 +17,7 @@ export function AgentMemory({ agent }: AgentTab) {
           <Card>
             {list.length === 0 && <Line label={<span className="meta">It remembers nothing yet.</span>} />}
             {list.map((file) => (
-              <Line key={file.path} label={file.path.slice(folder.length)} detail={file.updatedAt && `changed ${ago(file.updatedAt)}`}>
+              <Line key={file.path} label={file.path.slice(folder.length)} detail={`changed ${ago(file.modified)}`}>
                 <Link to="/memory" search={{ path: file.path }} className="btn" aria-label={`Open ${file.path}`}>
                   Open
                 </Link>

@@ -12,9 +12,23 @@ interface Tree {
   files: { name: string; file: MemoryFile }[];
 }
 
+const MOST_PAGES = 20;
+
+async function allFiles(): Promise<MemoryFile[]> {
+  const all: MemoryFile[] = [];
+  let after: string | undefined;
+  for (let page = 0; page < MOST_PAGES; page += 1) {
+    const answer = await onyx.memory.files({ types: 'memory,daily,note,shared', after });
+    all.push(...answer.files);
+    after = answer.after;
+    if (after === undefined) break;
+  }
+  return all;
+}
+
 /** Folders as they are on disk. */
 export function Browse() {
-  const files = useLoaded('memory-files', () => onyx.memory.files());
+  const files = useLoaded('memory-files', allFiles);
   return (
     <Shown of={files} rows={6} height="h-9">
       {(list) =>
@@ -67,7 +81,9 @@ function Level({ tree, depth }: { tree: Tree; depth: number }) {
           <Link to="/memory" search={{ path: file.path }} className="nav-item" style={{ paddingLeft: 8 + depth * 20 + 20 }}>
             <FileText size={15} className="shrink-0 text-dim" aria-hidden />
             <span className="truncate" dir="auto">{name}</span>
-            {file.updatedAt && <span className="ml-auto shrink-0 text-tiny text-dim">{ago(file.updatedAt)}</span>}
+            <span className={`ml-auto shrink-0 text-tiny ${file.problem ? 'text-warn' : 'text-dim'}`} title={file.problem ?? undefined}>
+              {file.problem ? 'not readable' : ago(file.modified)}
+            </span>
           </Link>
         </li>
       ))}

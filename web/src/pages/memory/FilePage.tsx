@@ -12,7 +12,7 @@ import { useLoaded } from '../../ui/useLoaded';
 import { Header } from '../../shell/Header';
 import { History } from './History';
 
-const PLACES = /^(memory|vault|spaces|shared|agents|USER\.md$)/;
+const PLACES = /^(memory|vault|spaces|shared)\//;
 
 interface Opened extends StoredFile {
   path: string;
@@ -21,16 +21,14 @@ interface Opened extends StoredFile {
 }
 
 /** What agents cite without a place lies in the vault. */
-async function open(path: string): Promise<Opened> {
-  const candidates = PLACES.test(path) ? [path] : [path, `vault/${path}`];
-  for (const candidate of candidates) {
-    try {
-      return { ...(await onyx.memory.read(candidate)), path: candidate };
-    } catch (error) {
-      if (!(error instanceof OnyxError) || error.code !== 'not_found') throw error;
-    }
+async function open(cited: string): Promise<Opened> {
+  const path = PLACES.test(cited) ? cited : `vault/${cited}`;
+  try {
+    return { ...(await onyx.memory.read(path)), path };
+  } catch (error) {
+    if (error instanceof OnyxError && error.code === 'not_found') return { path, text: '', version: '', fresh: true };
+    throw error;
   }
-  return { path: candidates.at(-1) ?? path, text: '', version: '', fresh: true };
 }
 
 export function FilePage({ path, line, lastLine }: { path: string; line?: number; lastLine?: number }) {

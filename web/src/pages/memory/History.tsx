@@ -9,7 +9,7 @@ import { Empty, Shown } from '../../ui/page';
 import { ago, fullTime } from '../../ui/time';
 import { useLoaded } from '../../ui/useLoaded';
 
-/** Versions of a file, newest first, and what going back would change. */
+/** Changes of a file, newest first, and what taking one back would change. */
 export function History({ path, now, onRestored }: { path: string; now: string; onRestored: () => void }) {
   const versions = useLoaded(`history ${path}`, () => onyx.memory.history(path));
   const [chosen, setChosen] = useState<MemoryVersion>();
@@ -28,9 +28,9 @@ export function History({ path, now, onRestored }: { path: string; now: string; 
             {list.map((version) => (
               <li key={version.version}>
                 <div className="flex flex-wrap items-center gap-3 px-4 py-2.5">
-                  <span className="min-w-0 flex-1" title={fullTime(version.at)}>
-                    {ago(version.at)}
-                    {version.by && <span className="meta ml-2">{version.by}</span>}
+                  <span className="min-w-0 flex-1" title={fullTime(version.ts)}>
+                    {ago(version.ts)}
+                    <span className="meta ml-2">{[version.author.replace(/^\w+:/, ''), version.created ? 'made it' : version.deleted ? 'deleted it' : version.tool].join(' · ')}</span>
                   </span>
                   <button type="button" className="btn" aria-expanded={chosen === version} onClick={() => setChosen(chosen === version ? undefined : version)}>
                     Compare
@@ -49,7 +49,7 @@ export function History({ path, now, onRestored }: { path: string; now: string; 
   );
 }
 
-function Compared({ path, version, now }: { path: string; version: string; now: string }) {
+function Compared({ path, version, now }: { path: string; version: number; now: string }) {
   const old = useLoaded(`version ${path} ${version}`, () => onyx.memory.version(path, version));
   return (
     <Shown of={old} rows={1} height="h-24">

@@ -35,10 +35,9 @@ export function You() {
           )}
         </Shown>
       </Section>
-      <Section title="What your agents know of you" detail="Plain files; every version is kept.">
+      <Section title="For your agents" detail="A plain file of yours; every version is kept.">
         <Card>
-          <FileLine path="USER.md" label="About you" detail="Who you are, for every agent." />
-          <FileLine path="vault/agents.md" label="Standing instructions" detail="What every agent should keep to." />
+          <FileLine path="vault/agents.md" label="Standing instructions" detail="What every agent should keep to, whoever it is." />
         </Card>
       </Section>
       {asking && <ChangePassword close={() => setAsking(false)} />}
