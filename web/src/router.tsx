@@ -1,7 +1,8 @@
-import { createRootRoute, createRoute, createRouter, lazyRouteComponent, Navigate } from '@tanstack/react-router';
+import { createRootRoute, createRoute, createRouter, lazyRouteComponent, Navigate, type ErrorComponentProps } from '@tanstack/react-router';
 import { ChatPage, NewChatPage } from './chat/ChatPage';
 import { Header } from './shell/Header';
 import { Shell } from './shell/Shell';
+import { ErrorLine } from './ui/page';
 
 const Memory = lazyRouteComponent(() => import('./pages/memory/MemoryPage'), 'MemoryPage');
 const Agent = lazyRouteComponent(() => import('./pages/agents/AgentPage'), 'AgentPage');
@@ -88,7 +89,7 @@ const systemTab = createRoute({
 
 const routes = [home, newChat, chat, sessions, inbox, memory, agents, agent, settings, settingsSection, system, systemTab];
 
-export const router = createRouter({ routeTree: root.addChildren(routes), defaultPreload: 'intent', scrollRestoration: false });
+export const router = createRouter({ routeTree: root.addChildren(routes), defaultPreload: 'intent', scrollRestoration: false, defaultErrorComponent: Broken });
 
 declare module '@tanstack/react-router' {
   interface Register {
@@ -103,6 +104,21 @@ function text(value: unknown): string | undefined {
 function line(value: unknown): number | undefined {
   const number = Number(value);
   return Number.isInteger(number) && number > 0 ? number : undefined;
+}
+
+/** A page that broke leaves the rest of the app alone. */
+function Broken({ error }: ErrorComponentProps) {
+  const why = error instanceof Error ? error.message : String(error);
+  return (
+    <>
+      <Header title="This page broke" />
+      <div className="p-6">
+        <div className="mx-auto max-w-[760px]">
+          <ErrorLine fault={{ code: 'internal', message: `This page cannot be shown: ${why}`, hint: 'Nothing that was sent is lost.' }} action={{ label: 'Load it again', run: () => location.reload() }} />
+        </div>
+      </div>
+    </>
+  );
 }
 
 function NotFound() {

@@ -12,85 +12,21 @@ export type Pairing = Schema<'Pairing'>;
 export type LogLine = Schema<'LogLine'>;
 export type LogLevel = Schema<'LogLevel'>;
 export type Grant = Schema<'Grant'>;
-
-export interface Provider {
-  name: string;
-  kind?: string | null;
-  state: 'ready' | 'disabled';
-  detail?: string;
-  address?: string;
-  /** Shortened beyond use. */
-  key?: string;
-  locality?: string;
-  health: 'untried' | 'well' | 'failing';
-  models: string[];
-}
-
-export interface ProviderTest {
-  name: string;
-  ok: boolean;
-  advice: string;
-  trouble?: string;
-  latencyMs?: number;
-  modelCount?: number;
-}
-
-export interface Model {
-  id: string;
-  contextWindow?: number;
-  maxOutputTokens?: number;
-  price?: { input: number; output: number };
-  rests?: boolean;
-}
+export type Provider = Schema<'ProviderView'>;
+export type ProviderTest = Schema<'TestView'>;
+export type Model = Schema<'ModelView'>;
+export type Account = Schema<'Account'>;
+export type Budgets = Schema<'Budgets'>;
+export type UsageReport = Schema<'UsageReport'>;
+/** What a day, an agent, a model or a person used. */
+export type UsageSum = Schema<'Sum'>;
+export type ConfigFile = Schema<'ConfigView'>;
 
 /** `providers.<name>` of the config file, in its own words. */
 export interface ProviderSettings {
   kind?: string;
   baseUrl?: string;
   [name: string]: unknown;
-}
-
-export interface Account {
-  name: string;
-  cost: number;
-  tokens: number;
-}
-
-export interface Budgets {
-  day: string;
-  limitPerRun: number;
-  limitPerPerson: number;
-  limitPerAgent: number;
-  people: Account[];
-  agents: Account[];
-}
-
-/** What a day, an agent, a model or a person used. */
-export interface UsageSum {
-  name: string;
-  input: number;
-  output: number;
-  cacheRead: number;
-  cacheWrite: number;
-  cost: number;
-}
-
-export interface UsageReport {
-  since: string;
-  until: string;
-  total: UsageSum;
-  days: UsageSum[];
-  agents: UsageSum[];
-  models: UsageSum[];
-  people: UsageSum[];
-}
-
-export interface ConfigFile {
-  text: string;
-  warnings: string[];
-  /** Why the file as it stands is not used. */
-  error?: { message: string; field?: string | null } | null;
-  lastGood?: string | null;
 }
 
 export interface AuditRow {

@@ -3,21 +3,10 @@ import type { Http } from './http';
 import type { Schema } from './wire';
 
 /** What an agent says of itself; what is absent is as the defaults have it. */
-export interface AgentFields {
-  name?: string | null;
-  default?: boolean;
-  enabled?: boolean | null;
-  tier?: Schema<'Tier'> | null;
-  model?: string | null;
-  fallbacks?: string[];
-  tools?: { allow?: string[] | null; deny?: string[] } | null;
-  temperature?: number | null;
-  maxOutputTokens?: number | null;
-}
-
+export type AgentFields = Partial<Schema<'AgentFields'>>;
 /** An agent as it works: what it says itself, filled in from the defaults. */
-export type AgentSettings = Schema<'AgentView'> & { enabled: boolean };
-export type AgentDetails = AgentSettings & { tools: string[]; settings: AgentFields; files: string[] };
+export type AgentSettings = Schema<'AgentView'>;
+export type AgentDetails = Schema<'AgentDetails'>;
 
 export class Agents {
   constructor(private readonly http: Http) {}

@@ -40,6 +40,104 @@ export interface components {
             /** Format: uint */
             limit?: number | null;
         };
+        /** @description What is read in two parts: fields within a flattened one would have lost their paths. */
+        NewAgent: {
+            id: string;
+            /** @default null */
+            name: string | null;
+            /**
+             * @description Answers who names nobody; there is one.
+             * @default false
+             */
+            default: boolean;
+            /** @default null */
+            enabled: boolean | null;
+            /** @default null */
+            tier: components["schemas"]["Tier"] | null;
+            /**
+             * @description `<provider>/<model>`, or `auto`.
+             * @default null
+             */
+            model: string | null;
+            /**
+             * @description Tried in this order when `model` fails.
+             * @default []
+             */
+            fallbacks: string[];
+            /** @default null */
+            tools: components["schemas"]["ToolFields"] | null;
+            /**
+             * Format: float
+             * @default null
+             */
+            temperature: number | null;
+            /**
+             * Format: uint32
+             * @default null
+             */
+            max_output_tokens: number | null;
+            /**
+             * @description A folder whose files are read instead of the agent's own.
+             * @default null
+             */
+            workspace: string | null;
+        };
+        /**
+         * @description How far an agent may go.
+         * @enum {string}
+         */
+        Tier: "read" | "suggest" | "act";
+        /** @description Names of tools, or `group:<name>`. Deny wins. */
+        ToolFields: {
+            /**
+             * @description None: every tool.
+             * @default null
+             */
+            allow: string[] | null;
+            /** @default [] */
+            deny: string[];
+        };
+        /** @description What an agent says of itself. What is absent is as `agents.defaults` has it. */
+        AgentFields: {
+            /** @default null */
+            name: string | null;
+            /**
+             * @description Answers who names nobody; there is one.
+             * @default false
+             */
+            default: boolean;
+            /** @default null */
+            enabled: boolean | null;
+            /** @default null */
+            tier: components["schemas"]["Tier"] | null;
+            /**
+             * @description `<provider>/<model>`, or `auto`.
+             * @default null
+             */
+            model: string | null;
+            /**
+             * @description Tried in this order when `model` fails.
+             * @default []
+             */
+            fallbacks: string[];
+            /** @default null */
+            tools: components["schemas"]["ToolFields"] | null;
+            /**
+             * Format: float
+             * @default null
+             */
+            temperature: number | null;
+            /**
+             * Format: uint32
+             * @default null
+             */
+            max_output_tokens: number | null;
+            /**
+             * @description A folder whose files are read instead of the agent's own.
+             * @default null
+             */
+            workspace: string | null;
+        };
         ListQuery: {
             agent?: string | null;
             status?: components["schemas"]["SessionStatus"] | null;
@@ -97,6 +195,40 @@ export interface components {
             /** @default false */
             dry_run: boolean;
         };
+        NewConfig: {
+            /** @description The whole file. A shortened key in it stands for the one that the file has. */
+            text: string;
+        };
+        PutProvider: {
+            /**
+             * @description What `providers.<name>` of onyx.json is to hold: `kind`, `baseUrl`, `models`, … A shortened
+             *     key in it stands for the one that is there.
+             * @default {}
+             */
+            settings: {
+                [key: string]: unknown;
+            };
+            /** @description Kept encrypted under the provider's name, and named as `apiKey` in the settings. */
+            api_key?: string | null;
+        };
+        /** @description What is absent stays. */
+        NewLimits: {
+            /** Format: double */
+            limit_per_run?: number | null;
+            /** Format: double */
+            limit_per_person?: number | null;
+            /** Format: double */
+            limit_per_agent?: number | null;
+        };
+        UsageQuery: {
+            /** @description The first day, UTC; 30 days before the last unless given. */
+            since?: string | null;
+            /** @description The last day, UTC; today unless given. */
+            until?: string | null;
+            person?: string | null;
+            agent?: string | null;
+            model?: string | null;
+        };
         LogsQuery: {
             /** @description This level and worse. */
             level?: components["schemas"]["LogLevel"] | null;
@@ -133,6 +265,11 @@ export interface components {
         };
         /** @description What the device wants to have in the end. */
         PairingFor: "browser" | "device";
+        OwnPassword: {
+            /** @description The one that counts now, where there is one. */
+            current?: string | null;
+            password: string;
+        };
         NewPerson: {
             id: string;
             name?: string | null;
@@ -651,10 +788,13 @@ export interface components {
         AgentList: {
             agents: components["schemas"]["AgentView"][];
         };
+        /** @description An agent as it works: what it says itself, filled in from the defaults. */
         AgentView: {
             id: string;
             name: string;
             default: boolean;
+            /** @description One that is not answers nobody. */
+            enabled: boolean;
             tier: components["schemas"]["Tier"];
             /** @description None: the config's default. */
             model: string | null;
@@ -664,15 +804,13 @@ export interface components {
             /** Format: uint32 */
             max_output_tokens: number | null;
         };
-        /**
-         * @description How far an agent may go.
-         * @enum {string}
-         */
-        Tier: "read" | "suggest" | "act";
-        AgentWithFiles: {
+        /** @description An agent as it works: what it says itself, filled in from the defaults. */
+        AgentDetails: {
             id: string;
             name: string;
             default: boolean;
+            /** @description One that is not answers nobody. */
+            enabled: boolean;
             tier: components["schemas"]["Tier"];
             /** @description None: the config's default. */
             model: string | null;
@@ -681,6 +819,10 @@ export interface components {
             temperature: number | null;
             /** Format: uint32 */
             max_output_tokens: number | null;
+            /** @description Every tool that it has. */
+            tools: string[];
+            /** @description What the config says of it; its version is the ETag. */
+            settings: components["schemas"]["AgentFields"];
             /** @description Markdown files in the agent's own folder. */
             files: string[];
         };
@@ -983,6 +1125,183 @@ export interface components {
              */
             damaged: number;
         };
+        ConfigView: {
+            /**
+             * @description The file, with keys shortened; empty where there is none. `PUT` it back as it is or edited:
+             *     a shortened key stands for the one in the file.
+             */
+            text: string;
+            /** @description What works but is probably not what was meant. */
+            warnings: string[];
+            /** @description Why the file is not the config that counts. */
+            error: components["schemas"]["ConfigFlaw"] | null;
+            /** @description Where it is not: the one that counts instead, with keys shortened. */
+            last_good: string | null;
+        };
+        ConfigFlaw: {
+            message: string;
+            /** @description The path of the key that is to blame, where it is one. */
+            field: string | null;
+        };
+        Providers: {
+            providers: components["schemas"]["ProviderView"][];
+        };
+        ProviderView: {
+            name: string;
+            kind: string | null;
+            /** @description `ready` or `disabled`. */
+            state: string;
+            /** @description Why it is disabled, or what fails. */
+            detail?: string | null;
+            address?: string | null;
+            /** @description Shortened beyond use. */
+            key?: string | null;
+            locality?: string | null;
+            /** @description `untried`, `well` or `failing`. */
+            health: string;
+            /** @description Those that the config names. */
+            models: string[];
+            /** @description Those that were called since the start. */
+            called: components["schemas"]["CalledModelView"][];
+        };
+        CalledModelView: {
+            model: string;
+            /** @description `closed`, `open` (it is left alone) or `half_open` (one call tries it). */
+            circuit: string;
+            /**
+             * Format: uint32
+             * @description In a row.
+             */
+            failures: number;
+            /** Format: uint64 */
+            next_try_seconds?: number | null;
+            /** Format: uint64 */
+            calls: number;
+            /** Format: uint64 */
+            answered: number;
+            /** Format: uint64 */
+            retries: number;
+            /** Format: double */
+            first_content_ms?: number | null;
+            last_failure?: components["schemas"]["FailureView"] | null;
+        };
+        FailureView: {
+            /** Format: date-time */
+            at: string;
+            class: string;
+            message: string;
+        };
+        ProviderDetails: {
+            name: string;
+            kind: string | null;
+            /** @description `ready` or `disabled`. */
+            state: string;
+            /** @description Why it is disabled, or what fails. */
+            detail?: string | null;
+            address?: string | null;
+            /** @description Shortened beyond use. */
+            key?: string | null;
+            locality?: string | null;
+            /** @description `untried`, `well` or `failing`. */
+            health: string;
+            /** @description Those that the config names. */
+            models: string[];
+            /** @description Those that were called since the start. */
+            called: components["schemas"]["CalledModelView"][];
+            /** @description `providers.<name>` of onyx.json, keys shortened; its version is the ETag. */
+            settings: {
+                [key: string]: unknown;
+            };
+        };
+        TestView: {
+            name: string;
+            ok: boolean;
+            /** @description What is right or wrong, and what to do. */
+            advice: string;
+            /** @description `disabled`, `dns`, `refused`, `tls`, `key`, …; none when it works. */
+            trouble?: string | null;
+            /** Format: double */
+            latency_ms?: number | null;
+            /** Format: uint */
+            model_count?: number | null;
+        };
+        Models: {
+            models: components["schemas"]["ModelView"][];
+        };
+        /** @description A field that is absent is not known. */
+        ModelView: {
+            /** @description `<provider>/<model>`. */
+            id: string;
+            /** Format: uint32 */
+            context_window?: number | null;
+            /** Format: uint32 */
+            max_output_tokens?: number | null;
+            price?: components["schemas"]["PriceView"] | null;
+            inputs?: string[] | null;
+            tools?: boolean | null;
+            reasoning?: boolean | null;
+            locality?: string | null;
+            /** @description It fails of late and is left alone for now. */
+            rests: boolean;
+        };
+        /** @description Per million tokens, in US dollars. */
+        PriceView: {
+            /** Format: double */
+            input: number;
+            /** Format: double */
+            output: number;
+            /** Format: double */
+            cache_read?: number | null;
+            /** Format: double */
+            cache_write?: number | null;
+        };
+        /** @description Today's spending beside its limits; 0 is no limit. In the currency of the price data. */
+        Budgets: {
+            /** @description UTC, `YYYY-MM-DD`. */
+            day: string;
+            /** Format: double */
+            limit_per_run: number;
+            /** Format: double */
+            limit_per_person: number;
+            /** Format: double */
+            limit_per_agent: number;
+            people: components["schemas"]["Account"][];
+            agents: components["schemas"]["Account"][];
+        };
+        Account: {
+            name: string;
+            /** Format: double */
+            cost: number;
+            /** Format: uint64 */
+            tokens: number;
+        };
+        UsageReport: {
+            since: string;
+            until: string;
+            total: components["schemas"]["Sum"];
+            /** @description Each holds every part of the total once; names in their order, days without use left out. */
+            days: components["schemas"]["Sum"][];
+            agents: components["schemas"]["Sum"][];
+            models: components["schemas"]["Sum"][];
+            people: components["schemas"]["Sum"][];
+        };
+        Sum: {
+            /** @description The day, agent, model or person; empty for the total, and for a model that was not noted. */
+            name: string;
+            /** Format: uint64 */
+            input: number;
+            /** Format: uint64 */
+            output: number;
+            /** Format: uint64 */
+            cache_read: number;
+            /** Format: uint64 */
+            cache_write: number;
+            /**
+             * Format: double
+             * @description In the currency of the price data; unknown prices count as nothing.
+             */
+            cost: number;
+        };
         LogLines: {
             lines: components["schemas"]["LogLine"][];
         };
@@ -1132,10 +1451,10 @@ export interface components {
         };
         ModelList: {
             object: string;
-            data: components["schemas"]["ModelView"][];
+            data: components["schemas"]["ModelView2"][];
             has_more: boolean;
         };
-        ModelView: {
+        ModelView2: {
             id: string;
             object: string;
             /**

@@ -6,7 +6,6 @@ type Schemas = components['schemas'];
 
 type CamelName<Name extends string> = Name extends `${infer Head}_${infer Tail}` ? `${Head}${Capitalize<CamelName<Tail>>}` : Name;
 
-/** Absent and null mean the same to callers. */
 export type Camel<T> = T extends readonly (infer Item)[]
   ? Camel<Item>[]
   : T extends object

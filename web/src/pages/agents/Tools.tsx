@@ -7,7 +7,7 @@ const names = (text: string) => text.split(/[\s,]+/).filter(Boolean);
 
 /** What an agent is offered. A tool that is not in its set does not exist for it. */
 export function Tools({ agent, reload }: AgentTab) {
-  const policy = agent.settings.tools ?? {};
+  const policy = agent.settings.tools ?? { allow: null, deny: [] };
   const save = async (field: (name: string) => string) => {
     const allow = names(field('allow'));
     await onyx.agents.update(agent.id, { tools: { allow: allow.length > 0 ? allow : null, deny: names(field('deny')) } });

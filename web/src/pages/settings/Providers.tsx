@@ -10,8 +10,8 @@ import { Empty, Shown } from '../../ui/page';
 import { useLoaded } from '../../ui/useLoaded';
 import { ProviderForm } from './ProviderForm';
 
-const HEALTH: Record<Provider['health'], [string, string]> = {
-  untried: ['not tried yet', 'text-dim'],
+const UNTRIED: [string, string] = ['not tried yet', 'text-dim'];
+const HEALTH: Record<string, [string, string]> = {
   well: ['well', 'text-ok-text'],
   failing: ['failing', 'text-danger'],
 };
@@ -72,7 +72,7 @@ function ProviderLine({ provider, onEdit, onChange }: { provider: Provider; onEd
     if (removed) toast(`${name} was removed`);
     if (removed) onChange();
   };
-  const [word, color] = provider.state === 'disabled' ? ['disabled', 'text-warn'] : HEALTH[provider.health];
+  const [word, color] = provider.state === 'disabled' ? ['disabled', 'text-warn'] : (HEALTH[provider.health] ?? UNTRIED);
   const about = [provider.kind, provider.address, provider.key && `key ${provider.key}`].filter(Boolean).join(' · ');
   return (
     <div>
@@ -106,7 +106,7 @@ function ProviderLine({ provider, onEdit, onChange }: { provider: Provider; onEd
 }
 
 export function TestLine({ test }: { test: ProviderTest }) {
-  const facts = [test.modelCount !== undefined && `${test.modelCount} ${test.modelCount === 1 ? 'model' : 'models'}`, test.latencyMs !== undefined && `${Math.round(test.latencyMs)} ms`];
+  const facts = [typeof test.modelCount === 'number' && `${test.modelCount} ${test.modelCount === 1 ? 'model' : 'models'}`, typeof test.latencyMs === 'number' && `${Math.round(test.latencyMs)} ms`];
   return (
     <p role="status" className={`px-4 pb-2.5 text-meta [overflow-wrap:anywhere] ${test.ok ? 'text-ok-text' : 'text-danger'}`}>
       {test.ok ? `It works: ${facts.filter(Boolean).join(', ')}.` : test.advice}
@@ -121,7 +121,7 @@ function ModelList({ models }: { models: Model[] }) {
       {models.map((model) => (
         <li key={model.id} className="flex justify-between gap-4">
           <span className="truncate">{model.id}</span>
-          {model.contextWindow !== undefined && <span className="shrink-0 text-dim">{Math.round(model.contextWindow / 1000)}k</span>}
+          {typeof model.contextWindow === 'number' && <span className="shrink-0 text-dim">{Math.round(model.contextWindow / 1000)}k</span>}
         </li>
       ))}
     </ul>
