@@ -106,8 +106,8 @@ describe.each([
     await page.getByText(code).waitFor();
     await page.getByRole('button', { name: 'Pair' }).first().click();
     await toast('Paired');
-    const state = (await (await fetch(`${at.url}/api/auth/pair/${id}`)).json()) as { state: string };
-    expect(state.state).toBe('approved');
+    const state = (await (await fetch(`${at.url}/api/auth/pair/${id}`)).json()) as { status: string };
+    expect(state.status).toBe('approved');
     expect(page.wrongs).toEqual([]);
   });
 
@@ -123,7 +123,7 @@ describe.each([
 
   test('a config that is not good is refused with the place, and the old one stays', async () => {
     await open('/settings/config');
-    const editor = page.getByLabel('Configuration');
+    const editor = page.getByLabel('Text of onyx.json');
     await editor.waitFor();
     const good = await editor.inputValue();
     await editor.fill(good.replace('{', '{ // a comment\n').replace(/tier: ?"act"|"tier": ?"act"/, '"tier":"boundless"'));

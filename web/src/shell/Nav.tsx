@@ -20,8 +20,8 @@ export function Nav({ onPalette }: { onPalette: () => void }) {
         <i className="block size-3.5 shrink-0 rotate-45 rounded-[4px] bg-text" aria-hidden />
         <span className="max-xl:hidden">Onyx</span>
       </Link>
-      <button type="button" onClick={onPalette} aria-label="Search or command" className="mb-2 flex h-8 items-center justify-between rounded-sm border border-line bg-surface px-2.5 text-meta text-dim max-xl:justify-center max-xl:px-0">
-        <span className="max-xl:hidden">Search or command</span>
+      <button type="button" onClick={onPalette} className="mb-2 flex h-8 items-center justify-between rounded-sm border border-line bg-surface px-2.5 text-meta text-dim max-xl:justify-center max-xl:px-0">
+        <span className="max-xl:sr-only">Search or command</span>
         <Search size={15} className="xl:hidden" aria-hidden />
         <kbd className="kbd max-xl:hidden" aria-hidden>⌘K</kbd>
       </button>

@@ -75,15 +75,15 @@ export function Select({ label, value, options, onChange }: { label: string; val
 export function Field({ label, hint, ...input }: { label: string; hint?: ReactNode } & ComponentProps<'input'>) {
   const id = useId();
   return (
-    <label className="meta block">
-      {label}
-      <input className="field mt-1 text-text" aria-describedby={hint ? id : undefined} {...input} />
+    <div className="meta">
+      <label htmlFor={id}>{label}</label>
+      <input id={id} className="field mt-1 text-text" aria-describedby={hint ? `${id}-hint` : undefined} {...input} />
       {hint && (
-        <span id={id} className="mt-1 block text-tiny">
+        <span id={`${id}-hint`} className="mt-1 block text-tiny">
           {hint}
         </span>
       )}
-    </label>
+    </div>
   );
 }
 

@@ -42,7 +42,7 @@ export function RawConfig() {
               </ul>
             )}
             <div className="flex h-[52vh] min-h-80">
-              <Editor label="Configuration" text={text ?? known.text} onChange={setText} />
+              <Editor label="Text of onyx.json" text={text ?? known.text} onChange={setText} />
             </div>
             {fault && <ErrorLine fault={{ ...fault, message: fault.field ? `${fault.field}: ${fault.message}` : fault.message }} />}
             <div className="flex flex-wrap justify-end gap-2">
