@@ -7,6 +7,7 @@ mod claim;
 mod connection;
 mod desk;
 mod live;
+mod local;
 mod models;
 mod parts;
 mod secrets;
@@ -38,6 +39,7 @@ use socket::HomeSocket;
 
 pub(crate) use claim::{Claim, Unreachable, claim};
 pub(crate) use connection::Connection;
+pub(crate) use local::LocalHost;
 pub(crate) use models::registry;
 pub(crate) use secrets::StoredSecrets;
 pub(crate) use socket::SocketPath;

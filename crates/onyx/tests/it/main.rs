@@ -17,6 +17,7 @@ mod documents;
 mod door;
 mod faults;
 mod kills;
+mod local;
 mod many;
 mod matrix;
 mod models;
