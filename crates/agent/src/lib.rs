@@ -37,7 +37,7 @@ pub mod step;
 mod titles;
 mod undo;
 
-pub use actions::{ACTIONS_FOLDER, Action, ActionAsk, ActionName, Consent, Recipe};
+pub use actions::{ACTIONS_FOLDER, Action, ActionAsk, ActionName, Confirmation, Recipe};
 pub use client::{ClientInput, ClientTurn, MemoryUse};
 pub use feed::{EventReader, Feed};
 pub use figures::{RUN_SECONDS, RunFigures};

@@ -65,13 +65,13 @@ pub struct ActionAsk {
     pub agent: Option<AgentId>,
     /// What the person has marked, or says beside it.
     pub selection: Option<String>,
-    pub consent: Consent,
+    pub confirmation: Confirmation,
     pub dry_run: DryRun,
 }
 
 /// Did the person agree to what the action may do?
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Consent {
+pub enum Confirmation {
     Given,
     NotYet,
 }
@@ -108,7 +108,7 @@ impl RunManager {
         })?;
         // What a dry run shows is what there is to agree to.
         let asks = recipe.requires_confirmation && ask.dry_run == DryRun::Off;
-        if asks && ask.consent == Consent::NotYet {
+        if asks && ask.confirmation == Confirmation::NotYet {
             let message = format!("The action {:?} runs only when you confirm it.", action.label);
             return Err(Fault::new(ErrorCode::ConfirmationRequired, message));
         }

@@ -3,7 +3,7 @@
 use std::fmt::Display;
 use std::str::FromStr;
 
-use onyx_agent::{ActionAsk, Consent, DryRun, RunInput, RunRequest, RunTerms, SessionRef};
+use onyx_agent::{ActionAsk, Confirmation, DryRun, RunInput, RunRequest, RunTerms, SessionRef};
 use onyx_types::{
     AgentId, Attendance, DraftId, ErrorCode, PersonId, SessionId, SessionOrigin, UserContent,
 };
@@ -74,7 +74,7 @@ impl ChatRequest {
             session: self.session_id,
             agent: self.agent,
             selection: self.message,
-            consent: consent(matches!(self.confirm, Some(Confirm::All(true)))),
+            confirmation: confirmation(matches!(self.confirm, Some(Confirm::All(true)))),
             dry_run: dry_run(self.dry_run),
         }
     }
@@ -84,8 +84,8 @@ pub(super) fn dry_run(wanted: Option<bool>) -> DryRun {
     if wanted == Some(true) { DryRun::On } else { DryRun::Off }
 }
 
-pub(super) fn consent(given: bool) -> Consent {
-    if given { Consent::Given } else { Consent::NotYet }
+pub(super) fn confirmation(given: bool) -> Confirmation {
+    if given { Confirmation::Given } else { Confirmation::NotYet }
 }
 
 /// Clients of the older schema send an empty id for "none yet".
