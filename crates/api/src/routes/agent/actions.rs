@@ -9,7 +9,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::lines;
-use super::request::{consent, dry_run, optional_id};
+use super::request::{confirmation, dry_run, optional_id};
 use crate::encode::Ndjson;
 use crate::routes::owned::OwnedRun;
 use crate::{ApiState, AuthContext, JsonBody, Problem};
@@ -70,7 +70,7 @@ pub(crate) async fn run(
         session: request.session_id,
         agent: None,
         selection: request.selection,
-        consent: consent(request.confirm == Some(true)),
+        confirmation: confirmation(request.confirm == Some(true)),
         dry_run: dry_run(request.dry_run),
     };
     let request = state.runs.action_request(ask).await?;
