@@ -3,14 +3,15 @@
 use axum::Json;
 use axum::body::Bytes;
 use axum::extract::{Path, State};
-use axum::http::{HeaderMap, HeaderName, HeaderValue, StatusCode, header};
+use axum::http::{HeaderMap, HeaderValue, StatusCode, header};
 use axum::response::{IntoResponse, Response};
 use onyx_agent::{AgentProfile, Roster};
-use onyx_storage::{Area, Expect, ObjectKey, Objects, StoreError};
-use onyx_types::{AgentId, ErrorCode, Fault, Hash, Tier};
+use onyx_storage::{Area, ObjectKey, Objects, StoreError};
+use onyx_types::{AgentId, ErrorCode, Fault, Tier};
 use schemars::JsonSchema;
 use serde::Serialize;
 
+use super::etags::{etag, expected};
 use crate::{ApiState, Problem};
 
 /// More than any prompt takes of a file.
@@ -142,26 +143,4 @@ fn file_key(name: &str) -> Result<ObjectKey, Problem> {
 
 fn no_file(name: &str) -> Problem {
     Problem::new(ErrorCode::NotFound, format!("The agent has no file {name:?}."))
-}
-
-fn etag(hash: &Hash) -> (HeaderName, HeaderValue) {
-    let value = HeaderValue::try_from(format!("\"{hash}\""));
-    // A hash is hexadecimal.
-    (header::ETAG, value.unwrap_or(HeaderValue::from_static("\"\"")))
-}
-
-fn expected(headers: &HeaderMap) -> Result<Expect, Problem> {
-    let text = |name: &HeaderName| headers.get(name).and_then(|value| value.to_str().ok());
-    if let Some(tag) = text(&header::IF_MATCH) {
-        let hash = Hash::from_hex(tag.trim().trim_matches('"'));
-        return hash.map(Expect::Is).ok_or_else(|| {
-            Problem::field("If-Match", "it is not an ETag of this server")
-                .with_status(StatusCode::PRECONDITION_FAILED)
-        });
-    }
-    match text(&header::IF_NONE_MATCH) {
-        Some("*") => Ok(Expect::Absent),
-        Some(_) => Err(Problem::field("If-None-Match", "only `*` has a meaning here")),
-        None => Ok(Expect::Anything),
-    }
 }

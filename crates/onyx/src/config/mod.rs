@@ -16,6 +16,7 @@ use std::io::ErrorKind;
 use onyx_agent::AgentsSettings;
 use onyx_api::GatewaySettings;
 use onyx_identity::PersonSettings;
+use onyx_knowledge::MemorySettings;
 use onyx_providers::{ProviderSettings, RoutingSettings};
 use onyx_types::{Fault, Limits};
 use serde_json::{Map, Value};
@@ -58,6 +59,7 @@ pub(crate) struct Config {
     pub(crate) limits: Limits,
     /// Which model takes what, for agents whose model is `auto`.
     pub(crate) routing: RoutingSettings,
+    pub(crate) memory: MemorySettings,
     pub(crate) environment: Environment,
     /// What works but is probably not what was meant.
     pub(crate) warnings: Vec<String>,
@@ -191,6 +193,7 @@ fn parse(text: &str, environment: Environment) -> Result<Config, ConfigError> {
         default_model: section("default_model", take("default_model"), &mut notes)?,
         limits: section("limits", take("limits"), &mut notes)?,
         routing: section("routing", take("routing"), &mut notes)?,
+        memory: section("memory", take("memory"), &mut notes)?,
         environment,
         warnings: notes.warnings,
         missing,

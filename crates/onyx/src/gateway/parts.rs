@@ -7,8 +7,9 @@ use anyhow::Result;
 use onyx_agent::{Roster, Titles};
 use onyx_api::Exposure;
 use onyx_identity::{Declared, Secrets, Token};
+use onyx_knowledge::{Index, MemorySettings};
 use onyx_storage::{LocalObjects, Store};
-use onyx_tools::{Masker, ModelRouter, Services, Toolbox, builtin_tools, model_tools};
+use onyx_tools::{Masker, ModelRouter, Services, Toolbox, builtin_tools, index_tools, model_tools};
 use onyx_types::Clock;
 
 use super::live::{roster, titles};
@@ -30,6 +31,7 @@ pub(super) struct Parts {
     pub(super) roster: Roster,
     pub(super) titles: Titles,
     pub(super) models: Arc<LiveModels>,
+    pub(super) memory: MemorySettings,
 }
 
 impl Parts {
@@ -65,6 +67,7 @@ impl Parts {
         let toolbox = Arc::new(toolbox);
         let roster = roster(config, &toolbox)?;
         let declared = declared(config, token)?;
+        ground.index.set_search(config.memory.search().map_err(ConfigError::new)?);
         remember(folder, config);
         Ok(Self {
             address,
@@ -77,6 +80,7 @@ impl Parts {
             toolbox,
             roster,
             models,
+            memory: config.memory.clone(),
         })
     }
 }
@@ -85,6 +89,7 @@ impl Parts {
 pub(super) struct Ground<'a> {
     pub(super) folder: &'a HomeFolder,
     pub(super) store: &'a Store,
+    pub(super) index: &'a Index,
     pub(super) secrets: &'a Arc<Secrets>,
     pub(super) clock: &'a Arc<dyn Clock>,
     pub(super) exposure: Exposure,
@@ -111,6 +116,6 @@ fn toolbox(ground: &Ground<'_>, masker: &Masker, router: Arc<dyn ModelRouter>) -
         artifacts: Arc::new(LocalObjects::open(&artifacts)?),
         masker: masker.clone(),
     };
-    let tools = [builtin_tools(), model_tools(router)].concat();
+    let tools = [builtin_tools(), index_tools(ground.index), model_tools(router)].concat();
     Ok(Toolbox::new(tools, services)?)
 }

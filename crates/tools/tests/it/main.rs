@@ -10,5 +10,6 @@ mod files;
 mod memory;
 mod policies;
 mod provenance;
+mod searching;
 mod specs;
 mod support;
