@@ -16,6 +16,7 @@ mod faults;
 mod kills;
 mod many;
 mod matrix;
+mod memory;
 mod models;
 mod offline;
 mod operations;
