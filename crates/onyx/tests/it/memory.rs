@@ -153,7 +153,11 @@ async fn conversations_are_searched_and_forgotten_with_their_session() {
     .await;
     assert!(paths(&found)[0].starts_with(&format!("sessions/{session}/")));
     assert_eq!(paths(&search(&onyx, "q=marzipan").await), [""; 0], "memory is no conversation");
-    drop(Reply::of(onyx.request(Method::DELETE, &format!("/v1/sessions/{session}"))).await.expect(204));
+    drop(
+        Reply::of(onyx.request(Method::DELETE, &format!("/v1/sessions/{session}")))
+            .await
+            .expect(204),
+    );
     wait_for("it is gone", SOON, async || {
         let found = onyx.get("/api/search?q=marzipan").await.expect(200).json();
         paths(&found).is_empty().then_some(())
