@@ -5,7 +5,7 @@ use onyx_identity::Secrets;
 use onyx_knowledge::Index;
 use onyx_storage::Store;
 
-use crate::{Authenticator, Catalogue, LogRing, Readiness, Traffic, Upstream};
+use crate::{Authenticator, Catalogue, Configuration, LogRing, Readiness, Traffic, Upstream};
 
 /// What the routes share. Cheap to clone.
 #[derive(Clone)]
@@ -16,6 +16,7 @@ pub struct ApiState {
     pub auth: Arc<Authenticator>,
     pub secrets: Arc<Secrets>,
     pub readiness: Arc<dyn Readiness>,
+    pub configuration: Arc<dyn Configuration>,
     pub catalogue: Arc<dyn Catalogue>,
     pub upstream: Arc<dyn Upstream>,
     pub traffic: Arc<Traffic>,

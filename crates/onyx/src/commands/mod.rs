@@ -9,12 +9,14 @@ pub(crate) mod memory;
 pub(crate) mod models;
 pub(crate) mod pair;
 pub(crate) mod people;
+pub(crate) mod read_document;
 pub(crate) mod reindex;
 pub(crate) mod secrets;
 pub(crate) mod serve;
 pub(crate) mod sessions;
 pub(crate) mod tokens;
 pub(crate) mod undo;
+mod weights;
 
 use anyhow::Result;
 use reqwest::Response;

@@ -13,3 +13,4 @@ mod provenance;
 mod searching;
 mod specs;
 mod support;
+mod web;

@@ -14,7 +14,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::body::JsonBody;
-use crate::routes::etags::{etag, expected};
+use crate::etag::{etag, expected};
 use crate::{ApiState, AuthContext, Problem, QueryOf};
 
 const LIST_MAX: u32 = 1_000;
