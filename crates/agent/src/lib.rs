@@ -50,5 +50,7 @@ pub use preferences::{Preferences, PreferencesPatch, RuntimeMode};
 pub use request::{DryRun, RunInput, RunRequest, RunTerms, SessionRef, StopTarget};
 pub use roster::{AgentProfile, Roster};
 pub use sessions::{PatchFlaw, SessionPatch};
-pub use settings::{AgentDefaults, AgentSettings, AgentsSettings, ModelSetting};
+pub use settings::{
+    AgentDefaults, AgentMemorySettings, AgentSettings, AgentsSettings, ModelSetting,
+};
 pub use titles::Titles;

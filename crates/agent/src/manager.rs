@@ -2,15 +2,16 @@
 
 use std::collections::HashMap;
 use std::panic::AssertUnwindSafe;
-use std::sync::{Arc, Mutex, PoisonError, RwLock};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError, RwLock};
 use std::time::Duration;
 
 use futures::FutureExt as _;
+use onyx_knowledge::Index;
 use onyx_storage::{BeginRun, Delivery, Lease, SessionChange, Store, StoreError, title_of};
 use onyx_tools::Toolbox;
 use onyx_types::{
     AgentId, Cancel, Clock, ErrorCode, Event, Fault, LaneId, Limits, Mint, PersonId, RunId,
-    RunStatus, SessionId, SessionKey, SessionOrigin, Usage,
+    RunStatus, Scope, SessionId, SessionKey, SessionOrigin, Usage,
 };
 use tokio::sync::{Semaphore, broadcast, mpsc};
 
@@ -56,6 +57,7 @@ pub(crate) struct Inner {
     pub(crate) editors: tokio::sync::Mutex<()>,
     pub(crate) notices: broadcast::Sender<Notice>,
     titles: RwLock<Titles>,
+    pub(crate) index: OnceLock<Index>,
     /// One permit for each session that is being named.
     pub(crate) naming: Arc<Semaphore>,
 }
@@ -163,6 +165,7 @@ impl RunManager {
             editors: tokio::sync::Mutex::default(),
             notices: broadcast::Sender::new(MOST_UNHEARD),
             titles: RwLock::default(),
+            index: OnceLock::new(),
             naming: Arc::new(Semaphore::new(MOST_AT_ONCE)),
         };
         Self { inner: Arc::new(inner) }
@@ -190,6 +193,16 @@ impl RunManager {
         *self.inner.titles.read().unwrap_or_else(PoisonError::into_inner)
     }
 
+    /// What runs are answered from, once there is one.
+    pub fn set_index(&self, index: Index) {
+        // A second one would be of the same home.
+        let _ = self.inner.index.set(index);
+    }
+
+    pub fn clock(&self) -> Arc<dyn Clock> {
+        Arc::clone(&self.inner.clock)
+    }
+
     /// The day on which spending counts now (UTC).
     pub fn today(&self) -> String {
         self.inner.clock.wall().utc_date()
@@ -209,6 +222,16 @@ impl RunManager {
     }
 
     pub async fn start(&self, request: RunRequest) -> Result<RunHandle, Fault> {
+        self.start_with_context(request, Vec::new()).await
+    }
+
+    /// The message gets beside it what is found for it in these scopes, as untrusted context. They
+    /// are made from where the session lives, never from a payload.
+    pub async fn start_with_context(
+        &self,
+        request: RunRequest,
+        scopes: Vec<Scope>,
+    ) -> Result<RunHandle, Fault> {
         let roster = self.roster();
         let request = self.resolve_input(request).await?;
         check_input(&request.input, roster.limits().max_prompt_bytes)?;
@@ -218,7 +241,7 @@ impl RunManager {
         let models = request.model.as_deref().into_iter().chain(wanted);
         let notice = self.runtime_notice(&request.person, models).await?;
         let lease = self.lease(&place.key).await?;
-        match self.begin(request, &roster, place, &lease, (seat, notice)).await {
+        match self.begin(request, scopes, &roster, place, &lease, (seat, notice)).await {
             Ok(handle) => {
                 lease.hand_over();
                 Ok(handle)
@@ -233,12 +256,17 @@ impl RunManager {
     async fn begin(
         &self,
         request: RunRequest,
+        retrieve: Vec<Scope>,
         roster: &Roster,
         place: Place,
         lease: &Lease,
         (seat, notice): (Seat, Option<Event>),
     ) -> Result<RunHandle, Fault> {
         let inner = &self.inner;
+        match inner.index.get() {
+            Some(index) if place.is_new => index.person_came(place.key.person.clone()),
+            Some(_) | None => {}
+        }
         if !place.is_new {
             self.close_leftover_runs(lease).await?;
         }
@@ -296,6 +324,7 @@ impl RunManager {
                 input_turn,
                 input,
                 leading,
+                retrieve,
                 key: place.key.clone(),
                 agents: place.agents,
                 order: place.order,

@@ -8,10 +8,11 @@ use onyx_agent::{Roster, Titles};
 use onyx_api::Exposure;
 use onyx_egress::SystemResolver;
 use onyx_identity::{Declared, Secrets, Token};
+use onyx_knowledge::{Index, MemorySettings};
 use onyx_storage::{LocalObjects, Store};
 use onyx_tools::{
-    Masker, ModelRouter, PersonaDesk, Services, Tool, Toolbox, Web, builtin_tools, model_tools,
-    persona_tools, web_tools,
+    Masker, ModelRouter, PersonaDesk, Services, Tool, Toolbox, Web, builtin_tools, index_tools,
+    model_tools, persona_tools, web_tools,
 };
 use onyx_types::Clock;
 
@@ -38,6 +39,7 @@ pub(super) struct Parts {
     pub(super) roster: Roster,
     pub(super) titles: Titles,
     pub(super) models: Arc<LiveModels>,
+    pub(super) memory: MemorySettings,
 }
 
 impl Parts {
@@ -71,14 +73,17 @@ impl Parts {
         let router = Arc::clone(&models) as Arc<dyn ModelRouter>;
         let web = Web::new(Arc::new(SystemResolver), &config.tools.web)
             .map_err(|error| ConfigError::new(error.to_string()))?;
+        let searching = index_tools(ground.index);
         let desk = Arc::new(Desk::default());
         let editors = persona_tools(&(Arc::clone(&desk) as Arc<dyn PersonaDesk>));
-        let tools = [builtin_tools(), web_tools(&web), model_tools(router), editors].concat();
+        let tools = [builtin_tools(), searching, web_tools(&web), model_tools(router), editors];
+        let tools = tools.concat();
         let toolbox = toolbox(ground, &masker, tools).map_err(|error| ConfigError::of(&error))?;
         let toolbox = Arc::new(toolbox);
         let (roster, warnings) = roster(config, &toolbox)?;
         log(&warnings);
         let declared = declared(config, token)?;
+        ground.index.set_search(config.memory.search().map_err(ConfigError::new)?);
         remember(folder, config);
         Ok(Self {
             address,
@@ -93,6 +98,7 @@ impl Parts {
             web,
             roster,
             models,
+            memory: config.memory.clone(),
         })
     }
 }
@@ -101,6 +107,7 @@ impl Parts {
 pub(super) struct Ground<'a> {
     pub(super) folder: &'a HomeFolder,
     pub(super) store: &'a Store,
+    pub(super) index: &'a Index,
     pub(super) secrets: &'a Arc<Secrets>,
     pub(super) clock: &'a Arc<dyn Clock>,
     pub(super) exposure: Exposure,
