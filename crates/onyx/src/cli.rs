@@ -53,6 +53,9 @@ pub(crate) enum Command {
     Reindex,
     /// Print a completion script for a shell
     Completions { shell: Shell },
+    /// The process that reads a PDF from its input for the gateway
+    #[command(hide = true)]
+    ReadDocument,
 }
 
 #[derive(Debug, Default, Args)]

@@ -43,6 +43,9 @@ fn start(command: Command, logs: Arc<LogRing>) -> Result<Exit> {
     if let Command::Completions { shell } = command {
         return Ok(commands::completions::run(shell));
     }
+    if let Command::ReadDocument = command {
+        return Ok(commands::read_document::run()?);
+    }
     let home = HomeFolder::find()?;
     let cores = std::thread::available_parallelism().map_or(2, usize::from);
     let runtime = tokio::runtime::Builder::new_multi_thread()
@@ -73,6 +76,7 @@ async fn run(home: &HomeFolder, command: Command, logs: Arc<LogRing>) -> Result<
         Command::Doctor(arguments) => commands::doctor::run(home, &arguments).await,
         Command::Reindex => commands::reindex::run(home).await,
         Command::Completions { shell } => Ok(commands::completions::run(shell)),
+        Command::ReadDocument => Ok(commands::read_document::run()?),
     }
 }
 

@@ -8,18 +8,20 @@ use super::Problem;
 /// Every crate of the workspace and the crates of the workspace that it may see.
 const LAYERS: &[(&str, &[&str])] = &[
     ("onyx-types", &[]),
+    ("onyx-extract", &["onyx-types"]),
     ("onyx-storage", &["onyx-types"]),
     ("onyx-providers", &["onyx-types"]),
     ("onyx-bedrock", &["onyx-types", "onyx-providers"]),
     ("onyx-egress", &[]),
-    ("onyx-knowledge", &["onyx-types", "onyx-storage"]),
+    ("onyx-knowledge", &["onyx-types", "onyx-storage", "onyx-extract"]),
     ("onyx-identity", &["onyx-types", "onyx-storage"]),
-    ("onyx-tools", &["onyx-types", "onyx-storage", "onyx-egress", "onyx-knowledge"]),
+    ("onyx-tools", &["onyx-types", "onyx-storage", "onyx-egress", "onyx-knowledge", "onyx-extract"]),
     ("onyx-agent", &["onyx-types", "onyx-storage", "onyx-knowledge", "onyx-tools"]),
     (
         "onyx-api",
         &[
             "onyx-types",
+            "onyx-extract",
             "onyx-storage",
             "onyx-knowledge",
             "onyx-identity",
@@ -35,6 +37,7 @@ const LAYERS: &[(&str, &[&str])] = &[
         "onyx",
         &[
             "onyx-types",
+            "onyx-extract",
             "onyx-storage",
             "onyx-providers",
             "onyx-bedrock",

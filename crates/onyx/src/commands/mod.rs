@@ -8,6 +8,7 @@ mod input;
 pub(crate) mod models;
 pub(crate) mod pair;
 pub(crate) mod people;
+pub(crate) mod read_document;
 pub(crate) mod reindex;
 pub(crate) mod secrets;
 pub(crate) mod serve;

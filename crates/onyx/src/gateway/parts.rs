@@ -14,7 +14,7 @@ use onyx_tools::{
 };
 use onyx_types::Clock;
 
-use super::live::{roster, titles};
+use super::live::{log, roster, titles};
 use super::models::LiveModels;
 use super::secrets::masked;
 use super::token::{self, TokenPlace};
@@ -70,7 +70,8 @@ impl Parts {
         let tools = [builtin_tools(), web_tools(&web), model_tools(router)].concat();
         let toolbox = toolbox(ground, &masker, tools).map_err(|error| ConfigError::of(&error))?;
         let toolbox = Arc::new(toolbox);
-        let roster = roster(config, &toolbox)?;
+        let (roster, warnings) = roster(config, &toolbox)?;
+        log(&warnings);
         let declared = declared(config, token)?;
         remember(folder, config);
         Ok(Self {
@@ -101,7 +102,8 @@ pub(super) struct Ground<'a> {
 /// The people of a config and of the environment.
 pub(super) fn declared(config: &Config, token: Token) -> Result<Declared, ConfigError> {
     let valid_persons = config.environment.get(env::VALID_PERSONS);
-    Ok(Declared::new(config.people.clone(), valid_persons.as_deref(), token)?)
+    Declared::new(config.people.clone(), valid_persons.as_deref(), token)
+        .map_err(|fault| ConfigError::in_section("people", &fault))
 }
 
 /// Keeps a config that works for the day that one does not.

@@ -3,6 +3,7 @@
 #![allow(clippy::unwrap_used, clippy::expect_used)]
 
 mod accounts;
+mod administration;
 mod bad_input;
 mod cli;
 mod cli_sessions;
@@ -11,6 +12,7 @@ mod config;
 mod conversation;
 mod crash;
 mod cuts;
+mod documents;
 mod door;
 mod faults;
 mod kills;

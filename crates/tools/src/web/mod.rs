@@ -24,6 +24,13 @@ pub struct SearchSettings {
     pub base_url: Option<String>,
 }
 
+impl WebSettings {
+    /// Whether they lead anywhere, before any of them counts.
+    pub fn check(&self) -> Result<(), BadWebSettings> {
+        engine(self).map(drop)
+    }
+}
+
 /// The way to the web, following the config.
 #[derive(Clone)]
 pub struct Web(Arc<RwLock<Resolved>>);

@@ -1,12 +1,8 @@
 //! A fetched page as text for a model: the readable part of HTML as markdown, other text as it is.
 
-use dom_smoothie::{Article, Config, ParsePolicy, Readability, TextMode};
 use onyx_egress::{Address, Fetched};
 
 use crate::ToolError;
-
-/// Pages of more elements are no articles; their parsing would take long.
-const MOST_ELEMENTS: usize = 60_000;
 
 pub(crate) struct Readable {
     pub(crate) title: String,
@@ -38,21 +34,8 @@ fn is_text(kind: &str) -> bool {
         || kind.ends_with("+xml")
 }
 
-/// The article of a page; of a page that has none, everything in it.
 fn article(html: &str, address: &Address) -> Result<Readable, ToolError> {
-    let parse = |policy: Option<ParsePolicy>| -> Result<Article, dom_smoothie::ReadabilityError> {
-        let config = Config {
-            max_elements_to_parse: MOST_ELEMENTS,
-            text_mode: TextMode::Markdown,
-            ..Config::default()
-        };
-        let mut page = Readability::new(html, Some(address.as_str()), Some(config))?;
-        match policy {
-            None => page.parse(),
-            Some(policy) => page.parse_with_policy(policy),
-        }
-    };
-    let article = parse(None).or_else(|_| parse(Some(ParsePolicy::Raw)));
-    let article = article.map_err(|error| ToolError::Failed(format!("no text in it: {error}")))?;
-    Ok(Readable { title: article.title, text: article.text_content.to_string() })
+    let page = onyx_extract::readable(html, Some(address.as_str()));
+    let page = page.map_err(|error| ToolError::Failed(format!("no text in it: {error}")))?;
+    Ok(Readable { title: page.title.unwrap_or_default(), text: page.markdown })
 }
