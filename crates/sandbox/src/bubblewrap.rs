@@ -4,7 +4,7 @@
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
-use crate::Job;
+use crate::{Job, Network};
 
 /// Not by the environment: whoever sets that could set another bubblewrap.
 const PLACES: [&str; 3] = ["/usr/bin/bwrap", "/usr/local/bin/bwrap", "/bin/bwrap"];
@@ -35,7 +35,16 @@ pub(crate) fn arguments(job: &Job, child: &Path) -> Vec<OsString> {
     for path in crate::child::SYSTEM_FILES {
         all.words(&["--ro-bind-try", path, path]);
     }
+    if job.network == Network::Granted {
+        all.words(&["--share-net"]);
+        for path in crate::child::NETWORK_FILES {
+            all.words(&["--ro-bind-try", path, path]);
+        }
+    }
     all.words(&["--proc", "/proc", "--dev", "/dev", "--size", TMP_BYTES, "--tmpfs", "/tmp"]);
+    for folder in &job.readable {
+        all.paths("--ro-bind", folder, folder);
+    }
     for folder in &job.writable {
         all.paths("--bind", folder, folder);
     }

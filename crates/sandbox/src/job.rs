@@ -9,13 +9,24 @@ use crate::{Program, Rung};
 pub struct Job {
     /// The program and its arguments; no shell reads them.
     pub argv: Vec<String>,
-    /// Where it starts; one of `writable` or below.
+    /// Where it starts; one of the folders below, or in it.
     pub folder: PathBuf,
+    /// Folders it may look at beside the system's.
+    pub readable: Vec<PathBuf>,
     /// The folders it may change. They exist; links to them were followed.
     pub writable: Vec<PathBuf>,
     /// One of `writable`, for what is temporary: the command's home too.
     pub scratch: PathBuf,
+    pub network: Network,
     pub bounds: Bounds,
+}
+
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Network {
+    #[default]
+    None,
+    /// As this machine has it; for what a person allowed.
+    Granted,
 }
 
 /// What a job may use, with all its processes.

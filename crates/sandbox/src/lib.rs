@@ -17,9 +17,11 @@ mod child;
 mod job;
 mod rung;
 mod running;
+mod scratch;
 mod seccomp;
 
 pub use child::child;
-pub use job::{Bounds, Job};
+pub use job::{Bounds, Job, Network};
 pub use rung::{NoSandbox, Program, Rung, Sandbox};
-pub use running::{Running, SandboxError};
+pub use running::{Running, SandboxError, trusted};
+pub use scratch::{Scratch, real_path};

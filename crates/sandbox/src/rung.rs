@@ -9,7 +9,7 @@ use tokio::sync::OnceCell;
 use crate::bubblewrap;
 use crate::child::confine;
 use crate::job::Order;
-use crate::{Bounds, Job, Running, SandboxError};
+use crate::{Bounds, Job, Network, Running, SandboxError};
 
 /// How long the smallest job may take before a rung counts as broken.
 const PATIENCE: Duration = Duration::from_secs(20);
@@ -100,8 +100,10 @@ impl Sandbox {
         let job = Job {
             argv: vec!["true".to_owned()],
             folder: folder.clone(),
+            readable: Vec::new(),
             writable: Vec::new(),
             scratch: folder,
+            network: Network::None,
             bounds: Bounds::default(),
         };
         let running = Running::start(&self.order(rung, job), Stdio::null());

@@ -10,12 +10,14 @@ use seccompiler::{
     SeccompFilter, SeccompRule, apply_filter,
 };
 
+use crate::Network;
+
+/// Refused where no network is granted, of whatever family.
+const SOCKETS: &[i64] = &[libc::SYS_socket, libc::SYS_connect, libc::SYS_bind];
+
 /// Refused whatever their arguments.
 const REFUSED: &[i64] = &[
-    // Sockets, and what can make them or ask the kernel for I/O without system calls.
-    libc::SYS_socket,
-    libc::SYS_connect,
-    libc::SYS_bind,
+    // I/O without system calls, sockets among it.
     libc::SYS_io_uring_setup,
     libc::SYS_io_uring_enter,
     libc::SYS_io_uring_register,
@@ -100,15 +102,19 @@ const TERMINAL_INPUT: &[u64] = &[0x5412, 0x541c];
 #[cfg(target_arch = "x86_64")]
 const OTHER_NUMBERS: i64 = 0x4000_0000;
 
-pub(crate) fn apply() -> Result<(), Error> {
+pub(crate) fn apply(network: Network) -> Result<(), Error> {
     // Its flags lie in memory, where no filter can look: without it libraries take `clone`.
     apply_filter(&program([(libc::SYS_clone3, Vec::new())].into(), libc::ENOSYS)?)?;
-    apply_filter(&program(rules()?, libc::EPERM)?)
+    apply_filter(&program(rules(network)?, libc::EPERM)?)
 }
 
-fn rules() -> Result<BTreeMap<i64, Vec<SeccompRule>>, Error> {
+fn rules(network: Network) -> Result<BTreeMap<i64, Vec<SeccompRule>>, Error> {
+    let sockets = match network {
+        Network::None => SOCKETS,
+        Network::Granted => &[],
+    };
     let mut rules: BTreeMap<i64, Vec<SeccompRule>> =
-        REFUSED.iter().map(|call| (*call, Vec::new())).collect();
+        REFUSED.iter().chain(sockets).map(|call| (*call, Vec::new())).collect();
     let namespaces = NAMESPACES.iter().map(|flag| {
         let flag = u64::from(flag.unsigned_abs());
         rule(0, SeccompCmpArgLen::Qword, SeccompCmpOp::MaskedEq(flag), flag)

@@ -5,8 +5,8 @@
 //! audits, runs within a time limit, masks and bounds.
 //!
 //! What may not enter: raw file or network access (files go through `onyx_storage`, requests
-//! through `onyx_egress`), model or
-//! prompt code, surfaces. Nothing a model says can widen a [`Policy`].
+//! through `onyx_egress`, commands in `onyx_sandbox`), model or prompt code, surfaces. Nothing a
+//! model says can widen a [`Policy`].
 
 mod addresses;
 mod attempt;
@@ -21,6 +21,7 @@ mod output;
 mod place;
 mod policy;
 mod routing;
+mod runtime;
 mod schema;
 mod settings;
 mod text;
@@ -30,13 +31,14 @@ mod vault_path;
 mod web;
 
 pub use addresses::Addresses;
-pub use builtin::{builtin_tools, model_tools, web_tools};
+pub use builtin::{Docker, builtin_tools, docker_tools, model_tools, runtime_tools, web_tools};
 pub use context::{LiveOutput, ToolCx};
 pub use error::ToolError;
 pub use gate::{Authorised, decide};
 pub use mask::Masker;
 pub use policy::{Policy, ToolSettings, Warning};
 pub use routing::{ModelPick, ModelRouter, ModelWish};
+pub use runtime::Runtime;
 pub use settings::ToolsSettings;
 pub use text::daily::DailyLog;
 pub use tool::Tool;

@@ -8,9 +8,11 @@ use onyx_agent::{Roster, Titles};
 use onyx_api::Exposure;
 use onyx_egress::SystemResolver;
 use onyx_identity::{Declared, Secrets, Token};
+use onyx_sandbox::{Program, Sandbox};
 use onyx_storage::{LocalObjects, Store};
 use onyx_tools::{
-    Masker, ModelRouter, Services, Tool, Toolbox, Web, builtin_tools, model_tools, web_tools,
+    Docker, Masker, ModelRouter, Runtime, Services, Tool, Toolbox, Web, builtin_tools,
+    docker_tools, model_tools, runtime_tools, web_tools,
 };
 use onyx_types::Clock;
 
@@ -67,7 +69,15 @@ impl Parts {
         let router = Arc::clone(&models) as Arc<dyn ModelRouter>;
         let web = Web::new(Arc::new(SystemResolver), &config.tools.web)
             .map_err(|error| ConfigError::new(error.to_string()))?;
-        let tools = [builtin_tools(), web_tools(&web), model_tools(router)].concat();
+        let runtime = Runtime::new(sandbox(), folder.path().to_owned());
+        let tools = [
+            builtin_tools(),
+            web_tools(&web),
+            runtime_tools(&runtime),
+            docker_tools(&Docker::here()),
+            model_tools(router),
+        ]
+        .concat();
         let toolbox = toolbox(ground, &masker, tools).map_err(|error| ConfigError::of(&error))?;
         let toolbox = Arc::new(toolbox);
         let (roster, warnings) = roster(config, &toolbox)?;
@@ -88,6 +98,12 @@ impl Parts {
             models,
         })
     }
+}
+
+/// The sandbox whose child is this program, whatever became of its file since it was started.
+pub(crate) fn sandbox() -> Sandbox {
+    let arguments = vec![crate::SANDBOX_CHILD.to_owned()];
+    Sandbox::new(Program { path: "/proc/self/exe".into(), arguments })
 }
 
 /// What a config is laid on.

@@ -7,10 +7,10 @@ use landlock::{
 };
 use rustix::process::{Resource, Rlimit, setpriority_process, setrlimit};
 
-use super::SYSTEM_FILES;
 use super::watch::tasks;
+use super::{NETWORK_FILES, SYSTEM_FILES};
 use crate::job::Order;
-use crate::{Bounds, Job, Rung, seccomp};
+use crate::{Bounds, Job, Network, Rung, seccomp};
 
 /// The first that keeps signals inside: without it a command could kill the process above it.
 const LANDLOCK: ABI = ABI::V6;
@@ -35,7 +35,7 @@ pub(super) fn confine(order: &Order) -> Result<ExitCode, String> {
         (Rung::Bubblewrap, _) | (Rung::Landlock, RulesetStatus::FullyEnforced) => {}
         (Rung::Landlock, status) => return Err(format!("Landlock holds only in part: {status:?}")),
     }
-    seccomp::apply().map_err(|error| format!("seccomp: {error}"))?;
+    seccomp::apply(job.network).map_err(|error| format!("seccomp: {error}"))?;
     become_command(job)
 }
 
@@ -85,12 +85,18 @@ fn hold(job: &Job, rung: Rung) -> Result<RulesetStatus, RulesetError> {
         Rung::Bubblewrap => (&["/proc"], &["/tmp", "/dev"]),
         Rung::Landlock => (&[], &[]),
     };
+    let network_files: &[&str] = match job.network {
+        Network::None => &[],
+        Network::Granted => &NETWORK_FILES,
+    };
     let status = ruleset(level)?
         .add_rules(path_beneath_rules(SYSTEM_FOLDERS, read))?
         .add_rules(path_beneath_rules(SYSTEM_FILES, read))?
+        .add_rules(path_beneath_rules(network_files, read))?
         .add_rules(path_beneath_rules(DEVICES, use_device))?
         .add_rules(path_beneath_rules(own_read, read))?
         .add_rules(path_beneath_rules(own_write, write))?
+        .add_rules(path_beneath_rules(&job.readable, read))?
         .add_rules(path_beneath_rules(&job.writable, write))?
         .restrict_self()?;
     Ok(status.ruleset)

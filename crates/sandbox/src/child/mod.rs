@@ -34,6 +34,10 @@ pub(crate) const SYSTEM_FILES: [&str; 14] = [
     "/etc/timezone",
 ];
 
+/// What a network is used with.
+pub(crate) const NETWORK_FILES: [&str; 4] =
+    ["/etc/hosts", "/etc/resolv.conf", "/etc/protocols", "/etc/services"];
+
 /// The child's whole life. Takes what follows the program's own arguments.
 pub fn child(arguments: impl IntoIterator<Item = String>) -> ExitCode {
     let arguments: Vec<String> = arguments.into_iter().collect();

@@ -74,6 +74,21 @@ async fn nothing_outside_can_be_written_or_changed() {
     }
 }
 
+#[tokio::test]
+async fn a_folder_that_may_only_be_read_stays_as_it_is() {
+    for rung in RUNGS {
+        let place = Place::on(rung);
+        let mut job = place.job(&["sh", "-c", "cat notes.md; echo x > notes.md; rm notes.md"]);
+        job.readable = vec![place.path("vault")];
+        job.writable = vec![place.path("scratch")];
+        let mut running = place.sandbox.start(job, Stdio::null()).await.unwrap();
+        let said = running.next_output().await.unwrap().unwrap();
+        assert_eq!(String::from_utf8_lossy(&said), "mine\n", "{rung:?}");
+        assert!(!running.wait().await.unwrap().success());
+        assert_eq!(std::fs::read_to_string(place.path("vault/notes.md")).unwrap(), "mine\n");
+    }
+}
+
 /// Python, since it can try every kind of socket; it is needed for other tests too.
 #[tokio::test]
 async fn no_socket_of_any_kind_leads_out() {

@@ -2,7 +2,7 @@ use std::path::PathBuf;
 use std::process::Stdio;
 use std::time::Duration;
 
-use onyx_sandbox::{Bounds, Job, Program, Rung, Running, Sandbox};
+use onyx_sandbox::{Bounds, Job, Network, Program, Rung, Running, Sandbox};
 use tempfile::TempDir;
 
 /// Every rung is tried: one that does not work on this machine fails its tests.
@@ -49,8 +49,10 @@ impl Place {
         Job {
             argv: argv.iter().map(|word| (*word).to_owned()).collect(),
             folder: self.path("vault"),
+            readable: Vec::new(),
             writable: vec![self.path("vault"), self.path("scratch")],
             scratch: self.path("scratch"),
+            network: Network::None,
             bounds: self.bounds,
         }
     }
