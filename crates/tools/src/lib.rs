@@ -31,7 +31,9 @@ mod vault_path;
 mod web;
 
 pub use addresses::Addresses;
-pub use builtin::{Docker, builtin_tools, docker_tools, model_tools, runtime_tools, web_tools};
+pub use builtin::{
+    Docker, builtin_tools, docker_tools, model_tools, runtime_tools, session_tools, web_tools,
+};
 pub use context::{LiveOutput, ToolCx};
 pub use error::ToolError;
 pub use gate::{Authorised, decide};

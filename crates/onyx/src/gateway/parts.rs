@@ -12,7 +12,7 @@ use onyx_sandbox::{Program, Sandbox};
 use onyx_storage::{LocalObjects, Store};
 use onyx_tools::{
     Docker, Masker, ModelRouter, Runtime, Services, Tool, Toolbox, Web, builtin_tools,
-    docker_tools, model_tools, runtime_tools, web_tools,
+    docker_tools, model_tools, runtime_tools, session_tools, web_tools,
 };
 use onyx_types::Clock;
 
@@ -75,6 +75,7 @@ impl Parts {
             web_tools(&web),
             runtime_tools(&runtime),
             docker_tools(&Docker::here()),
+            session_tools(ground.store),
             model_tools(router),
         ]
         .concat();

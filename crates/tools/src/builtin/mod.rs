@@ -12,6 +12,8 @@ mod read_file;
 mod render_mermaid;
 mod search_files;
 mod select_model;
+mod sessions_history;
+mod sessions_list;
 mod web_fetch;
 mod web_search;
 mod write_file;
@@ -19,6 +21,7 @@ mod write_file;
 use std::sync::Arc;
 use std::time::Duration;
 
+use onyx_storage::Store;
 use onyx_types::{Hash, Plan, Preview, Target, ToolEffect, ToolSpec};
 use schemars::JsonSchema;
 use serde_json::Value;
@@ -69,6 +72,15 @@ pub fn runtime_tools(runtime: &Runtime) -> Vec<Arc<dyn Tool>> {
     ];
     tools.extend(git.into_iter().map(|tool| Arc::new(tool) as Arc<dyn Tool>));
     tools
+}
+
+/// Over the person's own conversations.
+pub fn session_tools(store: &Store) -> Vec<Arc<dyn Tool>> {
+    let (ledger, turns) = (Arc::clone(&store.ledger), Arc::clone(&store.turns));
+    vec![
+        Arc::new(sessions_list::SessionsList::new(Arc::clone(&ledger))),
+        Arc::new(sessions_history::SessionsHistory::new(ledger, turns)),
+    ]
 }
 
 /// For machines with containers.

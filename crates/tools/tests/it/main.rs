@@ -13,6 +13,7 @@ mod memory;
 mod policies;
 mod provenance;
 mod runtime;
+mod sessions;
 mod specs;
 mod support;
 mod web;
