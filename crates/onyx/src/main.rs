@@ -26,7 +26,15 @@ use exit::Exit;
 use gateway::Unreachable;
 use home::HomeFolder;
 
+/// The first argument of the process that a sandboxed command starts in.
+const SANDBOX_CHILD: &str = "sandbox-child";
+
 fn main() -> ExitCode {
+    // Before anything else: this process is not Onyx but becomes a command.
+    let mut arguments = std::env::args().skip(1);
+    if arguments.next().as_deref() == Some(SANDBOX_CHILD) {
+        return onyx_sandbox::child(arguments);
+    }
     let command =
         Cli::parse().command.unwrap_or(Command::Serve(ServeArguments { open: true, port: None }));
     if let Command::LocalWorker = command {

@@ -5,8 +5,8 @@
 //! audits, runs within a time limit, masks and bounds.
 //!
 //! What may not enter: raw file or network access (files go through `onyx_storage`, requests
-//! through `onyx_egress`), model or
-//! prompt code, surfaces. Nothing a model says can widen a [`Policy`].
+//! through `onyx_egress`, commands in `onyx_sandbox`), model or prompt code, surfaces. Nothing a
+//! model says can widen a [`Policy`].
 
 mod addresses;
 mod attempt;
@@ -23,6 +23,7 @@ mod persona;
 mod place;
 mod policy;
 mod routing;
+mod runtime;
 mod schema;
 mod settings;
 mod text;
@@ -32,7 +33,10 @@ mod vault_path;
 mod web;
 
 pub use addresses::Addresses;
-pub use builtin::{builtin_tools, index_tools, model_tools, persona_tools, web_tools};
+pub use builtin::{
+    Docker, builtin_tools, docker_tools, index_tools, model_tools, persona_tools, runtime_tools,
+    session_tools, web_tools,
+};
 pub use context::{LiveOutput, ToolCx};
 pub use error::ToolError;
 pub use gate::{Authorised, decide};
@@ -41,6 +45,7 @@ pub use person_files::{LARGEST_PERSON_FILE, NumberedVersion, PersonFiles};
 pub use persona::{PERSONA_EDITOR, PERSONA_GROUP, PersonaDesk, TestAnswer};
 pub use policy::{Policy, ToolSettings, Warning};
 pub use routing::{ModelPick, ModelRouter, ModelWish};
+pub use runtime::Runtime;
 pub use settings::ToolsSettings;
 pub use text::daily::DailyLog;
 pub use tool::Tool;

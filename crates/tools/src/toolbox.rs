@@ -93,11 +93,13 @@ impl Toolbox {
         cx: &ToolCx,
     ) -> ToolOutcome {
         let began = cx.clock.now().mono;
+        let cx = &ToolCx { live: cx.live.masked_by(&self.services.masker), ..cx.clone() };
         let attempt = Attempt { toolbox: self, policy, attendance, execution, cx };
         let outcome = match attempt.make(call).await {
             Ok(outcome) => outcome,
             Err(error) => ToolOutcome::error(error.to_string()),
         };
+        cx.live.finish();
         // Masked before it is shortened, else a cut could leave half a secret standing.
         let mut outcome = self.masked(outcome);
         outcome = bound(outcome, &Keep { artifacts: &*self.services.artifacts, cx }).await;

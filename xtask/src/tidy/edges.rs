@@ -14,11 +14,19 @@ const LAYERS: &[(&str, &[&str])] = &[
     ("onyx-bedrock", &["onyx-types", "onyx-providers"]),
     ("onyx-egress", &[]),
     ("onyx-local", &["onyx-types", "onyx-providers"]),
+    ("onyx-sandbox", &[]),
     ("onyx-knowledge", &["onyx-types", "onyx-storage", "onyx-extract"]),
     ("onyx-identity", &["onyx-types", "onyx-storage"]),
     (
         "onyx-tools",
-        &["onyx-types", "onyx-storage", "onyx-egress", "onyx-knowledge", "onyx-extract"],
+        &[
+            "onyx-types",
+            "onyx-storage",
+            "onyx-egress",
+            "onyx-sandbox",
+            "onyx-knowledge",
+            "onyx-extract",
+        ],
     ),
     ("onyx-agent", &["onyx-types", "onyx-storage", "onyx-knowledge", "onyx-tools"]),
     (
@@ -47,6 +55,7 @@ const LAYERS: &[(&str, &[&str])] = &[
             "onyx-bedrock",
             "onyx-egress",
             "onyx-local",
+            "onyx-sandbox",
             "onyx-knowledge",
             "onyx-identity",
             "onyx-tools",

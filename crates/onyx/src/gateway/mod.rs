@@ -43,6 +43,7 @@ pub(crate) use claim::{Claim, Unreachable, claim};
 pub(crate) use connection::Connection;
 pub(crate) use local::LocalHost;
 pub(crate) use models::registry;
+pub(crate) use parts::sandbox;
 pub(crate) use secrets::StoredSecrets;
 pub(crate) use socket::SocketPath;
 pub(crate) use token::{TokenPlace, place as token_place};

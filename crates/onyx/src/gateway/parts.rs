@@ -9,10 +9,11 @@ use onyx_api::Exposure;
 use onyx_egress::SystemResolver;
 use onyx_identity::{Declared, Secrets, Token};
 use onyx_knowledge::{Index, MemorySettings};
+use onyx_sandbox::{Program, Sandbox};
 use onyx_storage::{LocalObjects, Store};
 use onyx_tools::{
-    Masker, ModelRouter, PersonaDesk, Services, Tool, Toolbox, Web, builtin_tools, index_tools,
-    model_tools, persona_tools, web_tools,
+    Docker, Masker, ModelRouter, PersonaDesk, Runtime, Services, Tool, Toolbox, Web, builtin_tools,
+    docker_tools, index_tools, model_tools, persona_tools, runtime_tools, session_tools, web_tools,
 };
 use onyx_types::Clock;
 
@@ -73,11 +74,19 @@ impl Parts {
         let router = Arc::clone(&models) as Arc<dyn ModelRouter>;
         let web = Web::new(Arc::new(SystemResolver), &config.tools.web)
             .map_err(|error| ConfigError::new(error.to_string()))?;
-        let searching = index_tools(ground.index);
         let desk = Arc::new(Desk::default());
-        let editors = persona_tools(&(Arc::clone(&desk) as Arc<dyn PersonaDesk>));
-        let tools = [builtin_tools(), searching, web_tools(&web), model_tools(router), editors];
-        let tools = tools.concat();
+        let runtime = Runtime::new(sandbox(), folder.path().to_owned());
+        let tools = [
+            builtin_tools(),
+            index_tools(ground.index),
+            web_tools(&web),
+            runtime_tools(&runtime),
+            docker_tools(&Docker::here()),
+            session_tools(ground.store),
+            model_tools(router),
+            persona_tools(&(Arc::clone(&desk) as Arc<dyn PersonaDesk>)),
+        ]
+        .concat();
         let toolbox = toolbox(ground, &masker, tools).map_err(|error| ConfigError::of(&error))?;
         let toolbox = Arc::new(toolbox);
         let (roster, warnings) = roster(config, &toolbox)?;
@@ -101,6 +110,12 @@ impl Parts {
             memory: config.memory.clone(),
         })
     }
+}
+
+/// The sandbox whose child is this program, whatever became of its file since it was started.
+pub(crate) fn sandbox() -> Sandbox {
+    let arguments = vec![crate::SANDBOX_CHILD.to_owned()];
+    Sandbox::new(Program { path: "/proc/self/exe".into(), arguments })
 }
 
 /// What a config is laid on.

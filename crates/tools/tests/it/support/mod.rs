@@ -87,6 +87,21 @@ impl World {
         self
     }
 
+    /// The same world with other tools.
+    pub(crate) fn with_tools(mut self, tools: Vec<Arc<dyn Tool>>, masker: Masker) -> Self {
+        let artifacts = self.folder.path().join("cache/artifacts");
+        let artifacts = Arc::new(LocalObjects::open(&artifacts).unwrap());
+        let ledger = Arc::clone(&self.store.ledger);
+        self.toolbox = Toolbox::new(tools, Services { ledger, artifacts, masker }).unwrap();
+        self.policy = policy(Tier::Act, &self.toolbox);
+        self
+    }
+
+    pub(crate) fn at_clock(mut self, clock: Arc<dyn onyx_types::Clock>) -> Self {
+        self.cx.clock = clock;
+        self
+    }
+
     /// The same world with another ledger behind the toolbox.
     pub(crate) fn audited_by(mut self, tools: Vec<Arc<dyn Tool>>, ledger: Arc<dyn Ledger>) -> Self {
         let artifacts = self.folder.path().join("cache/artifacts");
