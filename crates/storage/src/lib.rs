@@ -8,9 +8,11 @@
 mod accounts;
 mod blocking;
 mod chunks;
+mod entities;
 mod error;
 mod facts;
 mod files;
+mod front_matter;
 mod history;
 mod home;
 mod leases;
@@ -18,6 +20,7 @@ mod ledger;
 mod local;
 mod objects;
 mod rebuild;
+mod spaces;
 mod sqlite;
 mod store;
 mod turn_log;
@@ -26,9 +29,11 @@ pub use accounts::{
     Accounts, CredentialKind, CredentialRow, PersonRow, Role, SealedSecret, SealedSecrets, SecretId,
 };
 pub use chunks::{ChunkRow, ChunkStore, SourceKey, SourceRow};
+pub use entities::{Entities, Entity, EntityChange, EntityEdit};
 pub use error::StoreError;
 pub use facts::{forget_facts, keep_facts};
 pub use files::{Area, Files, Found, Wanted};
+pub use front_matter::FrontMatter;
 pub use history::{Change, History, Version};
 pub use home::{Home, HomeError, HomePaths};
 pub use leases::{Lease, Leases};
@@ -40,5 +45,6 @@ pub use ledger::{
 pub use local::{FileOps, LocalObjects, SystemFiles};
 pub use objects::{Expect, Object, ObjectKey, ObjectKeyError, ObjectMeta, Objects};
 pub use rebuild::{Rebuilt, find_session, preview_of, rebuild_person, title_of};
+pub use spaces::{Space, SpaceChange, Spaces};
 pub use store::Store;
 pub use turn_log::{Damage, DamageKind, LiveText, LogState, Page, Pos, TurnLog};

@@ -6,6 +6,7 @@
 mod authority;
 mod cancel;
 mod clock;
+mod entity;
 mod error;
 mod event;
 mod grants;
@@ -28,6 +29,7 @@ mod usage;
 pub use authority::{Attendance, Taint, Tier, ToolEffect, Verdict};
 pub use cancel::Cancel;
 pub use clock::{Clock, Now, SystemClock, Timestamp};
+pub use entity::{EntityId, EntityIdError, EntityKind, EntityRef};
 pub use error::{ErrorCode, Fault};
 pub use event::{ContextPiece, Envelope, Event, StatusCode};
 pub use grants::{Grant, Grants, NotAGrant};
