@@ -277,7 +277,7 @@ impl Driver {
             status: summary.status,
             ended_at: self.clock.wall(),
             usage: summary.usage,
-            agents: summary.agents,
+            used: summary.used,
             messages_added: summary.messages_added,
             preview: summary.preview,
             title: self.title.take(),

@@ -116,7 +116,7 @@ async fn lane(
         None => snapshot,
     };
     let client = &ask.client;
-    let own = inner.toolbox.offers(&agent.policy).into_iter();
+    let own = inner.toolbox.ready_offers(&agent.policy, &ask.key.person).into_iter();
     let own = own.filter(|spec| !client.tools.iter().any(|tool| tool.name == spec.name));
     let tools = own.map(|spec| ToolTraits {
         offer: spec.offer(),
@@ -157,6 +157,7 @@ async fn lane(
             clock: Arc::clone(&inner.clock),
             files: Arc::clone(&inner.store.files),
             paths: Arc::new(PathRules::default()),
+            addresses: Arc::default(),
             live: LiveOutput::nowhere(),
         },
     };

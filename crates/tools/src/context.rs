@@ -4,7 +4,7 @@ use onyx_storage::Files;
 use onyx_types::{AgentId, Author, Cancel, Clock, RunId, SessionKey, Taint, View};
 use tokio::sync::mpsc;
 
-use crate::PathRules;
+use crate::{Addresses, PathRules};
 
 /// For whom and within what a call works. Made by the driver, never from a model's words.
 #[derive(Clone)]
@@ -19,6 +19,8 @@ pub struct ToolCx {
     pub clock: Arc<dyn Clock>,
     pub files: Arc<dyn Files>,
     pub paths: Arc<PathRules>,
+    /// What the run may fetch without asking; one book for all its lanes.
+    pub addresses: Arc<Addresses>,
     pub live: LiveOutput,
 }
 

@@ -12,9 +12,10 @@ const LAYERS: &[(&str, &[&str])] = &[
     ("onyx-storage", &["onyx-types"]),
     ("onyx-providers", &["onyx-types"]),
     ("onyx-bedrock", &["onyx-types", "onyx-providers"]),
+    ("onyx-egress", &[]),
     ("onyx-knowledge", &["onyx-types", "onyx-storage", "onyx-extract"]),
     ("onyx-identity", &["onyx-types", "onyx-storage"]),
-    ("onyx-tools", &["onyx-types", "onyx-storage", "onyx-knowledge", "onyx-extract"]),
+    ("onyx-tools", &["onyx-types", "onyx-storage", "onyx-egress", "onyx-knowledge", "onyx-extract"]),
     ("onyx-agent", &["onyx-types", "onyx-storage", "onyx-knowledge", "onyx-tools"]),
     (
         "onyx-api",
@@ -40,6 +41,7 @@ const LAYERS: &[(&str, &[&str])] = &[
             "onyx-storage",
             "onyx-providers",
             "onyx-bedrock",
+            "onyx-egress",
             "onyx-knowledge",
             "onyx-identity",
             "onyx-tools",
@@ -59,7 +61,7 @@ const PROGRAMS: &[&str] = &["onyx", "onyx-bench", "xtask"];
 /// Outside crates that only the named crates may use, so that what they do has one place.
 const DOORS: &[(&str, &[&str])] = &[
     ("rusqlite", &["onyx-storage"]),
-    ("reqwest", &["onyx-providers", "onyx", "onyx-test-support", "onyx-bench"]),
+    ("reqwest", &["onyx-providers", "onyx-egress", "onyx", "onyx-test-support", "onyx-bench"]),
     ("axum", &["onyx-api", "onyx", "onyx-test-support"]),
     ("clap", &["onyx", "onyx-bench"]),
     ("anyhow", &["onyx", "onyx-bench", "xtask"]),

@@ -3,6 +3,7 @@
 #![allow(clippy::unwrap_used, clippy::expect_used)]
 
 mod accounts;
+mod administration;
 mod bad_input;
 mod cli;
 mod cli_sessions;

@@ -12,3 +12,4 @@ mod policies;
 mod provenance;
 mod specs;
 mod support;
+mod web;
