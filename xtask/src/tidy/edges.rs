@@ -15,7 +15,10 @@ const LAYERS: &[(&str, &[&str])] = &[
     ("onyx-egress", &[]),
     ("onyx-knowledge", &["onyx-types", "onyx-storage", "onyx-extract"]),
     ("onyx-identity", &["onyx-types", "onyx-storage"]),
-    ("onyx-tools", &["onyx-types", "onyx-storage", "onyx-egress", "onyx-knowledge", "onyx-extract"]),
+    (
+        "onyx-tools",
+        &["onyx-types", "onyx-storage", "onyx-egress", "onyx-knowledge", "onyx-extract"],
+    ),
     ("onyx-agent", &["onyx-types", "onyx-storage", "onyx-knowledge", "onyx-tools"]),
     (
         "onyx-api",
