@@ -36,7 +36,7 @@ pub use grants::{Grant, Grants, NotAGrant};
 pub use hash::Hash;
 pub use ids::{
     AgentId, Author, BatchId, ChannelId, CredentialId, DraftId, IdError, LaneId, PersonId, RunId,
-    SessionId, SessionKey, SpaceId, ThreadId, ToolUseId, TurnId,
+    SessionId, SessionKey, SourceId, SpaceId, ThreadId, ToolUseId, TurnId,
 };
 pub use limits::Limits;
 pub use message::{Block, Message, Role};

@@ -13,6 +13,7 @@ const LAYERS: &[(&str, &[&str])] = &[
     ("onyx-providers", &["onyx-types"]),
     ("onyx-bedrock", &["onyx-types", "onyx-providers"]),
     ("onyx-egress", &[]),
+    ("onyx-sources", &["onyx-types", "onyx-storage", "onyx-extract", "onyx-egress"]),
     ("onyx-knowledge", &["onyx-types", "onyx-storage", "onyx-extract"]),
     ("onyx-identity", &["onyx-types", "onyx-storage"]),
     (
@@ -26,6 +27,7 @@ const LAYERS: &[(&str, &[&str])] = &[
             "onyx-types",
             "onyx-extract",
             "onyx-storage",
+            "onyx-sources",
             "onyx-knowledge",
             "onyx-identity",
             "onyx-tools",
@@ -42,6 +44,7 @@ const LAYERS: &[(&str, &[&str])] = &[
             "onyx-types",
             "onyx-extract",
             "onyx-storage",
+            "onyx-sources",
             "onyx-providers",
             "onyx-bedrock",
             "onyx-egress",
