@@ -24,7 +24,8 @@ pub struct Sources {
 
 struct Inner {
     files: Arc<dyn Files>,
-    egress: Egress,
+    /// Asked anew for each import: the hosts that may be reached are settings.
+    egress: Box<dyn Fn() -> Egress + Send + Sync>,
     reader: Reader,
     clock: Arc<dyn Clock>,
     mint: Mutex<Mint>,
@@ -84,14 +85,14 @@ pub enum NewSupply {
 impl Sources {
     pub fn new(
         files: Arc<dyn Files>,
-        egress: Egress,
+        egress: impl Fn() -> Egress + Send + Sync + 'static,
         reader: Reader,
         clock: Arc<dyn Clock>,
         mint: Mint,
     ) -> Self {
         let inner = Inner {
             files,
-            egress,
+            egress: Box::new(egress),
             reader,
             clock,
             mint: Mutex::new(mint),
@@ -287,7 +288,8 @@ impl Inner {
             self.turns.acquire().await.map_err(|error| StoreError::Failed(error.to_string()))?;
         let objects = self.files.objects(&Area::Person(person.clone()))?;
         let vault = self.files.objects(&Area::Vault(person.clone()))?;
-        let places = Places { vault: &*vault, person: &*objects, folder, egress: &self.egress };
+        let egress = (self.egress)();
+        let places = Places { vault: &*vault, person: &*objects, folder, egress: &egress };
         let import = Import {
             places,
             history: &self.files.history(person)?,

@@ -14,6 +14,7 @@ const LAYERS: &[(&str, &[&str])] = &[
     ("onyx-bedrock", &["onyx-types", "onyx-providers"]),
     ("onyx-egress", &[]),
     ("onyx-sources", &["onyx-types", "onyx-storage", "onyx-extract", "onyx-egress"]),
+    ("onyx-local", &["onyx-types", "onyx-providers"]),
     ("onyx-knowledge", &["onyx-types", "onyx-storage", "onyx-extract"]),
     ("onyx-identity", &["onyx-types", "onyx-storage"]),
     (
@@ -48,6 +49,7 @@ const LAYERS: &[(&str, &[&str])] = &[
             "onyx-providers",
             "onyx-bedrock",
             "onyx-egress",
+            "onyx-local",
             "onyx-knowledge",
             "onyx-identity",
             "onyx-tools",

@@ -140,7 +140,8 @@ pub(super) async fn list(
     QueryOf(query): QueryOf<SourcesQuery>,
 ) -> Result<Json<SourceList>, Problem> {
     let records = state.sources.list(&caller.person).await.map_err(problem)?;
-    let wanted = |record: &SourceRecord| query.scope.as_deref().is_none_or(|id| id_of(&record.scope) == id);
+    let wanted =
+        |record: &SourceRecord| query.scope.as_deref().is_none_or(|id| id_of(&record.scope) == id);
     let sources = records.into_iter().filter(wanted).map(SourceView::from).collect();
     Ok(Json(SourceList { sources }))
 }
@@ -253,7 +254,8 @@ impl TryFrom<SupplyRequest> for NewSupply {
             SupplyRequest::Text { text } => Self::Text { text },
             SupplyRequest::File { path: Some(path), data: None, .. } => Self::File { path },
             SupplyRequest::File { path: None, data: Some(data), name: Some(name), media_type } => {
-                let bytes = BASE64_STANDARD.decode(data).map_err(|error| Problem::field("data", error))?;
+                let bytes =
+                    BASE64_STANDARD.decode(data).map_err(|error| Problem::field("data", error))?;
                 Self::Upload { name, media_type, bytes }
             }
             SupplyRequest::File { .. } => {

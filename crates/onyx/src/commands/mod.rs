@@ -15,6 +15,7 @@ pub(crate) mod serve;
 pub(crate) mod sessions;
 pub(crate) mod tokens;
 pub(crate) mod undo;
+mod weights;
 
 use anyhow::Result;
 use reqwest::Response;

@@ -6,11 +6,13 @@ mod catalogue;
 mod claim;
 mod connection;
 mod live;
+mod local;
 mod models;
 mod parts;
 mod secrets;
 mod settings;
 mod socket;
+mod sources;
 mod token;
 mod upstream;
 
@@ -23,6 +25,7 @@ use axum::Router;
 use onyx_agent::{ManagerOptions, RunManager};
 use onyx_api::{ApiState, Authenticator, Exposure, LogRing, Traffic};
 use onyx_identity::{Identity, KeyFolder, Secrets};
+use onyx_sources::Sources;
 use onyx_storage::{CredentialKind, Home, Store};
 use onyx_types::{Cancel, Clock, SystemClock};
 use tokio::net::TcpListener;
@@ -37,6 +40,7 @@ use socket::HomeSocket;
 
 pub(crate) use claim::{Claim, Unreachable, claim};
 pub(crate) use connection::Connection;
+pub(crate) use local::LocalHost;
 pub(crate) use models::registry;
 pub(crate) use secrets::StoredSecrets;
 pub(crate) use socket::SocketPath;
@@ -56,6 +60,7 @@ pub(crate) struct Gateway {
     /// Where to listen, by the config that it started with.
     address: SocketAddr,
     token_place: TokenPlace,
+    sources: Sources,
     servers: JoinSet<()>,
     stop: Cancel,
     socket: Option<HomeSocket>,
@@ -89,10 +94,11 @@ impl Gateway {
             Arc::clone(&parts.toolbox),
             Arc::clone(&parts.models) as Arc<dyn onyx_agent::Models>,
             parts.roster,
-            clock,
+            Arc::clone(&clock),
             options(parts.max_runs)?,
         );
         runs.set_titles(parts.titles);
+        let sources = sources::open(&store, &parts.web, &clock)?;
         let closed = runs.recover().await.context("cannot close interrupted runs")?;
         if closed > 0 {
             tracing::info!(closed, "runs of an earlier process were closed as interrupted");
@@ -114,6 +120,7 @@ impl Gateway {
             live: Arc::new(live),
             address: parts.address,
             token_place: parts.token_place,
+            sources,
             servers: JoinSet::new(),
             stop: Cancel::new(),
             socket: None,
@@ -205,6 +212,7 @@ impl Gateway {
         onyx_api::router(ApiState {
             runs: self.live.runs.clone(),
             store: self.live.store.clone(),
+            sources: self.sources.clone(),
             auth: Arc::clone(&self.live.auth),
             secrets: Arc::clone(&self.live.secrets),
             readiness: Arc::clone(&self.live) as Arc<dyn onyx_api::Readiness>,

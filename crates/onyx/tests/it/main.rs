@@ -16,6 +16,7 @@ mod documents;
 mod door;
 mod faults;
 mod kills;
+mod local;
 mod many;
 mod matrix;
 mod models;

@@ -30,7 +30,7 @@ impl World {
         let egress = Egress::new(Arc::new(SystemResolver), private, Bounds::default());
         let sources = Sources::new(
             Arc::clone(&files),
-            egress,
+            move || egress.clone(),
             Reader::new("/nowhere", &[]),
             Arc::new(SystemClock::new()),
             Mint::new(7),
