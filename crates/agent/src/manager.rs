@@ -2,10 +2,11 @@
 
 use std::collections::HashMap;
 use std::panic::AssertUnwindSafe;
-use std::sync::{Arc, Mutex, PoisonError, RwLock};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError, RwLock};
 use std::time::Duration;
 
 use futures::FutureExt as _;
+use onyx_knowledge::Index;
 use onyx_storage::{BeginRun, Delivery, Lease, SessionChange, Store, StoreError, title_of};
 use onyx_tools::Toolbox;
 use onyx_types::{
@@ -53,6 +54,7 @@ pub(crate) struct Inner {
     pub(crate) settings: tokio::sync::Mutex<()>,
     pub(crate) notices: broadcast::Sender<Notice>,
     titles: RwLock<Titles>,
+    index: OnceLock<Index>,
     /// One permit for each session that is being named.
     pub(crate) naming: Arc<Semaphore>,
 }
@@ -153,6 +155,7 @@ impl RunManager {
             settings: tokio::sync::Mutex::default(),
             notices: broadcast::Sender::new(MOST_UNHEARD),
             titles: RwLock::default(),
+            index: OnceLock::new(),
             naming: Arc::new(Semaphore::new(MOST_AT_ONCE)),
         };
         Self { inner: Arc::new(inner) }
@@ -178,6 +181,16 @@ impl RunManager {
 
     fn titles(&self) -> Titles {
         *self.inner.titles.read().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// What runs are answered from, once there is one.
+    pub fn set_index(&self, index: Index) {
+        // A second one would be of the same home.
+        let _ = self.inner.index.set(index);
+    }
+
+    pub fn clock(&self) -> Arc<dyn Clock> {
+        Arc::clone(&self.inner.clock)
     }
 
     /// The day on which spending counts now (UTC).
@@ -226,6 +239,10 @@ impl RunManager {
         seat: Seat,
     ) -> Result<RunHandle, Fault> {
         let inner = &self.inner;
+        match inner.index.get() {
+            Some(index) if place.is_new => index.person_came(place.key.person.clone()),
+            Some(_) | None => {}
+        }
         if !place.is_new {
             self.close_leftover_runs(lease).await?;
         }

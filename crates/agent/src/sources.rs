@@ -4,7 +4,8 @@ use std::sync::Arc;
 
 use onyx_tools::{LiveOutput, PathRules, ToolCx};
 use onyx_types::{
-    Cancel, Fault, LaneOrder, Limits, Mint, RunId, SessionKey, Taint, ToolEffect, TurnId,
+    AgentId, Cancel, Fault, LaneOrder, Limits, Mint, RunId, Scope, ScopeSet, SessionKey, Taint,
+    ToolEffect, TurnId,
 };
 
 use crate::client::{ClientInput, ClientTurn, MemoryUse, open_calls, with_all_results};
@@ -152,6 +153,8 @@ async fn lane(
             agent: agent.id.clone(),
             run: ask.run,
             view: ask.input.as_ref().and_then(|words| words.view.clone()),
+            scopes: chat_scopes(&ask.key, &agent.id),
+            memories: Arc::clone(&agent.memories),
             cancel: Cancel::new(),
             taint: Taint::Clean,
             clock: Arc::clone(&inner.clock),
@@ -162,6 +165,12 @@ async fn lane(
         },
     };
     Ok((setup, actor, untrusted))
+}
+
+/// What a chat may see.
+fn chat_scopes(key: &SessionKey, agent: &AgentId) -> ScopeSet {
+    let scopes = vec![Scope::Person, Scope::Agent(agent.clone()), Scope::Shared];
+    ScopeSet::new(key.person.clone(), scopes)
 }
 
 /// Nobody knows what a client's tools have read.

@@ -3,6 +3,7 @@ use std::sync::Arc;
 use onyx_agent::RunManager;
 use onyx_identity::Secrets;
 use onyx_sources::Sources;
+use onyx_knowledge::Index;
 use onyx_storage::Store;
 
 use crate::{Authenticator, Catalogue, Configuration, LogRing, Readiness, Traffic, Upstream};
@@ -13,6 +14,7 @@ pub struct ApiState {
     pub runs: RunManager,
     pub store: Store,
     pub sources: Sources,
+    pub index: Index,
     pub auth: Arc<Authenticator>,
     pub secrets: Arc<Secrets>,
     pub readiness: Arc<dyn Readiness>,

@@ -23,6 +23,9 @@ pub(crate) enum Command {
     /// Look at conversations, name them, put them away
     #[command(subcommand)]
     Sessions(SessionsCommand),
+    /// What is remembered and noted: search, look, change, bring along
+    #[command(subcommand)]
+    Memory(MemoryCommand),
     /// Take back what a run wrote, as one
     Undo(UndoArguments),
     /// Who can answer: providers, whether they work, how they do
@@ -158,6 +161,65 @@ pub(crate) enum SessionsCommand {
         #[arg(long)]
         json: bool,
     },
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum MemoryCommand {
+    /// Find by words and by meaning
+    Search(MemorySearchArguments),
+    /// Print a file, as searches name it
+    Show {
+        path: String,
+        /// As it was before this change
+        #[arg(long)]
+        version: Option<u64>,
+    },
+    /// Change a file in your editor
+    Edit {
+        path: String,
+        #[command(flatten)]
+        json: AsJson,
+    },
+    /// What became of a file
+    History {
+        path: String,
+        #[command(flatten)]
+        json: AsJson,
+    },
+    /// Put back what a file held before a change
+    Restore {
+        path: String,
+        version: u64,
+        #[command(flatten)]
+        json: AsJson,
+    },
+    /// How the index is, and which files it cannot read
+    Status(AsJson),
+    /// Bring the memory of an OpenClaw workspace along; nothing here is lost
+    Import {
+        folder: std::path::PathBuf,
+        /// Whose memory it becomes; `main` without it
+        #[arg(short, long)]
+        agent: Option<AgentId>,
+        #[command(flatten)]
+        json: AsJson,
+    },
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct MemorySearchArguments {
+    #[arg(required = true)]
+    pub(crate) text: Vec<String>,
+    /// Only what this agent remembers
+    #[arg(short, long)]
+    pub(crate) agent: Option<AgentId>,
+    /// Only there: person, shared, agent:<id>, space:<id>, …
+    #[arg(long)]
+    pub(crate) scope: Option<String>,
+    #[arg(short, long, default_value_t = 10)]
+    pub(crate) limit: u32,
+    #[command(flatten)]
+    pub(crate) json: AsJson,
 }
 
 #[derive(Debug, Args)]

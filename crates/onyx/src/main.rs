@@ -73,6 +73,7 @@ async fn run(home: &HomeFolder, command: Command, logs: Arc<LogRing>) -> Result<
         Command::People(command) => commands::people::run(home, command).await,
         Command::Tokens(command) => commands::tokens::run(home, command).await,
         Command::Pair(command) => commands::pair::run(home, command).await,
+        Command::Memory(command) => commands::memory::run(home, command).await,
         Command::Secrets(command) => commands::secrets::run(home, command).await,
         Command::Providers(command) => commands::models::providers(home, command).await,
         Command::Models(command) => commands::models::models(home, command).await,

@@ -28,8 +28,11 @@ mod turn_log;
 pub use accounts::{
     Accounts, CredentialKind, CredentialRow, PersonRow, Role, SealedSecret, SealedSecrets, SecretId,
 };
-pub use chunks::{ChunkRow, ChunkStore, SourceKey, SourceRow};
 pub use entities::{Entities, Entity, EntityChange, EntityEdit};
+pub use chunks::{
+    ChunkCounts, ChunkId, ChunkRow, ChunkStore, Contents, Group, GroupId, SourceChange, SourceId,
+    SourceKey, SourceKind, SourceRow, Stamp, StoredChunk, StoredVector,
+};
 pub use error::StoreError;
 pub use facts::{forget_facts, keep_facts};
 pub use files::{Area, Files, Found, Wanted};
@@ -46,5 +49,6 @@ pub use local::{FileOps, LocalObjects, SystemFiles};
 pub use objects::{Expect, Object, ObjectKey, ObjectKeyError, ObjectMeta, Objects};
 pub use rebuild::{Rebuilt, find_session, preview_of, rebuild_person, title_of};
 pub use spaces::{Space, SpaceChange, Spaces};
+pub use sqlite::open_chunks;
 pub use store::Store;
 pub use turn_log::{Damage, DamageKind, LiveText, LogState, Page, Pos, TurnLog};

@@ -19,6 +19,7 @@ mod kills;
 mod local;
 mod many;
 mod matrix;
+mod memory;
 mod models;
 mod offline;
 mod operations;
