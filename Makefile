@@ -51,6 +51,10 @@ check: setup ## formatting, lints, layers, licences, unused dependencies, spelli
 bench: setup ## measure a release build and print the table of targets
 	@./scripts/bench
 
+.PHONY: judge
+judge: setup ## judge search on the labelled set: by words, by meaning, by both
+	@./scripts/judge
+
 .PHONY: bench-peers
 bench-peers: setup ## measure Onyx beside nanobot, LiteLLM and OpenClaw, installed in a scratch folder
 	@./scripts/bench-peers

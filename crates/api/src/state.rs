@@ -2,8 +2,8 @@ use std::sync::Arc;
 
 use onyx_agent::RunManager;
 use onyx_identity::Secrets;
-use onyx_sources::Sources;
 use onyx_knowledge::Index;
+use onyx_sources::Sources;
 use onyx_storage::Store;
 
 use crate::{Authenticator, Catalogue, Configuration, LogRing, Readiness, Traffic, Upstream};

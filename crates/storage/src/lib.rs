@@ -28,11 +28,11 @@ mod turn_log;
 pub use accounts::{
     Accounts, CredentialKind, CredentialRow, PersonRow, Role, SealedSecret, SealedSecrets, SecretId,
 };
-pub use entities::{Entities, Entity, EntityChange, EntityEdit};
 pub use chunks::{
     ChunkCounts, ChunkId, ChunkRow, ChunkStore, Contents, Group, GroupId, SourceChange, SourceId,
     SourceKey, SourceKind, SourceRow, Stamp, StoredChunk, StoredVector,
 };
+pub use entities::{Entities, Entity, EntityChange, EntityEdit};
 pub use error::StoreError;
 pub use facts::{forget_facts, keep_facts};
 pub use files::{Area, Files, Found, Wanted};

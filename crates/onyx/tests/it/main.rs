@@ -31,6 +31,7 @@ mod schema;
 mod secrets;
 mod sessions;
 mod soak;
+mod sources;
 mod stopping;
 mod terminal;
 mod ui;
