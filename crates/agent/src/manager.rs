@@ -9,10 +9,7 @@ use futures::FutureExt as _;
 use onyx_knowledge::Index;
 use onyx_storage::{BeginRun, Delivery, Lease, SessionChange, Store, StoreError, title_of};
 use onyx_tools::Toolbox;
-use onyx_types::{
-    AgentId, Cancel, Clock, ErrorCode, Event, Fault, LaneId, Mint, PersonId, RunId, RunStatus,
-    SessionId, SessionKey, SessionOrigin, Usage,
-};
+use onyx_types::{AgentId, Cancel, Clock, ErrorCode, Event, Fault, LaneId, Mint, PersonId, RunId, RunStatus, Scope, SessionId, SessionKey, SessionOrigin, Usage};
 use tokio::sync::{Semaphore, broadcast, mpsc};
 
 use crate::client::{ClientInput, ClientTurn};
@@ -54,7 +51,7 @@ pub(crate) struct Inner {
     pub(crate) settings: tokio::sync::Mutex<()>,
     pub(crate) notices: broadcast::Sender<Notice>,
     titles: RwLock<Titles>,
-    index: OnceLock<Index>,
+    pub(crate) index: OnceLock<Index>,
     /// One permit for each session that is being named.
     pub(crate) naming: Arc<Semaphore>,
 }
@@ -212,13 +209,23 @@ impl RunManager {
     }
 
     pub async fn start(&self, request: RunRequest) -> Result<RunHandle, Fault> {
+        self.start_with_context(request, Vec::new()).await
+    }
+
+    /// The message gets beside it what is found for it in these scopes, as untrusted context. They
+    /// are made from where the session lives, never from a payload.
+    pub async fn start_with_context(
+        &self,
+        request: RunRequest,
+        scopes: Vec<Scope>,
+    ) -> Result<RunHandle, Fault> {
         let roster = self.roster();
         let request = self.resolve_input(request).await?;
         check_input(&request.input, roster.limits().max_prompt_bytes)?;
         let seat = self.inner.seats.take().ok_or_else(|| Fault::plain(ErrorCode::Overloaded))?;
         let place = self.place(&request, &roster).await?;
         let lease = self.lease(&place.key).await?;
-        match self.begin(request, &roster, place, &lease, seat).await {
+        match self.begin(request, scopes, &roster, place, &lease, seat).await {
             Ok(handle) => {
                 lease.hand_over();
                 Ok(handle)
@@ -233,6 +240,7 @@ impl RunManager {
     async fn begin(
         &self,
         request: RunRequest,
+        retrieve: Vec<Scope>,
         roster: &Roster,
         place: Place,
         lease: &Lease,
@@ -297,6 +305,7 @@ impl RunManager {
                 input_turn,
                 input,
                 leading,
+                retrieve,
                 key: place.key.clone(),
                 agents: place.agents,
                 order: place.order,
