@@ -22,6 +22,10 @@ pub(crate) fn place_of(key: &SourceKey) -> Option<Place> {
     if parts.iter().any(|part| part.starts_with('.')) {
         return None;
     }
+    // What is said of a source, not what it says.
+    if matches!(parts.as_slice(), [.., "sources", _, "source.json"]) {
+        return None;
+    }
     if key.person.is_none() {
         return Some(Place { kind: SourceKind::Shared, scope: Scope::Shared });
     }

@@ -8,9 +8,11 @@
 mod accounts;
 mod blocking;
 mod chunks;
+mod entities;
 mod error;
 mod facts;
 mod files;
+mod front_matter;
 mod history;
 mod home;
 mod leases;
@@ -19,6 +21,7 @@ mod local;
 mod objects;
 mod personas;
 mod rebuild;
+mod spaces;
 mod sqlite;
 mod store;
 mod turn_log;
@@ -30,9 +33,11 @@ pub use chunks::{
     ChunkCounts, ChunkId, ChunkRow, ChunkStore, Contents, Group, GroupId, SourceChange, SourceId,
     SourceKey, SourceKind, SourceRow, Stamp, StoredChunk, StoredVector,
 };
+pub use entities::{Entities, Entity, EntityChange, EntityEdit};
 pub use error::StoreError;
 pub use facts::{forget_facts, keep_facts};
 pub use files::{Area, Files, Found, Wanted};
+pub use front_matter::FrontMatter;
 pub use history::{Change, History, Version};
 pub use home::{Home, HomeError, HomePaths};
 pub use leases::{Lease, Leases};
@@ -45,6 +50,7 @@ pub use local::{FileOps, LocalObjects, SystemFiles};
 pub use objects::{Expect, Object, ObjectKey, ObjectKeyError, ObjectMeta, Objects};
 pub use personas::{PersonaFiles, PersonaText, TestInput, TestInputId};
 pub use rebuild::{Rebuilt, find_session, preview_of, rebuild_person, title_of};
+pub use spaces::{Space, SpaceChange, Spaces};
 pub use sqlite::open_chunks;
 pub use store::Store;
 pub use turn_log::{Damage, DamageKind, LiveText, LogState, Page, Pos, TurnLog};

@@ -6,6 +6,7 @@
 mod authority;
 mod cancel;
 mod clock;
+mod entity;
 mod error;
 mod event;
 mod grants;
@@ -29,13 +30,14 @@ mod usage;
 pub use authority::{Attendance, Taint, Tier, ToolEffect, Verdict};
 pub use cancel::Cancel;
 pub use clock::{Clock, Now, SystemClock, Timestamp};
+pub use entity::{EntityId, EntityIdError, EntityKind, EntityRef};
 pub use error::{ErrorCode, Fault};
 pub use event::{ContextPiece, Envelope, Event, StatusCode};
 pub use grants::{Grant, Grants, NotAGrant};
 pub use hash::Hash;
 pub use ids::{
     AgentId, Author, BatchId, ChannelId, CredentialId, DraftId, IdError, LaneId, PersonId, RunId,
-    SessionId, SessionKey, SpaceId, ThreadId, ToolUseId, TurnId,
+    SessionId, SessionKey, SourceId, SpaceId, ThreadId, ToolUseId, TurnId,
 };
 pub use limits::Limits;
 pub use message::{Block, Message, Role};

@@ -92,6 +92,7 @@ pub(super) fn docs() -> Vec<Doc> {
     docs.extend(personas::older_clients());
     docs.extend(personas::personas());
     docs.extend(sessions());
+    docs.extend(knowledge_sources());
     docs.extend(memory());
     docs.extend(clients());
     docs.extend(accounts::sign_in());
@@ -181,6 +182,22 @@ fn sessions() -> Vec<Doc> {
             Answer::Text("application/x-ndjson"),
         )
         .query::<ExportQuery>(),
+    ]
+}
+
+fn knowledge_sources() -> Vec<Doc> {
+    use views::{ProgressView, SourceList, SourceRequest, SourceView, SourcesQuery};
+    let events = Answer::Stream(EVENTS, schema_of::<ProgressView>);
+    let made = Answer::Created(schema_of::<SourceView>);
+    vec![
+        doc("GET", "/api/sources", "What is attached, newest first", json::<SourceList>())
+            .query::<SourcesQuery>(),
+        doc("POST", "/api/sources", "Attaches a file, folder, address or text", made)
+            .body::<SourceRequest>(),
+        doc("GET", "/api/sources/{id}", "One source and its documents", json::<SourceView>()),
+        doc("POST", "/api/sources/{id}", "Looks at what it comes from again", json::<SourceView>()),
+        doc("DELETE", "/api/sources/{id}", "Takes it away with its text", Answer::Nothing),
+        doc("GET", "/api/sources/{id}/events", "How far its import is", events),
     ]
 }
 

@@ -12,6 +12,7 @@ mod personas;
 mod runs;
 mod secrets;
 mod sessions;
+mod sources;
 mod v1;
 mod ws;
 
@@ -50,6 +51,9 @@ pub(crate) mod views {
     pub(crate) use super::sessions::export::ExportQuery;
     pub(crate) use super::sessions::{
         ListQuery, SessionList, SessionView, SessionWithSiblings, TurnList, TurnsQuery,
+    };
+    pub(crate) use super::sources::{
+        ProgressView, SourceList, SourceRequest, SourceView, SourcesQuery,
     };
     pub(crate) use super::v1::embeddings::{EmbeddingList, EmbeddingRequest};
     pub(crate) use super::v1::models::{ModelList, ModelView};
@@ -124,12 +128,24 @@ pub fn routes() -> Routes {
         .get("/metrics", Owner, metrics::metrics)
         .get("/openapi.json", Read, openapi::serve)
         .get("/docs", Public, openapi::page)
+        .merge(knowledge_sources())
         .merge(memory_routes())
         .merge(sign_in())
         .merge(accounts())
         .merge(personas::routes())
         .merge(v1::routes())
         .merge(ws::routes())
+}
+
+fn knowledge_sources() -> Routes {
+    use Access::{Read, Write};
+    Routes::new()
+        .get("/api/sources", Read, sources::list)
+        .post("/api/sources", Write, sources::add)
+        .get("/api/sources/{id}", Read, sources::show)
+        .post("/api/sources/{id}", Write, sources::sync)
+        .delete("/api/sources/{id}", Write, sources::remove)
+        .get("/api/sources/{id}/events", Read, sources::events)
 }
 
 fn memory_routes() -> Routes {

@@ -14,6 +14,7 @@ mod parts;
 mod secrets;
 mod settings;
 mod socket;
+mod sources;
 mod token;
 mod upstream;
 
@@ -27,6 +28,7 @@ use onyx_agent::{ManagerOptions, RunManager};
 use onyx_api::{ApiState, Authenticator, Exposure, LogRing, Traffic};
 use onyx_identity::{Identity, KeyFolder, Secrets};
 use onyx_knowledge::{Chunking, Index, IndexSettings};
+use onyx_sources::Sources;
 use onyx_storage::{CredentialKind, Home, Store};
 use onyx_types::{Cancel, Clock, SystemClock};
 use tokio::net::TcpListener;
@@ -66,6 +68,7 @@ pub(crate) struct Gateway {
     /// Where to listen, by the config that it started with.
     address: SocketAddr,
     token_place: TokenPlace,
+    sources: Sources,
     servers: JoinSet<()>,
     stop: Cancel,
     socket: Option<HomeSocket>,
@@ -109,10 +112,11 @@ impl Gateway {
             Arc::clone(&parts.toolbox),
             Arc::clone(&parts.models) as Arc<dyn onyx_agent::Models>,
             parts.roster,
-            clock,
+            Arc::clone(&clock),
             options(parts.max_runs)?,
         );
         runs.set_titles(parts.titles);
+        let sources = sources::open(&store, &parts.web, &clock)?;
         runs.set_index(index.clone());
         let closed = runs.recover().await.context("cannot close interrupted runs")?;
         if closed > 0 {
@@ -139,6 +143,7 @@ impl Gateway {
             live,
             address: parts.address,
             token_place: parts.token_place,
+            sources,
             servers: JoinSet::new(),
             stop: Cancel::new(),
             socket: None,
@@ -236,6 +241,7 @@ impl Gateway {
         onyx_api::router(ApiState {
             runs: self.live.runs.clone(),
             store: self.live.store.clone(),
+            sources: self.sources.clone(),
             index: self.live.index.clone(),
             auth: Arc::clone(&self.live.auth),
             secrets: Arc::clone(&self.live.secrets),

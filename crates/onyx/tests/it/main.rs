@@ -33,6 +33,7 @@ mod schema;
 mod secrets;
 mod sessions;
 mod soak;
+mod sources;
 mod stopping;
 mod terminal;
 mod ui;
