@@ -13,6 +13,8 @@ mod attempt;
 mod audit;
 mod builtin;
 mod context;
+mod conversation;
+mod entity_place;
 mod error;
 mod gate;
 mod instruction;
@@ -35,7 +37,7 @@ mod web;
 pub use addresses::Addresses;
 pub use builtin::{
     Docker, builtin_tools, docker_tools, index_tools, model_tools, persona_tools, runtime_tools,
-    session_tools, web_tools,
+    session_tools, space_tools, web_tools,
 };
 pub use context::{LiveOutput, ToolCx};
 pub use error::ToolError;

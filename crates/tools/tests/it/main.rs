@@ -7,6 +7,7 @@ mod confinement;
 mod conflicts;
 mod decisions;
 mod docker;
+mod entities;
 mod files;
 mod git;
 mod memory;
