@@ -14,6 +14,7 @@ mod cuts;
 mod door;
 mod faults;
 mod kills;
+mod live;
 mod local;
 mod many;
 mod matrix;
