@@ -5,7 +5,7 @@ import { useStore } from '../store/state';
 import { hueOf } from '../ui/hue';
 import { titleOf, useRecent } from './links';
 
-const RECENT = 12;
+const RECENT = 8;
 const MOST_AGENTS = 6;
 
 /** ≥1280: the whole list; 768–1279: icons only; below that the bottom bar takes its place. */
