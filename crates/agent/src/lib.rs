@@ -44,5 +44,7 @@ pub use notices::{Happened, Notice};
 pub use request::{DryRun, RunInput, RunRequest, SessionRef, StopTarget};
 pub use roster::{AgentProfile, Roster};
 pub use sessions::{PatchFlaw, SessionPatch};
-pub use settings::{AgentDefaults, AgentSettings, AgentsSettings, ModelSetting};
+pub use settings::{
+    AgentDefaults, AgentMemorySettings, AgentSettings, AgentsSettings, ModelSetting,
+};
 pub use titles::Titles;

@@ -2,16 +2,14 @@
 
 use std::collections::HashMap;
 use std::panic::AssertUnwindSafe;
-use std::sync::{Arc, Mutex, PoisonError, RwLock};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError, RwLock};
 use std::time::Duration;
 
 use futures::FutureExt as _;
+use onyx_knowledge::Index;
 use onyx_storage::{BeginRun, Delivery, Lease, SessionChange, Store, StoreError, title_of};
 use onyx_tools::Toolbox;
-use onyx_types::{
-    AgentId, Cancel, Clock, ErrorCode, Event, Fault, LaneId, Mint, PersonId, RunId, RunStatus,
-    SessionId, SessionKey, SessionOrigin, Usage,
-};
+use onyx_types::{AgentId, Cancel, Clock, ErrorCode, Event, Fault, LaneId, Mint, PersonId, RunId, RunStatus, Scope, SessionId, SessionKey, SessionOrigin, Usage};
 use tokio::sync::{Semaphore, broadcast, mpsc};
 
 use crate::client::{ClientInput, ClientTurn};
@@ -53,6 +51,7 @@ pub(crate) struct Inner {
     pub(crate) settings: tokio::sync::Mutex<()>,
     pub(crate) notices: broadcast::Sender<Notice>,
     titles: RwLock<Titles>,
+    pub(crate) index: OnceLock<Index>,
     /// One permit for each session that is being named.
     pub(crate) naming: Arc<Semaphore>,
 }
@@ -153,6 +152,7 @@ impl RunManager {
             settings: tokio::sync::Mutex::default(),
             notices: broadcast::Sender::new(MOST_UNHEARD),
             titles: RwLock::default(),
+            index: OnceLock::new(),
             naming: Arc::new(Semaphore::new(MOST_AT_ONCE)),
         };
         Self { inner: Arc::new(inner) }
@@ -180,6 +180,16 @@ impl RunManager {
         *self.inner.titles.read().unwrap_or_else(PoisonError::into_inner)
     }
 
+    /// What runs are answered from, once there is one.
+    pub fn set_index(&self, index: Index) {
+        // A second one would be of the same home.
+        let _ = self.inner.index.set(index);
+    }
+
+    pub fn clock(&self) -> Arc<dyn Clock> {
+        Arc::clone(&self.inner.clock)
+    }
+
     /// The day on which spending counts now (UTC).
     pub fn today(&self) -> String {
         self.inner.clock.wall().utc_date()
@@ -199,13 +209,23 @@ impl RunManager {
     }
 
     pub async fn start(&self, request: RunRequest) -> Result<RunHandle, Fault> {
+        self.start_with_context(request, Vec::new()).await
+    }
+
+    /// The message gets beside it what is found for it in these scopes, as untrusted context. They
+    /// are made from where the session lives, never from a payload.
+    pub async fn start_with_context(
+        &self,
+        request: RunRequest,
+        scopes: Vec<Scope>,
+    ) -> Result<RunHandle, Fault> {
         let roster = self.roster();
         let request = self.resolve_input(request).await?;
         check_input(&request.input, roster.limits().max_prompt_bytes)?;
         let seat = self.inner.seats.take().ok_or_else(|| Fault::plain(ErrorCode::Overloaded))?;
         let place = self.place(&request, &roster).await?;
         let lease = self.lease(&place.key).await?;
-        match self.begin(request, &roster, place, &lease, seat).await {
+        match self.begin(request, scopes, &roster, place, &lease, seat).await {
             Ok(handle) => {
                 lease.hand_over();
                 Ok(handle)
@@ -220,12 +240,17 @@ impl RunManager {
     async fn begin(
         &self,
         request: RunRequest,
+        retrieve: Vec<Scope>,
         roster: &Roster,
         place: Place,
         lease: &Lease,
         seat: Seat,
     ) -> Result<RunHandle, Fault> {
         let inner = &self.inner;
+        match inner.index.get() {
+            Some(index) if place.is_new => index.person_came(place.key.person.clone()),
+            Some(_) | None => {}
+        }
         if !place.is_new {
             self.close_leftover_runs(lease).await?;
         }
@@ -280,6 +305,7 @@ impl RunManager {
                 input_turn,
                 input,
                 leading,
+                retrieve,
                 key: place.key.clone(),
                 agents: place.agents,
                 order: place.order,

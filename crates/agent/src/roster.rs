@@ -1,4 +1,5 @@
 use std::collections::BTreeSet;
+use std::sync::Arc;
 
 use onyx_tools::{Policy, ToolSettings, Toolbox};
 use onyx_types::{AgentId, ErrorCode, Fault, Limits, Tier};
@@ -25,6 +26,8 @@ pub struct AgentProfile {
     pub max_output_tokens: Option<u32>,
     /// A folder whose persona files are read instead of the home's.
     pub workspace: Option<String>,
+    /// Other agents whose memory it may search.
+    pub memories: Arc<[AgentId]>,
 }
 
 impl Roster {
@@ -117,8 +120,17 @@ fn profile(
         temperature: raw.temperature.or(defaults.temperature),
         max_output_tokens: raw.max_tokens.or(defaults.max_tokens),
         workspace: raw.workspace.clone(),
+        memories: memories(&id, raw)?,
         id,
     })
+}
+
+fn memories(id: &AgentId, raw: &AgentSettings) -> Result<Arc<[AgentId]>, Fault> {
+    let named = raw.memory.iter().flat_map(|memory| &memory.read);
+    let parse = |name: &String| {
+        name.parse().map_err(|error| invalid(format!("agent {id}: memory.read: {name:?}: {error}")))
+    };
+    named.map(parse).collect()
 }
 
 fn choice(setting: Option<&ModelSetting>) -> ModelChoice {

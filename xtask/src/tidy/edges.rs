@@ -13,6 +13,7 @@ const LAYERS: &[(&str, &[&str])] = &[
     ("onyx-providers", &["onyx-types"]),
     ("onyx-bedrock", &["onyx-types", "onyx-providers"]),
     ("onyx-egress", &[]),
+    ("onyx-local", &["onyx-types", "onyx-providers"]),
     ("onyx-knowledge", &["onyx-types", "onyx-storage", "onyx-extract"]),
     ("onyx-identity", &["onyx-types", "onyx-storage"]),
     (
@@ -45,6 +46,7 @@ const LAYERS: &[(&str, &[&str])] = &[
             "onyx-providers",
             "onyx-bedrock",
             "onyx-egress",
+            "onyx-local",
             "onyx-knowledge",
             "onyx-identity",
             "onyx-tools",

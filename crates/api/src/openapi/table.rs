@@ -83,6 +83,7 @@ pub(super) fn json<T: JsonSchema>() -> Answer {
 pub(super) fn docs() -> Vec<Doc> {
     let mut docs = agent_api();
     docs.extend(sessions());
+    docs.extend(memory());
     docs.extend(clients());
     docs.extend(accounts::sign_in());
     docs.extend(accounts::administration());
@@ -171,6 +172,42 @@ fn sessions() -> Vec<Doc> {
             Answer::Text("application/x-ndjson"),
         )
         .query::<ExportQuery>(),
+    ]
+}
+
+fn memory() -> Vec<Doc> {
+    use onyx_knowledge::IndexStatus;
+    use views::{
+        FileList, FilesQuery, Found, KnowledgeQuery, MemoryQuery, NewMemory, ReadQuery, Remembered,
+        Restore,
+    };
+    let file = "/v1/memory/files/{*path}";
+    vec![
+        doc(
+            "GET",
+            "/v1/memory/search",
+            "What is remembered and noted, best first",
+            json::<Found>(),
+        )
+        .query::<MemoryQuery>(),
+        doc("POST", "/v1/memory", "Adds to a daily log or MEMORY.md", json::<Remembered>())
+            .body::<NewMemory>(),
+        doc("GET", "/v1/memory/status", "How the index is", json::<IndexStatus>()),
+        doc("GET", "/v1/memory/files", "The files behind it", json::<FileList>())
+            .query::<FilesQuery>(),
+        doc(
+            "GET",
+            file,
+            "A file, with its ETag; `<path>/history` is what became of it",
+            Answer::Text("text/markdown"),
+        )
+        .query::<ReadQuery>(),
+        doc("PUT", file, "Writes a file; If-Match and If-None-Match hold", Answer::Nothing),
+        doc("DELETE", file, "Removes a file; its last version is kept", Answer::Nothing),
+        doc("POST", file, "`<path>/restore`: puts back an earlier version", Answer::Nothing)
+            .body::<Restore>(),
+        doc("GET", "/api/search", "Everything of the person's, by kind", json::<Found>())
+            .query::<KnowledgeQuery>(),
     ]
 }
 

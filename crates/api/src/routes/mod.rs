@@ -5,6 +5,7 @@ mod agents;
 mod auth;
 mod health;
 mod logs;
+mod memory;
 mod metrics;
 mod owned;
 mod runs;
@@ -36,6 +37,8 @@ pub(crate) mod views {
     };
     pub(crate) use super::health::{Health, Ready};
     pub(crate) use super::logs::{LogLines, LogsQuery};
+    pub(crate) use super::memory::files::{FileList, FilesQuery, ReadQuery, Restore};
+    pub(crate) use super::memory::{Found, KnowledgeQuery, MemoryQuery, NewMemory, Remembered};
     pub(crate) use super::runs::{EventsQuery, UndoQuery, Undone};
     pub(crate) use super::secrets::{Rotated, SecretList, SecretValue};
     pub(crate) use super::sessions::change::{Fork, Patch};
@@ -107,10 +110,25 @@ pub fn routes() -> Routes {
         .get("/metrics", Owner, metrics::metrics)
         .get("/openapi.json", Read, openapi::serve)
         .get("/docs", Public, openapi::page)
+        .merge(memory_routes())
         .merge(sign_in())
         .merge(accounts())
         .merge(v1::routes())
         .merge(ws::routes())
+}
+
+fn memory_routes() -> Routes {
+    use Access::{Read, Write};
+    Routes::new()
+        .get("/v1/memory/search", Read, memory::search)
+        .post("/v1/memory", Write, memory::write)
+        .get("/v1/memory/status", Read, memory::status)
+        .get("/v1/memory/files", Read, memory::files::list)
+        .get("/v1/memory/files/{*path}", Read, memory::files::read)
+        .put("/v1/memory/files/{*path}", Write, memory::files::write)
+        .delete("/v1/memory/files/{*path}", Write, memory::files::delete)
+        .post("/v1/memory/files/{*path}", Write, memory::files::restore)
+        .get("/api/search", Read, memory::search_all)
 }
 
 fn sign_in() -> Routes {

@@ -5,6 +5,7 @@ pub(crate) mod completions;
 pub(crate) mod doctor;
 pub(crate) mod init;
 mod input;
+pub(crate) mod memory;
 pub(crate) mod models;
 pub(crate) mod pair;
 pub(crate) mod people;
@@ -15,6 +16,7 @@ pub(crate) mod serve;
 pub(crate) mod sessions;
 pub(crate) mod tokens;
 pub(crate) mod undo;
+mod weights;
 
 use anyhow::Result;
 use reqwest::Response;

@@ -8,9 +8,11 @@ use onyx_agent::{Roster, Titles};
 use onyx_api::Exposure;
 use onyx_egress::SystemResolver;
 use onyx_identity::{Declared, Secrets, Token};
+use onyx_knowledge::{Index, MemorySettings};
 use onyx_storage::{LocalObjects, Store};
 use onyx_tools::{
-    Masker, ModelRouter, Services, Tool, Toolbox, Web, builtin_tools, model_tools, web_tools,
+    Masker, ModelRouter, Services, Tool, Toolbox, Web, builtin_tools, index_tools, model_tools,
+    web_tools,
 };
 use onyx_types::Clock;
 
@@ -34,6 +36,7 @@ pub(super) struct Parts {
     pub(super) roster: Roster,
     pub(super) titles: Titles,
     pub(super) models: Arc<LiveModels>,
+    pub(super) memory: MemorySettings,
 }
 
 impl Parts {
@@ -67,12 +70,14 @@ impl Parts {
         let router = Arc::clone(&models) as Arc<dyn ModelRouter>;
         let web = Web::new(Arc::new(SystemResolver), &config.tools.web)
             .map_err(|error| ConfigError::new(error.to_string()))?;
-        let tools = [builtin_tools(), web_tools(&web), model_tools(router)].concat();
+        let searching = index_tools(ground.index);
+        let tools = [builtin_tools(), searching, web_tools(&web), model_tools(router)].concat();
         let toolbox = toolbox(ground, &masker, tools).map_err(|error| ConfigError::of(&error))?;
         let toolbox = Arc::new(toolbox);
         let (roster, warnings) = roster(config, &toolbox)?;
         log(&warnings);
         let declared = declared(config, token)?;
+        ground.index.set_search(config.memory.search().map_err(ConfigError::new)?);
         remember(folder, config);
         Ok(Self {
             address,
@@ -86,6 +91,7 @@ impl Parts {
             web,
             roster,
             models,
+            memory: config.memory.clone(),
         })
     }
 }
@@ -94,6 +100,7 @@ impl Parts {
 pub(super) struct Ground<'a> {
     pub(super) folder: &'a HomeFolder,
     pub(super) store: &'a Store,
+    pub(super) index: &'a Index,
     pub(super) secrets: &'a Arc<Secrets>,
     pub(super) clock: &'a Arc<dyn Clock>,
     pub(super) exposure: Exposure,

@@ -3,9 +3,13 @@
 mod edit_file;
 mod list_files;
 mod memory_get;
+mod memory_search;
 mod memory_write;
 mod read_file;
+mod search;
+mod searching;
 mod select_model;
+mod session_search;
 mod web_fetch;
 mod web_search;
 mod write_file;
@@ -13,6 +17,7 @@ mod write_file;
 use std::sync::Arc;
 use std::time::Duration;
 
+use onyx_knowledge::Index;
 use onyx_types::{Hash, Plan, Preview, Target, ToolEffect, ToolSpec};
 use schemars::JsonSchema;
 use serde_json::Value;
@@ -30,6 +35,15 @@ pub fn builtin_tools() -> Vec<Arc<dyn Tool>> {
         Arc::new(edit_file::EditFile::new()),
         Arc::new(memory_get::MemoryGet::new()),
         Arc::new(memory_write::MemoryWrite::new()),
+    ]
+}
+
+/// For homes with an index.
+pub fn index_tools(index: &Index) -> Vec<Arc<dyn Tool>> {
+    vec![
+        Arc::new(memory_search::MemorySearch::new(index.clone())),
+        Arc::new(search::SearchKnowledge::new(index.clone())),
+        Arc::new(session_search::SessionSearch::new(index.clone())),
     ]
 }
 

@@ -10,6 +10,7 @@ mod files;
 mod memory;
 mod policies;
 mod provenance;
+mod searching;
 mod specs;
 mod support;
 mod web;
