@@ -6,6 +6,7 @@ use anyhow::{Context, Result};
 use serde_json::{Value, json};
 
 use crate::chart::{Chart, Scale};
+use crate::local::Local;
 use crate::measure::{AtLength, Start, TurnCost};
 use crate::memory::Growth;
 use crate::streams::{Cap, Streams};
@@ -20,6 +21,7 @@ pub(crate) struct Measured {
     pub(crate) growth: Growth,
     pub(crate) streams: Vec<Streams>,
     pub(crate) cap: Cap,
+    pub(crate) local: Option<Local>,
 }
 
 impl Measured {

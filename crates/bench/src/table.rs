@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use serde_json::{Value, json};
 
+use crate::local::Local;
 use crate::measure::AtLength;
 use crate::report::Measured;
 use crate::streams::{Cap, Streams};
@@ -46,7 +47,7 @@ impl Verdict {
 }
 
 pub(crate) fn rows(measured: &Measured) -> Vec<Row> {
-    let Measured { start, turn, lengths, growth, streams, cap } = measured;
+    let Measured { start, turn, lengths, growth, streams, cap, local } = measured;
     let mut rows = vec![
         at_most("CPU per turn, fresh sessions", milliseconds(turn.fresh_sessions.cpu), 1.0, "ms"),
         at_most("CPU per turn, one session", milliseconds(turn.one_session.cpu), 1.0, "ms"),
@@ -68,6 +69,25 @@ pub(crate) fn rows(measured: &Measured) -> Vec<Row> {
         streams.iter().max_by_key(|streams| streams.count).into_iter().flat_map(most_streams),
     );
     rows.push(beyond_cap(cap));
+    rows.extend(local.iter().flat_map(local_models));
+    rows
+}
+
+fn local_models(local: &Local) -> Vec<Row> {
+    let left = local.after_bytes.saturating_sub(local.before_bytes);
+    let mut rows = vec![
+        at_least("local/minilm: texts of 100 tokens", local.chunks_a_second, 40.0, "a second"),
+        shown("local/minilm: its process (resident)", megabytes(local.worker_bytes), "MB"),
+        at_most("memory left after local models were idle", megabytes(left), 10.0, "MB"),
+    ];
+    if let Some(words) = &local.words {
+        rows.extend([
+            shown("local/smollm2: tokens", words.tokens_a_second, "a second"),
+            shown("local/smollm2: first token at 50", milliseconds(words.first_at_50), "ms"),
+            shown("local/smollm2: first token at 500", milliseconds(words.first_at_500), "ms"),
+            shown("local/smollm2: load", milliseconds(words.load), "ms"),
+        ]);
+    }
     rows
 }
 
@@ -121,6 +141,15 @@ fn at_most(what: &str, value: f64, limit: f64, unit: &str) -> Row {
         measured: format!("{value:.2} {unit}"),
         target: format!("<= {limit} {unit}"),
         verdict: Verdict::of(value <= limit),
+    }
+}
+
+fn at_least(what: &str, value: f64, limit: f64, unit: &str) -> Row {
+    Row {
+        what: what.to_owned(),
+        measured: format!("{value:.2} {unit}"),
+        target: format!(">= {limit} {unit}"),
+        verdict: Verdict::of(value >= limit),
     }
 }
 

@@ -17,6 +17,7 @@ mod documents;
 mod door;
 mod faults;
 mod kills;
+mod live;
 mod local;
 mod many;
 mod matrix;
