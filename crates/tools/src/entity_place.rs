@@ -1,6 +1,6 @@
 //! The entities a conversation may touch.
 
-use onyx_storage::{Area, Entities, Entity, Space, Spaces};
+use onyx_storage::{Area, Entities, Space, Spaces};
 use onyx_types::{EntityKind, EntityRef, Scope, SpaceId};
 
 use crate::{ToolCx, ToolError};

@@ -4,7 +4,7 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::Value;
 
-use super::{file_tool, reading, text_argument};
+use super::{reading, text_argument, tool};
 use crate::schema::arguments;
 use crate::text::page::page;
 use crate::{Authorised, Tool, ToolCx, ToolError, conversation, entity_place};
@@ -53,7 +53,7 @@ impl Readable {
 impl ReadEntity {
     pub(super) fn new() -> Self {
         let description = "Read a page, task, ref or project of a space, or a conversation.";
-        Self(file_tool::<Arguments>("read", "knowledge", ToolEffect::Read, description))
+        Self(tool::<Arguments>("read", "knowledge", ToolEffect::Read, description))
     }
 }
 

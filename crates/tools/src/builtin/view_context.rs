@@ -7,7 +7,7 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::Value;
 
-use super::{file_tool, reading};
+use super::{reading, tool};
 use crate::schema::arguments;
 use crate::{Authorised, Tool, ToolCx, ToolError, entity_place};
 
@@ -26,7 +26,7 @@ const OPENING: usize = 1_200;
 impl ViewContext {
     pub(super) fn new() -> Self {
         let description = "What the person is looking at now, and what is around it.";
-        Self(file_tool::<Arguments>("context", "knowledge", ToolEffect::Read, description))
+        Self(tool::<Arguments>("context", "knowledge", ToolEffect::Read, description))
     }
 }
 
