@@ -5,6 +5,8 @@
 //! and no file system call may enter.
 
 mod client;
+mod decisions;
+mod drafts;
 mod driver;
 mod facts;
 mod feed;
@@ -34,6 +36,7 @@ mod titles;
 mod undo;
 
 pub use client::{ClientInput, ClientTurn, MemoryUse};
+pub use drafts::{ApprovalScope, Yes};
 pub use feed::{EventReader, Feed};
 pub use figures::{RUN_SECONDS, RunFigures};
 pub use forks::ForkPoint;
@@ -41,6 +44,7 @@ pub use inbox::Sent;
 pub use manager::{Canceller, ManagerOptions, RunHandle, RunManager};
 pub use models::{ModelChoice, Models, Payer};
 pub use notices::{Happened, Notice};
+pub use onyx_tools::NotApproved;
 pub use request::{DryRun, RunInput, RunRequest, SessionRef, StopTarget};
 pub use roster::{AgentProfile, Roster};
 pub use sessions::{PatchFlaw, SessionPatch};

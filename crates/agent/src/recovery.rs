@@ -35,6 +35,7 @@ impl RunManager {
     /// write left open. Called before the first request and now and then: runs at work, here or
     /// elsewhere, hold their session and are left alone.
     pub async fn recover(&self) -> Result<usize, Fault> {
+        self.settle_drafts().await?;
         let open = self.inner.store.ledger.active_runs().await?;
         let mut closed = 0;
         for row in open {

@@ -2,9 +2,9 @@
 
 use std::sync::Arc;
 
-use onyx_tools::{LiveOutput, PathRules, ToolCx};
+use onyx_tools::{Granted, LiveOutput, PathRules, ToolCx};
 use onyx_types::{
-    Cancel, Fault, LaneOrder, Limits, Mint, RunId, SessionKey, Taint, ToolEffect, TurnId,
+    AgentId, Cancel, Fault, LaneOrder, Limits, Mint, RunId, SessionKey, Taint, ToolEffect, TurnId,
 };
 
 use crate::client::{ClientInput, ClientTurn, MemoryUse, open_calls, with_all_results};
@@ -14,7 +14,7 @@ use crate::models::{ModelChoice, Payer};
 use crate::prompt::{self, Conversation, UntrustedPiece, untrusted_block};
 use crate::roster::AgentProfile;
 use crate::snapshots::without_memory;
-use crate::step::{LaneSetup, RunSetup, RunState, ToolTraits, UserInput};
+use crate::step::{DecidedDraft, LaneSetup, RunSetup, RunState, ToolTraits, UserInput};
 
 /// What the manager has decided about a run before anything is read for it.
 pub(crate) struct Preparation {
@@ -23,6 +23,7 @@ pub(crate) struct Preparation {
     /// `None`: the message is in the log already.
     pub(crate) input: Option<UserInput>,
     pub(crate) leading: Vec<UserInput>,
+    pub(crate) decisions: Vec<DecidedDraft>,
     pub(crate) key: SessionKey,
     pub(crate) agents: Vec<AgentProfile>,
     pub(crate) order: LaneOrder,
@@ -38,6 +39,7 @@ pub(crate) struct Prepared {
     pub(crate) actors: Vec<LaneActor>,
     /// Who answers in the first lane.
     pub(crate) model: String,
+    pub(crate) granted: Granted,
 }
 
 pub(crate) async fn prepare(inner: &Inner, mut ask: Preparation) -> Result<Prepared, Fault> {
@@ -59,8 +61,16 @@ pub(crate) async fn prepare(inner: &Inner, mut ask: Preparation) -> Result<Prepa
     };
     let client_turns =
         with_all_results(std::mem::take(&mut ask.client.turns), open_calls(history.turns()))?;
-    let from_client = client_turns.iter().any(is_from_outside);
-    let taint = if untrusted.is_empty() && !from_client { history.taint() } else { Taint::Tainted };
+    let from_outside = client_turns.iter().any(is_from_outside)
+        || ask.decisions.iter().any(|decided| decided.origin.taints());
+    let taint = match untrusted.is_empty() && !from_outside {
+        true => history.taint(),
+        false => Taint::Tainted,
+    };
+    let granted = Granted::default();
+    for actor in &mut actors {
+        actor.tool_cx.granted = granted.clone();
+    }
     for lane in &mut lanes {
         lane.taint = taint;
     }
@@ -76,6 +86,7 @@ pub(crate) async fn prepare(inner: &Inner, mut ask: Preparation) -> Result<Prepa
         input_turn: ask.input_turn,
         input: ask.input,
         leading: ask.leading,
+        decisions: ask.decisions,
         client_turns,
         lanes,
         order: ask.order,
@@ -85,7 +96,7 @@ pub(crate) async fn prepare(inner: &Inner, mut ask: Preparation) -> Result<Prepa
         now: inner.clock.now(),
         describe: Arc::new(move |call| toolbox.summary(call)),
     });
-    Ok(Prepared { state, actors, model })
+    Ok(Prepared { state, actors, model, granted })
 }
 
 /// The lane's window in the tokens of the rule, by which turns are weighed: a model that counts
@@ -148,19 +159,39 @@ async fn lane(
         retired: Vec::new(),
         policy: agent.policy.clone(),
         tool_cx: ToolCx {
-            key: ask.key.clone(),
-            agent: agent.id.clone(),
-            run: ask.run,
             view: ask.input.as_ref().and_then(|words| words.view.clone()),
-            cancel: Cancel::new(),
-            taint: Taint::Clean,
-            clock: Arc::clone(&inner.clock),
-            files: Arc::clone(&inner.store.files),
-            paths: Arc::new(PathRules::default()),
-            live: LiveOutput::nowhere(),
+            ..tool_cx(inner, &ask.key, &agent.id, ask.run, &ask.limits)
         },
     };
     Ok((setup, actor, untrusted))
+}
+
+/// For whom and within what an agent's calls work.
+pub(crate) fn tool_cx(
+    inner: &Inner,
+    key: &SessionKey,
+    agent: &AgentId,
+    run: RunId,
+    limits: &Limits,
+) -> ToolCx {
+    // The roster has checked them.
+    let protected = limits.protected.iter().filter_map(|path| path.parse().ok()).collect();
+    ToolCx {
+        key: key.clone(),
+        agent: agent.clone(),
+        run,
+        view: None,
+        cancel: Cancel::new(),
+        taint: Taint::Clean,
+        clock: Arc::clone(&inner.clock),
+        files: Arc::clone(&inner.store.files),
+        paths: Arc::new(PathRules { protected, ..PathRules::default() }),
+        live: LiveOutput::nowhere(),
+        pending: Arc::default(),
+        granted: Granted::default(),
+        draft_time: limits.draft_time(),
+        answer: None,
+    }
 }
 
 /// Nobody knows what a client's tools have read.

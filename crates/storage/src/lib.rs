@@ -8,6 +8,7 @@
 mod accounts;
 mod blocking;
 mod chunks;
+mod drafts;
 mod error;
 mod facts;
 mod files;
@@ -26,6 +27,7 @@ pub use accounts::{
     Accounts, CredentialKind, CredentialRow, PersonRow, Role, SealedSecret, SealedSecrets, SecretId,
 };
 pub use chunks::{ChunkRow, ChunkStore, SourceKey, SourceRow};
+pub use drafts::{Draft, DraftChange, DraftFilter, DraftMove, Drafts};
 pub use error::StoreError;
 pub use facts::{forget_facts, keep_facts};
 pub use files::{Area, Files, Found, Wanted};

@@ -7,17 +7,21 @@
 //! What may not enter: raw file or network access (files go through `onyx_storage`), model or
 //! prompt code, surfaces. Nothing a model says can widen a [`Policy`].
 
+mod approval;
 mod attempt;
 mod audit;
 mod builtin;
+mod command_rule;
 mod context;
 mod error;
 mod gate;
 mod instruction;
 mod mask;
 mod output;
+mod pending;
 mod place;
 mod policy;
+mod proposal;
 mod routing;
 mod schema;
 mod text;
@@ -25,11 +29,13 @@ mod tool;
 mod toolbox;
 mod vault_path;
 
+pub use approval::{Approval, NotApproved};
 pub use builtin::{builtin_tools, model_tools};
 pub use context::{LiveOutput, ToolCx};
 pub use error::ToolError;
-pub use gate::{Authorised, decide};
+pub use gate::{Authorised, Granted, decide};
 pub use mask::Masker;
+pub use pending::Pending;
 pub use policy::{Policy, ToolSettings, Warning};
 pub use routing::{ModelPick, ModelRouter, ModelWish};
 pub use text::daily::DailyLog;

@@ -11,8 +11,9 @@ mod lane;
 mod response;
 mod state;
 mod tools;
+mod waiting;
 
-pub use input::{Effect, Input, RunSummary, StopReason, UserInput};
+pub use input::{DecidedDraft, Effect, Input, RunSummary, StopReason, UserInput};
 pub use lane::{LaneSetup, ToolTraits};
 pub use onyx_types::LaneOrder;
 pub use state::{Describe, RunSetup, RunState};
@@ -45,6 +46,10 @@ pub fn step(state: &mut RunState, now: Now, input: Input) -> Vec<Effect> {
                 Delivery::Steer => state.steering.push(words),
                 Delivery::FollowUp => state.follow_ups.push(words),
             }
+            Vec::new()
+        }
+        Input::Decided(decided) => {
+            state.decisions.push(decided);
             Vec::new()
         }
         Input::Tick => tick(state),
@@ -89,7 +94,7 @@ fn tick(state: &mut RunState) -> Vec<Effect> {
             Vec::new()
         };
     }
-    if state.now.mono >= state.deadline {
+    if !state.waits_for_person() && state.now.mono >= state.deadline {
         return ending::stop(state, StopReason::OutOfTime);
     }
     Vec::new()

@@ -6,7 +6,7 @@ use axum::Json;
 use axum::extract::State;
 use axum::http::header;
 use axum::response::{IntoResponse, Response};
-use onyx_agent::StopTarget;
+use onyx_agent::{StopTarget, Yes};
 use onyx_types::{ErrorCode, Fault, RunId, RunStatus, SessionId};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -72,7 +72,13 @@ async fn start(
             return Err(Problem::field("agent", why));
         }
     }
-    OwnedRun::start(&state.runs, request.into_run(caller.person.clone())?).await
+    let approves = request.approves().to_vec();
+    let run = request.into_run(caller.person.clone())?;
+    for draft in approves {
+        let approved = state.runs.approve_draft(&caller.person, draft, Yes::default()).await;
+        approved.map_err(super::pending_changes::refused)?;
+    }
+    OwnedRun::start(&state.runs, run).await
 }
 
 #[derive(Deserialize, JsonSchema)]

@@ -2,11 +2,13 @@ mod accounts;
 mod admin;
 mod agent;
 mod agents;
+mod audit;
 mod auth;
 mod health;
 mod logs;
 mod metrics;
 mod owned;
+mod pending_changes;
 mod runs;
 mod secrets;
 mod sessions;
@@ -25,11 +27,15 @@ pub(crate) mod views {
         Cleared, History, HistoryQuery, SessionRequest, StopRequest, Stopped,
     };
     pub(crate) use super::agents::{AgentList, AgentWithFiles};
+    pub(crate) use super::audit::{AuditChains, AuditPage, AuditQuery, VerifyQuery};
     pub(crate) use super::auth::{
         BeginPairing, LinkQuery, Login, Me, PairingBegun, PairingReply, Refresh, TokenReply,
     };
     pub(crate) use super::health::{Health, Ready};
     pub(crate) use super::logs::{LogLines, LogsQuery};
+    pub(crate) use super::pending_changes::{
+        DraftDecision, PendingChange, PendingChanges, PendingChangesQuery,
+    };
     pub(crate) use super::runs::{EventsQuery, UndoQuery, Undone};
     pub(crate) use super::secrets::{Rotated, SecretList, SecretValue};
     pub(crate) use super::sessions::change::{Fork, Patch};
@@ -79,6 +85,13 @@ pub fn routes() -> Routes {
         .get("/api/runs/{id}/events", Read, runs::events)
         .post("/api/runs/{id}/cancel", Chat, runs::cancel)
         .post("/api/runs/{id}/undo", Write, runs::undo)
+        .get("/api/pending-changes", Read, pending_changes::list)
+        .get("/api/pending-changes/events", Read, pending_changes::events)
+        .get("/api/pending-changes/{id}", Read, pending_changes::show)
+        .post("/api/pending-changes/{id}/approve", Write, pending_changes::approve)
+        .post("/api/pending-changes/{id}/reject", Write, pending_changes::reject)
+        .get("/api/admin/audit", Owner, audit::list)
+        .get("/api/admin/audit/verify", Owner, audit::verify)
         .post("/api/admin/reindex", Owner, admin::reindex)
         .get("/api/admin/providers", Owner, admin::models::providers)
         .post("/api/admin/providers/{name}/test", Owner, admin::models::test)

@@ -108,6 +108,7 @@ fn toolbox(ground: &Ground<'_>, masker: &Masker, router: Arc<dyn ModelRouter>) -
     files::make_folder(&artifacts)?;
     let services = Services {
         ledger: Arc::clone(&ground.store.ledger),
+        drafts: Arc::clone(&ground.store.drafts),
         artifacts: Arc::new(LocalObjects::open(&artifacts)?),
         masker: masker.clone(),
     };

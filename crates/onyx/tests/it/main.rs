@@ -12,6 +12,7 @@ mod conversation;
 mod crash;
 mod cuts;
 mod door;
+mod drafts;
 mod faults;
 mod kills;
 mod many;

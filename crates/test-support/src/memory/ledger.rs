@@ -4,11 +4,13 @@ use std::sync::Arc;
 
 use async_trait::async_trait;
 use onyx_storage::{
-    AuditEntry, AuditRow, BeginRun, ChainState, DaySpending, InboxRow, Ledger, RunOutcome, RunRow,
-    SessionChange, SessionFilter, SessionMeta, SessionStatus, Spent, StoreError, TitleSource,
+    AuditEntry, AuditRow, BeginRun, ChainState, DaySpending, Draft, InboxRow, Ledger, RunOutcome,
+    RunRow, SessionChange, SessionFilter, SessionMeta, SessionStatus, Spent, StoreError,
+    TitleSource,
 };
 use onyx_types::{
-    AgentId, Hash, LaneOrder, PersonId, RunId, SessionId, SessionKey, Timestamp, TurnId, Usage,
+    AgentId, DraftId, Hash, LaneOrder, PersonId, RunId, SessionId, SessionKey, Timestamp, TurnId,
+    Usage,
 };
 
 use super::{MemoryDisk, Op, Turnstile, perform};
@@ -22,6 +24,7 @@ pub(super) struct Books {
     spending: BTreeMap<(String, PersonId), Spent>,
     agent_spending: BTreeMap<(String, AgentId), Spent>,
     audit: BTreeMap<PersonId, Vec<AuditRow>>,
+    pub(super) drafts: BTreeMap<(PersonId, DraftId), Draft>,
 }
 
 impl Books {
@@ -177,7 +180,7 @@ impl Books {
         Ok(found)
     }
 
-    fn chain(&mut self, entry: AuditEntry) -> AuditRow {
+    pub(super) fn chain(&mut self, entry: AuditEntry) -> AuditRow {
         let rows = self.audit.entry(entry.person.clone()).or_default();
         let (seq, previous) = rows.last().map_or((1, Hash::ZERO), |row| (row.seq + 1, row.hash));
         let row = AuditRow { seq, hash: link(seq, &entry, previous), entry, previous };
@@ -211,12 +214,16 @@ impl MemoryLedger {
         Self { disk, turnstile }
     }
 
-    async fn with<T>(
+    pub(super) async fn with<T>(
         &self,
         op: Op,
         work: impl FnOnce(&mut Books) -> Result<T, StoreError>,
     ) -> Result<T, StoreError> {
         perform(&*self.turnstile, op, || work(&mut self.disk.lock().books)).await
+    }
+
+    pub(super) fn look<T>(&self, at: impl FnOnce(&Books) -> T) -> T {
+        at(&self.disk.lock().books)
     }
 }
 
@@ -319,6 +326,9 @@ impl Ledger for MemoryLedger {
         self.with(Op::PutSession, |books| {
             books.sessions.remove(&(person.clone(), session));
             books.inbox.retain(|(owner, of, _), _| owner != person || *of != session);
+            books
+                .drafts
+                .retain(|_, draft| draft.key.person != *person || draft.key.session != session);
             Ok(())
         })
         .await

@@ -11,7 +11,7 @@ mod write_file;
 use std::sync::Arc;
 use std::time::Duration;
 
-use onyx_types::{Hash, Plan, Preview, Target, ToolEffect, ToolSpec};
+use onyx_types::{FileChange, Origin, Plan, Preview, Target, ToolEffect, ToolSpec};
 use schemars::JsonSchema;
 use serde_json::Value;
 
@@ -60,16 +60,12 @@ fn file_tool<Arguments: JsonSchema>(
 /// A plan that changes nothing.
 fn reading(tool: &ToolSpec, arguments: Value, target: Target, summary: String) -> Plan {
     Plan {
-        tool: tool.name.clone(),
-        arguments,
-        effects: vec![ToolEffect::Read],
         targets: vec![target],
-        summary,
-        preview: Preview::None,
+        ..Plan::new(tool.name.as_str(), arguments, ToolEffect::Read, summary)
     }
 }
 
-/// A plan that changes one file whose version before is kept.
+/// A plan that adds to one file.
 fn writing(
     tool: &ToolSpec,
     arguments: Value,
@@ -78,18 +74,21 @@ fn writing(
     preview: Preview,
 ) -> Plan {
     Plan {
-        tool: tool.name.clone(),
-        arguments,
-        effects: vec![ToolEffect::Write],
         targets: vec![target],
-        summary,
         preview,
+        ..Plan::new(tool.name.as_str(), arguments, ToolEffect::Write, summary)
     }
 }
 
-/// What the only target of a plan held when the plan was made.
-fn base_of(plan: &Plan) -> Option<Hash> {
-    plan.targets.first().and_then(|target| target.base)
+/// What one file holds after a plan; the version before is kept.
+fn changing(mut plan: Plan, after: &str, origin: Origin) -> Plan {
+    let change = |target: &Target| FileChange {
+        target: target.name.clone(),
+        after: Some(after.to_owned()),
+        origin,
+    };
+    plan.changes = plan.targets.iter().map(change).collect();
+    plan
 }
 
 /// A text argument of a call that nobody has checked yet.

@@ -34,7 +34,7 @@ async fn a_tool_that_the_agent_does_not_have_is_refused_and_audited() {
         "there is no tool \"exec\"; yours: list_files, read_file, write_file, edit_file, \
          memory_get, memory_write"
     );
-    let settings = ToolSettings { allow: Some(Vec::new()), deny: Vec::new() };
+    let settings = ToolSettings { allow: Some(Vec::new()), ..ToolSettings::default() };
     let (policy, _) = Policy::resolve(Tier::Act, &settings, &world.toolbox).unwrap();
     let world = World { policy, ..world };
     assert_eq!(
@@ -181,6 +181,7 @@ async fn two_tools_of_one_name_and_a_schema_that_is_none_are_refused() {
     let world = World::new().await;
     let services = || Services {
         ledger: Arc::clone(&world.store.ledger),
+        drafts: Arc::clone(&world.store.drafts),
         artifacts: world.store.files.objects(&onyx_storage::Area::Shared).unwrap(),
         masker: Masker::default(),
     };

@@ -53,6 +53,7 @@ impl Gateway {
         let store = disk.open(Arc::clone(&clock), Arc::new(track.clone()), place);
         let services = Services {
             ledger: Arc::clone(&store.ledger),
+            drafts: Arc::clone(&store.drafts),
             artifacts: store.files.objects(&Area::Shared).unwrap(),
             masker: Masker::default(),
         };

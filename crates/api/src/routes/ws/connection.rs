@@ -12,12 +12,14 @@ use onyx_types::{Attendance, ErrorCode, RunId, SessionOrigin};
 use tokio::time::timeout;
 
 use super::answer::{self, Empty, SendResult, SessionView, Stopped};
-use super::command::{Abort, Command, Frame, RequestId, Resume, Send, SessionsGet, SessionsList};
+use super::command::{
+    Abort, Command, DraftsDecide, Frame, RequestId, Resume, Send, SessionsGet, SessionsList, Word,
+};
 use super::follow::{Following, broadcasts};
 use super::outbox::{CloseReason, Outbox, receive};
 use super::sent::SentKeys;
 use crate::access::{Access, may};
-use crate::routes::sessions;
+use crate::routes::{pending_changes, sessions};
 use crate::{ApiState, AuthContext, Problem};
 
 /// The time to say who one is.
@@ -152,6 +154,12 @@ impl Connection {
             Command::Resume(resume) => self.resume(resume, reply).await?,
             Command::SessionsList(list) => self.list(list, reply).await?,
             Command::SessionsGet(get) => self.get(get, reply).await?,
+            Command::DraftsList(query) => {
+                let page =
+                    pending_changes::page(&self.state, &self.caller, &query, "data.limit").await?;
+                self.answer(reply, &answer::drafts(page)).await;
+            }
+            Command::DraftsDecide(decide) => self.decide(decide, reply).await?,
             Command::Status => self.status(reply).await,
             Command::Ping => self.answer(reply, &Empty {}).await,
         }
@@ -315,6 +323,17 @@ impl Connection {
         Ok(())
     }
 
+    async fn decide(&self, decide: DraftsDecide, reply: &Reply<'_>) -> Result<(), Problem> {
+        let (runs, person, id) = (&self.state.runs, &self.caller.person, decide.draft_id);
+        let decided = match decide.decision {
+            Word::Approve => runs.approve_draft(person, id, decide.said.yes()?).await,
+            Word::Reject => runs.reject_draft(person, id, decide.said.reason()?).await,
+        };
+        let draft = decided.map_err(pending_changes::refused)?;
+        self.answer(reply, &answer::draft(draft.into())).await;
+        Ok(())
+    }
+
     async fn status(&self, reply: &Reply<'_>) {
         let roster = self.state.runs.roster();
         let live = self.state.runs.runs_of(&self.caller.person).into_iter();
@@ -332,7 +351,11 @@ impl Connection {
 fn access(command: &Command) -> Access {
     match command {
         Command::Send(_) | Command::Steer(_) | Command::Abort(_) => Access::Chat,
-        Command::Resume(_) | Command::SessionsList(_) | Command::SessionsGet(_) => Access::Read,
+        Command::Resume(_)
+        | Command::SessionsList(_)
+        | Command::SessionsGet(_)
+        | Command::DraftsList(_) => Access::Read,
+        Command::DraftsDecide(_) => Access::Write,
         Command::Auth(_) | Command::Status | Command::Ping => Access::Person,
     }
 }
