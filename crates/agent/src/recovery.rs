@@ -35,7 +35,6 @@ impl RunManager {
     /// write left open. Called before the first request and now and then: runs at work, here or
     /// elsewhere, hold their session and are left alone.
     pub async fn recover(&self) -> Result<usize, Fault> {
-        self.settle_drafts().await?;
         let open = self.inner.store.ledger.active_runs().await?;
         let mut closed = 0;
         for row in open {
@@ -47,6 +46,7 @@ impl RunManager {
                 Err(fault) => tracing::error!(run = %row.run, %fault, "a run could not be closed"),
             }
         }
+        self.settle_drafts().await?;
         Ok(closed)
     }
 

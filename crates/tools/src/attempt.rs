@@ -1,10 +1,8 @@
 use std::future::Future;
-use std::sync::Arc;
 use std::time::Duration;
 
 use onyx_storage::StoreError;
 use onyx_types::{Attendance, Plan, Preview, ToolCall, ToolEffect, ToolOutcome, Verdict};
-use serde_json::Value;
 
 use crate::audit::{Record, Trail};
 use crate::gate::{self, Authorised, Passage};
@@ -37,16 +35,19 @@ impl Attempt<'_> {
         if self.cx.cancel.is_cancelled() {
             return Err(ToolError::NotBegun);
         }
-        let plan = self.plan(entry, call, &arguments, self.cx, &trail).await?;
-        let mut passage = gate::pass(self.policy, self.attendance, self.cx, plan);
-        if let Passage::Allowed(plan) = &passage
-            && self.builds_on_drafts(plan.get())
-        {
-            // What nobody has approved must not reach the disk by way of a call that needs nobody.
-            let cx = ToolCx { pending: Arc::default(), ..self.cx.clone() };
-            let plan = self.plan(entry, call, &arguments, &cx, &trail).await?;
-            passage = gate::pass(self.policy, self.attendance, &cx, plan);
-        }
+        let planning = entry.tool.plan(arguments, self.cx);
+        let plan = match within(entry.tool.spec().timeout, self.cx, planning).await {
+            Ok(plan) => plan,
+            Err(error) => return Err(self.not_planned(call, &trail, error).await?),
+        };
+        let passage = match gate::pass(self.policy, self.attendance, self.cx, plan) {
+            // What nobody has approved must not reach the disk by way of a call that needs nobody:
+            // it joins what waits.
+            Passage::Allowed(plan) if self.builds_on_drafts(plan.get()) => {
+                Passage::NeedsPerson(Verdict::Draft, plan.into_inner())
+            }
+            passage => passage,
+        };
         match passage {
             Passage::Denied(plan) => self.denied(&trail, &plan).await,
             passage if self.execution == Execution::DryRun => self.rehearse(&trail, passage).await,
@@ -54,21 +55,6 @@ impl Attempt<'_> {
                 self.ask_person(call, &trail, verdict, plan).await
             }
             Passage::Allowed(plan) => self.perform(entry, &trail, plan).await,
-        }
-    }
-
-    async fn plan(
-        &self,
-        entry: &Entry,
-        call: &ToolCall,
-        arguments: &Value,
-        cx: &ToolCx,
-        trail: &Trail<'_>,
-    ) -> Result<Plan, ToolError> {
-        let planning = entry.tool.plan(arguments.clone(), cx);
-        match within(entry.tool.spec().timeout, cx, planning).await {
-            Ok(plan) => Ok(plan),
-            Err(error) => Err(self.not_planned(call, trail, error).await?),
         }
     }
 

@@ -2,10 +2,10 @@
 //! of the machine can read them, and answers to questions.
 
 use std::io::{IsTerminal, Read};
-use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
 
 use anyhow::{Context, Result};
+use tokio::io::Interest;
+use tokio::io::unix::AsyncFd;
 
 /// From the terminal without showing it, or from a pipe without its last newline.
 pub(super) fn secret(prompt: &str) -> Result<String> {
@@ -18,43 +18,18 @@ pub(super) fn secret(prompt: &str) -> Result<String> {
     Ok(line.strip_suffix('\r').unwrap_or(line).to_owned())
 }
 
-/// How often an unanswered question looks whether it is still asked.
-const LOOK_MILLIS: i64 = 200;
-
 /// Asks a person at the terminal; no answer is no. When the future is dropped, the terminal is left
 /// to whoever reads it next.
 pub(super) async fn yes(question: &str) -> bool {
     crate::output::question(question);
-    let asked = Asked(Arc::new(AtomicBool::new(true)));
-    let still = Arc::clone(&asked.0);
-    let answer = tokio::task::spawn_blocking(move || read_while(&still)).await;
-    drop(asked);
-    matches!(answer.ok().flatten().as_deref().map(str::trim), Some("y" | "Y" | "yes"))
-}
-
-struct Asked(Arc<AtomicBool>);
-
-impl Drop for Asked {
-    fn drop(&mut self) {
-        self.0.store(false, Ordering::Relaxed);
+    // A terminal has something to read once there is a whole line.
+    let Ok(terminal) = AsyncFd::register_with_interest(std::io::stdin(), Interest::READABLE) else {
+        return false;
+    };
+    if terminal.readable().await.is_err() {
+        return false;
     }
-}
-
-/// A line, once there is one: a terminal gives whole lines only.
-fn read_while(asked: &AtomicBool) -> Option<String> {
-    use rustix::event::{PollFd, PollFlags, Timespec, poll};
-    let stdin = std::io::stdin();
-    while asked.load(Ordering::Relaxed) {
-        let mut waiting = [PollFd::new(&stdin, PollFlags::IN)];
-        let patience = Timespec { tv_sec: 0, tv_nsec: LOOK_MILLIS * 1_000_000 };
-        match poll(&mut waiting, Some(&patience)) {
-            Ok(0) | Err(rustix::io::Errno::INTR) => {}
-            Ok(_) => {
-                let mut line = String::new();
-                return stdin.read_line(&mut line).ok().map(|_| line);
-            }
-            Err(_) => return None,
-        }
-    }
-    None
+    let mut answer = String::new();
+    let read = terminal.get_ref().read_line(&mut answer);
+    read.is_ok() && matches!(answer.trim(), "y" | "Y" | "yes")
 }

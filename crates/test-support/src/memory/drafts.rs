@@ -113,6 +113,9 @@ impl Drafts for MemoryLedger {
     }
 
     async fn unsettled_drafts(&self, now: Timestamp) -> Result<Vec<Draft>, StoreError> {
+        if self.look(|books| books.drafts.is_empty()) {
+            return Ok(Vec::new());
+        }
         self.with(Op::ReadLedger, |books| {
             let unsettled = |draft: &&Draft| {
                 draft.state == DraftState::Applying

@@ -1,5 +1,7 @@
 use async_trait::async_trait;
-use onyx_types::{Origin, Plan, Preview, Target, Timestamp, ToolEffect, ToolOutcome, ToolSpec};
+use onyx_types::{
+    Hash, Origin, Plan, Preview, Target, Timestamp, ToolEffect, ToolOutcome, ToolSpec,
+};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -54,8 +56,11 @@ impl MemoryWrite {
         cx: &ToolCx,
     ) -> Result<Plan, ToolError> {
         let key = place::key(&daily_path(at))?;
-        // An entry is added to whatever the log holds by then, so it builds on nothing.
-        let name = Place::memory(cx)?.name(&key);
+        // An entry is added to whatever the log holds by then, so it builds on nothing, and stands
+        // in no other entry's way while it waits for a person.
+        let entry = Hash::of(text.as_bytes()).to_string();
+        let log = Place::memory(cx)?.name(&key);
+        let name = format!("{log}#{}-{}", at.as_millis(), &entry[..16]);
         let target = Target { name, base: None, instruction: instruction::in_memory(&key) };
         let preview = Preview::Text { text: daily::entry(at, text, cx.taint) };
         let summary = format!("Note {text}");

@@ -6,6 +6,7 @@ mod calls;
 mod confinement;
 mod conflicts;
 mod decisions;
+mod drafts;
 mod files;
 mod memory;
 mod policies;

@@ -202,7 +202,7 @@ async fn later_edits_build_on_what_is_drafted_and_are_decided_as_one() {
     assert_eq!(gone["code"], "draft_decided");
 
     let read = ("read_file", json!({"path": "a.md"}));
-    let body = json!({"message": message(&[read.clone()]), "session_id": session});
+    let body = json!({"message": message(std::slice::from_ref(&read)), "session_id": session});
     onyx.chat_stream(&body).await;
     let seen = tool_output(&model.last_request().body);
     assert!(seen.starts_with(&format!("[as draft {second} would leave it")), "{seen}");
