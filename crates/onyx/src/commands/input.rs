@@ -23,9 +23,9 @@ pub(super) fn secret(prompt: &str) -> Result<String> {
 pub(super) async fn yes(question: &str) -> bool {
     crate::output::question(question);
     // A terminal has something to read once there is a whole line.
-    let Ok(terminal) = AsyncFd::register_with_interest(std::io::stdin(), Interest::READABLE) else {
-        return false;
-    };
+    #[allow(deprecated, reason = "sound here: standard input is never closed")]
+    let terminal = AsyncFd::with_interest(std::io::stdin(), Interest::READABLE);
+    let Ok(terminal) = terminal else { return false };
     if terminal.readable().await.is_err() {
         return false;
     }

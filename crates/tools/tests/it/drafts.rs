@@ -99,11 +99,11 @@ async fn a_call_that_needs_nobody_never_builds_on_what_nobody_approved() {
     world.write("a.md", "one\n");
     drafted(&world, "write_file", json!({"path": "a.md", "content": "planted\n"})).await;
     world.policy = policy(Tier::Act, &world.toolbox);
-    let told =
-        world.failed("edit_file", json!({"path": "a.md", "old": "planted", "new": "x"})).await;
-    assert!(told.contains("planted"), "{told}");
-    world.done("edit_file", json!({"path": "a.md", "old": "one", "new": "two"})).await;
-    assert_eq!(world.text("a.md"), "two\n");
+    let edit = json!({"path": "a.md", "old": "planted", "new": "x"});
+    let draft = drafted(&world, "edit_file", edit).await;
+    assert_eq!(draft.plan.changes[0].after.as_deref(), Some("x\n"));
+    assert_eq!(world.text("a.md"), "one\n");
+    world.done("write_file", json!({"path": "b.md", "content": "free"})).await;
 }
 
 #[tokio::test]
