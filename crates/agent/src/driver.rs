@@ -136,6 +136,10 @@ impl Driver {
                 Some(whisper) = self.heard.recv() => match whisper {
                     Whisper::Words(delivery, words) => {
                         self.inbox.extend(words.turn);
+                        for lane in self.lanes.iter().take(1) {
+                            // One set for the whole run.
+                            lane.tool_cx.addresses.person_wrote(&words.content.text());
+                        }
                         return Input::Steer(delivery, words);
                     }
                     Whisper::Decided(decided) => {
@@ -307,7 +311,7 @@ impl Driver {
             status: summary.status,
             ended_at: self.clock.wall(),
             usage: summary.usage,
-            agents: summary.agents,
+            used: summary.used,
             messages_added: summary.messages_added,
             preview: summary.preview,
             title: self.title.take(),

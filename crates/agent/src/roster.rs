@@ -10,6 +10,7 @@ use crate::settings::{AgentDefaults, AgentSettings, AgentsSettings, ModelSetting
 #[derive(Clone, Debug)]
 pub struct Roster {
     agents: Vec<AgentProfile>,
+    disabled: Vec<AgentProfile>,
     default: usize,
     limits: Limits,
 }
@@ -38,7 +39,7 @@ impl Roster {
             parsed.map_err(|error| invalid(format!("limits.protected[{index}]: {error}")))?;
         }
         let mut warnings = Vec::new();
-        let mut agents = Vec::new();
+        let (mut agents, mut disabled) = (Vec::new(), Vec::new());
         let mut default = None;
         let mut seen = BTreeSet::new();
         for (id, raw) in named(settings) {
@@ -48,6 +49,11 @@ impl Roster {
                 return Err(invalid(format!("agents: {id} is there twice")));
             }
             if raw.enabled == Some(false) {
+                match profile(id, raw, &settings.defaults, toolbox, &mut warnings) {
+                    Ok(profile) => disabled.push(profile),
+                    // Nobody can ask it: what is wrong with it must not stop the others.
+                    Err(fault) => warnings.push(fault.message),
+                }
                 continue;
             }
             if raw.is_default && default.replace(agents.len()).is_some() {
@@ -60,11 +66,17 @@ impl Roster {
             let raw = AgentSettings::default();
             agents.push(profile(id, &raw, &settings.defaults, toolbox, &mut warnings)?);
         }
-        Ok((Self { agents, default: default.unwrap_or(0), limits: limits.clone() }, warnings))
+        let default = default.unwrap_or(0);
+        Ok((Self { agents, disabled, default, limits: limits.clone() }, warnings))
     }
 
     pub fn agents(&self) -> impl Iterator<Item = &AgentProfile> {
         self.agents.iter()
+    }
+
+    /// Those that are switched off: to be looked at, not to be asked.
+    pub fn disabled(&self) -> impl Iterator<Item = &AgentProfile> {
+        self.disabled.iter()
     }
 
     pub fn get(&self, id: &AgentId) -> Option<&AgentProfile> {

@@ -1,10 +1,12 @@
 //! What a run is prepared from: the log's recent turns, the files behind the prompt, the models.
 
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
-use onyx_tools::{Granted, LiveOutput, PathRules, ToolCx};
+use onyx_tools::{Addresses, Granted, LiveOutput, PathRules, ToolCx};
 use onyx_types::{
-    AgentId, Cancel, Fault, LaneOrder, Limits, Mint, RunId, SessionKey, Taint, ToolEffect, TurnId,
+    AgentId, Cancel, Fault, LaneOrder, Limits, Mint, RunId, SessionKey, Taint, ToolEffect,
+    TurnBody, TurnId,
 };
 
 use crate::client::{ClientInput, ClientTurn, MemoryUse, open_calls, with_all_results};
@@ -68,8 +70,10 @@ pub(crate) async fn prepare(inner: &Inner, mut ask: Preparation) -> Result<Prepa
         false => Taint::Tainted,
     };
     let granted = Granted::default();
+    let addresses = Arc::new(given_addresses(&history, &ask, &client_turns));
     for actor in &mut actors {
         actor.tool_cx.granted = granted.clone();
+        actor.tool_cx.addresses = Arc::clone(&addresses);
     }
     for lane in &mut lanes {
         lane.taint = taint;
@@ -127,7 +131,7 @@ async fn lane(
         None => snapshot,
     };
     let client = &ask.client;
-    let own = inner.toolbox.offers(&agent.policy).into_iter();
+    let own = inner.toolbox.ready_offers(&agent.policy, &ask.key.person).into_iter();
     let own = own.filter(|spec| !client.tools.iter().any(|tool| tool.name == spec.name));
     let tools = own.map(|spec| ToolTraits {
         offer: spec.offer(),
@@ -166,6 +170,41 @@ async fn lane(
     Ok((setup, actor, untrusted))
 }
 
+/// Addresses that may be fetched without asking: the person wrote them in this session, or they
+/// stand in what a search or a fetch of it brought.
+fn given_addresses(
+    history: &Conversation,
+    ask: &Preparation,
+    client_turns: &[ClientTurn],
+) -> Addresses {
+    let addresses = Addresses::default();
+    let mut from_web = BTreeSet::new();
+    for turn in history.turns() {
+        match &turn.body {
+            TurnBody::User(words) => addresses.person_wrote(&words.content.text()),
+            TurnBody::ToolCall(call) if WEB_TOOLS.contains(&call.tool_name.as_str()) => {
+                from_web.insert(&call.tool_use_id);
+            }
+            TurnBody::ToolResult(result) if from_web.contains(&result.tool_use_id) => {
+                addresses.page_says(&result.output);
+            }
+            _ => {}
+        }
+    }
+    for words in ask.leading.iter().chain(&ask.input) {
+        addresses.person_wrote(&words.content.text());
+    }
+    for turn in client_turns {
+        if let ClientTurn::User(content) = turn {
+            addresses.person_wrote(&content.text());
+        }
+    }
+    addresses
+}
+
+/// What they bring holds the addresses of pages as they are.
+const WEB_TOOLS: [&str; 2] = ["web_search", "web_fetch"];
+
 /// For whom and within what an agent's calls work.
 pub(crate) fn tool_cx(
     inner: &Inner,
@@ -186,6 +225,7 @@ pub(crate) fn tool_cx(
         clock: Arc::clone(&inner.clock),
         files: Arc::clone(&inner.store.files),
         paths: Arc::new(PathRules { protected, ..PathRules::default() }),
+        addresses: Arc::default(),
         live: LiveOutput::nowhere(),
         pending: Arc::default(),
         granted: Granted::default(),

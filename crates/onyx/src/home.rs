@@ -49,6 +49,11 @@ impl HomeFolder {
         self.path().join("models.json")
     }
 
+    /// Weights of models that run here.
+    pub(crate) fn models(&self) -> PathBuf {
+        self.path().join("models")
+    }
+
     pub(crate) fn last_good_config(&self) -> PathBuf {
         self.0.cache().join("onyx.json.good")
     }

@@ -29,6 +29,11 @@ use home::HomeFolder;
 fn main() -> ExitCode {
     let command =
         Cli::parse().command.unwrap_or(Command::Serve(ServeArguments { open: true, port: None }));
+    if let Command::LocalWorker = command {
+        // Without runtime, logs and home: it has nothing but its model.
+        onyx_local::serve_worker();
+        return ExitCode::SUCCESS;
+    }
     // Before anything makes a TLS client: two providers in one process would panic at first use.
     let _ = rustls::crypto::aws_lc_rs::default_provider().install_default();
     let logs = logging::start(&command);
@@ -42,6 +47,9 @@ fn main() -> ExitCode {
 fn start(command: Command, logs: Arc<LogRing>) -> Result<Exit> {
     if let Command::Completions { shell } = command {
         return Ok(commands::completions::run(shell));
+    }
+    if let Command::ReadDocument = command {
+        return Ok(commands::read_document::run()?);
     }
     let home = HomeFolder::find()?;
     let cores = std::thread::available_parallelism().map_or(2, usize::from);
@@ -75,6 +83,8 @@ async fn run(home: &HomeFolder, command: Command, logs: Arc<LogRing>) -> Result<
         Command::Doctor(arguments) => commands::doctor::run(home, &arguments).await,
         Command::Reindex => commands::reindex::run(home).await,
         Command::Completions { shell } => Ok(commands::completions::run(shell)),
+        Command::ReadDocument => Ok(commands::read_document::run()?),
+        Command::LocalWorker => Ok(Exit::Done),
     }
 }
 

@@ -35,9 +35,9 @@ pub use history::{Change, History, Version};
 pub use home::{Home, HomeError, HomePaths};
 pub use leases::{Lease, Leases};
 pub use ledger::{
-    AuditEntry, AuditRow, BeginRun, ChainState, DaySpending, Delivery, InboxRow, Ledger,
+    AuditEntry, AuditRow, BeginRun, ChainState, DaySpending, Delivery, InboxRow, Ledger, ModelUse,
     RunOutcome, RunRow, SessionChange, SessionFilter, SessionMeta, SessionStatus, Spent,
-    TitleSource,
+    TitleSource, UsageRow,
 };
 pub use local::{FileOps, LocalObjects, SystemFiles};
 pub use objects::{Expect, Object, ObjectKey, ObjectKeyError, ObjectMeta, Objects};

@@ -5,9 +5,9 @@ use onyx_storage::Files;
 use onyx_types::{AgentId, Author, Cancel, Clock, RunId, SessionKey, Taint, View};
 use tokio::sync::mpsc;
 
-use crate::PathRules;
 use crate::gate::Granted;
 use crate::pending::Pending;
+use crate::{Addresses, PathRules};
 
 /// For whom and within what a call works. Made by the driver, never from a model's words.
 #[derive(Clone)]
@@ -22,6 +22,8 @@ pub struct ToolCx {
     pub clock: Arc<dyn Clock>,
     pub files: Arc<dyn Files>,
     pub paths: Arc<PathRules>,
+    /// What the run may fetch without asking; one book for all its lanes.
+    pub addresses: Arc<Addresses>,
     pub live: LiveOutput,
     /// What the session's open drafts make of files; the toolbox sets it for each call.
     pub pending: Arc<Pending>,

@@ -4,9 +4,11 @@
 //! authorised can be invoked. [`Toolbox::call`] is the only way in: it validates, plans, decides,
 //! audits, runs within a time limit, masks and bounds.
 //!
-//! What may not enter: raw file or network access (files go through `onyx_storage`), model or
+//! What may not enter: raw file or network access (files go through `onyx_storage`, requests
+//! through `onyx_egress`), model or
 //! prompt code, surfaces. Nothing a model says can widen a [`Policy`].
 
+mod addresses;
 mod approval;
 mod attempt;
 mod audit;
@@ -24,13 +26,16 @@ mod policy;
 mod proposal;
 mod routing;
 mod schema;
+mod settings;
 mod text;
 mod tool;
 mod toolbox;
 mod vault_path;
+mod web;
 
+pub use addresses::Addresses;
 pub use approval::{Approval, NotApproved};
-pub use builtin::{builtin_tools, model_tools};
+pub use builtin::{builtin_tools, model_tools, web_tools};
 pub use context::{LiveOutput, ToolCx};
 pub use error::ToolError;
 pub use gate::{Authorised, Granted, decide};
@@ -38,7 +43,9 @@ pub use mask::Masker;
 pub use pending::Pending;
 pub use policy::{Policy, ToolSettings, Warning};
 pub use routing::{ModelPick, ModelRouter, ModelWish};
+pub use settings::ToolsSettings;
 pub use text::daily::DailyLog;
 pub use tool::Tool;
 pub use toolbox::{Execution, Services, Toolbox};
 pub use vault_path::{HiddenPaths, PathRules};
+pub use web::{BadWebSettings, Web, WebSettings};

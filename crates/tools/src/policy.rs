@@ -60,6 +60,11 @@ impl Policy {
         self.tier
     }
 
+    /// Every tool there is for the agent, by name.
+    pub fn tools(&self) -> impl Iterator<Item = &str> {
+        self.tools.iter().map(String::as_str)
+    }
+
     pub fn visibility(&self, tool: &str) -> Visibility {
         if self.tools.contains(tool) { Visibility::Offered } else { Visibility::Absent }
     }

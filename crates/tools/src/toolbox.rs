@@ -3,7 +3,9 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use onyx_storage::{Drafts, Ledger, Objects, StoreError};
-use onyx_types::{Attendance, ErrorCode, Fault, ToolCall, ToolOutcome, ToolSpec, Visibility};
+use onyx_types::{
+    Attendance, ErrorCode, Fault, PersonId, ToolCall, ToolOutcome, ToolSpec, Visibility,
+};
 
 use crate::attempt::Attempt;
 use crate::output::{Keep, bound, one_line};
@@ -65,6 +67,13 @@ impl Toolbox {
     /// What the agent is offered, always in the same order so that prompt caches hit.
     pub fn offers(&self, policy: &Policy) -> Vec<&ToolSpec> {
         self.specs().filter(|spec| is_offered(policy, &spec.name)).collect()
+    }
+
+    /// Of these, what can work for this person now.
+    pub fn ready_offers(&self, policy: &Policy, person: &PersonId) -> Vec<&ToolSpec> {
+        let entries = self.entries.iter().filter(|entry| entry.tool.is_ready(person));
+        let specs = entries.map(|entry| entry.tool.spec());
+        specs.filter(|spec| is_offered(policy, &spec.name)).collect()
     }
 
     /// One human line for a call, verb first, secrets masked. No I/O.

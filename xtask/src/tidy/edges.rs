@@ -8,17 +8,24 @@ use super::Problem;
 /// Every crate of the workspace and the crates of the workspace that it may see.
 const LAYERS: &[(&str, &[&str])] = &[
     ("onyx-types", &[]),
+    ("onyx-extract", &["onyx-types"]),
     ("onyx-storage", &["onyx-types"]),
     ("onyx-providers", &["onyx-types"]),
     ("onyx-bedrock", &["onyx-types", "onyx-providers"]),
-    ("onyx-knowledge", &["onyx-types", "onyx-storage"]),
+    ("onyx-egress", &[]),
+    ("onyx-local", &["onyx-types", "onyx-providers"]),
+    ("onyx-knowledge", &["onyx-types", "onyx-storage", "onyx-extract"]),
     ("onyx-identity", &["onyx-types", "onyx-storage"]),
-    ("onyx-tools", &["onyx-types", "onyx-storage", "onyx-knowledge"]),
+    (
+        "onyx-tools",
+        &["onyx-types", "onyx-storage", "onyx-egress", "onyx-knowledge", "onyx-extract"],
+    ),
     ("onyx-agent", &["onyx-types", "onyx-storage", "onyx-knowledge", "onyx-tools"]),
     (
         "onyx-api",
         &[
             "onyx-types",
+            "onyx-extract",
             "onyx-storage",
             "onyx-knowledge",
             "onyx-identity",
@@ -34,9 +41,12 @@ const LAYERS: &[(&str, &[&str])] = &[
         "onyx",
         &[
             "onyx-types",
+            "onyx-extract",
             "onyx-storage",
             "onyx-providers",
             "onyx-bedrock",
+            "onyx-egress",
+            "onyx-local",
             "onyx-knowledge",
             "onyx-identity",
             "onyx-tools",
@@ -56,7 +66,7 @@ const PROGRAMS: &[&str] = &["onyx", "onyx-bench", "xtask"];
 /// Outside crates that only the named crates may use, so that what they do has one place.
 const DOORS: &[(&str, &[&str])] = &[
     ("rusqlite", &["onyx-storage"]),
-    ("reqwest", &["onyx-providers", "onyx", "onyx-test-support", "onyx-bench"]),
+    ("reqwest", &["onyx-providers", "onyx-egress", "onyx", "onyx-test-support", "onyx-bench"]),
     ("axum", &["onyx-api", "onyx", "onyx-test-support"]),
     ("clap", &["onyx", "onyx-bench"]),
     ("anyhow", &["onyx", "onyx-bench", "xtask"]),

@@ -1,9 +1,9 @@
 use std::time::Duration;
 
-use onyx_storage::Delivery;
+use onyx_storage::{Delivery, ModelUse};
 use onyx_types::{
-    AgentId, BatchId, Decision, Event, Fault, LaneId, ModelEvent, ModelRequest, Origin, RunStatus,
-    ToolCall, ToolOutcome, ToolUseId, Turn, TurnId, Usage, UserContent, View,
+    BatchId, Decision, Event, Fault, LaneId, ModelEvent, ModelRequest, Origin, RunStatus, ToolCall,
+    ToolOutcome, ToolUseId, Turn, TurnId, Usage, UserContent, View,
 };
 
 /// What happened.
@@ -52,8 +52,8 @@ pub enum Effect {
 pub struct RunSummary {
     pub status: RunStatus,
     pub usage: Usage,
-    /// Each agent's part of it.
-    pub agents: Vec<(AgentId, Usage)>,
+    /// What it is made of.
+    pub used: Vec<ModelUse>,
     pub messages_added: u64,
     pub preview: Option<String>,
 }

@@ -16,6 +16,7 @@ mod waiting;
 pub use input::{DecidedDraft, Effect, Input, RunSummary, StopReason, UserInput};
 pub use lane::{LaneSetup, ToolTraits};
 pub use onyx_types::LaneOrder;
+pub(crate) use response::USAGE_SO_FAR;
 pub use state::{Describe, RunSetup, RunState};
 pub(crate) use tools::OUTCOME_UNKNOWN;
 

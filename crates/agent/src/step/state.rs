@@ -200,7 +200,7 @@ impl RunState {
     /// Counts what a lane's model has used.
     pub(super) fn spend(&mut self, lane: LaneId, usage: &Usage) {
         self.usage.add(usage);
-        self.lane(lane).usage.add(usage);
+        self.lane(lane).spend(usage);
     }
 
     pub(super) fn append(

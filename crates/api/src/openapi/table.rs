@@ -125,12 +125,19 @@ fn agent_api() -> Vec<Doc> {
 
 fn sessions() -> Vec<Doc> {
     use views::{
-        AgentList, AgentWithFiles, ExportQuery, Fork, ListQuery, Patch, SessionList, SessionView,
-        SessionWithSiblings, TurnList, TurnsQuery,
+        AgentDetails, AgentFields, AgentList, ExportQuery, Fork, ListQuery, NewAgent, Patch,
+        SessionList, SessionView, SessionWithSiblings, TurnList, TurnsQuery,
     };
     vec![
         doc("GET", "/v1/agents", "Who there is", json::<AgentList>()),
-        doc("GET", "/v1/agents/{id}", "One agent and its files", json::<AgentWithFiles>()),
+        doc("POST", "/v1/agents", "Makes an agent", Answer::Created(schema_of::<AgentDetails>))
+            .body::<NewAgent>(),
+        doc("GET", "/v1/agents/{id}", "One agent and its files", json::<AgentDetails>()),
+        doc("PUT", "/v1/agents/{id}", "Sets it anew; If-Match holds", json::<AgentDetails>())
+            .body::<AgentFields>(),
+        doc("PATCH", "/v1/agents/{id}", "Changes what is named", json::<AgentDetails>())
+            .body::<AgentFields>(),
+        doc("DELETE", "/v1/agents/{id}", "Takes it out of the config", Answer::Nothing),
         doc(
             "GET",
             "/v1/agents/{id}/files/{name}",

@@ -1,6 +1,9 @@
 //! `/api/admin/*`: for the owner.
 
+pub(super) mod config;
 pub(super) mod models;
+pub(super) mod providers;
+pub(super) mod usage;
 
 use axum::Json;
 use axum::extract::State;

@@ -22,14 +22,20 @@ pub(crate) mod views {
         TokenRequest,
     };
     pub(crate) use super::admin::Reindexed;
+    pub(crate) use super::admin::config::NewConfig;
+    pub(crate) use super::admin::models::{Budgets, Models, NewLimits};
+    pub(crate) use super::admin::providers::{ProviderDetails, Providers, PutProvider};
+    pub(crate) use super::admin::usage::{UsageQuery, UsageReport};
     pub(crate) use super::agent::request::ChatRequest;
     pub(crate) use super::agent::{
         Cleared, History, HistoryQuery, SessionRequest, StopRequest, Stopped,
     };
-    pub(crate) use super::agents::{AgentList, AgentWithFiles};
+    pub(crate) use super::agents::change::NewAgent;
+    pub(crate) use super::agents::{AgentDetails, AgentFields, AgentList};
     pub(crate) use super::audit::{AuditChains, AuditPage, AuditQuery, VerifyQuery};
     pub(crate) use super::auth::{
-        BeginPairing, LinkQuery, Login, Me, PairingBegun, PairingReply, Refresh, TokenReply,
+        BeginPairing, LinkQuery, Login, Me, OwnPassword, PairingBegun, PairingReply, Refresh,
+        TokenReply,
     };
     pub(crate) use super::health::{Health, Ready};
     pub(crate) use super::logs::{LogLines, LogsQuery};
@@ -72,9 +78,13 @@ pub fn routes() -> Routes {
         .post("/api/agent/session/clear", Write, agent::clear)
         .get("/api/agent/session/history", Read, agent::history)
         .get("/v1/agents", Read, agents::list)
+        .post("/v1/agents", Owner, agents::change::create)
         .get("/v1/agents/{id}", Read, agents::show)
-        .get("/v1/agents/{id}/files/{name}", Read, agents::file)
-        .put("/v1/agents/{id}/files/{name}", Owner, agents::write_file)
+        .put("/v1/agents/{id}", Owner, agents::change::replace)
+        .patch("/v1/agents/{id}", Owner, agents::change::patch)
+        .delete("/v1/agents/{id}", Owner, agents::change::remove)
+        .get("/v1/agents/{id}/files/{name}", Read, agents::files::read)
+        .put("/v1/agents/{id}/files/{name}", Owner, agents::files::write)
         .get("/v1/sessions", Read, sessions::list)
         .get("/v1/sessions/{id}", Read, sessions::show)
         .patch("/v1/sessions/{id}", Write, sessions::patch)
@@ -93,12 +103,19 @@ pub fn routes() -> Routes {
         .get("/api/admin/audit", Owner, audit::list)
         .get("/api/admin/audit/verify", Owner, audit::verify)
         .post("/api/admin/reindex", Owner, admin::reindex)
-        .get("/api/admin/providers", Owner, admin::models::providers)
-        .post("/api/admin/providers/{name}/test", Owner, admin::models::test)
-        .get("/api/admin/providers/{name}/models", Owner, admin::models::listed)
+        .get("/api/admin/config", Owner, admin::config::read)
+        .put("/api/admin/config", Owner, admin::config::write)
+        .get("/api/admin/providers", Owner, admin::providers::list)
+        .get("/api/admin/providers/{name}", Owner, admin::providers::show)
+        .put("/api/admin/providers/{name}", Owner, admin::providers::put)
+        .delete("/api/admin/providers/{name}", Owner, admin::providers::remove)
+        .post("/api/admin/providers/{name}/test", Owner, admin::providers::test)
+        .get("/api/admin/providers/{name}/models", Owner, admin::providers::listed)
         .get("/api/admin/models", Owner, admin::models::models)
         .get("/api/admin/models/{*id}", Owner, admin::models::model)
         .get("/api/admin/budgets", Owner, admin::models::budgets)
+        .put("/api/admin/budgets", Owner, admin::models::set_limits)
+        .get("/api/admin/usage", Owner, admin::usage::usage)
         .get("/api/admin/logs", Owner, logs::logs)
         .get("/metrics", Owner, metrics::metrics)
         .get("/openapi.json", Read, openapi::serve)
@@ -120,6 +137,7 @@ fn sign_in() -> Routes {
         .post("/api/auth/logout", Person, auth::logout)
         .post("/api/auth/token", Person, auth::token)
         .get("/api/auth/me", Person, auth::me)
+        .put("/api/auth/password", Person, auth::set_own_password)
 }
 
 fn accounts() -> Routes {

@@ -10,12 +10,14 @@ mod input;
 pub(crate) mod models;
 pub(crate) mod pair;
 pub(crate) mod people;
+pub(crate) mod read_document;
 pub(crate) mod reindex;
 pub(crate) mod secrets;
 pub(crate) mod serve;
 pub(crate) mod sessions;
 pub(crate) mod tokens;
 pub(crate) mod undo;
+mod weights;
 
 use anyhow::Result;
 use reqwest::Response;

@@ -4,7 +4,7 @@ use anyhow::Result;
 use serde::Deserialize;
 use serde_json::{Value, json};
 
-use super::refused;
+use super::{refused, weights};
 use crate::cli::{BudgetArguments, ModelsCommand, ProvidersCommand};
 use crate::client::{Client, ClientError};
 use crate::exit::Exit;
@@ -30,21 +30,28 @@ pub(crate) async fn providers(home: &HomeFolder, command: ProvidersCommand) -> R
 }
 
 pub(crate) async fn models(home: &HomeFolder, command: ModelsCommand) -> Result<Exit> {
-    let connection = Connection::open(home).await?;
-    let client = connection.client();
-    let result = match command {
-        ModelsCommand::List { json } => show(client, "/api/admin/models", json, model_table).await,
+    match command {
+        ModelsCommand::List { json } => one(home, "/api/admin/models", json, model_table).await,
         ModelsCommand::Info { model, json } => {
-            show(client, &format!("/api/admin/models/{model}"), json, info).await
+            one(home, &format!("/api/admin/models/{model}"), json, info).await
         }
-    };
-    finish(connection, result).await
+        ModelsCommand::Pull(arguments) => weights::pull(home, arguments).await,
+        ModelsCommand::Rm { model, json } => weights::remove(home, &model, json),
+    }
 }
 
 pub(crate) async fn budgets(home: &HomeFolder, arguments: &BudgetArguments) -> Result<Exit> {
+    one(home, "/api/admin/budgets", arguments.json, spending).await
+}
+
+async fn one<T: serde::de::DeserializeOwned>(
+    home: &HomeFolder,
+    path: &str,
+    json: bool,
+    print: fn(T),
+) -> Result<Exit> {
     let connection = Connection::open(home).await?;
-    let client = connection.client();
-    let result = show(client, "/api/admin/budgets", arguments.json, spending).await;
+    let result = show(connection.client(), path, json, print).await;
     finish(connection, result).await
 }
 

@@ -6,9 +6,11 @@ mod catalogue;
 mod claim;
 mod connection;
 mod live;
+mod local;
 mod models;
 mod parts;
 mod secrets;
+mod settings;
 mod socket;
 mod token;
 mod upstream;
@@ -36,6 +38,7 @@ use socket::HomeSocket;
 
 pub(crate) use claim::{Claim, Unreachable, claim};
 pub(crate) use connection::Connection;
+pub(crate) use local::LocalHost;
 pub(crate) use models::registry;
 pub(crate) use secrets::StoredSecrets;
 pub(crate) use socket::SocketPath;
@@ -100,12 +103,14 @@ impl Gateway {
             home: folder.clone(),
             store,
             toolbox: parts.toolbox,
+            web: parts.web,
             models: parts.models,
             runs,
             auth: Arc::new(auth),
             secrets,
             masker: parts.masker,
             broken: RwLock::new(broken),
+            changing: tokio::sync::Mutex::default(),
         };
         Ok(Self {
             live: Arc::new(live),
@@ -205,6 +210,7 @@ impl Gateway {
             auth: Arc::clone(&self.live.auth),
             secrets: Arc::clone(&self.live.secrets),
             readiness: Arc::clone(&self.live) as Arc<dyn onyx_api::Readiness>,
+            configuration: Arc::clone(&self.live) as Arc<dyn onyx_api::Configuration>,
             catalogue: Arc::clone(&self.live.models) as Arc<dyn onyx_api::Catalogue>,
             upstream: Arc::clone(&self.live.models) as Arc<dyn onyx_api::Upstream>,
             traffic: Arc::clone(&self.traffic),

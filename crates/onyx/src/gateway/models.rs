@@ -5,6 +5,7 @@ use std::sync::{Arc, PoisonError, RwLock};
 use futures::future::{BoxFuture, FutureExt};
 use onyx_agent::{ModelChoice, Models, Payer};
 use onyx_identity::Secrets;
+use onyx_local::{LOCAL, SMOLLM2};
 use onyx_providers::{
     Locality, Metadata, Need, Registry, RoutingSettings, SecretSource, Setup, SpendBook,
     SpendLimits, Task, TaskClass, Till,
@@ -17,6 +18,7 @@ use onyx_types::{
 
 use super::bedrock;
 use super::booked::Booked;
+use super::local::LocalHost;
 use super::secrets::StoredSecrets;
 use crate::config::Config;
 use crate::home::HomeFolder;
@@ -27,6 +29,7 @@ pub(super) struct LiveModels {
     ledger: Arc<dyn Ledger>,
     clock: Arc<dyn Clock>,
     secrets: StoredSecrets,
+    local: LocalHost,
 }
 
 pub(super) struct Current {
@@ -44,13 +47,15 @@ impl LiveModels {
         secrets: Arc<Secrets>,
     ) -> Self {
         let secrets = StoredSecrets(secrets);
-        let registry = registry(home, config, Arc::clone(&clock), None, &secrets);
+        let local = LocalHost::default();
+        let registry = registry(home, config, Arc::clone(&clock), None, &secrets, &local);
         Self {
             current: RwLock::new(Arc::new(Current::of(registry, config))),
             till: Arc::new(Till::new(Arc::new(Books(Arc::clone(&ledger))), Arc::clone(&clock))),
             ledger,
             clock,
             secrets,
+            local,
         }
     }
 
@@ -58,7 +63,8 @@ impl LiveModels {
     pub(super) fn next(&self, home: &HomeFolder, config: &Config) -> Current {
         let before = self.get();
         let (clock, previous) = (Arc::clone(&self.clock), Some(&before.registry));
-        Current::of(registry(home, config, clock, previous, &self.secrets), config)
+        let registry = registry(home, config, clock, previous, &self.secrets, &self.local);
+        Current::of(registry, config)
     }
 
     pub(super) fn set(&self, next: Current) {
@@ -104,11 +110,8 @@ impl Current {
 
     fn chain(&self, choice: &ModelChoice) -> Result<Arc<dyn Model>, Fault> {
         let default = || self.default_model.clone().or_else(|| self.registry.default_model());
-        let Some(primary) = choice.primary.clone().or_else(default) else {
-            return Err(Fault::new(ErrorCode::ModelNotFound, "No model is configured.").with_hint(
-                "Name one as `model` of the agent in onyx.json, and its provider under `providers`.",
-            ));
-        };
+        let last_resort = || format!("{LOCAL}/{SMOLLM2}");
+        let primary = choice.primary.clone().or_else(default).unwrap_or_else(last_resort);
         match primary.split_once('/').map_or((primary.as_str(), None), |(a, b)| (a, Some(b))) {
             ("auto", class) => self.auto(class, &choice.fallbacks),
             _ => Ok(self.registry.chain(&primary, &choice.fallbacks)?),
@@ -129,6 +132,7 @@ pub(crate) fn registry(
     clock: Arc<dyn Clock>,
     previous: Option<&Registry>,
     secrets: &dyn SecretSource,
+    local: &LocalHost,
 ) -> Registry {
     let environment = |name: &str| config.environment.get(name);
     let metadata = Metadata::with_overrides(&home.model_facts()).unwrap_or_else(|error| {
@@ -141,7 +145,7 @@ pub(crate) fn registry(
         clock,
         previous,
         secrets,
-        sources: bedrock::sources(config, secrets),
+        sources: [bedrock::sources(config, secrets), local.sources(home, config)].concat(),
         ..Setup::new(&environment)
     };
     Registry::resolve_with(config.providers.clone(), setup)

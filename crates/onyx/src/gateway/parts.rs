@@ -6,12 +6,15 @@ use std::sync::Arc;
 use anyhow::Result;
 use onyx_agent::{Roster, Titles};
 use onyx_api::Exposure;
+use onyx_egress::SystemResolver;
 use onyx_identity::{Declared, Secrets, Token};
 use onyx_storage::{LocalObjects, Store};
-use onyx_tools::{Masker, ModelRouter, Services, Toolbox, builtin_tools, model_tools};
+use onyx_tools::{
+    Masker, ModelRouter, Services, Tool, Toolbox, Web, builtin_tools, model_tools, web_tools,
+};
 use onyx_types::Clock;
 
-use super::live::{roster, titles};
+use super::live::{log, roster, titles};
 use super::models::LiveModels;
 use super::secrets::masked;
 use super::token::{self, TokenPlace};
@@ -27,6 +30,7 @@ pub(super) struct Parts {
     pub(super) masker: Masker,
     pub(super) token_place: TokenPlace,
     pub(super) toolbox: Arc<Toolbox>,
+    pub(super) web: Web,
     pub(super) roster: Roster,
     pub(super) titles: Titles,
     pub(super) models: Arc<LiveModels>,
@@ -61,9 +65,13 @@ impl Parts {
         ));
         let masker = Masker::new(masked(&models.get().registry, &token, ground.secrets));
         let router = Arc::clone(&models) as Arc<dyn ModelRouter>;
-        let toolbox = toolbox(ground, &masker, router).map_err(|error| ConfigError::of(&error))?;
+        let web = Web::new(Arc::new(SystemResolver), &config.tools.web)
+            .map_err(|error| ConfigError::new(error.to_string()))?;
+        let tools = [builtin_tools(), web_tools(&web), model_tools(router)].concat();
+        let toolbox = toolbox(ground, &masker, tools).map_err(|error| ConfigError::of(&error))?;
         let toolbox = Arc::new(toolbox);
-        let roster = roster(config, &toolbox)?;
+        let (roster, warnings) = roster(config, &toolbox)?;
+        log(&warnings);
         let declared = declared(config, token)?;
         remember(folder, config);
         Ok(Self {
@@ -75,6 +83,7 @@ impl Parts {
             masker,
             token_place: token::place(folder, config),
             toolbox,
+            web,
             roster,
             models,
         })
@@ -93,7 +102,8 @@ pub(super) struct Ground<'a> {
 /// The people of a config and of the environment.
 pub(super) fn declared(config: &Config, token: Token) -> Result<Declared, ConfigError> {
     let valid_persons = config.environment.get(env::VALID_PERSONS);
-    Ok(Declared::new(config.people.clone(), valid_persons.as_deref(), token)?)
+    Declared::new(config.people.clone(), valid_persons.as_deref(), token)
+        .map_err(|fault| ConfigError::in_section("people", &fault))
 }
 
 /// Keeps a config that works for the day that one does not.
@@ -103,7 +113,7 @@ pub(super) fn remember(folder: &HomeFolder, config: &Config) {
     }
 }
 
-fn toolbox(ground: &Ground<'_>, masker: &Masker, router: Arc<dyn ModelRouter>) -> Result<Toolbox> {
+fn toolbox(ground: &Ground<'_>, masker: &Masker, tools: Vec<Arc<dyn Tool>>) -> Result<Toolbox> {
     let artifacts = ground.folder.artifacts();
     files::make_folder(&artifacts)?;
     let services = Services {
@@ -112,6 +122,5 @@ fn toolbox(ground: &Ground<'_>, masker: &Masker, router: Arc<dyn ModelRouter>) -
         artifacts: Arc::new(LocalObjects::open(&artifacts)?),
         masker: masker.clone(),
     };
-    let tools = [builtin_tools(), model_tools(router)].concat();
     Ok(Toolbox::new(tools, services)?)
 }

@@ -23,7 +23,7 @@ const LISTING: Duration = Duration::from_secs(2);
 
 impl Upstream for LiveModels {
     fn has_provider(&self, name: &str) -> bool {
-        self.get().registry.status().iter().any(|provider| provider.name == name)
+        self.get().registry.has_provider(name)
     }
 
     fn models(&self) -> BoxFuture<'_, Vec<Listed>> {

@@ -131,8 +131,8 @@ async fn a_first_start_with_no_config_works() {
     let token = std::fs::read_to_string(home.join("token")).unwrap();
     let client = AgentClient::new(base, token.trim());
     let events = client.chat_stream(&json!({"message": "hi"})).await;
-    assert_eq!(events[1]["code"], "model_not_found");
-    assert!(events[1]["hint"].as_str().unwrap().contains("onyx.json"));
+    assert_eq!(events[1]["code"], "provider_unavailable");
+    assert!(events[1]["message"].as_str().unwrap().contains("onyx.json"), "{}", events[1]);
 }
 
 #[tokio::test]

@@ -3,6 +3,7 @@
 #![allow(clippy::unwrap_used, clippy::expect_used)]
 
 mod accounts;
+mod administration;
 mod bad_input;
 mod cli;
 mod cli_sessions;
@@ -11,10 +12,12 @@ mod config;
 mod conversation;
 mod crash;
 mod cuts;
+mod documents;
 mod door;
 mod drafts;
 mod faults;
 mod kills;
+mod local;
 mod many;
 mod matrix;
 mod models;

@@ -4,9 +4,9 @@ use futures::future::FutureExt;
 use onyx_types::{Embedder, EmbedderIdentity, ErrorCode, Fault, ModelFailure};
 use reqwest::Url;
 
-use super::Registry;
 use super::provider::Provider;
 use super::settings::ProviderKind;
+use super::{Registry, split};
 use crate::embed::{Ask, EmbeddingWire, WireEmbedder};
 use crate::http::exchange;
 
@@ -14,7 +14,11 @@ impl Registry {
     /// The embedding model of this id, `<provider>/<model>`. Asks the provider for the length of
     /// its vectors unless the config, the person's file or the snapshot knows it.
     pub async fn embedder(&self, id: &str) -> Result<Arc<dyn Embedder>, Fault> {
-        let (provider, model) = self.find(id)?;
+        let (name, model) = split(id)?;
+        if let Some(sourced) = self.sourced(name) {
+            return sourced.embedder(model);
+        }
+        let provider = self.provider(name)?;
         let wire = embedding_wire(&provider)?;
         let known = provider.facts(model, &self.metadata).dims;
         let health = provider.line.health.of(model);
@@ -50,8 +54,9 @@ fn embedding_wire(provider: &Provider) -> Result<EmbeddingWire, Fault> {
         | ProviderKind::Embedded => {
             let (name, kind) = (&provider.name, provider.kind.as_str());
             let message = format!("`{name}` is of kind `{kind}`, which makes no vectors here");
-            Err(Fault::new(ErrorCode::ModelNotFound, message)
-                .with_hint("Name an embedding model of an `openai` or `ollama` provider."))
+            Err(Fault::new(ErrorCode::ModelNotFound, message).with_hint(
+                "Name an embedding model of an `openai` or `ollama` provider, or local/minilm.",
+            ))
         }
     }
 }

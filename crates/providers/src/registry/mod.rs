@@ -168,6 +168,11 @@ impl Registry {
         self
     }
 
+    /// Whether models can be asked for under this name, also where it is disabled.
+    pub fn has_provider(&self, name: &str) -> bool {
+        self.sourced(name).is_some() || self.providers.iter().any(|entry| entry.name == name)
+    }
+
     /// The model of this id, `<provider>/<model>`; the model's own name may hold slashes.
     pub fn model(&self, id: &str) -> Result<Arc<dyn Model>, RegistryError> {
         let (name, model) = split(id)?;
@@ -240,11 +245,6 @@ impl Registry {
         let usable = self.providers.iter().filter_map(|entry| entry.resolved.as_ref().ok());
         let sources = self.sources.iter().flat_map(Sourced::secrets);
         usable.flat_map(|provider| &provider.line.endpoint.secrets).chain(sources)
-    }
-
-    fn find<'i>(&self, id: &'i str) -> Result<(Arc<Provider>, &'i str), RegistryError> {
-        let (name, model) = split(id)?;
-        Ok((self.provider(name)?, model))
     }
 
     fn sourced(&self, name: &str) -> Option<&Sourced> {

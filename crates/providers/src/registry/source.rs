@@ -1,7 +1,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use onyx_types::{Fault, Model};
+use onyx_types::{Embedder, ErrorCode, Fault, Model};
 
 use super::RegistryError;
 use super::health::HealthBook;
@@ -22,10 +22,22 @@ pub trait ModelSource: Send + Sync + std::fmt::Debug {
     /// Where its models are, for people.
     fn place(&self) -> String;
 
+    /// Whether people are shown it: one that nobody asked for and that has nothing need not be.
+    fn is_shown(&self) -> bool {
+        true
+    }
+
     /// What it has, the usual one first.
     fn models(&self) -> Vec<ModelSettings>;
 
     fn model(&self, name: &str) -> Result<Arc<dyn Model>, Fault>;
+
+    /// Its embedding model of this name.
+    fn embedder(&self, name: &str) -> Result<Arc<dyn Embedder>, Fault> {
+        let message =
+            format!("`{name}` is of kind `{}`, which makes no vectors here", self.kind().as_str());
+        Err(Fault::new(ErrorCode::ModelNotFound, message))
+    }
 
     /// What it is paid with: no text may hold it.
     fn secrets(&self) -> &[Secret] {
@@ -58,6 +70,10 @@ impl Sourced {
         })
     }
 
+    pub(super) fn embedder(&self, model: &str) -> Result<Arc<dyn Embedder>, Fault> {
+        self.source.embedder(model)
+    }
+
     pub(super) fn secrets(&self) -> &[Secret] {
         self.source.secrets()
     }
@@ -78,6 +94,10 @@ impl Sourced {
             facts: model.facts,
             locality: self.source.locality(),
         })
+    }
+
+    pub(super) fn is_shown(&self) -> bool {
+        self.source.is_shown()
     }
 
     pub(super) fn status(&self, now: Duration) -> ProviderStatus {

@@ -69,7 +69,8 @@ impl ProviderStatus {
 impl Registry {
     pub fn status(&self) -> Vec<ProviderStatus> {
         let now = self.clock.now().mono;
-        let sources = self.sources.iter().map(|sourced| sourced.status(now));
+        let shown = self.sources.iter().filter(|sourced| sourced.is_shown());
+        let sources = shown.map(|sourced| sourced.status(now));
         self.providers.iter().map(|entry| entry.status(now)).chain(sources).collect()
     }
 }

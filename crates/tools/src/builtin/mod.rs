@@ -6,6 +6,8 @@ mod memory_get;
 mod memory_write;
 mod read_file;
 mod select_model;
+mod web_fetch;
+mod web_search;
 mod write_file;
 
 use std::sync::Arc;
@@ -16,6 +18,7 @@ use schemars::JsonSchema;
 use serde_json::Value;
 
 use crate::schema::schema_of;
+use crate::web::Web;
 use crate::{ModelRouter, Tool};
 
 /// Every tool that comes with Onyx, in the order agents see them.
@@ -35,12 +38,20 @@ pub fn model_tools(router: Arc<dyn ModelRouter>) -> Vec<Arc<dyn Tool>> {
     vec![Arc::new(select_model::SelectModel::new(router))]
 }
 
+/// For homes with a way out.
+pub fn web_tools(web: &Web) -> Vec<Arc<dyn Tool>> {
+    vec![
+        Arc::new(web_search::WebSearch::new(web.clone())),
+        Arc::new(web_fetch::WebFetch::new(web.clone())),
+    ]
+}
+
 const MEMORY_FILE: &str = "MEMORY.md";
 
 /// Files on a local disk or an object store; longer means something hangs.
 const FILE_TIMEOUT: Duration = Duration::from_secs(30);
 
-fn file_tool<Arguments: JsonSchema>(
+fn tool<Arguments: JsonSchema>(
     name: &str,
     group: &'static str,
     usual_effect: ToolEffect,
@@ -63,6 +74,17 @@ fn reading(tool: &ToolSpec, arguments: Value, target: Target, summary: String) -
         targets: vec![target],
         ..Plan::new(tool.name.as_str(), arguments, ToolEffect::Read, summary)
     }
+}
+
+/// A plan with one effect on one thing.
+fn acting(
+    tool: &ToolSpec,
+    arguments: Value,
+    effect: ToolEffect,
+    target: Target,
+    preview: Preview,
+) -> Plan {
+    Plan { targets: vec![target], preview, ..Plan::new(tool.name.as_str(), arguments, effect, "") }
 }
 
 /// A plan that adds to one file.

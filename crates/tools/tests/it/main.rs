@@ -13,3 +13,4 @@ mod policies;
 mod provenance;
 mod specs;
 mod support;
+mod web;

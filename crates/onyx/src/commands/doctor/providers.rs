@@ -4,12 +4,13 @@ use std::sync::Arc;
 
 use onyx_agent::ModelSetting;
 use onyx_identity::Secrets;
+use onyx_local::{LOCAL, SMOLLM2};
 use onyx_providers::{Finding, NoSecrets, ProviderTest, Registry, Secret};
 use onyx_types::{Clock, SystemClock};
 
 use super::Check;
 use crate::config::Config;
-use crate::gateway::{StoredSecrets, registry};
+use crate::gateway::{LocalHost, StoredSecrets, registry};
 use crate::home::HomeFolder;
 
 /// Secrets are told to the process that holds the home, and to no other.
@@ -21,13 +22,14 @@ pub(super) enum SecretsHere {
 pub(super) async fn check(home: &HomeFolder, config: &Config, secrets: SecretsHere) -> Vec<Check> {
     let mut config = config.clone();
     let clock: Arc<dyn Clock> = Arc::new(SystemClock::new());
+    let local = LocalHost::default();
     let (registry, untested) = match secrets {
         SecretsHere::Open(secrets) => {
-            (registry(home, &config, clock, None, &StoredSecrets(secrets)), Vec::new())
+            (registry(home, &config, clock, None, &StoredSecrets(secrets), &local), Vec::new())
         }
         SecretsHere::WithTheServer => {
             let untested = take_out_those_with_secrets(&mut config);
-            (registry(home, &config, clock, None, &NoSecrets), untested)
+            (registry(home, &config, clock, None, &NoSecrets, &local), untested)
         }
     };
     let mut checks: Vec<Check> = untested
@@ -52,7 +54,8 @@ fn take_out_those_with_secrets(config: &mut Config) -> Vec<String> {
 async fn check_rest(config: &Config, registry: &Registry, untested: &[String]) -> Vec<Check> {
     let statuses = registry.status();
     if statuses.is_empty() && untested.is_empty() {
-        let mend = "name one under `providers` in onyx.json; `onyx init` writes an example";
+        let mend = "name one under `providers` in onyx.json, or fetch a small model that runs here: \
+                    onyx models pull smollm2";
         return vec![Check::broken("providers", "none is configured", mend)];
     }
     let tests = statuses.iter().map(|status| registry.test(&status.name));
@@ -96,11 +99,20 @@ fn wanted_models(config: &Config, registry: &Registry) -> Vec<(String, Option<St
             let wanted = match model {
                 Some(ModelSetting::One(model)) => Some(model.clone()),
                 Some(ModelSetting::Chain { primary, .. }) => Some(primary.clone()),
-                None => config.default_model.clone().or_else(|| registry.default_model()),
+                None => config
+                    .default_model
+                    .clone()
+                    .or_else(|| registry.default_model())
+                    .or_else(last_resort),
             };
             (id.unwrap_or_default(), wanted)
         })
         .collect()
+}
+
+/// What answers on a home that names no model.
+fn last_resort() -> Option<String> {
+    Some(format!("{LOCAL}/{SMOLLM2}"))
 }
 
 fn agent(id: &str, model: Option<String>, registry: &Registry) -> Check {

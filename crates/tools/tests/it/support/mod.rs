@@ -176,6 +176,7 @@ fn context(store: &Store, clock: Arc<ManualClock>) -> ToolCx {
         clock,
         files: Arc::clone(&store.files),
         paths: Arc::new(PathRules::default()),
+        addresses: Arc::default(),
         live: LiveOutput::nowhere(),
         pending: Arc::default(),
         granted: Granted::default(),

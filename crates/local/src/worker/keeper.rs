@@ -1,0 +1,127 @@
+//! Starts a model's process when it is needed and ends it when it has not been for a while.
+
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+
+use onyx_types::ModelFailure;
+use tokio::sync::mpsc;
+
+use super::Launch;
+use super::host::Worker;
+use super::protocol::{Job, Order, Reply};
+
+#[derive(Debug)]
+pub(crate) struct Keeper {
+    launch: Launch,
+    job: Job,
+    idle: Duration,
+    state: Arc<Mutex<State>>,
+    /// Held while a process starts, so that there is only one.
+    starting: tokio::sync::Mutex<()>,
+}
+
+#[derive(Debug, Default)]
+struct State {
+    worker: Option<Arc<Worker>>,
+    at_work: usize,
+    /// Counts uses, so that a timer knows whether there was one since.
+    uses: u64,
+}
+
+impl Keeper {
+    pub(crate) fn new(launch: Launch, job: Job, idle: Duration) -> Self {
+        Self { launch, job, idle, state: Arc::default(), starting: tokio::sync::Mutex::default() }
+    }
+
+    /// Sends an order to the process, which is started if there is none.
+    pub(crate) async fn ask(
+        &self,
+        order: impl FnOnce(u64) -> Order,
+    ) -> Result<Answer, ModelFailure> {
+        let lease = self.lease().await?;
+        let (id, replies) = lease.worker.ask(order).await?;
+        Ok(Answer { id, replies, lease })
+    }
+
+    async fn lease(&self) -> Result<Lease, ModelFailure> {
+        if let Some(lease) = self.running() {
+            return Ok(lease);
+        }
+        let _starting = self.starting.lock().await;
+        if let Some(lease) = self.running() {
+            return Ok(lease);
+        }
+        let worker = Arc::new(Worker::start(&self.launch, &self.job).await?);
+        let mut state = locked(&self.state);
+        state.worker = Some(Arc::clone(&worker));
+        Ok(self.taken(&mut state, worker))
+    }
+
+    fn running(&self) -> Option<Lease> {
+        let mut state = locked(&self.state);
+        let worker = state.worker.clone().filter(|worker| worker.alive())?;
+        Some(self.taken(&mut state, worker))
+    }
+
+    fn taken(&self, state: &mut State, worker: Arc<Worker>) -> Lease {
+        state.at_work += 1;
+        Lease { worker, state: Arc::clone(&self.state), idle: self.idle }
+    }
+}
+
+fn locked(state: &Mutex<State>) -> std::sync::MutexGuard<'_, State> {
+    state.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// A use of the process: it is not ended meanwhile.
+struct Lease {
+    worker: Arc<Worker>,
+    state: Arc<Mutex<State>>,
+    idle: Duration,
+}
+
+impl Drop for Lease {
+    fn drop(&mut self) {
+        let mut state = locked(&self.state);
+        state.at_work -= 1;
+        state.uses += 1;
+        if state.at_work > 0 {
+            return;
+        }
+        let (uses, idle, shared) = (state.uses, self.idle, Arc::clone(&self.state));
+        let Ok(runtime) = tokio::runtime::Handle::try_current() else {
+            state.worker = None;
+            return;
+        };
+        runtime.spawn(async move {
+            tokio::time::sleep(idle).await;
+            let mut state = locked(&shared);
+            if state.uses == uses && state.at_work == 0 {
+                state.worker = None;
+            }
+        });
+    }
+}
+
+/// What comes back for one order.
+pub(crate) struct Answer {
+    id: u64,
+    replies: mpsc::Receiver<Reply>,
+    lease: Lease,
+}
+
+impl Answer {
+    pub(crate) async fn next(&mut self) -> Result<Reply, ModelFailure> {
+        match self.replies.recv().await {
+            Some(Reply::Failed { class, message, .. }) => Err(class.failure(message)),
+            Some(reply) => Ok(reply),
+            None => Err(self.lease.worker.why_ended()),
+        }
+    }
+}
+
+impl Drop for Answer {
+    fn drop(&mut self) {
+        self.lease.worker.forget(self.id);
+    }
+}

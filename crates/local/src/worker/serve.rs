@@ -1,0 +1,75 @@
+//! The process's own end.
+
+use std::io::{BufRead, Write};
+use std::sync::mpsc::{Receiver, sync_channel};
+
+use super::protocol::{FailedClass, Job, Order, Reply};
+
+/// Orders that wait for the engine.
+const ORDERS: usize = 256;
+
+/// Why a model cannot be loaded or answer.
+pub(crate) type Refusal = (FailedClass, String);
+
+/// Where an engine's replies go. When nobody reads them any more, the process is to end.
+pub(crate) struct Replies(std::io::Stdout);
+
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct NobodyListens;
+
+impl Replies {
+    pub(crate) fn send(&mut self, reply: &Reply) -> Result<(), NobodyListens> {
+        let mut line = serde_json::to_vec(reply).map_err(|_| NobodyListens)?;
+        line.push(b'\n');
+        let mut out = self.0.lock();
+        out.write_all(&line).and_then(|()| out.flush()).map_err(|_| NobodyListens)
+    }
+}
+
+/// What the process does from start to end: its job comes in the first line of stdin.
+pub fn serve() {
+    be_the_first_to_go();
+    let mut replies = Replies(std::io::stdout());
+    let mut line = String::new();
+    if std::io::stdin().lock().read_line(&mut line).is_err() {
+        return;
+    }
+    let orders = orders();
+    let done = match serde_json::from_str::<Job>(&line) {
+        Ok(Job::Embed { folder, threads }) => {
+            crate::embed::work(&folder, threads, &orders, &mut replies)
+        }
+        Err(error) => Err((FailedClass::Invalid, format!("that is no job: {error}"))),
+    };
+    if let Err((class, message)) = done {
+        // Whoever started this process reads it, or is gone.
+        let _ = replies.send(&Reply::Broken { class, message });
+    }
+}
+
+/// Orders as they come. The end of stdin is the end of whoever started this process: it ends at
+/// once, whatever the engine is at.
+fn orders() -> Receiver<Order> {
+    let (sender, receiver) = sync_channel(ORDERS);
+    std::thread::spawn(move || {
+        for line in std::io::stdin().lock().lines().map_while(Result::ok) {
+            let Ok(order) = serde_json::from_str(&line) else { break };
+            if sender.send(order).is_err() {
+                return;
+            }
+        }
+        leave();
+    });
+    receiver
+}
+
+#[allow(clippy::disallowed_methods, reason = "nobody is left to tell, and nothing to save")]
+fn leave() -> ! {
+    std::process::exit(0)
+}
+
+/// Where memory runs out, this process is to be taken and not the gateway.
+fn be_the_first_to_go() {
+    // Only Linux has it; where it is missing, all are equal.
+    let _ = std::fs::write("/proc/self/oom_score_adj", "800");
+}

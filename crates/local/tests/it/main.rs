@@ -1,0 +1,7 @@
+//! Weights and vectors with the real files and the real process.
+
+#![allow(clippy::unwrap_used, clippy::expect_used)]
+
+mod embedding;
+mod support;
+mod weights;

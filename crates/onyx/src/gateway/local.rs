@@ -1,0 +1,73 @@
+//! Models that run on this machine, in processes of this program.
+
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+
+use onyx_local::{Allowance, LOCAL, Launch, LocalModels, LocalSettings, ModelsFolder, Named};
+use onyx_providers::{NamedSource, ProviderKind, ProviderSettings};
+
+use crate::config::Config;
+use crate::home::HomeFolder;
+
+/// Keeps what is loaded over edits of the config that do not concern it.
+#[derive(Default)]
+pub(crate) struct LocalHost(Mutex<Vec<(LocalSettings, Arc<LocalModels>)>>);
+
+impl LocalHost {
+    /// Every provider of kind `embedded`, and `local` wherever the name is free.
+    pub(super) fn sources(&self, home: &HomeFolder, config: &Config) -> Vec<NamedSource> {
+        let own = |(name, settings): &&(String, ProviderSettings)| match settings.kind {
+            Some(kind) => kind == ProviderKind::Embedded,
+            None => name == LOCAL,
+        };
+        let named = config.providers.iter().filter(own);
+        let mut wanted: Vec<(String, LocalSettings)> =
+            named.map(|(name, provider)| (name.clone(), settings(home, Some(provider)))).collect();
+        if config.providers.iter().all(|(name, _)| name != LOCAL) {
+            wanted.push((LOCAL.to_owned(), settings(home, None)));
+        }
+        self.take_up(wanted)
+    }
+
+    /// What other settings made goes when the last run that uses it has ended.
+    fn take_up(&self, wanted: Vec<(String, LocalSettings)>) -> Vec<NamedSource> {
+        let mut kept = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let before = std::mem::take(&mut *kept);
+        let mut sources: Vec<NamedSource> = Vec::new();
+        for (name, settings) in wanted {
+            let same = before.iter().find(|(other, _)| *other == settings);
+            let models = same.map_or_else(
+                || Arc::new(LocalModels::new(settings.clone())),
+                |(_, models)| Arc::clone(models),
+            );
+            kept.push((settings, Arc::clone(&models)));
+            sources.push((name, Ok(models)));
+        }
+        sources
+    }
+}
+
+fn settings(home: &HomeFolder, config: Option<&ProviderSettings>) -> LocalSettings {
+    let usual = Allowance::default();
+    let idle = config.and_then(|config| config.timeouts.idle_seconds);
+    let idle = idle.and_then(|seconds| Duration::try_from_secs_f64(seconds).ok());
+    LocalSettings {
+        folder: ModelsFolder::at(home.models()),
+        launch: Launch { program: program(), arguments: vec!["local-worker".into()] },
+        allowance: Allowance { idle: idle.unwrap_or(usual.idle), ..usual },
+        models: config.map(|config| config.models.clone()).unwrap_or_default(),
+        named: if config.is_some() { Named::InConfig } else { Named::Nowhere },
+    }
+}
+
+/// This program itself, also where its file was replaced meanwhile.
+#[cfg(target_os = "linux")]
+fn program() -> std::path::PathBuf {
+    "/proc/self/exe".into()
+}
+
+#[cfg(not(target_os = "linux"))]
+fn program() -> std::path::PathBuf {
+    // A program that does not know where it is cannot start itself; the model then says so.
+    std::env::current_exe().unwrap_or_default()
+}
