@@ -51,6 +51,14 @@ check: setup ## formatting, lints, layers, licences, unused dependencies, spelli
 bench: setup ## measure a release build and print the table of targets
 	@./scripts/bench
 
+.PHONY: judge
+judge: setup ## judge search on the labelled set: by words, by meaning, by both
+	@./scripts/judge
+
+.PHONY: bench-index
+bench-index: setup ## measure the search index at 100,000 chunks, beside SQLite's FTS5
+	@./scripts/bench-index
+
 .PHONY: bench-peers
 bench-peers: setup ## measure Onyx beside nanobot, LiteLLM and OpenClaw, installed in a scratch folder
 	@./scripts/bench-peers

@@ -4,10 +4,12 @@
 //! It sees models, tools and stores through their traits. No provider, no wire format, no HTTP
 //! and no file system call may enter.
 
+mod actions;
 mod client;
 mod decisions;
 mod drafts;
 mod driver;
+mod editor;
 mod facts;
 mod feed;
 mod figures;
@@ -20,7 +22,9 @@ mod manager;
 mod models;
 mod notices;
 mod passing;
+
 mod place;
+mod preferences;
 pub mod prompt;
 mod recent;
 mod recovery;
@@ -35,6 +39,7 @@ pub mod step;
 mod titles;
 mod undo;
 
+pub use actions::{ACTIONS_FOLDER, Action, ActionAsk, ActionName, Confirmation, Recipe};
 pub use client::{ClientInput, ClientTurn, MemoryUse};
 pub use drafts::{ApprovalScope, Yes};
 pub use feed::{EventReader, Feed};
@@ -45,8 +50,11 @@ pub use manager::{Canceller, ManagerOptions, RunHandle, RunManager};
 pub use models::{ModelChoice, Models, Payer};
 pub use notices::{Happened, Notice};
 pub use onyx_tools::NotApproved;
-pub use request::{DryRun, RunInput, RunRequest, SessionRef, StopTarget};
+pub use preferences::{Preferences, PreferencesPatch, RuntimeMode};
+pub use request::{DryRun, RunInput, RunRequest, RunTerms, SessionRef, StopTarget};
 pub use roster::{AgentProfile, Roster};
 pub use sessions::{PatchFlaw, SessionPatch};
-pub use settings::{AgentDefaults, AgentSettings, AgentsSettings, ModelSetting};
+pub use settings::{
+    AgentDefaults, AgentMemorySettings, AgentSettings, AgentsSettings, ModelSetting,
+};
 pub use titles::Titles;

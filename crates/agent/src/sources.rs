@@ -3,14 +3,16 @@
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
+use onyx_knowledge::{Hit, Retrieval, Retrieved};
 use onyx_tools::{Addresses, Granted, LiveOutput, PathRules, ToolCx};
 use onyx_types::{
-    AgentId, Cancel, Fault, LaneOrder, Limits, Mint, RunId, SessionKey, Taint, ToolEffect,
-    TurnBody, TurnId,
+    AgentId, Cancel, ContextPiece, Event, Fault, LaneOrder, Limits, Mint, RunId, Scope, ScopeSet,
+    SessionKey, StatusCode, Taint, ToolEffect, TurnBody, TurnId,
 };
 
 use crate::client::{ClientInput, ClientTurn, MemoryUse, open_calls, with_all_results};
 use crate::driver::LaneActor;
+use crate::editor::{self, is_editor};
 use crate::manager::Inner;
 use crate::models::{ModelChoice, Payer};
 use crate::prompt::{self, Conversation, UntrustedPiece, untrusted_block};
@@ -26,6 +28,8 @@ pub(crate) struct Preparation {
     pub(crate) input: Option<UserInput>,
     pub(crate) leading: Vec<UserInput>,
     pub(crate) decisions: Vec<DecidedDraft>,
+    /// Where to look for what the message is answered from; empty: nowhere.
+    pub(crate) retrieve: Vec<Scope>,
     pub(crate) key: SessionKey,
     pub(crate) agents: Vec<AgentProfile>,
     pub(crate) order: LaneOrder,
@@ -65,10 +69,10 @@ pub(crate) async fn prepare(inner: &Inner, mut ask: Preparation) -> Result<Prepa
         with_all_results(std::mem::take(&mut ask.client.turns), open_calls(history.turns()))?;
     let from_outside = client_turns.iter().any(is_from_outside)
         || ask.decisions.iter().any(|decided| decided.origin.taints());
-    let taint = match untrusted.is_empty() && !from_outside {
-        true => history.taint(),
-        false => Taint::Tainted,
-    };
+    let retrieved = retrieved(inner, &ask, &lanes).await;
+    let foreign = !untrusted.is_empty() || from_outside || retrieved.taints;
+    let taint = if foreign { Taint::Tainted } else { history.taint() };
+    untrusted.extend(retrieved.pieces);
     let granted = Granted::default();
     let addresses = Arc::new(given_addresses(&history, &ask, &client_turns));
     for actor in &mut actors {
@@ -91,6 +95,7 @@ pub(crate) async fn prepare(inner: &Inner, mut ask: Preparation) -> Result<Prepa
         input: ask.input,
         leading: ask.leading,
         decisions: ask.decisions,
+        opening: retrieved.events,
         client_turns,
         lanes,
         order: ask.order,
@@ -101,6 +106,77 @@ pub(crate) async fn prepare(inner: &Inner, mut ask: Preparation) -> Result<Prepa
         describe: Arc::new(move |call| toolbox.summary(call)),
     });
     Ok(Prepared { state, actors, model, granted })
+}
+
+/// What was found for the message without the model asking.
+#[derive(Default)]
+struct Given {
+    pieces: Vec<UntrustedPiece>,
+    events: Vec<Event>,
+    taints: bool,
+}
+
+/// A search that fails leaves the run without it, and says so.
+async fn retrieved(inner: &Inner, ask: &Preparation, lanes: &[LaneSetup]) -> Given {
+    let (Some(index), Some(words)) = (inner.index.get(), &ask.input) else {
+        return Given::default();
+    };
+    if ask.retrieve.is_empty() {
+        return Given::default();
+    }
+    let window = lanes.iter().map(|lane| prompt::window(lane.context_window)).min();
+    let retrieval = Retrieval {
+        person: ask.key.person.clone(),
+        scopes: ask.retrieve.clone(),
+        text: words.content.text(),
+        max_tokens: Retrieval::budget(window.unwrap_or_default()),
+    };
+    let degraded = |message: String| Event::Status { message, code: StatusCode::Degraded };
+    match index.retrieve(&retrieval).await {
+        Ok(Retrieved { hits, degraded: why }) => {
+            let context = Event::Context { pieces: hits.iter().map(context_piece).collect() };
+            let why = why.map(|why| degraded(format!("Context was searched by words only: {why}")));
+            Given {
+                taints: hits.iter().any(|hit| hit.origin.taints()),
+                events: why.into_iter().chain((!hits.is_empty()).then_some(context)).collect(),
+                pieces: hits.into_iter().map(untrusted_piece).collect(),
+            }
+        }
+        Err(error) => {
+            tracing::warn!(run = %ask.run, %error, "a message is answered without context");
+            let message = format!("Answered without context: {error}");
+            Given { events: vec![degraded(message)], ..Given::default() }
+        }
+    }
+}
+
+fn context_piece(hit: &Hit) -> ContextPiece {
+    ContextPiece {
+        source: hit.path(),
+        scope: hit.scope.clone(),
+        origin: hit.origin,
+        score: hit.score,
+        match_type: hit.match_type,
+        start_line: hit.start_line,
+        end_line: hit.end_line,
+    }
+}
+
+fn untrusted_piece(hit: Hit) -> UntrustedPiece {
+    let scope = match &hit.scope {
+        Scope::Person => "person",
+        Scope::Agent(_) => "agent",
+        Scope::Space(_) => "space",
+        Scope::Channel(_) => "channel",
+        Scope::Thread(_) => "thread",
+        Scope::Shared => "shared",
+    };
+    UntrustedPiece {
+        scope: scope.to_owned(),
+        source: hit.path(),
+        lines: Some((hit.start_line, hit.end_line)),
+        text: hit.text,
+    }
 }
 
 /// The lane's window in the tokens of the rule, by which turns are weighed: a model that counts
@@ -119,6 +195,9 @@ async fn lane(
     // A model that cannot be had is the run's error, not the request's: the words are kept.
     let payer = Payer { person: &ask.key.person, agent: &agent.id, limits: &ask.limits };
     let (model, unable) = match inner.models.resolve(&choice, payer) {
+        Ok(model) if is_editor(&agent.id) && inner.models.lacks_tools(model.id()) => {
+            (None, Some(editor::toolless(model.id())))
+        }
         Ok(model) => (Some(model), None),
         Err(fault) => (None, Some(fault)),
     };
@@ -129,6 +208,10 @@ async fn lane(
     let snapshot = match &ask.client.system {
         Some(words) => Arc::new(snapshot.followed_by(words)),
         None => snapshot,
+    };
+    let snapshot = match is_editor(&agent.id) {
+        true => Arc::new(snapshot.with(editor::prompt(&inner.roster(), &ask.key.agent))),
+        false => snapshot,
     };
     let client = &ask.client;
     let own = inner.toolbox.ready_offers(&agent.policy, &ask.key.person).into_iter();
@@ -164,6 +247,7 @@ async fn lane(
         policy: agent.policy.clone(),
         tool_cx: ToolCx {
             view: ask.input.as_ref().and_then(|words| words.view.clone()),
+            memories: Arc::clone(&agent.memories),
             ..tool_cx(inner, &ask.key, &agent.id, ask.run, &ask.limits)
         },
     };
@@ -220,6 +304,8 @@ pub(crate) fn tool_cx(
         agent: agent.clone(),
         run,
         view: None,
+        scopes: chat_scopes(key, agent),
+        memories: Arc::default(),
         cancel: Cancel::new(),
         taint: Taint::Clean,
         clock: Arc::clone(&inner.clock),
@@ -232,6 +318,12 @@ pub(crate) fn tool_cx(
         draft_time: limits.draft_time(),
         answer: None,
     }
+}
+
+/// What a chat may see.
+fn chat_scopes(key: &SessionKey, agent: &AgentId) -> ScopeSet {
+    let scopes = vec![Scope::Person, Scope::Agent(agent.clone()), Scope::Shared];
+    ScopeSet::new(key.person.clone(), scopes)
 }
 
 /// Nobody knows what a client's tools have read.

@@ -37,7 +37,10 @@ pub use catalogue::{
 };
 pub use configuration::{ConfigChange, ConfigFlaw, ConfigView, Configuration, Written};
 pub use encode::v1;
-pub use encode::{ChatReply, Collect, DraftView, Encoder, Ndjson, RunFrame, ToolView, WsFrames};
+pub use encode::{
+    CallName, ChatReply, Collect, DraftView, Encoder, Ndjson, PersonaFrames, RunFrame, ToolView,
+    WsFrames,
+};
 pub use history::{HistoryMessage, MessageRole, MessageStatus, messages};
 pub use logs::{LogLevel, LogLine, LogRing, Mask};
 pub use openapi::openapi;

@@ -2,6 +2,8 @@ use std::sync::Arc;
 
 use onyx_agent::RunManager;
 use onyx_identity::Secrets;
+use onyx_knowledge::Index;
+use onyx_sources::Sources;
 use onyx_storage::Store;
 
 use crate::{Authenticator, Catalogue, Configuration, LogRing, Readiness, Traffic, Upstream};
@@ -11,6 +13,8 @@ use crate::{Authenticator, Catalogue, Configuration, LogRing, Readiness, Traffic
 pub struct ApiState {
     pub runs: RunManager,
     pub store: Store,
+    pub sources: Sources,
+    pub index: Index,
     pub auth: Arc<Authenticator>,
     pub secrets: Arc<Secrets>,
     pub readiness: Arc<dyn Readiness>,

@@ -8,8 +8,6 @@
 
 mod chart;
 mod history;
-#[cfg(test)]
-mod judged;
 mod measure;
 mod memory;
 mod pacer;

@@ -5,8 +5,8 @@
 //! audits, runs within a time limit, masks and bounds.
 //!
 //! What may not enter: raw file or network access (files go through `onyx_storage`, requests
-//! through `onyx_egress`), model or
-//! prompt code, surfaces. Nothing a model says can widen a [`Policy`].
+//! through `onyx_egress`, commands in `onyx_sandbox`), model or prompt code, surfaces. Nothing a
+//! model says can widen a [`Policy`].
 
 mod addresses;
 mod approval;
@@ -21,10 +21,13 @@ mod instruction;
 mod mask;
 mod output;
 mod pending;
+mod person_files;
+mod persona;
 mod place;
 mod policy;
 mod proposal;
 mod routing;
+mod runtime;
 mod schema;
 mod settings;
 mod text;
@@ -35,14 +38,20 @@ mod web;
 
 pub use addresses::Addresses;
 pub use approval::{Approval, NotApproved};
-pub use builtin::{builtin_tools, model_tools, web_tools};
+pub use builtin::{
+    Docker, builtin_tools, docker_tools, index_tools, model_tools, persona_tools, runtime_tools,
+    session_tools, web_tools,
+};
 pub use context::{LiveOutput, ToolCx};
 pub use error::ToolError;
 pub use gate::{Authorised, Granted, decide};
 pub use mask::Masker;
 pub use pending::Pending;
+pub use person_files::{LARGEST_PERSON_FILE, NumberedVersion, PersonFiles};
+pub use persona::{PERSONA_EDITOR, PERSONA_GROUP, PersonaDesk, TestAnswer};
 pub use policy::{Policy, ToolSettings, Warning};
 pub use routing::{ModelPick, ModelRouter, ModelWish};
+pub use runtime::Runtime;
 pub use settings::ToolsSettings;
 pub use text::daily::DailyLog;
 pub use tool::Tool;

@@ -95,6 +95,7 @@ impl Toolbox {
         cx: &ToolCx,
     ) -> ToolOutcome {
         let began = cx.clock.now().mono;
+        let cx = &ToolCx { live: cx.live.masked_by(&self.services.masker), ..cx.clone() };
         let made = match self.seeing_drafts(cx).await {
             Ok(cx) => {
                 let attempt = Attempt { toolbox: self, policy, attendance, execution, cx: &cx };
@@ -106,6 +107,7 @@ impl Toolbox {
             Ok(outcome) => outcome,
             Err(error) => ToolOutcome::error(error.to_string()),
         };
+        cx.live.finish();
         let mut outcome = self.finished(outcome, cx).await;
         outcome.duration = cx.clock.now().mono.saturating_sub(began);
         outcome

@@ -62,8 +62,8 @@ pub fn step(state: &mut RunState, now: Now, input: Input) -> Vec<Effect> {
 fn begin(state: &mut RunState) -> Vec<Effect> {
     let mut turns = vec![state.run_start_turn()];
     turns.extend(state.opening_turns());
-    let start = state.start_event();
-    state.append(turns, vec![start], state::Then::StartLanes)
+    let events = state.opening_events();
+    state.append(turns, events, state::Then::StartLanes)
 }
 
 fn appended(state: &mut RunState, batch: onyx_types::BatchId) -> Vec<Effect> {

@@ -88,6 +88,7 @@ impl Bench {
             input: Some(words("hi")),
             leading: Vec::new(),
             decisions: Vec::new(),
+            opening: Vec::new(),
             client_turns: Vec::new(),
             lanes,
             order,

@@ -6,12 +6,15 @@ mod audit;
 mod auth;
 mod health;
 mod logs;
+mod memory;
 mod metrics;
 mod owned;
 mod pending_changes;
+mod personas;
 mod runs;
 mod secrets;
 mod sessions;
+mod sources;
 mod v1;
 mod ws;
 
@@ -26,6 +29,9 @@ pub(crate) mod views {
     pub(crate) use super::admin::models::{Budgets, Models, NewLimits};
     pub(crate) use super::admin::providers::{ProviderDetails, Providers, PutProvider};
     pub(crate) use super::admin::usage::{UsageQuery, UsageReport};
+    pub(crate) use super::agent::actions::{ActionView, RunAction};
+    pub(crate) use super::agent::health::AgentHealth;
+    pub(crate) use super::agent::preferences::{PreferencesChange, PreferencesView};
     pub(crate) use super::agent::request::ChatRequest;
     pub(crate) use super::agent::{
         Cleared, History, HistoryQuery, SessionRequest, StopRequest, Stopped,
@@ -39,15 +45,21 @@ pub(crate) mod views {
     };
     pub(crate) use super::health::{Health, Ready};
     pub(crate) use super::logs::{LogLines, LogsQuery};
+    pub(crate) use super::memory::files::{FileList, FilesQuery, ReadQuery, Restore};
+    pub(crate) use super::memory::{Found, KnowledgeQuery, MemoryQuery, NewMemory, Remembered};
     pub(crate) use super::pending_changes::{
         DraftDecision, PendingChange, PendingChanges, PendingChangesQuery,
     };
+    pub(crate) use super::personas::views as personas;
     pub(crate) use super::runs::{EventsQuery, UndoQuery, Undone};
     pub(crate) use super::secrets::{Rotated, SecretList, SecretValue};
     pub(crate) use super::sessions::change::{Fork, Patch};
     pub(crate) use super::sessions::export::ExportQuery;
     pub(crate) use super::sessions::{
         ListQuery, SessionList, SessionView, SessionWithSiblings, TurnList, TurnsQuery,
+    };
+    pub(crate) use super::sources::{
+        ProgressView, SourceList, SourceRequest, SourceView, SourcesQuery,
     };
     pub(crate) use super::v1::embeddings::{EmbeddingList, EmbeddingRequest};
     pub(crate) use super::v1::models::{ModelList, ModelView};
@@ -77,6 +89,15 @@ pub fn routes() -> Routes {
         .post("/api/agent/stop", Chat, agent::stop)
         .post("/api/agent/session/clear", Write, agent::clear)
         .get("/api/agent/session/history", Read, agent::history)
+        .get("/api/agent/config", Read, agent::preferences::show)
+        .post("/api/agent/config", Write, agent::preferences::change)
+        .get("/api/agent/actions", Read, agent::actions::list)
+        .post("/api/agent/actions/{id}/run", Chat, agent::actions::run)
+        .get("/api/agent/health", Read, agent::health::show)
+        .post("/api/claude/chat-stream", Chat, agent::claude_chat_stream)
+        .post("/api/claude/chat", Chat, agent::chat)
+        .post("/api/claude/clear", Write, agent::clear)
+        .get("/api/claude/history", Read, agent::history)
         .get("/v1/agents", Read, agents::list)
         .post("/v1/agents", Owner, agents::change::create)
         .get("/v1/agents/{id}", Read, agents::show)
@@ -120,10 +141,38 @@ pub fn routes() -> Routes {
         .get("/metrics", Owner, metrics::metrics)
         .get("/openapi.json", Read, openapi::serve)
         .get("/docs", Public, openapi::page)
+        .merge(knowledge_sources())
+        .merge(memory_routes())
         .merge(sign_in())
         .merge(accounts())
+        .merge(personas::routes())
         .merge(v1::routes())
         .merge(ws::routes())
+}
+
+fn knowledge_sources() -> Routes {
+    use Access::{Read, Write};
+    Routes::new()
+        .get("/api/sources", Read, sources::list)
+        .post("/api/sources", Write, sources::add)
+        .get("/api/sources/{id}", Read, sources::show)
+        .post("/api/sources/{id}", Write, sources::sync)
+        .delete("/api/sources/{id}", Write, sources::remove)
+        .get("/api/sources/{id}/events", Read, sources::events)
+}
+
+fn memory_routes() -> Routes {
+    use Access::{Read, Write};
+    Routes::new()
+        .get("/v1/memory/search", Read, memory::search)
+        .post("/v1/memory", Write, memory::write)
+        .get("/v1/memory/status", Read, memory::status)
+        .get("/v1/memory/files", Read, memory::files::list)
+        .get("/v1/memory/files/{*path}", Read, memory::files::read)
+        .put("/v1/memory/files/{*path}", Write, memory::files::write)
+        .delete("/v1/memory/files/{*path}", Write, memory::files::delete)
+        .post("/v1/memory/files/{*path}", Write, memory::files::restore)
+        .get("/api/search", Read, memory::search_all)
 }
 
 fn sign_in() -> Routes {

@@ -1,5 +1,6 @@
 //! One module per command. Each returns how the process ends.
 
+pub(crate) mod actions;
 pub(crate) mod audit;
 pub(crate) mod chat;
 pub(crate) mod completions;
@@ -7,6 +8,7 @@ pub(crate) mod doctor;
 pub(crate) mod drafts;
 pub(crate) mod init;
 mod input;
+pub(crate) mod memory;
 pub(crate) mod models;
 pub(crate) mod pair;
 pub(crate) mod people;

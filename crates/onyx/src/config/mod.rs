@@ -18,6 +18,7 @@ use std::io::ErrorKind;
 use onyx_agent::AgentsSettings;
 use onyx_api::GatewaySettings;
 use onyx_identity::PersonSettings;
+use onyx_knowledge::MemorySettings;
 use onyx_providers::{ProviderSettings, RoutingSettings};
 use onyx_tools::ToolsSettings;
 use onyx_types::{Fault, Limits};
@@ -64,6 +65,7 @@ pub(crate) struct Config {
     pub(crate) limits: Limits,
     /// Which model takes what, for agents whose model is `auto`.
     pub(crate) routing: RoutingSettings,
+    pub(crate) memory: MemorySettings,
     /// What tools work with.
     pub(crate) tools: ToolsSettings,
     pub(crate) environment: Environment,
@@ -229,6 +231,7 @@ fn parse(text: &str, environment: Environment) -> Result<Config, ConfigError> {
         default_model: section("default_model", take("default_model"), &mut notes)?,
         limits: section("limits", take("limits"), &mut notes)?,
         routing: section("routing", take("routing"), &mut notes)?,
+        memory: section("memory", take("memory"), &mut notes)?,
         tools: section("tools", take("tools"), &mut notes)?,
         environment,
         warnings: notes.warnings,

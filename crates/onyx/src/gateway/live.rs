@@ -6,6 +6,7 @@ use futures::future::BoxFuture;
 use onyx_agent::{Roster, RunManager, Titles};
 use onyx_api::{Authenticator, Dependency, Exposure, Readiness};
 use onyx_identity::{Declared, Secrets, Token};
+use onyx_knowledge::{Embedding, Index, MemorySettings, SearchSettings};
 use onyx_providers::{ProviderHealth, ProviderState, ProviderStatus};
 use onyx_storage::Store;
 use onyx_tools::{Masker, Toolbox, Web};
@@ -21,6 +22,8 @@ use crate::home::HomeFolder;
 pub(super) struct Live {
     pub(super) home: HomeFolder,
     pub(super) store: Store,
+    pub(super) index: Index,
+    pub(super) memory: RwLock<MemorySettings>,
     pub(super) toolbox: Arc<Toolbox>,
     pub(super) web: Web,
     pub(super) masker: Masker,
@@ -39,6 +42,7 @@ pub(super) struct Checked {
     token: Token,
     roster: Roster,
     declared: Declared,
+    search: SearchSettings,
     /// What works but is probably not what was meant.
     pub(super) warnings: Vec<String>,
 }
@@ -70,17 +74,21 @@ impl Live {
         let (roster, warnings) = roster(&config, &self.toolbox)?;
         let declared = declared(&config, token.clone())?;
         config.tools.web.check().map_err(|error| ConfigError::new(error.to_string()))?;
-        Ok(Checked { config, token, roster, declared, warnings })
+        let search = config.memory.search().map_err(ConfigError::new)?;
+        Ok(Checked { config, token, roster, declared, search, warnings })
     }
 
     pub(super) async fn take_up(&self, checked: Checked) -> Result<(), ConfigError> {
-        let Checked { config, token, roster, declared, warnings } = checked;
+        let Checked { config, token, roster, declared, search, warnings } = checked;
         log(&warnings);
         self.web.follow(&config.tools.web).map_err(|error| ConfigError::new(error.to_string()))?;
         let models = self.models.next(&self.home, &config);
         // Before a model can use the new keys; the old ones stay masked, for runs that have them.
         self.masker.add(masked(&models.registry, &token, &self.secrets));
         self.models.set(models);
+        self.index.set_search(search);
+        self.set_memory(config.memory.clone());
+        self.use_embedder().await;
         self.runs.set_roster(roster);
         self.runs.set_max_runs(config.gateway.max_runs());
         self.runs.set_titles(titles(&config));
@@ -116,6 +124,15 @@ impl Live {
         }
     }
 
+    fn memory(&self) -> Dependency {
+        match self.index.embedding() {
+            Embedding::Ready { .. } | Embedding::Off => Dependency::ok("memory"),
+            Embedding::Failing { model, reason } => {
+                Dependency::degraded("memory", format!("searched by words only: {model}: {reason}"))
+            }
+        }
+    }
+
     fn providers(&self) -> Vec<Dependency> {
         self.models.get().registry.status().iter().map(provider).collect()
     }
@@ -137,7 +154,7 @@ fn provider(status: &ProviderStatus) -> Dependency {
 impl Readiness for Live {
     fn dependencies(&self) -> BoxFuture<'_, Vec<Dependency>> {
         Box::pin(async {
-            let mut all = vec![self.config(), self.storage().await];
+            let mut all = vec![self.config(), self.storage().await, self.memory()];
             all.extend(self.providers());
             all
         })

@@ -4,6 +4,8 @@
 use std::io::Write as _;
 use std::time::Duration;
 
+use base64::Engine as _;
+use base64::prelude::BASE64_STANDARD;
 use flate2::write::ZlibEncoder;
 use flate2::{Compress, Compression, FlushCompress};
 use onyx_extract::{ExtractError, Extracted, Kind, Reader};
@@ -64,6 +66,12 @@ async fn a_reader_that_cannot_start_says_so() {
     let absent = Reader::new("/nowhere/onyx", &[]);
     let read = absent.extract("a.pdf".to_owned(), None, b"%PDF-1.5".to_vec()).await;
     assert!(matches!(read, Err(ExtractError::Reader(_))), "{read:?}");
+}
+
+/// One page with one line, as base64.
+pub(crate) fn one_page_pdf(line: &str) -> String {
+    let words = deflated(format!("BT /F1 12 Tf 20 200 Td ({line}) Tj ET").as_bytes());
+    BASE64_STANDARD.encode(pdf(PAGE, &words))
 }
 
 fn deflated(content: &[u8]) -> Vec<u8> {

@@ -3,6 +3,7 @@
 #![allow(clippy::unwrap_used, clippy::expect_used)]
 
 mod accounts;
+mod actions;
 mod administration;
 mod bad_input;
 mod cli;
@@ -20,9 +21,11 @@ mod kills;
 mod local;
 mod many;
 mod matrix;
+mod memory;
 mod models;
 mod offline;
 mod operations;
+mod personas;
 mod places;
 mod rejoin;
 mod replay;
@@ -31,6 +34,7 @@ mod schema;
 mod secrets;
 mod sessions;
 mod soak;
+mod sources;
 mod stopping;
 mod terminal;
 mod ui;

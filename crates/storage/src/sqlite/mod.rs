@@ -17,4 +17,5 @@ mod spending;
 mod writer;
 
 pub(crate) use chunks::SqliteChunks;
+pub use chunks::open_chunks;
 pub(crate) use ledger::{Opened, SqliteLedger};

@@ -66,7 +66,8 @@ impl Web {
         Ok(())
     }
 
-    pub(crate) fn egress(&self) -> Egress {
+    /// The way out as the settings are now.
+    pub fn egress(&self) -> Egress {
         self.resolved().egress
     }
 

@@ -7,6 +7,7 @@ use serde::de::DeserializeOwned;
 use serde_json::Value;
 
 use crate::Problem;
+use crate::routes::memory::MemoryQuery;
 use crate::routes::pending_changes::{DraftDecision, PendingChangesQuery};
 
 /// A frame as it came.
@@ -38,6 +39,7 @@ pub(super) enum Command {
     SessionsGet(SessionsGet),
     DraftsList(PendingChangesQuery),
     DraftsDecide(DraftsDecide),
+    MemorySearch(MemorySearch),
     Status,
     Ping,
 }
@@ -200,9 +202,23 @@ pub(super) enum Word {
     Reject,
 }
 
+#[derive(Debug, Deserialize)]
+pub(super) struct MemorySearch {
+    #[serde(alias = "q")]
+    pub(super) query: String,
+    pub(super) agent: Option<AgentId>,
+    pub(super) scope: Option<String>,
+    pub(super) limit: Option<u32>,
+}
+
+impl From<MemorySearch> for MemoryQuery {
+    fn from(MemorySearch { query, agent, scope, limit }: MemorySearch) -> Self {
+        Self { q: query, agent, scope, limit }
+    }
+}
+
 /// Part of the protocol, but of parts of Onyx that this version does not have.
-const ABSENT: [(&str, &str); 2] =
-    [("memory.search", "Memory search"), ("logs.tail", "The log feed")];
+const ABSENT: [(&str, &str); 1] = [("logs.tail", "The log feed")];
 
 impl Frame {
     pub(super) fn parse(text: &str) -> Result<Self, Problem> {
@@ -230,6 +246,7 @@ impl Frame {
             "sessions.get" => Command::SessionsGet(fields(self.data)?),
             "drafts.list" => Command::DraftsList(fields_or_default(self.data)?),
             "drafts.decide" => Command::DraftsDecide(fields(self.data)?),
+            "memory.search" => Command::MemorySearch(fields(self.data)?),
             "status.get" => Command::Status,
             "ping" => Command::Ping,
             other => return Err(unknown(other)),

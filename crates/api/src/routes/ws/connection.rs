@@ -6,20 +6,21 @@ use std::time::Duration;
 use axum::extract::ws::WebSocket;
 use futures::StreamExt as _;
 use futures::stream::SplitStream;
-use onyx_agent::{DryRun, ForkPoint, RunInput, RunRequest, Sent, SessionRef, StopTarget};
+use onyx_agent::{DryRun, ForkPoint, RunInput, RunRequest, RunTerms, Sent, SessionRef, StopTarget};
 use onyx_storage::{Delivery, SessionFilter};
 use onyx_types::{Attendance, ErrorCode, RunId, SessionOrigin};
 use tokio::time::timeout;
 
 use super::answer::{self, Empty, SendResult, SessionView, Stopped};
 use super::command::{
-    Abort, Command, DraftsDecide, Frame, RequestId, Resume, Send, SessionsGet, SessionsList, Word,
+    Abort, Command, DraftsDecide, Frame, MemorySearch, RequestId, Resume, Send, SessionsGet,
+    SessionsList, Word,
 };
 use super::follow::{Following, broadcasts};
 use super::outbox::{CloseReason, Outbox, receive};
 use super::sent::SentKeys;
 use crate::access::{Access, may};
-use crate::routes::{pending_changes, sessions};
+use crate::routes::{memory, pending_changes, sessions};
 use crate::{ApiState, AuthContext, Problem};
 
 /// The time to say who one is.
@@ -160,6 +161,7 @@ impl Connection {
                 self.answer(reply, &answer::drafts(page)).await;
             }
             Command::DraftsDecide(decide) => self.decide(decide, reply).await?,
+            Command::MemorySearch(search) => self.search(search, reply).await?,
             Command::Status => self.status(reply).await,
             Command::Ping => self.answer(reply, &Empty {}).await,
         }
@@ -177,6 +179,7 @@ impl Connection {
             input,
             view: None,
             model: None,
+            terms: RunTerms::default(),
             attendance: Attendance::Attended,
             dry_run: DryRun::Off,
         }
@@ -282,6 +285,12 @@ impl Connection {
         Ok(self.following.follow(run, after, reader, self.outbox.clone())?)
     }
 
+    async fn search(&self, search: MemorySearch, reply: &Reply<'_>) -> Result<(), Problem> {
+        let found = memory::find(&self.state, &self.caller, search.into()).await?;
+        self.answer(reply, &answer::Found::from(&found)).await;
+        Ok(())
+    }
+
     async fn list(&self, list: SessionsList, reply: &Reply<'_>) -> Result<(), Problem> {
         let limit = sessions::list_limit("data.limit", list.limit)?;
         let filter = SessionFilter {
@@ -354,7 +363,8 @@ fn access(command: &Command) -> Access {
         Command::Resume(_)
         | Command::SessionsList(_)
         | Command::SessionsGet(_)
-        | Command::DraftsList(_) => Access::Read,
+        | Command::DraftsList(_)
+        | Command::MemorySearch(_) => Access::Read,
         Command::DraftsDecide(_) => Access::Write,
         Command::Auth(_) | Command::Status | Command::Ping => Access::Person,
     }

@@ -6,14 +6,16 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
+use onyx_knowledge::{Index, IndexSettings};
 use onyx_storage::{AuditRow, Home, Ledger, LocalObjects, Store};
 use onyx_test_support::ManualClock;
 use onyx_tools::{
     Execution, Granted, LiveOutput, Masker, PathRules, Policy, Services, Tool, ToolCx,
-    ToolSettings, Toolbox, builtin_tools,
+    ToolSettings, Toolbox, builtin_tools, index_tools,
 };
 use onyx_types::{
-    Attendance, Cancel, Mint, SessionKey, Taint, Tier, ToolCall, ToolOutcome, ToolUseId,
+    Attendance, Cancel, Mint, Scope, ScopeSet, SessionKey, Taint, Tier, ToolCall, ToolOutcome,
+    ToolUseId,
 };
 use serde_json::Value;
 use tempfile::TempDir;
@@ -37,6 +39,20 @@ impl World {
     /// The built-in tools, at tier `act`.
     pub(crate) async fn new() -> Self {
         Self::with(builtin_tools(), Masker::default()).await
+    }
+
+    /// With an index over the home as well.
+    pub(crate) async fn indexed() -> Self {
+        let mut world = Self::new().await;
+        let settings = IndexSettings {
+            home: world.folder.path().to_owned(),
+            chunking: onyx_knowledge::Chunking::default(),
+        };
+        let index = Index::new(world.store.clone(), Arc::clone(&world.cx.clock), settings);
+        world.cx.files = index.observe(Arc::clone(&world.store.files));
+        let tools = [builtin_tools(), index_tools(&index)].concat();
+        let ledger = Arc::clone(&world.store.ledger);
+        world.audited_by(tools, ledger).at(Tier::Act)
     }
 
     pub(crate) async fn with(tools: Vec<Arc<dyn Tool>>, masker: Masker) -> Self {
@@ -70,6 +86,23 @@ impl World {
 
     pub(crate) fn clean(mut self) -> Self {
         self.cx.taint = Taint::Clean;
+        self
+    }
+
+    /// The same world with other tools.
+    pub(crate) fn with_tools(mut self, tools: Vec<Arc<dyn Tool>>, masker: Masker) -> Self {
+        let artifacts = self.folder.path().join("cache/artifacts");
+        let artifacts = Arc::new(LocalObjects::open(&artifacts).unwrap());
+        let ledger = Arc::clone(&self.store.ledger);
+        let drafts = Arc::clone(&self.store.drafts);
+        let services = Services { ledger, drafts, artifacts, masker };
+        self.toolbox = Toolbox::new(tools, services).unwrap();
+        self.policy = policy(Tier::Act, &self.toolbox);
+        self
+    }
+
+    pub(crate) fn at_clock(mut self, clock: Arc<dyn onyx_types::Clock>) -> Self {
+        self.cx.clock = clock;
         self
     }
 
@@ -171,6 +204,11 @@ fn context(store: &Store, clock: Arc<ManualClock>) -> ToolCx {
         agent: "main".parse().unwrap(),
         run: mint.run(at),
         view: None,
+        scopes: ScopeSet::new(
+            "ada".parse().unwrap(),
+            vec![Scope::Person, Scope::Agent("main".parse().unwrap()), Scope::Shared],
+        ),
+        memories: Arc::new(["helper".parse().unwrap()]),
         cancel: Cancel::new(),
         taint: Taint::Clean,
         clock,

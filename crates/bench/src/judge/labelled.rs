@@ -28,6 +28,17 @@ pub(crate) enum Kind {
     Conversational,
 }
 
+impl Kind {
+    pub(crate) const ALL: [Self; 6] = [
+        Self::Paraphrase,
+        Self::Name,
+        Self::Date,
+        Self::CodeIdentifier,
+        Self::OtherLanguage,
+        Self::Conversational,
+    ];
+}
+
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub(crate) enum Half {
@@ -75,15 +86,6 @@ mod tests {
 
     use super::*;
 
-    const KINDS: [Kind; 6] = [
-        Kind::Paraphrase,
-        Kind::Name,
-        Kind::Date,
-        Kind::CodeIdentifier,
-        Kind::OtherLanguage,
-        Kind::Conversational,
-    ];
-
     #[test]
     fn the_set_is_large_enough_and_every_note_is_there_once() {
         let (notes, questions) = (notes().unwrap(), questions().unwrap());
@@ -117,7 +119,7 @@ mod tests {
             counts.entry(question.kind).or_default()
                 [usize::from(question.half == Half::HeldOut)] += 1;
         }
-        for kind in KINDS {
+        for kind in Kind::ALL {
             let [tune, held_out] = counts[&kind];
             assert!(tune + held_out >= 20, "{kind:?}: {}", tune + held_out);
             assert!(tune.abs_diff(held_out) <= 1, "{kind:?}: {tune} against {held_out}");
