@@ -46,6 +46,7 @@ check: setup ## formatting, lints, layers, licences, unused dependencies, spelli
 	@$(step) "clippy" cargo clippy --workspace --all-targets --locked -- -D warnings
 	@$(step) "tidy" cargo xtask tidy
 	@$(step) "docs drift" cargo xtask docs --check
+	@$(step) "client types" ./scripts/sdk-types --check
 	@$(step) "shell" bash -n .ci/run $(wildcard scripts/*)
 	@$(step) "deny" $(tool) cargo-deny --workspace --locked check --hide-inclusion-graph licenses bans sources
 	@$(step) "spelling" $(tool) typos
@@ -54,9 +55,25 @@ check: setup ## formatting, lints, layers, licences, unused dependencies, spelli
 bench: setup ## measure a release build and print the table of targets
 	@./scripts/bench
 
+.PHONY: judge
+judge: setup ## judge search on the labelled set: by words, by meaning, by both
+	@./scripts/judge
+
+.PHONY: bench-index
+bench-index: setup ## measure the search index at 100,000 chunks, beside SQLite's FTS5
+	@./scripts/bench-index
+
 .PHONY: bench-peers
 bench-peers: setup ## measure Onyx beside nanobot, LiteLLM and OpenClaw, installed in a scratch folder
 	@./scripts/bench-peers
+
+.PHONY: bench-ui
+bench-ui: setup ## measure the web app in Chromium and print the table of targets
+	@./scripts/bench-ui
+
+.PHONY: screenshots
+screenshots: setup ## take every page in its five states into docs/screenshots
+	@./scripts/screenshots
 
 .PHONY: dev
 dev: setup ## serve with hot reload of the web app; rebuild and restart when a Rust source changes
@@ -66,6 +83,7 @@ dev: setup ## serve with hot reload of the web app; rebuild and restart when a R
 docs: ## write the generated pages of docs/ anew
 	@cargo xtask docs
 	@ONYX_WRITE_DOCS=1 cargo test -q -p onyx-api --test it openapi::the_committed >/dev/null
+	@./scripts/sdk-types
 
 .PHONY: setup
 setup: ## install what the build needs and this machine lacks

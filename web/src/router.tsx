@@ -1,7 +1,13 @@
-import { createRootRoute, createRoute, createRouter, lazyRouteComponent, Navigate } from '@tanstack/react-router';
+import { createRootRoute, createRoute, createRouter, lazyRouteComponent, Navigate, type ErrorComponentProps } from '@tanstack/react-router';
 import { ChatPage, NewChatPage } from './chat/ChatPage';
 import { Header } from './shell/Header';
 import { Shell } from './shell/Shell';
+import { ErrorLine } from './ui/page';
+
+const Memory = lazyRouteComponent(() => import('./pages/memory/MemoryPage'), 'MemoryPage');
+const Agent = lazyRouteComponent(() => import('./pages/agents/AgentPage'), 'AgentPage');
+const Settings = lazyRouteComponent(() => import('./pages/settings/SettingsPage'), 'SettingsPage');
+const System = lazyRouteComponent(() => import('./pages/system/SystemPage'), 'SystemPage');
 
 const root = createRootRoute({ component: Shell, notFoundComponent: NotFound });
 
@@ -38,20 +44,52 @@ const inbox = createRoute({
   path: '/inbox',
   component: lazyRouteComponent(() => import('./pages/Inbox'), 'InboxPage'),
 });
-const settings = createRoute({
+const memory = createRoute({
   getParentRoute: () => root,
-  path: '/settings',
-  component: lazyRouteComponent(() => import('./pages/Settings'), 'SettingsPage'),
+  path: '/memory',
+  validateSearch: (search: Record<string, unknown>): { q?: string; path?: string; line?: number; last?: number } => ({
+    q: text(search['q']),
+    path: text(search['path']),
+    line: line(search['line']),
+    last: line(search['last']),
+  }),
+  component: function MemoryRoute() {
+    return <Memory place={memory.useSearch()} />;
+  },
 });
-const system = createRoute({
+const agents = createRoute({
   getParentRoute: () => root,
-  path: '/system',
-  component: lazyRouteComponent(() => import('./pages/System'), 'SystemPage'),
+  path: '/agents',
+  component: lazyRouteComponent(() => import('./pages/agents/AgentsPage'), 'AgentsPage'),
+});
+const agent = createRoute({
+  getParentRoute: () => root,
+  path: '/agents/$id/$tab',
+  component: function AgentRoute() {
+    const { id, tab } = agent.useParams();
+    return <Agent id={id} tab={tab} />;
+  },
+});
+const settings = createRoute({ getParentRoute: () => root, path: '/settings', component: () => <Settings /> });
+const settingsSection = createRoute({
+  getParentRoute: () => root,
+  path: '/settings/$section',
+  component: function SettingsRoute() {
+    return <Settings section={settingsSection.useParams().section} />;
+  },
+});
+const system = createRoute({ getParentRoute: () => root, path: '/system', component: () => <System /> });
+const systemTab = createRoute({
+  getParentRoute: () => root,
+  path: '/system/$tab',
+  component: function SystemRoute() {
+    return <System tab={systemTab.useParams().tab} />;
+  },
 });
 
-const routes = [home, newChat, chat, sessions, inbox, settings, system];
+const routes = [home, newChat, chat, sessions, inbox, memory, agents, agent, settings, settingsSection, system, systemTab];
 
-export const router = createRouter({ routeTree: root.addChildren(routes), defaultPreload: 'intent', scrollRestoration: false });
+export const router = createRouter({ routeTree: root.addChildren(routes), defaultPreload: 'intent', scrollRestoration: false, defaultErrorComponent: Broken });
 
 declare module '@tanstack/react-router' {
   interface Register {
@@ -61,6 +99,26 @@ declare module '@tanstack/react-router' {
 
 function text(value: unknown): string | undefined {
   return typeof value === 'string' && value !== '' ? value : undefined;
+}
+
+function line(value: unknown): number | undefined {
+  const number = Number(value);
+  return Number.isInteger(number) && number > 0 ? number : undefined;
+}
+
+/** A page that broke leaves the rest of the app alone. */
+function Broken({ error }: ErrorComponentProps) {
+  const why = error instanceof Error ? error.message : String(error);
+  return (
+    <>
+      <Header title="This page broke" />
+      <div className="p-6">
+        <div className="mx-auto max-w-[760px]">
+          <ErrorLine fault={{ code: 'internal', message: `This page cannot be shown: ${why}`, hint: 'Nothing that was sent is lost.' }} action={{ label: 'Load it again', run: () => location.reload() }} />
+        </div>
+      </div>
+    </>
+  );
 }
 
 function NotFound() {

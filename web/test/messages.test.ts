@@ -56,6 +56,28 @@ describe('a log as messages', () => {
   });
 });
 
+describe('several agents', () => {
+  const lane = (id: string, agent: string, at: number) => ({ ...base(id, `agent:${agent}`), lane: at, type: 'assistant_text' as const, content: `${agent} says`, status: 'complete' as const, model: 'mine/m' });
+  const log: Turn[] = [LOG[0] as Turn, LOG[1] as Turn, lane('t2', 'main', 0), lane('t3', 'optimist', 1), LOG[6] as Turn];
+
+  test('each has an answer of its own, and the usage stands once', () => {
+    const answers = fromTurns(log).filter((message) => message.kind === 'answer') as Answer[];
+    expect(answers.map(({ agent, usage }) => [agent, usage])).toEqual([['main', undefined], ['optimist', USAGE]]);
+  });
+
+  test('told live they are the same', () => {
+    const tell: [string, RunEvent][] = [
+      ['main', { type: 'start', agents: ['main', 'optimist'], model: 'mine/m' }],
+      ['main', { type: 'delta', turnId: 't2', text: 'main says' }],
+      ['optimist', { type: 'delta', turnId: 't3', text: 'optimist says' }],
+      ['optimist', { type: 'done', status: 'done', assistantTurnIds: ['t2', 't3'], usage: USAGE }],
+    ];
+    const live = tell.reduce((state, [agent, event], index) => applyEvent(state, index + 1, agent, event), startLive('r1'));
+    const stored = fromTurns(log).filter((message) => message.kind === 'answer') as Answer[];
+    expect(live.answers.map(({ id, agent, state, usage }) => ({ id, agent, state, usage }))).toEqual(stored.map(({ id, agent, state, usage }) => ({ id, agent, state, usage })));
+  });
+});
+
 describe('a run told live', () => {
   const events: RunEvent[] = [
     { type: 'start', agents: ['main'], model: 'mine/m' },

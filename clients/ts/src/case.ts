@@ -1,6 +1,6 @@
 // The HTTP wire is snake_case; callers are not. What people, models and tools wrote stays as it is.
 
-const OPAQUE = new Set(['input', 'args', 'data', 'arguments', 'headers']);
+const OPAQUE = new Set(['input', 'args', 'data', 'arguments', 'headers', 'fields']);
 
 const camel = (name: string) => name.replace(/_([a-z0-9])/g, (_, letter: string) => letter.toUpperCase());
 const snake = (name: string) => name.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`);

@@ -18,6 +18,8 @@ export interface Call {
   method?: string;
   query?: object;
   body?: unknown;
+  /** Sent as it is, in place of `body`. */
+  text?: string;
   headers?: Record<string, string>;
   signal?: AbortSignal;
 }
@@ -71,15 +73,16 @@ export class Http {
   private async once(path: string, call: Call, token: string | undefined): Promise<Response> {
     const headers: Record<string, string> = { ...call.headers };
     if (token) headers['authorization'] = `Bearer ${token}`;
-    const method = call.method ?? (call.body === undefined ? 'GET' : 'POST');
+    const { body, type } = payload(call);
+    const method = call.method ?? (body === undefined ? 'GET' : 'POST');
     // Proves to the server that a page of its own asks, not a form of somebody else's.
     if (method !== 'GET') headers['x-onyx-request'] = '1';
-    if (call.body !== undefined) headers['content-type'] = 'application/json';
+    if (type) headers['content-type'] ??= type;
     try {
       return await this.send(this.baseUrl + path + query(call.query), {
         method,
         headers,
-        body: call.body === undefined ? undefined : JSON.stringify(toWire(call.body)),
+        body,
         signal: call.signal,
         credentials: 'same-origin',
       });
@@ -88,6 +91,12 @@ export class Http {
       throw offline(cause);
     }
   }
+}
+
+function payload(call: Call): { body?: string; type?: string } {
+  if (call.text !== undefined) return { body: call.text, type: 'text/markdown; charset=utf-8' };
+  if (call.body === undefined) return {};
+  return { body: JSON.stringify(toWire(call.body)), type: 'application/json' };
 }
 
 function query(fields: object = {}): string {

@@ -1,9 +1,18 @@
+import { Admin, type Me } from './admin';
+import { Agents } from './agents';
 import { Http, type HttpOptions } from './http';
+import { Memory } from './memory';
 import { Chat, Drafts, Sessions } from './resources';
 import { Runs } from './runs';
 import { Socket, type Listeners } from './socket';
+import { Threads } from './threads';
 
 export * from './types';
+export type * from './admin';
+export type * from './agents';
+export type * from './files';
+export type * from './memory';
+export type * from './threads';
 export { OnyxError } from './error';
 export { Http, type HttpOptions, type TokenSource } from './http';
 export { Socket, type Link, type Listeners } from './socket';
@@ -15,6 +24,10 @@ export class Onyx {
   readonly runs: Runs;
   readonly sessions: Sessions;
   readonly drafts: Drafts;
+  readonly threads: Threads;
+  readonly memory: Memory;
+  readonly agents: Agents;
+  readonly admin: Admin;
 
   constructor(options: HttpOptions) {
     this.http = new Http(options);
@@ -22,6 +35,20 @@ export class Onyx {
     this.runs = new Runs(this.http);
     this.sessions = new Sessions(this.http);
     this.drafts = new Drafts(this.http);
+    this.threads = new Threads(this.http);
+    this.memory = new Memory(this.http);
+    this.agents = new Agents(this.http);
+    this.admin = new Admin(this.http);
+  }
+
+  /** Who the server takes this client for. */
+  me(): Promise<Me> {
+    return this.http.json('/api/auth/me');
+  }
+
+  /** Whoever is signed in by the old password signs in again. */
+  async setPassword(password: string, current?: string): Promise<void> {
+    await this.http.response('/api/auth/password', { method: 'PUT', body: { password, current } });
   }
 
   /** A live connection; call `connect()` on it. */

@@ -3,6 +3,7 @@ import type { Http } from './http';
 import { lines } from './lines';
 import { fromWire } from './case';
 import type {
+  ApprovalScope,
   ChatChunk,
   ChatRequest,
   Draft,
@@ -67,7 +68,7 @@ export class Sessions {
     return this.http.json(`/v1/sessions/${id}/turns`, { query: page });
   }
 
-  update(id: string, change: { title?: string; status?: SessionStatus }): Promise<Session> {
+  update(id: string, change: { title?: string; status?: SessionStatus; agents?: string[]; mode?: Session['mode'] }): Promise<Session> {
     return this.http.json(`/v1/sessions/${id}`, { method: 'PATCH', body: change });
   }
 
@@ -87,20 +88,20 @@ export class Sessions {
 export class Drafts {
   constructor(private readonly http: Http) {}
 
-  async list(filter: { state?: DraftState; session?: string } = {}): Promise<Draft[]> {
-    const answer = await this.http.json<Draft[] | { drafts: Draft[] }>('/api/pending-changes', { query: filter });
-    return Array.isArray(answer) ? answer : answer.drafts;
+  list(filter: { state?: DraftState; session?: string; before?: string; limit?: number } = {}): Promise<{ drafts: Draft[]; before?: string }> {
+    return this.http.json('/api/pending-changes', { query: filter });
   }
 
   get(id: string): Promise<Draft> {
     return this.http.json(`/api/pending-changes/${id}`);
   }
 
-  approve(id: string): Promise<Draft> {
-    return this.http.json(`/api/pending-changes/${id}/approve`, { body: {} });
+  /** With the `planHash` of what was looked at, nothing else is approved. */
+  approve(id: string, options: { scope?: ApprovalScope; planHash?: string; reason?: string } = {}): Promise<Draft> {
+    return this.http.json(`/api/pending-changes/${id}/approve`, { body: options });
   }
 
-  reject(id: string, reason?: string): Promise<Draft> {
-    return this.http.json(`/api/pending-changes/${id}/reject`, { body: { reason } });
+  reject(id: string, options: { reason?: string } = {}): Promise<Draft> {
+    return this.http.json(`/api/pending-changes/${id}/reject`, { body: options });
   }
 }

@@ -1,7 +1,10 @@
 import { OnyxError } from './error';
 import type { Http } from './http';
 import type {
+  ApprovalScope,
   ChangeEvent,
+  Draft,
+  DraftState,
   Fault,
   RunEvent,
   SendRequest,
@@ -92,6 +95,15 @@ export class Socket {
 
   session(sessionId: string, page: { before?: number; limit?: number } = {}): Promise<SessionPage> {
     return this.ask('sessions.get', { sessionId, ...page });
+  }
+
+  async drafts(filter: { state?: DraftState; session?: string; limit?: number } = {}): Promise<Draft[]> {
+    return (await this.ask<{ drafts: Draft[] }>('drafts.list', filter)).drafts;
+  }
+
+  /** The draft as it is after the decision. */
+  decide(verdict: { draftId: string; decision: 'approve' | 'reject'; reason?: string; scope?: ApprovalScope; planHash?: string }): Promise<Draft> {
+    return this.ask('drafts.decide', verdict);
   }
 
   /** Follows a run from after `after` on, across lost connections, until it is done. */

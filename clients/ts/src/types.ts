@@ -1,9 +1,11 @@
-// What travels between Onyx and its callers, as callers see it: camelCase.
+// What travels between Onyx and its callers, as callers see it: camelCase. What the server describes in its OpenAPI file
+// is taken from there; what only the socket and the log speak of is written here.
 
-export type ErrorCode = string;
+import type { Schema } from './wire';
 
 export interface Fault {
-  code: ErrorCode;
+  /** One of the server's table, or `offline`. */
+  code: Schema<'ErrorCode'> | 'offline' | (string & {});
   message: string;
   hint: string;
   field?: string;
@@ -17,27 +19,11 @@ export interface Usage {
   cost?: number;
 }
 
-export type RunStatus = 'done' | 'cancelled' | 'error' | 'interrupted' | 'awaiting_client';
+export type RunStatus = Schema<'RunStatus'>;
 export type TextStatus = 'complete' | 'cancelled' | 'error' | 'interrupted';
-export type SessionStatus = 'active' | 'archived';
+export type SessionStatus = Schema<'SessionStatus'>;
 
-export interface Session {
-  id: string;
-  agent: string;
-  agents?: string[];
-  mode?: 'sequential' | 'parallel';
-  origin: string;
-  title: string | null;
-  status: SessionStatus;
-  createdAt: string;
-  updatedAt: string;
-  messageCount: number;
-  tokenCount: number;
-  preview: string;
-  root: string;
-  forkTurn: string | null;
-  lastRun: string | null;
-  lastRunStatus: RunStatus | null;
+export interface Session extends Schema<'SessionView'> {
   /** The run at work on it now; told over the socket only. */
   runId?: string | null;
   siblings?: Sibling[];
@@ -63,7 +49,7 @@ interface TurnBase {
   runId?: string | null;
   lane: number;
   author: string;
-  origin: 'person' | 'agent' | 'agent_tainted' | 'external';
+  origin: Schema<'Origin'>;
 }
 
 export type Turn = TurnBase &
@@ -113,10 +99,7 @@ export interface SessionFilter {
   limit?: number;
 }
 
-export type Preview =
-  | { kind: 'none' }
-  | { kind: 'text'; text: string }
-  | { kind: 'diff'; path: string; unified: string };
+export type Preview = Schema<'Preview'>;
 
 export type DraftState =
   | 'pending'
@@ -133,26 +116,35 @@ export interface Draft {
   id: string;
   state: DraftState;
   tool: string;
+  /** The strictest of what it would do; told with the row, not with the event that announces it. */
+  effect?: 'read' | 'write' | 'destroy' | 'reach' | 'execute';
   summary: string;
   preview: Preview;
+  targets?: string[];
+  /** Files that steer agents are among the targets. */
+  instruction?: boolean;
+  /** The run had read from outside when it proposed this. */
+  tainted?: boolean;
   sessionId?: string;
   runId?: string;
   agent?: string;
   createdAt?: string;
   expiresAt?: string;
+  /** Stands for exactly what will happen: given back, only what was looked at is approved. */
+  planHash?: string;
+  decidedAt?: string;
   decidedBy?: string;
   reason?: string;
+  /** What came of it. */
+  output?: string;
+  supersededBy?: string;
 }
 
-export interface ContextPiece {
-  source: string;
-  scope: unknown;
-  origin: string;
-  score: number;
-  matchType: string;
-  startLine: number;
-  endLine: number;
-}
+/** `run`: the same tool may reach the same host for the rest of the run. */
+export type ApprovalScope = 'once' | 'run';
+
+/** A piece of text that retrieval supplied to a run. */
+export type ContextPiece = Schema<'ContextPiece'>;
 
 /** What a run tells while it works, whichever way it comes. */
 export type RunEvent =
@@ -188,20 +180,10 @@ export interface Told {
   event: RunEvent;
 }
 
-export interface Agent {
-  id: string;
-  name: string;
-  model: string | null;
-  fallbacks: string[];
-  tier: 'read' | 'suggest' | 'act';
-  default: boolean;
-}
+/** An agent as the status tells of it; its settings and files are had from `agents`. */
+export type Agent = Pick<Schema<'AgentView'>, 'id' | 'name' | 'model' | 'fallbacks' | 'tier' | 'default'>;
 
-export interface Dependency {
-  name: string;
-  state: 'ok' | 'degraded' | 'down';
-  detail?: string;
-}
+export type Dependency = Schema<'Dependency'>;
 
 export interface ServerStatus {
   version: string;

@@ -10,11 +10,12 @@ use futures::stream::{BoxStream, FuturesUnordered, SelectAll, StreamExt};
 use onyx_storage::{Delivery, Lease, LogState, RunOutcome, Store};
 use onyx_tools::{Execution, LiveOutput, Policy, ToolCx, Toolbox};
 use onyx_types::{
-    Attendance, Cancel, Clock, Fault, LaneId, Limits, Model, ModelEvent, ModelFailure,
+    Attendance, Cancel, Clock, Event, Fault, LaneId, Limits, Model, ModelEvent, ModelFailure,
     ModelFailureClass, RunId, ToolCall, ToolOutcome, ToolUseId, Turn, TurnId,
 };
 use tokio::sync::mpsc;
 
+use crate::actions::RunReport;
 use crate::feed::Feed;
 use crate::live_text::LiveNotes;
 use crate::models::{ModelChoice, Models, Payer};
@@ -55,6 +56,10 @@ pub(crate) struct Driver {
     pub(crate) execution: Execution,
     /// Given to the session where it has none yet.
     pub(crate) title: Option<String>,
+    /// To be told right after `start`.
+    pub(crate) notice: Option<Event>,
+    /// Of an action's run.
+    pub(crate) report: Option<RunReport>,
     /// How the last append left the log.
     pub(crate) log: Option<LogState>,
 }
@@ -178,7 +183,13 @@ impl Driver {
             }
             Effect::Emit(lane, event) => {
                 self.live_text.hear(lane, &event, self.clock.now().mono);
+                if let Some(report) = &mut self.report {
+                    report.hear(&event);
+                }
                 self.feed.tell(lane, event);
+                if let Some(notice) = self.notice.take() {
+                    self.feed.tell(lane, notice);
+                }
             }
             Effect::CallModel(lane, request) => self.call_model(lane, *request, under_way),
             Effect::UseModel(lane, model) => return Some(self.use_model(lane, model)),
@@ -272,12 +283,13 @@ impl Driver {
     }
 
     async fn finish(&mut self, summary: RunSummary) {
+        self.keep_report(&summary).await;
         let outcome = RunOutcome {
             run: self.run,
             status: summary.status,
             ended_at: self.clock.wall(),
             usage: summary.usage,
-            agents: summary.agents,
+            used: summary.used,
             messages_added: summary.messages_added,
             preview: summary.preview,
             title: self.title.take(),
@@ -288,6 +300,17 @@ impl Driver {
         }
         self.live_text.clear(&self.store, &self.lease).await;
         self.release().await;
+    }
+
+    async fn keep_report(&mut self, summary: &RunSummary) {
+        let Some(report) = self.report.take() else { return };
+        let lanes = (0..self.lanes.len()).map(|index| LaneId(index as u16));
+        let taint = lanes.map(|lane| self.state.taint(lane)).max().unwrap_or_default();
+        let (store, key, now) = (&self.store, &self.lease.key, self.clock.wall());
+        if let Err(error) = report.keep(store, key, summary, taint, now).await {
+            // The session's log holds all of it.
+            tracing::error!(run = %self.run, %error, "the run's page could not be written");
+        }
     }
 
     async fn release(&self) {

@@ -4,8 +4,10 @@
 //! It sees models, tools and stores through their traits. No provider, no wire format, no HTTP
 //! and no file system call may enter.
 
+mod actions;
 mod client;
 mod driver;
+mod editor;
 mod facts;
 mod feed;
 mod figures;
@@ -18,7 +20,9 @@ mod manager;
 mod models;
 mod notices;
 mod passing;
+
 mod place;
+mod preferences;
 pub mod prompt;
 mod recent;
 mod recovery;
@@ -33,6 +37,7 @@ pub mod step;
 mod titles;
 mod undo;
 
+pub use actions::{ACTIONS_FOLDER, Action, ActionAsk, ActionName, Confirmation, Recipe};
 pub use client::{ClientInput, ClientTurn, MemoryUse};
 pub use feed::{EventReader, Feed};
 pub use figures::{RUN_SECONDS, RunFigures};
@@ -41,8 +46,11 @@ pub use inbox::Sent;
 pub use manager::{Canceller, ManagerOptions, RunHandle, RunManager};
 pub use models::{ModelChoice, Models, Payer};
 pub use notices::{Happened, Notice};
-pub use request::{DryRun, RunInput, RunRequest, SessionRef, StopTarget};
+pub use preferences::{Preferences, PreferencesPatch, RuntimeMode};
+pub use request::{DryRun, RunInput, RunRequest, RunTerms, SessionRef, StopTarget};
 pub use roster::{AgentProfile, Roster};
 pub use sessions::{PatchFlaw, SessionPatch};
-pub use settings::{AgentDefaults, AgentSettings, AgentsSettings, ModelSetting};
+pub use settings::{
+    AgentDefaults, AgentMemorySettings, AgentSettings, AgentsSettings, ModelSetting,
+};
 pub use titles::Titles;

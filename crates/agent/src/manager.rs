@@ -2,18 +2,20 @@
 
 use std::collections::HashMap;
 use std::panic::AssertUnwindSafe;
-use std::sync::{Arc, Mutex, PoisonError, RwLock};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError, RwLock};
 use std::time::Duration;
 
 use futures::FutureExt as _;
+use onyx_knowledge::Index;
 use onyx_storage::{BeginRun, Delivery, Lease, SessionChange, Store, StoreError, title_of};
 use onyx_tools::Toolbox;
 use onyx_types::{
-    AgentId, Cancel, Clock, ErrorCode, Event, Fault, LaneId, Mint, PersonId, RunId, RunStatus,
-    SessionId, SessionKey, SessionOrigin, Usage,
+    AgentId, Cancel, Clock, ErrorCode, Event, Fault, LaneId, Limits, Mint, PersonId, RunId,
+    RunStatus, Scope, SessionId, SessionKey, SessionOrigin, Usage,
 };
 use tokio::sync::{Semaphore, broadcast, mpsc};
 
+use crate::actions::RunReport;
 use crate::client::{ClientInput, ClientTurn};
 use crate::driver::{Driver, LEASE_LIFE};
 use crate::feed::{EventReader, Feed};
@@ -23,7 +25,7 @@ use crate::live_text::LiveNotes;
 use crate::models::Models;
 use crate::notices::{Happened, MOST_UNHEARD, Notice};
 use crate::place::{Place, check_input};
-use crate::request::{RunInput, RunRequest, StopTarget};
+use crate::request::{RunInput, RunRequest, RunTerms, StopTarget};
 use crate::roster::Roster;
 use crate::seats::{Seat, Seats};
 use crate::step::UserInput;
@@ -51,10 +53,19 @@ pub(crate) struct Inner {
     pub(crate) recent: crate::recent::RecentTurns,
     /// Held while a session's settings change.
     pub(crate) settings: tokio::sync::Mutex<()>,
+    /// Held while a persona's conversation is looked for or begun.
+    pub(crate) editors: tokio::sync::Mutex<()>,
     pub(crate) notices: broadcast::Sender<Notice>,
     titles: RwLock<Titles>,
+    pub(crate) index: OnceLock<Index>,
     /// One permit for each session that is being named.
     pub(crate) naming: Arc<Semaphore>,
+}
+
+impl Inner {
+    pub(crate) fn roster(&self) -> Arc<Roster> {
+        Arc::clone(&self.roster.read().unwrap_or_else(PoisonError::into_inner))
+    }
 }
 
 #[derive(Clone, Debug)]
@@ -151,8 +162,10 @@ impl RunManager {
             snapshots: crate::snapshots::Snapshots::default(),
             recent: crate::recent::RecentTurns::default(),
             settings: tokio::sync::Mutex::default(),
+            editors: tokio::sync::Mutex::default(),
             notices: broadcast::Sender::new(MOST_UNHEARD),
             titles: RwLock::default(),
+            index: OnceLock::new(),
             naming: Arc::new(Semaphore::new(MOST_AT_ONCE)),
         };
         Self { inner: Arc::new(inner) }
@@ -164,7 +177,7 @@ impl RunManager {
     }
 
     pub fn roster(&self) -> Arc<Roster> {
-        Arc::clone(&self.inner.roster.read().unwrap_or_else(PoisonError::into_inner))
+        self.inner.roster()
     }
 
     pub fn set_max_runs(&self, most: usize) {
@@ -178,6 +191,16 @@ impl RunManager {
 
     fn titles(&self) -> Titles {
         *self.inner.titles.read().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// What runs are answered from, once there is one.
+    pub fn set_index(&self, index: Index) {
+        // A second one would be of the same home.
+        let _ = self.inner.index.set(index);
+    }
+
+    pub fn clock(&self) -> Arc<dyn Clock> {
+        Arc::clone(&self.inner.clock)
     }
 
     /// The day on which spending counts now (UTC).
@@ -199,13 +222,26 @@ impl RunManager {
     }
 
     pub async fn start(&self, request: RunRequest) -> Result<RunHandle, Fault> {
+        self.start_with_context(request, Vec::new()).await
+    }
+
+    /// The message gets beside it what is found for it in these scopes, as untrusted context. They
+    /// are made from where the session lives, never from a payload.
+    pub async fn start_with_context(
+        &self,
+        request: RunRequest,
+        scopes: Vec<Scope>,
+    ) -> Result<RunHandle, Fault> {
         let roster = self.roster();
         let request = self.resolve_input(request).await?;
         check_input(&request.input, roster.limits().max_prompt_bytes)?;
         let seat = self.inner.seats.take().ok_or_else(|| Fault::plain(ErrorCode::Overloaded))?;
         let place = self.place(&request, &roster).await?;
+        let wanted = place.agents.iter().filter_map(|agent| agent.model.primary.as_deref());
+        let models = request.model.as_deref().into_iter().chain(wanted);
+        let notice = self.runtime_notice(&request.person, models).await?;
         let lease = self.lease(&place.key).await?;
-        match self.begin(request, &roster, place, &lease, seat).await {
+        match self.begin(request, scopes, &roster, place, &lease, (seat, notice)).await {
             Ok(handle) => {
                 lease.hand_over();
                 Ok(handle)
@@ -220,12 +256,17 @@ impl RunManager {
     async fn begin(
         &self,
         request: RunRequest,
+        retrieve: Vec<Scope>,
         roster: &Roster,
         place: Place,
         lease: &Lease,
-        seat: Seat,
+        (seat, notice): (Seat, Option<Event>),
     ) -> Result<RunHandle, Fault> {
         let inner = &self.inner;
+        match inner.index.get() {
+            Some(index) if place.is_new => index.person_came(place.key.person.clone()),
+            Some(_) | None => {}
+        }
         if !place.is_new {
             self.close_leftover_runs(lease).await?;
         }
@@ -271,7 +312,10 @@ impl RunManager {
                 (fresh_turn, words)
             }
         };
-        let title = input.as_ref().and_then(|words| title_of(&words.content.text()));
+        let limits = bounded(roster.limits(), &request.terms);
+        let text = input.as_ref().map(|words| words.content.text()).unwrap_or_default();
+        let title = title_of(&text);
+        let report = request.terms.action.map(|name| RunReport::new(run, name, text, now.wall));
         let agents: Vec<_> = place.agents.iter().map(|agent| agent.id.clone()).collect();
         let prepared = crate::sources::prepare(
             inner,
@@ -280,6 +324,7 @@ impl RunManager {
                 input_turn,
                 input,
                 leading,
+                retrieve,
                 key: place.key.clone(),
                 agents: place.agents,
                 order: place.order,
@@ -287,7 +332,7 @@ impl RunManager {
                 client,
                 is_new: place.is_new,
                 mint: Mint::new(seed),
-                limits: roster.limits().clone(),
+                limits: limits.clone(),
             },
         )
         .await?;
@@ -332,7 +377,7 @@ impl RunManager {
         self.live().insert(run, live);
         let namer = prepared.actors.first().and_then(|actor| actor.model.clone());
         let naming = namer
-            .filter(|_| place.nameless && place.origin != SessionOrigin::Api)
+            .filter(|_| place.nameless && is_named(place.origin))
             .filter(|_| self.titles() == Titles::Model)
             .map(|model| Naming { key: lease.key.clone(), model });
         let driver = Driver {
@@ -342,7 +387,7 @@ impl RunManager {
             store: inner.store.clone(),
             toolbox: Arc::clone(&inner.toolbox),
             models: Arc::clone(&inner.models),
-            limits: roster.limits().clone(),
+            limits,
             clock: Arc::clone(&inner.clock),
             feed,
             lease: lease.clone(),
@@ -356,6 +401,8 @@ impl RunManager {
                 crate::DryRun::On => onyx_tools::Execution::DryRun,
             },
             title,
+            report,
+            notice,
             log: None,
         };
         self.spawn(driver, naming);
@@ -533,6 +580,17 @@ impl RunManager {
     fn live(&self) -> std::sync::MutexGuard<'_, HashMap<RunId, LiveRun>> {
         self.inner.live.lock().unwrap_or_else(PoisonError::into_inner)
     }
+}
+
+/// Conversations of passing clients and with the persona editor are in no list that needs a name.
+fn is_named(origin: SessionOrigin) -> bool {
+    !matches!(origin, SessionOrigin::Api | SessionOrigin::AgentEditor)
+}
+
+fn bounded(limits: &Limits, terms: &RunTerms) -> Limits {
+    let mut limits = limits.clone();
+    limits.max_steps = terms.max_steps.unwrap_or(u32::MAX).min(limits.max_steps);
+    limits
 }
 
 fn failed(run: RunId, session: SessionId) -> Event {

@@ -30,6 +30,11 @@ pub trait Models: Send + Sync {
     /// by when the run's end must be booked.
     fn resolve(&self, choice: &ModelChoice, payer: Payer<'_>) -> Result<Arc<dyn Model>, Fault>;
 
+    /// Is this model known to be unable to call tools?
+    fn lacks_tools(&self, _model: &str) -> bool {
+        false
+    }
+
     /// How the model of this id counts tokens.
     fn token_counter(&self, model: &str) -> Arc<dyn TokenCounter>;
 }

@@ -5,6 +5,7 @@ use onyx_types::{AgentId, ErrorCode, Fault, LaneOrder, SessionKey, SessionOrigin
 
 use crate::RunManager;
 use crate::client::ClientTurn;
+use crate::editor::is_editor;
 use crate::forks::ForkPoint;
 use crate::request::{RunInput, RunRequest, SessionRef};
 use crate::roster::{AgentProfile, Roster};
@@ -39,6 +40,7 @@ impl RunManager {
             let fork = self.fork(&request.person, session, ForkPoint::Through(question)).await?;
             request.session = match request.session {
                 SessionRef::Asking { agents, .. } => SessionRef::Asking { session: fork, agents },
+                SessionRef::Editor(_) => SessionRef::Editor(fork),
                 SessionRef::Existing(_) | SessionRef::New { .. } => SessionRef::Existing(fork),
             };
         }
@@ -51,6 +53,14 @@ impl RunManager {
         request: &RunRequest,
         roster: &Roster,
     ) -> Result<Place, Fault> {
+        let mut place = self.whole_place(request, roster).await?;
+        if let Some(tier) = request.terms.tier {
+            place.agents.iter_mut().for_each(|agent| agent.policy = agent.policy.at_most(tier));
+        }
+        Ok(place)
+    }
+
+    async fn whole_place(&self, request: &RunRequest, roster: &Roster) -> Result<Place, Fault> {
         match &request.session {
             SessionRef::Existing(session) => {
                 let meta = self.session_meta(&request.person, *session).await?;
@@ -61,6 +71,10 @@ impl RunManager {
                 let meta = self.session_meta(&request.person, *session).await?;
                 let agents = profiles(roster, agents)?;
                 Ok(existing(request, meta, agents))
+            }
+            SessionRef::Editor(session) => {
+                let meta = self.session_meta(&request.person, *session).await?;
+                Ok(existing(request, meta, vec![roster.editor().clone()]))
             }
             SessionRef::New { origin, agents } => {
                 let agents = match agents.as_slice() {
@@ -109,6 +123,11 @@ fn profiles(roster: &Roster, agents: &[AgentId]) -> Result<Vec<AgentProfile>, Fa
 }
 
 fn profile<'r>(roster: &'r Roster, id: &AgentId) -> Result<&'r AgentProfile, Fault> {
+    if is_editor(id) {
+        let message = "The persona editor answers in the persona editor only.";
+        return Err(Fault::new(ErrorCode::Forbidden, message)
+            .with_hint("Send it to /api/persona-agent/chat."));
+    }
     roster.get(id).ok_or_else(|| {
         let known: Vec<_> = roster.agents().map(|agent| agent.id.as_str()).collect();
         Fault::new(ErrorCode::NotFound, format!("There is no agent {id}."))

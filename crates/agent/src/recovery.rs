@@ -2,14 +2,16 @@
 
 use std::time::Duration;
 
-use onyx_storage::{Lease, LiveText, RunOutcome, RunRow};
+use onyx_storage::{Lease, LiveText, ModelUse, RunOutcome, RunRow};
 use onyx_types::{
     AssistantText, Author, Cancel, ErrorCode, Fault, LaneId, Origin, RunEnd, RunId, RunStatus,
     TextStatus, Turn, TurnBody, Usage,
 };
+use serde::Deserialize as _;
 use serde_json::Map;
 
 use crate::RunManager;
+use crate::step::USAGE_SO_FAR;
 
 /// A run's end lies within its last batch, so it is among the newest turns of the log.
 const LOOK_BACK: usize = 64;
@@ -66,20 +68,20 @@ impl RunManager {
     }
 
     async fn close_run(&self, lease: &Lease, row: &RunRow) -> Result<(), Fault> {
-        let (status, usage) = match self.find_marks(lease, row.run).await? {
-            Marks::Ended(status, usage) => (status, usage),
-            Marks::Started => {
+        let (status, used) = match self.find_marks(lease, row.run).await? {
+            Marks::Ended(status, used) => (status, used),
+            Marks::Started(used) => {
                 let mut turns = self.interrupted_text(lease, row.run).await?;
-                turns.push(self.interrupted(row.run));
+                turns.push(self.interrupted(row.run, &used));
                 self.inner.store.turns.append(lease, &turns).await?;
-                (RunStatus::Interrupted, Usage::default())
+                (RunStatus::Interrupted, used)
             }
             // The crash came before the first write: there is nothing to close in the log. Where
             // the log is read-only after a failed sync that is not known, and shows only to the
             // next process: writing nothing tells.
             Marks::Absent => {
                 self.inner.store.turns.append(lease, &[]).await?;
-                (RunStatus::Interrupted, Usage::default())
+                (RunStatus::Interrupted, Used::default())
             }
         };
         self.inner.store.turns.clear_live(lease).await?;
@@ -87,8 +89,13 @@ impl RunManager {
             run: row.run,
             status,
             ended_at: self.inner.clock.wall(),
-            usage,
-            agents: Vec::new(),
+            usage: used.usage,
+            // Which of several agents used what is in no log.
+            used: vec![ModelUse {
+                agent: row.key.agent.clone(),
+                model: used.model.unwrap_or_default(),
+                usage: used.usage,
+            }],
             messages_added: 0,
             preview: None,
             title: None,
@@ -102,14 +109,21 @@ impl RunManager {
             Err(onyx_storage::StoreError::NotFound) => return Ok(Marks::Absent),
             Err(error) => return Err(error.into()),
         };
-        let mut marks = Marks::Absent;
+        let mut used = None;
         for turn in page.turns.iter().filter(|turn| turn.run == Some(run)) {
-            marks = match &turn.body {
-                TurnBody::RunEnd(end) => return Ok(Marks::Ended(end.status, end.usage)),
-                _ => Marks::Started,
-            };
+            let used = used.get_or_insert_with(Used::default);
+            match &turn.body {
+                TurnBody::RunEnd(RunEnd { status, usage, model, .. }) => {
+                    return Ok(Marks::Ended(*status, Used { usage: *usage, model: model.clone() }));
+                }
+                TurnBody::AssistantText(text) => used.model = Some(text.model.clone()),
+                _ => {}
+            }
+            if let Some(so_far) = turn.extra.get(USAGE_SO_FAR) {
+                used.usage = Usage::deserialize(so_far).unwrap_or(used.usage);
+            }
         }
-        Ok(marks)
+        Ok(used.map_or(Marks::Absent, Marks::Started))
     }
 
     /// What the run was saying when it was cut off, as far as it was noted.
@@ -136,12 +150,12 @@ impl RunManager {
         Ok(noted.iter().filter(is_new).map(turn).collect())
     }
 
-    fn interrupted(&self, run: RunId) -> Turn {
+    fn interrupted(&self, run: RunId, used: &Used) -> Turn {
         let end = RunEnd {
             status: RunStatus::Interrupted,
-            usage: Usage::default(),
-            cost: None,
-            model: None,
+            usage: used.usage,
+            cost: used.usage.cost,
+            model: used.model.clone(),
             error: Some(Fault::plain(ErrorCode::Interrupted)),
         };
         self.mark(run, TurnBody::RunEnd(end))
@@ -165,6 +179,13 @@ impl RunManager {
 /// What the log says of a run.
 enum Marks {
     Absent,
-    Started,
-    Ended(RunStatus, Usage),
+    Started(Used),
+    Ended(RunStatus, Used),
+}
+
+/// What it used, and of which model, as far as the log shows.
+#[derive(Default)]
+struct Used {
+    usage: Usage,
+    model: Option<String>,
 }

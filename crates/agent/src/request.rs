@@ -1,7 +1,8 @@
 use onyx_types::{
-    AgentId, Attendance, PersonId, RunId, SessionId, SessionOrigin, TurnId, UserContent, View,
+    AgentId, Attendance, PersonId, RunId, SessionId, SessionOrigin, Tier, TurnId, UserContent, View,
 };
 
+use crate::actions::ActionName;
 use crate::client::ClientInput;
 
 /// Everything a surface decides about a run. The person comes from the credential.
@@ -13,8 +14,18 @@ pub struct RunRequest {
     pub view: Option<View>,
     /// `<provider>/<model>` for this run instead of the agent's own.
     pub model: Option<String>,
+    pub terms: RunTerms,
     pub attendance: Attendance,
     pub dry_run: DryRun,
+}
+
+/// What is particular to a run. It can narrow what the config allows and never widen it.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct RunTerms {
+    pub max_steps: Option<u32>,
+    pub tier: Option<Tier>,
+    /// The action whose run this is: it leaves a page in the vault.
+    pub action: Option<ActionName>,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -23,6 +34,9 @@ pub enum SessionRef {
     Existing(SessionId),
     /// Answered by these instead; not empty.
     Asking { session: SessionId, agents: Vec<AgentId> },
+    /// Answered by the persona editor. Only for surfaces that have checked that the person may
+    /// edit agents: no other reference leads to it.
+    Editor(SessionId),
     New {
         origin: SessionOrigin,
         /// Empty: the default agent.
@@ -33,7 +47,9 @@ pub enum SessionRef {
 impl SessionRef {
     pub fn existing(&self) -> Option<SessionId> {
         match self {
-            Self::Existing(session) | Self::Asking { session, .. } => Some(*session),
+            Self::Existing(session) | Self::Editor(session) | Self::Asking { session, .. } => {
+                Some(*session)
+            }
             Self::New { .. } => None,
         }
     }

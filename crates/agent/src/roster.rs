@@ -1,8 +1,10 @@
 use std::collections::BTreeSet;
+use std::sync::Arc;
 
 use onyx_tools::{Policy, ToolSettings, Toolbox};
 use onyx_types::{AgentId, ErrorCode, Fault, Limits, Tier};
 
+use crate::editor;
 use crate::models::ModelChoice;
 use crate::settings::{AgentDefaults, AgentSettings, AgentsSettings, ModelSetting};
 
@@ -10,6 +12,8 @@ use crate::settings::{AgentDefaults, AgentSettings, AgentsSettings, ModelSetting
 #[derive(Clone, Debug)]
 pub struct Roster {
     agents: Vec<AgentProfile>,
+    editor: AgentProfile,
+    disabled: Vec<AgentProfile>,
     default: usize,
     limits: Limits,
 }
@@ -24,6 +28,8 @@ pub struct AgentProfile {
     pub max_output_tokens: Option<u32>,
     /// A folder whose persona files are read instead of the home's.
     pub workspace: Option<String>,
+    /// Other agents whose memory it may search.
+    pub memories: Arc<[AgentId]>,
 }
 
 impl Roster {
@@ -34,16 +40,24 @@ impl Roster {
         toolbox: &Toolbox,
     ) -> Result<(Self, Vec<String>), Fault> {
         let mut warnings = Vec::new();
-        let mut agents = Vec::new();
+        let (mut agents, mut disabled) = (Vec::new(), Vec::new());
         let mut default = None;
         let mut seen = BTreeSet::new();
         for (id, raw) in named(settings) {
             let id: AgentId =
                 id.parse().map_err(|error| invalid(format!("agents: {id:?}: {error}")))?;
+            if editor::is_editor(&id) {
+                return Err(invalid(format!("agents: {id} is Onyx's own; choose another id")));
+            }
             if !seen.insert(id.clone()) {
                 return Err(invalid(format!("agents: {id} is there twice")));
             }
             if raw.enabled == Some(false) {
+                match profile(id, raw, &settings.defaults, toolbox, &mut warnings) {
+                    Ok(profile) => disabled.push(profile),
+                    // Nobody can ask it: what is wrong with it must not stop the others.
+                    Err(fault) => warnings.push(fault.message),
+                }
                 continue;
             }
             if raw.is_default && default.replace(agents.len()).is_some() {
@@ -56,11 +70,18 @@ impl Roster {
             let raw = AgentSettings::default();
             agents.push(profile(id, &raw, &settings.defaults, toolbox, &mut warnings)?);
         }
-        Ok((Self { agents, default: default.unwrap_or(0), limits: limits.clone() }, warnings))
+        let editor = editor::profile(choice(settings.defaults.model.as_ref()), toolbox)?;
+        let (default, limits) = (default.unwrap_or(0), limits.clone());
+        Ok((Self { agents, disabled, editor, default, limits }, warnings))
     }
 
     pub fn agents(&self) -> impl Iterator<Item = &AgentProfile> {
         self.agents.iter()
+    }
+
+    /// Those that are switched off: to be looked at, not to be asked.
+    pub fn disabled(&self) -> impl Iterator<Item = &AgentProfile> {
+        self.disabled.iter()
     }
 
     pub fn get(&self, id: &AgentId) -> Option<&AgentProfile> {
@@ -69,6 +90,11 @@ impl Roster {
 
     pub fn default_agent(&self) -> &AgentProfile {
         &self.agents[self.default]
+    }
+
+    /// The built-in agent that edits the others; not one of them.
+    pub(crate) fn editor(&self) -> &AgentProfile {
+        &self.editor
     }
 
     pub fn limits(&self) -> &Limits {
@@ -94,7 +120,8 @@ fn profile(
     let tier = raw.tier.or(defaults.tier).unwrap_or(Tier::Suggest);
     let everything = ToolSettings::default();
     let tools = raw.tools.as_ref().or(defaults.tools.as_ref()).unwrap_or(&everything);
-    let (policy, notes) = Policy::resolve(tier, tools, toolbox).map_err(|fault| {
+    let tools = editor::tools_of_others(tools, toolbox);
+    let (policy, notes) = Policy::resolve(tier, &tools, toolbox).map_err(|fault| {
         invalid(format!("agent {id}: {}", fault.message)).with_hint(fault.hint())
     })?;
     warnings.extend(notes.into_iter().map(|note| format!("agent {id}: {}", note.0)));
@@ -105,8 +132,17 @@ fn profile(
         temperature: raw.temperature.or(defaults.temperature),
         max_output_tokens: raw.max_tokens.or(defaults.max_tokens),
         workspace: raw.workspace.clone(),
+        memories: memories(&id, raw)?,
         id,
     })
+}
+
+fn memories(id: &AgentId, raw: &AgentSettings) -> Result<Arc<[AgentId]>, Fault> {
+    let named = raw.memory.iter().flat_map(|memory| &memory.read);
+    let parse = |name: &String| {
+        name.parse().map_err(|error| invalid(format!("agent {id}: memory.read: {name:?}: {error}")))
+    };
+    named.map(parse).collect()
 }
 
 fn choice(setting: Option<&ModelSetting>) -> ModelChoice {

@@ -42,6 +42,14 @@ pub struct AgentSettings {
     pub tools: Option<ToolSettings>,
     pub temperature: Option<f32>,
     pub max_tokens: Option<u32>,
+    pub memory: Option<AgentMemorySettings>,
+}
+
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default, rename_all = "camelCase")]
+pub struct AgentMemorySettings {
+    /// Other agents whose memory it may search.
+    pub read: Vec<String>,
 }
 
 /// A model by name, or a first choice with what to try after it.

@@ -2,13 +2,16 @@
 
 use std::sync::Arc;
 
+use onyx_knowledge::{Hit, Retrieval, Retrieved};
 use onyx_tools::{LiveOutput, PathRules, ToolCx};
 use onyx_types::{
-    Cancel, Fault, LaneOrder, Limits, Mint, RunId, SessionKey, Taint, ToolEffect, TurnId,
+    AgentId, Cancel, ContextPiece, Event, Fault, LaneOrder, Limits, Mint, RunId, Scope, ScopeSet,
+    SessionKey, StatusCode, Taint, ToolEffect, TurnId,
 };
 
 use crate::client::{ClientInput, ClientTurn, MemoryUse, open_calls, with_all_results};
 use crate::driver::LaneActor;
+use crate::editor::{self, is_editor};
 use crate::manager::Inner;
 use crate::models::{ModelChoice, Payer};
 use crate::prompt::{self, Conversation, UntrustedPiece, untrusted_block};
@@ -23,6 +26,8 @@ pub(crate) struct Preparation {
     /// `None`: the message is in the log already.
     pub(crate) input: Option<UserInput>,
     pub(crate) leading: Vec<UserInput>,
+    /// Where to look for what the message is answered from; empty: nowhere.
+    pub(crate) retrieve: Vec<Scope>,
     pub(crate) key: SessionKey,
     pub(crate) agents: Vec<AgentProfile>,
     pub(crate) order: LaneOrder,
@@ -60,7 +65,10 @@ pub(crate) async fn prepare(inner: &Inner, mut ask: Preparation) -> Result<Prepa
     let client_turns =
         with_all_results(std::mem::take(&mut ask.client.turns), open_calls(history.turns()))?;
     let from_client = client_turns.iter().any(is_from_outside);
-    let taint = if untrusted.is_empty() && !from_client { history.taint() } else { Taint::Tainted };
+    let retrieved = retrieved(inner, &ask, &lanes).await;
+    let foreign = !untrusted.is_empty() || from_client || retrieved.taints;
+    let taint = if foreign { Taint::Tainted } else { history.taint() };
+    untrusted.extend(retrieved.pieces);
     for lane in &mut lanes {
         lane.taint = taint;
     }
@@ -76,6 +84,7 @@ pub(crate) async fn prepare(inner: &Inner, mut ask: Preparation) -> Result<Prepa
         input_turn: ask.input_turn,
         input: ask.input,
         leading: ask.leading,
+        opening: retrieved.events,
         client_turns,
         lanes,
         order: ask.order,
@@ -86,6 +95,77 @@ pub(crate) async fn prepare(inner: &Inner, mut ask: Preparation) -> Result<Prepa
         describe: Arc::new(move |call| toolbox.summary(call)),
     });
     Ok(Prepared { state, actors, model })
+}
+
+/// What was found for the message without the model asking.
+#[derive(Default)]
+struct Given {
+    pieces: Vec<UntrustedPiece>,
+    events: Vec<Event>,
+    taints: bool,
+}
+
+/// A search that fails leaves the run without it, and says so.
+async fn retrieved(inner: &Inner, ask: &Preparation, lanes: &[LaneSetup]) -> Given {
+    let (Some(index), Some(words)) = (inner.index.get(), &ask.input) else {
+        return Given::default();
+    };
+    if ask.retrieve.is_empty() {
+        return Given::default();
+    }
+    let window = lanes.iter().map(|lane| prompt::window(lane.context_window)).min();
+    let retrieval = Retrieval {
+        person: ask.key.person.clone(),
+        scopes: ask.retrieve.clone(),
+        text: words.content.text(),
+        max_tokens: Retrieval::budget(window.unwrap_or_default()),
+    };
+    let degraded = |message: String| Event::Status { message, code: StatusCode::Degraded };
+    match index.retrieve(&retrieval).await {
+        Ok(Retrieved { hits, degraded: why }) => {
+            let context = Event::Context { pieces: hits.iter().map(context_piece).collect() };
+            let why = why.map(|why| degraded(format!("Context was searched by words only: {why}")));
+            Given {
+                taints: hits.iter().any(|hit| hit.origin.taints()),
+                events: why.into_iter().chain((!hits.is_empty()).then_some(context)).collect(),
+                pieces: hits.into_iter().map(untrusted_piece).collect(),
+            }
+        }
+        Err(error) => {
+            tracing::warn!(run = %ask.run, %error, "a message is answered without context");
+            let message = format!("Answered without context: {error}");
+            Given { events: vec![degraded(message)], ..Given::default() }
+        }
+    }
+}
+
+fn context_piece(hit: &Hit) -> ContextPiece {
+    ContextPiece {
+        source: hit.path(),
+        scope: hit.scope.clone(),
+        origin: hit.origin,
+        score: hit.score,
+        match_type: hit.match_type,
+        start_line: hit.start_line,
+        end_line: hit.end_line,
+    }
+}
+
+fn untrusted_piece(hit: Hit) -> UntrustedPiece {
+    let scope = match &hit.scope {
+        Scope::Person => "person",
+        Scope::Agent(_) => "agent",
+        Scope::Space(_) => "space",
+        Scope::Channel(_) => "channel",
+        Scope::Thread(_) => "thread",
+        Scope::Shared => "shared",
+    };
+    UntrustedPiece {
+        scope: scope.to_owned(),
+        source: hit.path(),
+        lines: Some((hit.start_line, hit.end_line)),
+        text: hit.text,
+    }
 }
 
 /// The lane's window in the tokens of the rule, by which turns are weighed: a model that counts
@@ -104,6 +184,9 @@ async fn lane(
     // A model that cannot be had is the run's error, not the request's: the words are kept.
     let payer = Payer { person: &ask.key.person, agent: &agent.id, limits: &ask.limits };
     let (model, unable) = match inner.models.resolve(&choice, payer) {
+        Ok(model) if is_editor(&agent.id) && inner.models.lacks_tools(model.id()) => {
+            (None, Some(editor::toolless(model.id())))
+        }
         Ok(model) => (Some(model), None),
         Err(fault) => (None, Some(fault)),
     };
@@ -115,8 +198,12 @@ async fn lane(
         Some(words) => Arc::new(snapshot.followed_by(words)),
         None => snapshot,
     };
+    let snapshot = match is_editor(&agent.id) {
+        true => Arc::new(snapshot.with(editor::prompt(&inner.roster(), &ask.key.agent))),
+        false => snapshot,
+    };
     let client = &ask.client;
-    let own = inner.toolbox.offers(&agent.policy).into_iter();
+    let own = inner.toolbox.ready_offers(&agent.policy, &ask.key.person).into_iter();
     let own = own.filter(|spec| !client.tools.iter().any(|tool| tool.name == spec.name));
     let tools = own.map(|spec| ToolTraits {
         offer: spec.offer(),
@@ -152,15 +239,24 @@ async fn lane(
             agent: agent.id.clone(),
             run: ask.run,
             view: ask.input.as_ref().and_then(|words| words.view.clone()),
+            scopes: chat_scopes(&ask.key, &agent.id),
+            memories: Arc::clone(&agent.memories),
             cancel: Cancel::new(),
             taint: Taint::Clean,
             clock: Arc::clone(&inner.clock),
             files: Arc::clone(&inner.store.files),
             paths: Arc::new(PathRules::default()),
+            addresses: Arc::default(),
             live: LiveOutput::nowhere(),
         },
     };
     Ok((setup, actor, untrusted))
+}
+
+/// What a chat may see.
+fn chat_scopes(key: &SessionKey, agent: &AgentId) -> ScopeSet {
+    let scopes = vec![Scope::Person, Scope::Agent(agent.clone()), Scope::Shared];
+    ScopeSet::new(key.person.clone(), scopes)
 }
 
 /// Nobody knows what a client's tools have read.

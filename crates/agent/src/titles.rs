@@ -53,16 +53,17 @@ impl RunManager {
         tokio::spawn(async move {
             let asked = ask(&*naming.model, exchange);
             if let Some((title, usage)) = manager.inner.clock.within(PATIENCE, asked).await {
-                manager.take_title(&naming.key, title, usage).await;
+                manager.take_title(&naming, title, usage).await;
             }
             drop(permit);
         });
     }
 
-    async fn take_title(&self, key: &SessionKey, title: Option<String>, usage: Usage) {
+    async fn take_title(&self, naming: &Naming, title: Option<String>, usage: Usage) {
+        let Naming { key, model } = naming;
         let now = self.inner.clock.wall();
         if usage != Usage::default()
-            && let Err(error) = self.inner.store.ledger.book(key, usage, now).await
+            && let Err(error) = self.inner.store.ledger.book(key, model.id(), usage, now).await
         {
             tracing::error!(session = %key.session, %error, "the cost of a title could not be booked");
         }

@@ -6,7 +6,8 @@ use onyx_storage::{
     Area, AuditEntry, Change, Expect, History, Object, ObjectKey, Objects, StoreError, Version,
 };
 use onyx_types::{
-    Author, ErrorCode, Fault, Origin, PersonId, RunId, SessionId, Timestamp, ToolEffect, Verdict,
+    Author, ErrorCode, Fault, Origin, PersonId, RunId, SessionId, SessionOrigin, Timestamp,
+    ToolEffect, Verdict,
 };
 use std::sync::Arc;
 
@@ -19,16 +20,31 @@ struct Step {
     before: Option<Vec<u8>>,
 }
 
+/// A folder that the run wrote to, with its history.
+struct Root {
+    /// Stands before its paths where they are told.
+    name: String,
+    objects: Arc<dyn Objects>,
+    history: History,
+}
+
+impl Root {
+    fn name(&self, path: &ObjectKey) -> String {
+        format!("{}{path}", self.name)
+    }
+}
+
 impl RunManager {
     /// Restores every file the run changed to what it held before, or none: a file that somebody
     /// changed since is named and nothing is touched. Returns the restored paths.
     pub async fn undo(&self, person: &PersonId, run: RunId) -> Result<Vec<String>, Fault> {
-        let (session, objects, history) = self.undoable(person, run).await?;
-        let steps = plan(&*objects, &history, run).await?;
+        let (session, roots) = self.undoable(person, run).await?;
         let mut restored = Vec::new();
-        for step in steps {
-            self.restore(&*objects, &history, person, &step).await?;
-            restored.push(step.path.to_string());
+        for (root, steps) in plans(&roots, run).await? {
+            for step in steps {
+                self.restore(root, person, &step).await?;
+                restored.push(root.name(&step.path));
+            }
         }
         self.record_undo(person, session, run, &restored).await?;
         Ok(restored)
@@ -36,9 +52,12 @@ impl RunManager {
 
     /// The paths that `undo` would restore; touches nothing.
     pub async fn undo_plan(&self, person: &PersonId, run: RunId) -> Result<Vec<String>, Fault> {
-        let (_, objects, history) = self.undoable(person, run).await?;
-        let steps = plan(&*objects, &history, run).await?;
-        Ok(steps.into_iter().map(|step| step.path.to_string()).collect())
+        let (_, roots) = self.undoable(person, run).await?;
+        let plans = plans(&roots, run).await?;
+        let names = |(root, steps): &(&Root, Vec<Step>)| -> Vec<String> {
+            steps.iter().map(|step| root.name(&step.path)).collect()
+        };
+        Ok(plans.iter().flat_map(names).collect())
     }
 
     /// Where a run of the person's happened; `NotFound` when they have none of this id.
@@ -51,24 +70,30 @@ impl RunManager {
         &self,
         person: &PersonId,
         run: RunId,
-    ) -> Result<(SessionId, Arc<dyn Objects>, History), Fault> {
+    ) -> Result<(SessionId, Vec<Root>), Fault> {
         let row = self.inner.store.ledger.run(person, run).await?;
         let row = row.ok_or_else(|| no_such_run(run))?;
         if row.status.is_none() {
             return Err(Fault::new(ErrorCode::SessionBusy, "The run is still at work."));
         }
-        let objects = self.inner.store.files.objects(&Area::Person(person.clone()))?;
-        let history = History::new(Arc::clone(&objects));
-        Ok((row.key.session, objects, history))
+        let mut roots = vec![self.root(Area::Person(person.clone()), String::new())?];
+        let session = self.inner.store.ledger.session(person, row.key.session).await?;
+        // There the files of an agent are what is worked on.
+        if session.is_some_and(|session| session.origin == SessionOrigin::AgentEditor) {
+            let area = Area::Agent(row.key.agent);
+            let name = format!("{}/", area.path());
+            roots.push(self.root(area, name)?);
+        }
+        Ok((row.key.session, roots))
     }
 
-    async fn restore(
-        &self,
-        objects: &dyn Objects,
-        history: &History,
-        person: &PersonId,
-        step: &Step,
-    ) -> Result<(), Fault> {
+    fn root(&self, area: Area, name: String) -> Result<Root, Fault> {
+        let objects = self.inner.store.files.objects(&area)?;
+        Ok(Root { name, history: History::new(Arc::clone(&objects)), objects })
+    }
+
+    async fn restore(&self, root: &Root, person: &PersonId, step: &Step) -> Result<(), Fault> {
+        let Root { objects, history, .. } = root;
         let expect = step.current.as_ref().map_or(Expect::Absent, |o| Expect::Is(o.hash));
         let change = Change {
             ts: self.inner.clock.wall(),
@@ -112,6 +137,15 @@ impl RunManager {
         self.inner.store.ledger.append_audit(entry).await?;
         Ok(())
     }
+}
+
+/// Every folder's part, looked at before anything is touched.
+async fn plans(roots: &[Root], run: RunId) -> Result<Vec<(&Root, Vec<Step>)>, Fault> {
+    let mut plans = Vec::new();
+    for root in roots {
+        plans.push((root, plan(&*root.objects, &root.history, run).await?));
+    }
+    Ok(plans)
 }
 
 /// What is to be restored; a `version_conflict` naming the files that changed since.

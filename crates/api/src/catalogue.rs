@@ -3,6 +3,7 @@
 
 use futures::future::BoxFuture;
 use onyx_types::{Fault, Timestamp};
+use schemars::JsonSchema;
 use serde::Serialize;
 
 /// What is known of providers and models, asked anew for every request.
@@ -21,7 +22,7 @@ pub trait Catalogue: Send + Sync {
     fn model(&self, id: &str) -> Result<ModelView, Fault>;
 }
 
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct ProviderView {
     pub name: String,
     pub kind: Option<&'static str>,
@@ -45,7 +46,7 @@ pub struct ProviderView {
     pub called: Vec<CalledModelView>,
 }
 
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct CalledModelView {
     pub model: String,
     /// `closed`, `open` (it is left alone) or `half_open` (one call tries it).
@@ -63,14 +64,14 @@ pub struct CalledModelView {
     pub last_failure: Option<FailureView>,
 }
 
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct FailureView {
     pub at: Timestamp,
     pub class: &'static str,
     pub message: String,
 }
 
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct TestView {
     pub name: String,
     pub ok: bool,
@@ -86,7 +87,7 @@ pub struct TestView {
 }
 
 /// A field that is absent is not known.
-#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, JsonSchema)]
 pub struct ModelView {
     /// `<provider>/<model>`.
     pub id: String,
@@ -109,7 +110,7 @@ pub struct ModelView {
 }
 
 /// Per million tokens, in US dollars.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct PriceView {
     pub input: f64,
     pub output: f64,

@@ -7,9 +7,11 @@ mod access;
 mod auth;
 mod body;
 mod catalogue;
+mod configuration;
 mod cookie;
 mod decode;
 mod encode;
+mod etag;
 mod foreign;
 mod guard;
 mod history;
@@ -33,8 +35,12 @@ pub use body::{JsonBody, MAX_BODY, QueryOf};
 pub use catalogue::{
     CalledModelView, Catalogue, FailureView, ModelView, PriceView, ProviderView, TestView,
 };
+pub use configuration::{ConfigChange, ConfigFlaw, ConfigView, Configuration, Written};
 pub use encode::v1;
-pub use encode::{ChatReply, Collect, DraftView, Encoder, Ndjson, RunFrame, ToolView, WsFrames};
+pub use encode::{
+    CallName, ChatReply, Collect, DraftView, Encoder, Ndjson, PersonaFrames, RunFrame, ToolView,
+    WsFrames,
+};
 pub use history::{HistoryMessage, MessageRole, MessageStatus, messages};
 pub use logs::{LogLevel, LogLine, LogRing, Mask};
 pub use openapi::openapi;

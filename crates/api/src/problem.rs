@@ -48,6 +48,13 @@ impl Problem {
         problem
     }
 
+    /// Names the field to blame for a message that says so itself.
+    #[must_use]
+    pub fn with_field(mut self, path: impl Into<String>) -> Self {
+        self.0.field = Some(path.into());
+        self
+    }
+
     /// For the few answers whose HTTP status says more than their code does.
     #[must_use]
     pub fn with_status(mut self, status: StatusCode) -> Self {

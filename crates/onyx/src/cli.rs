@@ -23,6 +23,12 @@ pub(crate) enum Command {
     /// Look at conversations, name them, put them away
     #[command(subcommand)]
     Sessions(SessionsCommand),
+    /// Prompt files of the vault: look at them, run one
+    #[command(subcommand)]
+    Actions(ActionsCommand),
+    /// What is remembered and noted: search, look, change, bring along
+    #[command(subcommand)]
+    Memory(MemoryCommand),
     /// Take back what a run wrote, as one
     Undo(UndoArguments),
     /// Who can answer: providers, whether they work, how they do
@@ -53,6 +59,9 @@ pub(crate) enum Command {
     Reindex,
     /// Print a completion script for a shell
     Completions { shell: Shell },
+    /// The process that reads a PDF from its input for the gateway
+    #[command(hide = true)]
+    ReadDocument,
     /// The process of a model that runs here; started by the server
     #[command(hide = true)]
     LocalWorker,
@@ -85,6 +94,35 @@ pub(crate) struct ChatArguments {
     /// The message; without it a conversation begins (or the message is read from a pipe)
     #[arg(value_name = "MESSAGE", trailing_var_arg = true)]
     pub(crate) message: Vec<String>,
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum ActionsCommand {
+    /// Every action, broken ones with what is wrong
+    List(AsJson),
+    /// Run one and show the answer
+    Run(RunActionArguments),
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct RunActionArguments {
+    /// As `onyx actions list` shows it
+    pub(crate) id: String,
+    /// Confirm it, where it asks
+    #[arg(short, long)]
+    pub(crate) yes: bool,
+    /// In this session
+    #[arg(short, long)]
+    pub(crate) session: Option<SessionId>,
+    /// What `{{selection}}` stands for
+    #[arg(long)]
+    pub(crate) selection: Option<String>,
+    /// Print the events as they come, one JSON object a line (NDJSON schema v2)
+    #[arg(long)]
+    pub(crate) json: bool,
+    /// Show what tools would do; do nothing
+    #[arg(long)]
+    pub(crate) dry_run: bool,
 }
 
 #[derive(Debug, Subcommand)]
@@ -155,6 +193,65 @@ pub(crate) enum SessionsCommand {
         #[arg(long)]
         json: bool,
     },
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum MemoryCommand {
+    /// Find by words and by meaning
+    Search(MemorySearchArguments),
+    /// Print a file, as searches name it
+    Show {
+        path: String,
+        /// As it was before this change
+        #[arg(long)]
+        version: Option<u64>,
+    },
+    /// Change a file in your editor
+    Edit {
+        path: String,
+        #[command(flatten)]
+        json: AsJson,
+    },
+    /// What became of a file
+    History {
+        path: String,
+        #[command(flatten)]
+        json: AsJson,
+    },
+    /// Put back what a file held before a change
+    Restore {
+        path: String,
+        version: u64,
+        #[command(flatten)]
+        json: AsJson,
+    },
+    /// How the index is, and which files it cannot read
+    Status(AsJson),
+    /// Bring the memory of an OpenClaw workspace along; nothing here is lost
+    Import {
+        folder: std::path::PathBuf,
+        /// Whose memory it becomes; `main` without it
+        #[arg(short, long)]
+        agent: Option<AgentId>,
+        #[command(flatten)]
+        json: AsJson,
+    },
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct MemorySearchArguments {
+    #[arg(required = true)]
+    pub(crate) text: Vec<String>,
+    /// Only what this agent remembers
+    #[arg(short, long)]
+    pub(crate) agent: Option<AgentId>,
+    /// Only there: person, shared, agent:<id>, space:<id>, …
+    #[arg(long)]
+    pub(crate) scope: Option<String>,
+    #[arg(short, long, default_value_t = 10)]
+    pub(crate) limit: u32,
+    #[command(flatten)]
+    pub(crate) json: AsJson,
 }
 
 #[derive(Debug, Args)]

@@ -17,6 +17,9 @@ const XDG_DATA_HOME: &str = "XDG_DATA_HOME";
 /// People beside those of the config, with commas between them.
 pub(crate) const VALID_PERSONS: &str = "VALID_PERSONS";
 const HOME: &str = "HOME";
+/// The person's editor, for `onyx memory edit`.
+const VISUAL: &str = "VISUAL";
+const EDITOR: &str = "EDITOR";
 /// Any value: no colours (https://no-color.org).
 const NO_COLOR: &str = "NO_COLOR";
 
@@ -41,6 +44,10 @@ pub(crate) fn config_folder() -> Option<PathBuf> {
 pub(crate) fn key_folder() -> Option<PathBuf> {
     let data = || folder(XDG_DATA_HOME).or_else(|| Some(folder(HOME)?.join(".local/share")));
     folder(ONYX_KEYS).or_else(|| Some(data()?.join("onyx/keys")))
+}
+
+pub(crate) fn editor() -> String {
+    text(VISUAL).or_else(|| text(EDITOR)).unwrap_or_else(|| "vi".to_owned())
 }
 
 pub(crate) fn no_color() -> bool {

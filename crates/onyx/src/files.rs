@@ -46,3 +46,24 @@ pub(crate) fn only_owner(path: &Path) -> Result<()> {
         result => result.with_context(|| format!("cannot protect {}", path.display())),
     }
 }
+
+/// Puts a new text in the place of a file: the old one or the new one is there at any time, also
+/// after a crash. Where a link leads to it, the link stays.
+pub(crate) fn replace(path: &Path, text: &str) -> std::io::Result<()> {
+    let path = match fs::canonicalize(path) {
+        Err(error) if error.kind() == ErrorKind::NotFound => path.to_owned(),
+        found => found?,
+    };
+    let mode = fs::metadata(&path).map_or(0o600, |known| known.permissions().mode() & 0o777);
+    let mut fresh = path.clone().into_os_string();
+    fresh.push(".new");
+    let options = OpenOptions::new().write(true).create(true).truncate(true).mode(mode).to_owned();
+    let mut file = options.open(&fresh)?;
+    file.write_all(text.as_bytes())?;
+    file.sync_all()?;
+    fs::rename(&fresh, &path)?;
+    match path.parent() {
+        Some(folder) => fs::File::open(folder)?.sync_all(),
+        None => Ok(()),
+    }
+}

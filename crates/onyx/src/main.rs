@@ -26,7 +26,15 @@ use exit::Exit;
 use gateway::Unreachable;
 use home::HomeFolder;
 
+/// The first argument of the process that a sandboxed command starts in.
+const SANDBOX_CHILD: &str = "sandbox-child";
+
 fn main() -> ExitCode {
+    // Before anything else: this process is not Onyx but becomes a command.
+    let mut arguments = std::env::args().skip(1);
+    if arguments.next().as_deref() == Some(SANDBOX_CHILD) {
+        return onyx_sandbox::child(arguments);
+    }
     let command =
         Cli::parse().command.unwrap_or(Command::Serve(ServeArguments { open: true, port: None }));
     if let Command::LocalWorker = command {
@@ -48,6 +56,9 @@ fn start(command: Command, logs: Arc<LogRing>) -> Result<Exit> {
     if let Command::Completions { shell } = command {
         return Ok(commands::completions::run(shell));
     }
+    if let Command::ReadDocument = command {
+        return Ok(commands::read_document::run()?);
+    }
     let home = HomeFolder::find()?;
     let cores = std::thread::available_parallelism().map_or(2, usize::from);
     let runtime = tokio::runtime::Builder::new_multi_thread()
@@ -66,10 +77,12 @@ async fn run(home: &HomeFolder, command: Command, logs: Arc<LogRing>) -> Result<
         Command::Serve(arguments) => commands::serve::run(home, &arguments, logs).await,
         Command::Chat(arguments) => commands::chat::run(home, arguments).await,
         Command::Sessions(command) => commands::sessions::run(home, command).await,
+        Command::Actions(command) => commands::actions::run(home, command).await,
         Command::Undo(arguments) => commands::undo::run(home, &arguments).await,
         Command::People(command) => commands::people::run(home, command).await,
         Command::Tokens(command) => commands::tokens::run(home, command).await,
         Command::Pair(command) => commands::pair::run(home, command).await,
+        Command::Memory(command) => commands::memory::run(home, command).await,
         Command::Secrets(command) => commands::secrets::run(home, command).await,
         Command::Providers(command) => commands::models::providers(home, command).await,
         Command::Models(command) => commands::models::models(home, command).await,
@@ -78,6 +91,7 @@ async fn run(home: &HomeFolder, command: Command, logs: Arc<LogRing>) -> Result<
         Command::Doctor(arguments) => commands::doctor::run(home, &arguments).await,
         Command::Reindex => commands::reindex::run(home).await,
         Command::Completions { shell } => Ok(commands::completions::run(shell)),
+        Command::ReadDocument => Ok(commands::read_document::run()?),
         Command::LocalWorker => Ok(Exit::Done),
     }
 }

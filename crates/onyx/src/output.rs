@@ -47,6 +47,14 @@ pub(crate) fn question(text: &str) {
     let _ = std::io::stderr().flush();
 }
 
+/// How far the work is, in the place of what stood there; nothing takes it away. For terminals.
+pub(crate) fn progress(text: &str) {
+    if std::io::stderr().is_terminal() {
+        eprint!("\r\u{1b}[2K{}", harmless(text));
+        let _ = std::io::stderr().flush();
+    }
+}
+
 pub(crate) fn warning(text: &str) {
     eprintln!("warning: {}", harmless(text));
 }

@@ -1,5 +1,7 @@
 use async_trait::async_trait;
 use onyx_types::{Hash, Origin, PersonId, Scope, Timestamp};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
 
 use crate::StoreError;
 
@@ -10,13 +12,75 @@ pub struct SourceKey {
     pub path: String,
 }
 
+/// What a document is.
+#[derive(
+    Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema,
+)]
+#[serde(rename_all = "snake_case")]
+pub enum SourceKind {
+    Memory,
+    Daily,
+    Note,
+    Page,
+    Task,
+    Ref,
+    Project,
+    /// Text of a knowledge source that somebody attached.
+    Source,
+    Session,
+    Shared,
+}
+
+impl SourceKind {
+    pub const ALL: [Self; 10] = [
+        Self::Memory,
+        Self::Daily,
+        Self::Note,
+        Self::Page,
+        Self::Task,
+        Self::Ref,
+        Self::Project,
+        Self::Source,
+        Self::Session,
+        Self::Shared,
+    ];
+
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Memory => "memory",
+            Self::Daily => "daily",
+            Self::Note => "note",
+            Self::Page => "page",
+            Self::Task => "task",
+            Self::Ref => "ref",
+            Self::Project => "project",
+            Self::Source => "source",
+            Self::Session => "session",
+            Self::Shared => "shared",
+        }
+    }
+}
+
+/// How a file looked when it was read: alike means that it need not be read again.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Stamp {
+    pub size: u64,
+    pub modified: Timestamp,
+}
+
 #[derive(Clone, Debug, PartialEq)]
 pub struct SourceRow {
     pub key: SourceKey,
+    pub kind: SourceKind,
     pub scope: Scope,
     pub origin: Origin,
     pub title: String,
     pub checksum: Hash,
+    pub stamp: Stamp,
+    /// How its text was cut; cut anew when that differs.
+    pub chunking: String,
+    /// Why nothing of it can be found.
+    pub problem: Option<String>,
     pub indexed_at: Timestamp,
 }
 
@@ -24,23 +88,109 @@ pub struct SourceRow {
 pub struct ChunkRow {
     pub start_line: u32,
     pub end_line: u32,
+    /// The headings it stands under, outermost first.
+    pub heading: String,
+    pub origin: Origin,
     pub text: String,
-    /// Filled in later while the embedder is down.
-    pub embedding: Option<Vec<f32>>,
+    /// Of what is embedded for it: a chunk that says the same keeps its vector.
+    pub hash: Hash,
+}
+
+/// Never used twice within an epoch.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
+pub struct SourceId(pub u64);
+
+/// Never used twice within an epoch.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
+pub struct ChunkId(pub u64);
+
+/// Sources that the same searches may see: of one person, scope and kind.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
+pub struct GroupId(pub u32);
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Group {
+    pub id: GroupId,
+    pub person: Option<PersonId>,
+    pub scope: Scope,
+    pub kind: SourceKind,
+}
+
+/// A source that was changed or removed.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct SourceChange {
+    pub seq: u64,
+    /// When its text changed last; a later `seq` was only about vectors.
+    pub text_seq: u64,
+    pub source: SourceId,
+}
+
+/// What a source holds now.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Contents {
+    pub group: GroupId,
+    pub title: String,
+    pub chunks: Vec<(ChunkId, ChunkRow)>,
+}
+
+#[derive(Clone, Debug, PartialEq)]
+pub struct StoredVector {
+    pub chunk: ChunkId,
+    pub source: SourceId,
+    pub group: GroupId,
+    pub vector: Vec<f32>,
+}
+
+/// A chunk with all that is known of it.
+#[derive(Clone, Debug, PartialEq)]
+pub struct StoredChunk {
+    pub id: ChunkId,
+    pub source: SourceRow,
+    pub row: ChunkRow,
+}
+
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct ChunkCounts {
+    pub sources: u64,
+    pub chunks: u64,
+    pub vectors: u64,
+    /// Sources of which nothing can be found.
+    pub problems: u64,
 }
 
 /// The derived store behind search: deleting it loses nothing.
 #[async_trait]
 pub trait ChunkStore: Send + Sync {
     /// Replaces everything of one source in one transaction and returns the change's sequence.
+    /// Chunks that say what any chunk said before take over its vector.
     async fn replace(&self, source: &SourceRow, chunks: &[ChunkRow]) -> Result<u64, StoreError>;
+
+    /// The file was written anew and holds the same.
+    async fn touch(&self, key: &SourceKey, stamp: Stamp, at: Timestamp) -> Result<(), StoreError>;
 
     async fn remove(&self, key: &SourceKey) -> Result<u64, StoreError>;
 
+    /// Every source whose path begins so.
+    async fn remove_under(
+        &self,
+        person: Option<&PersonId>,
+        prefix: &str,
+    ) -> Result<u64, StoreError>;
+
     async fn source(&self, key: &SourceKey) -> Result<Option<SourceRow>, StoreError>;
 
-    /// Sources of one person (or the shared ones), sorted by path.
+    /// Sources of one person (or the shared ones), sorted by path. Sessions are left out: there
+    /// are as many as runs, and no file answers to one.
     async fn sources(&self, person: Option<&PersonId>) -> Result<Vec<SourceRow>, StoreError>;
+
+    /// Sources of which nothing can be found, and why.
+    async fn problems(
+        &self,
+        person: Option<&PersonId>,
+        limit: u32,
+    ) -> Result<Vec<SourceRow>, StoreError>;
+
+    async fn counts(&self, person: Option<&PersonId>) -> Result<ChunkCounts, StoreError>;
 
     async fn chunks(&self, key: &SourceKey) -> Result<Vec<ChunkRow>, StoreError>;
 
@@ -50,5 +200,45 @@ pub trait ChunkStore: Send + Sync {
 
     /// Sources changed or removed after a sequence, oldest first, each with its own; followers
     /// (text index, vector codes) keep up by this.
-    async fn changes(&self, after: u64, limit: u32) -> Result<Vec<(u64, SourceKey)>, StoreError>;
+    async fn changes(&self, after: u64, limit: u32) -> Result<Vec<SourceChange>, StoreError>;
+
+    /// The sequence of the newest change; 0 when there is none.
+    async fn last_change(&self) -> Result<u64, StoreError>;
+
+    /// `None` when the source was removed.
+    async fn contents(&self, source: SourceId) -> Result<Option<Contents>, StoreError>;
+
+    async fn groups(&self) -> Result<Vec<Group>, StoreError>;
+
+    /// Those of the chunks that are still there.
+    async fn stored(&self, chunks: &[ChunkId]) -> Result<Vec<StoredChunk>, StoreError>;
+
+    /// From now on vectors are of this model. Those of another are dropped.
+    async fn use_vectors_of(&self, model: &str) -> Result<(), StoreError>;
+
+    /// Chunks after this one that have no vector yet.
+    async fn without_vector(
+        &self,
+        after: ChunkId,
+        limit: u32,
+    ) -> Result<Vec<StoredChunk>, StoreError>;
+
+    /// Chunks that are gone by now are passed over.
+    async fn keep_vectors(&self, vectors: Vec<(ChunkId, Vec<f32>)>) -> Result<(), StoreError>;
+
+    /// By chunk, after this one.
+    async fn vectors_after(
+        &self,
+        after: ChunkId,
+        limit: u32,
+    ) -> Result<Vec<StoredVector>, StoreError>;
+
+    async fn vectors_of(&self, source: SourceId) -> Result<Vec<StoredVector>, StoreError>;
+
+    async fn vectors(&self, chunks: &[ChunkId]) -> Result<Vec<(ChunkId, Vec<f32>)>, StoreError>;
+
+    /// Small notes of whoever fills the store, by name.
+    async fn marks(&self, prefix: &str) -> Result<Vec<(String, String)>, StoreError>;
+
+    async fn set_mark(&self, name: &str, value: &str) -> Result<(), StoreError>;
 }

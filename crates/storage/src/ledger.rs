@@ -118,12 +118,29 @@ pub struct RunOutcome {
     pub status: RunStatus,
     pub ended_at: Timestamp,
     pub usage: Usage,
-    /// Each agent's part of it; empty: all of it is the session's agent's.
-    pub agents: Vec<(AgentId, Usage)>,
+    /// What it is made of.
+    pub used: Vec<ModelUse>,
     pub messages_added: u64,
     pub preview: Option<String>,
     /// Set only where the session has no title yet.
     pub title: Option<String>,
+}
+
+/// What an agent used of one model.
+#[derive(Clone, Debug, PartialEq)]
+pub struct ModelUse {
+    pub agent: AgentId,
+    /// `<provider>/<model>`.
+    pub model: String,
+    pub usage: Usage,
+}
+
+/// What a person used of one model through one agent on a day (UTC, `YYYY-MM-DD`).
+#[derive(Clone, Debug, PartialEq)]
+pub struct UsageRow {
+    pub day: String,
+    pub person: PersonId,
+    pub used: ModelUse,
 }
 
 /// What was spent on a day. An unknown price counts as nothing.
@@ -250,8 +267,14 @@ pub trait Ledger: Send + Sync {
         change: &SessionChange,
     ) -> Result<SessionMeta, StoreError>;
 
-    /// Counts what was spent for a session outside of its runs.
-    async fn book(&self, key: &SessionKey, usage: Usage, at: Timestamp) -> Result<(), StoreError>;
+    /// Counts what was used of a model for a session outside of its runs.
+    async fn book(
+        &self,
+        key: &SessionKey,
+        model: &str,
+        usage: Usage,
+        at: Timestamp,
+    ) -> Result<(), StoreError>;
 
     /// Writes the row as given; for new sessions and for rebuilding.
     async fn put_session(&self, person: &PersonId, meta: &SessionMeta) -> Result<(), StoreError>;
@@ -277,6 +300,9 @@ pub trait Ledger: Send + Sync {
 
     /// Everybody who spent something on one day.
     async fn spending(&self, day: &str) -> Result<DaySpending, StoreError>;
+
+    /// Everything that was used from the first day to the last, in this order of days.
+    async fn usage(&self, first: &str, last: &str) -> Result<Vec<UsageRow>, StoreError>;
 
     /// Adds to the person's chain.
     async fn append_audit(&self, entry: AuditEntry) -> Result<AuditRow, StoreError>;

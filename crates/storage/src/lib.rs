@@ -8,16 +8,20 @@
 mod accounts;
 mod blocking;
 mod chunks;
+mod entities;
 mod error;
 mod facts;
 mod files;
+mod front_matter;
 mod history;
 mod home;
 mod leases;
 mod ledger;
 mod local;
 mod objects;
+mod personas;
 mod rebuild;
+mod spaces;
 mod sqlite;
 mod store;
 mod turn_log;
@@ -25,20 +29,28 @@ mod turn_log;
 pub use accounts::{
     Accounts, CredentialKind, CredentialRow, PersonRow, Role, SealedSecret, SealedSecrets, SecretId,
 };
-pub use chunks::{ChunkRow, ChunkStore, SourceKey, SourceRow};
+pub use chunks::{
+    ChunkCounts, ChunkId, ChunkRow, ChunkStore, Contents, Group, GroupId, SourceChange, SourceId,
+    SourceKey, SourceKind, SourceRow, Stamp, StoredChunk, StoredVector,
+};
+pub use entities::{Entities, Entity, EntityChange, EntityEdit};
 pub use error::StoreError;
 pub use facts::{forget_facts, keep_facts};
 pub use files::{Area, Files, Found, Wanted};
+pub use front_matter::FrontMatter;
 pub use history::{Change, History, Version};
 pub use home::{Home, HomeError, HomePaths};
 pub use leases::{Lease, Leases};
 pub use ledger::{
-    AuditEntry, AuditRow, BeginRun, ChainState, DaySpending, Delivery, InboxRow, Ledger,
+    AuditEntry, AuditRow, BeginRun, ChainState, DaySpending, Delivery, InboxRow, Ledger, ModelUse,
     RunOutcome, RunRow, SessionChange, SessionFilter, SessionMeta, SessionStatus, Spent,
-    TitleSource,
+    TitleSource, UsageRow,
 };
 pub use local::{FileOps, LocalObjects, SystemFiles};
 pub use objects::{Expect, Object, ObjectKey, ObjectKeyError, ObjectMeta, Objects};
+pub use personas::{PersonaFiles, PersonaText, TestInput, TestInputId};
 pub use rebuild::{Rebuilt, find_session, preview_of, rebuild_person, title_of};
+pub use spaces::{Space, SpaceChange, Spaces};
+pub use sqlite::open_chunks;
 pub use store::Store;
 pub use turn_log::{Damage, DamageKind, LiveText, LogState, Page, Pos, TurnLog};

@@ -20,6 +20,7 @@ mod memory;
 mod process;
 mod script;
 mod server;
+mod site;
 mod tracer;
 mod wait;
 mod wire;
@@ -34,6 +35,7 @@ pub use script::{
     ErrorKind, Finish, Script, ScriptedCall, ScriptedError, ScriptedUsage, Step, Terminator,
 };
 pub use server::{RecordedRequest, Recording, ScriptFile, ScriptedModel};
+pub use site::{Page, Site};
 pub use tracer::{Fate, FileChange, Tracer};
 pub use wait::{wait_for, wait_until};
 pub use wire::{Frame, Frames, Wire};

@@ -14,6 +14,9 @@ pub enum ToolError {
     Refused(String),
     #[error("{0} changed since it was read; nothing was written. Read it again and repeat")]
     Conflict(String),
+    /// What the call works with failed, in words that hold no secret.
+    #[error("{0}")]
+    Failed(String),
     #[error("no answer within {seconds} s")]
     Timeout { seconds: u64 },
     #[error("cancelled before it ended")]
@@ -31,6 +34,7 @@ impl ToolError {
             Self::NotFound(_) => ErrorCode::NotFound,
             Self::Refused(_) => ErrorCode::ToolDenied,
             Self::Conflict(_) => ErrorCode::VersionConflict,
+            Self::Failed(_) => ErrorCode::ToolFailed,
             Self::Timeout { .. } => ErrorCode::ToolTimeout,
             Self::Cancelled | Self::NotBegun => ErrorCode::Cancelled,
             Self::Storage(error) => error.code(),
@@ -45,6 +49,7 @@ impl ToolError {
             | Self::NotFound(_)
             | Self::Refused(_)
             | Self::Conflict(_)
+            | Self::Failed(_)
             | Self::NotBegun
             | Self::Storage(_) => false,
         }

@@ -4,9 +4,11 @@
 //! authorised can be invoked. [`Toolbox::call`] is the only way in: it validates, plans, decides,
 //! audits, runs within a time limit, masks and bounds.
 //!
-//! What may not enter: raw file or network access (files go through `onyx_storage`), model or
-//! prompt code, surfaces. Nothing a model says can widen a [`Policy`].
+//! What may not enter: raw file or network access (files go through `onyx_storage`, requests
+//! through `onyx_egress`, commands in `onyx_sandbox`), model or prompt code, surfaces. Nothing a
+//! model says can widen a [`Policy`].
 
+mod addresses;
 mod attempt;
 mod audit;
 mod builtin;
@@ -16,23 +18,37 @@ mod gate;
 mod instruction;
 mod mask;
 mod output;
+mod person_files;
+mod persona;
 mod place;
 mod policy;
 mod routing;
+mod runtime;
 mod schema;
+mod settings;
 mod text;
 mod tool;
 mod toolbox;
 mod vault_path;
+mod web;
 
-pub use builtin::{builtin_tools, model_tools};
+pub use addresses::Addresses;
+pub use builtin::{
+    Docker, builtin_tools, docker_tools, index_tools, model_tools, persona_tools, runtime_tools,
+    session_tools, web_tools,
+};
 pub use context::{LiveOutput, ToolCx};
 pub use error::ToolError;
 pub use gate::{Authorised, decide};
 pub use mask::Masker;
+pub use person_files::{LARGEST_PERSON_FILE, NumberedVersion, PersonFiles};
+pub use persona::{PERSONA_EDITOR, PERSONA_GROUP, PersonaDesk, TestAnswer};
 pub use policy::{Policy, ToolSettings, Warning};
 pub use routing::{ModelPick, ModelRouter, ModelWish};
+pub use runtime::Runtime;
+pub use settings::ToolsSettings;
 pub use text::daily::DailyLog;
 pub use tool::Tool;
 pub use toolbox::{Execution, Services, Toolbox};
 pub use vault_path::{HiddenPaths, PathRules};
+pub use web::{BadWebSettings, Web, WebSettings};

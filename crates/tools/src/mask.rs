@@ -53,6 +53,46 @@ fn mask_each<'a>(secrets: &[String], text: &'a str) -> Cow<'a, str> {
     Cow::Owned(pieces.join(MASK))
 }
 
+/// Masks a text that comes in pieces: what may be the beginning of a secret waits for the piece
+/// that decides it.
+#[derive(Debug)]
+pub(crate) struct MaskedPieces {
+    masker: Masker,
+    held: String,
+}
+
+impl MaskedPieces {
+    pub(crate) fn new(masker: Masker) -> Self {
+        Self { masker, held: String::new() }
+    }
+
+    /// What of the text so far may be shown.
+    pub(crate) fn add(&mut self, piece: &str) -> String {
+        self.held.push_str(piece);
+        let secrets = self.masker.known();
+        let held = mask_each(&secrets, &self.held).into_owned();
+        let waits = held.len() - undecided(&secrets, &held);
+        self.held = held[waits..].to_owned();
+        held[..waits].to_owned()
+    }
+
+    /// What waited for a piece that does not come.
+    pub(crate) fn finish(&mut self) -> String {
+        std::mem::take(&mut self.held)
+    }
+}
+
+/// How much of the end may be the beginning of a secret.
+fn undecided(secrets: &[String], text: &str) -> usize {
+    let starts_at_end = |secret: &String| {
+        let longest = secret.len().saturating_sub(1).min(text.len());
+        (1..=longest).rev().find(|length| text.as_bytes().ends_with(&secret.as_bytes()[..*length]))
+    };
+    let longest = secrets.iter().filter_map(starts_at_end).max().unwrap_or_default();
+    // Never within a character: a secret's first bytes can be part of one.
+    text.len() - text.floor_char_boundary(text.len() - longest)
+}
+
 impl fmt::Debug for Masker {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "Masker({} secrets)", self.known().len())
@@ -86,6 +126,27 @@ mod tests {
         let clone = masker.clone();
         masker.add(["sk-new-0001".to_owned()]);
         assert_eq!(clone.mask("sk-new-0001 and sk-live-123456"), "[secret] and [secret]");
+    }
+
+    #[test]
+    fn a_secret_is_masked_wherever_its_pieces_are_cut() {
+        let text = "a sk-live-123456-admin b sk-live-123456 c sücret secre";
+        let masker = masker();
+        masker.add(["sücret".to_owned()]);
+        let whole = masker.mask(text).into_owned();
+        for first in 0..text.len() {
+            for second in first..text.len() {
+                if !text.is_char_boundary(first) || !text.is_char_boundary(second) {
+                    continue;
+                }
+                let mut pieces = MaskedPieces::new(masker.clone());
+                let mut shown = pieces.add(&text[..first]);
+                shown += &pieces.add(&text[first..second]);
+                shown += &pieces.add(&text[second..]);
+                shown += &pieces.finish();
+                assert_eq!(shown, whole, "{first} {second}");
+            }
+        }
     }
 
     #[test]

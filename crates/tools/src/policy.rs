@@ -48,6 +48,17 @@ impl Policy {
         self.tier
     }
 
+    /// The same tools, at this tier or below.
+    #[must_use]
+    pub fn at_most(&self, tier: Tier) -> Self {
+        Self { tier: self.tier.min(tier), ..self.clone() }
+    }
+
+    /// Every tool there is for the agent, by name.
+    pub fn tools(&self) -> impl Iterator<Item = &str> {
+        self.tools.iter().map(String::as_str)
+    }
+
     pub fn visibility(&self, tool: &str) -> Visibility {
         if self.tools.contains(tool) { Visibility::Offered } else { Visibility::Absent }
     }

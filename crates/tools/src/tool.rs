@@ -1,5 +1,5 @@
 use async_trait::async_trait;
-use onyx_types::{Plan, ToolOutcome, ToolSpec};
+use onyx_types::{PersonId, Plan, ToolOutcome, ToolSpec};
 use serde_json::Value;
 
 use crate::{Authorised, ToolCx, ToolError};
@@ -8,6 +8,12 @@ use crate::{Authorised, ToolCx, ToolError};
 #[async_trait]
 pub trait Tool: Send + Sync {
     fn spec(&self) -> &ToolSpec;
+
+    /// Can it work here, now, for this person? What cannot is not offered; a call says why. Asked
+    /// at each run, so it must be cheap.
+    fn is_ready(&self, _person: &PersonId) -> bool {
+        true
+    }
 
     /// One human line for a call, verb first (`Read notes.md`), from arguments that nobody has
     /// checked yet. No I/O.

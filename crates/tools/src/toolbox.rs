@@ -2,7 +2,9 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use onyx_storage::{Ledger, Objects};
-use onyx_types::{Attendance, ErrorCode, Fault, ToolCall, ToolOutcome, ToolSpec, Visibility};
+use onyx_types::{
+    Attendance, ErrorCode, Fault, PersonId, ToolCall, ToolOutcome, ToolSpec, Visibility,
+};
 
 use crate::attempt::Attempt;
 use crate::output::{Keep, bound, one_line};
@@ -65,6 +67,13 @@ impl Toolbox {
         self.specs().filter(|spec| is_offered(policy, &spec.name)).collect()
     }
 
+    /// Of these, what can work for this person now.
+    pub fn ready_offers(&self, policy: &Policy, person: &PersonId) -> Vec<&ToolSpec> {
+        let entries = self.entries.iter().filter(|entry| entry.tool.is_ready(person));
+        let specs = entries.map(|entry| entry.tool.spec());
+        specs.filter(|spec| is_offered(policy, &spec.name)).collect()
+    }
+
     /// One human line for a call, verb first, secrets masked. No I/O.
     pub fn summary(&self, call: &ToolCall) -> String {
         let line = match self.entry(&call.name) {
@@ -84,11 +93,13 @@ impl Toolbox {
         cx: &ToolCx,
     ) -> ToolOutcome {
         let began = cx.clock.now().mono;
+        let cx = &ToolCx { live: cx.live.masked_by(&self.services.masker), ..cx.clone() };
         let attempt = Attempt { toolbox: self, policy, attendance, execution, cx };
         let outcome = match attempt.make(call).await {
             Ok(outcome) => outcome,
             Err(error) => ToolOutcome::error(error.to_string()),
         };
+        cx.live.finish();
         // Masked before it is shortened, else a cut could leave half a secret standing.
         let mut outcome = self.masked(outcome);
         outcome = bound(outcome, &Keep { artifacts: &*self.services.artifacts, cx }).await;

@@ -30,6 +30,11 @@ impl Timestamp {
         self.to_jiff().strftime("%Y-%m-%d").to_string()
     }
 
+    /// The time of day in UTC, as `HH:MM`.
+    pub fn utc_time(self) -> String {
+        self.to_jiff().strftime("%H:%M").to_string()
+    }
+
     fn to_jiff(self) -> jiff::Timestamp {
         // Out of range only beyond the year 9999; clamped there rather than failing a write.
         jiff::Timestamp::from_millisecond(self.0).unwrap_or(jiff::Timestamp::MAX)

@@ -89,6 +89,8 @@ uuid_ids! {
     RunId = "run";
     DraftId = "draft";
     CredentialId = "credential";
+    /// A knowledge source.
+    SourceId = "source";
     /// One appended batch of turns; names the acknowledgement a step waits for.
     BatchId = "batch";
 }

@@ -6,6 +6,7 @@
 mod authority;
 mod cancel;
 mod clock;
+mod entity;
 mod error;
 mod event;
 mod grants;
@@ -18,6 +19,7 @@ mod model;
 mod origin;
 mod schema;
 mod scope;
+mod slug;
 mod tokens;
 mod tool;
 mod turn;
@@ -28,13 +30,14 @@ mod usage;
 pub use authority::{Attendance, Taint, Tier, ToolEffect, Verdict};
 pub use cancel::Cancel;
 pub use clock::{Clock, Now, SystemClock, Timestamp};
+pub use entity::{EntityId, EntityIdError, EntityKind, EntityRef};
 pub use error::{ErrorCode, Fault};
 pub use event::{ContextPiece, Envelope, Event, StatusCode};
 pub use grants::{Grant, Grants, NotAGrant};
 pub use hash::Hash;
 pub use ids::{
     AgentId, Author, BatchId, ChannelId, CredentialId, DraftId, IdError, LaneId, PersonId, RunId,
-    SessionId, SessionKey, SpaceId, ThreadId, ToolUseId, TurnId,
+    SessionId, SessionKey, SourceId, SpaceId, ThreadId, ToolUseId, TurnId,
 };
 pub use limits::Limits;
 pub use message::{Block, Message, Role};
@@ -45,6 +48,7 @@ pub use model::{
 };
 pub use origin::{MatchType, Origin};
 pub use scope::{Scope, ScopeSet};
+pub use slug::slug;
 pub use tokens::{TokenCounter, estimate_tokens};
 pub use tool::{
     Artifact, Plan, Preview, Target, ToolCall, ToolOffer, ToolOutcome, ToolSpec, Visibility,

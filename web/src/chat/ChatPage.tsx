@@ -1,6 +1,6 @@
 import { useEffect, useState } from 'react';
 import { useNavigate } from '@tanstack/react-router';
-import { Archive, Download, MoreHorizontal, Pencil, Search, Trash2 } from 'lucide-react';
+import { Archive, Download, MoreHorizontal, Pencil, Search, ShieldAlert, Trash2, Users } from 'lucide-react';
 import type { Session, UserContent } from '@onyx/sdk';
 import { exportSession, remove, rename, say, setArchived, show } from '../store/actions';
 import { loadConversation } from '../store/client';
@@ -8,11 +8,13 @@ import { readKept, keep } from '../store/kept';
 import { useStore } from '../store/state';
 import { Ask, Confirm } from '../ui/Modal';
 import { Menu } from '../ui/Menu';
+import { ErrorLine } from '../ui/page';
 import { Header } from '../shell/Header';
+import { Answering } from './Answering';
 import { Composer } from './Composer';
 import { Conversation } from './Conversation';
 import { Find } from './Find';
-import { ErrorLine } from './Turn';
+import { FirstRun } from './FirstRun';
 import { useMessages } from './useMessages';
 
 export function ChatPage({ id }: { id: string }) {
@@ -53,6 +55,8 @@ export function ChatPage({ id }: { id: string }) {
   return (
     <>
       <Header title={title}>
+        <TaintMark sessionId={id} />
+        {session && session.agents.length > 1 && <Several agents={session.agents} />}
         {session && <span className="meta hidden sm:inline">{turnCount(session)}</span>}
         <button type="button" className="icon-btn" aria-label="Find in this chat" title="Find in this chat" onClick={() => setFinding(true)}>
           <Search size={16} aria-hidden />
@@ -63,7 +67,7 @@ export function ChatPage({ id }: { id: string }) {
       {phase === 'failed' && fault ? (
         <div className="flex-1 px-4 py-6 md:px-6">
           <div className="mx-auto max-w-[760px]">
-            <ErrorLine fault={fault} />
+            <ErrorLine fault={fault} action={{ label: 'Try again', run: () => void loadConversation(id) }} />
           </div>
         </div>
       ) : phase === 'ready' || messages.length > 0 ? (
@@ -78,6 +82,31 @@ export function ChatPage({ id }: { id: string }) {
   );
 }
 
+/** The last run read something from outside: from then on it needed a person to reach out. */
+function TaintMark({ sessionId }: { sessionId: string }) {
+  const tainted = useStore((state) => {
+    const conversation = state.conversations[sessionId];
+    if (conversation?.live) return conversation.live.answers.some((answer) => answer.parts.some((part) => part.kind === 'note' && part.code === 'tainted'));
+    const last = conversation?.turns.at(-1)?.runId;
+    return conversation?.turns.some((turn) => turn.runId === last && turn.origin === 'agent_tainted') ?? false;
+  });
+  if (!tainted) return null;
+  return (
+    <span className="chip text-warn" title="It read something from outside in this run; what leaves the machine asks you first.">
+      <ShieldAlert size={14} aria-hidden /> <span className="max-sm:sr-only">read from outside</span>
+    </span>
+  );
+}
+
+function Several({ agents }: { agents: string[] }) {
+  const known = useStore((state) => state.status?.agents);
+  const names = agents.map((id) => known?.find((agent) => agent.id === id)?.name ?? id);
+  return (
+    <span className="chip hidden sm:inline-flex" title={`${names.join(', ')} answer`}>
+      <Users size={14} aria-hidden /> {names.join(', ')}
+    </span>
+  );
+}
 
 const turnCount = (session: Session) => `${session.messageCount} ${session.messageCount === 1 ? 'turn' : 'turns'}`;
 
@@ -100,10 +129,11 @@ export function NewChatPage({ shared }: { shared?: string }) {
       {waiting.length > 0 ? (
         <Conversation />
       ) : (
-        <div className="flex flex-1 flex-col items-center justify-center px-6 text-center">
+        <div className="flex flex-1 flex-col items-center justify-center overflow-y-auto px-6 py-6 text-center">
           <i className="mb-5 block size-7 rotate-45 rounded-[8px] bg-text" aria-hidden />
           <h2 className="text-title font-semibold">What shall we work on?</h2>
           <p className="meta mt-1 max-w-90">Your agent reads and writes in your own files, and asks before anything that cannot be taken back.</p>
+          <FirstRun />
         </div>
       )}
       <Bottom>
@@ -145,7 +175,7 @@ function Skeleton() {
 
 function SessionMenu({ session }: { session: Session }) {
   const navigate = useNavigate();
-  const [asking, setAsking] = useState<'name' | 'delete'>();
+  const [asking, setAsking] = useState<'name' | 'delete' | 'agents'>();
   const name = (title?: string) => {
     setAsking(undefined);
     if (title) void rename(session.id, title);
@@ -155,6 +185,7 @@ function SessionMenu({ session }: { session: Session }) {
     if (yes && (await remove(session.id))) await navigate({ to: '/chat' });
   };
   const archived = session.status === 'archived';
+  const several = useStore((state) => (state.status?.agents.length ?? 0) > 1);
   return (
     <>
       <Menu
@@ -162,6 +193,7 @@ function SessionMenu({ session }: { session: Session }) {
         className="icon-btn"
         entries={[
           { label: 'Rename', icon: <Pencil size={15} aria-hidden />, run: () => setAsking('name') },
+          ...(several ? [{ label: 'Who answers', icon: <Users size={15} aria-hidden />, run: () => setAsking('agents') }] : []),
           { label: archived ? 'Bring back' : 'Archive', icon: <Archive size={15} aria-hidden />, run: () => void setArchived(session.id, !archived) },
           { label: 'Export as Markdown', icon: <Download size={15} aria-hidden />, run: () => void exportSession(session, 'markdown') },
           { label: 'Export as JSON lines', icon: <Download size={15} aria-hidden />, run: () => void exportSession(session, 'jsonl') },
@@ -171,6 +203,7 @@ function SessionMenu({ session }: { session: Session }) {
         <MoreHorizontal size={18} aria-hidden />
       </Menu>
       {asking === 'name' && <Ask label="Name of this chat" value={session.title ?? ''} action="Rename" onAnswer={name} />}
+      {asking === 'agents' && <Answering session={session} close={() => setAsking(undefined)} />}
       {asking === 'delete' && <Confirm question="Delete this chat?" detail="Its log is removed for good. Archiving keeps it." action="Delete" onAnswer={(yes) => void answer(yes)} />}
     </>
   );

@@ -101,6 +101,7 @@ export function Composer({ draftKey, sessionId, agent, onAgent, onSend }: Compos
         ref={area}
         id="composer"
         rows={1}
+        dir="auto"
         aria-label={`Message ${name}`}
         placeholder={running ? (delivery === 'steer' ? `Steer ${name}` : 'Say it after this answer') : `${sessionId ? 'Reply to' : 'Message'} ${name}`}
         className="block max-h-[40vh] min-h-8 w-full resize-none bg-transparent px-1 pt-0.5 pb-1.5 text-[16px] leading-6 outline-none placeholder:text-dim md:text-body"

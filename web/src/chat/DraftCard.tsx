@@ -1,85 +1,141 @@
-import { useState } from 'react';
-import type { Preview } from '@onyx/sdk';
-import { decide } from '../store/actions';
+import { Link } from '@tanstack/react-router';
+import { useEffect, useState, type KeyboardEvent } from 'react';
+import type { Draft, Preview } from '@onyx/sdk';
+import { decide, refreshDraft, type Verdict } from '../store/drafts';
 import { useStore } from '../store/state';
-import { ago } from '../ui/time';
+import { titleOf } from '../shell/links';
+import { ago, fullTime } from '../ui/time';
 
 const DECIDED: Record<string, string> = {
   applying: 'Being applied',
   applied: 'Approved and done',
   failed: 'Approved, but it failed',
-  stale: 'What it changes has changed since',
   unknown: 'Approved; what came of it is not known',
   rejected: 'Rejected',
   superseded: 'Replaced by a newer draft',
   expired: 'Expired',
 };
 
+const EFFECTS: Record<string, string> = { destroy: 'cannot be taken back', reach: 'leaves this machine', execute: 'runs a command' };
+
+export const isOpen = (draft: Draft) => draft.state === 'pending' || draft.state === 'stale';
+
 /** A change an agent proposes. Drawn from the one draft in the store wherever it is shown. */
-export function DraftCard({ id }: { id: string }) {
+export function DraftCard({ id, inChat = false }: { id: string; inChat?: boolean }) {
   const draft = useStore((state) => state.drafts[id]);
   const [busy, setBusy] = useState(false);
-  if (!draft) return <div className="card border-l-3 border-l-warn px-4 py-3 meta">A draft waits in the Inbox.</div>;
-  const open = draft.state === 'pending' || draft.state === 'stale';
-  const answer = async (decision: 'approve' | 'reject') => {
+  const [rejecting, setRejecting] = useState(false);
+  const online = useStore((state) => state.link === 'online');
+  const unknown = draft === undefined;
+  useEffect(() => {
+    if (unknown && online) void refreshDraft(id);
+  }, [unknown, online, id]);
+  if (!draft) return <div className="card meta border-l-3 border-l-line px-4 py-3">A draft that is no longer there.</div>;
+  const open = isOpen(draft);
+  const answer = async (verdict: Verdict) => {
     setBusy(true);
-    await decide(id, decision);
+    await decide(id, verdict);
     setBusy(false);
+    setRejecting(false);
+  };
+  const onKeyDown = (event: KeyboardEvent) => {
+    if (!open || busy || event.target !== event.currentTarget || event.metaKey || event.ctrlKey || event.altKey) return;
+    if (event.key === 'a') void answer({ decision: 'approve' });
+    if (event.key === 'r') setRejecting(true);
   };
   return (
-    <section
-      aria-label={draft.summary}
-      tabIndex={open ? 0 : undefined}
-      className={`card overflow-hidden border-l-3 ${open ? 'border-l-warn' : 'border-l-line'}`}
-      onKeyDown={(event) => {
-        if (!open || busy || event.target !== event.currentTarget) return;
-        if (event.key === 'a') void answer('approve');
-        if (event.key === 'r') void answer('reject');
-      }}
-    >
+    <section aria-label={draft.summary} data-draft={id} tabIndex={open ? 0 : undefined} className={`card border-l-3 ${open ? 'border-l-warn' : 'border-l-line'}`} onKeyDown={onKeyDown}>
       <header className="flex flex-wrap items-baseline gap-x-2.5 px-3.5 py-2.5">
-        <h3 className="font-semibold">{draft.summary}</h3>
-        <span className="meta">{[draft.agent, draft.createdAt && ago(draft.createdAt)].filter(Boolean).join(' · ')}</span>
+        <h3 className="min-w-0 font-semibold [overflow-wrap:anywhere]">{draft.summary}</h3>
+        <About draft={draft} inChat={inChat} />
       </header>
       <PreviewOf preview={draft.preview} />
-      <footer className="flex items-center gap-2 border-t border-line px-3.5 py-2.5 text-meta text-dim">
-        {open ? (
+      <footer className={`flex flex-wrap items-center gap-2 rounded-b-md border-t border-line bg-surface px-3.5 py-2.5 text-meta text-dim ${open ? 'sticky bottom-0' : ''}`}>
+        {!open && <Decided draft={draft} />}
+        {open && rejecting && <Reason busy={busy} onReject={(reason) => void answer({ decision: 'reject', reason })} onCancel={() => setRejecting(false)} />}
+        {open && !rejecting && (
           <>
-            <button type="button" className="btn btn-primary" disabled={busy} onClick={() => void answer('approve')}>
+            <button type="button" className="btn btn-primary" disabled={busy} onClick={() => void answer({ decision: 'approve' })}>
               Approve
             </button>
-            <button type="button" className="btn" disabled={busy} onClick={() => void answer('reject')}>
+            {draft.effect === 'reach' && (
+              <button type="button" className="btn" disabled={busy} title="The same tool may reach the same host until this run ends" onClick={() => void answer({ decision: 'approve', scope: 'run' })}>
+                Approve for this run
+              </button>
+            )}
+            <button type="button" className="btn" disabled={busy} onClick={() => setRejecting(true)}>
               Reject
             </button>
             <span className="hidden gap-2 md:flex" aria-hidden>
               <kbd className="kbd">A</kbd>
               <kbd className="kbd">R</kbd>
             </span>
-            {draft.state === 'stale' && <span className="text-warn">{DECIDED['stale']}</span>}
+            {draft.state === 'stale' && (
+              <span role="status" className="text-warn">
+                What it changes has changed since; this is the new difference.
+              </span>
+            )}
             {draft.expiresAt && <span className="ml-auto">expires {ago(draft.expiresAt)}</span>}
           </>
-        ) : (
-          <span>
-            {DECIDED[draft.state] ?? draft.state}
-            {draft.decidedBy && ` · already decided by ${draft.decidedBy}`}
-            {draft.reason && ` · ${draft.reason}`}
-          </span>
         )}
       </footer>
     </section>
   );
 }
 
-function PreviewOf({ preview }: { preview: Preview }) {
-  if (preview.kind === 'none') return null;
-  if (preview.kind === 'text') {
-    return (
-      <pre className="diff border-t border-line px-3.5 whitespace-pre-wrap" tabIndex={0} aria-label="Preview">
-        {preview.text}
-      </pre>
-    );
-  }
-  return <Diff unified={preview.unified} label={`Change to ${preview.path}`} />;
+function About({ draft, inChat }: { draft: Draft; inChat: boolean }) {
+  const session = useStore((state) => (draft.sessionId ? state.sessions[draft.sessionId] : undefined));
+  const agent = useStore((state) => state.status?.agents.find((one) => one.id === draft.agent)?.name ?? draft.agent);
+  const { added, removed } = changed(draft.preview);
+  return (
+    <span className="meta flex min-w-0 flex-wrap items-baseline gap-x-1.5">
+      {added + removed > 0 && (
+        <span className="tabular-nums">
+          +{added} −{removed}
+        </span>
+      )}
+      {agent && <span>{agent}</span>}
+      {draft.effect && EFFECTS[draft.effect] && <span className="text-warn">{EFFECTS[draft.effect]}</span>}
+      {draft.instruction && <span className="text-warn">changes how agents behave</span>}
+      {draft.tainted && <span className="text-warn">after reading from outside</span>}
+      {!inChat && session && (
+        <Link to="/chat/$id" params={{ id: session.id }} className="max-w-60 truncate underline underline-offset-3">
+          {titleOf(session)}
+        </Link>
+      )}
+      {draft.createdAt && <time title={fullTime(draft.createdAt)}>{ago(draft.createdAt)}</time>}
+    </span>
+  );
+}
+
+function Decided({ draft }: { draft: Draft }) {
+  const me = useStore((state) => state.me?.person);
+  const by = draft.decidedBy && (draft.decidedBy === me ? 'by you' : `already decided by ${draft.decidedBy}`);
+  return <span role="status">{[DECIDED[draft.state] ?? draft.state, by, draft.reason && `“${draft.reason}”`, draft.output].filter(Boolean).join(' · ')}</span>;
+}
+
+function Reason({ busy, onReject, onCancel }: { busy: boolean; onReject: (reason?: string) => void; onCancel: () => void }) {
+  const [reason, setReason] = useState('');
+  return (
+    <form className="flex w-full flex-wrap items-center gap-2" onSubmit={(event) => (event.preventDefault(), onReject(reason.trim() || undefined))}>
+      <input
+        autoFocus
+        className="field min-w-40 flex-1 text-text"
+        placeholder="Why not? (may stay empty)"
+        aria-label="Reason"
+        value={reason}
+        maxLength={500}
+        onChange={(event) => setReason(event.target.value)}
+        onKeyDown={(event) => event.key === 'Escape' && (event.stopPropagation(), onCancel())}
+      />
+      <button type="submit" className="btn btn-danger" disabled={busy}>
+        Reject
+      </button>
+      <button type="button" className="btn" onClick={onCancel}>
+        Cancel
+      </button>
+    </form>
+  );
 }
 
 const KINDS: [RegExp, string][] = [
@@ -88,6 +144,24 @@ const KINDS: [RegExp, string][] = [
   [/^\+/, 'add'],
   [/^-/, 'del'],
 ];
+const kindOf = (line: string) => KINDS.find(([start]) => start.test(line))?.[1];
+
+function changed(preview: Preview): { added: number; removed: number } {
+  const kinds = preview.kind === 'diff' ? preview.unified.split('\n').map(kindOf) : [];
+  return { added: kinds.filter((kind) => kind === 'add').length, removed: kinds.filter((kind) => kind === 'del').length };
+}
+
+function PreviewOf({ preview }: { preview: Preview }) {
+  if (preview.kind === 'none') return null;
+  if (preview.kind === 'text') {
+    return (
+      <pre className="diff border-t border-line px-3.5 whitespace-pre-wrap [overflow-wrap:anywhere]" tabIndex={0} aria-label="Preview" dir="auto">
+        {preview.text}
+      </pre>
+    );
+  }
+  return <Diff unified={preview.unified} label={`Change to ${preview.path}`} />;
+}
 
 export function Diff({ unified, label }: { unified: string; label: string }) {
   return (
@@ -96,7 +170,7 @@ export function Diff({ unified, label }: { unified: string; label: string }) {
         .replace(/\n$/, '')
         .split('\n')
         .map((line, index) => (
-          <div key={index} className={KINDS.find(([start]) => start.test(line))?.[1]}>
+          <div key={index} className={kindOf(line)}>
             {line || ' '}
           </div>
         ))}

@@ -1,13 +1,13 @@
 import { memo, useState, type CSSProperties, type ReactNode } from 'react';
-import { AlertCircle, Brain, Clock, RotateCw, X } from 'lucide-react';
-import type { Fault, UserContent } from '@onyx/sdk';
+import { Brain, Clock, RotateCw, X } from 'lucide-react';
+import type { UserContent } from '@onyx/sdk';
 import { Citations } from '../markdown/citations';
 import { Markdown } from '../markdown/Markdown';
 import { dropPending, sayAgain } from '../store/actions';
 import { partKey, textOf, type Answer, type Message, type Part, type Words } from '../store/messages';
 import { useStore } from '../store/state';
-import { copy } from '../ui/copy';
 import { hueOf } from '../ui/hue';
+import { ErrorLine } from '../ui/page';
 import { fullTime } from '../ui/time';
 import { AnswerActions, WordsActions } from './TurnActions';
 import { DraftCard } from './DraftCard';
@@ -66,7 +66,9 @@ function Content({ content }: { content: UserContent }) {
           ))}
         </div>
       )}
-      <p className="whitespace-pre-wrap [overflow-wrap:anywhere]">{textOf(content)}</p>
+      <p dir="auto" className="whitespace-pre-wrap [overflow-wrap:anywhere]">
+        {textOf(content)}
+      </p>
     </>
   );
 }
@@ -129,7 +131,7 @@ function PartView({ part, live }: { part: Part; live: boolean }): ReactNode {
     case 'tools':
       return <ToolRows steps={part.steps} live={live} />;
     case 'draft':
-      return <DraftCard id={part.draftId} />;
+      return <DraftCard id={part.draftId} inChat />;
     case 'note':
       return <p className={`text-meta ${part.code === 'tainted' || part.code === 'degraded' ? 'text-warn' : 'text-dim'}`}>{part.text}</p>;
   }
@@ -157,19 +159,4 @@ function Ending({ answer }: { answer: Answer }) {
   const text = ENDINGS[answer.state];
   if (answer.error && answer.state !== 'cancelled') return <ErrorLine fault={answer.error} />;
   return text ? <p className="mt-2 text-meta text-dim">{text}</p> : null;
-}
-
-/** What failed, what was kept, one action, and details for whoever wants to report it. */
-export function ErrorLine({ fault }: { fault: Fault }) {
-  return (
-    <div role="alert" className="mt-2 flex flex-wrap items-start gap-x-2 gap-y-1 rounded-md border border-line bg-surface px-3 py-2 text-meta">
-      <AlertCircle size={16} className="mt-0.5 shrink-0 text-danger" aria-hidden />
-      <p className="min-w-0 flex-1">
-        <span className="text-danger">{fault.message}</span> {fault.hint}
-      </p>
-      <button type="button" className="text-dim underline underline-offset-3" onClick={() => void copy(JSON.stringify(fault), 'Details copied')}>
-        Copy details
-      </button>
-    </div>
-  );
 }

@@ -100,7 +100,7 @@ export function AnswerActions({ answer, sessionId, isLast }: { answer: Answer; s
       </Menu>
       {usage && (usage.input > 0 || usage.output > 0) && (
         <span className="ml-1 text-tiny" title={`${usage.input} tokens in, ${usage.output} out`}>
-          {tokens(usage.input + usage.output)} tokens{usage.cost !== undefined && ` · ${money(usage.cost)}`}
+          {tokens(usage.input + usage.output)} tokens{usage.cost ? ` · ${money(usage.cost)}` : ''}
         </span>
       )}
     </div>

@@ -12,7 +12,7 @@ export const Block = memo(function Block({ token, live = false }: { token: Token
   switch (token.type) {
     case 'paragraph':
       return (
-        <p>
+        <p dir="auto">
           <Inline tokens={token.tokens} />
         </p>
       );
@@ -24,7 +24,7 @@ export const Block = memo(function Block({ token, live = false }: { token: Token
       return <List token={token as Tokens.List} />;
     case 'blockquote':
       return (
-        <blockquote>
+        <blockquote dir="auto">
           <Blocks tokens={token.tokens} />
         </blockquote>
       );
@@ -41,7 +41,7 @@ export const Block = memo(function Block({ token, live = false }: { token: Token
       return null;
     default:
       // Raw HTML and what a newer lexer may add: shown as written.
-      return <p className="whitespace-pre-wrap">{token.raw.trimEnd()}</p>;
+      return <p dir="auto" className="whitespace-pre-wrap">{token.raw.trimEnd()}</p>;
   }
 });
 
@@ -52,7 +52,7 @@ export function Blocks({ tokens = [] }: { tokens?: Token[] }) {
 /** One level below the speaker's name, whatever the text counts: models skip levels, outlines must not. */
 function Heading({ token }: { token: Tokens.Heading }) {
   return (
-    <h3 data-depth={token.depth}>
+    <h3 dir="auto" data-depth={token.depth}>
       <Inline tokens={token.tokens} />
     </h3>
   );
@@ -79,7 +79,7 @@ function Maths({ token }: { token: MathToken }) {
 
 function List({ token }: { token: Tokens.List }) {
   const items = token.items.map((item, index) => (
-    <li key={index} className={item.task ? 'task' : undefined}>
+    <li key={index} dir="auto" className={item.task ? 'task' : undefined}>
       {item.task && <input type="checkbox" checked={item.checked} readOnly disabled aria-label={item.checked ? 'done' : 'open'} />}
       <Blocks tokens={item.tokens.filter((inner) => inner.type !== 'checkbox')} />
     </li>
@@ -98,7 +98,7 @@ function Table({ token }: { token: Tokens.Table }) {
         <thead>
           <tr>
             {token.header.map((cell, index) => (
-              <th key={index} style={align(index)}>
+              <th key={index} dir="auto" style={align(index)}>
                 <Inline tokens={cell.tokens} />
               </th>
             ))}
@@ -108,7 +108,7 @@ function Table({ token }: { token: Tokens.Table }) {
           {token.rows.map((row, rowIndex) => (
             <tr key={rowIndex}>
               {row.map((cell, index) => (
-                <td key={index} style={align(index)}>
+                <td key={index} dir="auto" style={align(index)}>
                   <Inline tokens={cell.tokens} />
                 </td>
               ))}

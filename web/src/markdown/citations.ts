@@ -1,10 +1,50 @@
 import { createContext, useContext } from 'react';
-import type { ContextPiece } from '@onyx/sdk';
+
+export interface Citation {
+  source: string;
+  startLine: number;
+  endLine: number;
+}
 
 /** What the numbers in an answer stand for. */
-export const Citations = createContext<ContextPiece[] | undefined>(undefined);
+export const Citations = createContext<Citation[] | undefined>(undefined);
 
-export function useCitation(): ((number: number) => ContextPiece | undefined) | undefined {
+export function useCitation(): ((number: number) => Citation | undefined) | undefined {
   const pieces = useContext(Citations);
   return pieces && ((number) => pieces[number - 1]);
+}
+
+/** Where a source is shown in this app, at the line. */
+export function placeOf({ source, startLine, endLine }: Citation): string {
+  return `/memory?${new URLSearchParams({ path: source, line: String(startLine), last: String(endLine) })}`;
+}
+
+/** A file of the person's with a line, as agents are told to cite: `notes/cabin.md:12-40`. */
+const FILE_LINE = /(?<![\p{L}\p{N}/:.@-])((?:[\p{L}\p{N}._-]+\/)*[\p{L}\p{N}._-]+\.(?:md|txt)):(\d{1,6})(?:[-–](\d{1,6}))?(?![\p{L}\p{N}])/gu;
+const NUMBER = /\[(\d{1,2})\]/g;
+
+export type Bit = string | { words: string; of: Citation; number?: number };
+
+/** A text cut at what it cites. */
+export function cut(text: string, source: ((number: number) => Citation | undefined) | undefined): Bit[] {
+  const found: { at: number; length: number; bit: Bit }[] = [];
+  for (const match of text.matchAll(FILE_LINE)) {
+    const [words, path = '', first, last] = match;
+    found.push({ at: match.index, length: words.length, bit: { words, of: { source: path, startLine: Number(first), endLine: Number(last ?? first) } } });
+  }
+  for (const match of source ? text.matchAll(NUMBER) : []) {
+    const number = Number(match[1]);
+    const of = source?.(number);
+    if (of) found.push({ at: match.index, length: match[0].length, bit: { words: String(number), of, number } });
+  }
+  if (found.length === 0) return [text];
+  const bits: Bit[] = [];
+  let end = 0;
+  for (const { at, length, bit } of found.sort((a, b) => a.at - b.at)) {
+    if (at > end) bits.push(text.slice(end, at));
+    bits.push(bit);
+    end = at + length;
+  }
+  if (end < text.length) bits.push(text.slice(end));
+  return bits;
 }

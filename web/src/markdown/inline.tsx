@@ -1,6 +1,6 @@
-import { lazy, Suspense, type ReactNode } from 'react';
+import { createContext, lazy, Suspense, useContext, type ReactNode } from 'react';
 import type { Token, Tokens } from 'marked';
-import { useCitation } from './citations';
+import { cut, placeOf, useCitation } from './citations';
 import type { MathToken } from './lex';
 import { isInlineImage, safeLink } from './links';
 
@@ -35,7 +35,7 @@ function Piece({ token }: { token: Token }): ReactNode {
         </del>
       );
     case 'codespan':
-      return <code>{unescape(token.text)}</code>;
+      return <Cited text={unescape(token.text)} code />;
     case 'br':
       return <br />;
     case 'link':
@@ -55,13 +55,17 @@ function Piece({ token }: { token: Token }): ReactNode {
   }
 }
 
+const InLink = createContext(false);
+
 function Link({ token }: { token: Tokens.Link }) {
   const link = safeLink(token.href);
   if (!link) return <span title={token.href}>{token.raw}</span>;
   const says = token.text.includes(link.host);
   return (
     <a href={link.href} target="_blank" rel="noopener noreferrer nofollow" title={link.href}>
-      <Inline tokens={token.tokens} />
+      <InLink value={true}>
+        <Inline tokens={token.tokens} />
+      </InLink>
       {!says && <span className="host"> {link.host}</span>}
     </a>
   );
@@ -79,20 +83,20 @@ function Image({ token }: { token: Tokens.Image }) {
   );
 }
 
-const CITATION = /\[(\d{1,2})\]/;
-
-/** `[1]` becomes a chip where the run has said what its sources are. */
-function Cited({ text }: { text: string }): ReactNode {
+/** What a text cites leads to it; within a link it is only words. */
+function Cited({ text, code = false }: { text: string; code?: boolean }): ReactNode {
   const source = useCitation();
-  if (!source || !CITATION.test(text)) return text;
-  return text.split(/(\[\d{1,2}\])/).map((piece, index) => {
-    const number = Number(CITATION.exec(piece)?.[1]);
-    const found = number ? source(number) : undefined;
-    if (!found) return piece;
+  const inLink = useContext(InLink);
+  const bits = inLink ? [text] : cut(text, source);
+  if (code && bits.every((bit) => typeof bit === 'string')) return <code>{text}</code>;
+  return bits.map((bit, index) => {
+    if (typeof bit === 'string') return code ? <code key={index}>{bit}</code> : bit;
+    const { source: path, startLine, endLine } = bit.of;
+    const where = `${path}:${startLine}–${endLine}`;
     return (
-      <span key={index} className="cite" title={`${found.source}:${found.startLine}–${found.endLine}`}>
-        {number}
-      </span>
+      <a key={index} data-inside className={bit.number === undefined ? 'cite cite-path' : 'cite'} href={placeOf(bit.of)} title={where} aria-label={`Source ${where}`}>
+        {bit.words}
+      </a>
     );
   });
 }

@@ -1,41 +1,112 @@
-import { useMemo, useState } from 'react';
+import { useEffect, useMemo, useState } from 'react';
 import { Link } from '@tanstack/react-router';
-import { DraftCard } from '../chat/DraftCard';
-import { useStore } from '../store/state';
-import { Header } from '../shell/Header';
+import type { Draft } from '@onyx/sdk';
+import { DraftCard, isOpen } from '../chat/DraftCard';
+import { decide, refreshDrafts } from '../store/drafts';
+import { toast, useStore } from '../store/state';
+import { Confirm } from '../ui/Modal';
+import { Empty, ErrorLine, Page, Skeletons } from '../ui/page';
 
-/** What waits for a person. The same drafts as in the chats, never copies. */
+type Tab = 'waiting' | 'decided';
+
+const newest = (drafts: Draft[]) => drafts.sort((a, b) => (b.createdAt ?? '').localeCompare(a.createdAt ?? ''));
+
+/** What waits for a person, and what was decided. The same drafts as in the chats, never copies. */
 export function InboxPage() {
   const drafts = useStore((state) => state.drafts);
-  const [tab, setTab] = useState<'waiting' | 'decided'>('waiting');
-  const shown = useMemo(() => {
-    const waits = (state: string) => state === 'pending' || state === 'stale';
-    return Object.values(drafts).filter((draft) => waits(draft.state) === (tab === 'waiting'));
-  }, [drafts, tab]);
+  const phase = useStore((state) => state.draftsPhase);
+  const [tab, setTab] = useState<Tab>('waiting');
+  const waiting = useMemo(() => newest(Object.values(drafts).filter(isOpen)), [drafts]);
+  // What is decided here stays in sight until one leaves: a card that vanishes under the finger says nothing.
+  const [settled, setSettled] = useState<string[]>([]);
+  useEffect(() => setSettled((known) => [...new Set([...known, ...waiting.map((draft) => draft.id)])]), [waiting]);
+  const shown = tab === 'waiting' ? settled.flatMap((id) => drafts[id] ?? []) : newest(Object.values(drafts).filter((draft) => !isOpen(draft)));
+  useMovingByKeys();
   return (
-    <>
-      <Header title="Inbox">
-        <div className="flex gap-4 text-[14px]" role="tablist" aria-label="Drafts">
-          {(['waiting', 'decided'] as const).map((name) => (
-            <button key={name} type="button" role="tab" aria-selected={tab === name} className={`h-8 border-b-2 ${tab === name ? 'border-accent font-semibold' : 'border-transparent text-dim'}`} onClick={() => setTab(name)}>
-              {name === 'waiting' ? 'Waiting' : 'Decided'}
-            </button>
-          ))}
-        </div>
-      </Header>
-      <div className="flex-1 overflow-y-auto px-4 py-4 md:px-6 md:py-6">
-        <div className="mx-auto flex max-w-[880px] flex-col gap-4">
-          {shown.map((draft) => (
-            <DraftCard key={draft.id} id={draft.id} />
-          ))}
-          {shown.length === 0 && (
-            <p className="meta py-10 text-center">
-              {tab === 'waiting' ? 'Nothing waits for you.' : 'Nothing was decided yet.'}{' '}
-              <Link to="/chat" className="text-accent underline underline-offset-3">New chat</Link>
-            </p>
-          )}
-        </div>
+    <Page
+      title="Inbox"
+      bar={
+        <>
+          {tab === 'waiting' && waiting.length > 1 && <All waiting={waiting} />}
+          <div className="flex gap-4 text-[14px]" role="tablist" aria-label="Drafts">
+            {(['waiting', 'decided'] as const).map((name) => (
+              <button key={name} type="button" role="tab" aria-selected={tab === name} className={`h-8 max-md:h-11 ${tab === name ? 'font-semibold' : 'text-dim'}`} onClick={() => setTab(name)}>
+                {name === 'waiting' ? `Waiting${waiting.length > 0 ? ` ${waiting.length}` : ''}` : 'Decided'}
+              </button>
+            ))}
+          </div>
+        </>
+      }
+    >
+      <div className="flex flex-col gap-4">
+        {shown.map((draft) => (
+          <DraftCard key={draft.id} id={draft.id} />
+        ))}
+        {shown.length === 0 && <Nothing tab={tab} phase={phase} />}
       </div>
-    </>
+    </Page>
   );
+}
+
+function Nothing({ tab, phase }: { tab: Tab; phase: 'loading' | 'ready' | 'failed' }) {
+  const online = useStore((state) => state.link === 'online');
+  if (phase === 'failed') {
+    return <ErrorLine fault={{ code: 'internal', message: 'The drafts could not be read.', hint: 'They are kept on the server.' }} action={{ label: 'Try again', run: () => void refreshDrafts() }} />;
+  }
+  if (phase === 'loading') return online ? <Skeletons rows={2} height="h-40" /> : <Empty>What waits is shown as soon as the connection is back.</Empty>;
+  return (
+    <Empty>
+      {tab === 'waiting' ? 'Nothing waits for you.' : 'Nothing was decided yet.'}{' '}
+      <Link to="/chat" className="text-accent underline underline-offset-3">
+        New chat
+      </Link>
+    </Empty>
+  );
+}
+
+/** Many at once, after one more look at how many. */
+function All({ waiting }: { waiting: Draft[] }) {
+  const [asking, setAsking] = useState<'approve' | 'reject'>();
+  const run = async (decision: 'approve' | 'reject', yes: boolean) => {
+    setAsking(undefined);
+    if (!yes) return;
+    let done = 0;
+    for (const draft of waiting.filter((one) => one.state === 'pending')) if (await decide(draft.id, { decision })) done += 1;
+    toast(`${done} of ${waiting.length} ${decision === 'approve' ? 'approved' : 'rejected'}`);
+  };
+  return (
+    <span className="flex gap-2 max-sm:hidden">
+      <button type="button" className="btn" onClick={() => setAsking('approve')}>
+        Approve all
+      </button>
+      <button type="button" className="btn" onClick={() => setAsking('reject')}>
+        Reject all
+      </button>
+      {asking && (
+        <Confirm
+          question={`${asking === 'approve' ? 'Approve' : 'Reject'} all ${waiting.length}?`}
+          detail={asking === 'approve' ? 'Each is done exactly as it is shown; one whose file has changed since is left waiting.' : 'Their agents are told at their next step.'}
+          action={asking === 'approve' ? 'Approve all' : 'Reject all'}
+          onAnswer={(yes) => void run(asking, yes)}
+        />
+      )}
+    </span>
+  );
+}
+
+/** J and K go from card to card; A and R decide the one in focus. */
+function useMovingByKeys(): void {
+  useEffect(() => {
+    const onKey = (event: KeyboardEvent) => {
+      if (event.key !== 'j' && event.key !== 'k') return;
+      if (event.metaKey || event.ctrlKey || event.altKey || document.querySelector('dialog[open]') || /^(INPUT|TEXTAREA|SELECT)$/.test((event.target as Element).tagName)) return;
+      const cards = [...document.querySelectorAll<HTMLElement>('[data-draft][tabindex]')];
+      const at = cards.indexOf(document.activeElement as HTMLElement);
+      const next = cards[Math.max(0, Math.min(cards.length - 1, at + (event.key === 'j' ? 1 : -1)))];
+      next?.focus();
+      next?.scrollIntoView({ block: 'nearest' });
+    };
+    addEventListener('keydown', onKey);
+    return () => removeEventListener('keydown', onKey);
+  }, []);
 }

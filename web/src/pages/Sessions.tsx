@@ -7,6 +7,7 @@ import { onyx } from '../store/client';
 import { useStore } from '../store/state';
 import { Header } from '../shell/Header';
 import { titleOf } from '../shell/links';
+import { Select } from '../ui/form';
 import { hueOf } from '../ui/hue';
 import { ago, fullTime, tokens } from '../ui/time';
 
@@ -51,9 +52,9 @@ export function SessionsPage() {
         <div className="mx-auto max-w-[880px]">
           <div className="mb-4 flex flex-wrap gap-2">
             <input className="field min-w-48 flex-1" type="search" placeholder="Search chats" aria-label="Search chats" value={query} onChange={(event) => setQuery(event.target.value)} />
-            <Choice label="Agent" value={agent} onChange={setAgent} options={[['', 'All agents'], ...(agents ?? []).map((one) => [one.id, one.name] as [string, string])]} />
-            <Choice label="Time" value={since} onChange={setSince} options={Object.keys(SINCE).map((name) => [name, name])} />
-            <Choice label="Status" value={status} onChange={(value) => setStatus(value as SessionStatus)} options={[['active', 'Active'], ['archived', 'Archived']]} />
+            <Select label="Agent" value={agent} onChange={setAgent} options={[['', 'All agents'], ...(agents ?? []).map((one) => [one.id, one.name] as [string, string])]} />
+            <Select label="Time" value={since} onChange={setSince} options={Object.keys(SINCE).map((name) => [name, name])} />
+            <Select label="Status" value={status} onChange={(value) => setStatus(value as SessionStatus)} options={[['active', 'Active'], ['archived', 'Archived']]} />
           </div>
           {shown === undefined && <div className="flex flex-col gap-2" aria-busy="true">{[1, 2, 3, 4].map((row) => <div key={row} className="skeleton h-16" />)}</div>}
           {shown?.length === 0 && (
@@ -99,17 +100,5 @@ function Row({ session }: { session: Session }) {
         {archived ? <ArchiveRestore size={16} aria-hidden /> : <Archive size={16} aria-hidden />}
       </button>
     </li>
-  );
-}
-
-export function Choice({ label, value, onChange, options }: { label: string; value: string; onChange: (value: string) => void; options: [string, string][] }) {
-  return (
-    <select aria-label={label} className="field w-auto pr-8" value={value} onChange={(event) => onChange(event.target.value)}>
-      {options.map(([id, name]) => (
-        <option key={id} value={id}>
-          {name}
-        </option>
-      ))}
-    </select>
   );
 }

@@ -1,13 +1,22 @@
+import { Link } from '@tanstack/react-router';
+import { ChevronLeft } from 'lucide-react';
 import { useEffect, type ReactNode } from 'react';
 
 /** The bar above a page; its title is the document's too. */
-export function Header({ title, children }: { title: string; children?: ReactNode }) {
+export function Header({ title, back, children }: { title: string; back?: string; children?: ReactNode }) {
   useEffect(() => {
     document.title = `${title} · Onyx`;
   }, [title]);
   return (
     <header className="flex h-13 shrink-0 items-center gap-2 border-b border-line px-4 md:px-6">
-      <h1 className="min-w-0 truncate text-body font-semibold">{title}</h1>
+      {back && (
+        <Link to={back} className="icon-btn -ml-2" aria-label="Back" title="Back">
+          <ChevronLeft size={18} aria-hidden />
+        </Link>
+      )}
+      <h1 className="min-w-0 truncate text-body font-semibold" title={title}>
+        {title}
+      </h1>
       <span className="flex-1" />
       {children}
     </header>

@@ -1,11 +1,12 @@
 import { Link } from '@tanstack/react-router';
-import { Activity, Inbox, MessageSquare, Plus, Search, Settings, SlidersHorizontal } from 'lucide-react';
+import { BookOpen, Inbox, MessageSquare, Plus, Search, Settings, SlidersHorizontal, Users } from 'lucide-react';
 import type { Session } from '@onyx/sdk';
 import { useStore } from '../store/state';
 import { hueOf } from '../ui/hue';
 import { titleOf, useRecent } from './links';
 
 const RECENT = 12;
+const MOST_AGENTS = 6;
 
 /** ≥1280: the whole list; 768–1279: icons only; below that the bottom bar takes its place. */
 export function Nav({ onPalette }: { onPalette: () => void }) {
@@ -14,39 +15,42 @@ export function Nav({ onPalette }: { onPalette: () => void }) {
   const agents = useStore((state) => state.status?.agents);
   const waiting = useWaiting();
   return (
-    <nav aria-label="Main" className="hidden w-14 shrink-0 flex-col gap-0.5 overflow-y-auto border-r border-line bg-sunken p-3 md:flex xl:w-60">
+    <nav aria-label="Main" className="hidden w-14 shrink-0 flex-col gap-0.5 border-r border-line bg-sunken p-3 md:flex xl:w-60">
       <Link to="/chat" className="mb-2 flex items-center gap-2.5 px-2 py-1 font-semibold max-xl:justify-center" aria-label="Onyx">
         <i className="block size-3.5 shrink-0 rotate-45 rounded-[4px] bg-text" aria-hidden />
         <span className="max-xl:hidden">Onyx</span>
       </Link>
-      <button type="button" onClick={onPalette} aria-label="Search or command" className="mb-2 flex h-8 items-center justify-between rounded-sm border border-line bg-surface px-2.5 text-meta text-dim max-xl:justify-center max-xl:px-0">
-        <span className="max-xl:hidden">Search or command</span>
+      <button type="button" onClick={onPalette} className="mb-2 flex h-8 items-center justify-between rounded-sm border border-line bg-surface px-2.5 text-meta text-dim max-xl:justify-center max-xl:px-0">
+        <span className="max-xl:sr-only">Search or command</span>
         <Search size={15} className="xl:hidden" aria-hidden />
         <kbd className="kbd max-xl:hidden" aria-hidden>⌘K</kbd>
       </button>
       <Item to="/chat" icon={<Plus size={16} aria-hidden />} label="New chat" exact />
       <Item to="/inbox" icon={<Inbox size={16} aria-hidden />} label="Inbox" badge={waiting} />
-      <Group label="Chats" />
-      <div className="flex flex-col gap-0.5 max-xl:hidden">
-        {recent.map((session) => (
-          <ChatItem key={session.id} session={session} />
-        ))}
-        {phase === 'loading' && recent.length === 0 && [70, 55, 80].map((width) => <div key={width} className="skeleton mx-2 my-2 h-4" style={{ width: `${width}%` }} />)}
-        {phase === 'ready' && recent.length === 0 && <p className="px-2 py-1 text-meta text-dim">Chats you begin are listed here.</p>}
-      </div>
-      <Item to="/sessions" icon={<MessageSquare size={16} aria-hidden />} label="All chats" />
-      {agents && agents.length > 1 && (
-        <div className="max-xl:hidden">
-          <Group label="Agents" />
-          {agents.map((agent) => (
-            <div key={agent.id} className="nav-item">
+      <div className="-mx-1 flex min-h-0 flex-1 flex-col gap-0.5 overflow-y-auto px-1 pb-2">
+        <Group label="Chats" />
+        <div className="flex flex-col gap-0.5 max-xl:hidden">
+          {recent.map((session) => (
+            <ChatItem key={session.id} session={session} />
+          ))}
+          {phase === 'loading' && recent.length === 0 && [70, 55, 80].map((width) => <div key={width} className="skeleton mx-2 my-2 h-4" style={{ width: `${width}%` }} />)}
+          {phase === 'ready' && recent.length === 0 && <p className="px-2 py-1 text-meta text-dim">Chats you begin are listed here.</p>}
+        </div>
+        <Item to="/sessions" icon={<MessageSquare size={16} aria-hidden />} label="All chats" />
+        <Group label="Agents" />
+        <div className="flex flex-col gap-0.5 max-xl:hidden">
+          {agents?.slice(0, MOST_AGENTS).map((agent) => (
+            <Link key={agent.id} to="/agents/$id/$tab" params={{ id: agent.id, tab: 'overview' }} className="nav-item" activeOptions={{ exact: false }} activeProps={{ 'aria-current': 'page' }}>
               <span className="dot" style={{ background: hueOf(agent.id) }} aria-hidden />
               <span className="truncate">{agent.name}</span>
-            </div>
+            </Link>
           ))}
         </div>
-      )}
-      <div className="mt-auto flex flex-col gap-0.5 border-t border-line pt-2">
+        <Item to="/agents" icon={<Users size={16} aria-hidden />} label="All agents" exact />
+        <div className="h-3 shrink-0" />
+        <Item to="/memory" icon={<BookOpen size={16} aria-hidden />} label="Memory" />
+      </div>
+      <div className="flex shrink-0 flex-col gap-0.5 border-t border-line pt-2">
         <Health />
         <Item to="/settings" icon={<SlidersHorizontal size={16} aria-hidden />} label="Settings" />
       </div>
@@ -109,8 +113,8 @@ const BAR = [
   { to: '/chat', label: 'Chat', icon: MessageSquare, exact: false },
   { to: '/sessions', label: 'Chats', icon: Search, exact: true },
   { to: '/inbox', label: 'Inbox', icon: Inbox, exact: true },
-  { to: '/system', label: 'System', icon: Activity, exact: true },
-  { to: '/settings', label: 'Settings', icon: Settings, exact: true },
+  { to: '/memory', label: 'Memory', icon: BookOpen, exact: false },
+  { to: '/settings', label: 'More', icon: Settings, exact: false },
 ] as const;
 
 export function BottomBar() {
@@ -123,7 +127,7 @@ export function BottomBar() {
           <Icon size={18} aria-hidden />
           {label}
           {to === '/inbox' && waiting > 0 && <span className="absolute top-1.5 right-2 rounded-full bg-warn-soft px-1.5 text-tiny text-warn">{waiting}</span>}
-          {to === '/system' && link === 'offline' && <span className="absolute top-2 right-4 size-2 rounded-full bg-danger" role="img" aria-label="not connected" />}
+          {to === '/settings' && link === 'offline' && <span className="absolute top-2 right-4 size-2 rounded-full bg-danger" role="img" aria-label="not connected" />}
         </Link>
       ))}
     </nav>

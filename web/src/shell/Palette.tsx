@@ -1,7 +1,7 @@
 import { Command } from 'cmdk';
 import { useNavigate } from '@tanstack/react-router';
 import { useEffect, useState, type ReactNode } from 'react';
-import { Activity, Inbox, Keyboard, MessageSquare, Moon, Plus, SlidersHorizontal } from 'lucide-react';
+import { Activity, BookOpen, Inbox, Keyboard, MessageSquare, Moon, Plus, ScrollText, SlidersHorizontal, Users } from 'lucide-react';
 import type { Session } from '@onyx/sdk';
 import { socket } from '../store/client';
 import { usePreferences } from '../store/preferences';
@@ -32,6 +32,11 @@ export function Palette({ onClose, onShortcuts }: { onClose: () => void; onShort
             <Entry icon={<Plus size={16} />} onSelect={go('/chat')} keys="N">New chat</Entry>
             <Entry icon={<Inbox size={16} />} onSelect={go('/inbox')} keys="I">Inbox</Entry>
             <Entry icon={<MessageSquare size={16} />} onSelect={go('/sessions')}>All chats</Entry>
+            <Entry icon={<BookOpen size={16} />} onSelect={go('/memory')} keys="M">Memory</Entry>
+            <Entry icon={<Users size={16} />} onSelect={go('/agents')}>Agents</Entry>
+            <Entry icon={<ScrollText size={16} />} onSelect={go('/system/logs')}>Logs</Entry>
+            <Entry icon={<Activity size={16} />} onSelect={go('/system/usage')}>Usage and cost</Entry>
+            <Entry icon={<SlidersHorizontal size={16} />} onSelect={go('/settings/providers')}>Providers</Entry>
             <Entry icon={<SlidersHorizontal size={16} />} onSelect={go('/settings')} keys=",">Settings</Entry>
             <Entry icon={<Activity size={16} />} onSelect={go('/system')}>System health</Entry>
             {(['light', 'dark', 'system'] as const).map((theme) => (

@@ -6,6 +6,7 @@ import { BottomBar, Nav } from './Nav';
 import { OfflineBanner, Toasts } from './Notices';
 import { Palette } from './Palette';
 import { Shortcuts } from './Shortcuts';
+import { useInsideLinks } from './useInsideLinks';
 import { useKeys } from './useKeys';
 
 /** The frame around every page. */
@@ -13,6 +14,7 @@ export function Shell() {
   const [over, setOver] = useState<'palette' | 'shortcuts'>();
   const open = useMemo(() => ({ palette: () => setOver('palette'), shortcuts: () => setOver('shortcuts') }), []);
   useKeys(open);
+  useInsideLinks();
   const link = useStore((state) => state.link);
   if (link === 'unauthenticated') return <SignIn />;
   return (

@@ -4,13 +4,16 @@ const SHEET: [string, string[]][] = [
   ['Search or command', ['⌘ K', 'Ctrl K']],
   ['New chat', ['N']],
   ['Inbox', ['I']],
+  ['Memory', ['M']],
   ['Settings', [',']],
   ['To the composer', ['/']],
   ['Send', ['Enter']],
   ['New line', ['Shift Enter']],
   ['Stop the answer', ['Esc Esc']],
   ['Find in this chat', ['⌘ F', 'Ctrl F']],
-  ['Approve or reject a draft', ['A', 'R']],
+  ['Next and previous draft', ['J', 'K']],
+  ['Approve or reject it', ['A', 'R']],
+  ['Save a file', ['⌘ S', 'Ctrl S']],
   ['This sheet', ['?']],
 ];
 

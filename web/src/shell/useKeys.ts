@@ -26,6 +26,7 @@ export function useKeys(open: { palette: () => void; shortcuts: () => void }): v
       const acts: Record<string, () => void> = {
         n: () => void navigate({ to: '/chat' }),
         i: () => void navigate({ to: '/inbox' }),
+        m: () => void navigate({ to: '/memory' }),
         ',': () => void navigate({ to: '/settings' }),
         '/': () => document.getElementById('composer')?.focus(),
         '?': open.shortcuts,

@@ -3,6 +3,8 @@
 import type { SendRequest, Session, UserContent } from '@onyx/sdk';
 import { OnyxError } from '@onyx/sdk';
 import { changeConversation, faultOf, onyx, socket, whenOnline } from './client';
+import { attempt } from '../ui/act';
+import { save } from '../ui/download';
 import { keep } from './kept';
 import { startLive } from './messages';
 import { usePreferences } from './preferences';
@@ -117,6 +119,11 @@ async function change(id: string, patch: Parameters<typeof onyx.sessions.update>
   return session !== undefined;
 }
 
+/** Who answers in a chat, and whether one after the other or all at once. */
+export async function setAnswering(id: string, agents: string[], mode: 'sequential' | 'parallel'): Promise<boolean> {
+  return change(id, { agents, mode }, 'Who answers was not changed');
+}
+
 export async function remove(id: string): Promise<boolean> {
   const removed = await attempt('The chat was not deleted', () => onyx.sessions.remove(id).then(() => true));
   if (!removed) return false;
@@ -137,17 +144,7 @@ export async function exportSession(session: Session, format: 'markdown' | 'json
   const text = await attempt('The export failed', () => onyx.sessions.export(session.id, format));
   if (text === undefined) return;
   const name = (session.title ?? 'chat').replace(/[^\p{L}\p{N} _-]/gu, '').trim().slice(0, 60) || 'chat';
-  const link = document.createElement('a');
-  link.href = URL.createObjectURL(new Blob([text], { type: 'text/plain' }));
-  link.download = `${name}.${format === 'markdown' ? 'md' : 'jsonl'}`;
-  link.click();
-  setTimeout(() => URL.revokeObjectURL(link.href), 10_000);
-}
-
-export async function decide(draftId: string, decision: 'approve' | 'reject', reason?: string): Promise<void> {
-  const act = () => (decision === 'approve' ? onyx.drafts.approve(draftId) : onyx.drafts.reject(draftId, reason));
-  const draft = await attempt(decision === 'approve' ? 'Not approved' : 'Not rejected', act);
-  if (draft) setState((state) => ({ drafts: { ...state.drafts, [draftId]: { ...state.drafts[draftId], ...draft } } }));
+  save(`${name}.${format === 'markdown' ? 'md' : 'jsonl'}`, text);
 }
 
 export function show(sessionId: string | undefined): void {
@@ -157,15 +154,4 @@ export function show(sessionId: string | undefined): void {
     return { shown: sessionId, unread };
   });
   keep('onyx.unread', getState().unread);
-}
-
-/** Runs it; a failure becomes a toast that says what happened and what to do. */
-async function attempt<T>(failed: string, act: () => Promise<T>): Promise<T | undefined> {
-  try {
-    return await act();
-  } catch (error) {
-    const fault = faultOf(error);
-    toast(`${failed}. ${fault.message} ${fault.hint}`.trim(), { tone: 'danger' });
-    return undefined;
-  }
 }

@@ -2,6 +2,7 @@
 
 import { Onyx, OnyxError, type ChangeEvent, type Fault, type Link, type Session, type Told, type Turn } from '@onyx/sdk';
 import { keep, readKept } from './kept';
+import { keepDraft, refreshDraft, refreshDrafts } from './drafts';
 import { applyEvent, startLive } from './messages';
 import { useStore, type Conversation } from './state';
 
@@ -44,7 +45,7 @@ export async function signOut(): Promise<void> {
 }
 
 export function faultOf(error: unknown): Fault {
-  if (error instanceof OnyxError) return { code: error.code, message: error.message, hint: error.hint };
+  if (error instanceof OnyxError) return { code: error.code, message: error.message, hint: error.hint, field: error.field };
   return { code: 'internal', message: String(error), hint: 'Reload the page; nothing that was sent is lost.' };
 }
 
@@ -62,7 +63,8 @@ function onLink(link: Link): void {
 
 async function refresh(): Promise<void> {
   onBack();
-  await Promise.all([refreshStatus(), refreshSessions()]);
+  void refreshMe();
+  await Promise.all([refreshStatus(), refreshSessions(), refreshDrafts()]);
   const running = new Set(getState().status?.runs.map((run) => run.runId));
   for (const [id, conversation] of Object.entries(getState().conversations)) {
     const { live } = conversation;
@@ -77,6 +79,19 @@ export async function refreshStatus(): Promise<void> {
     setState({ status: await socket.status() });
   } catch {
     // The link's own state shows it.
+  }
+}
+
+/** Who is signed in decides what is offered; the server decides what is allowed. */
+async function refreshMe(): Promise<void> {
+  try {
+    const me = await onyx.me();
+    setState({ me });
+    if (me.role !== 'owner') return;
+    const models = await onyx.admin.models();
+    setState({ models: Object.fromEntries(models.map((model) => [model.id, model])) });
+  } catch {
+    // Without it everything is offered, and what is not allowed says so when it is tried.
   }
 }
 
@@ -196,19 +211,6 @@ function flush(): void {
   for (const told of ended) void settleRun(told.sessionId);
 }
 
-function keepDraft(told: Told): void {
-  if (told.event.type !== 'draft' && told.event.type !== 'confirm') return;
-  const { draftId, tool, summary, preview } = told.event;
-  const expiresAt = told.event.type === 'confirm' ? told.event.expiresAt : undefined;
-  setState((state) => {
-    const known = state.drafts[draftId];
-    if (known && known.state !== 'pending') return state;
-    const { sessionId, runId, agent } = told;
-    const draft = { id: draftId, state: 'pending' as const, tool, summary, preview, sessionId, runId, agent, expiresAt };
-    return { drafts: { ...state.drafts, [draftId]: { ...known, ...draft } } };
-  });
-}
-
 /** After a run the log is the truth: what was shown live is read back from it. */
 async function settleRun(sessionId: string): Promise<void> {
   markUnread(sessionId);
@@ -222,7 +224,19 @@ export function markUnread(sessionId: string): void {
   keep('onyx.unread', getState().unread);
 }
 
+/** Told of what changed, by topic; pages that show more of it listen too. */
+const watchers = new Map<string, Set<() => void>>();
+
+export function watch(topic: string, changed: () => void): () => void {
+  const all = watchers.get(topic) ?? new Set();
+  watchers.set(topic, all.add(changed));
+  return () => void all.delete(changed);
+}
+
 function onChange(change: ChangeEvent): void {
+  for (const changed of watchers.get(change.topic) ?? []) changed();
+  if (change.topic === 'drafts') return void (change.draftId ? refreshDraft(change.draftId) : refreshDrafts());
+  if (change.topic === 'agents' || change.topic === 'config') return void refreshStatus();
   if (change.topic !== 'sessions') return;
   const { sessionId, runId } = change;
   if (sessionId === undefined) return void refresh();

@@ -31,11 +31,22 @@ export interface Answer {
   state: 'running' | RunStatus;
   usage?: Usage;
   error?: Fault;
-  context?: ContextPiece[];
+  context?: Cited[];
   /** The message it answers. */
   asked?: string;
   /** The newest of its turns in the log; where a fork may leave. */
   lastTurn?: string;
+}
+
+/** A piece that retrieval put beside the words: where it stands. */
+export type Cited = Pick<ContextPiece, 'source' | 'startLine' | 'endLine'>;
+
+/** `<<fence [scope] source:first-last` opens each piece of the block that went to the model. */
+const PIECE = /^<<untrusted-[0-9a-f]+ \[[^\]]*\] (.+?)(?::(\d+)-(\d+))?$/gm;
+
+export function citedIn(block: string | undefined): Cited[] | undefined {
+  if (!block) return undefined;
+  return [...block.matchAll(PIECE)].map(([, source = '', first, last]) => ({ source, startLine: Number(first ?? 1), endLine: Number(last ?? first ?? 1) }));
 }
 
 export interface Words {
@@ -67,6 +78,7 @@ export function fromTurns(turns: Turn[], without?: string): Message[] {
   const messages: Message[] = [];
   let open = new Map<number, Answer>();
   let asked: string | undefined;
+  let context: Cited[] | undefined;
   let begun: { id?: string | null; model?: string } = {};
   const segments = new Map<string, number>();
   const answerOf = (turn: Turn): Answer => {
@@ -88,6 +100,7 @@ export function fromTurns(turns: Turn[], without?: string): Message[] {
       ts: turn.ts,
       parts: [],
       state: 'running',
+      context,
       asked,
       lastTurn: turn.id,
     };
@@ -100,6 +113,7 @@ export function fromTurns(turns: Turn[], without?: string): Message[] {
       for (const answer of open.values()) if (answer.state === 'running') answer.state = 'done';
       open = new Map();
       asked = turn.id;
+      context = citedIn(turn.context);
       messages.push({ kind: 'words', id: turn.id, content: turn.content, ts: turn.ts, runId: turn.runId, state: 'stored' });
       continue;
     }
@@ -224,7 +238,8 @@ export function applyEvent(live: Live, seq: number, agent: string | undefined, e
       return mapAnswer(next, agent, (answer) => ({ ...answer, error: event }));
     case 'done':
       next.ended = event.status;
-      next.answers = next.answers.map((answer) => ({ ...answer, state: event.status, usage: event.usage }));
+      // The whole run's usage stands once, below the last who spoke.
+      next.answers = next.answers.map((answer, index, all) => ({ ...answer, state: event.status, usage: index === all.length - 1 ? event.usage : undefined }));
       return next;
   }
 }

@@ -1,4 +1,4 @@
-import type { Draft, Fault, Link, SendRequest, ServerStatus, Session, Sibling, Turn, UserContent } from '@onyx/sdk';
+import type { Draft, Fault, Link, Me, Model, SendRequest, ServerStatus, Session, Sibling, Turn, UserContent } from '@onyx/sdk';
 import { create } from 'zustand';
 import { readKept } from './kept';
 import type { Live } from './messages';
@@ -39,11 +39,16 @@ export interface State {
   /** Since when there has been no connection. */
   lostAt?: number;
   status?: ServerStatus;
+  /** Who is signed in; absent until the server has said so. */
+  me?: Me;
+  /** What is known of each model, by `<provider>/<model>`. */
+  models: Record<string, Model>;
   sessions: Record<string, Session>;
   sessionsPhase: 'loading' | 'ready' | 'failed';
   conversations: Record<string, Conversation>;
   pending: Pending[];
   drafts: Record<string, Draft>;
+  draftsPhase: 'loading' | 'ready' | 'failed';
   unread: Record<string, true>;
   toasts: Toast[];
   /** The session on the screen; what ends there is read. */
@@ -55,9 +60,11 @@ export const useStore = create<State>(() => ({
   link: 'connecting',
   sessions: {},
   sessionsPhase: 'loading',
+  models: {},
   conversations: {},
   pending: readKept<Pending[]>('onyx.outbox', []).map((item) => ({ ...item, state: 'waiting' as const })),
   drafts: {},
+  draftsPhase: 'loading',
   unread: readKept('onyx.unread', {}),
   toasts: [],
 }));

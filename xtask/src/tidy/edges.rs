@@ -8,19 +8,35 @@ use super::Problem;
 /// Every crate of the workspace and the crates of the workspace that it may see.
 const LAYERS: &[(&str, &[&str])] = &[
     ("onyx-types", &[]),
+    ("onyx-extract", &["onyx-types"]),
     ("onyx-storage", &["onyx-types"]),
     ("onyx-providers", &["onyx-types"]),
     ("onyx-bedrock", &["onyx-types", "onyx-providers"]),
+    ("onyx-egress", &[]),
+    ("onyx-sources", &["onyx-types", "onyx-storage", "onyx-extract", "onyx-egress"]),
     ("onyx-local", &["onyx-types", "onyx-providers"]),
-    ("onyx-knowledge", &["onyx-types", "onyx-storage"]),
+    ("onyx-sandbox", &[]),
+    ("onyx-knowledge", &["onyx-types", "onyx-storage", "onyx-extract"]),
     ("onyx-identity", &["onyx-types", "onyx-storage"]),
-    ("onyx-tools", &["onyx-types", "onyx-storage", "onyx-knowledge"]),
+    (
+        "onyx-tools",
+        &[
+            "onyx-types",
+            "onyx-storage",
+            "onyx-egress",
+            "onyx-sandbox",
+            "onyx-knowledge",
+            "onyx-extract",
+        ],
+    ),
     ("onyx-agent", &["onyx-types", "onyx-storage", "onyx-knowledge", "onyx-tools"]),
     (
         "onyx-api",
         &[
             "onyx-types",
+            "onyx-extract",
             "onyx-storage",
+            "onyx-sources",
             "onyx-knowledge",
             "onyx-identity",
             "onyx-tools",
@@ -35,10 +51,14 @@ const LAYERS: &[(&str, &[&str])] = &[
         "onyx",
         &[
             "onyx-types",
+            "onyx-extract",
             "onyx-storage",
+            "onyx-sources",
             "onyx-providers",
             "onyx-bedrock",
+            "onyx-egress",
             "onyx-local",
+            "onyx-sandbox",
             "onyx-knowledge",
             "onyx-identity",
             "onyx-tools",
@@ -58,7 +78,7 @@ const PROGRAMS: &[&str] = &["onyx", "onyx-bench", "xtask"];
 /// Outside crates that only the named crates may use, so that what they do has one place.
 const DOORS: &[(&str, &[&str])] = &[
     ("rusqlite", &["onyx-storage"]),
-    ("reqwest", &["onyx-providers", "onyx", "onyx-test-support", "onyx-bench"]),
+    ("reqwest", &["onyx-providers", "onyx-egress", "onyx", "onyx-test-support", "onyx-bench"]),
     ("axum", &["onyx-api", "onyx", "onyx-test-support"]),
     ("clap", &["onyx", "onyx-bench"]),
     ("anyhow", &["onyx", "onyx-bench", "xtask"]),

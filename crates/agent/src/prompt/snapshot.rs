@@ -34,8 +34,11 @@ const MAX_DAILY: usize = 4 * 1024;
 impl PromptSnapshot {
     /// With a client's words at the end: they add to what the agent is and replace nothing.
     pub fn followed_by(&self, words: &str) -> Self {
+        self.with(format!("# From the client of this conversation\n{words}"))
+    }
+
+    pub(crate) fn with(&self, text: String) -> Self {
         let mut system = self.system.clone();
-        let text = format!("# From the client of this conversation\n{words}");
         system.push(SystemBlock { text, stable: true });
         Self { system }
     }

@@ -1,5 +1,6 @@
 //! How lanes and runs end: well, by a limit, by a failure, by a person, by a store that refuses.
 
+use std::mem::take;
 use std::time::Duration;
 
 use onyx_types::{
@@ -107,7 +108,7 @@ pub(super) fn run_over(state: &mut RunState) -> Vec<Effect> {
         Effect::Finish(RunSummary {
             status,
             usage: state.usage,
-            agents: state.lanes.iter().map(|l| (l.setup.agent.clone(), l.usage)).collect(),
+            used: state.lanes.iter_mut().flat_map(|lane| take(&mut lane.used)).collect(),
             messages_added: state.messages_added,
             preview: state.preview.take(),
         }),

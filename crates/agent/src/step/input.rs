@@ -1,7 +1,7 @@
-use onyx_storage::Delivery;
+use onyx_storage::{Delivery, ModelUse};
 use onyx_types::{
-    AgentId, BatchId, Event, Fault, LaneId, ModelEvent, ModelRequest, RunStatus, ToolCall,
-    ToolOutcome, ToolUseId, Turn, TurnId, Usage, UserContent, View,
+    BatchId, Event, Fault, LaneId, ModelEvent, ModelRequest, RunStatus, ToolCall, ToolOutcome,
+    ToolUseId, Turn, TurnId, Usage, UserContent, View,
 };
 
 /// What happened.
@@ -46,8 +46,8 @@ pub enum Effect {
 pub struct RunSummary {
     pub status: RunStatus,
     pub usage: Usage,
-    /// Each agent's part of it.
-    pub agents: Vec<(AgentId, Usage)>,
+    /// What it is made of.
+    pub used: Vec<ModelUse>,
     pub messages_added: u64,
     pub preview: Option<String>,
 }

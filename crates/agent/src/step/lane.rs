@@ -1,6 +1,7 @@
 use std::collections::VecDeque;
 use std::sync::Arc;
 
+use onyx_storage::ModelUse;
 use onyx_types::{
     AgentId, ErrorCode, Event, Fault, LaneId, LaneOrder, Message, ModelRequest, ResponseFormat,
     Role, StatusCode, Taint, TokenCounter, ToolCall, ToolOffer, ToolOutcome, ToolUseId, TurnId,
@@ -63,8 +64,8 @@ pub(super) struct Lane {
     pub(super) silent: bool,
     /// What every prompt weighs, whatever was said.
     pub(super) fixed_tokens: usize,
-    /// What its models have used in this run, silent turns included.
-    pub(super) usage: Usage,
+    /// What each of its models has used in this run, silent turns included.
+    pub(super) used: Vec<ModelUse>,
 }
 
 pub(super) enum Phase {
@@ -104,7 +105,20 @@ impl Lane {
             overflows: 0,
             flushed: false,
             silent: false,
-            usage: Usage::default(),
+            used: Vec::new(),
+        }
+    }
+
+    /// Counts for the model that answers now.
+    pub(super) fn spend(&mut self, usage: &Usage) {
+        match self.used.iter_mut().find(|used| used.model == self.answering) {
+            Some(used) => used.usage.add(usage),
+            None if *usage == Usage::default() => {}
+            None => self.used.push(ModelUse {
+                agent: self.setup.agent.clone(),
+                model: self.answering.clone(),
+                usage: *usage,
+            }),
         }
     }
 

@@ -15,6 +15,7 @@ mod tools;
 pub use input::{Effect, Input, RunSummary, StopReason, UserInput};
 pub use lane::{LaneSetup, ToolTraits};
 pub use onyx_types::LaneOrder;
+pub(crate) use response::USAGE_SO_FAR;
 pub use state::{Describe, RunSetup, RunState};
 pub(crate) use tools::OUTCOME_UNKNOWN;
 
@@ -56,8 +57,8 @@ pub fn step(state: &mut RunState, now: Now, input: Input) -> Vec<Effect> {
 fn begin(state: &mut RunState) -> Vec<Effect> {
     let mut turns = vec![state.run_start_turn()];
     turns.extend(state.opening_turns());
-    let start = state.start_event();
-    state.append(turns, vec![start], state::Then::StartLanes)
+    let events = state.opening_events();
+    state.append(turns, events, state::Then::StartLanes)
 }
 
 fn appended(state: &mut RunState, batch: onyx_types::BatchId) -> Vec<Effect> {

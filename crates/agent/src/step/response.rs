@@ -6,7 +6,7 @@ use onyx_types::{
     ModelFailureClass, Origin, ReasoningTurn, Taint, TextStatus, ToolCall, ToolCallTurn, Turn,
     TurnBody, TurnId, Usage,
 };
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use super::compaction;
 use super::ending;
@@ -132,6 +132,7 @@ fn answered(state: &mut RunState, lane: LaneId) -> Vec<Effect> {
     let (mut turns, mut events) = take_turns(state, lane, TextStatus::Complete);
     turns.extend(steering_turns(state));
     events.push(usage_event(state, lane));
+    note_usage(state, &mut turns);
     state.lane(lane).phase = Phase::Saving;
     state.append(turns, events, Then::NextStep(lane))
 }
@@ -198,6 +199,17 @@ pub(super) fn written_by(state: &mut RunState, lane: LaneId) -> Origin {
     match state.lane(lane).setup.taint {
         Taint::Clean => Origin::Agent,
         Taint::Tainted => Origin::AgentTainted,
+    }
+}
+
+/// The run's usage so far, for whoever closes its books if a crash keeps it from its end.
+pub(crate) const USAGE_SO_FAR: &str = "usage_so_far";
+
+pub(super) fn note_usage(state: &RunState, turns: &mut [Turn]) {
+    if state.usage != Usage::default()
+        && let Some(last) = turns.last_mut()
+    {
+        last.extra.insert(USAGE_SO_FAR.to_owned(), json!(state.usage));
     }
 }
 

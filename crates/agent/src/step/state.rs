@@ -24,6 +24,8 @@ pub struct RunSetup {
     pub input: Option<UserInput>,
     /// Words that came while nobody could take them; they stand before the message.
     pub leading: Vec<UserInput>,
+    /// Told right after the start: what the message was given beside it.
+    pub opening: Vec<Event>,
     /// Told by a client: what its tools found, or a conversation that it remembers.
     pub client_turns: Vec<ClientTurn>,
     pub lanes: Vec<LaneSetup>,
@@ -46,6 +48,7 @@ pub struct RunState {
     input_turn: TurnId,
     input: Option<UserInput>,
     leading: Vec<UserInput>,
+    opening: Vec<Event>,
     client_turns: Vec<ClientTurn>,
     pub(super) lanes: Vec<Lane>,
     pub(super) order: LaneOrder,
@@ -112,6 +115,7 @@ impl RunState {
             input_turn: setup.input_turn,
             input: setup.input,
             leading: setup.leading,
+            opening: setup.opening,
             client_turns: setup.client_turns,
             lanes,
             order: setup.order,
@@ -183,7 +187,7 @@ impl RunState {
     /// Counts what a lane's model has used.
     pub(super) fn spend(&mut self, lane: LaneId, usage: &Usage) {
         self.usage.add(usage);
-        self.lane(lane).usage.add(usage);
+        self.lane(lane).spend(usage);
     }
 
     pub(super) fn append(
@@ -285,14 +289,16 @@ impl RunState {
         self.turn(LaneId::default(), author, origin, turn.into_body())
     }
 
-    pub(super) fn start_event(&self) -> (LaneId, Event) {
-        let event = Event::Start {
+    /// The start, and what the run was given with it.
+    pub(super) fn opening_events(&mut self) -> Vec<(LaneId, Event)> {
+        let start = Event::Start {
             session_id: self.key.session,
             run_id: self.run,
             agents: self.agents(),
             model: self.lanes.first().map(|lane| lane.setup.model_id.clone()).unwrap_or_default(),
         };
-        (LaneId::default(), event)
+        let given = std::mem::take(&mut self.opening);
+        [start].into_iter().chain(given).map(|event| (LaneId::default(), event)).collect()
     }
 
     fn agents(&self) -> Vec<AgentId> {

@@ -9,7 +9,7 @@ use onyx_types::{
 
 use super::input::Effect;
 use super::lane::{Phase, ToolRound};
-use super::response::{call_turn, steering_turns, take_turns, usage_event};
+use super::response::{call_turn, note_usage, steering_turns, take_turns, usage_event};
 use super::state::{RunState, Then};
 use super::{ending, flush};
 
@@ -34,6 +34,7 @@ pub(super) fn asked_for(state: &mut RunState, lane: LaneId) -> Vec<Effect> {
     }
     state.tool_calls += asked;
     events.push(usage_event(state, lane));
+    note_usage(state, &mut turns);
     if let Some(fault) = refusal {
         return refuse(state, lane, &round, turns, events, fault);
     }

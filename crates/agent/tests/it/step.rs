@@ -87,6 +87,7 @@ impl Bench {
             input_turn: mint.turn(now.wall),
             input: Some(words("hi")),
             leading: Vec::new(),
+            opening: Vec::new(),
             client_turns: Vec::new(),
             lanes,
             order,

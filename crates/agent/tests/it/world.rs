@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use onyx_agent::{
     AgentsSettings, DryRun, ManagerOptions, ModelChoice, Models, Payer, Roster, RunHandle,
-    RunInput, RunManager, RunRequest, SessionRef,
+    RunInput, RunManager, RunRequest, RunTerms, SessionRef,
 };
 use onyx_providers::{ProviderSettings, Registry};
 use onyx_storage::{Home, Store};
@@ -156,6 +156,7 @@ pub(crate) fn request(session: Option<SessionId>, text: &str) -> RunRequest {
         input: RunInput::New(UserContent::Text(text.to_owned())),
         view: None,
         model: None,
+        terms: RunTerms::default(),
         attendance: Attendance::Unattended,
         dry_run: DryRun::Off,
     }

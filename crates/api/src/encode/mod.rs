@@ -2,6 +2,7 @@
 
 mod collect;
 mod ndjson;
+mod persona;
 mod text;
 pub mod v1;
 mod ws;
@@ -9,8 +10,10 @@ mod ws;
 use onyx_types::Envelope;
 
 pub use collect::{ChatReply, Collect, DraftView, ToolView};
-pub(crate) use ndjson::Line;
-pub use ndjson::Ndjson;
+pub use ndjson::{CallName, Ndjson};
+pub(crate) use ndjson::{Line, OlderLine};
+pub(crate) use persona::PersonaEvent;
+pub use persona::PersonaFrames;
 pub(crate) use text::PARAGRAPH;
 pub use ws::{RunFrame, WsFrames};
 

@@ -1,4 +1,5 @@
-//! `/api/agent/chat-stream`: NDJSON schema v2, one event a line, no other types than these.
+//! `/api/agent/chat-stream`: NDJSON schema v2, one event a line, no other types than these; and
+//! what clients of before it call a tool call.
 
 use bytes::Bytes;
 use onyx_types::{
@@ -26,11 +27,33 @@ pub(crate) enum Line<'a> {
     Done { session_id: SessionId, run_id: RunId, status: RunStatus, usage: Usage },
 }
 
+/// A line for clients of `/api/claude`: the same but for one name.
+#[derive(Serialize, JsonSchema)]
+#[serde(tag = "type", rename_all = "snake_case")]
+pub(crate) enum OlderLine<'a> {
+    ToolUse {
+        id: &'a ToolUseId,
+        tool: &'a str,
+        args: &'a Value,
+    },
+    #[serde(untagged)]
+    Same(Line<'a>),
+}
+
+/// What a tool call is called.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum CallName {
+    #[default]
+    ToolCall,
+    /// By clients of `/api/claude`.
+    ToolUse,
+}
+
 /// A line of a run in which several agents answer: it says whose it is.
 #[derive(Serialize)]
 struct Marked<'a> {
     #[serde(flatten)]
-    line: &'a Line<'a>,
+    line: &'a OlderLine<'a>,
     #[serde(flatten)]
     mark: Mark<'a>,
 }
@@ -45,6 +68,7 @@ enum Mark<'a> {
 /// Each frame is one line with its newline.
 #[derive(Debug, Default)]
 pub struct Ndjson {
+    calls: CallName,
     text: LaneTexts,
     /// In the order of their lanes.
     agents: Vec<AgentId>,
@@ -106,7 +130,7 @@ impl Encoder for Ndjson {
             | Event::Context { .. }
             | Event::Usage { .. } => return Vec::new(),
         };
-        line.frame(self.mark(&line, envelope.lane)).into_iter().collect()
+        self.frame(line, envelope.lane).into_iter().collect()
     }
 
     /// A feed that broke off: the client is still told that nothing more comes, and why.
@@ -119,11 +143,31 @@ impl Encoder for Ndjson {
         let error = Line::Error { message: code.sentence(), code, hint: code.hint() };
         let usage = Usage::default();
         let done = Line::Done { session_id, run_id, status: RunStatus::Interrupted, usage };
-        [error, done].iter().filter_map(|line| line.frame(None)).collect()
+        [error, done].into_iter().map(|line| written(&OlderLine::Same(line), None)).collect()
     }
 }
 
 impl Ndjson {
+    /// For clients that know tool calls by this name.
+    pub fn calling(calls: CallName) -> Self {
+        Self { calls, ..Self::default() }
+    }
+
+    /// `None` for a text that adds nothing.
+    fn frame(&self, line: Line<'_>, lane: LaneId) -> Option<Bytes> {
+        if matches!(line, Line::Text { delta: "" }) {
+            return None;
+        }
+        let mark = self.mark(&line, lane);
+        let line = match (self.calls, line) {
+            (CallName::ToolUse, Line::ToolCall { id, tool, args }) => {
+                OlderLine::ToolUse { id, tool, args }
+            }
+            (CallName::ToolUse | CallName::ToolCall, line) => OlderLine::Same(line),
+        };
+        Some(written(&line, mark))
+    }
+
     /// Whose line it is, where that is a question.
     fn mark(&self, line: &Line<'_>, lane: LaneId) -> Option<Mark<'_>> {
         if self.agents.len() < 2 {
@@ -146,19 +190,13 @@ impl Ndjson {
     }
 }
 
-impl Line<'_> {
-    /// `None` for a text that adds nothing.
-    fn frame(&self, mark: Option<Mark<'_>>) -> Option<Bytes> {
-        if matches!(self, Self::Text { delta: "" }) {
-            return None;
-        }
-        // Serialising plain data into memory cannot fail: every key is a string.
-        let mut bytes = match mark {
-            None => serde_json::to_vec(self),
-            Some(mark) => serde_json::to_vec(&Marked { line: self, mark }),
-        }
-        .unwrap_or_default();
-        bytes.push(b'\n');
-        Some(bytes.into())
+fn written(line: &OlderLine<'_>, mark: Option<Mark<'_>>) -> Bytes {
+    // Serialising plain data into memory cannot fail: every key is a string.
+    let mut bytes = match mark {
+        None => serde_json::to_vec(line),
+        Some(mark) => serde_json::to_vec(&Marked { line, mark }),
     }
+    .unwrap_or_default();
+    bytes.push(b'\n');
+    bytes.into()
 }

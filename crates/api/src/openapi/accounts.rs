@@ -5,10 +5,12 @@ use onyx_identity::Person;
 use super::schema_of;
 use super::table::{Answer, Doc, doc, json};
 use crate::routes::views::{
-    Approve, BeginPairing, Credentials, Link, LinkQuery, Login, Me, NewPassword, NewPerson,
-    PairingBegun, PairingReply, Pairings, People, Refresh, Reject, Rotated, SecretList,
-    SecretValue, TokenMade, TokenReply, TokenRequest,
+    Approve, BeginPairing, Budgets, Credentials, Link, LinkQuery, Login, Me, Models, NewConfig,
+    NewLimits, NewPassword, NewPerson, OwnPassword, PairingBegun, PairingReply, Pairings, People,
+    ProviderDetails, Providers, PutProvider, Refresh, Reject, Rotated, SecretList, SecretValue,
+    TokenMade, TokenReply, TokenRequest, UsageQuery, UsageReport,
 };
+use crate::{ConfigView, ModelView, TestView};
 
 pub(super) fn sign_in() -> Vec<Doc> {
     let begun = Answer::Created(schema_of::<PairingBegun>);
@@ -24,6 +26,8 @@ pub(super) fn sign_in() -> Vec<Doc> {
             .body::<BeginPairing>(),
         doc("GET", "/api/auth/pair/{id}", "What became of it", json::<PairingReply>()),
         doc("GET", "/api/auth/me", "Who is asking", json::<Me>()),
+        doc("PUT", "/api/auth/password", "Sets one's own password", Answer::Nothing)
+            .body::<OwnPassword>(),
     ]
 }
 
@@ -31,7 +35,8 @@ pub(super) fn administration() -> Vec<Doc> {
     let person = Answer::Created(schema_of::<Person>);
     let made = Answer::Created(schema_of::<TokenMade>);
     let password = "/api/admin/people/{id}/password";
-    vec![
+    let mut docs = platform();
+    docs.extend(vec![
         doc("GET", "/api/admin/people", "Who has an account", json::<People>()),
         doc("POST", "/api/admin/people", "Makes an account", person).body::<NewPerson>(),
         doc("DELETE", "/api/admin/people/{id}", "Takes it away; files stay", Answer::Nothing),
@@ -51,5 +56,38 @@ pub(super) fn administration() -> Vec<Doc> {
             .body::<SecretValue>(),
         doc("DELETE", "/api/admin/secrets/{name}", "Forgets it", Answer::Nothing),
         doc("POST", "/api/admin/secrets/rotate", "Seals all anew", json::<Rotated>()),
+    ]);
+    docs
+}
+
+fn platform() -> Vec<Doc> {
+    let provider = "/api/admin/providers/{name}";
+    vec![
+        doc("GET", "/api/admin/config", "The config file", json::<ConfigView>()),
+        doc("PUT", "/api/admin/config", "Writes it; If-Match holds", Answer::Nothing)
+            .body::<NewConfig>(),
+        doc("GET", "/api/admin/providers", "Where models come from", json::<Providers>()),
+        doc(
+            "GET",
+            provider,
+            "One of them, as it is and as it is written",
+            json::<ProviderDetails>(),
+        ),
+        doc("PUT", provider, "Makes it, or sets it anew", json::<ProviderDetails>())
+            .body::<PutProvider>(),
+        doc("DELETE", provider, "Takes it out of the config", Answer::Nothing),
+        doc("POST", "/api/admin/providers/{name}/test", "Asks it", json::<TestView>()),
+        doc("GET", "/api/admin/providers/{name}/models", "What it says it has", json::<Models>()),
+        doc("GET", "/api/admin/models", "The models to choose from", json::<Models>()),
+        doc("GET", "/api/admin/models/{*id}", "What is known of one", json::<ModelView>()),
+        doc("GET", "/api/admin/budgets", "Today's spending and its limits", json::<Budgets>()),
+        doc("PUT", "/api/admin/budgets", "Sets the limits", json::<Budgets>()).body::<NewLimits>(),
+        doc(
+            "GET",
+            "/api/admin/usage",
+            "What was used, by day, agent, model and person",
+            json::<UsageReport>(),
+        )
+        .query::<UsageQuery>(),
     ]
 }

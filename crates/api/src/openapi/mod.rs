@@ -4,6 +4,7 @@
 
 mod accounts;
 mod answers;
+mod personas;
 mod table;
 
 use std::borrow::Cow;
@@ -103,6 +104,9 @@ impl Writer {
         let mut operation = Map::new();
         let summary = doc.map_or(route.path, |doc| doc.summary);
         operation.insert("summary".into(), summary.into());
+        if doc.is_some_and(|doc| doc.deprecated) {
+            operation.insert("deprecated".into(), true.into());
+        }
         operation.insert("operationId".into(), operation_id(route).into());
         operation.insert("tags".into(), json!([tag(route.path)]));
         let mut parameters = path_parameters(route.path);

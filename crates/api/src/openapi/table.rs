@@ -3,7 +3,7 @@
 use onyx_types::Envelope;
 use schemars::JsonSchema;
 
-use super::{SchemaOf, accounts, answers, schema_of};
+use super::{SchemaOf, accounts, answers, personas, schema_of};
 use crate::decode;
 use crate::encode::{ChatReply, Line};
 use crate::logs::LogLine;
@@ -17,6 +17,8 @@ pub(super) struct Doc {
     pub(super) query: Option<SchemaOf>,
     pub(super) body: Option<SchemaOf>,
     pub(super) answer: Answer,
+    /// Kept for clients of before; another route does it now.
+    pub(super) deprecated: bool,
 }
 
 /// What a good answer holds, by its kind.
@@ -33,7 +35,7 @@ pub(super) enum Answer {
     JsonOrEvents(SchemaOf, SchemaOf),
 }
 
-const EVENTS: &str = "text/event-stream";
+pub(super) const EVENTS: &str = "text/event-stream";
 
 impl Answer {
     pub(super) const fn status(&self) -> u16 {
@@ -63,10 +65,14 @@ pub(super) fn doc(
     summary: &'static str,
     answer: Answer,
 ) -> Doc {
-    Doc { method, path, summary, query: None, body: None, answer }
+    Doc { method, path, summary, query: None, body: None, answer, deprecated: false }
 }
 
 impl Doc {
+    pub(super) fn deprecated(self) -> Self {
+        Self { deprecated: true, ..self }
+    }
+
     pub(super) fn query<T: JsonSchema>(self) -> Self {
         Self { query: Some(schema_of::<T>), ..self }
     }
@@ -82,7 +88,12 @@ pub(super) fn json<T: JsonSchema>() -> Answer {
 
 pub(super) fn docs() -> Vec<Doc> {
     let mut docs = agent_api();
+    docs.extend(personas::agent_page());
+    docs.extend(personas::older_clients());
+    docs.extend(personas::personas());
     docs.extend(sessions());
+    docs.extend(knowledge_sources());
+    docs.extend(memory());
     docs.extend(clients());
     docs.extend(accounts::sign_in());
     docs.extend(accounts::administration());
@@ -124,12 +135,19 @@ fn agent_api() -> Vec<Doc> {
 
 fn sessions() -> Vec<Doc> {
     use views::{
-        AgentList, AgentWithFiles, ExportQuery, Fork, ListQuery, Patch, SessionList, SessionView,
-        SessionWithSiblings, TurnList, TurnsQuery,
+        AgentDetails, AgentFields, AgentList, ExportQuery, Fork, ListQuery, NewAgent, Patch,
+        SessionList, SessionView, SessionWithSiblings, TurnList, TurnsQuery,
     };
     vec![
         doc("GET", "/v1/agents", "Who there is", json::<AgentList>()),
-        doc("GET", "/v1/agents/{id}", "One agent and its files", json::<AgentWithFiles>()),
+        doc("POST", "/v1/agents", "Makes an agent", Answer::Created(schema_of::<AgentDetails>))
+            .body::<NewAgent>(),
+        doc("GET", "/v1/agents/{id}", "One agent and its files", json::<AgentDetails>()),
+        doc("PUT", "/v1/agents/{id}", "Sets it anew; If-Match holds", json::<AgentDetails>())
+            .body::<AgentFields>(),
+        doc("PATCH", "/v1/agents/{id}", "Changes what is named", json::<AgentDetails>())
+            .body::<AgentFields>(),
+        doc("DELETE", "/v1/agents/{id}", "Takes it out of the config", Answer::Nothing),
         doc(
             "GET",
             "/v1/agents/{id}/files/{name}",
@@ -164,6 +182,58 @@ fn sessions() -> Vec<Doc> {
             Answer::Text("application/x-ndjson"),
         )
         .query::<ExportQuery>(),
+    ]
+}
+
+fn knowledge_sources() -> Vec<Doc> {
+    use views::{ProgressView, SourceList, SourceRequest, SourceView, SourcesQuery};
+    let events = Answer::Stream(EVENTS, schema_of::<ProgressView>);
+    let made = Answer::Created(schema_of::<SourceView>);
+    vec![
+        doc("GET", "/api/sources", "What is attached, newest first", json::<SourceList>())
+            .query::<SourcesQuery>(),
+        doc("POST", "/api/sources", "Attaches a file, folder, address or text", made)
+            .body::<SourceRequest>(),
+        doc("GET", "/api/sources/{id}", "One source and its documents", json::<SourceView>()),
+        doc("POST", "/api/sources/{id}", "Looks at what it comes from again", json::<SourceView>()),
+        doc("DELETE", "/api/sources/{id}", "Takes it away with its text", Answer::Nothing),
+        doc("GET", "/api/sources/{id}/events", "How far its import is", events),
+    ]
+}
+
+fn memory() -> Vec<Doc> {
+    use onyx_knowledge::IndexStatus;
+    use views::{
+        FileList, FilesQuery, Found, KnowledgeQuery, MemoryQuery, NewMemory, ReadQuery, Remembered,
+        Restore,
+    };
+    let file = "/v1/memory/files/{*path}";
+    vec![
+        doc(
+            "GET",
+            "/v1/memory/search",
+            "What is remembered and noted, best first",
+            json::<Found>(),
+        )
+        .query::<MemoryQuery>(),
+        doc("POST", "/v1/memory", "Adds to a daily log or MEMORY.md", json::<Remembered>())
+            .body::<NewMemory>(),
+        doc("GET", "/v1/memory/status", "How the index is", json::<IndexStatus>()),
+        doc("GET", "/v1/memory/files", "The files behind it", json::<FileList>())
+            .query::<FilesQuery>(),
+        doc(
+            "GET",
+            file,
+            "A file, with its ETag; `<path>/history` is what became of it",
+            Answer::Text("text/markdown"),
+        )
+        .query::<ReadQuery>(),
+        doc("PUT", file, "Writes a file; If-Match and If-None-Match hold", Answer::Nothing),
+        doc("DELETE", file, "Removes a file; its last version is kept", Answer::Nothing),
+        doc("POST", file, "`<path>/restore`: puts back an earlier version", Answer::Nothing)
+            .body::<Restore>(),
+        doc("GET", "/api/search", "Everything of the person's, by kind", json::<Found>())
+            .query::<KnowledgeQuery>(),
     ]
 }
 

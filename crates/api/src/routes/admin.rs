@@ -1,6 +1,9 @@
 //! `/api/admin/*`: for the owner.
 
+pub(super) mod config;
 pub(super) mod models;
+pub(super) mod providers;
+pub(super) mod usage;
 
 use axum::Json;
 use axum::extract::State;
@@ -16,11 +19,14 @@ pub(crate) struct Reindexed {
     sessions: u64,
     /// Logs with lines that cannot be read; the rest of them was.
     damaged: u64,
+    /// Files that were read for the index, and how many of them held something new.
+    files: u64,
+    changed: u64,
 }
 
 /// Makes everything derived anew from the files.
 pub(super) async fn reindex(State(state): State<ApiState>) -> Result<Json<Reindexed>, Problem> {
-    let mut all = Reindexed { sessions: 0, damaged: 0 };
+    let mut all = Reindexed { sessions: 0, damaged: 0, files: 0, changed: 0 };
     for person in state.store.files.people().map_err(Fault::from)? {
         let store = &state.store;
         let rebuilt = rebuild_person(&*store.turns, &*store.ledger, &*store.files, &person)
@@ -29,5 +35,7 @@ pub(super) async fn reindex(State(state): State<ApiState>) -> Result<Json<Reinde
         all.sessions += rebuilt.sessions;
         all.damaged += rebuilt.damaged;
     }
+    let read = state.index.rebuild().await.map_err(Fault::from)?;
+    (all.files, all.changed) = (read.checked, read.indexed + read.removed);
     Ok(Json(all))
 }

@@ -1,5 +1,8 @@
 //! `/api/agent/*`, NDJSON schema v2.
 
+pub(super) mod actions;
+pub(super) mod health;
+pub(super) mod preferences;
 pub(super) mod request;
 
 use axum::Json;
@@ -12,7 +15,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::owned::OwnedRun;
-use crate::encode::{ChatReply, Collect, Encoder, Ndjson};
+use crate::encode::{CallName, ChatReply, Collect, Encoder, Ndjson};
 use crate::history::{HistoryMessage, messages};
 use crate::{ApiState, AuthContext, JsonBody, Problem, QueryOf};
 use request::{ChatRequest, optional_id};
@@ -23,9 +26,23 @@ pub(super) async fn chat_stream(
     JsonBody(request): JsonBody<ChatRequest>,
 ) -> Result<Response, Problem> {
     let run = start(&state, caller, request).await?;
+    Ok(lines(run, Ndjson::default()))
+}
+
+/// For clients of before the schema, which know a tool call by another name.
+pub(super) async fn claude_chat_stream(
+    State(state): State<ApiState>,
+    caller: AuthContext,
+    JsonBody(request): JsonBody<ChatRequest>,
+) -> Result<Response, Problem> {
+    let run = start(&state, caller, request).await?;
+    Ok(lines(run, Ndjson::calling(CallName::ToolUse)))
+}
+
+fn lines(run: OwnedRun, encoder: Ndjson) -> Response {
     let headers =
         [(header::CONTENT_TYPE, "application/x-ndjson"), (header::CACHE_CONTROL, "no-store")];
-    Ok((headers, run.into_body(Ndjson::default())).into_response())
+    (headers, run.into_body(encoder)).into_response()
 }
 
 pub(super) async fn chat(
@@ -62,7 +79,7 @@ fn unfinished(code: ErrorCode, reply: ChatReply) -> Problem {
 async fn start(
     state: &ApiState,
     caller: AuthContext,
-    request: ChatRequest,
+    mut request: ChatRequest,
 ) -> Result<OwnedRun, Problem> {
     if let (Some(session), Some(agent)) = (request.session_id, &request.agent) {
         let meta = state.runs.session_meta(&caller.person, session).await?;
@@ -72,7 +89,12 @@ async fn start(
             return Err(Problem::field("agent", why));
         }
     }
-    OwnedRun::start(&state.runs, request.into_run(caller.person.clone())?).await
+    let person = caller.person.clone();
+    let request = match request.action_id.take() {
+        Some(action) => state.runs.action_request(request.into_action(action, person)).await?,
+        None => request.into_run(person)?,
+    };
+    OwnedRun::start(&state.runs, request).await
 }
 
 #[derive(Deserialize, JsonSchema)]

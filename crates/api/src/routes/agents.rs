@@ -1,27 +1,34 @@
-//! `/v1/agents`: who there is, and the files that say who they are.
+//! `/v1/agents`: who there is. Whoever they are is edited by the owner, in the config and in the
+//! files of each.
+
+pub(crate) mod change;
+pub(crate) mod files;
+
+use std::sync::Arc;
 
 use axum::Json;
-use axum::body::Bytes;
 use axum::extract::{Path, State};
-use axum::http::{HeaderMap, HeaderName, HeaderValue, StatusCode, header};
 use axum::response::{IntoResponse, Response};
-use onyx_agent::{AgentProfile, Roster};
-use onyx_storage::{Area, Expect, ObjectKey, Objects, StoreError};
-use onyx_types::{AgentId, ErrorCode, Fault, Hash, Tier};
+use onyx_agent::{AgentProfile, AgentSettings, ModelSetting, Roster};
+use onyx_storage::{Area, Objects, StoreError};
+use onyx_tools::ToolSettings;
+use onyx_types::{AgentId, ErrorCode, Fault, Tier};
 use schemars::JsonSchema;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
+use crate::etag::etag;
 use crate::{ApiState, Problem};
 
-/// More than any prompt takes of a file.
-const LONGEST_FILE: usize = 256 * 1024;
 const MOST_FILES: usize = 200;
 
+/// An agent as it works: what it says itself, filled in from the defaults.
 #[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 pub(crate) struct AgentView {
     id: AgentId,
     name: String,
     default: bool,
+    /// One that is not answers nobody.
+    enabled: bool,
     tier: Tier,
     /// None: the config's default.
     model: Option<String>,
@@ -36,11 +43,107 @@ pub(crate) struct AgentList {
 }
 
 #[derive(Serialize, JsonSchema)]
-pub(crate) struct AgentWithFiles {
+pub(crate) struct AgentDetails {
     #[serde(flatten)]
     agent: AgentView,
+    /// Every tool that it has.
+    tools: Vec<String>,
+    /// What the config says of it; its version is the ETag.
+    settings: AgentFields,
     /// Markdown files in the agent's own folder.
     files: Vec<String>,
+}
+
+/// What an agent says of itself. What is absent is as `agents.defaults` has it.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(default)]
+pub(crate) struct AgentFields {
+    name: Option<String>,
+    /// Answers who names nobody; there is one.
+    default: bool,
+    enabled: Option<bool>,
+    tier: Option<Tier>,
+    /// `<provider>/<model>`, or `auto`.
+    model: Option<String>,
+    /// Tried in this order when `model` fails.
+    fallbacks: Vec<String>,
+    tools: Option<ToolFields>,
+    #[schemars(range(min = 0.0, max = 2.0))]
+    temperature: Option<f32>,
+    #[schemars(range(min = 1))]
+    max_output_tokens: Option<u32>,
+    /// A folder whose files are read instead of the agent's own.
+    workspace: Option<String>,
+}
+
+/// Names of tools, or `group:<name>`. Deny wins.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(default)]
+pub(crate) struct ToolFields {
+    /// None: every tool.
+    allow: Option<Vec<String>>,
+    deny: Vec<String>,
+}
+
+impl From<AgentSettings> for AgentFields {
+    fn from(settings: AgentSettings) -> Self {
+        let (model, fallbacks) = match settings.model {
+            None => (None, Vec::new()),
+            Some(ModelSetting::One(model)) => (Some(model), Vec::new()),
+            Some(ModelSetting::Chain { primary, fallbacks }) => (Some(primary), fallbacks),
+        };
+        Self {
+            name: settings.name,
+            default: settings.is_default,
+            enabled: settings.enabled,
+            tier: settings.tier,
+            model,
+            fallbacks,
+            tools: settings.tools.map(|ToolSettings { allow, deny }| ToolFields { allow, deny }),
+            temperature: settings.temperature,
+            max_output_tokens: settings.max_tokens,
+            workspace: settings.workspace,
+        }
+    }
+}
+
+impl AgentFields {
+    fn settings(self, id: &AgentId) -> Result<AgentSettings, Problem> {
+        let model = match (self.model, self.fallbacks) {
+            (Some(primary), fallbacks) if !fallbacks.is_empty() => {
+                Some(ModelSetting::Chain { primary, fallbacks })
+            }
+            (None, fallbacks) if !fallbacks.is_empty() => {
+                return Err(Problem::field("fallbacks", "they need a `model` to fall back from"));
+            }
+            (model, _) => model.map(ModelSetting::One),
+        };
+        if let Some(temperature) = self.temperature.filter(|given| !(0.0..=2.0).contains(given)) {
+            let why = format!("{temperature} is not from 0 to 2");
+            return Err(Problem::field("temperature", why));
+        }
+        if self.max_output_tokens == Some(0) {
+            return Err(Problem::field("max_output_tokens", "it must be at least 1"));
+        }
+        if self.default && self.enabled == Some(false) {
+            return Err(Problem::field(
+                "enabled",
+                "the default agent answers; choose another first",
+            ));
+        }
+        Ok(AgentSettings {
+            id: Some(id.to_string()),
+            name: self.name,
+            is_default: self.default,
+            enabled: self.enabled,
+            workspace: self.workspace,
+            model,
+            tier: self.tier,
+            tools: self.tools.map(|ToolFields { allow, deny }| ToolSettings { allow, deny }),
+            temperature: self.temperature,
+            max_tokens: self.max_output_tokens,
+        })
+    }
 }
 
 impl AgentView {
@@ -49,6 +152,7 @@ impl AgentView {
             id: agent.id.clone(),
             name: agent.name.clone(),
             default: roster.default_agent().id == agent.id,
+            enabled: roster.get(&agent.id).is_some(),
             tier: agent.policy.tier(),
             model: agent.model.primary.clone(),
             fallbacks: agent.model.fallbacks.clone(),
@@ -60,17 +164,21 @@ impl AgentView {
 
 pub(super) async fn list(State(state): State<ApiState>) -> Json<AgentList> {
     let roster = state.runs.roster();
-    let agents = roster.agents().map(|agent| AgentView::of(&roster, agent)).collect();
-    Json(AgentList { agents })
+    let all = roster.agents().chain(roster.disabled());
+    Json(AgentList { agents: all.map(|agent| AgentView::of(&roster, agent)).collect() })
 }
 
 pub(super) async fn show(
     State(state): State<ApiState>,
     Path(id): Path<String>,
-) -> Result<Json<AgentWithFiles>, Problem> {
+) -> Result<Response, Problem> {
+    details(&state, &id).await
+}
+
+async fn details(state: &ApiState, id: &str) -> Result<Response, Problem> {
     let roster = state.runs.roster();
-    let agent = known(&roster, &id)?;
-    let files = match objects(&state, &agent.id)?.list(None, MOST_FILES).await {
+    let agent = known(&roster, id)?;
+    let files = match objects(state, &agent.id)?.list(None, MOST_FILES).await {
         Ok(entries) => entries
             .into_iter()
             .filter(|entry| !entry.is_folder)
@@ -81,87 +189,27 @@ pub(super) async fn show(
         Err(StoreError::NotFound) => Vec::new(),
         Err(error) => return Err(Fault::from(error).into()),
     };
-    Ok(Json(AgentWithFiles { agent: AgentView::of(&roster, agent), files }))
-}
-
-pub(super) async fn file(
-    State(state): State<ApiState>,
-    Path((id, name)): Path<(String, String)>,
-) -> Result<Response, Problem> {
-    let roster = state.runs.roster();
-    let agent = known(&roster, &id)?;
-    let found = objects(&state, &agent.id)?.get(&file_key(&name)?, LONGEST_FILE as u64).await;
-    let found = found.map_err(Fault::from)?.ok_or_else(|| no_file(&name))?;
-    let kind = (header::CONTENT_TYPE, HeaderValue::from_static("text/markdown; charset=utf-8"));
-    Ok(([kind, etag(&found.hash)], found.bytes).into_response())
-}
-
-/// Writes the file whole. With `If-Match` only what was read before is replaced, with
-/// `If-None-Match: *` nothing is.
-pub(super) async fn write_file(
-    State(state): State<ApiState>,
-    Path((id, name)): Path<(String, String)>,
-    headers: HeaderMap,
-    body: Bytes,
-) -> Result<Response, Problem> {
-    let roster = state.runs.roster();
-    let agent = known(&roster, &id)?;
-    let key = file_key(&name)?;
-    if body.len() > LONGEST_FILE {
-        let message = format!("a file of an agent has at most {LONGEST_FILE} bytes");
-        return Err(Problem::new(ErrorCode::TooLarge, message));
-    }
-    if std::str::from_utf8(&body).is_err() {
-        return Err(Problem::new(ErrorCode::InvalidRequest, "the file is not UTF-8"));
-    }
-    let objects = objects(&state, &agent.id)?;
-    let hash = match objects.put(&key, &body, expected(&headers)?).await {
-        Ok(hash) => hash,
-        Err(StoreError::Conflict) => return Err(Fault::plain(ErrorCode::VersionConflict).into()),
-        Err(error) => return Err(Fault::from(error).into()),
+    // While the file is broken, the agent is shown as it works; the config's own route says why.
+    let written = state.configuration.agent(&agent.id).ok().flatten();
+    let tag = written.as_ref().map(|written| etag(&written.hash));
+    let details = AgentDetails {
+        agent: AgentView::of(&roster, agent),
+        tools: agent.policy.tools().map(ToOwned::to_owned).collect(),
+        settings: written.map(|written| written.value.into()).unwrap_or_default(),
+        files,
     };
-    Ok((StatusCode::NO_CONTENT, [etag(&hash)]).into_response())
+    let mut response = Json(details).into_response();
+    response.headers_mut().extend(tag);
+    Ok(response)
 }
 
 fn known<'r>(roster: &'r Roster, id: &str) -> Result<&'r AgentProfile, Problem> {
-    let found = id.parse().ok().and_then(|id: AgentId| roster.get(&id));
+    let id_of: Option<AgentId> = id.parse().ok();
+    let mut all = roster.agents().chain(roster.disabled());
+    let found = id_of.and_then(|id| all.find(|agent| agent.id == id));
     found.ok_or_else(|| Problem::new(ErrorCode::NotFound, format!("There is no agent {id:?}.")))
 }
 
-fn objects(state: &ApiState, agent: &AgentId) -> Result<std::sync::Arc<dyn Objects>, Problem> {
+fn objects(state: &ApiState, agent: &AgentId) -> Result<Arc<dyn Objects>, Problem> {
     Ok(state.store.files.objects(&Area::Agent(agent.clone())).map_err(Fault::from)?)
-}
-
-fn file_key(name: &str) -> Result<ObjectKey, Problem> {
-    let key: ObjectKey = name.parse().map_err(|error| Problem::field("name", error))?;
-    if !name.ends_with(".md") || key.is_hidden() {
-        return Err(Problem::field("name", "an agent's files are markdown: <name>.md"));
-    }
-    Ok(key)
-}
-
-fn no_file(name: &str) -> Problem {
-    Problem::new(ErrorCode::NotFound, format!("The agent has no file {name:?}."))
-}
-
-fn etag(hash: &Hash) -> (HeaderName, HeaderValue) {
-    let value = HeaderValue::try_from(format!("\"{hash}\""));
-    // A hash is hexadecimal.
-    (header::ETAG, value.unwrap_or(HeaderValue::from_static("\"\"")))
-}
-
-fn expected(headers: &HeaderMap) -> Result<Expect, Problem> {
-    let text = |name: &HeaderName| headers.get(name).and_then(|value| value.to_str().ok());
-    if let Some(tag) = text(&header::IF_MATCH) {
-        let hash = Hash::from_hex(tag.trim().trim_matches('"'));
-        return hash.map(Expect::Is).ok_or_else(|| {
-            Problem::field("If-Match", "it is not an ETag of this server")
-                .with_status(StatusCode::PRECONDITION_FAILED)
-        });
-    }
-    match text(&header::IF_NONE_MATCH) {
-        Some("*") => Ok(Expect::Absent),
-        Some(_) => Err(Problem::field("If-None-Match", "only `*` has a meaning here")),
-        None => Ok(Expect::Anything),
-    }
 }

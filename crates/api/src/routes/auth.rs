@@ -6,7 +6,7 @@ use axum::http::{HeaderMap, StatusCode, Uri, header};
 use axum::response::{IntoResponse, Redirect, Response};
 use onyx_identity::{Attempt, CallerKind, PairingFor, PairingState, Proof, Tokens};
 use onyx_storage::Role;
-use onyx_types::{ErrorCode, Fault, Grants, PersonId, Timestamp};
+use onyx_types::{ErrorCode, Fault, Grant, Grants, PersonId, Timestamp};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -205,4 +205,37 @@ impl Me {
 
 pub(super) async fn me(State(state): State<ApiState>, caller: AuthContext) -> Json<Me> {
     Json(Me::of(&state, &caller))
+}
+
+#[derive(Deserialize, JsonSchema)]
+pub(crate) struct OwnPassword {
+    /// The one that counts now, where there is one.
+    current: Option<String>,
+    password: String,
+}
+
+/// Whoever is signed in by the old one, this caller too, signs in again.
+pub(super) async fn set_own_password(
+    State(state): State<ApiState>,
+    peer: Option<Extension<Peer>>,
+    caller: AuthContext,
+    JsonBody(new): JsonBody<OwnPassword>,
+) -> Result<StatusCode, Problem> {
+    if !caller.grants.has(Grant::Write) {
+        return Err(Problem::new(ErrorCode::Forbidden, "this credential lacks the scope `write`"));
+    }
+    let identity = state.auth.identity();
+    if identity.has_password(&caller.person) {
+        let current = new.current.as_deref().unwrap_or_default();
+        let proof = Proof::Password { person: caller.person.as_str(), password: current };
+        let from = address_of(peer.as_ref().map(|Extension(peer)| peer));
+        let proved = identity.caller(Attempt { proof, from, speaks_for: None }).await;
+        proved.map_err(|fault| match fault.code {
+            ErrorCode::Unauthenticated => Problem::field("current", "it is not the password")
+                .with_status(StatusCode::FORBIDDEN),
+            _ => fault.into(),
+        })?;
+    }
+    identity.set_password(&caller.person, &new.password).await?;
+    Ok(StatusCode::NO_CONTENT)
 }

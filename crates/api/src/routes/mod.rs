@@ -5,11 +5,14 @@ mod agents;
 mod auth;
 mod health;
 mod logs;
+mod memory;
 mod metrics;
 mod owned;
+mod personas;
 mod runs;
 mod secrets;
 mod sessions;
+mod sources;
 mod v1;
 mod ws;
 
@@ -20,22 +23,37 @@ pub(crate) mod views {
         TokenRequest,
     };
     pub(crate) use super::admin::Reindexed;
+    pub(crate) use super::admin::config::NewConfig;
+    pub(crate) use super::admin::models::{Budgets, Models, NewLimits};
+    pub(crate) use super::admin::providers::{ProviderDetails, Providers, PutProvider};
+    pub(crate) use super::admin::usage::{UsageQuery, UsageReport};
+    pub(crate) use super::agent::actions::{ActionView, RunAction};
+    pub(crate) use super::agent::health::AgentHealth;
+    pub(crate) use super::agent::preferences::{PreferencesChange, PreferencesView};
     pub(crate) use super::agent::request::ChatRequest;
     pub(crate) use super::agent::{
         Cleared, History, HistoryQuery, SessionRequest, StopRequest, Stopped,
     };
-    pub(crate) use super::agents::{AgentList, AgentWithFiles};
+    pub(crate) use super::agents::change::NewAgent;
+    pub(crate) use super::agents::{AgentDetails, AgentFields, AgentList};
     pub(crate) use super::auth::{
-        BeginPairing, LinkQuery, Login, Me, PairingBegun, PairingReply, Refresh, TokenReply,
+        BeginPairing, LinkQuery, Login, Me, OwnPassword, PairingBegun, PairingReply, Refresh,
+        TokenReply,
     };
     pub(crate) use super::health::{Health, Ready};
     pub(crate) use super::logs::{LogLines, LogsQuery};
+    pub(crate) use super::memory::files::{FileList, FilesQuery, ReadQuery, Restore};
+    pub(crate) use super::memory::{Found, KnowledgeQuery, MemoryQuery, NewMemory, Remembered};
+    pub(crate) use super::personas::views as personas;
     pub(crate) use super::runs::{EventsQuery, UndoQuery, Undone};
     pub(crate) use super::secrets::{Rotated, SecretList, SecretValue};
     pub(crate) use super::sessions::change::{Fork, Patch};
     pub(crate) use super::sessions::export::ExportQuery;
     pub(crate) use super::sessions::{
         ListQuery, SessionList, SessionView, SessionWithSiblings, TurnList, TurnsQuery,
+    };
+    pub(crate) use super::sources::{
+        ProgressView, SourceList, SourceRequest, SourceView, SourcesQuery,
     };
     pub(crate) use super::v1::embeddings::{EmbeddingList, EmbeddingRequest};
     pub(crate) use super::v1::models::{ModelList, ModelView};
@@ -65,10 +83,23 @@ pub fn routes() -> Routes {
         .post("/api/agent/stop", Chat, agent::stop)
         .post("/api/agent/session/clear", Write, agent::clear)
         .get("/api/agent/session/history", Read, agent::history)
+        .get("/api/agent/config", Read, agent::preferences::show)
+        .post("/api/agent/config", Write, agent::preferences::change)
+        .get("/api/agent/actions", Read, agent::actions::list)
+        .post("/api/agent/actions/{id}/run", Chat, agent::actions::run)
+        .get("/api/agent/health", Read, agent::health::show)
+        .post("/api/claude/chat-stream", Chat, agent::claude_chat_stream)
+        .post("/api/claude/chat", Chat, agent::chat)
+        .post("/api/claude/clear", Write, agent::clear)
+        .get("/api/claude/history", Read, agent::history)
         .get("/v1/agents", Read, agents::list)
+        .post("/v1/agents", Owner, agents::change::create)
         .get("/v1/agents/{id}", Read, agents::show)
-        .get("/v1/agents/{id}/files/{name}", Read, agents::file)
-        .put("/v1/agents/{id}/files/{name}", Owner, agents::write_file)
+        .put("/v1/agents/{id}", Owner, agents::change::replace)
+        .patch("/v1/agents/{id}", Owner, agents::change::patch)
+        .delete("/v1/agents/{id}", Owner, agents::change::remove)
+        .get("/v1/agents/{id}/files/{name}", Read, agents::files::read)
+        .put("/v1/agents/{id}/files/{name}", Owner, agents::files::write)
         .get("/v1/sessions", Read, sessions::list)
         .get("/v1/sessions/{id}", Read, sessions::show)
         .patch("/v1/sessions/{id}", Write, sessions::patch)
@@ -80,20 +111,55 @@ pub fn routes() -> Routes {
         .post("/api/runs/{id}/cancel", Chat, runs::cancel)
         .post("/api/runs/{id}/undo", Write, runs::undo)
         .post("/api/admin/reindex", Owner, admin::reindex)
-        .get("/api/admin/providers", Owner, admin::models::providers)
-        .post("/api/admin/providers/{name}/test", Owner, admin::models::test)
-        .get("/api/admin/providers/{name}/models", Owner, admin::models::listed)
+        .get("/api/admin/config", Owner, admin::config::read)
+        .put("/api/admin/config", Owner, admin::config::write)
+        .get("/api/admin/providers", Owner, admin::providers::list)
+        .get("/api/admin/providers/{name}", Owner, admin::providers::show)
+        .put("/api/admin/providers/{name}", Owner, admin::providers::put)
+        .delete("/api/admin/providers/{name}", Owner, admin::providers::remove)
+        .post("/api/admin/providers/{name}/test", Owner, admin::providers::test)
+        .get("/api/admin/providers/{name}/models", Owner, admin::providers::listed)
         .get("/api/admin/models", Owner, admin::models::models)
         .get("/api/admin/models/{*id}", Owner, admin::models::model)
         .get("/api/admin/budgets", Owner, admin::models::budgets)
+        .put("/api/admin/budgets", Owner, admin::models::set_limits)
+        .get("/api/admin/usage", Owner, admin::usage::usage)
         .get("/api/admin/logs", Owner, logs::logs)
         .get("/metrics", Owner, metrics::metrics)
         .get("/openapi.json", Read, openapi::serve)
         .get("/docs", Public, openapi::page)
+        .merge(knowledge_sources())
+        .merge(memory_routes())
         .merge(sign_in())
         .merge(accounts())
+        .merge(personas::routes())
         .merge(v1::routes())
         .merge(ws::routes())
+}
+
+fn knowledge_sources() -> Routes {
+    use Access::{Read, Write};
+    Routes::new()
+        .get("/api/sources", Read, sources::list)
+        .post("/api/sources", Write, sources::add)
+        .get("/api/sources/{id}", Read, sources::show)
+        .post("/api/sources/{id}", Write, sources::sync)
+        .delete("/api/sources/{id}", Write, sources::remove)
+        .get("/api/sources/{id}/events", Read, sources::events)
+}
+
+fn memory_routes() -> Routes {
+    use Access::{Read, Write};
+    Routes::new()
+        .get("/v1/memory/search", Read, memory::search)
+        .post("/v1/memory", Write, memory::write)
+        .get("/v1/memory/status", Read, memory::status)
+        .get("/v1/memory/files", Read, memory::files::list)
+        .get("/v1/memory/files/{*path}", Read, memory::files::read)
+        .put("/v1/memory/files/{*path}", Write, memory::files::write)
+        .delete("/v1/memory/files/{*path}", Write, memory::files::delete)
+        .post("/v1/memory/files/{*path}", Write, memory::files::restore)
+        .get("/api/search", Read, memory::search_all)
 }
 
 fn sign_in() -> Routes {
@@ -107,6 +173,7 @@ fn sign_in() -> Routes {
         .post("/api/auth/logout", Person, auth::logout)
         .post("/api/auth/token", Person, auth::token)
         .get("/api/auth/me", Person, auth::me)
+        .put("/api/auth/password", Person, auth::set_own_password)
 }
 
 fn accounts() -> Routes {

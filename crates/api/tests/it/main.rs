@@ -9,6 +9,7 @@ mod foreign_formats;
 mod history;
 mod ndjson;
 mod openapi;
+mod personas;
 mod problems;
 mod recorded;
 mod settings;

@@ -72,6 +72,10 @@ impl Identity {
         self.change(|register| register.remove_person(id)).await
     }
 
+    pub fn has_password(&self, id: &PersonId) -> bool {
+        self.read().password(id).is_some()
+    }
+
     /// What was signed in with the password before is signed out.
     pub async fn set_password(&self, id: &PersonId, password: &str) -> Result<(), Fault> {
         if !self.read().is_person(id) {

@@ -92,6 +92,16 @@ impl Client {
         self.send(self.http.put(format!("{BASE}{path}")).json(body)).await
     }
 
+    /// A text in the place of another, on a condition.
+    pub(crate) async fn put_text(
+        &self,
+        path: &str,
+        text: String,
+        (header, value): (&'static str, &str),
+    ) -> Result<Response, ClientError> {
+        self.send(self.http.put(format!("{BASE}{path}")).header(header, value).body(text)).await
+    }
+
     pub(crate) async fn delete(&self, path: &str) -> Result<Response, ClientError> {
         self.send(self.http.delete(format!("{BASE}{path}"))).await
     }

@@ -1,13 +1,16 @@
 //! One module per command. Each returns how the process ends.
 
+pub(crate) mod actions;
 pub(crate) mod chat;
 pub(crate) mod completions;
 pub(crate) mod doctor;
 pub(crate) mod init;
 mod input;
+pub(crate) mod memory;
 pub(crate) mod models;
 pub(crate) mod pair;
 pub(crate) mod people;
+pub(crate) mod read_document;
 pub(crate) mod reindex;
 pub(crate) mod secrets;
 pub(crate) mod serve;

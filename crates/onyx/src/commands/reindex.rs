@@ -1,11 +1,14 @@
 //! `onyx reindex`: everything derived, built anew from the files.
 
+use std::io::IsTerminal as _;
+use std::time::Duration;
+
 use anyhow::Result;
 use serde::Deserialize;
 use serde_json::json;
 
 use super::refused;
-use crate::client::ClientError;
+use crate::client::{Client, ClientError};
 use crate::exit::Exit;
 use crate::gateway::Connection;
 use crate::home::HomeFolder;
@@ -14,21 +17,64 @@ use crate::output;
 #[derive(Deserialize)]
 struct Reindexed {
     sessions: u64,
+    files: u64,
+    changed: u64,
 }
+
+#[derive(Deserialize)]
+struct Status {
+    progress: Option<Progress>,
+}
+
+#[derive(Deserialize)]
+struct Progress {
+    done: u64,
+    total: u64,
+}
+
+const GLANCE: Duration = Duration::from_millis(200);
+const BAR: u64 = 30;
 
 pub(crate) async fn run(home: &HomeFolder) -> Result<Exit> {
     let connection = Connection::open(home).await?;
-    let answer = async {
-        let response = connection.client().post("/api/admin/reindex", &json!({})).await?;
-        response.json::<Reindexed>().await.map_err(ClientError::Unreachable)
+    let client = connection.client();
+    let answer = tokio::select! {
+        answer = reindex(client) => answer,
+        never = watch(client) => match never {},
     };
-    let answer = answer.await;
     connection.close().await;
     Ok(match answer {
         Ok(done) => {
-            output::line(&format!("{} sessions were read anew", done.sessions));
+            let Reindexed { sessions, files, changed } = done;
+            output::line(&format!(
+                "{sessions} sessions and {files} files were read anew; {changed} files had changed"
+            ));
             Exit::Done
         }
         Err(error) => refused(&error),
     })
+}
+
+async fn reindex(client: &Client) -> Result<Reindexed, ClientError> {
+    let response = client.post("/api/admin/reindex", &json!({})).await?;
+    let done = response.json().await.map_err(ClientError::Unreachable);
+    output::progress("");
+    done
+}
+
+/// Shows how far it is, to people only.
+async fn watch(client: &Client) -> std::convert::Infallible {
+    if !std::io::stderr().is_terminal() {
+        return std::future::pending().await;
+    }
+    loop {
+        tokio::time::sleep(GLANCE).await;
+        // A glance that fails is none; the answer itself will tell what is wrong.
+        let status = client.get_json::<Status>("/v1/memory/status").await;
+        if let Ok(Status { progress: Some(Progress { done, total }) }) = status {
+            let full = done.min(total) * BAR / total.max(1);
+            let bar: String = (0..BAR).map(|place| if place < full { '█' } else { '░' }).collect();
+            output::progress(&format!("{bar} {done} of {total} files"));
+        }
+    }
 }

@@ -43,6 +43,7 @@ pub(crate) async fn run(
     gateway.serve_home()?;
     gateway.serve_network(listener, address);
     gateway.tidy_up();
+    gateway.tend_index();
     output::line(&format!("Onyx is running at http://{address}"));
     output::line(&format!("The owner's token is in {}", gateway.token_place()));
     if let Some(link) = gateway.create_link()? {

@@ -7,7 +7,7 @@ use std::os::unix::fs::OpenOptionsExt;
 
 use anyhow::{Context, Result};
 
-use super::{Config, ConfigError, parse_with, read_dotenv};
+use super::{Config, ConfigError, read};
 use crate::files;
 use crate::home::HomeFolder;
 
@@ -35,10 +35,10 @@ pub(crate) fn keep(home: &HomeFolder, config: &Config) -> Result<()> {
 
 /// The config of the last good edit, if there was one.
 pub(crate) fn load(home: &HomeFolder) -> Option<Result<Config, ConfigError>> {
-    let text = fs::read_to_string(home.last_good_config()).ok()?;
-    let (environment, warnings) = match read_dotenv(home) {
-        Ok(read) => read,
-        Err(error) => return Some(Err(error)),
-    };
-    Some(parse_with(text, environment, warnings))
+    Some(read(home, text(home)?))
+}
+
+/// As it was written.
+pub(crate) fn text(home: &HomeFolder) -> Option<String> {
+    fs::read_to_string(home.last_good_config()).ok()
 }

@@ -3,9 +3,11 @@
 
 mod check;
 mod dotenv;
+mod edit;
 pub(crate) mod last_good;
 mod nearest;
 mod path;
+mod redact;
 mod substitute;
 mod watch;
 
@@ -16,7 +18,9 @@ use std::io::ErrorKind;
 use onyx_agent::AgentsSettings;
 use onyx_api::GatewaySettings;
 use onyx_identity::PersonSettings;
+use onyx_knowledge::MemorySettings;
 use onyx_providers::{ProviderSettings, RoutingSettings};
+use onyx_tools::ToolsSettings;
 use onyx_types::{Fault, Limits};
 use serde_json::{Map, Value};
 
@@ -25,6 +29,8 @@ use crate::home::HomeFolder;
 use check::{Notes, WrongValue};
 use path::Path;
 
+pub(crate) use edit::ConfigText;
+pub(crate) use redact::{redacted, restored};
 pub(crate) use substitute::Missing;
 pub(crate) use watch::watch;
 
@@ -36,6 +42,7 @@ const SECTIONS: &[&str] = &[
     "default_model",
     "limits",
     "routing",
+    "tools",
     "bindings",
     "plugins",
     "memory",
@@ -58,6 +65,9 @@ pub(crate) struct Config {
     pub(crate) limits: Limits,
     /// Which model takes what, for agents whose model is `auto`.
     pub(crate) routing: RoutingSettings,
+    pub(crate) memory: MemorySettings,
+    /// What tools work with.
+    pub(crate) tools: ToolsSettings,
     pub(crate) environment: Environment,
     /// What works but is probably not what was meant.
     pub(crate) warnings: Vec<String>,
@@ -103,27 +113,49 @@ impl fmt::Debug for Environment {
 
 /// Why the file cannot be used, and where in it.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct ConfigError(String);
+pub(crate) struct ConfigError {
+    message: String,
+    field: Option<String>,
+}
 
 impl ConfigError {
     pub(crate) fn new(message: impl Into<String>) -> Self {
-        Self(message.into())
+        Self { message: message.into(), field: None }
+    }
+
+    pub(crate) fn at(field: impl Into<String>, why: impl fmt::Display) -> Self {
+        let field = field.into();
+        Self { message: format!("{field}: {why}"), field: Some(field) }
+    }
+
+    /// Of a section whose messages say themselves where in it they belong.
+    pub(crate) fn in_section(section: &str, fault: &Fault) -> Self {
+        Self { message: fault.message.clone(), field: Some(section.to_owned()) }
     }
 
     pub(crate) fn of(error: &anyhow::Error) -> Self {
-        Self(format!("{error:#}"))
+        Self::new(format!("{error:#}"))
+    }
+
+    pub(crate) fn message(&self) -> &str {
+        &self.message
+    }
+
+    /// The path of the key that is to blame, where it is one.
+    pub(crate) fn field(&self) -> Option<&str> {
+        self.field.as_deref()
     }
 }
 
 impl From<Fault> for ConfigError {
     fn from(fault: Fault) -> Self {
-        Self(fault.message)
+        Self::new(fault.message)
     }
 }
 
 impl fmt::Display for ConfigError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "onyx.json: {}", self.0)
+        write!(f, "onyx.json: {}", self.message)
     }
 }
 
@@ -131,7 +163,7 @@ impl std::error::Error for ConfigError {}
 
 impl From<WrongValue> for ConfigError {
     fn from(wrong: WrongValue) -> Self {
-        Self(format!("{}: {}", wrong.at, wrong.why))
+        Self::at(wrong.at, wrong.why)
     }
 }
 
@@ -142,8 +174,14 @@ pub(crate) fn load(home: &HomeFolder) -> Result<Config, ConfigError> {
         Err(error) if error.kind() == ErrorKind::NotFound => {
             return Ok(Config { environment, warnings, ..Config::default() });
         }
-        Err(error) => return Err(ConfigError(format!("it cannot be read: {error}"))),
+        Err(error) => return Err(ConfigError::new(format!("it cannot be read: {error}"))),
     };
+    parse_with(text, environment, warnings)
+}
+
+/// A text as the file would be read if it held it.
+pub(crate) fn read(home: &HomeFolder, text: String) -> Result<Config, ConfigError> {
+    let (environment, warnings) = read_dotenv(home)?;
     parse_with(text, environment, warnings)
 }
 
@@ -163,7 +201,9 @@ fn read_dotenv(home: &HomeFolder) -> Result<(Environment, Vec<String>), ConfigEr
     let bytes = match std::fs::read(home.dotenv()) {
         Ok(bytes) => bytes,
         Err(error) if error.kind() == ErrorKind::NotFound => Vec::new(),
-        Err(error) => return Err(ConfigError(format!(".env beside it cannot be read: {error}"))),
+        Err(error) => {
+            return Err(ConfigError::new(format!(".env beside it cannot be read: {error}")));
+        }
     };
     let (values, bad) = dotenv::parse(&String::from_utf8_lossy(&bytes));
     let warnings = bad.iter().map(|line| format!(".env: line {line} is not NAME=value")).collect();
@@ -191,6 +231,8 @@ fn parse(text: &str, environment: Environment) -> Result<Config, ConfigError> {
         default_model: section("default_model", take("default_model"), &mut notes)?,
         limits: section("limits", take("limits"), &mut notes)?,
         routing: section("routing", take("routing"), &mut notes)?,
+        memory: section("memory", take("memory"), &mut notes)?,
+        tools: section("tools", take("tools"), &mut notes)?,
         environment,
         warnings: notes.warnings,
         missing,
@@ -201,16 +243,16 @@ fn parse(text: &str, environment: Environment) -> Result<Config, ConfigError> {
 
 fn top_level(text: &str) -> Result<Map<String, Value>, ConfigError> {
     if deepest(text) > MAX_DEPTH {
-        return Err(ConfigError(format!("it is nested deeper than {MAX_DEPTH} levels")));
+        return Err(ConfigError::new(format!("it is nested deeper than {MAX_DEPTH} levels")));
     }
     let value: Value = json5::from_str(text).map_err(|error| {
         let what = error.code().map_or_else(|| "not valid".to_owned(), |code| code.to_string());
         match error.position().filter(|at| (at.line, at.column) != (0, 0)) {
             Some(at) => {
-                ConfigError(format!("line {}, column {}: {what}", at.line + 1, at.column + 1))
+                ConfigError::new(format!("line {}, column {}: {what}", at.line + 1, at.column + 1))
             }
             // The parser says so of an end that came too early.
-            None => ConfigError(format!("line {}, at the end: {what}", text.lines().count())),
+            None => ConfigError::new(format!("line {}, at the end: {what}", text.lines().count())),
         }
     })?;
     match value {
@@ -261,7 +303,7 @@ fn read_providers(
                 Ok((name, settings))
             })
             .collect(),
-        Some(_) => Err(ConfigError::new("providers: it must be an object: { name: { … } }")),
+        Some(_) => Err(ConfigError::at("providers", "it must be an object: { name: { … } }")),
     }
 }
 

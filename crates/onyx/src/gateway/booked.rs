@@ -1,6 +1,7 @@
 //! Requests that pass through are paid for like any others: their sum is in the books, and nothing
 //! else of them.
 
+use std::mem::take;
 use std::sync::Arc;
 
 use futures::stream::{BoxStream, StreamExt};
@@ -29,6 +30,7 @@ impl<M: Model> Model for Booked<M> {
             ledger: Arc::clone(&self.ledger),
             clock: Arc::clone(&self.clock),
             key: self.key.clone(),
+            model: self.model.id().to_owned(),
             usage: Usage::default(),
         };
         let events = self.model.stream(request, cancel);
@@ -41,6 +43,7 @@ struct Bill {
     ledger: Arc<dyn Ledger>,
     clock: Arc<dyn Clock>,
     key: SessionKey,
+    model: String,
     usage: Usage,
 }
 
@@ -58,9 +61,9 @@ impl Drop for Bill {
             return;
         }
         let (ledger, key) = (Arc::clone(&self.ledger), self.key.clone());
-        let (usage, at) = (self.usage, self.clock.wall());
+        let (model, usage, at) = (take(&mut self.model), self.usage, self.clock.wall());
         tokio::spawn(async move {
-            if let Err(error) = ledger.book(&key, usage, at).await {
+            if let Err(error) = ledger.book(&key, &model, usage, at).await {
                 tracing::error!(%error, "what a request has cost could not be booked");
             }
         });

@@ -5,10 +5,11 @@ use std::sync::{Arc, PoisonError, RwLock};
 use futures::future::BoxFuture;
 use onyx_agent::{Roster, RunManager, Titles};
 use onyx_api::{Authenticator, Dependency, Exposure, Readiness};
-use onyx_identity::Secrets;
+use onyx_identity::{Declared, Secrets, Token};
+use onyx_knowledge::{Embedding, Index, MemorySettings, SearchSettings};
 use onyx_providers::{ProviderHealth, ProviderState, ProviderStatus};
 use onyx_storage::Store;
-use onyx_tools::{Masker, Toolbox};
+use onyx_tools::{Masker, Toolbox, Web};
 
 use super::models::LiveModels;
 use super::parts::{declared, remember};
@@ -21,44 +22,79 @@ use crate::home::HomeFolder;
 pub(super) struct Live {
     pub(super) home: HomeFolder,
     pub(super) store: Store,
+    pub(super) index: Index,
+    pub(super) memory: RwLock<MemorySettings>,
     pub(super) toolbox: Arc<Toolbox>,
+    pub(super) web: Web,
     pub(super) masker: Masker,
     pub(super) models: Arc<LiveModels>,
     pub(super) runs: RunManager,
     pub(super) auth: Arc<Authenticator>,
     pub(super) secrets: Arc<Secrets>,
     pub(super) broken: RwLock<Option<ConfigError>>,
+    /// Held while a config is taken up, so that edits come one after the other.
+    pub(super) changing: tokio::sync::Mutex<()>,
+}
+
+/// A config that was found good.
+pub(super) struct Checked {
+    config: Config,
+    token: Token,
+    roster: Roster,
+    declared: Declared,
+    search: SearchSettings,
+    /// What works but is probably not what was meant.
+    pub(super) warnings: Vec<String>,
 }
 
 impl Live {
     /// Takes up an edit of the config, or says why not and goes on with what it has.
     pub(super) async fn reload(&self) {
-        let outcome = match config::load(&self.home) {
-            Ok(config) => self.apply(&config).await,
+        let _one_by_one = self.changing.lock().await;
+        let outcome = match config::load(&self.home).and_then(|config| self.check(config)) {
+            Ok(checked) => self.take_up(checked).await,
             Err(error) => Err(error),
         };
         match &outcome {
             Ok(()) => tracing::info!("the config was taken up"),
             Err(error) => tracing::error!(%error, "the edit is not taken up; the old config stays"),
         }
-        *self.broken.write().unwrap_or_else(PoisonError::into_inner) = outcome.err();
+        self.set_broken(outcome.err());
     }
 
-    async fn apply(&self, config: &Config) -> Result<(), ConfigError> {
-        config.gateway.address(self.exposure())?;
-        let token = token::token(&self.home, config).map_err(|error| ConfigError::of(&error))?;
-        let roster = roster(config, &self.toolbox)?;
-        let declared = declared(config, token.clone())?;
-        let models = self.models.next(&self.home, config);
+    pub(super) fn set_broken(&self, broken: Option<ConfigError>) {
+        *self.broken.write().unwrap_or_else(PoisonError::into_inner) = broken;
+    }
+
+    /// Everything that can be wrong with a config, found before anything of it counts.
+    pub(super) fn check(&self, config: Config) -> Result<Checked, ConfigError> {
+        let address = config.gateway.address(self.exposure());
+        address.map_err(|fault| ConfigError::in_section("gateway.bind", &fault))?;
+        let token = token::token(&self.home, &config).map_err(|error| ConfigError::of(&error))?;
+        let (roster, warnings) = roster(&config, &self.toolbox)?;
+        let declared = declared(&config, token.clone())?;
+        config.tools.web.check().map_err(|error| ConfigError::new(error.to_string()))?;
+        let search = config.memory.search().map_err(ConfigError::new)?;
+        Ok(Checked { config, token, roster, declared, search, warnings })
+    }
+
+    pub(super) async fn take_up(&self, checked: Checked) -> Result<(), ConfigError> {
+        let Checked { config, token, roster, declared, search, warnings } = checked;
+        log(&warnings);
+        self.web.follow(&config.tools.web).map_err(|error| ConfigError::new(error.to_string()))?;
+        let models = self.models.next(&self.home, &config);
         // Before a model can use the new keys; the old ones stay masked, for runs that have them.
         self.masker.add(masked(&models.registry, &token, &self.secrets));
         self.models.set(models);
+        self.index.set_search(search);
+        self.set_memory(config.memory.clone());
+        self.use_embedder().await;
         self.runs.set_roster(roster);
         self.runs.set_max_runs(config.gateway.max_runs());
-        self.runs.set_titles(titles(config));
+        self.runs.set_titles(titles(&config));
         self.auth.set_hosts(&config.gateway.hosts);
         self.auth.identity().declare(declared).await?;
-        remember(&self.home, config);
+        remember(&self.home, &config);
         Ok(())
     }
 
@@ -88,6 +124,15 @@ impl Live {
         }
     }
 
+    fn memory(&self) -> Dependency {
+        match self.index.embedding() {
+            Embedding::Ready { .. } | Embedding::Off => Dependency::ok("memory"),
+            Embedding::Failing { model, reason } => {
+                Dependency::degraded("memory", format!("searched by words only: {model}: {reason}"))
+            }
+        }
+    }
+
     fn providers(&self) -> Vec<Dependency> {
         self.models.get().registry.status().iter().map(provider).collect()
     }
@@ -109,7 +154,7 @@ fn provider(status: &ProviderStatus) -> Dependency {
 impl Readiness for Live {
     fn dependencies(&self) -> BoxFuture<'_, Vec<Dependency>> {
         Box::pin(async {
-            let mut all = vec![self.config(), self.storage().await];
+            let mut all = vec![self.config(), self.storage().await, self.memory()];
             all.extend(self.providers());
             all
         })
@@ -120,12 +165,20 @@ pub(super) fn titles(config: &Config) -> Titles {
     config.agents.defaults.titles.unwrap_or(Titles::Model)
 }
 
-/// The agents of a config; its warnings go to the log.
-pub(super) fn roster(config: &Config, toolbox: &Toolbox) -> Result<Roster, ConfigError> {
-    let (roster, warnings) = Roster::resolve(&config.agents, &config.limits, toolbox)?;
+/// The agents of a config, and everything in it that is probably not what was meant.
+pub(super) fn roster(
+    config: &Config,
+    toolbox: &Toolbox,
+) -> Result<(Roster, Vec<String>), ConfigError> {
+    let (roster, more) = Roster::resolve(&config.agents, &config.limits, toolbox)
+        .map_err(|fault| ConfigError::in_section("agents", &fault))?;
     let missing = config.missing.iter().map(ToString::to_string);
-    for warning in config.warnings.iter().cloned().chain(missing).chain(warnings) {
+    let warnings = config.warnings.iter().cloned().chain(missing).chain(more);
+    Ok((roster, warnings.collect()))
+}
+
+pub(super) fn log(warnings: &[String]) {
+    for warning in warnings {
         tracing::warn!("onyx.json: {warning}");
     }
-    Ok(roster)
 }

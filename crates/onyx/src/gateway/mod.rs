@@ -5,12 +5,16 @@ mod booked;
 mod catalogue;
 mod claim;
 mod connection;
+mod desk;
 mod live;
 mod local;
+mod memory;
 mod models;
 mod parts;
 mod secrets;
+mod settings;
 mod socket;
+mod sources;
 mod token;
 mod upstream;
 
@@ -23,6 +27,8 @@ use axum::Router;
 use onyx_agent::{ManagerOptions, RunManager};
 use onyx_api::{ApiState, Authenticator, Exposure, LogRing, Traffic};
 use onyx_identity::{Identity, KeyFolder, Secrets};
+use onyx_knowledge::{Chunking, Index, IndexSettings};
+use onyx_sources::Sources;
 use onyx_storage::{CredentialKind, Home, Store};
 use onyx_types::{Cancel, Clock, SystemClock};
 use tokio::net::TcpListener;
@@ -39,6 +45,7 @@ pub(crate) use claim::{Claim, Unreachable, claim};
 pub(crate) use connection::Connection;
 pub(crate) use local::LocalHost;
 pub(crate) use models::registry;
+pub(crate) use parts::sandbox;
 pub(crate) use secrets::StoredSecrets;
 pub(crate) use socket::SocketPath;
 pub(crate) use token::{TokenPlace, place as token_place};
@@ -47,6 +54,10 @@ pub(crate) use token::{TokenPlace, place as token_place};
 const PATIENCE: Duration = Duration::from_secs(5);
 /// How long the last bytes may take after that.
 const FAREWELL: Duration = Duration::from_secs(2);
+
+fn index_settings(folder: &HomeFolder) -> IndexSettings {
+    IndexSettings { home: folder.path().to_owned(), chunking: Chunking::default() }
+}
 
 /// How often what nobody keeps is removed.
 const TIDYING: Duration = Duration::from_secs(60 * 60);
@@ -57,6 +68,7 @@ pub(crate) struct Gateway {
     /// Where to listen, by the config that it started with.
     address: SocketAddr,
     token_place: TokenPlace,
+    sources: Sources,
     servers: JoinSet<()>,
     stop: Cancel,
     socket: Option<HomeSocket>,
@@ -69,9 +81,12 @@ impl Gateway {
     /// left open.
     pub(crate) async fn open(folder: &HomeFolder, home: Home) -> Result<Self> {
         let clock: Arc<dyn Clock> = Arc::new(SystemClock::new());
-        let store = Store::open_embedded(home, Arc::clone(&clock))
+        let mut store = Store::open_embedded(home, Arc::clone(&clock))
             .await
             .context("cannot open the store")?;
+        let index = Index::new(store.clone(), Arc::clone(&clock), index_settings(folder));
+        // Whatever is written from here on is found by the next search.
+        store.files = index.observe(Arc::clone(&store.files));
         let secrets = Secrets::open(
             Arc::clone(&store.secrets),
             Arc::clone(&clock),
@@ -79,7 +94,14 @@ impl Gateway {
         );
         let secrets = Arc::new(secrets.await?);
         let exposure = exposure(&store).await?;
-        let ground = Ground { folder, store: &store, secrets: &secrets, clock: &clock, exposure };
+        let ground = Ground {
+            folder,
+            store: &store,
+            index: &index,
+            secrets: &secrets,
+            clock: &clock,
+            exposure,
+        };
         let (parts, broken) = Parts::of_usable_config(&ground)?;
         let identity =
             Identity::open(Arc::clone(&store.accounts), Arc::clone(&clock), parts.declared);
@@ -90,10 +112,12 @@ impl Gateway {
             Arc::clone(&parts.toolbox),
             Arc::clone(&parts.models) as Arc<dyn onyx_agent::Models>,
             parts.roster,
-            clock,
+            Arc::clone(&clock),
             options(parts.max_runs)?,
         );
         runs.set_titles(parts.titles);
+        let sources = sources::open(&store, &parts.web, &clock)?;
+        runs.set_index(index.clone());
         let closed = runs.recover().await.context("cannot close interrupted runs")?;
         if closed > 0 {
             tracing::info!(closed, "runs of an earlier process were closed as interrupted");
@@ -101,18 +125,25 @@ impl Gateway {
         let live = Live {
             home: folder.clone(),
             store,
+            index,
+            memory: RwLock::new(parts.memory),
             toolbox: parts.toolbox,
+            web: parts.web,
             models: parts.models,
             runs,
             auth: Arc::new(auth),
             secrets,
             masker: parts.masker,
             broken: RwLock::new(broken),
+            changing: tokio::sync::Mutex::default(),
         };
+        let live = Arc::new(live);
+        parts.desk.open(&live);
         Ok(Self {
-            live: Arc::new(live),
+            live,
             address: parts.address,
             token_place: parts.token_place,
+            sources,
             servers: JoinSet::new(),
             stop: Cancel::new(),
             socket: None,
@@ -162,6 +193,12 @@ impl Gateway {
         Ok(())
     }
 
+    /// Keeps the index in step with the files, from now on and in the background.
+    pub(crate) fn tend_index(&mut self) {
+        let (live, stop) = (Arc::clone(&self.live), self.stop.clone());
+        self.servers.spawn(async move { memory::tend(&live, stop).await });
+    }
+
     /// Forgets what passing clients left behind, now and every hour.
     pub(crate) fn tidy_up(&mut self) {
         let (runs, stop) = (self.live.runs.clone(), self.stop.clone());
@@ -204,9 +241,12 @@ impl Gateway {
         onyx_api::router(ApiState {
             runs: self.live.runs.clone(),
             store: self.live.store.clone(),
+            sources: self.sources.clone(),
+            index: self.live.index.clone(),
             auth: Arc::clone(&self.live.auth),
             secrets: Arc::clone(&self.live.secrets),
             readiness: Arc::clone(&self.live) as Arc<dyn onyx_api::Readiness>,
+            configuration: Arc::clone(&self.live) as Arc<dyn onyx_api::Configuration>,
             catalogue: Arc::clone(&self.live.models) as Arc<dyn onyx_api::Catalogue>,
             upstream: Arc::clone(&self.live.models) as Arc<dyn onyx_api::Upstream>,
             traffic: Arc::clone(&self.traffic),

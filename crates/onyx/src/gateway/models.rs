@@ -160,6 +160,11 @@ impl Models for LiveModels {
         Ok(Arc::new(self.till.budget(model, payer, limits)))
     }
 
+    fn lacks_tools(&self, model: &str) -> bool {
+        let known = self.get().registry.candidates();
+        known.iter().any(|known| known.id == model && known.facts.tools == Some(false))
+    }
+
     fn token_counter(&self, model: &str) -> Arc<dyn TokenCounter> {
         self.get().registry.token_counter(model)
     }

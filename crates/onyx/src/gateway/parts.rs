@@ -6,12 +6,19 @@ use std::sync::Arc;
 use anyhow::Result;
 use onyx_agent::{Roster, Titles};
 use onyx_api::Exposure;
+use onyx_egress::SystemResolver;
 use onyx_identity::{Declared, Secrets, Token};
+use onyx_knowledge::{Index, MemorySettings};
+use onyx_sandbox::{Program, Sandbox};
 use onyx_storage::{LocalObjects, Store};
-use onyx_tools::{Masker, ModelRouter, Services, Toolbox, builtin_tools, model_tools};
+use onyx_tools::{
+    Docker, Masker, ModelRouter, PersonaDesk, Runtime, Services, Tool, Toolbox, Web, builtin_tools,
+    docker_tools, index_tools, model_tools, persona_tools, runtime_tools, session_tools, web_tools,
+};
 use onyx_types::Clock;
 
-use super::live::{roster, titles};
+use super::desk::Desk;
+use super::live::{log, roster, titles};
 use super::models::LiveModels;
 use super::secrets::masked;
 use super::token::{self, TokenPlace};
@@ -27,9 +34,13 @@ pub(super) struct Parts {
     pub(super) masker: Masker,
     pub(super) token_place: TokenPlace,
     pub(super) toolbox: Arc<Toolbox>,
+    /// Not open yet: what the tools reach through it is made of these parts.
+    pub(super) desk: Arc<Desk>,
+    pub(super) web: Web,
     pub(super) roster: Roster,
     pub(super) titles: Titles,
     pub(super) models: Arc<LiveModels>,
+    pub(super) memory: MemorySettings,
 }
 
 impl Parts {
@@ -61,10 +72,27 @@ impl Parts {
         ));
         let masker = Masker::new(masked(&models.get().registry, &token, ground.secrets));
         let router = Arc::clone(&models) as Arc<dyn ModelRouter>;
-        let toolbox = toolbox(ground, &masker, router).map_err(|error| ConfigError::of(&error))?;
+        let web = Web::new(Arc::new(SystemResolver), &config.tools.web)
+            .map_err(|error| ConfigError::new(error.to_string()))?;
+        let desk = Arc::new(Desk::default());
+        let runtime = Runtime::new(sandbox(), folder.path().to_owned());
+        let tools = [
+            builtin_tools(),
+            index_tools(ground.index),
+            web_tools(&web),
+            runtime_tools(&runtime),
+            docker_tools(&Docker::here()),
+            session_tools(ground.store),
+            model_tools(router),
+            persona_tools(&(Arc::clone(&desk) as Arc<dyn PersonaDesk>)),
+        ]
+        .concat();
+        let toolbox = toolbox(ground, &masker, tools).map_err(|error| ConfigError::of(&error))?;
         let toolbox = Arc::new(toolbox);
-        let roster = roster(config, &toolbox)?;
+        let (roster, warnings) = roster(config, &toolbox)?;
+        log(&warnings);
         let declared = declared(config, token)?;
+        ground.index.set_search(config.memory.search().map_err(ConfigError::new)?);
         remember(folder, config);
         Ok(Self {
             address,
@@ -75,16 +103,26 @@ impl Parts {
             masker,
             token_place: token::place(folder, config),
             toolbox,
+            desk,
+            web,
             roster,
             models,
+            memory: config.memory.clone(),
         })
     }
+}
+
+/// The sandbox whose child is this program, whatever became of its file since it was started.
+pub(crate) fn sandbox() -> Sandbox {
+    let arguments = vec![crate::SANDBOX_CHILD.to_owned()];
+    Sandbox::new(Program { path: "/proc/self/exe".into(), arguments })
 }
 
 /// What a config is laid on.
 pub(super) struct Ground<'a> {
     pub(super) folder: &'a HomeFolder,
     pub(super) store: &'a Store,
+    pub(super) index: &'a Index,
     pub(super) secrets: &'a Arc<Secrets>,
     pub(super) clock: &'a Arc<dyn Clock>,
     pub(super) exposure: Exposure,
@@ -93,7 +131,8 @@ pub(super) struct Ground<'a> {
 /// The people of a config and of the environment.
 pub(super) fn declared(config: &Config, token: Token) -> Result<Declared, ConfigError> {
     let valid_persons = config.environment.get(env::VALID_PERSONS);
-    Ok(Declared::new(config.people.clone(), valid_persons.as_deref(), token)?)
+    Declared::new(config.people.clone(), valid_persons.as_deref(), token)
+        .map_err(|fault| ConfigError::in_section("people", &fault))
 }
 
 /// Keeps a config that works for the day that one does not.
@@ -103,7 +142,7 @@ pub(super) fn remember(folder: &HomeFolder, config: &Config) {
     }
 }
 
-fn toolbox(ground: &Ground<'_>, masker: &Masker, router: Arc<dyn ModelRouter>) -> Result<Toolbox> {
+fn toolbox(ground: &Ground<'_>, masker: &Masker, tools: Vec<Arc<dyn Tool>>) -> Result<Toolbox> {
     let artifacts = ground.folder.artifacts();
     files::make_folder(&artifacts)?;
     let services = Services {
@@ -111,6 +150,5 @@ fn toolbox(ground: &Ground<'_>, masker: &Masker, router: Arc<dyn ModelRouter>) -
         artifacts: Arc::new(LocalObjects::open(&artifacts)?),
         masker: masker.clone(),
     };
-    let tools = [builtin_tools(), model_tools(router)].concat();
     Ok(Toolbox::new(tools, services)?)
 }

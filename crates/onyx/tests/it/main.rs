@@ -3,6 +3,8 @@
 #![allow(clippy::unwrap_used, clippy::expect_used)]
 
 mod accounts;
+mod actions;
+mod administration;
 mod bad_input;
 mod cli;
 mod cli_sessions;
@@ -11,6 +13,7 @@ mod config;
 mod conversation;
 mod crash;
 mod cuts;
+mod documents;
 mod door;
 mod faults;
 mod kills;
@@ -18,9 +21,11 @@ mod live;
 mod local;
 mod many;
 mod matrix;
+mod memory;
 mod models;
 mod offline;
 mod operations;
+mod personas;
 mod places;
 mod rejoin;
 mod replay;
@@ -29,6 +34,7 @@ mod schema;
 mod secrets;
 mod sessions;
 mod soak;
+mod sources;
 mod stopping;
 mod terminal;
 mod ui;

@@ -304,7 +304,7 @@ async fn wrong_frames_name_what_is_wrong_and_the_connection_stays() {
         assert_eq!(answer["error"]["code"], "invalid_request", "{answer}");
         assert_eq!(answer["error"]["field"], field, "{answer}");
     }
-    for kind in ["memory.search", "logs.tail"] {
+    for kind in ["logs.tail"] {
         let answer = client.ask(kind, json!({})).await;
         assert_eq!(answer["error"]["code"], "not_found", "{answer}");
     }

@@ -8,8 +8,8 @@ use rusqlite::Connection;
 
 use crate::blocking::{Blocking, lock};
 use crate::{
-    AuditEntry, AuditRow, BeginRun, ChainState, DaySpending, InboxRow, Ledger, RunOutcome, RunRow,
-    SessionChange, SessionFilter, SessionMeta, StoreError,
+    AuditEntry, AuditRow, BeginRun, ChainState, DaySpending, InboxRow, Ledger, ModelUse,
+    RunOutcome, RunRow, SessionChange, SessionFilter, SessionMeta, StoreError, UsageRow,
 };
 
 use super::connection::{Durability, migrate, open_writer};
@@ -117,9 +117,16 @@ impl Ledger for SqliteLedger {
         self.writer.write(change).await
     }
 
-    async fn book(&self, key: &SessionKey, usage: Usage, at: Timestamp) -> Result<(), StoreError> {
+    async fn book(
+        &self,
+        key: &SessionKey,
+        model: &str,
+        usage: Usage,
+        at: Timestamp,
+    ) -> Result<(), StoreError> {
+        let used = ModelUse { agent: key.agent.clone(), model: model.to_owned(), usage };
         let key = key.clone();
-        self.writer.write(move |connection| runs::book(connection, &key, &usage, at)).await
+        self.writer.write(move |connection| runs::book(connection, &key, &used, at)).await
     }
 
     async fn put_session(&self, person: &PersonId, meta: &SessionMeta) -> Result<(), StoreError> {
@@ -168,6 +175,11 @@ impl Ledger for SqliteLedger {
     async fn spending(&self, day: &str) -> Result<DaySpending, StoreError> {
         let day = day.to_owned();
         self.readers.read(move |connection| spending::of_day(connection, &day)).await
+    }
+
+    async fn usage(&self, first: &str, last: &str) -> Result<Vec<UsageRow>, StoreError> {
+        let (first, last) = (first.to_owned(), last.to_owned());
+        self.readers.read(move |connection| spending::between(connection, &first, &last)).await
     }
 
     async fn append_audit(&self, entry: AuditEntry) -> Result<AuditRow, StoreError> {

@@ -16,4 +16,5 @@ mod spending;
 mod writer;
 
 pub(crate) use chunks::SqliteChunks;
+pub use chunks::open_chunks;
 pub(crate) use ledger::{Opened, SqliteLedger};

@@ -1,7 +1,7 @@
-use onyx_types::{PersonId, RunId, SessionKey, Timestamp, Usage};
+use onyx_types::{PersonId, RunId, SessionKey, Timestamp};
 use rusqlite::{Connection, OptionalExtension as _, Row, named_params, params};
 
-use crate::{BeginRun, RunOutcome, RunRow, SessionStatus, StoreError};
+use crate::{BeginRun, ModelUse, RunOutcome, RunRow, SessionStatus, StoreError};
 
 use super::connection::is_unique_violation;
 use super::convert::{integer, named_if_any, parsed, timestamp};
@@ -61,13 +61,13 @@ fn touch_session(connection: &Connection, begin: &BeginRun) -> Result<(), StoreE
 }
 
 pub(crate) fn end(connection: &Connection, outcome: &RunOutcome) -> Result<(), StoreError> {
-    let ended: Option<(String, String, String)> = connection
+    let ended: Option<(String, String)> = connection
         .prepare_cached(
             "UPDATE runs SET status = :status, active = 0, ended_at = :ended_at, input = :input,
                              output = :output, cache_read = :cache_read,
                              cache_write = :cache_write, cost = :cost
              WHERE run = :run AND active = 1
-             RETURNING person, session, agent",
+             RETURNING person, session",
         )?
         .query_row(
             named_params! {
@@ -80,13 +80,13 @@ pub(crate) fn end(connection: &Connection, outcome: &RunOutcome) -> Result<(), S
                 ":cache_write": integer(outcome.usage.cache_write),
                 ":cost": outcome.usage.cost,
             },
-            |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?)),
+            |row| Ok((row.get(0)?, row.get(1)?)),
         )
         .optional()?;
     match ended {
-        Some((person, session, agent)) => {
+        Some((person, session)) => {
             fold_into_session(connection, outcome, &person, &session)?;
-            spending::book_run(connection, outcome, &person, &agent)
+            spending::book_run(connection, outcome, &person)
         }
         None if exists(connection, outcome.run)? => Ok(()),
         None => Err(StoreError::NotFound),
@@ -134,7 +134,7 @@ fn fold_into_session(
 pub(crate) fn book(
     connection: &Connection,
     key: &SessionKey,
-    usage: &Usage,
+    used: &ModelUse,
     at: Timestamp,
 ) -> Result<(), StoreError> {
     connection
@@ -142,8 +142,12 @@ pub(crate) fn book(
             "UPDATE sessions SET token_count = token_count + ?3
              WHERE person = ?1 AND session = ?2",
         )?
-        .execute(params![key.person.as_str(), key.session.to_string(), integer(usage.tokens())])?;
-    spending::book(connection, key.person.as_str(), key.agent.as_str(), usage, at)
+        .execute(params![
+            key.person.as_str(),
+            key.session.to_string(),
+            integer(used.usage.tokens())
+        ])?;
+    spending::book(connection, key.person.as_str(), used, at)
 }
 
 pub(crate) fn active(connection: &Connection) -> Result<Vec<RunRow>, StoreError> {

@@ -1,60 +1,51 @@
 use std::str::FromStr;
 
 use onyx_types::{AgentId, PersonId, Timestamp, Usage};
-use rusqlite::{Connection, OptionalExtension as _, params};
+use rusqlite::{Connection, params};
 
 use super::convert::{count, integer, parsed};
-use crate::{DaySpending, RunOutcome, Spent, StoreError};
-
-const TO_PERSON: &str = "INSERT INTO spending (person, day, cost, tokens) VALUES (?1, ?2, ?3, ?4)
-     ON CONFLICT DO UPDATE SET cost = cost + excluded.cost, tokens = tokens + excluded.tokens";
-
-const TO_AGENT: &str = "INSERT INTO agent_spending (agent, day, cost, tokens)
-     VALUES (?1, ?2, ?3, ?4)
-     ON CONFLICT DO UPDATE SET cost = cost + excluded.cost, tokens = tokens + excluded.tokens";
+use crate::{DaySpending, ModelUse, RunOutcome, Spent, StoreError, UsageRow};
 
 /// Books what a run has used on the day it ended.
 pub(super) fn book_run(
     connection: &Connection,
     outcome: &RunOutcome,
     person: &str,
-    session_agent: &str,
 ) -> Result<(), StoreError> {
-    if outcome.agents.is_empty() {
-        return book(connection, person, session_agent, &outcome.usage, outcome.ended_at);
-    }
-    let day = outcome.ended_at.utc_date();
-    add(connection, TO_PERSON, person, &day, &outcome.usage)?;
-    for (agent, usage) in &outcome.agents {
-        add(connection, TO_AGENT, agent.as_str(), &day, usage)?;
-    }
-    Ok(())
+    outcome.used.iter().try_for_each(|used| book(connection, person, used, outcome.ended_at))
 }
 
-/// Books what one agent used for a person.
+/// Books what one agent used of one model for a person.
 pub(super) fn book(
     connection: &Connection,
     person: &str,
-    agent: &str,
-    usage: &Usage,
+    used: &ModelUse,
     at: Timestamp,
 ) -> Result<(), StoreError> {
-    let day = at.utc_date();
-    add(connection, TO_PERSON, person, &day, usage)?;
-    add(connection, TO_AGENT, agent, &day, usage)
-}
-
-fn add(
-    connection: &Connection,
-    statement: &str,
-    who: &str,
-    day: &str,
-    usage: &Usage,
-) -> Result<(), StoreError> {
-    // An unknown price counts as nothing; the run says so to the person.
-    let cost = usage.cost.unwrap_or(0.0);
-    let mut statement = connection.prepare_cached(statement)?;
-    statement.execute(params![who, day, cost, integer(usage.tokens())])?;
+    let ModelUse { agent, model, usage } = used;
+    connection
+        .prepare_cached(
+            "INSERT INTO usage (day, person, agent, model, input, output, cache_read, cache_write, cost)
+             VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9)
+             ON CONFLICT DO UPDATE SET
+                 input = input + excluded.input,
+                 output = output + excluded.output,
+                 cache_read = cache_read + excluded.cache_read,
+                 cache_write = cache_write + excluded.cache_write,
+                 cost = cost + excluded.cost",
+        )?
+        .execute(params![
+            at.utc_date(),
+            person,
+            agent.as_str(),
+            model,
+            integer(usage.input),
+            integer(usage.output),
+            integer(usage.cache_read),
+            integer(usage.cache_write),
+            // An unknown price counts as nothing; the run says so to the person.
+            usage.cost.unwrap_or(0.0),
+        ])?;
     Ok(())
 }
 
@@ -63,8 +54,8 @@ pub(super) fn of_person(
     person: &PersonId,
     day: &str,
 ) -> Result<f64, StoreError> {
-    let statement = "SELECT cost FROM spending WHERE person = ?1 AND day = ?2";
-    cost(connection, statement, person.as_str(), day)
+    let statement = "SELECT total(cost) FROM usage WHERE day = ?1 AND person = ?2";
+    cost(connection, statement, day, person.as_str())
 }
 
 pub(super) fn of_agent(
@@ -72,19 +63,20 @@ pub(super) fn of_agent(
     agent: &AgentId,
     day: &str,
 ) -> Result<f64, StoreError> {
-    let statement = "SELECT cost FROM agent_spending WHERE agent = ?1 AND day = ?2";
-    cost(connection, statement, agent.as_str(), day)
+    let statement = "SELECT total(cost) FROM usage WHERE day = ?1 AND agent = ?2";
+    cost(connection, statement, day, agent.as_str())
 }
 
-fn cost(connection: &Connection, statement: &str, who: &str, day: &str) -> Result<f64, StoreError> {
+fn cost(connection: &Connection, statement: &str, day: &str, who: &str) -> Result<f64, StoreError> {
     let mut statement = connection.prepare_cached(statement)?;
-    let cost = statement.query_row([who, day], |row| row.get(0)).optional()?;
-    Ok(cost.unwrap_or(0.0))
+    Ok(statement.query_row([day, who], |row| row.get(0))?)
 }
 
 pub(super) fn of_day(connection: &Connection, day: &str) -> Result<DaySpending, StoreError> {
-    let people = "SELECT person, cost, tokens FROM spending WHERE day = ?1 ORDER BY person";
-    let agents = "SELECT agent, cost, tokens FROM agent_spending WHERE day = ?1 ORDER BY agent";
+    let people = "SELECT person, total(cost), sum(input + output) FROM usage
+                  WHERE day = ?1 GROUP BY person ORDER BY person";
+    let agents = "SELECT agent, total(cost), sum(input + output) FROM usage
+                  WHERE day = ?1 GROUP BY agent ORDER BY agent";
     Ok(DaySpending { people: all(connection, people, day)?, agents: all(connection, agents, day)? })
 }
 
@@ -100,6 +92,29 @@ where
     let rows = statement.query_map([day], |row| {
         let spent = Spent { cost: row.get(1)?, tokens: count(row, 2)? };
         Ok((parsed(row, 0)?, spent))
+    })?;
+    Ok(rows.collect::<Result<_, _>>()?)
+}
+
+pub(super) fn between(
+    connection: &Connection,
+    first: &str,
+    last: &str,
+) -> Result<Vec<UsageRow>, StoreError> {
+    let mut statement = connection.prepare_cached(
+        "SELECT day, person, agent, model, input, output, cache_read, cache_write, cost FROM usage
+         WHERE day BETWEEN ?1 AND ?2 ORDER BY day, person, agent, model",
+    )?;
+    let rows = statement.query_map([first, last], |row| {
+        let usage = Usage {
+            input: count(row, 4)?,
+            output: count(row, 5)?,
+            cache_read: count(row, 6)?,
+            cache_write: count(row, 7)?,
+            cost: row.get(8)?,
+        };
+        let used = ModelUse { agent: parsed(row, 2)?, model: row.get(3)?, usage };
+        Ok(UsageRow { day: row.get(0)?, person: parsed(row, 1)?, used })
     })?;
     Ok(rows.collect::<Result<_, _>>()?)
 }

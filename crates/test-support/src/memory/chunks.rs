@@ -1,81 +1,32 @@
-use std::collections::BTreeMap;
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 
-use async_trait::async_trait;
-use onyx_storage::{ChunkRow, ChunkStore, SourceKey, SourceRow, StoreError};
-use onyx_types::PersonId;
+use onyx_storage::{ChunkStore, open_chunks};
+use onyx_types::Clock;
 
-use super::MemoryDisk;
+/// Where the derived store of a disk in memory lies: it may be lost at any time, so a file that is
+/// made at its first use serves as well as memory.
+pub(super) struct ChunkFolder(PathBuf);
 
-#[derive(Default)]
-pub(super) struct Sources {
-    rows: Vec<(SourceRow, Vec<ChunkRow>)>,
-    /// The newest change of each source.
-    changes: BTreeMap<u64, SourceKey>,
-    last_change: u64,
-}
-
-impl Sources {
-    fn change(&mut self, key: &SourceKey) -> u64 {
-        self.changes.retain(|_, changed| changed != key);
-        self.last_change += 1;
-        self.changes.insert(self.last_change, key.clone());
-        self.last_change
-    }
-
-    fn find(&self, key: &SourceKey) -> Option<&(SourceRow, Vec<ChunkRow>)> {
-        self.rows.iter().find(|(row, _)| row.key == *key)
+impl Default for ChunkFolder {
+    fn default() -> Self {
+        static NEXT: AtomicU64 = AtomicU64::new(0);
+        let number = NEXT.fetch_add(1, Ordering::Relaxed);
+        let name = format!("onyx-memory-disk-{}-{number}", std::process::id());
+        Self(std::env::temp_dir().join(name))
     }
 }
 
-pub(super) struct MemoryChunks {
-    disk: MemoryDisk,
-}
-
-impl MemoryChunks {
-    pub(super) fn new(disk: MemoryDisk) -> Self {
-        Self { disk }
+impl ChunkFolder {
+    pub(super) fn open(&self, clock: Arc<dyn Clock>) -> Arc<dyn ChunkStore> {
+        open_chunks(&self.0.join("index.db"), clock)
     }
 }
 
-#[async_trait]
-impl ChunkStore for MemoryChunks {
-    async fn replace(&self, source: &SourceRow, chunks: &[ChunkRow]) -> Result<u64, StoreError> {
-        let sources = &mut self.disk.lock().chunks;
-        sources.rows.retain(|(row, _)| row.key != source.key);
-        sources.rows.push((source.clone(), chunks.to_vec()));
-        Ok(sources.change(&source.key))
-    }
-
-    async fn remove(&self, key: &SourceKey) -> Result<u64, StoreError> {
-        let sources = &mut self.disk.lock().chunks;
-        sources.rows.retain(|(row, _)| row.key != *key);
-        Ok(sources.change(key))
-    }
-
-    async fn source(&self, key: &SourceKey) -> Result<Option<SourceRow>, StoreError> {
-        Ok(self.disk.lock().chunks.find(key).map(|(row, _)| row.clone()))
-    }
-
-    async fn sources(&self, person: Option<&PersonId>) -> Result<Vec<SourceRow>, StoreError> {
-        let disk = self.disk.lock();
-        let rows = disk.chunks.rows.iter().map(|(row, _)| row);
-        let mut rows: Vec<_> =
-            rows.filter(|row| row.key.person.as_ref() == person).cloned().collect();
-        rows.sort_by(|a, b| a.key.path.cmp(&b.key.path));
-        Ok(rows)
-    }
-
-    async fn chunks(&self, key: &SourceKey) -> Result<Vec<ChunkRow>, StoreError> {
-        Ok(self.disk.lock().chunks.find(key).map(|(_, chunks)| chunks.clone()).unwrap_or_default())
-    }
-
-    async fn epoch(&self) -> Result<u64, StoreError> {
-        Ok(1)
-    }
-
-    async fn changes(&self, after: u64, limit: u32) -> Result<Vec<(u64, SourceKey)>, StoreError> {
-        let disk = self.disk.lock();
-        let newer = disk.chunks.changes.range(after + 1..);
-        Ok(newer.take(limit as usize).map(|(seq, key)| (*seq, key.clone())).collect())
+impl Drop for ChunkFolder {
+    fn drop(&mut self) {
+        // Nearly always there is nothing.
+        std::fs::remove_dir_all(&self.0).ok();
     }
 }

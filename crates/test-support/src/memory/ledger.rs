@@ -4,8 +4,9 @@ use std::sync::Arc;
 
 use async_trait::async_trait;
 use onyx_storage::{
-    AuditEntry, AuditRow, BeginRun, ChainState, DaySpending, InboxRow, Ledger, RunOutcome, RunRow,
-    SessionChange, SessionFilter, SessionMeta, SessionStatus, Spent, StoreError, TitleSource,
+    AuditEntry, AuditRow, BeginRun, ChainState, DaySpending, InboxRow, Ledger, ModelUse,
+    RunOutcome, RunRow, SessionChange, SessionFilter, SessionMeta, SessionStatus, Spent,
+    StoreError, TitleSource, UsageRow,
 };
 use onyx_types::{
     AgentId, Hash, LaneOrder, PersonId, RunId, SessionId, SessionKey, Timestamp, TurnId, Usage,
@@ -19,8 +20,8 @@ pub(super) struct Books {
     sessions: BTreeMap<(PersonId, SessionId), SessionMeta>,
     runs: BTreeMap<RunId, RunRow>,
     inbox: BTreeMap<(PersonId, SessionId, TurnId), InboxRow>,
-    spending: BTreeMap<(String, PersonId), Spent>,
-    agent_spending: BTreeMap<(String, AgentId), Spent>,
+    /// By day, person, agent and model.
+    usage: BTreeMap<(String, PersonId, AgentId, String), Usage>,
     audit: BTreeMap<PersonId, Vec<AuditRow>>,
 }
 
@@ -90,29 +91,36 @@ impl Books {
             meta.last_run = Some(outcome.run);
             meta.last_run_status = Some(outcome.status);
         }
-        let by_agent = match outcome.agents.as_slice() {
-            [] => &[(key.agent.clone(), outcome.usage)],
-            parts => parts,
-        };
-        self.book(&key, &outcome.usage, by_agent, outcome.ended_at);
+        self.book(&key, &outcome.usage, outcome.used, outcome.ended_at);
         Ok(())
     }
 
-    fn book(
-        &mut self,
-        key: &SessionKey,
-        usage: &Usage,
-        by_agent: &[(AgentId, Usage)],
-        at: Timestamp,
-    ) {
+    fn book(&mut self, key: &SessionKey, usage: &Usage, parts: Vec<ModelUse>, at: Timestamp) {
         if let Some(meta) = self.sessions.get_mut(&(key.person.clone(), key.session)) {
             meta.token_count += usage.tokens();
         }
-        let day = at.utc_date();
-        add(self.spending.entry((day.clone(), key.person.clone())).or_default(), usage);
-        for (agent, usage) in by_agent {
-            add(self.agent_spending.entry((day.clone(), agent.clone())).or_default(), usage);
+        for ModelUse { agent, model, usage } in parts {
+            let place = (at.utc_date(), key.person.clone(), agent, model);
+            // An unknown price counts as nothing.
+            let nothing = Usage { cost: Some(0.0), ..Usage::default() };
+            self.usage.entry(place).or_insert(nothing).add(&usage);
         }
+    }
+
+    fn spent<W: Ord>(
+        &self,
+        day: &str,
+        who: impl Fn(&PersonId, &AgentId) -> W,
+    ) -> BTreeMap<W, Spent> {
+        let mut sums: BTreeMap<W, Spent> = BTreeMap::new();
+        for ((of, person, agent, _), usage) in &self.usage {
+            if of == day {
+                let sum = sums.entry(who(person, agent)).or_default();
+                sum.cost += usage.cost.unwrap_or(0.0);
+                sum.tokens += usage.tokens();
+            }
+        }
+        sums
     }
 
     fn change(
@@ -184,17 +192,6 @@ impl Books {
         rows.push(row.clone());
         row
     }
-}
-
-/// An unknown price counts as nothing.
-fn add(spent: &mut Spent, usage: &Usage) {
-    spent.cost += usage.cost.unwrap_or(0.0);
-    spent.tokens += usage.tokens();
-}
-
-fn of_day<W: Clone>(spending: &BTreeMap<(String, W), Spent>, day: &str) -> Vec<(W, Spent)> {
-    let of_day = spending.iter().filter(|((of, _), _)| of == day);
-    of_day.map(|((_, who), spent)| (who.clone(), *spent)).collect()
 }
 
 fn link(seq: u64, entry: &AuditEntry, previous: Hash) -> Hash {
@@ -295,9 +292,16 @@ impl Ledger for MemoryLedger {
         self.with(Op::PutSession, |books| books.change(&id, change)).await
     }
 
-    async fn book(&self, key: &SessionKey, usage: Usage, at: Timestamp) -> Result<(), StoreError> {
+    async fn book(
+        &self,
+        key: &SessionKey,
+        model: &str,
+        usage: Usage,
+        at: Timestamp,
+    ) -> Result<(), StoreError> {
         self.with(Op::PutSession, |books| {
-            books.book(key, &usage, &[(key.agent.clone(), usage)], at);
+            let used = ModelUse { agent: key.agent.clone(), model: model.to_owned(), usage };
+            books.book(key, &usage, vec![used], at);
             Ok(())
         })
         .await
@@ -354,24 +358,43 @@ impl Ledger for MemoryLedger {
 
     async fn spent(&self, person: &PersonId, day: &str) -> Result<f64, StoreError> {
         self.with(Op::ReadLedger, |books| {
-            let spent = books.spending.get(&(day.to_owned(), person.clone()));
-            Ok(spent.map_or(0.0, |spent| spent.cost))
+            let spent = books.spent(day, |person, _| person.clone());
+            Ok(spent.get(person).map_or(0.0, |spent| spent.cost))
         })
         .await
     }
 
     async fn spent_by_agent(&self, agent: &AgentId, day: &str) -> Result<f64, StoreError> {
         self.with(Op::ReadLedger, |books| {
-            let spent = books.agent_spending.get(&(day.to_owned(), agent.clone()));
-            Ok(spent.map_or(0.0, |spent| spent.cost))
+            let spent = books.spent(day, |_, agent| agent.clone());
+            Ok(spent.get(agent).map_or(0.0, |spent| spent.cost))
         })
         .await
     }
 
     async fn spending(&self, day: &str) -> Result<DaySpending, StoreError> {
         self.with(Op::ReadLedger, |books| {
-            let people = of_day(&books.spending, day);
-            Ok(DaySpending { people, agents: of_day(&books.agent_spending, day) })
+            let people = books.spent(day, |person, _| person.clone()).into_iter().collect();
+            let agents = books.spent(day, |_, agent| agent.clone()).into_iter().collect();
+            Ok(DaySpending { people, agents })
+        })
+        .await
+    }
+
+    async fn usage(&self, first: &str, last: &str) -> Result<Vec<UsageRow>, StoreError> {
+        self.with(Op::ReadLedger, |books| {
+            let wanted =
+                books.usage.iter().filter(|((day, ..), _)| (first..=last).contains(&&**day));
+            let row = |((day, person, agent, model), usage): (&(_, _, _, _), &Usage)| UsageRow {
+                day: String::clone(day),
+                person: PersonId::clone(person),
+                used: ModelUse {
+                    agent: AgentId::clone(agent),
+                    model: String::clone(model),
+                    usage: *usage,
+                },
+            };
+            Ok(wanted.map(row).collect())
         })
         .await
     }

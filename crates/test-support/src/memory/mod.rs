@@ -19,7 +19,7 @@ use onyx_storage::{Store, StoreError};
 use onyx_types::{Clock, SessionKey};
 
 use accounts::{Doors, MemoryAccounts};
-use chunks::MemoryChunks;
+use chunks::ChunkFolder;
 use leases::{LeaseTable, MemoryLeases};
 use ledger::{Books, MemoryLedger};
 use objects::{Folder, MemoryFiles};
@@ -89,6 +89,7 @@ pub enum LeasePlace {
 pub struct MemoryDisk {
     state: Arc<Mutex<Disk>>,
     leases: Arc<Mutex<LeaseTable>>,
+    chunks: Arc<ChunkFolder>,
 }
 
 #[derive(Default)]
@@ -97,7 +98,6 @@ struct Disk {
     books: Books,
     doors: Doors,
     files: Folder,
-    chunks: chunks::Sources,
     /// While set, a write that is dropped half-way leaves some whole lines of itself behind.
     tearing: Option<u64>,
     /// Appends that landed behind a newer holder's back: always a bug of the store.
@@ -138,7 +138,7 @@ impl MemoryDisk {
             accounts: Arc::new(MemoryAccounts::new(self.clone())),
             secrets: Arc::new(MemoryAccounts::new(self.clone())),
             leases: Arc::new(leases),
-            chunks: Arc::new(MemoryChunks::new(self.clone())),
+            chunks: self.chunks.open(Arc::clone(&clock)),
             files: Arc::new(MemoryFiles::new(self.clone(), clock, turnstile)),
         }
     }

@@ -4,7 +4,7 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::Value;
 
-use super::{base_of, file_tool, text_argument, writing};
+use super::{base_of, text_argument, tool, writing};
 use crate::place::{Place, Writer};
 use crate::schema::arguments;
 use crate::text::diff::Change;
@@ -26,7 +26,7 @@ struct Arguments {
 impl EditFile {
     pub(super) fn new() -> Self {
         let description = "Replace one exact piece of a text file. The version before is kept.";
-        Self(file_tool::<Arguments>("edit_file", "fs", ToolEffect::Write, description))
+        Self(tool::<Arguments>("edit_file", "fs", ToolEffect::Write, description))
     }
 }
 

@@ -5,7 +5,7 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::Value;
 
-use super::{file_tool, reading, text_argument};
+use super::{reading, text_argument, tool};
 use crate::place::Place;
 use crate::schema::arguments;
 use crate::{Authorised, Tool, ToolCx, ToolError};
@@ -25,7 +25,7 @@ struct Arguments {
 impl ListFiles {
     pub(super) fn new() -> Self {
         let description = "List a folder of the person's files, with sizes in bytes.";
-        Self(file_tool::<Arguments>("list_files", "fs", ToolEffect::Read, description))
+        Self(tool::<Arguments>("list_files", "fs", ToolEffect::Read, description))
     }
 }
 

@@ -5,7 +5,7 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::Value;
 
-use super::{MEMORY_FILE, file_tool, reading, text_argument};
+use super::{MEMORY_FILE, reading, text_argument, tool};
 use crate::place::{self, Place};
 use crate::schema::arguments;
 use crate::text::daily::DailyLog;
@@ -30,7 +30,7 @@ struct Arguments {
 impl MemoryGet {
     pub(super) fn new() -> Self {
         let description = "Read your memory of this person.";
-        Self(file_tool::<Arguments>("memory_get", "memory", ToolEffect::Read, description))
+        Self(tool::<Arguments>("memory_get", "memory", ToolEffect::Read, description))
     }
 }
 

@@ -4,7 +4,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use super::{MEMORY_FILE, base_of, file_tool, text_argument, writing};
+use super::{MEMORY_FILE, base_of, text_argument, tool, writing};
 use crate::place::{self, Place, Writer};
 use crate::schema::arguments;
 use crate::text::daily;
@@ -43,7 +43,7 @@ impl MemoryWrite {
     pub(super) fn new() -> Self {
         let description =
             "Remember: adds to today's log, or with a heading to MEMORY.md for lasting facts.";
-        Self(file_tool::<Arguments>("memory_write", "memory", ToolEffect::Write, description))
+        Self(tool::<Arguments>("memory_write", "memory", ToolEffect::Write, description))
     }
 
     fn plan_entry(

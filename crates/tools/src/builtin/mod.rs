@@ -1,22 +1,46 @@
 //! The tools themselves, one file each. A new one is a file and a line in this list.
 
+mod docker;
 mod edit_file;
+mod exec;
+mod git;
 mod list_files;
 mod memory_get;
+mod memory_search;
 mod memory_write;
+mod persona;
+mod process;
 mod read_file;
+mod render_mermaid;
+mod search;
+mod search_files;
+mod searching;
 mod select_model;
+mod session_search;
+mod sessions_history;
+mod sessions_list;
+mod web_fetch;
+mod web_search;
 mod write_file;
 
 use std::sync::Arc;
 use std::time::Duration;
 
+use onyx_knowledge::Index;
+use onyx_storage::Store;
 use onyx_types::{Hash, Plan, Preview, Target, ToolEffect, ToolSpec};
 use schemars::JsonSchema;
 use serde_json::Value;
 
+use crate::runtime::Runtime;
 use crate::schema::schema_of;
-use crate::{ModelRouter, Tool};
+use crate::text::argv::quoted;
+use crate::web::Web;
+use crate::{ModelRouter, PersonaDesk, Tool, ToolCx, ToolError};
+
+use docker::DockerTool;
+
+pub use docker::Docker;
 
 /// Every tool that comes with Onyx, in the order agents see them.
 pub fn builtin_tools() -> Vec<Arc<dyn Tool>> {
@@ -25,8 +49,19 @@ pub fn builtin_tools() -> Vec<Arc<dyn Tool>> {
         Arc::new(read_file::ReadFile::new()),
         Arc::new(write_file::WriteFile::new()),
         Arc::new(edit_file::EditFile::new()),
+        Arc::new(search_files::SearchFiles::new()),
         Arc::new(memory_get::MemoryGet::new()),
         Arc::new(memory_write::MemoryWrite::new()),
+        Arc::new(render_mermaid::RenderMermaid::new()),
+    ]
+}
+
+/// For homes with an index.
+pub fn index_tools(index: &Index) -> Vec<Arc<dyn Tool>> {
+    vec![
+        Arc::new(memory_search::MemorySearch::new(index.clone())),
+        Arc::new(search::SearchKnowledge::new(index.clone())),
+        Arc::new(session_search::SessionSearch::new(index.clone())),
     ]
 }
 
@@ -35,12 +70,51 @@ pub fn model_tools(router: Arc<dyn ModelRouter>) -> Vec<Arc<dyn Tool>> {
     vec![Arc::new(select_model::SelectModel::new(router))]
 }
 
+/// For the built-in agent that edits personas, and for no other.
+pub fn persona_tools(desk: &Arc<dyn PersonaDesk>) -> Vec<Arc<dyn Tool>> {
+    persona::tools(desk)
+}
+
+/// For homes with a way out.
+pub fn web_tools(web: &Web) -> Vec<Arc<dyn Tool>> {
+    vec![
+        Arc::new(web_search::WebSearch::new(web.clone())),
+        Arc::new(web_fetch::WebFetch::new(web.clone())),
+    ]
+}
+
+/// For homes on this machine's disk.
+pub fn runtime_tools(runtime: &Runtime) -> Vec<Arc<dyn Tool>> {
+    let git = git::Command::ALL.map(|command| git::Git::new(command, runtime.clone()));
+    let mut tools: Vec<Arc<dyn Tool>> = vec![
+        Arc::new(exec::Exec::new(runtime.clone())),
+        Arc::new(process::Process::new(runtime.clone())),
+    ];
+    tools.extend(git.into_iter().map(|tool| Arc::new(tool) as Arc<dyn Tool>));
+    tools
+}
+
+/// Over the person's own conversations.
+pub fn session_tools(store: &Store) -> Vec<Arc<dyn Tool>> {
+    let (ledger, turns) = (Arc::clone(&store.ledger), Arc::clone(&store.turns));
+    vec![
+        Arc::new(sessions_list::SessionsList::new(Arc::clone(&ledger))),
+        Arc::new(sessions_history::SessionsHistory::new(ledger, turns)),
+    ]
+}
+
+/// For machines with containers.
+pub fn docker_tools(docker: &Docker) -> Vec<Arc<dyn Tool>> {
+    let tools = docker::Command::ALL.map(|command| DockerTool::new(command, docker.clone()));
+    tools.into_iter().map(|tool| Arc::new(tool) as Arc<dyn Tool>).collect()
+}
+
 const MEMORY_FILE: &str = "MEMORY.md";
 
 /// Files on a local disk or an object store; longer means something hangs.
 const FILE_TIMEOUT: Duration = Duration::from_secs(30);
 
-fn file_tool<Arguments: JsonSchema>(
+fn tool<Arguments: JsonSchema>(
     name: &str,
     group: &'static str,
     usual_effect: ToolEffect,
@@ -67,6 +141,44 @@ fn reading(tool: &ToolSpec, arguments: Value, target: Target, summary: String) -
         summary,
         preview: Preview::None,
     }
+}
+
+/// A plan with one effect on one thing.
+fn acting(
+    tool: &ToolSpec,
+    arguments: Value,
+    effect: ToolEffect,
+    target: Target,
+    preview: Preview,
+) -> Plan {
+    Plan {
+        tool: tool.name.clone(),
+        arguments,
+        effects: vec![effect],
+        targets: vec![target],
+        summary: String::new(),
+        preview,
+    }
+}
+
+/// A plan to run a command in a folder of the vault.
+fn command_plan(
+    tool: &ToolSpec,
+    arguments: Value,
+    argv: &[String],
+    folder: Option<&str>,
+    cx: &ToolCx,
+) -> Result<Plan, ToolError> {
+    if argv.iter().any(|word| word.contains('\0')) {
+        return Err(ToolError::Arguments("an argument holds a NUL character".into()));
+    }
+    let folder = folder.map(|folder| cx.paths.check(folder)).transpose()?;
+    let line = quoted(argv);
+    let place = folder.map_or_else(|| "the vault".to_owned(), |folder| folder.to_string());
+    let target = Target { name: line.clone(), base: None, instruction: false };
+    let preview = Preview::Text { text: format!("{line}\n(in {place}, without network)") };
+    let plan = acting(tool, arguments, ToolEffect::Execute, target, preview);
+    Ok(Plan { summary: format!("Run {line}"), ..plan })
 }
 
 /// A plan that changes one file whose version before is kept.

@@ -4,7 +4,7 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::Value;
 
-use super::{file_tool, reading, text_argument};
+use super::{reading, text_argument, tool};
 use crate::place::Place;
 use crate::schema::arguments;
 use crate::text::page::page;
@@ -27,7 +27,7 @@ struct Arguments {
 impl ReadFile {
     pub(super) fn new() -> Self {
         let description = "Read a text file of the person's, whole or by lines.";
-        Self(file_tool::<Arguments>("read_file", "fs", ToolEffect::Read, description))
+        Self(tool::<Arguments>("read_file", "fs", ToolEffect::Read, description))
     }
 }
 

@@ -1,5 +1,6 @@
 //! Pure work on text: pages of it, exact edits, differences, and the two shapes of memory.
 
+pub(crate) mod argv;
 pub(crate) mod daily;
 pub(crate) mod diff;
 pub(crate) mod edit;

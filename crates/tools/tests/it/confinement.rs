@@ -1,5 +1,7 @@
 use std::collections::BTreeMap;
 use std::path::Path;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use onyx_types::{Taint, Tier};
 use proptest::prelude::*;
@@ -8,7 +10,7 @@ use serde_json::{Value, json};
 
 use crate::support::World;
 
-/// Stands in every file that no call may read or change, and in no call.
+/// Stands in every file that no call may read or change; calls that name it must not find it.
 const SENTINEL: &str = "SENTINEL-7f3a";
 
 /// Files outside the vault, and ways that seem to lead to them.
@@ -28,6 +30,12 @@ fn lay_traps(world: &World) {
     std::os::unix::fs::symlink("../../bob/vault", vault.join("linked")).unwrap();
     std::os::unix::fs::symlink("notes.md", vault.join("inside.md")).unwrap();
     std::os::unix::fs::symlink("/", vault.join("root")).unwrap();
+    std::os::unix::fs::symlink("/proc/self", vault.join("self")).unwrap();
+    std::os::unix::fs::symlink("self.md", vault.join("self.md")).unwrap();
+    // A second name of a file outside may be read, since nobody can tell which is the first; it is
+    // never written.
+    std::fs::write(home.join("twice.md"), "one\n").unwrap();
+    std::fs::hard_link(home.join("twice.md"), vault.join("hard.md")).unwrap();
 }
 
 /// Every plain file under a folder with its content.
@@ -72,13 +80,23 @@ fn path() -> impl Strategy<Value = String> {
         1 => Just("vault"), 1 => Just("onyx.json"), 1 => Just("USER.md"), 1 => Just("etc"),
         1 => Just("passwd"), 1 => Just(".env"), 1 => Just("agents.md"), 1 => Just("proc"),
         1 => Just("self"), 1 => Just("a\0b"), 1 => Just("..\\.."), 1 => Just("%2e%2e"),
-        1 => Just("．．"),
+        1 => Just("．．"), 2 => Just("hard.md"), 1 => Just("self.md"), 1 => Just("environ"),
+        1 => Just("cwd"), 1 => Just("..\u{200b}"), 1 => Just("\u{2024}\u{2024}"), 1 => Just("..."),
+        1 => Just("NOTES.MD"), 1 => Just("CON"), 1 => Just("~"), 1 => Just("file:"),
     ];
     let joined =
         (any::<bool>(), prop::collection::vec(part, 1..6)).prop_map(|(absolute, parts)| {
             format!("{}{}", if absolute { "/" } else { "" }, parts.join("/"))
         });
-    prop_oneof![8 => joined, 1 => any::<String>(), 1 => "[a-z/.]{1,2000}"]
+    let long = (1..2_000usize).prop_map(|count| "a/".repeat(count) + "notes.md");
+    let wide = (200..400usize).prop_map(|count| "ü".repeat(count));
+    prop_oneof![
+        16 => joined,
+        2 => any::<String>(),
+        2 => "[a-z/.]{1,2000}",
+        1 => long,
+        1 => wide,
+    ]
 }
 
 fn any_call() -> impl Strategy<Value = (String, Value)> {
@@ -94,10 +112,12 @@ fn any_call() -> impl Strategy<Value = (String, Value)> {
             ("memory_write", json!({"text": one, "heading": path})),
             ("memory_write", json!({"text": one, "heading": "H", "replaces": two})),
             ("exec", json!({"command": path})),
+            ("search_files", json!({"query": "o", "path": path})),
+            ("search_files", json!({"query": SENTINEL})),
             ("write_file", json!({"path": path, "content": one, "tier": "act", "allow": true})),
         ]
     });
-    (input, 0..10usize).prop_map(|(calls, index)| {
+    (input, 0..12usize).prop_map(|(calls, index)| {
         let (tool, input) = calls[index].clone();
         (tool.to_owned(), input)
     })
@@ -173,4 +193,45 @@ async fn a_file_with_another_hard_link_is_not_written() {
     let told = world.failed("write_file", json!({"path": "inside.md", "content": "two"})).await;
     assert!(told.starts_with("not allowed: "), "{told}");
     assert_eq!(std::fs::read_to_string(outside).unwrap(), "one");
+}
+
+/// Ways out of the vault that come and go while calls are made.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_folder_swapped_for_a_link_while_tools_work_leads_nowhere() {
+    let world = World::new().await;
+    lay_traps(&world);
+    let (real, aside) = (world.vault().join("dir"), world.vault().join("aside"));
+    let bob = world.folder.path().join("people/bob/vault");
+    std::fs::write(bob.join("inner.md"), SENTINEL).unwrap();
+    let before = outside(&world);
+    let stop = Arc::new(AtomicBool::new(false));
+    let swapping = {
+        let stop = Arc::clone(&stop);
+        std::thread::spawn(move || {
+            while !stop.load(Ordering::Relaxed) {
+                std::fs::rename(&real, &aside).unwrap();
+                std::os::unix::fs::symlink(&bob, &real).unwrap();
+                std::thread::yield_now();
+                std::fs::remove_file(&real).unwrap();
+                std::fs::rename(&aside, &real).unwrap();
+            }
+        })
+    };
+    for round in 0..60 {
+        for (tool, input) in [
+            ("read_file", json!({"path": "dir/inner.md"})),
+            ("list_files", json!({"path": "dir"})),
+            ("search_files", json!({"query": SENTINEL, "path": "dir"})),
+            ("write_file", json!({"path": "dir/inner.md", "content": format!("{round}")})),
+            ("edit_file", json!({"path": "dir/inner.md", "old": "one", "new": "two"})),
+            ("write_file", json!({"path": format!("dir/new-{round}.md"), "content": "x"})),
+        ] {
+            let outcome = world.call(tool, input).await;
+            assert!(!outcome.output.contains(SENTINEL), "{tool}: {}", outcome.output);
+            assert!(!outcome.output.contains("diary"), "{tool}: {}", outcome.output);
+        }
+    }
+    stop.store(true, Ordering::Relaxed);
+    swapping.join().unwrap();
+    assert_eq!(outside(&world), before);
 }

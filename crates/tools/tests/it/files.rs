@@ -185,3 +185,30 @@ async fn a_dry_run_shows_the_difference_and_changes_nothing() {
     );
     assert_eq!(world.text("a.md"), "one\n");
 }
+
+#[tokio::test]
+async fn a_text_is_found_with_path_and_line_and_not_in_hidden_or_foreign_files() {
+    let world = World::new().await;
+    world.write("notes.md", "Buy Milk\nand bread\n");
+    world.write("work/plan.md", "no\nthe milk van\n");
+    world.write(".hidden/x.md", "milk");
+    world.write("photo.jpg", [0xff, 0xd8, 0xff]);
+    std::fs::write(world.own().join("USER.md"), "milk").unwrap();
+    std::os::unix::fs::symlink("../USER.md", world.vault().join("link.md")).unwrap();
+    let found = world.done("search_files", json!({"query": "MILK"})).await;
+    assert_eq!(found, "notes.md:1: Buy Milk\nwork/plan.md:2: the milk van");
+    let found = world.done("search_files", json!({"query": "milk", "path": "work/"})).await;
+    assert_eq!(found, "work/plan.md:2: the milk van");
+    assert_eq!(
+        world.done("search_files", json!({"query": "cheese"})).await,
+        "[nothing found in 3 files]"
+    );
+    assert_eq!(
+        world.failed("search_files", json!({"query": "x", "path": "nowhere"})).await,
+        "there is no folder nowhere"
+    );
+    world.write("many.md", "milk\n".repeat(200));
+    let found = world.done("search_files", json!({"query": "milk"})).await;
+    assert_eq!(found.lines().count(), 101);
+    assert!(found.ends_with("[there may be more: name a folder, or a rarer text]"));
+}

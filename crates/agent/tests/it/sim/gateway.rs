@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use onyx_agent::{
     AgentsSettings, DryRun, EventReader, ForkPoint, ManagerOptions, Roster, RunInput, RunManager,
-    RunRequest, Sent, SessionRef, StopTarget,
+    RunRequest, RunTerms, Sent, SessionRef, StopTarget,
 };
 use onyx_storage::{Area, Delivery};
 use onyx_test_support::{LeasePlace, MemoryDisk};
@@ -241,6 +241,7 @@ impl Gateway {
             input,
             view: None,
             model: None,
+            terms: RunTerms::default(),
             attendance: Attendance::Unattended,
             dry_run: DryRun::Off,
         }

@@ -1,39 +1,18 @@
-//! `/api/admin/providers*`, `/api/admin/models*`, `/api/admin/budgets`.
+//! `/api/admin/models*`, `/api/admin/budgets`.
 
 use axum::Json;
 use axum::extract::{Path, State};
-use onyx_storage::Spent;
+use onyx_storage::{Expect, Spent};
 use onyx_types::Fault;
-use serde::Serialize;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
 
-use crate::{ApiState, ModelView, Problem, ProviderView, TestView};
+use crate::{ApiState, ConfigChange, JsonBody, ModelView, Problem};
 
-#[derive(Serialize)]
-pub(crate) struct Providers {
-    providers: Vec<ProviderView>,
-}
-
-#[derive(Serialize)]
+#[derive(Serialize, JsonSchema)]
 pub(crate) struct Models {
-    models: Vec<ModelView>,
-}
-
-pub(crate) async fn providers(State(state): State<ApiState>) -> Json<Providers> {
-    Json(Providers { providers: state.catalogue.providers() })
-}
-
-pub(crate) async fn test(
-    State(state): State<ApiState>,
-    Path(name): Path<String>,
-) -> Result<Json<TestView>, Problem> {
-    Ok(Json(state.catalogue.test(&name).await?))
-}
-
-pub(crate) async fn listed(
-    State(state): State<ApiState>,
-    Path(name): Path<String>,
-) -> Result<Json<Models>, Problem> {
-    Ok(Json(Models { models: state.catalogue.listed(&name).await? }))
+    pub(super) models: Vec<ModelView>,
 }
 
 pub(crate) async fn models(State(state): State<ApiState>) -> Json<Models> {
@@ -48,7 +27,7 @@ pub(crate) async fn model(
 }
 
 /// Today's spending beside its limits; 0 is no limit. In the currency of the price data.
-#[derive(Serialize)]
+#[derive(Serialize, JsonSchema)]
 pub(crate) struct Budgets {
     /// UTC, `YYYY-MM-DD`.
     day: String,
@@ -59,7 +38,7 @@ pub(crate) struct Budgets {
     agents: Vec<Account>,
 }
 
-#[derive(Serialize)]
+#[derive(Serialize, JsonSchema)]
 struct Account {
     name: String,
     cost: f64,
@@ -80,6 +59,42 @@ pub(crate) async fn budgets(State(state): State<ApiState>) -> Result<Json<Budget
         people: spending.people.into_iter().map(account).collect(),
         agents: spending.agents.into_iter().map(account).collect(),
     }))
+}
+
+/// What is absent stays.
+#[derive(Deserialize, JsonSchema)]
+pub(crate) struct NewLimits {
+    #[schemars(range(min = 0.0))]
+    limit_per_run: Option<f64>,
+    #[schemars(range(min = 0.0))]
+    limit_per_person: Option<f64>,
+    #[schemars(range(min = 0.0))]
+    limit_per_agent: Option<f64>,
+}
+
+/// Writes them into the config's `limits`.
+pub(crate) async fn set_limits(
+    State(state): State<ApiState>,
+    JsonBody(new): JsonBody<NewLimits>,
+) -> Result<Json<Budgets>, Problem> {
+    let given = [
+        ("limit_per_run", "max_cost", new.limit_per_run),
+        ("limit_per_person", "max_cost_per_day", new.limit_per_person),
+        ("limit_per_agent", "max_cost_per_agent_day", new.limit_per_agent),
+    ];
+    let mut limits = Map::new();
+    for (field, key, limit) in given {
+        let Some(limit) = limit else { continue };
+        if !(limit.is_finite() && limit >= 0.0) {
+            return Err(Problem::field(field, "it must be 0 (no limit) or more"));
+        }
+        limits.insert(key.to_owned(), Value::from(limit));
+    }
+    if !limits.is_empty() {
+        let change = ConfigChange::SetLimits(limits);
+        state.configuration.change(change, Expect::Anything).await?;
+    }
+    budgets(State(state)).await
 }
 
 fn account<Name: ToString>((name, spent): (Name, Spent)) -> Account {

@@ -3,7 +3,7 @@
 use std::fmt::Display;
 use std::str::FromStr;
 
-use onyx_agent::{DryRun, RunInput, RunRequest, SessionRef};
+use onyx_agent::{ActionAsk, Confirmation, DryRun, RunInput, RunRequest, RunTerms, SessionRef};
 use onyx_types::{
     AgentId, Attendance, DraftId, ErrorCode, PersonId, SessionId, SessionOrigin, UserContent,
 };
@@ -17,7 +17,7 @@ pub(crate) struct ChatRequest {
     #[serde(default, deserialize_with = "optional_id")]
     pub(super) session_id: Option<SessionId>,
     message: Option<String>,
-    action_id: Option<String>,
+    pub(super) action_id: Option<String>,
     #[serde(default, deserialize_with = "optional_id")]
     pub(super) agent: Option<AgentId>,
     confirm: Option<Confirm>,
@@ -27,18 +27,12 @@ pub(crate) struct ChatRequest {
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(untagged, expecting = "expected `true` or a list of draft ids")]
 enum Confirm {
-    All(#[expect(dead_code, reason = "until drafts come, there is nothing to confirm")] bool),
+    All(bool),
     Drafts(Vec<DraftId>),
 }
 
 impl ChatRequest {
     pub(super) fn into_run(self, person: PersonId) -> Result<RunRequest, Problem> {
-        if let Some(action) = self.action_id {
-            return Err(Problem::new(
-                ErrorCode::NotFound,
-                format!("action_id: there is no action {action:?}"),
-            ));
-        }
         if let Some(Confirm::Drafts(drafts)) = &self.confirm
             && let Some(draft) = drafts.first()
         {
@@ -66,10 +60,32 @@ impl ChatRequest {
             input: RunInput::New(UserContent::Text(message)),
             view: None,
             model: None,
+            terms: RunTerms::default(),
             attendance: Attendance::Attended,
-            dry_run: if self.dry_run == Some(true) { DryRun::On } else { DryRun::Off },
+            dry_run: dry_run(self.dry_run),
         })
     }
+
+    /// The same for a request that names an action; the message stands beside the action's prompt.
+    pub(super) fn into_action(self, action: String, person: PersonId) -> ActionAsk {
+        ActionAsk {
+            person,
+            action,
+            session: self.session_id,
+            agent: self.agent,
+            selection: self.message,
+            confirmation: confirmation(matches!(self.confirm, Some(Confirm::All(true)))),
+            dry_run: dry_run(self.dry_run),
+        }
+    }
+}
+
+pub(super) fn dry_run(wanted: Option<bool>) -> DryRun {
+    if wanted == Some(true) { DryRun::On } else { DryRun::Off }
+}
+
+pub(super) fn confirmation(given: bool) -> Confirmation {
+    if given { Confirmation::Given } else { Confirmation::NotYet }
 }
 
 /// Clients of the older schema send an empty id for "none yet".

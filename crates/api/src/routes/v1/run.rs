@@ -3,7 +3,7 @@
 use axum::Json;
 use axum::http::{HeaderName, header};
 use axum::response::{IntoResponse, Response};
-use onyx_agent::{ClientTurn, DryRun, RunInput, RunRequest, SessionRef};
+use onyx_agent::{ClientTurn, DryRun, RunInput, RunRequest, RunTerms, SessionRef};
 use onyx_types::{AgentId, Attendance, ErrorCode, Fault, RunId, SessionId, SessionOrigin};
 use serde_json::{Map, Value};
 
@@ -52,6 +52,7 @@ pub(super) async fn answer(
         input: RunInput::Client(Box::new(client)),
         view: None,
         model,
+        terms: RunTerms::default(),
         attendance: Attendance::Unattended,
         dry_run: DryRun::Off,
     };

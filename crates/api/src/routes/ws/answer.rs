@@ -9,6 +9,7 @@ use serde::Serialize;
 use serde_json::{Map, Value};
 
 use super::command::RequestId;
+use crate::routes::memory;
 use crate::{Dependency, Problem};
 
 #[derive(Serialize)]
@@ -218,4 +219,58 @@ fn camel(name: &str) -> String {
         whole.push_str(letters.as_str());
         whole
     })
+}
+
+/// What a search found.
+#[derive(Serialize)]
+pub(super) struct Found<'a> {
+    results: Vec<FoundView<'a>>,
+    degraded: bool,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    reason: Option<&'a str>,
+    partial: bool,
+}
+
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct FoundView<'a> {
+    source: onyx_storage::SourceKind,
+    path: &'a str,
+    title: &'a str,
+    heading: &'a str,
+    scope: &'a onyx_types::Scope,
+    origin: onyx_types::Origin,
+    start_line: u32,
+    end_line: u32,
+    text: &'a str,
+    snippet: &'a [onyx_knowledge::SnippetPart],
+    score: f32,
+    match_type: onyx_types::MatchType,
+    modified: Timestamp,
+}
+
+impl<'a> From<&'a memory::Found> for Found<'a> {
+    fn from(found: &'a memory::Found) -> Self {
+        let view = |result: &'a memory::FoundView| FoundView {
+            source: result.source,
+            path: &result.path,
+            title: &result.title,
+            heading: &result.heading,
+            scope: &result.scope,
+            origin: result.origin,
+            start_line: result.start_line,
+            end_line: result.end_line,
+            text: &result.text,
+            snippet: &result.snippet,
+            score: result.score,
+            match_type: result.match_type,
+            modified: result.modified,
+        };
+        Self {
+            results: found.results.iter().map(view).collect(),
+            degraded: found.degraded,
+            reason: found.reason.as_deref(),
+            partial: found.partial,
+        }
+    }
 }

@@ -7,6 +7,7 @@ use serde::de::DeserializeOwned;
 use serde_json::Value;
 
 use crate::Problem;
+use crate::routes::memory::MemoryQuery;
 
 /// A frame as it came.
 #[derive(Debug, Deserialize)]
@@ -35,6 +36,7 @@ pub(super) enum Command {
     Resume(Resume),
     SessionsList(SessionsList),
     SessionsGet(SessionsGet),
+    MemorySearch(MemorySearch),
     Status,
     Ping,
 }
@@ -179,13 +181,24 @@ pub(super) struct SessionsGet {
     pub(super) limit: Option<usize>,
 }
 
+#[derive(Debug, Deserialize)]
+pub(super) struct MemorySearch {
+    #[serde(alias = "q")]
+    pub(super) query: String,
+    pub(super) agent: Option<AgentId>,
+    pub(super) scope: Option<String>,
+    pub(super) limit: Option<u32>,
+}
+
+impl From<MemorySearch> for MemoryQuery {
+    fn from(MemorySearch { query, agent, scope, limit }: MemorySearch) -> Self {
+        Self { q: query, agent, scope, limit }
+    }
+}
+
 /// Part of the protocol, but of parts of Onyx that this version does not have.
-const ABSENT: [(&str, &str); 4] = [
-    ("memory.search", "Memory search"),
-    ("drafts.list", "Drafts"),
-    ("drafts.decide", "Drafts"),
-    ("logs.tail", "The log feed"),
-];
+const ABSENT: [(&str, &str); 3] =
+    [("drafts.list", "Drafts"), ("drafts.decide", "Drafts"), ("logs.tail", "The log feed")];
 
 impl Frame {
     pub(super) fn parse(text: &str) -> Result<Self, Problem> {
@@ -211,6 +224,7 @@ impl Frame {
             "chat.resume" => Command::Resume(fields(self.data)?),
             "sessions.list" => Command::SessionsList(fields_or_default(self.data)?),
             "sessions.get" => Command::SessionsGet(fields(self.data)?),
+            "memory.search" => Command::MemorySearch(fields(self.data)?),
             "status.get" => Command::Status,
             "ping" => Command::Ping,
             other => return Err(unknown(other)),

@@ -6,18 +6,20 @@ use std::time::Duration;
 use axum::extract::ws::WebSocket;
 use futures::StreamExt as _;
 use futures::stream::SplitStream;
-use onyx_agent::{DryRun, ForkPoint, RunInput, RunRequest, Sent, SessionRef, StopTarget};
+use onyx_agent::{DryRun, ForkPoint, RunInput, RunRequest, RunTerms, Sent, SessionRef, StopTarget};
 use onyx_storage::{Delivery, SessionFilter};
 use onyx_types::{Attendance, ErrorCode, RunId, SessionOrigin};
 use tokio::time::timeout;
 
 use super::answer::{self, Empty, SendResult, SessionView, Stopped};
-use super::command::{Abort, Command, Frame, RequestId, Resume, Send, SessionsGet, SessionsList};
+use super::command::{
+    Abort, Command, Frame, MemorySearch, RequestId, Resume, Send, SessionsGet, SessionsList,
+};
 use super::follow::{Following, broadcasts};
 use super::outbox::{CloseReason, Outbox, receive};
 use super::sent::SentKeys;
 use crate::access::{Access, may};
-use crate::routes::sessions;
+use crate::routes::{memory, sessions};
 use crate::{ApiState, AuthContext, Problem};
 
 /// The time to say who one is.
@@ -152,6 +154,7 @@ impl Connection {
             Command::Resume(resume) => self.resume(resume, reply).await?,
             Command::SessionsList(list) => self.list(list, reply).await?,
             Command::SessionsGet(get) => self.get(get, reply).await?,
+            Command::MemorySearch(search) => self.search(search, reply).await?,
             Command::Status => self.status(reply).await,
             Command::Ping => self.answer(reply, &Empty {}).await,
         }
@@ -169,6 +172,7 @@ impl Connection {
             input,
             view: None,
             model: None,
+            terms: RunTerms::default(),
             attendance: Attendance::Attended,
             dry_run: DryRun::Off,
         }
@@ -274,6 +278,12 @@ impl Connection {
         Ok(self.following.follow(run, after, reader, self.outbox.clone())?)
     }
 
+    async fn search(&self, search: MemorySearch, reply: &Reply<'_>) -> Result<(), Problem> {
+        let found = memory::find(&self.state, &self.caller, search.into()).await?;
+        self.answer(reply, &answer::Found::from(&found)).await;
+        Ok(())
+    }
+
     async fn list(&self, list: SessionsList, reply: &Reply<'_>) -> Result<(), Problem> {
         let limit = sessions::list_limit("data.limit", list.limit)?;
         let filter = SessionFilter {
@@ -332,7 +342,10 @@ impl Connection {
 fn access(command: &Command) -> Access {
     match command {
         Command::Send(_) | Command::Steer(_) | Command::Abort(_) => Access::Chat,
-        Command::Resume(_) | Command::SessionsList(_) | Command::SessionsGet(_) => Access::Read,
+        Command::Resume(_)
+        | Command::SessionsList(_)
+        | Command::SessionsGet(_)
+        | Command::MemorySearch(_) => Access::Read,
         Command::Auth(_) | Command::Status | Command::Ping => Access::Person,
     }
 }

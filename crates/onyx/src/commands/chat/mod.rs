@@ -9,7 +9,7 @@ use anyhow::{Context, Result};
 use onyx_types::{AgentId, SessionId};
 use serde_json::{Map, Value};
 
-use crate::cli::ChatArguments;
+use crate::cli::{ChatArguments, RunActionArguments};
 use crate::exit::Exit;
 use crate::gateway::Connection;
 use crate::home::HomeFolder;
@@ -21,6 +21,8 @@ struct Talk {
     connection: Connection,
     agent: Option<AgentId>,
     session: Option<SessionId>,
+    /// Run instead of a message, with the person's consent.
+    action: Option<String>,
     dry_run: bool,
 }
 
@@ -35,6 +37,24 @@ pub(crate) async fn run(home: &HomeFolder, arguments: ChatArguments) -> Result<E
     if let (Some(session), Show::Words) = (talk.session, show) {
         output::aside(&format!("session {session} (go on with: onyx chat -s {session} …)"));
     }
+    talk.connection.close().await;
+    Ok(exit)
+}
+
+/// One action, shown as a message's answer is.
+pub(crate) async fn run_action(
+    connection: Connection,
+    arguments: RunActionArguments,
+) -> Result<Exit> {
+    let mut talk = Talk {
+        connection,
+        agent: None,
+        session: arguments.session,
+        action: Some(arguments.id),
+        dry_run: arguments.dry_run,
+    };
+    let show = if arguments.json { Show::Lines } else { Show::Words };
+    let exit = talk.answer(&arguments.selection.unwrap_or_default(), show).await;
     talk.connection.close().await;
     Ok(exit)
 }
@@ -57,6 +77,7 @@ async fn talk(home: &HomeFolder, arguments: ChatArguments) -> Result<Talk> {
         connection: Connection::open(home).await?,
         agent: arguments.agent,
         session: arguments.session,
+        action: None,
         dry_run: arguments.dry_run,
     })
 }
@@ -70,6 +91,10 @@ impl Talk {
         }
         if let Some(agent) = &self.agent {
             body.insert("agent".to_owned(), agent.as_str().into());
+        }
+        if let Some(action) = &self.action {
+            body.insert("action_id".to_owned(), action.as_str().into());
+            body.insert("confirm".to_owned(), true.into());
         }
         if self.dry_run {
             body.insert("dry_run".to_owned(), true.into());

@@ -8,6 +8,7 @@ use std::sync::Arc;
 use anyhow::Result;
 use onyx_api::Exposure;
 use onyx_identity::{KeyFolder, Secrets};
+use onyx_sandbox::{NoSandbox, Rung};
 use onyx_storage::{Home, Store};
 use onyx_types::SystemClock;
 use serde::Deserialize;
@@ -16,7 +17,7 @@ use super::Check;
 use crate::client::Client;
 use crate::config::{Config, ConfigError, Source};
 use crate::env;
-use crate::gateway::{SocketPath, TokenPlace};
+use crate::gateway::{SocketPath, TokenPlace, sandbox};
 use crate::home::HomeFolder;
 
 /// Below this, writes will soon fail.
@@ -53,6 +54,23 @@ pub(super) fn disk_space(home: &HomeFolder) -> Check {
                 Check::ok("disk", detail)
             }
         }
+    }
+}
+
+/// Can agents run commands?
+pub(super) async fn commands() -> Check {
+    match sandbox().rung().await {
+        Ok(Rung::Bubblewrap) => Check::ok("commands", "run in bubblewrap"),
+        Ok(Rung::Landlock) => Check::warning(
+            "commands",
+            "run behind Landlock and seccomp; namespaces would hold them better",
+            "install the package `bubblewrap`",
+        ),
+        Err(NoSandbox { bubblewrap, landlock }) => Check::warning(
+            "commands",
+            format!("exec and process are off: bubblewrap: {bubblewrap}; Landlock: {landlock}"),
+            "install the package `bubblewrap`, or a kernel of 6.12 or newer with Landlock",
+        ),
     }
 }
 

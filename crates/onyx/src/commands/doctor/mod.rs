@@ -67,6 +67,7 @@ async fn examine(home: &HomeFolder) -> Result<Vec<Check>> {
         return Ok(checks);
     }
     checks.push(checks::disk_space(home));
+    checks.push(checks::commands().await);
     let config = config::load(home);
     checks.extend(checks::config(home, config.as_ref()));
     let secrets = match claim(home)? {

@@ -1,4 +1,6 @@
-use onyx_storage::{ChunkRow, SourceKey, SourceRow};
+use onyx_storage::{
+    ChunkCounts, ChunkId, ChunkRow, GroupId, SourceKey, SourceKind, SourceRow, Stamp, StoredVector,
+};
 use onyx_types::{Hash, Origin, Scope, Timestamp};
 
 use super::Backend;
@@ -6,33 +8,48 @@ use super::Backend;
 fn source(person: Option<&str>, path: &str, text: &str) -> SourceRow {
     SourceRow {
         key: SourceKey { person: person.map(|id| id.parse().unwrap()), path: path.into() },
+        kind: SourceKind::Memory,
         scope: Scope::Agent("main".parse().unwrap()),
         origin: Origin::External,
         title: format!("Title of {path}"),
         checksum: Hash::of(text.as_bytes()),
+        stamp: Stamp { size: 5, modified: Timestamp::from_millis(3) },
+        chunking: "1".to_owned(),
+        problem: None,
         indexed_at: Timestamp::from_millis(7),
     }
 }
 
-fn chunk(line: u32, text: &str, embedding: Option<Vec<f32>>) -> ChunkRow {
-    ChunkRow { start_line: line, end_line: line + 3, text: text.into(), embedding }
+fn chunk(line: u32, text: &str) -> ChunkRow {
+    ChunkRow {
+        start_line: line,
+        end_line: line + 3,
+        heading: "A > B".into(),
+        origin: Origin::AgentTainted,
+        text: text.into(),
+        hash: Hash::of(text.as_bytes()),
+    }
 }
 
 pub(crate) async fn a_source_comes_back_with_its_chunks(on: Backend) {
-    let row = source(Some("anna"), "vault/a.md", "1");
+    let mut row = source(Some("anna"), "vault/a.md", "1");
     assert_eq!(on.chunks.source(&row.key).await.unwrap(), None);
     assert_eq!(on.chunks.chunks(&row.key).await.unwrap(), []);
-    let chunks = [chunk(1, "first", Some(vec![0.5, -1.0, f32::MIN])), chunk(4, "second", None)];
+    let chunks = [chunk(1, "first"), chunk(4, "second")];
     on.chunks.replace(&row, &chunks).await.unwrap();
     assert_eq!(on.chunks.source(&row.key).await.unwrap().as_ref(), Some(&row));
     assert_eq!(on.chunks.chunks(&row.key).await.unwrap(), chunks);
+    row.stamp = Stamp { size: 9, modified: Timestamp::from_millis(8) };
+    row.indexed_at = Timestamp::from_millis(11);
+    on.chunks.touch(&row.key, row.stamp, row.indexed_at).await.unwrap();
+    assert_eq!(on.chunks.source(&row.key).await.unwrap(), Some(row));
 }
 
 pub(crate) async fn replacing_leaves_nothing_of_the_old(on: Backend) {
     let old = source(Some("anna"), "vault/a.md", "1");
-    on.chunks.replace(&old, &[chunk(1, "a", None), chunk(2, "b", None)]).await.unwrap();
-    let new = source(Some("anna"), "vault/a.md", "2");
-    let chunks = [chunk(9, "c", None)];
+    on.chunks.replace(&old, &[chunk(1, "a"), chunk(2, "b")]).await.unwrap();
+    let new = SourceRow { scope: Scope::Person, ..source(Some("anna"), "vault/a.md", "2") };
+    let chunks = [chunk(9, "c")];
     on.chunks.replace(&new, &chunks).await.unwrap();
     assert_eq!(on.chunks.source(&new.key).await.unwrap().as_ref(), Some(&new));
     assert_eq!(on.chunks.chunks(&new.key).await.unwrap(), chunks);
@@ -40,20 +57,37 @@ pub(crate) async fn replacing_leaves_nothing_of_the_old(on: Backend) {
 
 pub(crate) async fn removing_is_a_change_too(on: Backend) {
     let row = source(Some("anna"), "vault/a.md", "1");
-    let made = on.chunks.replace(&row, &[chunk(1, "a", None)]).await.unwrap();
+    let made = on.chunks.replace(&row, &[chunk(1, "a")]).await.unwrap();
+    let source = on.chunks.changes(0, 10).await.unwrap()[0].source;
     let removed = on.chunks.remove(&row.key).await.unwrap();
     assert!(removed > made);
     assert_eq!(on.chunks.source(&row.key).await.unwrap(), None);
     assert_eq!(on.chunks.chunks(&row.key).await.unwrap(), []);
-    assert_eq!(on.chunks.changes(made, 10).await.unwrap(), [(removed, row.key)]);
+    assert_eq!(on.chunks.contents(source).await.unwrap(), None);
+    let changes = on.chunks.changes(made, 10).await.unwrap();
+    assert_eq!(changes.len(), 1);
+    assert_eq!((changes[0].seq, changes[0].source), (removed, source));
+}
+
+pub(crate) async fn everything_under_a_path_goes_at_once(on: Backend) {
+    for (person, path) in [("anna", "s/one#1"), ("anna", "s/one#2"), ("anna", "s/two#1")] {
+        on.chunks.replace(&source(Some(person), path, "1"), &[chunk(1, path)]).await.unwrap();
+    }
+    on.chunks.replace(&source(Some("bert"), "s/one#1", "1"), &[]).await.unwrap();
+    let anna = "anna".parse().unwrap();
+    assert_eq!(on.chunks.remove_under(Some(&anna), "s/one#").await.unwrap(), 2);
+    let left = on.chunks.sources(Some(&anna)).await.unwrap();
+    assert_eq!(left.iter().map(|row| row.key.path.as_str()).collect::<Vec<_>>(), ["s/two#1"]);
+    assert_eq!(on.chunks.counts(Some(&"bert".parse().unwrap())).await.unwrap().sources, 1);
 }
 
 pub(crate) async fn sources_are_listed_by_person(on: Backend) {
     let rows = [
         source(Some("anna"), "b", "1"),
-        source(Some("anna"), "a", "1"),
+        SourceRow { problem: Some("no text".into()), ..source(Some("anna"), "a", "1") },
         source(Some("bert"), "a", "1"),
         source(None, "shared/a", "1"),
+        SourceRow { kind: SourceKind::Session, ..source(Some("anna"), "s", "1") },
     ];
     for row in &rows {
         on.chunks.replace(row, &[]).await.unwrap();
@@ -62,6 +96,9 @@ pub(crate) async fn sources_are_listed_by_person(on: Backend) {
     let mine = on.chunks.sources(Some(&anna)).await.unwrap();
     assert_eq!(mine, [rows[1].clone(), rows[0].clone()]);
     assert_eq!(on.chunks.sources(None).await.unwrap(), [rows[3].clone()]);
+    assert_eq!(on.chunks.problems(Some(&anna), 9).await.unwrap(), [rows[1].clone()]);
+    let counts = ChunkCounts { sources: 3, chunks: 0, vectors: 0, problems: 1 };
+    assert_eq!(on.chunks.counts(Some(&anna)).await.unwrap(), counts);
 }
 
 pub(crate) async fn changes_come_in_order_once_a_source(on: Backend) {
@@ -71,10 +108,76 @@ pub(crate) async fn changes_come_in_order_once_a_source(on: Backend) {
     let second = on.chunks.replace(&b, &[]).await.unwrap();
     let third = on.chunks.replace(&a, &[]).await.unwrap();
     assert!(first < second && second < third);
-    let all = [(second, b.key.clone()), (third, a.key.clone())];
-    assert_eq!(on.chunks.changes(0, 10).await.unwrap(), all);
-    assert_eq!(on.chunks.changes(first, 1).await.unwrap(), all[..1]);
-    assert_eq!(on.chunks.changes(second, 10).await.unwrap(), all[1..]);
-    assert_eq!(on.chunks.changes(third, 10).await.unwrap(), []);
+    let seqs = async |after, limit| {
+        let changes = on.chunks.changes(after, limit).await.unwrap();
+        changes.iter().map(|change| change.seq).collect::<Vec<_>>()
+    };
+    assert_eq!(seqs(0, 10).await, [second, third]);
+    assert_eq!(seqs(first, 1).await, [second]);
+    assert_eq!(seqs(second, 10).await, [third]);
+    assert_eq!(seqs(third, 10).await, [0; 0]);
     assert_eq!(on.chunks.epoch().await.unwrap(), epoch);
+}
+
+pub(crate) async fn vectors_are_kept_by_chunk_and_follow_its_words(on: Backend) {
+    let row = source(Some("anna"), "vault/a.md", "1");
+    on.chunks.use_vectors_of("mini").await.unwrap();
+    on.chunks.replace(&row, &[chunk(1, "one"), chunk(5, "two")]).await.unwrap();
+    let text_seq = on.chunks.changes(0, 9).await.unwrap()[0].seq;
+    let missing = on.chunks.without_vector(ChunkId(0), 9).await.unwrap();
+    assert_eq!(missing.iter().map(|c| c.row.text.as_str()).collect::<Vec<_>>(), ["one", "two"]);
+    assert_eq!(missing[0].source, row);
+    let one = missing[0].id;
+    let vector = vec![0.5, -1.0, f32::MIN];
+    on.chunks.keep_vectors(vec![(one, vector.clone()), (ChunkId(999), vec![1.0])]).await.unwrap();
+    let change = on.chunks.changes(text_seq, 9).await.unwrap();
+    assert_eq!((change.len(), change[0].text_seq), (1, text_seq), "the text is as it was");
+    assert_eq!(on.chunks.vectors(&[one]).await.unwrap(), [(one, vector.clone())]);
+    assert_eq!(on.chunks.without_vector(ChunkId(0), 9).await.unwrap().len(), 1);
+
+    // An edit around it and a copy elsewhere keep the vector; another model's is another.
+    on.chunks.replace(&row, &[chunk(1, "new"), chunk(9, "one")]).await.unwrap();
+    let copy = source(Some("anna"), "vault/b.md", "1");
+    on.chunks.replace(&copy, &[chunk(1, "one")]).await.unwrap();
+    let all = on.chunks.vectors_after(ChunkId(0), 9).await.unwrap();
+    assert_eq!(all.iter().map(|v| v.vector.clone()).collect::<Vec<_>>(), [vector.clone(), vector]);
+    let StoredVector { chunk: first, source: of, group, .. } = all[0].clone();
+    assert_eq!(group, GroupId(1));
+    assert_eq!(on.chunks.vectors_of(of).await.unwrap(), all[..1]);
+    assert_eq!(on.chunks.vectors_after(first, 9).await.unwrap(), all[1..]);
+    on.chunks.use_vectors_of("mini").await.unwrap();
+    assert_eq!(on.chunks.vectors_after(ChunkId(0), 9).await.unwrap().len(), 2);
+    on.chunks.use_vectors_of("other").await.unwrap();
+    assert_eq!(on.chunks.vectors_after(ChunkId(0), 9).await.unwrap(), []);
+}
+
+pub(crate) async fn sources_alike_share_a_group_and_chunks_know_theirs(on: Backend) {
+    let rows = [
+        source(Some("anna"), "a", "1"),
+        source(Some("anna"), "b", "1"),
+        source(None, "c", "1"),
+        SourceRow { kind: SourceKind::Daily, ..source(Some("anna"), "d", "1") },
+    ];
+    for row in &rows {
+        on.chunks.replace(row, &[chunk(1, &row.key.path)]).await.unwrap();
+    }
+    let groups = on.chunks.groups().await.unwrap();
+    let of = groups.iter().map(|group| (group.person.is_some(), group.kind)).collect::<Vec<_>>();
+    let (memory, daily) = (SourceKind::Memory, SourceKind::Daily);
+    assert_eq!(of, [(true, memory), (false, memory), (true, daily)]);
+    let change = on.chunks.changes(0, 9).await.unwrap();
+    let contents = on.chunks.contents(change[1].source).await.unwrap().unwrap();
+    assert_eq!((contents.group, contents.title.as_str()), (groups[0].id, "Title of b"));
+    let (id, row) = contents.chunks[0].clone();
+    let stored = on.chunks.stored(&[ChunkId(999), id]).await.unwrap();
+    assert_eq!(stored.len(), 1);
+    assert_eq!((stored[0].id, &stored[0].source, &stored[0].row), (id, &rows[1], &row));
+}
+
+pub(crate) async fn marks_are_found_by_the_start_of_their_names(on: Backend) {
+    for (name, value) in [("s:1", "a"), ("s:2", "b"), ("t", "c"), ("s:1", "d")] {
+        on.chunks.set_mark(name, value).await.unwrap();
+    }
+    let marks = on.chunks.marks("s:").await.unwrap();
+    assert_eq!(marks, [("s:1".to_owned(), "d".to_owned()), ("s:2".to_owned(), "b".to_owned())]);
 }

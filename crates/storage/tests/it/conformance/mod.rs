@@ -184,6 +184,10 @@ conformance! {
         a_source_comes_back_with_its_chunks
         replacing_leaves_nothing_of_the_old
         removing_is_a_change_too
+        everything_under_a_path_goes_at_once
+        vectors_are_kept_by_chunk_and_follow_its_words
+        sources_alike_share_a_group_and_chunks_know_theirs
+        marks_are_found_by_the_start_of_their_names
         sources_are_listed_by_person
         changes_come_in_order_once_a_source
         ;

@@ -1,8 +1,10 @@
 use onyx_storage::{
-    BeginRun, DaySpending, RunOutcome, RunRow, SessionFilter, SessionMeta, SessionStatus, Spent,
-    StoreError, TitleSource,
+    BeginRun, DaySpending, ModelUse, RunOutcome, RunRow, SessionFilter, SessionMeta, SessionStatus,
+    Spent, StoreError, TitleSource, UsageRow,
 };
-use onyx_types::{LaneOrder, RunStatus, SessionKey, SessionOrigin, Timestamp, TurnId, Usage};
+use onyx_types::{
+    AgentId, LaneOrder, RunStatus, SessionKey, SessionOrigin, Timestamp, TurnId, Usage,
+};
 
 use super::Backend;
 use crate::support::Maker;
@@ -17,13 +19,18 @@ fn begin(make: &mut Maker, key: &SessionKey, input_turn: TurnId) -> BeginRun {
     }
 }
 
+fn used(agent: &AgentId, usage: Usage) -> ModelUse {
+    ModelUse { agent: agent.clone(), model: "mine/m".into(), usage }
+}
+
 fn outcome(make: &mut Maker, begin: &BeginRun, status: RunStatus) -> RunOutcome {
+    let usage = Usage { input: 100, output: 20, cost: Some(0.25), ..Usage::default() };
     RunOutcome {
         run: begin.run,
         status,
         ended_at: make.tick(),
-        usage: Usage { input: 100, output: 20, cost: Some(0.25), ..Usage::default() },
-        agents: Vec::new(),
+        usage,
+        used: vec![used(&begin.key.agent, usage)],
         messages_added: 2,
         preview: Some("the answer".into()),
         title: None,
@@ -169,7 +176,8 @@ pub(crate) async fn spending_adds_up_by_person_and_day(on: Backend) {
         on.ledger.begin_run(begun.clone()).await.unwrap();
         let ended = outcome(&mut make, &begun, RunStatus::Error);
         let usage = Usage { cost, ..ended.usage };
-        on.ledger.end_run(RunOutcome { ended_at, usage, ..ended }).await.unwrap();
+        let used = vec![used(&key.agent, usage)];
+        on.ledger.end_run(RunOutcome { ended_at, usage, used, ..ended }).await.unwrap();
     }
     let spent = async |key: &SessionKey, day| on.ledger.spent(&key.person, day).await.unwrap();
     assert_eq!(spent(&key, "2026-03-01").await, 0.75);
@@ -196,18 +204,27 @@ pub(crate) async fn each_agent_of_a_run_has_its_own_part_of_the_spending(on: Bac
     on.ledger.begin_run(begun.clone()).await.unwrap();
     let ended = outcome(&mut make, &begun, RunStatus::Done);
     let part = |cost| Usage { output: 10, cost: Some(cost), ..Usage::default() };
-    let agents = vec![("main".parse().unwrap(), part(0.1)), ("other".parse().unwrap(), part(0.15))];
+    let (main, other) = ("main".parse().unwrap(), "other".parse().unwrap());
+    let cheap = ModelUse { model: "mine/cheap".into(), ..used(&other, part(0.05)) };
+    let parts = vec![used(&main, part(0.1)), used(&other, part(0.1)), cheap];
     let day = ended.ended_at.utc_date();
-    on.ledger.end_run(RunOutcome { agents, ..ended.clone() }).await.unwrap();
+    let usage = async |last: &str| on.ledger.usage("2000-01-01", last).await.unwrap();
+    on.ledger.end_run(RunOutcome { used: parts.clone(), ..ended.clone() }).await.unwrap();
     // Ending an ended run changes nothing.
     on.ledger.end_run(ended).await.unwrap();
     let spending = on.ledger.spending(&day).await.unwrap();
-    let tenth = |cost| Spent { cost, tokens: 10 };
-    assert_eq!(
-        spending.agents,
-        [("main".parse().unwrap(), tenth(0.1)), ("other".parse().unwrap(), tenth(0.15))]
-    );
-    assert_eq!(spending.people, [(key.person, Spent { cost: 0.25, tokens: 120 })]);
+    let spent = |cost, tokens| Spent { cost, tokens };
+    assert_eq!(spending.agents, [(main, spent(0.1, 10)), (other, spent(0.05 + 0.1, 20))]);
+    assert_eq!(spending.people[0].0, key.person);
+    assert_eq!(spending.people[0].1.tokens, 30);
+    let [first, second, third] = &parts[..] else { panic!() };
+    let row = |used: &ModelUse| UsageRow {
+        day: day.clone(),
+        person: key.person.clone(),
+        used: used.clone(),
+    };
+    assert_eq!(usage(&day).await, [row(first), row(third), row(second)]);
+    assert_eq!(usage("2000-01-02").await, []);
 }
 
 pub(crate) async fn runs_that_never_ended_are_named(on: Backend) {

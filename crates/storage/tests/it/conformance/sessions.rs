@@ -230,7 +230,7 @@ pub(crate) async fn what_is_booked_counts_for_session_and_person(on: Backend) {
     let key = SessionKey { person: anna(), agent: row.agent.clone(), session: row.session_id };
     let usage = Usage { input: 7, output: 3, cost: Some(0.25), ..Usage::default() };
     for _ in 0..2 {
-        on.ledger.book(&key, usage, Timestamp::from_millis(0)).await.unwrap();
+        on.ledger.book(&key, "mine/m", usage, Timestamp::from_millis(0)).await.unwrap();
     }
     let after = on.ledger.session(&anna(), row.session_id).await.unwrap().unwrap();
     assert_eq!(after.token_count, row.token_count + 20);

@@ -3,7 +3,7 @@
 use std::fs;
 use std::time::Duration;
 
-use onyx_storage::{ChunkRow, SourceKey, SourceRow};
+use onyx_storage::{ChunkRow, SourceKey, SourceKind, SourceRow, Stamp};
 use onyx_types::{Hash, Origin, Scope, Timestamp};
 
 use crate::support::TempStore;
@@ -11,13 +11,24 @@ use crate::support::TempStore;
 fn source(path: &str) -> (SourceRow, Vec<ChunkRow>) {
     let row = SourceRow {
         key: SourceKey { person: None, path: path.into() },
+        kind: SourceKind::Shared,
+        stamp: Stamp { size: 1, modified: Timestamp::from_millis(1) },
+        chunking: String::new(),
+        problem: None,
         scope: Scope::Shared,
         origin: Origin::Person,
         title: path.into(),
         checksum: Hash::of(path.as_bytes()),
         indexed_at: Timestamp::from_millis(1),
     };
-    let chunk = ChunkRow { start_line: 1, end_line: 2, text: path.into(), embedding: None };
+    let chunk = ChunkRow {
+        start_line: 1,
+        end_line: 2,
+        heading: String::new(),
+        origin: Origin::Person,
+        text: path.into(),
+        hash: Hash::of(path.as_bytes()),
+    };
     (row, vec![chunk])
 }
 
@@ -25,7 +36,8 @@ async fn begin_anew(temp: &TempStore, epoch: u64) {
     let (row, chunks) = source("b");
     assert_eq!(temp.store.chunks.sources(None).await.unwrap(), []);
     let seq = temp.store.chunks.replace(&row, &chunks).await.unwrap();
-    assert_eq!(temp.store.chunks.changes(0, 10).await.unwrap(), [(seq, row.key.clone())]);
+    let changes = temp.store.chunks.changes(0, 10).await.unwrap();
+    assert_eq!(changes.iter().map(|change| change.seq).collect::<Vec<_>>(), [seq]);
     assert_eq!(temp.store.chunks.chunks(&row.key).await.unwrap(), chunks);
     assert!(temp.store.chunks.epoch().await.unwrap() != epoch, "followers must notice");
 }

@@ -52,7 +52,7 @@ async fn run_once(temp: &TempStore, make: &mut Maker, key: &SessionKey) {
         status: RunStatus::Done,
         ended_at: turns[4].ts,
         usage: usage(),
-        agents: Vec::new(),
+        used: Vec::new(),
         messages_added: 2,
         preview: Some(onyx_storage::preview_of(&"42 ".repeat(100))),
         title: onyx_storage::title_of(QUESTION),

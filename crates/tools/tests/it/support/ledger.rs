@@ -3,7 +3,7 @@ use std::sync::Arc;
 use async_trait::async_trait;
 use onyx_storage::{
     AuditEntry, AuditRow, BeginRun, ChainState, DaySpending, InboxRow, Ledger, RunOutcome, RunRow,
-    SessionChange, SessionFilter, SessionMeta, StoreError,
+    SessionChange, SessionFilter, SessionMeta, StoreError, UsageRow,
 };
 use onyx_types::{AgentId, PersonId, RunId, SessionId, SessionKey, Timestamp, TurnId, Usage};
 
@@ -68,8 +68,14 @@ impl Ledger for BrokenAudit {
         self.inner.change_session(person, session, change).await
     }
 
-    async fn book(&self, key: &SessionKey, usage: Usage, at: Timestamp) -> Result<(), StoreError> {
-        self.inner.book(key, usage, at).await
+    async fn book(
+        &self,
+        key: &SessionKey,
+        model: &str,
+        usage: Usage,
+        at: Timestamp,
+    ) -> Result<(), StoreError> {
+        self.inner.book(key, model, usage, at).await
     }
 
     async fn put_session(&self, person: &PersonId, meta: &SessionMeta) -> Result<(), StoreError> {
@@ -106,6 +112,10 @@ impl Ledger for BrokenAudit {
 
     async fn spending(&self, day: &str) -> Result<DaySpending, StoreError> {
         self.inner.spending(day).await
+    }
+
+    async fn usage(&self, first: &str, last: &str) -> Result<Vec<UsageRow>, StoreError> {
+        self.inner.usage(first, last).await
     }
 
     async fn append_audit(&self, entry: AuditEntry) -> Result<AuditRow, StoreError> {

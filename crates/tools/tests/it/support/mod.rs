@@ -5,14 +5,16 @@ mod probe;
 use std::path::PathBuf;
 use std::sync::Arc;
 
+use onyx_knowledge::{Index, IndexSettings};
 use onyx_storage::{AuditRow, Home, Ledger, LocalObjects, Store};
 use onyx_test_support::ManualClock;
 use onyx_tools::{
     Execution, LiveOutput, Masker, PathRules, Policy, Services, Tool, ToolCx, ToolSettings,
-    Toolbox, builtin_tools,
+    Toolbox, builtin_tools, index_tools,
 };
 use onyx_types::{
-    Attendance, Cancel, Mint, SessionKey, Taint, Tier, ToolCall, ToolOutcome, ToolUseId,
+    Attendance, Cancel, Mint, Scope, ScopeSet, SessionKey, Taint, Tier, ToolCall, ToolOutcome,
+    ToolUseId,
 };
 use serde_json::Value;
 use tempfile::TempDir;
@@ -36,6 +38,20 @@ impl World {
     /// The built-in tools, at tier `act`.
     pub(crate) async fn new() -> Self {
         Self::with(builtin_tools(), Masker::default()).await
+    }
+
+    /// With an index over the home as well.
+    pub(crate) async fn indexed() -> Self {
+        let mut world = Self::new().await;
+        let settings = IndexSettings {
+            home: world.folder.path().to_owned(),
+            chunking: onyx_knowledge::Chunking::default(),
+        };
+        let index = Index::new(world.store.clone(), Arc::clone(&world.cx.clock), settings);
+        world.cx.files = index.observe(Arc::clone(&world.store.files));
+        let tools = [builtin_tools(), index_tools(&index)].concat();
+        let ledger = Arc::clone(&world.store.ledger);
+        world.audited_by(tools, ledger).at(Tier::Act)
     }
 
     pub(crate) async fn with(tools: Vec<Arc<dyn Tool>>, masker: Masker) -> Self {
@@ -68,6 +84,21 @@ impl World {
 
     pub(crate) fn clean(mut self) -> Self {
         self.cx.taint = Taint::Clean;
+        self
+    }
+
+    /// The same world with other tools.
+    pub(crate) fn with_tools(mut self, tools: Vec<Arc<dyn Tool>>, masker: Masker) -> Self {
+        let artifacts = self.folder.path().join("cache/artifacts");
+        let artifacts = Arc::new(LocalObjects::open(&artifacts).unwrap());
+        let ledger = Arc::clone(&self.store.ledger);
+        self.toolbox = Toolbox::new(tools, Services { ledger, artifacts, masker }).unwrap();
+        self.policy = policy(Tier::Act, &self.toolbox);
+        self
+    }
+
+    pub(crate) fn at_clock(mut self, clock: Arc<dyn onyx_types::Clock>) -> Self {
+        self.cx.clock = clock;
         self
     }
 
@@ -168,11 +199,17 @@ fn context(store: &Store, clock: Arc<ManualClock>) -> ToolCx {
         agent: "main".parse().unwrap(),
         run: mint.run(at),
         view: None,
+        scopes: ScopeSet::new(
+            "ada".parse().unwrap(),
+            vec![Scope::Person, Scope::Agent("main".parse().unwrap()), Scope::Shared],
+        ),
+        memories: Arc::new(["helper".parse().unwrap()]),
         cancel: Cancel::new(),
         taint: Taint::Clean,
         clock,
         files: Arc::clone(&store.files),
         paths: Arc::new(PathRules::default()),
+        addresses: Arc::default(),
         live: LiveOutput::nowhere(),
     }
 }

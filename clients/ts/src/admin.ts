@@ -1,0 +1,165 @@
+import type { StoredFile } from './files';
+import type { Http } from './http';
+import { fromWire } from './case';
+import { serverSentEvents } from './lines';
+import type { Schema } from './wire';
+
+export type Me = Schema<'Me'>;
+export type Person = Schema<'Person'>;
+export type Credential = Schema<'CredentialView'>;
+export type TokenMade = Schema<'TokenMade'>;
+export type Pairing = Schema<'Pairing'>;
+export type LogLine = Schema<'LogLine'>;
+export type LogLevel = Schema<'LogLevel'>;
+export type Grant = Schema<'Grant'>;
+export type Provider = Schema<'ProviderView'>;
+export type ProviderTest = Schema<'TestView'>;
+export type Model = Schema<'ModelView'>;
+export type Account = Schema<'Account'>;
+export type Budgets = Schema<'Budgets'>;
+export type UsageReport = Schema<'UsageReport'>;
+/** What a day, an agent, a model or a person used. */
+export type UsageSum = Schema<'Sum'>;
+export type ConfigFile = Schema<'ConfigView'>;
+
+/** `providers.<name>` of the config file, in its own words. */
+export interface ProviderSettings {
+  kind?: string;
+  baseUrl?: string;
+  [name: string]: unknown;
+}
+
+export interface AuditRow {
+  person: string;
+  seq: number;
+  ts: string;
+  actorKind: string;
+  actor: string;
+  agent?: string | null;
+  sessionId?: string | null;
+  runId?: string | null;
+  tool?: string | null;
+  effect?: string | null;
+  decision?: string | null;
+  diffSummary: string;
+  result: string;
+}
+
+export interface AuditChain {
+  person: string;
+  whole: boolean;
+  rows?: number;
+  /** The first row that is missing, changed or does not belong. */
+  brokenAt?: number;
+}
+
+/** What only the owner may do. */
+export class Admin {
+  constructor(private readonly http: Http) {}
+
+  async providers(): Promise<Provider[]> {
+    return (await this.http.json<{ providers: Provider[] }>('/api/admin/providers')).providers;
+  }
+
+  provider(name: string): Promise<Provider & { settings: ProviderSettings }> {
+    return this.http.json(`/api/admin/providers/${encodeURIComponent(name)}`);
+  }
+
+  /** Makes it what the settings say. A key is kept sealed, and the settings only name it. */
+  async setProvider(name: string, settings: ProviderSettings, apiKey?: string): Promise<void> {
+    // The config's own names stay as they are.
+    const text = JSON.stringify({ settings, api_key: apiKey });
+    await this.http.response(`/api/admin/providers/${encodeURIComponent(name)}`, { method: 'PUT', text, headers: { 'content-type': 'application/json' } });
+  }
+
+  async removeProvider(name: string): Promise<void> {
+    await this.http.response(`/api/admin/providers/${encodeURIComponent(name)}`, { method: 'DELETE' });
+  }
+
+  testProvider(name: string): Promise<ProviderTest> {
+    return this.http.json(`/api/admin/providers/${encodeURIComponent(name)}/test`, { body: {} });
+  }
+
+  /** Those that the provider itself lists now. */
+  async providerModels(name: string): Promise<Model[]> {
+    return (await this.http.json<{ models: Model[] }>(`/api/admin/providers/${encodeURIComponent(name)}/models`)).models;
+  }
+
+  async models(): Promise<Model[]> {
+    return (await this.http.json<{ models: Model[] }>('/api/admin/models')).models;
+  }
+
+  async people(): Promise<Person[]> {
+    return (await this.http.json<{ people: Person[] }>('/api/admin/people')).people;
+  }
+
+  addPerson(person: { id: string; name?: string }): Promise<Person> {
+    return this.http.json('/api/admin/people', { body: person });
+  }
+
+  async removePerson(id: string): Promise<void> {
+    await this.http.response(`/api/admin/people/${id}`, { method: 'DELETE' });
+  }
+
+  async setPassword(id: string, password: string): Promise<void> {
+    await this.http.response(`/api/admin/people/${id}/password`, { method: 'PUT', body: { password } });
+  }
+
+  async tokens(): Promise<Credential[]> {
+    return (await this.http.json<{ tokens: Credential[] }>('/api/admin/tokens')).tokens;
+  }
+
+  makeToken(token: { name: string; people?: string[]; scopes?: Grant[]; expiresIn?: number }): Promise<TokenMade> {
+    return this.http.json('/api/admin/tokens', { body: token });
+  }
+
+  async revokeToken(id: string): Promise<void> {
+    await this.http.response(`/api/admin/tokens/${id}`, { method: 'DELETE' });
+  }
+
+  async pairings(): Promise<Pairing[]> {
+    return (await this.http.json<{ pairings: Pairing[] }>('/api/admin/pairings')).pairings;
+  }
+
+  async decidePairing(code: string, decision: 'approve' | 'reject', person?: string): Promise<void> {
+    await this.http.response(`/api/admin/pairings/${decision}`, { body: decision === 'approve' ? { code, person } : { code } });
+  }
+
+  budgets(): Promise<Budgets> {
+    return this.http.json('/api/admin/budgets');
+  }
+
+  setLimits(limits: Partial<Pick<Budgets, 'limitPerRun' | 'limitPerPerson' | 'limitPerAgent'>>): Promise<Budgets> {
+    return this.http.json('/api/admin/budgets', { method: 'PUT', body: limits });
+  }
+
+  usage(query: { since?: string; until?: string } = {}): Promise<UsageReport> {
+    return this.http.json('/api/admin/usage', { query });
+  }
+
+  async config(): Promise<ConfigFile & Pick<StoredFile, 'version'>> {
+    const response = await this.http.response('/api/admin/config');
+    return { ...fromWire<ConfigFile>(await response.json()), version: response.headers.get('etag') ?? '' };
+  }
+
+  /** Refused with the field's path when it is not good; then the old one stays. */
+  async setConfig(text: string, version: string): Promise<void> {
+    await this.http.response('/api/admin/config', { method: 'PUT', body: { text }, headers: { 'if-match': version } });
+  }
+
+  audit(query: { person?: string; before?: number; limit?: number } = {}): Promise<{ rows: AuditRow[]; before?: number }> {
+    return this.http.json('/api/admin/audit', { query });
+  }
+
+  /** Whether every row still fits the one before it, for each person. */
+  async verifyAudit(): Promise<AuditChain[]> {
+    return (await this.http.json<{ chains: AuditChain[] }>('/api/admin/audit/verify')).chains;
+  }
+
+  /** The newest lines, then each as it is written, until the signal says enough. */
+  async *logs(query: { level?: LogLevel; q?: string; after?: number; limit?: number }, signal: AbortSignal): AsyncGenerator<LogLine> {
+    const response = await this.http.response('/api/admin/logs', { query, signal, headers: { accept: 'text/event-stream' } });
+    if (!response.body) return;
+    for await (const { data } of serverSentEvents(response.body)) yield fromWire<LogLine>(JSON.parse(data));
+  }
+}

@@ -1,0 +1,42 @@
+import { encodePath, readFile, writeFile, type StoredFile } from './files';
+import type { Http } from './http';
+import type { Schema } from './wire';
+
+/** What an agent says of itself; what is absent is as the defaults have it. */
+export type AgentFields = Partial<Schema<'AgentFields'>>;
+/** An agent as it works: what it says itself, filled in from the defaults. */
+export type AgentSettings = Schema<'AgentView'>;
+export type AgentDetails = Schema<'AgentDetails'>;
+
+export class Agents {
+  constructor(private readonly http: Http) {}
+
+  async list(): Promise<AgentSettings[]> {
+    return (await this.http.json<{ agents: AgentSettings[] }>('/v1/agents')).agents;
+  }
+
+  get(id: string): Promise<AgentDetails> {
+    return this.http.json(`/v1/agents/${id}`);
+  }
+
+  create(agent: AgentFields & { id: string }): Promise<AgentDetails> {
+    return this.http.json('/v1/agents', { body: agent });
+  }
+
+  /** Only what is named changes; null leaves it to the defaults. */
+  update(id: string, change: AgentFields): Promise<AgentDetails> {
+    return this.http.json(`/v1/agents/${id}`, { method: 'PATCH', body: change });
+  }
+
+  async remove(id: string): Promise<void> {
+    await this.http.response(`/v1/agents/${id}`, { method: 'DELETE' });
+  }
+
+  readFile(id: string, name: string): Promise<StoredFile> {
+    return readFile(this.http, `/v1/agents/${id}/files/${encodePath(name)}`);
+  }
+
+  writeFile(id: string, name: string, text: string, version?: string): Promise<string> {
+    return writeFile(this.http, `/v1/agents/${id}/files/${encodePath(name)}`, text, version);
+  }
+}

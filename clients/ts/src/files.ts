@@ -1,0 +1,22 @@
+import type { Http } from './http';
+
+export interface StoredFile {
+  text: string;
+  /** Names this very content; a write that gives it replaces nothing else. */
+  version: string;
+}
+
+/** A path in an address, its slashes kept. */
+export const encodePath = (path: string) => path.split('/').map(encodeURIComponent).join('/');
+
+export async function readFile(http: Http, address: string): Promise<StoredFile> {
+  const response = await http.response(address);
+  return { text: await response.text(), version: response.headers.get('etag') ?? '' };
+}
+
+/** Writes a file whole: `version` is what it was read as, absent for one that must not be there yet. */
+export async function writeFile(http: Http, address: string, text: string, version?: string): Promise<string> {
+  const headers: Record<string, string> = version === undefined ? { 'if-none-match': '*' } : version === '' ? {} : { 'if-match': version };
+  const response = await http.response(address, { method: 'PUT', text, headers });
+  return response.headers.get('etag') ?? '';
+}

@@ -1,0 +1,1485 @@
+// Made from docs/openapi.json by generate.mjs. Change the server and run `make docs`.
+
+export interface components {
+    schemas: {
+        ChatRequest: {
+            /**
+             * Format: uuid
+             * @default null
+             */
+            session_id: string | null;
+            message?: string | null;
+            action_id?: string | null;
+            /** @default null */
+            agent: string | null;
+            confirm?: components["schemas"]["Confirm"] | null;
+            dry_run?: boolean | null;
+        };
+        Confirm: boolean | string[];
+        StopRequest: {
+            /**
+             * Format: uuid
+             * @default null
+             */
+            session_id: string | null;
+            /**
+             * Format: uuid
+             * @default null
+             */
+            run_id: string | null;
+        };
+        SessionRequest: {
+            /** Format: uuid */
+            session_id: string;
+        };
+        HistoryQuery: {
+            /** Format: uuid */
+            session_id: string;
+            /** Format: uint64 */
+            before?: number | null;
+            /** Format: uint */
+            limit?: number | null;
+        };
+        /** @description What is read in two parts: fields within a flattened one would have lost their paths. */
+        NewAgent: {
+            id: string;
+            /** @default null */
+            name: string | null;
+            /**
+             * @description Answers who names nobody; there is one.
+             * @default false
+             */
+            default: boolean;
+            /** @default null */
+            enabled: boolean | null;
+            /** @default null */
+            tier: components["schemas"]["Tier"] | null;
+            /**
+             * @description `<provider>/<model>`, or `auto`.
+             * @default null
+             */
+            model: string | null;
+            /**
+             * @description Tried in this order when `model` fails.
+             * @default []
+             */
+            fallbacks: string[];
+            /** @default null */
+            tools: components["schemas"]["ToolFields"] | null;
+            /**
+             * Format: float
+             * @default null
+             */
+            temperature: number | null;
+            /**
+             * Format: uint32
+             * @default null
+             */
+            max_output_tokens: number | null;
+            /**
+             * @description A folder whose files are read instead of the agent's own.
+             * @default null
+             */
+            workspace: string | null;
+        };
+        /**
+         * @description How far an agent may go.
+         * @enum {string}
+         */
+        Tier: "read" | "suggest" | "act";
+        /** @description Names of tools, or `group:<name>`. Deny wins. */
+        ToolFields: {
+            /**
+             * @description None: every tool.
+             * @default null
+             */
+            allow: string[] | null;
+            /** @default [] */
+            deny: string[];
+        };
+        /** @description What an agent says of itself. What is absent is as `agents.defaults` has it. */
+        AgentFields: {
+            /** @default null */
+            name: string | null;
+            /**
+             * @description Answers who names nobody; there is one.
+             * @default false
+             */
+            default: boolean;
+            /** @default null */
+            enabled: boolean | null;
+            /** @default null */
+            tier: components["schemas"]["Tier"] | null;
+            /**
+             * @description `<provider>/<model>`, or `auto`.
+             * @default null
+             */
+            model: string | null;
+            /**
+             * @description Tried in this order when `model` fails.
+             * @default []
+             */
+            fallbacks: string[];
+            /** @default null */
+            tools: components["schemas"]["ToolFields"] | null;
+            /**
+             * Format: float
+             * @default null
+             */
+            temperature: number | null;
+            /**
+             * Format: uint32
+             * @default null
+             */
+            max_output_tokens: number | null;
+            /**
+             * @description A folder whose files are read instead of the agent's own.
+             * @default null
+             */
+            workspace: string | null;
+        };
+        ListQuery: {
+            agent?: string | null;
+            status?: components["schemas"]["SessionStatus"] | null;
+            origin?: components["schemas"]["SessionOrigin"] | null;
+            q?: string | null;
+            /** Format: date-time */
+            since?: string | null;
+            /** Format: date-time */
+            until?: string | null;
+            /** Format: uuid */
+            before?: string | null;
+            /** Format: uint32 */
+            limit?: number | null;
+        };
+        /** @enum {string} */
+        SessionStatus: "active" | "archived";
+        /**
+         * @description Where a session lives.
+         * @enum {string}
+         */
+        SessionOrigin: "chat" | "companion" | "thread" | "agent_editor" | "connector" | "job" | "api";
+        Patch: {
+            title?: string | null;
+            status?: components["schemas"]["SessionStatus"] | null;
+            agents?: string[] | null;
+            mode?: components["schemas"]["LaneOrder"] | null;
+        };
+        /** @description How several agents answer one message. */
+        LaneOrder: "parallel" | "sequential";
+        Fork: {
+            /** Format: uuid */
+            turn_id: string;
+            /**
+             * @description Leave the turn itself out: for saying it differently.
+             * @default false
+             */
+            before: boolean;
+        };
+        TurnsQuery: {
+            /** Format: uint64 */
+            before?: number | null;
+            /** Format: uint */
+            limit?: number | null;
+        };
+        ExportQuery: {
+            format?: components["schemas"]["ExportFormat"];
+        };
+        /** @enum {string} */
+        ExportFormat: "jsonl" | "markdown";
+        EventsQuery: {
+            /** Format: uint64 */
+            after?: number | null;
+        };
+        UndoQuery: {
+            /** @default false */
+            dry_run: boolean;
+        };
+        NewConfig: {
+            /** @description The whole file. A shortened key in it stands for the one that the file has. */
+            text: string;
+        };
+        PutProvider: {
+            /**
+             * @description What `providers.<name>` of onyx.json is to hold: `kind`, `baseUrl`, `models`, … A shortened
+             *     key in it stands for the one that is there.
+             * @default {}
+             */
+            settings: {
+                [key: string]: unknown;
+            };
+            /** @description Kept encrypted under the provider's name, and named as `apiKey` in the settings. */
+            api_key?: string | null;
+        };
+        /** @description What is absent stays. */
+        NewLimits: {
+            /** Format: double */
+            limit_per_run?: number | null;
+            /** Format: double */
+            limit_per_person?: number | null;
+            /** Format: double */
+            limit_per_agent?: number | null;
+        };
+        UsageQuery: {
+            /** @description The first day, UTC; 30 days before the last unless given. */
+            since?: string | null;
+            /** @description The last day, UTC; today unless given. */
+            until?: string | null;
+            person?: string | null;
+            agent?: string | null;
+            model?: string | null;
+        };
+        LogsQuery: {
+            /** @description This level and worse. */
+            level?: components["schemas"]["LogLevel"] | null;
+            /** @description Part of the words, the target or a detail. */
+            q?: string | null;
+            /**
+             * Format: uint64
+             * @description Only lines after this one.
+             */
+            after?: number | null;
+            /**
+             * Format: uint
+             * @description The newest so many; 200 unless given.
+             */
+            limit?: number | null;
+        };
+        /** @enum {string} */
+        LogLevel: "trace" | "debug" | "info" | "warn" | "error";
+        LinkQuery: {
+            code: string;
+        };
+        Login: {
+            person: string;
+            password: string;
+        };
+        Refresh: {
+            refresh_token: string;
+        };
+        BeginPairing: {
+            /** @default  */
+            name: string;
+            /** @default browser */
+            client: components["schemas"]["PairingFor"];
+        };
+        /** @description What the device wants to have in the end. */
+        PairingFor: "browser" | "device";
+        OwnPassword: {
+            /** @description The one that counts now, where there is one. */
+            current?: string | null;
+            password: string;
+        };
+        NewPerson: {
+            id: string;
+            name?: string | null;
+        };
+        NewPassword: {
+            password: string;
+        };
+        TokenRequest: {
+            name: string;
+            /**
+             * @description Absent: the caller. Several make a household token.
+             * @default []
+             */
+            people: string[];
+            /** @description Absent: everything a person does for themselves. */
+            scopes?: components["schemas"]["Grant"][] | null;
+            /**
+             * Format: uint64
+             * @description Seconds; absent: until it is revoked.
+             */
+            expires_in?: number | null;
+        };
+        /** @description One thing that a credential may be good for. */
+        Grant: "read" | "write" | "chat" | "admin";
+        Approve: {
+            code: string;
+            /** @description Whom the device is for; absent: the caller. */
+            person?: string | null;
+        };
+        Reject: {
+            code: string;
+        };
+        SecretValue: {
+            value: string;
+        };
+        /** @description The whole of a request's body: what is read at once to find who answers, and the rest. */
+        Body: {
+            /**
+             * @description `onyx:<agent>`, an agent's id or `<provider>/<model>`; the default agent without it.
+             * @default null
+             */
+            model: string | null;
+            /** @default null */
+            stream: boolean | null;
+            stream_options?: components["schemas"]["StreamOptions"] | null;
+            /**
+             * Format: uuid
+             * @description Goes on with this conversation.
+             * @default null
+             */
+            "x-onyx-session-id": string | null;
+            /** @default null */
+            "x-onyx-agent-id": string | null;
+            /** @default null */
+            "x-onyx-include-memory": boolean | null;
+            messages: components["schemas"]["Message"][];
+            tools?: components["schemas"]["Tool"][] | null;
+            tool_choice?: unknown;
+            response_format?: components["schemas"]["Format"] | null;
+            /** Format: float */
+            temperature?: number | null;
+            /** Format: uint32 */
+            max_tokens?: number | null;
+            /** Format: uint32 */
+            max_completion_tokens?: number | null;
+        };
+        StreamOptions: {
+            /** @default null */
+            include_usage: boolean | null;
+        };
+        Message: {
+            role: components["schemas"]["Role"];
+            content?: components["schemas"]["Content"] | null;
+            tool_calls?: components["schemas"]["Call"][] | null;
+            tool_call_id?: string | null;
+        };
+        /** @enum {string} */
+        Role: "owner" | "member";
+        Content: string | components["schemas"]["Part"][];
+        Part: {
+            /** @constant */
+            type: "text";
+            text: string;
+        } | {
+            /** @constant */
+            type: "refusal";
+            refusal: string;
+        } | {
+            /** @constant */
+            type: "image_url";
+            image_url: components["schemas"]["ImageUrl"];
+        };
+        ImageUrl: {
+            url: string;
+        };
+        Call: {
+            id: string;
+            function: components["schemas"]["CalledFunction"];
+        };
+        CalledFunction: {
+            name: string;
+            /** @default  */
+            arguments: string;
+        };
+        Tool: {
+            /** @constant */
+            type: "function";
+            function: components["schemas"]["Function"];
+        };
+        Function: {
+            name: string;
+            /** @default  */
+            description: string;
+            parameters?: unknown;
+        };
+        Format: {
+            /** @constant */
+            type: "text";
+        } | {
+            /** @constant */
+            type: "json_object";
+        } | {
+            /** @constant */
+            type: "json_schema";
+            json_schema: components["schemas"]["Schema"];
+        };
+        Schema: {
+            name: string;
+            /** @default null */
+            schema: unknown;
+        };
+        /** @description The whole of a request's body: what is read at once to find who answers, and the rest. */
+        Body2: {
+            /**
+             * @description `onyx:<agent>`, an agent's id or `<provider>/<model>`; the default agent without it.
+             * @default null
+             */
+            model: string | null;
+            /** @default null */
+            stream: boolean | null;
+            stream_options?: components["schemas"]["StreamOptions"] | null;
+            /**
+             * Format: uuid
+             * @description Goes on with this conversation.
+             * @default null
+             */
+            "x-onyx-session-id": string | null;
+            /** @default null */
+            "x-onyx-agent-id": string | null;
+            /** @default null */
+            "x-onyx-include-memory": boolean | null;
+            input: components["schemas"]["Input"];
+            instructions?: string | null;
+            tools?: components["schemas"]["Tool2"][] | null;
+            tool_choice?: unknown;
+            text?: components["schemas"]["TextSettings"] | null;
+            /** Format: float */
+            temperature?: number | null;
+            /** Format: uint32 */
+            max_output_tokens?: number | null;
+            previous_response_id?: string | null;
+        };
+        Input: string | components["schemas"]["Item"][];
+        Item: components["schemas"]["TypedItem"] | {
+            role: components["schemas"]["Role2"];
+            content: components["schemas"]["Content2"];
+        };
+        TypedItem: {
+            /** @constant */
+            type: "message";
+            role: components["schemas"]["Role2"];
+            content: components["schemas"]["Content2"];
+        } | {
+            /** @constant */
+            type: "function_call";
+            call_id: string;
+            name: string;
+            arguments: string;
+        } | {
+            /** @constant */
+            type: "function_call_output";
+            call_id: string;
+            output: components["schemas"]["Content2"];
+        } | {
+            /** @constant */
+            type: "reasoning";
+        };
+        /** @enum {string} */
+        Role2: "system" | "developer" | "user" | "assistant";
+        Content2: string | components["schemas"]["Part2"][];
+        Part2: {
+            /** @constant */
+            type: "input_text";
+            text: string;
+        } | {
+            /** @constant */
+            type: "output_text";
+            text: string;
+        } | {
+            /** @constant */
+            type: "refusal";
+            refusal: string;
+        } | {
+            /** @constant */
+            type: "input_image";
+            image_url: string;
+        };
+        Tool2: {
+            /** @constant */
+            type: "function";
+            name: string;
+            description?: string | null;
+            parameters?: unknown;
+        };
+        TextSettings: {
+            format?: components["schemas"]["Format2"] | null;
+        };
+        Format2: {
+            /** @constant */
+            type: "text";
+        } | {
+            /** @constant */
+            type: "json_object";
+        } | {
+            /** @constant */
+            type: "json_schema";
+            name: string;
+            schema: unknown;
+        };
+        /** @description The whole of a request's body: what is read at once to find who answers, and the rest. */
+        Body3: {
+            /**
+             * @description `onyx:<agent>`, an agent's id or `<provider>/<model>`; the default agent without it.
+             * @default null
+             */
+            model: string | null;
+            /** @default null */
+            stream: boolean | null;
+            stream_options?: components["schemas"]["StreamOptions"] | null;
+            /**
+             * Format: uuid
+             * @description Goes on with this conversation.
+             * @default null
+             */
+            "x-onyx-session-id": string | null;
+            /** @default null */
+            "x-onyx-agent-id": string | null;
+            /** @default null */
+            "x-onyx-include-memory": boolean | null;
+            messages: components["schemas"]["Message2"][];
+            /** Format: uint32 */
+            max_tokens: number;
+            system?: components["schemas"]["Text"] | null;
+            tools?: components["schemas"]["Tool3"][] | null;
+            tool_choice?: unknown;
+            /** Format: float */
+            temperature?: number | null;
+        };
+        Message2: {
+            role: components["schemas"]["Role3"];
+            content: components["schemas"]["Content3"];
+        };
+        /** @enum {string} */
+        Role3: "user" | "assistant";
+        Content3: string | components["schemas"]["Block"][];
+        Block: {
+            /** @constant */
+            type: "text";
+            text: string;
+        } | {
+            /** @constant */
+            type: "image";
+            source: components["schemas"]["Source"];
+        } | {
+            /** @constant */
+            type: "tool_use";
+            id: string;
+            name: string;
+            input: unknown;
+        } | {
+            /** @constant */
+            type: "tool_result";
+            tool_use_id: string;
+            content?: components["schemas"]["Text"] | null;
+            /** @default false */
+            is_error: boolean;
+        } | {
+            /** @constant */
+            type: "thinking";
+        } | {
+            /** @constant */
+            type: "redacted_thinking";
+        };
+        Source: {
+            /** @constant */
+            type: "base64";
+            media_type: string;
+            data: string;
+        };
+        Text: string | components["schemas"]["TextBlock"][];
+        TextBlock: {
+            text: string;
+        };
+        Tool3: {
+            type?: string | null;
+            name: string;
+            /** @default  */
+            description: string;
+            input_schema?: unknown;
+        };
+        EmbeddingRequest: {
+            model: string;
+            input: components["schemas"]["Input2"];
+            encoding_format?: components["schemas"]["Encoding"];
+            /** Format: uint */
+            dimensions?: number | null;
+        };
+        Input2: string | string[];
+        /** @enum {string} */
+        Encoding: "float" | "base64";
+        Health: {
+            status: string;
+            version: string;
+        };
+        Ready: {
+            status: string;
+            dependencies: components["schemas"]["Dependency"][];
+        };
+        Dependency: {
+            name: string;
+            state: components["schemas"]["DependencyState"];
+            detail?: string | null;
+        };
+        DependencyState: "ok" | "degraded" | "down";
+        Line: {
+            /** @constant */
+            type: "start";
+            /** Format: uuid */
+            session_id: string;
+            /** Format: uuid */
+            run_id: string;
+        } | {
+            /** @constant */
+            type: "text";
+            delta: string;
+        } | {
+            /** @constant */
+            type: "tool_call";
+            id: components["schemas"]["ToolUseId"];
+            tool: string;
+            args: unknown;
+        } | {
+            /** @constant */
+            type: "tool_result";
+            id: components["schemas"]["ToolUseId"];
+            tool: string;
+            ok: boolean;
+            summary: string;
+        } | {
+            /** @constant */
+            type: "status";
+            message: string;
+        } | {
+            /** @constant */
+            type: "draft";
+            /** Format: uuid */
+            draft_id: string;
+            tool: string;
+            summary: string;
+            preview: components["schemas"]["Preview"];
+        } | {
+            /** @constant */
+            type: "confirm";
+            /** Format: uuid */
+            draft_id: string;
+            tool: string;
+            summary: string;
+            preview: components["schemas"]["Preview"];
+        } | {
+            /** @constant */
+            type: "error";
+            message: string;
+            code: components["schemas"]["ErrorCode"];
+            hint: string;
+        } | {
+            /** @constant */
+            type: "done";
+            /** Format: uuid */
+            session_id: string;
+            /** Format: uuid */
+            run_id: string;
+            status: components["schemas"]["RunStatus"];
+            usage: components["schemas"]["Usage"];
+        };
+        /** @description The id a provider gave one tool call; opaque to us and unique only within a session. */
+        ToolUseId: string;
+        /** @description What a person is shown before deciding. */
+        Preview: {
+            /** @constant */
+            kind: "none";
+        } | {
+            /** @constant */
+            kind: "text";
+            text: string;
+        } | {
+            /** @constant */
+            kind: "diff";
+            path: string;
+            unified: string;
+        };
+        /**
+         * @description Every error a client can see. One table: code, HTTP status, sentence, hint.
+         * @enum {string}
+         */
+        ErrorCode: "invalid_request" | "unauthenticated" | "forbidden" | "not_found" | "model_not_found" | "session_busy" | "confirmation_required" | "draft_stale" | "draft_decided" | "draft_expired" | "version_conflict" | "too_large" | "invalid_action" | "rate_limited" | "limit_steps" | "limit_tool_calls" | "limit_seconds" | "limit_output" | "limit_prompt" | "limit_budget" | "limit_loop" | "provider_auth" | "provider_rate_limited" | "provider_overloaded" | "provider_context_length" | "provider_truncated" | "provider_unavailable" | "provider_timeout" | "provider_refused" | "tool_denied" | "tool_failed" | "tool_timeout" | "cancelled" | "interrupted" | "overloaded" | "storage_full" | "storage_failed" | "internal";
+        /** @enum {string} */
+        RunStatus: "done" | "cancelled" | "error" | "interrupted" | "awaiting_client";
+        /** @description Tokens and money of one or more model calls. */
+        Usage: {
+            /**
+             * Format: uint64
+             * @default 0
+             */
+            input: number;
+            /**
+             * Format: uint64
+             * @default 0
+             */
+            output: number;
+            /**
+             * Format: uint64
+             * @default 0
+             */
+            cache_read: number;
+            /**
+             * Format: uint64
+             * @default 0
+             */
+            cache_write: number;
+            /**
+             * Format: double
+             * @description In the currency of the price data; absent when no price is known.
+             */
+            cost?: number | null;
+        };
+        /** @description What came of a run. */
+        ChatReply: {
+            /** Format: uuid */
+            session_id: string;
+            /** Format: uuid */
+            run_id: string;
+            message: string;
+            tools: components["schemas"]["ToolView"][];
+            drafts: components["schemas"]["DraftView"][];
+            usage: components["schemas"]["Usage"];
+        };
+        /** @description One tool call, wherever a whole answer is shown. */
+        ToolView: {
+            id: components["schemas"]["ToolUseId"];
+            tool: string;
+            args: unknown;
+            /** @description `None` while there is no result. */
+            ok: boolean | null;
+            summary: string;
+        };
+        DraftView: {
+            /** Format: uuid */
+            draft_id: string;
+            tool: string;
+            summary: string;
+            preview: components["schemas"]["Preview"];
+        };
+        Stopped: {
+            stopped: boolean;
+        };
+        Cleared: {
+            /** Format: uuid */
+            session_id: string;
+        };
+        History: {
+            /** Format: uuid */
+            session_id: string;
+            messages: components["schemas"]["HistoryMessage"][];
+            /**
+             * Format: uint64
+             * @description Give it as `before` to get what came before these; absent at the beginning.
+             */
+            before?: number | null;
+        };
+        HistoryMessage: {
+            /**
+             * Format: uuid
+             * @description The first turn of the message.
+             */
+            id: string;
+            role: components["schemas"]["MessageRole"];
+            /** @description Who answered; absent for a person's words. */
+            agent?: string | null;
+            content: string;
+            status: components["schemas"]["MessageStatus"];
+            /** Format: date-time */
+            created_at: string;
+            tools: components["schemas"]["ToolView"][];
+            /** @description Why the answer did not come, where it did not. */
+            error?: components["schemas"]["Fault"] | null;
+        };
+        /** @enum {string} */
+        MessageRole: "user" | "assistant";
+        MessageStatus: ("complete" | "cancelled" | "error" | "interrupted") | "streaming";
+        /** @description An error on its way to a person: a code from the table and what happened in particular. */
+        Fault: {
+            code: components["schemas"]["ErrorCode"];
+            message: string;
+            hint?: string | null;
+        };
+        AgentList: {
+            agents: components["schemas"]["AgentView"][];
+        };
+        /** @description An agent as it works: what it says itself, filled in from the defaults. */
+        AgentView: {
+            id: string;
+            name: string;
+            default: boolean;
+            /** @description One that is not answers nobody. */
+            enabled: boolean;
+            tier: components["schemas"]["Tier"];
+            /** @description None: the config's default. */
+            model: string | null;
+            fallbacks: string[];
+            /** Format: float */
+            temperature: number | null;
+            /** Format: uint32 */
+            max_output_tokens: number | null;
+        };
+        /** @description An agent as it works: what it says itself, filled in from the defaults. */
+        AgentDetails: {
+            id: string;
+            name: string;
+            default: boolean;
+            /** @description One that is not answers nobody. */
+            enabled: boolean;
+            tier: components["schemas"]["Tier"];
+            /** @description None: the config's default. */
+            model: string | null;
+            fallbacks: string[];
+            /** Format: float */
+            temperature: number | null;
+            /** Format: uint32 */
+            max_output_tokens: number | null;
+            /** @description Every tool that it has. */
+            tools: string[];
+            /** @description What the config says of it; its version is the ETag. */
+            settings: components["schemas"]["AgentFields"];
+            /** @description Markdown files in the agent's own folder. */
+            files: string[];
+        };
+        SessionList: {
+            sessions: components["schemas"]["SessionView"][];
+            /**
+             * Format: uuid
+             * @description Give it as `before` to get the older ones; absent at the end.
+             */
+            before?: string | null;
+        };
+        /** @description One session as the wire shows it. */
+        SessionView: {
+            /** Format: uuid */
+            id: string;
+            agent: string;
+            origin: components["schemas"]["SessionOrigin"];
+            /** @description Who answers, in this order. */
+            agents: string[];
+            mode: components["schemas"]["LaneOrder"];
+            title: string | null;
+            status: components["schemas"]["SessionStatus"];
+            /** Format: date-time */
+            created_at: string;
+            /** Format: date-time */
+            updated_at: string;
+            /** Format: uint64 */
+            message_count: number;
+            /** Format: uint64 */
+            token_count: number;
+            preview: string;
+            /** Format: uuid */
+            root: string;
+            /** Format: uuid */
+            fork_turn: string | null;
+            /** Format: uuid */
+            last_run: string | null;
+            last_run_status: components["schemas"]["RunStatus"] | null;
+        };
+        /** @description A session with its family, so that a client can switch within it. */
+        SessionWithSiblings: {
+            /** Format: uuid */
+            id: string;
+            agent: string;
+            origin: components["schemas"]["SessionOrigin"];
+            /** @description Who answers, in this order. */
+            agents: string[];
+            mode: components["schemas"]["LaneOrder"];
+            title: string | null;
+            status: components["schemas"]["SessionStatus"];
+            /** Format: date-time */
+            created_at: string;
+            /** Format: date-time */
+            updated_at: string;
+            /** Format: uint64 */
+            message_count: number;
+            /** Format: uint64 */
+            token_count: number;
+            preview: string;
+            /** Format: uuid */
+            root: string;
+            /** Format: uuid */
+            fork_turn: string | null;
+            /** Format: uuid */
+            last_run: string | null;
+            last_run_status: components["schemas"]["RunStatus"] | null;
+            /** @description The first of the family and all forks, this one among them, in the order they were made. */
+            siblings: components["schemas"]["Sibling"][];
+        };
+        Sibling: {
+            /** Format: uuid */
+            id: string;
+            title: string | null;
+            status: components["schemas"]["SessionStatus"];
+            /** Format: date-time */
+            created_at: string;
+            /** Format: date-time */
+            updated_at: string;
+            /** Format: uint64 */
+            message_count: number;
+            preview: string;
+            /**
+             * Format: uuid
+             * @description Where it leaves the one it was forked from; absent for the first.
+             */
+            fork_turn: string | null;
+        };
+        TurnList: {
+            turns: {
+                /** Format: uuid */
+                id: string;
+                /** Format: date-time */
+                ts: string;
+                /** Format: uuid */
+                run_id?: string;
+                type: string;
+            }[];
+            /** Format: uint64 */
+            before?: number | null;
+        };
+        /** @description One event of a run, in order. Every surface's format is a pure fold over these. */
+        Envelope: {
+            /** Format: uint64 */
+            seq: number;
+            /** Format: uuid */
+            run_id: string;
+            lane: components["schemas"]["LaneId"];
+        } & ({
+            /** @constant */
+            type: "start";
+            /** Format: uuid */
+            session_id: string;
+            /** Format: uuid */
+            run_id: string;
+            agents: string[];
+            model: string;
+        } | {
+            /** @constant */
+            type: "text_delta";
+            /** Format: uuid */
+            turn_id: string;
+            agent: string;
+            text: string;
+        } | {
+            /** @constant */
+            type: "text_complete";
+            /** Format: uuid */
+            turn_id: string;
+            agent: string;
+            text: string;
+        } | {
+            /** @constant */
+            type: "reasoning_delta";
+            /** Format: uuid */
+            turn_id: string;
+            agent: string;
+            text: string;
+        } | {
+            /** @constant */
+            type: "tool_call";
+            /** Format: uuid */
+            turn_id: string;
+            agent: string;
+            tool_use_id: components["schemas"]["ToolUseId"];
+            tool: string;
+            input: unknown;
+            /** @description One human line, secrets masked. */
+            summary: string;
+        } | {
+            /** @constant */
+            type: "tool_output";
+            tool_use_id: components["schemas"]["ToolUseId"];
+            chunk: string;
+        } | {
+            /** @constant */
+            type: "tool_result";
+            /** Format: uuid */
+            turn_id: string;
+            tool_use_id: components["schemas"]["ToolUseId"];
+            tool: string;
+            ok: boolean;
+            output: string;
+            summary: string;
+            /** Format: uint64 */
+            duration_ms: number;
+        } | {
+            /** @constant */
+            type: "draft";
+            /** Format: uuid */
+            draft_id: string;
+            tool: string;
+            summary: string;
+            preview: components["schemas"]["Preview"];
+        } | {
+            /** @constant */
+            type: "confirm";
+            /** Format: uuid */
+            draft_id: string;
+            tool: string;
+            summary: string;
+            preview: components["schemas"]["Preview"];
+            /** Format: date-time */
+            expires_at: string;
+        } | {
+            /** @constant */
+            type: "context";
+            pieces: components["schemas"]["ContextPiece"][];
+        } | {
+            /** @constant */
+            type: "status";
+            message: string;
+            code: components["schemas"]["StatusCode"];
+        } | {
+            /** @constant */
+            type: "usage";
+            /**
+             * Format: uint64
+             * @default 0
+             */
+            input: number;
+            /**
+             * Format: uint64
+             * @default 0
+             */
+            output: number;
+            /**
+             * Format: uint64
+             * @default 0
+             */
+            cache_read: number;
+            /**
+             * Format: uint64
+             * @default 0
+             */
+            cache_write: number;
+            /**
+             * Format: double
+             * @description In the currency of the price data; absent when no price is known.
+             */
+            cost?: number | null;
+        } | {
+            /** @constant */
+            type: "error";
+            code: components["schemas"]["ErrorCode"];
+            message: string;
+            hint: string;
+        } | {
+            /** @constant */
+            type: "done";
+            /** Format: uuid */
+            session_id: string;
+            /** Format: uuid */
+            run_id: string;
+            status: components["schemas"]["RunStatus"];
+            assistant_turn_ids: string[];
+            usage: components["schemas"]["Usage"];
+        });
+        /**
+         * Format: uint16
+         * @description One answering agent within a run.
+         */
+        LaneId: number;
+        /** @description A chunk that retrieval supplied to a run. */
+        ContextPiece: {
+            source: string;
+            scope: components["schemas"]["Scope"];
+            origin: components["schemas"]["Origin"];
+            /** Format: float */
+            score: number;
+            match_type: components["schemas"]["MatchType"];
+            /** Format: uint32 */
+            start_line: number;
+            /** Format: uint32 */
+            end_line: number;
+        };
+        /** @description Where a piece of knowledge belongs. */
+        Scope: {
+            /** @constant */
+            type: "person";
+        } | {
+            /** @constant */
+            type: "agent";
+            id: string;
+        } | {
+            /** @constant */
+            type: "space";
+            id: string;
+        } | {
+            /** @constant */
+            type: "channel";
+            id: string;
+        } | {
+            /** @constant */
+            type: "thread";
+            id: string;
+        } | {
+            /** @constant */
+            type: "shared";
+        };
+        /** @description Where content came from, which decides whether it may be believed. */
+        Origin: "person" | "agent" | "agent_tainted" | "external";
+        /**
+         * @description How a search found a chunk.
+         * @enum {string}
+         */
+        MatchType: "fts" | "vec" | "hybrid";
+        /** @enum {string} */
+        StatusCode: "fallback" | "retry" | "compaction" | "waiting" | "degraded" | "tainted";
+        Undone: {
+            /** @description What holds again what it held before the run; with `dry_run`, what would. */
+            restored: string[];
+            dry_run?: boolean;
+        };
+        Reindexed: {
+            /** Format: uint64 */
+            sessions: number;
+            /**
+             * Format: uint64
+             * @description Logs with lines that cannot be read; the rest of them was.
+             */
+            damaged: number;
+        };
+        ConfigView: {
+            /**
+             * @description The file, with keys shortened; empty where there is none. `PUT` it back as it is or edited:
+             *     a shortened key stands for the one in the file.
+             */
+            text: string;
+            /** @description What works but is probably not what was meant. */
+            warnings: string[];
+            /** @description Why the file is not the config that counts. */
+            error: components["schemas"]["ConfigFlaw"] | null;
+            /** @description Where it is not: the one that counts instead, with keys shortened. */
+            last_good: string | null;
+        };
+        ConfigFlaw: {
+            message: string;
+            /** @description The path of the key that is to blame, where it is one. */
+            field: string | null;
+        };
+        Providers: {
+            providers: components["schemas"]["ProviderView"][];
+        };
+        ProviderView: {
+            name: string;
+            kind: string | null;
+            /** @description `ready` or `disabled`. */
+            state: string;
+            /** @description Why it is disabled, or what fails. */
+            detail?: string | null;
+            address?: string | null;
+            /** @description Shortened beyond use. */
+            key?: string | null;
+            locality?: string | null;
+            /** @description `untried`, `well` or `failing`. */
+            health: string;
+            /** @description Those that the config names. */
+            models: string[];
+            /** @description Those that were called since the start. */
+            called: components["schemas"]["CalledModelView"][];
+        };
+        CalledModelView: {
+            model: string;
+            /** @description `closed`, `open` (it is left alone) or `half_open` (one call tries it). */
+            circuit: string;
+            /**
+             * Format: uint32
+             * @description In a row.
+             */
+            failures: number;
+            /** Format: uint64 */
+            next_try_seconds?: number | null;
+            /** Format: uint64 */
+            calls: number;
+            /** Format: uint64 */
+            answered: number;
+            /** Format: uint64 */
+            retries: number;
+            /** Format: double */
+            first_content_ms?: number | null;
+            last_failure?: components["schemas"]["FailureView"] | null;
+        };
+        FailureView: {
+            /** Format: date-time */
+            at: string;
+            class: string;
+            message: string;
+        };
+        ProviderDetails: {
+            name: string;
+            kind: string | null;
+            /** @description `ready` or `disabled`. */
+            state: string;
+            /** @description Why it is disabled, or what fails. */
+            detail?: string | null;
+            address?: string | null;
+            /** @description Shortened beyond use. */
+            key?: string | null;
+            locality?: string | null;
+            /** @description `untried`, `well` or `failing`. */
+            health: string;
+            /** @description Those that the config names. */
+            models: string[];
+            /** @description Those that were called since the start. */
+            called: components["schemas"]["CalledModelView"][];
+            /** @description `providers.<name>` of onyx.json, keys shortened; its version is the ETag. */
+            settings: {
+                [key: string]: unknown;
+            };
+        };
+        TestView: {
+            name: string;
+            ok: boolean;
+            /** @description What is right or wrong, and what to do. */
+            advice: string;
+            /** @description `disabled`, `dns`, `refused`, `tls`, `key`, …; none when it works. */
+            trouble?: string | null;
+            /** Format: double */
+            latency_ms?: number | null;
+            /** Format: uint */
+            model_count?: number | null;
+        };
+        Models: {
+            models: components["schemas"]["ModelView"][];
+        };
+        /** @description A field that is absent is not known. */
+        ModelView: {
+            /** @description `<provider>/<model>`. */
+            id: string;
+            /** Format: uint32 */
+            context_window?: number | null;
+            /** Format: uint32 */
+            max_output_tokens?: number | null;
+            price?: components["schemas"]["PriceView"] | null;
+            inputs?: string[] | null;
+            tools?: boolean | null;
+            reasoning?: boolean | null;
+            locality?: string | null;
+            /** @description It fails of late and is left alone for now. */
+            rests: boolean;
+        };
+        /** @description Per million tokens, in US dollars. */
+        PriceView: {
+            /** Format: double */
+            input: number;
+            /** Format: double */
+            output: number;
+            /** Format: double */
+            cache_read?: number | null;
+            /** Format: double */
+            cache_write?: number | null;
+        };
+        /** @description Today's spending beside its limits; 0 is no limit. In the currency of the price data. */
+        Budgets: {
+            /** @description UTC, `YYYY-MM-DD`. */
+            day: string;
+            /** Format: double */
+            limit_per_run: number;
+            /** Format: double */
+            limit_per_person: number;
+            /** Format: double */
+            limit_per_agent: number;
+            people: components["schemas"]["Account"][];
+            agents: components["schemas"]["Account"][];
+        };
+        Account: {
+            name: string;
+            /** Format: double */
+            cost: number;
+            /** Format: uint64 */
+            tokens: number;
+        };
+        UsageReport: {
+            since: string;
+            until: string;
+            total: components["schemas"]["Sum"];
+            /** @description Each holds every part of the total once; names in their order, days without use left out. */
+            days: components["schemas"]["Sum"][];
+            agents: components["schemas"]["Sum"][];
+            models: components["schemas"]["Sum"][];
+            people: components["schemas"]["Sum"][];
+        };
+        Sum: {
+            /** @description The day, agent, model or person; empty for the total, and for a model that was not noted. */
+            name: string;
+            /** Format: uint64 */
+            input: number;
+            /** Format: uint64 */
+            output: number;
+            /** Format: uint64 */
+            cache_read: number;
+            /** Format: uint64 */
+            cache_write: number;
+            /**
+             * Format: double
+             * @description In the currency of the price data; unknown prices count as nothing.
+             */
+            cost: number;
+        };
+        LogLines: {
+            lines: components["schemas"]["LogLine"][];
+        };
+        /** @description One thing that was logged. */
+        LogLine: {
+            /**
+             * Format: uint64
+             * @description Rises by one with each line; give it as `after` to go on from there.
+             */
+            seq: number;
+            /** Format: date-time */
+            ts: string;
+            level: components["schemas"]["LogLevel"];
+            /** @description Which part of the program says it. */
+            target: string;
+            message: string;
+            /** @description Run, session, request and other details. */
+            fields?: {
+                [key: string]: unknown;
+            };
+        };
+        Me: {
+            person: string;
+            name: string | null;
+            role: components["schemas"]["Role"];
+            credential: components["schemas"]["CallerKind"];
+            scopes: components["schemas"]["Grant"][];
+            /** Format: date-time */
+            expires_at: string | null;
+        };
+        /** @description How a caller came in. */
+        CallerKind: ("token" | "session" | "password") | "local_user" | "owner_token" | "access";
+        TokenReply: {
+            access_token: string;
+            refresh_token: string;
+            token_type: string;
+            /** Format: uint64 */
+            expires_in: number;
+        };
+        PairingBegun: {
+            pairing_id: string;
+            code: string;
+            /** Format: uint64 */
+            expires_in: number;
+        };
+        PairingReply: {
+            status: components["schemas"]["PairingState"];
+            token?: string | null;
+        };
+        /** @enum {string} */
+        PairingState: "pending" | "approved" | "rejected";
+        People: {
+            people: components["schemas"]["Person"][];
+        };
+        /** @description A human with an account here. */
+        Person: {
+            id: string;
+            name: string | null;
+            role: components["schemas"]["Role"];
+            source: components["schemas"]["PersonSource"];
+            has_password: boolean;
+        };
+        /** @description Where it is written that there is such a person: there they are changed. */
+        PersonSource: "config" | "added";
+        Credentials: {
+            tokens: components["schemas"]["CredentialView"][];
+        };
+        /** @description A credential as it may be shown: everything but what opens the door. */
+        CredentialView: {
+            /** Format: uuid */
+            id: string;
+            kind: components["schemas"]["CredentialKind"];
+            name: string;
+            people: string[];
+            scopes: components["schemas"]["Grant"][];
+            /** Format: date-time */
+            created_at: string;
+            /** Format: date-time */
+            expires_at: string | null;
+        };
+        CredentialKind: "token" | "session" | "refresh";
+        /** @description A credential as it may be shown: everything but what opens the door. */
+        TokenMade: {
+            /** Format: uuid */
+            id: string;
+            kind: components["schemas"]["CredentialKind"];
+            name: string;
+            people: string[];
+            scopes: components["schemas"]["Grant"][];
+            /** Format: date-time */
+            created_at: string;
+            /** Format: date-time */
+            expires_at: string | null;
+            /** @description Shown here and never again. */
+            token: string;
+        };
+        Pairings: {
+            pairings: components["schemas"]["Pairing"][];
+        };
+        /** @description A device that waits, as the owner sees it. */
+        Pairing: {
+            code: string;
+            name: string;
+            client: components["schemas"]["PairingFor"];
+            /** Format: uint64 */
+            expires_in: number;
+        };
+        Link: {
+            /** @description To be opened in a browser on the machine that runs the server. */
+            url: string;
+        };
+        SecretList: {
+            secrets: components["schemas"]["SecretView"][];
+        };
+        /** @description A secret as it may be shown. */
+        SecretView: {
+            name: string;
+            /** @description Enough to recognise it by, and no more. */
+            hint: string;
+            /** Format: date-time */
+            updated_at: string;
+            /** @description Why it cannot be used, if it cannot. */
+            error?: string | null;
+        };
+        Rotated: {
+            /** Format: uint */
+            rotated: number;
+        };
+        EmbeddingList: {
+            object: string;
+            data: components["schemas"]["Embedding"][];
+            model: string;
+            usage: components["schemas"]["EmbeddingUsage"];
+        };
+        Embedding: {
+            object: string;
+            /** Format: uint */
+            index: number;
+            embedding: components["schemas"]["Vector"];
+        };
+        Vector: number[] | string;
+        EmbeddingUsage: {
+            /** Format: uint64 */
+            prompt_tokens: number;
+            /** Format: uint64 */
+            total_tokens: number;
+        };
+        ModelList: {
+            object: string;
+            data: components["schemas"]["ModelView2"][];
+            has_more: boolean;
+        };
+        ModelView2: {
+            id: string;
+            object: string;
+            /**
+             * Format: int64
+             * @description Nobody knows when a model was made; the wire wants a number.
+             */
+            created: number;
+            owned_by: string;
+            /** Format: uint32 */
+            context_window?: number | null;
+        };
+        /** @description RFC 9457, with the code and the hint of the error table. */
+        Problem: {
+            /** Format: uint16 */
+            status: number;
+            code: components["schemas"]["ErrorCode"];
+            title: string;
+            detail: string;
+            hint: string;
+            field?: string | null;
+        };
+    };
+    responses: never;
+    parameters: never;
+    requestBodies: never;
+    headers: never;
+    pathItems: never;
+}

@@ -1,0 +1,114 @@
+import { encodePath, readFile, writeFile, type StoredFile } from './files';
+import type { Http } from './http';
+import type { ContextPiece } from './types';
+
+export interface MemoryHit {
+  /** What it is: a memory, a note, a page, … */
+  source: string;
+  path: string;
+  title: string;
+  heading: string;
+  scope: ContextPiece['scope'];
+  origin: ContextPiece['origin'];
+  startLine: number;
+  endLine: number;
+  text: string;
+  /** A part of the text in pieces; a hit is what was looked for. */
+  snippet: { text: string; hit: boolean }[];
+  score: number;
+  matchType: ContextPiece['matchType'];
+  modified: string;
+}
+
+export interface MemoryAnswer {
+  results: MemoryHit[];
+  /** Meaning was not searched for, only words; `reason` says why. */
+  degraded: boolean;
+  reason?: string;
+  /** Not everything is indexed yet: more may be found later. */
+  partial: boolean;
+}
+
+export interface MemoryFile {
+  path: string;
+  source: string;
+  title: string;
+  size: number;
+  modified: string;
+  /** Why nothing of it can be found. */
+  problem?: string | null;
+}
+
+/** A change of a file; restoring it brings back what the file held before. */
+export interface MemoryVersion {
+  version: number;
+  ts: string;
+  /** `person:<id>`, `agent:<id>` or `system`. */
+  author: string;
+  runId?: string | null;
+  tool: string;
+  created: boolean;
+  deleted: boolean;
+}
+
+/** How the index is, for whoever wonders why something was not found. */
+export interface MemoryStatus {
+  sources: number;
+  chunks: number;
+  vectors: number;
+  complete: boolean;
+  waiting: number;
+  progress?: { done: number; total: number } | null;
+  syncedAt?: string | null;
+  embedding: { state: 'off' } | { state: 'ready'; model: string } | { state: 'failing'; model: string; reason: string };
+  error?: string | null;
+  problemCount: number;
+  problems: { path: string; reason: string }[];
+}
+
+/** What agents remember and what they may read: plain files, and the search over them. */
+export class Memory {
+  constructor(private readonly http: Http) {}
+
+  search(query: { q: string; agent?: string; scope?: string; limit?: number }, signal?: AbortSignal): Promise<MemoryAnswer> {
+    return this.http.json('/v1/memory/search', { query, signal });
+  }
+
+  status(): Promise<MemoryStatus> {
+    return this.http.json('/v1/memory/status');
+  }
+
+  /** A page of the files, in the order of their paths; `types` by commas. */
+  files(query: { types?: string; after?: string; limit?: number } = {}): Promise<{ files: MemoryFile[]; after?: string }> {
+    return this.http.json('/v1/memory/files', { query });
+  }
+
+  remember(entry: { agent: string; text: string; target: 'daily' | 'memory'; heading?: string }): Promise<void> {
+    return this.http.json('/v1/memory', { body: entry });
+  }
+
+  read(path: string): Promise<StoredFile> {
+    return readFile(this.http, `/v1/memory/files/${encodePath(path)}`);
+  }
+
+  write(path: string, text: string, version?: string): Promise<string> {
+    return writeFile(this.http, `/v1/memory/files/${encodePath(path)}`, text, version);
+  }
+
+  async remove(path: string, version: string): Promise<void> {
+    await this.http.response(`/v1/memory/files/${encodePath(path)}`, { method: 'DELETE', headers: { 'if-match': version } });
+  }
+
+  async history(path: string): Promise<MemoryVersion[]> {
+    return (await this.http.json<{ versions: MemoryVersion[] }>(`/v1/memory/files/${encodePath(path)}/history`)).versions;
+  }
+
+  /** What the file held before that change. */
+  version(path: string, version: number): Promise<string> {
+    return this.http.text(`/v1/memory/files/${encodePath(path)}`, { query: { version } });
+  }
+
+  async restore(path: string, version: number): Promise<void> {
+    await this.http.json(`/v1/memory/files/${encodePath(path)}/restore`, { body: { version } });
+  }
+}

@@ -1,0 +1,130 @@
+import { OnyxError } from './error';
+import { fromWire } from './case';
+import type { Http } from './http';
+import { serverSentEvents } from './lines';
+import { sleep } from './runs';
+
+const RETRY_FIRST_MS = 200;
+const RETRY_LONGEST_MS = 5_000;
+
+export interface ThreadMessage {
+  id: string;
+  role: 'user' | 'assistant';
+  author: string;
+  content: string;
+  status: 'streaming' | 'complete' | 'cancelled' | 'error' | 'interrupted';
+  createdAt: string;
+}
+
+export interface Chunk {
+  messageId: string;
+  text: string;
+  fullContent: string;
+}
+
+export interface Complete {
+  messageId: string;
+  content: string;
+  status: ThreadMessage['status'];
+}
+
+export interface ThreadError {
+  messageId: string;
+  error: { code: string; message: string; hint: string } | string;
+}
+
+interface ThreadEvents {
+  'chat:chunk': Chunk;
+  'chat:complete': Complete;
+  'chat:error': ThreadError;
+}
+
+type Listener = { [Name in keyof ThreadEvents]: { name: Name; call: (event: ThreadEvents[Name]) => void } }[keyof ThreadEvents];
+
+interface Feed {
+  listeners: Set<Listener>;
+  abort: AbortController;
+}
+
+/** Threads with coworkers. All who listen to a thread share one stream, which comes back by itself. */
+export class Threads {
+  private readonly feeds = new Map<string, Feed>();
+
+  constructor(private readonly http: Http) {}
+
+  /** Stores the words and sets the coworkers to work; their answers come through the listeners. */
+  sendMessage(threadId: string, content: string): Promise<{ userMessage: ThreadMessage; assistantMessages: ThreadMessage[] }> {
+    return this.http.json(`/api/threads/${threadId}/messages`, { body: { content } });
+  }
+
+  async messages(threadId: string): Promise<ThreadMessage[]> {
+    const { messages } = await this.http.json<{ messages: ThreadMessage[] }>(`/api/threads/${threadId}/messages`);
+    return messages;
+  }
+
+  async cancelMessage(messageId: string): Promise<void> {
+    await this.http.json(`/api/messages/${messageId}/cancel`, { body: {} });
+  }
+
+  onChunk(threadId: string, call: (event: Chunk) => void): () => void {
+    return this.listen(threadId, { name: 'chat:chunk', call });
+  }
+
+  onComplete(threadId: string, call: (event: Complete) => void): () => void {
+    return this.listen(threadId, { name: 'chat:complete', call });
+  }
+
+  onError(threadId: string, call: (event: ThreadError) => void): () => void {
+    return this.listen(threadId, { name: 'chat:error', call });
+  }
+
+  private listen(threadId: string, listener: Listener): () => void {
+    let feed = this.feeds.get(threadId);
+    if (!feed) {
+      feed = { listeners: new Set(), abort: new AbortController() };
+      this.feeds.set(threadId, feed);
+      void this.follow(threadId, feed);
+    }
+    const { listeners, abort } = feed;
+    listeners.add(listener);
+    return () => {
+      listeners.delete(listener);
+      if (listeners.size > 0) return;
+      abort.abort();
+      if (this.feeds.get(threadId)?.listeners === listeners) this.feeds.delete(threadId);
+    };
+  }
+
+  private async follow(threadId: string, feed: Feed): Promise<void> {
+    const { signal } = feed.abort;
+    let last: string | undefined;
+    let pause = RETRY_FIRST_MS;
+    while (!signal.aborted) {
+      try {
+        const headers: Record<string, string> = last === undefined ? {} : { 'last-event-id': last };
+        const response = await this.http.response(`/api/threads/${threadId}/events`, { headers, signal });
+        if (response.body) {
+          for await (const { id, event, data } of serverSentEvents(response.body)) {
+            last = id ?? last;
+            pause = RETRY_FIRST_MS;
+            tell(feed, event, data);
+          }
+        }
+      } catch (error) {
+        if (signal.aborted) return;
+        if (error instanceof OnyxError && !error.isOffline) return giveUp(feed, error);
+      }
+      await sleep(pause, signal).catch(() => undefined);
+      pause = Math.min(pause * 2, RETRY_LONGEST_MS);
+    }
+  }
+}
+
+function tell(feed: Feed, name: string | undefined, data: string): void {
+  const event = fromWire<never>(JSON.parse(data));
+  for (const listener of feed.listeners) if (listener.name === name) listener.call(event);
+}
+
+function giveUp(feed: Feed, { code, message, hint }: OnyxError): void {
+  for (const listener of feed.listeners) if (listener.name === 'chat:error') listener.call({ messageId: '', error: { code, message, hint } });
+}

@@ -1,0 +1,196 @@
+//! What a person chose for their agents: `people/<person>/agent.json`, and the standing
+//! instructions in `vault/agents.md`.
+
+use std::collections::BTreeMap;
+
+use onyx_storage::{Area, Change, Expect, Found, ObjectKey, StoreError, Wanted};
+use onyx_types::{Author, ErrorCode, Event, Fault, Hash, Origin, PersonId, StatusCode};
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
+
+use crate::RunManager;
+
+/// Which way calls to Anthropic's models go.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum RuntimeMode {
+    /// Agents' models as configured.
+    #[default]
+    AnthropicApiKey,
+    /// Through the subscription gateway.
+    GatewaySubscription,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Preferences {
+    pub runtime_mode: RuntimeMode,
+    /// May a run go the other way when the gateway cannot be had?
+    pub fallback: bool,
+    pub flags: BTreeMap<String, bool>,
+    /// The standing instructions.
+    pub prompt: String,
+}
+
+/// `None` leaves a setting as it is.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct PreferencesPatch {
+    pub runtime_mode: Option<RuntimeMode>,
+    pub fallback: Option<bool>,
+    /// Each flag by itself; `None` removes it.
+    pub flags: BTreeMap<String, Option<bool>>,
+    pub prompt: Option<String>,
+}
+
+/// The file as it is written.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+struct File {
+    #[serde(default)]
+    runtime_mode: RuntimeMode,
+    #[serde(default = "yes")]
+    fallback: bool,
+    #[serde(default)]
+    flags: BTreeMap<String, bool>,
+    /// Of a newer version: kept as they are.
+    #[serde(flatten)]
+    more: Map<String, Value>,
+}
+
+fn yes() -> bool {
+    true
+}
+
+const NO_GATEWAY: &str = "The subscription gateway cannot be reached: this server has none.";
+
+const FILE: &str = "agent.json";
+const INSTRUCTIONS: &str = "vault/agents.md";
+const LONGEST_FILE: u64 = 64 * 1024;
+/// A prompt takes no more of a file.
+const LONGEST_PROMPT: usize = 256 * 1024;
+const MOST_FLAGS: usize = 100;
+
+impl RunManager {
+    pub async fn preferences(&self, person: &PersonId) -> Result<Preferences, Fault> {
+        let (file, prompt) = self.read_settings(person).await?;
+        Ok(settings(file, prompt))
+    }
+
+    /// Changes what the patch names and gives back how all of it is then.
+    pub async fn change_preferences(
+        &self,
+        person: &PersonId,
+        patch: PreferencesPatch,
+    ) -> Result<Preferences, Fault> {
+        // The later of two changes must not undo the earlier.
+        let _turn = self.inner.settings.lock().await;
+        let (mut file, mut prompt) = self.read_settings(person).await?;
+        let objects = self.inner.store.files.objects(&Area::Person(person.clone()))?;
+        if let Some(text) = patch.prompt.filter(|text| *text != prompt) {
+            self.keep_instructions(person, &prompt, &text).await?;
+            prompt = text;
+        }
+        file.runtime_mode = patch.runtime_mode.unwrap_or(file.runtime_mode);
+        file.fallback = patch.fallback.unwrap_or(file.fallback);
+        for (name, flag) in patch.flags {
+            match flag {
+                Some(flag) => file.flags.insert(name, flag),
+                None => file.flags.remove(&name),
+            };
+        }
+        if file.flags.len() > MOST_FLAGS {
+            let message = format!("flags: there may be {MOST_FLAGS}");
+            return Err(Fault::new(ErrorCode::TooLarge, message));
+        }
+        let bytes = serde_json::to_vec_pretty(&file)
+            .map_err(|error| Fault::new(ErrorCode::Internal, error.to_string()))?;
+        objects.put(&key(FILE)?, &bytes, Expect::Anything).await?;
+        Ok(settings(file, prompt))
+    }
+
+    /// What a run must tell first, or why it cannot begin, where the person wants Anthropic's
+    /// models through the gateway. This server has none, so no run can go that way.
+    pub(crate) async fn runtime_notice<'m>(
+        &self,
+        person: &PersonId,
+        mut models: impl Iterator<Item = &'m str>,
+    ) -> Result<Option<Event>, Fault> {
+        if !models.any(is_anthropic) {
+            return Ok(None);
+        }
+        let preferences = self.preferences(person).await?;
+        match (preferences.runtime_mode, preferences.fallback) {
+            (RuntimeMode::AnthropicApiKey, _) => Ok(None),
+            (RuntimeMode::GatewaySubscription, true) => Ok(Some(Event::Status {
+                message: format!("{NO_GATEWAY} The model answers as configured."),
+                code: StatusCode::Fallback,
+            })),
+            (RuntimeMode::GatewaySubscription, false) => {
+                Err(Fault::new(ErrorCode::ProviderUnavailable, NO_GATEWAY).with_hint(
+                    "Set `runtime_mode` to `anthropic_api_key`, or `fallback` to true, in \
+                     /api/agent/config.",
+                ))
+            }
+        }
+    }
+
+    async fn keep_instructions(
+        &self,
+        person: &PersonId,
+        before: &str,
+        text: &str,
+    ) -> Result<(), Fault> {
+        if text.len() > LONGEST_PROMPT {
+            let message = format!("prompt: it may have {LONGEST_PROMPT} bytes");
+            return Err(Fault::new(ErrorCode::TooLarge, message));
+        }
+        let files = &self.inner.store.files;
+        let change = Change {
+            ts: self.now(),
+            author: Author::Person(person.clone()),
+            origin: Origin::Person,
+            run: None,
+            tool: "settings".to_owned(),
+        };
+        let before = Some(before.as_bytes()).filter(|before| !before.is_empty());
+        let after = Some(Hash::of(text.as_bytes()));
+        let path = key(INSTRUCTIONS)?;
+        files.history(person)?.keep(&path, before, after, change).await?;
+        let objects = files.objects(&Area::Person(person.clone()))?;
+        objects.put(&path, text.as_bytes(), Expect::Anything).await?;
+        Ok(())
+    }
+
+    async fn read_settings(&self, person: &PersonId) -> Result<(File, String), Fault> {
+        let area = Area::Person(person.clone());
+        let file = Wanted::File { key: key(FILE)?, max_bytes: LONGEST_FILE };
+        let prompt = Wanted::File { key: key(INSTRUCTIONS)?, max_bytes: LONGEST_PROMPT as u64 };
+        let wanted = vec![(area.clone(), file), (area, prompt)];
+        let mut found = self.inner.store.files.find(wanted).await?.into_iter();
+        let mut next = || match found.next() {
+            Some(Ok(Found::File(object))) => Ok(Some(object.bytes)),
+            Some(Err(StoreError::NotFound)) | Some(Ok(_)) | None => Ok(None),
+            Some(Err(error)) => Err(Fault::from(error)),
+        };
+        let (file, prompt) = (next()?, next()?);
+        let file = file.unwrap_or_else(|| b"{}".to_vec());
+        let file = serde_json::from_slice(&file).map_err(|error| {
+            let message = format!("people/{person}/{FILE} cannot be read: {error}");
+            Fault::new(ErrorCode::StorageFailed, message).with_hint("Mend the file or remove it.")
+        })?;
+        let prompt = prompt.map(|bytes| String::from_utf8_lossy(&bytes).into_owned());
+        Ok((file, prompt.unwrap_or_default()))
+    }
+}
+
+/// Of the maker itself, or by way of somebody who names the maker or the family.
+fn is_anthropic(model: &str) -> bool {
+    model.split('/').any(|part| part == "anthropic" || part.starts_with("claude"))
+}
+
+fn settings(file: File, prompt: String) -> Preferences {
+    let File { runtime_mode, fallback, flags, more: _ } = file;
+    Preferences { runtime_mode, fallback, flags, prompt }
+}
+
+fn key(path: &str) -> Result<ObjectKey, StoreError> {
+    Ok(path.parse()?)
+}

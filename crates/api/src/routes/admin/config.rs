@@ -1,0 +1,35 @@
+//! `/api/admin/config`: the file itself, for the owner to read and to change.
+
+use axum::Json;
+use axum::extract::State;
+use axum::http::{HeaderMap, StatusCode};
+use axum::response::{IntoResponse, Response};
+use schemars::JsonSchema;
+use serde::Deserialize;
+
+use crate::etag::{etag, expected};
+use crate::{ApiState, ConfigChange, JsonBody, Problem};
+
+#[derive(Deserialize, JsonSchema)]
+pub(crate) struct NewConfig {
+    /// The whole file. A shortened key in it stands for the one that the file has.
+    text: String,
+}
+
+pub(crate) async fn read(State(state): State<ApiState>) -> Result<Response, Problem> {
+    let view = state.configuration.view()?;
+    Ok(([etag(&view.hash)], Json(view)).into_response())
+}
+
+/// A config that is not good changes nothing; the answer names what is wrong with it.
+pub(crate) async fn write(
+    State(state): State<ApiState>,
+    headers: HeaderMap,
+    JsonBody(new): JsonBody<NewConfig>,
+) -> Result<Response, Problem> {
+    let change = ConfigChange::Text(new.text);
+    let hash = state.configuration.change(change, expected(&headers)?).await?;
+    let mut response = StatusCode::NO_CONTENT.into_response();
+    response.headers_mut().extend(hash.as_ref().map(etag));
+    Ok(response)
+}

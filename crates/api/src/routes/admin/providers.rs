@@ -1,0 +1,139 @@
+//! `/api/admin/providers*`: where models come from, as the config has it and as it is.
+
+use axum::Json;
+use axum::extract::{Path, State};
+use axum::http::{HeaderMap, StatusCode};
+use axum::response::{IntoResponse, Response};
+use onyx_types::ErrorCode;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
+
+use super::models::Models;
+use crate::etag::{etag, expected};
+use crate::{ApiState, ConfigChange, JsonBody, Problem, ProviderView, TestView};
+
+#[derive(Serialize, JsonSchema)]
+pub(crate) struct Providers {
+    providers: Vec<ProviderView>,
+}
+
+#[derive(Serialize, JsonSchema)]
+pub(crate) struct ProviderDetails {
+    #[serde(flatten)]
+    provider: ProviderView,
+    /// `providers.<name>` of onyx.json, keys shortened; its version is the ETag.
+    settings: Map<String, Value>,
+}
+
+pub(crate) async fn list(State(state): State<ApiState>) -> Json<Providers> {
+    Json(Providers { providers: state.catalogue.providers() })
+}
+
+pub(crate) async fn show(
+    State(state): State<ApiState>,
+    Path(name): Path<String>,
+) -> Result<Response, Problem> {
+    details(&state, &name)
+}
+
+fn details(state: &ApiState, name: &str) -> Result<Response, Problem> {
+    let found = state.catalogue.providers().into_iter().find(|known| known.name == name);
+    let provider = found.ok_or_else(|| {
+        Problem::new(ErrorCode::NotFound, format!("There is no provider {name:?}."))
+    })?;
+    let written = state.configuration.provider(name)?;
+    let tag = written.as_ref().map(|written| etag(&written.hash));
+    let settings = written.map(|written| written.value).unwrap_or_default();
+    let mut response = Json(ProviderDetails { provider, settings }).into_response();
+    response.headers_mut().extend(tag);
+    Ok(response)
+}
+
+#[derive(Deserialize, JsonSchema)]
+pub(crate) struct PutProvider {
+    /// What `providers.<name>` of onyx.json is to hold: `kind`, `baseUrl`, `models`, … A shortened
+    /// key in it stands for the one that is there.
+    #[serde(default)]
+    settings: Map<String, Value>,
+    /// Kept encrypted under the provider's name, and named as `apiKey` in the settings.
+    api_key: Option<String>,
+}
+
+/// Makes a provider, or makes it what the body says.
+pub(crate) async fn put(
+    State(state): State<ApiState>,
+    Path(name): Path<String>,
+    headers: HeaderMap,
+    JsonBody(PutProvider { mut settings, api_key }): JsonBody<PutProvider>,
+) -> Result<Response, Problem> {
+    check_name(&name)?;
+    let expected = expected(&headers)?;
+    let is_new = state.configuration.provider(&name)?.is_none();
+    if api_key.is_some() {
+        settings.insert("apiKey".to_owned(), reference(&name).into());
+    }
+    let before = match &api_key {
+        Some(key) => {
+            // There before the config asks for it; what it replaces comes back if that is refused.
+            let before = state.secrets.get(&name)?;
+            state.secrets.set(&name, key).await?;
+            Some(before)
+        }
+        None => None,
+    };
+    let change = ConfigChange::PutProvider { name: name.clone(), settings };
+    if let Err(problem) = state.configuration.change(change, expected).await {
+        match before {
+            None => {}
+            Some(Some(before)) => state.secrets.set(&name, before.reveal()).await?,
+            Some(None) => state.secrets.remove(&name).await?,
+        }
+        return Err(problem);
+    }
+    let shown = details(&state, &name)?;
+    Ok(if is_new { (StatusCode::CREATED, shown).into_response() } else { shown })
+}
+
+/// Its key goes with it, where it was kept under the provider's own name.
+pub(crate) async fn remove(
+    State(state): State<ApiState>,
+    Path(name): Path<String>,
+    headers: HeaderMap,
+) -> Result<StatusCode, Problem> {
+    let written = state.configuration.provider(&name)?;
+    let change = ConfigChange::RemoveProvider(name.clone());
+    state.configuration.change(change, expected(&headers)?).await?;
+    let key = written.and_then(|written| written.value.get("apiKey").cloned());
+    if key == Some(reference(&name).into()) && state.secrets.get(&name)?.is_some() {
+        state.secrets.remove(&name).await?;
+    }
+    Ok(StatusCode::NO_CONTENT)
+}
+
+pub(crate) async fn test(
+    State(state): State<ApiState>,
+    Path(name): Path<String>,
+) -> Result<Json<TestView>, Problem> {
+    Ok(Json(state.catalogue.test(&name).await?))
+}
+
+pub(crate) async fn listed(
+    State(state): State<ApiState>,
+    Path(name): Path<String>,
+) -> Result<Json<Models>, Problem> {
+    Ok(Json(Models { models: state.catalogue.listed(&name).await? }))
+}
+
+fn reference(name: &str) -> String {
+    format!("secret:{name}")
+}
+
+/// It stands before the slash in the names of models.
+fn check_name(name: &str) -> Result<(), Problem> {
+    let fits = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_' | b'.');
+    if (1..=64).contains(&name.len()) && name.bytes().all(fits) {
+        return Ok(());
+    }
+    Err(Problem::field("name", "letters, digits, `-`, `_` and `.`, at most 64 of them"))
+}

@@ -1,0 +1,63 @@
+//! `/api/agent/health`: can the agent page do its work?
+
+use axum::Json;
+use axum::extract::State;
+use onyx_agent::RuntimeMode;
+use onyx_types::Timestamp;
+use schemars::JsonSchema;
+use serde::Serialize;
+
+use super::preferences::Mode;
+use crate::{ApiState, AuthContext, Dependency, DependencyState, Problem};
+
+#[derive(Serialize, JsonSchema)]
+pub(crate) struct AgentHealth {
+    runtime: Runtime,
+    /// The provider of the default agent's model; absent while no model is named.
+    provider: Option<Dependency>,
+    linkedin: LinkedIn,
+}
+
+#[derive(Serialize, JsonSchema)]
+#[schemars(rename = "AgentRuntime")]
+struct Runtime {
+    mode: Mode,
+    state: DependencyState,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    detail: Option<&'static str>,
+}
+
+#[derive(Serialize, JsonSchema)]
+struct LinkedIn {
+    token_present: bool,
+    last_validated_at: Option<Timestamp>,
+    last_error: Option<String>,
+}
+
+const NO_GATEWAY: &str = "This server has no subscription gateway; models answer as configured.";
+
+pub(crate) async fn show(
+    State(state): State<ApiState>,
+    caller: AuthContext,
+) -> Result<Json<AgentHealth>, Problem> {
+    let preferences = state.runs.preferences(&caller.person).await?;
+    let (runtime, detail) = match preferences.runtime_mode {
+        RuntimeMode::AnthropicApiKey => (DependencyState::Ok, None),
+        RuntimeMode::GatewaySubscription => (DependencyState::Degraded, Some(NO_GATEWAY)),
+    };
+    let mode = preferences.runtime_mode.into();
+    Ok(Json(AgentHealth {
+        runtime: Runtime { mode, state: runtime, detail },
+        provider: provider(&state).await,
+        // No account of LinkedIn can be signed in yet, so there is none to speak of.
+        linkedin: LinkedIn { token_present: false, last_validated_at: None, last_error: None },
+    }))
+}
+
+async fn provider(state: &ApiState) -> Option<Dependency> {
+    let model = state.runs.roster().default_agent().model.primary.clone()?;
+    let name = format!("provider:{}", model.split('/').next().unwrap_or_default());
+    let all = state.readiness.dependencies().await;
+    let found = all.into_iter().find(|dependency| dependency.name == name);
+    Some(found.unwrap_or_else(|| Dependency::down(name, "No such provider is configured.")))
+}

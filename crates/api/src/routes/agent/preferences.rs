@@ -1,0 +1,97 @@
+//! `/api/agent/config`: what a person chose for their agents.
+
+use std::collections::BTreeMap;
+
+use axum::Json;
+use axum::extract::State;
+use onyx_agent::{ACTIONS_FOLDER, Preferences, PreferencesPatch, RuntimeMode};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use crate::{ApiState, AuthContext, JsonBody, Problem};
+
+#[derive(Clone, Copy, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+#[schemars(rename = "RuntimeMode")]
+pub(crate) enum Mode {
+    AnthropicApiKey,
+    GatewaySubscription,
+}
+
+#[derive(Serialize, JsonSchema)]
+pub(crate) struct PreferencesView {
+    runtime_mode: Mode,
+    /// `agents.md`: the person's standing instructions.
+    prompt: String,
+    fallback: bool,
+    flags: BTreeMap<String, bool>,
+    /// In the vault; not to be changed.
+    actions_path: &'static str,
+}
+
+#[derive(Deserialize, JsonSchema)]
+pub(crate) struct PreferencesChange {
+    runtime_mode: Option<Mode>,
+    prompt: Option<String>,
+    fallback: Option<bool>,
+    /// Each by itself; `null` removes it.
+    #[serde(default)]
+    flags: BTreeMap<String, Option<bool>>,
+    actions_path: Option<String>,
+}
+
+pub(crate) async fn show(
+    State(state): State<ApiState>,
+    caller: AuthContext,
+) -> Result<Json<PreferencesView>, Problem> {
+    Ok(Json(state.runs.preferences(&caller.person).await?.into()))
+}
+
+pub(crate) async fn change(
+    State(state): State<ApiState>,
+    caller: AuthContext,
+    JsonBody(change): JsonBody<PreferencesChange>,
+) -> Result<Json<PreferencesView>, Problem> {
+    if change.actions_path.is_some_and(|path| path.trim_end_matches('/') != ACTIONS_FOLDER) {
+        let why = format!("actions lie in {ACTIONS_FOLDER}, where they are guarded");
+        return Err(Problem::field("actions_path", why));
+    }
+    let patch = PreferencesPatch {
+        runtime_mode: change.runtime_mode.map(RuntimeMode::from),
+        fallback: change.fallback,
+        flags: change.flags,
+        prompt: change.prompt,
+    };
+    Ok(Json(state.runs.change_preferences(&caller.person, patch).await?.into()))
+}
+
+impl From<Mode> for RuntimeMode {
+    fn from(mode: Mode) -> Self {
+        match mode {
+            Mode::AnthropicApiKey => Self::AnthropicApiKey,
+            Mode::GatewaySubscription => Self::GatewaySubscription,
+        }
+    }
+}
+
+impl From<RuntimeMode> for Mode {
+    fn from(mode: RuntimeMode) -> Self {
+        match mode {
+            RuntimeMode::AnthropicApiKey => Self::AnthropicApiKey,
+            RuntimeMode::GatewaySubscription => Self::GatewaySubscription,
+        }
+    }
+}
+
+impl From<Preferences> for PreferencesView {
+    fn from(preferences: Preferences) -> Self {
+        let Preferences { runtime_mode, fallback, flags, prompt } = preferences;
+        Self {
+            runtime_mode: runtime_mode.into(),
+            prompt,
+            fallback,
+            flags,
+            actions_path: ACTIONS_FOLDER,
+        }
+    }
+}

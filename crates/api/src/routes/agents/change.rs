@@ -1,0 +1,105 @@
+//! Agents come, change and go. Their files stay when they go.
+
+use axum::extract::{Path, State};
+use axum::http::{HeaderMap, StatusCode, header};
+use axum::response::{IntoResponse, Response};
+use onyx_agent::AgentSettings;
+use onyx_storage::Expect;
+use onyx_types::AgentId;
+use schemars::JsonSchema;
+use serde::Deserialize;
+use serde_json::{Map, Value};
+
+use super::{AgentFields, details, known};
+use crate::body::typed;
+use crate::etag::expected;
+use crate::{ApiState, ConfigChange, JsonBody, Problem};
+
+/// What is read in two parts: fields within a flattened one would have lost their paths.
+#[derive(JsonSchema)]
+#[allow(dead_code, reason = "a description")]
+pub(crate) struct NewAgent {
+    id: AgentId,
+    #[serde(flatten)]
+    fields: AgentFields,
+}
+
+#[derive(Deserialize)]
+struct Named {
+    id: AgentId,
+}
+
+pub(crate) async fn create(
+    State(state): State<ApiState>,
+    JsonBody(body): JsonBody<Map<String, Value>>,
+) -> Result<Response, Problem> {
+    let Named { id } = typed(body.clone().into())?;
+    let fields: AgentFields = typed(body.into())?;
+    if known(&state.runs.roster(), id.as_str()).is_ok() {
+        return Err(Problem::field("id", format!("there is an agent `{id}` already")));
+    }
+    put(&state, &id, fields.settings(&id)?, Expect::Absent).await?;
+    let shown = details(&state, id.as_str()).await?;
+    Ok((StatusCode::CREATED, [(header::LOCATION, format!("/v1/agents/{id}"))], shown)
+        .into_response())
+}
+
+/// The agent is what the body says, and as the defaults are where it says nothing.
+pub(crate) async fn replace(
+    State(state): State<ApiState>,
+    Path(id): Path<String>,
+    headers: HeaderMap,
+    JsonBody(fields): JsonBody<AgentFields>,
+) -> Result<Response, Problem> {
+    let id = known(&state.runs.roster(), &id)?.id.clone();
+    put(&state, &id, fields.settings(&id)?, expected(&headers)?).await?;
+    details(&state, id.as_str()).await
+}
+
+/// Only what the body names changes; `null` leaves it to the defaults.
+pub(crate) async fn patch(
+    State(state): State<ApiState>,
+    Path(id): Path<String>,
+    headers: HeaderMap,
+    JsonBody(changes): JsonBody<Map<String, Value>>,
+) -> Result<Response, Problem> {
+    let id = known(&state.runs.roster(), &id)?.id.clone();
+    let written = state.configuration.agent(&id)?;
+    let present = written.as_ref().map_or(Expect::Absent, |written| Expect::Is(written.hash));
+    let expected = match expected(&headers)? {
+        Expect::Anything => present,
+        wanted => wanted,
+    };
+    let mut fields = Map::new();
+    if let Some(written) = written {
+        let now = serde_json::to_string(&AgentFields::from(written.value));
+        // Through text, in which a temperature of 0.7 is 0.7.
+        fields = now.and_then(|text| serde_json::from_str(&text)).unwrap_or_default();
+    }
+    fields.extend(changes);
+    fields.retain(|_, value| !value.is_null());
+    let fields: AgentFields = typed(fields.into())?;
+    put(&state, &id, fields.settings(&id)?, expected).await?;
+    details(&state, id.as_str()).await
+}
+
+pub(crate) async fn remove(
+    State(state): State<ApiState>,
+    Path(id): Path<String>,
+    headers: HeaderMap,
+) -> Result<StatusCode, Problem> {
+    let id = known(&state.runs.roster(), &id)?.id.clone();
+    state.configuration.change(ConfigChange::RemoveAgent(id), expected(&headers)?).await?;
+    Ok(StatusCode::NO_CONTENT)
+}
+
+async fn put(
+    state: &ApiState,
+    id: &AgentId,
+    settings: AgentSettings,
+    expected: Expect,
+) -> Result<(), Problem> {
+    let change = ConfigChange::PutAgent { id: id.clone(), settings: Box::new(settings) };
+    state.configuration.change(change, expected).await?;
+    Ok(())
+}

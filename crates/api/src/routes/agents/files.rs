@@ -1,0 +1,93 @@
+//! `/v1/agents/{id}/files/{name}`: the files that say who an agent is. What a change replaces is
+//! kept in the agent's own history.
+
+use axum::body::Bytes;
+use axum::extract::{Path, State};
+use axum::http::{HeaderMap, HeaderValue, StatusCode, header};
+use axum::response::{IntoResponse, Response};
+use onyx_storage::{Change, Expect, History, Object, ObjectKey, Objects, StoreError};
+use onyx_types::{Author, ErrorCode, Fault, Hash, Origin};
+
+use super::{known, objects};
+use crate::etag::{etag, expected};
+use crate::{ApiState, AuthContext, Problem};
+
+/// More than any prompt takes of a file.
+const LONGEST_FILE: usize = 256 * 1024;
+
+pub(crate) async fn read(
+    State(state): State<ApiState>,
+    Path((id, name)): Path<(String, String)>,
+) -> Result<Response, Problem> {
+    let agent = known(&state.runs.roster(), &id)?.id.clone();
+    let found = current(&*objects(&state, &agent)?, &file_key(&name)?).await?;
+    let found = found.ok_or_else(|| no_file(&name))?;
+    let kind = (header::CONTENT_TYPE, HeaderValue::from_static("text/markdown; charset=utf-8"));
+    Ok(([kind, etag(&found.hash)], found.bytes).into_response())
+}
+
+/// Writes the file whole. With `If-Match` only what was read before is replaced, with
+/// `If-None-Match: *` nothing is.
+pub(crate) async fn write(
+    State(state): State<ApiState>,
+    caller: AuthContext,
+    Path((id, name)): Path<(String, String)>,
+    headers: HeaderMap,
+    body: Bytes,
+) -> Result<Response, Problem> {
+    let agent = known(&state.runs.roster(), &id)?.id.clone();
+    let key = file_key(&name)?;
+    if body.len() > LONGEST_FILE {
+        let message = format!("a file of an agent has at most {LONGEST_FILE} bytes");
+        return Err(Problem::new(ErrorCode::TooLarge, message));
+    }
+    if std::str::from_utf8(&body).is_err() {
+        return Err(Problem::new(ErrorCode::InvalidRequest, "the file is not UTF-8"));
+    }
+    let objects = objects(&state, &agent)?;
+    let before = current(&*objects, &key).await?;
+    let present = before.as_ref().map_or(Expect::Absent, |file| Expect::Is(file.hash));
+    let holds = match expected(&headers)? {
+        Expect::Anything => true,
+        wanted => wanted == present,
+    };
+    if !holds {
+        return Err(Fault::plain(ErrorCode::VersionConflict).into());
+    }
+    let change = Change {
+        ts: state.runs.now(),
+        author: Author::Person(caller.person.clone()),
+        origin: Origin::Person,
+        run: None,
+        tool: "api".to_owned(),
+    };
+    let kept = before.as_ref().map(|file| file.bytes.as_slice());
+    let after = Hash::of(&body);
+    if before.as_ref().is_none_or(|file| file.hash != after) {
+        let history = History::new(objects.clone());
+        history.keep(&key, kept, Some(after), change).await.map_err(Fault::from)?;
+    }
+    // Against what was kept: nobody's words are replaced without being in the history.
+    let hash = match objects.put(&key, &body, present).await {
+        Ok(hash) => hash,
+        Err(StoreError::Conflict) => return Err(Fault::plain(ErrorCode::VersionConflict).into()),
+        Err(error) => return Err(Fault::from(error).into()),
+    };
+    Ok((StatusCode::NO_CONTENT, [etag(&hash)]).into_response())
+}
+
+async fn current(objects: &dyn Objects, key: &ObjectKey) -> Result<Option<Object>, Fault> {
+    Ok(objects.get(key, LONGEST_FILE as u64).await?)
+}
+
+fn file_key(name: &str) -> Result<ObjectKey, Problem> {
+    let key: ObjectKey = name.parse().map_err(|error| Problem::field("name", error))?;
+    if !name.ends_with(".md") || key.is_hidden() {
+        return Err(Problem::field("name", "an agent's files are markdown: <name>.md"));
+    }
+    Ok(key)
+}
+
+fn no_file(name: &str) -> Problem {
+    Problem::new(ErrorCode::NotFound, format!("The agent has no file {name:?}."))
+}

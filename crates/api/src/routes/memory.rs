@@ -1,0 +1,252 @@
+//! `/v1/memory/*` and `/api/search`: what is remembered and known, for the person whose it is.
+
+pub(super) mod files;
+
+use axum::Json;
+use axum::extract::State;
+use onyx_knowledge::{Answer, Hit, IndexStatus, Search, SnippetPart};
+use onyx_storage::SourceKind;
+use onyx_types::{AgentId, Fault, MatchType, Origin, Scope, ScopeSet, Timestamp};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use crate::body::JsonBody;
+use crate::{ApiState, AuthContext, Problem, QueryOf};
+
+const LIMIT_DEFAULT: u32 = 20;
+const LIMIT_MAX: u32 = 100;
+
+#[derive(Default, Deserialize, JsonSchema)]
+pub(crate) struct MemoryQuery {
+    pub(super) q: String,
+    /// Only what this agent remembers.
+    pub(super) agent: Option<AgentId>,
+    /// `person`, `shared`, `agent:<id>`, `space:<id>`, `channel:<id>` or `thread:<id>`.
+    pub(super) scope: Option<String>,
+    pub(super) limit: Option<u32>,
+}
+
+#[derive(Deserialize, JsonSchema)]
+pub(crate) struct KnowledgeQuery {
+    q: String,
+    space: Option<String>,
+    /// Some of page, task, ref, project, note, source, memory, daily, session, shared, by commas.
+    types: Option<String>,
+    limit: Option<u32>,
+}
+
+/// What was found, best first.
+#[derive(Serialize, JsonSchema)]
+pub(crate) struct Found {
+    pub(super) results: Vec<FoundView>,
+    /// Meaning was not searched for, only words; `reason` says why.
+    pub(super) degraded: bool,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) reason: Option<String>,
+    /// Not everything is indexed yet: more may be found later.
+    pub(super) partial: bool,
+}
+
+#[derive(Serialize, JsonSchema)]
+pub(crate) struct FoundView {
+    /// What it is: a memory, a note, a page, …
+    pub(super) source: SourceKind,
+    pub(super) path: String,
+    pub(super) title: String,
+    pub(super) heading: String,
+    pub(super) scope: Scope,
+    pub(super) origin: Origin,
+    pub(super) start_line: u32,
+    pub(super) end_line: u32,
+    pub(super) text: String,
+    /// A part of the text in pieces; a hit is what was looked for.
+    pub(super) snippet: Vec<SnippetPart>,
+    pub(super) score: f32,
+    pub(super) match_type: MatchType,
+    pub(super) modified: Timestamp,
+}
+
+impl From<Hit> for FoundView {
+    fn from(hit: Hit) -> Self {
+        Self {
+            path: hit.path(),
+            source: hit.kind,
+            title: hit.title,
+            heading: hit.heading,
+            scope: hit.scope,
+            origin: hit.origin,
+            start_line: hit.start_line,
+            end_line: hit.end_line,
+            text: hit.text,
+            snippet: hit.snippet,
+            score: hit.score,
+            match_type: hit.match_type,
+            modified: hit.modified,
+        }
+    }
+}
+
+impl From<Answer> for Found {
+    fn from(answer: Answer) -> Self {
+        Self {
+            results: answer.hits.into_iter().map(FoundView::from).collect(),
+            degraded: answer.degraded.is_some(),
+            reason: answer.degraded,
+            partial: answer.partial,
+        }
+    }
+}
+
+pub(super) async fn search(
+    State(state): State<ApiState>,
+    caller: AuthContext,
+    QueryOf(query): QueryOf<MemoryQuery>,
+) -> Result<Json<Found>, Problem> {
+    Ok(Json(find(&state, &caller, query).await?))
+}
+
+/// What the person remembers with their agents, and their notes; no conversations.
+pub(super) async fn find(
+    state: &ApiState,
+    caller: &AuthContext,
+    query: MemoryQuery,
+) -> Result<Found, Problem> {
+    let all = || SourceKind::ALL.into_iter();
+    let (wanted, kinds): (_, Vec<SourceKind>) = match (query.agent, query.scope.as_deref()) {
+        (Some(_), Some(_)) => {
+            return Err(Problem::field("scope", "give it or `agent`, not both"));
+        }
+        (Some(agent), None) => {
+            let kinds = vec![SourceKind::Memory, SourceKind::Daily];
+            (Some(Scope::Agent(agent)), kinds)
+        }
+        (None, scope) => {
+            let scope = scope.map(parse_scope).transpose()?;
+            (scope, all().filter(|kind| *kind != SourceKind::Session).collect())
+        }
+    };
+    let scopes = scopes_of(state, caller, wanted).await?;
+    ask(state, query.q, scopes, kinds, query.limit).await
+}
+
+pub(super) async fn search_all(
+    State(state): State<ApiState>,
+    caller: AuthContext,
+    QueryOf(query): QueryOf<KnowledgeQuery>,
+) -> Result<Json<Found>, Problem> {
+    let space = query.space.as_deref().map(|id| id.parse().map(Scope::Space));
+    let space = space.transpose().map_err(|error| Problem::field("space", error))?;
+    let kinds = query.types.as_deref().unwrap_or_default();
+    let kinds = kinds.split(',').map(str::trim).filter(|name| !name.is_empty());
+    let kinds = kinds.map(parse_kind).collect::<Result<Vec<_>, _>>()?;
+    let scopes = scopes_of(&state, &caller, space).await?;
+    Ok(Json(ask(&state, query.q, scopes, kinds, query.limit).await?))
+}
+
+async fn ask(
+    state: &ApiState,
+    text: String,
+    scopes: ScopeSet,
+    kinds: Vec<SourceKind>,
+    limit: Option<u32>,
+) -> Result<Found, Problem> {
+    if text.trim().is_empty() {
+        return Err(Problem::field("q", "it must not be empty"));
+    }
+    let limit = limit.unwrap_or(LIMIT_DEFAULT);
+    if !(1..=LIMIT_MAX).contains(&limit) {
+        return Err(Problem::field("limit", format!("it must be from 1 to {LIMIT_MAX}")));
+    }
+    let search = Search { text, scopes, kinds, limit: limit as usize };
+    Ok(state.index.search(&search).await.map_err(Fault::from)?.into())
+}
+
+/// Everything of the caller's, or the one scope of it that is asked for.
+async fn scopes_of(
+    state: &ApiState,
+    caller: &AuthContext,
+    wanted: Option<Scope>,
+) -> Result<ScopeSet, Problem> {
+    match wanted {
+        Some(scope) => Ok(ScopeSet::new(caller.person.clone(), vec![scope])),
+        None => Ok(state.index.all_scopes(&caller.person).await.map_err(Fault::from)?),
+    }
+}
+
+fn parse_scope(text: &str) -> Result<Scope, Problem> {
+    let wrong = |why: &dyn std::fmt::Display| Problem::field("scope", why);
+    let (kind, id) = text.split_once(':').unwrap_or((text, ""));
+    match kind {
+        "person" if id.is_empty() => Ok(Scope::Person),
+        "shared" if id.is_empty() => Ok(Scope::Shared),
+        "agent" => id.parse().map(Scope::Agent).map_err(|error| wrong(&error)),
+        "space" => id.parse().map(Scope::Space).map_err(|error| wrong(&error)),
+        "channel" => id.parse().map(Scope::Channel).map_err(|error| wrong(&error)),
+        "thread" => id.parse().map(Scope::Thread).map_err(|error| wrong(&error)),
+        _ => Err(wrong(&"use person, shared, or agent, space, channel or thread with `:<id>`")),
+    }
+}
+
+fn parse_kind(name: &str) -> Result<SourceKind, Problem> {
+    SourceKind::ALL.into_iter().find(|kind| kind.as_str() == name).ok_or_else(|| {
+        let known: Vec<&str> = SourceKind::ALL.into_iter().map(SourceKind::as_str).collect();
+        Problem::field("types", format!("{name:?} is none of {}", known.join(", ")))
+    })
+}
+
+pub(super) async fn status(
+    State(state): State<ApiState>,
+    caller: AuthContext,
+) -> Result<Json<IndexStatus>, Problem> {
+    Ok(Json(state.index.status(&caller.person).await.map_err(Fault::from)?))
+}
+
+#[derive(Deserialize, JsonSchema)]
+pub(crate) struct NewMemory {
+    /// None: the default agent.
+    agent: Option<AgentId>,
+    text: String,
+    target: Target,
+    /// Of MEMORY.md; needed there.
+    heading: Option<String>,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+enum Target {
+    Daily,
+    Memory,
+}
+
+#[derive(Serialize, JsonSchema)]
+pub(crate) struct Remembered {
+    /// Where it was written.
+    path: String,
+}
+
+pub(super) async fn write(
+    State(state): State<ApiState>,
+    caller: AuthContext,
+    JsonBody(new): JsonBody<NewMemory>,
+) -> Result<Json<Remembered>, Problem> {
+    let roster = state.runs.roster();
+    let agent = match new.agent {
+        Some(agent) if roster.get(&agent).is_none() => {
+            return Err(Problem::field("agent", format!("there is no agent {agent}")));
+        }
+        Some(agent) => agent,
+        None => roster.default_agent().id.clone(),
+    };
+    let own = files::own(&state, &caller);
+    let path = match (new.target, new.heading.as_deref().map(str::trim)) {
+        (Target::Daily, None) => own.note(&agent, &new.text).await?,
+        (Target::Daily, Some(_)) => {
+            return Err(Problem::field("heading", "a daily log has none"));
+        }
+        (Target::Memory, Some(heading)) if !heading.is_empty() => {
+            own.remember(&agent, heading, &new.text).await?
+        }
+        (Target::Memory, _) => return Err(Problem::field("heading", "missing")),
+    };
+    Ok(Json(Remembered { path }))
+}

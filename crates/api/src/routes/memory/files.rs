@@ -1,0 +1,206 @@
+//! `/v1/memory/files/{path}`: the files themselves, with what they held before.
+
+use std::sync::Arc;
+
+use axum::Json;
+use axum::body::Bytes;
+use axum::extract::{Path, State};
+use axum::http::{HeaderMap, HeaderValue, StatusCode, header};
+use axum::response::{IntoResponse, Response};
+use onyx_storage::{SourceKind, SourceRow};
+use onyx_tools::{NumberedVersion, PersonFiles};
+use onyx_types::{Author, ErrorCode, Fault, Origin, RunId, Scope, Timestamp};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use crate::body::JsonBody;
+use crate::etag::{etag, expected};
+use crate::{ApiState, AuthContext, Problem, QueryOf};
+
+const LIST_MAX: u32 = 1_000;
+
+pub(super) fn own(state: &ApiState, caller: &AuthContext) -> PersonFiles {
+    let files = Arc::clone(&state.store.files);
+    PersonFiles::new(files, caller.person.clone(), state.runs.clock())
+}
+
+#[derive(Deserialize, JsonSchema)]
+pub(crate) struct FilesQuery {
+    /// Some of memory, daily, note, by commas; memory and daily unless told otherwise.
+    types: Option<String>,
+    /// Only paths after this one.
+    after: Option<String>,
+    limit: Option<u32>,
+}
+
+#[derive(Serialize, JsonSchema)]
+pub(crate) struct FileList {
+    files: Vec<FileView>,
+    /// Give it as `after` for the rest.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    after: Option<String>,
+}
+
+#[derive(Serialize, JsonSchema)]
+struct FileView {
+    path: String,
+    source: SourceKind,
+    scope: Scope,
+    title: String,
+    origin: Origin,
+    size: u64,
+    modified: Timestamp,
+    /// Why nothing of it can be found.
+    problem: Option<String>,
+}
+
+impl From<SourceRow> for FileView {
+    fn from(row: SourceRow) -> Self {
+        Self {
+            path: row.key.path,
+            source: row.kind,
+            scope: row.scope,
+            title: row.title,
+            origin: row.origin,
+            size: row.stamp.size,
+            modified: row.stamp.modified,
+            problem: row.problem,
+        }
+    }
+}
+
+pub(in crate::routes) async fn list(
+    State(state): State<ApiState>,
+    caller: AuthContext,
+    QueryOf(query): QueryOf<FilesQuery>,
+) -> Result<Json<FileList>, Problem> {
+    let limit = query.limit.unwrap_or(LIST_MAX);
+    if !(1..=LIST_MAX).contains(&limit) {
+        return Err(Problem::field("limit", format!("it must be from 1 to {LIST_MAX}")));
+    }
+    let kinds = query.types.as_deref().unwrap_or("memory,daily");
+    let kinds: Vec<SourceKind> =
+        kinds.split(',').map(str::trim).map(super::parse_kind).collect::<Result<_, _>>()?;
+    let sources = state.index.files(&caller.person).await.map_err(Fault::from)?;
+    let after = query.after.as_deref().unwrap_or_default();
+    let wanted = sources.into_iter().filter(|row| kinds.contains(&row.kind));
+    let mut wanted = wanted.filter(|row| row.key.path.as_str() > after);
+    let files: Vec<FileView> = wanted.by_ref().take(limit as usize).map(FileView::from).collect();
+    let more = wanted.next().is_some();
+    let after = files.last().filter(|_| more).map(|file| file.path.clone());
+    Ok(Json(FileList { files, after }))
+}
+
+#[derive(Serialize, JsonSchema)]
+pub(crate) struct VersionList {
+    /// Newest first.
+    versions: Vec<VersionView>,
+}
+
+/// A change of the file; restoring it brings back what the file held before.
+#[derive(Serialize, JsonSchema)]
+struct VersionView {
+    version: u64,
+    ts: Timestamp,
+    author: String,
+    origin: Origin,
+    run_id: Option<RunId>,
+    tool: String,
+    /// There was no file before it.
+    created: bool,
+    deleted: bool,
+}
+
+impl From<NumberedVersion> for VersionView {
+    fn from(NumberedVersion { number, version }: NumberedVersion) -> Self {
+        Self {
+            version: number,
+            ts: version.change.ts,
+            author: match &version.change.author {
+                Author::Person(person) => format!("person:{person}"),
+                Author::Agent(agent) => format!("agent:{agent}"),
+                Author::System => "system".to_owned(),
+            },
+            origin: version.change.origin,
+            run_id: version.change.run,
+            tool: version.change.tool,
+            created: version.before.is_none(),
+            deleted: version.after.is_none(),
+        }
+    }
+}
+
+#[derive(Deserialize, JsonSchema)]
+pub(crate) struct ReadQuery {
+    /// What it held before this change, instead of what it holds.
+    version: Option<u64>,
+}
+
+/// A file; `…/history` is what became of it.
+pub(in crate::routes) async fn read(
+    State(state): State<ApiState>,
+    caller: AuthContext,
+    Path(path): Path<String>,
+    QueryOf(query): QueryOf<ReadQuery>,
+) -> Result<Response, Problem> {
+    let own = own(&state, &caller);
+    if let Some(path) = path.strip_suffix("/history") {
+        let versions = own.versions(path).await?;
+        let versions = versions.into_iter().map(VersionView::from).collect();
+        return Ok(Json(VersionList { versions }).into_response());
+    }
+    let kind = (header::CONTENT_TYPE, HeaderValue::from_static("text/markdown; charset=utf-8"));
+    if let Some(number) = query.version {
+        let bytes = own.version(&path, number).await?.unwrap_or_default();
+        return Ok(([kind], bytes).into_response());
+    }
+    let found = own.read(&path).await?;
+    let found = found
+        .ok_or_else(|| Problem::new(ErrorCode::NotFound, format!("There is no file {path:?}.")))?;
+    Ok(([kind, etag(&found.hash)], found.bytes).into_response())
+}
+
+/// Writes the file whole. With `If-Match` only what was read before is replaced, with
+/// `If-None-Match: *` nothing is.
+pub(in crate::routes) async fn write(
+    State(state): State<ApiState>,
+    caller: AuthContext,
+    Path(path): Path<String>,
+    headers: HeaderMap,
+    body: Bytes,
+) -> Result<Response, Problem> {
+    let hash = own(&state, &caller).write(&path, &body, expected(&headers)?).await?;
+    Ok((StatusCode::NO_CONTENT, [etag(&hash)]).into_response())
+}
+
+pub(in crate::routes) async fn delete(
+    State(state): State<ApiState>,
+    caller: AuthContext,
+    Path(path): Path<String>,
+    headers: HeaderMap,
+) -> Result<StatusCode, Problem> {
+    own(&state, &caller).delete(&path, expected(&headers)?).await?;
+    Ok(StatusCode::NO_CONTENT)
+}
+
+#[derive(Deserialize, JsonSchema)]
+pub(crate) struct Restore {
+    version: u64,
+}
+
+/// `…/restore`: what the file held before a change is put back.
+pub(in crate::routes) async fn restore(
+    State(state): State<ApiState>,
+    caller: AuthContext,
+    Path(path): Path<String>,
+    JsonBody(restore): JsonBody<Restore>,
+) -> Result<Response, Problem> {
+    let Some(path) = path.strip_suffix("/restore") else {
+        let message = "POST goes to `<path>/restore`; a file is written with PUT";
+        return Err(Problem::new(ErrorCode::NotFound, message));
+    };
+    Ok(match own(&state, &caller).restore(path, restore.version).await? {
+        Some(hash) => (StatusCode::NO_CONTENT, [etag(&hash)]).into_response(),
+        None => StatusCode::NO_CONTENT.into_response(),
+    })
+}

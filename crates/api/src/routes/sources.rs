@@ -1,0 +1,328 @@
+//! `/api/sources`: what a person attached to a space, channel, thread or agent for it to be known.
+
+use std::convert::Infallible;
+use std::time::Duration;
+
+use axum::Json;
+use axum::extract::{Path, State};
+use axum::http::{StatusCode, header};
+use axum::response::IntoResponse;
+use axum::response::sse::{Event, KeepAlive, Sse};
+use base64::Engine as _;
+use base64::prelude::BASE64_STANDARD;
+use futures::Stream;
+use onyx_sources::{
+    DocumentRecord, NewSource, NewSupply, Progress, SourceError, SourceRecord, SourceState, Supply,
+};
+use onyx_types::{AgentId, ChannelId, Scope, SourceId, SpaceId, ThreadId, Timestamp};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use tokio::sync::watch;
+
+use crate::body::JsonBody;
+use crate::{ApiState, AuthContext, Problem, QueryOf};
+
+const KEEP_ALIVE: Duration = Duration::from_secs(15);
+
+/// What to attach, and to what.
+#[derive(Deserialize, JsonSchema)]
+pub(crate) struct SourceRequest {
+    scope: ScopeRequest,
+    title: Option<String>,
+    #[serde(flatten)]
+    supply: SupplyRequest,
+}
+
+#[derive(Deserialize, JsonSchema)]
+struct ScopeRequest {
+    #[serde(rename = "type")]
+    kind: ScopeKind,
+    id: String,
+    /// Where a channel or thread is, when no space lists it.
+    space: Option<SpaceId>,
+}
+
+#[derive(Clone, Copy, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+enum ScopeKind {
+    Space,
+    Channel,
+    Thread,
+    Agent,
+}
+
+#[derive(Deserialize, JsonSchema)]
+#[serde(tag = "kind", rename_all = "snake_case")]
+enum SupplyRequest {
+    /// A file of the vault by its path, or one that is sent, as base64 with its name.
+    File {
+        path: Option<String>,
+        name: Option<String>,
+        media_type: Option<String>,
+        data: Option<String>,
+    },
+    /// A folder of the vault, with everything below it.
+    Folder {
+        path: String,
+    },
+    Url {
+        url: String,
+    },
+    Text {
+        text: String,
+    },
+}
+
+#[derive(Serialize, JsonSchema)]
+pub(crate) struct SourceList {
+    sources: Vec<SourceView>,
+}
+
+#[derive(Serialize, JsonSchema)]
+pub(crate) struct SourceView {
+    id: String,
+    scope: Scope,
+    kind: &'static str,
+    /// The path, address or name it comes from.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    from: Option<String>,
+    title: String,
+    state: SourceStateView,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    error: Option<String>,
+    created_at: Timestamp,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    synced_at: Option<Timestamp>,
+    documents: Vec<DocumentView>,
+}
+
+#[derive(Serialize, JsonSchema)]
+struct DocumentView {
+    from: String,
+    title: String,
+    bytes: u64,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    error: Option<String>,
+}
+
+/// How far an import is; the last of a stream has another state than `importing`.
+#[derive(Serialize, JsonSchema)]
+pub(crate) struct ProgressView {
+    state: SourceStateView,
+    done: usize,
+    failed: usize,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    total: Option<usize>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    current: Option<String>,
+}
+
+#[derive(Clone, Copy, Serialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+#[schemars(rename = "SourceState")]
+enum SourceStateView {
+    Importing,
+    Interrupted,
+    Ready,
+    Partial,
+    Failed,
+}
+
+#[derive(Deserialize, JsonSchema)]
+pub(crate) struct SourcesQuery {
+    /// Only those of this space, channel, thread or agent.
+    scope: Option<String>,
+}
+
+pub(super) async fn list(
+    State(state): State<ApiState>,
+    caller: AuthContext,
+    QueryOf(query): QueryOf<SourcesQuery>,
+) -> Result<Json<SourceList>, Problem> {
+    let records = state.sources.list(&caller.person).await.map_err(problem)?;
+    let wanted =
+        |record: &SourceRecord| query.scope.as_deref().is_none_or(|id| id_of(&record.scope) == id);
+    let sources = records.into_iter().filter(wanted).map(SourceView::from).collect();
+    Ok(Json(SourceList { sources }))
+}
+
+pub(super) async fn add(
+    State(state): State<ApiState>,
+    caller: AuthContext,
+    JsonBody(request): JsonBody<SourceRequest>,
+) -> Result<impl IntoResponse, Problem> {
+    let record = state.sources.add(&caller.person, request.try_into()?).await.map_err(problem)?;
+    let location = format!("/api/sources/{}", record.id);
+    Ok((StatusCode::CREATED, [(header::LOCATION, location)], Json(SourceView::from(record))))
+}
+
+pub(super) async fn show(
+    State(state): State<ApiState>,
+    caller: AuthContext,
+    Path(id): Path<String>,
+) -> Result<Json<SourceView>, Problem> {
+    let record = state.sources.get(&caller.person, source_id(&id)?).await.map_err(problem)?;
+    Ok(Json(record.into()))
+}
+
+/// Looks at what it comes from again.
+pub(super) async fn sync(
+    State(state): State<ApiState>,
+    caller: AuthContext,
+    Path(id): Path<String>,
+) -> Result<Json<SourceView>, Problem> {
+    let record = state.sources.sync(&caller.person, source_id(&id)?).await.map_err(problem)?;
+    Ok(Json(record.into()))
+}
+
+pub(super) async fn remove(
+    State(state): State<ApiState>,
+    caller: AuthContext,
+    Path(id): Path<String>,
+) -> Result<StatusCode, Problem> {
+    state.sources.remove(&caller.person, source_id(&id)?).await.map_err(problem)?;
+    Ok(StatusCode::NO_CONTENT)
+}
+
+pub(super) async fn events(
+    State(state): State<ApiState>,
+    caller: AuthContext,
+    Path(id): Path<String>,
+) -> Result<Sse<impl Stream<Item = Result<Event, Infallible>>>, Problem> {
+    let progress = state.sources.follow(&caller.person, source_id(&id)?).await.map_err(problem)?;
+    Ok(Sse::new(frames(progress)).keep_alive(KeepAlive::new().interval(KEEP_ALIVE)))
+}
+
+/// What is, then every change, up to the end.
+fn frames(progress: watch::Receiver<Progress>) -> impl Stream<Item = Result<Event, Infallible>> {
+    futures::stream::unfold(Some((progress, IsFirst::Yes)), |following| async move {
+        let (mut progress, is_first) = following?;
+        if matches!(is_first, IsFirst::No) {
+            // The sender goes only with the import: then there is no more to tell.
+            progress.changed().await.ok()?;
+        }
+        let now = progress.borrow_and_update().clone();
+        let goes_on = now.state == SourceState::Importing;
+        let event = Event::default().event(if goes_on { "progress" } else { "done" });
+        // Our own types always serialise.
+        let event = event.json_data(ProgressView::from(now)).unwrap_or_default();
+        Some((Ok(event), goes_on.then_some((progress, IsFirst::No))))
+    })
+}
+
+enum IsFirst {
+    Yes,
+    No,
+}
+
+fn source_id(id: &str) -> Result<SourceId, Problem> {
+    // What is no id names nothing.
+    id.parse().map_err(|_| problem(SourceError::NotFound))
+}
+
+fn problem(error: SourceError) -> Problem {
+    match error {
+        SourceError::Invalid { field, why } => Problem::field(field, why),
+        SourceError::NotFound | SourceError::Store(_) => onyx_types::Fault::from(error).into(),
+    }
+}
+
+impl TryFrom<SourceRequest> for NewSource {
+    type Error = Problem;
+
+    fn try_from(request: SourceRequest) -> Result<Self, Problem> {
+        let SourceRequest { scope, title, supply } = request;
+        let bad = |error: onyx_types::IdError| Problem::field("scope.id", error);
+        let id = scope.id.as_str();
+        let to = match scope.kind {
+            ScopeKind::Space => Scope::Space(id.parse::<SpaceId>().map_err(bad)?),
+            ScopeKind::Channel => Scope::Channel(id.parse::<ChannelId>().map_err(bad)?),
+            ScopeKind::Thread => Scope::Thread(id.parse::<ThreadId>().map_err(bad)?),
+            ScopeKind::Agent => Scope::Agent(id.parse::<AgentId>().map_err(bad)?),
+        };
+        Ok(Self { scope: to, space: scope.space, title, supply: supply.try_into()? })
+    }
+}
+
+impl TryFrom<SupplyRequest> for NewSupply {
+    type Error = Problem;
+
+    fn try_from(request: SupplyRequest) -> Result<Self, Problem> {
+        Ok(match request {
+            SupplyRequest::Folder { path } => Self::Folder { path },
+            SupplyRequest::Url { url } => Self::Url { url },
+            SupplyRequest::Text { text } => Self::Text { text },
+            SupplyRequest::File { path: Some(path), data: None, .. } => Self::File { path },
+            SupplyRequest::File { path: None, data: Some(data), name: Some(name), media_type } => {
+                let bytes =
+                    BASE64_STANDARD.decode(data).map_err(|error| Problem::field("data", error))?;
+                Self::Upload { name, media_type, bytes }
+            }
+            SupplyRequest::File { .. } => {
+                let why = "give a `path` in the vault, or a `name` and its `data` as base64";
+                return Err(Problem::field("path", why));
+            }
+        })
+    }
+}
+
+impl From<SourceRecord> for SourceView {
+    fn from(record: SourceRecord) -> Self {
+        let (kind, from) = match record.from {
+            Supply::File { path } => ("file", Some(path)),
+            Supply::Upload { name, .. } => ("file", Some(name)),
+            Supply::Folder { path } => ("folder", Some(path)),
+            Supply::Url { url } => ("url", Some(url)),
+            Supply::Text => ("text", None),
+        };
+        Self {
+            id: record.id.to_string(),
+            scope: record.scope,
+            kind,
+            from,
+            title: record.title,
+            state: record.state.into(),
+            error: record.error,
+            created_at: record.created_at,
+            synced_at: record.synced_at,
+            documents: record.documents.into_iter().map(DocumentView::from).collect(),
+        }
+    }
+}
+
+impl From<DocumentRecord> for DocumentView {
+    fn from(document: DocumentRecord) -> Self {
+        let DocumentRecord { from, title, bytes, error, .. } = document;
+        Self { from, title, bytes, error }
+    }
+}
+
+impl From<Progress> for ProgressView {
+    fn from(progress: Progress) -> Self {
+        let Progress { state, done, failed, total, current } = progress;
+        Self { state: state.into(), done, failed, total, current }
+    }
+}
+
+impl From<SourceState> for SourceStateView {
+    fn from(state: SourceState) -> Self {
+        match state {
+            SourceState::Importing => Self::Importing,
+            SourceState::Interrupted => Self::Interrupted,
+            SourceState::Ready => Self::Ready,
+            SourceState::Partial => Self::Partial,
+            SourceState::Failed => Self::Failed,
+        }
+    }
+}
+
+fn id_of(scope: &Scope) -> &str {
+    match scope {
+        Scope::Space(id) => id.as_str(),
+        Scope::Channel(id) => id.as_str(),
+        Scope::Thread(id) => id.as_str(),
+        Scope::Agent(id) => id.as_str(),
+        Scope::Person => "person",
+        Scope::Shared => "shared",
+    }
+}

@@ -1,0 +1,209 @@
+use std::error::Error;
+use std::sync::{Arc, OnceLock};
+use std::time::Duration;
+
+use reqwest::header::{ACCEPT, CONTENT_TYPE, LOCATION};
+use reqwest::redirect::Policy;
+use reqwest::{Client, Response, StatusCode};
+
+use crate::resolve::{Checked, NotResolved, Reach};
+use crate::{Address, EgressError, PrivateHost, PrivateHosts, Resolver, is_public};
+
+/// What one fetch may take.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Bounds {
+    pub connect: Duration,
+    /// For everything, redirects included.
+    pub total: Duration,
+    pub redirects: usize,
+    /// Of the body, unpacked; the rest is left.
+    pub bytes: usize,
+}
+
+impl Default for Bounds {
+    fn default() -> Self {
+        Self {
+            connect: Duration::from_secs(10),
+            total: Duration::from_secs(25),
+            redirects: 5,
+            bytes: 4 * 1024 * 1024,
+        }
+    }
+}
+
+/// What came back.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Fetched {
+    /// Where it came from in the end.
+    pub address: Address,
+    pub status: u16,
+    /// As sent, in lower case; empty where none was.
+    pub content_type: String,
+    pub body: Vec<u8>,
+    /// There was more than the bounds allow.
+    pub is_cut: bool,
+}
+
+/// Fetches for tools. Cheap to clone; clones share connections.
+#[derive(Clone)]
+pub struct Egress {
+    resolver: Arc<dyn Resolver>,
+    private: Arc<PrivateHosts>,
+    bounds: Bounds,
+    internet: LazyClient,
+    anywhere: LazyClient,
+}
+
+/// Made when first needed: loading the machine's certificates costs more than a whole start may.
+type LazyClient = Arc<OnceLock<Client>>;
+
+impl Egress {
+    pub fn new(resolver: Arc<dyn Resolver>, private: PrivateHosts, bounds: Bounds) -> Self {
+        let (internet, anywhere) = (LazyClient::default(), LazyClient::default());
+        Self { resolver, private: Arc::new(private), bounds, internet, anywhere }
+    }
+
+    /// Reaches these beside the internet, and no other private host.
+    #[must_use]
+    pub fn reaching(&self, private: PrivateHosts) -> Self {
+        Self { private: Arc::new(private), ..self.clone() }
+    }
+
+    pub async fn get(&self, address: &Address, accept: &str) -> Result<Fetched, EgressError> {
+        let work = self.follow(address, accept);
+        match tokio::time::timeout(self.bounds.total, work).await {
+            Ok(result) => result,
+            Err(_) => Err(EgressError::Timeout(self.bounds.total)),
+        }
+    }
+
+    async fn follow(&self, address: &Address, accept: &str) -> Result<Fetched, EgressError> {
+        let mut address = address.clone();
+        for _ in 0..=self.bounds.redirects {
+            let response = self.ask(&address, accept).await?;
+            match next(&address, &response)? {
+                Some(elsewhere) => address = elsewhere,
+                None => return self.take(address, response).await,
+            }
+        }
+        Err(EgressError::TooManyRedirects(self.bounds.redirects))
+    }
+
+    async fn ask(&self, address: &Address, accept: &str) -> Result<Response, EgressError> {
+        let client = self.client(self.reach(address)?)?;
+        let request = client.get(address.url().clone()).header(ACCEPT, accept);
+        request.send().await.map_err(|error| self.failed(address, &error))
+    }
+
+    /// A literal address never comes by the resolver, so it is checked here.
+    fn reach(&self, address: &Address) -> Result<Reach, EgressError> {
+        if self.private.iter().any(|host: &PrivateHost| host.covers(address)) {
+            return Ok(Reach::Anywhere);
+        }
+        match address.literal() {
+            Some(literal) if !is_public(literal) => Err(EgressError::NotPublic {
+                host: address.host().to_owned(),
+                address: literal.to_string(),
+            }),
+            Some(_) | None => Ok(Reach::Internet),
+        }
+    }
+
+    fn client(&self, reach: Reach) -> Result<&Client, EgressError> {
+        let place = match reach {
+            Reach::Internet => &self.internet,
+            Reach::Anywhere => &self.anywhere,
+        };
+        if let Some(client) = place.get() {
+            return Ok(client);
+        }
+        let client = self.build(reach).map_err(|error| EgressError::Client(error.to_string()))?;
+        Ok(place.get_or_init(|| client))
+    }
+
+    #[allow(clippy::disallowed_methods, reason = "the egress client of tools is made here")]
+    fn build(&self, reach: Reach) -> Result<Client, reqwest::Error> {
+        let checked = Checked { resolver: Arc::clone(&self.resolver), reach };
+        Client::builder()
+            .user_agent(concat!("onyx/", env!("CARGO_PKG_VERSION")))
+            .connect_timeout(self.bounds.connect)
+            .redirect(Policy::none())
+            .referer(false)
+            .no_proxy()
+            .dns_resolver(Arc::new(checked))
+            .build()
+    }
+
+    async fn take(&self, address: Address, mut response: Response) -> Result<Fetched, EgressError> {
+        let status = response.status().as_u16();
+        let content_type = response.headers().get(CONTENT_TYPE);
+        let content_type = content_type.and_then(|value| value.to_str().ok()).unwrap_or_default();
+        let content_type = content_type.to_ascii_lowercase();
+        let (mut body, mut is_cut) = (Vec::new(), false);
+        loop {
+            let chunk = response.chunk().await.map_err(|error| self.failed(&address, &error))?;
+            let Some(chunk) = chunk else { break };
+            let room = self.bounds.bytes - body.len();
+            if chunk.len() > room {
+                body.extend_from_slice(&chunk[..room]);
+                is_cut = true;
+                break;
+            }
+            body.extend_from_slice(&chunk);
+        }
+        Ok(Fetched { address, status, content_type, body, is_cut })
+    }
+
+    fn failed(&self, address: &Address, error: &reqwest::Error) -> EgressError {
+        let host = address.host().to_owned();
+        match cause::<NotResolved>(error) {
+            Some(NotResolved::Unknown) => return EgressError::UnknownName(host),
+            Some(NotResolved::NotPublic(found)) => {
+                return EgressError::NotPublic { host, address: found.to_string() };
+            }
+            None => {}
+        }
+        // The innermost cause, since the outer ones repeat the address with its query.
+        let mut innermost: &dyn Error = error;
+        while let Some(source) = innermost.source() {
+            innermost = source;
+        }
+        let why = innermost.to_string();
+        if error.is_timeout() {
+            EgressError::Timeout(self.bounds.connect)
+        } else if error.is_connect() {
+            EgressError::Unreachable { host, why }
+        } else {
+            EgressError::BadAnswer { host, why }
+        }
+    }
+}
+
+/// Where a redirect leads, if it is one.
+fn next(address: &Address, response: &Response) -> Result<Option<Address>, EgressError> {
+    match response.status() {
+        StatusCode::MOVED_PERMANENTLY
+        | StatusCode::FOUND
+        | StatusCode::SEE_OTHER
+        | StatusCode::TEMPORARY_REDIRECT
+        | StatusCode::PERMANENT_REDIRECT => {}
+        _ => return Ok(None),
+    }
+    let Some(location) = response.headers().get(LOCATION) else { return Ok(None) };
+    let location = location.to_str().map_err(|_| EgressError::BadAnswer {
+        host: address.host().to_owned(),
+        why: "it redirects to what is no address".to_owned(),
+    })?;
+    address.join(location).map(Some)
+}
+
+fn cause<T: Error + 'static>(error: &reqwest::Error) -> Option<&T> {
+    let mut source = error.source();
+    while let Some(error) = source {
+        if let Some(found) = error.downcast_ref() {
+            return Some(found);
+        }
+        source = error.source();
+    }
+    None
+}

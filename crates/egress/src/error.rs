@@ -1,0 +1,39 @@
+use std::time::Duration;
+
+/// Why nothing could be fetched. Addresses in it are shown without their query.
+#[derive(Debug, thiserror::Error)]
+pub enum EgressError {
+    #[error("{0}")]
+    Address(String),
+    /// The host leads into this machine or a network around it.
+    #[error("{host} leads to {address}, which is not on the public internet")]
+    NotPublic { host: String, address: String },
+    #[error("the name {0} leads to no address")]
+    UnknownName(String),
+    #[error("more than {0} redirects")]
+    TooManyRedirects(usize),
+    #[error("no answer within {} s", .0.as_secs_f32())]
+    Timeout(Duration),
+    #[error("{host} cannot be reached: {why}")]
+    Unreachable { host: String, why: String },
+    /// The answer began and broke off, or is not HTTP.
+    #[error("{host} did not answer properly: {why}")]
+    BadAnswer { host: String, why: String },
+    #[error("the HTTP client cannot be made: {0}")]
+    Client(String),
+}
+
+impl EgressError {
+    /// Nothing that any call may reach, as against something that failed.
+    pub const fn is_refusal(&self) -> bool {
+        match self {
+            Self::Address(_) | Self::NotPublic { .. } => true,
+            Self::UnknownName(_)
+            | Self::TooManyRedirects(_)
+            | Self::Timeout(_)
+            | Self::Unreachable { .. }
+            | Self::BadAnswer { .. }
+            | Self::Client(_) => false,
+        }
+    }
+}

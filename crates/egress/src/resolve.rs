@@ -1,0 +1,76 @@
+use std::io;
+use std::net::{IpAddr, SocketAddr};
+use std::sync::Arc;
+
+use futures::future::BoxFuture;
+use reqwest::dns::{Addrs, Name, Resolve, Resolving};
+
+use crate::is_public;
+
+/// Who knows where names lead.
+pub trait Resolver: Send + Sync {
+    fn resolve(&self, name: String) -> BoxFuture<'static, io::Result<Vec<IpAddr>>>;
+}
+
+/// The machine's own lookup.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct SystemResolver;
+
+impl Resolver for SystemResolver {
+    fn resolve(&self, name: String) -> BoxFuture<'static, io::Result<Vec<IpAddr>>> {
+        Box::pin(async move {
+            let found = tokio::net::lookup_host((name.as_str(), 0)).await?;
+            Ok(found.map(|address| address.ip()).collect())
+        })
+    }
+}
+
+/// Whom a client may connect to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Reach {
+    /// Public addresses only.
+    Internet,
+    /// A host that the config lets tools reach wherever it is.
+    Anywhere,
+}
+
+/// Asked by the connector itself, once for each connection: what it returns is what is connected
+/// to, so a name cannot lead elsewhere between check and use.
+pub(crate) struct Checked {
+    pub(crate) resolver: Arc<dyn Resolver>,
+    pub(crate) reach: Reach,
+}
+
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum NotResolved {
+    #[error("it leads to no address")]
+    Unknown,
+    #[error("it leads to {0}")]
+    NotPublic(IpAddr),
+}
+
+impl Resolve for Checked {
+    fn resolve(&self, name: Name) -> Resolving {
+        let found = self.resolver.resolve(name.as_str().to_owned());
+        let reach = self.reach;
+        Box::pin(async move {
+            let addresses = found.await.map_err(|_| NotResolved::Unknown)?;
+            Ok(checked(addresses, reach)?)
+        })
+    }
+}
+
+/// One address that is not public refuses the name: who mixes them means harm or does not know.
+fn checked(addresses: Vec<IpAddr>, reach: Reach) -> Result<Addrs, NotResolved> {
+    if addresses.is_empty() {
+        return Err(NotResolved::Unknown);
+    }
+    let private = addresses.iter().find(|address| !is_public(**address));
+    match (reach, private) {
+        (Reach::Internet, Some(address)) => Err(NotResolved::NotPublic(*address)),
+        (Reach::Internet, None) | (Reach::Anywhere, Some(_) | None) => {
+            // The port is set by the connector.
+            Ok(Box::new(addresses.into_iter().map(|address| SocketAddr::new(address, 0))))
+        }
+    }
+}

@@ -1,0 +1,74 @@
+use crate::{ExtractError, Kind, LARGEST_DOCUMENT, LONGEST_TEXT, code, decode, html, pdf, table};
+
+/// A document as it came, from a disk, an upload or the web.
+#[derive(Clone, Copy, Debug)]
+pub struct Document<'a> {
+    /// A file's name or an address: its end says what an unmarked document is.
+    pub name: &'a str,
+    pub media_type: Option<&'a str>,
+    pub bytes: &'a [u8],
+}
+
+/// What a document says.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Extracted {
+    pub kind: Kind,
+    /// As the document itself names it.
+    pub title: Option<String>,
+    pub markdown: String,
+}
+
+impl Document<'_> {
+    pub fn kind(&self) -> Kind {
+        Kind::of(self.name, self.media_type, self.bytes)
+    }
+
+    /// Blocks for as long as it takes, and a PDF may take for ever: `Reader` bounds that.
+    pub fn extract(&self) -> Result<Extracted, ExtractError> {
+        if self.bytes.len() > LARGEST_DOCUMENT {
+            return Err(ExtractError::TooLarge { limit: LARGEST_DOCUMENT });
+        }
+        let kind = self.kind();
+        let (title, markdown) = match kind {
+            Kind::Markdown => titled(self.text()?),
+            Kind::Plain => (None, self.text()?),
+            Kind::Html => {
+                let page = html::readable(&self.page()?, Some(self.name))?;
+                (page.title, page.markdown)
+            }
+            Kind::Pdf => (None, pdf::markdown(&pdf::pages(self.bytes)?)?),
+            Kind::Csv => (None, table::markdown(&self.text()?)?),
+            Kind::Code => (None, code::markdown(self.name, &self.text()?)),
+        };
+        Extracted { kind, title, markdown }.bounded()
+    }
+
+    fn text(&self) -> Result<String, ExtractError> {
+        decode::text(self.bytes, self.charset().as_deref())
+    }
+
+    fn page(&self) -> Result<String, ExtractError> {
+        let declared = self.charset().or_else(|| decode::declared_in_html(self.bytes));
+        decode::text(self.bytes, declared.as_deref())
+    }
+
+    fn charset(&self) -> Option<String> {
+        decode::charset(&self.media_type?.to_ascii_lowercase())
+    }
+}
+
+impl Extracted {
+    pub(crate) fn bounded(self) -> Result<Self, ExtractError> {
+        match self.markdown.len() {
+            length if length > LONGEST_TEXT => Err(ExtractError::TooLarge { limit: LONGEST_TEXT }),
+            _ if self.markdown.trim().is_empty() => Err(ExtractError::NoText),
+            _ => Ok(self),
+        }
+    }
+}
+
+fn titled(markdown: String) -> (Option<String>, String) {
+    let heading = markdown.lines().find_map(|line| line.strip_prefix("# "));
+    let title = heading.map(|heading| heading.trim().trim_end_matches('#').trim().to_owned());
+    (title.filter(|title| !title.is_empty()), markdown)
+}

@@ -1,0 +1,45 @@
+use onyx_types::{ErrorCode, Fault};
+
+/// Why a document gave no text.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum ExtractError {
+    #[error("it is larger than {limit} bytes")]
+    TooLarge { limit: usize },
+    /// Nested or repeated so that reading it would cost far more than its size.
+    #[error("its {0} is too deep or too tangled to be read safely")]
+    TooComplex(&'static str),
+    #[error("it is not text, and no format that can be read")]
+    NotText,
+    #[error("it is damaged: {0}")]
+    Damaged(String),
+    #[error("it holds no text; a scan needs text recognition first")]
+    NoText,
+    #[error("it is locked with a password")]
+    Encrypted,
+    #[error("reading it took more than {seconds} seconds or more memory than is allowed")]
+    TooCostly { seconds: u64 },
+    /// The process that reads documents could not be started or heard.
+    #[error("the document reader failed: {0}")]
+    Reader(String),
+}
+
+impl ExtractError {
+    pub const fn code(&self) -> ErrorCode {
+        match self {
+            Self::TooLarge { .. } => ErrorCode::TooLarge,
+            Self::TooComplex(_)
+            | Self::NotText
+            | Self::Damaged(_)
+            | Self::NoText
+            | Self::Encrypted
+            | Self::TooCostly { .. } => ErrorCode::InvalidRequest,
+            Self::Reader(_) => ErrorCode::Internal,
+        }
+    }
+}
+
+impl From<ExtractError> for Fault {
+    fn from(error: ExtractError) -> Self {
+        Self::new(error.code(), format!("the document cannot be read: {error}"))
+    }
+}

@@ -1,0 +1,26 @@
+//! Bytes of a document in, its text as markdown out: markdown, plain text, HTML, PDF, CSV, code.
+//!
+//! Every document is taken for hostile: sizes, depths and time are bounded, and what parses PDF
+//! does so in a process of its own. What may not enter: files, the network, storage, policy.
+
+mod code;
+mod decode;
+mod document;
+mod error;
+mod helper;
+mod html;
+mod kind;
+mod pdf;
+mod table;
+mod tags;
+
+pub use document::{Document, Extracted};
+pub use error::ExtractError;
+pub use helper::{Reader, serve_helper};
+pub use html::{Page, readable};
+pub use kind::Kind;
+
+/// A longer document is refused before anything looks at it.
+pub const LARGEST_DOCUMENT: usize = 32 * 1024 * 1024;
+/// The text of a document; longer is refused, never cut.
+pub const LONGEST_TEXT: usize = 16 * 1024 * 1024;

@@ -1,0 +1,128 @@
+//! The blocks of a markdown text, line by line: what must not be torn, and where headings stand.
+
+/// A run of lines that belong together.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Block {
+    /// From 0; `end` is past the last.
+    pub(super) start: usize,
+    pub(super) end: usize,
+    pub(super) kind: BlockKind,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) enum BlockKind {
+    Heading {
+        level: usize,
+        text: String,
+    },
+    /// May be cut between lines.
+    Text,
+    /// A fence or a table: cut only where it is far too long.
+    Whole,
+}
+
+#[derive(Debug, Default)]
+pub(super) struct Blocks {
+    pub(super) blocks: Vec<Block>,
+    pub(super) front_matter: Option<String>,
+    pub(super) first_heading: Option<String>,
+}
+
+pub(super) fn read(text: &str) -> Blocks {
+    let lines: Vec<&str> = text.lines().collect();
+    let mut found = Blocks::default();
+    let mut at = 0;
+    if let Some(end) = front_matter(&lines) {
+        found.front_matter = Some(lines[1..end - 1].join("\n"));
+        found.blocks.push(Block { start: 0, end, kind: BlockKind::Text });
+        at = end;
+    }
+    while at < lines.len() {
+        if lines[at].trim().is_empty() {
+            at += 1;
+            continue;
+        }
+        let block = block_at(&lines, at);
+        at = block.end;
+        if let BlockKind::Heading { text, .. } = &block.kind {
+            found.first_heading.get_or_insert_with(|| text.clone());
+        }
+        found.blocks.push(block);
+    }
+    found
+}
+
+fn front_matter(lines: &[&str]) -> Option<usize> {
+    if lines.first()?.trim_end() != "---" {
+        return None;
+    }
+    let end = lines.iter().skip(1).position(|line| line.trim_end() == "---")?;
+    Some(end + 2)
+}
+
+fn block_at(lines: &[&str], start: usize) -> Block {
+    if let Some((level, text)) = heading(lines[start]) {
+        let kind = BlockKind::Heading { level, text };
+        return Block { start, end: start + 1, kind };
+    }
+    if let Some(fence) = fence(lines[start]) {
+        let closing = lines[start + 1..].iter().position(|line| closes(line, fence));
+        let end = closing.map_or(lines.len(), |offset| start + offset + 2);
+        return Block { start, end, kind: BlockKind::Whole };
+    }
+    if is_table_row(lines[start]) {
+        let rows = lines[start..].iter().take_while(|line| is_table_row(line)).count();
+        return Block { start, end: start + rows, kind: BlockKind::Whole };
+    }
+    let mut end = start + 1;
+    while end < lines.len() && goes_on(lines[end]) {
+        end += 1;
+    }
+    Block { start, end, kind: BlockKind::Text }
+}
+
+/// A line that belongs to the text before it: no break, and nothing of its own begins.
+fn goes_on(line: &str) -> bool {
+    !line.trim().is_empty()
+        && heading(line).is_none()
+        && fence(line).is_none()
+        && !is_table_row(line)
+        && !is_item(line)
+}
+
+fn heading(line: &str) -> Option<(usize, String)> {
+    let level = line.bytes().take_while(|byte| *byte == b'#').count();
+    let text = line.get(level..)?.strip_prefix(' ')?;
+    let text = text.trim().trim_end_matches('#').trim_end();
+    ((1..=6).contains(&level) && !text.is_empty()).then(|| (level, text.to_owned()))
+}
+
+/// The mark that opened a fence, and how long it is.
+fn fence(line: &str) -> Option<(u8, usize)> {
+    let line = line.trim_start();
+    let mark = *line.as_bytes().first().filter(|byte| matches!(byte, b'`' | b'~'))?;
+    let length = line.bytes().take_while(|byte| *byte == mark).count();
+    // Backticks that close on their own line are code within a text.
+    let inline = mark == b'`' && line[length..].contains('`');
+    (length >= 3 && !inline).then_some((mark, length))
+}
+
+fn closes(line: &str, (mark, length): (u8, usize)) -> bool {
+    let line = line.trim();
+    line.len() >= length && line.bytes().all(|byte| byte == mark)
+}
+
+fn is_table_row(line: &str) -> bool {
+    let line = line.trim_start();
+    line.starts_with('|') && line[1..].contains('|')
+}
+
+/// An item at the margin begins a block of its own; deeper ones belong to it.
+fn is_item(line: &str) -> bool {
+    let digits = line.bytes().take_while(u8::is_ascii_digit).count();
+    let rest = &line[digits..];
+    match digits {
+        0 => rest.starts_with("- ") || rest.starts_with("* ") || rest.starts_with("+ "),
+        _ => rest.starts_with(". ") || rest.starts_with(") "),
+    }
+}

@@ -1,0 +1,46 @@
+//! Cuts a markdown text into chunks that stand alone: whole blocks where they fit, the headings
+//! they stand under, and the exact lines they came from.
+
+mod blocks;
+mod pack;
+
+pub use pack::{Chunking, Piece};
+
+/// What a text says of itself.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Document {
+    pub title: Option<String>,
+    /// `YYYY-MM-DD`, from its front matter.
+    pub date: Option<String>,
+    pub pieces: Vec<Piece>,
+}
+
+impl Document {
+    pub fn read(text: &str, chunking: &Chunking) -> Self {
+        let blocks = blocks::read(text);
+        let front = blocks.front_matter.as_deref().unwrap_or_default();
+        let title = value_of(front, &["title"]).or_else(|| blocks.first_heading.clone());
+        let date = value_of(front, &["date", "created", "updated"]);
+        let date = date.filter(|date| is_date(date)).map(|date| date[..10].to_owned());
+        Self { title, date, pieces: pack::pack(text, &blocks.blocks, chunking) }
+    }
+}
+
+fn value_of(front_matter: &str, names: &[&str]) -> Option<String> {
+    names.iter().find_map(|name| {
+        front_matter.lines().find_map(|line| {
+            let value = line.strip_prefix(name)?.trim_start().strip_prefix(':')?;
+            let value = value.trim().trim_matches(['"', '\'']);
+            (!value.is_empty()).then(|| value.to_owned())
+        })
+    })
+}
+
+/// `YYYY-MM-DD`, and whatever follows.
+pub(crate) fn is_date(text: &str) -> bool {
+    let shape = |(place, byte): (usize, u8)| match place {
+        4 | 7 => byte == b'-',
+        _ => byte.is_ascii_digit(),
+    };
+    text.len() >= 10 && text.bytes().take(10).enumerate().all(shape)
+}

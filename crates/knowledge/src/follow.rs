@@ -1,0 +1,253 @@
+//! The followers of the chunk table: they read what changed since they last looked.
+
+use std::time::{Duration, Instant};
+
+use onyx_storage::{ChunkId, Contents, Group, SourceChange, SourceId, StoredVector};
+use tokio::sync::OwnedMutexGuard;
+
+use crate::text::TextIndex;
+use crate::vectors::VectorSet;
+use crate::{Index, KnowledgeError};
+
+#[derive(Default)]
+pub(crate) struct Followers {
+    pub(crate) text: Option<TextIndex>,
+    pub(crate) vectors: Option<FollowedVectors>,
+    pub(crate) groups: Vec<Group>,
+    /// What is written and not committed yet, up to here.
+    uncommitted: Option<u64>,
+}
+
+pub(crate) struct FollowedVectors {
+    epoch: u64,
+    seq: u64,
+    model: String,
+    pub(crate) set: VectorSet,
+}
+
+/// Has a follower seen everything?
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Lag {
+    None,
+    Some,
+}
+
+const CHANGES_AT_ONCE: u32 = 64;
+const VECTORS_AT_ONCE: u32 = 1_000;
+/// A search waits for as much of the following as this; the rest follows behind it.
+const PATIENCE: Duration = Duration::from_millis(400);
+
+/// What one changed source means to the followers.
+struct Update {
+    change: SourceChange,
+    contents: Option<Contents>,
+    vectors: Vec<StoredVector>,
+}
+
+impl Index {
+    pub(crate) async fn follow_to_the_end(&self) -> Result<(), KnowledgeError> {
+        loop {
+            let followers = self.lock_followers().await;
+            let (followers, lag) = self.follow(followers).await?;
+            drop(followers);
+            match lag {
+                Lag::None => return Ok(()),
+                Lag::Some => tokio::task::yield_now().await,
+            }
+        }
+    }
+
+    pub(crate) async fn lock_followers(&self) -> OwnedMutexGuard<Followers> {
+        std::sync::Arc::clone(&self.inner.followers).lock_owned().await
+    }
+
+    /// Brings the followers as far as patience lasts.
+    pub(crate) async fn follow(
+        &self,
+        followers: OwnedMutexGuard<Followers>,
+    ) -> Result<(OwnedMutexGuard<Followers>, Lag), KnowledgeError> {
+        let began = Instant::now();
+        let mut followers = self.open_followers(followers).await?;
+        let mut lag = Lag::None;
+        loop {
+            let changes =
+                self.inner.store.chunks.changes(followers.seen(), CHANGES_AT_ONCE).await?;
+            if changes.is_empty() {
+                break;
+            }
+            let updates = self.read_updates(&followers, changes).await?;
+            followers = on_a_thread(followers, move |followers| followers.take(&updates)).await?;
+            if began.elapsed() > PATIENCE {
+                lag = Lag::Some;
+                break;
+            }
+        }
+        if followers.uncommitted.is_some() {
+            followers = on_a_thread(followers, Followers::commit).await?;
+            followers.groups = self.inner.store.chunks.groups().await?;
+        }
+        Ok((followers, lag))
+    }
+
+    async fn open_followers(
+        &self,
+        mut followers: OwnedMutexGuard<Followers>,
+    ) -> Result<OwnedMutexGuard<Followers>, KnowledgeError> {
+        let epoch = self.inner.store.chunks.epoch().await?;
+        let last = self.inner.store.chunks.last_change().await?;
+        // Ahead of the table: its last commits were lost with the power.
+        let usable = |text: &TextIndex| {
+            text.followed.epoch == epoch && text.followed.seq <= last && text.is_there()
+        };
+        if !followers.text.as_ref().is_some_and(usable) {
+            let folder = self.inner.settings.home.join("cache/text");
+            followers = on_a_thread(followers, move |followers| {
+                followers.text = None;
+                followers.uncommitted = None;
+                followers.text = Some(TextIndex::open(&folder, epoch, last)?);
+                Ok(())
+            })
+            .await?;
+            followers.groups = self.inner.store.chunks.groups().await?;
+        }
+        let model = self.embedder_model();
+        let known = followers.vectors.as_ref().map(|vectors| (vectors.epoch, &vectors.model));
+        if known != model.as_ref().map(|model| (epoch, model)) {
+            followers.vectors = match model {
+                Some(model) => Some(self.load_vectors(epoch, model).await?),
+                None => None,
+            };
+        }
+        Ok(followers)
+    }
+
+    async fn load_vectors(
+        &self,
+        epoch: u64,
+        model: String,
+    ) -> Result<FollowedVectors, KnowledgeError> {
+        let chunks = &self.inner.store.chunks;
+        chunks.use_vectors_of(&model).await?;
+        // What changes while this reads is followed from before it.
+        let seq = chunks.last_change().await?;
+        let mut set = VectorSet::default();
+        let mut after = ChunkId::default();
+        loop {
+            let page = chunks.vectors_after(after, VECTORS_AT_ONCE).await?;
+            let Some(last) = page.last() else { break };
+            after = last.chunk;
+            page.iter().for_each(|vector| set.add(vector));
+        }
+        Ok(FollowedVectors { epoch, seq, model, set })
+    }
+
+    async fn read_updates(
+        &self,
+        followers: &Followers,
+        changes: Vec<SourceChange>,
+    ) -> Result<Vec<Update>, KnowledgeError> {
+        let chunks = &self.inner.store.chunks;
+        let mut updates = Vec::with_capacity(changes.len());
+        for change in changes {
+            let contents = match followers.wants_text(&change) {
+                true => chunks.contents(change.source).await?,
+                false => None,
+            };
+            let vectors = match followers.wants_vectors(&change) {
+                true => chunks.vectors_of(change.source).await?,
+                false => Vec::new(),
+            };
+            updates.push(Update { change, contents, vectors });
+        }
+        Ok(updates)
+    }
+
+    /// Gives back what is only needed for writing.
+    pub(crate) async fn rest(&self) {
+        let followers = self.lock_followers().await;
+        let rested = on_a_thread(followers, |followers| match &mut followers.text {
+            Some(text) => text.rest(),
+            None => Ok(()),
+        });
+        if let Err(error) = rested.await {
+            tracing::warn!(%error, "the text index could not be put to rest");
+        }
+    }
+}
+
+impl Followers {
+    /// Up to where every follower has seen the changes.
+    fn seen(&self) -> u64 {
+        let text =
+            self.text.as_ref().map_or(0, |text| self.uncommitted.unwrap_or(text.followed.seq));
+        self.vectors.as_ref().map_or(text, |vectors| vectors.seq.min(text))
+    }
+
+    fn text_seen(&self) -> u64 {
+        self.text.as_ref().map_or(0, |text| self.uncommitted.unwrap_or(text.followed.seq))
+    }
+
+    fn wants_text(&self, change: &SourceChange) -> bool {
+        change.text_seq > self.text_seen()
+    }
+
+    fn wants_vectors(&self, change: &SourceChange) -> bool {
+        self.vectors.as_ref().is_some_and(|vectors| change.seq > vectors.seq)
+    }
+
+    fn take(&mut self, updates: &[Update]) -> Result<(), KnowledgeError> {
+        for update in updates {
+            let change = &update.change;
+            if self.wants_text(change)
+                && let Some(text) = &mut self.text
+            {
+                text.put(change.source, update.contents.as_ref())?;
+            }
+            if self.wants_vectors(change)
+                && let Some(vectors) = &mut self.vectors
+            {
+                vectors.replace(change.source, &update.vectors);
+            }
+        }
+        // Only now: within one batch a source stands once.
+        if let Some(last) = updates.last() {
+            self.uncommitted = Some(self.text_seen().max(last.change.seq));
+            if let Some(vectors) = &mut self.vectors {
+                vectors.seq = vectors.seq.max(last.change.seq);
+            }
+        }
+        Ok(())
+    }
+
+    fn commit(&mut self) -> Result<(), KnowledgeError> {
+        if let (Some(text), Some(seq)) = (&mut self.text, self.uncommitted) {
+            text.commit(seq)?;
+        }
+        self.uncommitted = None;
+        Ok(())
+    }
+}
+
+impl FollowedVectors {
+    fn replace(&mut self, source: SourceId, vectors: &[StoredVector]) {
+        self.set.remove(source);
+        vectors.iter().for_each(|vector| self.set.add(vector));
+    }
+}
+
+/// Work that takes long, away from the async threads, with the lock held throughout. An index that
+/// failed is opened again at the next look.
+async fn on_a_thread(
+    mut followers: OwnedMutexGuard<Followers>,
+    work: impl FnOnce(&mut Followers) -> Result<(), KnowledgeError> + Send + 'static,
+) -> Result<OwnedMutexGuard<Followers>, KnowledgeError> {
+    let task = tokio::task::spawn_blocking(move || {
+        let worked = work(&mut followers);
+        if worked.is_err() {
+            followers.text = None;
+            followers.uncommitted = None;
+        }
+        worked.map(|()| followers)
+    });
+    task.await.map_err(|error| KnowledgeError::Text(error.to_string()))?
+}

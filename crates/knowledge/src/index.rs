@@ -1,0 +1,254 @@
+use std::collections::BTreeSet;
+use std::path::PathBuf;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock};
+use std::time::Duration;
+
+use onyx_storage::{SourceKey, Store};
+use onyx_types::{Cancel, Clock, Embedder, PersonId, SessionId, Timestamp};
+use tokio::sync::Notify;
+
+use crate::embedding::EmbedderState;
+use crate::follow::Followers;
+use crate::search::SearchSettings;
+use crate::status::{IndexStatus, Problem, Progress, Watching};
+use crate::watch::Watcher;
+use crate::{Chunking, KnowledgeError};
+
+/// The index of a home; cheap to clone.
+#[derive(Clone)]
+pub struct Index {
+    pub(crate) inner: Arc<Inner>,
+}
+
+#[derive(Clone, Debug)]
+pub struct IndexSettings {
+    /// The folder of the home, to be watched; what is derived lies in its `cache`.
+    pub home: PathBuf,
+    pub chunking: Chunking,
+}
+
+pub(crate) struct Inner {
+    pub(crate) store: Store,
+    pub(crate) clock: Arc<dyn Clock>,
+    pub(crate) settings: IndexSettings,
+    pub(crate) search: RwLock<SearchSettings>,
+    pub(crate) embedder: RwLock<EmbedderState>,
+    pub(crate) followers: Arc<tokio::sync::Mutex<Followers>>,
+    /// Held while a file is read and filed, so that an older reading never covers a newer one.
+    pub(crate) filing: tokio::sync::Mutex<()>,
+    /// Held while everything is looked through.
+    pub(crate) looking: tokio::sync::Mutex<()>,
+    pub(crate) embedding: tokio::sync::Mutex<()>,
+    pending: Mutex<Pending>,
+    pub(crate) state: Mutex<State>,
+    wake: Notify,
+    wake_embedding: Notify,
+    watcher: Mutex<Option<Watcher>>,
+}
+
+/// What is known to differ from what is indexed.
+#[derive(Default)]
+pub(crate) struct Pending {
+    pub(crate) files: BTreeSet<SourceKey>,
+    pub(crate) sessions: BTreeSet<(PersonId, SessionId)>,
+    /// People whose files must be looked through.
+    pub(crate) people: BTreeSet<PersonId>,
+    /// Everybody's, and the shared ones.
+    pub(crate) everything: bool,
+}
+
+#[derive(Default)]
+pub(crate) struct State {
+    /// Everything was looked through, into the table of this epoch.
+    pub(crate) complete: bool,
+    pub(crate) epoch: Option<u64>,
+    pub(crate) progress: Option<Progress>,
+    pub(crate) synced_at: Option<Timestamp>,
+    pub(crate) error: Option<String>,
+}
+
+/// How long nothing must have been written before the memory for writing is given back.
+const REST_AFTER: Duration = Duration::from_secs(20);
+/// How long edits by other programs are gathered before they are read.
+const GATHER: Duration = Duration::from_millis(300);
+/// How long an embedder that failed is left alone.
+const TRY_AGAIN: Duration = Duration::from_secs(30);
+const MOST_PROBLEMS: u32 = 200;
+
+impl Index {
+    pub fn new(store: Store, clock: Arc<dyn Clock>, settings: IndexSettings) -> Self {
+        let inner = Inner {
+            store,
+            clock,
+            settings,
+            search: RwLock::default(),
+            embedder: RwLock::default(),
+            followers: Arc::default(),
+            filing: tokio::sync::Mutex::default(),
+            looking: tokio::sync::Mutex::default(),
+            embedding: tokio::sync::Mutex::default(),
+            pending: Mutex::new(Pending { everything: true, ..Pending::default() }),
+            state: Mutex::default(),
+            wake: Notify::new(),
+            wake_embedding: Notify::new(),
+            watcher: Mutex::default(),
+        };
+        Self { inner: Arc::new(inner) }
+    }
+
+    /// `None`: searches go by words alone.
+    pub fn set_embedder(&self, embedder: Option<Arc<dyn Embedder>>) {
+        let state = EmbedderState::of(embedder);
+        *self.inner.embedder.write().unwrap_or_else(PoisonError::into_inner) = state;
+        self.inner.wake.notify_one();
+    }
+
+    /// There is an embedder, but it cannot be had now.
+    pub fn set_failing_embedder(&self, model: &str, reason: &str) {
+        let state = EmbedderState::failing(model, reason);
+        *self.inner.embedder.write().unwrap_or_else(PoisonError::into_inner) = state;
+    }
+
+    pub fn set_search(&self, settings: SearchSettings) {
+        *self.inner.search.write().unwrap_or_else(PoisonError::into_inner) = settings;
+    }
+
+    /// A file of a person (or a shared one) was written, by whomever.
+    pub fn file_changed(&self, key: SourceKey) {
+        if crate::places::place_of(&key).is_some() {
+            self.pending().files.insert(key);
+            self.inner.wake.notify_one();
+        }
+    }
+
+    /// A session has new turns, another name, or is gone.
+    pub fn session_changed(&self, person: PersonId, session: SessionId) {
+        self.pending().sessions.insert((person, session));
+        self.inner.wake.notify_one();
+    }
+
+    /// A person begins something: their files are looked through in the background.
+    pub fn person_came(&self, person: PersonId) {
+        self.pending().people.insert(person);
+        self.inner.wake.notify_one();
+    }
+
+    pub(crate) fn look_through_everything(&self) {
+        self.pending().everything = true;
+        self.inner.wake.notify_one();
+    }
+
+    /// Keeps the index in step until it is told to stop. At most one at a time.
+    pub async fn tend(&self, stop: Cancel) {
+        tokio::select! {
+            ((), ()) = async { tokio::join!(self.keep_in_step(), self.keep_embedding()) } => {}
+            () = stop.cancelled() => {}
+        }
+        *self.inner.watcher.lock().unwrap_or_else(PoisonError::into_inner) = None;
+        self.rest().await;
+    }
+
+    async fn keep_in_step(&self) {
+        loop {
+            self.watch_more().await;
+            let outcome = self.catch_up_with_files().await;
+            if let Err(error) = &outcome {
+                tracing::warn!(%error, "the index could not be kept in step");
+            }
+            self.state().error = outcome.err().map(|error| error.to_string());
+            self.inner.wake_embedding.notify_one();
+            tokio::select! {
+                // More is likely to come at once.
+                () = self.inner.wake.notified() => tokio::time::sleep(GATHER).await,
+                () = tokio::time::sleep(REST_AFTER) => self.rest().await,
+            }
+        }
+    }
+
+    /// Apart from the rest: it may take hours, and files must not wait for it.
+    async fn keep_embedding(&self) {
+        loop {
+            self.inner.wake_embedding.notified().await;
+            if let Err(error) = self.embed_missing().await {
+                tracing::warn!(%error, "vectors could not be kept");
+            }
+            if self.is_embedder_failing() {
+                tokio::time::sleep(TRY_AGAIN).await;
+                self.inner.wake_embedding.notify_one();
+            }
+        }
+    }
+
+    /// Everything that is known to be behind, until nothing is.
+    pub async fn catch_up(&self) -> Result<(), KnowledgeError> {
+        self.catch_up_with_files().await?;
+        self.embed_missing().await?;
+        self.follow_to_the_end().await
+    }
+
+    async fn catch_up_with_files(&self) -> Result<(), KnowledgeError> {
+        self.settle().await?;
+        self.look_through_pending().await?;
+        self.follow_to_the_end().await
+    }
+
+    /// Watches what is not watched yet: people and folders come while this runs.
+    async fn watch_more(&self) {
+        let index = self.clone();
+        let watched = tokio::task::spawn_blocking(move || {
+            let people = index.inner.store.files.people().unwrap_or_default();
+            let mut watcher = index.inner.watcher.lock().unwrap_or_else(PoisonError::into_inner);
+            let new = watcher.get_or_insert_with(|| Watcher::new(&index)).watch(&people);
+            drop(watcher);
+            // What was written before the watch began was not seen by it.
+            new.into_iter().for_each(|person| index.person_came(person));
+        });
+        if let Err(error) = watched.await {
+            tracing::warn!(%error, "files could not be watched");
+        }
+    }
+
+    pub async fn status(&self, person: &PersonId) -> Result<IndexStatus, KnowledgeError> {
+        let chunks = &self.inner.store.chunks;
+        let own = chunks.counts(Some(person)).await?;
+        let shared = chunks.counts(None).await?;
+        let mut problems = chunks.problems(Some(person), MOST_PROBLEMS).await?;
+        problems.extend(chunks.problems(None, MOST_PROBLEMS).await?);
+        let problem = |source: onyx_storage::SourceRow| Problem {
+            path: crate::search::shown_path(&source.key),
+            reason: source.problem.unwrap_or_default(),
+        };
+        let waiting = {
+            let pending = self.pending();
+            pending.files.len() + pending.sessions.len()
+        };
+        let watching = {
+            let watcher = self.inner.watcher.lock().unwrap_or_else(PoisonError::into_inner);
+            watcher.as_ref().map_or(Watching::Off, Watcher::state)
+        };
+        let embedding = self.embedding();
+        let state = self.state();
+        Ok(IndexStatus {
+            sources: own.sources + shared.sources,
+            chunks: own.chunks + shared.chunks,
+            vectors: own.vectors + shared.vectors,
+            complete: state.complete,
+            waiting,
+            progress: state.progress,
+            synced_at: state.synced_at,
+            embedding,
+            watching,
+            error: state.error.clone(),
+            problem_count: own.problems + shared.problems,
+            problems: problems.into_iter().map(problem).collect(),
+        })
+    }
+
+    pub(crate) fn pending(&self) -> MutexGuard<'_, Pending> {
+        self.inner.pending.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    pub(crate) fn state(&self) -> MutexGuard<'_, State> {
+        self.inner.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}

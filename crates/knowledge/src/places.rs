@@ -1,0 +1,109 @@
+//! Which files are indexed, and whose searches may see them: decided by where they lie, and by
+//! nothing that stands in them.
+
+use std::str::FromStr;
+
+use onyx_storage::{Area, SourceKey, SourceKind};
+use onyx_types::{PersonId, Scope};
+
+/// What a file is by its place.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Place {
+    pub(crate) kind: SourceKind,
+    pub(crate) scope: Scope,
+}
+
+/// Folders of a person that are looked through.
+pub(crate) const PERSON_FOLDERS: [&str; 3] = ["memory", "vault", "spaces"];
+
+/// `None`: not for searches.
+pub(crate) fn place_of(key: &SourceKey) -> Option<Place> {
+    let parts: Vec<&str> = key.path.split('/').collect();
+    if parts.iter().any(|part| part.starts_with('.')) {
+        return None;
+    }
+    // What is said of a source, not what it says.
+    if matches!(parts.as_slice(), [.., "sources", _, "source.json"]) {
+        return None;
+    }
+    if key.person.is_none() {
+        return Some(Place { kind: SourceKind::Shared, scope: Scope::Shared });
+    }
+    match parts.as_slice() {
+        ["memory", agent, rest @ ..] => in_memory(agent, rest),
+        // Reports of actions: what they hold is in the sessions.
+        ["vault", "agent", "runs", ..] => None,
+        ["vault", _, ..] => place(SourceKind::Note, Some(Scope::Person)),
+        ["spaces", space, folder, rest @ ..] => in_space(space, folder, rest),
+        _ => None,
+    }
+}
+
+fn in_memory(agent: &str, rest: &[&str]) -> Option<Place> {
+    let scope = scoped(agent, Scope::Agent);
+    match rest {
+        ["daily", _] => place(SourceKind::Daily, scope),
+        ["sources", _, ..] => place(SourceKind::Source, scope),
+        [_, ..] => place(SourceKind::Memory, scope),
+        [] => None,
+    }
+}
+
+fn in_space(space: &str, folder: &str, rest: &[&str]) -> Option<Place> {
+    let in_space = scoped(space, Scope::Space);
+    match (folder, rest) {
+        ("pages", [_]) => place(SourceKind::Page, in_space),
+        ("tasks", [_]) => place(SourceKind::Task, in_space),
+        ("refs", [_]) => place(SourceKind::Ref, in_space),
+        ("projects", [_]) => place(SourceKind::Project, in_space),
+        ("sources", [_, ..]) => place(SourceKind::Source, in_space),
+        ("channels", [channel, "sources", _, ..]) => {
+            place(SourceKind::Source, scoped(channel, Scope::Channel))
+        }
+        ("threads", [thread, "sources", _, ..]) => {
+            place(SourceKind::Source, scoped(thread, Scope::Thread))
+        }
+        _ => None,
+    }
+}
+
+fn place(kind: SourceKind, scope: Option<Scope>) -> Option<Place> {
+    scope.map(|scope| Place { kind, scope })
+}
+
+fn scoped<Id: FromStr>(name: &str, scope: impl Fn(Id) -> Scope) -> Option<Scope> {
+    name.parse().ok().map(scope)
+}
+
+/// Where the files of a source lie.
+pub(crate) fn area_of(person: Option<&PersonId>) -> Area {
+    person.map_or(Area::Shared, |person| Area::Person(person.clone()))
+}
+
+/// What is written in an area, as the index names it; `None` for areas that are not indexed.
+pub(crate) fn key_in(area: &Area, path: &str) -> Option<SourceKey> {
+    let person = match area {
+        Area::Agent(_) => return None,
+        Area::Shared => None,
+        Area::Person(person) | Area::Vault(person) | Area::Memory(person, _) => {
+            Some(person.clone())
+        }
+    };
+    let path = match area.path_in_person().as_deref() {
+        None | Some("") => path.to_owned(),
+        Some(folder) => format!("{folder}/{path}"),
+    };
+    Some(SourceKey { person, path })
+}
+
+/// Files that are not text, by the end of their name: nobody need open them to know.
+pub(crate) fn is_binary_name(path: &str) -> bool {
+    const ENDS: &[&str] = &[
+        "png", "jpg", "jpeg", "gif", "webp", "bmp", "ico", "tif", "tiff", "heic", "avif", "pdf",
+        "zip", "gz", "xz", "zst", "bz2", "7z", "tar", "mp3", "mp4", "m4a", "mov", "wav", "ogg",
+        "flac", "webm", "mkv", "avi", "woff", "woff2", "ttf", "otf", "exe", "dll", "so", "o", "a",
+        "wasm", "db", "sqlite", "docx", "xlsx", "pptx", "odt", "ods", "epub", "gguf", "onnx",
+        "bin", "pyc", "class", "jar",
+    ];
+    path.rsplit_once('.').is_some_and(|(_, end)| ENDS.contains(&end.to_ascii_lowercase().as_str()))
+}

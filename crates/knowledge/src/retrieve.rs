@@ -1,0 +1,67 @@
+//! What a message is answered from without the model asking for it.
+
+use std::collections::HashSet;
+
+use futures::future::try_join_all;
+use onyx_types::{PersonId, Scope, ScopeSet, estimate_tokens};
+
+use crate::search::{Hit, Search};
+use crate::{Index, KnowledgeError};
+
+/// Retrieval for one message: each scope is searched on its own, so that none drowns the others.
+#[derive(Clone, Debug)]
+pub struct Retrieval {
+    pub person: PersonId,
+    pub scopes: Vec<Scope>,
+    pub text: String,
+    pub max_tokens: usize,
+}
+
+#[derive(Clone, Debug, PartialEq)]
+pub struct Retrieved {
+    /// Best first, no chunk twice, within the budget.
+    pub hits: Vec<Hit>,
+    pub degraded: Option<String>,
+}
+
+const HITS_A_SCOPE: usize = 12;
+/// Never more, however large the window is.
+const MOST_TOKENS: usize = 6_000;
+/// The label of a piece costs about this.
+const LABEL_TOKENS: usize = 24;
+
+impl Retrieval {
+    /// A fifth of the window, and never more than 6,000 tokens.
+    pub fn budget(context_window: usize) -> usize {
+        (context_window / 5).min(MOST_TOKENS)
+    }
+}
+
+impl Index {
+    pub async fn retrieve(&self, retrieval: &Retrieval) -> Result<Retrieved, KnowledgeError> {
+        let searches: Vec<Search> = retrieval
+            .scopes
+            .iter()
+            .map(|scope| Search {
+                text: retrieval.text.clone(),
+                scopes: ScopeSet::new(retrieval.person.clone(), vec![scope.clone()]),
+                kinds: Vec::new(),
+                limit: HITS_A_SCOPE,
+            })
+            .collect();
+        let answers = try_join_all(searches.iter().map(|search| self.search(search))).await?;
+        let degraded = answers.iter().find_map(|answer| answer.degraded.clone());
+        let mut hits: Vec<Hit> = answers.into_iter().flat_map(|answer| answer.hits).collect();
+        hits.sort_by(|a, b| b.score.total_cmp(&a.score).then(a.chunk.cmp(&b.chunk)));
+        let mut seen = HashSet::new();
+        let mut left = retrieval.max_tokens;
+        hits.retain(|hit| {
+            let cost = estimate_tokens(&hit.text) + LABEL_TOKENS;
+            // A shorter one further down may still fit.
+            let fits = cost <= left && seen.insert(hit.chunk);
+            left -= if fits { cost } else { 0 };
+            fits
+        });
+        Ok(Retrieved { hits, degraded })
+    }
+}

@@ -1,0 +1,355 @@
+//! Searching by words and by meaning at once.
+
+use std::collections::HashMap;
+use std::sync::PoisonError;
+use std::time::Duration;
+
+use onyx_storage::{ChunkId, Group, GroupId, SourceKey, SourceKind, SourceRow, StoredChunk};
+use onyx_types::{MatchType, Origin, PersonId, Scope, ScopeSet, Timestamp};
+
+use crate::follow::Lag;
+use crate::query::Wanted;
+use crate::snippet::{SnippetPart, snippet};
+use crate::text::Allowed;
+use crate::vectors::cosine;
+use crate::{Index, KnowledgeError};
+
+/// What is looked for, and where.
+#[derive(Clone, Debug)]
+pub struct Search {
+    pub text: String,
+    /// Made from the person and the session; nothing else is looked at.
+    pub scopes: ScopeSet,
+    /// None: all kinds.
+    pub kinds: Vec<SourceKind>,
+    pub limit: usize,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct SearchSettings {
+    pub weights: Weights,
+    /// After how many days a daily log counts half; `None`: it never fades.
+    pub half_life_days: Option<f64>,
+    /// How much likeness to what is already there costs, from 0 to 1; `None`: nothing.
+    pub diversity: Option<f32>,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Weights {
+    pub text: f32,
+    pub vectors: f32,
+}
+
+impl Default for SearchSettings {
+    fn default() -> Self {
+        // Equal weights did better than the usual 0.3 / 0.7 on conversational text.
+        let weights = Weights { text: 0.5, vectors: 0.5 };
+        Self { weights, half_life_days: None, diversity: None }
+    }
+}
+
+#[derive(Clone, Debug, PartialEq)]
+pub struct Answer {
+    pub hits: Vec<Hit>,
+    /// Why meaning was not searched for.
+    pub degraded: Option<String>,
+    /// Not everything is indexed yet: more may be found later.
+    pub partial: bool,
+}
+
+#[derive(Clone, Debug, PartialEq)]
+pub struct Hit {
+    pub chunk: ChunkId,
+    pub key: SourceKey,
+    pub kind: SourceKind,
+    pub scope: Scope,
+    pub origin: Origin,
+    pub title: String,
+    pub heading: String,
+    pub start_line: u32,
+    pub end_line: u32,
+    pub text: String,
+    pub snippet: Vec<SnippetPart>,
+    /// From 0 to 1; 1 is best by words and by meaning.
+    pub score: f32,
+    pub match_type: MatchType,
+    pub modified: Timestamp,
+}
+
+impl Hit {
+    /// The path as people know it.
+    pub fn path(&self) -> String {
+        shown_path(&self.key)
+    }
+}
+
+pub(crate) fn shown_path(key: &SourceKey) -> String {
+    match key.person {
+        Some(_) => key.path.clone(),
+        None => format!("shared/{}", key.path),
+    }
+}
+
+/// Candidates of each side; more changes nothing in the first twenty.
+const CANDIDATES: usize = 100;
+/// Nearest by bytes that are ranked by the vectors themselves.
+const RESCORED: usize = 160;
+/// Of reciprocal rank fusion: how little the first ranks differ.
+const RANK_SOFTENER: f32 = 60.0;
+/// Further from the words in meaning is no match.
+const LEAST_LIKENESS: f32 = 0.15;
+const MOST_HITS: usize = 100;
+/// How long a search waits for the first look through the files.
+const FIRST_LOOK: Duration = Duration::from_secs(3);
+
+/// Where a chunk stands on each side.
+#[derive(Clone, Copy, Debug, Default)]
+struct Ranks {
+    text: Option<usize>,
+    vectors: Option<usize>,
+}
+
+impl Index {
+    /// Everything that is a person's own, and what is shared: for what the person asks.
+    pub async fn all_scopes(&self, person: &PersonId) -> Result<ScopeSet, KnowledgeError> {
+        let groups = self.inner.store.chunks.groups().await?;
+        let own = groups.into_iter().filter(|group| group.person.as_ref() == Some(person));
+        let scopes = own.map(|group| group.scope).chain([Scope::Person, Scope::Shared]);
+        Ok(ScopeSet::new(person.clone(), scopes.collect()))
+    }
+
+    pub async fn search(&self, search: &Search) -> Result<Answer, KnowledgeError> {
+        let wanted = Wanted::read(&search.text);
+        let limit = search.limit.clamp(1, MOST_HITS);
+        let indexed = self.bring_up_to_date().await?;
+        // A phrase is asked for to the letter.
+        let (vector, degraded) = match wanted.phrases.is_empty() && wanted.beginnings.is_empty() {
+            true => match self.query_vector(&search.text).await {
+                Ok(vector) => (Some(vector), None),
+                Err(why) => (None, Some(why)),
+            },
+            false => (None, None),
+        };
+        let followers = self.lock_followers().await;
+        let (mut followers, lag) = self.follow(followers).await?;
+        let seen = visible(&followers.groups, search);
+        let partial = lag == Lag::Some || !indexed;
+        if seen.is_empty() {
+            return Ok(Answer { hits: Vec::new(), degraded, partial });
+        }
+        let allowed = match seen.len() == followers.groups.len() {
+            true => Allowed::All,
+            false => Allowed::Only(&seen),
+        };
+        let by_text = match &mut followers.text {
+            Some(text) => text.search(&wanted, &allowed, CANDIDATES)?,
+            None => Vec::new(),
+        };
+        let nearest = match (&vector, &followers.vectors) {
+            (Some(vector), Some(vectors)) => {
+                vectors.set.nearest(vector, |group| seen.contains(&group), RESCORED)
+            }
+            (Some(_), None) | (None, _) => Vec::new(),
+        };
+        drop(followers);
+        let near = self.rescored(vector.as_deref(), nearest).await?;
+        let ranks = ranks(&by_text, &near);
+        let hits = self.hits(search, &wanted, ranks, limit).await?;
+        Ok(Answer { hits, degraded, partial })
+    }
+
+    /// What is known to have changed is indexed first; is everything?
+    async fn bring_up_to_date(&self) -> Result<bool, KnowledgeError> {
+        self.settle().await?;
+        self.notice_loss().await?;
+        if self.state().complete {
+            return Ok(true);
+        }
+        // The first look of this process; whoever else has begun it, this waits for a while.
+        let index = self.clone();
+        let look = tokio::spawn(async move { index.look_through_pending().await });
+        let first = tokio::time::timeout(FIRST_LOOK, async {
+            let looked = look.await.map_err(|error| KnowledgeError::Text(error.to_string()))?;
+            looked?;
+            // Begun by somebody else: theirs is over when this has the lock.
+            drop(self.inner.looking.lock().await);
+            Ok::<(), KnowledgeError>(())
+        });
+        match first.await {
+            Ok(looked) => looked.map(|()| self.state().complete),
+            Err(_) => Ok(false),
+        }
+    }
+
+    /// Somebody may have thrown the chunk table away.
+    async fn notice_loss(&self) -> Result<(), KnowledgeError> {
+        let epoch = self.inner.store.chunks.epoch().await?;
+        let mut state = self.state();
+        if state.complete && state.epoch != Some(epoch) {
+            state.complete = false;
+            drop(state);
+            self.look_through_everything();
+        }
+        Ok(())
+    }
+
+    /// What of a person's files is indexed, sorted by path.
+    pub async fn files(&self, person: &PersonId) -> Result<Vec<SourceRow>, KnowledgeError> {
+        self.bring_up_to_date().await?;
+        Ok(self.inner.store.chunks.sources(Some(person)).await?)
+    }
+
+    /// The nearest by the vectors themselves, best first.
+    async fn rescored(
+        &self,
+        query: Option<&[f32]>,
+        nearest: Vec<ChunkId>,
+    ) -> Result<Vec<ChunkId>, KnowledgeError> {
+        let Some(query) = query.filter(|_| !nearest.is_empty()) else { return Ok(Vec::new()) };
+        let vectors = self.inner.store.chunks.vectors(&nearest).await?;
+        let mut scored: Vec<(f32, ChunkId)> = vectors
+            .into_iter()
+            .map(|(chunk, vector)| (cosine(query, &vector), chunk))
+            .filter(|(likeness, _)| *likeness >= LEAST_LIKENESS)
+            .collect();
+        scored.sort_by(|a, b| b.0.total_cmp(&a.0));
+        scored.truncate(CANDIDATES);
+        Ok(scored.into_iter().map(|(_, chunk)| chunk).collect())
+    }
+
+    async fn hits(
+        &self,
+        search: &Search,
+        wanted: &Wanted,
+        ranks: HashMap<ChunkId, Ranks>,
+        limit: usize,
+    ) -> Result<Vec<Hit>, KnowledgeError> {
+        let settings = *self.inner.search.read().unwrap_or_else(PoisonError::into_inner);
+        let mut fused: Vec<(f32, ChunkId)> =
+            ranks.iter().map(|(chunk, ranks)| (ranks.fused(settings.weights), *chunk)).collect();
+        fused.sort_by(|a, b| b.0.total_cmp(&a.0).then(a.1.cmp(&b.1)));
+        // Fading and variety may bring up what stands a little further down.
+        let reordered = settings.half_life_days.is_some() || settings.diversity.is_some();
+        fused.truncate(if reordered { limit * 3 } else { limit + limit / 2 });
+        let ids: Vec<ChunkId> = fused.iter().map(|(_, chunk)| *chunk).collect();
+        let stored = self.inner.store.chunks.stored(&ids).await?;
+        let now = self.inner.clock.wall();
+        let mut hits: Vec<Hit> = stored
+            .into_iter()
+            // The table may know better by now than the followers did.
+            .filter(|chunk| may_see(search, &chunk.source.key, &chunk.source.scope))
+            .map(|chunk| {
+                let ranks = ranks.get(&chunk.id).copied().unwrap_or_default();
+                hit(chunk, ranks, &settings, now)
+            })
+            .collect();
+        hits.sort_by(|a, b| b.score.total_cmp(&a.score).then(a.chunk.cmp(&b.chunk)));
+        if let Some(cost) = settings.diversity {
+            hits = self.varied(hits, cost, limit).await?;
+        }
+        hits.truncate(limit);
+        hits.iter_mut().for_each(|hit| hit.snippet = snippet(&hit.text, wanted));
+        Ok(hits)
+    }
+
+    /// Maximal marginal relevance: what says again what is there already comes later.
+    async fn varied(
+        &self,
+        mut hits: Vec<Hit>,
+        cost: f32,
+        limit: usize,
+    ) -> Result<Vec<Hit>, KnowledgeError> {
+        let ids: Vec<ChunkId> = hits.iter().map(|hit| hit.chunk).collect();
+        let vectors: HashMap<ChunkId, Vec<f32>> =
+            self.inner.store.chunks.vectors(&ids).await?.into_iter().collect();
+        let alike = |a: &Hit, b: &Hit| match (vectors.get(&a.chunk), vectors.get(&b.chunk)) {
+            (Some(a), Some(b)) => cosine(a, b),
+            _ => 0.0,
+        };
+        let mut picked = Vec::<Hit>::new();
+        while picked.len() < limit && !hits.is_empty() {
+            let worth = |hit: &Hit| {
+                let likest = picked.iter().map(|other| alike(hit, other)).fold(0.0, f32::max);
+                (1.0 - cost) * hit.score - cost * likest
+            };
+            let best = (0..hits.len()).max_by(|a, b| worth(&hits[*a]).total_cmp(&worth(&hits[*b])));
+            let Some(best) = best else { break };
+            picked.push(hits.remove(best));
+        }
+        Ok(picked)
+    }
+}
+
+impl Ranks {
+    /// Weighted reciprocal ranks, so that 1 is first on both sides.
+    fn fused(self, weights: Weights) -> f32 {
+        let part = |rank: Option<usize>, weight: f32| {
+            rank.map_or(0.0, |rank| weight * (RANK_SOFTENER + 1.0) / (RANK_SOFTENER + rank as f32))
+        };
+        let sum = part(self.text, weights.text) + part(self.vectors, weights.vectors);
+        sum / (weights.text + weights.vectors).max(f32::MIN_POSITIVE)
+    }
+
+    const fn match_type(self) -> MatchType {
+        match (self.text, self.vectors) {
+            (Some(_), Some(_)) => MatchType::Hybrid,
+            (None, Some(_)) => MatchType::Vec,
+            (_, None) => MatchType::Fts,
+        }
+    }
+}
+
+fn ranks(by_text: &[(ChunkId, f32)], near: &[ChunkId]) -> HashMap<ChunkId, Ranks> {
+    let mut ranks = HashMap::<ChunkId, Ranks>::new();
+    for (rank, (chunk, _)) in (1..).zip(by_text) {
+        ranks.entry(*chunk).or_default().text = Some(rank);
+    }
+    for (rank, chunk) in (1..).zip(near) {
+        ranks.entry(*chunk).or_default().vectors = Some(rank);
+    }
+    ranks
+}
+
+/// The groups a search may see. Everything it finds is found within them.
+fn visible(groups: &[Group], search: &Search) -> Vec<GroupId> {
+    let kind_wanted = |kind: SourceKind| search.kinds.is_empty() || search.kinds.contains(&kind);
+    let of = |group: &Group| {
+        let key = SourceKey { person: group.person.clone(), path: String::new() };
+        kind_wanted(group.kind) && may_see(search, &key, &group.scope)
+    };
+    groups.iter().filter(|group| of(group)).map(|group| group.id).collect()
+}
+
+fn may_see(search: &Search, key: &SourceKey, scope: &Scope) -> bool {
+    let whose = match &key.person {
+        Some(person) => person == search.scopes.person(),
+        None => *scope == Scope::Shared,
+    };
+    whose && search.scopes.allows(scope)
+}
+
+fn hit(chunk: StoredChunk, ranks: Ranks, settings: &SearchSettings, now: Timestamp) -> Hit {
+    let StoredChunk { id, source, row } = chunk;
+    let mut score = ranks.fused(settings.weights);
+    if let Some(days) = settings.half_life_days.filter(|_| source.kind == SourceKind::Daily) {
+        let age =
+            (now.as_millis() - source.stamp.modified.as_millis()).max(0) as f64 / 86_400_000.0;
+        score *= 0.5_f64.powf(age / days.max(0.01)) as f32;
+    }
+    Hit {
+        chunk: id,
+        key: source.key,
+        kind: source.kind,
+        scope: source.scope,
+        origin: row.origin,
+        title: source.title,
+        heading: row.heading,
+        start_line: row.start_line,
+        end_line: row.end_line,
+        text: row.text,
+        snippet: Vec::new(),
+        score,
+        match_type: ranks.match_type(),
+        modified: source.stamp.modified,
+    }
+}

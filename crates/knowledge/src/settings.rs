@@ -1,0 +1,49 @@
+use serde::{Deserialize, Serialize};
+
+use crate::search::{SearchSettings, Weights};
+
+/// `memory` of `onyx.json` as written.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default, rename_all = "camelCase")]
+pub struct MemorySettings {
+    /// `<provider>/<model>`; `off` for searches by words alone. None: the embedded one where its
+    /// weights are there.
+    pub embedder: Option<String>,
+    pub weights: Option<WeightSettings>,
+    /// After how many days a daily log counts half.
+    pub half_life_days: Option<f64>,
+    /// From 0 to 1: how much likeness to what is already found costs.
+    pub diversity: Option<f32>,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct WeightSettings {
+    pub text: f32,
+    pub vectors: f32,
+}
+
+impl MemorySettings {
+    /// How to search, or what is wrong with it.
+    pub fn search(&self) -> Result<SearchSettings, String> {
+        let usual = SearchSettings::default();
+        let weights = self
+            .weights
+            .map_or(usual.weights, |WeightSettings { text, vectors }| Weights { text, vectors });
+        let all = [weights.text, weights.vectors];
+        if !all.iter().all(|weight| (0.0..=1_000.0).contains(weight)) || all == [0.0, 0.0] {
+            return Err("memory.weights: from 0 to 1000, and not both 0".to_owned());
+        }
+        if self.half_life_days.is_some_and(|days| !(0.01..=36_500.0).contains(&days)) {
+            return Err("memory.halfLifeDays: from 0.01 to 36500".to_owned());
+        }
+        if self.diversity.is_some_and(|cost| !(0.0..=1.0).contains(&cost)) {
+            return Err("memory.diversity: from 0 to 1".to_owned());
+        }
+        Ok(SearchSettings {
+            weights,
+            half_life_days: self.half_life_days,
+            diversity: self.diversity,
+        })
+    }
+}

@@ -1,0 +1,312 @@
+//! What of a text is looked up: words, their stems by language, and the parts of identifiers.
+
+use tantivy::tokenizer::{
+    AsciiFoldingFilter, Language, Stemmer, TextAnalyzer, Token, TokenStream, Tokenizer,
+};
+
+/// Longer ones are data, not words.
+const LONGEST_WORD: usize = 64;
+
+/// Words in lower case. Wide scripts, which do not part words, give pairs of characters; an
+/// identifier gives itself and its parts.
+#[derive(Clone, Default)]
+pub(crate) struct WordTokenizer;
+
+pub(crate) struct Words {
+    tokens: Vec<Token>,
+    /// One past the current one.
+    next: usize,
+}
+
+impl Tokenizer for WordTokenizer {
+    type TokenStream<'a> = Words;
+
+    fn token_stream<'a>(&'a mut self, text: &'a str) -> Words {
+        Words { tokens: words(text), next: 0 }
+    }
+}
+
+impl TokenStream for Words {
+    fn advance(&mut self) -> bool {
+        self.next += 1;
+        self.next <= self.tokens.len()
+    }
+
+    fn token(&self) -> &Token {
+        &self.tokens[self.next - 1]
+    }
+
+    fn token_mut(&mut self) -> &mut Token {
+        &mut self.tokens[self.next - 1]
+    }
+}
+
+fn words(text: &str) -> Vec<Token> {
+    let mut tokens = Vec::new();
+    let mut position = 0;
+    let mut start = None;
+    for (at, c) in text.char_indices().chain([(text.len(), ' ')]) {
+        let inside = (c.is_alphanumeric() || c == '_') && !is_wide(c);
+        match (start, inside) {
+            (None, true) => start = Some(at),
+            (Some(from), false) => {
+                add_word(&mut tokens, text, from, at, &mut position);
+                start = None;
+            }
+            (Some(_), true) | (None, false) => {}
+        }
+        if is_wide(c) {
+            add_wide(&mut tokens, text, at, &mut position);
+        }
+    }
+    tokens
+}
+
+/// The word, and where it is put together of several, these at the same place.
+fn add_word(tokens: &mut Vec<Token>, text: &str, from: usize, to: usize, position: &mut usize) {
+    let word = &text[from..to];
+    let parts = parts(word);
+    for (start, end) in &parts {
+        push(tokens, text, from + start, from + end, *position);
+        *position += 1;
+    }
+    if parts.len() > 1 && word.len() <= LONGEST_WORD {
+        // Beside its first part, so that phrases go on with its parts.
+        let at = *position - parts.len();
+        push(tokens, text, from, to, at);
+        let whole = tokens.pop();
+        let place = tokens.len() - parts.len() + 1;
+        tokens.splice(place..place, whole);
+    }
+}
+
+/// `snake_case` and `camelCase` at their seams.
+fn parts(word: &str) -> Vec<(usize, usize)> {
+    let mut parts = Vec::new();
+    let mut start = None;
+    let mut before = ' ';
+    for (at, c) in word.char_indices() {
+        let seam = c == '_' || (before.is_lowercase() && c.is_uppercase());
+        if seam && let Some(from) = start.take() {
+            parts.push((from, at));
+        }
+        if c != '_' && start.is_none() {
+            start = Some(at);
+        }
+        before = c;
+    }
+    parts.extend(start.map(|from| (from, word.len())));
+    parts
+}
+
+fn add_wide(tokens: &mut Vec<Token>, text: &str, at: usize, position: &mut usize) {
+    let mut ahead = text[at..].char_indices().skip(1);
+    let (next, wide) = ahead.next().map_or((text.len() - at, false), |(to, c)| (to, is_wide(c)));
+    let after = ahead.next().map_or(text.len() - at, |(to, _)| to);
+    let before_is_wide = text[..at].chars().next_back().is_some_and(is_wide);
+    // A pair; a character alone only where it has no neighbour.
+    match (wide, before_is_wide) {
+        (true, _) => push(tokens, text, at, at + after, *position),
+        (false, false) => push(tokens, text, at, at + next, *position),
+        (false, true) => return,
+    }
+    *position += 1;
+}
+
+fn push(tokens: &mut Vec<Token>, text: &str, from: usize, to: usize, position: usize) {
+    if to - from > LONGEST_WORD {
+        return;
+    }
+    tokens.push(Token {
+        offset_from: from,
+        offset_to: to,
+        position,
+        text: text[from..to].to_lowercase(),
+        position_length: 1,
+    });
+}
+
+/// Scripts that are written without spaces.
+fn is_wide(c: char) -> bool {
+    matches!(c,
+        '\u{0e00}'..='\u{0e7f}' | '\u{3040}'..='\u{30ff}' | '\u{3400}'..='\u{4dbf}'
+        | '\u{4e00}'..='\u{9fff}' | '\u{f900}'..='\u{faff}' | '\u{20000}'..='\u{2ffff}')
+}
+
+/// Words as they stand, without accents.
+pub(crate) fn plain_analyzer() -> TextAnalyzer {
+    TextAnalyzer::builder(WordTokenizer).filter(AsciiFoldingFilter).build()
+}
+
+/// What is left of them in a language.
+pub(crate) fn stem_analyzer(language: Language) -> TextAnalyzer {
+    let stemmed = TextAnalyzer::builder(WordTokenizer).filter(Stemmer::new(language));
+    stemmed.filter(AsciiFoldingFilter).build()
+}
+
+/// What an analyzer makes of a text, once each, in order.
+pub(crate) fn terms(analyzer: &mut TextAnalyzer, text: &str) -> Vec<String> {
+    let mut terms = Vec::new();
+    let mut stream = analyzer.token_stream(text);
+    while stream.advance() {
+        if !terms.contains(&stream.token().text) {
+            terms.push(stream.token().text.clone());
+        }
+    }
+    terms
+}
+
+/// A language that has a stemmer here, and words that give it away.
+pub(crate) struct Tongue {
+    pub(crate) language: Language,
+    pub(crate) code: &'static str,
+    small_words: &'static [&'static str],
+}
+
+/// The first is what a text is taken for that gives nothing away.
+pub(crate) const TONGUES: &[Tongue] = &[
+    tongue(
+        Language::English,
+        "en",
+        &[
+            "the", "and", "of", "to", "is", "in", "that", "for", "with", "was", "on", "are",
+            "this", "it", "my", "we",
+        ],
+    ),
+    tongue(
+        Language::German,
+        "de",
+        &[
+            "der", "die", "das", "und", "ist", "nicht", "ein", "eine", "mit", "für", "auf", "von",
+            "dem", "den", "wir", "ich", "zu", "im",
+        ],
+    ),
+    tongue(
+        Language::French,
+        "fr",
+        &[
+            "le", "la", "les", "des", "et", "est", "une", "dans", "pour", "que", "pas", "sur",
+            "avec", "nous", "du", "au",
+        ],
+    ),
+    tongue(
+        Language::Spanish,
+        "es",
+        &[
+            "el", "los", "las", "una", "que", "y", "en", "para", "con", "por", "del", "como",
+            "pero", "está", "es", "al",
+        ],
+    ),
+    tongue(
+        Language::Italian,
+        "it",
+        &[
+            "il", "che", "di", "per", "non", "una", "con", "sono", "della", "alla", "nel", "è",
+            "gli", "più", "anche",
+        ],
+    ),
+    tongue(
+        Language::Portuguese,
+        "pt",
+        &[
+            "o", "os", "uma", "não", "com", "para", "em", "do", "da", "que", "mais", "são", "às",
+            "dos", "pelo",
+        ],
+    ),
+    tongue(
+        Language::Dutch,
+        "nl",
+        &[
+            "het", "een", "van", "en", "niet", "op", "dat", "voor", "met", "zijn", "ik", "wij",
+            "naar", "ook",
+        ],
+    ),
+    tongue(
+        Language::Swedish,
+        "sv",
+        &["och", "att", "det", "som", "är", "på", "för", "inte", "med", "jag", "till", "ett", "av"],
+    ),
+    tongue(
+        Language::Danish,
+        "da",
+        &["og", "det", "er", "på", "til", "ikke", "jeg", "af", "med", "har", "som", "ved", "blev"],
+    ),
+    tongue(
+        Language::Norwegian,
+        "no",
+        &["og", "det", "er", "på", "til", "ikke", "jeg", "av", "med", "har", "som", "vi", "ble"],
+    ),
+    tongue(
+        Language::Finnish,
+        "fi",
+        &["ja", "on", "ei", "se", "että", "oli", "mutta", "kun", "niin", "hän", "myös", "ovat"],
+    ),
+    tongue(
+        Language::Hungarian,
+        "hu",
+        &["és", "hogy", "nem", "egy", "az", "van", "volt", "meg", "csak", "mint", "de"],
+    ),
+    tongue(
+        Language::Romanian,
+        "ro",
+        &["și", "este", "nu", "la", "cu", "pentru", "care", "din", "mai", "sunt", "pe"],
+    ),
+    tongue(
+        Language::Turkish,
+        "tr",
+        &["ve", "bir", "bu", "için", "ile", "de", "da", "çok", "var", "ama", "gibi"],
+    ),
+    tongue(
+        Language::Russian,
+        "ru",
+        &["и", "в", "не", "на", "что", "с", "по", "для", "это", "как", "из", "у", "мы", "я"],
+    ),
+    tongue(
+        Language::Greek,
+        "el",
+        &["και", "το", "να", "του", "η", "ο", "της", "με", "για", "είναι", "στο", "δεν"],
+    ),
+    tongue(
+        Language::Arabic,
+        "ar",
+        &["في", "من", "على", "إلى", "أن", "هذا", "مع", "لا", "ما", "عن", "كان"],
+    ),
+];
+
+const fn tongue(
+    language: Language,
+    code: &'static str,
+    small_words: &'static [&'static str],
+) -> Tongue {
+    Tongue { language, code, small_words }
+}
+
+/// The place in `TONGUES` of the language a text is probably in.
+pub(crate) fn tongue_of(text: &str) -> usize {
+    let mut seen = [0_u32; TONGUES.len()];
+    let words = text.split(|c: char| !c.is_alphanumeric()).filter(|word| !word.is_empty());
+    // The start says enough.
+    for word in words.take(200).map(str::to_lowercase) {
+        for (count, tongue) in seen.iter_mut().zip(TONGUES) {
+            *count += u32::from(tongue.small_words.contains(&word.as_str()));
+        }
+    }
+    let best = (0..TONGUES.len()).rev().max_by_key(|place| seen[*place]).unwrap_or(0);
+    match script_of(text) {
+        _ if seen[best] > 1 => best,
+        Some(place) => place,
+        None if seen[best] > 0 => best,
+        None => 0,
+    }
+}
+
+/// Scripts of one language (among those here).
+fn script_of(text: &str) -> Option<usize> {
+    let code = text.chars().find_map(|c| match c {
+        '\u{0400}'..='\u{04ff}' => Some("ru"),
+        '\u{0370}'..='\u{03ff}' => Some("el"),
+        '\u{0600}'..='\u{06ff}' => Some("ar"),
+        _ => None,
+    })?;
+    TONGUES.iter().position(|tongue| tongue.code == code)
+}

@@ -1,0 +1,9 @@
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::disallowed_methods)]
+
+mod chunking;
+mod damage;
+mod files;
+mod finding;
+mod meaning;
+mod scopes;
+mod world;

@@ -1,0 +1,203 @@
+//! What is found by meaning, and what happens without it.
+
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+
+use onyx_knowledge::{Embedding, Retrieval, SearchSettings, Weights};
+use onyx_types::{MatchType, Scope};
+
+use crate::world::{Meaning, World, chat};
+
+async fn with_notes() -> (World, Arc<Meaning>) {
+    let world = World::new().await;
+    world.write("people/anna/vault/car.md", "The automobile needs new tyres.");
+    world.write("people/anna/vault/doctor.md", "The physician said to rest.");
+    world.write("people/anna/vault/bread.md", "Flour, water, salt.");
+    let embedder = Arc::new(Meaning::default());
+    world.index.set_embedder(Some(Arc::clone(&embedder) as _));
+    world.index.catch_up().await.unwrap();
+    (world, embedder)
+}
+
+#[tokio::test]
+async fn other_words_for_the_same_are_found_by_meaning() {
+    let (world, _) = with_notes().await;
+    let answer = world.ask("my vehicle", &chat("anna")).await;
+    assert_eq!((answer.degraded, answer.partial), (None, false));
+    assert_eq!(answer.hits[0].path(), "vault/car.md");
+    assert_eq!(answer.hits[0].match_type, MatchType::Vec);
+    let both = world.find("physician").await;
+    assert_eq!(
+        (both[0].path().as_str(), both[0].match_type),
+        ("vault/doctor.md", MatchType::Hybrid)
+    );
+    assert!(both[0].score > answer.hits[0].score);
+}
+
+#[tokio::test]
+async fn without_an_embedder_words_are_found_and_it_says_so() {
+    let world = World::new().await;
+    world.write("people/anna/vault/car.md", "The automobile needs new tyres.");
+    let answer = world.ask("tyres", &chat("anna")).await;
+    assert_eq!(answer.hits.len(), 1);
+    assert_eq!(answer.degraded.as_deref(), Some("no embedder is configured"));
+    let status = world.index.status(&"anna".parse().unwrap()).await.unwrap();
+    assert_eq!(status.embedding, Embedding::Off);
+}
+
+#[tokio::test]
+async fn an_embedder_that_fails_degrades_and_is_caught_up_with_later() {
+    let (world, embedder) = with_notes().await;
+    embedder.down.store(true, Ordering::Relaxed);
+    world.write("people/anna/vault/surgeon.md", "The surgeon is kind.");
+    world.index.sync().await.unwrap();
+    world.index.catch_up().await.unwrap();
+    let answer = world.ask("kind", &chat("anna")).await;
+    assert_eq!(answer.hits[0].path(), "vault/surgeon.md");
+    assert_eq!(answer.degraded.as_deref(), Some("the embedder is away"));
+    let anna = "anna".parse().unwrap();
+    let status = world.index.status(&anna).await.unwrap();
+    assert!(matches!(status.embedding, Embedding::Failing { .. }));
+    assert_eq!((status.chunks, status.vectors), (4, 3));
+
+    embedder.down.store(false, Ordering::Relaxed);
+    world.index.catch_up().await.unwrap();
+    let answer = world.ask("doctor", &chat("anna")).await;
+    assert_eq!(answer.degraded, None);
+    let paths: Vec<_> = answer.hits.iter().map(|hit| hit.path()).collect();
+    assert!(paths.contains(&"vault/surgeon.md".to_owned()), "{paths:?}");
+    let status = world.index.status(&anna).await.unwrap();
+    assert!(matches!(status.embedding, Embedding::Ready { .. }));
+    assert_eq!((status.chunks, status.vectors), (4, 4));
+}
+
+#[tokio::test]
+async fn a_renamed_file_and_an_unchanged_part_keep_their_vectors() {
+    let (world, embedder) = with_notes().await;
+    let before = embedder.calls.load(Ordering::Relaxed);
+    let (from, to) =
+        (world.path("people/anna/vault/car.md"), world.path("people/anna/vault/auto/x.md"));
+    std::fs::create_dir_all(to.parent().unwrap()).unwrap();
+    std::fs::rename(from, to).unwrap();
+    world.write("people/anna/vault/bread.md", "# bread\n\nFlour, water, salt.");
+    world.index.sync().await.unwrap();
+    world.index.catch_up().await.unwrap();
+    // The title of a file without a heading is its name, so this one says something new.
+    assert!(embedder.calls.load(Ordering::Relaxed) - before <= 2);
+    assert_eq!(world.find("vehicle").await[0].path(), "vault/auto/x.md");
+}
+
+#[tokio::test]
+async fn another_model_makes_all_vectors_anew_while_words_are_found() {
+    struct Other(Meaning);
+    impl onyx_types::Embedder for Other {
+        fn identity(&self) -> onyx_types::EmbedderIdentity {
+            onyx_types::EmbedderIdentity { model: "other".into(), ..self.0.identity() }
+        }
+        fn embed(
+            &self,
+            texts: Vec<String>,
+        ) -> futures::future::BoxFuture<'_, Result<Vec<Vec<f32>>, onyx_types::ModelFailure>>
+        {
+            self.0.embed(texts)
+        }
+    }
+    let (world, _) = with_notes().await;
+    world.index.set_embedder(Some(Arc::new(Other(Meaning::default()))));
+    let answer = world.ask("tyres", &chat("anna")).await;
+    assert_eq!(answer.hits[0].path(), "vault/car.md");
+    let anna = "anna".parse().unwrap();
+    assert_eq!(world.index.status(&anna).await.unwrap().vectors, 0);
+    world.index.catch_up().await.unwrap();
+    assert_eq!(world.index.status(&anna).await.unwrap().vectors, 3);
+    assert_eq!(world.find("vehicle").await[0].path(), "vault/car.md");
+}
+
+#[tokio::test]
+async fn weights_variety_and_age_are_settings() {
+    let (world, _) = with_notes().await;
+    let only = |text: f32, vectors: f32| SearchSettings {
+        weights: Weights { text, vectors },
+        ..SearchSettings::default()
+    };
+    world.write("people/anna/vault/words.md", "doctor doctor doctor of letters and bread and salt");
+    world.index.sync().await.unwrap();
+    world.index.catch_up().await.unwrap();
+    world.index.set_search(only(1.0, 0.0));
+    assert_eq!(world.find("doctor rest").await[0].path(), "vault/doctor.md");
+    world.index.set_search(only(0.0, 1.0));
+    let by_meaning = world.find("doctor letters").await;
+    assert_eq!(by_meaning[0].path(), "vault/words.md");
+
+    let day =
+        |n: i64| std::time::SystemTime::now() - std::time::Duration::from_secs(86_400 * n as u64);
+    for (name, age) in [("2026-01-01", 300), ("2026-01-02", 1)] {
+        let path = format!("people/anna/memory/main/daily/{name}.md");
+        world.write(&path, if age > 1 { "- pear pear pear" } else { "- a pear was eaten" });
+        std::fs::File::options()
+            .write(true)
+            .open(world.path(&path))
+            .unwrap()
+            .set_modified(day(age))
+            .unwrap();
+    }
+    world.index.sync().await.unwrap();
+    world.index.catch_up().await.unwrap();
+    world.index.set_search(only(1.0, 0.0));
+    assert_eq!(world.paths("pear").await[0], "memory/main/daily/2026-01-01.md");
+    world.index.set_search(SearchSettings { half_life_days: Some(30.0), ..only(1.0, 0.0) });
+    assert_eq!(world.paths("pear").await[0], "memory/main/daily/2026-01-02.md");
+
+    for n in 0..3 {
+        world.write(&format!("people/anna/vault/glad{n}.md"), "happy happy plums plums");
+    }
+    world.write("people/anna/vault/plum.md", "plums for the car");
+    world.index.sync().await.unwrap();
+    world.index.catch_up().await.unwrap();
+    world.index.set_search(only(1.0, 1.0));
+    let plain = world.paths("happy plums").await;
+    world.index.set_search(SearchSettings { diversity: Some(0.7), ..only(1.0, 1.0) });
+    let varied = world.paths("happy plums").await;
+    let place = |paths: &[String]| paths.iter().position(|path| path == "vault/plum.md").unwrap();
+    assert!(place(&varied) < place(&plain), "{plain:?} {varied:?}");
+}
+
+#[tokio::test]
+async fn retrieval_takes_the_best_of_each_scope_within_its_budget() {
+    let (world, _) = with_notes().await;
+    for n in 0..20 {
+        world.write(
+            &format!("people/anna/vault/many{n}.md"),
+            format!("plum number {n} {}", "pad ".repeat(60)),
+        );
+    }
+    world.write("people/anna/memory/main/MEMORY.md", "Anna dislikes plums.");
+    world.write("shared/plums.md", "Plums are ripe in August.");
+    world.write("people/bert/vault/b.md", "plum of bert");
+    world.index.sync().await.unwrap();
+    world.index.catch_up().await.unwrap();
+    let retrieval = Retrieval {
+        person: "anna".parse().unwrap(),
+        scopes: vec![
+            Scope::Person,
+            Scope::Agent("main".parse().unwrap()),
+            Scope::Shared,
+            Scope::Person,
+        ],
+        text: "plum".into(),
+        max_tokens: 700,
+    };
+    let found = world.index.retrieve(&retrieval).await.unwrap();
+    let scopes: Vec<_> = found.hits.iter().map(|hit| &hit.scope).collect();
+    assert!(
+        scopes.contains(&&Scope::Shared)
+            && scopes.contains(&&Scope::Agent("main".parse().unwrap()))
+    );
+    let mut chunks: Vec<_> = found.hits.iter().map(|hit| hit.chunk).collect();
+    chunks.sort();
+    chunks.dedup();
+    assert_eq!(chunks.len(), found.hits.len());
+    let tokens: usize = found.hits.iter().map(|hit| onyx_types::estimate_tokens(&hit.text)).sum();
+    assert!(tokens <= 700 && found.hits.len() > 3, "{tokens} {}", found.hits.len());
+    assert_eq!((Retrieval::budget(8_000), Retrieval::budget(1_000_000)), (1_600, 6_000));
+}

@@ -1,0 +1,69 @@
+//! A memory file in the person's own editor.
+
+use std::io::Write as _;
+use std::process::Command;
+
+use anyhow::{Context, Result, bail};
+use serde_json::json;
+
+use super::{read, told, write};
+use crate::cli::AsJson;
+use crate::commands::refused;
+use crate::env;
+use crate::exit::Exit;
+use crate::gateway::Connection;
+use crate::home::HomeFolder;
+use crate::output;
+
+pub(super) async fn run(home: &HomeFolder, path: &str, json: AsJson) -> Result<Exit> {
+    let connection = Connection::open(home).await?;
+    let outcome = edit(&connection, path, json).await;
+    connection.close().await;
+    outcome
+}
+
+async fn edit(connection: &Connection, path: &str, json: AsJson) -> Result<Exit> {
+    let client = connection.client();
+    let before = match read(client, path).await {
+        Ok(before) => before,
+        Err(error) => return Ok(refused(&error)),
+    };
+    let (text, tag) = before.map_or((String::new(), None), |(text, tag)| (text, Some(tag)));
+    let edited = in_editor(&text)?;
+    if edited == text {
+        output::aside("nothing was changed");
+        return Ok(Exit::Done);
+    }
+    Ok(match write(client, path, edited, tag.as_deref()).await {
+        Ok(()) => {
+            told(
+                json,
+                &json!({"path": path}),
+                &format!("{path} is written; see `onyx memory history {path}`"),
+            );
+            Exit::Done
+        }
+        Err(error) => refused(&error),
+    })
+}
+
+fn in_editor(text: &str) -> Result<String> {
+    let mut file = tempfile::Builder::new()
+        .prefix("onyx-")
+        .suffix(".md")
+        .tempfile()
+        .context("cannot make a file to edit")?;
+    file.write_all(text.as_bytes()).context("cannot make a file to edit")?;
+    let editor = env::editor();
+    let mut words = editor.split_whitespace();
+    let program = words.next().unwrap_or("vi");
+    let status = Command::new(program)
+        .args(words)
+        .arg(file.path())
+        .status()
+        .with_context(|| format!("the editor {program} cannot be started; set EDITOR"))?;
+    if !status.success() {
+        bail!("the editor {program} ended with {status}; nothing was written");
+    }
+    std::fs::read_to_string(file.path()).context("the edited file cannot be read")
+}

@@ -1,0 +1,255 @@
+//! `onyx memory`: what is remembered, to look for, to look at, to change and to bring along.
+
+mod edit;
+mod import;
+
+use anyhow::Result;
+use serde::Deserialize;
+use serde_json::{Value, json};
+
+use super::{done, show, through};
+use crate::cli::{AsJson, MemoryCommand, MemorySearchArguments};
+use crate::client::{Client, ClientError};
+use crate::exit::Exit;
+use crate::home::HomeFolder;
+use crate::output;
+
+pub(crate) async fn run(home: &HomeFolder, command: MemoryCommand) -> Result<Exit> {
+    match command {
+        MemoryCommand::Edit { path, json } => edit::run(home, &path, json).await,
+        MemoryCommand::Import { folder, agent, json } => {
+            import::run(home, &folder, agent.as_ref(), json).await
+        }
+        command => through(home, async |client| perform(client, command).await).await,
+    }
+}
+
+async fn perform(client: &Client, command: MemoryCommand) -> Result<(), ClientError> {
+    match command {
+        MemoryCommand::Search(arguments) => search(client, &arguments).await,
+        MemoryCommand::Show { path, version } => {
+            let version = version.map(|number| format!("?version={number}")).unwrap_or_default();
+            let response = client.get(&format!("{}{version}", file(&path))).await?;
+            output::raw(&response.bytes().await.map_err(ClientError::Unreachable)?);
+            Ok(())
+        }
+        MemoryCommand::History { path, json } => {
+            let response = client.get(&format!("{}/history", file(&path))).await?;
+            let lines = |all: History| all.versions.iter().map(Version::line).collect();
+            show(response, json, lines).await
+        }
+        MemoryCommand::Restore { path, version, json } => {
+            client.post(&format!("{}/restore", file(&path)), &json!({"version": version})).await?;
+            done(json, &format!("{path} is as it was before change {version}"));
+            Ok(())
+        }
+        MemoryCommand::Status(json) => {
+            show(client.get("/v1/memory/status").await?, json, Status::lines).await
+        }
+        // They begin on this side of the socket.
+        MemoryCommand::Edit { .. } | MemoryCommand::Import { .. } => Ok(()),
+    }
+}
+
+/// The address of a file.
+fn file(path: &str) -> String {
+    let parts: Vec<String> = path.split('/').map(in_address).collect();
+    format!("/v1/memory/files/{}", parts.join("/"))
+}
+
+/// Every byte that could mean something in an address is spelt out.
+fn in_address(text: &str) -> String {
+    let spelt = |byte: u8| match byte {
+        b'a'..=b'z' | b'A'..=b'Z' | b'0'..=b'9' | b'.' | b'-' | b'_' => {
+            char::from(byte).to_string()
+        }
+        other => format!("%{other:02X}"),
+    };
+    text.bytes().map(spelt).collect()
+}
+
+#[derive(Deserialize)]
+struct Found {
+    results: Vec<Hit>,
+    degraded: bool,
+    reason: Option<String>,
+    partial: bool,
+}
+
+#[derive(Deserialize)]
+struct Hit {
+    path: String,
+    heading: String,
+    start_line: u32,
+    end_line: u32,
+    score: f32,
+    match_type: String,
+    snippet: Vec<SnippetPart>,
+}
+
+#[derive(Deserialize)]
+struct SnippetPart {
+    text: String,
+}
+
+async fn search(client: &Client, arguments: &MemorySearchArguments) -> Result<(), ClientError> {
+    let text = in_address(&arguments.text.join(" "));
+    let mut path = format!("/v1/memory/search?q={text}&limit={}", arguments.limit);
+    if let Some(agent) = &arguments.agent {
+        path += &format!("&agent={agent}");
+    }
+    if let Some(scope) = &arguments.scope {
+        path += &format!("&scope={}", in_address(scope));
+    }
+    let response = client.get(&path).await?;
+    if arguments.json.json {
+        return show::<Value>(response, arguments.json, |_| Vec::new()).await;
+    }
+    let found: Found = response.json().await.map_err(ClientError::Unreachable)?;
+    for hit in &found.results {
+        hit.print();
+    }
+    if found.results.is_empty() {
+        output::aside("nothing found");
+    }
+    if found.degraded {
+        let why = found.reason.unwrap_or_default();
+        output::aside(&format!("searched by words only: {why}"));
+    }
+    if found.partial {
+        output::aside("not everything is indexed yet; search again later for more");
+    }
+    Ok(())
+}
+
+impl Hit {
+    fn print(&self) {
+        let Self { path, heading, start_line, end_line, score, match_type, .. } = self;
+        let heading = if heading.is_empty() { String::new() } else { format!("  {heading}") };
+        output::line(&format!("{path}:{start_line}-{end_line}  {score:.2} {match_type}{heading}"));
+        let snippet: String = self.snippet.iter().map(|part| part.text.as_str()).collect();
+        for line in snippet.lines().filter(|line| !line.trim().is_empty()) {
+            output::line(&format!("    {}", line.trim_end()));
+        }
+    }
+}
+
+#[derive(Deserialize)]
+struct History {
+    versions: Vec<Version>,
+}
+
+#[derive(Deserialize)]
+struct Version {
+    version: u64,
+    ts: String,
+    author: String,
+    tool: String,
+    created: bool,
+    deleted: bool,
+}
+
+impl Version {
+    fn line(&self) -> String {
+        let Self { version, ts, author, tool, created, deleted } = self;
+        let when = ts.get(..16).unwrap_or(ts).replace('T', " ");
+        let what = match (created, deleted) {
+            (true, _) => "made it",
+            (_, true) => "removed it",
+            (false, false) => "changed it",
+        };
+        format!("{version:>4}  {when}  {author:<16} {what} ({tool})")
+    }
+}
+
+#[derive(Deserialize)]
+struct Status {
+    sources: u64,
+    chunks: u64,
+    vectors: u64,
+    complete: bool,
+    waiting: usize,
+    embedding: State,
+    watching: State,
+    error: Option<String>,
+    problem_count: u64,
+    problems: Vec<Problem>,
+}
+
+#[derive(Deserialize)]
+struct State {
+    state: String,
+    model: Option<String>,
+    reason: Option<String>,
+}
+
+#[derive(Deserialize)]
+struct Problem {
+    path: String,
+    reason: String,
+}
+
+impl State {
+    fn words(&self) -> String {
+        let of = self.model.as_ref().map(|model| format!(" {model}")).unwrap_or_default();
+        let why = self.reason.as_ref().map(|reason| format!(": {reason}")).unwrap_or_default();
+        format!("{}{of}{why}", self.state)
+    }
+}
+
+impl Status {
+    fn lines(self) -> Vec<String> {
+        let complete = if self.complete { "" } else { "; not everything was looked through yet" };
+        let mut lines = vec![
+            format!("{} sources in {} chunks{complete}", self.sources, self.chunks),
+            format!(
+                "{} chunks can be found by meaning; embedder {}",
+                self.vectors,
+                self.embedding.words()
+            ),
+            format!("watching files: {}; {} waiting", self.watching.words(), self.waiting),
+        ];
+        lines.extend(self.error.map(|error| format!("last error: {error}")));
+        if self.problem_count > 0 {
+            lines.push(format!("{} files of which nothing can be found:", self.problem_count));
+        }
+        lines.extend(self.problems.iter().map(|it| format!("  {}: {}", it.path, it.reason)));
+        lines
+    }
+}
+
+/// Reads a file of the person's; `None` when there is none.
+async fn read(client: &Client, path: &str) -> Result<Option<(String, String)>, ClientError> {
+    let response = match client.get(&file(path)).await {
+        Ok(response) => response,
+        Err(ClientError::Refused(fault)) if fault.code == onyx_types::ErrorCode::NotFound => {
+            return Ok(None);
+        }
+        Err(error) => return Err(error),
+    };
+    let tag = response.headers().get("etag").and_then(|tag| tag.to_str().ok());
+    let tag = tag.unwrap_or_default().to_owned();
+    let text = response.text().await.map_err(ClientError::Unreachable)?;
+    Ok(Some((text, tag)))
+}
+
+/// Writes a file in the place of what was read, or where there was none.
+async fn write(
+    client: &Client,
+    path: &str,
+    text: String,
+    tag: Option<&str>,
+) -> Result<(), ClientError> {
+    let condition = match tag {
+        Some(tag) => ("if-match", tag),
+        None => ("if-none-match", "*"),
+    };
+    client.put_text(&file(path), text, condition).await.map(drop)
+}
+
+fn told(json: AsJson, value: &Value, words: &str) {
+    match json.json {
+        true => output::line(&value.to_string()),
+        false => output::line(words),
+    }
+}

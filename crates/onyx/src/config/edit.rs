@@ -1,0 +1,300 @@
+//! Changes to the text of `onyx.json` that leave everything else in it as the person wrote it:
+//! comments, order, spacing, keys that Onyx does not know.
+
+use jsonc_parser::ParseOptions;
+use jsonc_parser::cst::{CstInputValue, CstNode, CstObject, CstRootNode};
+use onyx_agent::AgentSettings;
+use serde_json::{Map, Value};
+
+use super::ConfigError;
+
+/// A config file, taken apart without losing a character.
+pub(crate) struct ConfigText {
+    root: CstRootNode,
+    config: CstObject,
+}
+
+impl ConfigText {
+    /// An empty file is an empty config.
+    pub(crate) fn parse(text: &str) -> Result<Self, ConfigError> {
+        let text = if text.trim().is_empty() { "{}\n" } else { text };
+        let root = CstRootNode::parse(text, &ParseOptions::default()).map_err(|error| {
+            let at = format!("line {}, column {}", error.line_display(), error.column_display());
+            ConfigError::new(format!("{at}: {}", error.kind()))
+        })?;
+        let config = root
+            .object_value_or_create()
+            .ok_or_else(|| ConfigError::new("it must be an object: { … }"))?;
+        Ok(Self { root, config })
+    }
+
+    pub(crate) fn text(&self) -> String {
+        self.root.to_string()
+    }
+
+    /// An agent as it is written.
+    pub(crate) fn agent(&self, id: &str) -> Option<Value> {
+        self.find_agent(id).and_then(|agent| agent.to_serde_value())
+    }
+
+    /// Writes an agent's settings; keys that are none of them stay.
+    pub(crate) fn put_agent(&self, id: &str, settings: &AgentSettings) -> Result<(), ConfigError> {
+        if settings.is_default {
+            self.agents().into_iter().filter(|(other, _)| other != id).for_each(|(_, other)| {
+                remove(&other, "default");
+            });
+        }
+        let written = written(settings)?;
+        if let Some(agent) = self.find_agent(id) {
+            KEYS.iter().for_each(|key| set(&agent, key, written.get(*key)));
+            return Ok(());
+        }
+        let agents = self.section("agents")?;
+        match (agents.object_value("entries"), agents.get("list")) {
+            (Some(entries), None) => {
+                entries.append(id, input(&written.into()));
+            }
+            _ => {
+                let list = agents.array_value_or_create("list").ok_or_else(no_list)?;
+                let mut agent = Map::from_iter([("id".to_owned(), id.into())]);
+                agent.extend(written);
+                list.ensure_multiline();
+                list.append(input(&agent.into()));
+            }
+        }
+        Ok(())
+    }
+
+    /// Says whether there was one.
+    pub(crate) fn remove_agent(&self, id: &str) -> bool {
+        let found = self.find_agent(id);
+        let was_there = found.is_some();
+        if let Some(agent) = found {
+            let entry = agent.parent().and_then(|parent| parent.as_object_prop());
+            match entry {
+                Some(entry) => entry.remove(),
+                None => agent.remove(),
+            }
+        }
+        was_there
+    }
+
+    /// Does the file name any agent?
+    pub(crate) fn has_agents(&self) -> bool {
+        !self.agents().is_empty()
+    }
+
+    pub(crate) fn provider(&self, name: &str) -> Option<Value> {
+        self.config.object_value("providers")?.get(name)?.value()?.to_serde_value()
+    }
+
+    pub(crate) fn put_provider(
+        &self,
+        name: &str,
+        settings: &Map<String, Value>,
+    ) -> Result<(), ConfigError> {
+        let providers = self.section("providers")?;
+        put_all(&providers, name, settings);
+        Ok(())
+    }
+
+    pub(crate) fn remove_provider(&self, name: &str) -> bool {
+        self.config.object_value("providers").is_some_and(|providers| remove(&providers, name))
+    }
+
+    /// Sets these limits and leaves the others.
+    pub(crate) fn set_limits(&self, limits: &Map<String, Value>) -> Result<(), ConfigError> {
+        let section = self.section("limits")?;
+        limits.iter().for_each(|(key, value)| set(&section, key, Some(value)));
+        Ok(())
+    }
+
+    fn section(&self, name: &str) -> Result<CstObject, ConfigError> {
+        let section = self.config.object_value_or_create(name);
+        section.ok_or_else(|| ConfigError::at(name, "it must be an object: { … }"))
+    }
+
+    fn find_agent(&self, id: &str) -> Option<CstObject> {
+        self.agents().into_iter().find(|(known, _)| known == id).map(|(_, agent)| agent)
+    }
+
+    fn agents(&self) -> Vec<(String, CstObject)> {
+        let Some(agents) = self.config.object_value("agents") else { return Vec::new() };
+        let listed = agents.array_value("list").map(|list| list.elements()).unwrap_or_default();
+        let listed = listed.into_iter().filter_map(|agent| {
+            let agent = agent.as_object()?;
+            let id = agent.get("id")?.value()?.as_string_lit()?.decoded_value().ok()?;
+            Some((id, agent))
+        });
+        let entries = agents.object_value("entries").map(|entries| entries.properties());
+        let entries = entries.unwrap_or_default().into_iter();
+        listed
+            .chain(entries.filter_map(|it| Some((it.decoded_name()?, it.object_value()?))))
+            .collect()
+    }
+}
+
+/// Everything that [`AgentSettings`] holds but the id, which never changes.
+const KEYS: &[&str] = &[
+    "name",
+    "default",
+    "enabled",
+    "workspace",
+    "model",
+    "tier",
+    "tools",
+    "temperature",
+    "maxTokens",
+];
+
+/// What differs from a setting that is not there.
+fn written(settings: &AgentSettings) -> Result<Map<String, Value>, ConfigError> {
+    // Through text, in which a temperature of 0.7 is 0.7 and not the nearest longer number.
+    let text = serde_json::to_string(settings);
+    let fields: Result<Map<String, Value>, _> = text.and_then(|text| serde_json::from_str(&text));
+    let mut fields = fields.map_err(|error| ConfigError::at("agents", error.to_string()))?;
+    fields.retain(|key, value| KEYS.contains(&key.as_str()) && !value.is_null());
+    fields.retain(|key, value| key != "default" || *value == Value::Bool(true));
+    if let Some(Value::Object(tools)) = fields.get_mut("tools") {
+        tools.retain(|_, names| !names.is_null() && names.as_array().is_none_or(|n| !n.is_empty()));
+    }
+    Ok(fields)
+}
+
+/// Makes an object hold these fields and no others.
+fn put_all(parent: &CstObject, name: &str, fields: &Map<String, Value>) {
+    let Some(object) = parent.object_value(name) else {
+        return set(parent, name, Some(&fields.clone().into()));
+    };
+    for property in object.properties() {
+        if property.decoded_name().is_none_or(|key| !fields.contains_key(&key)) {
+            property.remove();
+        }
+    }
+    fields.iter().for_each(|(key, value)| set(&object, key, Some(value)));
+}
+
+/// What stays the same is not touched, so that its spelling and its comments stay too.
+fn set(object: &CstObject, key: &str, value: Option<&Value>) {
+    let Some(value) = value else {
+        remove(object, key);
+        return;
+    };
+    match object.get(key) {
+        Some(property) => {
+            let same = property.value().and_then(|node: CstNode| node.to_serde_value());
+            if same.as_ref() != Some(value) {
+                property.set_value(input(value));
+            }
+        }
+        None => {
+            object.append(key, input(value));
+        }
+    }
+}
+
+fn remove(object: &CstObject, key: &str) -> bool {
+    let property = object.get(key);
+    let was_there = property.is_some();
+    if let Some(property) = property {
+        property.remove();
+    }
+    was_there
+}
+
+fn input(value: &Value) -> CstInputValue {
+    match value {
+        Value::Null => CstInputValue::Null,
+        Value::Bool(value) => CstInputValue::Bool(*value),
+        Value::Number(number) => CstInputValue::Number(number.to_string()),
+        Value::String(text) => CstInputValue::String(text.clone()),
+        Value::Array(items) => CstInputValue::Array(items.iter().map(input).collect()),
+        Value::Object(fields) => CstInputValue::Object(
+            fields.iter().map(|(name, value)| (name.clone(), input(value))).collect(),
+        ),
+    }
+}
+
+fn no_list() -> ConfigError {
+    ConfigError::at("agents.list", "it must be a list: [ … ]")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use onyx_agent::ModelSetting;
+    use serde_json::json;
+
+    const FILE: &str = r#"// Ours.
+{
+  gateway: { port: 1 }, // keep
+  agents: {
+    list: [
+      // The first.
+      {
+        id: 'main', // who
+        default: true,
+        model: "a/b", // why
+        skills: ["x"],
+        tier: "act",
+      },
+    ],
+  },
+}
+"#;
+
+    fn edited(file: &str, edit: impl FnOnce(&ConfigText)) -> String {
+        let text = ConfigText::parse(file).unwrap();
+        edit(&text);
+        text.text()
+    }
+
+    fn named(name: &str) -> AgentSettings {
+        AgentSettings { name: Some(name.to_owned()), ..AgentSettings::default() }
+    }
+
+    #[test]
+    fn an_agent_changes_and_every_other_character_stays() {
+        let settings = AgentSettings {
+            is_default: true,
+            model: Some(ModelSetting::One("a/c".to_owned())),
+            temperature: Some(0.7),
+            ..AgentSettings::default()
+        };
+        let text = edited(FILE, |file| file.put_agent("main", &settings).unwrap());
+        let expected =
+            FILE.replace("\"a/b\"", "\"a/c\"").replace("tier: \"act\"", "\"temperature\": 0.7");
+        assert_eq!(text, expected, "{text}");
+    }
+
+    #[test]
+    fn agents_come_and_go_and_one_is_the_default() {
+        let second = AgentSettings { is_default: true, ..named("Second") };
+        let text = edited(FILE, |file| file.put_agent("second", &second).unwrap());
+        let value: Value = json5::from_str(&text).unwrap();
+        let list = &value["agents"]["list"];
+        assert_eq!(list[0].get("default"), None, "{text}");
+        assert_eq!(list[1], json!({"id": "second", "name": "Second", "default": true}));
+        assert!(text.contains("// The first.") && text.contains("// keep"), "{text}");
+        let text = edited(&text, |file| assert!(file.remove_agent("main")));
+        let value: Value = json5::from_str(&text).unwrap();
+        assert_eq!(value["agents"]["list"], json!([list[1]]));
+    }
+
+    #[test]
+    fn the_newer_form_keeps_its_form_and_no_file_becomes_one() {
+        let file = "{ agents: { entries: { main: { tier: 'act' } } } }";
+        let text = edited(file, |file| file.put_agent("other", &named("Other")).unwrap());
+        let value: Value = json5::from_str(&text).unwrap();
+        let expected = json!({"main": {"tier": "act"}, "other": {"name": "Other"}});
+        assert_eq!(value, json!({"agents": {"entries": expected}}));
+        let gone = edited(&text, |file| assert!(file.remove_agent("main")));
+        assert!(!gone.contains("main"), "{gone}");
+        let fresh = edited("", |file| {
+            let fields = json!({"kind": "openai", "models": [{"id": "m"}]});
+            file.put_provider("mine", fields.as_object().unwrap()).unwrap();
+        });
+        let value: Value = json5::from_str(&fresh).unwrap();
+        assert_eq!(value["providers"]["mine"]["models"][0]["id"], "m");
+    }
+}

@@ -1,0 +1,238 @@
+//! The config as it may be shown: keys and tokens shortened beyond use. What comes back with a
+//! shortened key has the key again that it stood for, so that a person can edit around it.
+
+use std::collections::BTreeMap;
+
+use onyx_providers::Secret;
+use onyx_types::Hash;
+
+use super::ConfigError;
+
+/// Names of keys whose values are secrets, without regard to case.
+const SECRET_NAMES: &[&str] = &["key", "token", "secret", "password", "authorization", "cookie"];
+/// Objects whose values all are.
+const ALL_SECRET: &[&str] = &["headers", "env"];
+/// Values that only say where a secret is.
+const REFERENCES: &[&str] = &["${", "env:", "file:", "secret:", "vaultwarden:"];
+/// Stands in every shortened key and in no real one.
+const CUT: char = '…';
+
+/// Also for files that are no valid config: they must be shown to be mended.
+pub(crate) fn redacted(text: &str) -> String {
+    rewritten(text, |_, value| is_secret(value).then(|| shortened(value)))
+}
+
+/// Puts keys of these files in the place of their shortened forms.
+pub(crate) fn restored(text: &str, known: &[&str]) -> Result<String, ConfigError> {
+    let mut whole: BTreeMap<String, Option<String>> = BTreeMap::new();
+    for file in known {
+        rewritten(file, |_, value| {
+            if is_secret(value) {
+                let same = |kept: &mut Option<String>| {
+                    if kept.as_deref() != Some(value) {
+                        // Two keys look alike: nobody can say which is meant.
+                        *kept = None;
+                    }
+                };
+                let entry = whole.entry(shortened(value));
+                entry.and_modify(same).or_insert_with(|| Some(value.to_owned()));
+            }
+            None
+        });
+    }
+    let mut unknown = None;
+    let text = rewritten(text, |name, value| {
+        if !value.contains(CUT) {
+            return None;
+        }
+        let found = whole.get(value).cloned().flatten();
+        if found.is_none() {
+            unknown.get_or_insert_with(|| name.to_owned());
+        }
+        found
+    });
+    match unknown {
+        Some(name) => Err(ConfigError::at(name, "this is a shortened key; write the whole one")),
+        None => Ok(text),
+    }
+}
+
+fn is_secret(value: &str) -> bool {
+    !value.is_empty() && !REFERENCES.iter().any(|reference| value.starts_with(reference))
+}
+
+fn shortened(value: &str) -> String {
+    let shown = Secret::new(value).redacted();
+    if shown.chars().count() > 1 {
+        return shown;
+    }
+    // Of a short one nothing is shown; the mark only tells it from the others.
+    let mark: String = Hash::of(value.as_bytes()).to_string().chars().take(4).collect();
+    format!("{CUT}{mark}")
+}
+
+fn is_secret_name(name: &str) -> bool {
+    let name = name.to_ascii_lowercase();
+    // Numbers of tokens are no tokens.
+    let counts = ["maxtokens", "max_tokens", "max_output_tokens", "maxoutputtokens"];
+    SECRET_NAMES.iter().any(|secret| name.contains(secret)) && !counts.contains(&name.as_str())
+}
+
+/// The text with every string that belongs to a secret's name replaced by what `replace` makes of
+/// name and value.
+fn rewritten(text: &str, mut replace: impl FnMut(&str, &str) -> Option<String>) -> String {
+    let mut out = String::with_capacity(text.len());
+    let mut place = Place::default();
+    let mut last = "";
+    let mut rest = text;
+    while let Some(token) = next_token(rest) {
+        let (piece, after) = rest.split_at(token.length);
+        rest = after;
+        match token.kind {
+            Kind::String => {
+                let inside = piece.trim_matches(|c| c == '"' || c == '\'');
+                let fresh = place.secret_name().and_then(|name| replace(name, &unescaped(inside)));
+                match fresh {
+                    Some(fresh) => out.push_str(&serde_json::Value::from(fresh).to_string()),
+                    None => out.push_str(piece),
+                }
+                last = inside;
+                continue;
+            }
+            Kind::Word => last = piece,
+            Kind::Sign(sign) => place.pass(sign, last),
+            Kind::Blank => {}
+        }
+        out.push_str(piece);
+    }
+    out
+}
+
+/// Where in the file a value stands, as far as signs and names tell.
+#[derive(Default)]
+struct Place<'a> {
+    name: Option<&'a str>,
+    /// The brackets around it, each with the name that it is the value of.
+    around: Vec<(char, Option<&'a str>)>,
+}
+
+impl<'a> Place<'a> {
+    fn pass(&mut self, sign: char, last: &'a str) {
+        match sign {
+            ':' => self.name = Some(last),
+            '{' | '[' => self.around.push((sign, self.name)),
+            '}' | ']' => self.name = self.around.pop().and_then(|(_, name)| name),
+            // Every item of a list is of the list's name.
+            ',' if !matches!(self.around.last(), Some(('[', _))) => self.name = None,
+            _ => {}
+        }
+    }
+
+    fn secret_name(&self) -> Option<&'a str> {
+        let in_all =
+            self.around.iter().any(|(_, name)| name.is_some_and(|n| ALL_SECRET.contains(&n)));
+        self.name.filter(|name| in_all || is_secret_name(name))
+    }
+}
+
+struct Token {
+    kind: Kind,
+    length: usize,
+}
+
+enum Kind {
+    String,
+    Word,
+    Sign(char),
+    /// Space or a comment.
+    Blank,
+}
+
+/// Takes everything for something: a broken file has tokens too.
+fn next_token(text: &str) -> Option<Token> {
+    let first = text.chars().next()?;
+    let until = |end: &str| text.find(end).map_or(text.len(), |at| at + end.len());
+    let (kind, length) = match first {
+        '/' if text.starts_with("//") => (Kind::Blank, until("\n")),
+        '/' if text.starts_with("/*") => (Kind::Blank, until("*/")),
+        '"' | '\'' => (Kind::String, string_length(text, first)),
+        _ if is_word(first) => (Kind::Word, text.find(|c| !is_word(c)).unwrap_or(text.len())),
+        _ if first.is_whitespace() => (Kind::Blank, first.len_utf8()),
+        sign => (Kind::Sign(sign), sign.len_utf8()),
+    };
+    Some(Token { kind, length })
+}
+
+fn is_word(letter: char) -> bool {
+    letter.is_alphanumeric() || matches!(letter, '_' | '$' | '-' | '.')
+}
+
+/// To the closing quote; one that nobody closed ends with its line.
+fn string_length(text: &str, quote: char) -> usize {
+    let mut escaped = false;
+    for (at, letter) in text.char_indices().skip(1) {
+        match letter {
+            _ if escaped => escaped = false,
+            '\\' => escaped = true,
+            '\n' => return at,
+            _ if letter == quote => return at + letter.len_utf8(),
+            _ => {}
+        }
+    }
+    text.len()
+}
+
+/// Keys hold no other escapes than those of quotes and backslashes.
+fn unescaped(text: &str) -> String {
+    let mut out = String::with_capacity(text.len());
+    let mut letters = text.chars();
+    while let Some(letter) = letters.next() {
+        match letter {
+            '\\' => out.extend(letters.next()),
+            _ => out.push(letter),
+        }
+    }
+    out
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const FILE: &str = r#"{
+  // token: "in a comment stays"
+  gateway: { auth: { mode: "token", token: "onyx_sk_abcdefghijkl" } },
+  providers: { a: { apiKey: 'sk-or-v1-0123456789xyz', baseUrl: "http://x" }, b: { apiKey: "${B}",
+    headers: { "X-Auth": "0123456789-0123456789" }, tokens: ["abcdefghijkl-1", "abcdefghijkl-2"] } },
+  agents: { defaults: { maxTokens: 5 } }, limits: {},
+}"#;
+
+    #[test]
+    fn keys_are_shown_shortened_and_come_back_whole() {
+        let shown = redacted(FILE);
+        assert!(!shown.contains("abcdefghijkl") && !shown.contains("0123456789"), "{shown}");
+        for kept in ["in a comment stays", "mode: \"token\"", "${B}", "maxTokens: 5", "http://x"] {
+            assert!(shown.contains(kept), "{shown}");
+        }
+        let edited = shown.replace("http://x", "http://y");
+        let whole = restored(&edited, &[FILE]).unwrap();
+        let quoted = FILE.replace('\'', "\"").replace("http://x", "http://y");
+        assert_eq!(whole, quoted);
+    }
+
+    #[test]
+    fn a_shortened_key_that_stands_for_nothing_or_two_things_is_refused() {
+        let shown = redacted(FILE);
+        let refused = restored(&shown, &["{}"]).unwrap_err();
+        assert_eq!(refused.field(), Some("token"));
+        let other = FILE.replace("cdefghi", "0000000");
+        assert!(restored(&shown, &[FILE, &other]).is_err());
+    }
+
+    #[test]
+    fn a_broken_file_is_shown_too_and_keeps_its_secrets() {
+        let broken = "{ apiKey: 'sk-or-v1-0123456789xyz\n, token: \"onyx_sk_abcdefghijkl\" ]";
+        let shown = redacted(broken);
+        assert!(!shown.contains("0123456789") && !shown.contains("abcdefghijkl"), "{shown}");
+    }
+}

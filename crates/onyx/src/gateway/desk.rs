@@ -1,0 +1,63 @@
+//! Where the persona editor's tools reach the config and the runs.
+
+use std::sync::{Arc, OnceLock, Weak};
+
+use async_trait::async_trait;
+use onyx_agent::AgentSettings;
+use onyx_api::{ConfigChange, Configuration as _, Problem};
+use onyx_storage::Expect;
+use onyx_tools::{PersonaDesk, TestAnswer};
+use onyx_types::{AgentId, Cancel, ErrorCode, Fault, PersonId};
+
+use super::live::Live;
+
+/// Tools are made before what they reach; it comes to the desk when it is there.
+#[derive(Default)]
+pub(super) struct Desk(OnceLock<Weak<Live>>);
+
+impl Desk {
+    pub(super) fn open(&self, live: &Arc<Live>) {
+        // A process has one gateway: nobody was here before.
+        let _ = self.0.set(Arc::downgrade(live));
+    }
+
+    fn live(&self) -> Result<Arc<Live>, Fault> {
+        let live = self.0.get().and_then(Weak::upgrade);
+        live.ok_or_else(|| Fault::new(ErrorCode::Interrupted, "The server is stopping."))
+    }
+}
+
+#[async_trait]
+impl PersonaDesk for Desk {
+    fn name(&self, persona: &AgentId) -> Result<String, Fault> {
+        let roster = self.live()?.runs.roster();
+        let agent = roster.get(persona).ok_or_else(|| no_persona(persona))?;
+        Ok(agent.name.clone())
+    }
+
+    async fn rename(&self, persona: &AgentId, name: &str) -> Result<(), Fault> {
+        let fault = |problem: Problem| problem.fault().clone();
+        let live = self.live()?;
+        let written = live.agent(persona).map_err(fault)?;
+        let expected = written.as_ref().map_or(Expect::Absent, |it| Expect::Is(it.hash));
+        let present = written.map(|written| written.value).unwrap_or_default();
+        let settings = AgentSettings { name: Some(name.to_owned()), ..present };
+        let change = ConfigChange::PutAgent { id: persona.clone(), settings: Box::new(settings) };
+        live.change(change, expected).await.map_err(fault)?;
+        Ok(())
+    }
+
+    async fn answer(
+        &self,
+        person: &PersonId,
+        persona: &AgentId,
+        content: &str,
+        cancel: &Cancel,
+    ) -> Result<TestAnswer, Fault> {
+        self.live()?.runs.answer_test(person, persona, content, cancel).await
+    }
+}
+
+fn no_persona(persona: &AgentId) -> Fault {
+    Fault::new(ErrorCode::NotFound, format!("There is no persona {persona}."))
+}

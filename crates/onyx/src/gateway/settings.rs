@@ -1,0 +1,205 @@
+//! The config file behind the owner's routes: read, changed, checked, written, taken up.
+
+use std::fs;
+use std::io::ErrorKind;
+
+use futures::future::{BoxFuture, FutureExt};
+use onyx_agent::AgentSettings;
+use onyx_api::{ConfigChange, ConfigFlaw, ConfigView, Configuration, Problem, Written};
+use onyx_storage::Expect;
+use onyx_types::{AgentId, ErrorCode, Fault, Hash};
+use serde::Deserialize as _;
+use serde_json::{Map, Value};
+
+use super::live::Live;
+use crate::config::{self, ConfigError, ConfigText, last_good, redacted, restored};
+use crate::files;
+
+impl Configuration for Live {
+    fn view(&self) -> Result<ConfigView, Problem> {
+        let text = self.file()?;
+        let checked = config::read(&self.home, text.clone()).and_then(|config| self.check(config));
+        let (warnings, error) = match checked {
+            Ok(checked) => (checked.warnings, None),
+            Err(error) => (Vec::new(), Some(flaw(&error))),
+        };
+        let last_good = error.as_ref().and_then(|_| last_good::text(&self.home));
+        Ok(ConfigView {
+            hash: Hash::of(text.as_bytes()),
+            text: redacted(&text),
+            warnings,
+            error,
+            last_good: last_good.as_deref().map(redacted),
+        })
+    }
+
+    fn agent(&self, id: &AgentId) -> Result<Option<Written<AgentSettings>>, Problem> {
+        let file = self.parsed()?;
+        let Some(value) = file.agent(id.as_str()) else { return Ok(None) };
+        let hash = version(&value);
+        let value = AgentSettings::deserialize(value)
+            .map_err(|error| Problem::field(format!("agents: {id}"), error))?;
+        Ok(Some(Written { value, hash }))
+    }
+
+    fn provider(&self, name: &str) -> Result<Option<Written<Map<String, Value>>>, Problem> {
+        let Some(value) = self.parsed()?.provider(name) else { return Ok(None) };
+        let hash = version(&value);
+        let shown = serde_json::from_str(&redacted(&value.to_string()));
+        let value = shown.map_err(|error| Problem::field(format!("providers.{name}"), error))?;
+        Ok(Some(Written { value, hash }))
+    }
+
+    fn change(
+        &self,
+        change: ConfigChange,
+        expected: Expect,
+    ) -> BoxFuture<'_, Result<Option<Hash>, Problem>> {
+        async move {
+            let _one_by_one = self.changing.lock().await;
+            let before = self.file()?;
+            let (text, now) = self.changed(&before, change, expected)?;
+            let config = config::read(&self.home, text.clone());
+            let checked = config.and_then(|config| self.check(config))?;
+            // Written first: what was acknowledged is there after a crash.
+            files::replace(&self.home.config(), &text).map_err(|error| not_written(&error))?;
+            self.take_up(checked).await?;
+            self.set_broken(None);
+            tracing::info!("the config was changed by the owner");
+            Ok(now)
+        }
+        .boxed()
+    }
+}
+
+impl Live {
+    /// The file's text and what of it changed is now.
+    fn changed(
+        &self,
+        before: &str,
+        change: ConfigChange,
+        expected: Expect,
+    ) -> Result<(String, Option<Hash>), Problem> {
+        if let ConfigChange::Text(text) = change {
+            let present = (!before.is_empty()).then(|| Hash::of(before.as_bytes()));
+            hold(expected, present)?;
+            let good = last_good::text(&self.home).unwrap_or_default();
+            let text = restored(&text, &[before, &good])?;
+            let hash = Hash::of(text.as_bytes());
+            return Ok((text, Some(hash)));
+        }
+        let file = ConfigText::parse(before)?;
+        let now = match change {
+            ConfigChange::Text(_) => None,
+            ConfigChange::PutAgent { id, settings } => {
+                hold(expected, file.agent(id.as_str()).as_ref().map(version))?;
+                self.write_implied_agent(&file, &id)?;
+                file.put_agent(id.as_str(), &settings)?;
+                file.agent(id.as_str()).as_ref().map(version)
+            }
+            ConfigChange::RemoveAgent(id) => {
+                hold(expected, file.agent(id.as_str()).as_ref().map(version))?;
+                gone(file.remove_agent(id.as_str()), "agents", id.as_str())?;
+                None
+            }
+            ConfigChange::PutProvider { name, settings } => {
+                let present = file.provider(&name);
+                hold(expected, present.as_ref().map(version))?;
+                let settings = whole(&settings, present.as_ref())?;
+                file.put_provider(&name, &settings)?;
+                file.provider(&name).as_ref().map(version)
+            }
+            ConfigChange::RemoveProvider(name) => {
+                hold(expected, file.provider(&name).as_ref().map(version))?;
+                gone(file.remove_provider(&name), "providers", &name)?;
+                None
+            }
+            ConfigChange::SetLimits(limits) => {
+                file.set_limits(&limits)?;
+                None
+            }
+        };
+        Ok((file.text(), now))
+    }
+
+    /// A file that names nobody has one agent all the same; the first that is written must not
+    /// take its place.
+    fn write_implied_agent(&self, file: &ConfigText, new: &AgentId) -> Result<(), ConfigError> {
+        let implied = self.runs.roster().default_agent().id.clone();
+        if file.has_agents() || implied == *new {
+            return Ok(());
+        }
+        let settings = AgentSettings { is_default: true, ..AgentSettings::default() };
+        file.put_agent(implied.as_str(), &settings)
+    }
+
+    /// Empty where there is none.
+    fn file(&self) -> Result<String, Problem> {
+        let failed = |why: String| Problem::new(ErrorCode::StorageFailed, why);
+        match fs::read(self.home.config()) {
+            Ok(bytes) => {
+                String::from_utf8(bytes).map_err(|_| failed("onyx.json is not UTF-8".to_owned()))
+            }
+            Err(error) if error.kind() == ErrorKind::NotFound => Ok(String::new()),
+            Err(error) => Err(failed(format!("onyx.json cannot be read: {error}"))),
+        }
+    }
+
+    fn parsed(&self) -> Result<ConfigText, Problem> {
+        Ok(ConfigText::parse(&self.file()?)?)
+    }
+}
+
+fn version(value: &Value) -> Hash {
+    Hash::of(value.to_string().as_bytes())
+}
+
+fn hold(expected: Expect, present: Option<Hash>) -> Result<(), Problem> {
+    let holds = match expected {
+        Expect::Anything => true,
+        Expect::Absent => present.is_none(),
+        Expect::Is(hash) => present == Some(hash),
+    };
+    if holds { Ok(()) } else { Err(Fault::plain(ErrorCode::VersionConflict).into()) }
+}
+
+fn gone(was_there: bool, section: &str, name: &str) -> Result<(), Problem> {
+    if was_there {
+        return Ok(());
+    }
+    let message = format!("onyx.json has no `{name}` among its `{section}`.");
+    Err(Problem::new(ErrorCode::NotFound, message))
+}
+
+/// With the keys that are there in the place of their shortened forms.
+fn whole(
+    settings: &Map<String, Value>,
+    present: Option<&Value>,
+) -> Result<Map<String, Value>, Problem> {
+    let text = Value::Object(settings.clone()).to_string();
+    let present = present.map(Value::to_string).unwrap_or_default();
+    let whole = restored(&text, &[&present])?;
+    serde_json::from_str(&whole).map_err(|error| Problem::field("settings", error))
+}
+
+fn flaw(error: &ConfigError) -> ConfigFlaw {
+    ConfigFlaw { message: error.message().to_owned(), field: error.field().map(ToOwned::to_owned) }
+}
+
+impl From<ConfigError> for Problem {
+    fn from(error: ConfigError) -> Self {
+        let problem = Self::new(ErrorCode::InvalidRequest, error.message());
+        match error.field() {
+            Some(field) => problem.with_field(field),
+            None => problem,
+        }
+    }
+}
+
+fn not_written(error: &std::io::Error) -> Problem {
+    let code = match error.kind() {
+        ErrorKind::StorageFull | ErrorKind::QuotaExceeded => ErrorCode::StorageFull,
+        _ => ErrorCode::StorageFailed,
+    };
+    Problem::new(code, format!("onyx.json cannot be written: {error}"))
+}

@@ -1,0 +1,257 @@
+//! Memory and search over HTTP: found, written, kept, and told when it is partial.
+
+use std::fs;
+
+use onyx_test_support::{
+    Answer, OnyxProcess, Reply, Script, ScriptedCall, ScriptedModel, wait_for,
+};
+use reqwest::Method;
+use serde_json::{Value, json};
+
+use crate::{SOON, builder, onyx};
+
+fn write(onyx: &OnyxProcess, path: &str, text: &str) {
+    let path = onyx.home().join(path);
+    fs::create_dir_all(path.parent().unwrap()).unwrap();
+    fs::write(path, text).unwrap();
+}
+
+async fn search(onyx: &OnyxProcess, query: &str) -> Value {
+    onyx.get(&format!("/v1/memory/search?{query}")).await.expect(200).json()
+}
+
+fn paths(found: &Value) -> Vec<&str> {
+    let results = found["results"].as_array().unwrap();
+    results.iter().map(|result| result["path"].as_str().unwrap()).collect()
+}
+
+#[tokio::test]
+async fn what_is_in_the_files_is_found_with_its_place() {
+    let model = ScriptedModel::start().await;
+    let onyx = onyx(&model).await;
+    write(&onyx, "people/owner/vault/garden.md", "# Garden\n\nThe quince was planted in 2019.\n");
+    write(&onyx, "people/owner/memory/main/MEMORY.md", "Likes quince jelly.\n");
+    write(&onyx, "people/other/vault/secret.md", "The quince of somebody else.\n");
+    let found = wait_for("both are found", SOON, async || {
+        let found = search(&onyx, "q=quince").await;
+        (paths(&found).len() == 2).then_some(found)
+    })
+    .await;
+    let results = found["results"].as_array().unwrap();
+    let garden = results.iter().find(|result| result["source"] == "note").unwrap();
+    assert_eq!(garden["path"], "vault/garden.md");
+    assert_eq!((&garden["start_line"], &garden["end_line"]), (&json!(1), &json!(3)));
+    assert_eq!((&garden["title"], &garden["match_type"]), (&json!("Garden"), &json!("fts")));
+    assert_eq!(
+        (&garden["scope"], &garden["origin"]),
+        (&json!({"type": "person"}), &json!("person"))
+    );
+    assert!(garden["score"].as_f64().unwrap() > 0.0);
+    let hit = json!({"text": "quince", "hit": true});
+    assert!(garden["snippet"].as_array().unwrap().contains(&hit));
+    assert_eq!((&found["degraded"], &found["partial"]), (&json!(true), &json!(false)));
+    assert_eq!(found["reason"], "no embedder is configured");
+    assert_eq!(paths(&search(&onyx, "q=quince&agent=main").await), ["memory/main/MEMORY.md"]);
+    assert_eq!(paths(&search(&onyx, "q=quince&scope=person").await), ["vault/garden.md"]);
+    let everywhere = onyx.get("/api/search?q=quince&types=note").await.expect(200).json();
+    assert_eq!(paths(&everywhere), ["vault/garden.md"]);
+    for (query, field) in [
+        ("/v1/memory/search?q=", "q"),
+        ("/v1/memory/search?q=x&limit=0", "limit"),
+        ("/v1/memory/search?q=x&scope=moon", "scope"),
+        ("/v1/memory/search?q=x&scope=space:!!", "scope"),
+        ("/v1/memory/search?q=x&agent=main&scope=person", "scope"),
+        ("/api/search?q=x&types=novel", "types"),
+    ] {
+        let problem = onyx.get(query).await.expect(400).json();
+        assert_eq!(problem["code"], "invalid_request", "{query}");
+        assert!(problem.to_string().contains(field), "{query}: {problem}");
+    }
+}
+
+#[tokio::test]
+async fn a_person_writes_memory_and_finds_it_at_once() {
+    let model = ScriptedModel::start().await;
+    let onyx = onyx(&model).await;
+    let daily = json!({"agent": "main", "text": "Met Berta about the violin", "target": "daily"});
+    let path = onyx.post("/v1/memory", &daily).await.expect(200).json()["path"].clone();
+    assert!(path.as_str().unwrap().starts_with("memory/main/daily/"));
+    assert_eq!(paths(&search(&onyx, "q=violin").await), [path.as_str().unwrap()]);
+    let fact = json!({"text": "Plays the cello", "target": "memory", "heading": "Music"});
+    drop(onyx.post("/v1/memory", &fact).await.expect(200));
+    let file = onyx.get("/v1/memory/files/memory/main/MEMORY.md").await.expect(200).text();
+    assert!(file.contains("# Music") && file.contains("Plays the cello"), "{file}");
+    for (body, field) in [
+        (json!({"text": "x", "target": "memory"}), "heading"),
+        (json!({"text": "x", "target": "moon"}), "target"),
+        (json!({"text": " ", "target": "daily"}), "text"),
+        (json!({"text": "x", "target": "daily", "agent": "nobody"}), "agent"),
+    ] {
+        let problem = onyx.post("/v1/memory", &body).await;
+        assert!(matches!(problem.status, 400 | 422), "{}", problem.text());
+        assert!(problem.text().contains(field), "{}", problem.text());
+    }
+}
+
+#[tokio::test]
+async fn files_are_read_written_and_restored_as_they_were() {
+    let model = ScriptedModel::start().await;
+    let onyx = onyx(&model).await;
+    let file = "/v1/memory/files/memory/main/MEMORY.md";
+    let put = async |text: &str, name: &str, value: &str| {
+        let request = onyx.request(Method::PUT, file).body(text.to_owned());
+        Reply::of(request.header(name, value)).await
+    };
+    drop(onyx.get(file).await.expect(404));
+    drop(put("first", "if-none-match", "*").await.expect(204));
+    drop(put("again", "if-none-match", "*").await.expect(412));
+    let read = onyx.get(file).await.expect(200);
+    let tag = read.headers["etag"].to_str().unwrap();
+    drop(put("second", "if-match", tag).await.expect(204));
+    drop(put("third", "if-match", tag).await.expect(412));
+    assert_eq!(onyx.get(file).await.expect(200).text(), "second");
+
+    let history = onyx.get(&format!("{file}/history")).await.expect(200).json();
+    let versions = history["versions"].as_array().unwrap();
+    assert_eq!(versions.len(), 2);
+    assert_eq!((&versions[0]["version"], &versions[0]["created"]), (&json!(2), &json!(false)));
+    assert_eq!((&versions[1]["version"], &versions[1]["created"]), (&json!(1), &json!(true)));
+    assert_eq!(versions[0]["author"], "person:owner");
+    assert_eq!(onyx.get(&format!("{file}?version=2")).await.expect(200).text(), "first");
+    let restore = format!("{file}/restore");
+    drop(onyx.post(&restore, &json!({"version": 2})).await.expect(204));
+    assert_eq!(onyx.get(file).await.expect(200).text(), "first");
+    drop(onyx.post(&restore, &json!({"version": 99})).await.expect(404));
+    drop(Reply::of(onyx.request(Method::DELETE, file)).await.expect(204));
+    drop(onyx.get(file).await.expect(404));
+    let history = onyx.get(&format!("{file}/history")).await.expect(200).json();
+    assert_eq!(history["versions"][0]["deleted"], true);
+    drop(onyx.post(&restore, &json!({"version": 4})).await.expect(204));
+    assert_eq!(onyx.get(file).await.expect(200).text(), "first");
+    let listed = onyx.get("/v1/memory/files").await.expect(200).json();
+    assert_eq!(listed["files"][0]["path"], "memory/main/MEMORY.md");
+
+    for path in ["sessions/main/x.jsonl", "history/x", "vault/.git/x", "USER.md", "memory/x.md"] {
+        let path = format!("/v1/memory/files/{path}");
+        drop(onyx.get(&path).await.expect(400));
+        drop(Reply::of(onyx.request(Method::PUT, &path).body("x")).await.expect(400));
+    }
+    drop(onyx.get("/v1/memory/files/vault/%2e%2e%2f%2e%2e/x").await.expect(400));
+}
+
+#[tokio::test]
+async fn conversations_are_searched_and_forgotten_with_their_session() {
+    let model = ScriptedModel::start().await;
+    model.respond_with(|_| Answer::text("The marzipan recipe is in the blue book."));
+    let onyx = onyx(&model).await;
+    let events = onyx.chat_stream(&json!({"message": "Where is it?"})).await;
+    let session = events[0]["session_id"].as_str().unwrap().to_owned();
+    let found = wait_for("the conversation is found", SOON, async || {
+        let found = onyx.get("/api/search?q=marzipan&types=session").await.expect(200).json();
+        (paths(&found).len() == 1).then_some(found)
+    })
+    .await;
+    assert!(paths(&found)[0].starts_with(&format!("sessions/{session}/")));
+    assert_eq!(paths(&search(&onyx, "q=marzipan").await), [""; 0], "memory is no conversation");
+    drop(
+        Reply::of(onyx.request(Method::DELETE, &format!("/v1/sessions/{session}")))
+            .await
+            .expect(204),
+    );
+    wait_for("it is gone", SOON, async || {
+        let found = onyx.get("/api/search?q=marzipan").await.expect(200).json();
+        paths(&found).is_empty().then_some(())
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn an_agent_searches_what_it_wrote_a_step_before() {
+    let call = |tool: &str, input: Value| {
+        Answer::script(Script::tool_calls([ScriptedCall::new("call", tool, &input)]))
+    };
+    let model = ScriptedModel::with_answers([
+        call("memory_write", json!({"text": "The door code is 4711"})),
+        call("memory_search", json!({"query": "door code"})),
+        Answer::text("It is 4711."),
+    ])
+    .await;
+    let onyx = onyx(&model).await;
+    let events = onyx.chat_stream(&json!({"message": "Remember and find"})).await;
+    let results: Vec<_> = events.iter().filter(|event| event["type"] == "tool_result").collect();
+    assert_eq!((&results[0]["ok"], &results[1]["ok"]), (&json!(true), &json!(true)));
+    let told = model.requests().pop().unwrap().body.to_string();
+    assert!(told.contains("The door code is 4711") && told.contains("memory/main/daily/"));
+}
+
+#[tokio::test]
+async fn the_cache_thrown_away_is_made_anew_while_running_and_while_stopped() {
+    let model = ScriptedModel::start().await;
+    let mut onyx = onyx(&model).await;
+    for n in 0..5 {
+        write(&onyx, &format!("people/owner/vault/{n}.md"), &format!("plum number {n}"));
+    }
+    let all = async |onyx: &OnyxProcess| {
+        wait_for("all are found", SOON, async || {
+            let found = search(onyx, "q=plum").await;
+            let mut paths: Vec<String> = paths(&found).into_iter().map(str::to_owned).collect();
+            paths.sort();
+            (paths.len() == 5).then_some(paths)
+        })
+        .await
+    };
+    let before = all(&onyx).await;
+    fs::remove_dir_all(onyx.home().join("cache")).unwrap();
+    assert_eq!(all(&onyx).await, before);
+    onyx.kill().await;
+    fs::remove_dir_all(onyx.home().join("cache")).unwrap();
+    onyx.restart().await;
+    assert_eq!(all(&onyx).await, before);
+}
+
+#[tokio::test]
+async fn killed_while_it_indexes_it_goes_on_where_it_was() {
+    let model = ScriptedModel::start().await;
+    let mut onyx = onyx(&model).await;
+    for n in 0..300 {
+        let text = format!("# Note {n}\n\nplum{n} {}\n", "words and more words ".repeat(20));
+        write(&onyx, &format!("people/owner/vault/{}/{n}.md", n % 7), &text);
+    }
+    for _ in 0..4 {
+        // Whatever it is at by now.
+        drop(onyx.get("/v1/memory/status").await.expect(200));
+        onyx.kill().await;
+        onyx.restart().await;
+    }
+    wait_for("everything is indexed", SOON * 6, async || {
+        let status = onyx.get("/v1/memory/status").await.expect(200).json();
+        (status["complete"] == true && status["sources"] == 300).then_some(())
+    })
+    .await;
+    for n in [0, 199, 299] {
+        let found = search(&onyx, &format!("q=plum{n}")).await;
+        assert_eq!(paths(&found), [format!("vault/{}/{n}.md", n % 7)]);
+    }
+}
+
+#[tokio::test]
+async fn an_embedder_of_the_config_is_used_and_its_failure_is_said() {
+    let model = ScriptedModel::start().await;
+    let config = json!({"memory": {"embedder": "mine/embed"}});
+    let onyx = builder(&model).merge(config).start().await;
+    write(&onyx, "people/owner/vault/a.md", "tulips");
+    wait_for("vectors are made", SOON, async || {
+        let status = onyx.get("/v1/memory/status").await.expect(200).json();
+        (status["vectors"] == 1 && status["embedding"]["state"] == "ready").then_some(())
+    })
+    .await;
+    let found = search(&onyx, "q=tulips").await;
+    let first = &found["results"][0];
+    assert_eq!((&found["degraded"], &first["match_type"]), (&json!(false), &json!("hybrid")));
+    drop(model);
+    let found = search(&onyx, "q=tulips").await;
+    let first = &found["results"][0];
+    assert_eq!((&found["degraded"], &first["match_type"]), (&json!(true), &json!("fts")));
+    let ready = onyx.get("/ready").await.json();
+    assert!(ready.to_string().contains("searched by words only"), "{ready}");
+}

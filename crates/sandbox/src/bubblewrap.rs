@@ -1,0 +1,69 @@
+//! The arguments of bubblewrap: a file system made of the system's programs and the job's folders,
+//! and namespaces of its own for everything.
+
+use std::ffi::OsString;
+use std::path::{Path, PathBuf};
+
+use crate::{Job, Network};
+
+/// Not by the environment: whoever sets that could set another bubblewrap.
+const PLACES: [&str; 3] = ["/usr/bin/bwrap", "/usr/local/bin/bwrap", "/bin/bwrap"];
+
+/// Of the root: links where the system merged them into /usr, else folders.
+const SYSTEM: [&str; 6] = ["/bin", "/sbin", "/lib", "/lib32", "/lib64", "/libx32"];
+
+/// Where the child stands inside.
+pub(crate) const CHILD: &str = "/.onyx-child";
+
+const TMP_BYTES: &str = "268435456";
+
+pub(crate) fn program() -> Option<PathBuf> {
+    PLACES.iter().map(PathBuf::from).find(|path| path.is_file())
+}
+
+/// What stands before the command's own arguments.
+pub(crate) fn arguments(job: &Job, child: &Path) -> Vec<OsString> {
+    let mut all = Arguments::default();
+    all.words(&["--unshare-all", "--die-with-parent", "--cap-drop", "ALL"]);
+    all.words(&["--hostname", "sandbox", "--ro-bind", "/usr", "/usr"]);
+    for folder in SYSTEM {
+        match std::fs::read_link(folder) {
+            Ok(target) => all.paths("--symlink", &target, Path::new(folder)),
+            Err(_) => all.words(&["--ro-bind-try", folder, folder]),
+        }
+    }
+    for path in crate::child::SYSTEM_FILES {
+        all.words(&["--ro-bind-try", path, path]);
+    }
+    if job.network == Network::Granted {
+        all.words(&["--share-net"]);
+        for path in crate::child::NETWORK_FILES {
+            all.words(&["--ro-bind-try", path, path]);
+        }
+    }
+    all.words(&["--proc", "/proc", "--dev", "/dev", "--size", TMP_BYTES, "--tmpfs", "/tmp"]);
+    for folder in &job.readable {
+        all.paths("--ro-bind", folder, folder);
+    }
+    for folder in &job.writable {
+        all.paths("--bind", folder, folder);
+    }
+    all.paths("--ro-bind", child, Path::new(CHILD));
+    all.words(&["--chdir"]);
+    all.0.push(job.folder.clone().into());
+    all.words(&["--"]);
+    all.0
+}
+
+#[derive(Default)]
+struct Arguments(Vec<OsString>);
+
+impl Arguments {
+    fn words(&mut self, words: &[&str]) {
+        self.0.extend(words.iter().map(OsString::from));
+    }
+
+    fn paths(&mut self, option: &str, from: &Path, to: &Path) {
+        self.0.extend([option.into(), from.into(), to.into()]);
+    }
+}

@@ -1,0 +1,110 @@
+use std::os::unix::process::CommandExt;
+use std::process::{Command, ExitCode};
+
+use landlock::{
+    ABI, Access, AccessFs, BitFlags, CompatLevel, Compatible, Ruleset, RulesetAttr, RulesetCreated,
+    RulesetCreatedAttr, RulesetError, RulesetStatus, Scope, path_beneath_rules,
+};
+use rustix::process::{Resource, Rlimit, setpriority_process, setrlimit};
+
+use super::watch::tasks;
+use super::{NETWORK_FILES, SYSTEM_FILES};
+use crate::job::Order;
+use crate::{Bounds, Job, Network, Rung, seccomp};
+
+/// The first that keeps signals inside: without it a command could kill the process above it.
+const LANDLOCK: ABI = ABI::V6;
+
+const SYSTEM_FOLDERS: [&str; 7] = ["/usr", "/bin", "/sbin", "/lib", "/lib32", "/lib64", "/libx32"];
+const DEVICES: [&str; 5] = ["/dev/null", "/dev/zero", "/dev/full", "/dev/random", "/dev/urandom"];
+
+const OPEN_FILES: u64 = 1_024;
+/// Of addresses, for one process: programs reserve far more than they use.
+const ADDRESS_SPACE: u64 = 64 * 1024 * 1024 * 1024;
+
+/// Restricts this process for good and becomes the command. Returns only when it cannot.
+pub(super) fn confine(order: &Order) -> Result<ExitCode, String> {
+    let job = &order.job;
+    std::env::set_current_dir(&job.folder)
+        .map_err(|error| format!("{} cannot be entered: {error}", job.folder.display()))?;
+    setpriority_process(None, 0).map_err(|error| format!("its priority cannot be set: {error}"))?;
+    limit(&job.bounds, order.rung).map_err(|error| format!("the limits cannot be set: {error}"))?;
+    let held = hold(job, order.rung).map_err(|error| format!("Landlock: {error}"))?;
+    match (order.rung, held) {
+        // Namespaces hold by themselves; a kernel without Landlock is no reason to run nothing.
+        (Rung::Bubblewrap, _) | (Rung::Landlock, RulesetStatus::FullyEnforced) => {}
+        (Rung::Landlock, status) => return Err(format!("Landlock holds only in part: {status:?}")),
+    }
+    seccomp::apply(job.network).map_err(|error| format!("seccomp: {error}"))?;
+    become_command(job)
+}
+
+/// Can this kernel hold a command by Landlock alone? Restricts nothing.
+pub(crate) fn is_supported() -> bool {
+    ruleset(CompatLevel::HardRequirement).is_ok()
+}
+
+fn limit(bounds: &Bounds, rung: Rung) -> rustix::io::Result<()> {
+    // The kernel counts all of a user's tasks, within a user namespace only those in it.
+    let others = match rung {
+        Rung::Bubblewrap => 0,
+        Rung::Landlock => tasks(),
+    };
+    for (resource, most) in [
+        (Resource::Nproc, (others + bounds.processes) as u64),
+        (Resource::Core, 0),
+        (Resource::Fsize, bounds.file_size),
+        (Resource::Nofile, OPEN_FILES),
+        (Resource::Cpu, bounds.cpu_seconds),
+        (Resource::As, ADDRESS_SPACE),
+    ] {
+        setrlimit(resource, Rlimit { current: Some(most), maximum: Some(most) })?;
+    }
+    Ok(())
+}
+
+fn ruleset(level: CompatLevel) -> Result<RulesetCreated, RulesetError> {
+    Ruleset::default()
+        .set_compatibility(level)
+        .handle_access(AccessFs::from_all(LANDLOCK))?
+        .scope(Scope::from_all(LANDLOCK))?
+        .create()
+}
+
+fn hold(job: &Job, rung: Rung) -> Result<RulesetStatus, RulesetError> {
+    let level = match rung {
+        Rung::Bubblewrap => CompatLevel::BestEffort,
+        Rung::Landlock => CompatLevel::HardRequirement,
+    };
+    let read = AccessFs::Execute | AccessFs::ReadFile | AccessFs::ReadDir;
+    let use_device = AccessFs::ReadFile | AccessFs::WriteFile;
+    let write: BitFlags<AccessFs> =
+        AccessFs::from_all(LANDLOCK) & !(AccessFs::MakeChar | AccessFs::MakeBlock);
+    // Inside the namespaces these are the sandbox's own; outside they are everybody's.
+    let (own_read, own_write): (&[&str], &[&str]) = match rung {
+        Rung::Bubblewrap => (&["/proc"], &["/tmp", "/dev"]),
+        Rung::Landlock => (&[], &[]),
+    };
+    let network_files: &[&str] = match job.network {
+        Network::None => &[],
+        Network::Granted => &NETWORK_FILES,
+    };
+    let status = ruleset(level)?
+        .add_rules(path_beneath_rules(SYSTEM_FOLDERS, read))?
+        .add_rules(path_beneath_rules(SYSTEM_FILES, read))?
+        .add_rules(path_beneath_rules(network_files, read))?
+        .add_rules(path_beneath_rules(DEVICES, use_device))?
+        .add_rules(path_beneath_rules(own_read, read))?
+        .add_rules(path_beneath_rules(own_write, write))?
+        .add_rules(path_beneath_rules(&job.readable, read))?
+        .add_rules(path_beneath_rules(&job.writable, write))?
+        .restrict_self()?;
+    Ok(status.ruleset)
+}
+
+#[allow(clippy::disallowed_methods, reason = "this process is the sandbox's own")]
+fn become_command(job: &Job) -> Result<ExitCode, String> {
+    let (program, arguments) = job.argv.split_first().ok_or("there is no command")?;
+    let error = Command::new(program).args(arguments).exec();
+    Err(format!("{program} cannot be run: {error}"))
+}

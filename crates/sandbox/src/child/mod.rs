@@ -1,0 +1,68 @@
+//! What runs in the child: `supervise`, which stays outside of the sandbox, and `confine`, which
+//! becomes the command.
+
+pub(crate) mod confine;
+mod supervise;
+mod watch;
+
+use std::io::Write;
+use std::process::ExitCode;
+
+use crate::job::Order;
+
+pub(crate) const SUPERVISE: &str = "supervise";
+const CONFINE: &str = "confine";
+
+/// As shells say it: the command could not be run.
+const NOT_RUN: u8 = 126;
+
+/// Files of /etc that ordinary programs look at and that hold nothing secret.
+pub(crate) const SYSTEM_FILES: [&str; 14] = [
+    "/etc/alternatives",
+    "/etc/ca-certificates",
+    "/etc/group",
+    "/etc/ld.so.cache",
+    "/etc/ld.so.conf",
+    "/etc/ld.so.conf.d",
+    "/etc/localtime",
+    "/etc/magic",
+    "/etc/mime.types",
+    "/etc/nsswitch.conf",
+    "/etc/passwd",
+    "/etc/ssl/certs",
+    "/etc/ssl/openssl.cnf",
+    "/etc/timezone",
+];
+
+/// What a network is used with.
+pub(crate) const NETWORK_FILES: [&str; 4] =
+    ["/etc/hosts", "/etc/resolv.conf", "/etc/protocols", "/etc/services"];
+
+/// The child's whole life. Takes what follows the program's own arguments.
+pub fn child(arguments: impl IntoIterator<Item = String>) -> ExitCode {
+    let arguments: Vec<String> = arguments.into_iter().collect();
+    let [stage, order] = arguments.as_slice() else {
+        return not_run("it is not told what to do");
+    };
+    let order: Order = match serde_json::from_str(order) {
+        Ok(order) => order,
+        Err(error) => return not_run(&error.to_string()),
+    };
+    let ended = match stage.as_str() {
+        SUPERVISE => supervise::supervise(&order),
+        CONFINE => confine::confine(&order),
+        other => Err(format!("there is no stage {other:?}")),
+    };
+    ended.unwrap_or_else(|why| not_run(&why))
+}
+
+fn not_run(why: &str) -> ExitCode {
+    say(&format!("[sandbox: {why}]"));
+    ExitCode::from(NOT_RUN)
+}
+
+/// On the command's own error stream: it is read with what the command says.
+fn say(words: &str) {
+    // Nobody reads it any more: then nobody is left to be told.
+    let _ = writeln!(std::io::stderr(), "{words}");
+}

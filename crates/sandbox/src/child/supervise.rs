@@ -1,0 +1,62 @@
+use std::os::unix::process::ExitStatusExt;
+use std::path::PathBuf;
+use std::process::{Command, ExitCode, ExitStatus};
+
+use super::{CONFINE, watch};
+use crate::job::Order;
+use crate::{Rung, bubblewrap};
+
+/// The only variables that a command sees.
+const PATH: &str = "/usr/local/bin:/usr/bin:/bin";
+const LANG: &str = "C.UTF-8";
+
+/// The highest priority of ordinary processes.
+const FIRST: i32 = -20;
+
+/// Starts the confined child, keeps its bounds, and ends as it does.
+pub(super) fn supervise(order: &Order) -> Result<ExitCode, String> {
+    // A session of our own: one group to kill, and no terminal to type into.
+    rustix::process::setsid().map_err(|error| format!("no session of its own: {error}"))?;
+    // Ahead of a fork bomb, where we may: as root, whom the limit of processes does not hold.
+    let _ = rustix::process::setpriority_process(None, FIRST);
+    let mut command = command(order)?;
+    let mut child = command.spawn().map_err(|error| format!("not started: {error}"))?;
+    let watched = order.clone();
+    std::thread::spawn(move || watch::watch(&watched));
+    let status = child.wait().map_err(|error| format!("lost: {error}"))?;
+    Ok(exit_code(status))
+}
+
+#[allow(clippy::disallowed_methods, reason = "this process is the sandbox's own")]
+fn command(order: &Order) -> Result<Command, String> {
+    // By its path: through /proc/self/exe bubblewrap would find itself.
+    let itself =
+        std::env::current_exe().map_err(|error| format!("its program is gone: {error}"))?;
+    let mut command = match order.rung {
+        Rung::Bubblewrap => {
+            let program = bubblewrap::program().ok_or("bubblewrap is not installed")?;
+            let mut command = Command::new(program);
+            command.args(bubblewrap::arguments(&order.job, &itself)).arg(bubblewrap::CHILD);
+            command
+        }
+        Rung::Landlock => Command::new(&itself),
+    };
+    let mut inner = order.clone();
+    inner.program.path = PathBuf::new();
+    let order_again = serde_json::to_string(&inner).map_err(|error| error.to_string())?;
+    let scratch = &order.job.scratch;
+    command
+        .args(&order.program.arguments)
+        .args([CONFINE, &order_again])
+        .env_clear()
+        .envs([("PATH", PATH), ("LANG", LANG)])
+        .env("HOME", scratch)
+        .env("TMPDIR", scratch);
+    Ok(command)
+}
+
+fn exit_code(status: ExitStatus) -> ExitCode {
+    let by_signal = || status.signal().map(|signal| 128 + signal);
+    let code = status.code().or_else(by_signal).unwrap_or(1);
+    ExitCode::from(u8::try_from(code).unwrap_or(1))
+}

@@ -1,0 +1,60 @@
+use std::path::PathBuf;
+
+use serde::{Deserialize, Serialize};
+
+use crate::{Program, Rung};
+
+/// A command and what it may touch.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Job {
+    /// The program and its arguments; no shell reads them.
+    pub argv: Vec<String>,
+    /// Where it starts; one of the folders below, or in it.
+    pub folder: PathBuf,
+    /// Folders it may look at beside the system's.
+    pub readable: Vec<PathBuf>,
+    /// The folders it may change. They exist; links to them were followed.
+    pub writable: Vec<PathBuf>,
+    /// One of `writable`, for what is temporary: the command's home too.
+    pub scratch: PathBuf,
+    pub network: Network,
+    pub bounds: Bounds,
+}
+
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Network {
+    #[default]
+    None,
+    /// As this machine has it; for what a person allowed.
+    Granted,
+}
+
+/// What a job may use, with all its processes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Bounds {
+    pub processes: usize,
+    /// Resident, of all processes together.
+    pub memory: u64,
+    pub file_size: u64,
+    /// How much less free the disk of the folders may be than at the start.
+    pub disk: u64,
+    /// CPU seconds of one process.
+    pub cpu_seconds: u64,
+}
+
+impl Default for Bounds {
+    fn default() -> Self {
+        const GIB: u64 = 1024 * 1024 * 1024;
+        Self { processes: 256, memory: 2 * GIB, file_size: GIB, disk: 4 * GIB, cpu_seconds: 600 }
+    }
+}
+
+/// What a child is told, as JSON in its arguments.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub(crate) struct Order {
+    pub(crate) rung: Rung,
+    pub(crate) job: Job,
+    /// Who gave the order; when it is gone, so is the job.
+    pub(crate) parent: i32,
+    pub(crate) program: Program,
+}

@@ -1,0 +1,27 @@
+//! Where commands run that an agent asked for: no network, no file but the system's programs and
+//! the folders given, a clean environment, bounds on time, memory, processes and disk.
+//!
+//! Two rungs. *Bubblewrap*: namespaces, and inside them Landlock and seccomp. *Landlock*: Landlock
+//! and a seccomp filter that allows no socket. Where neither works nothing runs.
+//!
+//! Nothing here restricts the process that calls it. A child is this program started again as
+//! `supervise`, which starts itself once more as `confine`: a fresh process with one thread, which
+//! may allocate and fail with words where a hook between fork and exec may not, restricts itself
+//! and becomes the command. `supervise` stays outside, keeps the bounds that no limit of the
+//! kernel keeps, and ends everything when the process above it dies.
+//!
+//! What may not enter: who may run what (the gate's), what a command means.
+
+mod bubblewrap;
+mod child;
+mod job;
+mod rung;
+mod running;
+mod scratch;
+mod seccomp;
+
+pub use child::child;
+pub use job::{Bounds, Job, Network};
+pub use rung::{NoSandbox, Program, Rung, Sandbox};
+pub use running::{Running, SandboxError, trusted};
+pub use scratch::{Scratch, real_path};

@@ -1,0 +1,137 @@
+use std::io;
+use std::path::Path;
+use std::process::{ExitStatus, Stdio};
+
+use rustix::process::{Pid, Signal, kill_process_group};
+use tokio::io::{AsyncRead, AsyncReadExt};
+use tokio::process::{Child, ChildStderr, ChildStdin, ChildStdout, Command};
+
+use crate::NoSandbox;
+use crate::child::SUPERVISE;
+use crate::job::Order;
+
+const CHUNK: usize = 8 * 1024;
+
+#[derive(Debug, thiserror::Error)]
+pub enum SandboxError {
+    #[error(transparent)]
+    NoSandbox(#[from] NoSandbox),
+    #[error("the command cannot be started: {0}")]
+    Start(io::Error),
+    #[error("what the command said cannot be read: {0}")]
+    Read(#[from] io::Error),
+}
+
+/// A job at work. Dropping it ends all of its processes.
+#[derive(Debug)]
+pub struct Running {
+    child: Child,
+    group: Option<Pid>,
+    stdout: Option<ChildStdout>,
+    stderr: Option<ChildStderr>,
+}
+
+impl Running {
+    #[allow(clippy::disallowed_methods, reason = "the one place where commands are started")]
+    pub(crate) fn start(order: &Order, stdin: Stdio) -> Result<Self, SandboxError> {
+        let json = serde_json::to_string(order).map_err(io::Error::other);
+        let child = Command::new(&order.program.path)
+            .args(&order.program.arguments)
+            .args([SUPERVISE, &json.map_err(SandboxError::Start)?])
+            .env_clear()
+            .current_dir("/")
+            .stdin(stdin)
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped())
+            .kill_on_drop(true)
+            .spawn()
+            .map_err(SandboxError::Start)?;
+        Ok(Self::of(child))
+    }
+
+    fn of(mut child: Child) -> Self {
+        // The child leads a group or makes itself the leader of one, so its id is the group's.
+        let group = child.id().and_then(|id| Pid::from_raw(i32::try_from(id).ok()?));
+        let (stdout, stderr) = (child.stdout.take(), child.stderr.take());
+        Self { child, group, stdout, stderr }
+    }
+
+    /// Where to write for the command, once, if it was started so.
+    pub fn take_stdin(&mut self) -> Option<ChildStdin> {
+        self.child.stdin.take()
+    }
+
+    /// The next piece of what it says, of both its voices; `None` when both have ended.
+    pub async fn next_output(&mut self) -> io::Result<Option<Vec<u8>>> {
+        loop {
+            let Self { stdout, stderr, .. } = self;
+            let (is_out, piece) = tokio::select! {
+                piece = read(stdout), if stdout.is_some() => (true, piece?),
+                piece = read(stderr), if stderr.is_some() => (false, piece?),
+                else => return Ok(None),
+            };
+            match (piece, is_out) {
+                (Some(piece), _) => return Ok(Some(piece)),
+                (None, true) => self.stdout = None,
+                (None, false) => self.stderr = None,
+            }
+        }
+    }
+
+    /// Waits for the command, then ends whatever it left behind.
+    pub async fn wait(&mut self) -> io::Result<ExitStatus> {
+        let status = self.child.wait().await?;
+        self.kill();
+        Ok(status)
+    }
+
+    /// Ends all of its processes now.
+    pub fn kill(&mut self) {
+        if let Some(group) = self.group.take() {
+            // Gone already, or not yet a group: then the child itself is killed below.
+            let _ = kill_process_group(group, Signal::KILL);
+        }
+        let _ = self.child.start_kill();
+    }
+
+    /// Everything it says, to its end; for what says little.
+    pub(crate) async fn finish(mut self) -> io::Result<(ExitStatus, Vec<u8>)> {
+        let mut output = Vec::new();
+        while let Some(piece) = self.next_output().await? {
+            output.extend(piece);
+        }
+        Ok((self.wait().await?, output))
+    }
+}
+
+/// Starts a program of the owner's outside of any sandbox, with a clean environment. Only for
+/// programs and options that are ours; what a model says may be a checked value among them.
+#[allow(clippy::disallowed_methods, reason = "the one place where commands are started")]
+pub fn trusted(program: &Path, arguments: &[&str]) -> Result<Running, SandboxError> {
+    let child = Command::new(program)
+        .args(arguments)
+        .env_clear()
+        .env("PATH", "/usr/local/bin:/usr/bin:/bin")
+        .current_dir("/")
+        .process_group(0)
+        .stdin(Stdio::null())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .kill_on_drop(true)
+        .spawn()
+        .map_err(SandboxError::Start)?;
+    Ok(Running::of(child))
+}
+
+impl Drop for Running {
+    fn drop(&mut self) {
+        self.kill();
+    }
+}
+
+async fn read(from: &mut Option<impl AsyncRead + Unpin>) -> io::Result<Option<Vec<u8>>> {
+    let Some(from) = from else { return Ok(None) };
+    let mut piece = Vec::with_capacity(CHUNK);
+    let count = from.read_buf(&mut piece).await?;
+    Ok((count > 0).then_some(piece))
+}

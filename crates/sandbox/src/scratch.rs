@@ -1,0 +1,67 @@
+use std::io::{self, ErrorKind};
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicU64, Ordering};
+
+/// A folder for what one job makes and nobody keeps. Removed when it is dropped; what a crash left
+/// is removed with the next one made.
+#[derive(Debug)]
+pub struct Scratch(PathBuf);
+
+impl Scratch {
+    pub fn make(root: &Path) -> io::Result<Self> {
+        static NEXT: AtomicU64 = AtomicU64::new(0);
+        std::fs::create_dir_all(root)?;
+        let root = root.canonicalize()?;
+        let own = format!("{}-", std::process::id());
+        remove_leftovers(&root, &own);
+        loop {
+            let path = root.join(format!("{own}{}", NEXT.fetch_add(1, Ordering::Relaxed)));
+            match std::fs::create_dir(&path) {
+                Ok(()) => return Ok(Self(path)),
+                Err(error) if error.kind() == ErrorKind::AlreadyExists => {}
+                Err(error) => return Err(error),
+            }
+        }
+    }
+
+    pub fn path(&self) -> &Path {
+        &self.0
+    }
+}
+
+/// Where a folder really lies, links on the way followed: they are the owner's.
+pub fn real_path(folder: &Path) -> io::Result<PathBuf> {
+    folder.canonicalize()
+}
+
+impl Drop for Scratch {
+    fn drop(&mut self) {
+        // What cannot be removed now is removed by the next process.
+        let _ = std::fs::remove_dir_all(&self.0);
+    }
+}
+
+/// One process owns a home, so folders of another are from one that is gone.
+fn remove_leftovers(root: &Path, own: &str) {
+    for entry in std::fs::read_dir(root).into_iter().flatten().flatten() {
+        if !entry.file_name().to_string_lossy().starts_with(own) {
+            let _ = std::fs::remove_dir_all(entry.path());
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_scratch_folder_goes_with_its_job_and_leftovers_with_the_next() {
+        let root = tempfile::tempdir().unwrap();
+        std::fs::create_dir_all(root.path().join("0-7/deep")).unwrap();
+        let (one, two) = (Scratch::make(root.path()).unwrap(), Scratch::make(root.path()).unwrap());
+        std::fs::write(one.path().join("file"), "x").unwrap();
+        assert_eq!(std::fs::read_dir(root.path()).unwrap().count(), 2);
+        drop((one, two));
+        assert_eq!(std::fs::read_dir(root.path()).unwrap().count(), 0);
+    }
+}

@@ -1,0 +1,152 @@
+//! System calls that no command of an agent needs and that could lead out: sockets of any kind
+//! (also those of this machine, behind which daemons listen), other ways to make one, other
+//! processes' memory, namespaces and mounts, leaving the group by which a job is killed, raising
+//! its own limits. Everything else is allowed: files are Landlock's.
+
+use std::collections::BTreeMap;
+
+use seccompiler::{
+    BpfProgram, Error, SeccompAction, SeccompCmpArgLen, SeccompCmpOp, SeccompCondition,
+    SeccompFilter, SeccompRule, apply_filter,
+};
+
+use crate::Network;
+
+/// Refused where no network is granted, of whatever family.
+const SOCKETS: &[i64] = &[libc::SYS_socket, libc::SYS_connect, libc::SYS_bind];
+
+/// Refused whatever their arguments.
+const REFUSED: &[i64] = &[
+    // I/O without system calls, sockets among it.
+    libc::SYS_io_uring_setup,
+    libc::SYS_io_uring_enter,
+    libc::SYS_io_uring_register,
+    // Other processes.
+    libc::SYS_ptrace,
+    libc::SYS_process_vm_readv,
+    libc::SYS_process_vm_writev,
+    libc::SYS_process_madvise,
+    libc::SYS_pidfd_getfd,
+    libc::SYS_kcmp,
+    libc::SYS_perf_event_open,
+    // Leaving the group, raising the limits.
+    libc::SYS_setsid,
+    libc::SYS_setpgid,
+    libc::SYS_setrlimit,
+    libc::SYS_setpriority,
+    libc::SYS_sched_setscheduler,
+    libc::SYS_sched_setparam,
+    libc::SYS_sched_setattr,
+    // Namespaces, mounts, roots.
+    libc::SYS_unshare,
+    libc::SYS_setns,
+    libc::SYS_mount,
+    libc::SYS_umount2,
+    libc::SYS_pivot_root,
+    libc::SYS_chroot,
+    libc::SYS_move_mount,
+    libc::SYS_open_tree,
+    libc::SYS_fsopen,
+    libc::SYS_fsconfig,
+    libc::SYS_fsmount,
+    libc::SYS_fspick,
+    libc::SYS_mount_setattr,
+    libc::SYS_open_by_handle_at,
+    libc::SYS_name_to_handle_at,
+    // The kernel itself.
+    libc::SYS_bpf,
+    libc::SYS_userfaultfd,
+    libc::SYS_add_key,
+    libc::SYS_request_key,
+    libc::SYS_keyctl,
+    libc::SYS_init_module,
+    libc::SYS_finit_module,
+    libc::SYS_delete_module,
+    libc::SYS_kexec_load,
+    libc::SYS_kexec_file_load,
+    libc::SYS_reboot,
+    libc::SYS_swapon,
+    libc::SYS_swapoff,
+    libc::SYS_acct,
+    libc::SYS_quotactl,
+    libc::SYS_settimeofday,
+    libc::SYS_clock_settime,
+    libc::SYS_clock_adjtime,
+    libc::SYS_adjtimex,
+    libc::SYS_sethostname,
+    libc::SYS_setdomainname,
+    libc::SYS_syslog,
+    libc::SYS_vhangup,
+    #[cfg(target_arch = "x86_64")]
+    libc::SYS_iopl,
+    #[cfg(target_arch = "x86_64")]
+    libc::SYS_ioperm,
+    #[cfg(target_arch = "x86_64")]
+    libc::SYS_modify_ldt,
+];
+
+const NAMESPACES: &[i32] = &[
+    libc::CLONE_NEWNS,
+    libc::CLONE_NEWUSER,
+    libc::CLONE_NEWPID,
+    libc::CLONE_NEWNET,
+    libc::CLONE_NEWIPC,
+    libc::CLONE_NEWUTS,
+    libc::CLONE_NEWCGROUP,
+];
+
+/// Typing into a terminal as if a person did.
+const TERMINAL_INPUT: &[u64] = &[0x5412, 0x541c];
+
+/// The same calls by another number; a kernel that knows them would not know ours.
+#[cfg(target_arch = "x86_64")]
+const OTHER_NUMBERS: i64 = 0x4000_0000;
+
+pub(crate) fn apply(network: Network) -> Result<(), Error> {
+    // Its flags lie in memory, where no filter can look: without it libraries take `clone`.
+    apply_filter(&program([(libc::SYS_clone3, Vec::new())].into(), libc::ENOSYS)?)?;
+    apply_filter(&program(rules(network)?, libc::EPERM)?)
+}
+
+fn rules(network: Network) -> Result<BTreeMap<i64, Vec<SeccompRule>>, Error> {
+    let sockets = match network {
+        Network::None => SOCKETS,
+        Network::Granted => &[],
+    };
+    let mut rules: BTreeMap<i64, Vec<SeccompRule>> =
+        REFUSED.iter().chain(sockets).map(|call| (*call, Vec::new())).collect();
+    let namespaces = NAMESPACES.iter().map(|flag| {
+        let flag = u64::from(flag.unsigned_abs());
+        rule(0, SeccompCmpArgLen::Qword, SeccompCmpOp::MaskedEq(flag), flag)
+    });
+    rules.insert(libc::SYS_clone, namespaces.collect::<Result<_, _>>()?);
+    let typing = TERMINAL_INPUT
+        .iter()
+        .map(|request| rule(1, SeccompCmpArgLen::Dword, SeccompCmpOp::Eq, *request));
+    rules.insert(libc::SYS_ioctl, typing.collect::<Result<_, _>>()?);
+    // Reading a limit is fine, setting one is not.
+    let setting = rule(2, SeccompCmpArgLen::Qword, SeccompCmpOp::Ne, 0)?;
+    rules.insert(libc::SYS_prlimit64, vec![setting]);
+    #[cfg(target_arch = "x86_64")]
+    for (call, conditions) in rules.clone() {
+        rules.insert(call | OTHER_NUMBERS, conditions);
+    }
+    Ok(rules)
+}
+
+fn rule(
+    argument: u8,
+    length: SeccompCmpArgLen,
+    operator: SeccompCmpOp,
+    value: u64,
+) -> Result<SeccompRule, Error> {
+    let condition = SeccompCondition::new(argument, length, operator, value)?;
+    Ok(SeccompRule::new(vec![condition])?)
+}
+
+fn program(rules: BTreeMap<i64, Vec<SeccompRule>>, errno: i32) -> Result<BpfProgram, Error> {
+    let refuse = SeccompAction::Errno(errno.unsigned_abs());
+    let architecture = std::env::consts::ARCH.try_into()?;
+    let filter = SeccompFilter::new(rules, SeccompAction::Allow, refuse, architecture)?;
+    Ok(filter.try_into()?)
+}

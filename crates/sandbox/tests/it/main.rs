@@ -1,0 +1,6 @@
+#![allow(clippy::unwrap_used, clippy::expect_used)]
+#![allow(clippy::disallowed_methods, reason = "tests look at files and processes from outside")]
+
+mod bounds;
+mod held;
+mod support;

@@ -1,0 +1,77 @@
+use std::path::PathBuf;
+use std::process::Stdio;
+use std::time::Duration;
+
+use onyx_sandbox::{Bounds, Job, Network, Program, Rung, Running, Sandbox};
+use tempfile::TempDir;
+
+/// Every rung is tried: one that does not work on this machine fails its tests.
+pub(crate) const RUNGS: [Rung; 2] = [Rung::Bubblewrap, Rung::Landlock];
+
+/// Stands in what no command may see.
+pub(crate) const SENTINEL: &str = "SENTINEL-51b2";
+
+/// A home with a vault and a scratch folder in it, and secrets beside them.
+pub(crate) struct Place {
+    pub(crate) home: TempDir,
+    pub(crate) sandbox: Sandbox,
+    pub(crate) bounds: Bounds,
+}
+
+pub(crate) struct Ended {
+    pub(crate) code: Option<i32>,
+    pub(crate) output: String,
+}
+
+pub(crate) fn program() -> Program {
+    let path = PathBuf::from(env!("CARGO_BIN_EXE_onyx-sandbox-child"));
+    Program { path, arguments: Vec::new() }
+}
+
+impl Place {
+    pub(crate) fn on(rung: Rung) -> Self {
+        let home = tempfile::tempdir().unwrap();
+        for folder in ["vault", "scratch", "other"] {
+            std::fs::create_dir(home.path().join(folder)).unwrap();
+        }
+        std::fs::write(home.path().join("onyx.json"), SENTINEL).unwrap();
+        std::fs::write(home.path().join("other/diary.md"), SENTINEL).unwrap();
+        std::fs::write(home.path().join("vault/notes.md"), "mine\n").unwrap();
+        let sandbox = Sandbox::on(rung, program());
+        Self { home, sandbox, bounds: Bounds::default() }
+    }
+
+    pub(crate) fn path(&self, name: &str) -> PathBuf {
+        self.home.path().join(name)
+    }
+
+    pub(crate) fn job(&self, argv: &[&str]) -> Job {
+        Job {
+            argv: argv.iter().map(|word| (*word).to_owned()).collect(),
+            folder: self.path("vault"),
+            readable: Vec::new(),
+            writable: vec![self.path("vault"), self.path("scratch")],
+            scratch: self.path("scratch"),
+            network: Network::None,
+            bounds: self.bounds,
+        }
+    }
+
+    pub(crate) async fn start(&self, script: &str) -> Running {
+        self.sandbox.start(self.job(&["sh", "-c", script]), Stdio::null()).await.unwrap()
+    }
+
+    /// Runs a shell's script to its end.
+    pub(crate) async fn run(&self, script: &str) -> Ended {
+        let mut running = self.start(script).await;
+        let all = async {
+            let mut output = Vec::new();
+            while let Some(piece) = running.next_output().await.unwrap() {
+                output.extend(piece);
+            }
+            let code = running.wait().await.unwrap().code();
+            Ended { code, output: String::from_utf8_lossy(&output).into_owned() }
+        };
+        tokio::time::timeout(Duration::from_secs(120), all).await.expect("the command ends")
+    }
+}

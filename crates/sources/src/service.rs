@@ -1,0 +1,365 @@
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use onyx_egress::{Address, Egress};
+use onyx_extract::{LARGEST_DOCUMENT, Reader};
+use onyx_storage::{Area, Expect, Files, ObjectKey, Objects, StoreError};
+use onyx_types::{Clock, Mint, PersonId, Scope, SourceId, SpaceId};
+use tokio::sync::{Semaphore, watch};
+use tokio::task::AbortHandle;
+
+use crate::gather::{ORIGINAL, Places};
+use crate::import::{Import, read_record, write_record};
+use crate::place::{all, folder_of};
+use crate::{SourceError, SourceRecord, SourceState, Supply};
+
+/// Sources that are brought in at the same time; the others wait.
+const AT_ONCE: usize = 2;
+
+/// The knowledge sources of everybody. Cheap to clone.
+#[derive(Clone)]
+pub struct Sources {
+    inner: Arc<Inner>,
+}
+
+struct Inner {
+    files: Arc<dyn Files>,
+    /// Asked anew for each import: the hosts that may be reached are settings.
+    egress: Box<dyn Fn() -> Egress + Send + Sync>,
+    reader: Reader,
+    clock: Arc<dyn Clock>,
+    mint: Mutex<Mint>,
+    turns: Semaphore,
+    running: Mutex<HashMap<SourceId, Running>>,
+}
+
+struct Running {
+    progress: watch::Receiver<Progress>,
+    task: AbortHandle,
+}
+
+/// How far an import is.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Progress {
+    pub state: SourceState,
+    pub done: usize,
+    pub failed: usize,
+    /// Not known before the documents are counted.
+    pub total: Option<usize>,
+    pub current: Option<String>,
+}
+
+impl Progress {
+    pub(crate) fn count(&mut self, is_bad: bool) {
+        self.done += 1;
+        self.failed += usize::from(is_bad);
+    }
+
+    /// Of one that nobody is at work on.
+    fn of(record: &SourceRecord) -> Self {
+        let failed = record.documents.iter().filter(|document| document.error.is_some()).count();
+        let total = record.documents.len();
+        Self { state: record.state, done: total, failed, total: Some(total), current: None }
+    }
+}
+
+/// A source to be.
+#[derive(Debug)]
+pub struct NewSource {
+    pub scope: Scope,
+    /// Where a channel or thread is, when its space does not list it.
+    pub space: Option<SpaceId>,
+    pub title: Option<String>,
+    pub supply: NewSupply,
+}
+
+#[derive(Debug)]
+pub enum NewSupply {
+    File { path: String },
+    Upload { name: String, media_type: Option<String>, bytes: Vec<u8> },
+    Folder { path: String },
+    Url { url: String },
+    Text { text: String },
+}
+
+impl Sources {
+    pub fn new(
+        files: Arc<dyn Files>,
+        egress: impl Fn() -> Egress + Send + Sync + 'static,
+        reader: Reader,
+        clock: Arc<dyn Clock>,
+        mint: Mint,
+    ) -> Self {
+        let inner = Inner {
+            files,
+            egress: Box::new(egress),
+            reader,
+            clock,
+            mint: Mutex::new(mint),
+            turns: Semaphore::new(AT_ONCE),
+            running: Mutex::default(),
+        };
+        Self { inner: Arc::new(inner) }
+    }
+
+    /// Remembers the source and begins to bring it in.
+    pub async fn add(
+        &self,
+        person: &PersonId,
+        new: NewSource,
+    ) -> Result<SourceRecord, SourceError> {
+        let objects = self.objects(person)?;
+        let parent = folder_of(&*objects, &new.scope, new.space.as_ref()).await?;
+        let (supply, kept) = checked(new.supply)?;
+        let now = self.inner.clock.wall();
+        let uuid = locked(&self.inner.mint).uuid(now);
+        let record = SourceRecord {
+            id: SourceId::from_uuid(uuid),
+            scope: new.scope,
+            title: new
+                .title
+                .filter(|title| !title.trim().is_empty())
+                .unwrap_or_else(|| name(&supply)),
+            from: supply,
+            state: SourceState::Importing,
+            error: None,
+            created_at: now,
+            synced_at: None,
+            documents: Vec::new(),
+            more: serde_json::Map::new(),
+        };
+        let folder = parent.join(&record.id.to_string())?;
+        if let Some(bytes) = kept {
+            objects.put(&folder.join(ORIGINAL)?, &bytes, Expect::Absent).await?;
+        }
+        write_record(&*objects, &folder, &record).await?;
+        self.begin(person, folder, record.clone());
+        Ok(record)
+    }
+
+    /// Newest first. One whose record is damaged is logged and left out.
+    pub async fn list(&self, person: &PersonId) -> Result<Vec<SourceRecord>, SourceError> {
+        let objects = self.objects(person)?;
+        let mut records = Vec::new();
+        for (folder, _) in all(&*objects).await? {
+            match self.read(&*objects, &folder).await {
+                Ok(record) => records.extend(record),
+                Err(error) => tracing::warn!(%folder, %error, "a source cannot be read"),
+            }
+        }
+        records.sort_by(|a, b| b.created_at.cmp(&a.created_at).then_with(|| b.id.cmp(&a.id)));
+        Ok(records)
+    }
+
+    pub async fn get(&self, person: &PersonId, id: SourceId) -> Result<SourceRecord, SourceError> {
+        Ok(self.find(person, id).await?.1)
+    }
+
+    /// Looks at what it comes from again. One that is being brought in goes on with that.
+    pub async fn sync(&self, person: &PersonId, id: SourceId) -> Result<SourceRecord, SourceError> {
+        let (folder, mut record) = self.find(person, id).await?;
+        if record.state != SourceState::Importing {
+            record.state = SourceState::Importing;
+            write_record(&*self.objects(person)?, &folder, &record).await?;
+            self.begin(person, folder, record.clone());
+        }
+        Ok(record)
+    }
+
+    pub async fn remove(&self, person: &PersonId, id: SourceId) -> Result<(), SourceError> {
+        let (folder, _) = self.find(person, id).await?;
+        if let Some(running) = locked(&self.inner.running).remove(&id) {
+            running.task.abort();
+        }
+        let objects = self.objects(person)?;
+        // What says that it is a source goes last: cut off by a crash, it can be removed again.
+        let mut files: Vec<ObjectKey> = objects
+            .list(Some(&folder), usize::MAX)
+            .await?
+            .into_iter()
+            .map(|file| file.key)
+            .collect();
+        files.sort_by_key(|file| file.parts().last() == Some("source.json"));
+        for file in files {
+            match objects.delete(&file, Expect::Anything).await {
+                Ok(()) | Err(StoreError::NotFound) => {}
+                Err(error) => return Err(error.into()),
+            }
+        }
+        Ok(())
+    }
+
+    /// How far it is, and every change of that until it is done.
+    pub async fn follow(
+        &self,
+        person: &PersonId,
+        id: SourceId,
+    ) -> Result<watch::Receiver<Progress>, SourceError> {
+        let (_, record) = self.find(person, id).await?;
+        let running = locked(&self.inner.running).get(&id).map(|running| running.progress.clone());
+        Ok(running.unwrap_or_else(|| watch::channel(Progress::of(&record)).1))
+    }
+
+    async fn find(
+        &self,
+        person: &PersonId,
+        id: SourceId,
+    ) -> Result<(ObjectKey, SourceRecord), SourceError> {
+        let objects = self.objects(person)?;
+        for (folder, found) in all(&*objects).await? {
+            if found == id
+                && let Some(record) = self.read(&*objects, &folder).await?
+            {
+                return Ok((folder, record));
+            }
+        }
+        Err(SourceError::NotFound)
+    }
+
+    async fn read(
+        &self,
+        objects: &dyn Objects,
+        folder: &ObjectKey,
+    ) -> Result<Option<SourceRecord>, SourceError> {
+        let Some(mut record) = read_record(objects, folder).await? else { return Ok(None) };
+        let is_running = locked(&self.inner.running).contains_key(&record.id);
+        if record.state == SourceState::Importing && !is_running {
+            record.state = SourceState::Interrupted;
+        }
+        Ok(Some(record))
+    }
+
+    fn objects(&self, person: &PersonId) -> Result<Arc<dyn Objects>, SourceError> {
+        Ok(self.inner.files.objects(&Area::Person(person.clone()))?)
+    }
+
+    fn begin(&self, person: &PersonId, folder: ObjectKey, record: SourceRecord) {
+        let id = record.id;
+        let start =
+            Progress { state: record.state, done: 0, failed: 0, total: None, current: None };
+        let (sender, progress) = watch::channel(start);
+        let (inner, person) = (Arc::clone(&self.inner), person.clone());
+        // Held until the task is listed, so that a task that ends at once finds itself there.
+        let mut running = locked(&self.inner.running);
+        if running.contains_key(&id) {
+            return;
+        }
+        let task = tokio::spawn(async move {
+            let done = Done { inner: Arc::clone(&inner), id };
+            let state = match inner.bring_in(&person, &folder, record, &sender).await {
+                Ok(record) => record.state,
+                Err(error) => {
+                    tracing::error!(source = %id, %error, "a source cannot be brought in");
+                    SourceState::Failed
+                }
+            };
+            // Listeners see the end of what the record says, so it is not running any more.
+            drop(done);
+            sender.send_modify(|progress| {
+                progress.state = state;
+                progress.current = None;
+            });
+        });
+        running.insert(id, Running { progress, task: task.abort_handle() });
+    }
+}
+
+/// However an import ends, it is no longer running.
+struct Done {
+    inner: Arc<Inner>,
+    id: SourceId,
+}
+
+impl Drop for Done {
+    fn drop(&mut self) {
+        locked(&self.inner.running).remove(&self.id);
+    }
+}
+
+impl Inner {
+    async fn bring_in(
+        &self,
+        person: &PersonId,
+        folder: &ObjectKey,
+        record: SourceRecord,
+        progress: &watch::Sender<Progress>,
+    ) -> Result<SourceRecord, StoreError> {
+        let _turn =
+            self.turns.acquire().await.map_err(|error| StoreError::Failed(error.to_string()))?;
+        let objects = self.files.objects(&Area::Person(person.clone()))?;
+        let vault = self.files.objects(&Area::Vault(person.clone()))?;
+        let egress = (self.egress)();
+        let places = Places { vault: &*vault, person: &*objects, folder, egress: &egress };
+        let import = Import {
+            places,
+            history: &self.files.history(person)?,
+            reader: &self.reader,
+            now: self.clock.wall(),
+            progress,
+        };
+        let record = match import.run(record.clone()).await {
+            Ok(record) => record,
+            // The disk may have room again for these few bytes.
+            Err(error) => SourceRecord {
+                state: SourceState::Failed,
+                error: Some(error.to_string()),
+                ..record
+            },
+        };
+        write_record(&*objects, folder, &record).await?;
+        Ok(record)
+    }
+}
+
+/// The supply as it is remembered, and what is kept of it.
+fn checked(supply: NewSupply) -> Result<(Supply, Option<Vec<u8>>), SourceError> {
+    let path = |path: String| -> Result<String, SourceError> {
+        let key: ObjectKey = path
+            .trim_end_matches('/')
+            .parse()
+            .map_err(|error| SourceError::invalid("path", format!("{error}")))?;
+        if key.is_hidden() {
+            return Err(SourceError::invalid("path", "hidden files are not read"));
+        }
+        Ok(key.to_string())
+    };
+    Ok(match supply {
+        NewSupply::File { path: file } => (Supply::File { path: path(file)? }, None),
+        NewSupply::Folder { path: folder } => (Supply::Folder { path: path(folder)? }, None),
+        NewSupply::Url { url } => {
+            let address: Address = url
+                .trim()
+                .parse()
+                .map_err(|error| SourceError::invalid("url", format!("{error}")))?;
+            (Supply::Url { url: address.as_str().to_owned() }, None)
+        }
+        NewSupply::Upload { name, media_type, bytes } => {
+            let bytes = bounded("data", bytes)?;
+            (Supply::Upload { name, media_type }, Some(bytes))
+        }
+        NewSupply::Text { text } => (Supply::Text, Some(bounded("text", text.into_bytes())?)),
+    })
+}
+
+fn bounded(field: &'static str, bytes: Vec<u8>) -> Result<Vec<u8>, SourceError> {
+    match bytes.len() {
+        0 => Err(SourceError::invalid(field, "it is empty")),
+        length if length > LARGEST_DOCUMENT => {
+            Err(SourceError::invalid(field, format!("it is larger than {LARGEST_DOCUMENT} bytes")))
+        }
+        _ => Ok(bytes),
+    }
+}
+
+fn name(supply: &Supply) -> String {
+    match supply {
+        Supply::File { path } | Supply::Folder { path } => path.clone(),
+        Supply::Upload { name, .. } => name.clone(),
+        Supply::Url { url } => url.clone(),
+        Supply::Text => "Pasted text".to_owned(),
+    }
+}
+
+fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}

@@ -1,0 +1,141 @@
+//! A space is a folder of its owner's with a `space.json` that says its name. A folder that
+//! somebody made by hand is a space too.
+
+use std::sync::Arc;
+
+use onyx_types::{AgentId, Hash, PersonId, SpaceId, Timestamp};
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
+
+use crate::{Area, Change, Expect, Files, History, Object, ObjectKey, Objects, StoreError};
+
+const LARGEST: u64 = 64 * 1024;
+const MOST_SPACES: usize = 1_000;
+
+#[derive(Clone, Debug, PartialEq)]
+pub struct Space {
+    pub id: SpaceId,
+    pub name: String,
+    pub default_agent: Option<AgentId>,
+    pub created: Option<Timestamp>,
+    /// Of `space.json`, its ETag; `None` while the folder has none.
+    pub version: Option<Hash>,
+}
+
+/// What to change; what is `None` stays.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct SpaceChange {
+    pub name: Option<String>,
+    pub default_agent: Option<AgentId>,
+}
+
+/// `space.json`; keys of newer versions and other programs stay.
+#[derive(Debug, Default, Serialize, Deserialize)]
+struct Card {
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    name: Option<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    default_agent: Option<AgentId>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    created: Option<Timestamp>,
+    #[serde(flatten)]
+    more: Map<String, Value>,
+}
+
+/// The spaces of one person.
+pub struct Spaces {
+    person: Arc<dyn Objects>,
+    history: History,
+}
+
+impl Spaces {
+    pub fn new(files: &dyn Files, person: &PersonId) -> Result<Self, StoreError> {
+        let area = Area::Person(person.clone());
+        Ok(Self { person: files.objects(&area)?, history: files.history(person)? })
+    }
+
+    /// By name.
+    pub async fn list(&self) -> Result<Vec<Space>, StoreError> {
+        let root: ObjectKey = "spaces".parse()?;
+        let folders = match self.person.list(Some(&root), MOST_SPACES).await {
+            Err(StoreError::NotFound) => return Ok(Vec::new()),
+            folders => folders?,
+        };
+        let mut spaces = Vec::new();
+        for folder in folders.iter().filter(|folder| folder.is_folder) {
+            // Folders whose name is no id belong to somebody else.
+            let Some(id) = folder.key.parts().last().and_then(|name| name.parse().ok()) else {
+                continue;
+            };
+            spaces.extend(self.get(&id).await?);
+        }
+        spaces.sort_by(|a, b| a.name.cmp(&b.name).then_with(|| a.id.cmp(&b.id)));
+        Ok(spaces)
+    }
+
+    /// `Damaged` when its card cannot be read.
+    pub async fn get(&self, id: &SpaceId) -> Result<Option<Space>, StoreError> {
+        let object = self.object(id).await?;
+        if object.is_none() && !self.has_folder(id).await? {
+            return Ok(None);
+        }
+        let card = card_of(object.as_ref())?;
+        Ok(Some(Space {
+            id: id.clone(),
+            name: card.name.unwrap_or_else(|| id.to_string()),
+            default_agent: card.default_agent,
+            created: card.created,
+            version: object.map(|object| object.hash),
+        }))
+    }
+
+    /// Makes it or changes it. `Conflict` when its card is not the one that was seen.
+    pub async fn put(
+        &self,
+        id: &SpaceId,
+        change: &SpaceChange,
+        seen: Option<Hash>,
+        by: Change,
+    ) -> Result<Space, StoreError> {
+        let object = self.object(id).await?;
+        if object.as_ref().map(|object| object.hash) != seen {
+            return Err(StoreError::Conflict);
+        }
+        let mut card = card_of(object.as_ref())?;
+        card.created = card.created.or(Some(by.ts));
+        card.name = change.name.clone().or(card.name);
+        card.default_agent = change.default_agent.clone().or(card.default_agent);
+        let mut bytes = serde_json::to_vec_pretty(&card)
+            .map_err(|error| StoreError::Failed(format!("space.json: {error}")))?;
+        bytes.push(b'\n');
+        let (key, before) = (card_key(id)?, object.as_ref().map(|object| object.bytes.as_slice()));
+        self.history.keep(&key, before, Some(Hash::of(&bytes)), by).await?;
+        self.person.put(&key, &bytes, seen.map_or(Expect::Absent, Expect::Is)).await?;
+        self.get(id).await?.ok_or(StoreError::NotFound)
+    }
+
+    async fn object(&self, id: &SpaceId) -> Result<Option<Object>, StoreError> {
+        match self.person.get(&card_key(id)?, LARGEST).await {
+            Err(StoreError::NotFound) => Ok(None),
+            found => found,
+        }
+    }
+
+    async fn has_folder(&self, id: &SpaceId) -> Result<bool, StoreError> {
+        match self.person.list(Some(&format!("spaces/{id}").parse()?), 1).await {
+            Ok(_) => Ok(true),
+            Err(StoreError::NotFound) => Ok(false),
+            Err(error) => Err(error),
+        }
+    }
+}
+
+fn card_of(object: Option<&Object>) -> Result<Card, StoreError> {
+    let Some(object) = object else { return Ok(Card::default()) };
+    serde_json::from_slice(&object.bytes)
+        .map_err(|error| StoreError::Damaged(format!("space.json: {error}")))
+}
+
+fn card_key(id: &SpaceId) -> Result<ObjectKey, StoreError> {
+    Ok(format!("spaces/{id}/space.json").parse()?)
+}

@@ -1,0 +1,95 @@
+//! The file itself: opened at its first use, made anew when it is missing or damaged.
+
+use std::fs;
+use std::os::unix::fs::MetadataExt as _;
+use std::path::PathBuf;
+use std::sync::{Arc, Mutex};
+
+use onyx_types::Clock;
+use rusqlite::Connection;
+
+use crate::StoreError;
+use crate::blocking::lock;
+use crate::sqlite::connection::{Durability, migrate, open_writer};
+
+mod migrations {
+    refinery::embed_migrations!("migrations/index");
+}
+
+#[derive(Debug)]
+pub(super) struct IndexFile {
+    pub(super) path: PathBuf,
+    pub(super) clock: Arc<dyn Clock>,
+    pub(super) open: Mutex<Option<OpenIndex>>,
+}
+
+#[derive(Debug)]
+pub(super) struct OpenIndex {
+    connection: Connection,
+    inode: u64,
+}
+
+impl IndexFile {
+    /// One at a time: writing does not wait for a sync here, so nobody waits long.
+    pub(super) fn with<T>(
+        &self,
+        work: &dyn Fn(&mut Connection) -> Result<T, StoreError>,
+    ) -> Result<T, StoreError> {
+        let mut open = lock(&self.open);
+        match self.current(&mut open).and_then(work) {
+            Err(StoreError::Damaged(why)) => {
+                tracing::warn!(path = %self.path.display(), why, "the index is damaged: made anew");
+                *open = None;
+                self.remove()?;
+                work(self.current(&mut open)?)
+            }
+            result => result,
+        }
+    }
+
+    fn current<'a>(
+        &self,
+        open: &'a mut Option<OpenIndex>,
+    ) -> Result<&'a mut Connection, StoreError> {
+        let inode = fs::metadata(&self.path).map(|file| file.ino()).ok();
+        let index = match open.take() {
+            Some(index) if Some(index.inode) == inode => index,
+            gone => {
+                drop(gone);
+                self.create()?
+            }
+        };
+        Ok(&mut open.insert(index).connection)
+    }
+
+    fn create(&self) -> Result<OpenIndex, StoreError> {
+        if let Some(folder) = self.path.parent() {
+            fs::create_dir_all(folder)?;
+        }
+        if !self.path.exists() {
+            // A write-ahead log without its database belongs to a file that is gone.
+            self.remove()?;
+        }
+        let mut connection = open_writer(&self.path, Durability::Normal)?;
+        connection.pragma_update(None, "foreign_keys", true)?;
+        migrate(&mut connection, &migrations::migrations::runner())?;
+        let epoch = self.clock.wall().as_millis();
+        connection.execute("INSERT OR IGNORE INTO epoch (id, value) VALUES (0, ?1)", [epoch])?;
+        let inode = fs::metadata(&self.path)?.ino();
+        Ok(OpenIndex { connection, inode })
+    }
+
+    fn remove(&self) -> Result<(), StoreError> {
+        for suffix in ["", "-wal", "-shm"] {
+            let mut path = self.path.clone().into_os_string();
+            path.push(suffix);
+            match fs::remove_file(path) {
+                Err(error) if error.kind() != std::io::ErrorKind::NotFound => {
+                    return Err(error.into());
+                }
+                Ok(()) | Err(_) => {}
+            }
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,176 @@
+//! The derived store in `cache/index.db`.
+
+mod file;
+mod read;
+mod vectors;
+mod write;
+
+use std::path::Path;
+use std::sync::{Arc, Mutex};
+
+use async_trait::async_trait;
+use onyx_types::{Clock, PersonId, Timestamp};
+use rusqlite::Connection;
+
+use crate::blocking::Blocking;
+use crate::{
+    ChunkCounts, ChunkId, ChunkRow, ChunkStore, Contents, Group, SourceChange, SourceId, SourceKey,
+    SourceRow, Stamp, StoreError, StoredChunk, StoredVector,
+};
+use file::IndexFile;
+
+#[derive(Clone, Debug)]
+pub(crate) struct SqliteChunks {
+    file: Arc<IndexFile>,
+    blocking: Blocking,
+}
+
+/// A chunk store in a file of its own, for stores that keep the rest elsewhere.
+pub fn open_chunks(path: &Path, clock: Arc<dyn Clock>) -> Arc<dyn ChunkStore> {
+    Arc::new(SqliteChunks::new(path, clock, Blocking::new()))
+}
+
+impl SqliteChunks {
+    pub(crate) fn new(path: &Path, clock: Arc<dyn Clock>, blocking: Blocking) -> Self {
+        let file = IndexFile { path: path.to_owned(), clock, open: Mutex::default() };
+        Self { file: Arc::new(file), blocking }
+    }
+
+    async fn run<T: Send + 'static>(
+        &self,
+        work: impl Fn(&mut Connection) -> Result<T, StoreError> + Send + 'static,
+    ) -> Result<T, StoreError> {
+        let file = Arc::clone(&self.file);
+        self.blocking.run(move || file.with(&work)).await
+    }
+}
+
+#[async_trait]
+impl ChunkStore for SqliteChunks {
+    async fn replace(&self, source: &SourceRow, chunks: &[ChunkRow]) -> Result<u64, StoreError> {
+        let (source, chunks) = (source.clone(), chunks.to_vec());
+        self.run(move |connection| write::replace(connection, &source, &chunks)).await
+    }
+
+    async fn touch(&self, key: &SourceKey, stamp: Stamp, at: Timestamp) -> Result<(), StoreError> {
+        let key = key.clone();
+        self.run(move |connection| write::touch(connection, &key, stamp, at)).await
+    }
+
+    async fn remove(&self, key: &SourceKey) -> Result<u64, StoreError> {
+        let key = key.clone();
+        self.run(move |connection| write::remove(connection, &key)).await
+    }
+
+    async fn remove_under(
+        &self,
+        person: Option<&PersonId>,
+        prefix: &str,
+    ) -> Result<u64, StoreError> {
+        let (person, prefix) = (person_column(person), prefix.to_owned());
+        self.run(move |connection| write::remove_under(connection, &person, &prefix)).await
+    }
+
+    async fn source(&self, key: &SourceKey) -> Result<Option<SourceRow>, StoreError> {
+        let key = key.clone();
+        self.run(move |connection| read::source(connection, &key)).await
+    }
+
+    async fn sources(&self, person: Option<&PersonId>) -> Result<Vec<SourceRow>, StoreError> {
+        let person = person_column(person);
+        self.run(move |connection| read::sources(connection, &person)).await
+    }
+
+    async fn problems(
+        &self,
+        person: Option<&PersonId>,
+        limit: u32,
+    ) -> Result<Vec<SourceRow>, StoreError> {
+        let person = person_column(person);
+        self.run(move |connection| read::problems(connection, &person, limit)).await
+    }
+
+    async fn counts(&self, person: Option<&PersonId>) -> Result<ChunkCounts, StoreError> {
+        let person = person_column(person);
+        self.run(move |connection| read::counts(connection, &person)).await
+    }
+
+    async fn chunks(&self, key: &SourceKey) -> Result<Vec<ChunkRow>, StoreError> {
+        let key = key.clone();
+        self.run(move |connection| read::chunks(connection, &key)).await
+    }
+
+    async fn epoch(&self) -> Result<u64, StoreError> {
+        self.run(|connection| read::epoch(connection)).await
+    }
+
+    async fn changes(&self, after: u64, limit: u32) -> Result<Vec<SourceChange>, StoreError> {
+        self.run(move |connection| read::changes(connection, after, limit)).await
+    }
+
+    async fn last_change(&self) -> Result<u64, StoreError> {
+        self.run(|connection| read::last_change(connection)).await
+    }
+
+    async fn contents(&self, source: SourceId) -> Result<Option<Contents>, StoreError> {
+        self.run(move |connection| read::contents(connection, source)).await
+    }
+
+    async fn groups(&self) -> Result<Vec<Group>, StoreError> {
+        self.run(|connection| read::groups(connection)).await
+    }
+
+    async fn stored(&self, chunks: &[ChunkId]) -> Result<Vec<StoredChunk>, StoreError> {
+        let chunks = chunks.to_vec();
+        self.run(move |connection| read::stored(connection, &chunks)).await
+    }
+
+    async fn use_vectors_of(&self, model: &str) -> Result<(), StoreError> {
+        let model = model.to_owned();
+        self.run(move |connection| vectors::use_model(connection, &model)).await
+    }
+
+    async fn without_vector(
+        &self,
+        after: ChunkId,
+        limit: u32,
+    ) -> Result<Vec<StoredChunk>, StoreError> {
+        self.run(move |connection| vectors::missing(connection, after, limit)).await
+    }
+
+    async fn keep_vectors(&self, vectors: Vec<(ChunkId, Vec<f32>)>) -> Result<(), StoreError> {
+        self.run(move |connection| vectors::keep(connection, &vectors)).await
+    }
+
+    async fn vectors_after(
+        &self,
+        after: ChunkId,
+        limit: u32,
+    ) -> Result<Vec<StoredVector>, StoreError> {
+        self.run(move |connection| vectors::after(connection, after, limit)).await
+    }
+
+    async fn vectors_of(&self, source: SourceId) -> Result<Vec<StoredVector>, StoreError> {
+        self.run(move |connection| vectors::of_source(connection, source)).await
+    }
+
+    async fn vectors(&self, chunks: &[ChunkId]) -> Result<Vec<(ChunkId, Vec<f32>)>, StoreError> {
+        let chunks = chunks.to_vec();
+        self.run(move |connection| vectors::of_chunks(connection, &chunks)).await
+    }
+
+    async fn marks(&self, prefix: &str) -> Result<Vec<(String, String)>, StoreError> {
+        let prefix = prefix.to_owned();
+        self.run(move |connection| read::marks(connection, &prefix)).await
+    }
+
+    async fn set_mark(&self, name: &str, value: &str) -> Result<(), StoreError> {
+        let (name, value) = (name.to_owned(), value.to_owned());
+        self.run(move |connection| write::set_mark(connection, &name, &value)).await
+    }
+}
+
+/// Empty for what belongs to nobody in particular.
+fn person_column(person: Option<&PersonId>) -> String {
+    person.map_or_else(String::new, ToString::to_string)
+}

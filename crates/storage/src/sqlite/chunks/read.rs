@@ -1,0 +1,236 @@
+use onyx_types::Hash;
+use rusqlite::{Connection, OptionalExtension as _, Row, params};
+
+use super::person_column;
+use crate::sqlite::convert::{count, hash, integer, named, parsed, timestamp, unreadable};
+use crate::{
+    ChunkCounts, ChunkId, ChunkRow, Contents, Group, GroupId, SourceChange, SourceId, SourceKey,
+    SourceRow, Stamp, StoreError, StoredChunk,
+};
+
+const SOURCE: &str = "sources.person, path, scope, kind, sources.origin, title, checksum, size,
+    modified, chunking, problem, indexed_at";
+/// How many columns that is.
+const SOURCE_WIDTH: usize = 12;
+const CHUNK: &str = "start_line, end_line, heading, chunks.origin, text, hash";
+const CHUNK_WIDTH: usize = 6;
+
+/// Everything of chunks and their sources, as `stored_chunk` reads it.
+pub(super) fn select_stored(which: &'static str) -> String {
+    let from = "FROM chunks JOIN sources ON sources.id = chunks.source
+                            JOIN groups ON groups.id = grp";
+    ["SELECT ", SOURCE, ", ", CHUNK, ", chunks.id ", from, " ", which].concat()
+}
+
+macro_rules! sql {
+    ($connection:expr, $($part:expr),+) => {
+        $connection.prepare_cached(&[$($part),+].concat())
+    };
+}
+
+pub(super) fn source(
+    connection: &Connection,
+    key: &SourceKey,
+) -> Result<Option<SourceRow>, StoreError> {
+    let mut statement = sql!(
+        connection,
+        "SELECT ",
+        SOURCE,
+        " FROM sources JOIN groups ON groups.id = grp WHERE sources.person = ?1 AND path = ?2"
+    )?;
+    let person = person_column(key.person.as_ref());
+    Ok(statement.query_row([&person, &key.path], |row| source_row(row, 0)).optional()?)
+}
+
+pub(super) fn sources(connection: &Connection, person: &str) -> Result<Vec<SourceRow>, StoreError> {
+    let mut statement = sql!(
+        connection,
+        "SELECT ",
+        SOURCE,
+        " FROM sources JOIN groups ON groups.id = grp
+          WHERE sources.person = ?1 AND kind != 'session' ORDER BY path"
+    )?;
+    let rows = statement.query_map([person], |row| source_row(row, 0))?;
+    Ok(rows.collect::<Result<_, _>>()?)
+}
+
+pub(super) fn problems(
+    connection: &Connection,
+    person: &str,
+    limit: u32,
+) -> Result<Vec<SourceRow>, StoreError> {
+    let mut statement = sql!(
+        connection,
+        "SELECT ",
+        SOURCE,
+        " FROM sources JOIN groups ON groups.id = grp
+          WHERE sources.person = ?1 AND problem IS NOT NULL ORDER BY path LIMIT ?2"
+    )?;
+    let rows = statement.query_map(params![person, limit], |row| source_row(row, 0))?;
+    Ok(rows.collect::<Result<_, _>>()?)
+}
+
+pub(super) fn counts(connection: &Connection, person: &str) -> Result<ChunkCounts, StoreError> {
+    let (sources, problems) = connection.query_row(
+        "SELECT count(*), count(problem) FROM sources WHERE person = ?1",
+        [person],
+        |row| Ok((count(row, 0)?, count(row, 1)?)),
+    )?;
+    let (chunks, vectors) = connection.query_row(
+        "SELECT count(*), count(vectors.chunk)
+         FROM sources JOIN chunks ON chunks.source = sources.id
+                      LEFT JOIN vectors ON vectors.chunk = chunks.id
+         WHERE person = ?1",
+        [person],
+        |row| Ok((count(row, 0)?, count(row, 1)?)),
+    )?;
+    Ok(ChunkCounts { sources, chunks, vectors, problems })
+}
+
+pub(super) fn chunks(
+    connection: &Connection,
+    key: &SourceKey,
+) -> Result<Vec<ChunkRow>, StoreError> {
+    let mut statement = sql!(
+        connection,
+        "SELECT ",
+        CHUNK,
+        " FROM chunks JOIN sources ON sources.id = chunks.source
+          WHERE person = ?1 AND path = ?2 ORDER BY chunks.id"
+    )?;
+    let person = person_column(key.person.as_ref());
+    let rows = statement.query_map([&person, &key.path], |row| chunk_row(row, 0))?;
+    Ok(rows.collect::<Result<_, _>>()?)
+}
+
+pub(super) fn epoch(connection: &Connection) -> Result<u64, StoreError> {
+    Ok(connection.query_row("SELECT value FROM epoch", [], |row| count(row, 0))?)
+}
+
+pub(super) fn changes(
+    connection: &Connection,
+    after: u64,
+    limit: u32,
+) -> Result<Vec<SourceChange>, StoreError> {
+    let mut statement = connection.prepare_cached(
+        "SELECT seq, text_seq, source FROM changes WHERE seq > ?1 ORDER BY seq LIMIT ?2",
+    )?;
+    let rows = statement.query_map(params![integer(after), limit], |row| {
+        Ok(SourceChange {
+            seq: count(row, 0)?,
+            text_seq: count(row, 1)?,
+            source: SourceId(count(row, 2)?),
+        })
+    })?;
+    Ok(rows.collect::<Result<_, _>>()?)
+}
+
+pub(super) fn last_change(connection: &Connection) -> Result<u64, StoreError> {
+    let mut statement = connection.prepare_cached("SELECT coalesce(max(seq), 0) FROM changes")?;
+    Ok(statement.query_row([], |row| count(row, 0))?)
+}
+
+pub(super) fn contents(
+    connection: &Connection,
+    source: SourceId,
+) -> Result<Option<Contents>, StoreError> {
+    let found = connection
+        .prepare_cached("SELECT grp, title FROM sources WHERE id = ?1")?
+        .query_row([integer(source.0)], |row| Ok((GroupId(row.get(0)?), row.get(1)?)))
+        .optional()?;
+    let Some((group, title)) = found else { return Ok(None) };
+    let mut statement = sql!(
+        connection,
+        "SELECT chunks.id, ",
+        CHUNK,
+        " FROM chunks WHERE source = ?1 ORDER BY chunks.id"
+    )?;
+    let rows = statement
+        .query_map([integer(source.0)], |row| Ok((ChunkId(count(row, 0)?), chunk_row(row, 1)?)))?;
+    Ok(Some(Contents { group, title, chunks: rows.collect::<Result<_, _>>()? }))
+}
+
+pub(super) fn groups(connection: &Connection) -> Result<Vec<Group>, StoreError> {
+    let mut statement =
+        connection.prepare_cached("SELECT id, person, scope, kind FROM groups ORDER BY id")?;
+    let rows = statement.query_map([], |row| {
+        Ok(Group {
+            id: GroupId(row.get(0)?),
+            person: match row.get_ref(1)?.as_str()? {
+                "" => None,
+                _ => Some(parsed(row, 1)?),
+            },
+            scope: json(row, 2)?,
+            kind: named(row, 3)?,
+        })
+    })?;
+    Ok(rows.collect::<Result<_, _>>()?)
+}
+
+pub(super) fn stored(
+    connection: &Connection,
+    chunks: &[ChunkId],
+) -> Result<Vec<StoredChunk>, StoreError> {
+    let mut statement = connection.prepare_cached(&select_stored("WHERE chunks.id = ?1"))?;
+    let mut stored = Vec::with_capacity(chunks.len());
+    for chunk in chunks {
+        stored.extend(statement.query_row([integer(chunk.0)], stored_chunk).optional()?);
+    }
+    Ok(stored)
+}
+
+pub(super) fn marks(
+    connection: &Connection,
+    prefix: &str,
+) -> Result<Vec<(String, String)>, StoreError> {
+    let mut statement = connection.prepare_cached(
+        "SELECT name, value FROM marks WHERE name >= ?1 AND name < ?1 || char(1114111)",
+    )?;
+    let rows = statement.query_map([prefix], |row| Ok((row.get(0)?, row.get(1)?)))?;
+    Ok(rows.collect::<Result<_, _>>()?)
+}
+
+pub(super) fn stored_chunk(row: &Row<'_>) -> rusqlite::Result<StoredChunk> {
+    Ok(StoredChunk {
+        source: source_row(row, 0)?,
+        row: chunk_row(row, SOURCE_WIDTH)?,
+        id: ChunkId(count(row, SOURCE_WIDTH + CHUNK_WIDTH)?),
+    })
+}
+
+fn source_row(row: &Row<'_>, at: usize) -> rusqlite::Result<SourceRow> {
+    Ok(SourceRow {
+        key: SourceKey {
+            person: match row.get_ref(at)?.as_str()? {
+                "" => None,
+                _ => Some(parsed(row, at)?),
+            },
+            path: row.get(at + 1)?,
+        },
+        scope: json(row, at + 2)?,
+        kind: named(row, at + 3)?,
+        origin: named(row, at + 4)?,
+        title: row.get(at + 5)?,
+        checksum: hash(row, at + 6)?,
+        stamp: Stamp { size: count(row, at + 7)?, modified: timestamp(row, at + 8)? },
+        chunking: row.get(at + 9)?,
+        problem: row.get(at + 10)?,
+        indexed_at: timestamp(row, at + 11)?,
+    })
+}
+
+fn chunk_row(row: &Row<'_>, at: usize) -> rusqlite::Result<ChunkRow> {
+    let hash: [u8; 32] = row.get(at + 5)?;
+    Ok(ChunkRow {
+        start_line: row.get(at)?,
+        end_line: row.get(at + 1)?,
+        heading: row.get(at + 2)?,
+        origin: named(row, at + 3)?,
+        text: row.get(at + 4)?,
+        hash: Hash::from_bytes(hash),
+    })
+}
+
+fn json<T: serde::de::DeserializeOwned>(row: &Row<'_>, column: usize) -> rusqlite::Result<T> {
+    serde_json::from_str(row.get_ref(column)?.as_str()?).map_err(|error| unreadable(column, error))
+}

@@ -1,0 +1,228 @@
+use onyx_types::{Scope, Timestamp};
+use rusqlite::{Connection, OptionalExtension as _, Transaction, named_params, params};
+use serde::Serialize;
+use serde_json::Value;
+
+use super::person_column;
+use super::read::last_change;
+use crate::sqlite::convert::{count, integer};
+use crate::{ChunkRow, SourceKey, SourceKind, SourceRow, Stamp, StoreError};
+
+pub(super) fn replace(
+    connection: &mut Connection,
+    source: &SourceRow,
+    chunks: &[ChunkRow],
+) -> Result<u64, StoreError> {
+    let transaction = connection.transaction()?;
+    let id = put_source(&transaction, source)?;
+    let known = known_vectors(&transaction, chunks)?;
+    transaction.prepare_cached("DELETE FROM chunks WHERE source = ?1")?.execute([id])?;
+    for (chunk, vector) in chunks.iter().zip(known) {
+        insert_chunk(&transaction, id, chunk, vector)?;
+    }
+    let seq = note_text(&transaction, id)?;
+    transaction.commit()?;
+    Ok(seq)
+}
+
+fn put_source(transaction: &Transaction<'_>, source: &SourceRow) -> Result<i64, StoreError> {
+    let person = person_column(source.key.person.as_ref());
+    let group = group(transaction, &person, &source.scope, source.kind)?;
+    let id = transaction
+        .prepare_cached(
+            "INSERT INTO sources (grp, person, path, origin, title, checksum, size, modified,
+                                  chunking, problem, indexed_at)
+             VALUES (:grp, :person, :path, :origin, :title, :checksum, :size, :modified,
+                     :chunking, :problem, :indexed_at)
+             ON CONFLICT (person, path) DO UPDATE SET
+                 grp = excluded.grp, origin = excluded.origin, title = excluded.title,
+                 checksum = excluded.checksum, size = excluded.size, modified = excluded.modified,
+                 chunking = excluded.chunking, problem = excluded.problem,
+                 indexed_at = excluded.indexed_at
+             RETURNING id",
+        )?
+        .query_row(
+            named_params! {
+                ":grp": group,
+                ":person": person,
+                ":path": source.key.path,
+                ":origin": name_of(source.origin)?,
+                ":title": source.title,
+                ":checksum": source.checksum.to_string(),
+                ":size": integer(source.stamp.size),
+                ":modified": source.stamp.modified.as_millis(),
+                ":chunking": source.chunking,
+                ":problem": source.problem,
+                ":indexed_at": source.indexed_at.as_millis(),
+            },
+            |row| row.get(0),
+        )?;
+    Ok(id)
+}
+
+fn group(
+    transaction: &Transaction<'_>,
+    person: &str,
+    scope: &Scope,
+    kind: SourceKind,
+) -> Result<i64, StoreError> {
+    let scope = serde_json::to_string(scope)
+        .map_err(|error| StoreError::Failed(format!("scope: {error}")))?;
+    let found = transaction
+        .prepare_cached("SELECT id FROM groups WHERE person = ?1 AND scope = ?2 AND kind = ?3")?
+        .query_row(params![person, scope, kind.as_str()], |row| row.get(0))
+        .optional()?;
+    match found {
+        Some(id) => Ok(id),
+        None => Ok(transaction
+            .prepare_cached(
+                "INSERT INTO groups (person, scope, kind) VALUES (?1, ?2, ?3) RETURNING id",
+            )?
+            .query_row(params![person, scope, kind.as_str()], |row| row.get(0))?),
+    }
+}
+
+/// Asked before anything is deleted: most chunks of an edited or renamed file say what they said.
+fn known_vectors(
+    transaction: &Transaction<'_>,
+    chunks: &[ChunkRow],
+) -> Result<Vec<Option<Vec<u8>>>, StoreError> {
+    let mut statement = transaction.prepare_cached(
+        "SELECT vector FROM chunks JOIN vectors ON vectors.chunk = chunks.id
+         WHERE hash = ?1 LIMIT 1",
+    )?;
+    let known = chunks.iter().map(|chunk| {
+        statement.query_row([chunk.hash.as_bytes().as_slice()], |row| row.get(0)).optional()
+    });
+    Ok(known.collect::<Result<_, _>>()?)
+}
+
+fn insert_chunk(
+    transaction: &Transaction<'_>,
+    source: i64,
+    chunk: &ChunkRow,
+    vector: Option<Vec<u8>>,
+) -> Result<(), StoreError> {
+    transaction
+        .prepare_cached(
+            "INSERT INTO chunks (source, start_line, end_line, heading, origin, text, hash)
+             VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)",
+        )?
+        .execute(params![
+            source,
+            chunk.start_line,
+            chunk.end_line,
+            chunk.heading,
+            name_of(chunk.origin)?,
+            chunk.text,
+            chunk.hash.as_bytes().as_slice(),
+        ])?;
+    if let Some(vector) = vector {
+        let chunk = transaction.last_insert_rowid();
+        transaction
+            .prepare_cached("INSERT INTO vectors (chunk, vector) VALUES (?1, ?2)")?
+            .execute(params![chunk, vector])?;
+    }
+    Ok(())
+}
+
+pub(super) fn touch(
+    connection: &mut Connection,
+    key: &SourceKey,
+    stamp: Stamp,
+    at: Timestamp,
+) -> Result<(), StoreError> {
+    connection
+        .prepare_cached(
+            "UPDATE sources SET size = ?3, modified = ?4, indexed_at = ?5
+             WHERE person = ?1 AND path = ?2",
+        )?
+        .execute(params![
+            person_column(key.person.as_ref()),
+            key.path,
+            integer(stamp.size),
+            stamp.modified.as_millis(),
+            at.as_millis(),
+        ])?;
+    Ok(())
+}
+
+pub(super) fn remove(connection: &mut Connection, key: &SourceKey) -> Result<u64, StoreError> {
+    let transaction = connection.transaction()?;
+    let id: Option<i64> = transaction
+        .prepare_cached("DELETE FROM sources WHERE person = ?1 AND path = ?2 RETURNING id")?
+        .query_row([&person_column(key.person.as_ref()), &key.path], |row| row.get(0))
+        .optional()?;
+    let seq = match id {
+        Some(id) => note_text(&transaction, id)?,
+        None => last_change(&transaction)?,
+    };
+    transaction.commit()?;
+    Ok(seq)
+}
+
+pub(super) fn remove_under(
+    connection: &mut Connection,
+    person: &str,
+    prefix: &str,
+) -> Result<u64, StoreError> {
+    let transaction = connection.transaction()?;
+    let ids: Vec<i64> = transaction
+        .prepare_cached(
+            "DELETE FROM sources WHERE person = ?1 AND path >= ?2 AND path < ?2 || char(1114111)
+             RETURNING id",
+        )?
+        .query_map([person, prefix], |row| row.get(0))?
+        .collect::<Result<_, _>>()?;
+    for id in &ids {
+        note_text(&transaction, *id)?;
+    }
+    transaction.commit()?;
+    Ok(ids.len() as u64)
+}
+
+pub(super) fn set_mark(
+    connection: &mut Connection,
+    name: &str,
+    value: &str,
+) -> Result<(), StoreError> {
+    connection
+        .prepare_cached(
+            "INSERT INTO marks (name, value) VALUES (?1, ?2)
+             ON CONFLICT (name) DO UPDATE SET value = excluded.value",
+        )?
+        .execute([name, value])?;
+    Ok(())
+}
+
+fn note_text(transaction: &Transaction<'_>, source: i64) -> Result<u64, StoreError> {
+    let seq = note(transaction, source, 0)?;
+    transaction
+        .prepare_cached("UPDATE changes SET text_seq = seq WHERE seq = ?1")?
+        .execute([integer(seq)])?;
+    Ok(seq)
+}
+
+/// Only vectors of it are new: when its text changed stays what it was.
+pub(super) fn note_vectors(transaction: &Transaction<'_>, source: i64) -> Result<u64, StoreError> {
+    let text_seq: Option<i64> = transaction
+        .prepare_cached("SELECT text_seq FROM changes WHERE source = ?1")?
+        .query_row([source], |row| row.get(0))
+        .optional()?;
+    note(transaction, source, text_seq.unwrap_or_default())
+}
+
+fn note(transaction: &Transaction<'_>, source: i64, text_seq: i64) -> Result<u64, StoreError> {
+    transaction.prepare_cached("DELETE FROM changes WHERE source = ?1")?.execute([source])?;
+    let seq = transaction
+        .prepare_cached("INSERT INTO changes (source, text_seq) VALUES (?1, ?2) RETURNING seq")?
+        .query_row([source, text_seq], |row| count(row, 0))?;
+    Ok(seq)
+}
+
+fn name_of(value: impl Serialize) -> Result<String, StoreError> {
+    match serde_json::to_value(value) {
+        Ok(Value::String(name)) => Ok(name),
+        Ok(_) | Err(_) => Err(StoreError::Failed("a name that is no text".to_owned())),
+    }
+}

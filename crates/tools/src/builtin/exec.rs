@@ -1,0 +1,99 @@
+use std::time::Duration;
+
+use async_trait::async_trait;
+use onyx_sandbox::Network;
+use onyx_types::{Origin, PersonId, Plan, ToolEffect, ToolOutcome, ToolSpec};
+use schemars::JsonSchema;
+use serde::Deserialize;
+use serde_json::Value;
+
+use super::{command_plan, tool};
+use crate::runtime::{Access, Ending, Order, Ran, Runtime};
+use crate::schema::arguments;
+use crate::text::argv::shown;
+use crate::{Authorised, Tool, ToolCx, ToolError};
+
+const USUAL_SECONDS: u64 = 60;
+const MOST_SECONDS: u64 = 600;
+
+pub(super) struct Exec {
+    spec: ToolSpec,
+    runtime: Runtime,
+}
+
+#[derive(Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+struct Arguments {
+    /// Program and arguments, e.g. ["sh","-c","ls | wc -l"]
+    #[schemars(length(min = 1))]
+    argv: Vec<String>,
+    /// Folder to start in
+    folder: Option<String>,
+    /// Time limit; default 60
+    #[schemars(range(min = 1, max = MOST_SECONDS))]
+    seconds: Option<u64>,
+}
+
+impl Exec {
+    pub(super) fn new(runtime: Runtime) -> Self {
+        let description = "Run a command among the person's files, without network.";
+        let spec = tool::<Arguments>("exec", "runtime", ToolEffect::Execute, description);
+        let timeout = Duration::from_secs(MOST_SECONDS + 30);
+        Self { spec: ToolSpec { timeout, ..spec }, runtime }
+    }
+}
+
+#[async_trait]
+impl Tool for Exec {
+    fn spec(&self) -> &ToolSpec {
+        &self.spec
+    }
+
+    fn is_ready(&self, _: &PersonId) -> bool {
+        self.runtime.is_likely()
+    }
+
+    fn summary(&self, arguments: &Value) -> String {
+        format!("Run {}", shown(arguments.get("argv")))
+    }
+
+    async fn plan(&self, input: Value, cx: &ToolCx) -> Result<Plan, ToolError> {
+        let Arguments { argv, folder, .. } = arguments(&input)?;
+        command_plan(&self.spec, input, &argv, folder.as_deref(), cx)
+    }
+
+    async fn invoke(&self, plan: Authorised<Plan>, cx: &ToolCx) -> Result<ToolOutcome, ToolError> {
+        let plan = plan.into_inner();
+        let Arguments { argv, folder, seconds } = arguments(&plan.arguments)?;
+        let order = Order {
+            argv,
+            folder: folder.as_deref(),
+            access: Access::Change,
+            network: Network::None,
+        };
+        let limit = Duration::from_secs(seconds.unwrap_or(USUAL_SECONDS));
+        let ran = self.runtime.run(order, limit, cx).await?;
+        Ok(outcome(&ran, plan.summary))
+    }
+}
+
+/// What a command said and how it ended, as a model reads it.
+pub(super) fn outcome(ran: &Ran, summary: String) -> ToolOutcome {
+    let note = match ran.ending {
+        Ending::Exited(0) => String::new(),
+        Ending::Exited(code) => format!("[exit code {code}]"),
+        Ending::Killed => "[it was killed]".to_owned(),
+        Ending::Cancelled => "[cancelled; all its processes were ended]".to_owned(),
+        Ending::TimedOut => "[over its time limit; all its processes were ended]".to_owned(),
+    };
+    let is_error = ran.ending != Ending::Exited(0);
+    let said = ran.output.trim_end();
+    let output = match (said.is_empty(), note.is_empty()) {
+        (true, true) => "[no output]".to_owned(),
+        (true, false) => note,
+        (false, true) => said.to_owned(),
+        (false, false) => format!("{said}\n{note}"),
+    };
+    let outcome = ToolOutcome { is_error, ..ToolOutcome::ok(output, summary) };
+    outcome.from_origin(Origin::External)
+}

@@ -1,0 +1,75 @@
+use async_trait::async_trait;
+use onyx_knowledge::Index;
+use onyx_storage::SourceKind;
+use onyx_types::{AgentId, Plan, Scope, ScopeSet, ToolOutcome, ToolSpec};
+use schemars::JsonSchema;
+use serde::Deserialize;
+use serde_json::Value;
+
+use super::searching::{Question, ask, looking, search_tool};
+use super::text_argument;
+use crate::schema::arguments;
+use crate::{Authorised, Tool, ToolCx, ToolError};
+
+pub(super) struct MemorySearch {
+    spec: ToolSpec,
+    index: Index,
+}
+
+#[derive(Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+struct Arguments {
+    query: String,
+    /// Another agent's memory
+    agent: Option<String>,
+    #[schemars(range(min = 1, max = 50))]
+    limit: Option<u32>,
+}
+
+impl MemorySearch {
+    pub(super) fn new(index: Index) -> Self {
+        let description = "Search your memory of this person; cites path and lines.";
+        Self { spec: search_tool::<Arguments>("memory_search", "memory", description), index }
+    }
+}
+
+#[async_trait]
+impl Tool for MemorySearch {
+    fn spec(&self) -> &ToolSpec {
+        &self.spec
+    }
+
+    fn summary(&self, arguments: &Value) -> String {
+        format!("Search memory for {}", text_argument(arguments, "query"))
+    }
+
+    async fn plan(&self, input: Value, cx: &ToolCx) -> Result<Plan, ToolError> {
+        whose(&arguments(&input)?, cx)?;
+        let summary = self.summary(&input);
+        Ok(looking(&self.spec, input, summary))
+    }
+
+    async fn invoke(&self, plan: Authorised<Plan>, cx: &ToolCx) -> Result<ToolOutcome, ToolError> {
+        let plan = plan.into_inner();
+        let wanted: Arguments = arguments(&plan.arguments)?;
+        let agent = whose(&wanted, cx)?;
+        let question = Question {
+            text: wanted.query,
+            scopes: ScopeSet::new(cx.key.person.clone(), vec![Scope::Agent(agent)]),
+            kinds: vec![SourceKind::Memory, SourceKind::Daily],
+            limit: wanted.limit,
+        };
+        ask(&self.index, question, plan.summary).await
+    }
+}
+
+/// The agent's own memory, or one that its config lets it read.
+fn whose(wanted: &Arguments, cx: &ToolCx) -> Result<AgentId, ToolError> {
+    let Some(name) = wanted.agent.as_deref().filter(|name| !name.is_empty()) else {
+        return Ok(cx.agent.clone());
+    };
+    let known = cx.memories.iter().chain([&cx.agent]).find(|agent| agent.as_str() == name);
+    known.cloned().ok_or_else(|| {
+        ToolError::Refused(format!("the memory of {name:?} is not among those you may read"))
+    })
+}

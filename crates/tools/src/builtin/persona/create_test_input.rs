@@ -1,0 +1,65 @@
+use async_trait::async_trait;
+use onyx_types::{Plan, Preview, ToolEffect, ToolOutcome, ToolSpec};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use serde_json::{Value, json};
+
+use super::{change, failed, files, spec, target, test_id, text_argument, writing};
+use crate::schema::arguments;
+use crate::{Authorised, Tool, ToolCx, ToolError};
+
+pub(super) struct CreateTestInput(ToolSpec);
+
+#[derive(Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+struct Arguments {
+    content: String,
+}
+
+/// What a plan holds: the name is chosen once, also when it happens later.
+#[derive(Serialize, Deserialize)]
+struct Named {
+    id: String,
+    content: String,
+}
+
+impl CreateTestInput {
+    pub(super) fn new() -> Self {
+        let description = "Add a test input: something to say to the persona.";
+        Self(spec::<Arguments>("create_test_input", ToolEffect::Write, description))
+    }
+}
+
+#[async_trait]
+impl Tool for CreateTestInput {
+    fn spec(&self) -> &ToolSpec {
+        &self.0
+    }
+
+    fn summary(&self, arguments: &Value) -> String {
+        format!("Add the test input {}", text_argument(arguments, "content"))
+    }
+
+    async fn plan(&self, input: Value, cx: &ToolCx) -> Result<Plan, ToolError> {
+        let Arguments { content } = arguments(&input)?;
+        if content.trim().is_empty() {
+            return Err(ToolError::Arguments("a test input must not be empty".to_owned()));
+        }
+        let files = files(cx)?;
+        let id = files.free_test_input_id(&content).await.map_err(failed)?;
+        let preview = Preview::Text { text: content.clone() };
+        let target = target(files.test_input_name(&id), None);
+        let named = json!({"id": id.as_str(), "content": content});
+        let summary = self.summary(&input);
+        Ok(writing(&self.0, named, target, summary, preview))
+    }
+
+    async fn invoke(&self, plan: Authorised<Plan>, cx: &ToolCx) -> Result<ToolOutcome, ToolError> {
+        let plan = plan.into_inner();
+        let Named { id, content } = arguments(&plan.arguments)?;
+        let (id, change) = (test_id(&id)?, change(cx, &self.0));
+        files(cx)?.put_test_input(&id, &content, None, change).await.map_err(failed)?;
+        let output = json!({"id": id.as_str(), "content": content});
+        Ok(ToolOutcome::ok(output.to_string(), plan.summary))
+    }
+}

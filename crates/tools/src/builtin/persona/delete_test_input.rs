@@ -1,0 +1,51 @@
+use async_trait::async_trait;
+use onyx_types::{Plan, ToolEffect, ToolOutcome, ToolSpec};
+use serde_json::Value;
+
+use super::{
+    OfOne, base_of, change, existing, failed, files, no_test_input, spec, target, test_id,
+    text_argument, writing,
+};
+use crate::schema::arguments;
+use crate::text::diff::Change;
+use crate::{Authorised, Tool, ToolCx, ToolError};
+
+/// A write and no destruction: the version before is kept and can be had back.
+pub(super) struct DeleteTestInput(ToolSpec);
+
+impl DeleteTestInput {
+    pub(super) fn new() -> Self {
+        let description = "Remove a test input. What it held is kept in the history.";
+        Self(spec::<OfOne>("delete_test_input", ToolEffect::Write, description))
+    }
+}
+
+#[async_trait]
+impl Tool for DeleteTestInput {
+    fn spec(&self) -> &ToolSpec {
+        &self.0
+    }
+
+    fn summary(&self, arguments: &Value) -> String {
+        format!("Remove the test input {}", text_argument(arguments, "id"))
+    }
+
+    async fn plan(&self, input: Value, cx: &ToolCx) -> Result<Plan, ToolError> {
+        let files = files(cx)?;
+        let OfOne { id } = arguments(&input)?;
+        let found = existing(&files, &id).await?;
+        let preview = Change::between(&format!("tests/{id}.md"), &found.content.text, "").preview;
+        let target = target(files.test_input_name(&found.id), Some(found.content.hash));
+        let summary = self.summary(&input);
+        Ok(writing(&self.0, input, target, summary, preview))
+    }
+
+    async fn invoke(&self, plan: Authorised<Plan>, cx: &ToolCx) -> Result<ToolOutcome, ToolError> {
+        let plan = plan.into_inner();
+        let OfOne { id } = arguments(&plan.arguments)?;
+        let base = base_of(&plan).ok_or_else(|| no_test_input(&id))?;
+        let (id, change) = (test_id(&id)?, change(cx, &self.0));
+        files(cx)?.delete_test_input(&id, base, change).await.map_err(failed)?;
+        Ok(ToolOutcome::ok(format!("the test input {id} was removed"), plan.summary))
+    }
+}

@@ -1,0 +1,50 @@
+use std::sync::Arc;
+
+use async_trait::async_trait;
+use onyx_types::{Origin, Plan, ToolEffect, ToolOutcome, ToolSpec};
+use serde_json::{Value, json};
+
+use super::{Nothing, failed, files, persona, reading, spec, target, told};
+use crate::{Authorised, PersonaDesk, Tool, ToolCx, ToolError};
+
+pub(super) struct GetPersona {
+    spec: ToolSpec,
+    desk: Arc<dyn PersonaDesk>,
+}
+
+impl GetPersona {
+    pub(super) fn new(desk: Arc<dyn PersonaDesk>) -> Self {
+        let description = "The persona as it is now: name, system prompt, ids of its test inputs.";
+        Self { spec: spec::<Nothing>("get_persona", ToolEffect::Read, description), desk }
+    }
+}
+
+#[async_trait]
+impl Tool for GetPersona {
+    fn spec(&self) -> &ToolSpec {
+        &self.spec
+    }
+
+    fn summary(&self, _: &Value) -> String {
+        "Look at the persona".to_owned()
+    }
+
+    async fn plan(&self, input: Value, cx: &ToolCx) -> Result<Plan, ToolError> {
+        let target = target(files(cx)?.system_prompt_name(), None);
+        let summary = self.summary(&input);
+        Ok(reading(&self.spec, input, target, summary))
+    }
+
+    async fn invoke(&self, plan: Authorised<Plan>, cx: &ToolCx) -> Result<ToolOutcome, ToolError> {
+        let (files, persona) = (files(cx)?, persona(cx)?);
+        let name = self.desk.name(persona).map_err(|fault| told(&fault))?;
+        let prompt = files.system_prompt().await.map_err(failed)?;
+        let ids = files.test_input_ids().await.map_err(failed)?;
+        let ids: Vec<&str> = ids.iter().map(|id| id.as_str()).collect();
+        let origin = prompt.as_ref().map_or(Origin::Person, |prompt| prompt.origin);
+        let text = prompt.map(|prompt| prompt.text).unwrap_or_default();
+        let output = json!({"name": name, "systemPrompt": text, "testInputIds": ids});
+        let summary = plan.into_inner().summary;
+        Ok(ToolOutcome::ok(output.to_string(), summary).from_origin(origin))
+    }
+}

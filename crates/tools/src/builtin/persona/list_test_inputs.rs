@@ -1,0 +1,42 @@
+use async_trait::async_trait;
+use onyx_types::{Origin, Plan, ToolEffect, ToolOutcome, ToolSpec};
+use serde_json::{Value, json};
+
+use super::{Nothing, failed, files, reading, spec, target};
+use crate::{Authorised, Tool, ToolCx, ToolError};
+
+pub(super) struct ListTestInputs(ToolSpec);
+
+impl ListTestInputs {
+    pub(super) fn new() -> Self {
+        let description = "Every test input of the persona, with its content.";
+        Self(spec::<Nothing>("list_test_inputs", ToolEffect::Read, description))
+    }
+}
+
+#[async_trait]
+impl Tool for ListTestInputs {
+    fn spec(&self) -> &ToolSpec {
+        &self.0
+    }
+
+    fn summary(&self, _: &Value) -> String {
+        "List the test inputs".to_owned()
+    }
+
+    async fn plan(&self, input: Value, cx: &ToolCx) -> Result<Plan, ToolError> {
+        let target = target(files(cx)?.system_prompt_name(), None);
+        let summary = self.summary(&input);
+        Ok(reading(&self.0, input, target, summary))
+    }
+
+    async fn invoke(&self, plan: Authorised<Plan>, cx: &ToolCx) -> Result<ToolOutcome, ToolError> {
+        let inputs = files(cx)?.test_inputs().await.map_err(failed)?;
+        let origins = inputs.iter().map(|input| input.content.origin);
+        let origin = origins.max().unwrap_or(Origin::Person);
+        let one = |input: &onyx_storage::TestInput| json!({"id": input.id.as_str(), "content": input.content.text});
+        let output = json!({"testInputs": inputs.iter().map(one).collect::<Vec<_>>()});
+        let summary = plan.into_inner().summary;
+        Ok(ToolOutcome::ok(output.to_string(), summary).from_origin(origin))
+    }
+}

@@ -1,0 +1,62 @@
+use async_trait::async_trait;
+use onyx_types::{Plan, ToolEffect, ToolOutcome, ToolSpec};
+use schemars::JsonSchema;
+use serde::Deserialize;
+use serde_json::Value;
+
+use super::{
+    base_of, change, existing, failed, files, spec, target, test_id, text_argument, writing,
+};
+use crate::schema::arguments;
+use crate::text::diff::Change;
+use crate::{Authorised, Tool, ToolCx, ToolError};
+
+pub(super) struct UpdateTestInput(ToolSpec);
+
+#[derive(Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+struct Arguments {
+    /// Of the test input
+    id: String,
+    content: String,
+}
+
+impl UpdateTestInput {
+    pub(super) fn new() -> Self {
+        let description = "Replace the content of a test input. The version before is kept.";
+        Self(spec::<Arguments>("update_test_input", ToolEffect::Write, description))
+    }
+}
+
+#[async_trait]
+impl Tool for UpdateTestInput {
+    fn spec(&self) -> &ToolSpec {
+        &self.0
+    }
+
+    fn summary(&self, arguments: &Value) -> String {
+        format!("Rewrite the test input {}", text_argument(arguments, "id"))
+    }
+
+    async fn plan(&self, input: Value, cx: &ToolCx) -> Result<Plan, ToolError> {
+        let Arguments { id, content } = arguments(&input)?;
+        if content.trim().is_empty() {
+            return Err(ToolError::Arguments("a test input must not be empty".to_owned()));
+        }
+        let files = files(cx)?;
+        let found = existing(&files, &id).await?;
+        let edit = Change::between(&format!("tests/{id}.md"), &found.content.text, &content);
+        let summary = format!("{} {}", self.summary(&input), edit.counts());
+        let target = target(files.test_input_name(&found.id), Some(found.content.hash));
+        Ok(writing(&self.0, input, target, summary, edit.preview))
+    }
+
+    async fn invoke(&self, plan: Authorised<Plan>, cx: &ToolCx) -> Result<ToolOutcome, ToolError> {
+        let plan = plan.into_inner();
+        let Arguments { id, content } = arguments(&plan.arguments)?;
+        let (id, change) = (test_id(&id)?, change(cx, &self.0));
+        let written = files(cx)?.put_test_input(&id, &content, base_of(&plan), change).await;
+        written.map_err(failed)?;
+        Ok(ToolOutcome::ok(format!("the test input {id} was replaced"), plan.summary))
+    }
+}

@@ -1,0 +1,93 @@
+//! What the searching tools share: where they look, and how what was found is told.
+
+use std::fmt::Write as _;
+use std::time::Duration;
+
+use onyx_knowledge::{Answer, Hit, Index, Search};
+use onyx_storage::{SourceKind, StoreError};
+use onyx_types::{Origin, Plan, ScopeSet, Target, ToolEffect, ToolOutcome, ToolSpec};
+use schemars::JsonSchema;
+use serde_json::Value;
+
+use super::reading;
+use crate::ToolError;
+use crate::schema::schema_of;
+
+const DEFAULT_HITS: u32 = 6;
+/// Longer chunks are read with the tools that read.
+const LONGEST_TEXT: usize = 1_600;
+
+pub(super) fn search_tool<Arguments: JsonSchema>(
+    name: &str,
+    group: &'static str,
+    description: &str,
+) -> ToolSpec {
+    ToolSpec {
+        name: name.to_owned(),
+        group,
+        description: description.to_owned(),
+        input_schema: schema_of::<Arguments>().into(),
+        usual_effect: ToolEffect::Read,
+        repeats: false,
+        timeout: Duration::from_secs(20),
+    }
+}
+
+/// A plan to look into the index.
+pub(super) fn looking(spec: &ToolSpec, input: Value, summary: String) -> Plan {
+    let target = Target { name: "index".to_owned(), base: None, instruction: false };
+    reading(spec, input, target, summary)
+}
+
+pub(super) struct Question {
+    pub(super) text: String,
+    pub(super) scopes: ScopeSet,
+    pub(super) kinds: Vec<SourceKind>,
+    pub(super) limit: Option<u32>,
+}
+
+pub(super) async fn ask(
+    index: &Index,
+    question: Question,
+    summary: String,
+) -> Result<ToolOutcome, ToolError> {
+    let Question { text, scopes, kinds, limit } = question;
+    if text.trim().is_empty() {
+        return Err(ToolError::Arguments("\"query\" is empty".into()));
+    }
+    let limit = limit.unwrap_or(DEFAULT_HITS) as usize;
+    let search = Search { text, scopes, kinds, limit };
+    let answer = index.search(&search).await.map_err(StoreError::from)?;
+    let origin = answer.hits.iter().map(|hit| hit.origin).max().unwrap_or(Origin::Person);
+    Ok(ToolOutcome::ok(told(&answer), summary).from_origin(origin))
+}
+
+fn told(answer: &Answer) -> String {
+    let mut text = String::new();
+    for hit in &answer.hits {
+        // Writing to a String cannot fail.
+        let _ = writeln!(text, "{}\n{}\n", label(hit), shortened(&hit.text));
+    }
+    if answer.hits.is_empty() {
+        text.push_str("[nothing found]\n");
+    }
+    if let Some(why) = &answer.degraded {
+        let _ = writeln!(text, "[searched by words only: {why}]");
+    }
+    if answer.partial {
+        text.push_str("[not everything is indexed yet; search again later for more]\n");
+    }
+    text
+}
+
+fn label(hit: &Hit) -> String {
+    let under = if hit.heading.is_empty() { &hit.title } else { &hit.heading };
+    format!("{}:{}-{} ({under}) {:.2}", hit.path(), hit.start_line, hit.end_line, hit.score)
+}
+
+fn shortened(text: &str) -> String {
+    match text.len() <= LONGEST_TEXT {
+        true => text.to_owned(),
+        false => format!("{} […]", &text[..text.floor_char_boundary(LONGEST_TEXT)]),
+    }
+}

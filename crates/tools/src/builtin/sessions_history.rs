@@ -1,0 +1,106 @@
+use std::sync::Arc;
+
+use async_trait::async_trait;
+use onyx_storage::{Ledger, TurnLog};
+use onyx_types::{
+    Author, Origin, Plan, SessionId, SessionKey, Target, ToolEffect, ToolOutcome, ToolSpec, Turn,
+    TurnBody,
+};
+use schemars::JsonSchema;
+use serde::Deserialize;
+use serde_json::Value;
+
+use super::{reading, text_argument, tool};
+use crate::schema::arguments;
+use crate::{Authorised, Tool, ToolCx, ToolError};
+
+const USUAL: usize = 40;
+
+pub(super) struct SessionsHistory {
+    spec: ToolSpec,
+    ledger: Arc<dyn Ledger>,
+    turns: Arc<dyn TurnLog>,
+}
+
+#[derive(Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+struct Arguments {
+    /// Its id, from sessions_list
+    session: String,
+    /// How many of the last entries; default 40
+    #[schemars(range(min = 1, max = 500))]
+    count: Option<usize>,
+}
+
+impl SessionsHistory {
+    pub(super) fn new(ledger: Arc<dyn Ledger>, turns: Arc<dyn TurnLog>) -> Self {
+        let description = "Read what was said in one of the person's conversations.";
+        let spec = tool::<Arguments>("sessions_history", "sessions", ToolEffect::Read, description);
+        Self { spec, ledger, turns }
+    }
+}
+
+#[async_trait]
+impl Tool for SessionsHistory {
+    fn spec(&self) -> &ToolSpec {
+        &self.spec
+    }
+
+    fn summary(&self, arguments: &Value) -> String {
+        format!("Read the conversation {}", text_argument(arguments, "session"))
+    }
+
+    async fn plan(&self, input: Value, _: &ToolCx) -> Result<Plan, ToolError> {
+        let session = session(&input)?;
+        let name = format!("session {session}");
+        let target = Target { name, base: None, instruction: false };
+        let summary = self.summary(&input);
+        Ok(reading(&self.spec, input, target, summary))
+    }
+
+    async fn invoke(&self, plan: Authorised<Plan>, cx: &ToolCx) -> Result<ToolOutcome, ToolError> {
+        let plan = plan.into_inner();
+        let (id, Arguments { count, .. }) =
+            (session(&plan.arguments)?, arguments(&plan.arguments)?);
+        let person = cx.key.person.clone();
+        // By the person's own rows: a foreign id is not there.
+        let Some(meta) = self.ledger.session(&person, id).await? else {
+            return Err(ToolError::NotFound(format!("conversation {id}")));
+        };
+        let key = SessionKey { person, agent: meta.agent, session: id };
+        let page = self.turns.tail(&key, None, count.unwrap_or(USUAL)).await?;
+        let lines: Vec<String> = page.turns.iter().filter_map(line).collect();
+        let origins = page.turns.iter().map(|turn| turn.origin);
+        let output = if lines.is_empty() { "[nothing yet]".to_owned() } else { lines.join("\n\n") };
+        let origin = origins.max().unwrap_or(Origin::Person);
+        Ok(ToolOutcome::ok(output, plan.summary).from_origin(origin))
+    }
+}
+
+fn session(input: &Value) -> Result<SessionId, ToolError> {
+    let Arguments { session, .. } = arguments(input)?;
+    session.parse().map_err(|_| {
+        ToolError::Arguments(format!("{session:?} is no id; sessions_list shows them"))
+    })
+}
+
+fn line(turn: &Turn) -> Option<String> {
+    let name = match &turn.author {
+        Author::Agent(agent) => agent.to_string(),
+        Author::Person(_) => "person".to_owned(),
+        Author::System => "system".to_owned(),
+    };
+    let date = turn.ts.utc_date();
+    Some(match &turn.body {
+        TurnBody::User(user) => format!("[{date} {name}] {}", user.content.text()),
+        TurnBody::AssistantText(text) => format!("[{date} {name}] {}", text.content),
+        TurnBody::Summary(summary) => format!("[{date} summary] {}", summary.content),
+        TurnBody::ToolCall(call) => format!("[{date} {name}] (used {})", call.tool_name),
+        TurnBody::ToolResult(_)
+        | TurnBody::Decision(_)
+        | TurnBody::Reasoning(_)
+        | TurnBody::RunStart(_)
+        | TurnBody::RunEnd(_)
+        | TurnBody::Unknown(_) => return None,
+    })
+}

@@ -1,0 +1,95 @@
+use std::time::Duration;
+
+use async_trait::async_trait;
+use onyx_egress::{Address, EgressError};
+use onyx_types::{Origin, Plan, Preview, Target, ToolEffect, ToolOutcome, ToolSpec};
+use schemars::JsonSchema;
+use serde::Deserialize;
+use serde_json::Value;
+
+use super::{acting, text_argument, tool};
+use crate::schema::arguments;
+use crate::web::Web;
+use crate::web::readable::readable;
+use crate::{Authorised, Tool, ToolCx, ToolError};
+
+const ACCEPT: &str = "text/html, text/markdown;q=0.9, text/*;q=0.8, */*;q=0.5";
+
+pub(super) struct WebFetch {
+    spec: ToolSpec,
+    web: Web,
+}
+
+#[derive(Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+struct Arguments {
+    /// http(s) address
+    url: String,
+}
+
+impl WebFetch {
+    pub(super) fn new(web: Web) -> Self {
+        let description = "Read a web page as markdown. Addresses that nobody gave need approval.";
+        let spec = tool::<Arguments>("web_fetch", "web", ToolEffect::Read, description);
+        Self { spec: ToolSpec { timeout: Duration::from_secs(40), ..spec }, web }
+    }
+}
+
+#[async_trait]
+impl Tool for WebFetch {
+    fn spec(&self) -> &ToolSpec {
+        &self.spec
+    }
+
+    fn summary(&self, arguments: &Value) -> String {
+        format!("Fetch {}", text_argument(arguments, "url"))
+    }
+
+    async fn plan(&self, input: Value, cx: &ToolCx) -> Result<Plan, ToolError> {
+        let address = address(&input)?;
+        let effect = match cx.addresses.is_free(&address) {
+            true => ToolEffect::Read,
+            false => ToolEffect::Reach,
+        };
+        let target = Target { name: address.to_string(), base: None, instruction: false };
+        let preview = Preview::Text { text: format!("GET {address}") };
+        let summary = format!("Fetch {address}");
+        Ok(Plan { summary, ..acting(&self.spec, input, effect, target, preview) })
+    }
+
+    async fn invoke(&self, plan: Authorised<Plan>, cx: &ToolCx) -> Result<ToolOutcome, ToolError> {
+        let plan = plan.into_inner();
+        let address = address(&plan.arguments)?;
+        // Calls of one answer run side by side, so another may have taken the last free fetch.
+        if plan.strictest() == ToolEffect::Read && !cx.addresses.take(&address) {
+            let why = "the free fetches of this run are used up; ask the person";
+            return Err(ToolError::Failed(why.into()));
+        }
+        let fetched =
+            self.web.egress().get(&address, ACCEPT).await.map_err(|error| not_fetched(&error))?;
+        if !(200..300).contains(&fetched.status) {
+            let told = format!("{} answers {}", fetched.address, fetched.status);
+            return Ok(ToolOutcome::error(told).from_origin(Origin::External));
+        }
+        let (at, is_cut) = (fetched.address.clone(), fetched.is_cut);
+        let page = tokio::task::spawn_blocking(move || readable(&fetched)).await;
+        let page = page.map_err(|_| ToolError::Failed("the page could not be read".into()))??;
+        let title = if page.title.is_empty() { at.to_string() } else { page.title };
+        let cut = if is_cut { "\n[the page is longer; the rest was left]" } else { "" };
+        let output = format!("# {title}\n{at}\n\n{}{cut}", page.text.trim());
+        cx.addresses.page_says(&output);
+        Ok(ToolOutcome::ok(output, plan.summary).from_origin(Origin::External))
+    }
+}
+
+fn address(input: &Value) -> Result<Address, ToolError> {
+    let Arguments { url } = arguments(input)?;
+    url.parse().map_err(|error| not_fetched(&error))
+}
+
+fn not_fetched(error: &EgressError) -> ToolError {
+    match error.is_refusal() {
+        true => ToolError::Refused(error.to_string()),
+        false => ToolError::Failed(error.to_string()),
+    }
+}

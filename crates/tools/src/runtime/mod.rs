@@ -1,0 +1,176 @@
+//! Commands: where they run, how long, and what of their output is kept.
+
+mod output;
+mod processes;
+
+use std::path::{Path, PathBuf};
+use std::process::Stdio;
+use std::time::Duration;
+
+use onyx_sandbox::{Bounds, Job, Network, Running, Sandbox, SandboxError, Scratch};
+use onyx_storage::Area;
+
+pub(crate) use output::Gathered;
+pub(crate) use processes::{Processes, Started};
+
+use crate::{ToolCx, ToolError};
+
+/// Looked through for repositories.
+const MOST_FOLDERS: usize = 500;
+
+/// Where commands run.
+#[derive(Clone)]
+pub struct Runtime {
+    sandbox: Sandbox,
+    /// The home on this machine's disk: a vault elsewhere cannot be worked in.
+    home: PathBuf,
+}
+
+/// A command as a tool asks for it.
+pub(crate) struct Order<'a> {
+    pub(crate) argv: Vec<String>,
+    /// In the vault; none is the vault itself.
+    pub(crate) folder: Option<&'a str>,
+    pub(crate) access: Access,
+    pub(crate) network: Network,
+}
+
+/// What a command may do to the vault.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Access {
+    Look,
+    Change,
+}
+
+/// How a command ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Ending {
+    Exited(i32),
+    /// By a signal, which is also what the sandbox's bounds do.
+    Killed,
+    Cancelled,
+    TimedOut,
+}
+
+pub(crate) struct Ran {
+    pub(crate) output: String,
+    pub(crate) ending: Ending,
+}
+
+/// A command at work with the folder that goes with it.
+pub(crate) struct AtWork {
+    pub(crate) running: Running,
+    _scratch: Option<Scratch>,
+}
+
+impl Runtime {
+    pub fn new(sandbox: Sandbox, home: PathBuf) -> Self {
+        Self { sandbox, home }
+    }
+
+    /// May a command run here? Starts nothing.
+    pub(crate) fn is_likely(&self) -> bool {
+        self.sandbox.is_likely()
+    }
+
+    /// Where a person's vault lies on this disk.
+    pub(crate) fn vault(&self, person: &onyx_types::PersonId) -> PathBuf {
+        self.home.join(Area::Vault(person.clone()).path())
+    }
+
+    /// Is there a repository at the top of the vault or in one of its folders?
+    #[allow(clippy::disallowed_methods, reason = "looks for a fixed name; no model chose the path")]
+    pub(crate) fn has_repository(&self, person: &onyx_types::PersonId) -> bool {
+        let vault = self.vault(person);
+        let is_one = |folder: &Path| folder.join(".git").exists();
+        let folders = std::fs::read_dir(&vault).into_iter().flatten().flatten();
+        is_one(&vault) || folders.take(MOST_FOLDERS).any(|folder| is_one(&folder.path()))
+    }
+
+    pub(crate) async fn start(
+        &self,
+        order: Order<'_>,
+        stdin: Stdio,
+        cx: &ToolCx,
+    ) -> Result<AtWork, ToolError> {
+        // Makes the vault if this is the first that happens in it.
+        cx.files.objects(&Area::Vault(cx.key.person.clone()))?;
+        let folder = order.folder.map(|folder| cx.paths.check(folder)).transpose()?;
+        let (vault, root) = (self.vault(&cx.key.person), self.home.join("cache/scratch"));
+        let prepared = tokio::task::spawn_blocking(move || prepare(&vault, &root)).await;
+        let (vault, scratch) = prepared
+            .map_err(|_| ToolError::Failed("the command's folders cannot be made".into()))?
+            .map_err(|error| ToolError::Failed(format!("the command's folders: {error}")))?;
+        let vaults = std::slice::from_ref(&vault);
+        let (readable, changeable): (&[PathBuf], &[PathBuf]) = match order.access {
+            Access::Look => (vaults, &[]),
+            Access::Change => (&[], vaults),
+        };
+        let job = Job {
+            argv: order.argv,
+            folder: folder.map_or_else(|| vault.clone(), |folder| vault.join(folder.as_str())),
+            readable: readable.to_vec(),
+            writable: [changeable, &[scratch.path().to_owned()]].concat(),
+            scratch: scratch.path().to_owned(),
+            network: order.network,
+            bounds: Bounds::default(),
+        };
+        let running = self.sandbox.start(job, stdin).await.map_err(|error| not_run(&error))?;
+        Ok(AtWork { running, _scratch: Some(scratch) })
+    }
+
+    /// Runs a command to its end, shows what it says meanwhile, and ends it with the run.
+    pub(crate) async fn run(
+        &self,
+        order: Order<'_>,
+        limit: Duration,
+        cx: &ToolCx,
+    ) -> Result<Ran, ToolError> {
+        self.start(order, Stdio::null(), cx).await?.until_end(limit, cx).await
+    }
+}
+
+impl AtWork {
+    /// A program of the owner's, which needs no folder.
+    pub(crate) fn trusted(program: &Path, arguments: &[&str]) -> Result<Self, ToolError> {
+        let running = onyx_sandbox::trusted(program, arguments).map_err(|error| not_run(&error))?;
+        Ok(Self { running, _scratch: None })
+    }
+
+    pub(crate) async fn until_end(
+        mut self,
+        limit: Duration,
+        cx: &ToolCx,
+    ) -> Result<Ran, ToolError> {
+        let mut gathered = Gathered::default();
+        let ending = tokio::select! {
+            biased;
+            () = cx.cancel.cancelled() => Ending::Cancelled,
+            ended = gather(&mut self.running, &mut gathered, cx) => ended?,
+            () = cx.clock.sleep(limit) => Ending::TimedOut,
+        };
+        self.running.kill();
+        Ok(Ran { output: gathered.finish(), ending })
+    }
+}
+
+async fn gather(
+    running: &mut Running,
+    gathered: &mut Gathered,
+    cx: &ToolCx,
+) -> Result<Ending, ToolError> {
+    let failed = |error| not_run(&SandboxError::Read(error));
+    while let Some(piece) = running.next_output().await.map_err(failed)? {
+        cx.live.send(gathered.add(&piece));
+    }
+    let status = running.wait().await.map_err(failed)?;
+    Ok(status.code().map_or(Ending::Killed, Ending::Exited))
+}
+
+fn prepare(vault: &Path, root: &Path) -> std::io::Result<(PathBuf, Scratch)> {
+    Ok((onyx_sandbox::real_path(vault)?, Scratch::make(root)?))
+}
+
+fn not_run(error: &SandboxError) -> ToolError {
+    ToolError::Failed(error.to_string())
+}

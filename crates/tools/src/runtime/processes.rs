@@ -1,0 +1,230 @@
+//! Commands that go on between calls.
+
+use std::collections::BTreeMap;
+use std::process::Stdio;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use onyx_types::{Cancel, SessionKey};
+use tokio::io::AsyncWriteExt;
+use tokio::sync::{Notify, mpsc};
+
+use super::{AtWork, Gathered, Order, Runtime};
+use crate::{ToolCx, ToolError};
+
+/// At once, of one session.
+const MOST: usize = 4;
+const LONGEST: Duration = Duration::from_secs(30 * 60);
+/// What waits to be polled; older output is dropped beyond it.
+const UNREAD: usize = 256 * 1024;
+const WORDS_WAITING: usize = 16;
+
+/// The processes of every session.
+#[derive(Clone, Default)]
+pub(crate) struct Processes(Arc<Mutex<Table>>);
+
+#[derive(Default)]
+struct Table {
+    last: u64,
+    all: BTreeMap<u64, Process>,
+}
+
+struct Process {
+    session: SessionKey,
+    words: mpsc::Sender<String>,
+    heard: Arc<Heard>,
+    stop: Cancel,
+}
+
+/// What a process said and nobody has read, and how it ended.
+#[derive(Default)]
+struct Heard {
+    said: Mutex<Said>,
+    news: Notify,
+}
+
+#[derive(Default)]
+struct Said {
+    unread: String,
+    dropped: usize,
+    ended: Option<String>,
+}
+
+pub(crate) struct Started(pub(crate) u64);
+
+impl Processes {
+    pub(crate) async fn start(
+        &self,
+        runtime: &Runtime,
+        order: Order<'_>,
+        cx: &ToolCx,
+    ) -> Result<Started, ToolError> {
+        self.room(&cx.key)?;
+        let at_work = runtime.start(order, Stdio::piped(), cx).await?;
+        let (words, waiting) = mpsc::channel(WORDS_WAITING);
+        let (heard, stop) = (Arc::<Heard>::default(), Cancel::new());
+        let follow = Follow { at_work, waiting, heard: Arc::clone(&heard) };
+        let (of_run, of_process, longest) =
+            (cx.cancel.clone(), stop.clone(), cx.clock.sleep(LONGEST));
+        tokio::spawn(async move {
+            let heard = Arc::clone(&follow.heard);
+            let ended = tokio::select! {
+                ended = follow.until_end() => ended,
+                () = of_run.cancelled() => "stopped with its run".to_owned(),
+                () = of_process.cancelled() => "stopped".to_owned(),
+                () = longest => format!("stopped after {} s", LONGEST.as_secs()),
+            };
+            heard.said().ended = Some(ended);
+            heard.news.notify_one();
+        });
+        let mut table = self.table();
+        table.last += 1;
+        let id = table.last;
+        table.all.insert(id, Process { session: cx.key.clone(), words, heard, stop });
+        Ok(Started(id))
+    }
+
+    /// What is new, after waiting for it for a while.
+    pub(crate) async fn poll(
+        &self,
+        id: u64,
+        patience: Duration,
+        cx: &ToolCx,
+    ) -> Result<String, ToolError> {
+        let heard = self.find(id, cx, |process| Arc::clone(&process.heard))?;
+        if heard.said().is_quiet() {
+            // Nothing new in time is an answer too.
+            let _ = cx.clock.within(patience, heard.news.notified()).await;
+        }
+        let mut said = heard.said();
+        let mut output = std::mem::take(&mut said.unread);
+        if said.dropped > 0 {
+            output = format!("[{} bytes left out]\n{output}", std::mem::take(&mut said.dropped));
+        }
+        match &said.ended {
+            Some(ended) => {
+                output.push_str(&format!("\n[process {id} {ended}]"));
+                self.table().all.remove(&id);
+            }
+            None => output.push_str(&format!("\n[process {id} runs]")),
+        }
+        Ok(output.trim_start_matches('\n').to_owned())
+    }
+
+    pub(crate) fn write(&self, id: u64, text: &str, cx: &ToolCx) -> Result<(), ToolError> {
+        let words = self.find(id, cx, |process| process.words.clone())?;
+        words.try_send(text.to_owned()).map_err(|_| {
+            ToolError::Failed(format!("process {id} takes no input: it ended or does not read"))
+        })
+    }
+
+    pub(crate) fn kill(&self, id: u64, cx: &ToolCx) -> Result<(), ToolError> {
+        self.find(id, cx, |process| process.stop.cancel())
+    }
+
+    fn room(&self, session: &SessionKey) -> Result<(), ToolError> {
+        let mut table = self.table();
+        // What ended and was read to its end needs no place; what was not keeps it.
+        let ids: Vec<u64> = table.of(session).map(|(id, _)| *id).collect();
+        if ids.len() < MOST {
+            return Ok(());
+        }
+        let over = table.of(session).find(|(_, process)| process.heard.said().ended.is_some());
+        match over.map(|(id, _)| *id) {
+            Some(id) => {
+                table.all.remove(&id);
+                Ok(())
+            }
+            None => Err(ToolError::Failed(format!("{MOST} processes run already: {ids:?}"))),
+        }
+    }
+
+    /// A process of another session is not there.
+    fn find<T>(
+        &self,
+        id: u64,
+        cx: &ToolCx,
+        look: impl FnOnce(&Process) -> T,
+    ) -> Result<T, ToolError> {
+        let table = self.table();
+        let process = table.all.get(&id).filter(|process| process.session == cx.key);
+        process.map(look).ok_or_else(|| ToolError::NotFound(format!("process {id} here")))
+    }
+
+    fn table(&self) -> MutexGuard<'_, Table> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Table {
+    fn of(&self, session: &SessionKey) -> impl Iterator<Item = (&u64, &Process)> {
+        self.all.iter().filter(move |(_, process)| process.session == *session)
+    }
+}
+
+impl Drop for Table {
+    fn drop(&mut self) {
+        self.all.values().for_each(|process| process.stop.cancel());
+    }
+}
+
+impl Heard {
+    fn said(&self) -> MutexGuard<'_, Said> {
+        self.said.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Said {
+    fn is_quiet(&self) -> bool {
+        self.unread.is_empty() && self.ended.is_none()
+    }
+
+    fn add(&mut self, text: &str) {
+        self.unread.push_str(text);
+        if self.unread.len() > 2 * UNREAD {
+            let cut = self.unread.ceil_char_boundary(self.unread.len() - UNREAD);
+            self.dropped += cut;
+            self.unread.drain(..cut);
+        }
+    }
+}
+
+struct Follow {
+    at_work: AtWork,
+    waiting: mpsc::Receiver<String>,
+    heard: Arc<Heard>,
+}
+
+impl Follow {
+    async fn until_end(mut self) -> String {
+        let mut stdin = self.at_work.running.take_stdin();
+        let mut gathered = Gathered::default();
+        loop {
+            tokio::select! {
+                piece = self.at_work.running.next_output() => match piece {
+                    Ok(Some(piece)) => {
+                        self.heard.said().add(&gathered.add(&piece));
+                        self.heard.news.notify_one();
+                    }
+                    Ok(None) => break,
+                    Err(error) => return format!("cannot be heard any more: {error}"),
+                },
+                Some(words) = self.waiting.recv() => {
+                    if let Some(pipe) = &mut stdin
+                        && pipe.write_all(words.as_bytes()).await.is_err()
+                    {
+                        stdin = None;
+                        self.waiting.close();
+                    }
+                }
+            }
+        }
+        match self.at_work.running.wait().await {
+            Ok(status) => match status.code() {
+                Some(code) => format!("ended with exit code {code}"),
+                None => "was killed".to_owned(),
+            },
+            Err(error) => format!("is lost: {error}"),
+        }
+    }
+}

@@ -1,0 +1,51 @@
+//! SearXNG's JSON API.
+
+use onyx_egress::{Address, Egress, Fetched};
+use serde::Deserialize;
+
+use crate::ToolError;
+
+/// One hit, as the engine gave it.
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
+pub(crate) struct Hit {
+    pub(crate) url: String,
+    #[serde(default)]
+    pub(crate) title: String,
+    #[serde(default)]
+    pub(crate) content: Option<String>,
+}
+
+#[derive(Deserialize)]
+struct Answer {
+    results: Vec<Hit>,
+}
+
+pub(crate) async fn search(
+    engine: &Address,
+    egress: &Egress,
+    words: &str,
+) -> Result<Vec<Hit>, ToolError> {
+    let address = engine.asking(&[("q", words), ("format", "json")]);
+    let fetched = egress.get(&address, "application/json").await.map_err(|error| {
+        ToolError::Failed(format!("the search engine of this home does not answer: {error}"))
+    })?;
+    read(&fetched)
+}
+
+fn read(fetched: &Fetched) -> Result<Vec<Hit>, ToolError> {
+    let failed = |why: &str| Err(ToolError::Failed(format!("the search engine answers {why}")));
+    match fetched.status {
+        200 => {}
+        403 => {
+            return failed(
+                "403: its owner must allow `json` under `search.formats` in settings.yml",
+            );
+        }
+        429 => return failed("429: it is asked too often; wait a little"),
+        status => return failed(&status.to_string()),
+    }
+    match serde_json::from_slice::<Answer>(&fetched.body) {
+        Ok(answer) => Ok(answer.results),
+        Err(_) => failed("something that is not SearXNG's JSON; check tools.web.search.baseUrl"),
+    }
+}

@@ -1,0 +1,195 @@
+use std::path::PathBuf;
+use std::time::Duration;
+
+use onyx_sandbox::{Program, Rung, Sandbox};
+use onyx_test_support::wait_for;
+use onyx_tools::{LiveOutput, Masker, Runtime, Tool, runtime_tools};
+use onyx_types::{Origin, Plan, ToolEffect};
+use serde_json::{Value, json};
+use std::sync::Arc;
+
+use crate::support::World;
+
+const LONG: Duration = Duration::from_secs(60);
+
+/// What sandboxed commands of these tests start in: this very program, told to run this test.
+#[test]
+#[ignore = "the child of the tests below"]
+fn sandbox_child() {
+    let arguments: Vec<String> = std::env::args().collect();
+    let own = arguments.iter().position(|word| word.ends_with("sandbox_child")).unwrap();
+    let code = onyx_sandbox::child(arguments.into_iter().skip(own + 1));
+    std::process::exit(i32::from(code != std::process::ExitCode::SUCCESS));
+}
+
+pub(crate) fn sandbox() -> Sandbox {
+    let path: PathBuf = std::env::current_exe().unwrap();
+    let arguments = ["--ignored", "--exact", "--nocapture", "runtime::sandbox_child"];
+    let arguments = arguments.map(str::to_owned).to_vec();
+    Sandbox::on(Rung::Landlock, Program { path, arguments })
+}
+
+async fn world_with(masker: Masker) -> World {
+    let world = World::with(Vec::new(), masker.clone()).await;
+    let runtime = Runtime::new(sandbox(), world.folder.path().to_owned());
+    world.with_tools(allowed(runtime_tools(&runtime)), masker)
+}
+
+/// The gate asks a person before anything is executed; what happens after that is tested here.
+pub(crate) fn allowed(tools: Vec<Arc<dyn Tool>>) -> Vec<Arc<dyn Tool>> {
+    tools.into_iter().map(|tool| Arc::new(Approved(tool)) as Arc<dyn Tool>).collect()
+}
+
+struct Approved(Arc<dyn Tool>);
+
+#[async_trait::async_trait]
+impl Tool for Approved {
+    fn spec(&self) -> &onyx_types::ToolSpec {
+        self.0.spec()
+    }
+
+    fn is_ready(&self, person: &onyx_types::PersonId) -> bool {
+        self.0.is_ready(person)
+    }
+
+    fn summary(&self, arguments: &Value) -> String {
+        self.0.summary(arguments)
+    }
+
+    async fn plan(
+        &self,
+        arguments: Value,
+        cx: &onyx_tools::ToolCx,
+    ) -> Result<Plan, onyx_tools::ToolError> {
+        let plan = self.0.plan(arguments, cx).await?;
+        Ok(Plan { effects: vec![ToolEffect::Read], ..plan })
+    }
+
+    async fn invoke(
+        &self,
+        plan: onyx_tools::Authorised<Plan>,
+        cx: &onyx_tools::ToolCx,
+    ) -> Result<onyx_types::ToolOutcome, onyx_tools::ToolError> {
+        self.0.invoke(plan, cx).await
+    }
+}
+
+#[tokio::test]
+async fn a_command_needs_a_person_and_shows_exactly_what_would_run() {
+    let world = World::with(Vec::new(), Masker::default()).await;
+    let runtime = Runtime::new(sandbox(), world.folder.path().to_owned());
+    let world = world.with_tools(runtime_tools(&runtime), Masker::default());
+    let argv = json!({"argv": ["touch", "a b", "x;y"]});
+    let told = world.failed("exec", argv).await;
+    assert!(told.starts_with("Run touch 'a b' 'x;y': needs a person's approval"), "{told}");
+    assert!(!world.vault().join("a b").exists());
+    let told = world.failed("exec", json!({"argv": ["ls"], "folder": "../.."})).await;
+    assert!(told.starts_with("not allowed: "), "{told}");
+}
+
+#[tokio::test]
+async fn a_command_works_on_the_persons_files_and_its_words_taint() {
+    let world = world_with(Masker::default()).await;
+    world.write("work/notes.md", "mine");
+    let script = "cat notes.md && echo new > made.md && echo oops >&2 && exit 3";
+    let input = json!({"argv": ["sh", "-c", script], "folder": "work"});
+    let outcome = world.call("exec", input).await;
+    assert!(outcome.is_error && outcome.origin == Origin::External, "{}", outcome.output);
+    for part in ["mine", "oops"] {
+        assert!(outcome.output.contains(part), "{}", outcome.output);
+    }
+    assert_eq!(world.text("work/made.md"), "new\n");
+    let scratch = world.folder.path().join("cache/scratch");
+    assert_eq!(std::fs::read_dir(scratch).unwrap().count(), 0, "nothing is left behind");
+}
+
+#[tokio::test]
+async fn a_command_that_takes_too_long_is_ended_and_its_words_are_kept() {
+    let world = world_with(Masker::default()).await;
+    let clock = onyx_types::SystemClock::new();
+    let world = world.at_clock(Arc::new(clock));
+    let input = json!({"argv": ["sh", "-c", "echo begun; sleep 600"], "seconds": 1});
+    let told = world.failed("exec", input).await;
+    assert!(told.contains("begun") && told.ends_with("all its processes were ended]"), "{told}");
+}
+
+#[tokio::test]
+async fn live_output_comes_while_the_command_runs_and_holds_no_secret() {
+    let secret = "sk-canary-live-4711";
+    let mut world = world_with(Masker::new([secret.to_owned()])).await;
+    let (sender, mut chunks) = tokio::sync::mpsc::channel(64);
+    world.cx.live = LiveOutput::to(sender);
+    // The secret comes in two pieces, with time between them, and then the command waits.
+    let script =
+        "printf 'a sk-canary-'; sleep 0.3; printf 'live-4711 b\\n'; cat go; rm go; echo end";
+    rustix_fifo(&world.vault().join("go"));
+    let cancel = world.cx.cancel.clone();
+    let call = world.call("exec", json!({"argv": ["sh", "-c", script]}));
+    let look = async {
+        let mut live = String::new();
+        while !live.contains("[secret] b") {
+            live += &chunks.recv().await.unwrap();
+        }
+        cancel.cancel();
+        live
+    };
+    let (outcome, live) = tokio::join!(call, look);
+    assert!(!live.contains("canary"), "{live}");
+    assert!(outcome.output.contains("a [secret] b"), "{}", outcome.output);
+    assert!(outcome.output.ends_with("[cancelled; all its processes were ended]"));
+}
+
+fn rustix_fifo(path: &std::path::Path) {
+    assert!(std::process::Command::new("mkfifo").arg(path).status().unwrap().success());
+}
+
+#[tokio::test]
+async fn a_process_is_started_written_to_polled_and_killed() {
+    let world = world_with(Masker::default()).await;
+    let script = "while read line; do echo \"heard $line\"; done; echo bye";
+    let started = world.done("process", json!({"action": "start", "argv": ["sh", "-c", script]}));
+    assert_eq!(started.await, "process 1 runs; poll it for what it says");
+    world.done("process", json!({"action": "write", "id": 1, "text": "one\n"})).await;
+    let poll = async || {
+        let said = world.done("process", json!({"action": "poll", "id": 1, "seconds": 1})).await;
+        said.contains("heard one").then_some(said)
+    };
+    let said = wait_for("its answer", LONG, poll).await;
+    assert!(said.ends_with("[process 1 runs]"), "{said}");
+    world.done("process", json!({"action": "kill", "id": 1})).await;
+    let poll = async || {
+        let said = world.call("process", json!({"action": "poll", "id": 1, "seconds": 1})).await;
+        said.output.contains("[process 1 stopped]").then_some(())
+    };
+    wait_for("its end", LONG, poll).await;
+    let told = world.failed("process", json!({"action": "poll", "id": 1})).await;
+    assert_eq!(told, "there is no process 1 here");
+}
+
+#[tokio::test]
+async fn a_process_is_there_for_its_own_session_only_and_ends_with_a_cancelled_run() {
+    let mut world = world_with(Masker::default()).await;
+    let start = json!({"action": "start", "argv": ["sleep", "600"]});
+    world.done("process", start.clone()).await;
+    let told = world.failed("process", json!({"action": "poll"})).await;
+    assert_eq!(told, "this action needs \"id\"");
+    let (own, cancel) = (world.cx.key.clone(), world.cx.cancel.clone());
+    world.cx.key.person = "bob".parse().unwrap();
+    for action in ["poll", "kill"] {
+        let told = world.failed("process", json!({"action": action, "id": 1})).await;
+        assert_eq!(told, "there is no process 1 here");
+    }
+    world.cx.key = own;
+    for _ in 0..3 {
+        world.done("process", start.clone()).await;
+    }
+    let told = world.failed("process", start).await;
+    assert!(told.starts_with("4 processes run already"), "{told}");
+    cancel.cancel();
+    world.cx.cancel = onyx_types::Cancel::new();
+    let poll = async || {
+        let said = world.call("process", json!({"action": "poll", "id": 2, "seconds": 1})).await;
+        said.output.contains("stopped with its run").then_some(())
+    };
+    wait_for("its end", LONG, poll).await;
+}

@@ -1,0 +1,119 @@
+import { readFile, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import type { Page } from 'playwright-core';
+import { afterAll, afterEach, describe, expect, test } from 'vitest';
+import { closeBrowser, PHONE, stage, visit, watch, WIDE, type Answer, type Stage, type Visit } from './stage';
+
+const PLAN = 'people/owner/vault/plan.md';
+const edit = (id: string, from: string, to: string): Answer => ({ calls: [{ id, name: 'edit_file', input: { path: 'plan.md', old_text: from, new_text: to } }] });
+const CAREFUL = [{ id: 'main', name: 'Main', default: true, model: 'mine/some-model', tier: 'suggest' }];
+
+let ends: (() => Promise<unknown>)[] = [];
+afterEach(async () => {
+  for (const end of ends) await end();
+  ends = [];
+});
+afterAll(closeBrowser);
+
+async function begin(answers: Answer[], agents: object[] = CAREFUL): Promise<Stage> {
+  const at = await stage(answers, { agents, files: { [PLAN]: 'Drive up after lunch\n' } });
+  ends.push(at.end);
+  return at;
+}
+
+async function open(at: Stage, viewport: typeof WIDE, path = '/chat'): Promise<Visit> {
+  const page = await visit(at, path, { viewport });
+  ends.unshift(() => page.context().close());
+  return page;
+}
+
+async function beside(page: Visit, at: Stage, path: string): Promise<Visit> {
+  const other = (await page.context().newPage()) as Visit;
+  other.wrongs = [];
+  watch(other, at.url);
+  await other.goto(at.url + path);
+  return other;
+}
+
+async function say(page: Page, text: string): Promise<void> {
+  await page.locator('#composer').fill(text);
+  await page.locator('#composer').press('Enter');
+}
+
+const finished = (page: Page) => page.getByRole('button', { name: 'Answer again' }).last().waitFor();
+const card = (page: Page) => page.locator('[data-draft]').last();
+const plan = (at: Stage) => readFile(join(at.home, PLAN), 'utf8');
+
+describe.each([
+  ['1280', WIDE],
+  ['390', PHONE],
+])('at %s px', (_, viewport) => {
+  test('a draft is approved in the Inbox while the chat shows the same card, then one is rejected in the chat', async () => {
+    const at = await begin([edit('a', 'after lunch', 'at 9:30'), { text: 'Proposed.' }, edit('b', 'Drive', 'Walk'), { text: 'Proposed.' }]);
+    const chat = await open(at, viewport);
+    await say(chat, 'change the plan');
+    await finished(chat);
+    await card(chat).getByText('-Drive up after lunch').waitFor();
+    const inbox = await beside(chat, at, '/inbox');
+    await card(inbox).getByText('+Drive up at 9:30').waitFor();
+    await card(inbox).getByRole('button', { name: 'Approve' }).click();
+    await card(inbox).getByText(/Approved and done/).waitFor();
+    await card(chat).getByText(/Approved and done/).waitFor();
+    expect(await plan(at)).toBe('Drive up at 9:30\n');
+    await say(chat, 'again');
+    await finished(chat);
+    await card(chat).getByRole('button', { name: 'Reject' }).click();
+    await card(chat).getByLabel('Reason').fill('too far');
+    await card(chat).getByRole('button', { name: 'Reject' }).click();
+    await card(chat).getByText('“too far”').waitFor();
+    await card(inbox).getByText(/Rejected/).waitFor();
+    expect(await plan(at)).toBe('Drive up at 9:30\n');
+    await inbox.getByRole('tab', { name: 'Decided' }).click();
+    expect(await inbox.locator('[data-draft]').count()).toBe(2);
+    expect([...chat.wrongs, ...inbox.wrongs]).toEqual([]);
+  });
+
+  test('a draft whose file has changed shows the new difference before it can be approved', async () => {
+    const at = await begin([{ calls: [{ id: 'a', name: 'write_file', input: { path: 'plan.md', content: 'Stay at home\n' } }] }, { text: 'Proposed.' }]);
+    const page = await open(at, viewport);
+    await say(page, 'change the plan');
+    await finished(page);
+    await writeFile(join(at.home, PLAN), 'Fly\n');
+    await card(page).getByRole('button', { name: 'Approve' }).click();
+    await card(page).getByText('-Fly').waitFor();
+    expect(await plan(at)).toBe('Fly\n');
+    await card(page).getByRole('button', { name: 'Approve' }).click();
+    await card(page).getByText(/Approved and done/).waitFor();
+    expect(await plan(at)).toBe('Stay at home\n');
+  });
+
+  test('what somebody else decided first is told, and stays as they decided', async () => {
+    const at = await begin([edit('a', 'after lunch', 'at 9:30'), { text: 'Proposed.' }]);
+    const page = await open(at, viewport);
+    await say(page, 'change the plan');
+    await finished(page);
+    await card(page).waitFor();
+    const id = await card(page).getAttribute('data-draft');
+    await at.api(`/api/pending-changes/${id}/reject`, { method: 'POST', body: JSON.stringify({ reason: 'not now' }) });
+    await card(page).getByText(/Rejected.*“not now”/).waitFor();
+    expect(await plan(at)).toBe('Drive up after lunch\n');
+    expect(page.wrongs).toEqual([]);
+  });
+
+  test('an agent that needs a yes waits for it, and goes on when it comes', async () => {
+    const at = await begin(
+      [{ calls: [{ id: 'a', name: 'delete_file', input: { path: 'plan.md' } }] }, { text: 'It is gone.' }],
+      [{ id: 'main', name: 'Main', default: true, model: 'mine/some-model', tier: 'act' }],
+    );
+    const page = await open(at, viewport);
+    await say(page, 'delete the plan');
+    await card(page).getByText('cannot be taken back').waitFor();
+    expect(await plan(at)).toBe('Drive up after lunch\n');
+    await page.getByRole('link', { name: /Inbox/ }).first().waitFor();
+    await card(page).focus();
+    await page.keyboard.press('a');
+    await page.locator('[role=log]').getByText('It is gone.').waitFor();
+    await expect(plan(at)).rejects.toThrow();
+    expect(page.wrongs).toEqual([]);
+  });
+});

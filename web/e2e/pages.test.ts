@@ -1,0 +1,231 @@
+import { readFile, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
+import { closeBrowser, PHONE, stage, visit, WIDE, type Stage, type Visit } from './stage';
+
+const NOTES = `# Cabin\n\n${Array.from({ length: 80 }, (_, index) => `Line ${index + 3} says little.`).join('\n')}\n\nThe zirbelholz lies in the shed.\n`;
+const NOTE = 'people/owner/vault/notes/cabin.md';
+
+afterAll(closeBrowser);
+
+// One server a width: these pages share a home as one person's would.
+describe.each([
+  ['1280', WIDE],
+  ['390', PHONE],
+])('at %s px', (_, viewport) => {
+  let at: Stage;
+  let page: Visit;
+  const open = async (path: string) => {
+    page = await visit(at, path, { viewport });
+    return page;
+  };
+
+  beforeAll(async () => {
+    at = await stage([], { files: { [NOTE]: NOTES, 'agents/main/SOUL.md': '# Main\n' } });
+  });
+  afterEach(async () => {
+    await page.context().close();
+  });
+  afterAll(() => at.end());
+
+  const dialog = () => page.getByRole('dialog');
+  const toast = (words: string | RegExp) => page.getByRole('region', { name: 'Notices' }).getByText(words).last().waitFor();
+  const section = (name: string) => page.getByRole('region', { name });
+
+  test('a provider is added, fails its test with advice, is mended, passes, lists its models and is removed', async () => {
+    await open('/settings/providers');
+    await page.getByRole('button', { name: 'Add' }).click();
+    await dialog().getByLabel('Name').fill('second');
+    await dialog().getByLabel('Address').fill('http://127.0.0.1:9/v1');
+    await dialog().getByLabel('Key').fill('sk-a-long-secret-key-of-somebody');
+    await dialog().getByRole('button', { name: 'Save and test' }).click();
+    await dialog().getByRole('status').waitFor();
+    await dialog().getByLabel('Address').fill(at.model);
+    await dialog().getByRole('button', { name: 'Save and test' }).click();
+    await toast(/second works/);
+    const shown = await section('Providers').innerText();
+    expect(shown).toContain('second');
+    expect(shown).not.toContain('sk-a-long-secret-key-of-somebody');
+    expect(await readFile(join(at.home, 'onyx.json'), 'utf8')).not.toContain('sk-a-long-secret-key');
+    const row = page.locator('.card > div').filter({ hasText: 'second' });
+    await row.getByRole('button', { name: 'Models' }).click();
+    await row.getByRole('list', { name: 'Models' }).getByText('some-model').first().waitFor();
+    await row.getByRole('button', { name: 'Remove second' }).click();
+    await dialog().getByRole('button', { name: 'Remove' }).click();
+    await toast('second was removed');
+    await row.waitFor({ state: 'detached' });
+    expect(page.wrongs).toEqual([]);
+  });
+
+  test('a person is added, signs in with a password and is offered nothing of the owner’s', async () => {
+    const id = `mara${viewport.width}`;
+    await open('/settings/people');
+    await page.getByRole('button', { name: 'Add' }).click();
+    await dialog().getByLabel('Id').fill(id);
+    await dialog().getByLabel('Password').fill('a good password');
+    await dialog().getByRole('button', { name: 'Add' }).click();
+    await toast(`${id} was added`);
+    const other = await visit(at, '/settings', { viewport, token: '' });
+    await other.getByLabel('Name').fill(id);
+    await other.getByLabel('Password').fill('a good password');
+    await other.getByRole('button', { name: 'Sign in' }).click();
+    await other.getByRole('heading', { name: 'Appearance' }).waitFor();
+    await other.getByRole('link', { name: 'Providers' }).waitFor({ state: 'detached' });
+    await other.goto(`${at.url}/settings/you`);
+    await other.getByText('member', { exact: true }).waitFor();
+    await other.context().close();
+    await page.getByRole('button', { name: `Remove ${id}` }).click();
+    await dialog().getByRole('button', { name: 'Remove' }).click();
+    await toast(`${id} was removed`);
+    expect(page.wrongs).toEqual([]);
+  });
+
+  test('a token is shown once, works, and is dead after it was revoked', async () => {
+    await open('/settings/tokens');
+    await page.getByRole('button', { name: 'New token' }).click();
+    await dialog().getByLabel('Name').fill('script');
+    await dialog().getByRole('button', { name: 'Make token' }).click();
+    const token = await section('Tokens').locator('code').innerText();
+    const ask = () => fetch(`${at.url}/v1/sessions`, { headers: { authorization: `Bearer ${token}` } });
+    expect((await ask()).status).toBe(200);
+    await page.getByRole('button', { name: 'Done' }).click();
+    await page.reload();
+    await page.getByRole('button', { name: 'Revoke script' }).waitFor();
+    expect(await section('Tokens').innerText()).not.toContain(token);
+    await page.getByRole('button', { name: 'Revoke script' }).click();
+    await dialog().getByRole('button', { name: 'Revoke' }).click();
+    await toast('script was revoked');
+    expect((await ask()).status).toBe(401);
+    expect(page.wrongs).toEqual([]);
+  });
+
+  test('a device that waits is paired', async () => {
+    const begun = await fetch(`${at.url}/api/auth/pair`, { method: 'POST', headers: { 'content-type': 'application/json' }, body: JSON.stringify({ name: 'Phone', client: 'device' }) });
+    const { pairing_id: id, code } = (await begun.json()) as { pairing_id: string; code: string };
+    await open('/settings/devices');
+    await page.getByText(code).waitFor();
+    await page.getByRole('button', { name: 'Pair' }).first().click();
+    await toast('Paired');
+    const state = (await (await fetch(`${at.url}/api/auth/pair/${id}`)).json()) as { status: string };
+    expect(state.status).toBe('approved');
+    expect(page.wrongs).toEqual([]);
+  });
+
+  test('budgets are set and shown', async () => {
+    await open('/settings/budgets');
+    await page.getByLabel('One run, $').fill('0.5');
+    await page.getByRole('button', { name: 'Save' }).click();
+    await toast('Limits saved');
+    const budgets = (await (await at.api('/api/admin/budgets')).json()) as { limit_per_run: number };
+    expect(budgets.limit_per_run).toBe(0.5);
+    expect(page.wrongs).toEqual([]);
+  });
+
+  test('a config that is not good is refused with the place, and the old one stays', async () => {
+    await open('/settings/config');
+    const editor = page.getByLabel('Text of onyx.json');
+    await editor.waitFor();
+    const good = await editor.inputValue();
+    await editor.fill(good.replace('{', '{ // a comment\n').replace(/tier: ?"act"|"tier": ?"act"/, '"tier":"boundless"'));
+    await page.getByRole('button', { name: 'Check and save' }).click();
+    await page.getByRole('alert').getByText(/tier/).waitFor();
+    expect(await readFile(join(at.home, 'onyx.json'), 'utf8')).not.toContain('boundless');
+    await editor.fill(good.replace('{', '{ // a comment\n'));
+    await page.getByRole('button', { name: 'Check and save' }).click();
+    await toast(/Saved/);
+    expect(await readFile(join(at.home, 'onyx.json'), 'utf8')).toContain('// a comment');
+    expect(page.wrongs.filter((wrong) => !wrong.includes('400') && !wrong.includes('422'))).toEqual([]);
+  });
+
+  test('an agent is made, described, turned off and on, and deleted', async () => {
+    await open('/agents');
+    await page.getByRole('button', { name: 'New agent' }).click();
+    await dialog().getByLabel('Name').fill('Optimist');
+    await dialog().getByLabel('Id').fill('optimist');
+    await dialog().getByLabel('Model').fill('mine/some-model');
+    await dialog().getByRole('button', { name: 'Create' }).click();
+    await page.waitForURL(/\/agents\/optimist\/persona/);
+    const text = page.getByLabel('Text of the file');
+    await text.fill('You look for what could go right.\n');
+    await page.getByRole('button', { name: 'Save' }).click();
+    await toast('Saved');
+    expect(await readFile(join(at.home, 'agents/optimist/SOUL.md'), 'utf8')).toBe('You look for what could go right.\n');
+    await page.goto(`${at.url}/agents/optimist/overview`);
+    await page.getByRole('radio', { name: 'Reads' }).click();
+    await toast(/reads/);
+    await page.getByRole('switch', { name: 'Enabled' }).click();
+    await toast(/is off/);
+    await page.getByRole('switch', { name: 'Enabled' }).click();
+    await toast(/is on/);
+    await page.goto(`${at.url}/agents/optimist/tools`);
+    await page.getByLabel('Denied').fill('group:fs');
+    await page.getByRole('button', { name: 'Save' }).click();
+    await toast('Saved');
+    await page.goto(`${at.url}/agents/optimist/overview`);
+    await page.getByRole('button', { name: 'Delete' }).click();
+    await dialog().getByRole('button', { name: 'Delete' }).click();
+    await page.waitForURL(/\/agents$/);
+    expect(await readFile(join(at.home, 'onyx.json'), 'utf8')).not.toContain('optimist');
+    expect(page.wrongs.filter((wrong) => !wrong.includes('404'))).toEqual([]);
+  });
+
+  test('memory is searched, opened at the line, changed, and brought back', async () => {
+    await writeFile(join(at.home, NOTE), NOTES);
+    await open('/memory');
+    await page.getByLabel('Search memory').fill('zirbelholz');
+    await page.getByRole('list', { name: 'Results' }).getByText('zirbelholz').first().click();
+    await page.waitForURL(/path=.*line=/);
+    const text = page.getByLabel('Text of the file');
+    await text.waitFor();
+    expect(await text.evaluate((area) => area.scrollTop)).toBeGreaterThan(0);
+    await text.fill(NOTES.replace('zirbelholz', 'larch'));
+    await page.getByRole('button', { name: 'Save' }).click();
+    await toast('Saved');
+    expect(await readFile(join(at.home, NOTE), 'utf8')).toContain('larch');
+    await page.getByRole('button', { name: 'History' }).click();
+    const versions = page.getByRole('list', { name: 'Versions' });
+    await versions.getByRole('button', { name: 'Compare' }).first().click();
+    await versions.getByText('+The zirbelholz lies in the shed.').waitFor();
+    await versions.getByRole('button', { name: 'Restore' }).first().click();
+    await toast(/Restored/);
+    expect(await readFile(join(at.home, NOTE), 'utf8')).toBe(NOTES);
+    expect(page.wrongs).toEqual([]);
+  });
+
+  test('a file that somebody else changed meanwhile is not overwritten', async () => {
+    await writeFile(join(at.home, NOTE), NOTES);
+    await open('/memory?path=vault%2Fnotes%2Fcabin.md&line=1');
+    const text = page.getByLabel('Text of the file');
+    await text.fill('mine\n');
+    await writeFile(join(at.home, NOTE), 'theirs\n');
+    await page.getByRole('button', { name: 'Save' }).click();
+    await page.getByRole('alert').getByText(/Somebody changed this file/).waitFor();
+    expect(await readFile(join(at.home, NOTE), 'utf8')).toBe('theirs\n');
+    expect(await text.inputValue()).toBe('mine\n');
+    await page.getByRole('button', { name: 'Load theirs' }).click();
+    await expect.poll(() => text.inputValue()).toBe('theirs\n');
+  });
+
+  test('logs are live, searched, paused and exported; usage and audit are shown', async () => {
+    await at.api('/api/agent/chat', { method: 'POST', body: JSON.stringify({ message: 'hi' }) });
+    await open('/system/logs');
+    const log = page.getByRole('list', { name: 'Log' });
+    await log.locator('li').first().waitFor();
+    const [file] = await Promise.all([page.waitForEvent('download'), page.getByRole('button', { name: 'Export' }).click()]);
+    const lines = (await readFile(await file.path(), 'utf8')).trim().split('\n');
+    expect(JSON.parse(lines[0] ?? '')).toMatchObject({ level: expect.any(String), message: expect.any(String) });
+    await page.getByRole('button', { name: 'Pause' }).click();
+    await page.getByRole('button', { name: 'Go on' }).click();
+    await page.getByLabel('Search the log').fill('no line says this');
+    await page.getByText(/Nothing was logged/).waitFor();
+    await page.goto(`${at.url}/system/usage`);
+    await page.getByRole('radio', { name: 'Tokens' }).click();
+    await page.getByRole('img', { name: 'Tokens by day' }).waitFor();
+    await section('By agent').getByText('main').waitFor();
+    await page.goto(`${at.url}/system/audit`);
+    await page.getByRole('button', { name: 'Verify' }).click();
+    await page.getByText(/as they were written/).waitFor();
+    expect(page.wrongs).toEqual([]);
+  });
+});
+

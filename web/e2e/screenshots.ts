@@ -1,0 +1,82 @@
+// `make screenshots`: every page in five states, at two widths, in both themes. With words given, only the pages they name.
+import { mkdir, rm, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import type { Page } from 'playwright-core';
+import { furnished, type Furnished } from './furnished';
+import { closeBrowser, PHONE, stage, visit, WIDE, type Stage } from './stage';
+import { Sky } from './weather';
+
+const folder = fileURLToPath(new URL('../../docs/screenshots', import.meta.url));
+const only = process.argv.slice(2);
+const QUALITY = 62;
+const BANNER_MS = 3_300;
+
+type State = 'loading' | 'empty' | 'error' | 'long' | 'offline';
+
+interface Place {
+  name: string;
+  path: (home: Furnished) => string;
+  /** Where a fresh home has no such thing, what it shows instead. */
+  empty?: string;
+}
+
+const PLACES: Place[] = [
+  { name: 'chat', path: (home) => `/chat/${home.chat}`, empty: '/chat' },
+  { name: 'sessions', path: () => '/sessions' },
+  { name: 'inbox', path: () => '/inbox' },
+  { name: 'memory', path: () => '/memory?q=cabin', empty: '/memory' },
+  { name: 'file', path: () => '/memory?path=vault%2Fnotes%2Fcabin.md', empty: '/memory?path=vault%2Fnew.md' },
+  { name: 'agents', path: () => '/agents' },
+  { name: 'agent', path: () => '/agents/main/persona' },
+  { name: 'settings', path: () => '/settings/providers' },
+  { name: 'health', path: () => '/system' },
+  { name: 'logs', path: () => '/system/logs' },
+  { name: 'usage', path: () => '/system/usage' },
+  { name: 'audit', path: () => '/system/audit' },
+];
+
+async function shoot(page: Page, name: string): Promise<void> {
+  const session = await page.context().newCDPSession(page);
+  const { data } = await session.send('Page.captureScreenshot', { format: 'webp', quality: QUALITY });
+  await session.detach();
+  await writeFile(join(folder, `${name}.webp`), Buffer.from(data, 'base64'));
+}
+
+async function states(home: Furnished, fresh: Stage, place: Place, viewport: typeof WIDE, colorScheme: 'light' | 'dark'): Promise<void> {
+  const options = { viewport, colorScheme, reducedMotion: 'reduce' as const };
+  const name = (state: State) => `${place.name}-${state}-${viewport.width}-${colorScheme}`;
+  const page = await visit(home.at, '/nowhere', options);
+  const sky = new Sky(page);
+  await sky.watch();
+  await page.goto(home.at.url + place.path(home));
+  await page.waitForTimeout(place.name === 'chat' ? 1_600 : 900);
+  await shoot(page, name('long'));
+  await sky.change('offline');
+  await page.waitForTimeout(BANNER_MS);
+  await shoot(page, name('offline'));
+  for (const state of ['loading', 'error'] as const) {
+    await sky.change(state);
+    await page.goto(home.at.url + place.path(home));
+    await page.waitForTimeout(900);
+    await shoot(page, name(state));
+  }
+  await page.context().close();
+  const empty = await visit(fresh, place.empty ?? place.path(home), options);
+  await empty.waitForTimeout(900);
+  await shoot(empty, name('empty'));
+  await empty.context().close();
+}
+
+const wanted = PLACES.filter(({ name }) => only.length === 0 || only.includes(name));
+if (only.length === 0) await rm(folder, { recursive: true, force: true });
+await mkdir(folder, { recursive: true });
+const home = await furnished();
+const fresh = await stage([]);
+for (const place of wanted) {
+  for (const viewport of [WIDE, PHONE]) for (const theme of ['light', 'dark'] as const) await states(home, fresh, place, viewport, theme);
+  console.error(place.name);
+}
+await closeBrowser();
+await home.at.end();
+await fresh.end();

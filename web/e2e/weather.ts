@@ -1,0 +1,43 @@
+// What may happen between a page and its server, made to happen: nothing comes, everything fails, the line is dead.
+
+import type { Page, WebSocketRoute } from 'playwright-core';
+
+export type Weather = 'live' | 'loading' | 'error' | 'offline';
+
+const FAULT = { code: 'storage_failed', message: 'The disk did not answer.', hint: 'Look at the server’s log; nothing that was acknowledged is lost.' };
+const PROBLEM = { status: 500, code: FAULT.code, title: 'Storage failed', detail: FAULT.message, hint: FAULT.hint };
+const DATA = /^\/(api|v1)\//;
+
+export class Sky {
+  weather: Weather = 'live';
+  private sockets: WebSocketRoute[] = [];
+
+  constructor(private readonly page: Page) {}
+
+  async watch(): Promise<void> {
+    await this.page.route((url) => DATA.test(url.pathname), async (route) => {
+      if (this.weather === 'live') return route.continue();
+      if (this.weather === 'offline') return route.abort('internetdisconnected');
+      if (this.weather === 'error') return route.fulfill({ status: 500, contentType: 'application/problem+json', body: JSON.stringify(PROBLEM) });
+    });
+    await this.page.routeWebSocket(/\/ws$/, (socket) => this.socket(socket));
+  }
+
+  private socket(socket: WebSocketRoute): void {
+    if (this.weather === 'offline') return void socket.close({ code: 1001 });
+    this.sockets.push(socket);
+    const server = socket.connectToServer();
+    socket.onMessage((message) => {
+      const { type, id } = JSON.parse(String(message)) as { type: string; id?: string };
+      if (this.weather === 'live' || id === 'hello') return server.send(message);
+      if (this.weather === 'error') socket.send(JSON.stringify({ type: `${type}.result`, id, error: FAULT }));
+    });
+    server.onMessage((message) => socket.send(message));
+  }
+
+  async change(weather: Weather): Promise<void> {
+    this.weather = weather;
+    if (weather !== 'offline') return;
+    await Promise.all(this.sockets.splice(0).map((socket) => socket.close({ code: 1001 })));
+  }
+}

@@ -1,0 +1,42 @@
+import { onyx } from '../../store/client';
+import { toast } from '../../store/state';
+import { Field, Form, Section } from '../../ui/form';
+import type { AgentTab } from './AgentPage';
+
+const names = (text: string) => text.split(/[\s,]+/).filter(Boolean);
+
+/** What an agent is offered. A tool that is not in its set does not exist for it. */
+export function Tools({ agent, reload }: AgentTab) {
+  const policy = agent.settings.tools ?? { allow: null, deny: [] };
+  const save = async (field: (name: string) => string) => {
+    const allow = names(field('allow'));
+    await onyx.agents.update(agent.id, { tools: { allow: allow.length > 0 ? allow : null, deny: names(field('deny')) } });
+    toast('Saved');
+    reload();
+  };
+  return (
+    <>
+      <Section title="Policy" detail="Names of tools or groups (group:fs), with spaces between them. What is denied stays denied, whatever else allows it.">
+        <div className="card p-4">
+          <Form key={JSON.stringify(policy)} action="Save" onSubmit={save}>
+            <Field label="Allowed" name="allow" defaultValue={(policy.allow ?? []).join(' ')} placeholder="all that there are" className="field mt-1 font-mono text-[13px] text-text" />
+            <Field label="Denied" name="deny" defaultValue={(policy.deny ?? []).join(' ')} placeholder="none" className="field mt-1 font-mono text-[13px] text-text" />
+          </Form>
+        </div>
+      </Section>
+      <Section title="What it has now">
+        {agent.tools.length === 0 ? (
+          <p className="meta">No tools: it only talks.</p>
+        ) : (
+          <ul className="flex flex-wrap gap-1.5">
+            {agent.tools.map((tool) => (
+              <li key={tool} className="chip font-mono">
+                {tool}
+              </li>
+            ))}
+          </ul>
+        )}
+      </Section>
+    </>
+  );
+}

@@ -1,0 +1,25 @@
+import type { AgentSettings } from '@onyx/sdk';
+import { onyx } from '../../store/client';
+import { Field } from '../../ui/form';
+import { useLoaded } from '../../ui/useLoaded';
+
+export const TIERS: Record<AgentSettings['tier'], { title: string; detail: string }> = {
+  read: { title: 'Reads', detail: 'Looks and answers; changes nothing.' },
+  suggest: { title: 'Suggests', detail: 'Every change waits in your Inbox.' },
+  act: { title: 'Acts', detail: 'Writes in your own files; asks before it deletes, reaches out or runs commands.' },
+};
+
+/** A model by name, with those that are known offered. */
+export function ModelField({ value }: { value?: string | null }) {
+  const models = useLoaded('models', () => onyx.admin.models());
+  return (
+    <>
+      <Field label="Model" name="model" list="models" defaultValue={value ?? ''} placeholder="the default model" autoComplete="off" />
+      <datalist id="models">
+        {models.data?.map((model) => (
+          <option key={model.id} value={model.id} />
+        ))}
+      </datalist>
+    </>
+  );
+}

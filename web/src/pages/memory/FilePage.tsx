@@ -1,0 +1,82 @@
+import { useNavigate } from '@tanstack/react-router';
+import { useState } from 'react';
+import { Trash2 } from 'lucide-react';
+import { OnyxError, type StoredFile } from '@onyx/sdk';
+import { onyx } from '../../store/client';
+import { toast } from '../../store/state';
+import { attempt } from '../../ui/act';
+import { FileEditor } from '../../ui/FileEditor';
+import { Confirm } from '../../ui/Modal';
+import { Shown } from '../../ui/page';
+import { useLoaded } from '../../ui/useLoaded';
+import { Header } from '../../shell/Header';
+import { History } from './History';
+
+const PLACES = /^(memory|vault|spaces|shared)\//;
+
+interface Opened extends StoredFile {
+  path: string;
+  /** There is no such file yet; saving makes it. */
+  fresh?: boolean;
+}
+
+/** What agents cite without a place lies in the vault. */
+async function open(cited: string): Promise<Opened> {
+  const path = PLACES.test(cited) ? cited : `vault/${cited}`;
+  try {
+    return { ...(await onyx.memory.read(path)), path };
+  } catch (error) {
+    if (error instanceof OnyxError && error.code === 'not_found') return { path, text: '', version: '', fresh: true };
+    throw error;
+  }
+}
+
+export function FilePage({ path, line, lastLine }: { path: string; line?: number; lastLine?: number }) {
+  const navigate = useNavigate();
+  const file = useLoaded(`file ${path}`, () => open(path));
+  const [tab, setTab] = useState<'file' | 'history'>('file');
+  const [asking, setAsking] = useState(false);
+  const remove = async (opened: Opened, yes: boolean) => {
+    setAsking(false);
+    if (!yes || !(await attempt('Not deleted', () => onyx.memory.remove(opened.path, opened.version).then(() => true)))) return;
+    toast(`${opened.path} was deleted; its versions are kept`);
+    await navigate({ to: '/memory' });
+  };
+  return (
+    <>
+      <Header title={file.data?.path ?? path} back="/memory">
+        {file.data && !file.data.fresh && (
+          <>
+            <button type="button" className="btn" aria-pressed={tab === 'history'} onClick={() => setTab(tab === 'history' ? 'file' : 'history')}>
+              {tab === 'history' ? 'File' : 'History'}
+            </button>
+            <button type="button" className="icon-btn" aria-label="Delete file" title="Delete file" onClick={() => setAsking(true)}>
+              <Trash2 size={16} aria-hidden />
+            </button>
+          </>
+        )}
+      </Header>
+      <div className="flex min-h-0 flex-1 flex-col overflow-y-auto px-4 py-4 md:px-6">
+        <div className="mx-auto flex min-h-0 w-full max-w-[880px] flex-1 flex-col">
+          <Shown of={file} rows={1} height="h-96">
+            {(opened) =>
+              tab === 'history' ? (
+                <History path={opened.path} now={opened.text} onRestored={() => (setTab('file'), file.reload())} />
+              ) : (
+                <FileEditor
+                  file={opened}
+                  line={line}
+                  lastLine={lastLine}
+                  note={opened.fresh ? 'There is no such file yet; saving makes it.' : undefined}
+                  write={(text) => onyx.memory.write(opened.path, text, opened.fresh ? undefined : opened.version)}
+                  onWritten={file.reload}
+                />
+              )
+            }
+          </Shown>
+        </div>
+      </div>
+      {asking && file.data && <Confirm question={`Delete ${file.data.path}?`} detail="Its versions are kept and can be restored." action="Delete" onAnswer={(yes) => file.data && void remove(file.data, yes)} />}
+    </>
+  );
+}

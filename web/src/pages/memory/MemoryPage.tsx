@@ -1,0 +1,88 @@
+import { useNavigate } from '@tanstack/react-router';
+import { useEffect, useState } from 'react';
+import { FilePlus2 } from 'lucide-react';
+import type { MemoryStatus } from '@onyx/sdk';
+import { onyx } from '../../store/client';
+import { Ask } from '../../ui/Modal';
+import { Page } from '../../ui/page';
+import { useLoaded, type Loaded } from '../../ui/useLoaded';
+import { Browse } from './Browse';
+import { FilePage } from './FilePage';
+import { Found } from './Found';
+
+export interface MemoryPlace {
+  q?: string;
+  path?: string;
+  line?: number;
+  last?: number;
+}
+
+const SEARCH_MS = 180;
+const STATUS_MS = 5_000;
+
+/** What agents remember and may read: search it, look at it, change it. */
+export function MemoryPage({ place }: { place: MemoryPlace }) {
+  if (place.path !== undefined) return <FilePage key={place.path} path={place.path} line={place.line} lastLine={place.last} />;
+  return <SearchAndBrowse q={place.q ?? ''} />;
+}
+
+function SearchAndBrowse({ q }: { q: string }) {
+  const navigate = useNavigate();
+  const [query, setQuery] = useState(q);
+  const [naming, setNaming] = useState(false);
+  const status = useLoaded('memory-status', () => onyx.memory.status());
+  const { reload } = status;
+  useEffect(() => {
+    const timer = setInterval(reload, STATUS_MS);
+    return () => clearInterval(timer);
+  }, [reload]);
+  useEffect(() => {
+    if (query.trim() === q) return;
+    const timer = setTimeout(() => void navigate({ to: '/memory', search: query.trim() ? { q: query.trim() } : {}, replace: true }), SEARCH_MS);
+    return () => clearTimeout(timer);
+  }, [query, q, navigate]);
+  const create = (path?: string) => {
+    setNaming(false);
+    if (path) void navigate({ to: '/memory', search: { path } });
+  };
+  return (
+    <Page
+      title="Memory"
+      bar={
+        <>
+          <SyncState status={status} />
+          <button type="button" className="btn" onClick={() => setNaming(true)}>
+            <FilePlus2 size={15} aria-hidden /> <span className="max-sm:sr-only">New file</span>
+          </button>
+        </>
+      }
+    >
+      <input type="search" className="field mb-4" placeholder="Search memory, notes and documents" aria-label="Search memory" value={query} onChange={(event) => setQuery(event.target.value)} />
+      {q ? <Found q={q} /> : <Browse />}
+      {naming && <Ask label="Path of the new file" value="vault/note.md" action="Create" onAnswer={create} />}
+    </Page>
+  );
+}
+
+/** Whether what is found is all there is. */
+function SyncState({ status }: { status: Loaded<MemoryStatus> }) {
+  if (!status.data) return null;
+  const { text, tone } = wordsOf(status.data);
+  const color = { ok: 'bg-ok', warn: 'bg-warn', danger: 'bg-danger' }[tone];
+  return (
+    <span className="meta inline-flex min-w-0 items-center gap-2" role="status" title={text}>
+      <span className={`dot ${color}`} aria-hidden /> <span className="truncate max-sm:max-w-40">{text}</span>
+    </span>
+  );
+}
+
+function wordsOf(status: MemoryStatus): { text: string; tone: 'ok' | 'warn' | 'danger' } {
+  const { embedding, progress } = status;
+  if (status.error) return { text: status.error, tone: 'danger' };
+  if (progress) return { text: `Reading files: ${progress.done} of ${progress.total}`, tone: 'warn' };
+  if (status.waiting > 0) return { text: `${status.waiting} changed files wait to be read`, tone: 'warn' };
+  if (embedding.state === 'failing') return { text: `By words only: ${embedding.reason}`, tone: 'warn' };
+  if (status.problemCount > 0) return { text: `${status.problemCount} files cannot be read`, tone: 'warn' };
+  const files = `${status.sources} ${status.sources === 1 ? 'file' : 'files'}`;
+  return { text: embedding.state === 'off' ? `${files}, found by words` : files, tone: 'ok' };
+}

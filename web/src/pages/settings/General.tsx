@@ -1,0 +1,59 @@
+import { signOut } from '../../store/client';
+import { usePreferences, type Preferences } from '../../store/preferences';
+import { Card, Choices, Line, Section, Switch } from '../../ui/form';
+
+export function General() {
+  return (
+    <>
+      <Section title="Appearance">
+        <Card>
+          <Radio label="Theme" of="theme" options={[['system', 'System'], ['light', 'Light'], ['dark', 'Dark']]} />
+        </Card>
+      </Section>
+      <Section title="Writing">
+        <Card>
+          <Radio label="Send with" of="sendWith" options={[['enter', 'Enter'], ['mod-enter', '⌘/Ctrl Enter']]} />
+          <Radio label="While an agent works" detail="Steer: it reads your words after the step under way. Queue: after its answer." of="delivery" options={[['steer', 'Steer'], ['follow_up', 'Queue']]} />
+        </Card>
+      </Section>
+      <Section title="Notifications">
+        <Card>
+          <Notifications />
+        </Card>
+      </Section>
+      <Section title="This browser">
+        <Card>
+          <Line label="Sign out" detail="Ends this browser’s session.">
+            <button type="button" className="btn" onClick={() => void signOut()}>
+              Sign out
+            </button>
+          </Line>
+        </Card>
+      </Section>
+    </>
+  );
+}
+
+type Worded = 'theme' | 'delivery' | 'sendWith';
+
+function Radio<K extends Worded>({ label, detail, of, options }: { label: string; detail?: string; of: K; options: [Preferences[K], string][] }) {
+  const value = usePreferences((preferences) => preferences[of]);
+  return (
+    <Line label={label} detail={detail}>
+      <Choices label={label} value={value} options={options} onChange={(chosen) => usePreferences.setState({ [of]: chosen } as Partial<Preferences>)} />
+    </Line>
+  );
+}
+
+function Notifications() {
+  const notify = usePreferences((preferences) => preferences.notify);
+  const set = async (wanted: boolean) => {
+    const allowed = !wanted || (await Notification.requestPermission()) === 'granted';
+    usePreferences.setState({ notify: wanted && allowed });
+  };
+  return (
+    <Line label="Answers that end in the background" detail="Your browser asks for permission once.">
+      <Switch label="Notify" on={notify} onChange={(on) => void set(on)} />
+    </Line>
+  );
+}

@@ -1,0 +1,129 @@
+import { useState } from 'react';
+import { Plus } from 'lucide-react';
+import type { Model, Provider, ProviderTest } from '@onyx/sdk';
+import { onyx } from '../../store/client';
+import { toast } from '../../store/state';
+import { attempt } from '../../ui/act';
+import { Card, Line, Section } from '../../ui/form';
+import { Confirm } from '../../ui/Modal';
+import { Empty, Shown } from '../../ui/page';
+import { useLoaded } from '../../ui/useLoaded';
+import { ProviderForm } from './ProviderForm';
+
+const UNTRIED: [string, string] = ['not tried yet', 'text-dim'];
+const HEALTH: Record<string, [string, string]> = {
+  well: ['well', 'text-ok-text'],
+  failing: ['failing', 'text-danger'],
+};
+
+export function Providers() {
+  const providers = useLoaded('providers', () => onyx.admin.providers());
+  const [editing, setEditing] = useState<Provider | 'new'>();
+  const done = () => {
+    setEditing(undefined);
+    providers.reload();
+  };
+  return (
+    <Section
+      title="Providers"
+      detail="Where models come from. Keys are kept sealed and never shown again."
+      action={
+        <button type="button" className="btn" onClick={() => setEditing('new')}>
+          <Plus size={15} aria-hidden /> Add
+        </button>
+      }
+    >
+      <Shown of={providers}>
+        {(list) =>
+          list.length === 0 ? (
+            <div className="card">
+              <Empty>No provider is connected.</Empty>
+            </div>
+          ) : (
+            <Card>
+              {list.map((provider) => (
+                <ProviderLine key={provider.name} provider={provider} onEdit={() => setEditing(provider)} onChange={providers.reload} />
+              ))}
+            </Card>
+          )
+        }
+      </Shown>
+      {editing && <ProviderForm provider={editing === 'new' ? undefined : editing} close={() => setEditing(undefined)} done={done} />}
+    </Section>
+  );
+}
+
+function ProviderLine({ provider, onEdit, onChange }: { provider: Provider; onEdit: () => void; onChange: () => void }) {
+  const [busy, setBusy] = useState<'test' | 'models'>();
+  const [test, setTest] = useState<ProviderTest>();
+  const [models, setModels] = useState<Model[]>();
+  const [asking, setAsking] = useState(false);
+  const { name } = provider;
+  const run = async <T,>(what: 'test' | 'models', failed: string, act: () => Promise<T>, keep: (answer: T) => void) => {
+    setBusy(what);
+    const answer = await attempt(failed, act);
+    setBusy(undefined);
+    if (answer !== undefined) keep(answer);
+  };
+  const remove = async (yes: boolean) => {
+    setAsking(false);
+    if (!yes) return;
+    const removed = await attempt('The provider was not removed', () => onyx.admin.removeProvider(name).then(() => true));
+    if (removed) toast(`${name} was removed`);
+    if (removed) onChange();
+  };
+  const [word, color] = provider.state === 'disabled' ? ['disabled', 'text-warn'] : (HEALTH[provider.health] ?? UNTRIED);
+  const about = [provider.kind, provider.address, provider.key && `key ${provider.key}`].filter(Boolean).join(' · ');
+  return (
+    <div>
+      <Line
+        label={
+          <span className="flex items-center gap-2">
+            <span className="truncate">{name}</span> <span className={`text-meta ${color}`}>{word}</span>
+          </span>
+        }
+        detail={about}
+      >
+        <button type="button" className="btn" disabled={busy !== undefined} onClick={() => void run('test', 'It could not be tested', () => onyx.admin.testProvider(name), setTest)}>
+          {busy === 'test' ? 'Testing…' : 'Test'}
+        </button>
+        <button type="button" className="btn" disabled={busy !== undefined} onClick={() => void run('models', 'Its models could not be listed', () => onyx.admin.providerModels(name), setModels)}>
+          {busy === 'models' ? 'Asking…' : 'Models'}
+        </button>
+        <button type="button" className="btn" aria-label={`Edit ${name}`} onClick={onEdit}>
+          Edit
+        </button>
+        <button type="button" className="btn btn-danger" aria-label={`Remove ${name}`} onClick={() => setAsking(true)}>
+          Remove
+        </button>
+      </Line>
+      {provider.detail && <p className="px-4 pb-2.5 text-meta text-warn [overflow-wrap:anywhere]">{provider.detail}</p>}
+      {test && <TestLine test={test} />}
+      {models && <ModelList models={models} />}
+      {asking && <Confirm question={`Remove ${name}?`} detail="Agents that use its models cannot answer until they have another one." action="Remove" onAnswer={(yes) => void remove(yes)} />}
+    </div>
+  );
+}
+
+export function TestLine({ test }: { test: ProviderTest }) {
+  const facts = [typeof test.modelCount === 'number' && `${test.modelCount} ${test.modelCount === 1 ? 'model' : 'models'}`, typeof test.latencyMs === 'number' && `${Math.round(test.latencyMs)} ms`];
+  return (
+    <p role="status" className={`px-4 pb-2.5 text-meta [overflow-wrap:anywhere] ${test.ok ? 'text-ok-text' : 'text-danger'}`}>
+      {test.ok ? `It works: ${facts.filter(Boolean).join(', ')}.` : test.advice}
+    </p>
+  );
+}
+
+function ModelList({ models }: { models: Model[] }) {
+  if (models.length === 0) return <p className="meta px-4 pb-2.5">It lists no models.</p>;
+  return (
+    <ul className="max-h-60 overflow-auto border-t border-line px-4 py-2 font-mono text-[13px] leading-5" tabIndex={0} aria-label="Models">
+      {models.map((model) => (
+        <li key={model.id} className="flex justify-between gap-4">
+          <span className="truncate">{model.id}</span>
+          {typeof model.contextWindow === 'number' && <span className="shrink-0 text-dim">{Math.round(model.contextWindow / 1000)}k</span>}
+        </li>
+      ))}
+    </ul>
+  );
+}

@@ -1,0 +1,91 @@
+import { useState } from 'react';
+import { Link } from '@tanstack/react-router';
+import { ShieldCheck } from 'lucide-react';
+import type { AuditRow } from '@onyx/sdk';
+import { onyx } from '../../store/client';
+import { attempt } from '../../ui/act';
+import { Empty, Shown } from '../../ui/page';
+import { fullTime } from '../../ui/time';
+import { useLoaded } from '../../ui/useLoaded';
+
+const PAGE = 100;
+const COLORS: Record<string, string> = { allow: 'text-ok-text', approved: 'text-ok-text', deny: 'text-danger', denied: 'text-danger', rejected: 'text-danger', draft: 'text-warn', confirm: 'text-warn' };
+
+/** Every decision, who took it, and whether the chain of rows still holds. */
+export default function Audit() {
+  const first = useLoaded('audit', () => onyx.admin.audit({ limit: PAGE }));
+  const [older, setOlder] = useState<{ rows: AuditRow[]; before?: number }>();
+  const [verified, setVerified] = useState<{ ok: boolean; text: string }>();
+  const verify = async () => {
+    const chains = await attempt('The audit could not be verified', () => onyx.admin.verifyAudit());
+    if (!chains) return;
+    const broken = chains.find((chain) => !chain.whole);
+    const rows = chains.reduce((sum, chain) => sum + (chain.rows ?? 0), 0);
+    setVerified(broken ? { ok: false, text: `The chain of ${broken.person} is broken at row ${broken.brokenAt}.` } : { ok: true, text: `All ${rows} rows are as they were written.` });
+  };
+  const more = async (before: number) => {
+    const page = await attempt('No older rows', () => onyx.admin.audit({ limit: PAGE, before }));
+    if (page) setOlder({ rows: [...(older?.rows ?? []), ...page.rows], before: page.before });
+  };
+  return (
+    <>
+      <div className="mb-3 flex flex-wrap items-center gap-3">
+        <p className="meta min-w-0 flex-1">Each row carries the hash of the one before it, so that nothing can be changed unseen.</p>
+        {verified && (
+          <span role="status" className={`text-meta ${verified.ok ? 'text-ok-text' : 'text-danger'}`}>
+            {verified.text}
+          </span>
+        )}
+        <button type="button" className="btn" onClick={() => void verify()}>
+          <ShieldCheck size={15} aria-hidden /> Verify
+        </button>
+      </div>
+      <Shown of={first} rows={6}>
+        {(page) => {
+          const rows = [...page.rows, ...(older?.rows ?? [])];
+          const before = older ? older.before : page.before;
+          if (rows.length === 0) return <Empty>Nothing was decided yet.</Empty>;
+          return (
+            <>
+              <ul className="card divide-y divide-line" aria-label="Audit">
+                {rows.map((row) => (
+                  <Row key={`${row.person} ${row.seq}`} row={row} />
+                ))}
+              </ul>
+              {before !== undefined && before !== null && (
+                <div className="mt-3 text-center">
+                  <button type="button" className="btn" onClick={() => void more(before)}>
+                    Older
+                  </button>
+                </div>
+              )}
+            </>
+          );
+        }}
+      </Shown>
+    </>
+  );
+}
+
+function Row({ row }: { row: AuditRow }) {
+  const who = row.actorKind === 'agent' ? row.actor.replace(/^agent:/, '') : row.actor;
+  return (
+    <li className="flex flex-wrap items-baseline gap-x-3 gap-y-0.5 px-4 py-2 text-meta">
+      <time className="w-36 shrink-0 text-dim tabular-nums" dateTime={row.ts}>
+        {fullTime(row.ts)}
+      </time>
+      <span className="w-24 shrink-0 truncate" title={who}>{who}</span>
+      <span className={`w-20 shrink-0 ${COLORS[row.decision ?? ''] ?? 'text-dim'}`}>{row.decision ?? row.effect}</span>
+      <span className="min-w-40 flex-1 [overflow-wrap:anywhere]">
+        {row.tool && <code className="mr-2 font-mono">{row.tool}</code>}
+        {row.diffSummary}
+        {row.result && <span className="text-dim"> · {row.result}</span>}
+      </span>
+      {row.sessionId && (
+        <Link to="/chat/$id" params={{ id: row.sessionId }} className="text-accent underline underline-offset-3">
+          chat
+        </Link>
+      )}
+    </li>
+  );
+}

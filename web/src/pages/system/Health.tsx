@@ -1,0 +1,63 @@
+import { useEffect } from 'react';
+import { RotateCw } from 'lucide-react';
+import type { Dependency } from '@onyx/sdk';
+import { refreshStatus } from '../../store/client';
+import { useStore } from '../../store/state';
+import { copy } from '../../ui/copy';
+
+const REFRESH_MS = 15_000;
+const WORDS: Record<Dependency['state'], [string, string]> = {
+  ok: ['well', 'text-ok-text'],
+  degraded: ['degraded', 'text-warn'],
+  down: ['down', 'text-danger'],
+};
+
+/** The health of everything Onyx stands on. */
+export function Health() {
+  const status = useStore((state) => state.status);
+  const link = useStore((state) => state.link);
+  useEffect(() => {
+    void refreshStatus();
+    const timer = setInterval(() => void refreshStatus(), REFRESH_MS);
+    return () => clearInterval(timer);
+  }, []);
+  return (
+    <>
+      <ul className="card divide-y divide-line">
+        <Row name="Connection" state={link === 'online' ? 'ok' : 'down'} detail={link === 'online' ? undefined : 'Trying again'} />
+        {status?.dependencies.map((dependency) => (
+          <Row key={dependency.name} {...dependency} />
+        ))}
+        {!status && [1, 2, 3].map((row) => <li key={row} className="skeleton m-3 h-6" />)}
+      </ul>
+      {status && (
+        <p className="meta mt-4 flex flex-wrap items-center gap-x-4 gap-y-1">
+          <span>Onyx {status.version}</span>
+          <span>{status.runs.length === 0 ? 'No run at work' : `${status.runs.length} at work`}</span>
+          <span>
+            {status.agents.length} {status.agents.length === 1 ? 'agent' : 'agents'}
+          </span>
+          <button type="button" className="underline underline-offset-3" onClick={() => void copy(JSON.stringify(status, null, 2), 'Details copied')}>
+            Copy details
+          </button>
+          <button type="button" className="inline-flex items-center gap-1 underline underline-offset-3" onClick={() => void refreshStatus()}>
+            <RotateCw size={13} aria-hidden /> Check again
+          </button>
+        </p>
+      )}
+    </>
+  );
+}
+
+function Row({ name, state, detail }: Dependency) {
+  const [word, color] = WORDS[state];
+  return (
+    <li className="flex min-h-12 items-center gap-4 px-4 py-2.5">
+      <span className="min-w-0 flex-1">
+        {name}
+        {detail && <span className="block text-meta text-dim [overflow-wrap:anywhere]">{detail}</span>}
+      </span>
+      <span className={`text-meta ${color}`}>{word}</span>
+    </li>
+  );
+}

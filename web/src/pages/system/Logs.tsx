@@ -1,0 +1,119 @@
+import { useEffect, useRef, useState } from 'react';
+import { Download, Pause, Play } from 'lucide-react';
+import type { Fault, LogLevel, LogLine } from '@onyx/sdk';
+import { faultOf, onyx } from '../../store/client';
+import { useStore } from '../../store/state';
+import { save } from '../../ui/download';
+import { Select } from '../../ui/form';
+import { Empty, ErrorLine, Skeletons } from '../../ui/page';
+
+const MOST = 1_000;
+const REDRAW_MS = 150;
+const AGAIN_MS = 1_000;
+const LEVELS: [LogLevel, string][] = [['error', 'Errors'], ['warn', 'Warnings'], ['info', 'Info'], ['debug', 'Debug'], ['trace', 'Everything']];
+const COLORS: Partial<Record<LogLevel, string>> = { error: 'text-danger', warn: 'text-warn' };
+
+/** What the server writes, as it writes it. */
+export default function Logs() {
+  const [level, setLevel] = useState<LogLevel>('info');
+  const [query, setQuery] = useState('');
+  const [paused, setPaused] = useState(false);
+  const { lines, fault } = useLogs(level, query.trim(), paused);
+  const list = useRef<HTMLOListElement>(null);
+  const following = useRef(true);
+  useEffect(() => {
+    if (following.current && list.current) list.current.scrollTop = list.current.scrollHeight;
+  }, [lines]);
+  return (
+    <>
+      <div className="mb-3 flex flex-wrap gap-2">
+        <input type="search" className="field min-w-48 flex-1" placeholder="Search the log" aria-label="Search the log" value={query} onChange={(event) => setQuery(event.target.value)} />
+        <Select label="Level" value={level} options={LEVELS} onChange={(value) => setLevel(value as LogLevel)} />
+        <button type="button" className="btn h-9" aria-pressed={paused} onClick={() => setPaused(!paused)}>
+          {paused ? <Play size={14} aria-hidden /> : <Pause size={14} aria-hidden />} {paused ? 'Go on' : 'Pause'}
+        </button>
+        <button type="button" className="btn h-9" disabled={!lines?.length} onClick={() => save('onyx-log.jsonl', (lines ?? []).map((line) => JSON.stringify(line)).join('\n'))}>
+          <Download size={14} aria-hidden /> Export
+        </button>
+      </div>
+      {fault && <ErrorLine fault={fault} />}
+      {lines === undefined && !fault && <Skeletons rows={8} height="h-6" />}
+      {lines?.length === 0 && <Empty>Nothing was logged at this level{query ? ' with these words' : ''}.</Empty>}
+      {lines && lines.length > 0 && (
+        <ol
+          ref={list}
+          tabIndex={0}
+          aria-label="Log"
+          className="card h-[62vh] overflow-auto py-2 font-mono text-[12px] leading-[18px]"
+          onScroll={({ currentTarget: at }) => (following.current = at.scrollHeight - at.scrollTop - at.clientHeight < 40)}
+        >
+          {lines.map((line) => (
+            <LogRow key={line.seq} line={line} />
+          ))}
+        </ol>
+      )}
+    </>
+  );
+}
+
+function LogRow({ line }: { line: LogLine }) {
+  const details = Object.entries(line.fields ?? {});
+  return (
+    <li className="flex gap-3 px-3 hover:bg-sunken max-md:flex-wrap max-md:gap-x-2">
+      <time className="shrink-0 text-dim" dateTime={line.ts}>
+        {new Date(line.ts).toLocaleTimeString(undefined, { hour12: false })}
+      </time>
+      <span className={`w-10 shrink-0 ${COLORS[line.level] ?? 'text-dim'}`}>{line.level}</span>
+      <span className="min-w-0 flex-1 whitespace-pre-wrap [overflow-wrap:anywhere] max-md:basis-full">
+        {line.message}
+        {details.length > 0 && <span className="text-dim"> {details.map(([name, value]) => `${name}=${typeof value === 'string' ? value : JSON.stringify(value)}`).join(' ')}</span>}
+      </span>
+      <span className="shrink-0 text-dim max-lg:hidden">{line.target}</span>
+    </li>
+  );
+}
+
+/** The feed, taken up again where it broke off; paused, it is left alone. */
+function useLogs(level: LogLevel, q: string, paused: boolean): { lines?: LogLine[]; fault?: Fault } {
+  const online = useStore((state) => state.link === 'online');
+  const [lines, setLines] = useState<LogLine[]>();
+  const [fault, setFault] = useState<Fault>();
+  const last = useRef(0);
+  useEffect(() => {
+    last.current = 0;
+    setLines(undefined);
+  }, [level, q]);
+  useEffect(() => {
+    if (!online || paused) return;
+    const abort = new AbortController();
+    const fresh: LogLine[] = [];
+    const draw = () => {
+      const batch = fresh.splice(0);
+      setLines((known) => (batch.length === 0 && known ? known : [...(known ?? []), ...batch].slice(-MOST)));
+    };
+    const timer = setInterval(draw, REDRAW_MS);
+    const read = async () => {
+      while (!abort.signal.aborted) {
+        try {
+          for await (const line of onyx.admin.logs({ level, q, after: last.current, limit: MOST }, abort.signal)) {
+            last.current = line.seq;
+            fresh.push(line);
+          }
+        } catch (error) {
+          if (abort.signal.aborted) return;
+          const why = faultOf(error);
+          if (why.code !== 'offline') return setFault(why);
+        }
+        await new Promise((resolve) => setTimeout(resolve, AGAIN_MS));
+      }
+    };
+    const begun = setTimeout(() => (setFault(undefined), void read()), q ? 200 : 0);
+    return () => {
+      clearTimeout(begun);
+      clearInterval(timer);
+      draw();
+      abort.abort();
+    };
+  }, [level, q, paused, online]);
+  return { lines, fault };
+}

@@ -1,0 +1,86 @@
+import { useEffect, useState } from 'react';
+import type { Fault, StoredFile } from '@onyx/sdk';
+import { Markdown } from '../markdown/Markdown';
+import { faultOf } from '../store/client';
+import { toast } from '../store/state';
+import { Editor } from './Editor';
+import { ErrorLine } from './page';
+
+/** A markdown file, read or edited. What is written here stays until it is saved or thrown away. */
+export function FileEditor({ file, line, lastLine, note, write, onWritten }: {
+  file: StoredFile;
+  line?: number;
+  lastLine?: number;
+  note?: string;
+  /** Writes it as a follow-up of the version that was read. */
+  write: (text: string) => Promise<unknown>;
+  onWritten: () => void;
+}) {
+  const [text, setText] = useState<string>();
+  const [fault, setFault] = useState<Fault>();
+  const [busy, setBusy] = useState(false);
+  const [mode, setMode] = useState<'read' | 'edit'>(line !== undefined || file.text === '' ? 'edit' : 'read');
+  const changed = text !== undefined && text !== file.text;
+  useEffect(() => {
+    if (!changed) return;
+    const warn = (event: BeforeUnloadEvent) => event.preventDefault();
+    addEventListener('beforeunload', warn);
+    return () => removeEventListener('beforeunload', warn);
+  }, [changed]);
+  const save = async () => {
+    setBusy(true);
+    try {
+      await write(text ?? '');
+      setFault(undefined);
+      setText(undefined);
+      toast('Saved');
+      onWritten();
+    } catch (error) {
+      setFault(faultOf(error));
+    }
+    setBusy(false);
+  };
+  const shown = text ?? file.text;
+  return (
+    <div
+      className="flex min-h-0 flex-1 flex-col gap-3"
+      onKeyDown={(event) => {
+        if (!(event.metaKey || event.ctrlKey) || event.key !== 's') return;
+        event.preventDefault();
+        if (changed && !busy) void save();
+      }}
+    >
+      <div className="flex min-h-8 flex-wrap items-center gap-2">
+        <div className="flex overflow-hidden rounded-sm border border-line" role="radiogroup" aria-label="View">
+          {(['read', 'edit'] as const).map((one) => (
+            <button key={one} type="button" role="radio" aria-checked={mode === one} className={`h-8 px-3 text-[14px] max-md:h-11 ${mode === one ? 'bg-accent-soft text-accent' : 'text-dim hover:bg-sunken'}`} onClick={() => setMode(one)}>
+              {one === 'read' ? 'Read' : 'Edit'}
+            </button>
+          ))}
+        </div>
+        <span className="meta min-w-0 flex-1">{changed ? 'Not saved yet' : note}</span>
+        {changed && (
+          <button type="button" className="btn" onClick={() => (setText(undefined), setFault(undefined))}>
+            Discard
+          </button>
+        )}
+        <button type="button" className="btn btn-primary" disabled={!changed || busy} onClick={() => void save()}>
+          Save
+        </button>
+      </div>
+      {fault && (
+        <ErrorLine
+          fault={fault.code === 'version_conflict' ? { ...fault, message: 'Somebody changed this file since you opened it; yours is not saved.', hint: 'Copy what you wrote, then load theirs.' } : fault}
+          action={fault.code === 'version_conflict' ? { label: 'Load theirs', run: () => (setText(undefined), setFault(undefined), onWritten()) } : undefined}
+        />
+      )}
+      {mode === 'edit' ? (
+        <Editor label="Text of the file" text={shown} onChange={setText} line={line} lastLine={lastLine} />
+      ) : (
+        <div className="card min-h-0 flex-1 overflow-y-auto px-5 py-4" dir="auto" tabIndex={0} role="region" aria-label="The file">
+          {shown.trim() === '' ? <p className="meta">This file is empty.</p> : <Markdown text={shown} />}
+        </div>
+      )}
+    </div>
+  );
+}

@@ -1,0 +1,64 @@
+// What changes between two texts, by lines, as a unified diff shows it.
+
+const CONTEXT = 3;
+/** Longer texts are compared from both ends only: the table in the middle would be too large. */
+const LARGEST = 4_000_000;
+
+interface Piece {
+  mark: ' ' | '-' | '+';
+  line: string;
+}
+
+export function unified(before: string, after: string): string {
+  const pieces = compare(before.split('\n'), after.split('\n'));
+  const shown = new Set<number>();
+  pieces.forEach(({ mark }, at) => {
+    if (mark === ' ') return;
+    for (let near = at - CONTEXT; near <= at + CONTEXT; near += 1) shown.add(near);
+  });
+  const lines: string[] = [];
+  pieces.forEach(({ mark, line }, at) => {
+    if (!shown.has(at)) return;
+    if (at > 0 && !shown.has(at - 1)) lines.push('@@');
+    lines.push(mark + line);
+  });
+  return lines.join('\n');
+}
+
+function compare(before: string[], after: string[]): Piece[] {
+  let start = 0;
+  while (start < before.length && start < after.length && before[start] === after[start]) start += 1;
+  let end = 0;
+  while (end < before.length - start && end < after.length - start && before.at(-1 - end) === after.at(-1 - end)) end += 1;
+  const same = (lines: string[]): Piece[] => lines.map((line) => ({ mark: ' ', line }));
+  const middle = changes(before.slice(start, before.length - end), after.slice(start, after.length - end));
+  return [...same(before.slice(0, start)), ...middle, ...same(before.slice(before.length - end))];
+}
+
+/** The longest common subsequence, and what is not in it. */
+function changes(before: string[], after: string[]): Piece[] {
+  const removed = before.map((line): Piece => ({ mark: '-', line }));
+  const added = after.map((line): Piece => ({ mark: '+', line }));
+  if (before.length * after.length > LARGEST) return [...removed, ...added];
+  const width = after.length + 1;
+  const lengths = new Uint32Array((before.length + 1) * width);
+  const at = (row: number, column: number) => lengths[row * width + column] ?? 0;
+  for (let row = before.length - 1; row >= 0; row -= 1) {
+    for (let column = after.length - 1; column >= 0; column -= 1) {
+      const equal = before[row] === after[column];
+      lengths[row * width + column] = equal ? at(row + 1, column + 1) + 1 : Math.max(at(row + 1, column), at(row, column + 1));
+    }
+  }
+  const pieces: Piece[] = [];
+  let row = 0;
+  let column = 0;
+  while (row < before.length && column < after.length) {
+    if (before[row] === after[column]) {
+      pieces.push({ mark: ' ', line: before[row] ?? '' });
+      row += 1;
+      column += 1;
+    } else if (at(row + 1, column) >= at(row, column + 1)) pieces.push(removed[row++] as Piece);
+    else pieces.push(added[column++] as Piece);
+  }
+  return [...pieces, ...removed.slice(row), ...added.slice(column)];
+}

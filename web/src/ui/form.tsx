@@ -1,0 +1,122 @@
+import { useId, useState, type ComponentProps, type FormEvent, type ReactNode } from 'react';
+import type { Fault } from '@onyx/sdk';
+import { faultOf } from '../store/client';
+import { ErrorLine } from './page';
+
+/** A row of a card: what it is, and what can be done about it. */
+export function Line({ label, detail, children }: { label: ReactNode; detail?: ReactNode; children?: ReactNode }) {
+  return (
+    <div className="flex min-h-12 flex-wrap items-center gap-x-4 gap-y-2 px-4 py-2.5">
+      <div className="min-w-0 flex-1 basis-52 [overflow-wrap:anywhere]">
+        {label}
+        {detail && <div className="meta">{detail}</div>}
+      </div>
+      {children && <div className="flex flex-wrap items-center gap-2">{children}</div>}
+    </div>
+  );
+}
+
+export function Section({ title, detail, action, children }: { title: string; detail?: ReactNode; action?: ReactNode; children: ReactNode }) {
+  return (
+    <section className="mb-8" aria-label={title}>
+      <div className="mb-2 flex min-h-8 items-end gap-3">
+        <div className="min-w-0 flex-1">
+          <h2 className="font-semibold">{title}</h2>
+          {detail && <p className="meta">{detail}</p>}
+        </div>
+        {action}
+      </div>
+      {children}
+    </section>
+  );
+}
+
+export const Card = ({ children }: { children: ReactNode }) => <div className="card divide-y divide-line">{children}</div>;
+
+export function Choices<T extends string>({ label, value, options, onChange }: { label: string; value: T; options: [T, string][]; onChange: (value: T) => void }) {
+  return (
+    <div role="radiogroup" aria-label={label} className="flex overflow-hidden rounded-sm border border-line">
+      {options.map(([option, text]) => (
+        <button
+          key={option}
+          type="button"
+          role="radio"
+          aria-checked={value === option}
+          className={`h-8 px-3 text-[14px] max-md:h-11 ${value === option ? 'bg-accent-soft text-accent' : 'text-dim hover:bg-sunken'}`}
+          onClick={() => onChange(option)}
+        >
+          {text}
+        </button>
+      ))}
+    </div>
+  );
+}
+
+export function Switch({ label, on, disabled, onChange }: { label: string; on: boolean; disabled?: boolean; onChange: (on: boolean) => void }) {
+  return (
+    <button type="button" role="switch" aria-checked={on} aria-label={label} title={label} disabled={disabled} className="switch" onClick={() => onChange(!on)}>
+      <span aria-hidden />
+    </button>
+  );
+}
+
+export function Select({ label, value, options, onChange }: { label: string; value: string; options: [string, string][]; onChange: (value: string) => void }) {
+  return (
+    <select aria-label={label} className="field w-auto max-w-full pr-8" value={value} onChange={(event) => onChange(event.target.value)}>
+      {options.map(([id, name]) => (
+        <option key={id} value={id}>
+          {name}
+        </option>
+      ))}
+    </select>
+  );
+}
+
+export function Field({ label, hint, ...input }: { label: string; hint?: ReactNode } & ComponentProps<'input'>) {
+  const id = useId();
+  return (
+    <div className="meta">
+      <label htmlFor={id}>{label}</label>
+      <input id={id} className="field mt-1 text-text" aria-describedby={hint ? `${id}-hint` : undefined} {...input} />
+      {hint && (
+        <span id={`${id}-hint`} className="mt-1 block text-tiny">
+          {hint}
+        </span>
+      )}
+    </div>
+  );
+}
+
+/** A form that says what went wrong where it was sent, and keeps what was written. */
+export function Form({ action, onSubmit, onCancel, children }: { action: string; onSubmit: (fields: (name: string) => string) => Promise<unknown>; onCancel?: () => void; children: ReactNode }) {
+  const [busy, setBusy] = useState(false);
+  const [fault, setFault] = useState<Fault>();
+  const submit = async (event: FormEvent<HTMLFormElement>) => {
+    event.preventDefault();
+    const data = new FormData(event.currentTarget);
+    setBusy(true);
+    setFault(undefined);
+    try {
+      await onSubmit((name) => String(data.get(name) ?? '').trim());
+    } catch (error) {
+      setFault(faultOf(error));
+    }
+    setBusy(false);
+  };
+  return (
+    <form className="flex flex-col gap-3" onSubmit={(event) => void submit(event)}>
+      {children}
+      {fault && <ErrorLine fault={fault} />}
+      <div className="flex justify-end gap-2">
+        {onCancel && (
+          <button type="button" className="btn" onClick={onCancel}>
+            Cancel
+          </button>
+        )}
+        <button type="submit" className="btn btn-primary" disabled={busy}>
+          {action}
+        </button>
+      </div>
+    </form>
+  );
+}

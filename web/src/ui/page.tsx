@@ -1,0 +1,70 @@
+import type { ReactNode } from 'react';
+import type { Fault } from '@onyx/sdk';
+import { AlertCircle } from 'lucide-react';
+import { useStore } from '../store/state';
+import { Header } from '../shell/Header';
+import { copy } from './copy';
+import type { Loaded } from './useLoaded';
+
+/** A page of one column under its header. */
+export function Page({ title, bar, width = 'max-w-[880px]', children }: { title: string; bar?: ReactNode; width?: string; children: ReactNode }) {
+  return (
+    <>
+      <Header title={title}>{bar}</Header>
+      <div className="flex-1 overflow-y-auto px-4 py-4 md:px-6 md:py-6">
+        <div className={`mx-auto ${width}`}>{children}</div>
+      </div>
+    </>
+  );
+}
+
+/** What failed, what to do, one action, and details for whoever wants to report it. */
+export function ErrorLine({ fault, action }: { fault: Fault; action?: { label: string; run: () => void } }) {
+  return (
+    <div role="alert" className="mt-2 flex flex-wrap items-start gap-x-3 gap-y-1 rounded-md border border-line bg-surface px-3 py-2 text-meta">
+      <AlertCircle size={16} className="mt-0.5 shrink-0 text-danger" aria-hidden />
+      <p className="min-w-[min(14rem,calc(100%-28px))] flex-1 [overflow-wrap:anywhere]">
+        <span className="text-danger">{fault.message}</span> {fault.hint}
+      </p>
+      {action && (
+        <button type="button" className="text-accent underline underline-offset-3" onClick={action.run}>
+          {action.label}
+        </button>
+      )}
+      <button type="button" className="text-dim underline underline-offset-3" onClick={() => void copy(JSON.stringify(fault), 'Details copied')}>
+        Copy details
+      </button>
+    </div>
+  );
+}
+
+/** One sentence and one action. */
+export function Empty({ children }: { children: ReactNode }) {
+  return <p className="meta py-10 text-center">{children}</p>;
+}
+
+/** Rows of the height the content will have. */
+export function Skeletons({ rows = 4, height = 'h-14' }: { rows?: number; height?: string }) {
+  return (
+    <div className="flex flex-col gap-2" aria-busy="true" aria-label="Loading" role="status">
+      {Array.from({ length: rows }, (_, row) => (
+        <div key={row} className={`skeleton ${height}`} />
+      ))}
+    </div>
+  );
+}
+
+/** What was loaded, or why there is nothing to see. A failed refresh leaves what is there and says so. */
+export function Shown<T>({ of, rows, height, children }: { of: Loaded<T>; rows?: number; height?: string; children: (data: T) => ReactNode }) {
+  const offline = useStore((state) => state.link !== 'online');
+  if (of.data === undefined && of.fault) return <ErrorLine fault={of.fault} action={{ label: 'Try again', run: of.reload }} />;
+  if (of.data === undefined) {
+    return offline ? <Empty>This needs the connection to Onyx; it is shown as soon as that is back.</Empty> : <Skeletons rows={rows} height={height} />;
+  }
+  return (
+    <>
+      {of.fault && <ErrorLine fault={of.fault} action={{ label: 'Try again', run: of.reload }} />}
+      {children(of.data)}
+    </>
+  );
+}

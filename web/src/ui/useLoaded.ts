@@ -1,0 +1,38 @@
+import { useCallback, useEffect, useRef, useState } from 'react';
+import type { Fault } from '@onyx/sdk';
+import { faultOf } from '../store/client';
+import { useStore } from '../store/state';
+
+export interface Loaded<T> {
+  /** The newest answer; the one before stays while another is fetched. */
+  data?: T;
+  fault?: Fault;
+  /** Nothing is known yet. */
+  loading: boolean;
+  reload: () => void;
+}
+
+/** Something of the server's, fetched when `key` changes and again when the connection is back. Without a key nothing is. */
+export function useLoaded<T>(key: string | undefined, load: () => Promise<T>): Loaded<T> {
+  const online = useStore((state) => state.link === 'online');
+  const [round, setRound] = useState(0);
+  const [known, setKnown] = useState<{ key?: string; data?: T; fault?: Fault }>({});
+  const newest = useRef(load);
+  newest.current = load;
+  useEffect(() => {
+    if (key === undefined || !online) return;
+    let current = true;
+    newest.current().then(
+      (data) => current && setKnown({ key, data }),
+      (error: unknown) => current && setKnown((before) => ({ key, data: before.key === key ? before.data : undefined, fault: faultOf(error) })),
+    );
+    return () => {
+      current = false;
+    };
+  }, [key, online, round]);
+  const reload = useCallback(() => setRound((count) => count + 1), []);
+  const fits = known.key === key;
+  const data = fits ? known.data : undefined;
+  const fault = fits ? known.fault : undefined;
+  return { data, fault, loading: data === undefined && fault === undefined, reload };
+}
