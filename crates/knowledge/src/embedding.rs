@@ -83,6 +83,10 @@ impl Index {
         let state = self.embedder_now();
         let Some(embedder) = state.embedder else { return Ok(()) };
         let chunks = &self.inner.store.chunks;
+        let done = (chunks.epoch().await?, chunks.last_change().await?, state.model.clone());
+        if self.state().embedded.as_ref() == Some(&done) {
+            return Ok(());
+        }
         chunks.use_vectors_of(&state.model).await?;
         let mut after = ChunkId::default();
         loop {
@@ -101,6 +105,8 @@ impl Index {
             let ids = missing.iter().map(|chunk| chunk.id);
             chunks.keep_vectors(ids.zip(made).collect()).await?;
         }
+        let done = (done.0, chunks.last_change().await?, state.model);
+        self.state().embedded = Some(done);
         Ok(())
     }
 

@@ -72,6 +72,8 @@ pub(crate) struct State {
     pub(crate) progress: Option<Progress>,
     pub(crate) synced_at: Option<Timestamp>,
     pub(crate) error: Option<String>,
+    /// Every chunk up to this change had a vector of this model: epoch, change, model.
+    pub(crate) embedded: Option<(u64, u64, String)>,
     /// When the files of each person were looked through for a session.
     looked: HashMap<PersonId, Duration>,
 }
