@@ -90,8 +90,13 @@ impl Index {
         chunks.use_vectors_of(&state.model).await?;
         let mut after = ChunkId::default();
         loop {
+            // Before the look: what comes after it is looked at next time.
+            let change = chunks.last_change().await?;
             let missing = chunks.without_vector(after, BATCH).await?;
-            let Some(last) = missing.last() else { break };
+            let Some(last) = missing.last() else {
+                self.state().embedded = Some((done.0, change, state.model));
+                return Ok(());
+            };
             after = last.id;
             let text = |chunk: &onyx_storage::StoredChunk| {
                 let mut text =
@@ -105,9 +110,6 @@ impl Index {
             let ids = missing.iter().map(|chunk| chunk.id);
             chunks.keep_vectors(ids.zip(made).collect()).await?;
         }
-        let done = (done.0, chunks.last_change().await?, state.model);
-        self.state().embedded = Some(done);
-        Ok(())
     }
 
     /// How the last call went, unless another embedder has come meanwhile.
