@@ -125,7 +125,7 @@ fn write_files(folder: &Path, files: usize) {
             let topic = random.next() % TOPICS;
             text.push_str(&format!("# Section {file} {section}\n\n"));
             for place in 0..180 {
-                let about = random.next() % 6 == 0;
+                let about = random.next().is_multiple_of(6);
                 let word = if about { topic_word(topic, random.next()) } else { random.word() };
                 text.push_str(&format!("{word}{}", if place % 14 == 13 { ".\n" } else { " " }));
             }
@@ -156,7 +156,8 @@ struct Random(u64);
 
 impl Random {
     fn next(&mut self) -> u64 {
-        self.0 = self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        self.0 =
+            self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
         self.0 >> 33
     }
 
