@@ -124,11 +124,13 @@ impl Live {
         }
     }
 
-    fn memory(&self) -> Dependency {
+    /// Said only when it fails: without an embedder there is nothing to be ready.
+    fn memory(&self) -> Option<Dependency> {
         match self.index.embedding() {
-            Embedding::Ready { .. } | Embedding::Off => Dependency::ok("memory"),
+            Embedding::Ready { .. } | Embedding::Off => None,
             Embedding::Failing { model, reason } => {
-                Dependency::degraded("memory", format!("searched by words only: {model}: {reason}"))
+                let why = format!("searched by words only: {model}: {reason}");
+                Some(Dependency::degraded("memory", why))
             }
         }
     }
@@ -154,8 +156,9 @@ fn provider(status: &ProviderStatus) -> Dependency {
 impl Readiness for Live {
     fn dependencies(&self) -> BoxFuture<'_, Vec<Dependency>> {
         Box::pin(async {
-            let mut all = vec![self.config(), self.storage().await, self.memory()];
+            let mut all = vec![self.config(), self.storage().await];
             all.extend(self.providers());
+            all.extend(self.memory());
             all
         })
     }
