@@ -11,6 +11,7 @@ mod history;
 mod measure;
 mod memory;
 mod pacer;
+mod passing;
 mod process;
 mod report;
 mod streams;
@@ -81,8 +82,9 @@ async fn run(arguments: &Arguments) -> Result<()> {
         }
     }
     let cap = bench.cap(CAP).await?;
+    let passing = bench.pass_through().await?;
 
-    let measured = report::Measured { start, turn, lengths, growth, streams, cap };
+    let measured = report::Measured { start, turn, lengths, growth, streams, cap, passing };
     let rows = table::rows(&measured);
     print!("{}", table::render(&rows, &measured.lengths, &measured.streams));
     print!("{}", table::how_measured(bench.turns));

@@ -8,6 +8,7 @@ use serde_json::{Value, json};
 use crate::chart::{Chart, Scale};
 use crate::measure::{AtLength, Start, TurnCost};
 use crate::memory::Growth;
+use crate::passing::PassThrough;
 use crate::streams::{Cap, Streams};
 use crate::table::{self, megabytes, milliseconds};
 
@@ -20,6 +21,7 @@ pub(crate) struct Measured {
     pub(crate) growth: Growth,
     pub(crate) streams: Vec<Streams>,
     pub(crate) cap: Cap,
+    pub(crate) passing: PassThrough,
 }
 
 impl Measured {
