@@ -236,6 +236,7 @@ pub(super) async fn me(State(state): State<ApiState>, caller: AuthContext) -> Js
 pub(crate) struct OwnPassword {
     /// The one that counts now, where there is one.
     current: Option<String>,
+    #[schemars(length(min = 8, max = 1024))]
     password: String,
 }
 

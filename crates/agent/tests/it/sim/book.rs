@@ -92,6 +92,8 @@ pub(super) struct Book {
     pub(super) counts: Counts,
     pub(super) viewers: Vec<Viewer>,
     pub(super) sessions: Vec<SessionId>,
+    /// Sessions that somebody wanted removed; whether they were is not always told.
+    pub(super) may_be_gone: BTreeSet<SessionId>,
     /// Sessions that were told to be gone, with what stood in them.
     pub(super) deleted: BTreeMap<SessionId, BTreeSet<TurnId>>,
     /// Sessions whose agents answer at once, from some time on.
@@ -143,6 +145,10 @@ impl Book {
 
     pub(super) fn is_deleted(&self, session: SessionId) -> bool {
         self.deleted.contains_key(&session)
+    }
+
+    pub(super) fn may_be_gone(&self, session: SessionId) -> bool {
+        self.may_be_gone.contains(&session)
     }
 
     pub(super) fn saw_deletion(&mut self, session: SessionId, turns: BTreeSet<TurnId>) {

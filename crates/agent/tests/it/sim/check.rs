@@ -42,7 +42,7 @@ pub(super) fn everything(store: &Store, book: &Book) -> Vec<String> {
     found.extend(said_flaws(book, &sessions));
     found.extend(effect_flaws(book, &sessions));
     found.extend(noted_flaws(book, &sessions));
-    for viewer in book.viewers.iter().filter(|viewer| !book.is_deleted(viewer.session)) {
+    for viewer in book.viewers.iter().filter(|viewer| !book.may_be_gone(viewer.session)) {
         found.extend(told_flaws(viewer, &sessions));
     }
     found.extend(agreement_flaws(book));
@@ -213,7 +213,7 @@ fn parted_call(messages: &[Message]) -> Option<String> {
 /// Words that were acknowledged stand in the log once, or still wait.
 fn queued_flaws(store: &Store, book: &Book, sessions: &[Session]) -> Vec<String> {
     let mut found = Vec::new();
-    for (id, turn) in book.queued.iter().filter(|(id, _)| !book.is_deleted(*id)) {
+    for (id, turn) in book.queued.iter().filter(|(id, _)| !book.may_be_gone(*id)) {
         let session = sessions.iter().find(|session| session.key.session == *id);
         let in_log = session.is_some_and(|session| session.turns.iter().any(|t| t.id == *turn));
         let waiting = session.is_some_and(|session| {
@@ -244,7 +244,7 @@ fn said_flaws(book: &Book, sessions: &[Session]) -> Vec<String> {
     }
     for (text, started) in &book.said {
         let Some((session, run)) = started else { continue };
-        if book.is_deleted(*session) {
+        if book.may_be_gone(*session) {
             continue;
         }
         let start = |event: &Event| matches!(event, Event::Start { .. });
@@ -274,7 +274,7 @@ fn effect_flaws(book: &Book, sessions: &[Session]) -> Vec<String> {
             found.push(format!("{effect} happened twice"));
         }
         // A deleted log holds no calls any more.
-        if !written.contains(effect.as_str()) && book.deleted.is_empty() {
+        if !written.contains(effect.as_str()) && book.may_be_gone.is_empty() {
             found.push(format!("{effect} happened, but no log has its call"));
         }
     }
@@ -291,7 +291,7 @@ fn noted_flaws(book: &Book, sessions: &[Session]) -> Vec<String> {
     };
     let mut found = Vec::new();
     for ((session, turn), noted) in &book.noted {
-        if book.is_deleted(*session) {
+        if book.may_be_gone(*session) {
             continue;
         }
         if !text_of(*session, *turn).is_some_and(|text| text.starts_with(noted)) {

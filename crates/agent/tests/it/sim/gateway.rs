@@ -13,8 +13,8 @@ use onyx_storage::{Area, Delivery};
 use onyx_test_support::{LeasePlace, MemoryDisk};
 use onyx_tools::{Masker, Services, Toolbox};
 use onyx_types::{
-    Attendance, Cancel, Clock, ErrorCode, Event, Fault, LaneOrder, Limits, PersonId, RunId, SessionId,
-    SessionOrigin, StatusCode, ToolEffect, TurnId, UserContent,
+    Attendance, Cancel, Clock, ErrorCode, Event, Fault, LaneOrder, Limits, PersonId, RunId,
+    SessionId, SessionOrigin, StatusCode, ToolEffect, TurnId, UserContent,
 };
 use serde_json::json;
 use tokio::runtime::Runtime;
@@ -210,6 +210,7 @@ impl Gateway {
 
     pub(super) fn delete(&mut self, session: SessionId, turns: BTreeSet<TurnId>) {
         let (manager, junction) = (self.manager.clone(), Arc::clone(&self.junction));
+        junction.book.lock().unwrap().may_be_gone.insert(session);
         self.client(async move {
             match manager.delete_session(&person(), session).await {
                 Ok(()) => {

@@ -253,8 +253,7 @@ impl World {
             let book = self.junction.book.lock().unwrap();
             book.viewers.iter().map(|viewer| viewer.run).collect()
         };
-        if let (Some(run), Some(gateway)) =
-            (self.chance.pick(&runs).copied(), self.ready_gateway())
+        if let (Some(run), Some(gateway)) = (self.chance.pick(&runs).copied(), self.ready_gateway())
         {
             gateway.undo(run);
         }
