@@ -13,6 +13,7 @@ use onyx_tools::{Masker, Toolbox, Web};
 
 use super::models::LiveModels;
 use super::parts::{declared, remember};
+use super::probe::WriteProbe;
 use super::secrets::masked;
 use super::token;
 use crate::config::{self, Config, ConfigError};
@@ -34,6 +35,7 @@ pub(super) struct Live {
     pub(super) broken: RwLock<Option<ConfigError>>,
     /// Held while a config is taken up, so that edits come one after the other.
     pub(super) changing: tokio::sync::Mutex<()>,
+    pub(super) writable: WriteProbe,
 }
 
 /// A config that was found good.
@@ -111,9 +113,14 @@ impl Live {
     }
 
     async fn storage(&self) -> Dependency {
-        match self.store.ledger.active_runs().await {
-            Ok(_) => Dependency::ok("storage"),
-            Err(error) => Dependency::down("storage", error.to_string()),
+        let read = self.store.ledger.active_runs().await.map_err(|error| error.to_string());
+        let usable = match read {
+            Ok(_) => self.writable.probe(self.home.write_probe()).await,
+            Err(error) => Err(error),
+        };
+        match usable {
+            Ok(()) => Dependency::ok("storage"),
+            Err(error) => Dependency::down("storage", error),
         }
     }
 
