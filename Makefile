@@ -34,7 +34,11 @@ test-bedrock: setup ## test the Bedrock leaf, which everyday builds leave out
 
 .PHONY: release
 release: setup ## build the binary with everything in it
-	@$(step) "release" cargo build --locked --release --package onyx --features bedrock
+	@$(step) "release" cargo build --locked --release --package onyx --features bedrock $$(./scripts/llama)
+
+.PHONY: test-live
+test-live: setup ## the real small model through the whole stack (builds llama.cpp)
+	@$(step) "live" ./scripts/test-live
 
 .PHONY: check
 check: setup ## formatting, lints, layers, licences, unused dependencies, spelling

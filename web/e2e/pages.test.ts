@@ -43,11 +43,10 @@ describe.each([
     await dialog().getByLabel('Address').fill(at.model);
     await dialog().getByRole('button', { name: 'Save and test' }).click();
     await toast(/second works/);
-    const shown = await section('Providers').innerText();
-    expect(shown).toContain('second');
-    expect(shown).not.toContain('sk-a-long-secret-key-of-somebody');
-    expect(await readFile(join(at.home, 'onyx.json'), 'utf8')).not.toContain('sk-a-long-secret-key');
     const row = page.locator('.card > div').filter({ hasText: 'second' });
+    await row.waitFor();
+    expect(await section('Providers').innerText()).not.toContain('sk-a-long-secret-key-of-somebody');
+    expect(await readFile(join(at.home, 'onyx.json'), 'utf8')).not.toContain('sk-a-long-secret-key');
     await row.getByRole('button', { name: 'Models' }).click();
     await row.getByRole('list', { name: 'Models' }).getByText('some-model').first().waitFor();
     await row.getByRole('button', { name: 'Remove second' }).click();

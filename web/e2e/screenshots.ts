@@ -43,6 +43,14 @@ async function shoot(page: Page, name: string): Promise<void> {
   await writeFile(join(folder, `${name}.webp`), Buffer.from(data, 'base64'));
 }
 
+/** Formulas and colours come a moment later; the beginning says what the chat is about. */
+async function drawn(page: Page): Promise<void> {
+  await page.locator('math').first().waitFor();
+  await page.locator('.code code span').first().waitFor();
+  await page.locator('[role=log]').evaluate((log) => (log.scrollTop = 0));
+  await page.waitForTimeout(500);
+}
+
 async function states(home: Furnished, fresh: Stage, place: Place, viewport: typeof WIDE, colorScheme: 'light' | 'dark'): Promise<void> {
   const options = { viewport, colorScheme, reducedMotion: 'reduce' as const };
   const name = (state: State) => `${place.name}-${state}-${viewport.width}-${colorScheme}`;
@@ -50,7 +58,8 @@ async function states(home: Furnished, fresh: Stage, place: Place, viewport: typ
   const sky = new Sky(page);
   await sky.watch();
   await page.goto(home.at.url + place.path(home));
-  await page.waitForTimeout(place.name === 'chat' ? 1_600 : 900);
+  await page.waitForTimeout(900);
+  if (place.name === 'chat') await drawn(page);
   await shoot(page, name('long'));
   await sky.change('offline');
   await page.waitForTimeout(BANNER_MS);

@@ -13,7 +13,9 @@ export const PHONE = { width: 390, height: 844 };
 
 const target = process.env['ONYX_BIN_DIR'] ?? fileURLToPath(new URL('../../target/debug', import.meta.url));
 const chromiumPath = process.env['ONYX_CHROMIUM'] ?? '/usr/bin/chromium';
-const START_LIMIT_MS = 30_000;
+const START_LIMIT_MS = 60_000;
+/** Long: the machine may be at work on much else. */
+const WAIT_LIMIT_MS = 60_000;
 
 export interface Answer {
   text?: string | string[];
@@ -152,6 +154,7 @@ export async function visit(at: Stage, path = '/chat', options: BrowserContextOp
     addEventListener('securitypolicyviolation', (event) => console.error(`CSP ${event.violatedDirective} ${event.blockedURI} ${event.sample}`));
   }, token);
   const page = (await context.newPage()) as Visit;
+  page.setDefaultTimeout(WAIT_LIMIT_MS);
   page.wrongs = [];
   watch(page, at.url);
   await page.goto(at.url + path);

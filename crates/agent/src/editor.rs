@@ -31,6 +31,7 @@ pub(crate) fn profile(model: ModelChoice, toolbox: &Toolbox) -> Result<AgentProf
         temperature: None,
         max_output_tokens: None,
         workspace: None,
+        memories: [].into(),
     })
 }
 

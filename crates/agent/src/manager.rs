@@ -274,7 +274,7 @@ impl RunManager {
     ) -> Result<RunHandle, Fault> {
         let inner = &self.inner;
         match inner.index.get() {
-            Some(index) if place.is_new => index.person_came(place.key.person.clone()),
+            Some(index) if place.is_new => index.session_begins(&place.key.person),
             Some(_) | None => {}
         }
         if !place.is_new {

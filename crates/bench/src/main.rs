@@ -8,9 +8,11 @@
 
 mod chart;
 mod history;
+mod local;
 mod measure;
 mod memory;
 mod pacer;
+mod passing;
 mod process;
 mod report;
 mod streams;
@@ -40,6 +42,9 @@ struct Arguments {
     /// Answers that stream at once.
     #[arg(long, value_name = "N", value_delimiter = ',', default_values_t = [250, 500, 1_000, 2_000])]
     streams: Vec<usize>,
+    /// A folder of weights as `onyx models pull` makes it; without it local models are left out.
+    #[arg(long, value_name = "FOLDER")]
+    weights: Option<PathBuf>,
     /// Where the numbers and curves go, beside the table.
     #[arg(long, value_name = "FOLDER")]
     out: Option<PathBuf>,
@@ -81,8 +86,13 @@ async fn run(arguments: &Arguments) -> Result<()> {
         }
     }
     let cap = bench.cap(CAP).await?;
+    let passing = bench.pass_through().await?;
+    let local = match &arguments.weights {
+        Some(weights) => Some(bench.local(weights).await?),
+        None => None,
+    };
 
-    let measured = report::Measured { start, turn, lengths, growth, streams, cap };
+    let measured = report::Measured { start, turn, lengths, growth, streams, cap, passing, local };
     let rows = table::rows(&measured);
     print!("{}", table::render(&rows, &measured.lengths, &measured.streams));
     print!("{}", table::how_measured(bench.turns));

@@ -25,7 +25,22 @@ impl CpuClock {
 
 /// Resident memory in bytes, shared pages counted whole.
 pub(crate) fn resident_bytes(process: &OnyxProcess) -> Result<u64> {
-    let path = format!("/proc/{}/smaps_rollup", process_id(process)?);
+    resident_bytes_of(process_id(process)?)
+}
+
+/// The processes that it has started.
+pub(crate) fn children(process: &OnyxProcess) -> Result<Vec<u32>> {
+    let parent = process_id(process)?;
+    let mut children = Vec::new();
+    for task in std::fs::read_dir(format!("/proc/{parent}/task"))? {
+        let ids = std::fs::read_to_string(task?.path().join("children"))?;
+        children.extend(ids.split_whitespace().filter_map(|id| id.parse::<u32>().ok()));
+    }
+    Ok(children)
+}
+
+pub(crate) fn resident_bytes_of(process: u32) -> Result<u64> {
+    let path = format!("/proc/{process}/smaps_rollup");
     let text = std::fs::read_to_string(&path).with_context(|| format!("cannot read {path}"))?;
     field_in_kibibytes(&text, "Rss:").map(|kibibytes| kibibytes * 1024)
 }

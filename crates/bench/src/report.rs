@@ -6,8 +6,10 @@ use anyhow::{Context, Result};
 use serde_json::{Value, json};
 
 use crate::chart::{Chart, Scale};
+use crate::local::Local;
 use crate::measure::{AtLength, Start, TurnCost};
 use crate::memory::Growth;
+use crate::passing::PassThrough;
 use crate::streams::{Cap, Streams};
 use crate::table::{self, megabytes, milliseconds};
 
@@ -20,6 +22,8 @@ pub(crate) struct Measured {
     pub(crate) growth: Growth,
     pub(crate) streams: Vec<Streams>,
     pub(crate) cap: Cap,
+    pub(crate) local: Option<Local>,
+    pub(crate) passing: PassThrough,
 }
 
 impl Measured {

@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use serde_json::{Value, json};
 
+use crate::local::Local;
 use crate::measure::AtLength;
 use crate::report::Measured;
 use crate::streams::{Cap, Streams};
@@ -46,7 +47,7 @@ impl Verdict {
 }
 
 pub(crate) fn rows(measured: &Measured) -> Vec<Row> {
-    let Measured { start, turn, lengths, growth, streams, cap } = measured;
+    let Measured { start, turn, lengths, growth, streams, cap, passing, local } = measured;
     let mut rows = vec![
         at_most("CPU per turn, fresh sessions", milliseconds(turn.fresh_sessions.cpu), 1.0, "ms"),
         at_most("CPU per turn, one session", milliseconds(turn.one_session.cpu), 1.0, "ms"),
@@ -68,6 +69,31 @@ pub(crate) fn rows(measured: &Measured) -> Vec<Row> {
         streams.iter().max_by_key(|streams| streams.count).into_iter().flat_map(most_streams),
     );
     rows.push(beyond_cap(cap));
+    let added = passing.added();
+    rows.extend([
+        at_most("pass-through: CPU a request", milliseconds(passing.cpu), 0.5, "ms"),
+        at_most("pass-through: added, p50", milliseconds(added.p50), 1.0, "ms"),
+        at_most("pass-through: added, p99", milliseconds(added.p99), 3.0, "ms"),
+    ]);
+    rows.extend(local.iter().flat_map(local_models));
+    rows
+}
+
+fn local_models(local: &Local) -> Vec<Row> {
+    let left = local.after_bytes.saturating_sub(local.before_bytes);
+    let mut rows = vec![
+        at_least("local/minilm: texts of 100 tokens", local.chunks_a_second, 40.0, "a second"),
+        shown("local/minilm: its process (resident)", megabytes(local.worker_bytes), "MB"),
+        at_most("memory left after local models were idle", megabytes(left), 10.0, "MB"),
+    ];
+    if let Some(words) = &local.words {
+        rows.extend([
+            shown("local/smollm2: tokens", words.tokens_a_second, "a second"),
+            shown("local/smollm2: first token at 50", milliseconds(words.first_at_50), "ms"),
+            shown("local/smollm2: first token at 500", milliseconds(words.first_at_500), "ms"),
+            shown("local/smollm2: load", milliseconds(words.load), "ms"),
+        ]);
+    }
     rows
 }
 
@@ -121,6 +147,15 @@ fn at_most(what: &str, value: f64, limit: f64, unit: &str) -> Row {
         measured: format!("{value:.2} {unit}"),
         target: format!("<= {limit} {unit}"),
         verdict: Verdict::of(value <= limit),
+    }
+}
+
+fn at_least(what: &str, value: f64, limit: f64, unit: &str) -> Row {
+    Row {
+        what: what.to_owned(),
+        measured: format!("{value:.2} {unit}"),
+        target: format!(">= {limit} {unit}"),
+        verdict: Verdict::of(value >= limit),
     }
 }
 
@@ -190,7 +225,8 @@ How: the release binary with the smallest config and titles of words, over HTTP 
 the median of 5. Memory is Rss of smaps_rollup. Long sessions repeat the server's own turns in its log file. Memory
 growth: 16 conversations at once, a new session every 50 turns, from after a twentieth of the turns to the end. Streams:
 a model that sends 20 tokens a second, each with its time; the added gap is what lies between two tokens at the client
-beyond what lay between them at the model. Client and model run on the same cores as onyx.
+beyond what lay between them at the model. Pass-through: a streamed chat completion to its end, the model asked directly
+and through onyx in turns; added is the difference at the same rank. Client and model run on the same cores as onyx.
 "
     )
 }

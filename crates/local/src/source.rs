@@ -1,15 +1,27 @@
 //! The models of the home's folder as a source of the registry.
 
-use std::sync::{Arc, OnceLock};
+use std::collections::HashMap;
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+use std::time::SystemTime;
 
-use onyx_providers::{Locality, ModelSettings, ModelSource, ProviderKind};
+use onyx_providers::{Locality, ModelFacts, ModelSettings, ModelSource, ProviderKind};
 use onyx_types::{Embedder, ErrorCode, Fault, Model};
 
-use crate::weights::{MINILM, ModelsFolder, Weights};
-use crate::{Allowance, Launch, LocalEmbedder};
+use crate::chat::LocalModel;
+use crate::gguf::{Gguf, GgufError};
+use crate::weights::{MINILM, ModelsFolder, SMOLLM2, Weights};
+use crate::worker::{Job, Keeper};
+use crate::{Allowance, Launch, LocalEmbedder, llama};
+
+/// The window of a model whose config says nothing: what a conversation needs, and memory that a
+/// small machine has.
+const USUAL_WINDOW: u32 = 8_192;
 
 #[derive(Clone, Debug, PartialEq)]
 pub struct LocalSettings {
+    /// The first part of its models' ids.
+    pub name: String,
     pub folder: ModelsFolder,
     pub launch: Launch,
     pub allowance: Allowance,
@@ -29,11 +41,20 @@ pub enum Named {
 pub struct LocalModels {
     settings: LocalSettings,
     embedder: OnceLock<Arc<LocalEmbedder>>,
+    /// Files that were looked at, as they were then.
+    headers: Mutex<HashMap<PathBuf, (SystemTime, Arc<Gguf>)>>,
+    /// The processes, by file.
+    keepers: Mutex<HashMap<PathBuf, Arc<Keeper>>>,
 }
 
 impl LocalModels {
     pub fn new(settings: LocalSettings) -> Self {
-        Self { settings, embedder: OnceLock::new() }
+        Self {
+            settings,
+            embedder: OnceLock::new(),
+            headers: Mutex::default(),
+            keepers: Mutex::default(),
+        }
     }
 
     /// The embedding model, if its weights are here.
@@ -44,17 +65,55 @@ impl LocalModels {
         let make = || Arc::new(LocalEmbedder::new(&stored.path, launch.clone(), *allowance));
         Ok(Arc::clone(self.embedder.get_or_init(make)))
     }
+
+    fn header(&self, path: &Path) -> Result<Arc<Gguf>, GgufError> {
+        let changed = std::fs::metadata(path)?.modified()?;
+        let mut headers = self.headers.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some((known, header)) = headers.get(path)
+            && *known == changed
+        {
+            return Ok(Arc::clone(header));
+        }
+        let header = Arc::new(Gguf::read(path)?);
+        headers.insert(path.to_owned(), (changed, Arc::clone(&header)));
+        Ok(header)
+    }
+
+    fn facts(&self, name: &str, header: &Gguf) -> ModelFacts {
+        let trained = header.context_length.unwrap_or(USUAL_WINDOW);
+        let known = ModelFacts {
+            context_window: Some(trained.min(USUAL_WINDOW)),
+            tools: Some(LocalModel::takes_tools(header)),
+            inputs: Some(Vec::new()),
+            reasoning: Some(false),
+            ..ModelFacts::default()
+        };
+        let configured = self.settings.models.iter().find(|model| model.id == name);
+        configured.map(|model| model.facts.clone()).unwrap_or_default().or(known)
+    }
+
+    fn keeper(&self, path: &Path, window: u32) -> Arc<Keeper> {
+        let mut keepers = self.keepers.lock().unwrap_or_else(PoisonError::into_inner);
+        let make = || {
+            let LocalSettings { launch, allowance, .. } = &self.settings;
+            let (file, threads) = (path.to_owned(), allowance.threads);
+            let job = Job::Generate { file, window, threads };
+            Arc::new(Keeper::new(launch.clone(), job, allowance.idle))
+        };
+        Arc::clone(keepers.entry(path.to_owned()).or_insert_with(make))
+    }
 }
 
 /// The advice is part of the message: not every way to the person carries a hint.
 fn missing(name: &str) -> Fault {
-    let message = format!(
+    unavailable(format!(
         "the weights of local/{name} are not on this machine: fetch them with `onyx models pull \
-         {name}`"
-    );
-    Fault::new(ErrorCode::ProviderUnavailable, message).with_hint(
-        "Everything else works without them; any other provider can be named in onyx.json.",
-    )
+         {name}`, or name another provider in onyx.json"
+    ))
+}
+
+fn unavailable(message: String) -> Fault {
+    Fault::new(ErrorCode::ProviderUnavailable, message)
 }
 
 impl ModelSource for LocalModels {
@@ -75,16 +134,46 @@ impl ModelSource for LocalModels {
         self.settings.named == Named::InConfig || any()
     }
 
+    /// What the config names, then what is here; of that the small one that everybody has first.
     fn models(&self) -> Vec<ModelSettings> {
-        self.settings.models.clone()
+        if !llama::BUILT_IN {
+            return self.settings.models.clone();
+        }
+        let mut names: Vec<String> =
+            self.settings.models.iter().map(|model| model.id.clone()).collect();
+        // A folder that cannot be read has nothing to offer; a model of it that is asked for says
+        // why.
+        let mut stored = self.settings.folder.list().unwrap_or_default();
+        stored.retain(|stored| stored.name != MINILM);
+        stored.sort_by_key(|stored| stored.name != SMOLLM2);
+        for stored in stored {
+            if !names.contains(&stored.name) {
+                names.push(stored.name);
+            }
+        }
+        let settings = |id: String| {
+            let path = self.settings.folder.gguf(&id).ok()?;
+            let facts = self.facts(&id, &*self.header(&path).ok()?);
+            Some(ModelSettings { id, facts })
+        };
+        names.into_iter().filter_map(settings).collect()
     }
 
     fn model(&self, name: &str) -> Result<Arc<dyn Model>, Fault> {
-        let message = format!(
-            "local/{name} cannot answer: this binary was built without llama.cpp, so it runs no \
-             language model itself; name another provider in onyx.json"
-        );
-        Err(Fault::new(ErrorCode::ProviderUnavailable, message))
+        if !llama::BUILT_IN {
+            return Err(unavailable(format!("local/{name}: {}", llama::NOT_BUILT_IN)));
+        }
+        let path = self.settings.folder.gguf(name)?;
+        let header = match self.header(&path) {
+            Ok(header) => header,
+            Err(GgufError::Unreadable(error)) if error.kind() == std::io::ErrorKind::NotFound => {
+                return Err(missing(name));
+            }
+            Err(error) => return Err(unavailable(format!("{}: {error}", path.display()))),
+        };
+        let window = self.facts(name, &header).context_window.unwrap_or(USUAL_WINDOW);
+        let id = format!("{}/{name}", self.settings.name);
+        Ok(Arc::new(LocalModel::new(id, window, &header, self.keeper(&path, window))))
     }
 
     fn embedder(&self, name: &str) -> Result<Arc<dyn Embedder>, Fault> {

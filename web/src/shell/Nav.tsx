@@ -5,7 +5,7 @@ import { useStore } from '../store/state';
 import { hueOf } from '../ui/hue';
 import { titleOf, useRecent } from './links';
 
-const RECENT = 12;
+const RECENT = 8;
 const MOST_AGENTS = 6;
 
 /** ≥1280: the whole list; 768–1279: icons only; below that the bottom bar takes its place. */
@@ -92,12 +92,16 @@ export function ChatItem({ session, onClick }: { session: Session; onClick?: () 
 function Health() {
   const link = useStore((state) => state.link);
   const worst = useStore((state) => {
-    const states = state.status?.dependencies.map((dependency) => dependency.state) ?? [];
+    if (state.statusFault) return 'unknown';
+    if (!state.status) return 'checking';
+    const states = state.status.dependencies.map((dependency) => dependency.state);
     return states.includes('down') ? 'down' : states.includes('degraded') ? 'degraded' : 'ok';
   });
   const [text, color] =
     link === 'offline' ? ['Not connected', 'var(--danger)']
     : link !== 'online' ? ['Connecting', 'var(--line)']
+    : worst === 'unknown' ? ['Health is not known', 'var(--warn)']
+    : worst === 'checking' ? ['Checking', 'var(--line)']
     : worst === 'down' ? ['Something is down', 'var(--danger)']
     : worst === 'degraded' ? ['Something needs a look', 'var(--warn)']
     : ['All systems well', 'var(--ok)'];

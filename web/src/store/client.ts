@@ -76,9 +76,11 @@ async function refresh(): Promise<void> {
 
 export async function refreshStatus(): Promise<void> {
   try {
-    setState({ status: await socket.status() });
-  } catch {
-    // The link's own state shows it.
+    setState({ status: await socket.status(), statusFault: undefined });
+  } catch (error) {
+    const fault = faultOf(error);
+    // A lost link is shown as such.
+    if (fault.code !== 'offline') setState({ statusFault: fault });
   }
 }
 

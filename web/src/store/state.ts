@@ -39,6 +39,8 @@ export interface State {
   /** Since when there has been no connection. */
   lostAt?: number;
   status?: ServerStatus;
+  /** Why the newest status is not known. */
+  statusFault?: Fault;
   /** Who is signed in; absent until the server has said so. */
   me?: Me;
   /** What is known of each model, by `<provider>/<model>`. */

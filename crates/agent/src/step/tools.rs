@@ -34,7 +34,7 @@ pub(super) fn asked_for(state: &mut RunState, lane: LaneId) -> Vec<Effect> {
     }
     state.tool_calls += asked;
     events.push(usage_event(state, lane));
-    note_usage(state, &mut turns);
+    note_usage(state, lane, &mut turns);
     if let Some(fault) = refusal {
         return refuse(state, lane, &round, turns, events, fault);
     }

@@ -154,6 +154,7 @@ pub(super) async fn clear(
 pub(crate) struct HistoryQuery {
     session_id: SessionId,
     before: Option<u64>,
+    #[schemars(range(min = 1, max = 5_000))]
     limit: Option<usize>,
 }
 

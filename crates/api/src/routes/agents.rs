@@ -9,7 +9,7 @@ use std::sync::Arc;
 use axum::Json;
 use axum::extract::{Path, State};
 use axum::response::{IntoResponse, Response};
-use onyx_agent::{AgentProfile, AgentSettings, ModelSetting, Roster};
+use onyx_agent::{AgentMemorySettings, AgentProfile, AgentSettings, ModelSetting, Roster};
 use onyx_storage::{Area, Objects, StoreError};
 use onyx_tools::ToolSettings;
 use onyx_types::{AgentId, ErrorCode, Fault, Tier};
@@ -74,6 +74,9 @@ pub(crate) struct AgentFields {
     max_output_tokens: Option<u32>,
     /// A folder whose files are read instead of the agent's own.
     workspace: Option<String>,
+    /// Other agents whose memory it may search.
+    #[serde(default)]
+    memory_read: Vec<String>,
 }
 
 /// Names of tools, or `group:<name>`. Deny wins.
@@ -110,6 +113,7 @@ impl From<AgentSettings> for AgentFields {
             temperature: settings.temperature,
             max_output_tokens: settings.max_tokens,
             workspace: settings.workspace,
+            memory_read: settings.memory.map(|memory| memory.read).unwrap_or_default(),
         }
     }
 }
@@ -153,6 +157,8 @@ impl AgentFields {
             }),
             temperature: self.temperature,
             max_tokens: self.max_output_tokens,
+            memory: (!self.memory_read.is_empty())
+                .then_some(AgentMemorySettings { read: self.memory_read }),
         })
     }
 }

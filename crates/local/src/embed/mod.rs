@@ -46,7 +46,7 @@ impl LocalEmbedder {
         let text = text.to_owned();
         match self.keeper.ask(|id| Order::Count { id, text }).await?.next().await? {
             Reply::Counted { tokens, .. } => Ok(tokens),
-            other => Err(unexpected(&other)),
+            other => Err(other.unexpected()),
         }
     }
 
@@ -60,7 +60,7 @@ impl LocalEmbedder {
         }
         match self.keeper.ask(|id| Order::Embed { id, text }).await?.next().await? {
             Reply::Vector { values, .. } => Ok(values),
-            other => Err(unexpected(&other)),
+            other => Err(other.unexpected()),
         }
     }
 }
@@ -73,10 +73,6 @@ impl Embedder for LocalEmbedder {
     fn embed(&self, texts: Vec<String>) -> BoxFuture<'_, Result<Vec<Vec<f32>>, ModelFailure>> {
         iter(texts).map(|text| self.vector(text)).buffered(AT_ONCE).try_collect().boxed()
     }
-}
-
-fn unexpected(reply: &Reply) -> ModelFailure {
-    FailedClass::Unavailable.failure(format!("the model's process answered {reply:?}"))
 }
 
 /// The process's work: texts in, vectors out, one after the other.
@@ -98,6 +94,13 @@ pub(crate) fn work(
                 Err(message) => Reply::Failed { id, class: FailedClass::Invalid, message },
             },
             Order::Count { id, text } => Reply::Counted { id, tokens: model.tokens(&text) },
+            Order::Generate { id, .. } => Reply::Failed {
+                id,
+                class: FailedClass::Invalid,
+                message: "this model says no words".to_owned(),
+            },
+            // A vector takes less time than a look for whether it is still wanted.
+            Order::Cancel { .. } => continue,
         };
         heard = replies.send(&reply);
     }

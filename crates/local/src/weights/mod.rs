@@ -4,11 +4,13 @@ mod checked;
 mod folder;
 mod known;
 mod pip;
+mod pull;
 mod wheels;
 
 pub use folder::{ModelsFolder, Stored};
 pub use known::{KNOWN, MINILM, Part, SMOLLM2, Weights};
 pub use pip::Pip;
+pub use pull::{Place, Progress};
 pub use wheels::Wheels;
 
 pub(crate) use checked::sha256_of;

@@ -95,6 +95,8 @@ impl Worker {
         if let Ok(open) = &mut *locked(&self.open) {
             open.remove(&id);
         }
+        // With so many orders on their way that it does not fit, the process works in vain once.
+        let _ = self.orders.try_send(Order::Cancel { id });
     }
 
     pub(super) fn why_ended(&self) -> ModelFailure {
@@ -153,8 +155,9 @@ async fn run(
 fn deliver(open: &Open, reply: Reply) {
     let Some(id) = reply.id() else { return };
     if let Ok(open) = &mut *locked(open) {
+        let last = reply.is_last();
         let gone = open.get(&id).is_none_or(|waiting| waiting.try_send(reply).is_err());
-        if gone {
+        if gone || last {
             open.remove(&id);
         }
     }

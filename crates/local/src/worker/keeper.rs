@@ -40,7 +40,7 @@ impl Keeper {
     ) -> Result<Answer, ModelFailure> {
         let lease = self.lease().await?;
         let (id, replies) = lease.worker.ask(order).await?;
-        Ok(Answer { id, replies, lease })
+        Ok(Answer { id, replies, lease, open: true })
     }
 
     async fn lease(&self) -> Result<Lease, ModelFailure> {
@@ -108,11 +108,15 @@ pub(crate) struct Answer {
     id: u64,
     replies: mpsc::Receiver<Reply>,
     lease: Lease,
+    /// Its last reply has not come.
+    open: bool,
 }
 
 impl Answer {
     pub(crate) async fn next(&mut self) -> Result<Reply, ModelFailure> {
-        match self.replies.recv().await {
+        let reply = self.replies.recv().await;
+        self.open = reply.as_ref().is_some_and(|reply| !reply.is_last());
+        match reply {
             Some(Reply::Failed { class, message, .. }) => Err(class.failure(message)),
             Some(reply) => Ok(reply),
             None => Err(self.lease.worker.why_ended()),
@@ -120,8 +124,11 @@ impl Answer {
     }
 }
 
+/// An answer that nobody waits for is not worked on.
 impl Drop for Answer {
     fn drop(&mut self) {
-        self.lease.worker.forget(self.id);
+        if self.open {
+            self.lease.worker.forget(self.id);
+        }
     }
 }

@@ -12,10 +12,12 @@ mod serve;
 
 pub use serve::serve;
 
+#[cfg(feature = "llama")]
+pub(crate) use serve::NobodyListens;
 pub(crate) use serve::{Refusal, Replies};
 
-pub(crate) use keeper::Keeper;
-pub(crate) use protocol::{FailedClass, Job, Order, Reply};
+pub(crate) use keeper::{Answer, Keeper};
+pub(crate) use protocol::{Ended, FailedClass, Job, Order, Reply};
 
 use std::ffi::OsString;
 use std::path::PathBuf;

@@ -3,6 +3,8 @@ use std::path::PathBuf;
 use onyx_types::{ModelFailure, ModelFailureClass};
 use serde::{Deserialize, Serialize};
 
+use crate::chat::Chat;
+
 /// What a process is there for.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
@@ -12,13 +14,32 @@ pub(crate) enum Job {
         folder: PathBuf,
         threads: usize,
     },
+    Generate {
+        file: PathBuf,
+        window: u32,
+        threads: usize,
+    },
 }
 
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub(crate) enum Order {
-    Embed { id: u64, text: String },
-    Count { id: u64, text: String },
+    Embed {
+        id: u64,
+        text: String,
+    },
+    Count {
+        id: u64,
+        text: String,
+    },
+    Generate {
+        id: u64,
+        chat: Chat,
+    },
+    /// Nobody wants the answer any more.
+    Cancel {
+        id: u64,
+    },
 }
 
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -39,6 +60,18 @@ pub(crate) enum Reply {
         id: u64,
         tokens: usize,
     },
+    Piece {
+        id: u64,
+        text: String,
+    },
+    /// The last of an answer. What was `cached` is part of the prompt.
+    End {
+        id: u64,
+        how: Ended,
+        prompt: u64,
+        cached: u64,
+        output: u64,
+    },
     Failed {
         id: u64,
         class: FailedClass,
@@ -51,11 +84,37 @@ impl Reply {
     pub(crate) const fn id(&self) -> Option<u64> {
         match self {
             Self::Ready | Self::Broken { .. } => None,
-            Self::Vector { id, .. } | Self::Counted { id, .. } | Self::Failed { id, .. } => {
-                Some(*id)
-            }
+            Self::Vector { id, .. }
+            | Self::Counted { id, .. }
+            | Self::Piece { id, .. }
+            | Self::End { id, .. }
+            | Self::Failed { id, .. } => Some(*id),
         }
     }
+
+    /// Whether nothing comes after it for the same order.
+    pub(crate) const fn is_last(&self) -> bool {
+        match self {
+            Self::Ready | Self::Piece { .. } => false,
+            Self::Broken { .. }
+            | Self::Vector { .. }
+            | Self::Counted { .. }
+            | Self::End { .. }
+            | Self::Failed { .. } => true,
+        }
+    }
+
+    /// The failure of an order that this is no answer to.
+    pub(crate) fn unexpected(&self) -> ModelFailure {
+        FailedClass::Unavailable.failure(format!("the model's process answered {self:?}"))
+    }
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub(crate) enum Ended {
+    Stop,
+    Length,
 }
 
 /// The classes of failure that a model in a process can have.
@@ -64,6 +123,7 @@ impl Reply {
 pub(crate) enum FailedClass {
     /// The request or the file is at fault: the same again fails again.
     Invalid,
+    ContextLength,
     Unavailable,
 }
 
@@ -71,6 +131,7 @@ impl FailedClass {
     pub(crate) fn failure(self, message: impl Into<String>) -> ModelFailure {
         let class = match self {
             Self::Invalid => ModelFailureClass::InvalidRequest,
+            Self::ContextLength => ModelFailureClass::ContextLength,
             Self::Unavailable => ModelFailureClass::Unavailable,
         };
         ModelFailure { class, message: message.into() }

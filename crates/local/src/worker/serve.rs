@@ -4,6 +4,7 @@ use std::io::{BufRead, Write};
 use std::sync::mpsc::{Receiver, sync_channel};
 
 use super::protocol::{FailedClass, Job, Order, Reply};
+use crate::llama::{self, Load};
 
 /// Orders that wait for the engine.
 const ORDERS: usize = 256;
@@ -38,6 +39,10 @@ pub fn serve() {
     let done = match serde_json::from_str::<Job>(&line) {
         Ok(Job::Embed { folder, threads }) => {
             crate::embed::work(&folder, threads, &orders, &mut replies)
+        }
+        Ok(Job::Generate { file, window, threads }) => {
+            let load = Load { file: &file, window, threads };
+            load.check().and_then(|()| llama::work(&load, &orders, &mut replies))
         }
         Err(error) => Err((FailedClass::Invalid, format!("that is no job: {error}"))),
     };

@@ -3,5 +3,8 @@
 #![allow(clippy::unwrap_used, clippy::expect_used)]
 
 mod embedding;
+mod file;
+mod gguf;
+mod pull;
 mod support;
 mod weights;

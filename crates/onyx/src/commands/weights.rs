@@ -4,20 +4,23 @@
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result};
-use onyx_local::{ModelsFolder, Pip, Stored, Weights, WeightsError, Wheels};
+use onyx_local::{LOCAL, ModelsFolder, Pip, Place, Stored, Weights, WeightsError, Wheels};
 use onyx_types::{ErrorCode, Fault};
 use serde_json::json;
 
 use crate::cli::{AsJson, PullArguments};
+use crate::config;
 use crate::exit::Exit;
 use crate::files;
 use crate::home::HomeFolder;
 use crate::output;
 
 pub(super) async fn pull(home: &HomeFolder, arguments: PullArguments) -> Result<Exit> {
-    let PullArguments { model, from, json } = arguments;
     let folder = ModelsFolder::at(home.models());
-    let weights = Weights::named(&model).ok_or_else(|| unknown(&model))?;
+    let Some(weights) = Weights::named(&arguments.model) else {
+        return pull_own(home, &folder, &arguments).await;
+    };
+    let PullArguments { from, json, .. } = arguments;
     if let Some(stored) = folder.known(weights) {
         tell(&stored, "is here", json);
         return Ok(Exit::Done);
@@ -28,6 +31,34 @@ pub(super) async fn pull(home: &HomeFolder, arguments: PullArguments) -> Result<
     let stored = tokio::task::spawn_blocking(work).await.context("fetching broke off")?;
     tell(&stored.map_err(Fault::from)?, "is here now", json);
     Ok(Exit::Done)
+}
+
+async fn pull_own(
+    home: &HomeFolder,
+    folder: &ModelsFolder,
+    arguments: &PullArguments,
+) -> Result<Exit> {
+    let PullArguments { model, from, sha256, json } = arguments;
+    let from = from.as_deref().ok_or_else(|| unknown(model))?;
+    let place = Place::named(from, &hub(home)?);
+    if let Place::Address(url) = &place {
+        output::aside(&format!("fetching {url}"));
+    }
+    let bar = output::Bar::default();
+    let progress = |done: u64, total: Option<u64>| bar.show(done, total);
+    files::make_folder(folder.path())?;
+    let pulled = folder.pull(model, &place, sha256.as_deref(), &progress).await;
+    bar.end();
+    tell(&pulled?, "is here now", *json);
+    Ok(Exit::Done)
+}
+
+/// Where `owner/repository/file.gguf` leads to.
+fn hub(home: &HomeFolder) -> Result<String> {
+    let config = config::load(home)?;
+    let local = config.providers.into_iter().find(|(name, _)| name == LOCAL);
+    let own = local.and_then(|(_, settings)| settings.base_url);
+    Ok(own.unwrap_or_else(|| "https://huggingface.co".to_owned()))
 }
 
 /// What pip fetched stays until all of it was unpacked, so that a second try need not fetch it
@@ -59,8 +90,9 @@ pub(super) fn remove(home: &HomeFolder, model: &str, json: AsJson) -> Result<Exi
 
 fn unknown(model: &str) -> Fault {
     let known: Vec<&str> = onyx_local::KNOWN.iter().map(|weights| weights.name).collect();
-    Fault::new(ErrorCode::ModelNotFound, format!("`{model}` is not known by name."))
-        .with_hint(format!("There are: {}.", known.join(", ")))
+    Fault::new(ErrorCode::ModelNotFound, format!("`{model}` is not known by name.")).with_hint(
+        format!("There are: {}. For another, say where it is: --from.", known.join(", ")),
+    )
 }
 
 fn tell(stored: &Stored, what: &str, json: AsJson) {

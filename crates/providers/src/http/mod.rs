@@ -2,6 +2,7 @@
 
 mod call;
 mod client;
+mod download;
 mod exchange;
 mod obstacle;
 mod retry_after;
@@ -9,6 +10,7 @@ mod tee;
 
 pub(crate) use call::{Call, Timeouts};
 pub(crate) use client::{Endpoint, LazyClient};
+pub use download::Download;
 pub(crate) use exchange::{Bounds, NoAnswer, exchange};
 pub(crate) use obstacle::Obstacle;
 pub use tee::RawPiece;

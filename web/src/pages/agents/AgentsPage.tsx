@@ -28,7 +28,7 @@ export function AgentsPage() {
     >
       <Shown of={agents} height="h-20">
         {(list) => (
-          <ul className="grid gap-3 sm:grid-cols-2">
+          <ul className="grid grid-cols-1 gap-3 sm:grid-cols-2">
             {list.map((agent) => (
               <li key={agent.id}>
                 <Link to="/agents/$id/$tab" params={{ id: agent.id, tab: 'overview' }} className={`card block border-l-3 px-4 py-3 hover:border-dim/60 ${agent.enabled ? '' : 'opacity-60'}`} style={{ borderLeftColor: hueOf(agent.id) }}>

@@ -4,6 +4,7 @@ import type { Dependency } from '@onyx/sdk';
 import { refreshStatus } from '../../store/client';
 import { useStore } from '../../store/state';
 import { copy } from '../../ui/copy';
+import { ErrorLine } from '../../ui/page';
 
 const REFRESH_MS = 15_000;
 const WORDS: Record<Dependency['state'], [string, string]> = {
@@ -15,6 +16,7 @@ const WORDS: Record<Dependency['state'], [string, string]> = {
 /** The health of everything Onyx stands on. */
 export function Health() {
   const status = useStore((state) => state.status);
+  const fault = useStore((state) => state.statusFault);
   const link = useStore((state) => state.link);
   useEffect(() => {
     void refreshStatus();
@@ -28,8 +30,9 @@ export function Health() {
         {status?.dependencies.map((dependency) => (
           <Row key={dependency.name} {...dependency} />
         ))}
-        {!status && [1, 2, 3].map((row) => <li key={row} className="skeleton m-3 h-6" />)}
+        {!status && !fault && [1, 2, 3].map((row) => <li key={row} className="skeleton m-3 h-6" />)}
       </ul>
+      {fault && <ErrorLine fault={fault} action={{ label: 'Check again', run: () => void refreshStatus() }} />}
       {status && (
         <p className="meta mt-4 flex flex-wrap items-center gap-x-4 gap-y-1">
           <span>Onyx {status.version}</span>
@@ -49,12 +52,15 @@ export function Health() {
   );
 }
 
+/** `provider:mine` as words. */
+const labelOf = (name: string) => name.replace(':', ' ').replace(/^./, (letter) => letter.toUpperCase());
+
 function Row({ name, state, detail }: Dependency) {
   const [word, color] = WORDS[state];
   return (
     <li className="flex min-h-12 items-center gap-4 px-4 py-2.5">
       <span className="min-w-0 flex-1">
-        {name}
+        {labelOf(name)}
         {detail && <span className="block text-meta text-dim [overflow-wrap:anywhere]">{detail}</span>}
       </span>
       <span className={`text-meta ${color}`}>{word}</span>

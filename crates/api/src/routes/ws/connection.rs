@@ -1,5 +1,6 @@
 //! One connection from its first frame to its end.
 
+use std::net::IpAddr;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -35,13 +36,14 @@ pub(super) async fn serve(
     state: ApiState,
     sent: Arc<SentKeys>,
     caller: Option<AuthContext>,
+    from: Option<IpAddr>,
 ) {
     let (sink, mut source) = socket.split();
     let (outbox, writer) = Outbox::open(sink);
     let writer = tokio::spawn(writer);
     let caller = match caller {
         Some(caller) => Some(caller),
-        None => first_frame(&state, &mut source, &outbox).await,
+        None => first_frame(&state, from, &mut source, &outbox).await,
     };
     if let Some(caller) = caller {
         let person = caller.person.clone();
@@ -49,7 +51,7 @@ pub(super) async fn serve(
         let telling = tokio::spawn(broadcasts(runs, person, outbox.clone()));
         let revoked = caller.revoked.clone();
         let (tell, following) = (outbox.clone(), Following::default());
-        let mut connection = Connection { state, caller, sent, outbox: tell, following };
+        let mut connection = Connection { state, caller, from, sent, outbox: tell, following };
         let heard = async {
             while let Some(text) = receive(&mut source, &outbox, SILENCE).await {
                 connection.handle(&text).await;
@@ -68,6 +70,7 @@ pub(super) async fn serve(
 
 async fn first_frame(
     state: &ApiState,
+    from: Option<IpAddr>,
     source: &mut SplitStream<WebSocket>,
     outbox: &Outbox,
 ) -> Option<AuthContext> {
@@ -79,7 +82,8 @@ async fn first_frame(
             let id = frame.id.clone();
             match frame.command() {
                 Ok(Command::Auth(auth)) => {
-                    state.auth.by_token(auth.token.as_str()).await.map(|caller| (caller, id))
+                    let known = state.auth.by_token(auth.token.as_str(), from).await;
+                    known.map(|caller| (caller, id))
                 }
                 Ok(_) | Err(_) => Err(Problem::new(
                     ErrorCode::Unauthenticated,
@@ -104,6 +108,7 @@ async fn first_frame(
 struct Connection {
     state: ApiState,
     caller: AuthContext,
+    from: Option<IpAddr>,
     sent: Arc<SentKeys>,
     outbox: Outbox,
     following: Following,
@@ -138,7 +143,7 @@ impl Connection {
         may(&self.caller, access(&command))?;
         match command {
             Command::Auth(auth) => {
-                self.state.auth.by_token(auth.token.as_str()).await?;
+                self.state.auth.by_token(auth.token.as_str(), self.from).await?;
                 self.answer(reply, &Empty {}).await;
             }
             Command::Send(send) => self.send(*send, reply).await?,

@@ -1,0 +1,105 @@
+//! Models that run on this machine: how fast they are, and what they leave behind.
+
+use std::path::Path;
+use std::time::{Duration, Instant};
+
+use anyhow::{Context, Result, bail};
+use onyx_test_support::{DEFAULT_TOKEN, OnyxProcess, wait_until};
+use serde_json::{Value, json};
+
+use crate::measure::Bench;
+use crate::process::{children, resident_bytes, resident_bytes_of};
+
+/// Texts of about a hundred tokens each.
+const CHUNKS: usize = 64;
+const IDLE: Duration = Duration::from_secs(2);
+const PATIENCE: Duration = Duration::from_secs(60);
+
+#[derive(Debug)]
+pub(crate) struct Local {
+    pub(crate) words: Option<Words>,
+    pub(crate) chunks_a_second: f64,
+    pub(crate) before_bytes: u64,
+    pub(crate) worker_bytes: u64,
+    pub(crate) after_bytes: u64,
+}
+
+#[derive(Debug)]
+pub(crate) struct Words {
+    /// From the first request ever to its first word, less what the next one takes.
+    pub(crate) load: Duration,
+    pub(crate) first_at_50: Duration,
+    pub(crate) first_at_500: Duration,
+    pub(crate) tokens_a_second: f64,
+}
+
+impl Bench {
+    /// With the weights of this folder (`onyx models pull`); `words` where llama.cpp is built in.
+    pub(crate) async fn local(&self, weights: &Path) -> Result<Local> {
+        let config = json!({
+            "gateway": {"port": 0, "auth": {"mode": "token", "token": DEFAULT_TOKEN}},
+            "providers": {"local": {"timeouts": {"idleSeconds": IDLE.as_secs()}}},
+        });
+        let process = OnyxProcess::builder().binary(&self.onyx).config(config).start().await;
+        std::os::unix::fs::symlink(weights, process.home().join("models"))
+            .context("the weights cannot be linked into the home")?;
+        let before_bytes = resident_bytes(&process)?;
+        embed(&process, 1).await?;
+        let start = Instant::now();
+        embed(&process, CHUNKS).await?;
+        let chunks_a_second = CHUNKS as f64 / start.elapsed().as_secs_f64();
+        let worker_bytes =
+            children(&process)?.first().map_or(Ok(0), |id| resident_bytes_of(*id))?;
+        let words = match weights.join("smollm2").is_dir() {
+            true => Some(words(&process).await?),
+            false => None,
+        };
+        wait_until("the models' processes to end", PATIENCE, || {
+            children(&process).is_ok_and(|children| children.is_empty())
+        })
+        .await;
+        let after_bytes = resident_bytes(&process)?;
+        Ok(Local { words, chunks_a_second, before_bytes, worker_bytes, after_bytes })
+    }
+}
+
+async fn embed(process: &OnyxProcess, count: usize) -> Result<()> {
+    let text =
+        |number: usize| format!("{number} {}", "The harbour master wrote it down. ".repeat(14));
+    let texts: Vec<String> = (0..count).map(text).collect();
+    let body = json!({"model": "local/minilm", "input": texts});
+    let answer = process.post("/v1/embeddings", &body).await;
+    match answer.json()["data"].as_array() {
+        Some(rows) if rows.len() == count => Ok(()),
+        _ => bail!("no vectors: {}", answer.text()),
+    }
+}
+
+async fn words(process: &OnyxProcess) -> Result<Words> {
+    // Two tokens a number, about; each prompt is another, so that none is known already.
+    let prompt = |length: usize, seed: usize| -> String {
+        (0..length / 2).map(|number| format!(" {}", (number * 7 + seed) % 100)).collect()
+    };
+    let (cold, _) = say(process, &prompt(50, 1), 1).await?;
+    let (first_at_50, _) = say(process, &prompt(50, 2), 1).await?;
+    let (first_at_500, _) = say(process, &prompt(500, 3), 1).await?;
+    let (long, output) = say(process, "Tell me a long story about a fox.", 200).await?;
+    let speaking = long.saturating_sub(first_at_50).as_secs_f64();
+    Ok(Words {
+        load: cold.saturating_sub(first_at_50),
+        first_at_50,
+        first_at_500,
+        tokens_a_second: output / speaking,
+    })
+}
+
+/// How long an answer of so many tokens takes, and how many it had.
+async fn say(process: &OnyxProcess, prompt: &str, tokens: u32) -> Result<(Duration, f64)> {
+    let messages = json!([{"role": "user", "content": prompt}]);
+    let body = json!({"model": "local/smollm2", "messages": messages, "max_tokens": tokens});
+    let start = Instant::now();
+    let answer: Value = process.post("/v1/chat/completions", &body).await.json();
+    let took = start.elapsed();
+    let output = answer["usage"]["completion_tokens"].as_f64();
+    Ok((took, output.with_context(|| format!("no answer: {answer}"))?))
+}

@@ -1,0 +1,201 @@
+//! From a request to what a chat template takes.
+
+use onyx_types::{Block, Message, ModelRequest, ResponseFormat, Role};
+use serde::{Deserialize, Serialize};
+use serde_json::{Value, json};
+
+/// One call as the model's process gets it.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub(crate) struct Chat {
+    pub(crate) messages: Vec<ChatMessage>,
+    /// In the form of OpenAI's functions, which templates are written for.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub(crate) tools: Vec<Value>,
+    /// What the answer must be an instance of.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) schema: Option<Value>,
+    pub(crate) max_tokens: u32,
+    #[serde(default)]
+    pub(crate) temperature: f32,
+}
+
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub(crate) struct ChatMessage {
+    pub(crate) role: String,
+    pub(crate) content: String,
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub(crate) tool_calls: Vec<Value>,
+}
+
+/// What a model is able to take.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Ability {
+    /// A short prompt and no tools: more would take it longer to read than a person waits, and it
+    /// would not understand it.
+    SmallTalk,
+    /// Everything but tools.
+    Chat,
+    Tools,
+}
+
+/// What is longer takes a very small model seconds to read.
+const MAX_SMALL_TALK_PROMPT: usize = 600;
+
+/// All that it is told then.
+const SHORT_PROMPT: &str = "You are Onyx, a helpful assistant. Answer briefly and plainly.";
+
+/// A very small model that goes on for longer has lost its way.
+const SMALL_TALK_TOKENS: u32 = 512;
+
+pub(crate) fn encode(request: &ModelRequest, ability: Ability) -> Chat {
+    let blocks: Vec<&str> = request.system.iter().map(|block| block.text.as_str()).collect();
+    let mut system = blocks.join("\n\n");
+    if ability == Ability::SmallTalk && system.len() > MAX_SMALL_TALK_PROMPT {
+        SHORT_PROMPT.clone_into(&mut system);
+    }
+    let mut messages = Vec::new();
+    if !system.is_empty() {
+        messages.push(plain("system", system));
+    }
+    for message in &*request.messages {
+        push(&mut messages, message, ability);
+    }
+    let most = match ability {
+        Ability::SmallTalk => SMALL_TALK_TOKENS,
+        Ability::Chat | Ability::Tools => u32::MAX,
+    };
+    Chat {
+        messages,
+        tools: match ability {
+            Ability::Tools => request.tools.iter().map(tool).collect(),
+            Ability::SmallTalk | Ability::Chat => Vec::new(),
+        },
+        schema: request.response_format.as_ref().map(|format| match format {
+            ResponseFormat::JsonObject => json!({"type": "object"}),
+            ResponseFormat::JsonSchema { schema, .. } => schema.clone(),
+        }),
+        max_tokens: request.max_output_tokens.clamp(1, most),
+        temperature: request.temperature.unwrap_or(0.0),
+    }
+}
+
+fn tool(offer: &onyx_types::ToolOffer) -> Value {
+    json!({"type": "function", "function": {
+        "name": offer.name,
+        "description": offer.description,
+        "parameters": &*offer.input_schema,
+    }})
+}
+
+fn plain(role: &str, content: String) -> ChatMessage {
+    ChatMessage { role: role.to_owned(), content, tool_calls: Vec::new() }
+}
+
+fn push(messages: &mut Vec<ChatMessage>, message: &Message, ability: Ability) {
+    let mut texts: Vec<&str> = Vec::new();
+    let mut calls = Vec::new();
+    for block in &message.content {
+        match block {
+            Block::Text { text } => texts.push(text),
+            Block::Image { .. } => texts.push("[an image, which this model cannot see]"),
+            Block::ToolUse { name, input, .. } if ability == Ability::Tools => {
+                calls.push(json!({"type": "function", "function": {
+                    "name": name, "arguments": input,
+                }}));
+            }
+            Block::ToolResult { content, .. } if ability == Ability::Tools => {
+                messages.push(plain("tool", content.clone()));
+            }
+            // What another model called and thought is of no use to one that can do neither.
+            Block::ToolUse { .. } | Block::ToolResult { .. } | Block::Reasoning { .. } => {}
+        }
+    }
+    if texts.is_empty() && calls.is_empty() {
+        return;
+    }
+    let role = match message.role {
+        Role::User => "user",
+        Role::Assistant => "assistant",
+    };
+    messages.push(ChatMessage { tool_calls: calls, ..plain(role, texts.join("\n")) });
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use onyx_types::{SystemBlock, ToolOffer, ToolUseId};
+
+    use super::*;
+
+    fn request() -> ModelRequest {
+        let use_of = Block::ToolUse {
+            id: ToolUseId("1".to_owned()),
+            name: "read".to_owned(),
+            input: json!({"path": "a"}),
+            provider_data: None,
+        };
+        let result = Block::ToolResult {
+            id: ToolUseId("1".to_owned()),
+            content: "text of a".to_owned(),
+            is_error: false,
+        };
+        ModelRequest {
+            system: vec![SystemBlock { text: "A prompt.".to_owned(), stable: true }],
+            messages: Arc::new(vec![
+                Message::user("Read a."),
+                Message { role: Role::Assistant, content: vec![use_of] },
+                Message { role: Role::User, content: vec![result] },
+            ]),
+            tools: vec![ToolOffer {
+                name: "read".to_owned(),
+                description: "Reads.".to_owned(),
+                input_schema: Arc::new(json!({"type": "object"})),
+            }],
+            max_output_tokens: 8_192,
+            ..ModelRequest::default()
+        }
+    }
+
+    #[test]
+    fn a_very_small_model_gets_a_short_prompt_and_no_tools() {
+        let mut request = request();
+        request.system[0].text = "A long prompt. ".repeat(100);
+        let expected = Chat {
+            messages: vec![
+                plain("system", SHORT_PROMPT.to_owned()),
+                plain("user", "Read a.".to_owned()),
+            ],
+            max_tokens: SMALL_TALK_TOKENS,
+            ..Chat::default()
+        };
+        assert_eq!(encode(&request, Ability::SmallTalk), expected);
+        request.system[0].text = "Give it a title.".to_owned();
+        let kept = &encode(&request, Ability::SmallTalk).messages[0];
+        assert_eq!(*kept, plain("system", "Give it a title.".to_owned()));
+    }
+
+    #[test]
+    fn a_model_with_tools_gets_everything() {
+        let function = json!({"name": "read", "arguments": {"path": "a"}});
+        let call = ChatMessage {
+            tool_calls: vec![json!({"type": "function", "function": function})],
+            ..plain("assistant", String::new())
+        };
+        let offered = json!({"type": "function", "function": {
+            "name": "read", "description": "Reads.", "parameters": {"type": "object"},
+        }});
+        let expected = Chat {
+            messages: vec![
+                plain("system", "A prompt.".to_owned()),
+                plain("user", "Read a.".to_owned()),
+                call,
+                plain("tool", "text of a".to_owned()),
+            ],
+            tools: vec![offered],
+            max_tokens: 8_192,
+            ..Chat::default()
+        };
+        assert_eq!(encode(&request(), Ability::Tools), expected);
+    }
+}

@@ -1,0 +1,373 @@
+//! Reads and says the tokens of several conversations at once, one batch after the other.
+
+use std::collections::VecDeque;
+use std::num::NonZeroU32;
+use std::sync::mpsc::{Receiver, TryRecvError};
+
+use llama_cpp_2::context::LlamaContext;
+use llama_cpp_2::context::params::LlamaContextParams;
+use llama_cpp_2::llama_backend::LlamaBackend;
+use llama_cpp_2::llama_batch::LlamaBatch;
+use llama_cpp_2::model::LlamaModel;
+use llama_cpp_2::model::params::LlamaModelParams;
+use llama_cpp_2::sampling::LlamaSampler;
+use llama_cpp_2::token::LlamaToken;
+
+use super::Load;
+use super::slot::{Slot, Task};
+use super::words::Utf8;
+use crate::chat::{Chat, Template};
+use crate::worker::{Ended, FailedClass, NobodyListens, Order, Refusal, Replies, Reply};
+
+/// Answers under way at once; others wait their turn.
+const SLOTS: i32 = 4;
+
+/// Tokens that are read in one go: few enough that a stop is heard soon and that others' words do
+/// not wait long behind a long prompt.
+const BATCH: usize = 128;
+
+/// The process's work: conversations in, words out.
+pub(crate) fn work(
+    load: &Load<'_>,
+    orders: &Receiver<Order>,
+    replies: &mut Replies,
+) -> Result<(), Refusal> {
+    let unusable = |why: String| (FailedClass::Invalid, format!("{}: {why}", load.file.display()));
+    let mut backend = LlamaBackend::init().map_err(|error| unusable(error.to_string()))?;
+    backend.void_logs();
+    let model = LlamaModel::load_from_file(&backend, load.file, &LlamaModelParams::default())
+        .map_err(|_| unusable("llama.cpp cannot load this model".to_owned()))?;
+    let threads = i32::try_from(load.threads).unwrap_or(1);
+    let params = LlamaContextParams::default()
+        .with_n_ctx(NonZeroU32::new(load.window))
+        .with_n_batch(BATCH as u32)
+        .with_n_ubatch(BATCH as u32)
+        .with_n_seq_max(SLOTS as u32)
+        .with_kv_unified(true)
+        .with_n_threads(threads)
+        .with_n_threads_batch(threads);
+    let context = model.new_context(&backend, params).map_err(|_| {
+        let message = format!("there is not enough memory for a window of {} tokens", load.window);
+        (FailedClass::Unavailable, message)
+    })?;
+    let vocab = model.vocab();
+    let word = |token: LlamaToken| {
+        String::from_utf8_lossy(&vocab.token_to_piece(token, true, None)).into_owned()
+    };
+    let source = model.chat_template(None).ok().and_then(|template| template.to_string().ok());
+    let template = Template::new(source.as_deref(), word(vocab.bos()), word(vocab.eos()));
+    let marks = vocab.tokens().filter(|token| vocab.is_control(*token)).map(word).collect();
+    let mut engine = Engine {
+        model: &model,
+        context,
+        template: template.map_err(unusable)?,
+        marks,
+        window: load.window as usize,
+        slots: (0..SLOTS).map(Slot::new).collect(),
+        waiting: VecDeque::new(),
+        uses: 0,
+    };
+    if replies.send(&Reply::Ready).is_ok() {
+        // It returns when nobody listens any more, which is no failure.
+        let NobodyListens = engine.run(orders, replies);
+    }
+    Ok(())
+}
+
+struct Engine<'m> {
+    model: &'m LlamaModel,
+    context: LlamaContext<'m>,
+    template: Template,
+    /// The words that structure a conversation: nobody may write them but the template.
+    marks: Vec<String>,
+    window: usize,
+    slots: Vec<Slot>,
+    waiting: VecDeque<Task>,
+    uses: u64,
+}
+
+impl Engine<'_> {
+    fn run(&mut self, orders: &Receiver<Order>, replies: &mut Replies) -> NobodyListens {
+        let mut batch = LlamaBatch::new(BATCH, 1);
+        loop {
+            if let Err(end) = self.hear(orders, replies) {
+                return end;
+            }
+            self.admit();
+            if let Err(end) = self.step(&mut batch, replies) {
+                return end;
+            }
+        }
+    }
+
+    /// Takes what has come; waits for it where there is nothing else to do.
+    fn hear(
+        &mut self,
+        orders: &Receiver<Order>,
+        replies: &mut Replies,
+    ) -> Result<(), NobodyListens> {
+        let idle = self.waiting.is_empty() && self.slots.iter().all(|slot| slot.task.is_none());
+        if idle {
+            let order = orders.recv().map_err(|_| NobodyListens)?;
+            self.take(order, replies)?;
+        }
+        loop {
+            match orders.try_recv() {
+                Ok(order) => self.take(order, replies)?,
+                Err(TryRecvError::Empty) => return Ok(()),
+                Err(TryRecvError::Disconnected) => return Err(NobodyListens),
+            }
+        }
+    }
+
+    fn take(&mut self, order: Order, replies: &mut Replies) -> Result<(), NobodyListens> {
+        match order {
+            Order::Generate { id, chat } => match self.task(id, &chat) {
+                Ok(task) => self.waiting.push_back(task),
+                Err((class, message)) => {
+                    replies.send(&Reply::Failed { id, class, message })?;
+                }
+            },
+            Order::Cancel { id } => {
+                self.waiting.retain(|task| task.id != id);
+                for slot in &mut self.slots {
+                    slot.task.take_if(|task| task.id == id);
+                }
+            }
+            Order::Embed { id, .. } | Order::Count { id, .. } => {
+                let message = "this model makes no vectors".to_owned();
+                replies.send(&Reply::Failed { id, class: FailedClass::Invalid, message })?;
+            }
+        }
+        Ok(())
+    }
+
+    fn task(&self, id: u64, chat: &Chat) -> Result<Task, Refusal> {
+        let invalid = |message: String| (FailedClass::Invalid, message);
+        let mut messages = chat.messages.clone();
+        for message in &mut messages {
+            self.defuse(&mut message.content);
+        }
+        let text = self.template.render(&messages, &chat.tools).map_err(invalid)?;
+        let vocab = self.model.vocab();
+        let begin = vocab.token_to_piece(vocab.bos(), true, None);
+        // Most templates write the first mark themselves.
+        let add_begin = vocab.should_add_bos() && !text.as_bytes().starts_with(&begin);
+        let prompt = vocab.tokenize(text.as_bytes(), add_begin, true);
+        if prompt.len() >= self.window {
+            let message = format!(
+                "the conversation has {} tokens, and the model's window {}",
+                prompt.len(),
+                self.window
+            );
+            return Err((FailedClass::ContextLength, message));
+        }
+        let most = (chat.max_tokens as usize).min(self.window - prompt.len());
+        let sampler = self.sampler(chat).map_err(invalid)?;
+        let (next, text) = (None, Utf8::default());
+        Ok(Task { id, prompt, cached: 0, sampler, next, said: 0, most, text })
+    }
+
+    /// A person's or a document's words cannot pass for marks of the conversation.
+    fn defuse(&self, content: &mut String) {
+        for mark in &self.marks {
+            if !mark.is_empty() && content.contains(mark.as_str()) {
+                let mut broken = mark.clone();
+                let first = broken.chars().next().map_or(0, char::len_utf8);
+                broken.insert(first, '\u{200b}');
+                *content = content.replace(mark.as_str(), &broken);
+            }
+        }
+    }
+
+    fn sampler(&self, chat: &Chat) -> Result<LlamaSampler, String> {
+        let mut chain = Vec::new();
+        match &chat.schema {
+            Some(schema) => {
+                let grammar = llama_cpp_2::json_schema_to_grammar(&schema.to_string())
+                    .map_err(|error| format!("the schema makes no grammar: {error}"))?;
+                let grammar = LlamaSampler::grammar(self.model, &grammar, "root");
+                chain.push(grammar.map_err(|error| format!("the schema's grammar: {error}"))?);
+            }
+            // Small models come to say the same over and over; in JSON the same must be said.
+            None => chain.push(LlamaSampler::penalties(
+                self.model.n_vocab(),
+                i32::from(LAST_WORDS),
+                REPEATED,
+                0.0,
+                0.0,
+            )),
+        }
+        if chat.temperature > 0.0 {
+            chain.push(LlamaSampler::top_k(40));
+            chain.push(LlamaSampler::top_p(0.95, 1));
+            chain.push(LlamaSampler::temp(chat.temperature));
+            chain.push(LlamaSampler::dist(SEED));
+        } else {
+            chain.push(LlamaSampler::greedy());
+        }
+        Ok(LlamaSampler::chain_simple(chain))
+    }
+
+    /// Gives waiting tasks a slot, in the order they came, as long as the cache has room.
+    fn admit(&mut self) {
+        while let Some(task) = self.waiting.pop_front() {
+            let at_work = self.slots.iter().filter(|slot| slot.task.is_some());
+            let taken: usize = at_work.map(Slot::cells).sum();
+            let free = (0..self.slots.len())
+                .filter(|place| self.slots[*place].task.is_none())
+                .max_by_key(|place| {
+                    let slot = &self.slots[*place];
+                    (slot.shared(&task.prompt), std::cmp::Reverse(slot.used))
+                });
+            match free.filter(|_| taken == 0 || taken + task.reserved() <= self.window) {
+                Some(place) => self.begin(place, task),
+                None => {
+                    self.waiting.push_front(task);
+                    return;
+                }
+            }
+        }
+    }
+
+    fn begin(&mut self, place: usize, mut task: Task) {
+        self.uses += 1;
+        let keep = self.slots[place].shared(&task.prompt);
+        task.cached = self.cut(place, keep);
+        self.slots[place].used = self.uses;
+        self.slots[place].task = Some(task);
+        // Conversations that rest make room for those at work, the oldest first.
+        while self.slots.iter().map(Slot::cells).sum::<usize>() > self.window {
+            let resting = (0..self.slots.len())
+                .filter(|other| self.slots[*other].task.is_none())
+                .filter(|other| !self.slots[*other].tokens.is_empty())
+                .min_by_key(|other| self.slots[*other].used);
+            match resting {
+                Some(other) => self.cut(other, 0),
+                None => return,
+            };
+        }
+    }
+
+    /// Forgets what a slot holds beyond a length; what it holds then.
+    fn cut(&mut self, place: usize, keep: usize) -> usize {
+        let slot = &mut self.slots[place];
+        let sequence = u32::try_from(slot.sequence).ok();
+        let from = u32::try_from(keep).ok();
+        // Some kinds of models cannot go back by a part: they begin anew.
+        let cut = self.context.clear_kv_cache_seq(sequence, from, None).unwrap_or(false);
+        let keep = if cut { keep } else { 0 };
+        if !cut {
+            let _ = self.context.clear_kv_cache_seq(sequence, None, None);
+        }
+        slot.tokens.truncate(keep);
+        keep
+    }
+
+    /// One batch: a word of each that speaks, and as much of the prompts as there is room for.
+    fn step(
+        &mut self,
+        batch: &mut LlamaBatch<'_>,
+        replies: &mut Replies,
+    ) -> Result<(), NobodyListens> {
+        batch.clear();
+        let mut room = BATCH;
+        // Who speaks goes first, so that a long prompt does not make others stutter.
+        let mut order: Vec<usize> =
+            (0..self.slots.len()).filter(|place| self.slots[*place].task.is_some()).collect();
+        order.sort_by_key(|place| {
+            self.slots[*place].task.as_ref().is_some_and(|task| task.next.is_none())
+        });
+        let mut heard: Vec<(usize, i32)> = Vec::new();
+        for place in order {
+            let Slot { sequence, tokens, task: Some(task), .. } = &mut self.slots[place] else {
+                continue;
+            };
+            let from = tokens.len();
+            let fresh: Vec<LlamaToken> = match task.next.take() {
+                Some(token) => vec![token],
+                None => task.prompt[from..].iter().take(room).copied().collect(),
+            };
+            let whole = from + fresh.len() >= task.prompt.len();
+            for (index, token) in fresh.iter().enumerate() {
+                let last = whole && index + 1 == fresh.len();
+                let position = i32::try_from(from + index).unwrap_or(i32::MAX);
+                if batch.add(*token, position, &[*sequence], last).is_err() {
+                    break;
+                }
+            }
+            room = room.saturating_sub(fresh.len());
+            tokens.extend(fresh);
+            if whole {
+                heard.push((place, batch.n_tokens() - 1));
+            }
+        }
+        if batch.n_tokens() == 0 {
+            return Ok(());
+        }
+        if let Err(error) = self.context.decode(batch) {
+            return self.fail_all(&format!("llama.cpp could not go on: {error}"), replies);
+        }
+        for (place, index) in heard {
+            self.speak(place, index, replies)?;
+        }
+        Ok(())
+    }
+
+    /// The next word of a slot, and its end where it comes to one.
+    fn speak(
+        &mut self,
+        place: usize,
+        index: i32,
+        replies: &mut Replies,
+    ) -> Result<(), NobodyListens> {
+        let vocab = self.model.vocab();
+        let Some(task) = &mut self.slots[place].task else { return Ok(()) };
+        let token = task.sampler.sample(&self.context, index);
+        if vocab.is_eog(token) {
+            return self.end(place, Ended::Stop, replies);
+        }
+        let text = task.text.add(&vocab.token_to_piece(token, false, None));
+        task.said += 1;
+        task.next = Some(token);
+        let full = task.said >= task.most;
+        if !text.is_empty() {
+            replies.send(&Reply::Piece { id: task.id, text })?;
+        }
+        if full { self.end(place, Ended::Length, replies) } else { Ok(()) }
+    }
+
+    fn end(
+        &mut self,
+        place: usize,
+        how: Ended,
+        replies: &mut Replies,
+    ) -> Result<(), NobodyListens> {
+        let Some(task) = self.slots[place].task.take() else { return Ok(()) };
+        replies.send(&Reply::End {
+            id: task.id,
+            how,
+            prompt: task.prompt.len() as u64,
+            cached: task.cached as u64,
+            output: task.said as u64,
+        })
+    }
+
+    fn fail_all(&mut self, why: &str, replies: &mut Replies) -> Result<(), NobodyListens> {
+        for place in 0..self.slots.len() {
+            if let Some(task) = self.slots[place].task.take() {
+                let (id, message) = (task.id, why.to_owned());
+                replies.send(&Reply::Failed { id, class: FailedClass::Unavailable, message })?;
+            }
+            self.cut(place, 0);
+        }
+        Ok(())
+    }
+}
+
+/// The same words again within so many become less likely.
+const LAST_WORDS: u8 = 64;
+const REPEATED: f32 = 1.1;
+
+/// The same request gives the same answer.
+const SEED: u32 = 1;

@@ -1,0 +1,56 @@
+//! One conversation's place in the model's memory, and the answer it is at.
+
+use llama_cpp_2::sampling::LlamaSampler;
+use llama_cpp_2::token::LlamaToken;
+
+use super::words::Utf8;
+
+/// A sequence of the model's cache. What it holds stays between turns, so that a conversation that
+/// goes on is not read again from its beginning.
+pub(super) struct Slot {
+    pub(super) sequence: i32,
+    /// What the cache holds of it.
+    pub(super) tokens: Vec<LlamaToken>,
+    pub(super) task: Option<Task>,
+    /// When it was last used, as a count.
+    pub(super) used: u64,
+}
+
+/// An answer under way.
+pub(super) struct Task {
+    pub(super) id: u64,
+    pub(super) prompt: Vec<LlamaToken>,
+    /// How much of the prompt was in the cache.
+    pub(super) cached: usize,
+    pub(super) sampler: LlamaSampler,
+    /// The word that was said last and is not read yet.
+    pub(super) next: Option<LlamaToken>,
+    pub(super) said: usize,
+    pub(super) most: usize,
+    pub(super) text: Utf8,
+}
+
+impl Task {
+    /// Cells of the cache that it may come to need.
+    pub(super) fn reserved(&self) -> usize {
+        self.prompt.len() + self.most
+    }
+}
+
+impl Slot {
+    pub(super) fn new(sequence: i32) -> Self {
+        Self { sequence, tokens: Vec::new(), task: None, used: 0 }
+    }
+
+    /// How much of a prompt is in the cache already. The last token is always read again: only
+    /// reading it tells what comes next.
+    pub(super) fn shared(&self, prompt: &[LlamaToken]) -> usize {
+        let same = self.tokens.iter().zip(prompt).take_while(|(one, other)| one == other).count();
+        same.min(prompt.len().saturating_sub(1))
+    }
+
+    /// The cells that it takes, or may take before its answer ends.
+    pub(super) fn cells(&self) -> usize {
+        self.task.as_ref().map_or(self.tokens.len(), |task| task.reserved().max(self.tokens.len()))
+    }
+}
