@@ -9,7 +9,10 @@ use futures::FutureExt as _;
 use onyx_knowledge::Index;
 use onyx_storage::{BeginRun, Delivery, Lease, SessionChange, Store, StoreError, title_of};
 use onyx_tools::Toolbox;
-use onyx_types::{AgentId, Cancel, Clock, ErrorCode, Event, Fault, LaneId, Mint, PersonId, RunId, RunStatus, Scope, SessionId, SessionKey, SessionOrigin, Usage};
+use onyx_types::{
+    AgentId, Cancel, Clock, ErrorCode, Event, Fault, LaneId, Mint, PersonId, RunId, RunStatus,
+    Scope, SessionId, SessionKey, SessionOrigin, Usage,
+};
 use tokio::sync::{Semaphore, broadcast, mpsc};
 
 use crate::client::{ClientInput, ClientTurn};

@@ -4,7 +4,10 @@ use std::sync::Arc;
 
 use onyx_knowledge::{Hit, Retrieval, Retrieved};
 use onyx_tools::{LiveOutput, PathRules, ToolCx};
-use onyx_types::{AgentId, Cancel, ContextPiece, Event, Fault, LaneOrder, Limits, Mint, RunId, Scope, ScopeSet, SessionKey, StatusCode, Taint, ToolEffect, TurnId};
+use onyx_types::{
+    AgentId, Cancel, ContextPiece, Event, Fault, LaneOrder, Limits, Mint, RunId, Scope, ScopeSet,
+    SessionKey, StatusCode, Taint, ToolEffect, TurnId,
+};
 
 use crate::client::{ClientInput, ClientTurn, MemoryUse, open_calls, with_all_results};
 use crate::driver::LaneActor;

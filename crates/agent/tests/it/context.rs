@@ -41,9 +41,8 @@ async fn what_is_found_is_told_fenced_stored_and_replayed_byte_equal() {
     assert_eq!(sources, ["memory/main/MEMORY.md", "vault/roof.md"]);
     assert!(pieces.iter().all(|piece| piece.match_type == MatchType::Fts));
     assert!(matches!(&told[0], Event::Start { .. }));
-    let degraded = |event: &Event| {
-        matches!(event, Event::Status { code: StatusCode::Degraded, .. })
-    };
+    let degraded =
+        |event: &Event| matches!(event, Event::Status { code: StatusCode::Degraded, .. });
     assert!(told.iter().any(degraded), "words alone were searched");
 
     let log = world.log(session).await;
