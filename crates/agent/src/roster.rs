@@ -39,6 +39,10 @@ impl Roster {
         limits: &Limits,
         toolbox: &Toolbox,
     ) -> Result<(Self, Vec<String>), Fault> {
+        for (index, path) in limits.protected.iter().enumerate() {
+            let parsed: Result<onyx_storage::ObjectKey, _> = path.parse();
+            parsed.map_err(|error| invalid(format!("limits.protected[{index}]: {error}")))?;
+        }
         let mut warnings = Vec::new();
         let (mut agents, mut disabled) = (Vec::new(), Vec::new());
         let mut default = None;

@@ -122,6 +122,9 @@ impl Index {
         let wanted = Wanted::read(&search.text);
         let limit = search.limit.clamp(1, MOST_HITS);
         let indexed = self.bring_up_to_date().await?;
+        if search.kinds.is_empty() || search.kinds.contains(&SourceKind::Session) {
+            self.settle_sessions().await?;
+        }
         // A phrase is asked for to the letter.
         let (vector, degraded) = match wanted.phrases.is_empty() && wanted.beginnings.is_empty() {
             true => match self.query_vector(&search.text).await {

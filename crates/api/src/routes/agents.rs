@@ -75,6 +75,10 @@ pub(crate) struct AgentFields {
     /// A folder whose files are read instead of the agent's own.
     workspace: Option<String>,
     /// Other agents whose memory it may search.
+<<<<<<< HEAD
+=======
+    #[serde(default)]
+>>>>>>> main
     memory_read: Vec<String>,
 }
 
@@ -85,6 +89,9 @@ pub(crate) struct ToolFields {
     /// None: every tool.
     allow: Option<Vec<String>>,
     deny: Vec<String>,
+    /// Commands that need no person: each the beginning of an argument list.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    commands: Vec<Vec<String>>,
 }
 
 impl From<AgentSettings> for AgentFields {
@@ -101,7 +108,11 @@ impl From<AgentSettings> for AgentFields {
             tier: settings.tier,
             model,
             fallbacks,
-            tools: settings.tools.map(|ToolSettings { allow, deny }| ToolFields { allow, deny }),
+            tools: settings.tools.map(|ToolSettings { allow, deny, commands }| ToolFields {
+                allow,
+                deny,
+                commands,
+            }),
             temperature: settings.temperature,
             max_output_tokens: settings.max_tokens,
             workspace: settings.workspace,
@@ -142,7 +153,11 @@ impl AgentFields {
             workspace: self.workspace,
             model,
             tier: self.tier,
-            tools: self.tools.map(|ToolFields { allow, deny }| ToolSettings { allow, deny }),
+            tools: self.tools.map(|ToolFields { allow, deny, commands }| ToolSettings {
+                allow,
+                deny,
+                commands,
+            }),
             temperature: self.temperature,
             max_tokens: self.max_output_tokens,
             memory: (!self.memory_read.is_empty())

@@ -149,6 +149,7 @@ fn toolbox(ground: &Ground<'_>, masker: &Masker, tools: Vec<Arc<dyn Tool>>) -> R
     files::make_folder(&artifacts)?;
     let services = Services {
         ledger: Arc::clone(&ground.store.ledger),
+        drafts: Arc::clone(&ground.store.drafts),
         artifacts: Arc::new(LocalObjects::open(&artifacts)?),
         masker: masker.clone(),
     };

@@ -111,7 +111,7 @@ async fn a_stop_is_heard_between_two_words_and_the_next_answer_comes() {
     lines.until("text").await;
 
     let start = Instant::now();
-    onyx.stop(&session).await.expect(200);
+    let _ = onyx.stop(&session).await.expect(200);
     let rest = lines.rest().await;
     println!("stopped in {:?}", start.elapsed());
 

@@ -30,7 +30,7 @@ use std::time::Duration;
 
 use onyx_knowledge::Index;
 use onyx_storage::Store;
-use onyx_types::{Hash, Plan, Preview, Target, ToolEffect, ToolSpec};
+use onyx_types::{FileChange, Origin, Plan, Preview, Target, ToolEffect, ToolSpec};
 use schemars::JsonSchema;
 use serde_json::Value;
 
@@ -141,12 +141,8 @@ fn tool<Arguments: JsonSchema>(
 /// A plan that changes nothing.
 fn reading(tool: &ToolSpec, arguments: Value, target: Target, summary: String) -> Plan {
     Plan {
-        tool: tool.name.clone(),
-        arguments,
-        effects: vec![ToolEffect::Read],
         targets: vec![target],
-        summary,
-        preview: Preview::None,
+        ..Plan::new(tool.name.as_str(), arguments, ToolEffect::Read, summary)
     }
 }
 
@@ -158,14 +154,7 @@ fn acting(
     target: Target,
     preview: Preview,
 ) -> Plan {
-    Plan {
-        tool: tool.name.clone(),
-        arguments,
-        effects: vec![effect],
-        targets: vec![target],
-        summary: String::new(),
-        preview,
-    }
+    Plan { targets: vec![target], preview, ..Plan::new(tool.name.as_str(), arguments, effect, "") }
 }
 
 /// A plan to run a command in a folder of the vault.
@@ -185,10 +174,11 @@ fn command_plan(
     let target = Target { name: line.clone(), base: None, instruction: false };
     let preview = Preview::Text { text: format!("{line}\n(in {place}, without network)") };
     let plan = acting(tool, arguments, ToolEffect::Execute, target, preview);
-    Ok(Plan { summary: format!("Run {line}"), ..plan })
+    let (summary, command) = (format!("Run {line}"), Some(argv.to_vec()));
+    Ok(Plan { summary, command, ..plan })
 }
 
-/// A plan that changes one file whose version before is kept.
+/// A plan that adds to one file.
 fn writing(
     tool: &ToolSpec,
     arguments: Value,
@@ -197,18 +187,21 @@ fn writing(
     preview: Preview,
 ) -> Plan {
     Plan {
-        tool: tool.name.clone(),
-        arguments,
-        effects: vec![ToolEffect::Write],
         targets: vec![target],
-        summary,
         preview,
+        ..Plan::new(tool.name.as_str(), arguments, ToolEffect::Write, summary)
     }
 }
 
-/// What the only target of a plan held when the plan was made.
-fn base_of(plan: &Plan) -> Option<Hash> {
-    plan.targets.first().and_then(|target| target.base)
+/// What one file holds after a plan; the version before is kept.
+fn changing(mut plan: Plan, after: &str, origin: Origin) -> Plan {
+    let change = |target: &Target| FileChange {
+        target: target.name.clone(),
+        after: Some(after.to_owned()),
+        origin,
+    };
+    plan.changes = plan.targets.iter().map(change).collect();
+    plan
 }
 
 /// A text argument of a call that nobody has checked yet.

@@ -5,7 +5,7 @@ use crate::support::World;
 
 fn settings(allow: Option<&[&str]>, deny: &[&str]) -> ToolSettings {
     let owned = |names: &[&str]| names.iter().map(|name| (*name).to_owned()).collect();
-    ToolSettings { allow: allow.map(owned), deny: owned(deny) }
+    ToolSettings { allow: allow.map(owned), deny: owned(deny), commands: Vec::new() }
 }
 
 async fn offered(allow: Option<&[&str]>, deny: &[&str]) -> Vec<String> {
