@@ -1,9 +1,20 @@
-//! The entities a conversation may touch.
+//! The entities a conversation may touch, as it sees them: on disk, or as its open drafts would
+//! leave them.
 
-use onyx_storage::{Area, Entities, Space, Spaces};
-use onyx_types::{EntityKind, EntityRef, Scope, SpaceId};
+use onyx_storage::{Area, Entities, Entity, Space, Spaces};
+use onyx_types::{DraftId, EntityKind, EntityRef, Hash, Scope, SpaceId};
 
+use crate::place::Place;
 use crate::{ToolCx, ToolError};
+
+/// An entity as the session sees it.
+pub(crate) struct SeenEntity {
+    pub(crate) entity: Entity,
+    pub(crate) text: String,
+    /// What is on disk.
+    pub(crate) base: Option<Hash>,
+    pub(crate) draft: Option<DraftId>,
+}
 
 /// The spaces of a conversation. One in a space sees that space alone; a chat is the person's own
 /// and reaches all of theirs by name.
@@ -58,7 +69,7 @@ pub(crate) async fn entity(
     let mut found = Vec::new();
     for space in places {
         let at = EntityRef { space, kind, id: id.clone() };
-        if entities(cx)?.get(&at).await?.is_some() {
+        if seen(cx, &at).await?.is_some() {
             found.push(at);
         }
     }
@@ -72,6 +83,15 @@ pub(crate) async fn entity(
     }
 }
 
+pub(crate) async fn seen(cx: &ToolCx, at: &EntityRef) -> Result<Option<SeenEntity>, ToolError> {
+    let (place, key) = Place::holding(cx, &name(cx, at))?;
+    let Some(seen) = place.seen(&key).await? else { return Ok(None) };
+    // On disk its times are the file's; a draft has none yet.
+    let modified = cx.clock.wall();
+    let entity = Entity::parse(at.clone(), &seen.text, modified, seen.origin);
+    Ok(Some(SeenEntity { entity, base: seen.base, draft: seen.draft, text: seen.text }))
+}
+
 /// How its file is called in plans and records.
 pub(crate) fn name(cx: &ToolCx, at: &EntityRef) -> String {
     format!("{}/{}", Area::Person(cx.key.person.clone()).path(), at.path())
@@ -79,4 +99,11 @@ pub(crate) fn name(cx: &ToolCx, at: &EntityRef) -> String {
 
 pub(crate) fn entities(cx: &ToolCx) -> Result<Entities, ToolError> {
     Ok(Entities::new(&*cx.files, &cx.key.person)?)
+}
+
+/// Stands before what a model reads, so that a draft is not taken for done.
+pub(crate) fn label(seen: &SeenEntity) -> String {
+    seen.draft.map_or_else(String::new, |draft| {
+        format!("[as draft {draft} would leave it; not on disk until a person approves it]\n")
+    })
 }

@@ -10,6 +10,7 @@ mod memory_search;
 mod memory_write;
 mod persona;
 mod process;
+mod propose_change;
 mod read_entity;
 mod read_file;
 mod render_mermaid;
@@ -60,7 +61,11 @@ pub fn builtin_tools() -> Vec<Arc<dyn Tool>> {
 
 /// The companion's, over the pages, tasks, refs and projects of spaces.
 pub fn space_tools() -> Vec<Arc<dyn Tool>> {
-    vec![Arc::new(read_entity::ReadEntity::new()), Arc::new(view_context::ViewContext::new())]
+    vec![
+        Arc::new(read_entity::ReadEntity::new()),
+        Arc::new(view_context::ViewContext::new()),
+        Arc::new(propose_change::ProposeChange::new()),
+    ]
 }
 
 /// For homes with an index.

@@ -85,21 +85,21 @@ impl Tool for ReadEntity {
     async fn invoke(&self, plan: Authorised<Plan>, cx: &ToolCx) -> Result<ToolOutcome, ToolError> {
         let plan = plan.into_inner();
         let wanted: Arguments = arguments(&plan.arguments)?;
-        let (name, text, origin) = match wanted.kind.entity() {
+        let (label, name, text, origin) = match wanted.kind.entity() {
             Some(kind) => {
                 let at =
                     entity_place::entity(cx, kind, &wanted.id, wanted.space.as_deref()).await?;
-                let Some(entity) = entity_place::entities(cx)?.get(&at).await? else {
+                let Some(seen) = entity_place::seen(cx, &at).await? else {
                     return Err(ToolError::NotFound(format!("{kind} {}", at.id)));
                 };
-                (at.path(), entity.text, entity.origin)
+                (entity_place::label(&seen), at.path(), seen.text, seen.entity.origin)
             }
             None => {
                 let (text, origin) = conversation::read(cx, &wanted.id).await?;
-                (format!("conversation {}", wanted.id), text, origin)
+                (String::new(), format!("conversation {}", wanted.id), text, origin)
             }
         };
-        let output = page(&name, &text, wanted.from, wanted.lines)?;
+        let output = label + &page(&name, &text, wanted.from, wanted.lines)?;
         Ok(ToolOutcome::ok(output, plan.summary).from_origin(origin))
     }
 }

@@ -100,11 +100,13 @@ impl Default for Around {
 
 impl Around {
     async fn entity(&mut self, cx: &ToolCx, at: &EntityRef) -> Result<(), ToolError> {
-        let Some(entity) = entity_place::entities(cx)?.get(at).await? else { return Ok(()) };
+        let Some(seen) = entity_place::seen(cx, at).await? else { return Ok(()) };
+        self.text.push_str(&entity_place::label(&seen));
+        let entity = &seen.entity;
         let opening = &entity.body[..entity.body.floor_char_boundary(OPENING)];
         let more = if opening.len() < entity.body.len() { "\n[read gives the rest]" } else { "" };
         self.origin = self.origin.max(entity.origin);
-        let _ = writeln!(self.text, "The person looks at {}\n\n{opening}{more}\n", line(&entity));
+        let _ = writeln!(self.text, "The person looks at {}\n\n{opening}{more}\n", line(entity));
         Ok(())
     }
 

@@ -1,10 +1,12 @@
 //! The companion's tools over the pages, tasks, refs and projects of spaces.
 
+use onyx_storage::Draft;
+use onyx_tools::Approval;
 use onyx_types::{
-    AssistantText, Author, LaneId, Mint, Origin, Scope, ScopeSet, TextStatus, Turn, TurnBody,
-    UserContent, UserTurn, View,
+    AssistantText, Author, DraftState, LaneId, Mint, Origin, Scope, ScopeSet, Taint, TextStatus,
+    Tier, Turn, TurnBody, UserContent, UserTurn, View,
 };
-use serde_json::{Map, json};
+use serde_json::{Map, Value, json};
 
 use crate::support::World;
 
@@ -23,6 +25,85 @@ fn own(world: &World, path: &str, text: &str) {
     std::fs::write(path, text).unwrap();
 }
 
+fn text(world: &World, path: &str) -> Option<String> {
+    std::fs::read_to_string(world.own().join(path)).ok()
+}
+
+async fn drafted(world: &World, input: Value) -> Draft {
+    let outcome = world.call("propose_change", input).await;
+    let proposal = outcome.draft.unwrap_or_else(|| panic!("{}", outcome.output));
+    let person = &world.cx.key.person;
+    world.store.drafts.draft(person, proposal.draft).await.unwrap().unwrap()
+}
+
+async fn approved(world: &World, draft: Draft) -> DraftState {
+    let person = world.cx.key.person.clone();
+    let yes = Approval { person, reason: None, seen: None };
+    world.toolbox.approve(draft, &yes, &world.policy, &world.cx).await.unwrap().state
+}
+
+#[tokio::test]
+async fn a_proposal_only_ever_drafts_and_an_approval_makes_it_so() {
+    for tier in [Tier::Suggest, Tier::Act] {
+        let world = world().await.at(tier);
+        let input = json!({"op": "create", "type": "task", "title": "Buy stakes", "body": "Ten of them",
+            "status": "open", "fields": {"due": "2026-05-01"}});
+        let draft = drafted(&world, input).await;
+        let path = "spaces/garden/tasks/buy-stakes.md";
+        assert_eq!(text(&world, path), None, "{tier:?}");
+
+        assert_eq!(approved(&world, draft).await, DraftState::Applied);
+        let made = text(&world, path).unwrap();
+        for part in
+            ["title: Buy stakes\n", "status: open\n", "due: \"2026-05-01\"\n", "\nTen of them\n"]
+        {
+            assert!(made.contains(part), "{part:?} in {made}");
+        }
+    }
+}
+
+#[tokio::test]
+async fn a_change_keeps_what_it_does_not_name_and_a_deletion_takes_the_file() {
+    let world = world().await;
+    let input = json!({"op": "update", "type": "page", "id": "beans", "body": "Sow in June."});
+    let draft = drafted(&world, input).await;
+    assert_eq!(approved(&world, draft).await, DraftState::Applied);
+    let changed = text(&world, "spaces/garden/pages/beans.md").unwrap();
+    assert!(
+        changed.contains("title: Beans\nmine: kept\n") && changed.ends_with("\nSow in June.\n"),
+        "{changed}"
+    );
+
+    let cited = "spaces/garden/pages/beans.md";
+    let draft = drafted(&world, json!({"op": "delete", "type": "page", "id": cited})).await;
+    assert!(text(&world, cited).is_some());
+    assert_eq!(approved(&world, draft).await, DraftState::Applied);
+    assert_eq!(text(&world, cited), None);
+}
+
+#[tokio::test]
+async fn later_proposals_build_on_those_that_wait() {
+    let world = world().await;
+    let create = || json!({"op": "create", "type": "page", "title": "Plan", "body": "one"});
+    let first = drafted(&world, create()).await;
+    let second = drafted(&world, create()).await;
+    assert_eq!(first.plan.targets[0].name, "people/ada/spaces/garden/pages/plan.md");
+    assert_eq!(second.plan.targets[0].name, "people/ada/spaces/garden/pages/plan-2.md");
+
+    let input = json!({"op": "update", "type": "page", "id": "beans", "status": "done"});
+    drafted(&world, input).await;
+    let input = json!({"op": "update", "type": "page", "id": "beans", "body": "Later."});
+    let both = drafted(&world, input).await;
+    let read = world.done("read", json!({"type": "page", "id": "beans"})).await;
+    assert!(
+        read.starts_with("[as draft ") && read.contains("status: done") && read.contains("Later."),
+        "{read}"
+    );
+    assert_eq!(approved(&world, both).await, DraftState::Applied);
+    let changed = text(&world, "spaces/garden/pages/beans.md").unwrap();
+    assert!(changed.contains("status: done\n") && changed.ends_with("\nLater.\n"), "{changed}");
+}
+
 #[tokio::test]
 async fn reading_what_came_from_outside_taints() {
     let world = world().await;
@@ -33,6 +114,21 @@ async fn reading_what_came_from_outside_taints() {
     assert_eq!(outcome.origin, Origin::External, "its title is shown");
     let outcome = world.call("read", json!({"type": "page", "id": "beans"})).await;
     assert_eq!((outcome.output.as_str(), outcome.origin), (PAGE, Origin::Person));
+}
+
+#[tokio::test]
+async fn what_a_tainted_run_proposes_stays_tainted() {
+    let mut world = world().await;
+    world.cx.taint = Taint::Tainted;
+    let draft =
+        drafted(&world, json!({"op": "create", "type": "page", "title": "Sly", "body": "x"})).await;
+    approved(&world, draft).await;
+    assert!(
+        text(&world, "spaces/garden/pages/sly.md").unwrap().contains("origin: agent_tainted\n")
+    );
+    world.cx.taint = Taint::Clean;
+    let outcome = world.call("read", json!({"type": "page", "id": "sly"})).await;
+    assert_eq!(outcome.origin, Origin::AgentTainted);
 }
 
 #[tokio::test]
@@ -53,6 +149,8 @@ async fn a_conversation_of_a_space_sees_that_space_alone() {
     }
     let around = world.done("context", json!({})).await;
     assert!(around.contains("Space Garden (garden)") && !around.contains("salary"), "{around}");
+    let create = json!({"op": "create", "type": "page", "title": "x", "space": "money"});
+    assert!(world.call("propose_change", create).await.draft.is_none());
 }
 
 #[tokio::test]
@@ -61,7 +159,11 @@ async fn ids_lead_nowhere_else() {
     own(&world, "USER.md", "secret");
     for id in ["../../USER", "../../../USER.md", "/etc/passwd", ".hidden", "", "a\nb"] {
         world.failed("read", json!({"type": "page", "id": id})).await;
+        let update = json!({"op": "update", "type": "page", "id": id, "body": "x"});
+        assert!(world.call("propose_change", update).await.draft.is_none(), "{id:?}");
     }
+    let empty = json!({"op": "update", "type": "page", "id": "beans"});
+    assert!(world.failed("propose_change", empty).await.contains("say what to change"));
 }
 
 #[tokio::test]
