@@ -67,7 +67,7 @@ export async function furnished(): Promise<Furnished> {
     { calls: [{ id: 'e', name: 'write_file', input: { path: 'tasks/order-floor-samples.md', content: '# Order floor samples\n\ndue: 2026-11-20\nfrom: refs/oak-vs-larch-a-comparison-of-every-property-that-anybody-has-ever-measured.md\n' } }] },
     { text: 'A task is proposed.' },
   ];
-  const at = await stage(answers, { agents: AGENTS, files: FILES });
+  const at = await stage(answers, { agents: AGENTS, files: FILES, price: { input: 3, output: 15 } });
   const say = async (message: string, agent: string) => {
     const answer = await at.api('/api/agent/chat', { method: 'POST', body: JSON.stringify({ message, agent }) });
     return ((await answer.json()) as { session_id: string }).session_id;
