@@ -15,6 +15,8 @@ mod audit;
 mod builtin;
 mod command_rule;
 mod context;
+mod conversation;
+mod entity_place;
 mod error;
 mod gate;
 mod instruction;
@@ -40,7 +42,7 @@ pub use addresses::Addresses;
 pub use approval::{Approval, NotApproved};
 pub use builtin::{
     Docker, builtin_tools, docker_tools, index_tools, model_tools, persona_tools, runtime_tools,
-    session_tools, web_tools,
+    session_tools, space_tools, web_tools,
 };
 pub use context::{LiveOutput, ToolCx};
 pub use error::ToolError;

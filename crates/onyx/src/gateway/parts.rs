@@ -13,7 +13,8 @@ use onyx_sandbox::{Program, Sandbox};
 use onyx_storage::{LocalObjects, Store};
 use onyx_tools::{
     Docker, Masker, ModelRouter, PersonaDesk, Runtime, Services, Tool, Toolbox, Web, builtin_tools,
-    docker_tools, index_tools, model_tools, persona_tools, runtime_tools, session_tools, web_tools,
+    docker_tools, index_tools, model_tools, persona_tools, runtime_tools, session_tools,
+    space_tools, web_tools,
 };
 use onyx_types::Clock;
 
@@ -79,6 +80,7 @@ impl Parts {
         let tools = [
             builtin_tools(),
             index_tools(ground.index),
+            space_tools(),
             web_tools(&web),
             runtime_tools(&runtime),
             docker_tools(&Docker::here()),

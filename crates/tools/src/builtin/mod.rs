@@ -10,6 +10,7 @@ mod memory_search;
 mod memory_write;
 mod persona;
 mod process;
+mod read_entity;
 mod read_file;
 mod render_mermaid;
 mod search;
@@ -19,6 +20,7 @@ mod select_model;
 mod session_search;
 mod sessions_history;
 mod sessions_list;
+mod view_context;
 mod web_fetch;
 mod web_search;
 mod write_file;
@@ -54,6 +56,11 @@ pub fn builtin_tools() -> Vec<Arc<dyn Tool>> {
         Arc::new(memory_write::MemoryWrite::new()),
         Arc::new(render_mermaid::RenderMermaid::new()),
     ]
+}
+
+/// The companion's, over the pages, tasks, refs and projects of spaces.
+pub fn space_tools() -> Vec<Arc<dyn Tool>> {
+    vec![Arc::new(read_entity::ReadEntity::new()), Arc::new(view_context::ViewContext::new())]
 }
 
 /// For homes with an index.

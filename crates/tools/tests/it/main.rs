@@ -7,7 +7,11 @@ mod confinement;
 mod conflicts;
 mod decisions;
 mod docker;
+<<<<<<< HEAD
+mod entities;
+=======
 mod drafts;
+>>>>>>> main
 mod files;
 mod git;
 mod memory;

@@ -1,0 +1,82 @@
+//! The entities a conversation may touch.
+
+use onyx_storage::{Area, Entities, Space, Spaces};
+use onyx_types::{EntityKind, EntityRef, Scope, SpaceId};
+
+use crate::{ToolCx, ToolError};
+
+/// The spaces of a conversation. One in a space sees that space alone; a chat is the person's own
+/// and reaches all of theirs by name.
+pub(crate) async fn spaces(cx: &ToolCx) -> Result<Vec<Space>, ToolError> {
+    let all = Spaces::new(&*cx.files, &cx.key.person)?.list().await?;
+    let is_own = cx.scopes.allows(&Scope::Person);
+    Ok(all.into_iter().filter(|space| is_own || in_scope(cx, &space.id)).collect())
+}
+
+fn in_scope(cx: &ToolCx, space: &SpaceId) -> bool {
+    cx.scopes.allows(&Scope::Space(space.clone()))
+}
+
+/// The space that is meant: the one named, else the only one there is.
+pub(crate) async fn space(cx: &ToolCx, named: Option<&str>) -> Result<SpaceId, ToolError> {
+    let spaces = spaces(cx).await?;
+    let ids = || spaces.iter().map(|space| space.id.as_str()).collect::<Vec<_>>().join(", ");
+    match named.filter(|name| !name.is_empty()) {
+        Some(name) => {
+            let meant = |space: &&Space| space.id.as_str() == name || space.name == name;
+            let found = spaces.iter().find(meant).map(|space| space.id.clone());
+            found.ok_or_else(|| {
+                ToolError::NotFound(format!("space {name:?} here; there are: {}", ids()))
+            })
+        }
+        None => match spaces.as_slice() {
+            [only] => Ok(only.id.clone()),
+            [] => Err(ToolError::NotFound("space in this conversation's reach".to_owned())),
+            [_, ..] => Err(ToolError::Arguments(format!("say which \"space\": {}", ids()))),
+        },
+    }
+}
+
+/// The entity that is meant: by the path that a search cites, or by kind, id and space.
+pub(crate) async fn entity(
+    cx: &ToolCx,
+    kind: EntityKind,
+    id: &str,
+    space: Option<&str>,
+) -> Result<EntityRef, ToolError> {
+    if let Some(cited) = EntityRef::of_path(id) {
+        self::space(cx, Some(cited.space.as_str())).await?;
+        return Ok(cited);
+    }
+    let id: onyx_types::EntityId =
+        id.parse().map_err(|error| ToolError::Arguments(format!("\"id\": {error}")))?;
+    let named = space.filter(|name| !name.is_empty());
+    let places = match named {
+        Some(name) => vec![self::space(cx, Some(name)).await?],
+        None => spaces(cx).await?.into_iter().map(|space| space.id).collect(),
+    };
+    let mut found = Vec::new();
+    for space in places {
+        let at = EntityRef { space, kind, id: id.clone() };
+        if entities(cx)?.get(&at).await?.is_some() {
+            found.push(at);
+        }
+    }
+    match found.as_slice() {
+        [only] => Ok(only.clone()),
+        [] => Err(ToolError::NotFound(format!("{kind} {id} in this conversation's reach"))),
+        [_, ..] => {
+            let spaces: Vec<&str> = found.iter().map(|at| at.space.as_str()).collect();
+            Err(ToolError::Arguments(format!("say which \"space\": {}", spaces.join(", "))))
+        }
+    }
+}
+
+/// How its file is called in plans and records.
+pub(crate) fn name(cx: &ToolCx, at: &EntityRef) -> String {
+    format!("{}/{}", Area::Person(cx.key.person.clone()).path(), at.path())
+}
+
+pub(crate) fn entities(cx: &ToolCx) -> Result<Entities, ToolError> {
+    Ok(Entities::new(&*cx.files, &cx.key.person)?)
+}
