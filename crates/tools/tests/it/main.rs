@@ -7,11 +7,8 @@ mod confinement;
 mod conflicts;
 mod decisions;
 mod docker;
-<<<<<<< HEAD
-mod entities;
-=======
 mod drafts;
->>>>>>> main
+mod entities;
 mod files;
 mod git;
 mod memory;
