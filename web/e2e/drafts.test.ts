@@ -5,7 +5,7 @@ import { afterAll, afterEach, describe, expect, test } from 'vitest';
 import { closeBrowser, PHONE, stage, visit, watch, WIDE, type Answer, type Stage, type Visit } from './stage';
 
 const PLAN = 'people/owner/vault/plan.md';
-const edit = (id: string, from: string, to: string): Answer => ({ calls: [{ id, name: 'edit_file', input: { path: 'plan.md', old_text: from, new_text: to } }] });
+const edit = (id: string, from: string, to: string): Answer => ({ calls: [{ id, name: 'edit_file', input: { path: 'plan.md', old: from, new: to } }] });
 const CAREFUL = [{ id: 'main', name: 'Main', default: true, model: 'mine/some-model', tier: 'suggest' }];
 
 let ends: (() => Promise<unknown>)[] = [];
