@@ -80,7 +80,7 @@ impl RunManager {
     async fn apply(&self, draft: Draft, person: &PersonId, yes: Yes) -> Result<Draft, NotApproved> {
         let (id, session) = (draft.id, draft.key.session);
         let roster = self.roster();
-        let Some(profile) = roster.get(&draft.agent) else {
+        let Some(profile) = roster.acting(&draft.agent) else {
             let message = format!("There is no agent {} any more.", draft.agent);
             return Err(plain(Fault::new(ErrorCode::ToolDenied, message)));
         };

@@ -8,17 +8,10 @@ use std::time::Duration;
 use futures::FutureExt as _;
 use onyx_knowledge::Index;
 use onyx_storage::{BeginRun, Delivery, Lease, SessionChange, Store, StoreError, title_of};
-<<<<<<< HEAD
 use onyx_tools::{Granted, Toolbox};
 use onyx_types::{
     AgentId, Cancel, Clock, DraftId, ErrorCode, Event, Fault, LaneId, Limits, Mint, PersonId,
     RunId, RunStatus, Scope, SessionId, SessionKey, SessionOrigin, Usage,
-=======
-use onyx_tools::Toolbox;
-use onyx_types::{
-    AgentId, Cancel, Clock, ErrorCode, Event, Fault, LaneId, Mint, PersonId, RunId, RunStatus,
-    Scope, SessionId, SessionKey, SessionOrigin, Usage,
->>>>>>> refs/heads/web
 };
 use tokio::sync::{Semaphore, broadcast, mpsc};
 

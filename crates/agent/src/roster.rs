@@ -96,6 +96,11 @@ impl Roster {
         &self.agents[self.default]
     }
 
+    /// Whoever may have proposed something: one of the agents, or the one that edits them.
+    pub(crate) fn acting(&self, id: &AgentId) -> Option<&AgentProfile> {
+        if editor::is_editor(id) { Some(&self.editor) } else { self.get(id) }
+    }
+
     /// The built-in agent that edits the others; not one of them.
     pub(crate) fn editor(&self) -> &AgentProfile {
         &self.editor

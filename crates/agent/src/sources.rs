@@ -4,17 +4,10 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use onyx_knowledge::{Hit, Retrieval, Retrieved};
-<<<<<<< HEAD
 use onyx_tools::{Addresses, Granted, LiveOutput, PathRules, ToolCx};
 use onyx_types::{
     AgentId, Cancel, ContextPiece, Event, Fault, LaneOrder, Limits, Mint, RunId, Scope, ScopeSet,
     SessionKey, StatusCode, Taint, ToolEffect, TurnBody, TurnId,
-=======
-use onyx_tools::{LiveOutput, PathRules, ToolCx};
-use onyx_types::{
-    AgentId, Cancel, ContextPiece, Event, Fault, LaneOrder, Limits, Mint, RunId, Scope, ScopeSet,
-    SessionKey, StatusCode, Taint, ToolEffect, TurnId,
->>>>>>> refs/heads/web
 };
 
 use crate::client::{ClientInput, ClientTurn, MemoryUse, open_calls, with_all_results};

@@ -75,10 +75,7 @@ pub(crate) struct AgentFields {
     /// A folder whose files are read instead of the agent's own.
     workspace: Option<String>,
     /// Other agents whose memory it may search.
-<<<<<<< HEAD
-=======
     #[serde(default)]
->>>>>>> main
     memory_read: Vec<String>,
 }
 

@@ -17,7 +17,7 @@ use std::time::Duration;
 use anyhow::{Context as _, Result, bail};
 use clap::Parser;
 use labelled::{Half, Kind, Question};
-use onyx_test_support::{OnyxProcess, Reply};
+use onyx_test_support::OnyxProcess;
 use scores::{DEPTH, Scores};
 use serde_json::{Value, json};
 

@@ -4,9 +4,7 @@ use std::fmt::Display;
 use std::str::FromStr;
 
 use onyx_agent::{ActionAsk, Confirmation, DryRun, RunInput, RunRequest, RunTerms, SessionRef};
-use onyx_types::{
-    AgentId, Attendance, DraftId, ErrorCode, PersonId, SessionId, SessionOrigin, UserContent,
-};
+use onyx_types::{AgentId, Attendance, DraftId, PersonId, SessionId, SessionOrigin, UserContent};
 use schemars::JsonSchema;
 use serde::{Deserialize, Deserializer};
 
