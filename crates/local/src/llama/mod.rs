@@ -8,11 +8,10 @@ mod slot;
 mod words;
 
 use std::path::Path;
-use std::sync::mpsc::Receiver;
 
 use crate::gguf::Gguf;
 use crate::memory;
-use crate::worker::{FailedClass, Order, Refusal, Replies};
+use crate::worker::{FailedClass, Refusal};
 
 /// What a process is to load, and what it may take.
 pub(crate) struct Load<'a> {
@@ -39,7 +38,11 @@ pub(crate) use engine::work;
 pub(crate) const BUILT_IN: bool = cfg!(feature = "llama");
 
 #[cfg(not(feature = "llama"))]
-pub(crate) fn work(_: &Load<'_>, _: &Receiver<Order>, _: &mut Replies) -> Result<(), Refusal> {
+pub(crate) fn work(
+    _: &Load<'_>,
+    _: &std::sync::mpsc::Receiver<crate::worker::Order>,
+    _: &mut crate::worker::Replies,
+) -> Result<(), Refusal> {
     Err((FailedClass::Invalid, NOT_BUILT_IN.to_owned()))
 }
 
