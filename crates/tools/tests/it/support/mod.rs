@@ -136,6 +136,13 @@ impl World {
         outcome.output
     }
 
+    /// What is left for a person to decide: its summary.
+    pub(crate) async fn asked(&self, tool: &str, input: Value) -> String {
+        let outcome = self.call(tool, input).await;
+        assert!(outcome.draft.is_some(), "{}", outcome.output);
+        outcome.summary
+    }
+
     /// Everything of the person's.
     pub(crate) fn own(&self) -> PathBuf {
         self.folder.path().join("people/ada")
