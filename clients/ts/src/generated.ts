@@ -2,594 +2,6 @@
 
 export interface components {
     schemas: {
-        ChatRequest: {
-            /**
-             * Format: uuid
-             * @default null
-             */
-            session_id: string | null;
-            message?: string | null;
-            action_id?: string | null;
-            /** @default null */
-            agent: string | null;
-            confirm?: components["schemas"]["Confirm"] | null;
-            dry_run?: boolean | null;
-        };
-        Confirm: boolean | string[];
-        StopRequest: {
-            /**
-             * Format: uuid
-             * @default null
-             */
-            session_id: string | null;
-            /**
-             * Format: uuid
-             * @default null
-             */
-            run_id: string | null;
-        };
-        SessionRequest: {
-            /** Format: uuid */
-            session_id: string;
-        };
-        HistoryQuery: {
-            /** Format: uuid */
-            session_id: string;
-            /** Format: uint64 */
-            before?: number | null;
-            /** Format: uint */
-            limit?: number | null;
-        };
-        /** @description What is read in two parts: fields within a flattened one would have lost their paths. */
-        NewAgent: {
-            id: string;
-            /** @default null */
-            name: string | null;
-            /**
-             * @description Answers who names nobody; there is one.
-             * @default false
-             */
-            default: boolean;
-            /** @default null */
-            enabled: boolean | null;
-            /** @default null */
-            tier: components["schemas"]["Tier"] | null;
-            /**
-             * @description `<provider>/<model>`, or `auto`.
-             * @default null
-             */
-            model: string | null;
-            /**
-             * @description Tried in this order when `model` fails.
-             * @default []
-             */
-            fallbacks: string[];
-            /** @default null */
-            tools: components["schemas"]["ToolFields"] | null;
-            /**
-             * Format: float
-             * @default null
-             */
-            temperature: number | null;
-            /**
-             * Format: uint32
-             * @default null
-             */
-            max_output_tokens: number | null;
-            /**
-             * @description A folder whose files are read instead of the agent's own.
-             * @default null
-             */
-            workspace: string | null;
-        };
-        /**
-         * @description How far an agent may go.
-         * @enum {string}
-         */
-        Tier: "read" | "suggest" | "act";
-        /** @description Names of tools, or `group:<name>`. Deny wins. */
-        ToolFields: {
-            /**
-             * @description None: every tool.
-             * @default null
-             */
-            allow: string[] | null;
-            /** @default [] */
-            deny: string[];
-        };
-        /** @description What an agent says of itself. What is absent is as `agents.defaults` has it. */
-        AgentFields: {
-            /** @default null */
-            name: string | null;
-            /**
-             * @description Answers who names nobody; there is one.
-             * @default false
-             */
-            default: boolean;
-            /** @default null */
-            enabled: boolean | null;
-            /** @default null */
-            tier: components["schemas"]["Tier"] | null;
-            /**
-             * @description `<provider>/<model>`, or `auto`.
-             * @default null
-             */
-            model: string | null;
-            /**
-             * @description Tried in this order when `model` fails.
-             * @default []
-             */
-            fallbacks: string[];
-            /** @default null */
-            tools: components["schemas"]["ToolFields"] | null;
-            /**
-             * Format: float
-             * @default null
-             */
-            temperature: number | null;
-            /**
-             * Format: uint32
-             * @default null
-             */
-            max_output_tokens: number | null;
-            /**
-             * @description A folder whose files are read instead of the agent's own.
-             * @default null
-             */
-            workspace: string | null;
-        };
-        ListQuery: {
-            agent?: string | null;
-            status?: components["schemas"]["SessionStatus"] | null;
-            origin?: components["schemas"]["SessionOrigin"] | null;
-            q?: string | null;
-            /** Format: date-time */
-            since?: string | null;
-            /** Format: date-time */
-            until?: string | null;
-            /** Format: uuid */
-            before?: string | null;
-            /** Format: uint32 */
-            limit?: number | null;
-        };
-        /** @enum {string} */
-        SessionStatus: "active" | "archived";
-        /**
-         * @description Where a session lives.
-         * @enum {string}
-         */
-        SessionOrigin: "chat" | "companion" | "thread" | "agent_editor" | "connector" | "job" | "api";
-        Patch: {
-            title?: string | null;
-            status?: components["schemas"]["SessionStatus"] | null;
-            agents?: string[] | null;
-            mode?: components["schemas"]["LaneOrder"] | null;
-        };
-        /** @description How several agents answer one message. */
-        LaneOrder: "parallel" | "sequential";
-        Fork: {
-            /** Format: uuid */
-            turn_id: string;
-            /**
-             * @description Leave the turn itself out: for saying it differently.
-             * @default false
-             */
-            before: boolean;
-        };
-        TurnsQuery: {
-            /** Format: uint64 */
-            before?: number | null;
-            /** Format: uint */
-            limit?: number | null;
-        };
-        ExportQuery: {
-            format?: components["schemas"]["ExportFormat"];
-        };
-        /** @enum {string} */
-        ExportFormat: "jsonl" | "markdown";
-        EventsQuery: {
-            /** Format: uint64 */
-            after?: number | null;
-        };
-        UndoQuery: {
-            /** @default false */
-            dry_run: boolean;
-        };
-        NewConfig: {
-            /** @description The whole file. A shortened key in it stands for the one that the file has. */
-            text: string;
-        };
-        PutProvider: {
-            /**
-             * @description What `providers.<name>` of onyx.json is to hold: `kind`, `baseUrl`, `models`, … A shortened
-             *     key in it stands for the one that is there.
-             * @default {}
-             */
-            settings: {
-                [key: string]: unknown;
-            };
-            /** @description Kept encrypted under the provider's name, and named as `apiKey` in the settings. */
-            api_key?: string | null;
-        };
-        /** @description What is absent stays. */
-        NewLimits: {
-            /** Format: double */
-            limit_per_run?: number | null;
-            /** Format: double */
-            limit_per_person?: number | null;
-            /** Format: double */
-            limit_per_agent?: number | null;
-        };
-        UsageQuery: {
-            /** @description The first day, UTC; 30 days before the last unless given. */
-            since?: string | null;
-            /** @description The last day, UTC; today unless given. */
-            until?: string | null;
-            person?: string | null;
-            agent?: string | null;
-            model?: string | null;
-        };
-        LogsQuery: {
-            /** @description This level and worse. */
-            level?: components["schemas"]["LogLevel"] | null;
-            /** @description Part of the words, the target or a detail. */
-            q?: string | null;
-            /**
-             * Format: uint64
-             * @description Only lines after this one.
-             */
-            after?: number | null;
-            /**
-             * Format: uint
-             * @description The newest so many; 200 unless given.
-             */
-            limit?: number | null;
-        };
-        /** @enum {string} */
-        LogLevel: "trace" | "debug" | "info" | "warn" | "error";
-        LinkQuery: {
-            code: string;
-        };
-        Login: {
-            person: string;
-            password: string;
-        };
-        Refresh: {
-            refresh_token: string;
-        };
-        BeginPairing: {
-            /** @default  */
-            name: string;
-            /** @default browser */
-            client: components["schemas"]["PairingFor"];
-        };
-        /** @description What the device wants to have in the end. */
-        PairingFor: "browser" | "device";
-        OwnPassword: {
-            /** @description The one that counts now, where there is one. */
-            current?: string | null;
-            password: string;
-        };
-        NewPerson: {
-            id: string;
-            name?: string | null;
-        };
-        NewPassword: {
-            password: string;
-        };
-        TokenRequest: {
-            name: string;
-            /**
-             * @description Absent: the caller. Several make a household token.
-             * @default []
-             */
-            people: string[];
-            /** @description Absent: everything a person does for themselves. */
-            scopes?: components["schemas"]["Grant"][] | null;
-            /**
-             * Format: uint64
-             * @description Seconds; absent: until it is revoked.
-             */
-            expires_in?: number | null;
-        };
-        /** @description One thing that a credential may be good for. */
-        Grant: "read" | "write" | "chat" | "admin";
-        Approve: {
-            code: string;
-            /** @description Whom the device is for; absent: the caller. */
-            person?: string | null;
-        };
-        Reject: {
-            code: string;
-        };
-        SecretValue: {
-            value: string;
-        };
-        /** @description The whole of a request's body: what is read at once to find who answers, and the rest. */
-        Body: {
-            /**
-             * @description `onyx:<agent>`, an agent's id or `<provider>/<model>`; the default agent without it.
-             * @default null
-             */
-            model: string | null;
-            /** @default null */
-            stream: boolean | null;
-            stream_options?: components["schemas"]["StreamOptions"] | null;
-            /**
-             * Format: uuid
-             * @description Goes on with this conversation.
-             * @default null
-             */
-            "x-onyx-session-id": string | null;
-            /** @default null */
-            "x-onyx-agent-id": string | null;
-            /** @default null */
-            "x-onyx-include-memory": boolean | null;
-            messages: components["schemas"]["Message"][];
-            tools?: components["schemas"]["Tool"][] | null;
-            tool_choice?: unknown;
-            response_format?: components["schemas"]["Format"] | null;
-            /** Format: float */
-            temperature?: number | null;
-            /** Format: uint32 */
-            max_tokens?: number | null;
-            /** Format: uint32 */
-            max_completion_tokens?: number | null;
-        };
-        StreamOptions: {
-            /** @default null */
-            include_usage: boolean | null;
-        };
-        Message: {
-            role: components["schemas"]["Role"];
-            content?: components["schemas"]["Content"] | null;
-            tool_calls?: components["schemas"]["Call"][] | null;
-            tool_call_id?: string | null;
-        };
-        /** @enum {string} */
-        Role: "owner" | "member";
-        Content: string | components["schemas"]["Part"][];
-        Part: {
-            /** @constant */
-            type: "text";
-            text: string;
-        } | {
-            /** @constant */
-            type: "refusal";
-            refusal: string;
-        } | {
-            /** @constant */
-            type: "image_url";
-            image_url: components["schemas"]["ImageUrl"];
-        };
-        ImageUrl: {
-            url: string;
-        };
-        Call: {
-            id: string;
-            function: components["schemas"]["CalledFunction"];
-        };
-        CalledFunction: {
-            name: string;
-            /** @default  */
-            arguments: string;
-        };
-        Tool: {
-            /** @constant */
-            type: "function";
-            function: components["schemas"]["Function"];
-        };
-        Function: {
-            name: string;
-            /** @default  */
-            description: string;
-            parameters?: unknown;
-        };
-        Format: {
-            /** @constant */
-            type: "text";
-        } | {
-            /** @constant */
-            type: "json_object";
-        } | {
-            /** @constant */
-            type: "json_schema";
-            json_schema: components["schemas"]["Schema"];
-        };
-        Schema: {
-            name: string;
-            /** @default null */
-            schema: unknown;
-        };
-        /** @description The whole of a request's body: what is read at once to find who answers, and the rest. */
-        Body2: {
-            /**
-             * @description `onyx:<agent>`, an agent's id or `<provider>/<model>`; the default agent without it.
-             * @default null
-             */
-            model: string | null;
-            /** @default null */
-            stream: boolean | null;
-            stream_options?: components["schemas"]["StreamOptions"] | null;
-            /**
-             * Format: uuid
-             * @description Goes on with this conversation.
-             * @default null
-             */
-            "x-onyx-session-id": string | null;
-            /** @default null */
-            "x-onyx-agent-id": string | null;
-            /** @default null */
-            "x-onyx-include-memory": boolean | null;
-            input: components["schemas"]["Input"];
-            instructions?: string | null;
-            tools?: components["schemas"]["Tool2"][] | null;
-            tool_choice?: unknown;
-            text?: components["schemas"]["TextSettings"] | null;
-            /** Format: float */
-            temperature?: number | null;
-            /** Format: uint32 */
-            max_output_tokens?: number | null;
-            previous_response_id?: string | null;
-        };
-        Input: string | components["schemas"]["Item"][];
-        Item: components["schemas"]["TypedItem"] | {
-            role: components["schemas"]["Role2"];
-            content: components["schemas"]["Content2"];
-        };
-        TypedItem: {
-            /** @constant */
-            type: "message";
-            role: components["schemas"]["Role2"];
-            content: components["schemas"]["Content2"];
-        } | {
-            /** @constant */
-            type: "function_call";
-            call_id: string;
-            name: string;
-            arguments: string;
-        } | {
-            /** @constant */
-            type: "function_call_output";
-            call_id: string;
-            output: components["schemas"]["Content2"];
-        } | {
-            /** @constant */
-            type: "reasoning";
-        };
-        /** @enum {string} */
-        Role2: "system" | "developer" | "user" | "assistant";
-        Content2: string | components["schemas"]["Part2"][];
-        Part2: {
-            /** @constant */
-            type: "input_text";
-            text: string;
-        } | {
-            /** @constant */
-            type: "output_text";
-            text: string;
-        } | {
-            /** @constant */
-            type: "refusal";
-            refusal: string;
-        } | {
-            /** @constant */
-            type: "input_image";
-            image_url: string;
-        };
-        Tool2: {
-            /** @constant */
-            type: "function";
-            name: string;
-            description?: string | null;
-            parameters?: unknown;
-        };
-        TextSettings: {
-            format?: components["schemas"]["Format2"] | null;
-        };
-        Format2: {
-            /** @constant */
-            type: "text";
-        } | {
-            /** @constant */
-            type: "json_object";
-        } | {
-            /** @constant */
-            type: "json_schema";
-            name: string;
-            schema: unknown;
-        };
-        /** @description The whole of a request's body: what is read at once to find who answers, and the rest. */
-        Body3: {
-            /**
-             * @description `onyx:<agent>`, an agent's id or `<provider>/<model>`; the default agent without it.
-             * @default null
-             */
-            model: string | null;
-            /** @default null */
-            stream: boolean | null;
-            stream_options?: components["schemas"]["StreamOptions"] | null;
-            /**
-             * Format: uuid
-             * @description Goes on with this conversation.
-             * @default null
-             */
-            "x-onyx-session-id": string | null;
-            /** @default null */
-            "x-onyx-agent-id": string | null;
-            /** @default null */
-            "x-onyx-include-memory": boolean | null;
-            messages: components["schemas"]["Message2"][];
-            /** Format: uint32 */
-            max_tokens: number;
-            system?: components["schemas"]["Text"] | null;
-            tools?: components["schemas"]["Tool3"][] | null;
-            tool_choice?: unknown;
-            /** Format: float */
-            temperature?: number | null;
-        };
-        Message2: {
-            role: components["schemas"]["Role3"];
-            content: components["schemas"]["Content3"];
-        };
-        /** @enum {string} */
-        Role3: "user" | "assistant";
-        Content3: string | components["schemas"]["Block"][];
-        Block: {
-            /** @constant */
-            type: "text";
-            text: string;
-        } | {
-            /** @constant */
-            type: "image";
-            source: components["schemas"]["Source"];
-        } | {
-            /** @constant */
-            type: "tool_use";
-            id: string;
-            name: string;
-            input: unknown;
-        } | {
-            /** @constant */
-            type: "tool_result";
-            tool_use_id: string;
-            content?: components["schemas"]["Text"] | null;
-            /** @default false */
-            is_error: boolean;
-        } | {
-            /** @constant */
-            type: "thinking";
-        } | {
-            /** @constant */
-            type: "redacted_thinking";
-        };
-        Source: {
-            /** @constant */
-            type: "base64";
-            media_type: string;
-            data: string;
-        };
-        Text: string | components["schemas"]["TextBlock"][];
-        TextBlock: {
-            text: string;
-        };
-        Tool3: {
-            type?: string | null;
-            name: string;
-            /** @default  */
-            description: string;
-            input_schema?: unknown;
-        };
-        EmbeddingRequest: {
-            model: string;
-            input: components["schemas"]["Input2"];
-            encoding_format?: components["schemas"]["Encoding"];
-            /** Format: uint */
-            dimensions?: number | null;
-        };
-        Input2: string | string[];
-        /** @enum {string} */
-        Encoding: "float" | "base64";
         Health: {
             status: string;
             version: string;
@@ -785,6 +197,55 @@ export interface components {
             message: string;
             hint?: string | null;
         };
+        PreferencesView: {
+            runtime_mode: components["schemas"]["RuntimeMode"];
+            /** @description `agents.md`: the person's standing instructions. */
+            prompt: string;
+            fallback: boolean;
+            flags: {
+                [key: string]: boolean;
+            };
+            /** @description In the vault; not to be changed. */
+            actions_path: string;
+        };
+        /** @enum {string} */
+        RuntimeMode: "anthropic_api_key" | "gateway_subscription";
+        ActionView: {
+            id: string;
+            label: string;
+            requires_confirmation: boolean;
+            /** Format: uint32 */
+            max_steps?: number | null;
+            /** @description Why it does not run. */
+            error?: string | null;
+            /** @description What works but is probably not what was meant. */
+            warnings?: string[];
+        };
+        AgentHealth: {
+            runtime: components["schemas"]["AgentRuntime"];
+            /** @description The provider of the default agent's model; absent while no model is named. */
+            provider: components["schemas"]["Dependency"] | null;
+            linkedin: components["schemas"]["LinkedIn"];
+        };
+        AgentRuntime: {
+            mode: components["schemas"]["RuntimeMode"];
+            state: components["schemas"]["DependencyState"];
+            detail?: string | null;
+        };
+        LinkedIn: {
+            token_present: boolean;
+            /** Format: date-time */
+            last_validated_at: string | null;
+            last_error: string | null;
+        };
+        /** @description A line for clients of `/api/claude`: the same but for one name. */
+        OlderLine: {
+            /** @constant */
+            type: "tool_use";
+            id: components["schemas"]["ToolUseId"];
+            tool: string;
+            args: unknown;
+        } | components["schemas"]["Line"];
         AgentList: {
             agents: components["schemas"]["AgentView"][];
         };
@@ -804,6 +265,11 @@ export interface components {
             /** Format: uint32 */
             max_output_tokens: number | null;
         };
+        /**
+         * @description How far an agent may go.
+         * @enum {string}
+         */
+        Tier: "read" | "suggest" | "act";
         /** @description An agent as it works: what it says itself, filled in from the defaults. */
         AgentDetails: {
             id: string;
@@ -825,6 +291,64 @@ export interface components {
             settings: components["schemas"]["AgentFields"];
             /** @description Markdown files in the agent's own folder. */
             files: string[];
+        };
+        /** @description What an agent says of itself. What is absent is as `agents.defaults` has it. */
+        AgentFields: {
+            /** @default null */
+            name: string | null;
+            /**
+             * @description Answers who names nobody; there is one.
+             * @default false
+             */
+            default: boolean;
+            /** @default null */
+            enabled: boolean | null;
+            /** @default null */
+            tier: components["schemas"]["Tier"] | null;
+            /**
+             * @description `<provider>/<model>`, or `auto`.
+             * @default null
+             */
+            model: string | null;
+            /**
+             * @description Tried in this order when `model` fails.
+             * @default []
+             */
+            fallbacks: string[];
+            /** @default null */
+            tools: components["schemas"]["ToolFields"] | null;
+            /**
+             * Format: float
+             * @default null
+             */
+            temperature: number | null;
+            /**
+             * Format: uint32
+             * @default null
+             */
+            max_output_tokens: number | null;
+            /**
+             * @description A folder whose files are read instead of the agent's own.
+             * @default null
+             */
+            workspace: string | null;
+            /**
+             * @description Other agents whose memory it may search.
+             * @default []
+             */
+            memory_read: string[];
+        };
+        /** @description Names of tools, or `group:<name>`. Deny wins. */
+        ToolFields: {
+            /**
+             * @description None: every tool.
+             * @default null
+             */
+            allow: string[] | null;
+            /** @default [] */
+            deny: string[];
+            /** @description Commands that need no person: each the beginning of an argument list. */
+            commands?: string[][];
         };
         SessionList: {
             sessions: components["schemas"]["SessionView"][];
@@ -862,6 +386,15 @@ export interface components {
             last_run: string | null;
             last_run_status: components["schemas"]["RunStatus"] | null;
         };
+        /**
+         * @description Where a session lives.
+         * @enum {string}
+         */
+        SessionOrigin: "chat" | "companion" | "thread" | "agent_editor" | "connector" | "job" | "api";
+        /** @description How several agents answer one message. */
+        LaneOrder: "parallel" | "sequential";
+        /** @enum {string} */
+        SessionStatus: "active" | "archived";
         /** @description A session with its family, so that a client can switch within it. */
         SessionWithSiblings: {
             /** Format: uuid */
@@ -1116,6 +649,96 @@ export interface components {
             restored: string[];
             dry_run?: boolean;
         };
+        PendingChanges: {
+            drafts: components["schemas"]["PendingChange"][];
+            /**
+             * Format: uuid
+             * @description Give it as `before` to get the older ones; absent at the end.
+             */
+            before?: string | null;
+        };
+        /** @description A draft as clients see it. */
+        PendingChange: {
+            /** Format: uuid */
+            id: string;
+            state: components["schemas"]["DraftState"];
+            tool: string;
+            /** @description read, write, destroy, reach or execute. */
+            effect: string;
+            summary: string;
+            preview: components["schemas"]["Preview"];
+            targets: string[];
+            /** @description Files that steer agents are among the targets. */
+            instruction: boolean;
+            /** @description The run had read from outside when it proposed this. */
+            tainted: boolean;
+            /** Format: uuid */
+            session_id: string;
+            /** Format: uuid */
+            run_id: string;
+            agent: string;
+            /** Format: date-time */
+            created_at: string;
+            /** Format: date-time */
+            expires_at: string;
+            /** @description Stands for exactly what will happen: give it back to approve what was looked at. */
+            plan_hash: string;
+            /** Format: date-time */
+            decided_at?: string | null;
+            decided_by?: string | null;
+            reason?: string | null;
+            /** @description What came of it. */
+            output?: string | null;
+            /** Format: uuid */
+            superseded_by?: string | null;
+        };
+        /** @enum {string} */
+        DraftState: "pending" | "applying" | "applied" | "failed" | "stale" | "unknown" | "rejected" | "superseded" | "expired";
+        AuditPage: {
+            /** @description Newest first. */
+            rows: components["schemas"]["AuditRowView"][];
+            /**
+             * Format: uint64
+             * @description Give it as `before` to get the older ones; absent at the end.
+             */
+            before?: number | null;
+        };
+        AuditRowView: {
+            person: string;
+            /** Format: uint64 */
+            seq: number;
+            /** Format: date-time */
+            ts: string;
+            actor_kind: string;
+            actor: string;
+            agent: string | null;
+            /** Format: uuid */
+            session_id: string | null;
+            /** Format: uuid */
+            run_id: string | null;
+            tool: string | null;
+            effect: string | null;
+            decision: string | null;
+            diff_summary: string;
+            result: string;
+            /** @description Hash of the row before. */
+            previous: string;
+            hash: string;
+        };
+        AuditChains: {
+            chains: components["schemas"]["AuditChain"][];
+        };
+        AuditChain: {
+            person: string;
+            whole: boolean;
+            /** Format: uint64 */
+            rows?: number | null;
+            /**
+             * Format: uint64
+             * @description The first row that is missing, changed or does not belong.
+             */
+            broken_at?: number | null;
+        };
         Reindexed: {
             /** Format: uint64 */
             sessions: number;
@@ -1124,6 +747,13 @@ export interface components {
              * @description Logs with lines that cannot be read; the rest of them was.
              */
             damaged: number;
+            /**
+             * Format: uint64
+             * @description Files that were read for the index, and how many of them held something new.
+             */
+            files: number;
+            /** Format: uint64 */
+            changed: number;
         };
         ConfigView: {
             /**
@@ -1323,6 +953,172 @@ export interface components {
                 [key: string]: unknown;
             };
         };
+        /** @enum {string} */
+        LogLevel: "trace" | "debug" | "info" | "warn" | "error";
+        SourceList: {
+            sources: components["schemas"]["SourceView"][];
+        };
+        SourceView: {
+            id: string;
+            scope: components["schemas"]["Scope"];
+            kind: string;
+            /** @description The path, address or name it comes from. */
+            from?: string | null;
+            title: string;
+            state: components["schemas"]["SourceState"];
+            error?: string | null;
+            /** Format: date-time */
+            created_at: string;
+            /** Format: date-time */
+            synced_at?: string | null;
+            documents: components["schemas"]["DocumentView"][];
+        };
+        /** @enum {string} */
+        SourceState: "importing" | "interrupted" | "ready" | "partial" | "failed";
+        DocumentView: {
+            from: string;
+            title: string;
+            /** Format: uint64 */
+            bytes: number;
+            error?: string | null;
+        };
+        /** @description How far an import is; the last of a stream has another state than `importing`. */
+        ProgressView: {
+            state: components["schemas"]["SourceState"];
+            /** Format: uint */
+            done: number;
+            /** Format: uint */
+            failed: number;
+            /** Format: uint */
+            total?: number | null;
+            current?: string | null;
+        };
+        /** @description What was found, best first. */
+        Found: {
+            results: components["schemas"]["FoundView"][];
+            /** @description Meaning was not searched for, only words; `reason` says why. */
+            degraded: boolean;
+            reason?: string | null;
+            /** @description Not everything is indexed yet: more may be found later. */
+            partial: boolean;
+        };
+        FoundView: {
+            /** @description What it is: a memory, a note, a page, … */
+            source: components["schemas"]["SourceKind"];
+            path: string;
+            title: string;
+            heading: string;
+            scope: components["schemas"]["Scope"];
+            origin: components["schemas"]["Origin"];
+            /** Format: uint32 */
+            start_line: number;
+            /** Format: uint32 */
+            end_line: number;
+            text: string;
+            /** @description A part of the text in pieces; a hit is what was looked for. */
+            snippet: components["schemas"]["SnippetPart"][];
+            /** Format: float */
+            score: number;
+            match_type: components["schemas"]["MatchType"];
+            /** Format: date-time */
+            modified: string;
+        };
+        /** @description What a document is. */
+        SourceKind: ("memory" | "daily" | "note" | "page" | "task" | "ref" | "project" | "session" | "shared") | "source";
+        /** @description A part of a chunk's text, and whether it is what was looked for. */
+        SnippetPart: {
+            text: string;
+            hit: boolean;
+        };
+        Remembered: {
+            /** @description Where it was written. */
+            path: string;
+        };
+        /** @description How the index is, for whoever wonders why something was not found. */
+        IndexStatus: {
+            /** Format: uint64 */
+            sources: number;
+            /** Format: uint64 */
+            chunks: number;
+            /**
+             * Format: uint64
+             * @description Chunks that can be found by meaning.
+             */
+            vectors: number;
+            /** @description Everything was looked through since the start. */
+            complete: boolean;
+            /**
+             * Format: uint
+             * @description Files that are waiting to be read.
+             */
+            waiting: number;
+            /** @description What is being looked through now. */
+            progress: components["schemas"]["Progress"] | null;
+            /** Format: date-time */
+            synced_at: string | null;
+            embedding: components["schemas"]["Embedding"];
+            watching: components["schemas"]["Watching"];
+            /** @description What went wrong last and has not gone right since. */
+            error: string | null;
+            /**
+             * Format: uint64
+             * @description Files of which nothing can be found.
+             */
+            problem_count: number;
+            problems: components["schemas"]["Problem"][];
+        };
+        Progress: {
+            /** Format: uint64 */
+            done: number;
+            /** Format: uint64 */
+            total: number;
+        };
+        Embedding: {
+            /** @constant */
+            state: "off";
+        } | {
+            /** @constant */
+            state: "ready";
+            model: string;
+        } | {
+            /** @constant */
+            state: "failing";
+            model: string;
+            reason: string;
+        };
+        Watching: {
+            /** @constant */
+            state: "off";
+        } | {
+            /** @constant */
+            state: "on";
+        } | {
+            /** @constant */
+            state: "failing";
+            reason: string;
+        };
+        Problem: {
+            path: string;
+            reason: string;
+        };
+        FileList: {
+            files: components["schemas"]["FileView"][];
+            /** @description Give it as `after` for the rest. */
+            after?: string | null;
+        };
+        FileView: {
+            path: string;
+            source: components["schemas"]["SourceKind"];
+            scope: components["schemas"]["Scope"];
+            title: string;
+            origin: components["schemas"]["Origin"];
+            /** Format: uint64 */
+            size: number;
+            /** Format: date-time */
+            modified: string;
+            /** @description Why nothing of it can be found. */
+            problem: string | null;
+        };
         Me: {
             person: string;
             name: string | null;
@@ -1332,8 +1128,12 @@ export interface components {
             /** Format: date-time */
             expires_at: string | null;
         };
+        /** @enum {string} */
+        Role: "owner" | "member";
         /** @description How a caller came in. */
         CallerKind: ("token" | "session" | "password") | "local_user" | "owner_token" | "access";
+        /** @description One thing that a credential may be good for. */
+        Grant: "read" | "write" | "chat" | "admin";
         TokenReply: {
             access_token: string;
             refresh_token: string;
@@ -1409,6 +1209,8 @@ export interface components {
             /** Format: uint64 */
             expires_in: number;
         };
+        /** @description What the device wants to have in the end. */
+        PairingFor: "browser" | "device";
         Link: {
             /** @description To be opened in a browser on the machine that runs the server. */
             url: string;
@@ -1430,13 +1232,103 @@ export interface components {
             /** Format: uint */
             rotated: number;
         };
+        PersonaEvent: {
+            /** @constant */
+            type: "text_delta";
+            content: string;
+        } | {
+            /** @constant */
+            type: "text_complete";
+            /** Format: uuid */
+            id: string;
+            content: string;
+        } | {
+            /** @constant */
+            type: "tool_call";
+            /** Format: uuid */
+            id: string;
+            toolUseId: components["schemas"]["ToolUseId"];
+            toolName: string;
+            input: unknown;
+        } | {
+            /** @constant */
+            type: "tool_result";
+            /** Format: uuid */
+            id: string;
+            toolUseId: components["schemas"]["ToolUseId"];
+            output: string;
+            isError?: boolean;
+        } | {
+            /** @constant */
+            type: "done";
+        } | {
+            /** @constant */
+            type: "error";
+            message: string;
+        };
+        PersonaCleared: {
+            /** Format: uuid */
+            sessionId: string;
+        };
+        PersonaHistory: {
+            turns: components["schemas"]["PersonaTurn"][];
+            /**
+             * Format: uint64
+             * @description Give it as `before` to get what came before these; absent at the beginning.
+             */
+            before?: number | null;
+        };
+        PersonaTurn: {
+            /** Format: uuid */
+            id: string;
+            /** Format: date-time */
+            createdAt: string;
+        } & ({
+            /** @constant */
+            type: "user";
+            content: string;
+        } | {
+            /** @constant */
+            type: "assistant_text";
+            content: string;
+        } | {
+            /** @constant */
+            type: "tool_call";
+            toolUseId: components["schemas"]["ToolUseId"];
+            toolName: string;
+            input: unknown;
+        } | {
+            /** @constant */
+            type: "tool_result";
+            toolUseId: components["schemas"]["ToolUseId"];
+            output: string;
+            isError?: boolean;
+        });
+        PersonaView: {
+            id: string;
+            name: string;
+            systemPrompt: string;
+            testInputIds: string[];
+            /**
+             * Format: uuid
+             * @description The conversation in which the caller edits it, if there is one.
+             */
+            agentChatSessionId?: string | null;
+        };
+        TestInputList: {
+            testInputs: components["schemas"]["TestInputView"][];
+        };
+        TestInputView: {
+            id: string;
+            content: string;
+        };
         EmbeddingList: {
             object: string;
-            data: components["schemas"]["Embedding"][];
+            data: components["schemas"]["Embedding2"][];
             model: string;
             usage: components["schemas"]["EmbeddingUsage"];
         };
-        Embedding: {
+        Embedding2: {
             object: string;
             /** Format: uint */
             index: number;
@@ -1467,7 +1359,7 @@ export interface components {
             context_window?: number | null;
         };
         /** @description RFC 9457, with the code and the hint of the error table. */
-        Problem: {
+        Problem2: {
             /** Format: uint16 */
             status: number;
             code: components["schemas"]["ErrorCode"];
@@ -1476,6 +1368,749 @@ export interface components {
             hint: string;
             field?: string | null;
         };
+        ChatRequest: {
+            /**
+             * Format: uuid
+             * @default null
+             */
+            session_id: string | null;
+            message?: string | null;
+            action_id?: string | null;
+            /** @default null */
+            agent: string | null;
+            confirm?: components["schemas"]["Confirm"] | null;
+            dry_run?: boolean | null;
+        };
+        Confirm: boolean | string[];
+        StopRequest: {
+            /**
+             * Format: uuid
+             * @default null
+             */
+            session_id: string | null;
+            /**
+             * Format: uuid
+             * @default null
+             */
+            run_id: string | null;
+        };
+        SessionRequest: {
+            /** Format: uuid */
+            session_id: string;
+        };
+        HistoryQuery: {
+            /** Format: uuid */
+            session_id: string;
+            /** Format: uint64 */
+            before?: number | null;
+            /** Format: uint */
+            limit?: number | null;
+        };
+        PreferencesChange: {
+            runtime_mode?: components["schemas"]["RuntimeMode"] | null;
+            prompt?: string | null;
+            fallback?: boolean | null;
+            /**
+             * @description Each by itself; `null` removes it.
+             * @default {}
+             */
+            flags: {
+                [key: string]: boolean | null;
+            };
+            actions_path?: string | null;
+        };
+        RunAction: {
+            /**
+             * Format: uuid
+             * @default null
+             */
+            session_id: string | null;
+            confirm?: boolean | null;
+            dry_run?: boolean | null;
+            /** @description What `{{selection}}` stands for. */
+            selection?: string | null;
+        };
+        /** @description What is read in two parts: fields within a flattened one would have lost their paths. */
+        NewAgent: {
+            id: string;
+            /** @default null */
+            name: string | null;
+            /**
+             * @description Answers who names nobody; there is one.
+             * @default false
+             */
+            default: boolean;
+            /** @default null */
+            enabled: boolean | null;
+            /** @default null */
+            tier: components["schemas"]["Tier"] | null;
+            /**
+             * @description `<provider>/<model>`, or `auto`.
+             * @default null
+             */
+            model: string | null;
+            /**
+             * @description Tried in this order when `model` fails.
+             * @default []
+             */
+            fallbacks: string[];
+            /** @default null */
+            tools: components["schemas"]["ToolFieldsInput"] | null;
+            /**
+             * Format: float
+             * @default null
+             */
+            temperature: number | null;
+            /**
+             * Format: uint32
+             * @default null
+             */
+            max_output_tokens: number | null;
+            /**
+             * @description A folder whose files are read instead of the agent's own.
+             * @default null
+             */
+            workspace: string | null;
+            /**
+             * @description Other agents whose memory it may search.
+             * @default []
+             */
+            memory_read: string[];
+        };
+        /** @description Names of tools, or `group:<name>`. Deny wins. */
+        ToolFieldsInput: {
+            /**
+             * @description None: every tool.
+             * @default null
+             */
+            allow: string[] | null;
+            /** @default [] */
+            deny: string[];
+            /** @description Commands that need no person: each the beginning of an argument list. */
+            commands?: string[][];
+        };
+        /** @description What an agent says of itself. What is absent is as `agents.defaults` has it. */
+        AgentFieldsInput: {
+            /** @default null */
+            name: string | null;
+            /**
+             * @description Answers who names nobody; there is one.
+             * @default false
+             */
+            default: boolean;
+            /** @default null */
+            enabled: boolean | null;
+            /** @default null */
+            tier: components["schemas"]["Tier"] | null;
+            /**
+             * @description `<provider>/<model>`, or `auto`.
+             * @default null
+             */
+            model: string | null;
+            /**
+             * @description Tried in this order when `model` fails.
+             * @default []
+             */
+            fallbacks: string[];
+            /** @default null */
+            tools: components["schemas"]["ToolFieldsInput"] | null;
+            /**
+             * Format: float
+             * @default null
+             */
+            temperature: number | null;
+            /**
+             * Format: uint32
+             * @default null
+             */
+            max_output_tokens: number | null;
+            /**
+             * @description A folder whose files are read instead of the agent's own.
+             * @default null
+             */
+            workspace: string | null;
+            /**
+             * @description Other agents whose memory it may search.
+             * @default []
+             */
+            memory_read: string[];
+        };
+        ListQuery: {
+            agent?: string | null;
+            status?: components["schemas"]["SessionStatus"] | null;
+            origin?: components["schemas"]["SessionOrigin"] | null;
+            q?: string | null;
+            /** Format: date-time */
+            since?: string | null;
+            /** Format: date-time */
+            until?: string | null;
+            /** Format: uuid */
+            before?: string | null;
+            /** Format: uint32 */
+            limit?: number | null;
+        };
+        Patch: {
+            title?: string | null;
+            status?: components["schemas"]["SessionStatus"] | null;
+            agents?: string[] | null;
+            mode?: components["schemas"]["LaneOrder"] | null;
+        };
+        Fork: {
+            /** Format: uuid */
+            turn_id: string;
+            /**
+             * @description Leave the turn itself out: for saying it differently.
+             * @default false
+             */
+            before: boolean;
+        };
+        TurnsQuery: {
+            /** Format: uint64 */
+            before?: number | null;
+            /** Format: uint */
+            limit?: number | null;
+        };
+        ExportQuery: {
+            format?: components["schemas"]["ExportFormat"];
+        };
+        /** @enum {string} */
+        ExportFormat: "jsonl" | "markdown";
+        EventsQuery: {
+            /** Format: uint64 */
+            after?: number | null;
+        };
+        UndoQuery: {
+            /** @default false */
+            dry_run: boolean;
+        };
+        PendingChangesQuery: {
+            state?: components["schemas"]["DraftState"] | null;
+            /** Format: uuid */
+            session?: string | null;
+            /** Format: uuid */
+            before?: string | null;
+            /** Format: uint32 */
+            limit?: number | null;
+        };
+        /** @description What a person says with a decision. */
+        DraftDecision: {
+            reason?: string | null;
+            scope?: components["schemas"]["ScopeInput"] | null;
+            /** @description The `plan_hash` of what was looked at; needed for a draft that is `stale`. */
+            plan_hash?: string | null;
+        };
+        ScopeInput: "once" | "run";
+        AuditQuery: {
+            /** @description Whose; without it the caller's own. */
+            person?: string | null;
+            /** Format: uint64 */
+            before?: number | null;
+            /** Format: uint32 */
+            limit?: number | null;
+        };
+        VerifyQuery: {
+            /** @description Whose; without it everybody's. */
+            person?: string | null;
+        };
+        NewConfig: {
+            /** @description The whole file. A shortened key in it stands for the one that the file has. */
+            text: string;
+        };
+        PutProvider: {
+            /**
+             * @description What `providers.<name>` of onyx.json is to hold: `kind`, `baseUrl`, `models`, … A shortened
+             *     key in it stands for the one that is there.
+             * @default {}
+             */
+            settings: {
+                [key: string]: unknown;
+            };
+            /** @description Kept encrypted under the provider's name, and named as `apiKey` in the settings. */
+            api_key?: string | null;
+        };
+        /** @description What is absent stays. */
+        NewLimits: {
+            /** Format: double */
+            limit_per_run?: number | null;
+            /** Format: double */
+            limit_per_person?: number | null;
+            /** Format: double */
+            limit_per_agent?: number | null;
+        };
+        UsageQuery: {
+            /**
+             * Format: date
+             * @description The first day, UTC; 30 days before the last unless given.
+             */
+            since?: string | null;
+            /**
+             * Format: date
+             * @description The last day, UTC; today unless given.
+             */
+            until?: string | null;
+            person?: string | null;
+            agent?: string | null;
+            model?: string | null;
+        };
+        LogsQuery: {
+            /** @description This level and worse. */
+            level?: components["schemas"]["LogLevel"] | null;
+            /** @description Part of the words, the target or a detail. */
+            q?: string | null;
+            /**
+             * Format: uint64
+             * @description Only lines after this one.
+             */
+            after?: number | null;
+            /**
+             * Format: uint
+             * @description The newest so many; 200 unless given.
+             */
+            limit?: number | null;
+        };
+        SourcesQuery: {
+            /** @description Only those of this space, channel, thread or agent. */
+            scope?: string | null;
+        };
+        /** @description What to attach, and to what. */
+        SourceRequest: {
+            scope: components["schemas"]["ScopeRequest"];
+            title?: string | null;
+        } & ({
+            /** @constant */
+            kind: "file";
+            path?: string | null;
+            name?: string | null;
+            media_type?: string | null;
+            data?: string | null;
+        } | {
+            /** @constant */
+            kind: "folder";
+            path: string;
+        } | {
+            /** @constant */
+            kind: "url";
+            url: string;
+        } | {
+            /** @constant */
+            kind: "text";
+            text: string;
+        });
+        ScopeRequest: {
+            type: components["schemas"]["ScopeKind"];
+            id: string;
+            /** @description Where a channel or thread is, when no space lists it. */
+            space?: string | null;
+        };
+        /** @enum {string} */
+        ScopeKind: "space" | "channel" | "thread" | "agent";
+        MemoryQuery: {
+            q: string;
+            /** @description Only what this agent remembers. */
+            agent?: string | null;
+            /** @description `person`, `shared`, `agent:<id>`, `space:<id>`, `channel:<id>` or `thread:<id>`. */
+            scope?: string | null;
+            /** Format: uint32 */
+            limit?: number | null;
+        };
+        NewMemory: {
+            /** @description None: the default agent. */
+            agent?: string | null;
+            text: string;
+            target: components["schemas"]["Target"];
+            /** @description Of MEMORY.md; needed there. */
+            heading?: string | null;
+        };
+        /** @enum {string} */
+        Target: "daily" | "memory";
+        FilesQuery: {
+            /** @description Some of memory, daily, note, by commas; memory and daily unless told otherwise. */
+            types?: string | null;
+            /** @description Only paths after this one. */
+            after?: string | null;
+            /** Format: uint32 */
+            limit?: number | null;
+        };
+        ReadQuery: {
+            /**
+             * Format: uint64
+             * @description What it held before this change, instead of what it holds.
+             */
+            version?: number | null;
+        };
+        Restore: {
+            /** Format: uint64 */
+            version: number;
+        };
+        KnowledgeQuery: {
+            q: string;
+            space?: string | null;
+            /** @description Some of page, task, ref, project, note, source, memory, daily, session, shared, by commas. */
+            types?: string | null;
+            /** Format: uint32 */
+            limit?: number | null;
+        };
+        LinkQuery: {
+            code: string;
+        };
+        Login: {
+            person: string;
+            password: string;
+        };
+        Refresh: {
+            refresh_token: string;
+        };
+        BeginPairing: {
+            /** @default  */
+            name: string;
+            /** @default browser */
+            client: components["schemas"]["PairingFor"];
+        };
+        OwnPassword: {
+            /** @description The one that counts now, where there is one. */
+            current?: string | null;
+            password: string;
+        };
+        NewPerson: {
+            id: string;
+            name?: string | null;
+        };
+        NewPassword: {
+            password: string;
+        };
+        TokenRequest: {
+            name: string;
+            /**
+             * @description Absent: the caller. Several make a household token.
+             * @default []
+             */
+            people: string[];
+            /** @description Absent: everything a person does for themselves. */
+            scopes?: components["schemas"]["Grant"][] | null;
+            /**
+             * Format: uint64
+             * @description Seconds; absent: until it is revoked.
+             */
+            expires_in?: number | null;
+        };
+        Approve: {
+            code: string;
+            /** @description Whom the device is for; absent: the caller. */
+            person?: string | null;
+        };
+        Reject: {
+            code: string;
+        };
+        SecretValue: {
+            value: string;
+        };
+        PersonaChatRequest: {
+            personaId: string;
+            message: string;
+        };
+        OfPersona: {
+            personaId: string;
+        };
+        PersonaHistoryQuery: {
+            personaId: string;
+            /** Format: uint64 */
+            before?: number | null;
+            /** Format: uint */
+            limit?: number | null;
+        };
+        /** @description What is not there stays as it is. */
+        PutPersona: {
+            name?: string | null;
+            systemPrompt?: string | null;
+        };
+        TestInputContent: {
+            content: string;
+        };
+        /** @description The whole of a request's body: what is read at once to find who answers, and the rest. */
+        Body: {
+            /**
+             * @description `onyx:<agent>`, an agent's id or `<provider>/<model>`; the default agent without it.
+             * @default null
+             */
+            model: string | null;
+            /** @default null */
+            stream: boolean | null;
+            stream_options?: components["schemas"]["StreamOptions"] | null;
+            /**
+             * Format: uuid
+             * @description Goes on with this conversation.
+             * @default null
+             */
+            "x-onyx-session-id": string | null;
+            /** @default null */
+            "x-onyx-agent-id": string | null;
+            /** @default null */
+            "x-onyx-include-memory": boolean | null;
+            messages: components["schemas"]["Message"][];
+            tools?: components["schemas"]["Tool"][] | null;
+            tool_choice?: unknown;
+            response_format?: components["schemas"]["Format"] | null;
+            /** Format: float */
+            temperature?: number | null;
+            /** Format: uint32 */
+            max_tokens?: number | null;
+            /** Format: uint32 */
+            max_completion_tokens?: number | null;
+        };
+        StreamOptions: {
+            /** @default null */
+            include_usage: boolean | null;
+        };
+        Message: {
+            role: components["schemas"]["RoleInput"];
+            content?: components["schemas"]["Content"] | null;
+            tool_calls?: components["schemas"]["Call"][] | null;
+            tool_call_id?: string | null;
+        };
+        /** @enum {string} */
+        RoleInput: "system" | "developer" | "user" | "assistant" | "tool";
+        Content: string | components["schemas"]["Part"][];
+        Part: {
+            /** @constant */
+            type: "text";
+            text: string;
+        } | {
+            /** @constant */
+            type: "refusal";
+            refusal: string;
+        } | {
+            /** @constant */
+            type: "image_url";
+            image_url: components["schemas"]["ImageUrl"];
+        };
+        ImageUrl: {
+            url: string;
+        };
+        Call: {
+            id: string;
+            function: components["schemas"]["CalledFunction"];
+        };
+        CalledFunction: {
+            name: string;
+            /** @default  */
+            arguments: string;
+        };
+        Tool: {
+            /** @constant */
+            type: "function";
+            function: components["schemas"]["Function"];
+        };
+        Function: {
+            name: string;
+            /** @default  */
+            description: string;
+            parameters?: unknown;
+        };
+        Format: {
+            /** @constant */
+            type: "text";
+        } | {
+            /** @constant */
+            type: "json_object";
+        } | {
+            /** @constant */
+            type: "json_schema";
+            json_schema: components["schemas"]["Schema"];
+        };
+        Schema: {
+            name: string;
+            /** @default null */
+            schema: unknown;
+        };
+        /** @description The whole of a request's body: what is read at once to find who answers, and the rest. */
+        Body2: {
+            /**
+             * @description `onyx:<agent>`, an agent's id or `<provider>/<model>`; the default agent without it.
+             * @default null
+             */
+            model: string | null;
+            /** @default null */
+            stream: boolean | null;
+            stream_options?: components["schemas"]["StreamOptions"] | null;
+            /**
+             * Format: uuid
+             * @description Goes on with this conversation.
+             * @default null
+             */
+            "x-onyx-session-id": string | null;
+            /** @default null */
+            "x-onyx-agent-id": string | null;
+            /** @default null */
+            "x-onyx-include-memory": boolean | null;
+            input: components["schemas"]["Input"];
+            instructions?: string | null;
+            tools?: components["schemas"]["Tool2"][] | null;
+            tool_choice?: unknown;
+            text?: components["schemas"]["TextSettings"] | null;
+            /** Format: float */
+            temperature?: number | null;
+            /** Format: uint32 */
+            max_output_tokens?: number | null;
+            previous_response_id?: string | null;
+        };
+        Input: string | components["schemas"]["Item"][];
+        Item: components["schemas"]["TypedItem"] | {
+            role: components["schemas"]["Role2"];
+            content: components["schemas"]["Content2"];
+        };
+        TypedItem: {
+            /** @constant */
+            type: "message";
+            role: components["schemas"]["Role2"];
+            content: components["schemas"]["Content2"];
+        } | {
+            /** @constant */
+            type: "function_call";
+            call_id: string;
+            name: string;
+            arguments: string;
+        } | {
+            /** @constant */
+            type: "function_call_output";
+            call_id: string;
+            output: components["schemas"]["Content2"];
+        } | {
+            /** @constant */
+            type: "reasoning";
+        };
+        /** @enum {string} */
+        Role2: "system" | "developer" | "user" | "assistant";
+        Content2: string | components["schemas"]["Part2"][];
+        Part2: {
+            /** @constant */
+            type: "input_text";
+            text: string;
+        } | {
+            /** @constant */
+            type: "output_text";
+            text: string;
+        } | {
+            /** @constant */
+            type: "refusal";
+            refusal: string;
+        } | {
+            /** @constant */
+            type: "input_image";
+            image_url: string;
+        };
+        Tool2: {
+            /** @constant */
+            type: "function";
+            name: string;
+            description?: string | null;
+            parameters?: unknown;
+        };
+        TextSettings: {
+            format?: components["schemas"]["Format2"] | null;
+        };
+        Format2: {
+            /** @constant */
+            type: "text";
+        } | {
+            /** @constant */
+            type: "json_object";
+        } | {
+            /** @constant */
+            type: "json_schema";
+            name: string;
+            schema: unknown;
+        };
+        /** @description The whole of a request's body: what is read at once to find who answers, and the rest. */
+        Body3: {
+            /**
+             * @description `onyx:<agent>`, an agent's id or `<provider>/<model>`; the default agent without it.
+             * @default null
+             */
+            model: string | null;
+            /** @default null */
+            stream: boolean | null;
+            stream_options?: components["schemas"]["StreamOptions"] | null;
+            /**
+             * Format: uuid
+             * @description Goes on with this conversation.
+             * @default null
+             */
+            "x-onyx-session-id": string | null;
+            /** @default null */
+            "x-onyx-agent-id": string | null;
+            /** @default null */
+            "x-onyx-include-memory": boolean | null;
+            messages: components["schemas"]["Message2"][];
+            /** Format: uint32 */
+            max_tokens: number;
+            system?: components["schemas"]["Text"] | null;
+            tools?: components["schemas"]["Tool3"][] | null;
+            tool_choice?: unknown;
+            /** Format: float */
+            temperature?: number | null;
+        };
+        Message2: {
+            role: components["schemas"]["Role3"];
+            content: components["schemas"]["Content3"];
+        };
+        /** @enum {string} */
+        Role3: "user" | "assistant";
+        Content3: string | components["schemas"]["Block"][];
+        Block: {
+            /** @constant */
+            type: "text";
+            text: string;
+        } | {
+            /** @constant */
+            type: "image";
+            source: components["schemas"]["Source"];
+        } | {
+            /** @constant */
+            type: "tool_use";
+            id: string;
+            name: string;
+            input: unknown;
+        } | {
+            /** @constant */
+            type: "tool_result";
+            tool_use_id: string;
+            content?: components["schemas"]["Text"] | null;
+            /** @default false */
+            is_error: boolean;
+        } | {
+            /** @constant */
+            type: "thinking";
+        } | {
+            /** @constant */
+            type: "redacted_thinking";
+        };
+        Source: {
+            /** @constant */
+            type: "base64";
+            media_type: string;
+            data: string;
+        };
+        Text: string | components["schemas"]["TextBlock"][];
+        TextBlock: {
+            text: string;
+        };
+        Tool3: {
+            type?: string | null;
+            name: string;
+            /** @default  */
+            description: string;
+            input_schema?: unknown;
+        };
+        EmbeddingRequest: {
+            model: string;
+            input: components["schemas"]["Input2"];
+            encoding_format?: components["schemas"]["Encoding"];
+            /** Format: uint */
+            dimensions?: number | null;
+        };
+        Input2: string | string[];
+        /** @enum {string} */
+        Encoding: "float" | "base64";
     };
     responses: never;
     parameters: never;

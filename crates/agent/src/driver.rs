@@ -16,11 +16,12 @@ use onyx_types::{
 use tokio::sync::mpsc;
 
 use crate::actions::RunReport;
+use crate::decisions::Decisions;
 use crate::feed::Feed;
 use crate::live_text::LiveNotes;
 use crate::models::{ModelChoice, Models, Payer};
 use crate::prompt::Conversation;
-use crate::step::{Effect, Input, RunState, RunSummary, UserInput, step};
+use crate::step::{DecidedDraft, Effect, Input, RunState, RunSummary, UserInput, step};
 
 /// How long a session's lease lives without renewal, and how often it is renewed.
 pub(crate) const LEASE_LIFE: Duration = Duration::from_secs(30);
@@ -48,9 +49,10 @@ pub(crate) struct Driver {
     pub(crate) feed: Arc<Feed>,
     pub(crate) lease: Lease,
     pub(crate) cancel: Cancel,
-    pub(crate) steer: mpsc::Receiver<(Delivery, UserInput)>,
+    pub(crate) heard: mpsc::Receiver<Whisper>,
     /// Words from the inbox that are not known to stand in the log yet.
     pub(crate) inbox: Vec<TurnId>,
+    pub(crate) decisions: Decisions,
     pub(crate) live_text: LiveNotes,
     pub(crate) attendance: Attendance,
     pub(crate) execution: Execution,
@@ -62,6 +64,12 @@ pub(crate) struct Driver {
     pub(crate) report: Option<RunReport>,
     /// How the last append left the log.
     pub(crate) log: Option<LogState>,
+}
+
+/// What others tell a run at work.
+pub(crate) enum Whisper {
+    Words(Delivery, UserInput),
+    Decided(DecidedDraft),
 }
 
 type ToolFuture = BoxFuture<'static, Input>;
@@ -130,10 +138,21 @@ impl Driver {
                     return Input::ToolOutput(lane, id, chunk);
                 }
                 Some((lane, event)) = under_way.models.next() => return Input::Model(lane, event),
-                Some((delivery, words)) = self.steer.recv() => {
-                    self.inbox.extend(words.turn);
-                    return Input::Steer(delivery, words);
-                }
+                Some(whisper) = self.heard.recv() => match whisper {
+                    Whisper::Words(delivery, words) => {
+                        self.inbox.extend(words.turn);
+                        for lane in self.lanes.iter().take(1) {
+                            // One set for the whole run.
+                            lane.tool_cx.addresses.person_wrote(&words.content.text());
+                        }
+                        return Input::Steer(delivery, words);
+                    }
+                    Whisper::Decided(decided) => {
+                        if let Some(decided) = self.decisions.heard(decided) {
+                            return Input::Decided(decided);
+                        }
+                    }
+                },
                 () = self.clock.sleep(wake) => {
                     let now = self.clock.now().mono;
                     if now >= *renew_at {
@@ -157,6 +176,9 @@ impl Driver {
     async fn take(&mut self, input: Input, under_way: &mut UnderWay) {
         let mut inputs = VecDeque::from([input]);
         while let Some(input) = inputs.pop_front() {
+            if let Input::ToolDone(_, _, outcome) = &input {
+                self.decisions.proposed(outcome);
+            }
             for effect in step(&mut self.state, self.clock.now(), input) {
                 if let Some(follows) = self.perform(effect, under_way).await {
                     inputs.push_back(follows);
@@ -173,6 +195,7 @@ impl Driver {
                         self.log = self.store.turns.state_now(&self.lease.key);
                         self.live_text.written(&turns);
                         self.clear_inbox(&turns).await;
+                        self.decisions.written(&turns).await;
                         Input::Appended(batch)
                     }
                     Err(error) => {
@@ -195,6 +218,12 @@ impl Driver {
             Effect::UseModel(lane, model) => return Some(self.use_model(lane, model)),
             Effect::StopModel(lane) => under_way.model_cancels[usize::from(lane.0)].cancel(),
             Effect::Invoke(lane, call) => self.invoke(lane, call, under_way),
+            Effect::AwaitDecision(lane, id, outcome, patience) => {
+                let cancel = under_way.tool_cancels[usize::from(lane.0)].clone();
+                let decided = self.decisions.await_decision(*outcome, patience, cancel);
+                let done = async move { Input::ToolDone(lane, id, decided.await) };
+                under_way.tools.push(Box::pin(done));
+            }
             Effect::StopTools(lane) => under_way.tool_cancels[usize::from(lane.0)].cancel(),
             Effect::Finish(summary) => self.finish(summary).await,
             // What was noted of a text stays: whoever closes the run keeps it.
@@ -249,7 +278,12 @@ impl Driver {
         cx.taint = self.state.taint(lane);
         cx.live = LiveOutput::to(sender);
         let (toolbox, policy) = (Arc::clone(&self.toolbox), actor.policy.clone());
-        let (attendance, execution) = (self.attendance, self.execution);
+        // Nobody is asked about what nobody is shown.
+        let attendance = match self.state.is_silent(lane) {
+            true => Attendance::Unattended,
+            false => self.attendance,
+        };
+        let execution = self.execution;
         let live = under_way.live_sender.clone();
         let id = call.id.clone();
         under_way.tools.push(Box::pin(async move {

@@ -6,6 +6,8 @@
 
 mod actions;
 mod client;
+mod decisions;
+mod drafts;
 mod driver;
 mod editor;
 mod facts;
@@ -39,6 +41,7 @@ mod undo;
 
 pub use actions::{ACTIONS_FOLDER, Action, ActionAsk, ActionName, Confirmation, Recipe};
 pub use client::{ClientInput, ClientTurn, MemoryUse};
+pub use drafts::{ApprovalScope, Yes};
 pub use feed::{EventReader, Feed};
 pub use figures::{RUN_SECONDS, RunFigures};
 pub use forks::ForkPoint;
@@ -46,6 +49,7 @@ pub use inbox::Sent;
 pub use manager::{Canceller, ManagerOptions, RunHandle, RunManager};
 pub use models::{ModelChoice, Models, Payer};
 pub use notices::{Happened, Notice};
+pub use onyx_tools::NotApproved;
 pub use preferences::{Preferences, PreferencesPatch, RuntimeMode};
 pub use request::{DryRun, RunInput, RunRequest, RunTerms, SessionRef, StopTarget};
 pub use roster::{AgentProfile, Roster};

@@ -1,6 +1,6 @@
 //! Starts, stops and finds runs. At most one run works on a session at a time.
 
-use std::collections::HashMap;
+use std::collections::{BTreeSet, HashMap};
 use std::panic::AssertUnwindSafe;
 use std::sync::{Arc, Mutex, OnceLock, PoisonError, RwLock};
 use std::time::Duration;
@@ -8,16 +8,17 @@ use std::time::Duration;
 use futures::FutureExt as _;
 use onyx_knowledge::Index;
 use onyx_storage::{BeginRun, Delivery, Lease, SessionChange, Store, StoreError, title_of};
-use onyx_tools::Toolbox;
+use onyx_tools::{Granted, Toolbox};
 use onyx_types::{
-    AgentId, Cancel, Clock, ErrorCode, Event, Fault, LaneId, Limits, Mint, PersonId, RunId,
-    RunStatus, Scope, SessionId, SessionKey, SessionOrigin, Usage,
+    AgentId, Cancel, Clock, DraftId, ErrorCode, Event, Fault, LaneId, Limits, Mint, PersonId,
+    RunId, RunStatus, Scope, SessionId, SessionKey, SessionOrigin, Usage,
 };
 use tokio::sync::{Semaphore, broadcast, mpsc};
 
 use crate::actions::RunReport;
 use crate::client::{ClientInput, ClientTurn};
-use crate::driver::{Driver, LEASE_LIFE};
+use crate::decisions::Decisions;
+use crate::driver::{Driver, LEASE_LIFE, Whisper};
 use crate::feed::{EventReader, Feed};
 use crate::finished::Finished;
 use crate::held::HeldLease;
@@ -28,7 +29,7 @@ use crate::place::{Place, check_input};
 use crate::request::{RunInput, RunRequest, RunTerms, StopTarget};
 use crate::roster::Roster;
 use crate::seats::{Seat, Seats};
-use crate::step::UserInput;
+use crate::step::{DecidedDraft, UserInput};
 use crate::titles::{MOST_AT_ONCE, Naming, Titles};
 
 /// Shared by every surface; cheap to clone.
@@ -51,6 +52,8 @@ pub(crate) struct Inner {
     pub(crate) tally: crate::figures::Tally,
     pub(crate) snapshots: crate::snapshots::Snapshots,
     pub(crate) recent: crate::recent::RecentTurns,
+    /// Drafts that this process is applying.
+    pub(crate) applying: Mutex<BTreeSet<DraftId>>,
     /// Held while a session's settings change.
     pub(crate) settings: tokio::sync::Mutex<()>,
     /// Held while a persona's conversation is looked for or begun.
@@ -83,7 +86,8 @@ struct LiveRun {
     begun: Duration,
     feed: Arc<Feed>,
     cancel: Cancel,
-    steer: mpsc::Sender<(Delivery, UserInput)>,
+    whisper: mpsc::Sender<Whisper>,
+    granted: Granted,
     request: RunRequest,
     steered: bool,
     seat: Seat,
@@ -93,14 +97,19 @@ struct LiveRun {
 pub(crate) struct AtWork {
     pub(crate) run: RunId,
     pub(crate) key: SessionKey,
-    steer: mpsc::Sender<(Delivery, UserInput)>,
+    whisper: mpsc::Sender<Whisper>,
 }
 
 impl AtWork {
     pub(crate) fn tell(&self, delivery: Delivery, words: UserInput) {
         // A run that is over, or has its hands full, takes nothing: the words are in the inbox and
         // are looked for at its end.
-        let _ = self.steer.try_send((delivery, words));
+        let _ = self.whisper.try_send(Whisper::Words(delivery, words));
+    }
+
+    pub(crate) fn tell_decision(&self, decided: DecidedDraft) {
+        // A run that takes nothing leaves it to the session's next one.
+        let _ = self.whisper.try_send(Whisper::Decided(decided));
     }
 }
 
@@ -161,6 +170,7 @@ impl RunManager {
             tally: crate::figures::Tally::default(),
             snapshots: crate::snapshots::Snapshots::default(),
             recent: crate::recent::RecentTurns::default(),
+            applying: Mutex::default(),
             settings: tokio::sync::Mutex::default(),
             editors: tokio::sync::Mutex::default(),
             notices: broadcast::Sender::new(MOST_UNHEARD),
@@ -264,7 +274,7 @@ impl RunManager {
     ) -> Result<RunHandle, Fault> {
         let inner = &self.inner;
         match inner.index.get() {
-            Some(index) if place.is_new => index.person_came(place.key.person.clone()),
+            Some(index) if place.is_new => index.session_begins(&place.key.person),
             Some(_) | None => {}
         }
         if !place.is_new {
@@ -280,6 +290,10 @@ impl RunManager {
             false => self.waiting(&place.key).await?,
         };
         let inbox = leading.iter().filter_map(|words| words.turn).collect();
+        let decisions = match place.is_new {
+            true => Vec::new(),
+            false => self.untold_decisions(&place.key).await?,
+        };
         let repeat = request.clone();
         let mut client = ClientInput::default();
         let (input_turn, input) = match request.input {
@@ -324,6 +338,7 @@ impl RunManager {
                 input_turn,
                 input,
                 leading,
+                decisions,
                 retrieve,
                 key: place.key.clone(),
                 agents: place.agents,
@@ -356,7 +371,7 @@ impl RunManager {
 
         let feed = Feed::new(run);
         let cancel = Cancel::new();
-        let (steer_sender, steer) = mpsc::channel(MOST_WAITING);
+        let (whisper, heard) = mpsc::channel(MOST_WAITING);
         let handle = RunHandle {
             run_id: run,
             session_id: place.key.session,
@@ -368,7 +383,8 @@ impl RunManager {
             begun: now.mono,
             feed: Arc::clone(&feed),
             cancel: cancel.clone(),
-            steer: steer_sender,
+            whisper,
+            granted: prepared.granted.clone(),
             request: repeat,
             steered: false,
             seat,
@@ -392,8 +408,14 @@ impl RunManager {
             feed,
             lease: lease.clone(),
             cancel,
-            steer,
+            heard,
             inbox,
+            decisions: Decisions::new(
+                lease.key.clone(),
+                Arc::clone(&inner.store.drafts),
+                Arc::clone(&inner.clock),
+                inner.notices.clone(),
+            ),
             live_text: LiveNotes::new(prepared.model),
             attendance: request.attendance,
             execution: match request.dry_run {
@@ -481,7 +503,12 @@ impl RunManager {
         let (run, found) = live
             .iter()
             .find(|(_, live)| live.key.session == session && live.key.person == *person)?;
-        Some(AtWork { run: *run, key: found.key.clone(), steer: found.steer.clone() })
+        Some(AtWork { run: *run, key: found.key.clone(), whisper: found.whisper.clone() })
+    }
+
+    /// What a person allowed a run at work.
+    pub(crate) fn granted_of(&self, run: RunId) -> Option<Granted> {
+        self.live().get(&run).map(|live| live.granted.clone())
     }
 
     /// What a run tells, from after a sequence number on: no gap, no repeat.

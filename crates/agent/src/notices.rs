@@ -1,7 +1,7 @@
 //! What happens to sessions, for whoever shows them: runs that nobody who watches has asked for
 //! (words that waited, another device) must be seen too.
 
-use onyx_types::{PersonId, RunId, SessionId};
+use onyx_types::{DraftId, PersonId, RunId, SessionId};
 use tokio::sync::broadcast;
 
 use crate::RunManager;
@@ -20,6 +20,8 @@ pub enum Happened {
     /// Its title, status or agents; or it is new.
     Changed,
     Deleted,
+    /// A draft of it is new or in another state.
+    Draft(DraftId),
 }
 
 /// A listener that falls further behind is told so, and reads the list anew.

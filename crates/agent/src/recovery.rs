@@ -5,13 +5,13 @@ use std::time::Duration;
 use onyx_storage::{Lease, LiveText, ModelUse, RunOutcome, RunRow};
 use onyx_types::{
     AssistantText, Author, Cancel, ErrorCode, Fault, LaneId, Origin, RunEnd, RunId, RunStatus,
-    TextStatus, Turn, TurnBody, Usage,
+    TextStatus, Turn, TurnBody,
 };
 use serde::Deserialize as _;
 use serde_json::Map;
 
 use crate::RunManager;
-use crate::step::USAGE_SO_FAR;
+use crate::step::{USED_SO_FAR, UsedSoFar};
 
 /// A run's end lies within its last batch, so it is among the newest turns of the log.
 const LOOK_BACK: usize = 64;
@@ -48,6 +48,7 @@ impl RunManager {
                 Err(fault) => tracing::error!(run = %row.run, %fault, "a run could not be closed"),
             }
         }
+        self.settle_drafts().await?;
         Ok(closed)
     }
 
@@ -81,7 +82,7 @@ impl RunManager {
             // next process: writing nothing tells.
             Marks::Absent => {
                 self.inner.store.turns.append(lease, &[]).await?;
-                (RunStatus::Interrupted, Used::default())
+                (RunStatus::Interrupted, UsedSoFar::default())
             }
         };
         self.inner.store.turns.clear_live(lease).await?;
@@ -111,16 +112,15 @@ impl RunManager {
         };
         let mut used = None;
         for turn in page.turns.iter().filter(|turn| turn.run == Some(run)) {
-            let used = used.get_or_insert_with(Used::default);
-            match &turn.body {
-                TurnBody::RunEnd(RunEnd { status, usage, model, .. }) => {
-                    return Ok(Marks::Ended(*status, Used { usage: *usage, model: model.clone() }));
-                }
-                TurnBody::AssistantText(text) => used.model = Some(text.model.clone()),
-                _ => {}
+            let used = used.get_or_insert_with(UsedSoFar::default);
+            if let TurnBody::RunEnd(RunEnd { status, usage, model, .. }) = &turn.body {
+                let used = UsedSoFar { usage: *usage, model: model.clone() };
+                return Ok(Marks::Ended(*status, used));
             }
-            if let Some(so_far) = turn.extra.get(USAGE_SO_FAR) {
-                used.usage = Usage::deserialize(so_far).unwrap_or(used.usage);
+            if let Some(so_far) = turn.extra.get(USED_SO_FAR)
+                && let Ok(so_far) = UsedSoFar::deserialize(so_far)
+            {
+                *used = so_far;
             }
         }
         Ok(used.map_or(Marks::Absent, Marks::Started))
@@ -150,7 +150,7 @@ impl RunManager {
         Ok(noted.iter().filter(is_new).map(turn).collect())
     }
 
-    fn interrupted(&self, run: RunId, used: &Used) -> Turn {
+    fn interrupted(&self, run: RunId, used: &UsedSoFar) -> Turn {
         let end = RunEnd {
             status: RunStatus::Interrupted,
             usage: used.usage,
@@ -179,13 +179,6 @@ impl RunManager {
 /// What the log says of a run.
 enum Marks {
     Absent,
-    Started(Used),
-    Ended(RunStatus, Used),
-}
-
-/// What it used, and of which model, as far as the log shows.
-#[derive(Default)]
-struct Used {
-    usage: Usage,
-    model: Option<String>,
+    Started(UsedSoFar),
+    Ended(RunStatus, UsedSoFar),
 }

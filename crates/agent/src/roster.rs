@@ -39,6 +39,10 @@ impl Roster {
         limits: &Limits,
         toolbox: &Toolbox,
     ) -> Result<(Self, Vec<String>), Fault> {
+        for (index, path) in limits.protected.iter().enumerate() {
+            let parsed: Result<onyx_storage::ObjectKey, _> = path.parse();
+            parsed.map_err(|error| invalid(format!("limits.protected[{index}]: {error}")))?;
+        }
         let mut warnings = Vec::new();
         let (mut agents, mut disabled) = (Vec::new(), Vec::new());
         let mut default = None;
@@ -90,6 +94,11 @@ impl Roster {
 
     pub fn default_agent(&self) -> &AgentProfile {
         &self.agents[self.default]
+    }
+
+    /// Whoever may have proposed something: one of the agents, or the one that edits them.
+    pub(crate) fn acting(&self, id: &AgentId) -> Option<&AgentProfile> {
+        if editor::is_editor(id) { Some(&self.editor) } else { self.get(id) }
     }
 
     /// The built-in agent that edits the others; not one of them.

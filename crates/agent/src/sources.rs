@@ -1,12 +1,13 @@
 //! What a run is prepared from: the log's recent turns, the files behind the prompt, the models.
 
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use onyx_knowledge::{Hit, Retrieval, Retrieved};
-use onyx_tools::{LiveOutput, PathRules, ToolCx};
+use onyx_tools::{Addresses, Granted, LiveOutput, PathRules, ToolCx};
 use onyx_types::{
     AgentId, Cancel, ContextPiece, Event, Fault, LaneOrder, Limits, Mint, RunId, Scope, ScopeSet,
-    SessionKey, StatusCode, Taint, ToolEffect, TurnId,
+    SessionKey, StatusCode, Taint, ToolEffect, TurnBody, TurnId,
 };
 
 use crate::client::{ClientInput, ClientTurn, MemoryUse, open_calls, with_all_results};
@@ -17,7 +18,7 @@ use crate::models::{ModelChoice, Payer};
 use crate::prompt::{self, Conversation, UntrustedPiece, untrusted_block};
 use crate::roster::AgentProfile;
 use crate::snapshots::without_memory;
-use crate::step::{LaneSetup, RunSetup, RunState, ToolTraits, UserInput};
+use crate::step::{DecidedDraft, LaneSetup, RunSetup, RunState, ToolTraits, UserInput};
 
 /// What the manager has decided about a run before anything is read for it.
 pub(crate) struct Preparation {
@@ -26,6 +27,7 @@ pub(crate) struct Preparation {
     /// `None`: the message is in the log already.
     pub(crate) input: Option<UserInput>,
     pub(crate) leading: Vec<UserInput>,
+    pub(crate) decisions: Vec<DecidedDraft>,
     /// Where to look for what the message is answered from; empty: nowhere.
     pub(crate) retrieve: Vec<Scope>,
     pub(crate) key: SessionKey,
@@ -43,6 +45,7 @@ pub(crate) struct Prepared {
     pub(crate) actors: Vec<LaneActor>,
     /// Who answers in the first lane.
     pub(crate) model: String,
+    pub(crate) granted: Granted,
 }
 
 pub(crate) async fn prepare(inner: &Inner, mut ask: Preparation) -> Result<Prepared, Fault> {
@@ -64,11 +67,18 @@ pub(crate) async fn prepare(inner: &Inner, mut ask: Preparation) -> Result<Prepa
     };
     let client_turns =
         with_all_results(std::mem::take(&mut ask.client.turns), open_calls(history.turns()))?;
-    let from_client = client_turns.iter().any(is_from_outside);
+    let from_outside = client_turns.iter().any(is_from_outside)
+        || ask.decisions.iter().any(|decided| decided.origin.taints());
     let retrieved = retrieved(inner, &ask, &lanes).await;
-    let foreign = !untrusted.is_empty() || from_client || retrieved.taints;
+    let foreign = !untrusted.is_empty() || from_outside || retrieved.taints;
     let taint = if foreign { Taint::Tainted } else { history.taint() };
     untrusted.extend(retrieved.pieces);
+    let granted = Granted::default();
+    let addresses = Arc::new(given_addresses(&history, &ask, &client_turns));
+    for actor in &mut actors {
+        actor.tool_cx.granted = granted.clone();
+        actor.tool_cx.addresses = Arc::clone(&addresses);
+    }
     for lane in &mut lanes {
         lane.taint = taint;
     }
@@ -84,6 +94,7 @@ pub(crate) async fn prepare(inner: &Inner, mut ask: Preparation) -> Result<Prepa
         input_turn: ask.input_turn,
         input: ask.input,
         leading: ask.leading,
+        decisions: ask.decisions,
         opening: retrieved.events,
         client_turns,
         lanes,
@@ -94,7 +105,7 @@ pub(crate) async fn prepare(inner: &Inner, mut ask: Preparation) -> Result<Prepa
         now: inner.clock.now(),
         describe: Arc::new(move |call| toolbox.summary(call)),
     });
-    Ok(Prepared { state, actors, model })
+    Ok(Prepared { state, actors, model, granted })
 }
 
 /// What was found for the message without the model asking.
@@ -235,22 +246,78 @@ async fn lane(
         retired: Vec::new(),
         policy: agent.policy.clone(),
         tool_cx: ToolCx {
-            key: ask.key.clone(),
-            agent: agent.id.clone(),
-            run: ask.run,
             view: ask.input.as_ref().and_then(|words| words.view.clone()),
-            scopes: chat_scopes(&ask.key, &agent.id),
             memories: Arc::clone(&agent.memories),
-            cancel: Cancel::new(),
-            taint: Taint::Clean,
-            clock: Arc::clone(&inner.clock),
-            files: Arc::clone(&inner.store.files),
-            paths: Arc::new(PathRules::default()),
-            addresses: Arc::default(),
-            live: LiveOutput::nowhere(),
+            ..tool_cx(inner, &ask.key, &agent.id, ask.run, &ask.limits)
         },
     };
     Ok((setup, actor, untrusted))
+}
+
+/// Addresses that may be fetched without asking: the person wrote them in this session, or they
+/// stand in what a search or a fetch of it brought.
+fn given_addresses(
+    history: &Conversation,
+    ask: &Preparation,
+    client_turns: &[ClientTurn],
+) -> Addresses {
+    let addresses = Addresses::default();
+    let mut from_web = BTreeSet::new();
+    for turn in history.turns() {
+        match &turn.body {
+            TurnBody::User(words) => addresses.person_wrote(&words.content.text()),
+            TurnBody::ToolCall(call) if WEB_TOOLS.contains(&call.tool_name.as_str()) => {
+                from_web.insert(&call.tool_use_id);
+            }
+            TurnBody::ToolResult(result) if from_web.contains(&result.tool_use_id) => {
+                addresses.page_says(&result.output);
+            }
+            _ => {}
+        }
+    }
+    for words in ask.leading.iter().chain(&ask.input) {
+        addresses.person_wrote(&words.content.text());
+    }
+    for turn in client_turns {
+        if let ClientTurn::User(content) = turn {
+            addresses.person_wrote(&content.text());
+        }
+    }
+    addresses
+}
+
+/// What they bring holds the addresses of pages as they are.
+const WEB_TOOLS: [&str; 2] = ["web_search", "web_fetch"];
+
+/// For whom and within what an agent's calls work.
+pub(crate) fn tool_cx(
+    inner: &Inner,
+    key: &SessionKey,
+    agent: &AgentId,
+    run: RunId,
+    limits: &Limits,
+) -> ToolCx {
+    // The roster has checked them.
+    let protected = limits.protected.iter().filter_map(|path| path.parse().ok()).collect();
+    ToolCx {
+        key: key.clone(),
+        agent: agent.clone(),
+        run,
+        view: None,
+        scopes: chat_scopes(key, agent),
+        memories: Arc::default(),
+        cancel: Cancel::new(),
+        taint: Taint::Clean,
+        clock: Arc::clone(&inner.clock),
+        files: Arc::clone(&inner.store.files),
+        paths: Arc::new(PathRules { protected, ..PathRules::default() }),
+        addresses: Arc::default(),
+        live: LiveOutput::nowhere(),
+        pending: Arc::default(),
+        granted: Granted::default(),
+        draft_time: limits.draft_time(),
+        answer: None,
+    }
 }
 
 /// What a chat may see.

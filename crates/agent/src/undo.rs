@@ -76,19 +76,19 @@ impl RunManager {
         if row.status.is_none() {
             return Err(Fault::new(ErrorCode::SessionBusy, "The run is still at work."));
         }
-        let mut roots = vec![self.root(Area::Person(person.clone()), String::new())?];
+        let mut roots = vec![self.root(&Area::Person(person.clone()), String::new())?];
         let session = self.inner.store.ledger.session(person, row.key.session).await?;
         // There the files of an agent are what is worked on.
         if session.is_some_and(|session| session.origin == SessionOrigin::AgentEditor) {
             let area = Area::Agent(row.key.agent);
             let name = format!("{}/", area.path());
-            roots.push(self.root(area, name)?);
+            roots.push(self.root(&area, name)?);
         }
         Ok((row.key.session, roots))
     }
 
-    fn root(&self, area: Area, name: String) -> Result<Root, Fault> {
-        let objects = self.inner.store.files.objects(&area)?;
+    fn root(&self, area: &Area, name: String) -> Result<Root, Fault> {
+        let objects = self.inner.store.files.objects(area)?;
         Ok(Root { name, history: History::new(Arc::clone(&objects)), objects })
     }
 

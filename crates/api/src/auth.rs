@@ -83,9 +83,13 @@ impl Authenticator {
         Arc::clone(&self.hosts.read().unwrap_or_else(PoisonError::into_inner))
     }
 
-    /// For a token that comes in no header.
-    pub async fn by_token(&self, token: &str) -> Result<AuthContext, Problem> {
-        let attempt = Attempt { proof: Proof::Bearer(token), from: None, speaks_for: None };
+    /// For a token that comes in no header. A wrong one counts like any other from there.
+    pub(crate) async fn by_token(
+        &self,
+        token: &str,
+        from: Option<IpAddr>,
+    ) -> Result<AuthContext, Problem> {
+        let attempt = Attempt { proof: Proof::Bearer(token), from, speaks_for: None };
         Ok(self.identity.caller(attempt).await?.into())
     }
 

@@ -6,7 +6,9 @@ use onyx_knowledge::Index;
 use onyx_sources::Sources;
 use onyx_storage::Store;
 
-use crate::{Authenticator, Catalogue, Configuration, LogRing, Readiness, Traffic, Upstream};
+use crate::{
+    Authenticator, Catalogue, Configuration, LogRing, Passing, Readiness, Traffic, Upstream,
+};
 
 /// What the routes share. Cheap to clone.
 #[derive(Clone)]
@@ -22,5 +24,6 @@ pub struct ApiState {
     pub catalogue: Arc<dyn Catalogue>,
     pub upstream: Arc<dyn Upstream>,
     pub traffic: Arc<Traffic>,
+    pub passing: Passing,
     pub logs: Arc<LogRing>,
 }

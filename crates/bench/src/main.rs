@@ -12,6 +12,7 @@ mod local;
 mod measure;
 mod memory;
 mod pacer;
+mod passing;
 mod process;
 mod report;
 mod streams;
@@ -85,12 +86,13 @@ async fn run(arguments: &Arguments) -> Result<()> {
         }
     }
     let cap = bench.cap(CAP).await?;
+    let passing = bench.pass_through().await?;
     let local = match &arguments.weights {
         Some(weights) => Some(bench.local(weights).await?),
         None => None,
     };
 
-    let measured = report::Measured { start, turn, lengths, growth, streams, cap, local };
+    let measured = report::Measured { start, turn, lengths, growth, streams, cap, passing, local };
     let rows = table::rows(&measured);
     print!("{}", table::render(&rows, &measured.lengths, &measured.streams));
     print!("{}", table::how_measured(bench.turns));

@@ -9,6 +9,7 @@ use crate::chart::{Chart, Scale};
 use crate::local::Local;
 use crate::measure::{AtLength, Start, TurnCost};
 use crate::memory::Growth;
+use crate::passing::PassThrough;
 use crate::streams::{Cap, Streams};
 use crate::table::{self, megabytes, milliseconds};
 
@@ -22,6 +23,7 @@ pub(crate) struct Measured {
     pub(crate) streams: Vec<Streams>,
     pub(crate) cap: Cap,
     pub(crate) local: Option<Local>,
+    pub(crate) passing: PassThrough,
 }
 
 impl Measured {

@@ -47,7 +47,7 @@ impl Verdict {
 }
 
 pub(crate) fn rows(measured: &Measured) -> Vec<Row> {
-    let Measured { start, turn, lengths, growth, streams, cap, local } = measured;
+    let Measured { start, turn, lengths, growth, streams, cap, passing, local } = measured;
     let mut rows = vec![
         at_most("CPU per turn, fresh sessions", milliseconds(turn.fresh_sessions.cpu), 1.0, "ms"),
         at_most("CPU per turn, one session", milliseconds(turn.one_session.cpu), 1.0, "ms"),
@@ -69,6 +69,12 @@ pub(crate) fn rows(measured: &Measured) -> Vec<Row> {
         streams.iter().max_by_key(|streams| streams.count).into_iter().flat_map(most_streams),
     );
     rows.push(beyond_cap(cap));
+    let added = passing.added();
+    rows.extend([
+        at_most("pass-through: CPU a request", milliseconds(passing.cpu), 0.5, "ms"),
+        at_most("pass-through: added, p50", milliseconds(added.p50), 1.0, "ms"),
+        at_most("pass-through: added, p99", milliseconds(added.p99), 3.0, "ms"),
+    ]);
     rows.extend(local.iter().flat_map(local_models));
     rows
 }
@@ -219,7 +225,8 @@ How: the release binary with the smallest config and titles of words, over HTTP 
 the median of 5. Memory is Rss of smaps_rollup. Long sessions repeat the server's own turns in its log file. Memory
 growth: 16 conversations at once, a new session every 50 turns, from after a twentieth of the turns to the end. Streams:
 a model that sends 20 tokens a second, each with its time; the added gap is what lies between two tokens at the client
-beyond what lay between them at the model. Client and model run on the same cores as onyx.
+beyond what lay between them at the model. Pass-through: a streamed chat completion to its end, the model asked directly
+and through onyx in turns; added is the difference at the same rank. Client and model run on the same cores as onyx.
 "
     )
 }

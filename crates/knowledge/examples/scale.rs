@@ -125,7 +125,7 @@ fn write_files(folder: &Path, files: usize) {
             let topic = random.next() % TOPICS;
             text.push_str(&format!("# Section {file} {section}\n\n"));
             for place in 0..180 {
-                let about = random.next() % 6 == 0;
+                let about = random.next().is_multiple_of(6);
                 let word = if about { topic_word(topic, random.next()) } else { random.word() };
                 text.push_str(&format!("{word}{}", if place % 14 == 13 { ".\n" } else { " " }));
             }

@@ -83,11 +83,20 @@ impl Index {
         let state = self.embedder_now();
         let Some(embedder) = state.embedder else { return Ok(()) };
         let chunks = &self.inner.store.chunks;
+        let done = (chunks.epoch().await?, chunks.last_change().await?, state.model.clone());
+        if self.state().embedded.as_ref() == Some(&done) {
+            return Ok(());
+        }
         chunks.use_vectors_of(&state.model).await?;
         let mut after = ChunkId::default();
         loop {
+            // Before the look: what comes after it is looked at next time.
+            let change = chunks.last_change().await?;
             let missing = chunks.without_vector(after, BATCH).await?;
-            let Some(last) = missing.last() else { break };
+            let Some(last) = missing.last() else {
+                self.state().embedded = Some((done.0, change, state.model));
+                return Ok(());
+            };
             after = last.id;
             let text = |chunk: &onyx_storage::StoredChunk| {
                 let mut text =
@@ -101,7 +110,6 @@ impl Index {
             let ids = missing.iter().map(|chunk| chunk.id);
             chunks.keep_vectors(ids.zip(made).collect()).await?;
         }
-        Ok(())
     }
 
     /// How the last call went, unless another embedder has come meanwhile.

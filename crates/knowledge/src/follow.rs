@@ -67,6 +67,12 @@ impl Index {
         followers: OwnedMutexGuard<Followers>,
     ) -> Result<(OwnedMutexGuard<Followers>, Lag), KnowledgeError> {
         let began = Instant::now();
+        if self.inner.store.chunks.last_change().await? == 0 {
+            // Nothing was ever indexed: nothing need be opened to find it.
+            let mut followers = followers;
+            *followers = Followers::default();
+            return Ok((followers, Lag::None));
+        }
         let mut followers = self.open_followers(followers).await?;
         let mut lag = Lag::None;
         loop {

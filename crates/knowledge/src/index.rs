@@ -1,4 +1,4 @@
-use std::collections::BTreeSet;
+use std::collections::{BTreeSet, HashMap};
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock};
 use std::time::Duration;
@@ -57,6 +57,13 @@ pub(crate) struct Pending {
     pub(crate) everything: bool,
 }
 
+impl Pending {
+    fn is_empty(&self) -> bool {
+        let Self { files, sessions, people, everything } = self;
+        files.is_empty() && sessions.is_empty() && people.is_empty() && !everything
+    }
+}
+
 #[derive(Default)]
 pub(crate) struct State {
     /// Everything was looked through, into the table of this epoch.
@@ -65,6 +72,10 @@ pub(crate) struct State {
     pub(crate) progress: Option<Progress>,
     pub(crate) synced_at: Option<Timestamp>,
     pub(crate) error: Option<String>,
+    /// Every chunk up to this change had a vector of this model: epoch, change, model.
+    pub(crate) embedded: Option<(u64, u64, String)>,
+    /// When the files of each person were looked through for a session.
+    looked: HashMap<PersonId, Duration>,
 }
 
 /// How long nothing must have been written before the memory for writing is given back.
@@ -73,6 +84,8 @@ const REST_AFTER: Duration = Duration::from_secs(20);
 const GATHER: Duration = Duration::from_millis(300);
 /// How long an embedder that failed is left alone.
 const TRY_AGAIN: Duration = Duration::from_secs(30);
+/// Sessions of one person that begin within this share a look through the files.
+const LOOK_AGAIN: Duration = Duration::from_secs(60);
 const MOST_PROBLEMS: u32 = 200;
 
 impl Index {
@@ -121,14 +134,29 @@ impl Index {
         }
     }
 
-    /// A session has new turns, another name, or is gone.
+    /// A session has new turns, another name, or is gone. It is indexed when somebody searches
+    /// sessions, or when nothing has happened for a while: a chat at work is not kept waiting.
     pub fn session_changed(&self, person: PersonId, session: SessionId) {
         self.pending().sessions.insert((person, session));
-        self.inner.wake.notify_one();
     }
 
-    /// A person begins something: their files are looked through in the background.
-    pub fn person_came(&self, person: PersonId) {
+    /// A person begins a session: their files are looked through in the background, unless that
+    /// was done a moment ago.
+    pub fn session_begins(&self, person: &PersonId) {
+        let now = self.inner.clock.now().mono;
+        {
+            let mut state = self.state();
+            let recent = state.looked.get(person).is_some_and(|at| now < *at + LOOK_AGAIN);
+            if recent || !state.complete {
+                return;
+            }
+            state.looked.insert(person.clone(), now);
+        }
+        self.folders_changed(person.clone());
+    }
+
+    /// Whole folders of a person came or went.
+    pub(crate) fn folders_changed(&self, person: PersonId) {
         self.pending().people.insert(person);
         self.inner.wake.notify_one();
     }
@@ -160,7 +188,14 @@ impl Index {
             tokio::select! {
                 // More is likely to come at once.
                 () = self.inner.wake.notified() => tokio::time::sleep(GATHER).await,
-                () = tokio::time::sleep(REST_AFTER) => self.rest().await,
+                () = tokio::time::sleep(REST_AFTER) => {
+                    if let Err(error) = self.settle_sessions().await {
+                        tracing::warn!(%error, "conversations could not be indexed");
+                    }
+                    if self.pending().is_empty() {
+                        self.rest().await;
+                    }
+                }
             }
         }
     }
@@ -181,6 +216,7 @@ impl Index {
 
     /// Everything that is known to be behind, until nothing is.
     pub async fn catch_up(&self) -> Result<(), KnowledgeError> {
+        self.settle_sessions().await?;
         self.catch_up_with_files().await?;
         self.embed_missing().await?;
         self.follow_to_the_end().await
@@ -201,7 +237,7 @@ impl Index {
             let new = watcher.get_or_insert_with(|| Watcher::new(&index)).watch(&people);
             drop(watcher);
             // What was written before the watch began was not seen by it.
-            new.into_iter().for_each(|person| index.person_came(person));
+            new.into_iter().for_each(|person| index.folders_changed(person));
         });
         if let Err(error) = watched.await {
             tracing::warn!(%error, "files could not be watched");

@@ -112,6 +112,8 @@ struct Ranks {
 impl Index {
     /// Everything that is a person's own, and what is shared: for what the person asks.
     pub async fn all_scopes(&self, person: &PersonId) -> Result<ScopeSet, KnowledgeError> {
+        // A place that was written to a moment ago is among them.
+        self.bring_up_to_date().await?;
         let groups = self.inner.store.chunks.groups().await?;
         let own = groups.into_iter().filter(|group| group.person.as_ref() == Some(person));
         let scopes = own.map(|group| group.scope).chain([Scope::Person, Scope::Shared]);
@@ -122,6 +124,9 @@ impl Index {
         let wanted = Wanted::read(&search.text);
         let limit = search.limit.clamp(1, MOST_HITS);
         let indexed = self.bring_up_to_date().await?;
+        if search.kinds.is_empty() || search.kinds.contains(&SourceKind::Session) {
+            self.settle_sessions().await?;
+        }
         // A phrase is asked for to the letter.
         let (vector, degraded) = match wanted.phrases.is_empty() && wanted.beginnings.is_empty() {
             true => match self.query_vector(&search.text).await {

@@ -63,7 +63,7 @@ impl Index {
         Ok(report)
     }
 
-    /// Files and sessions that are known to have changed.
+    /// Files that are known to have changed.
     pub(crate) async fn settle(&self) -> Result<(), KnowledgeError> {
         loop {
             let Some(key) = self.pending().files.pop_first() else { break };
@@ -72,7 +72,7 @@ impl Index {
                 return Err(error);
             }
         }
-        self.settle_sessions().await
+        Ok(())
     }
 
     pub(crate) async fn look_through_pending(&self) -> Result<(), KnowledgeError> {

@@ -103,7 +103,7 @@ impl Listener {
             // A folder came, went or was moved: all in it has.
             let folder = whole_folders && !path.is_file();
             match (folder, &key.person) {
-                (true, Some(person)) => index.person_came(person.clone()),
+                (true, Some(person)) => index.folders_changed(person.clone()),
                 (true, None) => index.look_through_everything(),
                 (false, _) => {}
             }

@@ -2,7 +2,7 @@
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use clap_complete::Shell;
-use onyx_types::{AgentId, CredentialId, Grant, PersonId, RunId, SessionId, TurnId};
+use onyx_types::{AgentId, CredentialId, DraftId, Grant, PersonId, RunId, SessionId, TurnId};
 
 use crate::exit;
 
@@ -23,6 +23,12 @@ pub(crate) enum Command {
     /// Look at conversations, name them, put them away
     #[command(subcommand)]
     Sessions(SessionsCommand),
+    /// What agents proposed: look at it, approve it, turn it down
+    #[command(subcommand)]
+    Drafts(DraftsCommand),
+    /// What was done and decided, by whom
+    #[command(subcommand)]
+    Audit(AuditCommand),
     /// Prompt files of the vault: look at them, run one
     #[command(subcommand)]
     Actions(ActionsCommand),
@@ -196,6 +202,48 @@ pub(crate) enum SessionsCommand {
 }
 
 #[derive(Debug, Subcommand)]
+pub(crate) enum DraftsCommand {
+    /// Those that wait for you
+    List {
+        /// Decided ones too
+        #[arg(long)]
+        all: bool,
+        /// How many
+        #[arg(short = 'n', long, default_value_t = 20, value_parser = clap::value_parser!(u32).range(1..=200))]
+        limit: u32,
+        #[command(flatten)]
+        json: AsJson,
+    },
+    /// One of them, whole
+    Show {
+        draft: DraftId,
+        #[command(flatten)]
+        json: AsJson,
+    },
+    /// Do it; shows it first and asks
+    Approve {
+        draft: DraftId,
+        /// What to tell the agent
+        #[arg(short, long)]
+        reason: Option<String>,
+        /// Do not ask
+        #[arg(short, long)]
+        yes: bool,
+        #[command(flatten)]
+        json: AsJson,
+    },
+    /// Turn it down
+    Reject {
+        draft: DraftId,
+        /// What to tell the agent
+        #[arg(short, long)]
+        reason: Option<String>,
+        #[command(flatten)]
+        json: AsJson,
+    },
+}
+
+#[derive(Debug, Subcommand)]
 pub(crate) enum MemoryCommand {
     /// Find by words and by meaning
     Search(MemorySearchArguments),
@@ -235,6 +283,35 @@ pub(crate) enum MemoryCommand {
         agent: Option<AgentId>,
         #[command(flatten)]
         json: AsJson,
+    },
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum AuditCommand {
+    /// The newest rows
+    List {
+        /// Whose; without it the owner's
+        #[arg(short, long)]
+        person: Option<PersonId>,
+        /// How many
+        #[arg(short = 'n', long, default_value_t = 50, value_parser = clap::value_parser!(u32).range(1..=200))]
+        limit: u32,
+        #[command(flatten)]
+        json: AsJson,
+    },
+    /// Is nothing of it missing or changed?
+    Verify {
+        /// Whose; without it everybody's
+        #[arg(short, long)]
+        person: Option<PersonId>,
+        #[command(flatten)]
+        json: AsJson,
+    },
+    /// Every row, oldest first, one JSON object a line
+    Export {
+        /// Whose; without it the owner's
+        #[arg(short, long)]
+        person: Option<PersonId>,
     },
 }
 

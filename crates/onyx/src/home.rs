@@ -58,6 +58,11 @@ impl HomeFolder {
         self.0.cache().join("onyx.json.good")
     }
 
+    /// Written anew to see whether the disk takes anything.
+    pub(crate) fn write_probe(&self) -> PathBuf {
+        self.0.cache().join("write-probe")
+    }
+
     /// Whole outputs that were too long for a model.
     pub(crate) fn artifacts(&self) -> PathBuf {
         self.0.cache().join("artifacts")

@@ -77,6 +77,8 @@ async fn run(home: &HomeFolder, command: Command, logs: Arc<LogRing>) -> Result<
         Command::Serve(arguments) => commands::serve::run(home, &arguments, logs).await,
         Command::Chat(arguments) => commands::chat::run(home, arguments).await,
         Command::Sessions(command) => commands::sessions::run(home, command).await,
+        Command::Drafts(command) => commands::drafts::run(home, command).await,
+        Command::Audit(command) => commands::audit::run(home, command).await,
         Command::Actions(command) => commands::actions::run(home, command).await,
         Command::Undo(arguments) => commands::undo::run(home, &arguments).await,
         Command::People(command) => commands::people::run(home, command).await,

@@ -32,6 +32,8 @@ pub struct Entity {
     /// Every other key that has a value of one line.
     pub fields: BTreeMap<String, String>,
     pub body: String,
+    /// The whole file.
+    pub text: String,
     /// Of the whole file: its ETag.
     pub version: Hash,
 }
@@ -216,6 +218,7 @@ impl Entity {
             origin: written.max(declared_origin(&matter)),
             fields,
             body,
+            text: text.to_owned(),
             version: Hash::of(text.as_bytes()),
             at,
         }

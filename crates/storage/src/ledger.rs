@@ -279,8 +279,8 @@ pub trait Ledger: Send + Sync {
     /// Writes the row as given; for new sessions and for rebuilding.
     async fn put_session(&self, person: &PersonId, meta: &SessionMeta) -> Result<(), StoreError>;
 
-    /// With what waits in its inbox. Deleting what is not there is no error: a crash may have come
-    /// between row and log.
+    /// With what waits in its inbox, and its drafts. Deleting what is not there is no error: a crash
+    /// may have come between row and log.
     async fn delete_session(&self, person: &PersonId, session: SessionId)
     -> Result<(), StoreError>;
 

@@ -8,6 +8,7 @@
 mod accounts;
 mod blocking;
 mod chunks;
+mod drafts;
 mod entities;
 mod error;
 mod facts;
@@ -33,6 +34,7 @@ pub use chunks::{
     ChunkCounts, ChunkId, ChunkRow, ChunkStore, Contents, Group, GroupId, SourceChange, SourceId,
     SourceKey, SourceKind, SourceRow, Stamp, StoredChunk, StoredVector,
 };
+pub use drafts::{Draft, DraftChange, DraftFilter, DraftMove, Drafts};
 pub use entities::{Entities, Entity, EntityChange, EntityEdit};
 pub use error::StoreError;
 pub use facts::{forget_facts, keep_facts};

@@ -10,13 +10,14 @@ use crate::home::Home;
 use crate::local::{LocalLeases, LocalTurnLog};
 use crate::rebuild::rebuild_person;
 use crate::sqlite::{Opened, SqliteChunks, SqliteLedger};
-use crate::{Accounts, ChunkStore, Leases, Ledger, SealedSecrets, StoreError, TurnLog};
+use crate::{Accounts, ChunkStore, Drafts, Leases, Ledger, SealedSecrets, StoreError, TurnLog};
 
 /// Every store of one home, behind the traits that callers see.
 #[derive(Clone)]
 pub struct Store {
     pub turns: Arc<dyn TurnLog>,
     pub ledger: Arc<dyn Ledger>,
+    pub drafts: Arc<dyn Drafts>,
     pub accounts: Arc<dyn Accounts>,
     pub secrets: Arc<dyn SealedSecrets>,
     pub leases: Arc<dyn Leases>,
@@ -46,6 +47,7 @@ impl Store {
         let ledger = Arc::new(ledger);
         let store = Self {
             turns: Arc::new(turns),
+            drafts: Arc::clone(&ledger) as Arc<dyn Drafts>,
             accounts: Arc::clone(&ledger) as Arc<dyn Accounts>,
             secrets: Arc::clone(&ledger) as Arc<dyn SealedSecrets>,
             ledger,

@@ -150,7 +150,9 @@ impl Trace {
             // Not a descriptor but a path or the current folder: names of the process's own files.
             Err(_) => self.folder.clone(),
         };
-        at.starts_with(&self.folder).then_some(FileChange { call, at })
+        // What is derived is written in the background, at any moment, and may be lost.
+        let counts = at.starts_with(&self.folder) && !at.starts_with(self.folder.join("cache"));
+        counts.then_some(FileChange { call, at })
     }
 }
 

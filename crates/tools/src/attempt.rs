@@ -8,6 +8,7 @@ use crate::audit::{Record, Trail};
 use crate::gate::{self, Authorised, Passage};
 use crate::output::one_line;
 use crate::place::origin_of_targets;
+use crate::proposal;
 use crate::toolbox::{Entry, is_offered};
 use crate::{Execution, Policy, ToolCx, ToolError, Toolbox};
 
@@ -34,18 +35,31 @@ impl Attempt<'_> {
         if self.cx.cancel.is_cancelled() {
             return Err(ToolError::NotBegun);
         }
-        let limit = entry.tool.spec().timeout;
         let planning = entry.tool.plan(arguments, self.cx);
-        let plan = match within(limit, self.cx, planning).await {
+        let plan = match within(entry.tool.spec().timeout, self.cx, planning).await {
             Ok(plan) => plan,
             Err(error) => return Err(self.not_planned(call, &trail, error).await?),
         };
-        match gate::pass(self.policy, self.cx.taint, self.attendance, plan) {
+        let passage = match gate::pass(self.policy, self.attendance, self.cx, plan) {
+            // What nobody has approved must not reach the disk by way of a call that needs nobody:
+            // it joins what waits.
+            Passage::Allowed(plan) if self.builds_on_drafts(plan.get()) => {
+                Passage::NeedsPerson(Verdict::Draft, plan.into_inner())
+            }
+            passage => passage,
+        };
+        match passage {
             Passage::Denied(plan) => self.denied(&trail, &plan).await,
             passage if self.execution == Execution::DryRun => self.rehearse(&trail, passage).await,
-            Passage::NeedsPerson(verdict, plan) => self.ask_person(&trail, verdict, &plan).await,
+            Passage::NeedsPerson(verdict, plan) => {
+                self.ask_person(call, &trail, verdict, plan).await
+            }
             Passage::Allowed(plan) => self.perform(entry, &trail, plan).await,
         }
+    }
+
+    fn builds_on_drafts(&self, plan: &Plan) -> bool {
+        plan.strictest() > ToolEffect::Read && !self.cx.pending.touched_by(plan).is_empty()
     }
 
     fn trail(&self, tool: &str) -> Trail<'_> {
@@ -109,21 +123,18 @@ impl Attempt<'_> {
         Ok(ToolOutcome::ok(output, format!("Dry run: {summary}")).from_origin(origin))
     }
 
-    /// What a person must decide. This is where a draft is made of the plan once there is a
-    /// ledger of drafts, and where an attended run waits for its confirmation; until then the
-    /// call is refused and the model is told that nothing happened.
     async fn ask_person(
         &self,
+        call: &ToolCall,
         trail: &Trail<'_>,
         verdict: Verdict,
-        plan: &Plan,
+        plan: Plan,
     ) -> Result<ToolOutcome, ToolError> {
-        self.decided(trail, plan, verdict, "refused: drafts are not available").await?;
-        Ok(ToolOutcome::error(format!(
-            "{}: needs a person's approval; drafts are not available yet in this version, nothing \
-             was changed",
-            plan.summary
-        )))
+        let services = self.toolbox.services();
+        match proposal::propose(services, self.cx, trail, call, verdict, plan).await {
+            Ok(outcome) => Ok(outcome),
+            Err(error) => Err(self.not_planned(call, trail, error).await?),
+        }
     }
 
     async fn perform(
@@ -197,7 +208,7 @@ fn told(result: Result<ToolOutcome, ToolError>, unwritten: Option<StoreError>) -
 }
 
 /// Bounds a call in time and lets it go when the run is cancelled.
-async fn within<T>(
+pub(crate) async fn within<T>(
     limit: Duration,
     cx: &ToolCx,
     work: impl Future<Output = Result<T, ToolError>>,

@@ -26,7 +26,11 @@ pub(crate) struct Record<'a> {
 impl Trail<'_> {
     /// The row's number in the chain.
     pub(crate) async fn write(&self, record: Record<'_>) -> Result<u64, StoreError> {
-        let entry = AuditEntry {
+        self.ledger.append_audit(self.entry(&record)).await.map(|row| row.seq)
+    }
+
+    pub(crate) fn entry(&self, record: &Record<'_>) -> AuditEntry {
+        AuditEntry {
             ts: self.cx.clock.wall(),
             person: self.cx.key.person.clone(),
             actor_kind: "agent".to_owned(),
@@ -39,7 +43,6 @@ impl Trail<'_> {
             decision: Some(record.decision),
             diff_summary: self.masker.mask(record.summary).into_owned(),
             result: self.masker.mask(&record.result).into_owned(),
-        };
-        self.ledger.append_audit(entry).await.map(|row| row.seq)
+        }
     }
 }

@@ -1,10 +1,13 @@
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
 
 use onyx_storage::Files;
 use onyx_types::{AgentId, Author, Cancel, Clock, RunId, ScopeSet, SessionKey, Taint, View};
 use tokio::sync::mpsc;
 
+use crate::gate::Granted;
 use crate::mask::MaskedPieces;
+use crate::pending::Pending;
 use crate::{Addresses, Masker, PathRules};
 
 /// For whom and within what a call works. Made by the driver, never from a model's words.
@@ -27,6 +30,14 @@ pub struct ToolCx {
     /// What the run may fetch without asking; one book for all its lanes.
     pub addresses: Arc<Addresses>,
     pub live: LiveOutput,
+    /// What the session's open drafts make of files; the toolbox sets it for each call.
+    pub pending: Arc<Pending>,
+    /// What a person allowed for the rest of this run.
+    pub granted: Granted,
+    /// How long what needs a person can be decided.
+    pub draft_time: Duration,
+    /// What the person said when they approved the call.
+    pub answer: Option<String>,
 }
 
 impl ToolCx {

@@ -1,8 +1,14 @@
 //! The decision, and the only place that can make an authorised plan.
 
-use onyx_types::{Attendance, Plan, Taint, Tier, ToolEffect, Verdict, Visibility};
+use std::collections::BTreeSet;
+use std::sync::{Arc, Mutex, PoisonError};
 
-use crate::Policy;
+use onyx_storage::Draft;
+use onyx_types::{
+    Attendance, Consent, DraftState, Plan, Taint, Target, Tier, ToolEffect, Verdict, Visibility,
+};
+
+use crate::{Policy, ToolCx};
 
 /// A value that passed the gate. Nothing outside this module can make one.
 #[derive(Debug)]
@@ -27,20 +33,97 @@ pub(crate) enum Passage {
     Denied(Plan),
 }
 
-pub(crate) fn pass(policy: &Policy, taint: Taint, attendance: Attendance, plan: Plan) -> Passage {
-    match decide(policy, taint, attendance, &plan) {
+pub(crate) fn pass(policy: &Policy, attendance: Attendance, cx: &ToolCx, plan: Plan) -> Passage {
+    match decide_for(policy, cx.taint, attendance, &cx.granted, &plan) {
         Verdict::Allow => Passage::Allowed(Authorised(plan)),
         verdict @ (Verdict::Confirm | Verdict::Draft) => Passage::NeedsPerson(verdict, plan),
         Verdict::Deny => Passage::Denied(plan),
     }
 }
 
+/// A person's approval, once it is in the ledger, stands in for the gate's own.
+pub(crate) fn approved(draft: &Draft) -> Option<Authorised<Plan>> {
+    match draft.state {
+        DraftState::Applying if draft.is_intact() => Some(Authorised(draft.plan.clone())),
+        DraftState::Pending
+        | DraftState::Applying
+        | DraftState::Applied
+        | DraftState::Failed
+        | DraftState::Stale
+        | DraftState::Unknown
+        | DraftState::Rejected
+        | DraftState::Superseded
+        | DraftState::Expired => None,
+    }
+}
+
+/// What a person allowed for the rest of one run: a tool and where it may reach with it. Clones
+/// share it.
+#[derive(Clone, Debug, Default)]
+pub struct Granted(Arc<Mutex<BTreeSet<(String, String)>>>);
+
+impl Granted {
+    /// From now on the plan's tool may reach where this plan does. `false`: it names no place that
+    /// could be allowed.
+    pub fn allow(&self, plan: &Plan) -> bool {
+        match places(plan) {
+            Some(places) => {
+                self.lock().extend(places);
+                true
+            }
+            None => false,
+        }
+    }
+
+    fn covers(&self, plan: &Plan) -> bool {
+        let granted = self.lock();
+        places(plan).is_some_and(|places| places.iter().all(|place| granted.contains(place)))
+    }
+
+    fn lock(&self) -> std::sync::MutexGuard<'_, BTreeSet<(String, String)>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// The hosts that a plan reaches; `None` when some target is not plainly an address.
+fn places(plan: &Plan) -> Option<Vec<(String, String)>> {
+    if plan.targets.is_empty() {
+        return None;
+    }
+    let place = |target: &Target| Some((plan.tool.clone(), host_of(&target.name)?));
+    plan.targets.iter().map(place).collect()
+}
+
+/// Scheme, host and port. What could be read in two ways names no host.
+fn host_of(address: &str) -> Option<String> {
+    let odd = |c: char| c.is_control() || c.is_whitespace() || matches!(c, '@' | '\\');
+    if address.contains(odd) {
+        return None;
+    }
+    let (scheme, rest) = address.split_once("://")?;
+    let host = rest.split(['/', '?', '#']).next().filter(|host| !host.is_empty())?;
+    Some(format!("{scheme}://{host}").to_lowercase())
+}
+
 /// The whole decision: pure, and total over what it is given.
 pub fn decide(policy: &Policy, taint: Taint, attendance: Attendance, plan: &Plan) -> Verdict {
+    decide_for(policy, taint, attendance, &Granted::default(), plan)
+}
+
+fn decide_for(
+    policy: &Policy,
+    taint: Taint,
+    attendance: Attendance,
+    granted: &Granted,
+    plan: &Plan,
+) -> Verdict {
     let verdict = match policy.visibility(&plan.tool) {
         Visibility::Absent => Verdict::Deny,
         Visibility::Offered => {
-            by_tier(policy.tier(), plan.strictest()).max(under_taint(taint, plan))
+            let reach = if granted.covers(plan) { Reach::Granted } else { Reach::Asked };
+            by_effects(policy, reach, plan)
+                .max(under_taint(taint, reach, plan))
+                .max(by_consent(plan.consent))
         }
     };
     match (verdict, attendance) {
@@ -51,6 +134,23 @@ pub fn decide(policy: &Policy, taint: Taint, attendance: Attendance, plan: &Plan
             Attendance::Attended | Attendance::Unattended,
         ) => verdict,
     }
+}
+
+/// Has a person allowed this run to reach there?
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Reach {
+    Asked,
+    Granted,
+}
+
+fn by_effects(policy: &Policy, reach: Reach, plan: &Plan) -> Verdict {
+    let one = |effect: &ToolEffect| match (effect, policy.tier()) {
+        (ToolEffect::Reach, Tier::Suggest | Tier::Act) if reach == Reach::Granted => Verdict::Allow,
+        (ToolEffect::Execute, Tier::Act) if policy.permits(plan) => Verdict::Allow,
+        (effect, tier) => by_tier(tier, *effect),
+    };
+    // A plan that says nothing of its effects is taken for the worst.
+    plan.effects.iter().map(one).max().unwrap_or(by_tier(policy.tier(), ToolEffect::Execute))
 }
 
 fn by_tier(tier: Tier, effect: ToolEffect) -> Verdict {
@@ -73,14 +173,37 @@ fn by_tier(tier: Tier, effect: ToolEffect) -> Verdict {
 
 /// The least that a tainted run needs, whatever the tier and standing rules say: a person for
 /// what leaves the machine and for what steers agents later.
-fn under_taint(taint: Taint, plan: &Plan) -> Verdict {
+fn under_taint(taint: Taint, reach: Reach, plan: &Plan) -> Verdict {
     match taint {
         Taint::Clean => Verdict::Allow,
         Taint::Tainted => {
-            let reaches = plan.effects.contains(&ToolEffect::Reach);
+            let reaches = plan.effects.contains(&ToolEffect::Reach) && reach == Reach::Asked;
             let steers = plan.strictest() > ToolEffect::Read
                 && plan.targets.iter().any(|target| target.instruction);
             if reaches || steers { Verdict::Confirm } else { Verdict::Allow }
+        }
+    }
+}
+
+fn by_consent(consent: Consent) -> Verdict {
+    match consent {
+        Consent::Gate => Verdict::Allow,
+        Consent::Person => Verdict::Confirm,
+        Consent::DraftOnly => Verdict::Draft,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_address_names_its_host_only_where_it_reads_in_one_way() {
+        assert_eq!(host_of("https://Ex.org:8/a?b#c").as_deref(), Some("https://ex.org:8"));
+        assert_eq!(host_of("http://ex.org"), Some("http://ex.org".to_owned()));
+        for odd in ["ex.org/a", "http://", "http://good@evil/", "http://good\\@evil", "http://a b/"]
+        {
+            assert_eq!(host_of(odd), None, "{odd}");
         }
     }
 }

@@ -9,19 +9,25 @@
 //! model says can widen a [`Policy`].
 
 mod addresses;
+mod approval;
 mod attempt;
 mod audit;
 mod builtin;
+mod command_rule;
 mod context;
+mod conversation;
+mod entity_place;
 mod error;
 mod gate;
 mod instruction;
 mod mask;
 mod output;
+mod pending;
 mod person_files;
 mod persona;
 mod place;
 mod policy;
+mod proposal;
 mod routing;
 mod runtime;
 mod schema;
@@ -33,14 +39,16 @@ mod vault_path;
 mod web;
 
 pub use addresses::Addresses;
+pub use approval::{Approval, NotApproved};
 pub use builtin::{
     Docker, builtin_tools, docker_tools, index_tools, model_tools, persona_tools, runtime_tools,
-    session_tools, web_tools,
+    session_tools, space_tools, web_tools,
 };
 pub use context::{LiveOutput, ToolCx};
 pub use error::ToolError;
-pub use gate::{Authorised, decide};
+pub use gate::{Authorised, Granted, decide};
 pub use mask::Masker;
+pub use pending::Pending;
 pub use person_files::{LARGEST_PERSON_FILE, NumberedVersion, PersonFiles};
 pub use persona::{PERSONA_EDITOR, PERSONA_GROUP, PersonaDesk, TestAnswer};
 pub use policy::{Policy, ToolSettings, Warning};

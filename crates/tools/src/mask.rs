@@ -70,19 +70,20 @@ impl MaskedPieces {
     pub(crate) fn add(&mut self, piece: &str) -> String {
         self.held.push_str(piece);
         let secrets = self.masker.known();
-        let held = mask_each(&secrets, &self.held).into_owned();
-        let waits = held.len() - undecided(&secrets, &held);
-        self.held = held[waits..].to_owned();
-        held[..waits].to_owned()
+        let waiting = self.held.split_off(undecided(&secrets, &self.held));
+        let decided = std::mem::replace(&mut self.held, waiting);
+        mask_each(&secrets, &decided).into_owned()
     }
 
     /// What waited for a piece that does not come.
     pub(crate) fn finish(&mut self) -> String {
-        std::mem::take(&mut self.held)
+        let rest = std::mem::take(&mut self.held);
+        self.masker.mask(&rest).into_owned()
     }
 }
 
-/// How much of the end may be the beginning of a secret.
+/// Where the end begins that may be the beginning of a secret. A whole secret that reaches into it
+/// waits with it, lest half of it be shown.
 fn undecided(secrets: &[String], text: &str) -> usize {
     let starts_at_end = |secret: &String| {
         let longest = secret.len().saturating_sub(1).min(text.len());
@@ -90,7 +91,17 @@ fn undecided(secrets: &[String], text: &str) -> usize {
     };
     let longest = secrets.iter().filter_map(starts_at_end).max().unwrap_or_default();
     // Never within a character: a secret's first bytes can be part of one.
-    text.len() - text.floor_char_boundary(text.len() - longest)
+    let mut from = text.floor_char_boundary(text.len() - longest);
+    let reaching = |from: usize| {
+        let all = secrets.iter().flat_map(|secret| {
+            text.match_indices(secret.as_str()).map(|(at, found)| (at, at + found.len()))
+        });
+        all.filter(|(at, end)| *at < from && *end > from).map(|(at, _)| at).min()
+    };
+    while let Some(start) = reaching(from) {
+        from = start;
+    }
+    from
 }
 
 impl fmt::Debug for Masker {
@@ -130,9 +141,9 @@ mod tests {
 
     #[test]
     fn a_secret_is_masked_wherever_its_pieces_are_cut() {
-        let text = "a sk-live-123456-admin b sk-live-123456 c sücret secre";
+        let text = "a sk-live-123456-admin b sk-live-123456 c sücret abcdefx secre";
         let masker = masker();
-        masker.add(["sücret".to_owned()]);
+        masker.add(["sücret", "abcdef", "efghij"].map(str::to_owned));
         let whole = masker.mask(text).into_owned();
         for first in 0..text.len() {
             for second in first..text.len() {

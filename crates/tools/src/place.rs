@@ -6,9 +6,9 @@ use onyx_storage::{
     Area, Change, Expect, History, Object, ObjectKey, ObjectKeyError, ObjectMeta, Objects,
     StoreError,
 };
-use onyx_types::{Hash, Origin, Taint, Target};
+use onyx_types::{DraftId, Hash, Origin, Plan, Taint, Target};
 
-use crate::{ToolCx, ToolError};
+use crate::{Pending, ToolCx, ToolError};
 
 /// Longer files are not for a model to read or rewrite in one piece.
 const FILE_BYTES: u64 = 8 * 1024 * 1024;
@@ -21,6 +21,7 @@ pub(crate) struct Place {
     in_person: String,
     objects: Arc<dyn Objects>,
     history: History,
+    pending: Arc<Pending>,
 }
 
 /// A text as it stands on disk.
@@ -28,6 +29,24 @@ pub(crate) struct Reading {
     pub(crate) text: String,
     pub(crate) hash: Hash,
     pub(crate) origin: Origin,
+}
+
+/// A text as the session sees it: on disk, or as one of its open drafts would leave it.
+pub(crate) struct Seen {
+    pub(crate) text: String,
+    /// What is on disk.
+    pub(crate) base: Option<Hash>,
+    pub(crate) origin: Origin,
+    pub(crate) draft: Option<DraftId>,
+}
+
+impl Seen {
+    /// Stands before what a model reads, so that it is not taken for done.
+    pub(crate) fn label(&self) -> String {
+        self.draft.map_or_else(String::new, |draft| {
+            format!("[as draft {draft} would leave it; not on disk until a person approves it]\n")
+        })
+    }
 }
 
 /// A path that a model wrote; what leads out of the folder is refused.
@@ -55,7 +74,25 @@ impl Place {
             in_person,
             objects: cx.files.objects(area).map_err(refused)?,
             history: cx.files.history(&cx.key.person).map_err(refused)?,
+            pending: Arc::clone(&cx.pending),
         })
+    }
+
+    /// Where a target of a plan lies; `Refused` when it is no file of the person's that a tool
+    /// could have written.
+    pub(crate) fn holding(cx: &ToolCx, name: &str) -> Result<(Self, ObjectKey), ToolError> {
+        for place in [Self::vault(cx)?, Self::memory(cx)?] {
+            if let Some(path) = within(&place.root, name) {
+                return Ok((place, key(path)?));
+            }
+        }
+        let person = Self::of(cx, &Area::Person(cx.key.person.clone()))?;
+        match within(&person.root, name) {
+            Some(path) if !OURS.iter().any(|ours| within(ours, path).is_some()) => {
+                Ok((person, key(path)?))
+            }
+            Some(_) | None => Err(ToolError::Refused(format!("{name} is no file of the person's"))),
+        }
     }
 
     pub(crate) fn root(&self) -> &str {
@@ -76,41 +113,25 @@ impl Place {
         Ok(Some(Reading { text, hash, origin }))
     }
 
-    /// What the plan was built on, or a conflict.
-    pub(crate) async fn read_planned(
-        &self,
-        key: &ObjectKey,
-        base: Option<Hash>,
-    ) -> Result<Option<Reading>, ToolError> {
-        let reading = self.read(key).await?;
-        if reading.as_ref().map(|reading| reading.hash) == base {
-            Ok(reading)
-        } else {
-            Err(ToolError::Conflict(key.to_string()))
-        }
-    }
-
-    /// Puts an agent's own text in the place of whatever the plan was built on.
-    pub(crate) async fn replace(
-        &self,
-        key: &ObjectKey,
-        text: &str,
-        base: Option<Hash>,
-        by: &Writer<'_>,
-    ) -> Result<(), ToolError> {
-        self.put(key, text, base, by, by.origin()).await
-    }
-
-    /// Changes a part of a text: what it held before goes on deciding whether it may be believed.
-    pub(crate) async fn rework(
-        &self,
-        key: &ObjectKey,
-        text: &str,
-        before: Option<&Reading>,
-        by: &Writer<'_>,
-    ) -> Result<(), ToolError> {
-        let origin = before.map_or(by.origin(), |before| by.origin().max(before.origin));
-        self.put(key, text, before.map(|before| before.hash), by, origin).await
+    /// What the session's own reads see.
+    pub(crate) async fn seen(&self, key: &ObjectKey) -> Result<Option<Seen>, ToolError> {
+        let on_disk = self.read(key).await?;
+        let base = on_disk.as_ref().map(|reading| reading.hash);
+        let Some(file) = self.pending.file(&self.name(key)) else {
+            return Ok(on_disk.map(|reading| Seen {
+                text: reading.text,
+                base,
+                origin: reading.origin,
+                draft: None,
+            }));
+        };
+        let seen = |text: &str| Seen {
+            text: text.to_owned(),
+            base,
+            origin: file.origin,
+            draft: Some(file.draft),
+        };
+        Ok(file.text.map(seen))
     }
 
     /// Adds lines to a log. Who else adds at the same time loses nothing; the version kept may
@@ -182,9 +203,76 @@ impl Place {
         }
     }
 
-    fn path(&self, key: &ObjectKey) -> Result<ObjectKey, ToolError> {
-        self::key(&format!("{}/{key}", self.in_person))
+    async fn remove(
+        &self,
+        key: &ObjectKey,
+        base: Option<Hash>,
+        by: &Writer<'_>,
+    ) -> Result<(), ToolError> {
+        let current = self.get(key).await?;
+        let Some(current) = current.filter(|object| Some(object.hash) == base) else {
+            return Err(ToolError::Conflict(key.to_string()));
+        };
+        let change = by.change(by.origin());
+        let kept = self.history.keep(&self.path(key)?, Some(&current.bytes), None, change).await;
+        kept.map_err(refused)?;
+        match self.objects.delete(key, Expect::Is(current.hash)).await {
+            Ok(()) => Ok(()),
+            Err(StoreError::Conflict | StoreError::NotFound) => {
+                Err(ToolError::Conflict(key.to_string()))
+            }
+            Err(error) => Err(refused(error)),
+        }
     }
+
+    fn path(&self, key: &ObjectKey) -> Result<ObjectKey, ToolError> {
+        match self.in_person.as_str() {
+            "" => Ok(key.clone()),
+            folder => self::key(&format!("{folder}/{key}")),
+        }
+    }
+}
+
+/// Folders of a person's that only Onyx itself writes.
+const OURS: [&str; 2] = ["history", "sessions"];
+
+/// The rest of a path below a folder.
+fn within<'a>(folder: &str, path: &'a str) -> Option<&'a str> {
+    path.strip_prefix(folder)?.strip_prefix('/')
+}
+
+/// Does what the plan's changes say, and nothing where something has changed since. What holds
+/// already what it should is left alone, so that a plan that was cut off can be finished.
+pub(crate) async fn apply(plan: &Plan, cx: &ToolCx) -> Result<(), ToolError> {
+    let mut open = Vec::new();
+    for change in &plan.changes {
+        let (place, key) = Place::holding(cx, &change.target)?;
+        let base = plan.target(&change.target).and_then(|target| target.base);
+        let current = place.get(&key).await?.map(|object| object.hash);
+        if current == base {
+            open.push((place, key, base, change));
+        } else if current != change.after_hash() {
+            return Err(ToolError::Conflict(key.to_string()));
+        }
+    }
+    let by = Writer { cx, tool: &plan.tool };
+    for (place, key, base, change) in open {
+        match &change.after {
+            Some(text) => {
+                let origin = by.origin().max(change.origin);
+                place.put(&key, text, base, &by, origin).await?;
+            }
+            None if base.is_none() => {}
+            None => place.remove(&key, base, &by).await?,
+        }
+    }
+    Ok(())
+}
+
+/// What a target holds now.
+pub(crate) async fn current_hash(cx: &ToolCx, name: &str) -> Result<Option<Hash>, ToolError> {
+    let (place, key) = Place::holding(cx, name)?;
+    Ok(place.get(&key).await?.map(|object| object.hash))
 }
 
 /// Who writes: the tool of an agent in a run.

@@ -1,9 +1,10 @@
 use std::collections::BTreeSet;
 
-use onyx_types::{ErrorCode, Fault, Tier, ToolSpec, Visibility};
+use onyx_types::{ErrorCode, Fault, Plan, Tier, ToolSpec, Visibility};
 use serde::{Deserialize, Serialize};
 
 use crate::Toolbox;
+use crate::command_rule::CommandRule;
 
 /// An agent's `tools` in the config, as written. A name is a tool's or `group:<group>`.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -12,6 +13,8 @@ pub struct ToolSettings {
     /// `None` allows every tool.
     pub allow: Option<Vec<String>>,
     pub deny: Vec<String>,
+    /// Commands that tier `act` may run without asking: each the beginning of an argument list.
+    pub commands: Vec<Vec<String>>,
 }
 
 /// What one agent may do, resolved once from its settings.
@@ -19,6 +22,7 @@ pub struct ToolSettings {
 pub struct Policy {
     tier: Tier,
     tools: BTreeSet<String>,
+    commands: Vec<CommandRule>,
 }
 
 /// Something in the config that works but is probably not what was meant.
@@ -41,7 +45,15 @@ impl Policy {
             }
             tools.retain(|tool| !denied.contains(tool));
         }
-        Ok((Self { tier, tools }, warnings))
+        let commands = settings.commands.iter().map(|words| CommandRule::new(words));
+        let commands = commands.collect::<Result<_, _>>()?;
+        Ok((Self { tier, tools, commands }, warnings))
+    }
+
+    /// Does a standing rule allow exactly this command?
+    pub(crate) fn permits(&self, plan: &Plan) -> bool {
+        let permits = |argv: &Vec<String>| self.commands.iter().any(|rule| rule.permits(argv));
+        plan.command.as_ref().is_some_and(permits)
     }
 
     pub fn tier(&self) -> Tier {

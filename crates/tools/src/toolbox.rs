@@ -1,7 +1,8 @@
+use std::borrow::Cow;
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
-use onyx_storage::{Ledger, Objects};
+use onyx_storage::{Drafts, Ledger, Objects, StoreError};
 use onyx_types::{
     Attendance, ErrorCode, Fault, PersonId, ToolCall, ToolOutcome, ToolSpec, Visibility,
 };
@@ -9,7 +10,7 @@ use onyx_types::{
 use crate::attempt::Attempt;
 use crate::output::{Keep, bound, one_line};
 use crate::schema::Checker;
-use crate::{Masker, Policy, Tool, ToolCx};
+use crate::{Masker, Pending, Policy, Tool, ToolCx};
 
 /// Every tool there is, and the one way to call one.
 pub struct Toolbox {
@@ -25,6 +26,7 @@ pub(crate) struct Entry {
 /// What the toolbox itself needs to do its work.
 pub struct Services {
     pub ledger: Arc<dyn Ledger>,
+    pub drafts: Arc<dyn Drafts>,
     /// Whole outputs that were too long for a model, under `cache/artifacts`.
     pub artifacts: Arc<dyn Objects>,
     pub masker: Masker,
@@ -94,17 +96,37 @@ impl Toolbox {
     ) -> ToolOutcome {
         let began = cx.clock.now().mono;
         let cx = &ToolCx { live: cx.live.masked_by(&self.services.masker), ..cx.clone() };
-        let attempt = Attempt { toolbox: self, policy, attendance, execution, cx };
-        let outcome = match attempt.make(call).await {
+        let made = match self.seeing_drafts(cx).await {
+            Ok(cx) => {
+                let attempt = Attempt { toolbox: self, policy, attendance, execution, cx: &cx };
+                attempt.make(call).await
+            }
+            Err(error) => Err(error.into()),
+        };
+        let outcome = match made {
             Ok(outcome) => outcome,
             Err(error) => ToolOutcome::error(error.to_string()),
         };
         cx.live.finish();
-        // Masked before it is shortened, else a cut could leave half a secret standing.
-        let mut outcome = self.masked(outcome);
-        outcome = bound(outcome, &Keep { artifacts: &*self.services.artifacts, cx }).await;
+        let mut outcome = self.finished(outcome, cx).await;
         outcome.duration = cx.clock.now().mono.saturating_sub(began);
         outcome
+    }
+
+    /// As it leaves the toolbox. Masked before it is shortened, else a cut could leave half a secret
+    /// standing.
+    pub(crate) async fn finished(&self, outcome: ToolOutcome, cx: &ToolCx) -> ToolOutcome {
+        let outcome = self.masked(outcome);
+        bound(outcome, &Keep { artifacts: &*self.services.artifacts, cx }).await
+    }
+
+    /// The session's own drafts are part of what its calls see.
+    async fn seeing_drafts<'a>(&self, cx: &'a ToolCx) -> Result<Cow<'a, ToolCx>, StoreError> {
+        let open = self.services.drafts.open_drafts(&cx.key).await?;
+        if open.is_empty() {
+            return Ok(Cow::Borrowed(cx));
+        }
+        Ok(Cow::Owned(ToolCx { pending: Arc::new(Pending::new(open)), ..cx.clone() }))
     }
 
     pub(crate) fn services(&self) -> &Services {

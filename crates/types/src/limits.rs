@@ -22,6 +22,12 @@ pub struct Limits {
     pub max_cost_per_agent_day: f64,
     /// Identical tool calls in a row that end the loop.
     pub max_identical_calls: u32,
+    /// How long a run waits for a person to confirm; the draft stays after it.
+    pub confirm_seconds: u64,
+    /// How long a draft can be decided.
+    pub draft_days: u32,
+    /// Files and folders of the vault that count as instructions beside those that always do.
+    pub protected: Vec<String>,
 }
 
 impl Default for Limits {
@@ -37,6 +43,9 @@ impl Default for Limits {
             max_cost_per_day: 10.0,
             max_cost_per_agent_day: 0.0,
             max_identical_calls: 3,
+            confirm_seconds: 300,
+            draft_days: 14,
+            protected: Vec::new(),
         }
     }
 }
@@ -44,5 +53,13 @@ impl Default for Limits {
 impl Limits {
     pub const fn run_time(&self) -> Duration {
         Duration::from_secs(self.max_run_seconds)
+    }
+
+    pub const fn confirm_time(&self) -> Duration {
+        Duration::from_secs(self.confirm_seconds)
+    }
+
+    pub const fn draft_time(&self) -> Duration {
+        Duration::from_secs(self.draft_days as u64 * 24 * 60 * 60)
     }
 }

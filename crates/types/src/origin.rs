@@ -18,6 +18,15 @@ pub enum Origin {
 }
 
 impl Origin {
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Person => "person",
+            Self::Agent => "agent",
+            Self::AgentTainted => "agent_tainted",
+            Self::External => "external",
+        }
+    }
+
     /// Reading this makes a run tainted.
     pub const fn taints(self) -> bool {
         match self {

@@ -59,11 +59,91 @@ pub struct Plan {
     /// One human line, secrets masked.
     pub summary: String,
     pub preview: Preview,
+    /// What the targets hold afterwards, where the plan knows it whole. Such plans can be combined
+    /// while they wait for a person, and what came of them shows after a crash.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub changes: Vec<FileChange>,
+    /// The argument list of a command, for standing rules.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub command: Option<Vec<String>>,
+    #[serde(default)]
+    pub consent: Consent,
 }
 
 impl Plan {
+    /// A call with one effect and nothing more to say of it.
+    pub fn new(
+        tool: impl Into<String>,
+        arguments: Value,
+        effect: ToolEffect,
+        summary: impl Into<String>,
+    ) -> Self {
+        Self {
+            tool: tool.into(),
+            arguments,
+            effects: vec![effect],
+            targets: Vec::new(),
+            summary: summary.into(),
+            preview: Preview::None,
+            changes: Vec::new(),
+            command: None,
+            consent: Consent::default(),
+        }
+    }
+
+    /// It may only ever become a draft.
+    #[must_use]
+    pub fn draft_only(mut self) -> Self {
+        self.consent = Consent::DraftOnly;
+        self
+    }
+
     pub fn strictest(&self) -> ToolEffect {
         self.effects.iter().copied().max().unwrap_or(ToolEffect::Execute)
+    }
+
+    pub fn target(&self, name: &str) -> Option<&Target> {
+        self.targets.iter().find(|target| target.name == name)
+    }
+
+    /// Stands for exactly what will happen: the call, what it does, what it builds on. How it is
+    /// shown is no part of it.
+    pub fn hash(&self) -> Hash {
+        let exact = (&self.tool, &self.arguments, &self.effects, &self.targets, &self.changes);
+        // A plan that is kept and read again has its keys in the same order, so equal plans are
+        // equal bytes; plain data always serialises.
+        let bytes = serde_json::to_vec(&(exact, &self.command)).unwrap_or_default();
+        Hash::of(&bytes)
+    }
+}
+
+/// Who must agree to a plan, beside what its effects ask for.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Consent {
+    /// The gate's table decides.
+    #[default]
+    Gate,
+    /// A person, later: it can only be drafted.
+    DraftOnly,
+    /// A person, now if one is there: the call is a question to them.
+    Person,
+}
+
+/// What a plan makes of one of its targets.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct FileChange {
+    /// The target's name.
+    pub target: String,
+    /// What the file holds afterwards; none: it is gone.
+    pub after: Option<String>,
+    /// What the content is to be taken for, beside the taint of the run that wrote it.
+    pub origin: Origin,
+}
+
+impl FileChange {
+    pub fn after_hash(&self) -> Option<Hash> {
+        self.after.as_ref().map(|text| Hash::of(text.as_bytes()))
     }
 }
 
@@ -97,7 +177,8 @@ pub struct ToolOutcome {
     pub summary: String,
     /// Where the output's content came from; decides the run's taint.
     pub origin: Origin,
-    pub draft: Option<DraftId>,
+    /// What was left for a person to decide.
+    pub draft: Option<Box<Proposal>>,
     pub artifact: Option<Artifact>,
     /// The run goes on with this model.
     pub model: Option<String>,
@@ -128,6 +209,29 @@ impl ToolOutcome {
         self.origin = origin;
         self
     }
+}
+
+/// A draft as its run tells of it.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Proposal {
+    pub draft: DraftId,
+    pub tool: String,
+    pub summary: String,
+    pub preview: Preview,
+    pub answer: Answer,
+    /// Drafts that it stands in the place of.
+    pub replaces: Vec<DraftId>,
+}
+
+/// When a person's decision on a draft is expected.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Answer {
+    /// Whenever they look: the run goes on without it.
+    Later,
+    /// The run waits for it.
+    Awaited,
+    /// It is part of the outcome.
+    Given,
 }
 
 /// Output too long for the model, kept whole beside the session.

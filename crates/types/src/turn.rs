@@ -184,7 +184,7 @@ pub struct Decision {
     pub output: Option<String>,
 }
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum DraftState {
     Pending,
@@ -196,6 +196,46 @@ pub enum DraftState {
     Rejected,
     Superseded,
     Expired,
+}
+
+impl DraftState {
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Pending => "pending",
+            Self::Applying => "applying",
+            Self::Applied => "applied",
+            Self::Failed => "failed",
+            Self::Stale => "stale",
+            Self::Unknown => "unknown",
+            Self::Rejected => "rejected",
+            Self::Superseded => "superseded",
+            Self::Expired => "expired",
+        }
+    }
+
+    /// A person can still decide.
+    pub const fn is_open(self) -> bool {
+        match self {
+            Self::Pending | Self::Stale => true,
+            Self::Applying
+            | Self::Applied
+            | Self::Failed
+            | Self::Unknown
+            | Self::Rejected
+            | Self::Superseded
+            | Self::Expired => false,
+        }
+    }
+
+    /// What came of a person's decision is known, as far as it ever will be.
+    pub const fn is_decided(self) -> bool {
+        match self {
+            Self::Applied | Self::Failed | Self::Unknown | Self::Rejected => true,
+            Self::Pending | Self::Applying | Self::Stale | Self::Superseded | Self::Expired => {
+                false
+            }
+        }
+    }
 }
 
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]

@@ -1,7 +1,9 @@
+use std::time::Duration;
+
 use onyx_storage::{Delivery, ModelUse};
 use onyx_types::{
-    BatchId, Event, Fault, LaneId, ModelEvent, ModelRequest, RunStatus, ToolCall, ToolOutcome,
-    ToolUseId, Turn, TurnId, Usage, UserContent, View,
+    BatchId, Decision, Event, Fault, LaneId, ModelEvent, ModelRequest, Origin, RunStatus, ToolCall,
+    ToolOutcome, ToolUseId, Turn, TurnId, Usage, UserContent, View,
 };
 
 /// What happened.
@@ -17,6 +19,8 @@ pub enum Input {
     /// Another model was asked for and cannot be had.
     ModelRefused(LaneId, Fault),
     Steer(Delivery, UserInput),
+    /// A person decided on a draft that no call waits for.
+    Decided(DecidedDraft),
     Tick,
     Cancel,
     StoreFailed(Fault),
@@ -33,6 +37,8 @@ pub enum Effect {
     /// Put this model in place of the lane's, then report `ModelChanged` or `ModelRefused`.
     UseModel(LaneId, String),
     Invoke(LaneId, ToolCall),
+    /// Wait so long for a person to decide on the outcome's draft, then report `ToolDone`.
+    AwaitDecision(LaneId, ToolUseId, Box<ToolOutcome>, Duration),
     /// Tell running tools to stop; they still report.
     StopTools(LaneId),
     /// The run is over on disk: close the books and free the session, then go on to what follows.
@@ -50,6 +56,14 @@ pub struct RunSummary {
     pub used: Vec<ModelUse>,
     pub messages_added: u64,
     pub preview: Option<String>,
+}
+
+/// What a person decided, on its way into the log.
+#[derive(Clone, Debug, PartialEq)]
+pub struct DecidedDraft {
+    pub decision: Decision,
+    /// Of what it brought.
+    pub origin: Origin,
 }
 
 /// Words of a person for a session.

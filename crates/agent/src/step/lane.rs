@@ -85,6 +85,8 @@ pub(super) struct ToolRound {
     /// Left to the client once the others are done.
     pub(super) for_client: Vec<ToolCall>,
     pub(super) running: Vec<ToolUseId>,
+    /// Of those, the ones for which a person must decide.
+    pub(super) awaiting: Vec<ToolUseId>,
     /// In the order of the calls.
     pub(super) calls: Vec<(TurnId, ToolCall)>,
     pub(super) outcomes: Vec<(ToolUseId, ToolOutcome)>,

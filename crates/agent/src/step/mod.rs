@@ -11,11 +11,12 @@ mod lane;
 mod response;
 mod state;
 mod tools;
+mod waiting;
 
-pub use input::{Effect, Input, RunSummary, StopReason, UserInput};
+pub use input::{DecidedDraft, Effect, Input, RunSummary, StopReason, UserInput};
 pub use lane::{LaneSetup, ToolTraits};
 pub use onyx_types::LaneOrder;
-pub(crate) use response::USAGE_SO_FAR;
+pub(crate) use response::{USED_SO_FAR, UsedSoFar};
 pub use state::{Describe, RunSetup, RunState};
 pub(crate) use tools::OUTCOME_UNKNOWN;
 
@@ -46,6 +47,10 @@ pub fn step(state: &mut RunState, now: Now, input: Input) -> Vec<Effect> {
                 Delivery::Steer => state.steering.push(words),
                 Delivery::FollowUp => state.follow_ups.push(words),
             }
+            Vec::new()
+        }
+        Input::Decided(decided) => {
+            state.decisions.push(decided);
             Vec::new()
         }
         Input::Tick => tick(state),
@@ -90,7 +95,7 @@ fn tick(state: &mut RunState) -> Vec<Effect> {
             Vec::new()
         };
     }
-    if state.now.mono >= state.deadline {
+    if !state.waits_for_person() && state.now.mono >= state.deadline {
         return ending::stop(state, StopReason::OutOfTime);
     }
     Vec::new()

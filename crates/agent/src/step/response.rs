@@ -6,6 +6,7 @@ use onyx_types::{
     ModelFailureClass, Origin, ReasoningTurn, Taint, TextStatus, ToolCall, ToolCallTurn, Turn,
     TurnBody, TurnId, Usage,
 };
+use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
 use super::compaction;
@@ -132,7 +133,7 @@ fn answered(state: &mut RunState, lane: LaneId) -> Vec<Effect> {
     let (mut turns, mut events) = take_turns(state, lane, TextStatus::Complete);
     turns.extend(steering_turns(state));
     events.push(usage_event(state, lane));
-    note_usage(state, &mut turns);
+    note_usage(state, lane, &mut turns);
     state.lane(lane).phase = Phase::Saving;
     state.append(turns, events, Then::NextStep(lane))
 }
@@ -203,13 +204,21 @@ pub(super) fn written_by(state: &mut RunState, lane: LaneId) -> Origin {
 }
 
 /// The run's usage so far, for whoever closes its books if a crash keeps it from its end.
-pub(crate) const USAGE_SO_FAR: &str = "usage_so_far";
+pub(crate) const USED_SO_FAR: &str = "used_so_far";
 
-pub(super) fn note_usage(state: &RunState, turns: &mut [Turn]) {
-    if state.usage != Usage::default()
+#[derive(Default, Serialize, Deserialize)]
+pub(crate) struct UsedSoFar {
+    pub(crate) usage: Usage,
+    /// The last that was asked.
+    pub(crate) model: Option<String>,
+}
+
+pub(super) fn note_usage(state: &mut RunState, lane: LaneId, turns: &mut [Turn]) {
+    let used = UsedSoFar { usage: state.usage, model: Some(state.lane(lane).answering.clone()) };
+    if used.usage != Usage::default()
         && let Some(last) = turns.last_mut()
     {
-        last.extra.insert(USAGE_SO_FAR.to_owned(), json!(state.usage));
+        last.extra.insert(USED_SO_FAR.to_owned(), json!(used));
     }
 }
 

@@ -10,7 +10,7 @@ use onyx_types::{
 };
 use serde_json::Map;
 
-use super::input::{Effect, UserInput};
+use super::input::{DecidedDraft, Effect, UserInput};
 use super::lane::{Lane, LaneSetup};
 use crate::client::ClientTurn;
 use crate::prompt::Conversation;
@@ -24,6 +24,8 @@ pub struct RunSetup {
     pub input: Option<UserInput>,
     /// Words that came while nobody could take them; they stand before the message.
     pub leading: Vec<UserInput>,
+    /// What was decided on drafts of this session since its log was last written.
+    pub decisions: Vec<DecidedDraft>,
     /// Told right after the start: what the message was given beside it.
     pub opening: Vec<Event>,
     /// Told by a client: what its tools found, or a conversation that it remembers.
@@ -58,9 +60,12 @@ pub struct RunState {
     pub(super) now: Now,
     describe: Describe,
     pub(super) deadline: Duration,
+    /// Since when a person is waited for, which stops the clock.
+    pub(super) paused_at: Option<Duration>,
     /// Set while running tools get their last moment to report.
     pub(super) stopping_until: Option<Duration>,
     pub(super) steering: Vec<UserInput>,
+    pub(super) decisions: Vec<DecidedDraft>,
     pub(super) follow_ups: Vec<UserInput>,
     pub(super) usage: Usage,
     pub(super) steps: u32,
@@ -125,7 +130,9 @@ impl RunState {
             mint: setup.mint,
             now: setup.now,
             describe: setup.describe,
+            paused_at: None,
             stopping_until: None,
+            decisions: setup.decisions,
             steering: Vec::new(),
             follow_ups: Vec::new(),
             usage: Usage::default(),
@@ -151,7 +158,17 @@ impl RunState {
 
     /// When the driver must send a `Tick` at the latest.
     pub fn wake_at(&self) -> Duration {
-        self.stopping_until.unwrap_or(self.deadline)
+        let deadline = if self.waits_for_person() { Duration::MAX } else { self.deadline };
+        self.stopping_until.unwrap_or(deadline)
+    }
+
+    pub(super) fn waits_for_person(&self) -> bool {
+        self.paused_at.is_some()
+    }
+
+    /// What goes on in this lane is not for people to see.
+    pub fn is_silent(&self, lane: LaneId) -> bool {
+        self.lanes[usize::from(lane.0)].silent
     }
 
     pub fn is_over(&self) -> bool {
@@ -250,6 +267,7 @@ impl RunState {
     pub(super) fn opening_turns(&mut self) -> Vec<Turn> {
         let told = std::mem::take(&mut self.client_turns);
         let mut turns: Vec<_> = told.into_iter().map(|turn| self.client_turn(turn)).collect();
+        turns.extend(super::waiting::decision_turns(self));
         let leading = std::mem::take(&mut self.leading);
         turns.extend(leading.into_iter().map(|words| self.user_turn(words)));
         if let Some(words) = self.input.take() {

@@ -11,7 +11,7 @@ use super::input::Effect;
 use super::lane::{Phase, ToolRound};
 use super::response::{call_turn, note_usage, steering_turns, take_turns, usage_event};
 use super::state::{RunState, Then};
-use super::{ending, flush};
+use super::{ending, flush, waiting};
 
 /// The model asked for tools: the calls are made durable first, and run only then.
 pub(super) fn asked_for(state: &mut RunState, lane: LaneId) -> Vec<Effect> {
@@ -34,7 +34,7 @@ pub(super) fn asked_for(state: &mut RunState, lane: LaneId) -> Vec<Effect> {
     }
     state.tool_calls += asked;
     events.push(usage_event(state, lane));
-    note_usage(state, &mut turns);
+    note_usage(state, lane, &mut turns);
     if let Some(fault) = refusal {
         return refuse(state, lane, &round, turns, events, fault);
     }
@@ -142,6 +142,10 @@ pub(super) fn tool_done(
     id: &ToolUseId,
     outcome: ToolOutcome,
 ) -> Vec<Effect> {
+    if waiting::is_asked(state, &outcome) {
+        return waiting::ask(state, lane, id, outcome);
+    }
+    waiting::answered(state, lane, id);
     let tainting = outcome.origin.taints();
     let model = outcome.model.clone().filter(|_| !outcome.is_error);
     let lane_state = state.lane(lane);
@@ -153,8 +157,8 @@ pub(super) fn tool_done(
     };
     round.running.remove(index);
     round.outcomes.push((id.clone(), outcome));
-    let waiting = !round.running.is_empty();
-    let finished = !waiting && round.queue.is_empty();
+    let others = !round.running.is_empty();
+    let finished = !others && round.queue.is_empty();
 
     let mut effects = Vec::new();
     effects.extend(model.map(|model| Effect::UseModel(lane, model)));
@@ -163,7 +167,7 @@ pub(super) fn tool_done(
         effects.push(Effect::Emit(lane, tainted()));
     }
     if state.stopping_until.is_some() {
-        if !waiting {
+        if !others {
             effects.extend(ending::finish_stopping(state));
         }
     } else if finished {
@@ -184,9 +188,20 @@ fn save_results(state: &mut RunState, lane: LaneId) -> Vec<Effect> {
     if state.lane(lane).silent {
         return state.append(turns, events, Then::AfterFlush(lane));
     }
+    let decisions = waiting::decision_turns(state);
+    let mut effects = tainted_by_decisions(state, &decisions);
+    turns.extend(decisions);
     turns.extend(steering_turns(state));
     state.lane(lane).phase = Phase::Saving;
-    state.append(turns, events, Then::NextStep(lane))
+    effects.extend(state.append(turns, events, Then::NextStep(lane)));
+    effects
+}
+
+fn tainted_by_decisions(state: &mut RunState, decisions: &[Turn]) -> Vec<Effect> {
+    match decisions.iter().any(|turn| turn.origin.taints()) {
+        true => taint_all(state),
+        false => Vec::new(),
+    }
 }
 
 /// One result for each call, in the order of the calls. A call whose outcome is not known (it was
@@ -212,6 +227,7 @@ pub(super) fn take_results(
         let (turn, event) = result_turn(state, lane, call, &outcome);
         turns.push(turn);
         events.push(event);
+        events.extend(waiting::draft_event(&outcome).map(|event| (lane, event)));
     }
     if state.stopping_until.is_some() {
         for call in &for_client {
@@ -241,7 +257,7 @@ fn result_turn(
         tool_use_id: call.id.clone(),
         output: outcome.output.clone(),
         is_error: outcome.is_error,
-        draft_id: outcome.draft,
+        draft_id: outcome.draft.as_ref().map(|proposal| proposal.draft),
         duration_ms,
     });
     let origin = if outcome.is_error { Origin::Agent } else { outcome.origin };
@@ -276,6 +292,10 @@ pub(super) fn tainted_by_others(state: &mut RunState, turns: &[Arc<Turn>]) -> Ve
     if !turns.iter().any(said) {
         return Vec::new();
     }
+    taint_all(state)
+}
+
+fn taint_all(state: &mut RunState) -> Vec<Effect> {
     let clean = state.lanes.iter_mut().filter(|lane| lane.setup.taint == Taint::Clean);
     clean
         .map(|lane| {

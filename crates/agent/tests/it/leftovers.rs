@@ -135,6 +135,7 @@ impl Desk {
         let store = disk.open(Arc::clone(&clock), Arc::new(switch.clone()), LeasePlace::Process);
         let services = Services {
             ledger: Arc::clone(&store.ledger),
+            drafts: Arc::clone(&store.drafts),
             artifacts: store.files.objects(&onyx_storage::Area::Shared).unwrap(),
             masker: Masker::default(),
         };

@@ -87,6 +87,7 @@ impl Bench {
             input_turn: mint.turn(now.wall),
             input: Some(words("hi")),
             leading: Vec::new(),
+            decisions: Vec::new(),
             opening: Vec::new(),
             client_turns: Vec::new(),
             lanes,
@@ -129,7 +130,7 @@ impl Bench {
                     self.give(Input::ModelChanged(lane, model, Some(9_000)));
                 }
                 Effect::Invoke(_, call) => self.invoked.push(call),
-                Effect::StopTools(_) | Effect::Abandon => {}
+                Effect::AwaitDecision(..) | Effect::StopTools(_) | Effect::Abandon => {}
                 Effect::Finish(summary) => self.finished.push(summary),
             }
         }

@@ -77,6 +77,7 @@ impl World {
         let store = Store::open_embedded(home, Arc::clone(&clock)).await.unwrap();
         let services = Services {
             ledger: Arc::clone(&store.ledger),
+            drafts: Arc::clone(&store.drafts),
             artifacts: store.files.objects(&onyx_storage::Area::Shared).unwrap(),
             masker: Masker::default(),
         };

@@ -8,6 +8,7 @@ mod personas;
 mod table;
 
 use std::borrow::Cow;
+use std::collections::BTreeSet;
 
 use axum::Json;
 use axum::http::header;
@@ -43,6 +44,14 @@ pub fn openapi() -> Value {
         methods[route.method.to_lowercase()] = operation;
     }
     let problem = schema_of::<ProblemView<'static>>(&mut writer.written);
+    let (schemas, clashing) = writer.schemas();
+    for operation in paths.values_mut().flat_map(|path| path.as_object_mut()).flatten() {
+        for read in ["requestBody", "parameters"] {
+            if let Some(read) = operation.1.get_mut(read) {
+                name_apart(read, &clashing);
+            }
+        }
+    }
     json!({
         "openapi": "3.1.0",
         "info": {
@@ -55,7 +64,7 @@ pub fn openapi() -> Value {
         "servers": [{"url": "/"}],
         "paths": paths,
         "components": {
-            "schemas": writer.schemas(),
+            "schemas": schemas,
             "responses": {"Problem": {
                 "description": "What went wrong, with a code and a hint",
                 "content": {"application/problem+json": {"schema": problem}},
@@ -94,10 +103,33 @@ impl Writer {
         }
     }
 
-    fn schemas(mut self) -> Map<String, Value> {
-        let mut schemas = self.read.take_definitions(true);
-        schemas.extend(self.written.take_definitions(true));
-        schemas
+    /// All of them, and the names of those that are read in another form than they are written in:
+    /// as they are read, these are called `<name>Input`.
+    fn schemas(mut self) -> (Map<String, Value>, BTreeSet<String>) {
+        let read = self.read.take_definitions(true);
+        let mut schemas = self.written.take_definitions(true);
+        let differs = |name: &String| schemas.get(name).is_some_and(|other| *other != read[name]);
+        let mut clashing: BTreeSet<String> =
+            read.keys().filter(|name| differs(name)).cloned().collect();
+        // What holds such a one differs with it.
+        loop {
+            let holds = |name: &&String| {
+                !clashing.contains(*name)
+                    && schemas.contains_key(*name)
+                    && clashing.iter().any(|clash| refers_to(&read[*name], clash))
+            };
+            let more: Vec<String> = read.keys().filter(holds).cloned().collect();
+            if more.is_empty() {
+                break;
+            }
+            clashing.extend(more);
+        }
+        for (name, mut schema) in read {
+            name_apart(&mut schema, &clashing);
+            let name = if clashing.contains(&name) { format!("{name}Input") } else { name };
+            schemas.insert(name, schema);
+        }
+        (schemas, clashing)
     }
 
     fn operation(&mut self, route: &Route, doc: Option<&Doc>) -> Value {
@@ -188,6 +220,34 @@ impl Writer {
     }
 }
 
+fn refers_to(schema: &Value, name: &str) -> bool {
+    match schema {
+        Value::Object(fields) => fields.iter().any(|(key, value)| {
+            (key == "$ref" && value.as_str().is_some_and(|at| at.ends_with(&format!("/{name}"))))
+                || refers_to(value, name)
+        }),
+        Value::Array(items) => items.iter().any(|item| refers_to(item, name)),
+        _ => false,
+    }
+}
+
+fn name_apart(schema: &mut Value, clashing: &BTreeSet<String>) {
+    match schema {
+        Value::Object(fields) => {
+            for (key, value) in fields {
+                let name = value.as_str().and_then(|at| at.rsplit('/').next());
+                if key == "$ref" && name.is_some_and(|name| clashing.contains(name)) {
+                    *value = format!("{}Input", value.as_str().unwrap_or_default()).into();
+                } else {
+                    name_apart(value, clashing);
+                }
+            }
+        }
+        Value::Array(items) => items.iter_mut().for_each(|item| name_apart(item, clashing)),
+        _ => {}
+    }
+}
+
 fn without_null(schema: &mut Value) {
     if let Some(kinds) = schema["type"].as_array() {
         let kinds: Vec<Value> = kinds.iter().filter(|kind| *kind != "null").cloned().collect();
@@ -220,8 +280,15 @@ fn path_parameters(path: &str) -> Vec<Value> {
 
 /// What the router takes as any text and the handler as something of its own.
 fn parameter_schema(path: &str, name: &str) -> Value {
-    let by_uuid = ["/v1/sessions/", "/api/runs/"].iter().any(|start| path.starts_with(start));
+    let by_uuid = ["/v1/sessions/", "/api/runs/", "/api/admin/tokens/"];
+    let by_uuid = by_uuid.iter().any(|start| path.starts_with(start));
     match name {
+        "id" if path.starts_with("/api/admin/people/") => {
+            json!({"type": "string", "pattern": "^[a-z0-9][a-z0-9_-]{0,63}$"})
+        }
+        "name" if path.starts_with("/api/admin/") => {
+            json!({"type": "string", "pattern": "^[A-Za-z0-9._-]{1,64}$"})
+        }
         "id" if by_uuid => json!({"type": "string", "format": "uuid"}),
         "name" if path.contains("/files/") => {
             json!({"type": "string", "pattern": "^[A-Za-z0-9_-]{1,64}\\.md$"})

@@ -92,6 +92,7 @@ pub(super) fn docs() -> Vec<Doc> {
     docs.extend(personas::older_clients());
     docs.extend(personas::personas());
     docs.extend(sessions());
+    docs.extend(decisions());
     docs.extend(knowledge_sources());
     docs.extend(memory());
     docs.extend(clients());
@@ -182,6 +183,29 @@ fn sessions() -> Vec<Doc> {
             Answer::Text("application/x-ndjson"),
         )
         .query::<ExportQuery>(),
+    ]
+}
+
+fn decisions() -> Vec<Doc> {
+    use views::{
+        AuditChains, AuditPage, AuditQuery, DraftDecision, PendingChange, PendingChanges,
+        PendingChangesQuery, VerifyQuery,
+    };
+    let feed = Answer::Stream(EVENTS, schema_of::<PendingChange>);
+    let path = "/api/pending-changes/{id}";
+    vec![
+        doc("GET", "/api/pending-changes", "What agents proposed", json::<PendingChanges>())
+            .query::<PendingChangesQuery>(),
+        doc("GET", "/api/pending-changes/events", "Tells of each that changes", feed),
+        doc("GET", path, "One of them, whole", json::<PendingChange>()),
+        doc("POST", "/api/pending-changes/{id}/approve", "Does it", json::<PendingChange>())
+            .body::<DraftDecision>(),
+        doc("POST", "/api/pending-changes/{id}/reject", "Turns it down", json::<PendingChange>())
+            .body::<DraftDecision>(),
+        doc("GET", "/api/admin/audit", "What was done and decided", json::<AuditPage>())
+            .query::<AuditQuery>(),
+        doc("GET", "/api/admin/audit/verify", "Is the record whole?", json::<AuditChains>())
+            .query::<VerifyQuery>(),
     ]
 }
 

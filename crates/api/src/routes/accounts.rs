@@ -32,6 +32,10 @@ pub(super) async fn add_person(
     State(state): State<ApiState>,
     JsonBody(new): JsonBody<NewPerson>,
 ) -> Result<(StatusCode, Json<Person>), Problem> {
+    if state.auth.identity().people().iter().any(|person| person.id == new.id) {
+        let there = Problem::field("id", format!("there is a person `{}` already", new.id));
+        return Err(there.with_status(StatusCode::CONFLICT));
+    }
     let person = state.auth.identity().add_person(new.id, new.name).await?;
     Ok((StatusCode::CREATED, Json(person)))
 }
@@ -46,6 +50,7 @@ pub(super) async fn remove_person(
 
 #[derive(Deserialize, JsonSchema)]
 pub(crate) struct NewPassword {
+    #[schemars(length(min = 8, max = 1024))]
     password: String,
 }
 
@@ -108,13 +113,16 @@ pub(super) async fn tokens(State(state): State<ApiState>) -> Json<Credentials> {
 
 #[derive(Deserialize, JsonSchema)]
 pub(crate) struct TokenRequest {
+    #[schemars(length(min = 1, max = 100), regex(pattern = r"^[!-~]+$"))]
     name: String,
     /// Absent: the caller. Several make a household token.
     #[serde(default)]
     people: Vec<PersonId>,
     /// Absent: everything a person does for themselves.
+    #[schemars(length(min = 1))]
     scopes: Option<Grants>,
     /// Seconds; absent: until it is revoked.
+    #[schemars(range(min = 1))]
     expires_in: Option<u64>,
 }
 

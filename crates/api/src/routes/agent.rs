@@ -9,7 +9,7 @@ use axum::Json;
 use axum::extract::State;
 use axum::http::header;
 use axum::response::{IntoResponse, Response};
-use onyx_agent::StopTarget;
+use onyx_agent::{StopTarget, Yes};
 use onyx_types::{ErrorCode, Fault, RunId, RunStatus, SessionId};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -90,10 +90,15 @@ async fn start(
         }
     }
     let person = caller.person.clone();
+    let approves = request.approves().to_vec();
     let request = match request.action_id.take() {
         Some(action) => state.runs.action_request(request.into_action(action, person)).await?,
         None => request.into_run(person)?,
     };
+    for draft in approves {
+        let approved = state.runs.approve_draft(&caller.person, draft, Yes::default()).await;
+        approved.map_err(super::pending_changes::refused)?;
+    }
     OwnedRun::start(&state.runs, request).await
 }
 
@@ -149,6 +154,7 @@ pub(super) async fn clear(
 pub(crate) struct HistoryQuery {
     session_id: SessionId,
     before: Option<u64>,
+    #[schemars(range(min = 1, max = 5_000))]
     limit: Option<usize>,
 }
 

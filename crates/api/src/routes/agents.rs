@@ -9,7 +9,7 @@ use std::sync::Arc;
 use axum::Json;
 use axum::extract::{Path, State};
 use axum::response::{IntoResponse, Response};
-use onyx_agent::{AgentProfile, AgentSettings, ModelSetting, Roster};
+use onyx_agent::{AgentMemorySettings, AgentProfile, AgentSettings, ModelSetting, Roster};
 use onyx_storage::{Area, Objects, StoreError};
 use onyx_tools::ToolSettings;
 use onyx_types::{AgentId, ErrorCode, Fault, Tier};
@@ -74,6 +74,9 @@ pub(crate) struct AgentFields {
     max_output_tokens: Option<u32>,
     /// A folder whose files are read instead of the agent's own.
     workspace: Option<String>,
+    /// Other agents whose memory it may search.
+    #[serde(default)]
+    memory_read: Vec<String>,
 }
 
 /// Names of tools, or `group:<name>`. Deny wins.
@@ -83,6 +86,9 @@ pub(crate) struct ToolFields {
     /// None: every tool.
     allow: Option<Vec<String>>,
     deny: Vec<String>,
+    /// Commands that need no person: each the beginning of an argument list.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    commands: Vec<Vec<String>>,
 }
 
 impl From<AgentSettings> for AgentFields {
@@ -99,10 +105,15 @@ impl From<AgentSettings> for AgentFields {
             tier: settings.tier,
             model,
             fallbacks,
-            tools: settings.tools.map(|ToolSettings { allow, deny }| ToolFields { allow, deny }),
+            tools: settings.tools.map(|ToolSettings { allow, deny, commands }| ToolFields {
+                allow,
+                deny,
+                commands,
+            }),
             temperature: settings.temperature,
             max_output_tokens: settings.max_tokens,
             workspace: settings.workspace,
+            memory_read: settings.memory.map(|memory| memory.read).unwrap_or_default(),
         }
     }
 }
@@ -139,9 +150,15 @@ impl AgentFields {
             workspace: self.workspace,
             model,
             tier: self.tier,
-            tools: self.tools.map(|ToolFields { allow, deny }| ToolSettings { allow, deny }),
+            tools: self.tools.map(|ToolFields { allow, deny, commands }| ToolSettings {
+                allow,
+                deny,
+                commands,
+            }),
             temperature: self.temperature,
             max_tokens: self.max_output_tokens,
+            memory: (!self.memory_read.is_empty())
+                .then_some(AgentMemorySettings { read: self.memory_read }),
         })
     }
 }

@@ -13,6 +13,7 @@ use serde::{Deserialize, Serialize};
 use crate::auth::address_of;
 use crate::guard::is_on_this_machine;
 use crate::serve::Peer;
+use crate::sign_ins::{self, By, Outcome};
 use crate::{ApiState, AuthContext, JsonBody, Problem, QueryOf, cookie};
 
 #[derive(Deserialize, JsonSchema)]
@@ -38,7 +39,9 @@ pub(super) async fn link(
         .with_hint("Elsewhere, sign in with a password or pair the browser with a code.")
         .into());
     };
-    let session = state.auth.identity().redeem_link(&query.code, from).await?;
+    let identity = state.auth.identity();
+    let session = identity.redeem_link(&query.code, from).await?;
+    sign_ins::note(&state, &identity.owner()?, By::Link, Some(from), Outcome::SignedIn).await;
     let headers = [
         (header::SET_COOKIE, cookie::set(&session, &headers)?),
         (header::CACHE_CONTROL, header::HeaderValue::from_static("no-store")),
@@ -62,8 +65,19 @@ pub(super) async fn login(
     let identity = state.auth.identity();
     let proof = Proof::Password { person: &login.person, password: &login.password };
     let from = address_of(peer.as_ref().map(|Extension(peer)| peer));
-    let caller = identity.caller(Attempt { proof, from, speaks_for: None }).await?;
+    let caller = match identity.caller(Attempt { proof, from, speaks_for: None }).await {
+        Ok(caller) => caller,
+        Err(fault) => {
+            // Of people only: anybody can make up a name.
+            let meant = identity.people().into_iter().find(|it| it.id.as_str() == login.person);
+            if let Some(meant) = meant.filter(|_| fault.code == ErrorCode::Unauthenticated) {
+                sign_ins::note(&state, &meant.id, By::Password, from, Outcome::Refused).await;
+            }
+            return Err(fault.into());
+        }
+    };
     let session = identity.create_session(&caller, browser_of(&headers)).await?;
+    sign_ins::note(&state, &caller.person, By::Password, from, Outcome::SignedIn).await;
     let me = Me::of(&state, &caller.into());
     Ok(([(header::SET_COOKIE, cookie::set(&session, &headers)?)], Json(me)).into_response())
 }
@@ -161,10 +175,21 @@ pub(crate) struct PairingReply {
 /// The id is known to the device alone, so it is proof enough to hand over what was approved.
 pub(super) async fn pairing(
     State(state): State<ApiState>,
+    peer: Option<Extension<Peer>>,
     Path(id): Path<String>,
     headers: HeaderMap,
 ) -> Result<Response, Problem> {
     let (status, secret) = state.auth.identity().pick_up_pairing(&id).await?;
+    if let Some((client, secret)) = &secret {
+        let proof = match client {
+            PairingFor::Browser => Proof::Session(secret.reveal()),
+            PairingFor::Device => Proof::Bearer(secret.reveal()),
+        };
+        let from = address_of(peer.as_ref().map(|Extension(peer)| peer));
+        let paired =
+            state.auth.identity().caller(Attempt { proof, from, speaks_for: None }).await?;
+        sign_ins::note(&state, &paired.person, By::Pairing, from, Outcome::SignedIn).await;
+    }
     Ok(match secret {
         Some((PairingFor::Browser, session)) => {
             let cookie = [(header::SET_COOKIE, cookie::set(&session, &headers)?)];
@@ -211,6 +236,7 @@ pub(super) async fn me(State(state): State<ApiState>, caller: AuthContext) -> Js
 pub(crate) struct OwnPassword {
     /// The one that counts now, where there is one.
     current: Option<String>,
+    #[schemars(length(min = 8, max = 1024))]
     password: String,
 }
 
@@ -225,10 +251,10 @@ pub(super) async fn set_own_password(
         return Err(Problem::new(ErrorCode::Forbidden, "this credential lacks the scope `write`"));
     }
     let identity = state.auth.identity();
+    let from = address_of(peer.as_ref().map(|Extension(peer)| peer));
     if identity.has_password(&caller.person) {
         let current = new.current.as_deref().unwrap_or_default();
         let proof = Proof::Password { person: caller.person.as_str(), password: current };
-        let from = address_of(peer.as_ref().map(|Extension(peer)| peer));
         let proved = identity.caller(Attempt { proof, from, speaks_for: None }).await;
         proved.map_err(|fault| match fault.code {
             ErrorCode::Unauthenticated => Problem::field("current", "it is not the password")
@@ -236,6 +262,8 @@ pub(super) async fn set_own_password(
             _ => fault.into(),
         })?;
     }
+    sign_ins::note(&state, &caller.person, By::Password, from, Outcome::PasswordChanged).await;
+    // Last: the caller's own session may end with it.
     identity.set_password(&caller.person, &new.password).await?;
     Ok(StatusCode::NO_CONTENT)
 }

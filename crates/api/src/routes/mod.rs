@@ -2,12 +2,14 @@ mod accounts;
 mod admin;
 mod agent;
 mod agents;
+mod audit;
 mod auth;
 mod health;
 mod logs;
 mod memory;
 mod metrics;
 mod owned;
+mod pending_changes;
 mod personas;
 mod runs;
 mod secrets;
@@ -36,6 +38,7 @@ pub(crate) mod views {
     };
     pub(crate) use super::agents::change::NewAgent;
     pub(crate) use super::agents::{AgentDetails, AgentFields, AgentList};
+    pub(crate) use super::audit::{AuditChains, AuditPage, AuditQuery, VerifyQuery};
     pub(crate) use super::auth::{
         BeginPairing, LinkQuery, Login, Me, OwnPassword, PairingBegun, PairingReply, Refresh,
         TokenReply,
@@ -44,6 +47,9 @@ pub(crate) mod views {
     pub(crate) use super::logs::{LogLines, LogsQuery};
     pub(crate) use super::memory::files::{FileList, FilesQuery, ReadQuery, Restore};
     pub(crate) use super::memory::{Found, KnowledgeQuery, MemoryQuery, NewMemory, Remembered};
+    pub(crate) use super::pending_changes::{
+        DraftDecision, PendingChange, PendingChanges, PendingChangesQuery,
+    };
     pub(crate) use super::personas::views as personas;
     pub(crate) use super::runs::{EventsQuery, UndoQuery, Undone};
     pub(crate) use super::secrets::{Rotated, SecretList, SecretValue};
@@ -110,6 +116,13 @@ pub fn routes() -> Routes {
         .get("/api/runs/{id}/events", Read, runs::events)
         .post("/api/runs/{id}/cancel", Chat, runs::cancel)
         .post("/api/runs/{id}/undo", Write, runs::undo)
+        .get("/api/pending-changes", Read, pending_changes::list)
+        .get("/api/pending-changes/events", Read, pending_changes::events)
+        .get("/api/pending-changes/{id}", Read, pending_changes::show)
+        .post("/api/pending-changes/{id}/approve", Write, pending_changes::approve)
+        .post("/api/pending-changes/{id}/reject", Write, pending_changes::reject)
+        .get("/api/admin/audit", Owner, audit::list)
+        .get("/api/admin/audit/verify", Owner, audit::verify)
         .post("/api/admin/reindex", Owner, admin::reindex)
         .get("/api/admin/config", Owner, admin::config::read)
         .put("/api/admin/config", Owner, admin::config::write)

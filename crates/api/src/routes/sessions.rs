@@ -80,6 +80,7 @@ pub(crate) struct ListQuery {
     since: Option<Timestamp>,
     until: Option<Timestamp>,
     before: Option<SessionId>,
+    #[schemars(range(min = 1, max = 200))]
     limit: Option<u32>,
 }
 
@@ -191,6 +192,7 @@ pub(super) async fn show(
 #[derive(Deserialize, JsonSchema)]
 pub(crate) struct TurnsQuery {
     before: Option<u64>,
+    #[schemars(range(min = 1, max = 1_000))]
     limit: Option<usize>,
 }
 

@@ -18,6 +18,8 @@ use axum::response::Response;
 use axum::routing::get;
 
 use crate::access::Route;
+use crate::auth::address_of;
+use crate::serve::Peer;
 use crate::{Access, ApiState, AuthContext, MAX_BODY, Problem, Routes};
 use sent::SentKeys;
 
@@ -32,10 +34,12 @@ pub(super) fn routes() -> Routes {
 async fn upgrade(
     State(state): State<ApiState>,
     Extension(sent): Extension<Arc<SentKeys>>,
+    peer: Option<Extension<Peer>>,
     caller: Option<AuthContext>,
     upgrade: Result<WebSocketUpgrade, WebSocketUpgradeRejection>,
 ) -> Result<Response, Problem> {
     let upgrade = upgrade.map_err(|rejection| Problem::field("Upgrade", rejection.body_text()))?;
     let upgrade = upgrade.max_message_size(MAX_BODY).max_frame_size(MAX_BODY);
-    Ok(upgrade.on_upgrade(move |socket| connection::serve(socket, state, sent, caller)))
+    let from = address_of(peer.as_ref().map(|Extension(peer)| peer));
+    Ok(upgrade.on_upgrade(move |socket| connection::serve(socket, state, sent, caller, from)))
 }

@@ -17,7 +17,7 @@ use std::time::Duration;
 use anyhow::{Context as _, Result, bail};
 use clap::Parser;
 use labelled::{Half, Kind, Question};
-use onyx_test_support::{OnyxProcess, Reply};
+use onyx_test_support::OnyxProcess;
 use scores::{DEPTH, Scores};
 use serde_json::{Value, json};
 
@@ -130,9 +130,10 @@ async fn weigh(onyx: &mut OnyxProcess, tenths_of_words: u32) -> Result<()> {
 async fn ask_all(onyx: &OnyxProcess, questions: &[Question]) -> Result<Vec<Value>> {
     let mut answers = Vec::with_capacity(questions.len());
     for question in questions {
-        let request = onyx.client().request(reqwest::Method::GET, "/v1/memory/search");
-        let request = request.query(&[("q", question.question.as_str()), ("limit", CHUNKS)]);
-        let answer = Reply::of(request).await.expect(200).json();
+        let asked = [("q", question.question.as_str()), ("limit", CHUNKS)];
+        let address = reqwest::Url::parse_with_params("http://onyx/v1/memory/search", asked)?;
+        let path = address.as_str().trim_start_matches("http://onyx");
+        let answer = onyx.client().get(path).await.expect(200).json();
         if answer["degraded"] == true || answer["partial"] == true {
             bail!("{}: not a whole answer: {}", question.id, answer["reason"]);
         }

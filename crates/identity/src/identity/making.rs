@@ -17,6 +17,7 @@ const SESSION_LASTS: Duration = Duration::from_secs(30 * 24 * 60 * 60);
 const REFRESH_LASTS: Duration = Duration::from_secs(30 * 24 * 60 * 60);
 const ACCESS_LASTS: Duration = Duration::from_secs(15 * 60);
 const LONGEST_NAME: usize = 100;
+const REFRESH_MARK: &str = "onyx_rt_";
 
 /// What an SDK works with.
 #[derive(Clone, Debug)]
@@ -98,7 +99,7 @@ impl Identity {
         let (row, refresh) = self
             .make(Making {
                 kind: CredentialKind::Refresh,
-                mark: "onyx_rt_",
+                mark: REFRESH_MARK,
                 people: vec![caller.person.clone()],
                 name: "sdk".to_owned(),
                 grants: caller.grants,
@@ -117,16 +118,29 @@ impl Identity {
         let found = self.read().find(hash, CredentialKind::Refresh, now);
         let found = found.filter(|held| held.row.people.iter().all(|id| self.read().is_person(id)));
         let Some(held) = found else {
+            self.end_if_used_before(text).await?;
             if let Some(from) = from {
                 lock(&self.limiter).failed(from, &*self.clock)?;
             }
             let message = "the refresh token is not known here, or its time is over";
             return Err(Fault::new(ErrorCode::Unauthenticated, message));
         };
-        let refresh = Secret::fresh("onyx_rt_")?;
+        let refresh = refresh_secret(held.row.credential)?;
         let row = CredentialRow { hash: refresh.hash(), ..held.row };
         self.hold(row.clone()).await?;
         self.access(&row, refresh)
+    }
+
+    /// A refresh token that was exchanged and comes again was copied by somebody: nobody can tell
+    /// who of the two is which, so both are out.
+    async fn end_if_used_before(&self, text: &str) -> Result<(), Fault> {
+        let Some(family) = family_of(text) else { return Ok(()) };
+        let held = self.read().by_id(family, self.clock.wall());
+        if held.is_none_or(|held| held.row.kind != CredentialKind::Refresh) {
+            return Ok(());
+        }
+        tracing::warn!(credential = %family, "a refresh token was used twice; what it opened is closed");
+        self.change(|register| register.drop_credentials(&[family])).await
     }
 
     pub fn begin_pairing(
@@ -212,9 +226,13 @@ impl Identity {
     async fn make(&self, making: Making) -> Result<(CredentialRow, Secret), Fault> {
         let _order = self.changing.lock().await;
         let created_at = self.clock.wall();
-        let secret = Secret::fresh(making.mark)?;
+        let credential = lock(&self.mint).credential(created_at);
+        let secret = match making.kind {
+            CredentialKind::Refresh => refresh_secret(credential)?,
+            CredentialKind::Token | CredentialKind::Session => Secret::fresh(making.mark)?,
+        };
         let row = CredentialRow {
-            credential: lock(&self.mint).credential(created_at),
+            credential,
             kind: making.kind,
             people: making.people,
             name: making.name,
@@ -241,6 +259,15 @@ impl Identity {
         })
         .await
     }
+}
+
+/// Names the credential that it is the newest secret of, so that an older one gives itself away.
+fn refresh_secret(credential: CredentialId) -> Result<Secret, Fault> {
+    Secret::fresh(&format!("{REFRESH_MARK}{credential}_"))
+}
+
+fn family_of(text: &str) -> Option<CredentialId> {
+    text.strip_prefix(REFRESH_MARK)?.split_once('_')?.0.parse().ok()
 }
 
 pub(super) fn no_person(id: &PersonId) -> Fault {

@@ -47,9 +47,9 @@ fn sections_are_parted_where_headings_stand_and_say_under_which() {
         paragraph("cellar", 150),
         paragraph("wine", 150)
     );
-    let mut distinct: Vec<_> = pieces(&text).into_iter().map(|piece| piece.heading).collect();
-    distinct.dedup();
-    assert_eq!(distinct, ["House", "House > Cellar", "House > Cellar > Wine"]);
+    let mut headings: Vec<_> = pieces(&text).into_iter().map(|piece| piece.heading).collect();
+    headings.dedup();
+    assert_eq!(headings, ["House", "House > Cellar", "House > Cellar > Wine"]);
 }
 
 #[test]

@@ -1,7 +1,7 @@
 //! Reading NDJSON schema v2.
 
 use bytes::{Buf, Bytes, BytesMut};
-use onyx_types::{ErrorCode, RunId, RunStatus, SessionId};
+use onyx_types::{DraftId, ErrorCode, Preview, RunId, RunStatus, SessionId};
 use reqwest::Response;
 use serde::Deserialize;
 use serde_json::Value;
@@ -39,12 +39,15 @@ pub(crate) enum ChatLine {
         message: String,
     },
     Draft {
+        draft_id: DraftId,
         tool: String,
         summary: String,
     },
     Confirm {
+        draft_id: DraftId,
         tool: String,
         summary: String,
+        preview: Preview,
     },
     Error {
         message: String,

@@ -1,8 +1,11 @@
-//! What must not stand on a command line, where every user of the machine can read it.
+//! What is read from the terminal: secrets, which must not stand on a command line where every user
+//! of the machine can read them, and answers to questions.
 
 use std::io::{IsTerminal, Read};
 
 use anyhow::{Context, Result};
+use tokio::io::Interest;
+use tokio::io::unix::AsyncFd;
 
 /// From the terminal without showing it, or from a pipe without its last newline.
 pub(super) fn secret(prompt: &str) -> Result<String> {
@@ -13,4 +16,20 @@ pub(super) fn secret(prompt: &str) -> Result<String> {
     std::io::stdin().read_to_string(&mut text).context("cannot read from stdin")?;
     let line = text.strip_suffix('\n').unwrap_or(&text);
     Ok(line.strip_suffix('\r').unwrap_or(line).to_owned())
+}
+
+/// Asks a person at the terminal; no answer is no. When the future is dropped, the terminal is left
+/// to whoever reads it next.
+pub(super) async fn yes(question: &str) -> bool {
+    crate::output::question(question);
+    // A terminal has something to read once there is a whole line.
+    #[allow(deprecated, reason = "sound here: standard input is never closed")]
+    let terminal = AsyncFd::with_interest(std::io::stdin(), Interest::READABLE);
+    let Ok(terminal) = terminal else { return false };
+    if terminal.readable().await.is_err() {
+        return false;
+    }
+    let mut answer = String::new();
+    let read = terminal.get_ref().read_line(&mut answer);
+    read.is_ok() && matches!(answer.trim(), "y" | "Y" | "yes")
 }

@@ -1,9 +1,11 @@
 //! One module per command. Each returns how the process ends.
 
 pub(crate) mod actions;
+pub(crate) mod audit;
 pub(crate) mod chat;
 pub(crate) mod completions;
 pub(crate) mod doctor;
+pub(crate) mod drafts;
 pub(crate) mod init;
 mod input;
 pub(crate) mod memory;

@@ -5,8 +5,12 @@ use std::mem::take;
 use std::sync::Arc;
 
 use futures::stream::{BoxStream, StreamExt};
+use onyx_providers::Price;
 use onyx_storage::Ledger;
 use onyx_types::{Cancel, Clock, Model, ModelEvent, ModelRequest, SessionKey, Usage};
+
+/// Of plain text; more exact counters know their model.
+pub(super) const BYTES_A_TOKEN: u64 = 4;
 
 pub(super) struct Booked<M> {
     pub(super) model: Arc<M>,
@@ -14,6 +18,15 @@ pub(super) struct Booked<M> {
     pub(super) clock: Arc<dyn Clock>,
     /// No session is there; person and agent are whom it is charged to.
     pub(super) key: SessionKey,
+    pub(super) reckoning: Reckoning,
+}
+
+/// For answers whose provider does not say what they took.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Reckoning {
+    /// Tokens of the request, as far as its text tells.
+    pub(super) input: u64,
+    pub(super) price: Option<Price>,
 }
 
 impl<M: Model> Model for Booked<M> {
@@ -31,7 +44,9 @@ impl<M: Model> Model for Booked<M> {
             clock: Arc::clone(&self.clock),
             key: self.key.clone(),
             model: self.model.id().to_owned(),
-            usage: Usage::default(),
+            reckoning: self.reckoning,
+            usage: None,
+            said: 0,
         };
         let events = self.model.stream(request, cancel);
         events.inspect(move |event| bill.saw(event)).boxed()
@@ -44,24 +59,43 @@ struct Bill {
     clock: Arc<dyn Clock>,
     key: SessionKey,
     model: String,
-    usage: Usage,
+    reckoning: Reckoning,
+    usage: Option<Usage>,
+    /// Bytes of the answer.
+    said: usize,
 }
 
 impl Bill {
     fn saw(&mut self, event: &ModelEvent) {
-        if let ModelEvent::Usage(usage) = event {
-            self.usage = *usage;
+        match event {
+            ModelEvent::Usage(usage) => self.usage = Some(*usage),
+            ModelEvent::TextDelta(text) | ModelEvent::ReasoningDelta(text) => {
+                self.said += text.len();
+            }
+            ModelEvent::ToolCallDelta { arguments, .. } => self.said += arguments.len(),
+            _ => {}
         }
+    }
+
+    /// What the provider said, or what can be reckoned of an answer that it said nothing of.
+    fn used(&self) -> Option<Usage> {
+        if self.usage.is_some() || self.said == 0 {
+            return self.usage.filter(|usage| *usage != Usage::default());
+        }
+        let Reckoning { input, price } = self.reckoning;
+        let output = (self.said as u64).div_ceil(BYTES_A_TOKEN);
+        let each = |price: Price| input as f64 * price.input + output as f64 * price.output;
+        let model = &self.model;
+        tracing::warn!(model, input, output, "the provider told no usage; an estimate is booked");
+        Some(Usage { input, output, cost: price.map(|it| each(it) / 1e6), ..Usage::default() })
     }
 }
 
 impl Drop for Bill {
     fn drop(&mut self) {
-        if self.usage == Usage::default() {
-            return;
-        }
+        let Some(usage) = self.used() else { return };
         let (ledger, key) = (Arc::clone(&self.ledger), self.key.clone());
-        let (model, usage, at) = (take(&mut self.model), self.usage, self.clock.wall());
+        let (model, at) = (take(&mut self.model), self.clock.wall());
         tokio::spawn(async move {
             if let Err(error) = ledger.book(&key, &model, usage, at).await {
                 tracing::error!(%error, "what a request has cost could not be booked");

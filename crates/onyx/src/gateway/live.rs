@@ -13,6 +13,7 @@ use onyx_tools::{Masker, Toolbox, Web};
 
 use super::models::LiveModels;
 use super::parts::{declared, remember};
+use super::probe::WriteProbe;
 use super::secrets::masked;
 use super::token;
 use crate::config::{self, Config, ConfigError};
@@ -34,6 +35,7 @@ pub(super) struct Live {
     pub(super) broken: RwLock<Option<ConfigError>>,
     /// Held while a config is taken up, so that edits come one after the other.
     pub(super) changing: tokio::sync::Mutex<()>,
+    pub(super) writable: WriteProbe,
 }
 
 /// A config that was found good.
@@ -111,9 +113,14 @@ impl Live {
     }
 
     async fn storage(&self) -> Dependency {
-        match self.store.ledger.active_runs().await {
-            Ok(_) => Dependency::ok("storage"),
-            Err(error) => Dependency::down("storage", error.to_string()),
+        let read = self.store.ledger.active_runs().await.map_err(|error| error.to_string());
+        let usable = match read {
+            Ok(_) => self.writable.probe(self.home.write_probe()).await,
+            Err(error) => Err(error),
+        };
+        match usable {
+            Ok(()) => Dependency::ok("storage"),
+            Err(error) => Dependency::down("storage", error),
         }
     }
 
@@ -124,11 +131,13 @@ impl Live {
         }
     }
 
-    fn memory(&self) -> Dependency {
+    /// Said only when it fails: without an embedder there is nothing to be ready.
+    fn memory(&self) -> Option<Dependency> {
         match self.index.embedding() {
-            Embedding::Ready { .. } | Embedding::Off => Dependency::ok("memory"),
+            Embedding::Ready { .. } | Embedding::Off => None,
             Embedding::Failing { model, reason } => {
-                Dependency::degraded("memory", format!("searched by words only: {model}: {reason}"))
+                let why = format!("searched by words only: {model}: {reason}");
+                Some(Dependency::degraded("memory", why))
             }
         }
     }
@@ -154,8 +163,9 @@ fn provider(status: &ProviderStatus) -> Dependency {
 impl Readiness for Live {
     fn dependencies(&self) -> BoxFuture<'_, Vec<Dependency>> {
         Box::pin(async {
-            let mut all = vec![self.config(), self.storage().await, self.memory()];
+            let mut all = vec![self.config(), self.storage().await];
             all.extend(self.providers());
+            all.extend(self.memory());
             all
         })
     }

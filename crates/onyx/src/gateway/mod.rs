@@ -11,6 +11,7 @@ mod local;
 mod memory;
 mod models;
 mod parts;
+mod probe;
 mod secrets;
 mod settings;
 mod socket;
@@ -25,7 +26,7 @@ use std::time::Duration;
 use anyhow::{Context, Result};
 use axum::Router;
 use onyx_agent::{ManagerOptions, RunManager};
-use onyx_api::{ApiState, Authenticator, Exposure, LogRing, Traffic};
+use onyx_api::{ApiState, Authenticator, Exposure, LogRing, Passing, Traffic};
 use onyx_identity::{Identity, KeyFolder, Secrets};
 use onyx_knowledge::{Chunking, Index, IndexSettings};
 use onyx_sources::Sources;
@@ -39,6 +40,7 @@ use crate::env;
 use crate::home::HomeFolder;
 use live::Live;
 use parts::{Ground, Parts};
+use probe::WriteProbe;
 use socket::HomeSocket;
 
 pub(crate) use claim::{Claim, Unreachable, claim};
@@ -73,6 +75,7 @@ pub(crate) struct Gateway {
     stop: Cancel,
     socket: Option<HomeSocket>,
     traffic: Arc<Traffic>,
+    passing: Passing,
     logs: Arc<LogRing>,
 }
 
@@ -136,6 +139,7 @@ impl Gateway {
             masker: parts.masker,
             broken: RwLock::new(broken),
             changing: tokio::sync::Mutex::default(),
+            writable: WriteProbe::default(),
         };
         let live = Arc::new(live);
         parts.desk.open(&live);
@@ -148,6 +152,7 @@ impl Gateway {
             stop: Cancel::new(),
             socket: None,
             traffic: Arc::default(),
+            passing: Passing::default(),
             logs: Arc::default(),
         })
     }
@@ -229,7 +234,7 @@ impl Gateway {
     /// clients, and lets go of the home.
     pub(crate) async fn close(mut self) {
         self.stop.cancel();
-        self.live.runs.drain(PATIENCE).await;
+        tokio::join!(self.live.runs.drain(PATIENCE), self.passing.drain(PATIENCE));
         let all = async { while self.servers.join_next().await.is_some() {} };
         if tokio::time::timeout(FAREWELL, all).await.is_err() {
             tracing::warn!("some clients did not take their last bytes in time");
@@ -250,6 +255,7 @@ impl Gateway {
             catalogue: Arc::clone(&self.live.models) as Arc<dyn onyx_api::Catalogue>,
             upstream: Arc::clone(&self.live.models) as Arc<dyn onyx_api::Upstream>,
             traffic: Arc::clone(&self.traffic),
+            passing: self.passing.clone(),
             logs: Arc::clone(&self.logs),
         })
     }

@@ -14,10 +14,11 @@ use onyx_storage::Ledger;
 use onyx_tools::{ModelPick, ModelRouter, ModelWish};
 use onyx_types::{
     AgentId, Clock, ErrorCode, Fault, Limits, Mint, Model, PersonId, SessionKey, TokenCounter,
+    Usage,
 };
 
 use super::bedrock;
-use super::booked::Booked;
+use super::booked::{Booked, Reckoning};
 use super::local::LocalHost;
 use super::secrets::StoredSecrets;
 use crate::config::Config;
@@ -84,15 +85,31 @@ impl LiveModels {
         model: Arc<dyn Model>,
         person: &PersonId,
         limits_of: &Limits,
+        reckoning: Reckoning,
     ) -> Result<Arc<dyn Model>, Fault> {
-        let agent: AgentId = PASSING.parse()?;
-        let now = self.clock.wall();
-        let session = Mint::new(now.as_millis().unsigned_abs()).session(now);
-        let key = SessionKey { person: person.clone(), agent: agent.clone(), session };
-        let payer = onyx_providers::Payer { person: person.clone(), agent };
+        let key = self.passing_key(person)?;
+        let payer = onyx_providers::Payer { person: person.clone(), agent: key.agent.clone() };
         let model = Arc::new(self.till.budget(model, payer, limits(limits_of)));
         let (ledger, clock) = (Arc::clone(&self.ledger), Arc::clone(&self.clock));
-        Ok(Arc::new(Booked { model, ledger, clock, key }))
+        Ok(Arc::new(Booked { model, ledger, clock, key, reckoning }))
+    }
+
+    /// Whom a request without a session is charged to.
+    fn passing_key(&self, person: &PersonId) -> Result<SessionKey, Fault> {
+        let now = self.clock.wall();
+        let session = Mint::new(now.as_millis().unsigned_abs()).session(now);
+        Ok(SessionKey { person: person.clone(), agent: PASSING.parse()?, session })
+    }
+
+    /// Books texts that were made into vectors.
+    pub(super) async fn book_embedding(
+        &self,
+        person: &PersonId,
+        model: &str,
+        usage: Usage,
+    ) -> Result<(), Fault> {
+        let key = self.passing_key(person)?;
+        Ok(self.ledger.book(&key, model, usage, self.clock.wall()).await?)
     }
 }
 

@@ -13,7 +13,8 @@ use onyx_sandbox::{Program, Sandbox};
 use onyx_storage::{LocalObjects, Store};
 use onyx_tools::{
     Docker, Masker, ModelRouter, PersonaDesk, Runtime, Services, Tool, Toolbox, Web, builtin_tools,
-    docker_tools, index_tools, model_tools, persona_tools, runtime_tools, session_tools, web_tools,
+    docker_tools, index_tools, model_tools, persona_tools, runtime_tools, session_tools,
+    space_tools, web_tools,
 };
 use onyx_types::Clock;
 
@@ -79,6 +80,7 @@ impl Parts {
         let tools = [
             builtin_tools(),
             index_tools(ground.index),
+            space_tools(),
             web_tools(&web),
             runtime_tools(&runtime),
             docker_tools(&Docker::here()),
@@ -147,6 +149,7 @@ fn toolbox(ground: &Ground<'_>, masker: &Masker, tools: Vec<Arc<dyn Tool>>) -> R
     files::make_folder(&artifacts)?;
     let services = Services {
         ledger: Arc::clone(&ground.store.ledger),
+        drafts: Arc::clone(&ground.store.drafts),
         artifacts: Arc::new(LocalObjects::open(&artifacts)?),
         masker: masker.clone(),
     };

@@ -14,8 +14,10 @@ use onyx_providers::{
 use onyx_types::{
     Cancel, Fault, Model, ModelEvent, ModelRequest, PersonId, Usage, estimate_tokens,
 };
+use serde_json::{Map, Value};
 use tokio::sync::mpsc;
 
+use super::booked::{BYTES_A_TOKEN, Reckoning};
 use super::models::{Current, LiveModels};
 
 /// A provider that does not list its models by then is listed by what the config says of it.
@@ -45,21 +47,23 @@ impl Upstream for LiveModels {
         let (registry, person, limits) = (&current.registry, &request.person, &request.limits);
         let mut body = request.body;
         body.retain(|name, _| !name.starts_with("x-onyx-"));
+        let price = registry.facts(&request.model).ok().and_then(|facts| facts.price);
+        let reckoning = Reckoning { input: reckoned(&body), price };
         match registry.forward(&request.model, wire(request.dialect), body)? {
             Some(Forwarding { model, pieces: received }) => {
-                let model = self.paid_by(model, person, limits)?;
+                let model = self.paid_by(model, person, limits, reckoning)?;
                 Ok(Forwarded::SameWire(pieces(&*model, received)))
             }
             None => {
                 let model = registry.model(&request.model)?;
-                Ok(Forwarded::OtherWire(self.paid_by(model, person, limits)?))
+                Ok(Forwarded::OtherWire(self.paid_by(model, person, limits, reckoning)?))
             }
         }
     }
 
     fn embed<'a>(
         &'a self,
-        _: &'a PersonId,
+        person: &'a PersonId,
         model: &'a str,
         texts: Vec<String>,
     ) -> BoxFuture<'a, Result<Embedded, Fault>> {
@@ -72,7 +76,10 @@ impl Upstream for LiveModels {
                 .embed(texts)
                 .await
                 .map_err(|failure| Fault::new(failure.class.code(), failure.message))?;
-            let usage = Usage { input: input as u64, ..Usage::default() };
+            let price = current.registry.facts(model).ok().and_then(|facts| facts.price);
+            let cost = price.map(|price| input as f64 * price.input / 1e6);
+            let usage = Usage { input: input as u64, cost, ..Usage::default() };
+            self.book_embedding(person, model, usage).await?;
             Ok(Embedded { vectors, usage })
         })
     }
@@ -137,6 +144,19 @@ async fn listed(current: &Current) -> Vec<Listed> {
         }
     }
     all
+}
+
+/// Every text in a request, by its length.
+fn reckoned(body: &Map<String, Value>) -> u64 {
+    fn length(value: &Value) -> usize {
+        match value {
+            Value::String(text) => text.len(),
+            Value::Array(items) => items.iter().map(length).sum(),
+            Value::Object(fields) => fields.values().map(length).sum(),
+            Value::Null | Value::Bool(_) | Value::Number(_) => 0,
+        }
+    }
+    (body.values().map(length).sum::<usize>() as u64).div_ceil(BYTES_A_TOKEN)
 }
 
 struct Passing {

@@ -2,7 +2,8 @@
 //! used; and one's own password.
 
 use onyx_test_support::{
-    AgentClient, DEFAULT_KEY, OnyxProcess, Reply, ScriptedModel, canary, wait_for,
+    AgentClient, DEFAULT_KEY, Finish, OnyxProcess, Reply, Script, ScriptedModel, Step, canary,
+    wait_for,
 };
 use reqwest::Method;
 use serde_json::{Value, json};
@@ -50,7 +51,7 @@ async fn an_agent_is_made_changed_and_removed_and_answers_at_once() {
     assert_eq!(view["tools"], json!(["list_files", "read_file"]));
     let ask = json!({"message": "hi", "agent": "clerk"});
     assert_eq!(said(&onyx.chat_stream(&ask).await), "ok");
-    let twice = send(&onyx, Method::POST, "/v1/agents", &new).await.expect(400).json();
+    let twice = send(&onyx, Method::POST, "/v1/agents", &new).await.expect(409).json();
     assert_eq!((&twice["code"], &twice["field"]), (&json!("invalid_request"), &json!("id")));
 
     let first = tag(&made);
@@ -76,7 +77,7 @@ async fn an_agent_is_made_changed_and_removed_and_answers_at_once() {
         replaced.json()["settings"],
         json!({"name": "Again", "default": false,
         "enabled": null, "tier": null, "model": null, "fallbacks": [], "tools": null,
-        "temperature": null, "max_output_tokens": null, "workspace": null})
+        "temperature": null, "max_output_tokens": null, "workspace": null, "memory_read": []})
     );
 
     let stale = onyx.request(Method::DELETE, path).header("if-match", first);
@@ -205,7 +206,7 @@ async fn a_provider_comes_with_its_key_works_and_goes() {
     let key = canary::secret("sk-second");
     let body = json!({"api_key": key, "settings": {"kind": "openai", "baseUrl": second.base_url(),
         "models": ["big"]}});
-    let made = send(&onyx, Method::PUT, path, &body).await.expect(201);
+    let made = send(&onyx, Method::PUT, path, &body).await.expect(200);
     assert_eq!(made.json()["settings"]["apiKey"], "secret:second");
     assert!(!config_text(&onyx).contains(&key));
     let test = onyx.post(&format!("{path}/test"), &json!({})).await.expect(200).json();
@@ -297,4 +298,56 @@ async fn a_member_changes_their_own_password_and_nobody_elses() {
     assert_eq!((login("first of many words").await, login("other words here").await), (401, 200));
     let others = anna.request(Method::PUT, "/api/admin/people/owner/password");
     let _ = Reply::of(others.json(&json!({"password": "mine now, all of it"}))).await.expect(403);
+}
+
+#[tokio::test]
+async fn who_signed_in_and_who_was_refused_stands_in_the_audit() {
+    let model = ScriptedModel::start().await;
+    let onyx = onyx(&model).await;
+    let password = json!({"password": "many good words"});
+    let path = "/api/admin/people/owner/password";
+    let _ = send(&onyx, Method::PUT, path, &password).await.expect(204);
+    for (person, password) in
+        [("owner", "wrong"), ("owner", "many good words"), ("nobody", "many good words")]
+    {
+        let login = json!({"person": person, "password": password});
+        let _ = onyx.post("/api/auth/login", &login).await;
+    }
+    let rows = crate::witness::audit(&onyx.home()).await.unwrap();
+    let mut told: Vec<_> =
+        rows.into_iter().map(|row| (row.entry.diff_summary, row.entry.result)).collect();
+    told.reverse();
+    let line = |result: &str| ("sign-in by password from 127.0.0.1".to_owned(), result.to_owned());
+    assert_eq!(told, [line("refused"), line("ok")]);
+}
+
+#[tokio::test]
+async fn vectors_and_answers_without_a_count_are_booked_too() {
+    let model = ScriptedModel::start().await;
+    let onyx = builder(&model)
+        .merge(json!({"providers": {"mine": {"models": [
+            {"id": "m", "price": {"input": 1.0, "output": 2.0}},
+            {"id": "e", "price": {"input": 3.0, "output": 0}},
+        ]}}}))
+        .start()
+        .await;
+    let embed = json!({"model": "mine/e", "input": "eight of bytes and some more"});
+    let _ = onyx.post("/v1/embeddings", &embed).await.expect(200);
+    // No `include_usage`, so the provider says nothing of it.
+    let ask = json!({"model": "mine/m", "stream": true,
+        "messages": [{"role": "user", "content": "x".repeat(400)}]});
+    model.push(Script::new([Step::Text("y".repeat(80)), Step::Finish(Finish::Stop)]));
+    let _ = onyx.post("/v1/chat/completions", &ask).await.expect(200);
+    let booked = wait_for("the booking", SOON, async || {
+        let used = onyx.get("/api/admin/usage?agent=pass-through").await.expect(200).json();
+        (used["models"].as_array()?.len() == 2).then_some(used)
+    })
+    .await;
+    let models = booked["models"].as_array().unwrap();
+    assert_eq!((&models[0]["name"], &models[1]["name"]), (&json!("mine/e"), &json!("mine/m")));
+    assert!(models[0]["cost"].as_f64().unwrap() > 0.0, "{booked}");
+    assert_eq!(models[1]["output"], 20, "{booked}");
+    let input = models[1]["input"].as_u64().unwrap();
+    assert!((100..=120).contains(&input), "{booked}");
+    assert!(onyx.log().contains("an estimate is booked"));
 }

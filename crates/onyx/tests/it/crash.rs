@@ -43,6 +43,10 @@ async fn what_was_finished_before_a_kill_is_kept() {
     let messages = onyx.history(&session).await;
     assert_eq!(messages[1]["status"], "interrupted");
     assert_eq!(messages[1]["tools"][0]["ok"], true);
+    // What was paid for is booked, though the run never came to its end.
+    let used = onyx.get("/api/admin/usage").await.expect(200).json();
+    assert_eq!(used["models"][0]["name"], "mine/some-model", "{used}");
+    assert!(used["total"]["output"].as_u64().unwrap() > 0, "{used}");
     let next = onyx.chat_stream(&json!({"message": "go on", "session_id": session})).await;
     assert_eq!(said(&next), "ok");
     assert_eq!(model.request_count(), 3, "the finished call was not made again");

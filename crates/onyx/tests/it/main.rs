@@ -15,6 +15,7 @@ mod crash;
 mod cuts;
 mod documents;
 mod door;
+mod drafts;
 mod faults;
 mod kills;
 mod live;

@@ -72,8 +72,8 @@ fn example_of(route: &Route) -> String {
 /// A client that seems to sit at an address of its own: failures are counted by address.
 #[allow(clippy::disallowed_methods)]
 fn client_at(number: usize) -> reqwest::Client {
-    let [high, low] = u16::try_from(number).unwrap().to_be_bytes();
-    let address = IpAddr::V4(Ipv4Addr::new(127, 1, high, low + 1));
+    let [high, low] = u16::try_from(number + 1).unwrap().to_be_bytes();
+    let address = IpAddr::V4(Ipv4Addr::new(127, 1, high, low));
     reqwest::Client::builder().no_proxy().local_address(address).build().unwrap()
 }
 

@@ -17,14 +17,14 @@ async fn server() -> (ScriptedModel, OnyxProcess) {
     (model, onyx)
 }
 
-fn in_home(more: Value) -> Value {
+fn in_home(more: &Value) -> Value {
     let mut body = json!({"scope": {"type": "space", "id": "home"}});
     body.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
     body
 }
 
 async fn attach(onyx: &OnyxProcess, more: Value) -> Value {
-    let made = onyx.client().post("/api/sources", &in_home(more)).await.expect(201).json();
+    let made = onyx.client().post("/api/sources", &in_home(&more)).await.expect(201).json();
     let id = made["id"].as_str().unwrap();
     // Told to its end, and then it is so.
     let events = onyx.client().get(&format!("/api/sources/{id}/events")).await.expect(200).text();
@@ -52,8 +52,8 @@ async fn pasted_text_is_found_until_it_is_taken_away() {
     assert_eq!(hits[0]["scope"], json!({"type": "space", "id": "home"}));
 
     let path = format!("/api/sources/{}", source["id"].as_str().unwrap());
-    Reply::of(onyx.client().request(Method::DELETE, &path)).await.expect(204);
-    onyx.client().get(&path).await.expect(404);
+    let _ = Reply::of(onyx.client().request(Method::DELETE, &path)).await.expect(204);
+    let _ = onyx.client().get(&path).await.expect(404);
     wait_for("its text to be gone", SOON, async || {
         found(&onyx, "Zwielicht").await.is_empty().then_some(())
     })
@@ -77,7 +77,7 @@ async fn a_folder_of_the_vault_is_synced_when_asked() {
     std::fs::write(onyx.home().join("people/owner/vault/manuals/new.md"), "Grottenolm").unwrap();
 
     let path = format!("/api/sources/{}", source["id"].as_str().unwrap());
-    onyx.client().post(&path, &json!({})).await.expect(200);
+    let _ = onyx.client().post(&path, &json!({})).await.expect(200);
     let synced = wait_for("the sync", SOON, async || {
         let source = onyx.client().get(&path).await.expect(200).json();
         (source["state"] != "importing").then_some(source)
@@ -90,10 +90,10 @@ async fn a_folder_of_the_vault_is_synced_when_asked() {
 async fn a_wrong_request_names_its_field() {
     let (_model, onyx) = server().await;
     let wrong = [
-        (in_home(json!({"kind": "url", "url": "ftp://example.org"})), "url"),
-        (in_home(json!({"kind": "file", "name": "x"})), "path"),
-        (in_home(json!({"kind": "file", "name": "x", "data": "***"})), "data"),
-        (in_home(json!({"kind": "folder", "path": "../.."})), "path"),
+        (in_home(&json!({"kind": "url", "url": "ftp://example.org"})), "url"),
+        (in_home(&json!({"kind": "file", "name": "x"})), "path"),
+        (in_home(&json!({"kind": "file", "name": "x", "data": "***"})), "data"),
+        (in_home(&json!({"kind": "folder", "path": "../.."})), "path"),
         (
             json!({"scope": {"type": "space", "id": "none"}, "kind": "text", "text": "x"}),
             "scope.id",
@@ -107,8 +107,9 @@ async fn a_wrong_request_names_its_field() {
         let problem = onyx.client().post("/api/sources", &body).await.expect(400).json();
         assert_eq!(problem["field"], field, "{body}: {problem}");
     }
-    onyx.client().post("/api/sources", &in_home(json!({"kind": "dream"}))).await.expect(400);
-    onyx.client().get("/api/sources/nonsense").await.expect(404);
+    let _ =
+        onyx.client().post("/api/sources", &in_home(&json!({"kind": "dream"}))).await.expect(400);
+    let _ = onyx.client().get("/api/sources/nonsense").await.expect(404);
     let listed = onyx.client().get("/api/sources").await.expect(200).json();
     assert_eq!(listed, json!({"sources": []}));
 }

@@ -126,6 +126,27 @@ async fn a_server_that_is_asked_to_end_lets_a_short_answer_finish() {
     assert_eq!((said(&rest), &rest.last().unwrap()["status"]), ("b".to_owned(), &json!("done")));
 }
 
+#[tokio::test]
+async fn a_server_that_is_asked_to_end_lets_what_passes_through_finish_or_says_so_in_its_format() {
+    let slow = Script::new([Step::Text("a ".into()), Step::PauseMs(500), Step::Text("b".into())])
+        .ended(onyx_test_support::Finish::Stop);
+    for (script, ending) in [(slow, "[DONE]"), (begins_and_hangs("half"), "interrupted")] {
+        let model = ScriptedModel::with_answers([script]).await;
+        let mut onyx = onyx(&model).await;
+        let ask = json!({"model": "mine/m", "stream": true,
+            "messages": [{"role": "user", "content": "go"}]});
+        let request = onyx.request(reqwest::Method::POST, "/v1/chat/completions").json(&ask);
+        let mut response = request.send().await.unwrap();
+        let first = response.chunk().await.unwrap().unwrap();
+        let reading = tokio::spawn(async move { response.text().await });
+        assert_eq!(onyx.terminate().await.code(), Some(0));
+        let rest = reading.await.unwrap().expect("the stream ends well");
+        let all = format!("{}{rest}", String::from_utf8_lossy(&first));
+        let last = all.lines().rev().filter(|line| line.starts_with("data: ")).take(2);
+        assert!(last.into_iter().any(|line| line.contains(ending)), "{all}");
+    }
+}
+
 async fn the_session(onyx: &onyx_test_support::OnyxProcess) -> String {
     let list: Value = onyx.get("/v1/sessions").await.expect(200).json();
     list["sessions"][0]["id"].as_str().unwrap().to_owned()

@@ -337,3 +337,25 @@ async fn a_client_that_does_not_read_is_closed_with_a_code_and_the_run_ends_well
     };
     assert_eq!(closed, Some(CloseCode::from(4429)));
 }
+
+#[tokio::test]
+async fn tokens_guessed_in_first_frames_are_counted_where_they_come_from() {
+    let model = ScriptedModel::start().await;
+    let onyx = crate::onyx(&model).await;
+    let mut last = Value::Null;
+    for number in 0..200 {
+        let mut client = open(&onyx, &[]).await.unwrap();
+        let guess = format!("onyx_sk_guess{number}");
+        client.tell(json!({"type": "auth", "data": {"token": guess}})).await;
+        last = client.next().await.unwrap();
+        if last["error"]["code"] == "rate_limited" {
+            break;
+        }
+        assert_eq!(last["error"]["code"], "unauthenticated", "{last}");
+    }
+    assert_eq!(last["error"]["code"], "rate_limited");
+    // A good one is no guess.
+    let mut client = open(&onyx, &[]).await.unwrap();
+    client.tell(json!({"type": "auth", "data": {"token": DEFAULT_TOKEN}})).await;
+    assert_eq!(client.next().await.unwrap()["type"], "auth.result");
+}

@@ -57,6 +57,6 @@ async fn limits_cannot_be_raised_again() {
     for rung in RUNGS {
         let place = Place::on(rung);
         let ended = place.run("(ulimit -f unlimited) || (ulimit -n 5000) || echo no").await;
-        assert!(ended.output.ends_with("no\n"), "{rung:?}: {}", ended.output);
+        assert!(ended.output.lines().any(|line| line == "no"), "{rung:?}: {}", ended.output);
     }
 }

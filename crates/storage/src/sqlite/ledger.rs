@@ -15,7 +15,7 @@ use crate::{
 use super::connection::{Durability, migrate, open_writer};
 use super::readers::Readers;
 use super::writer::Writer;
-use super::{audit, inbox, runs, sessions, spending};
+use super::{audit, drafts, inbox, runs, sessions, spending};
 
 mod migrations {
     refinery::embed_migrations!("migrations/ledger");
@@ -29,6 +29,8 @@ pub(crate) struct SqliteLedger {
     /// Sessions that may have words in their inbox, so that the others need not be asked: every
     /// run looks for such words, and hardly a session has any.
     spoken_to: Mutex<HashSet<(PersonId, SessionId)>>,
+    /// Sessions that may have drafts, for the same reason.
+    pub(super) drafted: Mutex<HashSet<(PersonId, SessionId)>>,
 }
 
 /// Was there a database before it was opened?
@@ -45,10 +47,12 @@ impl SqliteLedger {
         let report = migrate(&mut connection, &migrations::migrations::runner())?;
         let first = report.applied_migrations().iter().any(|migration| migration.version() == 1);
         let spoken_to = Mutex::new(inbox::sessions(&connection)?);
+        let drafted = Mutex::new(drafts::sessions(&connection)?);
         let ledger = Self {
             writer: Writer::start("onyx-ledger", connection)?,
             readers: Readers::new(path, blocking),
             spoken_to,
+            drafted,
         };
         Ok((ledger, if first { Opened::New } else { Opened::Existing }))
     }

@@ -6,6 +6,7 @@ mod audit;
 mod chunks;
 mod connection;
 mod convert;
+mod drafts;
 mod inbox;
 mod ledger;
 mod readers;

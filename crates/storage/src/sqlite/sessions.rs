@@ -96,6 +96,7 @@ pub(crate) fn delete(
     person: &PersonId,
     session: SessionId,
 ) -> Result<(), StoreError> {
+    super::drafts::forget_session(connection, person, session)?;
     let session = session.to_string();
     connection
         .prepare_cached("DELETE FROM sessions WHERE person = ?1 AND session = ?2")?

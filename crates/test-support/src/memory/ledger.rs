@@ -4,12 +4,13 @@ use std::sync::Arc;
 
 use async_trait::async_trait;
 use onyx_storage::{
-    AuditEntry, AuditRow, BeginRun, ChainState, DaySpending, InboxRow, Ledger, ModelUse,
+    AuditEntry, AuditRow, BeginRun, ChainState, DaySpending, Draft, InboxRow, Ledger, ModelUse,
     RunOutcome, RunRow, SessionChange, SessionFilter, SessionMeta, SessionStatus, Spent,
     StoreError, TitleSource, UsageRow,
 };
 use onyx_types::{
-    AgentId, Hash, LaneOrder, PersonId, RunId, SessionId, SessionKey, Timestamp, TurnId, Usage,
+    AgentId, DraftId, Hash, LaneOrder, PersonId, RunId, SessionId, SessionKey, Timestamp, TurnId,
+    Usage,
 };
 
 use super::{MemoryDisk, Op, Turnstile, perform};
@@ -23,6 +24,7 @@ pub(super) struct Books {
     /// By day, person, agent and model.
     usage: BTreeMap<(String, PersonId, AgentId, String), Usage>,
     audit: BTreeMap<PersonId, Vec<AuditRow>>,
+    pub(super) drafts: BTreeMap<(PersonId, DraftId), Draft>,
 }
 
 impl Books {
@@ -185,7 +187,7 @@ impl Books {
         Ok(found)
     }
 
-    fn chain(&mut self, entry: AuditEntry) -> AuditRow {
+    pub(super) fn chain(&mut self, entry: AuditEntry) -> AuditRow {
         let rows = self.audit.entry(entry.person.clone()).or_default();
         let (seq, previous) = rows.last().map_or((1, Hash::ZERO), |row| (row.seq + 1, row.hash));
         let row = AuditRow { seq, hash: link(seq, &entry, previous), entry, previous };
@@ -208,12 +210,16 @@ impl MemoryLedger {
         Self { disk, turnstile }
     }
 
-    async fn with<T>(
+    pub(super) async fn with<T>(
         &self,
         op: Op,
         work: impl FnOnce(&mut Books) -> Result<T, StoreError>,
     ) -> Result<T, StoreError> {
         perform(&*self.turnstile, op, || work(&mut self.disk.lock().books)).await
+    }
+
+    pub(super) fn look<T>(&self, at: impl FnOnce(&Books) -> T) -> T {
+        at(&self.disk.lock().books)
     }
 }
 
@@ -323,6 +329,9 @@ impl Ledger for MemoryLedger {
         self.with(Op::PutSession, |books| {
             books.sessions.remove(&(person.clone(), session));
             books.inbox.retain(|(owner, of, _), _| owner != person || *of != session);
+            books
+                .drafts
+                .retain(|_, draft| draft.key.person != *person || draft.key.session != session);
             Ok(())
         })
         .await

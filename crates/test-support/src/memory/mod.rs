@@ -4,6 +4,7 @@
 
 mod accounts;
 mod chunks;
+mod drafts;
 mod leases;
 mod ledger;
 mod objects;
@@ -43,6 +44,7 @@ pub enum Op {
     PutInbox,
     ClearInbox,
     Audit,
+    Draft,
     ReadLedger,
     WriteFile,
     ReadFile,
@@ -128,13 +130,15 @@ impl MemoryDisk {
             LeasePlace::Disk => Arc::clone(&self.leases),
         };
         let leases = MemoryLeases::new(table, Arc::clone(&clock), Arc::clone(&turnstile), place);
+        let ledger = Arc::new(MemoryLedger::new(self.clone(), Arc::clone(&turnstile)));
         Store {
             turns: Arc::new(MemoryTurnLog::new(
                 self.clone(),
                 leases.clone(),
                 Arc::clone(&turnstile),
             )),
-            ledger: Arc::new(MemoryLedger::new(self.clone(), Arc::clone(&turnstile))),
+            ledger: Arc::clone(&ledger) as _,
+            drafts: ledger,
             accounts: Arc::new(MemoryAccounts::new(self.clone())),
             secrets: Arc::new(MemoryAccounts::new(self.clone())),
             leases: Arc::new(leases),

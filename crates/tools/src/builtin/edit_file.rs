@@ -4,8 +4,8 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::Value;
 
-use super::{base_of, text_argument, tool, writing};
-use crate::place::{Place, Writer};
+use super::{changing, text_argument, tool, writing};
+use crate::place::{Place, apply};
 use crate::schema::arguments;
 use crate::text::diff::Change;
 use crate::text::edit::replace_once;
@@ -45,25 +45,21 @@ impl Tool for EditFile {
     async fn plan(&self, input: Value, cx: &ToolCx) -> Result<Plan, ToolError> {
         let Arguments { path, old, new } = arguments(&input)?;
         let (vault, key) = (Place::vault(cx)?, cx.paths.check(&path)?);
-        let Some(before) = vault.read(&key).await? else {
+        let Some(before) = vault.seen(&key).await? else {
             return Err(ToolError::NotFound(format!("file {key}; create it with write_file")));
         };
         let after = replace_once(key.as_str(), &before.text, &old, &new)?;
         let change = Change::between(key.as_str(), &before.text, &after);
         let summary = format!("Edit {key} {}", change.counts());
-        let target = cx.paths.target(&vault, &key, Some(before.hash));
-        Ok(writing(&self.0, input, target, summary, change.preview))
+        let target = cx.paths.target(&vault, &key, before.base);
+        let plan = writing(&self.0, input, target, summary, change.preview);
+        Ok(changing(plan, &after, before.origin))
     }
 
     async fn invoke(&self, plan: Authorised<Plan>, cx: &ToolCx) -> Result<ToolOutcome, ToolError> {
         let plan = plan.into_inner();
-        let Arguments { path, old, new } = arguments(&plan.arguments)?;
-        let (vault, key) = (Place::vault(cx)?, cx.paths.check(&path)?);
-        let before = vault.read_planned(&key, base_of(&plan)).await?;
-        let text = before.as_ref().map_or("", |before| before.text.as_str());
-        let after = replace_once(key.as_str(), text, &old, &new)?;
-        let by = Writer { cx, tool: &self.0.name };
-        vault.rework(&key, &after, before.as_ref(), &by).await?;
-        Ok(ToolOutcome::ok(format!("edited {key}"), plan.summary))
+        let Arguments { path, .. } = arguments(&plan.arguments)?;
+        apply(&plan, cx).await?;
+        Ok(ToolOutcome::ok(format!("edited {}", cx.paths.check(&path)?), plan.summary))
     }
 }

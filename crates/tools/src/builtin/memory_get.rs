@@ -59,11 +59,11 @@ impl Tool for MemoryGet {
         let plan = plan.into_inner();
         let wanted: Arguments = arguments(&plan.arguments)?;
         let key = memory_key(&wanted, cx)?;
-        let Some(reading) = Place::memory(cx)?.read(&key).await? else {
+        let Some(seen) = Place::memory(cx)?.seen(&key).await? else {
             return Ok(ToolOutcome::ok(format!("[nothing in {key} yet]"), plan.summary));
         };
-        let origin = origin(&reading.text, reading.origin);
-        let output = page(key.as_str(), &reading.text, wanted.from, wanted.lines)?;
+        let origin = origin(&seen.text, seen.origin);
+        let output = seen.label() + &page(key.as_str(), &seen.text, wanted.from, wanted.lines)?;
         Ok(ToolOutcome::ok(output, plan.summary).from_origin(origin))
     }
 }

@@ -1,10 +1,12 @@
 use async_trait::async_trait;
-use onyx_types::{Plan, Preview, Target, Timestamp, ToolEffect, ToolOutcome, ToolSpec};
+use onyx_types::{
+    Hash, Origin, Plan, Preview, Target, Timestamp, ToolEffect, ToolOutcome, ToolSpec,
+};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use super::{MEMORY_FILE, base_of, text_argument, tool, writing};
+use super::{MEMORY_FILE, changing, text_argument, tool, writing};
 use crate::place::{self, Place, Writer};
 use crate::schema::arguments;
 use crate::text::daily;
@@ -54,8 +56,11 @@ impl MemoryWrite {
         cx: &ToolCx,
     ) -> Result<Plan, ToolError> {
         let key = place::key(&daily_path(at))?;
-        // An entry is added to whatever the log holds by then, so it builds on nothing.
-        let name = Place::memory(cx)?.name(&key);
+        // An entry is added to whatever the log holds by then, so it builds on nothing, and stands
+        // in no other entry's way while it waits for a person.
+        let entry = Hash::of(text.as_bytes()).to_string();
+        let log = Place::memory(cx)?.name(&key);
+        let name = format!("{log}#{}-{}", at.as_millis(), &entry[..16]);
         let target = Target { name, base: None, instruction: instruction::in_memory(&key) };
         let preview = Preview::Text { text: daily::entry(at, text, cx.taint) };
         let summary = format!("Note {text}");
@@ -64,16 +69,21 @@ impl MemoryWrite {
 
     async fn plan_fact(&self, note: &Note, fact: &Fact, cx: &ToolCx) -> Result<Plan, ToolError> {
         let (memory, key) = (Place::memory(cx)?, place::key(MEMORY_FILE)?);
-        let before = memory.read(&key).await?;
-        let text = before.as_ref().map_or("", |reading| reading.text.as_str());
-        let change = Change::between(MEMORY_FILE, text, &fact.apply(text)?);
+        let before = memory.seen(&key).await?;
+        let text = before.as_ref().map_or("", |seen| seen.text.as_str());
+        let after = fact.apply(text)?;
+        let change = Change::between(MEMORY_FILE, text, &after);
         let target = Target {
             name: memory.name(&key),
-            base: before.as_ref().map(|reading| reading.hash),
+            base: match &before {
+                Some(seen) => seen.base,
+                None => memory.read(&key).await?.map(|reading| reading.hash),
+            },
             instruction: instruction::in_memory(&key),
         };
         let summary = format!("Edit {MEMORY_FILE} under {} {}", fact.heading, change.counts());
-        Ok(writing(&self.0, as_arguments(note)?, target, summary, change.preview))
+        let plan = writing(&self.0, as_arguments(note)?, target, summary, change.preview);
+        Ok(changing(plan, &after, before.map_or(Origin::Agent, |seen| seen.origin)))
     }
 }
 
@@ -107,12 +117,9 @@ impl Tool for MemoryWrite {
                 memory.append(&key, &daily::entry(at, &text, cx.taint), &by).await?;
                 key
             }
-            Note::Fact(fact) => {
-                let key = place::key(MEMORY_FILE)?;
-                let before = memory.read_planned(&key, base_of(&plan)).await?;
-                let text = before.as_ref().map_or("", |before| before.text.as_str());
-                memory.rework(&key, &fact.apply(text)?, before.as_ref(), &by).await?;
-                key
+            Note::Fact(_) => {
+                place::apply(&plan, cx).await?;
+                place::key(MEMORY_FILE)?
             }
         };
         Ok(ToolOutcome::ok(format!("written to {key}"), plan.summary))

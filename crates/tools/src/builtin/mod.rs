@@ -10,6 +10,8 @@ mod memory_search;
 mod memory_write;
 mod persona;
 mod process;
+mod propose_change;
+mod read_entity;
 mod read_file;
 mod render_mermaid;
 mod search;
@@ -19,6 +21,7 @@ mod select_model;
 mod session_search;
 mod sessions_history;
 mod sessions_list;
+mod view_context;
 mod web_fetch;
 mod web_search;
 mod write_file;
@@ -28,7 +31,7 @@ use std::time::Duration;
 
 use onyx_knowledge::Index;
 use onyx_storage::Store;
-use onyx_types::{Hash, Plan, Preview, Target, ToolEffect, ToolSpec};
+use onyx_types::{FileChange, Origin, Plan, Preview, Target, ToolEffect, ToolSpec};
 use schemars::JsonSchema;
 use serde_json::Value;
 
@@ -53,6 +56,15 @@ pub fn builtin_tools() -> Vec<Arc<dyn Tool>> {
         Arc::new(memory_get::MemoryGet::new()),
         Arc::new(memory_write::MemoryWrite::new()),
         Arc::new(render_mermaid::RenderMermaid::new()),
+    ]
+}
+
+/// The companion's, over the pages, tasks, refs and projects of spaces.
+pub fn space_tools() -> Vec<Arc<dyn Tool>> {
+    vec![
+        Arc::new(read_entity::ReadEntity::new()),
+        Arc::new(view_context::ViewContext::new()),
+        Arc::new(propose_change::ProposeChange::new()),
     ]
 }
 
@@ -134,12 +146,8 @@ fn tool<Arguments: JsonSchema>(
 /// A plan that changes nothing.
 fn reading(tool: &ToolSpec, arguments: Value, target: Target, summary: String) -> Plan {
     Plan {
-        tool: tool.name.clone(),
-        arguments,
-        effects: vec![ToolEffect::Read],
         targets: vec![target],
-        summary,
-        preview: Preview::None,
+        ..Plan::new(tool.name.as_str(), arguments, ToolEffect::Read, summary)
     }
 }
 
@@ -151,14 +159,7 @@ fn acting(
     target: Target,
     preview: Preview,
 ) -> Plan {
-    Plan {
-        tool: tool.name.clone(),
-        arguments,
-        effects: vec![effect],
-        targets: vec![target],
-        summary: String::new(),
-        preview,
-    }
+    Plan { targets: vec![target], preview, ..Plan::new(tool.name.as_str(), arguments, effect, "") }
 }
 
 /// A plan to run a command in a folder of the vault.
@@ -178,10 +179,11 @@ fn command_plan(
     let target = Target { name: line.clone(), base: None, instruction: false };
     let preview = Preview::Text { text: format!("{line}\n(in {place}, without network)") };
     let plan = acting(tool, arguments, ToolEffect::Execute, target, preview);
-    Ok(Plan { summary: format!("Run {line}"), ..plan })
+    let (summary, command) = (format!("Run {line}"), Some(argv.to_vec()));
+    Ok(Plan { summary, command, ..plan })
 }
 
-/// A plan that changes one file whose version before is kept.
+/// A plan that adds to one file.
 fn writing(
     tool: &ToolSpec,
     arguments: Value,
@@ -190,18 +192,21 @@ fn writing(
     preview: Preview,
 ) -> Plan {
     Plan {
-        tool: tool.name.clone(),
-        arguments,
-        effects: vec![ToolEffect::Write],
         targets: vec![target],
-        summary,
         preview,
+        ..Plan::new(tool.name.as_str(), arguments, ToolEffect::Write, summary)
     }
 }
 
-/// What the only target of a plan held when the plan was made.
-fn base_of(plan: &Plan) -> Option<Hash> {
-    plan.targets.first().and_then(|target| target.base)
+/// What one file holds after a plan; the version before is kept.
+fn changing(mut plan: Plan, after: &str, origin: Origin) -> Plan {
+    let change = |target: &Target| FileChange {
+        target: target.name.clone(),
+        after: Some(after.to_owned()),
+        origin,
+    };
+    plan.changes = plan.targets.iter().map(change).collect();
+    plan
 }
 
 /// A text argument of a call that nobody has checked yet.

@@ -56,10 +56,10 @@ impl Tool for ReadFile {
         let plan = plan.into_inner();
         let Arguments { path, from, lines } = arguments(&plan.arguments)?;
         let key = cx.paths.check(&path)?;
-        let Some(reading) = Place::vault(cx)?.read(&key).await? else {
+        let Some(seen) = Place::vault(cx)?.seen(&key).await? else {
             return Err(ToolError::NotFound(format!("file {key}; list_files shows what there is")));
         };
-        let output = page(key.as_str(), &reading.text, from, lines)?;
-        Ok(ToolOutcome::ok(output, plan.summary).from_origin(reading.origin))
+        let output = seen.label() + &page(key.as_str(), &seen.text, from, lines)?;
+        Ok(ToolOutcome::ok(output, plan.summary).from_origin(seen.origin))
     }
 }

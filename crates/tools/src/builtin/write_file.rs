@@ -1,11 +1,11 @@
 use async_trait::async_trait;
-use onyx_types::{Plan, ToolEffect, ToolOutcome, ToolSpec};
+use onyx_types::{Origin, Plan, ToolEffect, ToolOutcome, ToolSpec};
 use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::Value;
 
-use super::{base_of, text_argument, tool, writing};
-use crate::place::{Place, Writer};
+use super::{changing, text_argument, tool, writing};
+use crate::place::{Place, apply};
 use crate::schema::arguments;
 use crate::text::diff::Change;
 use crate::{Authorised, Tool, ToolCx, ToolError};
@@ -47,15 +47,15 @@ impl Tool for WriteFile {
         let verb = if base.is_some() { "Replace" } else { "Create" };
         let summary = format!("{verb} {key} {}", change.counts());
         let target = cx.paths.target(&vault, &key, base);
-        Ok(writing(&self.0, input, target, summary, change.preview))
+        let plan = writing(&self.0, input, target, summary, change.preview);
+        Ok(changing(plan, &content, Origin::Agent))
     }
 
     async fn invoke(&self, plan: Authorised<Plan>, cx: &ToolCx) -> Result<ToolOutcome, ToolError> {
         let plan = plan.into_inner();
         let Arguments { path, content } = arguments(&plan.arguments)?;
-        let (vault, key) = (Place::vault(cx)?, cx.paths.check(&path)?);
-        let by = Writer { cx, tool: &self.0.name };
-        vault.replace(&key, &content, base_of(&plan), &by).await?;
-        Ok(ToolOutcome::ok(format!("wrote {key} ({} bytes)", content.len()), plan.summary))
+        apply(&plan, cx).await?;
+        let output = format!("wrote {} ({} bytes)", cx.paths.check(&path)?, content.len());
+        Ok(ToolOutcome::ok(output, plan.summary))
     }
 }

@@ -2,7 +2,9 @@ use std::sync::Arc;
 
 use onyx_storage::ChainState;
 use onyx_tools::{Execution, Masker, Policy, Services, Tool, ToolSettings, Toolbox, builtin_tools};
-use onyx_types::{Attendance, ErrorCode, Origin, Tier, ToolEffect, ToolOutcome, Verdict};
+use onyx_types::{
+    Answer, Attendance, DraftState, ErrorCode, Origin, Tier, ToolEffect, ToolOutcome, Verdict,
+};
 use serde_json::json;
 
 use crate::support::{Behaviour, BrokenAudit, Probe, World};
@@ -31,10 +33,10 @@ async fn a_tool_that_the_agent_does_not_have_is_refused_and_audited() {
     let world = World::new().await;
     assert_eq!(
         world.failed("exec", json!({"command": "ls"})).await,
-        "there is no tool \"exec\"; yours: list_files, read_file, write_file, edit_file, \
-         memory_get, memory_write"
+        "there is no tool \"exec\"; yours: list_files, read_file, write_file, edit_file, search_files, \
+         memory_get, memory_write, render_mermaid"
     );
-    let settings = ToolSettings { allow: Some(Vec::new()), deny: Vec::new() };
+    let settings = ToolSettings { allow: Some(Vec::new()), ..ToolSettings::default() };
     let (policy, _) = Policy::resolve(Tier::Act, &settings, &world.toolbox).unwrap();
     let world = World { policy, ..world };
     assert_eq!(
@@ -111,7 +113,7 @@ async fn what_the_tier_denies_is_not_invoked() {
 }
 
 #[tokio::test]
-async fn what_needs_a_person_is_refused_and_changes_nothing() {
+async fn what_needs_a_person_is_drafted_and_changes_nothing() {
     for (effect, tier, attendance, verdict) in [
         (ToolEffect::Write, Tier::Suggest, Attendance::Attended, Verdict::Draft),
         (ToolEffect::Destroy, Tier::Act, Attendance::Attended, Verdict::Confirm),
@@ -120,12 +122,16 @@ async fn what_needs_a_person_is_refused_and_changes_nothing() {
         let probe = says(effect);
         let mut world = world_with(&probe).await.at(tier);
         world.attendance = attendance;
-        assert_eq!(
-            world.failed("probe", json!({"word": "x"})).await,
-            "Probe x: needs a person's approval; drafts are not available yet in this version, \
-             nothing was changed"
-        );
+        let outcome = world.call("probe", json!({"word": "x"})).await;
+        let proposal = outcome.draft.unwrap();
+        let answer = match verdict {
+            Verdict::Confirm => Answer::Awaited,
+            _ => Answer::Later,
+        };
+        assert_eq!((proposal.summary.as_str(), proposal.answer), ("Probe x", answer));
         assert_eq!(probe.seen().invokes, 0);
+        let draft = world.store.drafts.draft(&world.cx.key.person, proposal.draft).await;
+        assert_eq!(draft.unwrap().unwrap().state, DraftState::Pending);
         let rows: Vec<_> = world.audit().await.into_iter().map(|row| row.entry.decision).collect();
         assert_eq!(rows, [Some(verdict)]);
     }
@@ -181,6 +187,7 @@ async fn two_tools_of_one_name_and_a_schema_that_is_none_are_refused() {
     let world = World::new().await;
     let services = || Services {
         ledger: Arc::clone(&world.store.ledger),
+        drafts: Arc::clone(&world.store.drafts),
         artifacts: world.store.files.objects(&onyx_storage::Area::Shared).unwrap(),
         masker: Masker::default(),
     };

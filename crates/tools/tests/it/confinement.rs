@@ -6,11 +6,12 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use onyx_types::{Taint, Tier};
 use proptest::prelude::*;
 use proptest::test_runner::{Config, TestRunner};
+use rustix::fs::{CWD, RenameFlags, renameat_with};
 use serde_json::{Value, json};
 
 use crate::support::World;
 
-/// Stands in every file that no call may read or change; calls that name it must not find it.
+/// Stands in every file that no call may read or change; who searches for it must not find it.
 const SENTINEL: &str = "SENTINEL-7f3a";
 
 /// Files outside the vault, and ways that seem to lead to them.
@@ -113,11 +114,10 @@ fn any_call() -> impl Strategy<Value = (String, Value)> {
             ("memory_write", json!({"text": one, "heading": "H", "replaces": two})),
             ("exec", json!({"command": path})),
             ("search_files", json!({"query": "o", "path": path})),
-            ("search_files", json!({"query": SENTINEL})),
             ("write_file", json!({"path": path, "content": one, "tier": "act", "allow": true})),
         ]
     });
-    (input, 0..12usize).prop_map(|(calls, index)| {
+    (input, 0..11usize).prop_map(|(calls, index)| {
         let (tool, input) = calls[index].clone();
         (tool.to_owned(), input)
     })
@@ -200,24 +200,23 @@ async fn a_file_with_another_hard_link_is_not_written() {
 async fn a_folder_swapped_for_a_link_while_tools_work_leads_nowhere() {
     let world = World::new().await;
     lay_traps(&world);
-    let (real, aside) = (world.vault().join("dir"), world.vault().join("aside"));
+    let vault = world.vault();
     let bob = world.folder.path().join("people/bob/vault");
     std::fs::write(bob.join("inner.md"), SENTINEL).unwrap();
+    std::os::unix::fs::symlink(&bob, vault.join("way-out")).unwrap();
     let before = outside(&world);
     let stop = Arc::new(AtomicBool::new(false));
     let swapping = {
         let stop = Arc::clone(&stop);
         std::thread::spawn(move || {
             while !stop.load(Ordering::Relaxed) {
-                std::fs::rename(&real, &aside).unwrap();
-                std::os::unix::fs::symlink(&bob, &real).unwrap();
+                let (real, link) = (vault.join("dir"), vault.join("way-out"));
+                renameat_with(CWD, &real, CWD, &link, RenameFlags::EXCHANGE).unwrap();
                 std::thread::yield_now();
-                std::fs::remove_file(&real).unwrap();
-                std::fs::rename(&aside, &real).unwrap();
             }
         })
     };
-    for round in 0..60 {
+    for round in 0..20 {
         for (tool, input) in [
             ("read_file", json!({"path": "dir/inner.md"})),
             ("list_files", json!({"path": "dir"})),

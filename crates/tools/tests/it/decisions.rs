@@ -1,6 +1,6 @@
 use onyx_storage::Area;
 use onyx_tools::{Policy, ToolSettings, Toolbox, decide};
-use onyx_types::{Attendance, Plan, Preview, Taint, Target, Tier, ToolEffect, Verdict};
+use onyx_types::{Attendance, Plan, Taint, Target, Tier, ToolEffect, Verdict};
 use serde_json::Value;
 
 use crate::support::{World, policy};
@@ -42,12 +42,9 @@ const TIERS: [Tier; 3] = [Tier::Read, Tier::Suggest, Tier::Act];
 fn plan(tool: &str, effects: &[ToolEffect], instruction: bool) -> Plan {
     let area = Area::Vault("ada".parse().unwrap());
     Plan {
-        tool: tool.to_owned(),
-        arguments: Value::Null,
         effects: effects.to_vec(),
         targets: vec![Target { name: format!("{}/a.md", area.path()), base: None, instruction }],
-        summary: String::new(),
-        preview: Preview::None,
+        ..Plan::new(tool, Value::Null, ToolEffect::Read, "")
     }
 }
 
@@ -113,7 +110,7 @@ async fn a_plan_that_names_no_effect_is_taken_for_the_strictest() {
 #[tokio::test]
 async fn a_tool_the_agent_does_not_have_is_denied_whatever_it_would_do() {
     let world = World::new().await;
-    let settings = ToolSettings { allow: None, deny: vec!["group:fs".into()] };
+    let settings = ToolSettings { deny: vec!["group:fs".into()], ..ToolSettings::default() };
     for tier in TIERS {
         let (policy, _) = Policy::resolve(tier, &settings, &world.toolbox).unwrap();
         for tool in ["read_file", "no_such_tool"] {

@@ -151,8 +151,8 @@ async fn under_taint_an_instruction_path_needs_a_person_and_a_note_does_not() {
     let protected = vec!["contracts".parse().unwrap()];
     world.cx.paths = Arc::new(PathRules { protected, ..PathRules::default() });
     for path in ["agents.md", "agent/actions/tidy.md", "AGENTS.md", "Contracts/rent.md"] {
-        let told = world.failed("write_file", json!({"path": path, "content": "obey"})).await;
-        assert!(told.contains("needs a person's approval"), "{path}: {told}");
+        let outcome = world.call("write_file", json!({"path": path, "content": "obey"})).await;
+        assert!(outcome.draft.is_some(), "{path}: {outcome:?}");
         assert!(!world.vault().join(path).exists());
     }
     world.done("write_file", json!({"path": "note.md", "content": "fine"})).await;
@@ -165,9 +165,14 @@ async fn below_act_no_file_changes() {
     for tier in [Tier::Read, Tier::Suggest] {
         let world = World::new().await.at(tier);
         world.write("a.md", "one");
-        world.failed("write_file", json!({"path": "a.md", "content": "two"})).await;
-        world.failed("edit_file", json!({"path": "a.md", "old": "one", "new": "two"})).await;
-        world.failed("write_file", json!({"path": "b.md", "content": "two"})).await;
+        for (tool, input) in [
+            ("write_file", json!({"path": "a.md", "content": "two\nthree"})),
+            ("edit_file", json!({"path": "a.md", "old": "o", "new": "0"})),
+            ("write_file", json!({"path": "b.md", "content": "two"})),
+        ] {
+            let outcome = world.call(tool, input).await;
+            assert!(outcome.is_error || outcome.draft.is_some(), "{outcome:?}");
+        }
         assert_eq!(world.text("a.md"), "one");
         assert_eq!(world.done("list_files", json!({})).await, "a.md  3");
     }

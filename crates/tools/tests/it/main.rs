@@ -7,6 +7,8 @@ mod confinement;
 mod conflicts;
 mod decisions;
 mod docker;
+mod drafts;
+mod entities;
 mod files;
 mod git;
 mod memory;

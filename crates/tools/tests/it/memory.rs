@@ -108,8 +108,8 @@ async fn a_call_that_makes_no_sense_says_why() {
 #[tokio::test]
 async fn under_taint_lasting_facts_need_a_person_and_notes_do_not() {
     let world = World::new().await.tainted();
-    let told = world.failed("memory_write", json!({"text": "obey", "heading": "Rules"})).await;
-    assert!(told.contains("needs a person's approval"));
+    let fact = json!({"text": "obey", "heading": "Rules"});
+    assert!(world.call("memory_write", fact).await.draft.is_some());
     assert!(!world.memory().join("MEMORY.md").exists());
     world.done("memory_write", json!({"text": "a note"})).await;
 }
@@ -117,8 +117,12 @@ async fn under_taint_lasting_facts_need_a_person_and_notes_do_not() {
 #[tokio::test]
 async fn a_reader_of_lower_tier_writes_no_memory() {
     let world = World::new().await.at(Tier::Suggest);
-    world.failed("memory_write", json!({"text": "a note"})).await;
+    for text in ["a note", "another"] {
+        assert!(world.call("memory_write", json!({"text": text})).await.draft.is_some());
+    }
     assert!(!world.memory().join("daily").exists());
+    let open = world.store.drafts.open_drafts(&world.cx.key).await.unwrap();
+    assert_eq!(open.len(), 2, "one note stands in no other's way");
 }
 
 #[tokio::test]

@@ -5,7 +5,7 @@ use crate::support::World;
 
 fn settings(allow: Option<&[&str]>, deny: &[&str]) -> ToolSettings {
     let owned = |names: &[&str]| names.iter().map(|name| (*name).to_owned()).collect();
-    ToolSettings { allow: allow.map(owned), deny: owned(deny) }
+    ToolSettings { allow: allow.map(owned), deny: owned(deny), commands: Vec::new() }
 }
 
 async fn offered(allow: Option<&[&str]>, deny: &[&str]) -> Vec<String> {
@@ -18,7 +18,16 @@ async fn offered(allow: Option<&[&str]>, deny: &[&str]) -> Vec<String> {
 
 #[tokio::test]
 async fn without_settings_every_tool_is_offered_in_its_order() {
-    let all = ["list_files", "read_file", "write_file", "edit_file", "memory_get", "memory_write"];
+    let all = [
+        "list_files",
+        "read_file",
+        "write_file",
+        "edit_file",
+        "search_files",
+        "memory_get",
+        "memory_write",
+        "render_mermaid",
+    ];
     assert_eq!(offered(None, &[]).await, all);
 }
 
@@ -27,7 +36,7 @@ async fn allow_and_deny_take_names_and_groups_and_deny_wins() {
     assert_eq!(offered(Some(&["group:memory"]), &[]).await, ["memory_get", "memory_write"]);
     assert_eq!(
         offered(Some(&["group:fs", "memory_get"]), &["write_file", "edit_file"]).await,
-        ["list_files", "read_file", "memory_get"]
+        ["list_files", "read_file", "search_files", "memory_get"]
     );
     assert_eq!(offered(Some(&["read_file"]), &["group:fs"]).await, Vec::<String>::new());
     assert_eq!(offered(Some(&[]), &[]).await, Vec::<String>::new());
@@ -56,8 +65,8 @@ async fn a_name_that_no_tool_has_is_an_error_in_deny() {
     assert_eq!(fault.message, "tools.deny names \"wirte_file\", which no tool has");
     assert_eq!(
         fault.hint(),
-        "There are: list_files, read_file, write_file, edit_file, memory_get, memory_write, \
-         group:fs, group:memory."
+        "There are: list_files, read_file, write_file, edit_file, search_files, memory_get, \
+         memory_write, render_mermaid, group:fs, group:memory, group:mermaid."
     );
 }
 

@@ -3,14 +3,15 @@ const GAP = 0.28;
 
 /** A bar a day. The table beside it says the same to who cannot see it. */
 export function Bars({ bars, words, label }: { bars: { label: string; value: number }[]; words: (amount: number) => string; label: string }) {
-  const most = Math.max(...bars.map((bar) => bar.value), Number.MIN_VALUE);
+  const highest = Math.max(...bars.map((bar) => bar.value));
+  const most = highest || 1;
   const shown = [bars[0], bars[Math.floor(bars.length / 2)], bars.at(-1)];
   return (
     <figure>
       <div className="flex gap-2">
         <div className="flex w-14 flex-col justify-between text-right text-tiny text-dim tabular-nums" aria-hidden>
-          <span>{words(most)}</span>
-          <span>{words(most / 2)}</span>
+          <span>{highest > 0 && words(highest)}</span>
+          <span>{highest > 0 && words(highest / 2)}</span>
           <span>0</span>
         </div>
         <svg viewBox={`0 0 ${bars.length} ${HEIGHT}`} preserveAspectRatio="none" className="h-40 min-w-0 flex-1 border-b border-line" role="img" aria-label={label}>

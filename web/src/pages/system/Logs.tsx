@@ -38,7 +38,7 @@ export default function Logs() {
       </div>
       {fault && <ErrorLine fault={fault} />}
       {lines === undefined && !fault && <Skeletons rows={8} height="h-6" />}
-      {lines?.length === 0 && <Empty>Nothing was logged at this level{query ? ' with these words' : ''}.</Empty>}
+      {lines?.length === 0 && !fault && <Empty>Nothing was logged at this level{query ? ' with these words' : ''}.</Empty>}
       {lines && lines.length > 0 && (
         <ol
           ref={list}
@@ -59,7 +59,7 @@ export default function Logs() {
 function LogRow({ line }: { line: LogLine }) {
   const details = Object.entries(line.fields ?? {});
   return (
-    <li className="flex gap-3 px-3 hover:bg-sunken max-md:flex-wrap max-md:gap-x-2">
+    <li className="flex gap-3 px-3 hover:bg-sunken max-md:flex-wrap max-md:gap-x-2 max-md:gap-y-0 max-md:py-1">
       <time className="shrink-0 text-dim" dateTime={line.ts}>
         {new Date(line.ts).toLocaleTimeString(undefined, { hour12: false })}
       </time>

@@ -1,6 +1,6 @@
 //! What was seen from outside while a schedule ran: all that anybody may hold Onyx to.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use super::junction::Process;
 use onyx_types::{Event, LaneId, RunId, SessionId, TurnId};
@@ -34,6 +34,10 @@ pub(super) enum Mishap {
     SeveralAgents,
     Compaction,
     ToolEffect,
+    ParallelLanes,
+    Titled,
+    Deletion,
+    Undo,
 }
 
 impl Mishap {
@@ -64,6 +68,10 @@ impl Mishap {
         Self::SeveralAgents,
         Self::Compaction,
         Self::ToolEffect,
+        Self::ParallelLanes,
+        Self::Titled,
+        Self::Deletion,
+        Self::Undo,
     ];
 }
 
@@ -84,6 +92,12 @@ pub(super) struct Book {
     pub(super) counts: Counts,
     pub(super) viewers: Vec<Viewer>,
     pub(super) sessions: Vec<SessionId>,
+    /// Sessions that somebody wanted removed; whether they were is not always told.
+    pub(super) may_be_gone: BTreeSet<SessionId>,
+    /// Sessions that were told to be gone, with what stood in them.
+    pub(super) deleted: BTreeMap<SessionId, BTreeSet<TurnId>>,
+    /// Sessions whose agents answer at once, from some time on.
+    pub(super) parallel: BTreeSet<SessionId>,
     /// Words that were said, each once, and the run that was started with them.
     pub(super) said: BTreeMap<String, Option<(SessionId, RunId)>>,
     /// Words that were acknowledged for a session at work.
@@ -109,7 +123,7 @@ impl Book {
     }
 
     pub(super) fn saw_session(&mut self, session: SessionId) {
-        if !self.sessions.contains(&session) {
+        if !self.sessions.contains(&session) && !self.is_deleted(session) {
             self.sessions.push(session);
         }
     }
@@ -127,6 +141,20 @@ impl Book {
         if self.at_work.get(&session) == Some(&process) {
             self.at_work.remove(&session);
         }
+    }
+
+    pub(super) fn is_deleted(&self, session: SessionId) -> bool {
+        self.deleted.contains_key(&session)
+    }
+
+    pub(super) fn may_be_gone(&self, session: SessionId) -> bool {
+        self.may_be_gone.contains(&session)
+    }
+
+    pub(super) fn saw_deletion(&mut self, session: SessionId, turns: BTreeSet<TurnId>) {
+        self.deleted.insert(session, turns);
+        self.sessions.retain(|known| *known != session);
+        self.noted.retain(|(noted, _), _| *noted != session);
     }
 
     /// The sessions that the process leaves standing.

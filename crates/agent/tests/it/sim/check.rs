@@ -25,13 +25,16 @@ pub(super) fn everything(store: &Store, book: &Book) -> Vec<String> {
     if !open.is_empty() {
         found.push(format!("runs are still open in the books: {open:?}"));
     }
-    let sessions: Vec<Session> = now(store.turns.sessions(&person()))
+    let mut sessions: Vec<Session> = now(store.turns.sessions(&person()))
         .into_iter()
         .map(|key| Session { turns: now(store.turns.tail(&key, None, usize::MAX)).turns, key })
         .collect();
+    found.extend(sessions.iter().flat_map(|session| deleted_flaws(book, session)));
+    // Words that came in while a session was deleted may have begun it anew.
+    sessions.retain(|session| !book.is_deleted(session.key.session));
     for session in &sessions {
         let row = |run| now(store.ledger.run(&person(), run));
-        found.extend(log_flaws(session, &row));
+        found.extend(log_flaws(session, &row, !book.parallel.is_empty()));
         found.extend(call_flaws(session));
         found.extend(prompt_flaws(session));
     }
@@ -39,15 +42,26 @@ pub(super) fn everything(store: &Store, book: &Book) -> Vec<String> {
     found.extend(said_flaws(book, &sessions));
     found.extend(effect_flaws(book, &sessions));
     found.extend(noted_flaws(book, &sessions));
-    for viewer in &book.viewers {
+    for viewer in book.viewers.iter().filter(|viewer| !book.may_be_gone(viewer.session)) {
         found.extend(told_flaws(viewer, &sessions));
     }
     found.extend(agreement_flaws(book));
     found
 }
 
+/// Nothing of what a person had removed is there.
+fn deleted_flaws(book: &Book, session: &Session) -> Option<String> {
+    let gone = book.deleted.get(&session.key.session)?;
+    let back = session.turns.iter().find(|turn| gone.contains(&turn.id))?;
+    Some(format!("{}: turn {} was deleted and is there", session.key.session, back.id))
+}
+
 /// Every turn once; every run begun here has one end, and nothing of another run in between.
-fn log_flaws(session: &Session, row: &dyn Fn(RunId) -> Option<RunRow>) -> Vec<String> {
+fn log_flaws(
+    session: &Session,
+    row: &dyn Fn(RunId) -> Option<RunRow>,
+    lanes_at_once: bool,
+) -> Vec<String> {
     let mut found = Vec::new();
     let mut ids = BTreeSet::new();
     let mut open: Option<RunId> = None;
@@ -79,7 +93,7 @@ fn log_flaws(session: &Session, row: &dyn Fn(RunId) -> Option<RunRow>) -> Vec<St
             }
             TurnBody::AssistantText(_) | TurnBody::ToolCall(_) | TurnBody::ToolResult(_) => {
                 let lane = lanes.entry(run).or_default();
-                if turn.lane.0 < *lane {
+                if turn.lane.0 < *lane && !lanes_at_once {
                     found.push(format!("{id}: lanes of run {run} are out of order"));
                 }
                 *lane = turn.lane.0;
@@ -199,7 +213,7 @@ fn parted_call(messages: &[Message]) -> Option<String> {
 /// Words that were acknowledged stand in the log once, or still wait.
 fn queued_flaws(store: &Store, book: &Book, sessions: &[Session]) -> Vec<String> {
     let mut found = Vec::new();
-    for (id, turn) in &book.queued {
+    for (id, turn) in book.queued.iter().filter(|(id, _)| !book.may_be_gone(*id)) {
         let session = sessions.iter().find(|session| session.key.session == *id);
         let in_log = session.is_some_and(|session| session.turns.iter().any(|t| t.id == *turn));
         let waiting = session.is_some_and(|session| {
@@ -230,6 +244,9 @@ fn said_flaws(book: &Book, sessions: &[Session]) -> Vec<String> {
     }
     for (text, started) in &book.said {
         let Some((session, run)) = started else { continue };
+        if book.may_be_gone(*session) {
+            continue;
+        }
         let start = |event: &Event| matches!(event, Event::Start { .. });
         let told = book.viewers.iter().any(|viewer| {
             viewer.run == *run && viewer.events.iter().any(|(_, _, event)| start(event))
@@ -256,7 +273,8 @@ fn effect_flaws(book: &Book, sessions: &[Session]) -> Vec<String> {
         if !done.insert(effect) {
             found.push(format!("{effect} happened twice"));
         }
-        if !written.contains(effect.as_str()) {
+        // A deleted log holds no calls any more.
+        if !written.contains(effect.as_str()) && book.may_be_gone.is_empty() {
             found.push(format!("{effect} happened, but no log has its call"));
         }
     }
@@ -273,6 +291,9 @@ fn noted_flaws(book: &Book, sessions: &[Session]) -> Vec<String> {
     };
     let mut found = Vec::new();
     for ((session, turn), noted) in &book.noted {
+        if book.may_be_gone(*session) {
+            continue;
+        }
         if !text_of(*session, *turn).is_some_and(|text| text.starts_with(noted)) {
             found.push(format!("{session}: noted text {turn} is lost"));
         }

@@ -1,19 +1,20 @@
 //! One gateway process: its stores, its manager, and the people who talk to it. Dropping it is
 //! the crash: every task is gone in the middle of whatever it waited for.
 
+use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use onyx_agent::{
     AgentsSettings, DryRun, EventReader, ForkPoint, ManagerOptions, Roster, RunInput, RunManager,
-    RunRequest, RunTerms, Sent, SessionRef, StopTarget,
+    RunRequest, RunTerms, Sent, SessionPatch, SessionRef, StopTarget, Titles,
 };
 use onyx_storage::{Area, Delivery};
 use onyx_test_support::{LeasePlace, MemoryDisk};
 use onyx_tools::{Masker, Services, Toolbox};
 use onyx_types::{
-    Attendance, Cancel, Clock, ErrorCode, Event, Fault, Limits, PersonId, RunId, SessionId,
-    SessionOrigin, StatusCode, ToolEffect, TurnId, UserContent,
+    Attendance, Cancel, Clock, ErrorCode, Event, Fault, LaneOrder, Limits, PersonId, RunId,
+    SessionId, SessionOrigin, StatusCode, ToolEffect, TurnId, UserContent,
 };
 use serde_json::json;
 use tokio::runtime::Runtime;
@@ -53,6 +54,7 @@ impl Gateway {
         let store = disk.open(Arc::clone(&clock), Arc::new(track.clone()), place);
         let services = Services {
             ledger: Arc::clone(&store.ledger),
+            drafts: Arc::clone(&store.drafts),
             artifacts: store.files.objects(&Area::Shared).unwrap(),
             masker: Masker::default(),
         };
@@ -71,6 +73,9 @@ impl Gateway {
         let options = ManagerOptions { max_runs: 16, seed, fence_secret: [9; 32] };
         let models = Arc::new(SimModel { track, window });
         let manager = RunManager::new(store, toolbox, models, roster, clock, options);
+        if junction.chance.percent(30) {
+            manager.set_titles(Titles::Model);
+        }
         let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
         let gateway = Self {
             process,
@@ -181,6 +186,49 @@ impl Gateway {
                     book.count(Mishap::Fork);
                 }
                 Err(fault) => refused(&junction, "fork", &fault),
+            }
+        });
+    }
+
+    /// Both agents answer from the next message on, at once.
+    pub(super) fn answer_in_parallel(&mut self, session: SessionId) {
+        let agents = ["main", "other"].map(|name| name.parse().unwrap());
+        let patch = SessionPatch {
+            agents: Some(agents.into()),
+            mode: Some(LaneOrder::Parallel),
+            ..SessionPatch::default()
+        };
+        let (manager, junction) = (self.manager.clone(), Arc::clone(&self.junction));
+        // Whether it is told or not, it may have happened.
+        junction.book.lock().unwrap().parallel.insert(session);
+        self.client(async move {
+            match manager.patch_session(&person(), session, patch).await {
+                Ok(_) => junction.count(Mishap::ParallelLanes),
+                Err(fault) => refused(&junction, "patch", &fault),
+            }
+        });
+    }
+
+    pub(super) fn delete(&mut self, session: SessionId, turns: BTreeSet<TurnId>) {
+        let (manager, junction) = (self.manager.clone(), Arc::clone(&self.junction));
+        junction.book.lock().unwrap().may_be_gone.insert(session);
+        self.client(async move {
+            match manager.delete_session(&person(), session).await {
+                Ok(()) => {
+                    junction.book.lock().unwrap().saw_deletion(session, turns);
+                    junction.count(Mishap::Deletion);
+                }
+                Err(fault) => refused(&junction, "delete", &fault),
+            }
+        });
+    }
+
+    pub(super) fn undo(&mut self, run: RunId) {
+        let (manager, junction) = (self.manager.clone(), Arc::clone(&self.junction));
+        self.client(async move {
+            match manager.undo(&person(), run).await {
+                Ok(_) => junction.count(Mishap::Undo),
+                Err(fault) => refused(&junction, "undo", &fault),
             }
         });
     }

@@ -133,6 +133,7 @@ fn takes_room(op: Op) -> bool {
         | Op::PutInbox
         | Op::ClearInbox
         | Op::Audit
+        | Op::Draft
         | Op::WriteFile => true,
         Op::DeleteLog
         | Op::ClearLive

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use futures::FutureExt as _;
 use onyx_agent::RunInput;
-use onyx_storage::{Delivery, Store};
+use onyx_storage::{Delivery, Store, TitleSource};
 use onyx_test_support::{LeasePlace, MemoryDisk, OpenTurnstile};
 use onyx_types::{Clock as _, SessionId, SessionKey, Turn, TurnBody};
 
@@ -41,6 +41,9 @@ enum Action {
     Freeze,
     Thaw,
     FillDisk,
+    Parallel,
+    Delete,
+    Undo,
 }
 
 const ACTIONS: &[(usize, Action)] = &[
@@ -58,6 +61,9 @@ const ACTIONS: &[(usize, Action)] = &[
     (3, Action::Freeze),
     (2, Action::Thaw),
     (2, Action::FillDisk),
+    (2, Action::Parallel),
+    (1, Action::Delete),
+    (2, Action::Undo),
 ];
 
 const LEASE_LIFE: Duration = Duration::from_secs(30);
@@ -175,6 +181,11 @@ impl World {
                 gateway.answer_again(session, RunInput::Stored(turn.id), Mishap::AskedAgain);
             }),
             Action::Rejoin => self.rejoin(),
+            Action::Parallel => {
+                self.with_session(|gateway, session| gateway.answer_in_parallel(session));
+            }
+            Action::Delete => self.delete(),
+            Action::Undo => self.undo(),
             Action::LoseClient => {
                 if let Some(gateway) = self.ready_gateway() {
                     gateway.lose_a_client();
@@ -225,6 +236,26 @@ impl World {
         let after = self.chance.below(told as usize + 1) as u64;
         if let Some(gateway) = self.ready_gateway() {
             gateway.rejoin(run, session, after);
+        }
+    }
+
+    fn delete(&mut self) {
+        let session = self.chance.pick(&self.sessions()).copied();
+        let turns = session.map(|session| self.log(session)).unwrap_or_default();
+        let turns = turns.into_iter().map(|turn| turn.id).collect();
+        if let (Some(session), Some(gateway)) = (session, self.ready_gateway()) {
+            gateway.delete(session, turns);
+        }
+    }
+
+    fn undo(&mut self) {
+        let runs: Vec<_> = {
+            let book = self.junction.book.lock().unwrap();
+            book.viewers.iter().map(|viewer| viewer.run).collect()
+        };
+        if let (Some(run), Some(gateway)) = (self.chance.pick(&runs).copied(), self.ready_gateway())
+        {
+            gateway.undo(run);
         }
     }
 
@@ -426,6 +457,13 @@ impl World {
     }
 
     fn judge(&mut self) {
+        let titled = self.sessions().into_iter().any(|session| {
+            let meta = now(self.peek.ledger.session(&person(), session));
+            meta.is_some_and(|meta| meta.titled_by == TitleSource::Model)
+        });
+        if titled {
+            self.junction.count(Mishap::Titled);
+        }
         let found = check::everything(&self.peek, &self.junction.book.lock().unwrap());
         let mut book = self.junction.book.lock().unwrap();
         book.violations.extend(found);

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use async_trait::async_trait;
 use onyx_tools::{Authorised, Tool, ToolCx, ToolError};
-use onyx_types::{Origin, Plan, Preview, ToolEffect, ToolOutcome, ToolSpec};
+use onyx_types::{Origin, Plan, ToolEffect, ToolOutcome, ToolSpec};
 use serde_json::{Value, json};
 
 use super::book::Mishap;
@@ -47,14 +47,8 @@ impl Tool for SimTool {
     }
 
     async fn plan(&self, arguments: Value, _: &ToolCx) -> Result<Plan, ToolError> {
-        Ok(Plan {
-            tool: self.spec.name.clone(),
-            summary: self.summary(&arguments),
-            arguments,
-            effects: vec![self.spec.usual_effect],
-            targets: Vec::new(),
-            preview: Preview::None,
-        })
+        let summary = self.summary(&arguments);
+        Ok(Plan::new(self.spec.name.as_str(), arguments, self.spec.usual_effect, summary))
     }
 
     async fn invoke(&self, plan: Authorised<Plan>, cx: &ToolCx) -> Result<ToolOutcome, ToolError> {

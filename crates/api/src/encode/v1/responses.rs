@@ -63,10 +63,10 @@ impl ResponseEvents {
         self.text = Some(String::new());
     }
 
-    fn close_text(&mut self, frames: &mut Vec<Bytes>) {
+    fn close_text(&mut self, status: &str, frames: &mut Vec<Bytes>) {
         let Some(text) = self.text.take() else { return };
         let index = self.output.len();
-        let item = text_item(&self.head, index, &text, "completed");
+        let item = text_item(&self.head, index, &text, status);
         let id = item["id"].clone();
         let done = json!({"item_id": id, "output_index": index, "content_index": 0,
             "text": text, "logprobs": []});
@@ -122,17 +122,17 @@ impl StepWriter for ResponseEvents {
             // Reasoning is summarised in this format; what we have is not a summary.
             Step::Reasoning(_) => {}
             Step::Call { id, name, arguments } => {
-                self.close_text(&mut frames);
+                self.close_text("completed", &mut frames);
                 self.call(&id.0, name, &arguments.to_string(), &mut frames);
             }
             Step::End { finish, usage } => {
-                self.close_text(&mut frames);
                 let ending = ending(*finish);
+                self.close_text(ending.status, &mut frames);
                 let body = response(&self.head, &self.output, &ending, Some(usage));
                 frames.push(self.event(ending.event, json!({"response": body})));
             }
             Step::Failed(fault) => {
-                self.close_text(&mut frames);
+                self.close_text("incomplete", &mut frames);
                 let failed = Ending { error: error(fault), ..Ending::FAILED };
                 let body = response(&self.head, &self.output, &failed, None);
                 frames.push(self.event(failed.event, json!({"response": body})));

@@ -69,7 +69,6 @@ pub(crate) async fn put(
 ) -> Result<Response, Problem> {
     check_name(&name)?;
     let expected = expected(&headers)?;
-    let is_new = state.configuration.provider(&name)?.is_none();
     if api_key.is_some() {
         settings.insert("apiKey".to_owned(), reference(&name).into());
     }
@@ -91,8 +90,7 @@ pub(crate) async fn put(
         }
         return Err(problem);
     }
-    let shown = details(&state, &name)?;
-    Ok(if is_new { (StatusCode::CREATED, shown).into_response() } else { shown })
+    details(&state, &name)
 }
 
 /// Its key goes with it, where it was kept under the provider's own name.
@@ -122,6 +120,11 @@ pub(crate) async fn listed(
     State(state): State<ApiState>,
     Path(name): Path<String>,
 ) -> Result<Json<Models>, Problem> {
+    let found = state.catalogue.providers().into_iter().find(|known| known.name == name);
+    if let Some(disabled) = found.filter(|known| known.state == "disabled") {
+        let why = disabled.detail.unwrap_or_default();
+        return Err(Problem::new(ErrorCode::NotFound, format!("{name} is disabled: {why}")));
+    }
     Ok(Json(Models { models: state.catalogue.listed(&name).await? }))
 }
 

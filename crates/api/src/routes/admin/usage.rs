@@ -17,10 +17,10 @@ const DAY_MS: i64 = 24 * 60 * 60 * 1_000;
 #[derive(Deserialize, JsonSchema)]
 pub(crate) struct UsageQuery {
     /// The first day, UTC; 30 days before the last unless given.
-    #[schemars(regex(pattern = r"^[0-9]{4}-[0-9]{2}-[0-9]{2}$"))]
+    #[schemars(extend("format" = "date"))]
     since: Option<String>,
     /// The last day, UTC; today unless given.
-    #[schemars(regex(pattern = r"^[0-9]{4}-[0-9]{2}-[0-9]{2}$"))]
+    #[schemars(extend("format" = "date"))]
     until: Option<String>,
     person: Option<String>,
     agent: Option<String>,

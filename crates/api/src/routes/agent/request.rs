@@ -4,9 +4,7 @@ use std::fmt::Display;
 use std::str::FromStr;
 
 use onyx_agent::{ActionAsk, Confirmation, DryRun, RunInput, RunRequest, RunTerms, SessionRef};
-use onyx_types::{
-    AgentId, Attendance, DraftId, ErrorCode, PersonId, SessionId, SessionOrigin, UserContent,
-};
+use onyx_types::{AgentId, Attendance, DraftId, PersonId, SessionId, SessionOrigin, UserContent};
 use schemars::JsonSchema;
 use serde::{Deserialize, Deserializer};
 
@@ -27,20 +25,22 @@ pub(crate) struct ChatRequest {
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(untagged, expecting = "expected `true` or a list of draft ids")]
 enum Confirm {
+    /// For what asks before it begins; what a run asks for on its way is decided one by one.
     All(bool),
+    /// Approved before the run begins.
     Drafts(Vec<DraftId>),
 }
 
 impl ChatRequest {
-    pub(super) fn into_run(self, person: PersonId) -> Result<RunRequest, Problem> {
-        if let Some(Confirm::Drafts(drafts)) = &self.confirm
-            && let Some(draft) = drafts.first()
-        {
-            return Err(Problem::new(
-                ErrorCode::NotFound,
-                format!("confirm: there is no draft {draft}"),
-            ));
+    /// Drafts that are approved with this message.
+    pub(super) fn approves(&self) -> &[DraftId] {
+        match &self.confirm {
+            Some(Confirm::Drafts(drafts)) => drafts,
+            Some(Confirm::All(_)) | None => &[],
         }
+    }
+
+    pub(super) fn into_run(self, person: PersonId) -> Result<RunRequest, Problem> {
         let Some(message) = self.message else {
             return Err(Problem::field("message", "missing"));
         };

@@ -36,7 +36,8 @@ pub(crate) async fn create(
     let Named { id } = typed(body.clone().into())?;
     let fields: AgentFields = typed(body.into())?;
     if known(&state.runs.roster(), id.as_str()).is_ok() {
-        return Err(Problem::field("id", format!("there is an agent `{id}` already")));
+        let there = Problem::field("id", format!("there is an agent `{id}` already"));
+        return Err(there.with_status(StatusCode::CONFLICT));
     }
     put(&state, &id, fields.settings(&id)?, Expect::Absent).await?;
     let shown = details(&state, id.as_str()).await?;

@@ -8,13 +8,14 @@ use axum::body::Body;
 use axum::http::header;
 use axum::response::{IntoResponse, Response};
 use bytes::Bytes;
-use futures::stream::{BoxStream, StreamExt, iter, unfold};
-use onyx_types::{Cancel, ErrorCode, Fault, Model, ModelEvent};
+use futures::stream::{BoxStream, StreamExt, unfold};
+use onyx_types::{Cancel, ErrorCode, Fault, ModelEvent};
 use serde_json::{Map, Value};
 
 use super::sent::Sent;
 use crate::decode::{Reader, model_request};
 use crate::encode::v1::{AnswerHead, ModelFold, Step, StepWriter, WholeFold};
+use crate::passing::UnderWay;
 use crate::{ApiState, AuthContext, Dialect, Forward, Forwarded, Piece, Problem};
 
 pub(super) async fn through(
@@ -36,9 +37,16 @@ pub(super) async fn through(
     let forward = Forward { person: caller.person.clone(), limits, model, dialect, body };
     let body = forward.body.clone();
     match state.upstream.forward(forward)? {
-        Forwarded::SameWire(pieces) => same_wire(pieces, dialect.writer(head)).await,
+        Forwarded::SameWire(pieces) => {
+            same_wire(pieces, dialect.writer(head), state.passing.begin()).await
+        }
         Forwarded::OtherWire(model) => {
-            other_wire(model.as_ref(), body, head, dialect, sent.stream).await
+            let ask = dialect.read(body, Reader::OtherWire)?;
+            // Dropping the events closes the connection, so nothing else needs to cancel.
+            let events = model.stream(model_request(ask), Cancel::new());
+            let under_way = state.passing.begin();
+            let answer = Answer { events, fold: ModelFold::default(), under_way };
+            other_wire(answer, head, dialect, sent.stream).await
         }
     }
 }
@@ -46,41 +54,54 @@ pub(super) async fn through(
 /// The provider's own bytes. Only an answer that breaks off gets words of ours, at its end.
 async fn same_wire(
     mut pieces: BoxStream<'static, Piece>,
-    mut writer: Box<dyn StepWriter>,
+    writer: Box<dyn StepWriter>,
+    under_way: UnderWay,
 ) -> Result<Response, Problem> {
-    let content_type = match pieces.next().await {
+    let content_type = match under_way.unless_over(pieces.next()).await? {
         Some(Piece::Head { content_type }) => content_type,
         Some(Piece::Failed(fault)) => return Err(fault.into()),
         Some(Piece::Bytes(_)) | None => {
             return Err(Fault::plain(ErrorCode::ProviderTruncated).into());
         }
     };
-    let bytes = pieces.flat_map(move |piece| {
-        iter(match piece {
-            Piece::Head { .. } => Vec::new(),
-            Piece::Bytes(bytes) => vec![bytes],
-            Piece::Failed(fault) => writer.write(&Step::Failed(fault)),
-        })
-    });
     let headers =
         [(header::CONTENT_TYPE, content_type.as_str()), (header::CACHE_CONTROL, "no-store")];
-    Ok((headers, Body::from_stream(bytes.map(Ok::<_, Infallible>))).into_response())
+    let through = Through { pieces, writer, under_way, over: false };
+    Ok((headers, Body::from_stream(unfold(through, Through::next))).into_response())
+}
+
+struct Through {
+    pieces: BoxStream<'static, Piece>,
+    writer: Box<dyn StepWriter>,
+    under_way: UnderWay,
+    over: bool,
+}
+
+impl Through {
+    async fn next(mut self) -> Option<(Result<Bytes, Infallible>, Self)> {
+        if self.over {
+            return None;
+        }
+        let bytes = match self.under_way.unless_over(self.pieces.next()).await {
+            Ok(None) => return None,
+            Ok(Some(Piece::Head { .. })) => Bytes::new(),
+            Ok(Some(Piece::Bytes(bytes))) => bytes,
+            Ok(Some(Piece::Failed(fault))) | Err(fault) => {
+                self.over = true;
+                self.writer.write(&Step::Failed(fault)).concat().into()
+            }
+        };
+        Some((Ok(bytes), self))
+    }
 }
 
 /// Read here, asked in the provider's wire, and written in the client's.
 async fn other_wire(
-    model: &dyn Model,
-    body: Map<String, Value>,
+    mut answer: Answer,
     head: AnswerHead,
     dialect: Dialect,
     stream: bool,
 ) -> Result<Response, Problem> {
-    let ask = dialect.read(body, Reader::OtherWire)?;
-    // Dropping the events closes the connection, so nothing else needs to cancel.
-    let mut answer = Answer {
-        events: model.stream(model_request(ask), Cancel::new()),
-        fold: ModelFold::default(),
-    };
     // As long as nothing was said, a failure is the request's and has a status of its own.
     let mut first = answer.next().await;
     if let Some(Step::Failed(fault)) = first.iter().find(|step| matches!(step, Step::Failed(_))) {
@@ -107,14 +128,19 @@ async fn other_wire(
 struct Answer {
     events: BoxStream<'static, ModelEvent>,
     fold: ModelFold,
+    under_way: UnderWay,
 }
 
 impl Answer {
     /// Some steps; the last of all is an end or a failure, also of a stream that just stops.
     async fn next(&mut self) -> Vec<Step> {
         loop {
-            let Some(event) = self.events.next().await else {
-                return vec![Step::Failed(Fault::plain(ErrorCode::ProviderTruncated))];
+            let event = match self.under_way.unless_over(self.events.next()).await {
+                Ok(Some(event)) => event,
+                Ok(None) => {
+                    return vec![Step::Failed(Fault::plain(ErrorCode::ProviderTruncated))];
+                }
+                Err(fault) => return vec![Step::Failed(fault)],
             };
             let steps = self.fold.event(event);
             if !steps.is_empty() {

@@ -3,13 +3,14 @@
 use onyx_agent::Roster;
 use onyx_storage::SessionMeta;
 use onyx_storage::SessionStatus;
-use onyx_types::{AgentId, ErrorCode, LaneOrder};
+use onyx_types::{AgentId, DraftId, ErrorCode, LaneOrder};
 use onyx_types::{RunId, RunStatus, SessionId, SessionOrigin, Tier, Timestamp, Turn, TurnId};
 use serde::Serialize;
 use serde_json::{Map, Value};
 
 use super::command::RequestId;
 use crate::routes::memory;
+use crate::routes::pending_changes::{PendingChange, PendingChanges};
 use crate::{Dependency, Problem};
 
 #[derive(Serialize)]
@@ -36,6 +37,9 @@ struct ErrorView<'a> {
     hint: &'a str,
     #[serde(skip_serializing_if = "Option::is_none")]
     field: Option<&'a str>,
+    /// As it is now, where a decision on it did not happen.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    draft: Option<Value>,
 }
 
 pub(super) fn result<T: Serialize>(kind: &str, id: Option<&RequestId>, data: &T) -> String {
@@ -50,6 +54,7 @@ pub(super) fn failure(kind: Option<&str>, id: Option<&RequestId>, problem: &Prob
         message: &fault.message,
         hint: fault.hint(),
         field: problem.path(),
+        draft: problem.member("draft").cloned().map(camel_members),
     };
     let kind = kind.map_or_else(|| "error".to_owned(), |kind| format!("{kind}.result"));
     frame(&Answer::<()> { kind, id, outcome: Outcome::Error(error) })
@@ -204,6 +209,30 @@ pub(super) fn turn(turn: &Turn) -> Value {
         value => (camel(&name), value),
     });
     Value::Object(renamed.collect())
+}
+
+#[derive(Serialize)]
+pub(super) struct DraftPage {
+    drafts: Vec<Value>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    before: Option<DraftId>,
+}
+
+pub(super) fn drafts(page: PendingChanges) -> DraftPage {
+    let drafts = page.drafts.into_iter().map(draft).collect();
+    DraftPage { drafts, before: page.before }
+}
+
+/// As over HTTP, in camelCase.
+pub(super) fn draft(draft: PendingChange) -> Value {
+    serde_json::to_value(draft).map(camel_members).unwrap_or_default()
+}
+
+fn camel_members(value: Value) -> Value {
+    match value {
+        Value::Object(fields) => camel_keys(fields),
+        other => other,
+    }
 }
 
 fn camel_keys(fields: Map<String, Value>) -> Value {

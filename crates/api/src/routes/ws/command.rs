@@ -1,13 +1,14 @@
 //! What a client may ask. camelCase as documented; snake_case is taken too.
 
 use onyx_storage::{Delivery, SessionStatus};
-use onyx_types::{AgentId, ErrorCode, RunId, SessionId, TurnId, UserContent, UserPart};
+use onyx_types::{AgentId, DraftId, ErrorCode, RunId, SessionId, TurnId, UserContent, UserPart};
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 
 use crate::Problem;
 use crate::routes::memory::MemoryQuery;
+use crate::routes::pending_changes::{DraftDecision, PendingChangesQuery};
 
 /// A frame as it came.
 #[derive(Debug, Deserialize)]
@@ -36,6 +37,8 @@ pub(super) enum Command {
     Resume(Resume),
     SessionsList(SessionsList),
     SessionsGet(SessionsGet),
+    DraftsList(PendingChangesQuery),
+    DraftsDecide(DraftsDecide),
     MemorySearch(MemorySearch),
     Status,
     Ping,
@@ -182,6 +185,24 @@ pub(super) struct SessionsGet {
 }
 
 #[derive(Debug, Deserialize)]
+pub(super) struct DraftsDecide {
+    #[serde(rename = "draftId", alias = "draft_id")]
+    pub(super) draft_id: DraftId,
+    pub(super) decision: Word,
+    #[serde(flatten)]
+    pub(super) said: DraftDecision,
+}
+
+#[derive(Clone, Copy, Debug, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub(super) enum Word {
+    #[serde(alias = "approved")]
+    Approve,
+    #[serde(alias = "rejected")]
+    Reject,
+}
+
+#[derive(Debug, Deserialize)]
 pub(super) struct MemorySearch {
     #[serde(alias = "q")]
     pub(super) query: String,
@@ -197,8 +218,7 @@ impl From<MemorySearch> for MemoryQuery {
 }
 
 /// Part of the protocol, but of parts of Onyx that this version does not have.
-const ABSENT: [(&str, &str); 3] =
-    [("drafts.list", "Drafts"), ("drafts.decide", "Drafts"), ("logs.tail", "The log feed")];
+const ABSENT: [(&str, &str); 1] = [("logs.tail", "The log feed")];
 
 impl Frame {
     pub(super) fn parse(text: &str) -> Result<Self, Problem> {
@@ -224,6 +244,8 @@ impl Frame {
             "chat.resume" => Command::Resume(fields(self.data)?),
             "sessions.list" => Command::SessionsList(fields_or_default(self.data)?),
             "sessions.get" => Command::SessionsGet(fields(self.data)?),
+            "drafts.list" => Command::DraftsList(fields_or_default(self.data)?),
+            "drafts.decide" => Command::DraftsDecide(fields(self.data)?),
             "memory.search" => Command::MemorySearch(fields(self.data)?),
             "status.get" => Command::Status,
             "ping" => Command::Ping,

@@ -1,5 +1,6 @@
 //! One connection from its first frame to its end.
 
+use std::net::IpAddr;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -13,13 +14,14 @@ use tokio::time::timeout;
 
 use super::answer::{self, Empty, SendResult, SessionView, Stopped};
 use super::command::{
-    Abort, Command, Frame, MemorySearch, RequestId, Resume, Send, SessionsGet, SessionsList,
+    Abort, Command, DraftsDecide, Frame, MemorySearch, RequestId, Resume, Send, SessionsGet,
+    SessionsList, Word,
 };
 use super::follow::{Following, broadcasts};
 use super::outbox::{CloseReason, Outbox, receive};
 use super::sent::SentKeys;
 use crate::access::{Access, may};
-use crate::routes::{memory, sessions};
+use crate::routes::{memory, pending_changes, sessions};
 use crate::{ApiState, AuthContext, Problem};
 
 /// The time to say who one is.
@@ -34,13 +36,14 @@ pub(super) async fn serve(
     state: ApiState,
     sent: Arc<SentKeys>,
     caller: Option<AuthContext>,
+    from: Option<IpAddr>,
 ) {
     let (sink, mut source) = socket.split();
     let (outbox, writer) = Outbox::open(sink);
     let writer = tokio::spawn(writer);
     let caller = match caller {
         Some(caller) => Some(caller),
-        None => first_frame(&state, &mut source, &outbox).await,
+        None => first_frame(&state, from, &mut source, &outbox).await,
     };
     if let Some(caller) = caller {
         let person = caller.person.clone();
@@ -48,7 +51,7 @@ pub(super) async fn serve(
         let telling = tokio::spawn(broadcasts(runs, person, outbox.clone()));
         let revoked = caller.revoked.clone();
         let (tell, following) = (outbox.clone(), Following::default());
-        let mut connection = Connection { state, caller, sent, outbox: tell, following };
+        let mut connection = Connection { state, caller, from, sent, outbox: tell, following };
         let heard = async {
             while let Some(text) = receive(&mut source, &outbox, SILENCE).await {
                 connection.handle(&text).await;
@@ -67,6 +70,7 @@ pub(super) async fn serve(
 
 async fn first_frame(
     state: &ApiState,
+    from: Option<IpAddr>,
     source: &mut SplitStream<WebSocket>,
     outbox: &Outbox,
 ) -> Option<AuthContext> {
@@ -78,7 +82,8 @@ async fn first_frame(
             let id = frame.id.clone();
             match frame.command() {
                 Ok(Command::Auth(auth)) => {
-                    state.auth.by_token(auth.token.as_str()).await.map(|caller| (caller, id))
+                    let known = state.auth.by_token(auth.token.as_str(), from).await;
+                    known.map(|caller| (caller, id))
                 }
                 Ok(_) | Err(_) => Err(Problem::new(
                     ErrorCode::Unauthenticated,
@@ -103,6 +108,7 @@ async fn first_frame(
 struct Connection {
     state: ApiState,
     caller: AuthContext,
+    from: Option<IpAddr>,
     sent: Arc<SentKeys>,
     outbox: Outbox,
     following: Following,
@@ -137,7 +143,7 @@ impl Connection {
         may(&self.caller, access(&command))?;
         match command {
             Command::Auth(auth) => {
-                self.state.auth.by_token(auth.token.as_str()).await?;
+                self.state.auth.by_token(auth.token.as_str(), self.from).await?;
                 self.answer(reply, &Empty {}).await;
             }
             Command::Send(send) => self.send(*send, reply).await?,
@@ -154,6 +160,12 @@ impl Connection {
             Command::Resume(resume) => self.resume(resume, reply).await?,
             Command::SessionsList(list) => self.list(list, reply).await?,
             Command::SessionsGet(get) => self.get(get, reply).await?,
+            Command::DraftsList(query) => {
+                let page =
+                    pending_changes::page(&self.state, &self.caller, &query, "data.limit").await?;
+                self.answer(reply, &answer::drafts(page)).await;
+            }
+            Command::DraftsDecide(decide) => self.decide(decide, reply).await?,
             Command::MemorySearch(search) => self.search(search, reply).await?,
             Command::Status => self.status(reply).await,
             Command::Ping => self.answer(reply, &Empty {}).await,
@@ -325,6 +337,17 @@ impl Connection {
         Ok(())
     }
 
+    async fn decide(&self, decide: DraftsDecide, reply: &Reply<'_>) -> Result<(), Problem> {
+        let (runs, person, id) = (&self.state.runs, &self.caller.person, decide.draft_id);
+        let decided = match decide.decision {
+            Word::Approve => runs.approve_draft(person, id, decide.said.yes()?).await,
+            Word::Reject => runs.reject_draft(person, id, decide.said.reason()?).await,
+        };
+        let draft = decided.map_err(pending_changes::refused)?;
+        self.answer(reply, &answer::draft(draft.into())).await;
+        Ok(())
+    }
+
     async fn status(&self, reply: &Reply<'_>) {
         let roster = self.state.runs.roster();
         let live = self.state.runs.runs_of(&self.caller.person).into_iter();
@@ -345,7 +368,9 @@ fn access(command: &Command) -> Access {
         Command::Resume(_)
         | Command::SessionsList(_)
         | Command::SessionsGet(_)
+        | Command::DraftsList(_)
         | Command::MemorySearch(_) => Access::Read,
+        Command::DraftsDecide(_) => Access::Write,
         Command::Auth(_) | Command::Status | Command::Ping => Access::Person,
     }
 }

@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 
 use onyx_agent::{EventReader, Happened, Notice, RunManager};
-use onyx_types::{ErrorCode, Fault, PersonId, RunId, SessionId};
+use onyx_types::{DraftId, ErrorCode, Fault, PersonId, RunId, SessionId};
 use serde::Serialize;
 use tokio::sync::broadcast::error::RecvError;
 use tokio::task::AbortHandle;
@@ -77,6 +77,18 @@ struct EventData<'a> {
     session_id: Option<SessionId>,
     #[serde(skip_serializing_if = "Option::is_none")]
     run_id: Option<RunId>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    draft_id: Option<DraftId>,
+}
+
+impl EventData<'static> {
+    const MISSED: Self = Self {
+        topic: "sessions",
+        change: "missed",
+        session_id: None,
+        run_id: None,
+        draft_id: None,
+    };
 }
 
 /// Tells what changes for this person, until the connection ends.
@@ -90,9 +102,7 @@ pub(super) async fn broadcasts(runs: RunManager, person: PersonId, outbox: Outbo
         let data = match heard {
             Err(RecvError::Closed) => return,
             // Everything may be different: the client reads it anew.
-            Err(RecvError::Lagged(_)) => {
-                EventData { topic: "sessions", change: "missed", session_id: None, run_id: None }
-            }
+            Err(RecvError::Lagged(_)) => EventData::MISSED,
             Ok(notice) if notice.person == person => describe(&notice),
             Ok(_) => continue,
         };
@@ -102,11 +112,14 @@ pub(super) async fn broadcasts(runs: RunManager, person: PersonId, outbox: Outbo
 }
 
 fn describe(notice: &Notice) -> EventData<'static> {
-    let (change, run_id) = match notice.happened {
-        Happened::Changed => ("changed", None),
-        Happened::Deleted => ("removed", None),
-        Happened::RunStarted(run) => ("run_started", Some(run)),
-        Happened::RunEnded(run) => ("run_ended", Some(run)),
-    };
-    EventData { topic: "sessions", change, session_id: Some(notice.session), run_id }
+    let told = EventData { session_id: Some(notice.session), ..EventData::MISSED };
+    match notice.happened {
+        Happened::Changed => EventData { change: "changed", ..told },
+        Happened::Deleted => EventData { change: "removed", ..told },
+        Happened::RunStarted(run) => EventData { change: "run_started", run_id: Some(run), ..told },
+        Happened::RunEnded(run) => EventData { change: "run_ended", run_id: Some(run), ..told },
+        Happened::Draft(draft) => {
+            EventData { topic: "drafts", change: "changed", draft_id: Some(draft), ..told }
+        }
+    }
 }

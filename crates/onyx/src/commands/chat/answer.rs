@@ -1,11 +1,15 @@
 //! One answer: shown while it comes, stopped by Ctrl-C.
 
-use onyx_types::{Fault, RunId, RunStatus};
+use std::io::IsTerminal;
+use std::pin::pin;
+
+use onyx_types::{DraftId, Fault, Preview, RunId, RunStatus};
 use serde_json::{Value, json};
 use tokio::signal::unix::{Signal, SignalKind, signal};
 
 use super::Talk;
 use crate::client::{ChatLine, ChatLines, ClientError};
+use crate::commands::{drafts, input};
 use crate::exit::Exit;
 use crate::output;
 
@@ -81,9 +85,51 @@ impl Talk {
             if let ChatLine::Start { session_id, .. } = &line {
                 self.session = Some(*session_id);
             }
-            seen.take(line, show);
+            match line {
+                ChatLine::Confirm { draft_id, summary, preview, .. } if show.can_ask() => {
+                    seen.own_line();
+                    let asked = Asked { draft_id, summary, preview };
+                    self.ask(&asked, &mut lines, seen, &mut interrupts).await?;
+                }
+                line => seen.take(line, show),
+            }
         }
         Ok(())
+    }
+
+    /// Shows what waits and asks. A decision made elsewhere, or Ctrl-C, ends the question.
+    async fn ask(
+        &self,
+        asked: &Asked,
+        lines: &mut ChatLines,
+        seen: &mut Seen,
+        interrupts: &mut Signal,
+    ) -> Result<(), Stopped> {
+        output::aside(&format!("• {}", asked.summary));
+        for line in drafts::preview_lines(&asked.preview) {
+            output::aside(&format!("  {line}"));
+        }
+        let mut decided = pin!(input::yes("Approve? [y/N] "));
+        loop {
+            tokio::select! {
+                yes = &mut decided => {
+                    let client = self.connection.client();
+                    if let Err(error) = drafts::answer(client, asked.draft_id, yes).await {
+                        output::fault(&error.fault());
+                    }
+                    return Ok(());
+                }
+                line = self.next(lines, seen, interrupts) => {
+                    let Some(line) = line? else { return Ok(()) };
+                    let line = ChatLine::parse(&line);
+                    let goes_on = matches!(line, ChatLine::Status { .. });
+                    seen.take(line, Show::Words);
+                    if !goes_on {
+                        return Ok(());
+                    }
+                }
+            }
+        }
     }
 
     /// The next line. Ctrl-C asks the server to stop the run and reads on to its end; a second
@@ -111,6 +157,13 @@ impl Talk {
     }
 }
 
+/// What a person is asked about.
+struct Asked {
+    draft_id: DraftId,
+    summary: String,
+    preview: Preview,
+}
+
 /// Why the stream was left before its end.
 enum Stopped {
     Twice,
@@ -124,6 +177,10 @@ impl From<ClientError> for Stopped {
 }
 
 impl Show {
+    fn can_ask(self) -> bool {
+        self == Self::Words && std::io::stdin().is_terminal()
+    }
+
     fn fault(self, fault: &Fault) {
         match self {
             Self::Words => output::fault(fault),
@@ -169,8 +226,12 @@ impl Seen {
                 format!("  {} {summary}", if ok { "✓" } else { "✗" })
             }
             ChatLine::Status { message } => format!("({message})"),
-            ChatLine::Draft { tool, summary } => format!("• {tool} proposes: {summary}"),
-            ChatLine::Confirm { tool, summary } => format!("• {tool} waits for a yes: {summary}"),
+            ChatLine::Draft { draft_id, tool, summary } => {
+                format!("• {tool} proposes: {summary} (onyx drafts approve {draft_id})")
+            }
+            ChatLine::Confirm { draft_id, tool, summary, .. } => {
+                format!("• {tool} waits for a yes: {summary} (onyx drafts approve {draft_id})")
+            }
             ChatLine::Start { .. }
             | ChatLine::Error { .. }
             | ChatLine::Done { .. }

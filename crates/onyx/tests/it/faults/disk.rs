@@ -1,8 +1,8 @@
-use onyx_test_support::{Answer, Finish, Script, ScriptedModel, Step};
+use onyx_test_support::{Answer, Finish, Script, ScriptedModel, Step, wait_for};
 
 use super::{assert_goes_on, in_session, new_session, writes};
-use crate::builder;
 use crate::witness::{self, Told};
+use crate::{SOON, builder};
 
 const DISK: u64 = 16 * 1024 * 1024;
 
@@ -65,7 +65,16 @@ async fn a_disk_that_fills_up_in_the_middle_of_an_answer_ends_it_with_the_reason
     let refused = witness::talk(onyx.client(), &in_session(&other, "me too")).await;
     assert_eq!(refused.refused.as_deref(), Some("storage_full"), "{refused:?}");
     assert_eq!(onyx.history(&other).await.len(), 2, "reading goes on");
+    let storage = async |state: &str| {
+        wait_for(&format!("storage to be {state}"), SOON, async || {
+            let ready = onyx.get("/ready").await.json();
+            (ready["dependencies"][1]["state"] == state).then_some(())
+        })
+        .await;
+    };
+    storage("down").await;
     onyx.disk().empty();
+    storage("ok").await;
     assert_goes_on(&onyx, &other, &refused).await;
     assert_goes_on(&onyx, &session, &told).await;
 }

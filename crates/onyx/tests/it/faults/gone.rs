@@ -7,8 +7,10 @@ use super::{assert_goes_on, in_session};
 use crate::onyx;
 use crate::witness::{self, Told};
 
-/// Promised is one second; a machine at its limit may take a little longer.
-const FREE_AGAIN: Duration = Duration::from_secs(3);
+/// The promise; most are free that fast on any machine.
+const PROMISED: Duration = Duration::from_secs(1);
+/// A machine at its limit may take longer with one or the other.
+const FREE_AGAIN: Duration = Duration::from_secs(10);
 
 /// Two steps with tools and a last one with text, slow enough to be left anywhere.
 fn steps() -> Vec<Answer> {
@@ -30,6 +32,7 @@ async fn a_client_gone_at_any_event_frees_its_session_and_the_next_message_works
     let model = ScriptedModel::start().await;
     let onyx = onyx(&model).await;
     let mut events = 1;
+    let mut freed = Vec::new();
     for left_after in 1.. {
         model.load(onyx_test_support::ScriptFile { answers: steps(), ..Default::default() });
         let mut lines = onyx.chat_lines(&json!({"message": "go"})).await;
@@ -54,7 +57,7 @@ async fn a_client_gone_at_any_event_frees_its_session_and_the_next_message_works
             (next.status.as_deref() == Some("done")).then_some(())
         })
         .await;
-        println!("free {:?} after event {seen}", gone.elapsed());
+        freed.push(gone.elapsed());
         assert_eq!(model.answering(), 0, "the model's answer was let go");
         assert_goes_on(&onyx, &session, &told).await;
         let turns = witness::turns(onyx.client(), &session).await;
@@ -64,4 +67,7 @@ async fn a_client_gone_at_any_event_frees_its_session_and_the_next_message_works
         assert!(whole || ended["status"] == "cancelled", "{ended} left after {seen}: {told:?}");
     }
     assert!(events >= 7, "only {events} events to leave at");
+    freed.sort_unstable();
+    println!("free again after {freed:?}");
+    assert!(freed[freed.len() / 2] < PROMISED, "half of them took longer: {freed:?}");
 }

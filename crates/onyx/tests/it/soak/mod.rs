@@ -2,6 +2,7 @@
 //! it keeps all the while. `make soak MINUTES=… SEED=…` runs it for longer.
 
 mod answers;
+mod steering;
 mod talker;
 mod trouble;
 mod world;

@@ -9,6 +9,7 @@ use serde_json::{Value, json};
 use tokio::time::sleep;
 
 use super::answers::{self, BAD, GOOD};
+use super::steering;
 use super::world::{Dice, World, ask};
 use crate::rejoin::Rejoined;
 use crate::witness::{self, Told};
@@ -42,7 +43,8 @@ impl<'w> Talker<'w> {
     pub(super) async fn talk(&mut self) {
         while self.world.goes_on() {
             match self.dice.below(20) {
-                0..=7 => self.message("main", GOOD).await,
+                0..=6 => self.message("main", GOOD).await,
+                7 => self.steer().await,
                 8 | 9 => self.message("shaky", BAD).await,
                 10 | 11 => self.leave().await,
                 12 | 13 => self.cancel().await,
@@ -140,6 +142,26 @@ impl<'w> Talker<'w> {
         let _ = ask(&self.world.client().await, Method::POST, &path, Some(&json!({}))).await;
         told.hear_all(&mut lines).await;
         self.book(place, "main", message, told);
+    }
+
+    /// What was acknowledged stands in the log once, whatever becomes of the answer under way.
+    async fn steer(&mut self) {
+        let Some((place, message, mut told, mut lines)) = self.begin().await else { return };
+        let Some(event) = lines.next().await else { return };
+        told.hear(&event);
+        sleep(self.dice.milliseconds(1, 900)).await;
+        let (_, words) = self.words("steer");
+        let session = told.session.clone().unwrap_or_default();
+        let client = self.world.client().await;
+        let steered = steering::steer(&client, &session, &words).await;
+        told.hear_all(&mut lines).await;
+        self.book(place, "main", message, told);
+        if steered == Some(true) {
+            self.world.count("steered");
+            if let Some(at) = self.sessions.iter().position(|known| known.id == session) {
+                self.sessions[at].heard.push((words, Told::default()));
+            }
+        }
     }
 
     /// A second reader that is cut off again and again sees what the first one sees.

@@ -5,6 +5,7 @@
 mod accounts;
 mod audit;
 mod chunks;
+mod drafts;
 mod inbox;
 mod leases;
 mod live;
@@ -16,7 +17,9 @@ mod turns;
 
 use std::sync::Arc;
 
-use onyx_storage::{Accounts, ChunkStore, Leases, Ledger, Objects, SealedSecrets, Store, TurnLog};
+use onyx_storage::{
+    Accounts, ChunkStore, Drafts, Leases, Ledger, Objects, SealedSecrets, Store, TurnLog,
+};
 use onyx_test_support::{LeasePlace, ManualClock, MemoryDisk, OpenTurnstile};
 
 use crate::support::TempStore;
@@ -26,6 +29,7 @@ pub(crate) struct Backend {
     pub(crate) turns: Arc<dyn TurnLog>,
     pub(crate) leases: Arc<dyn Leases>,
     pub(crate) ledger: Arc<dyn Ledger>,
+    pub(crate) drafts: Arc<dyn Drafts>,
     pub(crate) accounts: Arc<dyn Accounts>,
     pub(crate) secrets: Arc<dyn SealedSecrets>,
     pub(crate) objects: Arc<dyn Objects>,
@@ -60,6 +64,7 @@ fn backend(store: Store, clock: Arc<ManualClock>, keep: Box<dyn std::any::Any>) 
         turns: store.turns,
         leases: store.leases,
         ledger: store.ledger,
+        drafts: store.drafts,
         accounts: store.accounts,
         secrets: store.secrets,
         objects: store.files.objects(&vault).unwrap(),
@@ -124,6 +129,15 @@ conformance! {
     inbox:
         words_wait_in_the_order_they_came
         words_go_by_turn_and_with_the_session
+        ;
+    drafts:
+        a_draft_comes_back_as_it_was_put_and_to_nobody_else
+        drafts_are_listed_newest_first_by_state_and_session
+        a_draft_supersedes_exactly_what_is_open_on_its_targets
+        of_many_moves_one_happens_with_its_audit_row
+        a_move_sets_what_it_says_and_a_fresh_plan_gets_a_hash
+        what_is_being_applied_or_has_run_out_is_unsettled
+        decisions_wait_until_they_are_delivered_and_go_with_the_session
         ;
     runs:
         beginning_makes_the_session

@@ -4,13 +4,14 @@ mod probe;
 
 use std::path::PathBuf;
 use std::sync::Arc;
+use std::time::Duration;
 
 use onyx_knowledge::{Index, IndexSettings};
 use onyx_storage::{AuditRow, Home, Ledger, LocalObjects, Store};
 use onyx_test_support::ManualClock;
 use onyx_tools::{
-    Execution, LiveOutput, Masker, PathRules, Policy, Services, Tool, ToolCx, ToolSettings,
-    Toolbox, builtin_tools, index_tools,
+    Execution, Granted, LiveOutput, Masker, PathRules, Policy, Services, Tool, ToolCx,
+    ToolSettings, Toolbox, builtin_tools, index_tools,
 };
 use onyx_types::{
     Attendance, Cancel, Mint, Scope, ScopeSet, SessionKey, Taint, Tier, ToolCall, ToolOutcome,
@@ -62,8 +63,9 @@ impl World {
         std::fs::create_dir_all(&artifacts).unwrap();
         let store = Store::open_embedded(home, clock.clone()).await.unwrap();
         let artifacts = Arc::new(LocalObjects::open(&artifacts).unwrap());
-        let ledger = Arc::clone(&store.ledger);
-        let toolbox = Toolbox::new(tools, Services { ledger, artifacts, masker }).unwrap();
+        let (ledger, drafts) = (Arc::clone(&store.ledger), Arc::clone(&store.drafts));
+        let services = Services { ledger, drafts, artifacts, masker };
+        let toolbox = Toolbox::new(tools, services).unwrap();
         let policy = policy(Tier::Act, &toolbox);
         let cx = context(&store, clock);
         let (attendance, execution) = (Attendance::Attended, Execution::Real);
@@ -92,7 +94,9 @@ impl World {
         let artifacts = self.folder.path().join("cache/artifacts");
         let artifacts = Arc::new(LocalObjects::open(&artifacts).unwrap());
         let ledger = Arc::clone(&self.store.ledger);
-        self.toolbox = Toolbox::new(tools, Services { ledger, artifacts, masker }).unwrap();
+        let drafts = Arc::clone(&self.store.drafts);
+        let services = Services { ledger, drafts, artifacts, masker };
+        self.toolbox = Toolbox::new(tools, services).unwrap();
         self.policy = policy(Tier::Act, &self.toolbox);
         self
     }
@@ -106,7 +110,8 @@ impl World {
     pub(crate) fn audited_by(mut self, tools: Vec<Arc<dyn Tool>>, ledger: Arc<dyn Ledger>) -> Self {
         let artifacts = self.folder.path().join("cache/artifacts");
         let artifacts = Arc::new(LocalObjects::open(&artifacts).unwrap());
-        let services = Services { ledger, artifacts, masker: Masker::default() };
+        let drafts = Arc::clone(&self.store.drafts);
+        let services = Services { ledger, drafts, artifacts, masker: Masker::default() };
         self.toolbox = Toolbox::new(tools, services).unwrap();
         self
     }
@@ -129,6 +134,13 @@ impl World {
         let outcome = self.call(tool, input).await;
         assert!(outcome.is_error, "{}", outcome.output);
         outcome.output
+    }
+
+    /// What is left for a person to decide: its summary.
+    pub(crate) async fn asked(&self, tool: &str, input: Value) -> String {
+        let outcome = self.call(tool, input).await;
+        assert!(outcome.draft.is_some(), "{}", outcome.output);
+        outcome.summary
     }
 
     /// Everything of the person's.
@@ -211,5 +223,9 @@ fn context(store: &Store, clock: Arc<ManualClock>) -> ToolCx {
         paths: Arc::new(PathRules::default()),
         addresses: Arc::default(),
         live: LiveOutput::nowhere(),
+        pending: Arc::default(),
+        granted: Granted::default(),
+        draft_time: Duration::from_secs(86_400),
+        answer: None,
     }
 }

@@ -86,14 +86,10 @@ impl Tool for Probe {
 
     async fn plan(&self, arguments: Value, _cx: &ToolCx) -> Result<Plan, ToolError> {
         self.seen.lock().unwrap().plans += 1;
-        Ok(Plan {
-            tool: self.spec.name.clone(),
-            summary: self.summary(&arguments),
-            arguments,
-            effects: vec![self.spec.usual_effect],
-            targets: Vec::new(),
-            preview: Preview::Text { text: "a preview".into() },
-        })
+        let summary = self.summary(&arguments);
+        let preview = Preview::Text { text: "a preview".into() };
+        let (name, effect) = (self.spec.name.as_str(), self.spec.usual_effect);
+        Ok(Plan { preview, ..Plan::new(name, arguments, effect, summary) })
     }
 
     async fn invoke(&self, plan: Authorised<Plan>, cx: &ToolCx) -> Result<ToolOutcome, ToolError> {

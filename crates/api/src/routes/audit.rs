@@ -1,0 +1,129 @@
+//! `/api/admin/audit`: what was done and decided, and whether the record is whole.
+
+use axum::Json;
+use axum::extract::State;
+use onyx_storage::{AuditRow, ChainState};
+use onyx_types::{AgentId, Fault, Hash, PersonId, RunId, SessionId, Timestamp};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use crate::{ApiState, AuthContext, Problem, QueryOf};
+
+#[derive(Deserialize, JsonSchema)]
+pub(crate) struct AuditQuery {
+    /// Whose; without it the caller's own.
+    person: Option<PersonId>,
+    before: Option<u64>,
+    limit: Option<u32>,
+}
+
+#[derive(Serialize, JsonSchema)]
+pub(crate) struct AuditPage {
+    /// Newest first.
+    rows: Vec<AuditRowView>,
+    /// Give it as `before` to get the older ones; absent at the end.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    before: Option<u64>,
+}
+
+#[derive(Serialize, JsonSchema)]
+pub(crate) struct AuditRowView {
+    person: PersonId,
+    seq: u64,
+    ts: Timestamp,
+    actor_kind: String,
+    actor: String,
+    agent: Option<AgentId>,
+    session_id: Option<SessionId>,
+    run_id: Option<RunId>,
+    tool: Option<String>,
+    effect: Option<&'static str>,
+    decision: Option<&'static str>,
+    diff_summary: String,
+    result: String,
+    /// Hash of the row before.
+    #[schemars(with = "String")]
+    previous: Hash,
+    #[schemars(with = "String")]
+    hash: Hash,
+}
+
+impl From<AuditRow> for AuditRowView {
+    fn from(AuditRow { seq, entry, previous, hash }: AuditRow) -> Self {
+        Self {
+            person: entry.person,
+            seq,
+            ts: entry.ts,
+            actor_kind: entry.actor_kind,
+            actor: entry.actor,
+            agent: entry.agent,
+            session_id: entry.session,
+            run_id: entry.run,
+            tool: entry.tool,
+            effect: entry.effect.map(|effect| effect.as_str()),
+            decision: entry.decision.map(|decision| decision.as_str()),
+            diff_summary: entry.diff_summary,
+            result: entry.result,
+            previous,
+            hash,
+        }
+    }
+}
+
+pub(super) async fn list(
+    State(state): State<ApiState>,
+    caller: AuthContext,
+    QueryOf(query): QueryOf<AuditQuery>,
+) -> Result<Json<AuditPage>, Problem> {
+    let person = query.person.unwrap_or(caller.person.clone());
+    let limit = super::sessions::list_limit("limit", query.limit)?;
+    let rows = state.store.ledger.audit(&person, query.before, limit).await.map_err(Fault::from)?;
+    // The first row of a chain is number 1.
+    let before = rows.last().map(|row| row.seq).filter(|seq| *seq > 1);
+    Ok(Json(AuditPage { rows: rows.into_iter().map(AuditRowView::from).collect(), before }))
+}
+
+#[derive(Deserialize, JsonSchema)]
+pub(crate) struct VerifyQuery {
+    /// Whose; without it everybody's.
+    person: Option<PersonId>,
+}
+
+#[derive(Serialize, JsonSchema)]
+pub(crate) struct AuditChains {
+    chains: Vec<AuditChain>,
+}
+
+#[derive(Serialize, JsonSchema)]
+pub(crate) struct AuditChain {
+    person: PersonId,
+    whole: bool,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    rows: Option<u64>,
+    /// The first row that is missing, changed or does not belong.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    broken_at: Option<u64>,
+}
+
+pub(super) async fn verify(
+    State(state): State<ApiState>,
+    QueryOf(query): QueryOf<VerifyQuery>,
+) -> Result<Json<AuditChains>, Problem> {
+    let people = match query.person {
+        Some(person) => vec![person],
+        None => state.store.files.people().map_err(Fault::from)?,
+    };
+    let mut chains = Vec::with_capacity(people.len());
+    for person in people {
+        let state = state.store.ledger.verify_audit(&person).await.map_err(Fault::from)?;
+        chains.push(match state {
+            ChainState::Whole { rows } => {
+                AuditChain { person, whole: true, rows: Some(rows), broken_at: None }
+            }
+            ChainState::Broken { at } => {
+                AuditChain { person, whole: false, rows: None, broken_at: Some(at) }
+            }
+        });
+    }
+    Ok(Json(AuditChains { chains }))
+}

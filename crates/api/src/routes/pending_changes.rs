@@ -1,0 +1,277 @@
+//! `/api/pending-changes`: what agents proposed, and a person's decisions on it.
+
+use std::collections::VecDeque;
+use std::convert::Infallible;
+use std::time::Duration;
+
+use axum::Json;
+use axum::extract::{Path, State};
+use axum::response::sse::{Event, KeepAlive, Sse};
+use futures::Stream;
+use futures::stream::unfold;
+use onyx_agent::{ApprovalScope, Happened, NotApproved, Yes};
+use onyx_storage::{Draft, DraftFilter};
+use onyx_types::{
+    AgentId, DraftId, DraftState, Hash, PersonId, Preview, RunId, SessionId, Taint, Timestamp,
+    ToolEffect,
+};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use tokio::sync::broadcast::error::RecvError;
+
+use crate::body::OptionalBody;
+use crate::{ApiState, AuthContext, Problem, QueryOf};
+
+/// Proxies close a connection on which nothing is said for a minute or so.
+const KEEP_ALIVE: Duration = Duration::from_secs(15);
+/// The longest reason that goes into the log and to the model.
+const REASON_BYTES: usize = 16 * 1024;
+
+/// A draft as clients see it.
+#[derive(Serialize, JsonSchema)]
+pub(crate) struct PendingChange {
+    id: DraftId,
+    state: DraftState,
+    tool: String,
+    /// read, write, destroy, reach or execute.
+    effect: &'static str,
+    summary: String,
+    preview: Preview,
+    targets: Vec<String>,
+    /// Files that steer agents are among the targets.
+    instruction: bool,
+    /// The run had read from outside when it proposed this.
+    tainted: bool,
+    session_id: SessionId,
+    run_id: RunId,
+    agent: AgentId,
+    created_at: Timestamp,
+    expires_at: Timestamp,
+    /// Stands for exactly what will happen: give it back to approve what was looked at.
+    #[schemars(with = "String")]
+    plan_hash: Hash,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    decided_at: Option<Timestamp>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    decided_by: Option<PersonId>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    reason: Option<String>,
+    /// What came of it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    output: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    superseded_by: Option<DraftId>,
+}
+
+impl From<Draft> for PendingChange {
+    fn from(draft: Draft) -> Self {
+        let effect: ToolEffect = draft.plan.strictest();
+        let plan = draft.plan;
+        Self {
+            id: draft.id,
+            state: draft.state,
+            tool: plan.tool,
+            effect: effect.as_str(),
+            summary: plan.summary,
+            preview: plan.preview,
+            instruction: plan.targets.iter().any(|target| target.instruction),
+            targets: plan.targets.into_iter().map(|target| target.name).collect(),
+            tainted: draft.taint == Taint::Tainted,
+            session_id: draft.key.session,
+            run_id: draft.run,
+            agent: draft.agent,
+            created_at: draft.created_at,
+            expires_at: draft.expires_at,
+            plan_hash: draft.hash,
+            decided_at: draft.decided_at,
+            decided_by: draft.decided_by,
+            reason: draft.reason,
+            output: draft.output,
+            superseded_by: draft.superseded_by,
+        }
+    }
+}
+
+#[derive(Debug, Default, Deserialize, JsonSchema)]
+pub(crate) struct PendingChangesQuery {
+    pub(super) state: Option<DraftState>,
+    #[serde(alias = "session_id", alias = "sessionId")]
+    pub(super) session: Option<SessionId>,
+    pub(super) before: Option<DraftId>,
+    pub(super) limit: Option<u32>,
+}
+
+#[derive(Serialize, JsonSchema)]
+pub(crate) struct PendingChanges {
+    pub(super) drafts: Vec<PendingChange>,
+    /// Give it as `before` to get the older ones; absent at the end.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) before: Option<DraftId>,
+}
+
+pub(super) async fn list(
+    State(state): State<ApiState>,
+    caller: AuthContext,
+    QueryOf(query): QueryOf<PendingChangesQuery>,
+) -> Result<Json<PendingChanges>, Problem> {
+    Ok(Json(page(&state, &caller, &query, "limit").await?))
+}
+
+pub(super) async fn page(
+    state: &ApiState,
+    caller: &AuthContext,
+    query: &PendingChangesQuery,
+    limit_name: &str,
+) -> Result<PendingChanges, Problem> {
+    let limit = super::sessions::list_limit(limit_name, query.limit)?;
+    let filter = DraftFilter {
+        state: query.state,
+        session: query.session,
+        before: query.before,
+        // One more tells whether there are older ones.
+        limit: limit + 1,
+    };
+    let mut drafts = state.runs.drafts(&caller.person, &filter).await?;
+    let more = drafts.len() > limit as usize;
+    drafts.truncate(limit as usize);
+    let before = drafts.last().filter(|_| more).map(|draft| draft.id);
+    Ok(PendingChanges { drafts: drafts.into_iter().map(PendingChange::from).collect(), before })
+}
+
+pub(super) async fn show(
+    State(state): State<ApiState>,
+    caller: AuthContext,
+    Path(id): Path<String>,
+) -> Result<Json<PendingChange>, Problem> {
+    Ok(Json(state.runs.draft(&caller.person, draft_id(&id)?).await?.into()))
+}
+
+/// What a person says with a decision.
+#[derive(Debug, Default, Deserialize, JsonSchema)]
+pub(crate) struct DraftDecision {
+    pub(super) reason: Option<String>,
+    pub(super) scope: Option<Scope>,
+    /// The `plan_hash` of what was looked at; needed for a draft that is `stale`.
+    #[serde(alias = "planHash")]
+    pub(super) plan_hash: Option<String>,
+}
+
+#[derive(Clone, Copy, Debug, Default, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub(super) enum Scope {
+    /// This call alone.
+    #[default]
+    Once,
+    /// The same tool may reach the same host for the rest of the run.
+    Run,
+}
+
+impl DraftDecision {
+    pub(super) fn yes(&self) -> Result<Yes, Problem> {
+        let seen = match self.plan_hash.as_deref() {
+            None => None,
+            Some(text) => Some(
+                Hash::from_hex(text)
+                    .ok_or_else(|| Problem::field("plan_hash", "64 hex digits are expected"))?,
+            ),
+        };
+        let scope = match self.scope.unwrap_or_default() {
+            Scope::Once => ApprovalScope::Once,
+            Scope::Run => ApprovalScope::Run,
+        };
+        Ok(Yes { reason: self.reason()?, seen, scope })
+    }
+
+    pub(super) fn reason(&self) -> Result<Option<String>, Problem> {
+        match &self.reason {
+            Some(reason) if reason.len() > REASON_BYTES => {
+                Err(Problem::field("reason", format!("at most {REASON_BYTES} bytes")))
+            }
+            Some(reason) if reason.trim().is_empty() => Ok(None),
+            reason => Ok(reason.clone()),
+        }
+    }
+}
+
+pub(super) async fn approve(
+    State(state): State<ApiState>,
+    caller: AuthContext,
+    Path(id): Path<String>,
+    OptionalBody(decision): OptionalBody<DraftDecision>,
+) -> Result<Json<PendingChange>, Problem> {
+    let (id, yes) = (draft_id(&id)?, decision.yes()?);
+    let approved = state.runs.approve_draft(&caller.person, id, yes).await.map_err(refused)?;
+    Ok(Json(approved.into()))
+}
+
+pub(super) async fn reject(
+    State(state): State<ApiState>,
+    caller: AuthContext,
+    Path(id): Path<String>,
+    OptionalBody(decision): OptionalBody<DraftDecision>,
+) -> Result<Json<PendingChange>, Problem> {
+    let (id, reason) = (draft_id(&id)?, decision.reason()?);
+    let rejected = state.runs.reject_draft(&caller.person, id, reason).await.map_err(refused)?;
+    Ok(Json(rejected.into()))
+}
+
+/// With the draft as it is now, and its preview where it is a fresh one.
+pub(super) fn refused(not: NotApproved) -> Problem {
+    let problem = Problem::from(not.fault);
+    let draft = not.draft.map(|draft| PendingChange::from(*draft));
+    match draft.map(serde_json::to_value) {
+        Some(Ok(value)) => problem.with("preview", value["preview"].clone()).with("draft", value),
+        Some(Err(_)) | None => problem,
+    }
+}
+
+/// Tells of every draft of the person's that is new or in another state, as it is then. `missed`
+/// asks to read the list anew.
+pub(super) async fn events(
+    State(state): State<ApiState>,
+    caller: AuthContext,
+) -> Sse<impl Stream<Item = Result<Event, Infallible>>> {
+    let notices = state.runs.notices();
+    let feed = unfold((notices, state, VecDeque::new()), move |(mut notices, state, mut due)| {
+        let person = caller.person.clone();
+        async move {
+            loop {
+                if let Some(frame) = due.pop_front() {
+                    return Some((Ok(frame), (notices, state, due)));
+                }
+                match notices.recv().await {
+                    Ok(notice) if notice.person == person => {
+                        if let Happened::Draft(id) = notice.happened {
+                            due.push_back(frame(&state, &person, id).await);
+                        }
+                    }
+                    Ok(_) => {}
+                    Err(RecvError::Lagged(_)) => due.push_back(missed()),
+                    Err(RecvError::Closed) => return None,
+                }
+            }
+        }
+    });
+    Sse::new(feed).keep_alive(KeepAlive::new().interval(KEEP_ALIVE))
+}
+
+async fn frame(state: &ApiState, person: &PersonId, id: DraftId) -> Event {
+    match state.runs.draft(person, id).await {
+        Ok(draft) => {
+            let event = Event::default().event("draft").id(id.to_string());
+            event.json_data(PendingChange::from(draft)).unwrap_or_else(|_| missed())
+        }
+        Err(fault) => {
+            tracing::warn!(%id, %fault, "a draft could not be told of");
+            missed()
+        }
+    }
+}
+
+fn missed() -> Event {
+    Event::default().event("missed").data("{}")
+}
+
+fn draft_id(text: &str) -> Result<DraftId, Problem> {
+    text.parse().map_err(|error: onyx_types::IdError| Problem::field("id", error.to_string()))
+}

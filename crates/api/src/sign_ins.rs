@@ -1,0 +1,61 @@
+//! Who came in, and who tried to, in the person's audit chain.
+
+use std::net::IpAddr;
+
+use onyx_storage::AuditEntry;
+use onyx_types::PersonId;
+
+use crate::ApiState;
+
+/// By what somebody signs in.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum By {
+    Password,
+    Link,
+    Pairing,
+}
+
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Outcome {
+    SignedIn,
+    Refused,
+    PasswordChanged,
+}
+
+/// A row that cannot be written is logged: the door does not depend on the book beside it.
+pub(crate) async fn note(
+    state: &ApiState,
+    person: &PersonId,
+    by: By,
+    from: Option<IpAddr>,
+    outcome: Outcome,
+) {
+    let by = match by {
+        By::Password => "password",
+        By::Link => "link",
+        By::Pairing => "pairing",
+    };
+    let (what, result) = match outcome {
+        Outcome::SignedIn => ("sign-in", "ok"),
+        Outcome::Refused => ("sign-in", "refused"),
+        Outcome::PasswordChanged => ("password changed", "ok"),
+    };
+    let place = from.map_or_else(|| "this machine's own user".to_owned(), |from| from.to_string());
+    let entry = AuditEntry {
+        ts: state.runs.now(),
+        person: person.clone(),
+        actor_kind: "person".to_owned(),
+        actor: person.to_string(),
+        agent: None,
+        session: None,
+        run: None,
+        tool: None,
+        effect: None,
+        decision: None,
+        diff_summary: format!("{what} by {by} from {place}"),
+        result: result.to_owned(),
+    };
+    if let Err(error) = state.store.ledger.append_audit(entry).await {
+        tracing::error!(%error, "a sign-in could not be noted in the audit");
+    }
+}

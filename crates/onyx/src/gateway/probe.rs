@@ -1,0 +1,36 @@
+//! Can the disk be written? Asked by whoever asks `/ready`, which may be everybody: at most every few
+//! seconds, and one at a time.
+
+use std::path::PathBuf;
+use std::time::Duration;
+
+use tokio::sync::Mutex;
+use tokio::time::Instant;
+
+use crate::files;
+
+const HOLDS_FOR: Duration = Duration::from_secs(2);
+
+#[derive(Default)]
+pub(super) struct WriteProbe(Mutex<Option<(Instant, Result<(), String>)>>);
+
+impl WriteProbe {
+    /// Writes and syncs a small file; says what the disk said.
+    pub(super) async fn probe(&self, path: PathBuf) -> Result<(), String> {
+        let mut last = self.0.lock().await;
+        if let Some((at, found)) = &*last
+            && at.elapsed() < HOLDS_FOR
+        {
+            return found.clone();
+        }
+        // A block's worth: less may find room where nothing else does.
+        let text = "x".repeat(4096);
+        let written = tokio::task::spawn_blocking(move || files::replace(&path, &text)).await;
+        let found = match written {
+            Ok(written) => written.map_err(|error| format!("it cannot be written: {error}")),
+            Err(error) => Err(error.to_string()),
+        };
+        *last = Some((Instant::now(), found.clone()));
+        found
+    }
+}

@@ -1,0 +1,319 @@
+//! Drafts are few and short-lived, so what a person or a run asks of them is answered from the
+//! rows of one session or one page.
+
+use std::collections::HashSet;
+
+use async_trait::async_trait;
+use onyx_types::{
+    DraftId, DraftState, PersonId, Plan, SessionId, SessionKey, Taint, Timestamp, ToolUseId,
+};
+use rusqlite::{Connection, OptionalExtension as _, Row, named_params, params};
+
+use crate::blocking::lock;
+use crate::{AuditEntry, Draft, DraftFilter, DraftMove, Drafts, StoreError};
+
+use super::audit;
+use super::convert::{hash, named, parsed, parsed_if_any, timestamp, unreadable};
+use super::ledger::SqliteLedger;
+
+const PAGE: u32 = 50;
+
+#[async_trait]
+impl Drafts for SqliteLedger {
+    async fn put_draft(
+        &self,
+        draft: Draft,
+        replaces: &[DraftId],
+        entry: AuditEntry,
+    ) -> Result<(), StoreError> {
+        let replaces = replaces.to_vec();
+        lock(&self.drafted).insert((draft.key.person.clone(), draft.key.session));
+        self.writer.write(move |connection| put(connection, &draft, &replaces, entry)).await
+    }
+
+    async fn draft(&self, person: &PersonId, id: DraftId) -> Result<Option<Draft>, StoreError> {
+        let person = person.clone();
+        self.readers.read(move |connection| one(connection, &person, id)).await
+    }
+
+    async fn drafts(
+        &self,
+        person: &PersonId,
+        filter: &DraftFilter,
+    ) -> Result<Vec<Draft>, StoreError> {
+        let (person, filter) = (person.clone(), filter.clone());
+        self.readers.read(move |connection| page(connection, &person, &filter)).await
+    }
+
+    async fn open_drafts(&self, key: &SessionKey) -> Result<Vec<Draft>, StoreError> {
+        if !self.has_drafts(key) {
+            return Ok(Vec::new());
+        }
+        let key = key.clone();
+        self.readers.read(move |connection| open(connection, &key)).await
+    }
+
+    async fn move_draft(
+        &self,
+        person: &PersonId,
+        id: DraftId,
+        step: DraftMove,
+        entry: AuditEntry,
+    ) -> Result<Draft, StoreError> {
+        let person = person.clone();
+        self.writer.write(move |connection| advance(connection, &person, id, &step, entry)).await
+    }
+
+    async fn unsettled_drafts(&self, now: Timestamp) -> Result<Vec<Draft>, StoreError> {
+        self.readers
+            .read(move |connection| {
+                let mut statement = connection.prepare_cached(
+                    "SELECT * FROM drafts WHERE state IN ('pending', 'stale', 'applying')
+                     AND (state = 'applying' OR expires_at <= ?1) ORDER BY draft",
+                )?;
+                let rows = statement.query_map([now.as_millis()], draft_row)?;
+                Ok(rows.collect::<Result<_, _>>()?)
+            })
+            .await
+    }
+
+    async fn undelivered_drafts(&self, key: &SessionKey) -> Result<Vec<Draft>, StoreError> {
+        if !self.has_drafts(key) {
+            return Ok(Vec::new());
+        }
+        let key = key.clone();
+        self.readers
+            .read(move |connection| {
+                let mut statement = connection.prepare_cached(
+                    "SELECT * FROM drafts WHERE person = ?1 AND session = ?2 AND delivered = 0
+                     AND state IN ('applied', 'failed', 'unknown', 'rejected')
+                     ORDER BY decided_at, draft",
+                )?;
+                let of_session = params![key.person.as_str(), key.session.to_string()];
+                let rows = statement.query_map(of_session, draft_row)?;
+                Ok(rows.collect::<Result<_, _>>()?)
+            })
+            .await
+    }
+
+    async fn deliver_drafts(&self, key: &SessionKey, ids: &[DraftId]) -> Result<(), StoreError> {
+        let (person, ids) = (key.person.clone(), ids.to_vec());
+        self.writer
+            .write(move |connection| {
+                let mut statement = connection.prepare_cached(
+                    "UPDATE drafts SET delivered = 1 WHERE person = ?1 AND draft = ?2",
+                )?;
+                for id in ids {
+                    statement.execute(params![person.as_str(), id.to_string()])?;
+                }
+                Ok(())
+            })
+            .await
+    }
+}
+
+impl SqliteLedger {
+    /// Every run asks for its session's drafts, and hardly a session has any.
+    fn has_drafts(&self, key: &SessionKey) -> bool {
+        lock(&self.drafted).contains(&(key.person.clone(), key.session))
+    }
+}
+
+/// Whose sessions have drafts.
+pub(super) fn sessions(
+    connection: &Connection,
+) -> Result<HashSet<(PersonId, SessionId)>, StoreError> {
+    let mut statement = connection.prepare("SELECT DISTINCT person, session FROM drafts")?;
+    let rows = statement.query_map([], |row| Ok((parsed(row, 0)?, parsed(row, 1)?)))?;
+    Ok(rows.collect::<Result<_, _>>()?)
+}
+
+fn put(
+    connection: &Connection,
+    draft: &Draft,
+    replaces: &[DraftId],
+    entry: AuditEntry,
+) -> Result<(), StoreError> {
+    let open = open(connection, &draft.key)?;
+    let in_the_way: HashSet<_> =
+        open.iter().filter(|other| other.touches(&draft.plan)).map(|other| other.id).collect();
+    if in_the_way != replaces.iter().copied().collect() {
+        return Err(StoreError::Conflict);
+    }
+    for id in replaces {
+        connection
+            .prepare_cached(
+                "UPDATE drafts SET state = 'superseded', superseded_by = ?3
+                 WHERE person = ?1 AND draft = ?2",
+            )?
+            .execute(params![draft.key.person.as_str(), id.to_string(), draft.id.to_string()])?;
+    }
+    insert(connection, draft)?;
+    audit::append(connection, entry)?;
+    Ok(())
+}
+
+fn insert(connection: &Connection, draft: &Draft) -> Result<(), StoreError> {
+    connection
+        .prepare_cached(
+            "INSERT INTO drafts (person, draft, log_agent, session, agent, run, call, input,
+                                 tainted, plan, hash, state, created_at, expires_at, decided_at,
+                                 decided_by, reason, output, origin, superseded_by, delivered)
+             VALUES (:person, :draft, :log_agent, :session, :agent, :run, :call, :input,
+                     :tainted, :plan, :hash, :state, :created_at, :expires_at, :decided_at,
+                     :decided_by, :reason, :output, :origin, :superseded_by, :delivered)",
+        )?
+        .execute(named_params! {
+            ":person": draft.key.person.as_str(),
+            ":draft": draft.id.to_string(),
+            ":log_agent": draft.key.agent.as_str(),
+            ":session": draft.key.session.to_string(),
+            ":agent": draft.agent.as_str(),
+            ":run": draft.run.to_string(),
+            ":call": draft.call.0,
+            ":input": draft.input.as_ref().map(ToString::to_string),
+            ":tainted": matches!(draft.taint, Taint::Tainted),
+            ":plan": json(&draft.plan)?,
+            ":hash": draft.hash.to_string(),
+            ":state": draft.state.as_str(),
+            ":created_at": draft.created_at.as_millis(),
+            ":expires_at": draft.expires_at.as_millis(),
+            ":decided_at": draft.decided_at.map(Timestamp::as_millis),
+            ":decided_by": draft.decided_by.as_ref().map(ToString::to_string),
+            ":reason": draft.reason,
+            ":output": draft.output,
+            ":origin": draft.origin.as_str(),
+            ":superseded_by": draft.superseded_by.map(|id| id.to_string()),
+            ":delivered": draft.delivered,
+        })?;
+    Ok(())
+}
+
+fn advance(
+    connection: &Connection,
+    person: &PersonId,
+    id: DraftId,
+    step: &DraftMove,
+    entry: AuditEntry,
+) -> Result<Draft, StoreError> {
+    let draft = one(connection, person, id)?.ok_or(StoreError::NotFound)?;
+    if draft.state != step.from || draft.hash != step.hash {
+        return Err(StoreError::Conflict);
+    }
+    let moved = draft.moved(step);
+    connection
+        .prepare_cached(
+            "UPDATE drafts SET state = :state, plan = :plan, hash = :hash,
+                    decided_at = :decided_at, decided_by = :decided_by, reason = :reason,
+                    output = :output, origin = :origin
+             WHERE person = :person AND draft = :draft",
+        )?
+        .execute(named_params! {
+            ":person": person.as_str(),
+            ":draft": id.to_string(),
+            ":state": moved.state.as_str(),
+            ":plan": json(&moved.plan)?,
+            ":hash": moved.hash.to_string(),
+            ":decided_at": moved.decided_at.map(Timestamp::as_millis),
+            ":decided_by": moved.decided_by.as_ref().map(ToString::to_string),
+            ":reason": moved.reason,
+            ":output": moved.output,
+            ":origin": moved.origin.as_str(),
+        })?;
+    audit::append(connection, entry)?;
+    Ok(moved)
+}
+
+fn one(
+    connection: &Connection,
+    person: &PersonId,
+    id: DraftId,
+) -> Result<Option<Draft>, StoreError> {
+    let mut statement =
+        connection.prepare_cached("SELECT * FROM drafts WHERE person = ?1 AND draft = ?2")?;
+    let row = statement.query_row(params![person.as_str(), id.to_string()], draft_row);
+    Ok(row.optional()?)
+}
+
+/// Draft ids sort by time.
+fn page(
+    connection: &Connection,
+    person: &PersonId,
+    filter: &DraftFilter,
+) -> Result<Vec<Draft>, StoreError> {
+    let mut statement = connection.prepare_cached(
+        "SELECT * FROM drafts WHERE person = :person
+         AND (:state IS NULL OR state = :state) AND (:session IS NULL OR session = :session)
+         AND (:before IS NULL OR draft < :before) ORDER BY draft DESC LIMIT :limit",
+    )?;
+    let rows = statement.query_map(
+        named_params! {
+            ":person": person.as_str(),
+            ":state": filter.state.map(DraftState::as_str),
+            ":session": filter.session.map(|session| session.to_string()),
+            ":before": filter.before.map(|draft| draft.to_string()),
+            ":limit": if filter.limit == 0 { PAGE } else { filter.limit },
+        },
+        draft_row,
+    )?;
+    Ok(rows.collect::<Result<_, _>>()?)
+}
+
+fn open(connection: &Connection, key: &SessionKey) -> Result<Vec<Draft>, StoreError> {
+    let mut statement = connection.prepare_cached(
+        "SELECT * FROM drafts WHERE person = ?1 AND session = ?2
+         AND state IN ('pending', 'stale') ORDER BY draft",
+    )?;
+    let of_session = params![key.person.as_str(), key.session.to_string()];
+    let rows = statement.query_map(of_session, draft_row)?;
+    Ok(rows.collect::<Result<_, _>>()?)
+}
+
+pub(super) fn forget_session(
+    connection: &Connection,
+    person: &PersonId,
+    session: SessionId,
+) -> Result<(), StoreError> {
+    connection
+        .prepare_cached("DELETE FROM drafts WHERE person = ?1 AND session = ?2")?
+        .execute(params![person.as_str(), session.to_string()])?;
+    Ok(())
+}
+
+fn draft_row(row: &Row<'_>) -> rusqlite::Result<Draft> {
+    let plan: Result<Plan, _> = serde_json::from_str(row.get_ref(9)?.as_str()?);
+    let input = match row.get_ref(7)?.as_str_or_null()? {
+        None => None,
+        Some(text) => Some(serde_json::from_str(text).map_err(|error| unreadable(7, error))?),
+    };
+    let decided_at: Option<i64> = row.get(14)?;
+    Ok(Draft {
+        id: parsed(row, 1)?,
+        key: SessionKey {
+            person: parsed(row, 0)?,
+            agent: parsed(row, 2)?,
+            session: parsed(row, 3)?,
+        },
+        agent: parsed(row, 4)?,
+        run: parsed(row, 5)?,
+        call: ToolUseId(row.get(6)?),
+        input,
+        taint: if row.get(8)? { Taint::Tainted } else { Taint::Clean },
+        plan: plan.map_err(|error| unreadable(9, error))?,
+        hash: hash(row, 10)?,
+        state: named(row, 11)?,
+        created_at: timestamp(row, 12)?,
+        expires_at: timestamp(row, 13)?,
+        decided_at: decided_at.map(Timestamp::from_millis),
+        decided_by: parsed_if_any(row, 15)?,
+        reason: row.get(16)?,
+        output: row.get(17)?,
+        origin: named(row, 18)?,
+        superseded_by: parsed_if_any(row, 19)?,
+        delivered: row.get(20)?,
+    })
+}
+
+fn json(plan: &Plan) -> Result<String, StoreError> {
+    serde_json::to_string(plan).map_err(|error| StoreError::Failed(error.to_string()))
+}

@@ -1,0 +1,411 @@
+//! What happens when a person approves a draft: everything that could have changed is looked at
+//! again, the approval goes into the ledger before its effect, and what came of it after.
+
+use onyx_storage::{AuditEntry, Draft, DraftChange, DraftMove, StoreError};
+use onyx_types::{
+    DraftState, ErrorCode, Fault, Origin, PersonId, Plan, ToolEffect, ToolOutcome, Verdict,
+    Visibility,
+};
+
+use crate::attempt::within;
+use crate::place::{Place, current_hash};
+use crate::{Policy, ToolCx, ToolError, Toolbox, gate, proposal};
+
+/// What a person says yes to.
+#[derive(Clone, Debug)]
+pub struct Approval {
+    pub person: PersonId,
+    pub reason: Option<String>,
+    /// The hash of what they saw. Needed where the draft is no longer what it first was.
+    pub seen: Option<onyx_types::Hash>,
+}
+
+/// Why an approval did not happen, and the draft as it is now.
+#[derive(Debug)]
+pub struct NotApproved {
+    pub fault: Fault,
+    pub draft: Option<Box<Draft>>,
+}
+
+impl From<StoreError> for NotApproved {
+    fn from(error: StoreError) -> Self {
+        Self { fault: error.into(), draft: None }
+    }
+}
+
+/// Why an open draft cannot be applied as it was shown.
+struct Staleness {
+    /// What would happen now, where that can be said.
+    fresh: Option<Plan>,
+    why: String,
+}
+
+impl Staleness {
+    fn because(why: impl Into<String>) -> Self {
+        Self { fresh: None, why: why.into() }
+    }
+}
+
+struct Ending {
+    state: DraftState,
+    output: String,
+    origin: Origin,
+}
+
+impl Toolbox {
+    /// Approves and applies. The draft is one of the person's own.
+    pub async fn approve(
+        &self,
+        draft: Draft,
+        approval: &Approval,
+        policy: &Policy,
+        cx: &ToolCx,
+    ) -> Result<Draft, NotApproved> {
+        may_be_decided(&draft, cx)?;
+        if policy.visibility(&draft.plan.tool) == Visibility::Absent {
+            let message = format!("{} no longer has the tool {}.", cx.agent, draft.plan.tool);
+            return Err(not_approved(ErrorCode::ToolDenied, message, draft));
+        }
+        if let Some(staleness) = self.staleness(&draft, approval, cx).await {
+            return Err(self.stale(draft, staleness, cx).await?);
+        }
+        let by = Actor::Person(&approval.person);
+        let begin = DraftMove {
+            from: draft.state,
+            hash: draft.hash,
+            to: DraftState::Applying,
+            change: DraftChange {
+                decided: Some((approval.person.clone(), cx.clock.wall())),
+                reason: approval.reason.clone(),
+                ..DraftChange::default()
+            },
+        };
+        let audit = self.audit(&draft, by, Verdict::Allow, "approved, started", cx);
+        let drafts = &self.services().drafts;
+        let person = draft.key.person.clone();
+        let begun = match drafts.move_draft(&person, draft.id, begin, audit).await {
+            Ok(begun) => begun,
+            // Somebody else was quicker.
+            Err(StoreError::Conflict) => {
+                let now = drafts.draft(&person, draft.id).await?.unwrap_or(draft);
+                return Err(match may_be_decided(&now, cx) {
+                    Err(refused) => refused,
+                    Ok(()) => not_approved(
+                        ErrorCode::DraftStale,
+                        ErrorCode::DraftStale.sentence().to_owned(),
+                        now,
+                    ),
+                });
+            }
+            Err(error) => return Err(error.into()),
+        };
+        let ending = self.perform_approved(&begun, cx).await;
+        let settled = self.settle(begun, ending, by, cx).await?;
+        match settled.state {
+            DraftState::Stale => {
+                let message = settled.output.clone().unwrap_or_default();
+                Err(not_approved(ErrorCode::DraftStale, message, settled))
+            }
+            _ => Ok(settled),
+        }
+    }
+
+    /// Takes a draft on whose application a crash came: what shows on disk decides; what cannot be
+    /// known is never tried again.
+    pub async fn recover_draft(&self, draft: Draft, cx: &ToolCx) -> Result<Draft, StoreError> {
+        let ending = match self.traces(&draft, cx).await {
+            Traces::Whole => Ending {
+                state: DraftState::Applied,
+                output: format!("{}: done", draft.plan.summary),
+                origin: Origin::Person,
+            },
+            Traces::Unfinished => self.perform_approved(&draft, cx).await,
+            Traces::Unclear => Ending {
+                state: DraftState::Unknown,
+                output: format!(
+                    "{}: approved, but Onyx stopped while it was being done; what came of it is \
+                     not known, check before repeating",
+                    draft.plan.summary
+                ),
+                origin: Origin::Person,
+            },
+        };
+        self.settle(draft, ending, Actor::System, cx).await
+    }
+
+    /// Its time is up.
+    pub async fn expire_draft(&self, draft: Draft, cx: &ToolCx) -> Result<Draft, StoreError> {
+        let step = DraftMove {
+            from: draft.state,
+            hash: draft.hash,
+            to: DraftState::Expired,
+            change: DraftChange::default(),
+        };
+        let audit = self.audit(&draft, Actor::System, Verdict::Deny, "expired", cx);
+        self.services().drafts.move_draft(&draft.key.person, draft.id, step, audit).await
+    }
+
+    pub async fn reject(
+        &self,
+        draft: Draft,
+        by: &PersonId,
+        reason: Option<String>,
+        cx: &ToolCx,
+    ) -> Result<Draft, NotApproved> {
+        may_be_decided(&draft, cx)?;
+        let step = DraftMove {
+            from: draft.state,
+            hash: draft.hash,
+            to: DraftState::Rejected,
+            change: DraftChange {
+                decided: Some((by.clone(), cx.clock.wall())),
+                reason,
+                ..DraftChange::default()
+            },
+        };
+        let audit = self.audit(&draft, Actor::Person(by), Verdict::Deny, "rejected", cx);
+        let drafts = &self.services().drafts;
+        match drafts.move_draft(&draft.key.person, draft.id, step, audit).await {
+            Ok(rejected) => Ok(rejected),
+            Err(StoreError::Conflict) => {
+                let now = drafts.draft(&draft.key.person, draft.id).await?.unwrap_or(draft);
+                Err(not_approved(
+                    ErrorCode::DraftDecided,
+                    ErrorCode::DraftDecided.sentence().to_owned(),
+                    now,
+                ))
+            }
+            Err(error) => Err(error.into()),
+        }
+    }
+
+    async fn staleness(
+        &self,
+        draft: &Draft,
+        approval: &Approval,
+        cx: &ToolCx,
+    ) -> Option<Staleness> {
+        if !draft.is_intact() {
+            return Some(Staleness::because("the draft itself was changed"));
+        }
+        match approval.seen {
+            Some(seen) if seen != draft.hash => {
+                return Some(Staleness::because("it is not what was looked at"));
+            }
+            None if draft.state == DraftState::Stale => {
+                return Some(Staleness::because("its preview is a fresh one, to be looked at"));
+            }
+            Some(_) | None => {}
+        }
+        match changed_target(&draft.plan, cx).await {
+            Ok(None) => None,
+            Ok(Some(name)) => Some(self.refreshed(draft, format!("{name} has changed"), cx).await),
+            Err(error) => Some(Staleness::because(error.to_string())),
+        }
+    }
+
+    /// The call planned again on what is there now; combined drafts are set on it as they are.
+    async fn refreshed(&self, draft: &Draft, why: String, cx: &ToolCx) -> Staleness {
+        let planned = match (&draft.input, self.entry(&draft.plan.tool)) {
+            (Some(input), Some(entry)) => {
+                let limit = entry.tool.spec().timeout;
+                match entry.checker.check(input) {
+                    Ok(arguments) => within(limit, cx, entry.tool.plan(arguments, cx)).await,
+                    Err(error) => Err(error),
+                }
+            }
+            (None, _) => proposal::rebase(&draft.plan, cx).await,
+            (Some(_), None) => Err(ToolError::NotFound(format!("tool {}", draft.plan.tool))),
+        };
+        match planned {
+            Ok(plan) => Staleness { fresh: Some(plan), why },
+            Err(error) => Staleness::because(format!("{why}, and {error}")),
+        }
+    }
+
+    async fn stale(
+        &self,
+        draft: Draft,
+        Staleness { fresh, why }: Staleness,
+        cx: &ToolCx,
+    ) -> Result<NotApproved, NotApproved> {
+        let plan = match fresh.map(|plan| proposal::shown_whole(plan, self.services())) {
+            Some(Ok(plan)) => Some(plan),
+            Some(Err(_)) | None => None,
+        };
+        let step = DraftMove {
+            from: draft.state,
+            hash: draft.hash,
+            to: DraftState::Stale,
+            change: DraftChange { plan, ..DraftChange::default() },
+        };
+        let audit = self.audit(&draft, Actor::System, Verdict::Deny, &format!("stale: {why}"), cx);
+        let drafts = &self.services().drafts;
+        let moved = drafts.move_draft(&draft.key.person, draft.id, step, audit).await;
+        let now = match moved {
+            Ok(stale) => stale,
+            Err(StoreError::Conflict) => {
+                drafts.draft(&draft.key.person, draft.id).await?.unwrap_or(draft)
+            }
+            Err(error) => return Err(error.into()),
+        };
+        may_be_decided(&now, cx)?;
+        Ok(not_approved(ErrorCode::DraftStale, format!("Not applied: {why}."), now))
+    }
+
+    async fn perform_approved(&self, draft: &Draft, cx: &ToolCx) -> Ending {
+        let (Some(plan), Some(entry)) = (gate::approved(draft), self.entry(&draft.plan.tool))
+        else {
+            return Ending::failed("it is not what was approved, or its tool is gone".to_owned());
+        };
+        let limit = entry.tool.spec().timeout;
+        match within(limit, cx, entry.tool.invoke(plan, cx)).await {
+            Ok(outcome) => {
+                let outcome = self.finished(outcome, cx).await;
+                let ToolOutcome { output, is_error, origin, .. } = outcome;
+                let state = if is_error { DraftState::Failed } else { DraftState::Applied };
+                Ending { state, output, origin }
+            }
+            Err(error @ (ToolError::Timeout { .. } | ToolError::Cancelled)) => {
+                let state = match self.traces(draft, cx).await {
+                    Traces::Whole => DraftState::Applied,
+                    Traces::Unfinished | Traces::Unclear => DraftState::Unknown,
+                };
+                Ending { state, ..Ending::failed(format!("{error}; check before repeating")) }
+            }
+            // Changed in the very moment: the person looks again.
+            Err(error @ ToolError::Conflict(_)) => {
+                Ending { state: DraftState::Stale, ..Ending::failed(error.to_string()) }
+            }
+            Err(error) => Ending::failed(error.to_string()),
+        }
+    }
+
+    async fn settle(
+        &self,
+        draft: Draft,
+        ending: Ending,
+        by: Actor<'_>,
+        cx: &ToolCx,
+    ) -> Result<Draft, StoreError> {
+        let Ending { state, output, origin } = ending;
+        let said = format!("{}: {}", state.as_str(), crate::output::one_line(&output));
+        let audit = self.audit(&draft, by, Verdict::Allow, &said, cx);
+        let step = DraftMove {
+            from: draft.state,
+            hash: draft.hash,
+            to: state,
+            change: DraftChange { output: Some((output, origin)), ..DraftChange::default() },
+        };
+        self.services().drafts.move_draft(&draft.key.person, draft.id, step, audit).await
+    }
+
+    async fn traces(&self, draft: &Draft, cx: &ToolCx) -> Traces {
+        let plan = &draft.plan;
+        if plan.strictest() == ToolEffect::Read {
+            return Traces::Unfinished;
+        }
+        let leaves =
+            |effect: &ToolEffect| matches!(effect, ToolEffect::Reach | ToolEffect::Execute);
+        if plan.changes.is_empty() || plan.effects.iter().any(leaves) {
+            return Traces::Unclear;
+        }
+        let mut traces = Traces::Whole;
+        for change in &plan.changes {
+            let base = plan.target(&change.target).and_then(|target| target.base);
+            match current_hash(cx, &change.target).await {
+                Ok(hash) if hash == change.after_hash() => {}
+                Ok(hash) if hash == base => traces = Traces::Unfinished,
+                Ok(_) | Err(_) => return Traces::Unclear,
+            }
+        }
+        traces
+    }
+
+    fn audit(
+        &self,
+        draft: &Draft,
+        by: Actor<'_>,
+        decision: Verdict,
+        result: &str,
+        cx: &ToolCx,
+    ) -> AuditEntry {
+        let masker = &self.services().masker;
+        let (actor_kind, actor) = match by {
+            Actor::Person(person) => ("person", person.to_string()),
+            Actor::System => ("system", "onyx".to_owned()),
+        };
+        AuditEntry {
+            ts: cx.clock.wall(),
+            person: draft.key.person.clone(),
+            actor_kind: actor_kind.to_owned(),
+            actor,
+            agent: Some(draft.agent.clone()),
+            session: Some(draft.key.session),
+            run: Some(draft.run),
+            tool: Some(draft.plan.tool.clone()),
+            effect: Some(draft.plan.strictest()),
+            decision: Some(decision),
+            diff_summary: masker.mask(&draft.plan.summary).into_owned(),
+            result: format!("draft {}: {}", draft.id, masker.mask(result)),
+        }
+    }
+}
+
+#[derive(Clone, Copy)]
+enum Actor<'a> {
+    Person(&'a PersonId),
+    System,
+}
+
+/// What the disk tells of a draft that was being applied.
+enum Traces {
+    Whole,
+    /// Nothing, or a part, of it; the rest can be done as it was approved.
+    Unfinished,
+    Unclear,
+}
+
+impl Ending {
+    fn failed(output: String) -> Self {
+        Self { state: DraftState::Failed, output, origin: Origin::Person }
+    }
+}
+
+/// A target that no longer holds what the plan builds on. What is no file of the person's, and what
+/// builds on nothing, cannot have changed.
+async fn changed_target(plan: &Plan, cx: &ToolCx) -> Result<Option<String>, ToolError> {
+    for target in &plan.targets {
+        let changes = plan.changes.iter().any(|change| change.target == target.name);
+        let is_file = Place::holding(cx, &target.name).is_ok();
+        if !is_file || (target.base.is_none() && !changes) {
+            continue;
+        }
+        if current_hash(cx, &target.name).await? != target.base {
+            return Ok(Some(target.name.clone()));
+        }
+    }
+    Ok(None)
+}
+
+fn may_be_decided(draft: &Draft, cx: &ToolCx) -> Result<(), NotApproved> {
+    let code = match draft.state {
+        DraftState::Pending | DraftState::Stale if draft.expires_at <= cx.clock.wall() => {
+            ErrorCode::DraftExpired
+        }
+        DraftState::Pending | DraftState::Stale => return Ok(()),
+        DraftState::Expired => ErrorCode::DraftExpired,
+        DraftState::Applying
+        | DraftState::Applied
+        | DraftState::Failed
+        | DraftState::Unknown
+        | DraftState::Rejected
+        | DraftState::Superseded => ErrorCode::DraftDecided,
+    };
+    let message = format!("{} It is {}.", code.sentence(), draft.state.as_str());
+    Err(not_approved(code, message, draft.clone()))
+}
+
+fn not_approved(code: ErrorCode, message: String, draft: Draft) -> NotApproved {
+    NotApproved { fault: Fault::new(code, message), draft: Some(Box::new(draft)) }
+}

@@ -1,0 +1,161 @@
+use std::collections::BTreeMap;
+
+use async_trait::async_trait;
+use onyx_storage::EntityChange;
+use onyx_types::{
+    EntityKind, EntityRef, FileChange, Hash, Origin, Plan, Target, Timestamp, ToolEffect,
+    ToolOutcome, ToolSpec,
+};
+use schemars::JsonSchema;
+use serde::Deserialize;
+use serde_json::Value;
+
+use super::{text_argument, tool};
+use crate::place::apply;
+use crate::schema::arguments;
+use crate::text::diff::Change;
+use crate::{Authorised, Tool, ToolCx, ToolError, entity_place};
+
+/// Drafts a change of a space for the person to decide; it can do nothing else.
+pub(super) struct ProposeChange(ToolSpec);
+
+#[derive(Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+struct Arguments {
+    op: Operation,
+    #[serde(rename = "type")]
+    kind: EntityKind,
+    /// For update and delete
+    id: Option<String>,
+    space: Option<String>,
+    title: Option<String>,
+    /// Markdown; replaces the whole body
+    body: Option<String>,
+    status: Option<String>,
+    tags: Option<Vec<String>>,
+    /// Other keys, e.g. due, url, project; an empty value removes one
+    #[serde(default)]
+    fields: BTreeMap<String, String>,
+}
+
+#[derive(Clone, Copy, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+enum Operation {
+    Create,
+    Update,
+    Delete,
+}
+
+/// What becomes of one file.
+struct Worked {
+    at: EntityRef,
+    base: Option<Hash>,
+    before: String,
+    after: Option<String>,
+    origin: Origin,
+}
+
+impl ProposeChange {
+    pub(super) fn new() -> Self {
+        let description = "Draft a change of a page, task, ref or project. A person decides; nothing changes now.";
+        Self(tool::<Arguments>("propose_change", "knowledge", ToolEffect::Write, description))
+    }
+}
+
+#[async_trait]
+impl Tool for ProposeChange {
+    fn spec(&self) -> &ToolSpec {
+        &self.0
+    }
+
+    fn summary(&self, arguments: &Value) -> String {
+        let named = match text_argument(arguments, "title") {
+            "" => text_argument(arguments, "id"),
+            title => title,
+        };
+        let (op, kind) = (text_argument(arguments, "op"), text_argument(arguments, "type"));
+        format!("Propose to {op} {kind} {named}")
+    }
+
+    async fn plan(&self, input: Value, cx: &ToolCx) -> Result<Plan, ToolError> {
+        let wanted: Arguments = arguments(&input)?;
+        let now = cx.clock.wall();
+        let op = wanted.op;
+        let worked = match op {
+            Operation::Create => create(wanted, now, cx).await?,
+            Operation::Update => update(wanted, now, cx).await?,
+            Operation::Delete => delete(&wanted, cx).await?,
+        };
+        let after = worked.after.as_deref().unwrap_or_default();
+        let change = Change::between(&worked.at.path(), &worked.before, after);
+        let (verb, effect) = match op {
+            Operation::Create => ("Create", ToolEffect::Write),
+            Operation::Update => ("Change", ToolEffect::Write),
+            Operation::Delete => ("Delete", ToolEffect::Destroy),
+        };
+        let summary = format!("{verb} {} {} {}", worked.at.kind, worked.at.id, change.counts());
+        let name = entity_place::name(cx, &worked.at);
+        let target = Target { name: name.clone(), base: worked.base, instruction: false };
+        let plan = Plan {
+            targets: vec![target],
+            preview: change.preview,
+            changes: vec![FileChange { target: name, after: worked.after, origin: worked.origin }],
+            ..Plan::new(self.0.name.as_str(), input, effect, summary)
+        };
+        Ok(plan.draft_only())
+    }
+
+    async fn invoke(&self, plan: Authorised<Plan>, cx: &ToolCx) -> Result<ToolOutcome, ToolError> {
+        let plan = plan.into_inner();
+        apply(&plan, cx).await?;
+        Ok(ToolOutcome::ok(format!("done: {}", plan.summary), plan.summary))
+    }
+}
+
+async fn create(wanted: Arguments, now: Timestamp, cx: &ToolCx) -> Result<Worked, ToolError> {
+    if wanted.id.is_some() {
+        return Err(ToolError::Arguments("a new one gets its \"id\" from its title".to_owned()));
+    }
+    let (kind, space) = (wanted.kind, wanted.space.clone());
+    let space = entity_place::space(cx, space.as_deref()).await?;
+    let change = wanted.change();
+    let drafted = |at: &EntityRef| cx.pending.file(&entity_place::name(cx, at)).is_some();
+    let at = entity_place::entities(cx)?.free_place(&space, kind, &change, drafted).await?;
+    let origin = match cx.taint {
+        onyx_types::Taint::Clean => Origin::Agent,
+        onyx_types::Taint::Tainted => Origin::AgentTainted,
+    };
+    let after = Some(change.first_text(&at, origin, now)?);
+    Ok(Worked { at, base: None, before: String::new(), after, origin })
+}
+
+async fn update(wanted: Arguments, now: Timestamp, cx: &ToolCx) -> Result<Worked, ToolError> {
+    let mut worked = delete(&wanted, cx).await?;
+    let change = wanted.change();
+    if change == EntityChange::default() {
+        return Err(ToolError::Arguments(
+            "say what to change: title, body, status, tags, fields".to_owned(),
+        ));
+    }
+    worked.after = Some(change.applied_to(&worked.before, now)?);
+    Ok(worked)
+}
+
+async fn delete(wanted: &Arguments, cx: &ToolCx) -> Result<Worked, ToolError> {
+    let Some(id) = wanted.id.as_deref().filter(|id| !id.is_empty()) else {
+        return Err(ToolError::Arguments("\"id\" says which".to_owned()));
+    };
+    let at = entity_place::entity(cx, wanted.kind, id, wanted.space.as_deref()).await?;
+    let Some(seen) = entity_place::seen(cx, &at).await? else {
+        return Err(ToolError::NotFound(format!("{} {}", at.kind, at.id)));
+    };
+    let origin = seen.entity.origin;
+    Ok(Worked { at, base: seen.base, before: seen.text, after: None, origin })
+}
+
+impl Arguments {
+    fn change(self) -> EntityChange {
+        let Self { title, status, tags, fields, body, .. } = self;
+        EntityChange { title, status, tags, fields, body }
+    }
+}

@@ -1,0 +1,197 @@
+//! Standing rules: commands that need no person each time. A rule is the exact beginning of an
+//! argument list. What runs whatever it is given can never stand in one: such a rule would allow
+//! everything.
+
+use onyx_types::{ErrorCode, Fault};
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct CommandRule(Vec<String>);
+
+const SHELLS: [&str; 14] = [
+    "ash",
+    "bash",
+    "busybox",
+    "cmd",
+    "csh",
+    "dash",
+    "elvish",
+    "fish",
+    "ksh",
+    "nu",
+    "powershell",
+    "pwsh",
+    "sh",
+    "zsh",
+];
+
+const INTERPRETERS: [&str; 30] = [
+    "awk",
+    "bun",
+    "deno",
+    "ed",
+    "emacs",
+    "ex",
+    "gawk",
+    "gdb",
+    "groovy",
+    "java",
+    "julia",
+    "lua",
+    "luajit",
+    "mawk",
+    "nawk",
+    "node",
+    "nodejs",
+    "osascript",
+    "perl",
+    "php",
+    "pypy",
+    "python",
+    "rscript",
+    "ruby",
+    "scala",
+    "sed",
+    "sqlite",
+    "tclsh",
+    "vi",
+    "vim",
+];
+
+/// Programs that run another program, or whatever a file tells them.
+const WRAPPERS: [&str; 52] = [
+    "ansible",
+    "bundle",
+    "bwrap",
+    "cargo",
+    "chpst",
+    "chroot",
+    "chrt",
+    "docker",
+    "doas",
+    "env",
+    "exec",
+    "expect",
+    "find",
+    "firejail",
+    "flock",
+    "gmake",
+    "ionice",
+    "ltrace",
+    "make",
+    "man",
+    "nice",
+    "nohup",
+    "npm",
+    "npx",
+    "nsenter",
+    "parallel",
+    "perf",
+    "pipx",
+    "pkexec",
+    "podman",
+    "runuser",
+    "script",
+    "setarch",
+    "setpriv",
+    "setsid",
+    "sg",
+    "ssh",
+    "start-stop-daemon",
+    "stdbuf",
+    "strace",
+    "su",
+    "sudo",
+    "systemd-run",
+    "taskset",
+    "tar",
+    "time",
+    "timeout",
+    "unshare",
+    "uvx",
+    "watch",
+    "xargs",
+    "yarn",
+];
+
+impl CommandRule {
+    pub(crate) fn new(words: &[String]) -> Result<Self, Fault> {
+        let program = words.first().map(String::as_str).unwrap_or_default();
+        if program.trim().is_empty() {
+            return Err(invalid("tools.commands holds an empty command".to_owned()));
+        }
+        if runs_anything(program) {
+            return Err(invalid(format!(
+                "tools.commands names {program:?}, which runs whatever it is given"
+            ))
+            .with_hint("Name the program itself; shells, interpreters and wrappers always ask."));
+        }
+        Ok(Self(words.to_vec()))
+    }
+
+    pub(crate) fn permits(&self, argv: &[String]) -> bool {
+        argv.starts_with(&self.0)
+    }
+}
+
+/// By the name of its file, without version: `/usr/bin/python3.11` is `python`.
+fn runs_anything(program: &str) -> bool {
+    let name = program.rsplit(['/', '\\']).next().unwrap_or(program).to_lowercase();
+    let name = name.strip_suffix(".exe").unwrap_or(&name);
+    let bare = name.trim_end_matches(|c: char| c.is_ascii_digit() || matches!(c, '.' | '-'));
+    let listed = |name: &str| {
+        SHELLS.contains(&name) || INTERPRETERS.contains(&name) || WRAPPERS.contains(&name)
+    };
+    listed(name) || listed(bare)
+}
+
+fn invalid(message: String) -> Fault {
+    Fault::new(ErrorCode::InvalidRequest, message)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn words(text: &str) -> Vec<String> {
+        text.split(' ').map(str::to_owned).collect()
+    }
+
+    #[test]
+    fn a_rule_is_the_exact_beginning_of_an_argument_list() {
+        let rule = CommandRule::new(&words("git status")).unwrap();
+        for argv in ["git status", "git status --short"] {
+            assert!(rule.permits(&words(argv)), "{argv}");
+        }
+        for argv in
+            ["git", "git push", "git statusx", "/usr/bin/git status", "Git status", "x git status"]
+        {
+            assert!(!rule.permits(&words(argv)), "{argv}");
+        }
+    }
+
+    #[test]
+    fn what_runs_anything_can_never_be_allowed() {
+        for program in [
+            "",
+            " ",
+            "sh",
+            "/bin/bash",
+            "BASH",
+            "python3",
+            "python3.11",
+            "/usr/bin/env",
+            "node-20",
+            "perl5",
+            "sudo",
+            "xargs",
+            "find",
+            "cmd.exe",
+            "C:\\x\\powershell.exe",
+            "sqlite3",
+        ] {
+            assert!(CommandRule::new(&[program.to_owned()]).is_err(), "{program}");
+        }
+        assert!(CommandRule::new(&[]).is_err());
+        assert!(CommandRule::new(&words("ls -l")).is_ok());
+    }
+}

@@ -1,0 +1,39 @@
+use onyx_storage::Draft;
+use onyx_types::{DraftId, Origin, Plan, Taint};
+
+/// A session's open drafts. What they make of files is what the session's own reads see, labelled,
+/// and what its next edits build on.
+#[derive(Clone, Debug, Default)]
+pub struct Pending(Vec<Draft>);
+
+/// A file as an open draft would leave it.
+pub(crate) struct PendingFile<'a> {
+    pub(crate) draft: DraftId,
+    /// None: it would be gone.
+    pub(crate) text: Option<&'a str>,
+    pub(crate) origin: Origin,
+}
+
+impl Pending {
+    pub(crate) fn new(drafts: Vec<Draft>) -> Self {
+        Self(drafts)
+    }
+
+    pub(crate) fn file(&self, name: &str) -> Option<PendingFile<'_>> {
+        let change_of = |draft: &'_ Draft| draft.plan.changes.iter().position(|c| c.target == name);
+        let (draft, index) =
+            self.0.iter().rev().find_map(|draft| Some((draft, change_of(draft)?)))?;
+        let change = &draft.plan.changes[index];
+        let by = match draft.taint {
+            Taint::Clean => Origin::Agent,
+            Taint::Tainted => Origin::AgentTainted,
+        };
+        let (text, origin) = (change.after.as_deref(), change.origin.max(by));
+        Some(PendingFile { draft: draft.id, text, origin })
+    }
+
+    /// Those that have a target in common with the plan.
+    pub(crate) fn touched_by(&self, plan: &Plan) -> Vec<&Draft> {
+        self.0.iter().filter(|draft| draft.touches(plan)).collect()
+    }
+}

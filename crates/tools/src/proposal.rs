@@ -1,0 +1,188 @@
+//! Plans that a person must decide become drafts. One session has at most one open draft for a
+//! target: a later plan is combined with it, so that a person decides once on the whole.
+
+use onyx_storage::{Draft, StoreError};
+use onyx_types::{
+    Answer, DraftId, DraftState, FileChange, Hash, Mint, Origin, Plan, Preview, Proposal, Target,
+    ToolCall, ToolOutcome, Verdict,
+};
+
+use crate::audit::{Record, Trail};
+use crate::place::Place;
+use crate::text::diff::Change;
+use crate::toolbox::Services;
+use crate::{ToolCx, ToolError};
+
+/// More than this nobody reads whole, so nobody is asked to approve it.
+const PREVIEW_BYTES: usize = 256 * 1024;
+
+/// Makes a draft of the plan. Nothing else happens, whatever the person decides later.
+pub(crate) async fn propose(
+    services: &Services,
+    cx: &ToolCx,
+    trail: &Trail<'_>,
+    call: &ToolCall,
+    verdict: Verdict,
+    plan: Plan,
+) -> Result<ToolOutcome, ToolError> {
+    let replaced = cx.pending.touched_by(&plan);
+    let effect = plan.strictest();
+    let (plan, input) = match combine(&replaced, &plan, cx).await? {
+        Some(combined) => (combined, None),
+        None => (plan, Some(call.input.clone())),
+    };
+    let plan = shown_whole(plan, services)?;
+    let draft = draft(cx, call, plan, input, &replaced);
+    let ids: Vec<_> = replaced.iter().map(|old| old.id).collect();
+    let mut result = format!("draft {}", draft.id);
+    for id in &ids {
+        result.push_str(&format!(", replaces {id}"));
+    }
+    let record =
+        Record { effect: Some(effect), decision: verdict, summary: &draft.plan.summary, result };
+    match services.drafts.put_draft(draft.clone(), &ids, trail.entry(&record)).await {
+        Ok(()) => Ok(outcome(draft, ids, verdict)),
+        Err(StoreError::Conflict) => Err(ToolError::Conflict("what is drafted here".to_owned())),
+        Err(error) => Err(error.into()),
+    }
+}
+
+fn draft(
+    cx: &ToolCx,
+    call: &ToolCall,
+    plan: Plan,
+    input: Option<serde_json::Value>,
+    replaced: &[&Draft],
+) -> Draft {
+    let now = cx.clock.wall();
+    let hash = Draft::hash_of(&plan, &cx.key, cx.run);
+    // Two calls of one run differ in their id, two runs in theirs.
+    let run = cx.run.to_string();
+    let seed = Hash::of_parts([hash.as_bytes(), call.id.0.as_bytes(), run.as_bytes()]);
+    let mut bytes = [0; 8];
+    bytes.copy_from_slice(&seed.as_bytes()[..8]);
+    Draft {
+        id: Mint::new(u64::from_le_bytes(bytes)).draft(now),
+        key: cx.key.clone(),
+        agent: cx.agent.clone(),
+        run: cx.run,
+        call: call.id.clone(),
+        input,
+        taint: replaced.iter().map(|old| old.taint).fold(cx.taint, Ord::max),
+        plan,
+        hash,
+        state: DraftState::Pending,
+        created_at: now,
+        expires_at: now.saturating_add(cx.draft_time),
+        decided_at: None,
+        decided_by: None,
+        reason: None,
+        output: None,
+        origin: Origin::Person,
+        superseded_by: None,
+        delivered: false,
+    }
+}
+
+fn outcome(draft: Draft, replaces: Vec<DraftId>, verdict: Verdict) -> ToolOutcome {
+    let Plan { tool, summary, preview, .. } = draft.plan;
+    let (answer, output) = match verdict {
+        Verdict::Confirm => (Answer::Awaited, undecided(&draft.id.to_string(), &summary)),
+        Verdict::Draft | Verdict::Allow | Verdict::Deny => (
+            Answer::Later,
+            format!(
+                "Drafted as {}: {summary}. Nothing has changed yet; a person decides, and you will \
+                 be told. Go on without it and do not repeat it.",
+                draft.id
+            ),
+        ),
+    };
+    let told = format!("Drafted: {summary}");
+    let proposal = Proposal { draft: draft.id, tool, summary, preview, answer, replaces };
+    ToolOutcome { draft: Some(Box::new(proposal)), ..ToolOutcome::ok(output, told) }
+}
+
+/// What a run that waited in vain is told.
+fn undecided(draft: &str, summary: &str) -> String {
+    format!(
+        "Not decided: {summary}. Nobody answered in time; it stays in the person's Inbox as draft \
+         {draft}. Nothing has changed. Go on without it and do not repeat it."
+    )
+}
+
+/// One plan for what was drafted before and what is asked for now, against what is on disk.
+/// `None` where there is nothing to combine, or one of them does not say what it makes of its
+/// targets: then the later stands alone.
+async fn combine(replaced: &[&Draft], plan: &Plan, cx: &ToolCx) -> Result<Option<Plan>, ToolError> {
+    let whole = |plan: &Plan| !plan.changes.is_empty();
+    if replaced.is_empty() || !whole(plan) || !replaced.iter().all(|old| whole(&old.plan)) {
+        return Ok(None);
+    }
+    let mut combined = plan.clone();
+    for old in replaced.iter().map(|old| &old.plan) {
+        let news = |name: &str| plan.target(name).is_some();
+        let targets = old.targets.iter().filter(|target| !news(&target.name));
+        combined.targets.extend(targets.cloned());
+        let changes = old.changes.iter().filter(|change| !news(&change.target));
+        combined.changes.extend(changes.cloned());
+        combined.effects.extend(&old.effects);
+    }
+    combined.effects.sort();
+    combined.effects.dedup();
+    combined.preview = diff_to_disk(&combined, cx).await?;
+    Ok(Some(combined))
+}
+
+/// What the plan's changes make of what is on disk now.
+pub(crate) async fn diff_to_disk(plan: &Plan, cx: &ToolCx) -> Result<Preview, ToolError> {
+    let (mut paths, mut unified) = (Vec::new(), String::new());
+    for FileChange { target, after, .. } in &plan.changes {
+        let (place, key) = Place::holding(cx, target)?;
+        let before = place.read(&key).await?.map(|reading| reading.text).unwrap_or_default();
+        let change = Change::between(key.as_str(), &before, after.as_deref().unwrap_or_default());
+        if let Preview::Diff { unified: one, .. } = change.preview {
+            unified.push_str(&one);
+        }
+        paths.push(key.to_string());
+    }
+    Ok(Preview::Diff { path: paths.join(", "), unified })
+}
+
+/// The same changes, built on what is on disk now.
+pub(crate) async fn rebase(plan: &Plan, cx: &ToolCx) -> Result<Plan, ToolError> {
+    let mut fresh = plan.clone();
+    for Target { name, base, .. } in &mut fresh.targets {
+        let (place, key) = Place::holding(cx, name)?;
+        *base = place.read(&key).await?.map(|reading| reading.hash);
+    }
+    fresh.preview = diff_to_disk(&fresh, cx).await?;
+    Ok(fresh)
+}
+
+/// A person decides on what they see, so all of it must be there to see.
+pub(crate) fn shown_whole(mut plan: Plan, services: &Services) -> Result<Plan, ToolError> {
+    plan.summary = services.masker.mask(&plan.summary).into_owned();
+    plan.preview = match plan.preview {
+        Preview::None => Preview::Text { text: format!("{:#}", plan.arguments) },
+        shown @ (Preview::Text { .. } | Preview::Diff { .. }) => shown,
+    };
+    let mask = |text: String| services.masker.mask(&text).into_owned();
+    plan.preview = match plan.preview {
+        Preview::None => Preview::None,
+        Preview::Text { text } => Preview::Text { text: mask(text) },
+        Preview::Diff { path, unified } => Preview::Diff { path, unified: mask(unified) },
+    };
+    let bytes = match &plan.preview {
+        Preview::None => 0,
+        Preview::Text { text } => text.len(),
+        Preview::Diff { unified, .. } => unified.len(),
+    };
+    if bytes > PREVIEW_BYTES {
+        return Err(ToolError::Refused(format!(
+            "{} takes {bytes} bytes to show, and a person must see all of what they approve; do it \
+             in smaller steps",
+            plan.summary
+        )));
+    }
+    Ok(plan)
+}
