@@ -20,6 +20,8 @@
 //!
 //! SmolLM2-135M-Instruct takes the right one of ten tools two times, so models below half a billion
 //! parameters get a short prompt and no tools. Others get tools if their chat template knows them.
+//! On 2 cores at a load of 8: loaded in 0.5 s, first word of a short question after 0.4–0.5 s, 26
+//! tokens a second, 350 MB at the longest window (8,192 tokens).
 
 mod chat;
 mod embed;

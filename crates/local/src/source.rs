@@ -96,7 +96,9 @@ impl LocalModels {
         let mut keepers = self.keepers.lock().unwrap_or_else(PoisonError::into_inner);
         let make = || {
             let LocalSettings { launch, allowance, .. } = &self.settings;
-            let (file, threads) = (path.to_owned(), allowance.threads);
+            // llama.cpp's threads wait for each other by spinning: with as many as cores and other
+            // work on the machine, an answer took six times as long as with one fewer.
+            let (file, threads) = (path.to_owned(), allowance.threads.saturating_sub(1).max(1));
             let job = Job::Generate { file, window, threads };
             Arc::new(Keeper::new(launch.clone(), job, allowance.idle))
         };

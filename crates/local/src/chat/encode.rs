@@ -41,8 +41,9 @@ pub(crate) enum Ability {
 /// What is longer takes a very small model seconds to read.
 const MAX_SMALL_TALK_PROMPT: usize = 600;
 
-/// All that it is told then.
-const SHORT_PROMPT: &str = "You are Onyx, a helpful assistant. Answer briefly and plainly.";
+/// All that it is told then. With a name or a wish for brevity beside it, SmolLM2 no longer knew
+/// the capital of France.
+const SHORT_PROMPT: &str = "You are a helpful AI assistant.";
 
 /// A very small model that goes on for longer has lost its way.
 const SMALL_TALK_TOKENS: u32 = 512;
