@@ -83,7 +83,7 @@ describe.each([
     await dialog.getByLabel('Address').fill(at.model);
     await dialog.getByLabel('Key').fill('k');
     await dialog.getByRole('button', { name: 'Save and test' }).click();
-    await card.getByRole('button', { name: 'mine/some-model' }).click();
+    await card.getByRole('button', { name: 'mine/scripted' }).click();
     await card.waitFor({ state: 'detached' });
     await say(page, 'hi');
     await log(page).getByText('hello from the new model').waitFor();

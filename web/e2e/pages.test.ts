@@ -48,7 +48,7 @@ describe.each([
     expect(await section('Providers').innerText()).not.toContain('sk-a-long-secret-key-of-somebody');
     expect(await readFile(join(at.home, 'onyx.json'), 'utf8')).not.toContain('sk-a-long-secret-key');
     await row.getByRole('button', { name: 'Models' }).click();
-    await row.getByRole('list', { name: 'Models' }).getByText('some-model').first().waitFor();
+    await row.getByRole('list', { name: 'Models' }).getByText('scripted').first().waitFor();
     await row.getByRole('button', { name: 'Remove second' }).click();
     await dialog().getByRole('button', { name: 'Remove' }).click();
     await toast('second was removed');

@@ -7,8 +7,6 @@ export default defineConfig({
   resolve: { alias: { '@onyx/sdk': fileURLToPath(new URL('../../clients/ts/src/index.ts', import.meta.url)) } },
   test: {
     include: ['web/e2e/**/*.test.ts', 'clients/ts/test/**/*.test.ts'],
-    // These need routes that other branches bring.
-    exclude: ['web/e2e/{pages,drafts,chat}.test.ts', '**/node_modules/**'],
     environment: 'node',
     pool: 'forks',
     maxWorkers: 1,

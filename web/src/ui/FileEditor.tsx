@@ -78,9 +78,19 @@ export function FileEditor({ file, line, lastLine, note, write, onWritten }: {
         <Editor label="Text of the file" text={shown} onChange={setText} line={line} lastLine={lastLine} />
       ) : (
         <div className="card min-h-0 flex-1 overflow-y-auto px-5 py-4" dir="auto" tabIndex={0} role="region" aria-label="The file">
-          {shown.trim() === '' ? <p className="meta">This file is empty.</p> : <Markdown text={shown} />}
+          {shown.trim() === '' ? <p className="meta">This file is empty.</p> : <Content text={shown} />}
         </div>
       )}
     </div>
+  );
+}
+
+/** The headings of a text are of the third order: what they stand under is named for those who do not see it. */
+function Content({ text }: { text: string }) {
+  return (
+    <>
+      <h2 className="sr-only">Content</h2>
+      <Markdown text={text} />
+    </>
   );
 }

@@ -57,6 +57,8 @@ pub(crate) async fn replace(
     details(&state, id.as_str()).await
 }
 
+const NEVER_NULL: [&str; 3] = ["default", "fallbacks", "memory_read"];
+
 /// Only what the body names changes; `null` leaves it to the defaults.
 pub(crate) async fn patch(
     State(state): State<ApiState>,
@@ -78,7 +80,8 @@ pub(crate) async fn patch(
         fields = now.and_then(|text| serde_json::from_str(&text)).unwrap_or_default();
     }
     fields.extend(changes);
-    fields.retain(|_, value| !value.is_null());
+    // What has no default to be left to is refused below, by its type.
+    fields.retain(|name, value| !value.is_null() || NEVER_NULL.contains(&name.as_str()));
     let fields: AgentFields = typed(fields.into())?;
     put(&state, &id, fields.settings(&id)?, expected).await?;
     details(&state, id.as_str()).await
