@@ -301,7 +301,10 @@ impl RunManager {
                 let words = UserInput { turn: None, content, view: request.view, context: None };
                 (fresh_turn, Some(words))
             }
-            RunInput::Stored(turn) | RunInput::Regenerate(turn) => (turn, None),
+            // Found before the session was held: it may have been deleted meanwhile.
+            RunInput::Stored(turn) | RunInput::Regenerate(turn) => {
+                (self.question_of(&place.key, turn).await?.id, None)
+            }
             RunInput::Waiting => {
                 let words = leading.pop().ok_or_else(|| {
                     Fault::new(ErrorCode::InvalidRequest, "No words are waiting for an answer.")

@@ -1,11 +1,12 @@
 //! Closing runs that a crash, or a store that refused to write, left open.
 
+use std::collections::BTreeSet;
 use std::time::Duration;
 
 use onyx_storage::{Lease, LiveText, ModelUse, RunOutcome, RunRow};
 use onyx_types::{
     AssistantText, Author, Cancel, ErrorCode, Fault, LaneId, Origin, RunEnd, RunId, RunStatus,
-    TextStatus, Turn, TurnBody,
+    SessionKey, TextStatus, Turn, TurnBody,
 };
 use serde::Deserialize as _;
 use serde_json::Map;
@@ -38,37 +39,51 @@ impl RunManager {
     /// elsewhere, hold their session and are left alone.
     pub async fn recover(&self) -> Result<usize, Fault> {
         let open = self.inner.store.ledger.active_runs().await?;
+        let sessions: BTreeSet<SessionKey> = open.into_iter().map(|row| row.key).collect();
         let mut closed = 0;
-        for row in open {
-            match self.close_if_left(&row).await {
-                Ok(()) => closed += 1,
+        for key in sessions {
+            match self.close_if_left(&key).await {
+                Ok(runs) => closed += runs,
                 Err(fault) if fault.code == ErrorCode::SessionBusy => {}
                 // One damaged session must not keep the others from opening; it is tried again
                 // when it is next used, and the failure is shown there.
-                Err(fault) => tracing::error!(run = %row.run, %fault, "a run could not be closed"),
+                Err(fault) => {
+                    tracing::error!(session = %key.session, %fault, "a run could not be closed");
+                }
             }
         }
         self.settle_drafts().await?;
         Ok(closed)
     }
 
-    async fn close_if_left(&self, row: &RunRow) -> Result<(), Fault> {
-        let lease = self.lease(&row.key).await?;
-        let closed = self.close_run(&lease, row).await;
+    async fn close_if_left(&self, key: &SessionKey) -> Result<usize, Fault> {
+        let lease = self.lease(key).await?;
+        let closed = self.close_leftover_runs(&lease).await;
         lease.release().await;
         closed
     }
 
     /// Runs of this session that never got their end, because writing it failed or because their
-    /// process lost the session. Asked under the lease: before, one might still be at work.
-    pub(crate) async fn close_leftover_runs(&self, lease: &Lease) -> Result<(), Fault> {
-        for row in self.inner.store.ledger.open_runs(&lease.key).await? {
-            self.close_run(lease, &row).await?;
+    /// process lost the session. Asked under the lease: before, one might still be at work, or be
+    /// closed and followed by another.
+    pub(crate) async fn close_leftover_runs(&self, lease: &Lease) -> Result<usize, Fault> {
+        let open = self.inner.store.ledger.open_runs(&lease.key).await?;
+        if open.is_empty() {
+            return Ok(0);
         }
-        Ok(())
+        let mut outcomes = Vec::new();
+        for row in &open {
+            outcomes.push(self.close_in_log(lease, row).await?);
+        }
+        // The notes are the session's: the run that made them has taken them into the log by now.
+        self.inner.store.turns.clear_live(lease).await?;
+        for outcome in outcomes {
+            self.inner.store.ledger.end_run(outcome).await?;
+        }
+        Ok(open.len())
     }
 
-    async fn close_run(&self, lease: &Lease, row: &RunRow) -> Result<(), Fault> {
+    async fn close_in_log(&self, lease: &Lease, row: &RunRow) -> Result<RunOutcome, Fault> {
         let (status, used) = match self.find_marks(lease, row.run).await? {
             Marks::Ended(status, used) => (status, used),
             Marks::Started(used) => {
@@ -85,8 +100,7 @@ impl RunManager {
                 (RunStatus::Interrupted, UsedSoFar::default())
             }
         };
-        self.inner.store.turns.clear_live(lease).await?;
-        let outcome = RunOutcome {
+        Ok(RunOutcome {
             run: row.run,
             status,
             ended_at: self.inner.clock.wall(),
@@ -100,8 +114,7 @@ impl RunManager {
             messages_added: 0,
             preview: None,
             title: None,
-        };
-        Ok(self.inner.store.ledger.end_run(outcome).await?)
+        })
     }
 
     async fn find_marks(&self, lease: &Lease, run: RunId) -> Result<Marks, Fault> {

@@ -20,6 +20,7 @@ use onyx_types::{
     TokenCounter, ToolUseId, Turn, TurnBody,
 };
 use serde_json::json;
+use tokio::sync::Notify;
 
 use crate::step::ByRule;
 use crate::world::{all, ana, error_of, kinds, request};
@@ -27,6 +28,7 @@ use crate::world::{all, ana, error_of, kinds, request};
 /// What the store does with one kind of operation from now on.
 #[derive(Clone, Copy)]
 enum Answer {
+    /// Until the switch is set anew.
     Waits,
     IsFull,
     LosesSync,
@@ -36,11 +38,13 @@ enum Answer {
 struct Switch {
     fault: Arc<Mutex<Option<(Op, Answer)>>>,
     refusals: Arc<AtomicUsize>,
+    changed: Arc<Notify>,
 }
 
 impl Switch {
     fn set(&self, fault: Option<(Op, Answer)>) {
         *self.fault.lock().unwrap() = fault;
+        self.changed.notify_waiters();
     }
 
     fn refusals(&self) -> usize {
@@ -56,7 +60,7 @@ impl Turnstile for Switch {
         }
         self.refusals.fetch_add(1, Ordering::Relaxed);
         Some(match answer {
-            Answer::Waits => Box::pin(std::future::pending()),
+            Answer::Waits => Box::pin(self.changed.notified().map(Ok)),
             Answer::IsFull => Box::pin(async { Err(StoreError::Full) }),
             Answer::LosesSync => Box::pin(async { Err(StoreError::ReadOnly("sync".into())) }),
         })
@@ -167,6 +171,31 @@ impl Desk {
         (key, all(handle).await)
     }
 
+    /// A run that could not write its end: open in the books, its text in the notes.
+    async fn leave_noted(&self, session: Option<onyx_types::SessionId>) -> SessionKey {
+        let handle = self.manager.start(request(session, "tell me")).await.unwrap();
+        let key = key(handle.session_id);
+        let noted = async || self.store.turns.live(&key).await.unwrap().pop();
+        wait_for("the text to be noted", Duration::from_secs(20), noted).await;
+        self.switch.set(Some((Op::Append, Answer::IsFull)));
+        self.manager.stop(&ana(), StopTarget::Session(key.session)).await.unwrap();
+        assert_eq!(error_of(&all(handle).await), Some(ErrorCode::StorageFull));
+        self.switch.set(None);
+        key
+    }
+
+    async fn begin_in_books(&self, key: &SessionKey, mint: &mut Mint) {
+        let now = onyx_types::Timestamp::from_millis(1_767_225_600_000);
+        let begin = BeginRun {
+            run: mint.run(now),
+            key: key.clone(),
+            input_turn: mint.turn(now),
+            started_at: now,
+            origin: SessionOrigin::Chat,
+        };
+        self.store.ledger.begin_run(begin).await.unwrap();
+    }
+
     async fn log(&self, key: &SessionKey) -> Vec<Turn> {
         self.store.turns.tail(key, None, 100).await.unwrap().turns
     }
@@ -184,6 +213,16 @@ fn ends(log: &[Turn]) -> Vec<RunStatus> {
     ends.collect()
 }
 
+fn interrupted_texts(log: &[Turn]) -> Vec<&str> {
+    let texts = log.iter().filter_map(|turn| match &turn.body {
+        TurnBody::AssistantText(text) if text.status == TextStatus::Interrupted => {
+            Some(text.content.as_str())
+        }
+        _ => None,
+    });
+    texts.collect()
+}
+
 #[tokio::test]
 async fn recovery_leaves_runs_at_work_alone_and_closes_the_others() {
     let desk = Desk::new([vec![says("working")], answer("hello")]);
@@ -191,17 +230,9 @@ async fn recovery_leaves_runs_at_work_alone_and_closes_the_others() {
     at_work.events.next().await.unwrap();
     let (left, _) = desk.say(None, "two").await;
     let mut mint = Mint::new(3);
-    let now = onyx_types::Timestamp::from_millis(1_767_225_600_000);
     // Two at once: a process that had lost the session began the second.
     for _ in 0..2 {
-        let begin = BeginRun {
-            run: mint.run(now),
-            key: left.clone(),
-            input_turn: mint.turn(now),
-            started_at: now,
-            origin: SessionOrigin::Chat,
-        };
-        desk.store.ledger.begin_run(begin).await.unwrap();
+        desk.begin_in_books(&left, &mut mint).await;
     }
     assert_eq!(desk.manager.recover().await.unwrap(), 2);
     let open = desk.store.ledger.active_runs().await.unwrap();
@@ -225,20 +256,54 @@ async fn a_client_that_hangs_up_while_its_run_begins_leaves_the_session_free() {
 #[tokio::test]
 async fn a_full_disk_keeps_what_was_noted_of_an_answer() {
     let desk = Desk::new([vec![says("half an answer")], answer("all of it")]);
-    let handle = desk.manager.start(request(None, "tell me")).await.unwrap();
-    let key = key(handle.session_id);
-    let noted = async || desk.store.turns.live(&key).await.unwrap().pop();
-    wait_for("the text to be noted", Duration::from_secs(20), noted).await;
-    desk.switch.set(Some((Op::Append, Answer::IsFull)));
-    desk.manager.stop(&ana(), StopTarget::Session(key.session)).await.unwrap();
-    assert_eq!(error_of(&all(handle).await), Some(ErrorCode::StorageFull));
-    desk.switch.set(None);
+    let key = desk.leave_noted(None).await;
     desk.say(Some(key.session), "again").await;
-    let kept = desk.log(&key).await.into_iter().find_map(|turn| match turn.body {
-        TurnBody::AssistantText(text) => Some((text.content, text.status)),
-        _ => None,
-    });
-    assert_eq!(kept, Some(("half an answer".to_owned(), TextStatus::Interrupted)));
+    assert_eq!(interrupted_texts(&desk.log(&key).await), ["half an answer"]);
+}
+
+#[tokio::test]
+async fn a_run_that_wrote_nothing_leaves_the_notes_to_the_one_that_made_them() {
+    let desk = Desk::new([vec![says("half an answer")]]);
+    let key = desk.leave_noted(None).await;
+    // Earlier than the other: a process that had lost the session began it.
+    desk.begin_in_books(&key, &mut Mint::new(3)).await;
+    assert_eq!(desk.manager.recover().await.unwrap(), 2);
+    assert_eq!(interrupted_texts(&desk.log(&key).await), ["half an answer"]);
+}
+
+#[tokio::test]
+async fn recovery_that_comes_late_takes_no_notes_of_a_later_run() {
+    let desk = Desk::new([vec![says("one half")], vec![says("other half")]]);
+    let key = desk.leave_noted(None).await;
+    desk.switch.set(Some((Op::Acquire, Answer::Waits)));
+    let mut recovery = Box::pin(desk.manager.recover());
+    assert!((&mut recovery).now_or_never().is_none(), "it waits for the lease");
+    desk.switch.set(None);
+    desk.leave_noted(Some(key.session)).await;
+    recovery.await.unwrap();
+    desk.manager.recover().await.unwrap();
+    let log = desk.log(&key).await;
+    assert_eq!(interrupted_texts(&log), ["one half", "other half"]);
+    assert_eq!(ends(&log), [RunStatus::Interrupted; 2]);
+}
+
+#[tokio::test]
+async fn a_message_that_is_deleted_while_its_answer_begins_is_not_there() {
+    let desk = Desk::new([answer("hello")]);
+    let (key, _) = desk.say(None, "hi").await;
+    let log = desk.log(&key).await;
+    let question = log.iter().find(|turn| matches!(turn.body, TurnBody::User(_))).unwrap().id;
+    let mut again = request(Some(key.session), "");
+    again.input = RunInput::Stored(question);
+    desk.switch.set(Some((Op::Acquire, Answer::Waits)));
+    let mut start = Box::pin(desk.manager.start(again));
+    assert!((&mut start).now_or_never().is_none(), "it waits for the lease");
+    desk.switch.set(None);
+    desk.manager.delete_session(&ana(), key.session).await.unwrap();
+    assert_eq!(start.await.unwrap_err().code, ErrorCode::NotFound);
+    let gone = desk.manager.session_meta(&ana(), key.session).await.unwrap_err();
+    assert_eq!(gone.code, ErrorCode::NotFound, "nothing began it anew");
+    assert!(desk.log(&key).await.is_empty());
 }
 
 #[tokio::test]

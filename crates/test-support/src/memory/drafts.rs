@@ -96,9 +96,6 @@ impl Drafts for MemoryLedger {
     }
 
     async fn open_drafts(&self, key: &SessionKey) -> Result<Vec<Draft>, StoreError> {
-        if self.has_no_drafts(key) {
-            return Ok(Vec::new());
-        }
         self.with(Op::ReadLedger, |books| Ok(books.open_drafts(key).cloned().collect())).await
     }
 
@@ -113,9 +110,6 @@ impl Drafts for MemoryLedger {
     }
 
     async fn unsettled_drafts(&self, now: Timestamp) -> Result<Vec<Draft>, StoreError> {
-        if self.look(|books| books.drafts.is_empty()) {
-            return Ok(Vec::new());
-        }
         self.with(Op::ReadLedger, |books| {
             let unsettled = |draft: &&Draft| {
                 draft.state == DraftState::Applying
@@ -127,9 +121,6 @@ impl Drafts for MemoryLedger {
     }
 
     async fn undelivered_drafts(&self, key: &SessionKey) -> Result<Vec<Draft>, StoreError> {
-        if self.has_no_drafts(key) {
-            return Ok(Vec::new());
-        }
         self.with(Op::ReadLedger, |books| {
             let undelivered = |draft: &&Draft| draft.state.is_decided() && !draft.delivered;
             let mut drafts: Vec<_> = books.drafts_of(key).filter(undelivered).cloned().collect();
@@ -149,12 +140,5 @@ impl Drafts for MemoryLedger {
             Ok(())
         })
         .await
-    }
-}
-
-impl MemoryLedger {
-    /// The real one knows without asking its disk.
-    fn has_no_drafts(&self, key: &SessionKey) -> bool {
-        self.look(|books| books.drafts_of(key).next().is_none())
     }
 }

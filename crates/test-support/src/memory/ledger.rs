@@ -217,10 +217,6 @@ impl MemoryLedger {
     ) -> Result<T, StoreError> {
         perform(&*self.turnstile, op, || work(&mut self.disk.lock().books)).await
     }
-
-    pub(super) fn look<T>(&self, at: impl FnOnce(&Books) -> T) -> T {
-        at(&self.disk.lock().books)
-    }
 }
 
 #[async_trait]
