@@ -114,6 +114,7 @@ impl Index {
     pub async fn all_scopes(&self, person: &PersonId) -> Result<ScopeSet, KnowledgeError> {
         // A place that was written to a moment ago is among them.
         self.bring_up_to_date().await?;
+        self.settle_sessions().await?;
         let groups = self.inner.store.chunks.groups().await?;
         let own = groups.into_iter().filter(|group| group.person.as_ref() == Some(person));
         let scopes = own.map(|group| group.scope).chain([Scope::Person, Scope::Shared]);

@@ -174,6 +174,10 @@ impl Index {
     }
 }
 
+/// Of a longer message only the beginning is found: nobody says so much, and indexing it all would take
+/// many times its memory.
+const LONGEST_MESSAGE: usize = 256 * 1024;
+
 /// What was said in a run, as a text.
 struct Rendered {
     text: String,
@@ -198,14 +202,19 @@ impl Rendered {
                 Author::Agent(agent) => agent.as_str(),
                 Author::System => "system",
             };
-            if !words.trim().is_empty() {
-                rendered.text.push_str(&format!("{who}: {}\n\n", words.trim()));
+            let words = beginning(words.trim());
+            if !words.is_empty() {
+                rendered.text.push_str(&format!("{who}: {words}\n\n"));
                 rendered.origin = rendered.origin.max(turn.origin);
             }
             rendered.at = turn.ts;
         }
         rendered
     }
+}
+
+fn beginning(words: &str) -> &str {
+    &words[..words.floor_char_boundary(LONGEST_MESSAGE)]
 }
 
 fn in_order(mut runs: Vec<(RunId, Vec<Turn>)>) -> Vec<(RunId, Vec<Turn>)> {
