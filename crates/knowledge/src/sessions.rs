@@ -1,6 +1,7 @@
 //! Conversations, a run at a time: each is indexed from where the last one ended, so that a long
 //! session costs no more than a short one.
 
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 
 use onyx_storage::{ChunkRow, SessionFilter, SessionMeta, SourceKey, SourceKind, SourceRow, Stamp};
@@ -191,9 +192,9 @@ impl Rendered {
             Self { text: String::new(), origin: Origin::Person, at: Timestamp::from_millis(0) };
         for turn in turns {
             let words = match &turn.body {
-                TurnBody::User(user) => user.content.text(),
+                TurnBody::User(user) => Cow::from(user.content.text()),
                 TurnBody::AssistantText(text) if text.status != TextStatus::Error => {
-                    text.content.clone()
+                    Cow::from(&text.content)
                 }
                 _ => continue,
             };
