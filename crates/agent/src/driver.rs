@@ -21,6 +21,7 @@ use crate::feed::Feed;
 use crate::live_text::LiveNotes;
 use crate::models::{ModelChoice, Models, Payer};
 use crate::prompt::Conversation;
+use crate::seats::Seat;
 use crate::step::{DecidedDraft, Effect, Input, RunState, RunSummary, UserInput, step};
 
 /// How long a session's lease lives without renewal, and how often it is renewed.
@@ -48,6 +49,8 @@ pub(crate) struct Driver {
     pub(crate) clock: Arc<dyn Clock>,
     pub(crate) feed: Arc<Feed>,
     pub(crate) lease: Lease,
+    /// Given back before the end is told: who hears of it may come with the next message at once.
+    pub(crate) seat: Option<Seat>,
     pub(crate) cancel: Cancel,
     pub(crate) heard: mpsc::Receiver<Whisper>,
     /// Words from the inbox that are not known to stand in the log yet.
@@ -347,7 +350,8 @@ impl Driver {
         }
     }
 
-    async fn release(&self) {
+    async fn release(&mut self) {
+        self.seat = None;
         if let Err(error) = self.store.leases.release(&self.lease).await {
             tracing::warn!(run = %self.run, %error, "the session's lease could not be released");
         }

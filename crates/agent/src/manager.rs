@@ -90,7 +90,6 @@ struct LiveRun {
     granted: Granted,
     request: RunRequest,
     steered: bool,
-    seat: Seat,
 }
 
 /// A run at work, as somebody who wants to add words sees it.
@@ -390,7 +389,6 @@ impl RunManager {
             granted: prepared.granted.clone(),
             request: repeat,
             steered: false,
-            seat,
         };
         self.tell(&live.key.person, live.key.session, Happened::RunStarted(run));
         self.live().insert(run, live);
@@ -410,6 +408,7 @@ impl RunManager {
             clock: Arc::clone(&inner.clock),
             feed,
             lease: lease.clone(),
+            seat: Some(seat),
             cancel,
             heard,
             inbox,
@@ -486,7 +485,6 @@ impl RunManager {
             );
         }
         self.finished().keep(run, ended.key.person.clone(), ended.feed, now);
-        drop(ended.seat);
         self.tell(&ended.key.person, ended.key.session, Happened::RunEnded(run));
         // Words that came after the last moment in which the run could take them.
         if ended.steered && !ended.cancel.is_cancelled() {
