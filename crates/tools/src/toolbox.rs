@@ -10,7 +10,7 @@ use onyx_types::{
 use crate::attempt::Attempt;
 use crate::output::{Keep, bound, one_line};
 use crate::schema::Checker;
-use crate::{Masker, Pending, Policy, Tool, ToolCx};
+use crate::{Asked, Masker, Pending, Policy, Tool, ToolCx};
 
 /// Every tool there is, and the one way to call one.
 pub struct Toolbox {
@@ -71,9 +71,11 @@ impl Toolbox {
 
     /// Of these, what can work for this person now.
     pub fn ready_offers(&self, policy: &Policy, person: &PersonId) -> Vec<&ToolSpec> {
-        let entries = self.entries.iter().filter(|entry| entry.tool.is_ready(person));
-        let specs = entries.map(|entry| entry.tool.spec());
-        specs.filter(|spec| is_offered(policy, &spec.name)).collect()
+        let asked = Asked::of(person);
+        let offered = |entry: &&Entry| {
+            is_offered(policy, &entry.tool.spec().name) && entry.tool.is_ready(&asked)
+        };
+        self.entries.iter().filter(offered).map(|entry| entry.tool.spec()).collect()
     }
 
     /// One human line for a call, verb first, secrets masked. No I/O.

@@ -2,7 +2,7 @@ use std::time::Duration;
 
 use async_trait::async_trait;
 use onyx_sandbox::Network;
-use onyx_types::{Origin, PersonId, Plan, ToolEffect, ToolOutcome, ToolSpec};
+use onyx_types::{Origin, Plan, ToolEffect, ToolOutcome, ToolSpec};
 use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::Value;
@@ -11,7 +11,7 @@ use super::{command_plan, tool};
 use crate::runtime::{Access, Ending, Order, Ran, Runtime};
 use crate::schema::arguments;
 use crate::text::argv::shown;
-use crate::{Authorised, Tool, ToolCx, ToolError};
+use crate::{Asked, Authorised, Tool, ToolCx, ToolError};
 
 const USUAL_SECONDS: u64 = 60;
 const MOST_SECONDS: u64 = 600;
@@ -49,7 +49,7 @@ impl Tool for Exec {
         &self.spec
     }
 
-    fn is_ready(&self, _: &PersonId) -> bool {
+    fn is_ready(&self, _: &Asked<'_>) -> bool {
         self.runtime.is_likely()
     }
 

@@ -2,7 +2,7 @@ use std::time::Duration;
 
 use async_trait::async_trait;
 use onyx_sandbox::Network;
-use onyx_types::{Origin, PersonId, Plan, Preview, Target, ToolEffect, ToolOutcome, ToolSpec};
+use onyx_types::{Origin, Plan, Preview, Target, ToolEffect, ToolOutcome, ToolSpec};
 use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::Value;
@@ -11,7 +11,7 @@ use super::{acting, command_plan, reading, text_argument, tool};
 use crate::runtime::{Access, Order, Processes, Runtime, Started};
 use crate::schema::arguments;
 use crate::text::argv::shown;
-use crate::{Authorised, Tool, ToolCx, ToolError};
+use crate::{Asked, Authorised, Tool, ToolCx, ToolError};
 
 const MOST_SECONDS: u64 = 60;
 const USUAL_SECONDS: u64 = 5;
@@ -91,7 +91,7 @@ impl Tool for Process {
         &self.spec
     }
 
-    fn is_ready(&self, _: &PersonId) -> bool {
+    fn is_ready(&self, _: &Asked<'_>) -> bool {
         self.runtime.is_likely()
     }
 

@@ -1,6 +1,6 @@
 use onyx_storage::{
-    BeginRun, DaySpending, ModelUse, RunOutcome, RunRow, SessionFilter, SessionMeta, SessionStatus,
-    Spent, StoreError, TitleSource, UsageRow,
+    BeginIn, BeginRun, DaySpending, ModelUse, RunOutcome, RunRow, SessionFilter, SessionMeta,
+    SessionStatus, Spent, StoreError, TitleSource, UsageRow,
 };
 use onyx_types::{
     AgentId, LaneOrder, RunStatus, SessionKey, SessionOrigin, Timestamp, TurnId, Usage,
@@ -15,7 +15,7 @@ fn begin(make: &mut Maker, key: &SessionKey, input_turn: TurnId) -> BeginRun {
         key: key.clone(),
         input_turn,
         started_at: make.tick(),
-        origin: SessionOrigin::Job,
+        session: BeginIn::New(SessionOrigin::Job),
     }
 }
 
