@@ -5,6 +5,7 @@ use std::sync::Arc;
 use onyx_storage::{Drafts, Ledger, Objects, StoreError};
 use onyx_types::{
     Attendance, ErrorCode, Fault, PersonId, ToolCall, ToolOutcome, ToolSpec, Visibility,
+    estimate_tokens,
 };
 
 use crate::attempt::Attempt;
@@ -21,6 +22,8 @@ pub struct Toolbox {
 pub(crate) struct Entry {
     pub(crate) tool: Arc<dyn Tool>,
     pub(crate) checker: Checker,
+    /// What the model is shown of it, in tokens.
+    weight: usize,
 }
 
 /// What the toolbox itself needs to do its work.
@@ -51,7 +54,8 @@ impl Toolbox {
                 return Err(Fault::new(ErrorCode::Internal, message));
             }
             let checker = Checker::new(tool.spec())?;
-            entries.push(Entry { tool, checker });
+            let weight = weight(tool.spec());
+            entries.push(Entry { tool, checker, weight });
         }
         Ok(Self { entries, services })
     }
@@ -62,6 +66,11 @@ impl Toolbox {
 
     pub fn spec(&self, name: &str) -> Option<&ToolSpec> {
         self.entry(name).map(|entry| entry.tool.spec())
+    }
+
+    /// What a prompt weighs more with this tool, in tokens, about.
+    pub fn weight(&self, name: &str) -> usize {
+        self.entry(name).map_or(0, |entry| entry.weight)
     }
 
     /// What the agent is offered, always in the same order so that prompt caches hit.
@@ -148,6 +157,10 @@ impl Toolbox {
     fn for_people(&self, line: &str) -> String {
         one_line(&self.services.masker.mask(line))
     }
+}
+
+fn weight(spec: &ToolSpec) -> usize {
+    estimate_tokens(&spec.input_schema.to_string()) + estimate_tokens(&spec.description)
 }
 
 pub(crate) fn is_offered(policy: &Policy, name: &str) -> bool {
