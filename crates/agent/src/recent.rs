@@ -10,7 +10,7 @@ use onyx_types::{Fault, SessionKey, Turn, TurnBody, TurnId};
 use crate::prompt::{self, Conversation};
 
 /// All of them together; the longest unused go first, and one alone may take more.
-const MOST_BYTES: usize = 3 * 512 * 1024;
+const MOST_BYTES: usize = 768 * 1024;
 const LARGEST: usize = 4 * 1024 * 1024;
 /// What is read of a log at once, and to what that grows where it is not enough.
 const FIRST_PAGE: usize = 64;

@@ -60,16 +60,6 @@ impl SqliteLedger {
         Ok((ledger, if first { Opened::New } else { Opened::Existing }))
     }
 
-    /// Writes something of which spending is a part.
-    async fn book_with(
-        &self,
-        work: impl FnOnce(&Connection, &KnownSpending) -> Result<(), StoreError> + Send + 'static,
-    ) -> Result<(), StoreError> {
-        let known = Arc::clone(&self.known_spending);
-        let written = self.writer.write(move |connection| work(connection, &known)).await;
-        written.inspect_err(|_| self.known_spending.forget())
-    }
-
     async fn spent_by(&self, whose: Whose, day: &str) -> Result<f64, StoreError> {
         let unknown = match self.known_spending.get(&whose, day) {
             Ok(sum) => return Ok(sum),
@@ -89,7 +79,11 @@ impl Ledger for SqliteLedger {
     }
 
     async fn end_run(&self, outcome: RunOutcome) -> Result<(), StoreError> {
-        self.book_with(move |connection, known| runs::end(connection, known, &outcome)).await
+        let known = Arc::clone(&self.known_spending);
+        let end = move |connection: &Connection| runs::end(connection, &known, &outcome);
+        // The log says it too, and it was synced: whoever finds the run open closes it from there.
+        let written = self.writer.write_derived(end).await;
+        written.inspect_err(|_| self.known_spending.forget())
     }
 
     async fn active_runs(&self) -> Result<Vec<RunRow>, StoreError> {
@@ -154,8 +148,10 @@ impl Ledger for SqliteLedger {
     ) -> Result<(), StoreError> {
         let used = ModelUse { agent: key.agent.clone(), model: model.to_owned(), usage };
         let key = key.clone();
-        self.book_with(move |connection, known| runs::book(connection, known, &key, &used, at))
-            .await
+        let known = Arc::clone(&self.known_spending);
+        let book = move |connection: &Connection| runs::book(connection, &known, &key, &used, at);
+        let written = self.writer.write(book).await;
+        written.inspect_err(|_| self.known_spending.forget())
     }
 
     async fn put_session(&self, person: &PersonId, meta: &SessionMeta) -> Result<(), StoreError> {
