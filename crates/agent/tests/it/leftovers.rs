@@ -307,6 +307,20 @@ async fn a_message_that_is_deleted_while_its_answer_begins_is_not_there() {
 }
 
 #[tokio::test]
+async fn a_run_that_ended_in_the_log_only_is_booked_as_it_was() {
+    let desk = Desk::new([answer("hello")]);
+    desk.switch.set(Some((Op::EndRun, Answer::IsFull)));
+    let (key, _) = desk.say(None, "a question").await;
+    desk.switch.set(None);
+    let desk = desk.reopen([]);
+    assert_eq!(desk.manager.recover().await.unwrap(), 1);
+    let meta = desk.manager.session_meta(&ana(), key.session).await.unwrap();
+    let row = (meta.title.as_deref(), meta.preview.as_str(), meta.message_count);
+    assert_eq!(row, (Some("a question"), "hello", 2));
+    assert_eq!(meta.last_run_status, Some(RunStatus::Done));
+}
+
+#[tokio::test]
 async fn a_new_message_does_not_bring_back_a_session_that_is_deleted_meanwhile() {
     let desk = Desk::new([answer("hello"), answer("never")]);
     let (key, _) = desk.say(None, "hi").await;
