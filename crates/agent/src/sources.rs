@@ -218,6 +218,7 @@ async fn lane(
     let own = own.filter(|spec| !client.tools.iter().any(|tool| tool.name == spec.name));
     let tools = own.map(|spec| ToolTraits {
         offer: spec.offer(),
+        weight: inner.toolbox.weight(&spec.name),
         parallel: spec.usual_effect == ToolEffect::Read,
         repeats: spec.repeats,
     });

@@ -39,6 +39,8 @@ pub struct LaneSetup {
 #[derive(Clone, Debug)]
 pub struct ToolTraits {
     pub offer: ToolOffer,
+    /// What the offer weighs on a prompt, in tokens.
+    pub weight: usize,
     /// Calls may run beside each other.
     pub parallel: bool,
     /// May be called with equal arguments any number of times.

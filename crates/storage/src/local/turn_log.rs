@@ -59,7 +59,7 @@ impl LocalTurnLog {
 #[async_trait]
 impl TurnLog for LocalTurnLog {
     async fn append(&self, lease: &Lease, batch: &[Turn]) -> Result<Pos, StoreError> {
-        let mut bytes = Vec::with_capacity(batch.len() * 512);
+        let mut bytes = Vec::with_capacity(batch.iter().map(line::length_about).sum());
         for turn in batch {
             line::encode(turn, &mut bytes)?;
         }

@@ -141,6 +141,7 @@ conformance! {
         ;
     runs:
         beginning_makes_the_session
+        a_run_in_a_session_that_is_gone_does_not_bring_it_back
         the_same_input_is_not_run_twice_at_once
         the_same_input_runs_again_only_after_a_run_went_wrong
         ending_folds_into_the_session_once
