@@ -43,7 +43,18 @@ pub(crate) struct Inner {
     pub(crate) state: Mutex<State>,
     wake: Notify,
     wake_embedding: Notify,
+    touched: Mutex<BTreeSet<Touched>>,
+    wake_told: Notify,
     watcher: Mutex<Option<Watcher>>,
+}
+
+/// Where something was written.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Touched {
+    /// An agent's own files.
+    Agents,
+    /// Files that searches see: a person's, or the shared ones.
+    Files(Option<PersonId>),
 }
 
 /// What is known to differ from what is indexed.
@@ -104,6 +115,8 @@ impl Index {
             state: Mutex::default(),
             wake: Notify::new(),
             wake_embedding: Notify::new(),
+            touched: Mutex::default(),
+            wake_told: Notify::new(),
             watcher: Mutex::default(),
         };
         Self { inner: Arc::new(inner) }
@@ -129,8 +142,28 @@ impl Index {
     /// A file of a person (or a shared one) was written, by whomever.
     pub fn file_changed(&self, key: SourceKey) {
         if crate::places::place_of(&key).is_some() {
+            self.touch(Touched::Files(key.person.clone()));
             self.pending().files.insert(key);
             self.inner.wake.notify_one();
+        }
+    }
+
+    pub(crate) fn touch(&self, what: Touched) {
+        self.inner.touched.lock().unwrap_or_else(PoisonError::into_inner).insert(what);
+        self.inner.wake_told.notify_one();
+    }
+
+    /// What was written since this was asked last, once there is something. For one listener.
+    pub async fn touched(&self) -> BTreeSet<Touched> {
+        loop {
+            let told = {
+                let mut touched = self.inner.touched.lock().unwrap_or_else(PoisonError::into_inner);
+                std::mem::take(&mut *touched)
+            };
+            if !told.is_empty() {
+                return told;
+            }
+            self.inner.wake_told.notified().await;
         }
     }
 

@@ -31,7 +31,7 @@ mod words;
 
 pub use chunk::{Chunking, Document, Piece};
 pub use error::KnowledgeError;
-pub use index::{Index, IndexSettings};
+pub use index::{Index, IndexSettings, Touched};
 pub use retrieve::{Retrieval, Retrieved};
 pub use search::{Answer, Hit, Search, SearchSettings, Weights};
 pub use settings::{MemorySettings, WeightSettings};

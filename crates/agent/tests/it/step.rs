@@ -11,8 +11,8 @@ use onyx_agent::step::{
 use onyx_types::{
     ErrorCode, Event, Fault, FinishReason, LaneId, Limits, Message, Mint, ModelEvent, ModelFailure,
     ModelFailureClass, ModelRequest, Now, Origin, RunStatus, SessionKey, StatusCode, Taint,
-    TextStatus, Timestamp, TokenCounter, ToolCall, ToolOffer, ToolOutcome, ToolUseId, Turn,
-    TurnBody, Usage, UserContent,
+    TextStatus, Timestamp, TokenCounter, ToolCall, ToolOffer, ToolOutcome, ToolUse, ToolUseId,
+    Turn, TurnBody, Usage, UserContent,
 };
 use serde_json::{Value, json};
 
@@ -63,6 +63,7 @@ pub(crate) fn lane_setup(agent: &str) -> LaneSetup {
         max_output_tokens: 1_000,
         client_tools: Vec::new(),
         response_format: None,
+        tool_use: ToolUse::default(),
         snapshot: Arc::new(PromptSnapshot { system: Vec::new() }),
         tools: vec![tool("look", true), tool("change", false), tool("poll", true)],
         unable: None,

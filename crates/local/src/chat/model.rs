@@ -3,7 +3,7 @@
 use std::collections::VecDeque;
 use std::sync::Arc;
 
-use futures::stream::{BoxStream, StreamExt, unfold};
+use futures::stream::{BoxStream, StreamExt, once, unfold};
 use onyx_types::{
     Cancel, FinishReason, Model, ModelEvent, ModelFailure, ModelFailureClass, ModelRequest, Role,
     StatusCode, Usage,
@@ -65,7 +65,10 @@ impl Model for LocalModel {
     }
 
     fn stream(&self, request: ModelRequest, cancel: Cancel) -> BoxStream<'static, ModelEvent> {
-        let chat = encode(&request, self.ability);
+        let chat = match encode(&request, self.ability) {
+            Ok(chat) => chat,
+            Err(failure) => return once(async { ModelEvent::Failed(failure) }).boxed(),
+        };
         // A session's messages grow with each call, so its calls' ids differ.
         let seed = request.messages.len();
         let words = if chat.tools.is_empty() { Words::only() } else { Words::with_calls(seed) };

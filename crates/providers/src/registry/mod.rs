@@ -235,9 +235,7 @@ impl Registry {
             return Ok(listed.map(|candidate| ListedModel::of(name, &candidate)).collect());
         }
         let provider = self.provider(name)?;
-        listing::list(&provider)
-            .await
-            .map_err(|none| Fault::new(none.failure.class.code(), none.failure.message))
+        listing::list(&provider).await.map_err(|none| none.failure.into())
     }
 
     /// Every key and secret header that the providers are asked with: what no text may hold.
