@@ -34,10 +34,11 @@ mod worker;
 
 pub use embed::{DIMS, LocalEmbedder};
 pub use gguf::{Gguf, GgufError};
+pub use llama::NOT_BUILT_IN;
 pub use source::{LocalModels, LocalSettings, Named};
 pub use weights::{
     KNOWN, MINILM, ModelsFolder, Part, Pip, Place, Progress, SMOLLM2, Stored, Weights,
-    WeightsError, Wheels,
+    WeightsError, Wheels, sha256_of,
 };
 pub use worker::{Launch, serve as serve_worker};
 
