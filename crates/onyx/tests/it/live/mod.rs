@@ -3,6 +3,7 @@
 mod answers;
 mod faults;
 mod memory;
+mod personas;
 mod tools;
 mod weights;
 
@@ -66,12 +67,15 @@ async fn started(local: Value) -> OnyxProcess {
 }
 
 async fn started_as(program: PathBuf, local: Value) -> OnyxProcess {
-    let small = models().await.join("smollm2");
     let onyx = OnyxProcess::builder().binary(program).config(config(&local)).start().await;
+    link_small_model(&onyx).await;
+    onyx
+}
+
+async fn link_small_model(onyx: &OnyxProcess) {
     let folder = onyx.home().join("models");
     std::fs::create_dir_all(&folder).unwrap();
-    std::os::unix::fs::symlink(small, folder.join("smollm2")).unwrap();
-    onyx
+    std::os::unix::fs::symlink(models().await.join("smollm2"), folder.join("smollm2")).unwrap();
 }
 
 /// The process of the one model that is loaded.
