@@ -18,6 +18,9 @@ use crate::{Allowance, LOCAL, MINILM};
 /// The numbers of a vector.
 pub const DIMS: usize = 384;
 
+/// The positions that the model knows.
+pub(crate) const WINDOW: u16 = 512;
+
 /// Texts on their way at once: enough to keep the process at work, few enough that a search's one
 /// text does not wait behind an index's thousands.
 const AT_ONCE: usize = 2;
@@ -35,6 +38,10 @@ impl LocalEmbedder {
     pub fn new(folder: &Path, launch: Launch, allowance: Allowance) -> Self {
         let job = Job::Embed { folder: folder.to_owned(), threads: allowance.threads };
         Self { keeper: Keeper::new(launch, job, allowance.idle) }
+    }
+
+    pub(crate) fn is_loaded(&self) -> bool {
+        self.keeper.is_loaded()
     }
 
     /// How many tokens the model makes of each text; it reads the first 510 of them.
