@@ -44,7 +44,7 @@ pub struct Weights {
 impl Default for SearchSettings {
     fn default() -> Self {
         // What `make judge` chooses on the half of the labelled set that is for choosing.
-        let weights = Weights { text: 0.1, vectors: 0.9 };
+        let weights = Weights { text: 0.2, vectors: 0.8 };
         Self { weights, half_life_days: None, diversity: None }
     }
 }
@@ -95,8 +95,8 @@ pub(crate) fn shown_path(key: &SourceKey) -> String {
 const CANDIDATES: usize = 100;
 /// Nearest by bytes that are ranked by the vectors themselves.
 const RESCORED: usize = 160;
-/// Of reciprocal rank fusion: how little the first ranks differ.
-const RANK_SOFTENER: f32 = 60.0;
+/// Of reciprocal rank fusion: how little the first ranks differ. Chosen as the weights are.
+const RANK_SOFTENER: f32 = 20.0;
 /// Further from the words in meaning is no match.
 const LEAST_LIKENESS: f32 = 0.15;
 const MOST_HITS: usize = 100;

@@ -16,8 +16,6 @@ pub(crate) const DIMS: usize = 384;
 /// Questions stand first in the files of the corpus.
 pub(crate) const QUESTIONS: usize = 200;
 const TEXTS: usize = 100_000;
-/// Texts with a vector of the model's own; those of the others are made of these.
-const REAL: usize = 20_000;
 const BATCH: usize = 64;
 const QUESTION_WORDS: usize = 9;
 
@@ -45,13 +43,19 @@ impl Corpus {
     }
 
     /// Goes on where it was broken off.
-    pub(crate) async fn complete(&self, onyx: &Path, weights: &Path, documentation: &Path) {
+    pub(crate) async fn complete(
+        &self,
+        onyx: &Path,
+        weights: &Path,
+        documentation: &Path,
+        real: usize,
+    ) {
         fs::create_dir_all(&self.folder).unwrap();
         if !self.folder.join("texts.jsonl").exists() {
             self.gather(documentation);
         }
         let texts = self.texts();
-        let wanted = (QUESTIONS + REAL).min(texts.len());
+        let wanted = (QUESTIONS + real).min(texts.len());
         let size = fs::metadata(self.folder.join("vectors.f32")).map_or(0, |file| file.len());
         let done = size as usize / (DIMS * 4);
         if done >= wanted {

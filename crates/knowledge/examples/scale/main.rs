@@ -2,7 +2,7 @@
 //! much its vector search finds of what an exact one does; beside it SQLite's FTS5 with a scan of
 //! all vectors. `make bench-index`.
 //!
-//! Texts and questions are real documentation, 20,000 of the vectors are the embedded model's own
+//! Texts and questions are real documentation; 20,000 of the vectors are the embedded model's own,
 //! and the rest lie near these. How good the meaning is, `make judge` tells.
 
 #![allow(
@@ -54,6 +54,9 @@ struct Arguments {
     out: Option<PathBuf>,
     #[arg(long, value_name = "N", default_value_t = 100_000)]
     chunks: usize,
+    /// Vectors of the model's own; those of the other chunks are made of these.
+    #[arg(long, value_name = "N", default_value_t = 20_000)]
+    real: usize,
     /// Files of one line each, looked through apart.
     #[arg(long, value_name = "N", default_value_t = 100_000)]
     tiny: usize,
@@ -78,7 +81,8 @@ async fn main() {
     let corpus = Corpus::new(&arguments.corpus);
     let rows = match (arguments.part, &arguments.home) {
         (Some(Part::Corpus), _) => {
-            corpus.complete(&arguments.onyx, &arguments.weights, &arguments.documentation).await;
+            let Arguments { onyx, weights, documentation, real, .. } = &arguments;
+            corpus.complete(onyx, weights, documentation, *real).await;
             Vec::new()
         }
         (Some(Part::Make), Some(home)) => make::measure(home, &corpus, arguments.chunks).await,

@@ -120,7 +120,7 @@ async fn a_conversation_is_cited_by_run_and_message() {
 async fn of_endless_messages_and_runs_a_bounded_part_is_found() {
     let world = World::new().await;
     let mut talk = Talk::new(&world);
-    let endless = format!("beginning {} ending", "x ".repeat(1_000_000));
+    let endless = format!("{} ending", format!("{} ", "x".repeat(60)).repeat(6_000));
     let mut words = vec!["oldest".to_owned()];
     words.extend((0..12).map(|n| format!("part{n} {endless}")));
     talk.run(&world, &words).await;
