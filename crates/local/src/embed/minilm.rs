@@ -35,7 +35,7 @@ impl MiniLm {
     }
 
     pub(super) fn tokens(&self, text: &str) -> usize {
-        self.tokenizer.tokens(text).len()
+        self.tokenizer.count(text)
     }
 
     /// The mean of the last layer, of length one.

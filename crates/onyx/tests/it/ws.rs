@@ -407,3 +407,31 @@ async fn every_connection_is_told_of_changed_agents_memory_and_config() {
     std::fs::write(onyx.config_path(), "{ nonsense").unwrap();
     assert_eq!(told(&mut client, "config").await, changed("config"));
 }
+
+#[tokio::test]
+async fn memory_is_searched_over_the_socket_as_over_http() {
+    let model = ScriptedModel::start().await;
+    let onyx = crate::onyx(&model).await;
+    let daily = json!({"agent": "main", "text": "Met Berta about the violin", "target": "daily"});
+    let path = onyx.post("/v1/memory", &daily).await.expect(200).json()["path"].clone();
+    let other = onyx.home().join("people/other/memory/main/MEMORY.md");
+    std::fs::create_dir_all(other.parent().unwrap()).unwrap();
+    std::fs::write(other, "the violin of somebody else").unwrap();
+    let mut client = signed_in(&onyx).await;
+    let found = client.ask("memory.search", json!({"query": "violin", "limit": 5})).await;
+    let over_http = onyx.get("/v1/memory/search?q=violin&limit=5").await.expect(200).json();
+    assert_eq!(found["data"], over_http);
+    let results = found["data"]["results"].as_array().unwrap();
+    assert_eq!((results.len(), &results[0]["path"]), (1, &path));
+    assert_eq!(found["data"]["degraded"], true);
+    let within = json!({"q": "violin", "scope": "person"});
+    let within = client.ask("memory.search", within).await;
+    assert_eq!(within["data"]["results"], json!([]));
+    for (data, field) in
+        [(json!({"query": ""}), "q"), (json!({"query": "x", "scope": "moon"}), "scope")]
+    {
+        let refused = client.ask("memory.search", data).await;
+        assert_eq!(refused["error"]["code"], "invalid_request", "{refused}");
+        assert!(refused["error"].to_string().contains(field), "{refused}");
+    }
+}
