@@ -89,12 +89,12 @@ export function Conversation({ sessionId, found }: { sessionId?: string; found?:
         tabIndex={0}
       >
         <div className="mx-auto max-w-[760px]">
-          <Virtualizer ref={list} scrollRef={scroller} shift={older} bufferSize={600}>
-            {messages.map((message, index) => (
+          <Virtualizer ref={list} scrollRef={scroller} shift={older} bufferSize={600} data={messages}>
+            {(message, index) => (
               <div key={message.id} className="pb-5">
                 <Turn message={message} sessionId={sessionId} isLast={index === messages.length - 1} />
               </div>
-            ))}
+            )}
           </Virtualizer>
         </div>
       </div>
