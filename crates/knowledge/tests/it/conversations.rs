@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use onyx_knowledge::{Hit, Search};
-use onyx_storage::{BeginRun, SourceKind};
+use onyx_storage::{BeginIn, BeginRun, SourceKind};
 use onyx_types::{
     AssistantText, Author, LaneId, Mint, Origin, PersonId, RunId, SessionKey, SessionOrigin,
     TextStatus, Turn, TurnBody, UserContent, UserTurn,
@@ -33,7 +33,8 @@ impl Talk {
         let at = world.clock().wall();
         let (run, input_turn) = (self.mint.run(at), self.mint.turn(at));
         let key = self.key.clone();
-        let begin = BeginRun { run, key, input_turn, started_at: at, origin: SessionOrigin::Chat };
+        let session = BeginIn::New(SessionOrigin::Chat);
+        let begin = BeginRun { run, key, input_turn, started_at: at, session };
         world.store.ledger.begin_run(begin).await.unwrap();
         let ttl = Duration::from_secs(60);
         let lease = world.store.leases.acquire(&self.key, ttl).await.unwrap();
