@@ -181,6 +181,11 @@ impl ModelSource for LocalModels {
     }
 
     fn model(&self, name: &str) -> Result<Arc<dyn Model>, Fault> {
+        if name == MINILM {
+            let wordless =
+                || unavailable("local/minilm makes vectors and says no words".to_owned());
+            return Err(self.minilm().err().unwrap_or_else(wordless));
+        }
         if !llama::BUILT_IN {
             return Err(unavailable(format!("local/{name}: {}", llama::NOT_BUILT_IN)));
         }

@@ -278,10 +278,13 @@ fn tell(model: Model) {
         Some(false) => "no",
         None => UNKNOWN,
     };
-    let price = model.price.map_or_else(
-        || "not known: counts as 0 in budgets".to_owned(),
-        |price| format!("{} in, {} out, in dollars per million tokens", price.input, price.output),
-    );
+    let price = match (model.price, &model.weights) {
+        (Some(Price { input, output }), _) => {
+            format!("{input} in, {output} out, in dollars per million tokens")
+        }
+        (None, Some(_)) => "nothing: it runs here".to_owned(),
+        (None, None) => "not known: counts as 0 in budgets".to_owned(),
+    };
     let inputs = model.inputs.map_or_else(
         || UNKNOWN.to_owned(),
         |inputs| [vec!["text".to_owned()], inputs].concat().join(", "),
