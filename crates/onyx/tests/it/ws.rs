@@ -164,9 +164,9 @@ async fn the_credential_is_in_the_first_frame_or_the_upgrade_and_nowhere_else() 
 
 #[tokio::test]
 async fn a_run_goes_on_without_its_client_and_is_resumed_without_gap_or_repeat() {
-    let pieces: Vec<String> = (0..60).map(|n| format!("piece {n}, ")).collect();
+    let pieces: Vec<String> = (0..40).map(|n| format!("piece {n}, ")).collect();
     let model = ScriptedModel::with_answers([
-        Answer::script(Script::text_pieces(pieces.clone())).delay_ms(20)
+        Answer::script(Script::text_pieces(pieces.clone())).delay_ms(100)
     ])
     .await;
     let onyx = crate::onyx(&model).await;
