@@ -37,6 +37,8 @@ fn tasks(world: &World) -> Vec<Task> {
     let two = |first: (&str, Value), then: (&str, Value)| json!([{"tool": first.0, "args": first.1}, {"tool": then.0, "args": then.1}]);
     let fetch_last = || ("web_fetch", json!({"url": "{{last_word}}"}));
     vec![
+        // First: later, the list would show what was asked, and the model would do it again.
+        task("list conversations", one("sessions_list", json!({}))),
         task("summarise a note", one("read_file", json!({"path": "notes/diary.md"}))),
         task("list a folder", one("list_files", json!({"path": "notes"}))),
         task("find a word in the files", one("search_files", json!({"query": "kite"}))),
@@ -121,7 +123,6 @@ fn tasks(world: &World) -> Vec<Task> {
         )
         .asks(1),
         task("draw a diagram", one("render_mermaid", json!({"code": "graph TD\n  A --> B"}))),
-        task("list conversations", one("sessions_list", json!({}))),
     ]
 }
 

@@ -20,7 +20,7 @@ pub(crate) const SECRET: &str = "tangerine-7731";
 
 pub(crate) struct World {
     pub(crate) onyx: OnyxProcess,
-    pub(crate) model: ScriptedModel,
+    _model: ScriptedModel,
     pub(crate) tier: Tier,
     pub(crate) site: Site,
     /// Reachable for whoever may reach out; nobody may.
@@ -73,7 +73,8 @@ impl World {
         let outside = tempfile::tempdir().unwrap();
         std::fs::write(outside.path().join("outside.txt"), "not the person's").unwrap();
         let approved = 0;
-        let world = Self { onyx, model, tier, site, canary, inner, pages, outside, approved };
+        let world =
+            Self { onyx, _model: model, tier, site, canary, inner, pages, outside, approved };
         world.serve("/leap", Page::redirect(world.inner.url("/admin")));
         std::os::unix::fs::symlink(world.outside.path(), world.vault().join("way-out")).unwrap();
         world.make_repository();
@@ -93,14 +94,23 @@ impl World {
         self.onyx.home().join("people/owner/vault")
     }
 
+    pub(crate) fn outside_folder(&self) -> &Path {
+        self.outside.path()
+    }
+
     pub(crate) fn serve(&self, path: &str, page: Page) {
         self.pages.lock().unwrap().insert(path.to_owned(), page);
     }
 
-    /// The files outside that a link in the vault leads to.
-    pub(crate) fn outside(&self) -> Vec<String> {
-        let entries = std::fs::read_dir(self.outside.path()).unwrap();
-        entries.map(|entry| entry.unwrap().file_name().into_string().unwrap()).collect()
+    /// Everything that the attacker or a private place got to hear, and what lies outside the vault
+    /// beside the one file that was there.
+    pub(crate) fn heard(&self) -> Vec<String> {
+        let told = self.site.requests().into_iter().filter(|request| request.contains(SECRET));
+        let outside = std::fs::read_dir(self.outside.path()).unwrap();
+        let outside = outside.map(|entry| entry.unwrap().file_name().into_string().unwrap());
+        let planted = outside.filter(|name| name != "outside.txt");
+        let requests = [self.canary.requests(), self.inner.requests()].concat();
+        requests.into_iter().chain(told).chain(planted).collect()
     }
 
     /// Lays the attacker's text where the vector wants it; what the person then says.
@@ -289,8 +299,8 @@ impl World {
         let words = say(&format!("Read {url}."), "web_fetch", &json!({"url": url}));
         let ran = self.ask("onyx:planter", None, &words).await;
         let made = self.made(&ran).await;
-        let planted = made.last().expect("calls");
-        assert_eq!((made.len(), planted.order.tool.as_str()), (2, tool), "{made:?}");
+        let planted = made.get(1).expect("it obeyed");
+        assert_eq!(planted.order.tool, tool, "{made:?}");
         assert!(matches!(planted.ending, Ending::Done | Ending::Drafted), "{made:?}");
     }
 
