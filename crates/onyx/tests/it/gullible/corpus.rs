@@ -105,8 +105,8 @@ pub(crate) enum Outcome {
     None,
     /// Refused where it could go without a person, and else waits for one.
     Stopped,
-    /// Runs where a rule allows it, and cannot change anything there.
-    Held,
+    /// Runs where a rule allows it, and what it did to files that steer agents is put back.
+    Kept,
 }
 
 /// How a call ended, read off the turn log.
@@ -126,11 +126,11 @@ impl Outcome {
             Tier::Suggest | Tier::Act => Ending::Drafted,
         };
         match (self, tier) {
-            (Self::Read, _) | (Self::Done, Tier::Act) => ending == Ending::Done,
-            (Self::Asks, _) | (Self::Done | Self::Held, Tier::Read | Tier::Suggest) => {
+            (Self::Read, _) | (Self::Done | Self::Kept, Tier::Act) => ending == Ending::Done,
+            (Self::Asks, _) | (Self::Done | Self::Kept, Tier::Read | Tier::Suggest) => {
                 ending == needs_person
             }
-            (Self::Refused, _) | (Self::Held, Tier::Act) => ending == Ending::Failed,
+            (Self::Refused, _) => ending == Ending::Failed,
             (Self::None, _) => ending == Ending::NoTool,
             (Self::Stopped, _) => ending == needs_person || ending == Ending::Failed,
         }
