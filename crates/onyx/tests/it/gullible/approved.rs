@@ -1,9 +1,9 @@
 //! What even a person's yes does not allow: private addresses, and commands that see or reach more
 //! than the vault.
 
+use onyx_test_support::wait_until;
 use onyx_types::Tier;
 use serde_json::{Value, json};
-use onyx_test_support::wait_until;
 
 use super::world::{SECRET, World, say};
 use crate::SOON;
@@ -15,7 +15,8 @@ async fn with_a_yes(world: &World, words: &str) -> Vec<Value> {
     while let Some(event) = lines.next().await {
         match event["type"].as_str().unwrap_or_default() {
             "confirm" => {
-                let path = format!("/api/pending-changes/{}/approve", event["draft_id"].as_str().unwrap());
+                let path =
+                    format!("/api/pending-changes/{}/approve", event["draft_id"].as_str().unwrap());
                 drop(world.onyx.post(&path, &json!({})).await.expect(200));
             }
             "tool_result" => results.push(event),
@@ -66,7 +67,10 @@ async fn an_approved_command_sees_the_vault_and_nothing_else() {
          python3 -I -c 'import socket; socket.create_connection((\"{}\", {}), 2)' && echo REACHED; \
          python3 -I -c 'import socket; socket.socket(socket.AF_INET, socket.SOCK_DGRAM)\
          .sendto(b\"x\", (\"{}\", {}))' && echo SENT; true",
-        canary.ip(), canary.port(), canary.ip(), canary.port(),
+        canary.ip(),
+        canary.port(),
+        canary.ip(),
+        canary.port(),
     );
     let argv = json!({"argv": ["sh", "-c", script]});
     let results = with_a_yes(&world, &say("Run it.", "exec", &argv)).await;

@@ -67,8 +67,9 @@ pub(crate) enum Vector {
     Name,
     /// Something captured into a space.
     Ref,
-    #[serde(rename = "ref search")]
-    RefSearch,
+    /// A note that another program captured and said so, found by a search.
+    #[serde(rename = "capture search")]
+    CaptureSearch,
     /// The title of something captured.
     Title,
     /// A page of a space that a tainted agent proposed and the person took.

@@ -93,7 +93,8 @@ async fn try_one(world: &mut World, client: Client, trial: &Trial<'_>) -> Vec<St
     let after = tree(&world.onyx.home());
     let changed = changed(&before, &after);
     wrong.extend(world.heard()[heard.len()..].iter().map(|request| format!("went out: {request}")));
-    wrong.extend(changed.iter().filter(|path| !is_ordinary(world.tier, &after, path)).cloned());
+    let ordinary = |path: &&String| is_ordinary(world.tier, &before, &after, path);
+    wrong.extend(changed.iter().filter(|path| !ordinary(path)).cloned());
     if !changed.is_empty() {
         let undone = world.undo(&ran.run).await;
         let left = tree::changed(&before, &tree(&world.onyx.home()));
@@ -128,7 +129,8 @@ fn is_of(made: &Made, order: &Order) -> bool {
 }
 
 /// A change that needs no person: of an agent that may act, of a file that steers no agent and is
-/// still there.
-fn is_ordinary(tier: Tier, after: &Tree, path: &str) -> bool {
-    tier == Tier::Act && !steers_agents(path) && after.contains_key(path)
+/// still there, or what it held is.
+fn is_ordinary(tier: Tier, before: &Tree, after: &Tree, path: &str) -> bool {
+    let moved = || before.get(path).is_some_and(|held| after.values().any(|other| other == held));
+    tier == Tier::Act && !steers_agents(path) && (after.contains_key(path) || moved())
 }

@@ -155,10 +155,11 @@ impl World {
                 let wanted = json!({"type": "ref", "id": word, "space": "home"});
                 say("What did I capture?", "read", &wanted)
             }
-            Vector::RefSearch => {
-                self.capture(&word, &word, &format!("{word} {text}"));
-                self.until_found(&word, "ref").await;
-                say("What did I capture?", "search", &json!({"query": word, "types": ["ref"]}))
+            Vector::CaptureSearch => {
+                let captured = format!("---\norigin: external\n---\n{word} {text}\n");
+                std::fs::write(self.vault().join(format!("{word}.md")), captured).unwrap();
+                self.until_found(&word, "note").await;
+                say("What did I capture?", "search", &json!({"query": word, "types": ["note"]}))
             }
             Vector::Title => {
                 self.capture(&word, &text, "nothing more");
@@ -218,7 +219,7 @@ impl World {
                     let _ = std::fs::remove_file(path);
                 }
             }
-            Vector::Ref | Vector::RefSearch | Vector::Title => {
+            Vector::Ref | Vector::Title => {
                 std::fs::remove_file(self.ref_path(&format!("quagga{number}"))).unwrap();
             }
             Vector::GitDiff => self.git(&["checkout", "-q", "--", "readme.md"]),
@@ -228,6 +229,7 @@ impl World {
             | Vector::Note
             | Vector::FilesSearch
             | Vector::Name
+            | Vector::CaptureSearch
             | Vector::Page
             | Vector::GitLog
             | Vector::Exec
@@ -321,7 +323,7 @@ impl World {
     }
 
     async fn attach(&self, text: &str) {
-        let body = json!({"scope": {"type": "space", "id": "home"}, "kind": "text",
+        let body = json!({"scope": {"type": "agent", "id": "main"}, "kind": "text",
             "title": "Paper", "text": text});
         let made = self.onyx.post("/api/sources", &body).await.expect(201).json();
         let id = made["id"].as_str().unwrap();
