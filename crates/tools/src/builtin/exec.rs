@@ -2,7 +2,7 @@ use std::time::Duration;
 
 use async_trait::async_trait;
 use onyx_sandbox::Network;
-use onyx_types::{Origin, PersonId, Plan, Taint, ToolEffect, ToolOutcome, ToolSpec};
+use onyx_types::{Origin, Plan, Taint, ToolEffect, ToolOutcome, ToolSpec};
 use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::Value;
@@ -12,7 +12,7 @@ use crate::gate::By;
 use crate::runtime::{Access, Ending, Order, Ran, Runtime, Steering};
 use crate::schema::arguments;
 use crate::text::argv::shown;
-use crate::{Authorised, Tool, ToolCx, ToolError};
+use crate::{Asked, Authorised, Tool, ToolCx, ToolError};
 
 const USUAL_SECONDS: u64 = 60;
 const MOST_SECONDS: u64 = 600;
@@ -50,7 +50,7 @@ impl Tool for Exec {
         &self.spec
     }
 
-    fn is_ready(&self, _: &PersonId) -> bool {
+    fn is_ready(&self, _: &Asked<'_>) -> bool {
         self.runtime.is_likely()
     }
 

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use async_trait::async_trait;
 use onyx_sandbox::Network;
-use onyx_types::{Origin, PersonId, Plan, Preview, Target, ToolEffect, ToolOutcome, ToolSpec};
+use onyx_types::{Origin, Plan, Preview, Target, ToolEffect, ToolOutcome, ToolSpec};
 use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::Value;
@@ -16,7 +16,7 @@ use super::{acting, text_argument, tool};
 use crate::runtime::{Access, Ending, Left, Order, Ran, Runtime, Steering};
 use crate::schema::arguments;
 use crate::text::argv::quoted;
-use crate::{Authorised, Tool, ToolCx, ToolError};
+use crate::{Asked, Authorised, Tool, ToolCx, ToolError};
 
 const LIMIT: Duration = Duration::from_secs(120);
 
@@ -236,8 +236,9 @@ impl Tool for Git {
         &self.spec
     }
 
-    fn is_ready(&self, person: &PersonId) -> bool {
-        self.runtime.is_likely() && self.runtime.has_repository(person)
+    fn is_ready(&self, asked: &Asked<'_>) -> bool {
+        let has_repository = || self.runtime.has_repository(asked.person);
+        self.runtime.is_likely() && *asked.has_repository.get_or_init(has_repository)
     }
 
     fn summary(&self, arguments: &Value) -> String {

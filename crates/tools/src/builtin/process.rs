@@ -3,7 +3,7 @@ use std::time::Duration;
 use async_trait::async_trait;
 use onyx_sandbox::Network;
 use onyx_types::{
-    Consent, Origin, PersonId, Plan, Preview, Taint, Target, ToolEffect, ToolOutcome, ToolSpec,
+    Consent, Origin, Plan, Preview, Taint, Target, ToolEffect, ToolOutcome, ToolSpec,
 };
 use schemars::JsonSchema;
 use serde::Deserialize;
@@ -14,7 +14,7 @@ use super::{acting, command_plan, reading, text_argument, tool};
 use crate::runtime::{Order, Processes, Runtime, Started};
 use crate::schema::arguments;
 use crate::text::argv::shown;
-use crate::{Authorised, Tool, ToolCx, ToolError};
+use crate::{Asked, Authorised, Tool, ToolCx, ToolError};
 
 const MOST_SECONDS: u64 = 60;
 const USUAL_SECONDS: u64 = 5;
@@ -94,7 +94,7 @@ impl Tool for Process {
         &self.spec
     }
 
-    fn is_ready(&self, _: &PersonId) -> bool {
+    fn is_ready(&self, _: &Asked<'_>) -> bool {
         self.runtime.is_likely()
     }
 

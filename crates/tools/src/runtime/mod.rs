@@ -101,8 +101,9 @@ impl Runtime {
     pub(crate) fn has_repository(&self, person: &onyx_types::PersonId) -> bool {
         let vault = self.vault(person);
         let is_one = |folder: &Path| folder.join(".git").exists();
-        let folders = std::fs::read_dir(&vault).into_iter().flatten().flatten();
-        is_one(&vault) || folders.take(MOST_FOLDERS).any(|folder| is_one(&folder.path()))
+        let entries = std::fs::read_dir(&vault).into_iter().flatten().flatten();
+        let mut folders = entries.filter(|entry| entry.file_type().is_ok_and(|kind| kind.is_dir()));
+        is_one(&vault) || folders.by_ref().take(MOST_FOLDERS).any(|folder| is_one(&folder.path()))
     }
 
     pub(crate) async fn start(

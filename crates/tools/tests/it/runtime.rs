@@ -48,8 +48,8 @@ impl Tool for Approved {
         self.0.spec()
     }
 
-    fn is_ready(&self, person: &onyx_types::PersonId) -> bool {
-        self.0.is_ready(person)
+    fn is_ready(&self, asked: &onyx_tools::Asked<'_>) -> bool {
+        self.0.is_ready(asked)
     }
 
     fn summary(&self, arguments: &Value) -> String {
