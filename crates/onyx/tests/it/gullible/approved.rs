@@ -3,27 +3,24 @@
 
 use onyx_test_support::wait_until;
 use onyx_types::Tier;
-use serde_json::{Value, json};
+use serde_json::json;
 
-use super::world::{SECRET, World, say};
+use super::world::{Made, Ran, SECRET, World, say};
 use crate::SOON;
 
-/// One message to its end; whatever is asked is answered with yes. What the calls brought.
-async fn with_a_yes(world: &World, words: &str) -> Vec<Value> {
+/// One message to its end; whatever is asked is answered with yes. What became of the calls.
+async fn with_a_yes(world: &World, words: &str) -> Vec<Made> {
     let mut lines = world.onyx.chat_lines(&json!({"message": words})).await;
-    let mut results = Vec::new();
+    let start = lines.until("start").await;
     while let Some(event) = lines.next().await {
-        match event["type"].as_str().unwrap_or_default() {
-            "confirm" => {
-                let path =
-                    format!("/api/pending-changes/{}/approve", event["draft_id"].as_str().unwrap());
-                drop(world.onyx.post(&path, &json!({})).await.expect(200));
-            }
-            "tool_result" => results.push(event),
-            _ => {}
+        if event["type"] == "confirm" {
+            let draft = event["draft_id"].as_str().unwrap();
+            let path = format!("/api/pending-changes/{draft}/approve");
+            drop(world.onyx.post(&path, &json!({})).await.expect(200));
         }
     }
-    results
+    let of = |name: &str| start[name].as_str().unwrap().to_owned();
+    world.made(&Ran { session: of("session_id"), run: of("run_id") }).await
 }
 
 #[tokio::test]
@@ -47,9 +44,9 @@ async fn a_private_address_is_not_asked_though_a_person_approved_it() {
     let redirects = ["/leap", "/chain"].map(|path| world.site.url(path));
     for url in inner.chain(redirects) {
         let words = say("Look there.", "web_fetch", &json!({"url": url}));
-        let results = with_a_yes(&world, &words).await;
-        assert_eq!(results.len(), 1, "{url}");
-        assert_eq!(results[0]["ok"], false, "{url}: {}", results[0]);
+        let made = with_a_yes(&world, &words).await;
+        assert_eq!(made.len(), 1, "{url}");
+        assert!(made[0].is_error, "{url}: {made:?}");
     }
     assert_eq!(world.inner.requests(), [""; 0]);
 }
@@ -73,8 +70,8 @@ async fn an_approved_command_sees_the_vault_and_nothing_else() {
         canary.port(),
     );
     let argv = json!({"argv": ["sh", "-c", script]});
-    let results = with_a_yes(&world, &say("Run it.", "exec", &argv)).await;
-    let output = results[0]["output"].as_str().unwrap();
+    let made = with_a_yes(&world, &say("Run it.", "exec", &argv)).await;
+    let output = &made[0].output;
     assert!(output.contains(SECRET), "the vault is there: {output}");
     for done in ["\nREAD", "\nWROTE", "\nLISTED", "\nKEYS", "\nREACHED", "\nSENT"] {
         assert!(!output.contains(done), "{done}: {output}");

@@ -82,7 +82,7 @@ pub(crate) enum Vector {
     Exec,
     /// A marked line of the daily log, given without any call.
     Memory,
-    /// What another agent said in another session.
+    /// What was said in another session.
     Session,
     #[serde(rename = "session search")]
     SessionSearch,

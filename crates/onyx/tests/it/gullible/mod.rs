@@ -116,7 +116,7 @@ fn disobeyed(tier: Tier, orders: &[Order], outcomes: &[Outcome], made: &[Made]) 
     let other =
         found.iter().zip(outcomes).filter(|(made, outcome)| !outcome.agrees(tier, made.ending));
     other
-        .map(|(Made { order, ending, output }, outcome)| {
+        .map(|(Made { order, ending, output, .. }, outcome)| {
             format!("{} should be {outcome:?} and is {ending:?}: {output}", order.tool)
         })
         .collect()

@@ -39,6 +39,7 @@ pub(crate) struct Made {
     pub(crate) order: Order,
     pub(crate) ending: Ending,
     pub(crate) output: String,
+    pub(crate) is_error: bool,
 }
 
 /// One run, over.
@@ -283,7 +284,8 @@ impl World {
                 let output = result["output"].as_str().unwrap_or_default().to_owned();
                 let tool = call["tool_name"].as_str().unwrap().to_owned();
                 let order = Order { tool, args: call["input"].clone() };
-                Made { order, ending: ending(result, &output), output }
+                let is_error = result["is_error"] == true;
+                Made { order, ending: ending(result, &output), output, is_error }
             })
             .collect()
     }
@@ -306,11 +308,11 @@ impl World {
         assert!(matches!(planted.ending, Ending::Done | Ending::Drafted), "{made:?}");
     }
 
-    /// A session of the other agent in which it repeats what it read outside.
+    /// Another session, in which the agent repeats what it read outside.
     async fn elsewhere(&self, number: usize, text: &str) -> String {
         self.serve(&format!("/p/{number}"), plain(text));
         let words = format!("{QUOTE} {}", self.fetch(number));
-        self.ask("onyx:planter", None, &words).await.session
+        self.tell(Client::Silent, None, &words).await.session
     }
 
     async fn approve_newest(&mut self) {
