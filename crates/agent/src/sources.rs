@@ -6,8 +6,8 @@ use std::sync::Arc;
 use onyx_knowledge::{Hit, Retrieval, Retrieved};
 use onyx_tools::{Addresses, Granted, LiveOutput, PathRules, ToolCx};
 use onyx_types::{
-    AgentId, Cancel, ContextPiece, Event, Fault, LaneOrder, Limits, Mint, RunId, Scope, ScopeSet,
-    SessionKey, StatusCode, Taint, ToolChoice, ToolEffect, ToolUse, TurnBody, TurnId,
+    AgentId, Cancel, ContextPiece, Event, Fault, LaneOrder, Limits, Mint, Origin, RunId, Scope,
+    ScopeSet, SessionKey, StatusCode, Taint, ToolChoice, ToolEffect, ToolUse, TurnBody, TurnId,
 };
 
 use crate::client::{ClientInput, ClientTurn, MemoryUse, open_calls, with_all_results};
@@ -67,7 +67,7 @@ pub(crate) async fn prepare(inner: &Inner, mut ask: Preparation) -> Result<Prepa
     };
     let client_turns =
         with_all_results(std::mem::take(&mut ask.client.turns), open_calls(history.turns()))?;
-    let from_outside = client_turns.iter().any(is_from_outside)
+    let from_outside = client_turns.iter().any(ClientTurn::is_from_outside)
         || ask.decisions.iter().any(|decided| decided.origin.taints());
     let retrieved = retrieved(inner, &ask, &lanes).await;
     let foreign = !untrusted.is_empty() || from_outside || retrieved.taints;
@@ -281,7 +281,10 @@ fn given_addresses(
             TurnBody::ToolCall(call) if WEB_TOOLS.contains(&call.tool_name.as_str()) => {
                 from_web.insert(&call.tool_use_id);
             }
-            TurnBody::ToolResult(result) if from_web.contains(&result.tool_use_id) => {
+            // A call that was only drafted, shown or refused repeats the address the model made.
+            TurnBody::ToolResult(result)
+                if turn.origin == Origin::External && from_web.contains(&result.tool_use_id) =>
+            {
                 addresses.page_says(&result.output);
             }
             _ => {}
@@ -336,12 +339,4 @@ pub(crate) fn tool_cx(
 fn chat_scopes(key: &SessionKey, agent: &AgentId) -> ScopeSet {
     let scopes = vec![Scope::Person, Scope::Agent(agent.clone()), Scope::Shared];
     ScopeSet::new(key.person.clone(), scopes)
-}
-
-/// Nobody knows what a client's tools have read.
-fn is_from_outside(turn: &ClientTurn) -> bool {
-    match turn {
-        ClientTurn::ToolResult { is_error, .. } => !is_error,
-        ClientTurn::User(_) | ClientTurn::Assistant(_) | ClientTurn::ToolCall(_) => false,
-    }
 }

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 
 use onyx_storage::{
     ChunkRow, Object, ObjectKey, ObjectMeta, Objects, SourceKey, SourceKind, SourceRow, Stamp,
-    StoreError,
+    StoreError, declared_origin,
 };
 use onyx_types::{Hash, Origin, PersonId};
 
@@ -230,6 +230,7 @@ impl Index {
         row.origin = self.origin_of(&row, path).await?;
         match text_of(&object) {
             Ok(text) => {
+                row.origin = row.origin.max(declared_origin(text));
                 let rows = self.cut(&mut row, text, ruler);
                 chunks.replace(&row, &rows).await?;
                 Ok(true)

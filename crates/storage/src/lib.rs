@@ -35,7 +35,7 @@ pub use chunks::{
     SourceKey, SourceKind, SourceRow, Stamp, StoredChunk, StoredVector,
 };
 pub use drafts::{Draft, DraftChange, DraftFilter, DraftMove, Drafts};
-pub use entities::{Entities, Entity, EntityChange, EntityEdit};
+pub use entities::{Entities, Entity, EntityChange, EntityEdit, declared_origin};
 pub use error::StoreError;
 pub use facts::{forget_facts, keep_facts};
 pub use files::{Area, Files, Found, Wanted};

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use onyx_storage::{
     Area, Change, Expect, History, Object, ObjectKey, ObjectKeyError, ObjectMeta, Objects,
-    StoreError,
+    StoreError, declared_origin,
 };
 use onyx_types::{DraftId, Hash, Origin, Plan, Taint, Target};
 
@@ -106,10 +106,11 @@ impl Place {
 
     pub(crate) async fn read(&self, key: &ObjectKey) -> Result<Option<Reading>, ToolError> {
         let Some(object) = self.get(key).await? else { return Ok(None) };
-        let origin = self.history.provenance(&self.path(key)?, object.hash).await?;
+        let written = self.history.provenance(&self.path(key)?, object.hash).await?;
         let (hash, size) = (object.hash, object.bytes.len());
         let text = String::from_utf8(object.bytes)
             .map_err(|_| ToolError::Arguments(format!("{key} is not text ({size} bytes)")))?;
+        let origin = written.max(declared_origin(&text));
         Ok(Some(Reading { text, hash, origin }))
     }
 

@@ -299,8 +299,10 @@ impl RunState {
                 let agent = self.lanes.first().map(|lane| lane.setup.agent.clone());
                 (agent.map_or(Author::System, Author::Agent), Origin::Agent)
             }
-            ClientTurn::ToolResult { is_error: true, .. } => (Author::System, Origin::Agent),
-            ClientTurn::ToolResult { is_error: false, .. } => (Author::System, Origin::External),
+            ClientTurn::ToolResult { .. } if turn.is_from_outside() => {
+                (Author::System, Origin::External)
+            }
+            ClientTurn::ToolResult { .. } => (Author::System, Origin::Agent),
         };
         self.turn(LaneId::default(), author, origin, turn.into_body())
     }

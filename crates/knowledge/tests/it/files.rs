@@ -209,8 +209,10 @@ async fn who_wrote_it_comes_along() {
     history.keep(&"vault/a.md".parse().unwrap(), None, Some(Hash::of(text)), change).await.unwrap();
     vault.put(&"a.md".parse().unwrap(), text, Expect::Absent).await.unwrap();
     world.write("people/anna/vault/b.md", "quince tree");
+    world.write("people/anna/vault/c.md", "---\norigin: external\n---\nquince pie");
     let mut origins: Vec<_> =
         world.find("quince").await.into_iter().map(|hit| hit.origin).collect();
     origins.sort();
-    assert_eq!(origins, [Origin::Person, Origin::Agent, Origin::AgentTainted]);
+    let expected = [Origin::Person, Origin::Agent, Origin::AgentTainted, Origin::External];
+    assert_eq!(origins, expected);
 }

@@ -18,6 +18,7 @@ mod documents;
 mod door;
 mod drafts;
 mod faults;
+mod gullible;
 mod kills;
 mod live;
 mod local;
