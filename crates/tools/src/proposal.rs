@@ -8,7 +8,7 @@ use onyx_types::{
 };
 
 use crate::audit::{Record, Trail};
-use crate::place::Place;
+use crate::place::{Place, current_hash};
 use crate::text::diff::Change;
 use crate::toolbox::Services;
 use crate::{ToolCx, ToolError};
@@ -138,7 +138,7 @@ pub(crate) async fn diff_to_disk(plan: &Plan, cx: &ToolCx) -> Result<Preview, To
     let (mut paths, mut unified) = (Vec::new(), String::new());
     for FileChange { target, after, .. } in &plan.changes {
         let (place, key) = Place::holding(cx, target)?;
-        let before = place.read(&key).await?.map(|reading| reading.text).unwrap_or_default();
+        let before = place.shown(&key).await?;
         let change = Change::between(key.as_str(), &before, after.as_deref().unwrap_or_default());
         if let Preview::Diff { unified: one, .. } = change.preview {
             unified.push_str(&one);
@@ -152,8 +152,7 @@ pub(crate) async fn diff_to_disk(plan: &Plan, cx: &ToolCx) -> Result<Preview, To
 pub(crate) async fn rebase(plan: &Plan, cx: &ToolCx) -> Result<Plan, ToolError> {
     let mut fresh = plan.clone();
     for Target { name, base, .. } in &mut fresh.targets {
-        let (place, key) = Place::holding(cx, name)?;
-        *base = place.read(&key).await?.map(|reading| reading.hash);
+        *base = current_hash(cx, name).await?;
     }
     fresh.preview = diff_to_disk(&fresh, cx).await?;
     Ok(fresh)

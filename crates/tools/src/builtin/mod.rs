@@ -1,5 +1,6 @@
 //! The tools themselves, one file each. A new one is a file and a line in this list.
 
+mod delete_file;
 mod docker;
 mod edit_file;
 mod exec;
@@ -8,6 +9,7 @@ mod list_files;
 mod memory_get;
 mod memory_search;
 mod memory_write;
+mod move_file;
 mod persona;
 mod process;
 mod propose_change;
@@ -52,6 +54,8 @@ pub fn builtin_tools() -> Vec<Arc<dyn Tool>> {
         Arc::new(read_file::ReadFile::new()),
         Arc::new(write_file::WriteFile::new()),
         Arc::new(edit_file::EditFile::new()),
+        Arc::new(delete_file::DeleteFile::new()),
+        Arc::new(move_file::MoveFile::new()),
         Arc::new(search_files::SearchFiles::new()),
         Arc::new(memory_get::MemoryGet::new()),
         Arc::new(memory_write::MemoryWrite::new()),
