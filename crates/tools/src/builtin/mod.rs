@@ -41,7 +41,7 @@ use crate::runtime::Runtime;
 use crate::schema::schema_of;
 use crate::text::argv::quoted;
 use crate::web::Web;
-use crate::{ModelRouter, PersonaDesk, Tool, ToolCx, ToolError};
+use crate::{ModelRouter, PersonaDesk, Spaces, Tool, ToolCx, ToolError};
 
 use docker::DockerTool;
 
@@ -64,11 +64,11 @@ pub fn builtin_tools() -> Vec<Arc<dyn Tool>> {
 }
 
 /// The companion's, over the pages, tasks, refs and projects of spaces.
-pub fn space_tools() -> Vec<Arc<dyn Tool>> {
+pub fn space_tools(spaces: &Spaces) -> Vec<Arc<dyn Tool>> {
     vec![
-        Arc::new(read_entity::ReadEntity::new()),
-        Arc::new(view_context::ViewContext::new()),
-        Arc::new(propose_change::ProposeChange::new()),
+        Arc::new(read_entity::ReadEntity::new(spaces.clone())),
+        Arc::new(view_context::ViewContext::new(spaces.clone())),
+        Arc::new(propose_change::ProposeChange::new(spaces.clone())),
     ]
 }
 

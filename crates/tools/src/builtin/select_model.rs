@@ -2,7 +2,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use async_trait::async_trait;
-use onyx_types::{Plan, Target, ToolEffect, ToolOutcome, ToolSpec};
+use onyx_types::{PersonId, Plan, Target, ToolEffect, ToolOutcome, ToolSpec};
 use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::Value;
@@ -48,6 +48,10 @@ impl SelectModel {
 impl Tool for SelectModel {
     fn spec(&self) -> &ToolSpec {
         &self.spec
+    }
+
+    fn is_ready(&self, _: &PersonId) -> bool {
+        self.router.has_choice()
     }
 
     fn summary(&self, arguments: &Value) -> String {

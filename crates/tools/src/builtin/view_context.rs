@@ -2,17 +2,19 @@ use std::fmt::Write as _;
 
 use async_trait::async_trait;
 use onyx_storage::Entity;
-use onyx_types::{EntityKind, EntityRef, Origin, Plan, Target, ToolEffect, ToolOutcome, ToolSpec};
+use onyx_types::{
+    EntityKind, EntityRef, Origin, PersonId, Plan, Target, ToolEffect, ToolOutcome, ToolSpec,
+};
 use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::Value;
 
 use super::{reading, tool};
 use crate::schema::arguments;
-use crate::{Authorised, Tool, ToolCx, ToolError, entity_place};
+use crate::{Authorised, Spaces, Tool, ToolCx, ToolError, entity_place};
 
 /// What the person looks at, and what is around it.
-pub(super) struct ViewContext(ToolSpec);
+pub(super) struct ViewContext(ToolSpec, Spaces);
 
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
@@ -24,9 +26,9 @@ const MOST_NEIGHBOURS: usize = 12;
 const OPENING: usize = 1_200;
 
 impl ViewContext {
-    pub(super) fn new() -> Self {
+    pub(super) fn new(spaces: Spaces) -> Self {
         let description = "What the person is looking at now, and what is around it.";
-        Self(tool::<Arguments>("context", "knowledge", ToolEffect::Read, description))
+        Self(tool::<Arguments>("context", "knowledge", ToolEffect::Read, description), spaces)
     }
 }
 
@@ -34,6 +36,10 @@ impl ViewContext {
 impl Tool for ViewContext {
     fn spec(&self) -> &ToolSpec {
         &self.0
+    }
+
+    fn is_ready(&self, person: &PersonId) -> bool {
+        self.1.are_there(person)
     }
 
     fn summary(&self, _: &Value) -> String {
