@@ -151,18 +151,15 @@ impl Place {
             Some(file) => file.text.map(|text| text.as_bytes().to_vec()),
             None => on_disk.map(|object| object.bytes),
         };
-        Ok(bytes.map(|bytes| Held {
-            size: bytes.len(),
-            text: String::from_utf8(bytes).ok(),
-            base,
-        }))
+        Ok(bytes.map(|bytes| Held { size: bytes.len(), text: String::from_utf8(bytes).ok(), base }))
     }
 
     /// What is on disk, for people to compare with.
     pub(crate) async fn shown(&self, key: &ObjectKey) -> Result<String, ToolError> {
         let Some(object) = self.get(key).await? else { return Ok(String::new()) };
         let size = object.bytes.len();
-        Ok(String::from_utf8(object.bytes).unwrap_or_else(|_| format!("[{size} bytes, not text]\n")))
+        Ok(String::from_utf8(object.bytes)
+            .unwrap_or_else(|_| format!("[{size} bytes, not text]\n")))
     }
 
     /// Adds lines to a log. Who else adds at the same time loses nothing; the version kept may

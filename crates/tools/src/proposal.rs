@@ -3,8 +3,8 @@
 
 use onyx_storage::{Draft, StoreError};
 use onyx_types::{
-    Answer, DraftId, DraftState, FileChange, Hash, Mint, Origin, Plan, Preview, Proposal, Target,
-    ToolCall, ToolOutcome, Verdict,
+    Answer, Consent, DraftId, DraftState, FileChange, Hash, Mint, Origin, Plan, Preview, Proposal,
+    Target, ToolCall, ToolEffect, ToolOutcome, Verdict,
 };
 
 use crate::audit::{Record, Trail};
@@ -85,8 +85,18 @@ fn draft(
 }
 
 fn outcome(draft: Draft, replaces: Vec<DraftId>, verdict: Verdict) -> ToolOutcome {
+    let is_question =
+        draft.plan.consent == Consent::Person && draft.plan.strictest() == ToolEffect::Read;
     let Plan { tool, summary, preview, .. } = draft.plan;
     let (answer, output) = match verdict {
+        Verdict::Draft if is_question => (
+            Answer::Later,
+            format!(
+                "Nobody is here to answer now. The question waits in the person's Inbox as draft \
+                 {}; an answer reaches you later. Go on without it and do not ask again.",
+                draft.id
+            ),
+        ),
         Verdict::Confirm => (Answer::Awaited, undecided(&draft.id.to_string(), &summary)),
         Verdict::Draft | Verdict::Allow | Verdict::Deny => (
             Answer::Later,

@@ -17,6 +17,7 @@ mod documents;
 mod door;
 mod drafts;
 mod faults;
+mod gate;
 mod kills;
 mod live;
 mod local;

@@ -44,7 +44,9 @@ impl Tool for DeleteFile {
         };
         let preview = match &held.text {
             Some(text) => Change::between(key.as_str(), text, "").preview,
-            None => Preview::Text { text: format!("{key} is gone ({} bytes, not text)", held.size) },
+            None => {
+                Preview::Text { text: format!("{key} is gone ({} bytes, not text)", held.size) }
+            }
         };
         let target = cx.paths.target(&vault, &key, held.base);
         let change = FileChange { target: target.name.clone(), after: None, origin: Origin::Agent };

@@ -55,13 +55,9 @@ impl Tool for MoveFile {
             true => Consent::Person,
             false => Consent::Gate,
         };
-        let gone =
-            FileChange { target: source.name.clone(), after: None, origin: Origin::Agent };
-        let here = FileChange {
-            target: target.name.clone(),
-            after: Some(file.text),
-            origin: file.origin,
-        };
+        let gone = FileChange { target: source.name.clone(), after: None, origin: Origin::Agent };
+        let here =
+            FileChange { target: target.name.clone(), after: Some(file.text), origin: file.origin };
         let summary = format!("Move {from} to {to}");
         let text = format!("{from} → {to}\n(what it holds stays as it is)");
         Ok(Plan {
