@@ -134,8 +134,10 @@ impl AtWork {
         let whisper = self.whisper.clone();
         tokio::spawn(async move {
             while let Some(chunk) = chunks.recv().await {
-                // Live output may be lost, the result holds the whole.
-                let _ = whisper.try_send(Whisper::Output(call.clone(), chunk));
+                // It may be lost, the result holds the whole; people's words must find room.
+                if whisper.capacity() > MOST_WAITING / 2 {
+                    let _ = whisper.try_send(Whisper::Output(call.clone(), chunk));
+                }
             }
         });
         LiveOutput::to(sender)

@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use super::{obedient, pending, results};
+use super::{events_of, obedient, pending, results};
 use crate::builder;
 use crate::drafts::{message, path};
 
@@ -15,13 +15,15 @@ async fn a_question_pauses_the_run_and_the_answer_is_its_result() {
     let model = obedient().await;
     let onyx = builder(&model).start().await;
     let mut lines = onyx.chat_lines(&json!({"message": question()})).await;
+    let start = lines.until("start").await;
     let confirm = lines.until("confirm").await;
     assert_eq!(confirm["tool"], "ask_person");
     assert_eq!(confirm["preview"], json!({"kind": "text", "text": "Which colour?"}));
     let draft = confirm["draft_id"].as_str().unwrap();
     let body = json!({"reason": "blue, like the sea"});
     let _ = onyx.post(&format!("{}/approve", path(draft)), &body).await.expect(200);
-    let rest = lines.rest().await;
+    lines.rest().await;
+    let rest = events_of(&onyx, &start).await;
     let result = results(&rest)[0];
     assert_eq!((&result["ok"], &result["output"]), (&json!(true), &json!("blue, like the sea")));
     assert_eq!(rest.last().unwrap()["status"], "done");

@@ -1,10 +1,11 @@
 //! Commands: standing rules, approval, live output, the end.
 
-use onyx_test_support::{OnyxBuilder, ScriptedModel, wait_until};
+use onyx_test_support::{OnyxBuilder, OnyxProcess, ScriptedModel, wait_until};
+use reqwest::Method;
 use serde_json::{Value, json};
 
-use super::{has_status, obedient, pending, read_tainted, results, told};
-use crate::drafts::{message, path, tainting};
+use super::{events_of, has_status, obedient, pending, read_tainted, results, told};
+use crate::drafts::{message, path, tainting, vault};
 use crate::{SOON, builder, command, config};
 
 fn exec(argv: &[&str]) -> (&'static str, Value) {
@@ -18,6 +19,11 @@ fn counting(model: &ScriptedModel) -> OnyxBuilder {
         "tools": {"commands": [["wc", "-w"]]},
     }]}});
     tainting(builder(model)).file("people/owner/vault/a.md", "one two three\n").merge(agents)
+}
+
+async fn approve(onyx: &OnyxProcess, confirm: &Value) {
+    let draft = path(confirm["draft_id"].as_str().unwrap());
+    let _ = onyx.post(&format!("{draft}/approve"), &json!({})).await.expect(200);
 }
 
 #[tokio::test]
@@ -70,42 +76,54 @@ async fn a_rule_for_what_runs_anything_is_no_config() {
 }
 
 #[tokio::test]
-async fn an_approved_command_runs_shows_what_it_says_as_it_comes_and_ends_with_its_run() {
+async fn an_approved_command_runs_and_what_it_said_is_the_result() {
     let model = obedient().await;
-    let onyx = builder(&model).start().await;
-    std::fs::create_dir_all(onyx.home().join("people/owner/vault")).unwrap();
-    let script = "echo first; echo mark > began; read line; echo second";
+    let onyx = counting(&model).start().await;
     let body = json!({"message": message(&[exec(&["sh", "-c", "echo hello > made; cat made"])])});
     let mut lines = onyx.chat_lines(&body).await;
-    let confirm = lines.until("confirm").await;
-    assert!(confirm["preview"]["text"].as_str().unwrap().contains("echo hello"), "{confirm}");
-    assert_eq!(crate::drafts::vault(&onyx, "made"), None);
-    let draft = path(confirm["draft_id"].as_str().unwrap());
-    let _ = onyx.post(&format!("{draft}/approve"), &json!({})).await.expect(200);
-    let rest = lines.rest().await;
-    assert_eq!(results(&rest)[0]["output"], "hello");
-    assert!(has_status(&rest, "tainted"), "{rest:#?}");
-    assert_eq!(crate::drafts::vault(&onyx, "made").as_deref(), Some("hello\n"));
-
-    let slow = json!({"message": message(&[exec(&["sh", "-c", &format!("{script}; sleep 60")])])});
-    let slow_script = slow["message"].as_str().unwrap().replace("read line", "sleep 60");
-    let mut lines = onyx.chat_lines(&json!({"message": slow_script})).await;
     let start = lines.until("start").await;
     let confirm = lines.until("confirm").await;
+    assert!(confirm["preview"]["text"].as_str().unwrap().contains("echo hello"), "{confirm}");
+    assert_eq!(vault(&onyx, "made"), None);
+    approve(&onyx, &confirm).await;
+    lines.rest().await;
+    let events = events_of(&onyx, &start).await;
+    assert_eq!(results(&events)[0]["output"], "hello", "{events:#?}");
+    assert!(has_status(&events, "tainted"), "{events:#?}");
+    assert_eq!(vault(&onyx, "made").as_deref(), Some("hello\n"));
+}
+
+#[tokio::test]
+async fn an_approved_command_shows_what_it_says_as_it_comes_and_ends_with_its_run() {
+    let model = obedient().await;
+    let onyx = counting(&model).start().await;
+    let calls = [exec(&["sh", "-c", "echo first; echo mark > began; sleep 600"])];
+    let mut lines = onyx.chat_lines(&json!({"message": message(&calls)})).await;
+    let start = lines.until("start").await;
+    let run = start["run_id"].as_str().unwrap();
+    let confirm = lines.until("confirm").await;
     let draft = path(confirm["draft_id"].as_str().unwrap());
-    let (client, approve) = (onyx.client().clone(), format!("{draft}/approve"));
-    let approving = tokio::spawn(async move { client.post(&approve, &json!({})).await });
-    let chunk = lines.until("tool_output").await;
-    assert!(chunk["chunk"].as_str().unwrap().contains("first"), "{chunk}");
-    wait_until("the command", SOON, || crate::drafts::vault(&onyx, "began").is_some()).await;
-    let _ = onyx.post("/api/agent/stop", &json!({"run_id": start["run_id"]})).await.expect(200);
+    let (client, yes) = (onyx.client().clone(), format!("{draft}/approve"));
+    let approving = tokio::spawn(async move { client.post(&yes, &json!({})).await });
+    let stream = onyx.request(Method::GET, &format!("/api/runs/{run}/events"));
+    let mut stream = stream.send().await.unwrap();
+    let mut seen = String::new();
+    while !seen.contains("tool_output") {
+        let more = tokio::time::timeout(3 * SOON, stream.chunk()).await.expect("live output");
+        seen.push_str(&String::from_utf8_lossy(&more.unwrap().expect("the run goes on")));
+    }
+    assert!(seen.contains("first"), "{seen}");
+    wait_until("the command", SOON, || vault(&onyx, "began").is_some()).await;
+    let _ = onyx.post("/api/agent/stop", &json!({"run_id": run})).await.expect(200);
     assert_eq!(lines.rest().await.last().unwrap()["status"], "cancelled");
-    let ended = tokio::time::timeout(SOON, approving).await.expect("it ends with its run").unwrap();
-    let row = ended.json();
+    let ended = tokio::time::timeout(3 * SOON, approving).await;
+    let row = ended.expect("it ends with its run").unwrap().json();
     assert_ne!(row["state"], "applied", "{row}");
-    let processes = std::process::Command::new("pgrep").args(["-f", "mark > began"]).output();
-    let left = String::from_utf8_lossy(&processes.unwrap().stdout).into_owned();
-    assert_eq!(left, "", "a command outlived its run");
+    wait_until("the processes to be gone", SOON, || {
+        let left = std::process::Command::new("pgrep").args(["-f", "mark > began; sleep"]).output();
+        left.unwrap().stdout.is_empty()
+    })
+    .await;
 }
 
 #[tokio::test]

@@ -3,8 +3,8 @@
 use onyx_test_support::{Page, Site, wait_for, wait_until};
 use serde_json::{Value, json};
 
-use super::{has_status, obedient, pending, read_tainted, results, told, two_agents};
-use crate::drafts::{message, vault};
+use super::{has_status, obedient, pending, read_tainted, results, sent, told, two_agents};
+use crate::drafts::{message, path, vault};
 use crate::{SOON, builder};
 
 fn ask(agent: &str, words: &str) -> (&'static str, Value) {
@@ -63,16 +63,11 @@ async fn what_the_asked_agent_has_read_taints_who_asked() {
     let onyx = two_agents(&model, "act", "act").start().await;
     let calls = [ask("helper", &message(&[read_tainted()])), write("agents.md")];
     let mut lines = onyx.chat_lines(&json!({"message": message(&calls)})).await;
-    let mut seen = Vec::new();
-    loop {
-        let event = lines.next().await.expect("a confirm");
-        let is_confirm = event["type"] == "confirm";
-        seen.push(event);
-        if is_confirm {
-            break;
-        }
-    }
-    assert!(has_status(&seen, "tainted"), "{seen:#?}");
+    let confirm = lines.until("confirm").await;
+    assert_eq!(confirm["tool"], "write_file");
+    let draft = path(confirm["draft_id"].as_str().unwrap());
+    let _ = onyx.post(&format!("{draft}/reject"), &json!({})).await.expect(200);
+    lines.rest().await;
     assert_eq!(vault(&onyx, "agents.md"), None);
 }
 
@@ -92,7 +87,7 @@ async fn who_has_read_from_outside_taints_whom_it_asks() {
     let asked = turns["turns"].as_array().unwrap().iter().find(|turn| turn["type"] == "user");
     assert_eq!(asked.unwrap()["origin"], "agent_tainted");
     // It stays so for whoever goes on there.
-    let events = onyx.chat_stream(&json!({"message": "and?", "session_id": session})).await;
+    let events = sent(&onyx, json!({"message": "and?", "session_id": session})).await;
     assert_eq!((&events[1]["type"], &events[1]["code"]), (&json!("status"), &json!("tainted")));
 }
 
@@ -174,12 +169,13 @@ async fn what_asked_agents_cost_counts_for_who_asks() {
     let model = obedient().await;
     let config = json!({
         "providers": {"mine": {"models": [dear()]}},
-        "limits": {"max_cost": 1.4, "max_cost_per_day": 0},
+        "limits": {"max_cost": 1.8, "max_cost_per_day": 0},
     });
     let onyx = two_agents(&model, "act", "act").merge(config).start().await;
-    // 0.5 for the question, 0.5 for the answer; then 0.4 are left, and a grandchild's cost counts.
+    // 0.5 for the question, 1.0 for the helper and 0.5 for whom that asks: all of it counts.
     let deep = message(&[ask("main", "well?")]);
     let events = told(&onyx, &[ask("helper", &deep)]).await;
+    assert_eq!(model.request_count(), 4, "{events:#?}");
     let error = events.iter().find(|event| event["type"] == "error").unwrap_or(&Value::Null);
     assert_eq!(error["code"], "limit_budget", "{events:#?}");
     let cost = events.last().unwrap()["usage"]["cost"].as_f64().unwrap();

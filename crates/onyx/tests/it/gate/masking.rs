@@ -3,7 +3,7 @@
 use onyx_test_support::OnyxProcess;
 use serde_json::json;
 
-use super::{obedient, told};
+use super::{obedient, sent, told};
 use crate::{builder, run};
 
 const KEY: &str = "sk-live-provider-key-0123456789";
@@ -36,7 +36,7 @@ async fn a_key_that_stands_in_files_and_messages_goes_nowhere() {
     let find = ("search_files", json!({"text": "the key is"}));
     let events = told(&onyx, &[read, find]).await;
     assert!(format!("{events:?}").contains("the key is [secret], keep it"), "{events:#?}");
-    let spoken = onyx.chat_stream(&json!({"message": format!("is it {KEY}?")})).await;
+    let spoken = sent(&onyx, json!({"message": format!("is it {KEY}?")})).await;
     assert!(!format!("{events:?}{spoken:?}").contains(KEY));
     for request in model.requests() {
         assert!(!request.body.to_string().contains(KEY), "{:#}", request.body);

@@ -5,6 +5,7 @@ mod commands;
 mod delegating;
 mod files;
 mod masking;
+mod reaching;
 mod sending;
 mod taint;
 
@@ -63,8 +64,22 @@ fn read_tainted() -> (&'static str, Value) {
     (READ_TAINTED.0, json!({"path": READ_TAINTED.1}))
 }
 
+/// Everything that a run with these calls told.
 async fn told(onyx: &OnyxProcess, calls: &[(&str, Value)]) -> Vec<Value> {
-    onyx.chat_stream(&json!({"message": message(calls)})).await
+    sent(onyx, json!({"message": message(calls)})).await
+}
+
+async fn sent(onyx: &OnyxProcess, body: Value) -> Vec<Value> {
+    let lines = onyx.chat_stream(&body).await;
+    events_of(onyx, &lines[0]).await
+}
+
+/// All events of a run that has ended, as they are; not every surface shows all of them.
+async fn events_of(onyx: &OnyxProcess, start: &Value) -> Vec<Value> {
+    let run = start["run_id"].as_str().unwrap();
+    let stream = onyx.get(&format!("/api/runs/{run}/events")).await.expect(200).text();
+    let data = stream.lines().filter_map(|line| line.strip_prefix("data:"));
+    data.map(|event| serde_json::from_str(event.trim()).unwrap()).collect()
 }
 
 /// The results of a stream, in order.

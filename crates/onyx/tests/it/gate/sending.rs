@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use super::{has_status, obedient, read_tainted, results, told};
+use super::{has_status, obedient, read_tainted, results, sent, told};
 use crate::builder;
 use crate::drafts::{message, session_of, tainting};
 
@@ -23,7 +23,7 @@ async fn words_left_in_a_conversation_are_read_when_it_goes_on_and_keep_where_th
     let listed = onyx.get("/v1/sessions").await.expect(200).json();
     let row = listed["sessions"].as_array().unwrap().iter().find(|s| s["id"] == first.as_str());
     assert_eq!(row.unwrap()["preview"], "mind the tide");
-    let events = onyx.chat_stream(&json!({"message": "go on", "session_id": first})).await;
+    let events = sent(&onyx, json!({"message": "go on", "session_id": first})).await;
     assert!(!has_status(&events, "tainted"));
     let heard = model.last_request().body["messages"].to_string();
     assert!(heard.contains("[main]: mind the tide"), "{heard}");
@@ -32,14 +32,14 @@ async fn words_left_in_a_conversation_are_read_when_it_goes_on_and_keep_where_th
     let turns = onyx.get(&format!("/v1/sessions/{first}/turns")).await.expect(200).json();
     let last = turns["turns"].as_array().unwrap().last().unwrap().clone();
     assert_eq!((&last["type"], &last["origin"]), (&json!("user"), &json!("agent_tainted")));
-    let events = onyx.chat_stream(&json!({"message": "go on", "session_id": first})).await;
+    let events = sent(&onyx, json!({"message": "go on", "session_id": first})).await;
     assert!(has_status(&events, "tainted"), "{events:#?}");
 
     // Not into itself, not into what is nobody's.
     let nobody = "0197f3a0-0000-7000-8000-000000000001";
     let to = |session: &str| ("sessions_send", json!({"session": session, "message": "x"}));
     let calls = message(&[to(&own), to(nobody), to("x")]);
-    let events = onyx.chat_stream(&json!({"message": calls, "session_id": own})).await;
+    let events = sent(&onyx, json!({"message": calls, "session_id": own})).await;
     let ok: Vec<&Value> = results(&events).iter().map(|result| &result["ok"]).collect();
     assert_eq!(ok, [&json!(false), &json!(false), &json!(false)], "{events:#?}");
 }

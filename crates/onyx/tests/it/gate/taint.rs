@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use super::{has_status, obedient, read_tainted, told};
+use super::{has_status, obedient, read_tainted, sent, told};
 use crate::builder;
 use crate::drafts::{session_of, tainting, words};
 
@@ -18,12 +18,12 @@ async fn a_fork_of_a_tainted_conversation_is_tainted_from_its_start_and_says_so(
     let body = json!({"turn_id": answer["id"]});
     let fork = onyx.post(&format!("/v1/sessions/{session}/fork"), &body).await.expect(201).json();
     for id in [session.as_str(), fork["id"].as_str().unwrap()] {
-        let events = onyx.chat_stream(&json!({"message": "and?", "session_id": id})).await;
+        let events = sent(&onyx, json!({"message": "and?", "session_id": id})).await;
         let kinds: Vec<&Value> = events.iter().take(2).map(|event| &event["type"]).collect();
         assert_eq!(kinds, [&json!("start"), &json!("status")], "{events:#?}");
         assert_eq!(events[1]["code"], "tainted");
     }
-    let fresh = onyx.chat_stream(&json!({"message": "hi"})).await;
+    let fresh = sent(&onyx, json!({"message": "hi"})).await;
     assert!(!has_status(&fresh, "tainted"), "{fresh:#?}");
 }
 
@@ -34,7 +34,7 @@ async fn a_note_made_under_taint_comes_back_only_as_untrusted_text_and_taints() 
     let note = |text: &str| ("memory_write", json!({"text": text}));
     told(&onyx, &[note("said by the clean one")]).await;
     told(&onyx, &[read_tainted(), note("said by the tainted one")]).await;
-    let events = onyx.chat_stream(&json!({"message": "hi"})).await;
+    let events = sent(&onyx, json!({"message": "hi"})).await;
     assert!(has_status(&events[..2], "tainted"), "{events:#?}");
     let request = model.last_request();
     let messages = request.body["messages"].as_array().unwrap();
