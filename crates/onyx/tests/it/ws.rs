@@ -377,16 +377,27 @@ async fn drafts_are_listed_and_decided_over_the_socket() {
     assert_eq!(ids, [&json!(second), &json!(first)], "{list:#}");
     assert_eq!(listed[1]["preview"]["path"], "a.md");
 
-    let approve = json!({"draftId": first, "decision": "approve", "planHash": listed[1]["planHash"]});
+    let approve =
+        json!({"draftId": first, "decision": "approve", "planHash": listed[1]["planHash"]});
     let done = client.ask("drafts.decide", approve.clone()).await;
-    assert_eq!((&done["data"]["state"], &done["data"]["decidedBy"]), (&json!("applied"), &json!("owner")));
+    assert_eq!(
+        (&done["data"]["state"], &done["data"]["decidedBy"]),
+        (&json!("applied"), &json!("owner"))
+    );
     assert_eq!(crate::drafts::vault(&onyx, "a.md").as_deref(), Some("hello\n"));
     let reject = json!({"draftId": second, "decision": "reject", "reason": "no"});
     let gone = client.ask("drafts.decide", reject).await;
-    assert_eq!((&gone["data"]["state"], &gone["data"]["reason"]), (&json!("rejected"), &json!("no")));
+    assert_eq!(
+        (&gone["data"]["state"], &gone["data"]["reason"]),
+        (&json!("rejected"), &json!("no"))
+    );
     assert_eq!(crate::drafts::vault(&onyx, "b.md"), None);
 
     client.tell(json!({"type": "drafts.decide", "id": "again", "data": approve})).await;
     let refused = client.until("error").await;
-    assert_eq!((&refused["id"], &refused["error"]["code"]), (&json!("again"), &json!("draft_decided")), "{refused:#}");
+    assert_eq!(
+        (&refused["id"], &refused["error"]["code"]),
+        (&json!("again"), &json!("draft_decided")),
+        "{refused:#}"
+    );
 }
