@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use onyx_types::{
     AssistantText, ErrorCode, Fault, ResponseFormat, RunStatus, TextStatus, ToolCall, ToolCallTurn,
-    ToolOffer, ToolResultTurn, ToolUseId, Turn, TurnBody, UserContent, UserTurn,
+    ToolOffer, ToolResultTurn, ToolUse, ToolUseId, Turn, TurnBody, UserContent, UserTurn,
 };
 
 /// A client's part of a run.
@@ -17,6 +17,9 @@ pub struct ClientInput {
     pub system: Option<String>,
     /// Tools that the client runs. One with the name of an agent's tool stands in its place.
     pub tools: Vec<ToolOffer>,
+    /// How the client wants its tools called. The agent's own are the agent's business, except
+    /// that nothing else is offered where a call of the client's is a must.
+    pub tool_use: ToolUse,
     pub memory: MemoryUse,
     pub response_format: Option<ResponseFormat>,
     pub temperature: Option<f32>,

@@ -129,13 +129,18 @@ impl Delegates for RunManager {
 
 impl RunManager {
     /// Notes, until it is so once, whether the person has more than one conversation: what is only
-    /// for those who have is not offered to others.
-    pub(crate) async fn note_conversations(&self, person: &PersonId) -> Result<(), Fault> {
+    /// for those who have is not offered to others. A new one is not in the ledger yet.
+    pub(crate) async fn note_conversations(
+        &self,
+        person: &PersonId,
+        is_new: bool,
+    ) -> Result<(), Fault> {
         if self.has_other_sessions(person) {
             return Ok(());
         }
         let filter = SessionFilter { limit: 2, ..SessionFilter::default() };
-        if self.inner.store.ledger.sessions(person, &filter).await?.len() > 1 {
+        let known = self.inner.store.ledger.sessions(person, &filter).await?.len();
+        if known + usize::from(is_new) > 1 {
             let mut known = self.inner.conversing.lock().unwrap_or_else(PoisonError::into_inner);
             known.insert(person.clone());
         }

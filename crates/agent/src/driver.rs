@@ -201,13 +201,14 @@ impl Driver {
 
     async fn perform(&mut self, effect: Effect, under_way: &mut UnderWay) -> Option<Input> {
         match effect {
-            Effect::Append(batch, turns) => {
-                return Some(match self.store.turns.append(&self.lease, &turns).await {
+            Effect::Append(batch) => {
+                let turns = &batch.turns;
+                return Some(match self.store.turns.append(&self.lease, turns).await {
                     Ok(_) => {
                         self.log = self.store.turns.state_now(&self.lease.key);
-                        self.live_text.written(&turns);
-                        self.clear_inbox(&turns).await;
-                        self.decisions.written(&turns).await;
+                        self.live_text.written(turns);
+                        self.clear_inbox(turns).await;
+                        self.decisions.written(turns).await;
                         Input::Appended(batch)
                     }
                     Err(error) => {

@@ -8,7 +8,9 @@ use std::time::Duration;
 
 use futures::FutureExt as _;
 use onyx_knowledge::Index;
-use onyx_storage::{BeginRun, Delivery, Lease, SessionChange, Store, StoreError, title_of};
+use onyx_storage::{
+    BeginIn, BeginRun, Delivery, Lease, SessionChange, Store, StoreError, title_of,
+};
 use onyx_tools::{Granted, LiveOutput, Toolbox};
 use onyx_types::{
     AgentId, Cancel, Clock, DraftId, ErrorCode, Event, Fault, LaneId, Limits, Mint, Model,
@@ -31,6 +33,7 @@ use crate::place::{Place, check_input};
 use crate::request::{RunInput, RunRequest, RunTerms, StopTarget};
 use crate::roster::Roster;
 use crate::seats::{Seat, Seats};
+use crate::sessions::no_such_session;
 use crate::step::{DecidedDraft, Speaker, UserInput};
 use crate::titles::{MOST_AT_ONCE, Naming, Titles};
 
@@ -323,7 +326,7 @@ impl RunManager {
         if !place.is_new {
             self.close_leftover_runs(lease).await?;
         }
-        self.note_conversations(&place.key.person).await?;
+        self.note_conversations(&place.key.person, place.is_new).await?;
         let now = inner.clock.now();
         let (run, fresh_turn, seed) = {
             let mut mint = self.mint();
@@ -409,13 +412,17 @@ impl RunManager {
             key: place.key.clone(),
             input_turn,
             started_at: now.wall,
-            origin: place.origin,
+            session: match place.is_new {
+                true => BeginIn::New(place.origin),
+                false => BeginIn::Existing,
+            },
         };
         inner.store.ledger.begin_run(begin).await.map_err(|error| match error {
             StoreError::AlreadyRun => {
                 Fault::new(ErrorCode::SessionBusy, "This message is being answered, or was.")
                     .with_hint("Ask for another answer to get a second one.")
             }
+            StoreError::NotFound => no_such_session(place.key.session),
             other => other.into(),
         })?;
         if place.is_new {

@@ -7,7 +7,7 @@ use onyx_knowledge::{Hit, Retrieval, Retrieved};
 use onyx_tools::{Addresses, Granted, LiveOutput, PathRules, Standing, ToolCx};
 use onyx_types::{
     AgentId, Cancel, ContextPiece, Event, Fault, LaneOrder, Limits, Mint, Origin, RunId, Scope,
-    ScopeSet, SessionKey, StatusCode, Taint, ToolEffect, TurnBody, TurnId,
+    ScopeSet, SessionKey, StatusCode, Taint, ToolChoice, ToolEffect, ToolUse, TurnBody, TurnId,
 };
 
 use crate::client::{ClientInput, ClientTurn, MemoryUse, open_calls, with_all_results};
@@ -221,9 +221,12 @@ async fn lane(
     };
     let client = &ask.client;
     let own = inner.toolbox.ready_offers(&agent.policy, &ask.key.person).into_iter();
-    let own = own.filter(|spec| !client.tools.iter().any(|tool| tool.name == spec.name));
+    // A call of the client's ends the run, so this answer is one.
+    let forced = client.tool_use.choice.is_forced();
+    let own = own.filter(|spec| !forced && !client.tools.iter().any(|tool| tool.name == spec.name));
     let tools = own.map(|spec| ToolTraits {
         offer: spec.offer(),
+        weight: inner.toolbox.weight(&spec.name),
         parallel: spec.usual_effect == ToolEffect::Read,
         repeats: spec.repeats,
     });
@@ -243,7 +246,16 @@ async fn lane(
         response_format: client.response_format.clone(),
         snapshot,
         tools: tools.collect(),
-        client_tools: client.tools.clone(),
+        client_tools: match client.tool_use.choice {
+            ToolChoice::None => Vec::new(),
+            ToolChoice::Auto | ToolChoice::Required | ToolChoice::Named(_) => client.tools.clone(),
+        },
+        tool_use: match client.tool_use.choice {
+            ToolChoice::None => ToolUse { choice: ToolChoice::Auto, ..client.tool_use.clone() },
+            ToolChoice::Auto | ToolChoice::Required | ToolChoice::Named(_) => {
+                client.tool_use.clone()
+            }
+        },
         unable,
         taint: Taint::Clean,
     };

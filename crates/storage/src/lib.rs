@@ -44,8 +44,8 @@ pub use history::{Change, History, Version};
 pub use home::{Home, HomeError, HomePaths};
 pub use leases::{Lease, Leases};
 pub use ledger::{
-    AuditEntry, AuditRow, BeginRun, ChainState, DaySpending, Delivery, InboxRow, Ledger, ModelUse,
-    RunOutcome, RunRow, SessionChange, SessionFilter, SessionMeta, SessionStatus, Spent,
+    AuditEntry, AuditRow, BeginIn, BeginRun, ChainState, DaySpending, Delivery, InboxRow, Ledger,
+    ModelUse, RunOutcome, RunRow, SessionChange, SessionFilter, SessionMeta, SessionStatus, Spent,
     TitleSource, UsageRow,
 };
 pub use local::{FileOps, LocalObjects, SystemFiles};

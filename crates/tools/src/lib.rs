@@ -60,7 +60,7 @@ pub use runtime::Runtime;
 pub use settings::ToolsSettings;
 pub use spaces::Spaces;
 pub use text::daily::DailyLog;
-pub use tool::Tool;
+pub use tool::{Asked, Tool};
 pub use toolbox::{Execution, Services, Toolbox};
 pub use vault_path::{HiddenPaths, PathRules};
 pub use web::{BadWebSettings, Web, WebSettings};

@@ -198,6 +198,44 @@ impl Place {
         Ok(created.map_or(Origin::Person, |version| version.change.origin))
     }
 
+    /// What the file holds; `None` when there is none.
+    pub(crate) async fn bytes(&self, key: &ObjectKey) -> Result<Option<Vec<u8>>, ToolError> {
+        Ok(self.get(key).await?.map(|object| object.bytes))
+    }
+
+    /// Makes the file hold this again, or be gone again, whatever it is now.
+    pub(crate) async fn put_back(
+        &self,
+        key: &ObjectKey,
+        bytes: Option<&[u8]>,
+    ) -> Result<(), ToolError> {
+        let done = match bytes {
+            Some(bytes) => self.objects.put(key, bytes, Expect::Anything).await.map(drop),
+            None => self.objects.delete(key, Expect::Anything).await,
+        };
+        match done {
+            Ok(()) | Err(StoreError::NotFound) => Ok(()),
+            Err(error) => Err(refused(error)),
+        }
+    }
+
+    /// Writes down whose work a file is that something else has written already. It is no change
+    /// of the run's that could be undone: what it held before is not known.
+    pub(crate) async fn written_by(
+        &self,
+        key: &ObjectKey,
+        is_new: bool,
+        by: &Writer<'_>,
+        origin: Origin,
+    ) -> Result<(), ToolError> {
+        // Too large for a tool to read, or gone again.
+        let Ok(Some(object)) = self.get(key).await else { return Ok(()) };
+        let before = (!is_new).then_some(object.bytes.as_slice());
+        let change = Change { run: None, ..by.change(origin) };
+        let kept = self.history.keep(&self.path(key)?, before, Some(object.hash), change).await;
+        kept.map(drop).map_err(refused)
+    }
+
     async fn get(&self, key: &ObjectKey) -> Result<Option<Object>, ToolError> {
         self.objects.get(key, FILE_BYTES).await.map_err(refused)
     }

@@ -43,8 +43,8 @@ pub use limits::Limits;
 pub use message::{Block, Message, Role};
 pub use mint::Mint;
 pub use model::{
-    Embedder, EmbedderIdentity, FinishReason, Model, ModelEvent, ModelFailure, ModelFailureClass,
-    ModelRequest, ResponseFormat, SystemBlock,
+    CallsAtOnce, Embedder, EmbedderIdentity, FinishReason, Model, ModelEvent, ModelFailure,
+    ModelFailureClass, ModelRequest, ResponseFormat, SystemBlock, ToolChoice, ToolUse,
 };
 pub use origin::{MatchType, Origin};
 pub use scope::{Scope, ScopeSet};

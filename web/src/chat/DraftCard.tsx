@@ -50,7 +50,7 @@ export function DraftCard({ id, inChat = false }: { id: string; inChat?: boolean
         <About draft={draft} inChat={inChat} />
       </header>
       <PreviewOf preview={draft.preview} />
-      <footer className={`flex flex-wrap items-center gap-2 rounded-b-md border-t border-line bg-surface px-3.5 py-2.5 text-meta text-dim ${open ? 'sticky bottom-0' : ''}`}>
+      <footer className={`flex flex-wrap items-center gap-2 rounded-b-md border-t border-line bg-surface px-3.5 py-2.5 text-meta text-dim ${open ? 'sticky -bottom-4 md:-bottom-6' : ''}`}>
         {!open && <Decided draft={draft} />}
         {open && rejecting && <Reason busy={busy} onReject={(reason) => void answer({ decision: 'reject', reason })} onCancel={() => setRejecting(false)} />}
         {open && !rejecting && (
@@ -83,13 +83,16 @@ export function DraftCard({ id, inChat = false }: { id: string; inChat?: boolean
   );
 }
 
+/** A summary that says how many lines change. */
+const COUNTED = /\+\d+ [−-]\d+/;
+
 function About({ draft, inChat }: { draft: Draft; inChat: boolean }) {
   const session = useStore((state) => (draft.sessionId ? state.sessions[draft.sessionId] : undefined));
   const agent = useStore((state) => state.status?.agents.find((one) => one.id === draft.agent)?.name ?? draft.agent);
   const { added, removed } = changed(draft.preview);
   return (
     <span className="meta flex min-w-0 flex-wrap items-baseline gap-x-1.5">
-      {added + removed > 0 && (
+      {added + removed > 0 && !COUNTED.test(draft.summary) && (
         <span className="tabular-nums">
           +{added} −{removed}
         </span>

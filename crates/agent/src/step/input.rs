@@ -12,7 +12,8 @@ use onyx_types::{
 pub enum Input {
     Begin,
     Model(LaneId, ModelEvent),
-    Appended(BatchId),
+    /// The batch, as it was given out.
+    Appended(Batch),
     ToolDone(LaneId, ToolUseId, ToolOutcome),
     ToolOutput(LaneId, ToolUseId, String),
     /// Another model is in place, with its window.
@@ -31,7 +32,7 @@ pub enum Input {
 #[derive(Clone, Debug, PartialEq)]
 pub enum Effect {
     /// Make these turns durable as one, then report `Appended`.
-    Append(BatchId, Vec<Turn>),
+    Append(Batch),
     Emit(LaneId, Event),
     CallModel(LaneId, Box<ModelRequest>),
     StopModel(LaneId),
@@ -46,6 +47,14 @@ pub enum Effect {
     Finish(RunSummary),
     /// Nothing can be written any more: free the session and leave the books open for recovery.
     Abandon,
+}
+
+/// Turns on their way to disk. They come back when they are there, so that there is one copy of
+/// them, however long they are.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Batch {
+    pub id: BatchId,
+    pub turns: Vec<Turn>,
 }
 
 /// What the books need to know of an ended run.

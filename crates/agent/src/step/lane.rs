@@ -4,8 +4,8 @@ use std::sync::Arc;
 use onyx_storage::ModelUse;
 use onyx_types::{
     AgentId, ErrorCode, Event, Fault, LaneId, LaneOrder, Message, ModelRequest, ResponseFormat,
-    Role, StatusCode, Taint, TokenCounter, ToolCall, ToolOffer, ToolOutcome, ToolUseId, TurnId,
-    Usage,
+    Role, StatusCode, Taint, TokenCounter, ToolCall, ToolOffer, ToolOutcome, ToolUse, ToolUseId,
+    TurnId, Usage,
 };
 
 use super::compaction::{self, Compacting, Room};
@@ -29,6 +29,7 @@ pub struct LaneSetup {
     pub tools: Vec<ToolTraits>,
     /// Calls of these end the run: its client performs them.
     pub client_tools: Vec<ToolOffer>,
+    pub tool_use: ToolUse,
     pub response_format: Option<ResponseFormat>,
     /// Set when the agent cannot answer at all (no such model, provider disabled).
     pub unable: Option<Fault>,
@@ -39,6 +40,8 @@ pub struct LaneSetup {
 #[derive(Clone, Debug)]
 pub struct ToolTraits {
     pub offer: ToolOffer,
+    /// What the offer weighs on a prompt, in tokens.
+    pub weight: usize,
     /// Calls may run beside each other.
     pub parallel: bool,
     /// May be called with equal arguments any number of times.
@@ -227,6 +230,7 @@ pub(super) fn request(state: &mut RunState, lane: LaneId) -> ModelRequest {
         system: setup.snapshot.system.clone(),
         messages,
         tools: offers(setup).cloned().collect(),
+        tool_use: setup.tool_use.clone(),
         max_output_tokens: setup.max_output_tokens.min(state.limits.max_output_tokens),
         temperature: setup.temperature,
         response_format: setup.response_format.clone(),

@@ -10,7 +10,7 @@ use onyx_types::{
 };
 use serde_json::Map;
 
-use super::input::{DecidedDraft, Effect, Speaker, UserInput};
+use super::input::{Batch, DecidedDraft, Effect, Speaker, UserInput};
 use super::lane::{Lane, LaneSetup, Phase};
 use crate::client::ClientTurn;
 use crate::prompt::Conversation;
@@ -90,7 +90,6 @@ pub struct RunState {
 /// A batch on its way to disk, and what waits for it.
 pub(super) struct Pending {
     batch: BatchId,
-    pub(super) turns: Vec<Arc<Turn>>,
     pub(super) events: Vec<(LaneId, Event)>,
     pub(super) then: Then,
 }
@@ -238,10 +237,9 @@ impl RunState {
         events: Vec<(LaneId, Event)>,
         then: Then,
     ) -> Vec<Effect> {
-        let batch = self.mint.batch(self.now.wall);
-        let shared = turns.iter().cloned().map(Arc::new).collect();
-        self.pending.push_back(Pending { batch, turns: shared, events, then });
-        vec![Effect::Append(batch, turns)]
+        let id = self.mint.batch(self.now.wall);
+        self.pending.push_back(Pending { batch: id, events, then });
+        vec![Effect::Append(Batch { id, turns })]
     }
 
     pub(super) fn take_pending(&mut self, batch: BatchId) -> Option<Pending> {

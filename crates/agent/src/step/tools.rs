@@ -1,7 +1,5 @@
 //! The tool calls of one response: saved, run, their results saved.
 
-use std::sync::Arc;
-
 use onyx_types::{
     Author, ErrorCode, Event, Fault, LaneId, Origin, StatusCode, Taint, TextStatus, ToolCall,
     ToolOutcome, ToolResultTurn, ToolUseId, Turn, TurnBody, TurnId,
@@ -289,9 +287,9 @@ fn call_event(state: &mut RunState, lane: LaneId, turn_id: TurnId, call: &ToolCa
 }
 
 /// What one agent says is in the others' next prompts, so they have read what it has read.
-pub(super) fn tainted_by_others(state: &mut RunState, turns: &[Arc<Turn>]) -> Vec<Effect> {
+pub(super) fn tainted_by_others(state: &mut RunState, turns: &[Turn]) -> Vec<Effect> {
     let said =
-        |turn: &Arc<Turn>| turn.origin.taints() && matches!(turn.body, TurnBody::AssistantText(_));
+        |turn: &Turn| turn.origin.taints() && matches!(turn.body, TurnBody::AssistantText(_));
     if !turns.iter().any(said) {
         return Vec::new();
     }

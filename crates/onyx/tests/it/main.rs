@@ -7,6 +7,7 @@ mod actions;
 mod administration;
 mod bad_input;
 mod cli;
+mod cli_memory;
 mod cli_sessions;
 mod clients;
 mod config;
