@@ -5,8 +5,8 @@ use std::time::Duration;
 
 use onyx_agent::prompt::{Conversation, PromptSnapshot};
 use onyx_agent::step::{
-    Batch, Effect, Input, LaneOrder, LaneSetup, RunSetup, RunState, RunSummary, Speaker, ToolTraits,
-    UserInput, step,
+    Batch, Effect, Input, LaneOrder, LaneSetup, RunSetup, RunState, RunSummary, Speaker,
+    ToolTraits, UserInput, step,
 };
 use onyx_types::{
     ErrorCode, Event, Fault, FinishReason, LaneId, Limits, Message, Mint, ModelEvent, ModelFailure,

@@ -400,6 +400,7 @@ async fn drafts_are_listed_and_decided_over_the_socket() {
         (&json!("again"), &json!("draft_decided")),
         "{refused:#}"
     );
+}
 
 /// Waits for a word on this topic; others come in between.
 async fn told(client: &mut Client, topic: &str) -> Value {

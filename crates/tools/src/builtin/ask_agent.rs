@@ -2,14 +2,14 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use async_trait::async_trait;
-use onyx_types::{AgentId, Fault, PersonId, Plan, Target, ToolEffect, ToolOutcome, ToolSpec};
+use onyx_types::{AgentId, Fault, Plan, Target, ToolEffect, ToolOutcome, ToolSpec};
 use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::Value;
 
 use super::{reading, text_argument, tool};
 use crate::schema::arguments;
-use crate::{Answered, Authorised, DEEPEST, Delegates, Tool, ToolCx, ToolError};
+use crate::{Answered, Asked, Authorised, DEEPEST, Delegates, Tool, ToolCx, ToolError};
 
 /// The limits of the runs end an answer before this does.
 pub(super) const PATIENCE: Duration = Duration::from_secs(60 * 60);
@@ -61,7 +61,7 @@ impl Tool for AskAgent {
         &self.spec
     }
 
-    fn is_ready(&self, _: &PersonId) -> bool {
+    fn is_ready(&self, _: &Asked<'_>) -> bool {
         self.delegates.agents().len() > 1
     }
 

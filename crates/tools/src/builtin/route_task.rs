@@ -1,7 +1,7 @@
 use std::sync::Arc;
 
 use async_trait::async_trait;
-use onyx_types::{PersonId, Plan, Preview, Target, ToolEffect, ToolOutcome, ToolSpec};
+use onyx_types::{Plan, Preview, Target, ToolEffect, ToolOutcome, ToolSpec};
 use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::Value;
@@ -9,7 +9,7 @@ use serde_json::Value;
 use super::ask_agent::{PATIENCE, failed, told};
 use super::{acting, text_argument, tool};
 use crate::schema::arguments;
-use crate::{Authorised, Delegates, ModelRouter, ModelWish, Tool, ToolCx, ToolError};
+use crate::{Asked, Authorised, Delegates, ModelRouter, ModelWish, Tool, ToolCx, ToolError};
 
 pub(super) struct RouteTask {
     spec: ToolSpec,
@@ -48,7 +48,7 @@ impl Tool for RouteTask {
         &self.spec
     }
 
-    fn is_ready(&self, _: &PersonId) -> bool {
+    fn is_ready(&self, _: &Asked<'_>) -> bool {
         self.router.has_choice()
     }
 

@@ -1,7 +1,7 @@
 use std::sync::Arc;
 
 use async_trait::async_trait;
-use onyx_types::{PersonId, Plan, Preview, SessionId, Target, ToolEffect, ToolOutcome, ToolSpec};
+use onyx_types::{Plan, Preview, SessionId, Target, ToolEffect, ToolOutcome, ToolSpec};
 use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::Value;
@@ -9,7 +9,7 @@ use serde_json::Value;
 use super::ask_agent::failed;
 use super::{acting, text_argument, tool};
 use crate::schema::arguments;
-use crate::{Authorised, Delegates, Tool, ToolCx, ToolError};
+use crate::{Asked, Authorised, Delegates, Tool, ToolCx, ToolError};
 
 pub(super) struct SessionsSend {
     spec: ToolSpec,
@@ -39,8 +39,8 @@ impl Tool for SessionsSend {
         &self.spec
     }
 
-    fn is_ready(&self, person: &PersonId) -> bool {
-        self.delegates.has_other_sessions(person)
+    fn is_ready(&self, asked: &Asked<'_>) -> bool {
+        self.delegates.has_other_sessions(asked.person)
     }
 
     fn summary(&self, arguments: &Value) -> String {

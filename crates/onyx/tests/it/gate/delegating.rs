@@ -190,7 +190,7 @@ async fn a_task_is_done_by_the_model_that_was_chosen_and_booked_to_the_run() {
         json!({"providers": {"mine": {"models": [dear(), other]}}, "limits": {"max_cost": 0}});
     let onyx = builder(&model).merge(config).start().await;
     let task = ("route_task", json!({"prompt": "sum it up", "model": "mine/other"}));
-    let events = told(&onyx, &[task.clone()]).await;
+    let events = told(&onyx, std::slice::from_ref(&task)).await;
     assert_eq!(results(&events)[0]["output"], "ok", "{events:#?}");
     let requests = model.requests();
     let asked = requests.iter().find(|request| request.body["model"] == "other").unwrap();

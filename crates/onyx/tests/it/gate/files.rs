@@ -97,7 +97,7 @@ async fn neither_a_move_nor_an_undo_makes_foreign_text_the_persons_own() {
     let move_it = told(&onyx, &[moved("page.md", "mine.md")]).await;
     assert!(!has_status(&move_it, "tainted"), "moving is not reading: {move_it:#?}");
     let read = ("read_file", json!({"path": "mine.md"}));
-    assert!(has_status(&told(&onyx, &[read.clone()]).await, "tainted"));
+    assert!(has_status(&told(&onyx, std::slice::from_ref(&read)).await, "tainted"));
 
     // A clean run that moves it where it would steer agents needs a person.
     let body = json!({"message": message(&[moved("mine.md", "agents.md")])});
@@ -110,7 +110,7 @@ async fn neither_a_move_nor_an_undo_makes_foreign_text_the_persons_own() {
 
     let write = ("write_file", json!({"path": "mine.md", "content": "mine now\n"}));
     let events = told(&onyx, &[write]).await;
-    assert!(!has_status(&told(&onyx, &[read.clone()]).await, "tainted"));
+    assert!(!has_status(&told(&onyx, std::slice::from_ref(&read)).await, "tainted"));
     undo(&onyx, &events).await;
     assert_eq!(vault(&onyx, "mine.md").as_deref(), Some("they say\n"));
     assert!(has_status(&told(&onyx, &[read]).await, "tainted"));
