@@ -1848,7 +1848,8 @@ export interface components {
             "x-onyx-include-memory": boolean | null;
             messages: components["schemas"]["Message"][];
             tools?: components["schemas"]["Tool"][] | null;
-            tool_choice?: unknown;
+            tool_choice?: components["schemas"]["Choice"] | null;
+            parallel_tool_calls?: boolean | null;
             response_format?: components["schemas"]["Format"] | null;
             /** Format: float */
             temperature?: number | null;
@@ -1906,6 +1907,20 @@ export interface components {
             description: string;
             parameters?: unknown;
         };
+        Choice: components["schemas"]["Mode"] | components["schemas"]["NamedTool"];
+        /**
+         * @description The words that both of OpenAI's wires have for it.
+         * @enum {string}
+         */
+        Mode: "none" | "auto" | "required";
+        NamedTool: {
+            /** @constant */
+            type: "function";
+            function: components["schemas"]["FunctionName"];
+        };
+        FunctionName: {
+            name: string;
+        };
         Format: {
             /** @constant */
             type: "text";
@@ -1945,7 +1960,8 @@ export interface components {
             input: components["schemas"]["Input"];
             instructions?: string | null;
             tools?: components["schemas"]["Tool2"][] | null;
-            tool_choice?: unknown;
+            tool_choice?: components["schemas"]["Choice2"] | null;
+            parallel_tool_calls?: boolean | null;
             text?: components["schemas"]["TextSettings"] | null;
             /** Format: float */
             temperature?: number | null;
@@ -2005,8 +2021,15 @@ export interface components {
             description?: string | null;
             parameters?: unknown;
         };
+        Choice2: components["schemas"]["Mode"] | components["schemas"]["NamedTool2"];
+        NamedTool2: {
+            /** @constant */
+            type: "function";
+            name: string;
+        };
         TextSettings: {
             format?: components["schemas"]["Format2"] | null;
+            verbosity?: string | null;
         };
         Format2: {
             /** @constant */
@@ -2045,9 +2068,10 @@ export interface components {
             max_tokens: number;
             system?: components["schemas"]["Text"] | null;
             tools?: components["schemas"]["Tool3"][] | null;
-            tool_choice?: unknown;
+            tool_choice?: components["schemas"]["Choice3"] | null;
             /** Format: float */
             temperature?: number | null;
+            output_config?: components["schemas"]["OutputConfig"] | null;
         };
         Message2: {
             role: components["schemas"]["Role3"];
@@ -2100,6 +2124,32 @@ export interface components {
             /** @default  */
             description: string;
             input_schema?: unknown;
+        };
+        Choice3: {
+            /** @constant */
+            type: "auto";
+            disable_parallel_tool_use?: boolean | null;
+        } | {
+            /** @constant */
+            type: "any";
+            disable_parallel_tool_use?: boolean | null;
+        } | {
+            /** @constant */
+            type: "tool";
+            name: string;
+            disable_parallel_tool_use?: boolean | null;
+        } | {
+            /** @constant */
+            type: "none";
+        };
+        OutputConfig: {
+            format?: components["schemas"]["Format3"] | null;
+            effort?: string | null;
+        };
+        Format3: {
+            /** @constant */
+            type: "json_schema";
+            schema: unknown;
         };
         EmbeddingRequest: {
             model: string;
