@@ -430,8 +430,9 @@ async fn every_connection_is_told_of_changed_agents_memory_and_config() {
     assert_eq!(told(&mut client, "agents").await, changed("agents"));
     assert_eq!(told(&mut other, "agents").await, changed("agents"));
 
-    let words = json!({"agent": "main", "text": "likes teal", "target": "memory"});
-    assert!(onyx.post("/v1/memory", &words).await.status < 300);
+    let words = json!({"agent": "main", "text": "likes teal", "target": "daily"});
+    let kept = onyx.post("/v1/memory", &words).await;
+    assert!(kept.status < 300, "{}", kept.text());
     assert_eq!(told(&mut client, "memory").await, changed("memory"));
 
     let mut config = crate::config(&model);
