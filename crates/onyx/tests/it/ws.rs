@@ -393,13 +393,8 @@ async fn drafts_are_listed_and_decided_over_the_socket() {
     );
     assert_eq!(crate::drafts::vault(&onyx, "b.md"), None);
 
-    client.tell(json!({"type": "drafts.decide", "id": "again", "data": approve})).await;
-    let refused = client.until("error").await;
-    assert_eq!(
-        (&refused["id"], &refused["error"]["code"]),
-        (&json!("again"), &json!("draft_decided")),
-        "{refused:#}"
-    );
+    let refused = client.ask("drafts.decide", approve).await;
+    assert_eq!(refused["error"]["code"], "draft_decided", "{refused:#}");
 }
 
 /// Waits for a word on this topic; others come in between.

@@ -29,7 +29,7 @@ fn respond(request: &RecordedRequest) -> Answer {
     let messages = request.body["messages"].as_array().cloned().unwrap_or_default();
     let last = messages.iter().rposition(|message| message["role"] == "user").unwrap_or(0);
     let said = messages.get(last).map(|message| words(&message["content"])).unwrap_or_default();
-    if said.contains("never answer") {
+    if said.ends_with("never answer") {
         return Answer::text("").fault(onyx_test_support::Fault::HangAfterHead);
     }
     let list = said.find("do [").map(|at| &said[at + 3..]);
