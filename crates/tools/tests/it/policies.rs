@@ -67,8 +67,9 @@ async fn a_name_that_no_tool_has_is_an_error_in_deny() {
     assert_eq!(fault.message, "tools.deny names \"wirte_file\", which no tool has");
     assert_eq!(
         fault.hint(),
-        "There are: list_files, read_file, write_file, edit_file, search_files, memory_get, \
-         memory_write, render_mermaid, group:fs, group:memory, group:mermaid."
+        "There are: list_files, read_file, write_file, edit_file, delete_file, move_file, \
+         search_files, memory_get, memory_write, render_mermaid, group:fs, group:memory, \
+         group:mermaid."
     );
 }
 
