@@ -43,6 +43,28 @@ pub enum MemoryUse {
     LeaveOut,
 }
 
+impl ClientInput {
+    /// What the client says, as the functions make it.
+    pub(crate) fn mask(
+        &mut self,
+        text: impl Fn(String) -> String,
+        words: impl Fn(UserContent) -> UserContent,
+    ) {
+        self.system = self.system.take().map(&text);
+        for turn in &mut self.turns {
+            match turn {
+                ClientTurn::User(content) => {
+                    *content = words(std::mem::replace(content, UserContent::Parts(Vec::new())));
+                }
+                ClientTurn::Assistant(said) | ClientTurn::ToolResult { output: said, .. } => {
+                    *said = text(std::mem::take(said));
+                }
+                ClientTurn::ToolCall(_) => {}
+            }
+        }
+    }
+}
+
 const NO_ANSWER: &str = "The client did not answer.";
 
 impl ClientTurn {

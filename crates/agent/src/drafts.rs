@@ -85,7 +85,13 @@ impl RunManager {
             return Err(plain(Fault::new(ErrorCode::ToolDenied, message)));
         };
         let scope = yes.scope;
-        let cx = ToolCx { answer: yes.reason.clone(), ..self.draft_cx(&draft) };
+        let mut cx = ToolCx { answer: yes.reason.clone(), ..self.draft_cx(&draft) };
+        let waiting = self.at_work(&draft.key.person, session);
+        if let Some(waiting) = waiting.filter(|at_work| at_work.run == draft.run) {
+            // What it says is shown where it is waited for, and it ends with who waits.
+            cx.live = waiting.live_output(draft.call.clone());
+            cx.cancel = waiting.cancel;
+        }
         let approval = Approval { person: person.clone(), reason: yes.reason, seen: yes.seen };
         let _held = self.hold(id);
         let done = self.inner.toolbox.approve(draft, &approval, &profile.policy, &cx).await;

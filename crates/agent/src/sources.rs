@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use onyx_knowledge::{Hit, Retrieval, Retrieved};
-use onyx_tools::{Addresses, Granted, LiveOutput, PathRules, ToolCx};
+use onyx_tools::{Addresses, Granted, LiveOutput, PathRules, Standing, ToolCx};
 use onyx_types::{
     AgentId, Cancel, ContextPiece, Event, Fault, LaneOrder, Limits, Mint, Origin, RunId, Scope,
     ScopeSet, SessionKey, StatusCode, Taint, ToolChoice, ToolEffect, ToolUse, TurnBody, TurnId,
@@ -18,7 +18,7 @@ use crate::models::{ModelChoice, Payer};
 use crate::prompt::{self, Conversation, UntrustedPiece, untrusted_block};
 use crate::roster::AgentProfile;
 use crate::snapshots::without_memory;
-use crate::step::{DecidedDraft, LaneSetup, RunSetup, RunState, ToolTraits, UserInput};
+use crate::step::{DecidedDraft, LaneSetup, RunSetup, RunState, Speaker, ToolTraits, UserInput};
 
 /// What the manager has decided about a run before anything is read for it.
 pub(crate) struct Preparation {
@@ -38,6 +38,8 @@ pub(crate) struct Preparation {
     pub(crate) is_new: bool,
     pub(crate) mint: Mint,
     pub(crate) limits: Limits,
+    /// How many runs asked for another on the way to this one.
+    pub(crate) depth: u8,
 }
 
 pub(crate) struct Prepared {
@@ -70,9 +72,13 @@ pub(crate) async fn prepare(inner: &Inner, mut ask: Preparation) -> Result<Prepa
     let from_outside = client_turns.iter().any(ClientTurn::is_from_outside)
         || ask.decisions.iter().any(|decided| decided.origin.taints());
     let retrieved = retrieved(inner, &ask, &lanes).await;
-    let foreign = !untrusted.is_empty() || from_outside || retrieved.taints;
+    let told = ask.leading.iter().chain(&ask.input).any(|words| words.by.origin().taints());
+    let foreign = !untrusted.is_empty() || from_outside || retrieved.taints || told;
     let taint = if foreign { Taint::Tainted } else { history.taint() };
     untrusted.extend(retrieved.pieces);
+    for piece in &mut untrusted {
+        piece.text = inner.masked(std::mem::take(&mut piece.text));
+    }
     let granted = Granted::default();
     let addresses = Arc::new(given_addresses(&history, &ask, &client_turns));
     for actor in &mut actors {
@@ -260,6 +266,11 @@ async fn lane(
         tool_cx: ToolCx {
             view: ask.input.as_ref().and_then(|words| words.view.clone()),
             memories: Arc::clone(&agent.memories),
+            standing: Some(Standing {
+                depth: ask.depth,
+                tier: agent.policy.tier(),
+                cost_left: None,
+            }),
             ..tool_cx(inner, &ask.key, &agent.id, ask.run, &ask.limits)
         },
     };
@@ -277,7 +288,9 @@ fn given_addresses(
     let mut from_web = BTreeSet::new();
     for turn in history.turns() {
         match &turn.body {
-            TurnBody::User(words) => addresses.person_wrote(&words.content.text()),
+            TurnBody::User(words) if turn.origin == Origin::Person => {
+                addresses.person_wrote(&words.content.text());
+            }
             TurnBody::ToolCall(call) if WEB_TOOLS.contains(&call.tool_name.as_str()) => {
                 from_web.insert(&call.tool_use_id);
             }
@@ -290,7 +303,8 @@ fn given_addresses(
             _ => {}
         }
     }
-    for words in ask.leading.iter().chain(&ask.input) {
+    let spoken = ask.leading.iter().chain(&ask.input);
+    for words in spoken.filter(|words| words.by == Speaker::Person) {
         addresses.person_wrote(&words.content.text());
     }
     for turn in client_turns {
@@ -332,6 +346,7 @@ pub(crate) fn tool_cx(
         granted: Granted::default(),
         draft_time: limits.draft_time(),
         answer: None,
+        standing: None,
     }
 }
 

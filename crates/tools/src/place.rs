@@ -40,6 +40,15 @@ pub(crate) struct Seen {
     pub(crate) draft: Option<DraftId>,
 }
 
+/// A file as the session sees it, whether it is text or not.
+pub(crate) struct Held {
+    /// None: it is not text.
+    pub(crate) text: Option<String>,
+    pub(crate) size: usize,
+    /// What is on disk.
+    pub(crate) base: Option<Hash>,
+}
+
 impl Seen {
     /// Stands before what a model reads, so that it is not taken for done.
     pub(crate) fn label(&self) -> String {
@@ -133,6 +142,25 @@ impl Place {
             draft: Some(file.draft),
         };
         Ok(file.text.map(seen))
+    }
+
+    /// The same of any file, for what does not look into it.
+    pub(crate) async fn held(&self, key: &ObjectKey) -> Result<Option<Held>, ToolError> {
+        let on_disk = self.get(key).await?;
+        let base = on_disk.as_ref().map(|object| object.hash);
+        let bytes = match self.pending.file(&self.name(key)) {
+            Some(file) => file.text.map(|text| text.as_bytes().to_vec()),
+            None => on_disk.map(|object| object.bytes),
+        };
+        Ok(bytes.map(|bytes| Held { size: bytes.len(), text: String::from_utf8(bytes).ok(), base }))
+    }
+
+    /// What is on disk, for people to compare with.
+    pub(crate) async fn shown(&self, key: &ObjectKey) -> Result<String, ToolError> {
+        let Some(object) = self.get(key).await? else { return Ok(String::new()) };
+        let size = object.bytes.len();
+        Ok(String::from_utf8(object.bytes)
+            .unwrap_or_else(|_| format!("[{size} bytes, not text]\n")))
     }
 
     /// Adds lines to a log. Who else adds at the same time loses nothing; the version kept may

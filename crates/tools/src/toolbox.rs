@@ -87,6 +87,11 @@ impl Toolbox {
         self.entries.iter().filter(offered).map(|entry| entry.tool.spec()).collect()
     }
 
+    /// Text without the secrets that are known here.
+    pub fn mask<'a>(&self, text: &'a str) -> Cow<'a, str> {
+        self.services.masker.mask(text)
+    }
+
     /// One human line for a call, verb first, secrets masked. No I/O.
     pub fn summary(&self, call: &ToolCall) -> String {
         let line = match self.entry(&call.name) {

@@ -46,7 +46,7 @@ export function DraftCard({ id, inChat = false }: { id: string; inChat?: boolean
   return (
     <section aria-label={draft.summary} data-draft={id} tabIndex={open ? 0 : undefined} className={`card border-l-3 ${open ? 'border-l-warn' : 'border-l-line'}`} onKeyDown={onKeyDown}>
       <header className="flex flex-wrap items-baseline gap-x-2.5 px-3.5 py-2.5">
-        <h3 className="min-w-0 font-semibold [overflow-wrap:anywhere]">{draft.summary}</h3>
+        <h3 className="min-w-0 font-semibold [overflow-wrap:anywhere]">{draft.preview.kind === 'diff' ? draft.summary.replace(COUNTS, '') : draft.summary}</h3>
         <About draft={draft} inChat={inChat} />
       </header>
       <PreviewOf preview={draft.preview} />
@@ -83,8 +83,8 @@ export function DraftCard({ id, inChat = false }: { id: string; inChat?: boolean
   );
 }
 
-/** A summary that says how many lines change. */
-const COUNTED = /\+\d+ [−-]\d+/;
+/** How many lines change is said beside the title. */
+const COUNTS = / \+\d+ [−-]\d+$/;
 
 function About({ draft, inChat }: { draft: Draft; inChat: boolean }) {
   const session = useStore((state) => (draft.sessionId ? state.sessions[draft.sessionId] : undefined));
@@ -92,7 +92,7 @@ function About({ draft, inChat }: { draft: Draft; inChat: boolean }) {
   const { added, removed } = changed(draft.preview);
   return (
     <span className="meta flex min-w-0 flex-wrap items-baseline gap-x-1.5">
-      {added + removed > 0 && !COUNTED.test(draft.summary) && (
+      {added + removed > 0 && (
         <span className="tabular-nums">
           +{added} −{removed}
         </span>

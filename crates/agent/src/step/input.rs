@@ -2,8 +2,9 @@ use std::time::Duration;
 
 use onyx_storage::{Delivery, ModelUse};
 use onyx_types::{
-    BatchId, Decision, Event, Fault, LaneId, ModelEvent, ModelRequest, Origin, RunStatus, ToolCall,
-    ToolOutcome, ToolUseId, Turn, TurnId, Usage, UserContent, View,
+    AgentId, Author, BatchId, Decision, Event, Fault, LaneId, ModelEvent, ModelRequest, Origin,
+    PersonId, RunStatus, Taint, ToolCall, ToolOutcome, ToolUseId, Turn, TurnId, Usage, UserContent,
+    View,
 };
 
 /// What happened.
@@ -75,7 +76,7 @@ pub struct DecidedDraft {
     pub origin: Origin,
 }
 
-/// Words of a person for a session.
+/// Words for a session.
 #[derive(Clone, Debug, PartialEq)]
 pub struct UserInput {
     /// The id it is known by already, if it is.
@@ -84,6 +85,33 @@ pub struct UserInput {
     pub view: Option<View>,
     /// The untrusted block that goes beside the words.
     pub context: Option<String>,
+    pub by: Speaker,
+}
+
+/// Whose words they are.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub enum Speaker {
+    /// The session's own.
+    #[default]
+    Person,
+    Agent(AgentId, Taint),
+}
+
+impl Speaker {
+    pub fn origin(&self) -> Origin {
+        match self {
+            Self::Person => Origin::Person,
+            Self::Agent(_, Taint::Clean) => Origin::Agent,
+            Self::Agent(_, Taint::Tainted) => Origin::AgentTainted,
+        }
+    }
+
+    pub fn author(&self, person: &PersonId) -> Author {
+        match self {
+            Self::Person => Author::Person(person.clone()),
+            Self::Agent(agent, _) => Author::Agent(agent.clone()),
+        }
+    }
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -13,7 +13,7 @@ mod state;
 mod tools;
 mod waiting;
 
-pub use input::{Batch, DecidedDraft, Effect, Input, RunSummary, StopReason, UserInput};
+pub use input::{Batch, DecidedDraft, Effect, Input, RunSummary, Speaker, StopReason, UserInput};
 pub use lane::{LaneSetup, ToolTraits};
 pub use onyx_types::LaneOrder;
 pub(crate) use response::{USED_SO_FAR, UsedSoFar};

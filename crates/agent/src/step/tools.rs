@@ -138,8 +138,11 @@ pub(super) fn tool_done(
     state: &mut RunState,
     lane: LaneId,
     id: &ToolUseId,
-    outcome: ToolOutcome,
+    mut outcome: ToolOutcome,
 ) -> Vec<Effect> {
+    if let Some(spending) = outcome.spent.take() {
+        state.spend_on_tool(lane, *spending);
+    }
     if waiting::is_asked(state, &outcome) {
         return waiting::ask(state, lane, id, outcome);
     }
@@ -303,7 +306,7 @@ fn taint_all(state: &mut RunState) -> Vec<Effect> {
         .collect()
 }
 
-fn tainted() -> Event {
+pub(super) fn tainted() -> Event {
     Event::Status {
         message: "This run has read content from outside; reaching out now needs you.".to_owned(),
         code: StatusCode::Tainted,

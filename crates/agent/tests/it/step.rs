@@ -5,8 +5,8 @@ use std::time::Duration;
 
 use onyx_agent::prompt::{Conversation, PromptSnapshot};
 use onyx_agent::step::{
-    Batch, Effect, Input, LaneOrder, LaneSetup, RunSetup, RunState, RunSummary, ToolTraits,
-    UserInput, step,
+    Batch, Effect, Input, LaneOrder, LaneSetup, RunSetup, RunState, RunSummary, Speaker,
+    ToolTraits, UserInput, step,
 };
 use onyx_types::{
     ErrorCode, Event, Fault, FinishReason, LaneId, Limits, Message, Mint, ModelEvent, ModelFailure,
@@ -198,7 +198,7 @@ impl Bench {
 
 fn words(text: &str) -> UserInput {
     let content = UserContent::Text(text.to_owned());
-    UserInput { turn: None, content, view: None, context: None }
+    UserInput { turn: None, content, view: None, context: None, by: Speaker::Person }
 }
 
 pub(crate) fn call_end(index: u32, id: &str, name: &str, arguments: Value) -> ModelEvent {

@@ -138,7 +138,7 @@ impl Running {
             }
             Reply::End { how, prompt, cached, output, .. } => {
                 events.push(ModelEvent::Usage(Usage {
-                    input: prompt - cached,
+                    input: prompt,
                     output,
                     cache_read: cached,
                     ..Usage::default()

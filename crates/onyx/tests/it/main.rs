@@ -18,6 +18,7 @@ mod documents;
 mod door;
 mod drafts;
 mod faults;
+mod gate;
 mod gullible;
 mod kills;
 mod live;

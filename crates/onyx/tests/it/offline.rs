@@ -87,7 +87,7 @@ async fn doctor_says_of_each_agent_whether_its_model_can_be_had() {
     let doctor = run(home.path(), &["doctor", "--json"]).await;
     let checks: Vec<Value> = serde_json::from_str(&doctor.out).unwrap();
     let of = |name: &str| checks.iter().find(|check| check["name"] == name).unwrap();
-    let main = json!({"name": "agent main", "state": "ok", "detail": "mine/some-model"});
+    let main = json!({"name": "agent main", "state": "ok", "detail": "mine/m"});
     assert_eq!(*of("agent main"), main, "{checks:?}");
     assert_eq!(of("agent lost")["state"], "broken", "{checks:?}");
     assert!(of("agent lost")["mend"].as_str().unwrap().contains("`model`"), "{checks:?}");
