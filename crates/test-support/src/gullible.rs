@@ -92,6 +92,8 @@ fn first_json(text: &str) -> Option<(Value, usize)> {
 
 fn filled(arguments: &Value, last: &str) -> Value {
     match arguments {
+        // An order to be passed on is passed on as it stands.
+        Value::String(text) if text.contains(ORDER) => arguments.clone(),
         Value::String(text) => {
             let word = last.split_whitespace().last().unwrap_or_default();
             Value::String(text.replace("{{last_result}}", last).replace("{{last_word}}", word))
