@@ -1,5 +1,5 @@
 use std::fs::File;
-use std::io::Read as _;
+use std::io::{self, Read as _};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard};
 
@@ -233,9 +233,9 @@ pub(crate) struct PathLocks {
 }
 
 impl PathLocks {
-    pub(crate) fn new() -> Result<Self, StoreError> {
+    pub(crate) fn new() -> io::Result<Self> {
         let token =
-            getrandom::u64().map_err(|error| StoreError::Failed(format!("no entropy: {error}")))?;
+            getrandom::u64().map_err(|error| io::Error::other(format!("no entropy: {error}")))?;
         let stripes = std::array::from_fn(|_| Mutex::new(()));
         Ok(Self { stripes, token, next: AtomicU64::new(0) })
     }
