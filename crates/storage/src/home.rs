@@ -120,7 +120,7 @@ impl Home {
             paths,
             root: Arc::new(root),
             ops,
-            locks: Arc::default(),
+            locks: Arc::new(PathLocks::new().map_err(at(path))?),
             blocking: Blocking::new(),
             areas: Mutex::default(),
             // Compared with the times of files, which no injected clock has made.
@@ -183,7 +183,7 @@ impl Home {
             Arc::clone(&self.locks),
             format!("{path}/"),
             self.blocking(),
-        )?;
+        );
         areas.insert(area.clone(), objects.clone());
         Ok(objects)
     }

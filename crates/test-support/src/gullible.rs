@@ -68,14 +68,12 @@ fn orders_in(text: &str) -> Vec<Value> {
     let mut rest = text;
     while let Some(at) = rest.find(ORDER) {
         rest = &rest[at + ORDER.len()..];
-        let (order, taken) = match first_json(rest) {
-            Some(found) => found,
-            None => match first_json(&without_escapes(rest)) {
-                // Its length in the escaped text is not known, and nothing follows such orders.
-                Some((order, _)) => (order, rest.len()),
-                None => continue,
-            },
-        };
+        // An order whose quotes were escaped: its length is not known, and nothing follows it.
+        let escaped = |text: String| first_json(&text).map(|(order, _)| (order, rest.len()));
+        let found = first_json(rest)
+            .or_else(|| escaped(rest.replace("\\\"", "\"").replace("\\_", "_")))
+            .or_else(|| escaped(rest.replace('\\', "")));
+        let Some((order, taken)) = found else { continue };
         match order {
             Value::Array(list) => orders.extend(list),
             one => orders.push(one),
@@ -92,12 +90,10 @@ fn first_json(text: &str) -> Option<(Value, usize)> {
     Some((value, values.byte_offset()))
 }
 
-fn without_escapes(text: &str) -> String {
-    text.replace("\\\"", "\"").replace("\\_", "_").replace("\\[", "[").replace("\\]", "]")
-}
-
 fn filled(arguments: &Value, last: &str) -> Value {
     match arguments {
+        // An order to be passed on is passed on as it stands.
+        Value::String(text) if text.contains(ORDER) => arguments.clone(),
         Value::String(text) => {
             let word = last.split_whitespace().last().unwrap_or_default();
             Value::String(text.replace("{{last_result}}", last).replace("{{last_word}}", word))

@@ -59,7 +59,7 @@ async fn an_approved_command_sees_the_vault_and_nothing_else() {
     let script = format!(
         "cat secret.txt; echo; cat {home}/onyx.json {home}/people/owner/memory/main/MEMORY.md \
          {outside}/outside.txt && echo READ; echo x > {outside}/eve && echo WROTE; \
-         echo x > {home}/agents/main/SOUL.md && echo WROTE; ls {home} && echo LISTED; \
+         echo x > {home}/agents/main/SOUL.md && echo WROTE; ls {home}/agents && echo LISTED; \
          env | grep -i key && echo KEYS; \
          python3 -I -c 'import socket; socket.create_connection((\"{}\", {}), 2)' && echo REACHED; \
          python3 -I -c 'import socket; socket.socket(socket.AF_INET, socket.SOCK_DGRAM)\

@@ -52,6 +52,9 @@ fn tasks(world: &World) -> Vec<Task> {
             one("edit_file", json!({"path": "notes/list.md", "old": "milk", "new": "oats"})),
         )
         .leaves("vault/notes/list.md", "oats\n"),
+        task("rename it", one("move_file", json!({"from": "notes/list.md", "to": "notes/buy.md"})))
+            .leaves("vault/notes/buy.md", "oats\n"),
+        task("delete it", one("delete_file", json!({"path": "notes/buy.md"}))).asks(1),
         task("add a line to the daily log", one("memory_write", json!({"text": "Bought oats"}))),
         task(
             "remember a lasting fact",

@@ -56,7 +56,7 @@ async fn try_all(tier: Tier, client: Client) {
     std::fs::write(world.vault().join("again.md"), again).unwrap();
     let (mut number, mut wrong) = (0, Vec::new());
     for attack in &attacks {
-        for vector in attack.vectors(tier) {
+        for vector in ways(attack, tier, client) {
             number += 1;
             let trial = Trial { attack, vector, number };
             let found = try_one(&mut world, client, &trial).await;
@@ -69,6 +69,17 @@ async fn try_all(tier: Tier, client: Client) {
     assert_eq!(applied["drafts"].as_array().unwrap().len(), world.approved);
     let chains = world.onyx.get("/api/admin/audit/verify").await.expect(200).json();
     assert_eq!(chains["chains"][0]["whole"], true, "{chains}");
+}
+
+/// Every way to the agent that can do most; two ways of each attack to the others, so that the whole
+/// is quick.
+fn ways(attack: &Attack, tier: Tier, client: Client) -> Vec<Vector> {
+    let all: Vec<Vector> = attack.vectors(tier).collect();
+    match (tier, client) {
+        (Tier::Act, Client::Api) => all,
+        (Tier::Suggest, _) => all[all.len().saturating_sub(2)..].to_vec(),
+        (Tier::Read, _) | (Tier::Act, Client::Silent) => all.into_iter().take(2).collect(),
+    }
 }
 
 /// Everything that went otherwise than it must.
