@@ -15,7 +15,7 @@ const BEHIND: usize = 256;
 const LONGEST: usize = 4_096;
 
 /// One thing that was logged.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct LogLine {
     /// Rises by one with each line; give it as `after` to go on from there.
     pub seq: u64,
@@ -25,7 +25,7 @@ pub struct LogLine {
     pub target: String,
     pub message: String,
     /// Run, session, request and other details.
-    #[serde(default, skip_serializing_if = "Map::is_empty")]
+    #[serde(skip_serializing_if = "Map::is_empty")]
     pub fields: Map<String, Value>,
 }
 
@@ -67,6 +67,19 @@ impl Default for LogRing {
     }
 }
 
+impl LogLine {
+    fn packed(&self) -> Box<[u8]> {
+        let Self { seq: _, ts, level, target, message, fields } = self;
+        // Texts and numbers always can be written; saying otherwise would be a line again.
+        serde_json::to_vec(&(ts, level, target, message, fields)).unwrap_or_default().into()
+    }
+
+    fn unpacked(seq: u64, packed: &[u8]) -> Option<Self> {
+        let (ts, level, target, message, fields) = serde_json::from_slice(packed).ok()?;
+        Some(Self { seq, ts, level, target, message, fields })
+    }
+}
+
 impl LogRing {
     /// What no line may hold from now on.
     pub fn set_mask(&self, mask: Mask) {
@@ -95,12 +108,10 @@ impl LogRing {
         lines.last += 1;
         let seq = lines.last;
         let line = LogLine { seq, ts, level, target: target.to_owned(), message, fields };
-        // Text, numbers and a map of them always can be; saying otherwise would be a line again.
-        let packed = serde_json::to_vec(&line).unwrap_or_default();
         if lines.packed.len() == MOST_LINES {
             lines.packed.pop_front();
         }
-        lines.packed.push_back((seq, packed.into_boxed_slice()));
+        lines.packed.push_back((seq, line.packed()));
         // Nobody may be listening.
         let _ = self.told.send(Arc::new(line));
     }
@@ -112,7 +123,7 @@ impl LogRing {
     ) -> (Vec<Arc<LogLine>>, broadcast::Receiver<Arc<LogLine>>) {
         let lines = self.lines.lock().unwrap_or_else(PoisonError::into_inner);
         let kept = lines.packed.iter().filter(|(seq, _)| *seq > after);
-        let kept = kept.filter_map(|(_, packed)| serde_json::from_slice(packed).ok().map(Arc::new));
+        let kept = kept.filter_map(|(seq, packed)| LogLine::unpacked(*seq, packed).map(Arc::new));
         (kept.collect(), self.told.subscribe())
     }
 }
