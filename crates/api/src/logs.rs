@@ -55,8 +55,8 @@ pub struct LogRing {
 #[derive(Default)]
 struct Lines {
     last: u64,
-    /// As JSON, which takes a fifth of what a line with its fields does: every run writes one, and
-    /// hardly one is ever looked at.
+    /// As JSON, which takes far less than a line with its fields: every run writes one, and hardly
+    /// one is ever looked at.
     packed: VecDeque<(u64, Box<[u8]>)>,
 }
 
