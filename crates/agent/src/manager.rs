@@ -534,6 +534,13 @@ impl RunManager {
     /// Moves a run from those at work to those that may still be read.
     async fn retire(&self, run: RunId) {
         let now = self.inner.clock.now().mono;
+        // Kept before it leaves: who asks for its events in between must find them.
+        {
+            let live = self.live();
+            let Some(ended) = live.get(&run) else { return };
+            let (person, feed) = (ended.key.person.clone(), Arc::clone(&ended.feed));
+            self.finished().keep(run, person, feed, now);
+        }
         let Some(ended) = self.live().remove(&run) else { return };
         let ending = ended.feed.last().and_then(|last| crate::figures::ending(&last.event));
         if let Some((status, usage)) = ending {
@@ -544,7 +551,6 @@ impl RunManager {
                 input = usage.input, output = usage.output, "a run ended"
             );
         }
-        self.finished().keep(run, ended.key.person.clone(), ended.feed, now);
         self.tell(&ended.key.person, ended.key.session, Happened::RunEnded(run));
         // Words that came after the last moment in which the run could take them.
         if ended.steered && !ended.cancel.is_cancelled() {
