@@ -534,6 +534,13 @@ impl RunManager {
     /// Moves a run from those at work to those that may still be read.
     async fn retire(&self, run: RunId) {
         let now = self.inner.clock.now().mono;
+        let Some((person, feed)) =
+            self.live().get(&run).map(|live| (live.key.person.clone(), Arc::clone(&live.feed)))
+        else {
+            return;
+        };
+        // Before it is gone from those at work: who asks for its events finds them at any moment.
+        self.finished().keep(run, person, feed, now);
         let Some(ended) = self.live().remove(&run) else { return };
         let ending = ended.feed.last().and_then(|last| crate::figures::ending(&last.event));
         if let Some((status, usage)) = ending {
@@ -544,7 +551,6 @@ impl RunManager {
                 input = usage.input, output = usage.output, "a run ended"
             );
         }
-        self.finished().keep(run, ended.key.person.clone(), ended.feed, now);
         self.tell(&ended.key.person, ended.key.session, Happened::RunEnded(run));
         // Words that came after the last moment in which the run could take them.
         if ended.steered && !ended.cancel.is_cancelled() {
