@@ -534,13 +534,13 @@ impl RunManager {
     /// Moves a run from those at work to those that may still be read.
     async fn retire(&self, run: RunId) {
         let now = self.inner.clock.now().mono;
-        // Kept before it leaves: who asks for its events in between must find them.
-        {
-            let live = self.live();
-            let Some(ended) = live.get(&run) else { return };
-            let (person, feed) = (ended.key.person.clone(), Arc::clone(&ended.feed));
-            self.finished().keep(run, person, feed, now);
-        }
+        let Some((person, feed)) =
+            self.live().get(&run).map(|live| (live.key.person.clone(), Arc::clone(&live.feed)))
+        else {
+            return;
+        };
+        // Before it is gone from those at work: who asks for its events finds them at any moment.
+        self.finished().keep(run, person, feed, now);
         let Some(ended) = self.live().remove(&run) else { return };
         let ending = ended.feed.last().and_then(|last| crate::figures::ending(&last.event));
         if let Some((status, usage)) = ending {
