@@ -25,7 +25,7 @@ pub use registry::{
     AuthStyle, CompatSettings, Environment, Finding, Forwarding, KeyNeed, ListedModel, Locality,
     ModelSettings, ModelSource, ModelStatus, NamedSource, NoSecrets, ProviderHealth, ProviderKind,
     ProviderSettings, ProviderState, ProviderStatus, ProviderTest, Registry, RegistryError,
-    SecretSource, Setup, TimeoutSettings, Trouble, VENDORS, Vendor, secret_of,
+    SecretSource, Setup, TimeoutSettings, Trouble, VENDORS, Vendor, Way, secret_of,
 };
 pub use routing::{
     Candidate, Choice, Need, NoModelFits, RoutingRule, RoutingSettings, Task, TaskClass, route,
