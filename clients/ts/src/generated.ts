@@ -873,6 +873,8 @@ export interface components {
             locality?: string | null;
             /** @description It fails of late and is left alone for now. */
             rests: boolean;
+            /** @description Of a model that runs on this machine, where one is asked for by its id. */
+            weights?: components["schemas"]["WeightsView"] | null;
         };
         /** @description Per million tokens, in US dollars. */
         PriceView: {
@@ -884,6 +886,24 @@ export interface components {
             cache_read?: number | null;
             /** Format: double */
             cache_write?: number | null;
+        };
+        WeightsView: {
+            files: components["schemas"]["WeightsFileView"][];
+            licence?: string | null;
+            /**
+             * Format: uint32
+             * @description The tokens that it was trained to read at once.
+             */
+            trained_window?: number | null;
+            /** @description Whether it is in memory now. */
+            loaded: boolean;
+        };
+        WeightsFileView: {
+            path: string;
+            /** Format: uint64 */
+            bytes: number;
+            /** @description What its SHA-256 must be, where that is known. */
+            pinned_sha256?: string | null;
         };
         /** @description Today's spending beside its limits; 0 is no limit. In the currency of the price data. */
         Budgets: {

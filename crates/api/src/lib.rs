@@ -37,6 +37,7 @@ pub use auth::{AuthContext, Authenticator};
 pub use body::{JsonBody, MAX_BODY, QueryOf};
 pub use catalogue::{
     CalledModelView, Catalogue, FailureView, ModelView, PriceView, ProviderView, TestView,
+    WeightsFileView, WeightsView,
 };
 pub use changes::{Change, Changes};
 pub use configuration::{ConfigChange, ConfigFlaw, ConfigView, Configuration, Written};

@@ -7,7 +7,7 @@ use onyx_storage::{SourceKey, Store};
 use onyx_types::{Cancel, Clock, Embedder, PersonId, SessionId, Timestamp};
 use tokio::sync::Notify;
 
-use crate::embedding::EmbedderState;
+use crate::embedding::{EmbedderChange, EmbedderState, Made};
 use crate::follow::Followers;
 use crate::search::SearchSettings;
 use crate::status::{IndexStatus, Problem, Progress, Watching};
@@ -85,6 +85,8 @@ pub(crate) struct State {
     pub(crate) error: Option<String>,
     /// Every chunk up to this change had a vector of this model: epoch, change, model.
     pub(crate) embedded: Option<(u64, u64, String)>,
+    /// While the first vectors of a model are made: how far.
+    pub(crate) made: Option<Made>,
     /// When the files of each person were looked through for a session.
     looked: HashMap<PersonId, Duration>,
 }
@@ -122,17 +124,23 @@ impl Index {
         Self { inner: Arc::new(inner) }
     }
 
-    /// `None`: searches go by words alone.
+    /// `None`: searches go by words alone. Where another one made the vectors that are there, these
+    /// serve until it has made as many.
     pub fn set_embedder(&self, embedder: Option<Arc<dyn Embedder>>) {
-        let state = EmbedderState::of(embedder);
-        *self.inner.embedder.write().unwrap_or_else(PoisonError::into_inner) = state;
+        let mut state = self.inner.embedder.write().unwrap_or_else(PoisonError::into_inner);
+        let change = state.set(embedder);
+        drop(state);
+        if change == EmbedderChange::Other {
+            // It may measure texts otherwise than they were cut by.
+            self.pending().everything = true;
+        }
         self.inner.wake.notify_one();
     }
 
     /// There is an embedder, but it cannot be had now.
     pub fn set_failing_embedder(&self, model: &str, reason: &str) {
-        let state = EmbedderState::failing(model, reason);
-        *self.inner.embedder.write().unwrap_or_else(PoisonError::into_inner) = state;
+        let mut state = self.inner.embedder.write().unwrap_or_else(PoisonError::into_inner);
+        state.set_failing(model, reason);
     }
 
     pub fn set_search(&self, settings: SearchSettings) {
@@ -279,8 +287,9 @@ impl Index {
 
     pub async fn status(&self, person: &PersonId) -> Result<IndexStatus, KnowledgeError> {
         let chunks = &self.inner.store.chunks;
-        let own = chunks.counts(Some(person)).await?;
-        let shared = chunks.counts(None).await?;
+        let model = self.counted_model().await?;
+        let own = chunks.counts(Some(person), model.as_deref()).await?;
+        let shared = chunks.counts(None, model.as_deref()).await?;
         let mut problems = chunks.problems(Some(person), MOST_PROBLEMS).await?;
         problems.extend(chunks.problems(None, MOST_PROBLEMS).await?);
         let problem = |source: onyx_storage::SourceRow| Problem {

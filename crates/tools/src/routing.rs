@@ -21,4 +21,7 @@ pub struct ModelPick {
 /// Chooses among the models that the config allows; which those are is not for tools to know.
 pub trait ModelRouter: Send + Sync {
     fn pick(&self, wish: &ModelWish) -> Result<ModelPick, Fault>;
+
+    /// Is there more than one?
+    fn has_choice(&self) -> bool;
 }

@@ -25,6 +25,11 @@ pub trait Model: Send + Sync {
 pub trait Embedder: Send + Sync {
     fn identity(&self) -> EmbedderIdentity;
     fn embed(&self, texts: Vec<String>) -> BoxFuture<'_, Result<Vec<Vec<f32>>, ModelFailure>>;
+
+    /// How many tokens the model makes of a text, where that can be told without asking it.
+    fn tokens_in(&self, _text: &str) -> Option<usize> {
+        None
+    }
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]

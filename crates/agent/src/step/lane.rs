@@ -40,6 +40,8 @@ pub struct LaneSetup {
 #[derive(Clone, Debug)]
 pub struct ToolTraits {
     pub offer: ToolOffer,
+    /// What the offer weighs on a prompt, in tokens.
+    pub weight: usize,
     /// Calls may run beside each other.
     pub parallel: bool,
     /// May be called with equal arguments any number of times.
@@ -114,14 +116,17 @@ impl Lane {
 
     /// Counts for the model that answers now.
     pub(super) fn spend(&mut self, usage: &Usage) {
-        match self.used.iter_mut().find(|used| used.model == self.answering) {
+        self.spend_on(self.answering.clone(), usage);
+    }
+
+    pub(super) fn spend_on(&mut self, model: String, usage: &Usage) {
+        match self.used.iter_mut().find(|used| used.model == model) {
             Some(used) => used.usage.add(usage),
             None if *usage == Usage::default() => {}
-            None => self.used.push(ModelUse {
-                agent: self.setup.agent.clone(),
-                model: self.answering.clone(),
-                usage: *usage,
-            }),
+            None => {
+                let agent = self.setup.agent.clone();
+                self.used.push(ModelUse { agent, model, usage: *usage });
+            }
         }
     }
 
@@ -194,7 +199,7 @@ fn limit_met(state: &RunState) -> Option<Fault> {
         let message = format!("The run met its limit of {} steps.", limits.max_steps);
         return Some(Fault::new(ErrorCode::LimitSteps, message));
     }
-    let cost = state.usage.cost.unwrap_or(0.0);
+    let cost = state.cost();
     if limits.max_cost > 0.0 && cost >= limits.max_cost {
         let message = format!("The run cost {cost:.4}; its limit is {:.2}.", limits.max_cost);
         return Some(Fault::new(ErrorCode::LimitBudget, message));

@@ -73,6 +73,20 @@ impl Live {
             },
             None => self.index.set_embedder(self.embedded().await),
         }
+        self.find_retired_embedder().await;
+    }
+
+    /// Who made the vectors that are there, while those of another are made.
+    async fn find_retired_embedder(&self) {
+        match self.index.missing_embedder().await {
+            Ok(Some(id)) => match self.models.get().registry.embedder(&id).await {
+                Ok(embedder) => self.index.add_retired_embedder(embedder),
+                // Searches say so until the new vectors are there.
+                Err(fault) => tracing::info!(id, why = fault.message, "old vectors cannot serve"),
+            },
+            Ok(None) => {}
+            Err(error) => tracing::warn!(%error, "whose vectors are there is unknown"),
+        }
     }
 
     async fn embedded(&self) -> Option<Arc<dyn Embedder>> {

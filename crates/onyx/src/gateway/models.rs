@@ -208,6 +208,10 @@ impl ModelRouter for LiveModels {
         let choice = current.registry.route(&current.routing, &task)?;
         Ok(ModelPick { model: choice.model, reason: choice.reason })
     }
+
+    fn has_choice(&self) -> bool {
+        self.get().registry.candidates().len() > 1
+    }
 }
 
 fn class_named(name: &str) -> Result<TaskClass, Fault> {

@@ -25,7 +25,7 @@ pub use reference::{Environment, NoSecrets, SecretSource, secret_of};
 pub use settings::{
     CompatSettings, ModelSettings, ProviderKind, ProviderSettings, TimeoutSettings,
 };
-pub use source::{ModelSource, NamedSource};
+pub use source::{ModelSource, ModelWeights, NamedSource, WeightsFile};
 pub use status::{ProviderHealth, ProviderState, ProviderStatus};
 pub use vendor::{AuthStyle, KeyNeed, Locality, VENDORS, Vendor};
 
@@ -194,6 +194,13 @@ impl Registry {
             Ok(provider) => provider.facts(model, &self.metadata),
             Err(_) => self.metadata.facts(name, model, None),
         })
+    }
+
+    /// The files of a model that runs here, and where that is.
+    pub fn weights(&self, id: &str) -> Option<(ModelWeights, Locality)> {
+        let (name, model) = split(id).ok()?;
+        let sourced = self.sourced(name)?;
+        Some((sourced.weights(model)?, sourced.locality()))
     }
 
     /// Asks a provider which models it has, and says in words what is wrong if it does not answer.

@@ -14,10 +14,10 @@ use super::{text_argument, tool};
 use crate::place::apply;
 use crate::schema::arguments;
 use crate::text::diff::Change;
-use crate::{Authorised, Tool, ToolCx, ToolError, entity_place};
+use crate::{Asked, Authorised, Spaces, Tool, ToolCx, ToolError, entity_place};
 
 /// Drafts a change of a space for the person to decide; it can do nothing else.
-pub(super) struct ProposeChange(ToolSpec);
+pub(super) struct ProposeChange(ToolSpec, Spaces);
 
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
@@ -56,9 +56,12 @@ struct Worked {
 }
 
 impl ProposeChange {
-    pub(super) fn new() -> Self {
+    pub(super) fn new(spaces: Spaces) -> Self {
         let description = "Draft a change of a page, task, ref or project. A person decides; nothing changes now.";
-        Self(tool::<Arguments>("propose_change", "knowledge", ToolEffect::Write, description))
+        Self(
+            tool::<Arguments>("propose_change", "knowledge", ToolEffect::Write, description),
+            spaces,
+        )
     }
 }
 
@@ -66,6 +69,10 @@ impl ProposeChange {
 impl Tool for ProposeChange {
     fn spec(&self) -> &ToolSpec {
         &self.0
+    }
+
+    fn is_ready(&self, asked: &Asked<'_>) -> bool {
+        self.1.are_there(asked.person)
     }
 
     fn summary(&self, arguments: &Value) -> String {

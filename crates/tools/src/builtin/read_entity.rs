@@ -7,10 +7,10 @@ use serde_json::Value;
 use super::{reading, text_argument, tool};
 use crate::schema::arguments;
 use crate::text::page::page;
-use crate::{Authorised, Tool, ToolCx, ToolError, conversation, entity_place};
+use crate::{Asked, Authorised, Spaces, Tool, ToolCx, ToolError, conversation, entity_place};
 
 /// A page, task, ref, project or conversation.
-pub(super) struct ReadEntity(ToolSpec);
+pub(super) struct ReadEntity(ToolSpec, Spaces);
 
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
@@ -51,9 +51,9 @@ impl Readable {
 }
 
 impl ReadEntity {
-    pub(super) fn new() -> Self {
+    pub(super) fn new(spaces: Spaces) -> Self {
         let description = "Read a page, task, ref or project of a space, or a conversation.";
-        Self(tool::<Arguments>("read", "knowledge", ToolEffect::Read, description))
+        Self(tool::<Arguments>("read", "knowledge", ToolEffect::Read, description), spaces)
     }
 }
 
@@ -61,6 +61,10 @@ impl ReadEntity {
 impl Tool for ReadEntity {
     fn spec(&self) -> &ToolSpec {
         &self.0
+    }
+
+    fn is_ready(&self, asked: &Asked<'_>) -> bool {
+        self.1.are_there(asked.person)
     }
 
     fn summary(&self, arguments: &Value) -> String {

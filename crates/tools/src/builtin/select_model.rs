@@ -9,7 +9,7 @@ use serde_json::Value;
 
 use super::{reading, text_argument};
 use crate::schema::{arguments, schema_of};
-use crate::{Authorised, ModelRouter, ModelWish, Tool, ToolCx, ToolError};
+use crate::{Asked, Authorised, ModelRouter, ModelWish, Tool, ToolCx, ToolError};
 
 /// Lets an agent go on with another of the configured models.
 pub(super) struct SelectModel {
@@ -48,6 +48,10 @@ impl SelectModel {
 impl Tool for SelectModel {
     fn spec(&self) -> &ToolSpec {
         &self.spec
+    }
+
+    fn is_ready(&self, _: &Asked<'_>) -> bool {
+        self.router.has_choice()
     }
 
     fn summary(&self, arguments: &Value) -> String {

@@ -9,10 +9,10 @@ use serde_json::Value;
 
 use super::{reading, tool};
 use crate::schema::arguments;
-use crate::{Authorised, Tool, ToolCx, ToolError, entity_place};
+use crate::{Asked, Authorised, Spaces, Tool, ToolCx, ToolError, entity_place};
 
 /// What the person looks at, and what is around it.
-pub(super) struct ViewContext(ToolSpec);
+pub(super) struct ViewContext(ToolSpec, Spaces);
 
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
@@ -24,9 +24,9 @@ const MOST_NEIGHBOURS: usize = 12;
 const OPENING: usize = 1_200;
 
 impl ViewContext {
-    pub(super) fn new() -> Self {
+    pub(super) fn new(spaces: Spaces) -> Self {
         let description = "What the person is looking at now, and what is around it.";
-        Self(tool::<Arguments>("context", "knowledge", ToolEffect::Read, description))
+        Self(tool::<Arguments>("context", "knowledge", ToolEffect::Read, description), spaces)
     }
 }
 
@@ -34,6 +34,10 @@ impl ViewContext {
 impl Tool for ViewContext {
     fn spec(&self) -> &ToolSpec {
         &self.0
+    }
+
+    fn is_ready(&self, asked: &Asked<'_>) -> bool {
+        self.1.are_there(asked.person)
     }
 
     fn summary(&self, _: &Value) -> String {

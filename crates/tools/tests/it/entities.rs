@@ -1,7 +1,7 @@
 //! The companion's tools over the pages, tasks, refs and projects of spaces.
 
 use onyx_storage::Draft;
-use onyx_tools::Approval;
+use onyx_tools::{Approval, Masker, Spaces, space_tools};
 use onyx_types::{
     AssistantText, Author, DraftState, LaneId, Mint, Origin, Scope, ScopeSet, Taint, TextStatus,
     Tier, Turn, TurnBody, UserContent, UserTurn, View,
@@ -13,10 +13,22 @@ use crate::support::World;
 const PAGE: &str = "---\ntitle: Beans\nmine: kept\n---\n\nSow in May.\n";
 
 async fn world() -> World {
-    let world = World::with(onyx_tools::space_tools(), onyx_tools::Masker::default()).await;
+    let world = World::with(Vec::new(), Masker::default()).await;
+    let spaces = Spaces::new(world.folder.path().to_owned());
+    let world = world.with_tools(space_tools(&spaces), Masker::default());
+    assert!(
+        offered(&world).is_empty(),
+        "without spaces there is nothing to read or change in them"
+    );
     own(&world, "spaces/garden/space.json", "{\"name\": \"Garden\"}");
     own(&world, "spaces/garden/pages/beans.md", PAGE);
+    assert_eq!(offered(&world), ["read", "context", "propose_change"]);
     world
+}
+
+fn offered(world: &World) -> Vec<String> {
+    let offers = world.toolbox.ready_offers(&world.policy, &world.cx.key.person);
+    offers.into_iter().map(|spec| spec.name.clone()).collect()
 }
 
 fn own(world: &World, path: &str, text: &str) {
