@@ -11,6 +11,7 @@ use bytes::{Bytes, BytesMut};
 use http_body_util::BodyExt;
 use onyx_types::ErrorCode;
 use serde::de::DeserializeOwned;
+use serde_json::Value;
 use tokio::time::timeout;
 
 use crate::Problem;
@@ -135,7 +136,8 @@ fn too_large() -> Problem {
 }
 
 /// A value that is JSON already, with the same errors as a body.
-pub(crate) fn typed<T: DeserializeOwned>(value: serde_json::Value) -> Result<T, Problem> {
+pub(crate) fn typed<T: DeserializeOwned>(mut value: Value) -> Result<T, Problem> {
+    make_whole(&mut value);
     serde_path_to_error::deserialize(value).map_err(|error| {
         let path = error.path().to_string();
         let inner = error.into_inner();
@@ -144,6 +146,29 @@ pub(crate) fn typed<T: DeserializeOwned>(value: serde_json::Value) -> Result<T, 
         }
         Problem::field(path, inner)
     })
+}
+
+/// `3.0` is a whole number in JSON, whatever Rust's types say. Were there any?
+fn make_whole(value: &mut Value) -> bool {
+    const EXACT: f64 = 9_007_199_254_740_991.0;
+    match value {
+        Value::Number(number) => {
+            let whole = number
+                .as_f64()
+                .filter(|_| number.is_f64())
+                .filter(|number| number.fract() == 0.0 && number.abs() <= EXACT);
+            if let Some(whole) = whole {
+                // Exact within these bounds.
+                *number = (whole as i64).into();
+            }
+            whole.is_some()
+        }
+        Value::Array(items) => items.iter_mut().fold(false, |any, item| make_whole(item) || any),
+        Value::Object(fields) => {
+            fields.values_mut().fold(false, |any, field| make_whole(field) || any)
+        }
+        Value::Null | Value::Bool(_) | Value::String(_) => false,
+    }
 }
 
 fn parse<T: DeserializeOwned>(bytes: &[u8]) -> Result<T, Problem> {
@@ -165,7 +190,15 @@ fn parse<T: DeserializeOwned>(bytes: &[u8]) -> Result<T, Problem> {
             "the body is a list; a JSON object is expected",
         ));
     }
-    let value = serde_path_to_error::deserialize(&mut reader).map_err(|error| {
+    let read = serde_path_to_error::deserialize(&mut reader);
+    if read.is_err()
+        && let Ok(mut value) = serde_json::from_str::<Value>(text)
+        && make_whole(&mut value)
+        && let Ok(read) = serde_path_to_error::deserialize(value)
+    {
+        return Ok(read);
+    }
+    let value = read.map_err(|error| {
         let path = error.path().to_string();
         let inner = error.into_inner();
         // At the root (".") the message itself names the field, or the JSON does not parse at all.

@@ -28,7 +28,7 @@ pub(crate) fn anthropic_error(fault: &Fault) -> Value {
 }
 
 /// These clients show one string only, so the hint goes with it.
-fn sentence(fault: &Fault) -> String {
+pub(crate) fn sentence(fault: &Fault) -> String {
     let message = fault.message.trim_end();
     let stop = if message.ends_with(['.', '!', '?']) { "" } else { "." };
     format!("{message}{stop} {}", fault.hint())

@@ -52,7 +52,11 @@ pub enum Forwarded {
     /// The provider speaks the client's wire: its bytes, with failures as the last piece.
     SameWire(BoxStream<'static, Piece>),
     /// It speaks another: the request has to be read and the answer written.
-    OtherWire(Arc<dyn Model>),
+    OtherWire {
+        model: Arc<dyn Model>,
+        /// As it was given.
+        body: Map<String, Value>,
+    },
 }
 
 /// A part of a provider's answer. Nothing comes before the provider has begun to answer well.

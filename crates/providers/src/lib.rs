@@ -25,8 +25,8 @@ pub use registry::{
     AuthStyle, CompatSettings, Environment, Finding, Forwarding, KeyNeed, ListedModel, Locality,
     ModelSettings, ModelSource, ModelStatus, ModelWeights, NamedSource, NoSecrets, ProviderHealth,
     ProviderKind, ProviderSettings, ProviderState, ProviderStatus, ProviderTest, Registry,
-    RegistryError, SecretSource, Setup, TimeoutSettings, Trouble, VENDORS, Vendor, WeightsFile,
-    secret_of,
+    RegistryError, SecretSource, Setup, TimeoutSettings, Trouble, VENDORS, Vendor, Way,
+    WeightsFile, secret_of,
 };
 pub use routing::{
     Candidate, Choice, Need, NoModelFits, RoutingRule, RoutingSettings, Task, TaskClass, route,

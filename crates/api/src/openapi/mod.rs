@@ -126,6 +126,7 @@ impl Writer {
         }
         for (name, mut schema) in read {
             name_apart(&mut schema, &clashing);
+            bound(&mut schema);
             let name = if clashing.contains(&name) { format!("{name}Input") } else { name };
             schemas.insert(name, schema);
         }
@@ -156,6 +157,8 @@ impl Writer {
         operation.insert("responses".into(), self.responses(route, doc));
         let security = match route.access {
             Access::Public => json!([]),
+            // The first frame may bring the credential, so the upgrade asks for none.
+            Access::FirstFrame => json!([{"token": []}, {}]),
             // Every route takes it; only Anthropic's clients send it.
             _ if form_of(route.path) == Some(Form::Anthropic) => {
                 json!([{"token": []}, {"key": []}])
@@ -213,6 +216,7 @@ impl Writer {
         let fields = value["properties"].as_object().cloned().unwrap_or_default();
         let parameter = |(name, mut schema): (String, Value)| {
             without_null(&mut schema);
+            bound(&mut schema);
             let is_required = required.iter().any(|field| *field == name);
             json!({"name": name, "in": "query", "required": is_required, "schema": schema})
         };
@@ -248,6 +252,25 @@ fn name_apart(schema: &mut Value, clashing: &BTreeSet<String>) {
     }
 }
 
+/// Numbers end somewhere, which the schemas of Rust's types leave to their `format`.
+fn bound(schema: &mut Value) {
+    let largest = match schema["format"].as_str() {
+        Some("uint8") => Some(u64::from(u8::MAX)),
+        Some("uint16") => Some(u64::from(u16::MAX)),
+        Some("uint32") => Some(u64::from(u32::MAX)),
+        Some("uint" | "uint64") => Some(u64::MAX),
+        _ => None,
+    };
+    if let (Some(largest), Some(object)) = (largest, schema.as_object_mut()) {
+        object.entry("maximum").or_insert_with(|| largest.into());
+    }
+    match schema {
+        Value::Object(fields) => fields.values_mut().for_each(bound),
+        Value::Array(items) => items.iter_mut().for_each(bound),
+        Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => {}
+    }
+}
+
 fn without_null(schema: &mut Value) {
     if let Some(kinds) = schema["type"].as_array() {
         let kinds: Vec<Value> = kinds.iter().filter(|kind| *kind != "null").cloned().collect();
@@ -280,7 +303,7 @@ fn path_parameters(path: &str) -> Vec<Value> {
 
 /// What the router takes as any text and the handler as something of its own.
 fn parameter_schema(path: &str, name: &str) -> Value {
-    let by_uuid = ["/v1/sessions/", "/api/runs/", "/api/admin/tokens/"];
+    let by_uuid = ["/v1/sessions/", "/api/runs/", "/api/admin/tokens/", "/api/pending-changes/"];
     let by_uuid = by_uuid.iter().any(|start| path.starts_with(start));
     match name {
         "id" if path.starts_with("/api/admin/people/") => {
@@ -289,6 +312,13 @@ fn parameter_schema(path: &str, name: &str) -> Value {
         "name" if path.starts_with("/api/admin/") => {
             json!({"type": "string", "pattern": "^[A-Za-z0-9._-]{1,64}$"})
         }
+        "id" if path.starts_with("/api/storage/personas/") => {
+            json!({"type": "string", "pattern": "^[a-z0-9][a-z0-9_-]{0,63}$"})
+        }
+        "path" if path.starts_with("/v1/memory/files/") => json!({
+            "type": "string",
+            "pattern": "^(memory/[a-z0-9][a-z0-9_-]{0,63}|vault)/[A-Za-z0-9_-]{1,64}\\.md$",
+        }),
         "id" if by_uuid => json!({"type": "string", "format": "uuid"}),
         "name" if path.contains("/files/") => {
             json!({"type": "string", "pattern": "^[A-Za-z0-9_-]{1,64}\\.md$"})

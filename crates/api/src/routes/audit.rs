@@ -14,6 +14,7 @@ pub(crate) struct AuditQuery {
     /// Whose; without it the caller's own.
     person: Option<PersonId>,
     before: Option<u64>,
+    #[schemars(range(min = 1, max = 200))]
     limit: Option<u32>,
 }
 

@@ -18,20 +18,31 @@ const LIMIT_MAX: u32 = 100;
 
 #[derive(Default, Deserialize, JsonSchema)]
 pub(crate) struct MemoryQuery {
+    #[schemars(regex(pattern = r"\S"))]
     pub(super) q: String,
     /// Only what this agent remembers.
     pub(super) agent: Option<AgentId>,
     /// `person`, `shared`, `agent:<id>`, `space:<id>`, `channel:<id>` or `thread:<id>`.
+    #[schemars(regex(
+        pattern = r"^(person|shared|(agent|space|channel|thread):[a-z0-9][a-z0-9_-]{0,63})$"
+    ))]
     pub(super) scope: Option<String>,
+    #[schemars(range(min = 1, max = 100))]
     pub(super) limit: Option<u32>,
 }
 
 #[derive(Deserialize, JsonSchema)]
 pub(crate) struct KnowledgeQuery {
+    #[schemars(regex(pattern = r"\S"))]
     q: String,
+    #[schemars(regex(pattern = r"^[a-z0-9][a-z0-9_-]{0,63}$"))]
     space: Option<String>,
     /// Some of page, task, ref, project, note, source, memory, daily, session, shared, by commas.
+    #[schemars(regex(
+        pattern = r"^ *(page|task|ref|project|note|source|memory|daily|session|shared|)( *, *(page|task|ref|project|note|source|memory|daily|session|shared|))* *$"
+    ))]
     types: Option<String>,
+    #[schemars(range(min = 1, max = 100))]
     limit: Option<u32>,
 }
 
@@ -205,6 +216,7 @@ pub(super) async fn status(
 pub(crate) struct NewMemory {
     /// None: the default agent.
     agent: Option<AgentId>,
+    #[schemars(regex(pattern = r"\S"))]
     text: String,
     target: Target,
     /// Of MEMORY.md; needed there.

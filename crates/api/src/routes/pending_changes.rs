@@ -98,6 +98,7 @@ pub(crate) struct PendingChangesQuery {
     #[serde(alias = "session_id", alias = "sessionId")]
     pub(super) session: Option<SessionId>,
     pub(super) before: Option<DraftId>,
+    #[schemars(range(min = 1, max = 200))]
     pub(super) limit: Option<u32>,
 }
 
@@ -153,6 +154,7 @@ pub(crate) struct DraftDecision {
     pub(super) scope: Option<Scope>,
     /// The `plan_hash` of what was looked at; needed for a draft that is `stale`.
     #[serde(alias = "planHash")]
+    #[schemars(regex(pattern = r"^[0-9A-Fa-f]{64}$"))]
     pub(super) plan_hash: Option<String>,
 }
 

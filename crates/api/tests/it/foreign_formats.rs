@@ -1,4 +1,10 @@
 //! One recorded run in each of the other makers' formats, byte for byte.
+//!
+//! Checked against the makers' own types (openai 3.49 and anthropic 2.8 for Python) and documents,
+//! member by member: required members, `null` against absent, closed sets of words, the order of
+//! events, ids, usage. `clients/tests/recorded_formats.py` reads these very files with those types
+//! in the suite. Ours beside theirs: `x-onyx-session-id` and, in chat, `reasoning_content`, as
+//! DeepSeek and vLLM have it.
 
 use onyx_api::Encoder;
 use onyx_api::v1::{
@@ -17,6 +23,7 @@ fn head() -> AnswerHead {
         created: 1_700_000_000,
         session: Some(SESSION.to_owned()),
         usage: StreamUsage::Told,
+        echo: serde_json::Map::new(),
     }
 }
 

@@ -9,7 +9,7 @@ use onyx_api::{
 };
 use onyx_providers::wire::Wire;
 use onyx_providers::{
-    CircuitState, Forwarding, LATENCY_BOUNDS, ModelStatus, ProviderState, RawPiece,
+    CircuitState, Forwarding, LATENCY_BOUNDS, ModelStatus, ProviderState, RawPiece, Way,
 };
 use onyx_types::{
     Cancel, Fault, Model, ModelEvent, ModelRequest, PersonId, Usage, estimate_tokens,
@@ -50,13 +50,14 @@ impl Upstream for LiveModels {
         let price = registry.facts(&request.model).ok().and_then(|facts| facts.price);
         let reckoning = Reckoning { input: reckoned(&body), price };
         match registry.forward(&request.model, wire(request.dialect), body)? {
-            Some(Forwarding { model, pieces: received }) => {
+            Way::SameWire(Forwarding { model, pieces: received }) => {
                 let model = self.paid_by(model, person, limits, reckoning)?;
                 Ok(Forwarded::SameWire(pieces(&*model, received)))
             }
-            None => {
+            Way::OtherWire(body) => {
                 let model = registry.model(&request.model)?;
-                Ok(Forwarded::OtherWire(self.paid_by(model, person, limits, reckoning)?))
+                let model = self.paid_by(model, person, limits, reckoning)?;
+                Ok(Forwarded::OtherWire { model, body })
             }
         }
     }

@@ -17,6 +17,11 @@ fn programs() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../../clients/tests")
 }
 
+/// Answers that the tests of the API have recorded byte for byte.
+fn recorded() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../api/tests/it/snapshots")
+}
+
 /// Installs what is missing; a library that cannot be had fails the test.
 pub(crate) async fn libraries() -> PathBuf {
     let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../scripts/clients");
@@ -75,6 +80,7 @@ async fn check(program: &str) {
         .arg(&copy)
         .env("ONYX_URL", onyx.base_url())
         .env("ONYX_TOKEN", DEFAULT_TOKEN)
+        .env("ONYX_RECORDED", recorded())
         .env("NO_PROXY", "127.0.0.1,localhost")
         .kill_on_drop(true)
         .output()
@@ -114,4 +120,9 @@ async fn the_ai_sdk_works_unchanged() {
 #[tokio::test]
 async fn langchain_works_unchanged() {
     check("langchain_openai_chat.py").await;
+}
+
+#[tokio::test]
+async fn the_makers_own_types_take_every_recorded_answer() {
+    check("recorded_formats.py").await;
 }

@@ -115,6 +115,41 @@ async fn access(onyx: &OnyxProcess, key: &Key) -> String {
     reply["access_token"].as_str().unwrap().to_owned()
 }
 
+/// A device or a browser that asks to be paired: the id that it alone knows, and the code.
+async fn asks_to_pair(onyx: &OnyxProcess, client: &str) -> (String, String) {
+    let body = json!({"name": "phone", "client": client});
+    let begun = Reply::of(client_at(60_003).post(onyx.url("/api/auth/pair")).json(&body)).await;
+    let begun = begun.expect(201).json();
+    let text = |name: &str| begun[name].as_str().unwrap().to_owned();
+    (text("pairing_id"), text("code"))
+}
+
+/// What anna's device or browser has once the owner has approved its code.
+async fn paired(onyx: &OnyxProcess, client: &str) -> Key {
+    let (id, code) = asks_to_pair(onyx, client).await;
+    let approved = json!({"code": code, "person": "anna"});
+    let _ = onyx.post("/api/admin/pairings/approve", &approved).await.expect(204);
+    let path = onyx.url(&format!("/api/auth/pair/{id}"));
+    let picked = Reply::of(client_at(60_003).get(path)).await.expect(200);
+    match picked.headers.get("set-cookie") {
+        Some(cookie) => {
+            Key::Cookie(cookie.to_str().unwrap().split(['=', ';']).nth(1).unwrap().to_owned())
+        }
+        None => Key::Bearer(picked.json()["token"].as_str().unwrap().to_owned()),
+    }
+}
+
+/// Ends the credential of this name, as the owner does.
+async fn end(onyx: &OnyxProcess, name: &str) {
+    let listed = onyx.get("/api/admin/tokens").await.expect(200).json();
+    for made in listed["tokens"].as_array().unwrap() {
+        if made["name"] == name {
+            let path = format!("/api/admin/tokens/{}", made["id"].as_str().unwrap());
+            let _ = Reply::of(onyx.request(Method::DELETE, &path)).await.expect(204);
+        }
+    }
+}
+
 /// The same claims under another signature: its first character differs, so its bytes do.
 fn forged(token: &str) -> String {
     let (claims, signature) = token.rsplit_once('.').unwrap();
@@ -165,6 +200,19 @@ async fn every_route_turns_away_everybody_who_has_no_good_key() {
     })
     .await;
 
+    let (unapproved, code) = asks_to_pair(&onyx, "device").await;
+    let lost_phone = paired(&onyx, "device").await;
+    let lost_browser = paired(&onyx, "browser").await;
+    for key in [&lost_phone, &lost_browser] {
+        assert_eq!(me(&onyx, key).await.expect(200).json()["person"], "anna");
+    }
+    end(&onyx, "phone").await;
+    let refresh = client_at(60_002).post(onyx.url("/api/auth/token")).bearer_auth(DEFAULT_TOKEN);
+    let refresh = Reply::of(refresh).await.expect(200).json()["refresh_token"].clone();
+    let (house_id, house) =
+        token(&onyx, json!({"name": "house", "people": ["anna", "bert"]})).await;
+    let path = format!("/api/admin/tokens/{house_id}");
+    let _ = Reply::of(onyx.request(Method::DELETE, &path)).await.expect(204);
     let live = access(&onyx, &Key::Bearer(DEFAULT_TOKEN.to_owned())).await;
     let forged = forged(&live);
     let bad = |text: &str| text.to_owned();
@@ -188,6 +236,14 @@ async fn every_route_turns_away_everybody_who_has_no_good_key() {
         ("logged out session", Key::Cookie(logged_out)),
         ("session of a password that is gone", Key::Cookie(carls_session)),
         ("access token of a password that is gone", Key::Bearer(carls_access)),
+        ("refresh token as a key", Key::Bearer(refresh.as_str().unwrap().to_owned())),
+        ("pairing that nobody approved", Key::Bearer(unapproved.clone())),
+        ("its code", Key::Bearer(code)),
+        ("pairing as cookie", Key::Cookie(unapproved)),
+        ("revoked device", lost_phone),
+        ("revoked browser", lost_browser),
+        ("revoked household token", Key::Bearer(house.clone())),
+        ("revoked household token for bert", Key::For(house, "bert")),
     ];
     for (number, (what, key)) in keys.iter().enumerate() {
         let client = client_at(100 + number);
@@ -249,6 +305,8 @@ async fn every_route_lets_in_whoever_has_a_key_that_is_good_for_it() {
         ("member's access token", Key::Bearer(of_anna), "anna", &personal),
         ("member's password", Key::Basic("anna", PASSWORD.to_owned()), "anna", &personal),
         ("member's cookie", Key::Cookie(cookie(&onyx, "anna").await), "anna", &personal),
+        ("paired device", paired(&onyx, "device").await, "anna", &personal),
+        ("paired browser", paired(&onyx, "browser").await, "anna", &personal),
     ];
     for (number, (what, key, person, good_for)) in keys.iter().enumerate() {
         assert_eq!(me(&onyx, key).await.expect(200).json()["person"], *person, "{what}");

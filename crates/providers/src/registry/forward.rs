@@ -14,6 +14,13 @@ use crate::decorators::{Breaker, Metrics, Priced, Retry};
 use crate::http::{PIECES, RawCall, RawPiece};
 use crate::wire::Wire;
 
+/// Which way a request goes.
+pub enum Way {
+    SameWire(Forwarding),
+    /// The provider speaks another wire: the body as it came, to be read.
+    OtherWire(Map<String, Value>),
+}
+
 /// A request ready to go. Driving the model's stream brings the pieces; every piece is there
 /// before the event that it holds. The model takes no notice of what it is asked.
 pub struct Forwarding {
@@ -23,20 +30,19 @@ pub struct Forwarding {
 
 impl Registry {
     /// The body, with the model's own name, to the provider's address with the provider's key.
-    /// `None`: the provider speaks another wire.
     pub fn forward(
         &self,
         id: &str,
         wire: Wire,
         mut body: Map<String, Value>,
-    ) -> Result<Option<Forwarding>, RegistryError> {
+    ) -> Result<Way, RegistryError> {
         let (name, model) = split(id)?;
         if self.sourced(name).is_some() {
-            return Ok(None);
+            return Ok(Way::OtherWire(body));
         }
         let provider = self.provider(name)?;
         if provider.line.wire != wire {
-            return Ok(None);
+            return Ok(Way::OtherWire(body));
         }
         body.insert("model".to_owned(), model.into());
         let body = Bytes::from(Value::Object(body).to_string());
@@ -51,7 +57,7 @@ impl Registry {
         let breaker = Arc::new(Breaker::new(priced, circuit(), self.breaker, clock()));
         let retry = Arc::new(Retry::new(breaker, self.retry, circuit(), clock()));
         let model = Arc::new(Metrics::new(retry, Arc::clone(&health.counts), clock()));
-        Ok(Some(Forwarding { model, pieces }))
+        Ok(Way::SameWire(Forwarding { model, pieces }))
     }
 }
 

@@ -18,7 +18,7 @@ mod status;
 mod vendor;
 
 pub use check::{Finding, ProviderTest, Trouble};
-pub use forward::Forwarding;
+pub use forward::{Forwarding, Way};
 pub use health::ModelStatus;
 pub use listing::ListedModel;
 pub use reference::{Environment, NoSecrets, SecretSource, secret_of};

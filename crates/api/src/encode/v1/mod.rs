@@ -14,7 +14,7 @@ pub use whole::{WholeAnswer, WholeFold};
 
 use bytes::Bytes;
 use onyx_types::{Envelope, Usage};
-use serde_json::Value;
+use serde_json::{Map, Value};
 
 use super::Encoder;
 
@@ -30,6 +30,8 @@ pub struct AnswerHead {
     /// Where the conversation is kept; none for what passes through.
     pub session: Option<String>,
     pub usage: StreamUsage,
+    /// What the request said and the answer repeats, in the formats that do.
+    pub echo: Map<String, Value>,
 }
 
 /// Does a stream of chat chunks end with one that holds the usage?

@@ -7,6 +7,20 @@ use serde_json::{Map, Value, json};
 use super::steps::{Finish, Step};
 use super::whole::WholeAnswer;
 use super::{AnswerHead, StepWriter, named_frame, openai_total};
+use crate::foreign::sentence;
+
+const REPEATED: [&str; 10] = [
+    "instructions",
+    "max_output_tokens",
+    "metadata",
+    "parallel_tool_calls",
+    "previous_response_id",
+    "temperature",
+    "text",
+    "tool_choice",
+    "tools",
+    "user",
+];
 
 /// `response.created` to `response.completed`, `response.incomplete` or `response.failed`.
 #[derive(Debug)]
@@ -22,6 +36,23 @@ pub struct ResponseEvents {
 impl ResponseEvents {
     pub fn new(head: AnswerHead) -> Self {
         Self { head, sequence: 0, output: Vec::new(), text: None }
+    }
+
+    /// The settings of a request that its answer repeats, as they count here.
+    pub fn echo(request: &Map<String, Value>) -> Map<String, Value> {
+        let given = |name: &str| request.get(name).filter(|value| !value.is_null());
+        let repeated = REPEATED.iter().filter_map(|name| {
+            let value = given(name)?.clone();
+            Some(((*name).to_owned(), value))
+        });
+        let mut echo: Map<String, Value> = repeated.collect();
+        for tool in echo.get_mut("tools").and_then(Value::as_array_mut).into_iter().flatten() {
+            if let Some(tool) = tool.as_object_mut() {
+                tool.entry("parameters").or_insert(Value::Null);
+                tool.entry("strict").or_insert_with(|| false.into());
+            }
+        }
+        echo
     }
 
     pub fn whole(head: &AnswerHead, answer: &WholeAnswer) -> Value {
@@ -169,8 +200,14 @@ fn ending(finish: Finish) -> Ending {
     }
 }
 
+/// The format has codes of its own, and clients in typed languages know no others.
 fn error(fault: &Fault) -> Value {
-    json!({"code": fault.code, "message": fault.message})
+    let code = match fault.code.http_status() {
+        429 => "rate_limit_exceeded",
+        400..=499 => "invalid_prompt",
+        _ => "server_error",
+    };
+    json!({"code": code, "message": format!("{} ({})", sentence(fault), fault.code)})
 }
 
 fn response(head: &AnswerHead, output: &[Value], ending: &Ending, usage: Option<&Usage>) -> Value {
@@ -190,6 +227,9 @@ fn response(head: &AnswerHead, output: &[Value], ending: &Ending, usage: Option<
     body.insert("tool_choice".into(), "auto".into());
     body.insert("tools".into(), json!([]));
     body.insert("top_p".into(), Value::Null);
+    for (name, value) in &head.echo {
+        body.insert(name.clone(), value.clone());
+    }
     body.insert("usage".into(), usage.map_or(Value::Null, usage_view));
     if let Some(session) = &head.session {
         body.insert("x-onyx-session-id".into(), session.clone().into());
@@ -236,7 +276,10 @@ fn call_item(
 fn usage_view(usage: &Usage) -> Value {
     json!({
         "input_tokens": usage.input,
-        "input_tokens_details": {"cached_tokens": usage.cache_read},
+        "input_tokens_details": {
+            "cached_tokens": usage.cache_read,
+            "cache_write_tokens": usage.cache_write,
+        },
         "output_tokens": usage.output,
         "output_tokens_details": {"reasoning_tokens": 0},
         "total_tokens": openai_total(usage),

@@ -14,6 +14,7 @@ use crate::Problem;
 pub(crate) struct ChatRequest {
     #[serde(default, deserialize_with = "optional_id")]
     pub(super) session_id: Option<SessionId>,
+    #[schemars(regex(pattern = r"\S"))]
     message: Option<String>,
     pub(super) action_id: Option<String>,
     #[serde(default, deserialize_with = "optional_id")]

@@ -27,9 +27,13 @@ pub(super) fn own(state: &ApiState, caller: &AuthContext) -> PersonFiles {
 #[derive(Deserialize, JsonSchema)]
 pub(crate) struct FilesQuery {
     /// Some of memory, daily, note, by commas; memory and daily unless told otherwise.
+    #[schemars(regex(
+        pattern = r"^ *(page|task|ref|project|note|source|memory|daily|session|shared)( *, *(page|task|ref|project|note|source|memory|daily|session|shared))* *$"
+    ))]
     types: Option<String>,
     /// Only paths after this one.
     after: Option<String>,
+    #[schemars(range(min = 1, max = 1_000))]
     limit: Option<u32>,
 }
 

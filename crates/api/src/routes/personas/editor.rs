@@ -21,6 +21,7 @@ const PAGE: usize = 200;
 #[schemars(rename = "PersonaChatRequest")]
 pub(crate) struct ChatRequest {
     persona_id: String,
+    #[schemars(regex(pattern = r"\S"))]
     message: String,
 }
 

@@ -50,6 +50,7 @@ async fn view(state: &ApiState, caller: &AuthContext, id: &str) -> Result<Person
 #[derive(Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub(crate) struct PutPersona {
+    #[schemars(regex(pattern = r"\S"))]
     name: Option<String>,
     system_prompt: Option<String>,
 }

@@ -35,6 +35,7 @@ pub(crate) struct TestInputList {
 #[derive(Deserialize, JsonSchema)]
 #[schemars(rename = "TestInputContent")]
 pub(crate) struct Content {
+    #[schemars(regex(pattern = r"\S"))]
     content: String,
 }
 

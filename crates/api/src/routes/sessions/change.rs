@@ -14,8 +14,10 @@ use crate::{ApiState, AuthContext, JsonBody, Problem};
 
 #[derive(Deserialize, JsonSchema)]
 pub(crate) struct Patch {
+    #[schemars(regex(pattern = r"\S"), length(max = 200))]
     title: Option<String>,
     status: Option<SessionStatus>,
+    #[schemars(length(min = 1))]
     agents: Option<Vec<AgentId>>,
     mode: Option<LaneOrder>,
 }

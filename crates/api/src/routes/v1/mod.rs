@@ -101,6 +101,14 @@ impl Dialect {
         }
     }
 
+    /// What an answer repeats of its request.
+    fn echo(self, body: &Map<String, Value>) -> Map<String, Value> {
+        match self {
+            Self::ChatCompletions | Self::Messages => Map::new(),
+            Self::Responses => ResponseEvents::echo(body),
+        }
+    }
+
     /// The field that holds the conversation.
     const fn conversation(self) -> &'static str {
         match self {

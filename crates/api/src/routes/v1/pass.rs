@@ -32,15 +32,15 @@ pub(super) async fn through(
         created: state.runs.now().as_millis() / 1_000,
         session: None,
         usage: sent.usage,
+        echo: dialect.echo(&body),
     };
     let limits = state.runs.roster().limits().clone();
     let forward = Forward { person: caller.person.clone(), limits, model, dialect, body };
-    let body = forward.body.clone();
     match state.upstream.forward(forward)? {
         Forwarded::SameWire(pieces) => {
             same_wire(pieces, dialect.writer(head), state.passing.begin()).await
         }
-        Forwarded::OtherWire(model) => {
+        Forwarded::OtherWire { model, body } => {
             let ask = dialect.read(body, Reader::OtherWire)?;
             // Dropping the events closes the connection, so nothing else needs to cancel.
             let events = model.stream(model_request(ask), Cancel::new());

@@ -35,6 +35,7 @@ pub(super) async fn answer(
     body: Map<String, Value>,
 ) -> Result<Response, Problem> {
     let Wanted { agent, model, dialect } = wanted;
+    let echo = dialect.echo(&body);
     let ask = dialect.read(body, Reader::Agent)?;
     let session = match (sent.session, &ask.previous) {
         (Some(session), _) => Some(session),
@@ -71,6 +72,7 @@ pub(super) async fn answer(
         created: state.runs.now().as_millis() / 1_000,
         session: Some(run.session_id().to_string()),
         usage: sent.usage,
+        echo,
     };
     let place = [
         (HeaderName::from_static(SESSION), run.session_id().to_string()),
