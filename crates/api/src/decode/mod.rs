@@ -4,6 +4,7 @@ mod chat;
 mod media;
 mod messages;
 mod responses;
+mod ui_chat;
 
 use onyx_agent::{ClientInput, ClientTurn};
 use onyx_types::{
@@ -17,6 +18,7 @@ use crate::Problem;
 pub(crate) use chat::chat;
 pub(crate) use messages::messages;
 pub(crate) use responses::responses;
+pub(crate) use ui_chat::UiChatRequest;
 
 /// The whole of a request's body: what is read at once to find who answers, and the rest.
 #[derive(JsonSchema)]

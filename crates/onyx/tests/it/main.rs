@@ -36,6 +36,7 @@ mod secrets;
 mod sessions;
 mod soak;
 mod sources;
+mod spaces;
 mod stopping;
 mod terminal;
 mod ui;
