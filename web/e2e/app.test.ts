@@ -1,45 +1,14 @@
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { afterAll, afterEach, describe, expect, test } from 'vitest';
-import type { Page } from 'playwright-core';
+import { describe, expect, test } from 'vitest';
 import { HOSTILE } from '../test/hostile';
-import { closeBrowser, PHONE, stage, visit, watch, WIDE, type Answer, type Stage, type Visit } from './stage';
+import { beside, clearsAfterEach, composer, finished, log, open, play, say, sessionOf, WIDTHS, words as wordsOf } from './play';
 
-let ends: (() => Promise<unknown>)[] = [];
+clearsAfterEach();
 
-async function play(answers: Answer[], options: Parameters<typeof stage>[1] = {}): Promise<Stage> {
-  const at = await stage(answers, options);
-  ends.push(at.end);
-  return at;
-}
-
-async function open(at: Stage, path?: string, options?: Parameters<typeof visit>[2]): Promise<Visit> {
-  const page = await visit(at, path, options);
-  ends.unshift(() => page.context().close());
-  return page;
-}
-
-afterEach(async () => {
-  for (const end of ends) await end();
-  ends = [];
-});
-afterAll(closeBrowser);
-
-const composer = (page: Page) => page.locator('#composer');
-const log = (page: Page) => page.locator('[role=log]');
-
-async function say(page: Page, text: string): Promise<void> {
-  await composer(page).fill(text);
-  await composer(page).press('Enter');
-}
-
-const finished = (page: Page) => page.getByRole('button', { name: 'Answer again' }).last().waitFor();
 const words = Array.from({ length: 60 }, (_, index) => `word${index} `);
 
-describe.each([
-  ['1280', WIDE],
-  ['390', PHONE],
-])('at %s px', (_, viewport) => {
+describe.each(WIDTHS)('at %s px', (_, viewport) => {
   test('a message is sent, its answer streams, and both are there after a reload', async () => {
     const at = await play([{ text: ['Hello **you**', ', and welcome.\n\n```js\nlet a = 1;\n```\n'], delayMs: 50 }]);
     const page = await open(at, '/chat', { viewport });
@@ -81,34 +50,31 @@ describe.each([
   });
 });
 
-describe('many places', () => {
+describe.each(WIDTHS)('many places at %s px', (_, viewport) => {
   test('two tabs show the same answer as it grows, and the other is marked unread', async () => {
     const at = await play([{ text: words, delayMs: 40 }, { text: 'second' }]);
-    const one = await open(at);
+    const one = await open(at, '/chat', { viewport });
     await say(one, 'count');
     await one.waitForURL(/\/chat\/.+/);
-    const two = (await one.context().newPage()) as Visit;
-    two.wrongs = [];
-    watch(two, at.url);
-    await two.goto(one.url());
+    const two = await beside(one, at, new URL(one.url()).pathname);
     await log(two).getByText('word9').waitFor();
     await finished(one);
     await finished(two);
     expect(await two.locator('.prose').innerText()).toBe(await one.locator('.prose').innerText());
-    await two.goto(`${at.url}/settings`);
-    await two.getByRole('link', { name: /^count/ }).waitFor();
+    await two.goto(`${at.url}/sessions`);
+    await two.locator('main').getByRole('link', { name: /^count/ }).waitFor();
     await say(one, 'again');
-    await two.getByRole('link', { name: /unread/ }).waitFor();
+    await two.locator('main').getByRole('link', { name: /unread/ }).waitFor();
     expect([...one.wrongs, ...two.wrongs]).toEqual([]);
   });
 
   test('words said while the server is gone wait, are kept over a reload, and are sent once', async () => {
     const at = await play([{ text: 'first' }, { text: 'second' }]);
-    const page = await open(at);
+    const page = await open(at, '/chat', { viewport });
     await say(page, 'one');
     await finished(page);
     await at.kill();
-    await page.getByRole('link', { name: 'System: Not connected' }).waitFor();
+    await page.getByText('No connection to Onyx').waitFor();
     await say(page, 'two');
     await log(page).getByText('waits for the connection').waitFor();
     await page.getByText('1 message waits to be sent').waitFor();
@@ -116,15 +82,13 @@ describe('many places', () => {
     await log(page).getByText('second').waitFor();
     await finished(page);
     expect(await log(page).getByText('two', { exact: true }).count()).toBe(1);
-    const id = new URL(page.url()).pathname.split('/').pop();
-    const { turns } = (await (await at.api(`/v1/sessions/${id}/turns`)).json()) as { turns: { type: string; content: string }[] };
-    expect(turns.filter((turn) => turn.type === 'user').map((turn) => turn.content)).toEqual(['one', 'two']);
+    expect(await wordsOf(at, sessionOf(page))).toEqual(['one', 'two']);
     expect(page.wrongs).toEqual([]);
   });
 
   test('words for an agent at work steer it', async () => {
     const at = await play([{ calls: [{ id: 'a', name: 'list_files', input: {} }], text: words.slice(0, 30), delayMs: 60 }, { text: 'Turned left.' }]);
-    const page = await open(at);
+    const page = await open(at, '/chat', { viewport });
     await say(page, 'go');
     await log(page).getByText('word3').waitFor();
     await say(page, 'rather left');
@@ -154,10 +118,10 @@ test('the app starts without its server once it was there, and says so', async (
   expect(await composer(page).inputValue()).toBe('kept');
 });
 
-describe('writing and reading', () => {
+describe.each(WIDTHS)('writing and reading at %s px', (_, viewport) => {
   test('Enter that ends a composition does not send; Shift Enter makes a line; drafts are kept', async () => {
     const at = await play([]);
-    const page = await open(at);
+    const page = await open(at, '/chat', { viewport });
     await composer(page).pressSequentially('に');
     await composer(page).dispatchEvent('keydown', { key: 'Enter', keyCode: 229, isComposing: true, bubbles: true });
     await composer(page).press('Shift+Enter');
@@ -171,7 +135,7 @@ describe('writing and reading', () => {
   test('reading further up is not disturbed by growing text, and one button leads back', async () => {
     const long = Array.from({ length: 60 }, (_, index) => `Line ${index}\n\n`);
     const at = await play([{ text: [...long, ...words], delayMs: 30 }]);
-    const page = await open(at);
+    const page = await open(at, '/chat', { viewport });
     await say(page, 'long');
     await log(page).getByText('Line 40', { exact: true }).waitFor();
     await log(page).hover();
@@ -194,7 +158,7 @@ describe('writing and reading', () => {
 
   test('a message is edited, an answer asked for again, and the versions are switched', async () => {
     const at = await play([{ text: 'first answer' }, { text: 'edited answer' }, { text: 'another answer' }]);
-    const page = await open(at);
+    const page = await open(at, '/chat', { viewport });
     await say(page, 'question');
     await finished(page);
     const original = page.url();
@@ -220,7 +184,7 @@ describe('writing and reading', () => {
       [{ calls: [{ id: 'a', name: 'write_file', input: { path: 'note.md', content: 'theirs\n' } }] }, { text: 'Written.' }],
       { files: { 'people/owner/vault/note.md': 'mine\n' } },
     );
-    const page = await open(at);
+    const page = await open(at, '/chat', { viewport });
     await say(page, 'write');
     await finished(page);
     await page.getByRole('button', { name: /Wrote note\.md/ }).click();
@@ -236,7 +200,7 @@ describe('writing and reading', () => {
 
   test('finds in the chat, goes anywhere by keyboard, shows the sheet', async () => {
     const at = await play([{ text: 'needle in hay' }]);
-    const page = await open(at);
+    const page = await open(at, '/chat', { viewport });
     await say(page, 'hay');
     await finished(page);
     await page.keyboard.press('Control+f');
@@ -258,7 +222,7 @@ describe('writing and reading', () => {
 
   test('a token that is not known leads to signing in', async () => {
     const at = await play([]);
-    const page = await open(at, '/chat', { token: 'onyx_sk_wrong' });
+    const page = await open(at, '/chat', { viewport, token: 'onyx_sk_wrong' });
     await page.getByRole('button', { name: 'Use an access token' }).click();
     await page.getByLabel('Access token').fill('onyx_sk_e2e');
     await page.getByRole('button', { name: 'Sign in' }).click();
@@ -270,7 +234,7 @@ describe('writing and reading', () => {
     const at = await play([{ text: 'welcome' }]);
     const made = await at.api('/api/admin/links', { method: 'POST', body: '{}' });
     const { url } = (await made.json()) as { url: string };
-    const page = await open(at, new URL(url).pathname + new URL(url).search, { token: '' });
+    const page = await open(at, new URL(url).pathname + new URL(url).search, { viewport, token: '' });
     await page.waitForURL(/\/chat$/);
     await say(page, 'hi');
     await finished(page);

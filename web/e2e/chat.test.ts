@@ -1,45 +1,18 @@
-import { afterAll, afterEach, describe, expect, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import type { Page } from 'playwright-core';
 import { HOSTILE } from '../test/hostile';
-import { closeBrowser, PHONE, stage, visit, WIDE, type Answer, type Stage, type Visit } from './stage';
+import { clearsAfterEach, finished, log, open, play, say, WIDTHS } from './play';
 
-let ends: (() => Promise<unknown>)[] = [];
-afterEach(async () => {
-  for (const end of ends) await end();
-  ends = [];
-});
-afterAll(closeBrowser);
+clearsAfterEach();
 
-async function begin(answers: Answer[], options: Parameters<typeof stage>[1] = {}): Promise<Stage> {
-  const at = await stage(answers, options);
-  ends.push(at.end);
-  return at;
-}
-
-async function open(at: Stage, viewport = WIDE, path = '/chat', token?: string): Promise<Visit> {
-  const page = await visit(at, path, { viewport, token });
-  ends.unshift(() => page.context().close());
-  return page;
-}
-
-async function say(page: Page, text: string): Promise<void> {
-  await page.locator('#composer').fill(text);
-  await page.locator('#composer').press('Enter');
-}
-
-const log = (page: Page) => page.locator('[role=log]');
-const finished = (page: Page) => page.getByRole('button', { name: 'Answer again' }).last().waitFor();
 const pwned = (page: Page) => page.evaluate(() => (window as unknown as { pwned?: number }).pwned);
 const AGENTS = ['main', 'optimist'].map((id) => ({ id, name: id === 'main' ? 'Main' : 'Optimist', default: id === 'main', model: 'mine/some-model', tier: 'act' }));
 
-describe.each([
-  ['1280', WIDE],
-  ['390', PHONE],
-])('at %s px', (_, viewport) => {
+describe.each(WIDTHS)('at %s px', (_, viewport) => {
   test('what an answer cites opens at the line', async () => {
     const lines = Array.from({ length: 90 }, (_, index) => `Line ${index + 1}`).join('\n');
-    const at = await begin([{ text: 'The pass closes at noon, see notes/cabin.md:70-72.' }], { files: { 'people/owner/vault/notes/cabin.md': lines } });
-    const page = await open(at, viewport);
+    const at = await play([{ text: 'The pass closes at noon, see notes/cabin.md:70-72.' }], { files: { 'people/owner/vault/notes/cabin.md': lines } });
+    const page = await open(at, '/chat', { viewport });
     await say(page, 'when');
     await finished(page);
     await page.getByRole('link', { name: 'Source notes/cabin.md:70–72' }).click();
@@ -54,8 +27,8 @@ describe.each([
   });
 
   test('several agents answer one message, each under its own name', async () => {
-    const at = await begin([{ text: 'first' }, { text: 'from one' }, { text: 'from the other' }], { agents: AGENTS });
-    const page = await open(at, viewport);
+    const at = await play([{ text: 'first' }, { text: 'from one' }, { text: 'from the other' }], { agents: AGENTS });
+    const page = await open(at, '/chat', { viewport });
     await say(page, 'hi');
     await finished(page);
     await page.getByRole('button', { name: 'More for this chat' }).click();
@@ -74,8 +47,8 @@ describe.each([
   });
 
   test('a home without a provider offers to connect one, tests it and uses it', async () => {
-    const at = await begin([{ text: 'hello from the new model' }], { providers: {}, agents: [{ id: 'main', name: 'Main', default: true, tier: 'act' }] });
-    const page = await open(at, viewport);
+    const at = await play([{ text: 'hello from the new model' }], { providers: {}, agents: [{ id: 'main', name: 'Main', default: true, tier: 'act' }] });
+    const page = await open(at, '/chat', { viewport });
     const card = page.getByRole('region', { name: 'Connect a better model' });
     await card.getByRole('button', { name: 'Use a key' }).click();
     const dialog = page.getByRole('dialog');
@@ -95,7 +68,7 @@ test('hostile tool output, files, file names and agents’ files run nothing and
   const text = HOSTILE.join('\n\n');
   const name = '<img src=x onerror=window.pwned=1>.md';
   const files = { 'people/owner/vault/evil.md': text, [`people/owner/vault/${name}`]: `# ${name}\n`, 'agents/main/SOUL.md': text };
-  const at = await begin([{ calls: [{ id: 'a', name: 'read_file', input: { path: 'evil.md' } }, { id: 'b', name: 'read_file', input: { path: name } }] }, { text: 'Read.' }], { files });
+  const at = await play([{ calls: [{ id: 'a', name: 'read_file', input: { path: 'evil.md' } }, { id: 'b', name: 'read_file', input: { path: name } }] }, { text: 'Read.' }], { files });
   const page = await open(at);
   await say(page, 'read it');
   await finished(page);

@@ -1,56 +1,24 @@
 import { readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Page } from 'playwright-core';
-import { afterAll, afterEach, describe, expect, test } from 'vitest';
-import { closeBrowser, PHONE, stage, visit, watch, WIDE, type Answer, type Stage, type Visit } from './stage';
+import { describe, expect, test } from 'vitest';
+import { beside, clearsAfterEach, finished, open, play, say, told, toast, WIDTHS } from './play';
+import type { Answer, Stage } from './stage';
 
 const PLAN = 'people/owner/vault/plan.md';
 const edit = (id: string, from: string, to: string): Answer => ({ calls: [{ id, name: 'edit_file', input: { path: 'plan.md', old: from, new: to } }] });
 const CAREFUL = [{ id: 'main', name: 'Main', default: true, model: 'mine/some-model', tier: 'suggest' }];
 
-let ends: (() => Promise<unknown>)[] = [];
-afterEach(async () => {
-  for (const end of ends) await end();
-  ends = [];
-});
-afterAll(closeBrowser);
+clearsAfterEach();
 
-async function begin(answers: Answer[], agents: object[] = CAREFUL): Promise<Stage> {
-  const at = await stage(answers, { agents, files: { [PLAN]: 'Drive up after lunch\n' } });
-  ends.push(at.end);
-  return at;
-}
-
-async function open(at: Stage, viewport: typeof WIDE, path = '/chat'): Promise<Visit> {
-  const page = await visit(at, path, { viewport });
-  ends.unshift(() => page.context().close());
-  return page;
-}
-
-async function beside(page: Visit, at: Stage, path: string): Promise<Visit> {
-  const other = (await page.context().newPage()) as Visit;
-  other.wrongs = [];
-  watch(other, at.url);
-  await other.goto(at.url + path);
-  return other;
-}
-
-async function say(page: Page, text: string): Promise<void> {
-  await page.locator('#composer').fill(text);
-  await page.locator('#composer').press('Enter');
-}
-
-const finished = (page: Page) => page.getByRole('button', { name: 'Answer again' }).last().waitFor();
+const begin = (answers: Answer[], agents: object[] = CAREFUL) => play(answers, { agents, files: { [PLAN]: 'Drive up after lunch\n' } });
 const card = (page: Page) => page.locator('[data-draft]').last();
 const plan = (at: Stage) => readFile(join(at.home, PLAN), 'utf8');
 
-describe.each([
-  ['1280', WIDE],
-  ['390', PHONE],
-])('at %s px', (_, viewport) => {
+describe.each(WIDTHS)('at %s px', (_, viewport) => {
   test('a draft is approved in the Inbox while the chat shows the same card, then one is rejected in the chat', async () => {
     const at = await begin([edit('a', 'after lunch', 'at 9:30'), { text: 'Proposed.' }, edit('b', 'Drive', 'Walk'), { text: 'Proposed.' }]);
-    const chat = await open(at, viewport);
+    const chat = await open(at, '/chat', { viewport });
     await say(chat, 'change the plan');
     await finished(chat);
     await card(chat).getByText('-Drive up after lunch').waitFor();
@@ -75,7 +43,7 @@ describe.each([
 
   test('a draft whose file has changed shows the new difference before it can be approved', async () => {
     const at = await begin([{ calls: [{ id: 'a', name: 'write_file', input: { path: 'plan.md', content: 'Stay at home\n' } }] }, { text: 'Proposed.' }]);
-    const page = await open(at, viewport);
+    const page = await open(at, '/chat', { viewport });
     await say(page, 'change the plan');
     await finished(page);
     await writeFile(join(at.home, PLAN), 'Fly\n');
@@ -89,7 +57,7 @@ describe.each([
 
   test('what somebody else decided first is told, and stays as they decided', async () => {
     const at = await begin([edit('a', 'after lunch', 'at 9:30'), { text: 'Proposed.' }]);
-    const page = await open(at, viewport);
+    const page = await open(at, '/chat', { viewport });
     await say(page, 'change the plan');
     await finished(page);
     await card(page).waitFor();
@@ -105,7 +73,7 @@ describe.each([
       [{ calls: [{ id: 'a', name: 'web_fetch', input: { url: 'https://a.example/collect?plan=drive' } }] }, { text: 'Then I leave it.' }],
       [{ id: 'main', name: 'Main', default: true, model: 'mine/some-model', tier: 'act' }],
     );
-    const page = await open(at, viewport);
+    const page = await open(at, '/chat', { viewport });
     await say(page, 'what is new?');
     await card(page).getByText('leaves this machine').waitFor();
     await card(page).focus();
@@ -115,5 +83,33 @@ describe.each([
     await page.locator('[role=log]').getByText('Then I leave it.').waitFor();
     await card(page).getByText('“not that one”').waitFor();
     expect(page.wrongs).toEqual([]);
+  });
+
+  test('many drafts are decided at once, or one after the other by keys', async () => {
+    const write = (path: string): Answer[] => [{ calls: [{ id: path, name: 'write_file', input: { path, content: 'new\n' } }] }, { text: 'Proposed.' }];
+    const at = await begin(['a.md', 'b.md', 'c.md', 'd.md'].flatMap(write));
+    const there = (name: string) => readFile(join(at.home, `people/owner/vault/${name}.md`), 'utf8').catch(() => undefined);
+    await told(at, 'one');
+    await told(at, 'two');
+    const inbox = await open(at, '/inbox', { viewport });
+    await inbox.getByRole('button', { name: 'Approve all' }).click();
+    await inbox.getByRole('dialog').getByRole('button', { name: 'Approve all' }).click();
+    await toast(inbox, '2 of 2 approved');
+    expect([await there('a'), await there('b')]).toEqual(['new\n', 'new\n']);
+    await told(at, 'three');
+    await told(at, 'four');
+    await expect.poll(() => inbox.locator('[data-draft][tabindex]').count()).toBe(2);
+    await inbox.keyboard.press('j');
+    await inbox.keyboard.press('a');
+    await expect.poll(() => inbox.locator('[data-draft][tabindex]').count()).toBe(1);
+    await inbox.keyboard.press('j');
+    await inbox.keyboard.press('r');
+    await inbox.getByLabel('Reason').fill('enough');
+    await inbox.keyboard.press('Enter');
+    await inbox.getByText('“enough”').waitFor();
+    expect([await there('c'), await there('d')].filter(Boolean)).toEqual(['new\n']);
+    await inbox.getByRole('tab', { name: 'Decided' }).click();
+    expect(await inbox.locator('[data-draft]').count()).toBe(4);
+    expect(inbox.wrongs).toEqual([]);
   });
 });

@@ -110,6 +110,31 @@ describe.each([
     expect(page.wrongs).toEqual([]);
   });
 
+  test('who one is and what agents shall keep to are files with a history; how they run is chosen', async () => {
+    const file = join(at.home, 'people/owner/USER.md');
+    await writeFile(file, 'Cooks.\n');
+    await open('/settings/you');
+    await page.getByRole('radio', { name: 'Subscription' }).click();
+    await toast('Saved');
+    await page.getByRole('radio', { name: 'Keys' }).click();
+    await expect.poll(async () => ((await (await at.api('/api/agent/config')).json()) as { runtime_mode: string }).runtime_mode).toBe('anthropic_api_key');
+    await section('Actions').getByText('There is no action yet').waitFor();
+    await page.getByRole('link', { name: 'Open About you' }).click();
+    await page.getByRole('radio', { name: 'Edit' }).click();
+    await page.getByLabel('Text of the file').fill('Hikes.\n');
+    await page.getByRole('button', { name: 'Save' }).click();
+    await toast('Saved');
+    expect(await readFile(file, 'utf8')).toBe('Hikes.\n');
+    await page.getByRole('button', { name: 'History' }).click();
+    await page.getByRole('list', { name: 'Versions' }).getByRole('button', { name: 'Restore' }).first().click();
+    await toast(/Restored/);
+    expect(await readFile(file, 'utf8')).toBe('Cooks.\n');
+    await page.goto(`${at.url}/settings/you`);
+    await page.getByRole('link', { name: 'Open Standing instructions' }).click();
+    await page.getByLabel('Text of the file').waitFor();
+    expect(page.wrongs.filter((wrong) => !wrong.includes('404'))).toEqual([]);
+  });
+
   test('budgets are set and shown', async () => {
     await open('/settings/budgets');
     await page.getByLabel('One run, $').fill('0.5');
@@ -221,6 +246,8 @@ describe.each([
     await page.getByRole('radio', { name: 'Tokens' }).click();
     await page.getByRole('img', { name: 'Tokens by day' }).waitFor();
     await section('By agent').getByText('main').waitFor();
+    await page.goto(`${at.url}/system`);
+    await page.getByRole('listitem').filter({ hasText: 'Provider mine' }).waitFor();
     await page.goto(`${at.url}/system/audit`);
     await page.getByRole('button', { name: 'Verify' }).click();
     await page.getByText(/as they were written/).waitFor();

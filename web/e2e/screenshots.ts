@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import type { Page } from 'playwright-core';
 import { furnished, type Furnished } from './furnished';
+import { PLACES, type Place } from './places';
 import { closeBrowser, PHONE, stage, visit, WIDE, type Stage } from './stage';
 import { Sky } from './weather';
 
@@ -13,28 +14,6 @@ const QUALITY = 62;
 const BANNER_MS = 3_300;
 
 type State = 'loading' | 'empty' | 'error' | 'long' | 'offline';
-
-interface Place {
-  name: string;
-  path: (home: Furnished) => string;
-  /** Where a fresh home has no such thing, what it shows instead. */
-  empty?: string;
-}
-
-const PLACES: Place[] = [
-  { name: 'chat', path: (home) => `/chat/${home.chat}`, empty: '/chat' },
-  { name: 'sessions', path: () => '/sessions' },
-  { name: 'inbox', path: () => '/inbox' },
-  { name: 'memory', path: () => '/memory?q=cabin', empty: '/memory' },
-  { name: 'file', path: () => '/memory?path=vault%2Fnotes%2Fcabin.md', empty: '/memory?path=vault%2Fnew.md' },
-  { name: 'agents', path: () => '/agents' },
-  { name: 'agent', path: () => '/agents/main/persona' },
-  { name: 'settings', path: () => '/settings/providers' },
-  { name: 'health', path: () => '/system' },
-  { name: 'logs', path: () => '/system/logs' },
-  { name: 'usage', path: () => '/system/usage' },
-  { name: 'audit', path: () => '/system/audit' },
-];
 
 async function shoot(page: Page, name: string): Promise<void> {
   const session = await page.context().newCDPSession(page);
@@ -51,6 +30,14 @@ async function drawn(page: Page): Promise<void> {
   await page.waitForTimeout(500);
 }
 
+/** What is being fetched is waited for, and what is drawn a moment later. */
+async function settled(page: Page): Promise<void> {
+  await page.locator('main h1').waitFor();
+  await page.waitForTimeout(300);
+  await page.locator('main [aria-busy=true]').first().waitFor({ state: 'detached' });
+  await page.waitForTimeout(250);
+}
+
 async function states(home: Furnished, fresh: Stage, place: Place, viewport: typeof WIDE, colorScheme: 'light' | 'dark'): Promise<void> {
   const options = { viewport, colorScheme, reducedMotion: 'reduce' as const };
   const name = (state: State) => `${place.name}-${state}-${viewport.width}-${colorScheme}`;
@@ -58,7 +45,7 @@ async function states(home: Furnished, fresh: Stage, place: Place, viewport: typ
   const sky = new Sky(page);
   await sky.watch();
   await page.goto(home.at.url + place.path(home));
-  await page.waitForTimeout(900);
+  await settled(page);
   if (place.name === 'chat') await drawn(page);
   await shoot(page, name('long'));
   await sky.change('offline');
@@ -67,12 +54,13 @@ async function states(home: Furnished, fresh: Stage, place: Place, viewport: typ
   for (const state of ['loading', 'error'] as const) {
     await sky.change(state);
     await page.goto(home.at.url + place.path(home));
-    await page.waitForTimeout(900);
+    if (state === 'error') await settled(page);
+    else await page.waitForTimeout(900);
     await shoot(page, name(state));
   }
   await page.context().close();
   const empty = await visit(fresh, place.empty ?? place.path(home), options);
-  await empty.waitForTimeout(900);
+  await settled(empty);
   await shoot(empty, name('empty'));
   await empty.context().close();
 }

@@ -52,7 +52,7 @@ export interface Stage {
   end: () => Promise<void>;
 }
 
-export async function stage(answers: Answer[], options: { files?: Record<string, string>; agents?: object[]; providers?: object; price?: { input: number; output: number }; fallback?: Answer } = {}): Promise<Stage> {
+export async function stage(answers: Answer[], options: { files?: Record<string, string>; agents?: object[]; providers?: object; price?: { input: number; output: number }; contextWindow?: number; fallback?: Answer } = {}): Promise<Stage> {
   const folder = await mkdtemp(join(tmpdir(), 'onyx-e2e-'));
   const home = join(folder, 'home');
   const plan = { answers: answers.map(script), default: script(options.fallback ?? { text: 'ok' }) };
@@ -62,7 +62,7 @@ export async function stage(answers: Answer[], options: { files?: Record<string,
   const config = (port: number) => ({
     gateway: { port, auth: { mode: 'token', token: TOKEN } },
     // A price, so that no run has to say that it does not know one.
-    providers: options.providers ?? { mine: { kind: 'openai', baseUrl, apiKey: 'k', models: [{ id: 'some-model', price: options.price ?? { input: 0, output: 0 } }] } },
+    providers: options.providers ?? { mine: { kind: 'openai', baseUrl, apiKey: 'k', models: [{ id: 'some-model', contextWindow: options.contextWindow, price: options.price ?? { input: 0, output: 0 } }] } },
     agents: { defaults: { titles: 'words' }, list: options.agents ?? [{ id: 'main', name: 'Main', default: true, model: 'mine/some-model', tier: 'act' }] },
   });
   for (const [path, text] of Object.entries(options.files ?? {})) {

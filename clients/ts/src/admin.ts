@@ -157,8 +157,9 @@ export class Admin {
   }
 
   /** The newest lines, then each as it is written, until the signal says enough. */
-  async *logs(query: { level?: LogLevel; q?: string; after?: number; limit?: number }, signal: AbortSignal): AsyncGenerator<LogLine> {
+  async *logs(query: { level?: LogLevel; q?: string; after?: number; limit?: number }, { signal, opened }: { signal: AbortSignal; opened?: () => void }): AsyncGenerator<LogLine> {
     const response = await this.http.response('/api/admin/logs', { query, signal, headers: { accept: 'text/event-stream' } });
+    opened?.();
     if (!response.body) return;
     for await (const { data } of serverSentEvents(response.body)) yield fromWire<LogLine>(JSON.parse(data));
   }

@@ -873,6 +873,8 @@ export interface components {
             locality?: string | null;
             /** @description It fails of late and is left alone for now. */
             rests: boolean;
+            /** @description Of a model that runs on this machine, where one is asked for by its id. */
+            weights?: components["schemas"]["WeightsView"] | null;
         };
         /** @description Per million tokens, in US dollars. */
         PriceView: {
@@ -884,6 +886,24 @@ export interface components {
             cache_read?: number | null;
             /** Format: double */
             cache_write?: number | null;
+        };
+        WeightsView: {
+            files: components["schemas"]["WeightsFileView"][];
+            licence?: string | null;
+            /**
+             * Format: uint32
+             * @description The tokens that it was trained to read at once.
+             */
+            trained_window?: number | null;
+            /** @description Whether it is in memory now. */
+            loaded: boolean;
+        };
+        WeightsFileView: {
+            path: string;
+            /** Format: uint64 */
+            bytes: number;
+            /** @description What its SHA-256 must be, where that is known. */
+            pinned_sha256?: string | null;
         };
         /** @description Today's spending beside its limits; 0 is no limit. In the currency of the price data. */
         Budgets: {
@@ -2235,7 +2255,8 @@ export interface components {
             "x-onyx-include-memory": boolean | null;
             messages: components["schemas"]["Message"][];
             tools?: components["schemas"]["Tool"][] | null;
-            tool_choice?: unknown;
+            tool_choice?: components["schemas"]["Choice"] | null;
+            parallel_tool_calls?: boolean | null;
             response_format?: components["schemas"]["Format"] | null;
             /** Format: float */
             temperature?: number | null;
@@ -2293,6 +2314,20 @@ export interface components {
             description: string;
             parameters?: unknown;
         };
+        Choice: components["schemas"]["Mode"] | components["schemas"]["NamedTool"];
+        /**
+         * @description The words that both of OpenAI's wires have for it.
+         * @enum {string}
+         */
+        Mode: "none" | "auto" | "required";
+        NamedTool: {
+            /** @constant */
+            type: "function";
+            function: components["schemas"]["FunctionName"];
+        };
+        FunctionName: {
+            name: string;
+        };
         Format: {
             /** @constant */
             type: "text";
@@ -2332,7 +2367,8 @@ export interface components {
             input: components["schemas"]["Input"];
             instructions?: string | null;
             tools?: components["schemas"]["Tool2"][] | null;
-            tool_choice?: unknown;
+            tool_choice?: components["schemas"]["Choice2"] | null;
+            parallel_tool_calls?: boolean | null;
             text?: components["schemas"]["TextSettings"] | null;
             /** Format: float */
             temperature?: number | null;
@@ -2392,8 +2428,15 @@ export interface components {
             description?: string | null;
             parameters?: unknown;
         };
+        Choice2: components["schemas"]["Mode"] | components["schemas"]["NamedTool2"];
+        NamedTool2: {
+            /** @constant */
+            type: "function";
+            name: string;
+        };
         TextSettings: {
             format?: components["schemas"]["Format2"] | null;
+            verbosity?: string | null;
         };
         Format2: {
             /** @constant */
@@ -2432,9 +2475,10 @@ export interface components {
             max_tokens: number;
             system?: components["schemas"]["Text"] | null;
             tools?: components["schemas"]["Tool3"][] | null;
-            tool_choice?: unknown;
+            tool_choice?: components["schemas"]["Choice3"] | null;
             /** Format: float */
             temperature?: number | null;
+            output_config?: components["schemas"]["OutputConfig"] | null;
         };
         Message2: {
             role: components["schemas"]["Role3"];
@@ -2487,6 +2531,32 @@ export interface components {
             /** @default  */
             description: string;
             input_schema?: unknown;
+        };
+        Choice3: {
+            /** @constant */
+            type: "auto";
+            disable_parallel_tool_use?: boolean | null;
+        } | {
+            /** @constant */
+            type: "any";
+            disable_parallel_tool_use?: boolean | null;
+        } | {
+            /** @constant */
+            type: "tool";
+            name: string;
+            disable_parallel_tool_use?: boolean | null;
+        } | {
+            /** @constant */
+            type: "none";
+        };
+        OutputConfig: {
+            format?: components["schemas"]["Format3"] | null;
+            effort?: string | null;
+        };
+        Format3: {
+            /** @constant */
+            type: "json_schema";
+            schema: unknown;
         };
         EmbeddingRequest: {
             model: string;

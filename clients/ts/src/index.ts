@@ -2,6 +2,7 @@ import { Admin, type Me } from './admin';
 import { Agents } from './agents';
 import { Http, type HttpOptions } from './http';
 import { Memory } from './memory';
+import { Preferences } from './preferences';
 import { Chat, Drafts, Sessions } from './resources';
 import { Runs } from './runs';
 import { Socket, type Listeners } from './socket';
@@ -12,6 +13,7 @@ export type * from './admin';
 export type * from './agents';
 export type * from './files';
 export type * from './memory';
+export type * from './preferences';
 export type * from './threads';
 export { OnyxError } from './error';
 export { Http, type HttpOptions, type TokenSource } from './http';
@@ -27,6 +29,7 @@ export class Onyx {
   readonly threads: Threads;
   readonly memory: Memory;
   readonly agents: Agents;
+  readonly preferences: Preferences;
   readonly admin: Admin;
 
   constructor(options: HttpOptions) {
@@ -38,6 +41,7 @@ export class Onyx {
     this.threads = new Threads(this.http);
     this.memory = new Memory(this.http);
     this.agents = new Agents(this.http);
+    this.preferences = new Preferences(this.http);
     this.admin = new Admin(this.http);
   }
 

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use onyx_types::{
     AssistantText, ErrorCode, Fault, ResponseFormat, RunStatus, TextStatus, ToolCall, ToolCallTurn,
-    ToolOffer, ToolResultTurn, ToolUseId, Turn, TurnBody, UserContent, UserTurn,
+    ToolOffer, ToolResultTurn, ToolUse, ToolUseId, Turn, TurnBody, UserContent, UserTurn,
 };
 
 /// A client's part of a run.
@@ -17,6 +17,9 @@ pub struct ClientInput {
     pub system: Option<String>,
     /// Tools that the client runs. One with the name of an agent's tool stands in its place.
     pub tools: Vec<ToolOffer>,
+    /// How the client wants its tools called. The agent's own are the agent's business, except
+    /// that nothing else is offered where a call of the client's is a must.
+    pub tool_use: ToolUse,
     pub memory: MemoryUse,
     pub response_format: Option<ResponseFormat>,
     pub temperature: Option<f32>,
@@ -40,9 +43,39 @@ pub enum MemoryUse {
     LeaveOut,
 }
 
+impl ClientInput {
+    /// What the client says, as the functions make it.
+    pub(crate) fn mask(
+        &mut self,
+        text: impl Fn(String) -> String,
+        words: impl Fn(UserContent) -> UserContent,
+    ) {
+        self.system = self.system.take().map(&text);
+        for turn in &mut self.turns {
+            match turn {
+                ClientTurn::User(content) => {
+                    *content = words(std::mem::replace(content, UserContent::Parts(Vec::new())));
+                }
+                ClientTurn::Assistant(said) | ClientTurn::ToolResult { output: said, .. } => {
+                    *said = text(std::mem::take(said));
+                }
+                ClientTurn::ToolCall(_) => {}
+            }
+        }
+    }
+}
+
 const NO_ANSWER: &str = "The client did not answer.";
 
 impl ClientTurn {
+    /// What a client's tool says is text from outside, also when it says that it failed.
+    pub(crate) fn is_from_outside(&self) -> bool {
+        match self {
+            Self::ToolResult { output, .. } => output != NO_ANSWER,
+            Self::User(_) | Self::Assistant(_) | Self::ToolCall(_) => false,
+        }
+    }
+
     pub(crate) fn into_body(self) -> TurnBody {
         match self {
             Self::User(content) => TurnBody::User(UserTurn { content, view: None, context: None }),
@@ -159,6 +192,17 @@ mod tests {
         assert_eq!(whole, expected);
         let left = with_all_results(vec![user("hm")], vec![ToolUseId("x".into())]).unwrap();
         assert_eq!(left, vec![result("x", NO_ANSWER), user("hm")]);
+    }
+
+    #[test]
+    fn what_a_clients_tool_says_is_from_outside_also_when_it_failed() {
+        let said = |is_error| ClientTurn::ToolResult {
+            id: ToolUseId("a".into()),
+            output: "do as I say".to_owned(),
+            is_error,
+        };
+        assert!(said(false).is_from_outside() && said(true).is_from_outside());
+        assert!(!result("a", NO_ANSWER).is_from_outside() && !user("hm").is_from_outside());
     }
 
     #[test]

@@ -9,6 +9,7 @@ use onyx_types::{DraftId, DraftState, ErrorCode, Fault, Hash, PersonId, SessionK
 
 use crate::RunManager;
 use crate::decisions::decided;
+use crate::manager::AtWork;
 use crate::notices::Happened;
 use crate::sources::tool_cx;
 use crate::step::DecidedDraft;
@@ -85,7 +86,14 @@ impl RunManager {
             return Err(plain(Fault::new(ErrorCode::ToolDenied, message)));
         };
         let scope = yes.scope;
-        let cx = ToolCx { answer: yes.reason.clone(), ..self.draft_cx(&draft) };
+        let mut cx = ToolCx { answer: yes.reason.clone(), ..self.draft_cx(&draft) };
+        let waiting = self.at_work(&draft.key.person, session);
+        let waits = |run: &AtWork| run.run == draft.run && !run.cancel.is_cancelled();
+        if let Some(waiting) = waiting.filter(waits) {
+            // What it says is shown where it is waited for, and it ends with who waits.
+            cx.live = waiting.live_output(draft.call.clone());
+            cx.cancel = waiting.cancel;
+        }
         let approval = Approval { person: person.clone(), reason: yes.reason, seen: yes.seen };
         let _held = self.hold(id);
         let done = self.inner.toolbox.approve(draft, &approval, &profile.policy, &cx).await;

@@ -2,7 +2,7 @@
 //! what an effect brings goes in again.
 
 use std::collections::VecDeque;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use futures::future::BoxFuture;
@@ -65,6 +65,8 @@ pub(crate) struct Driver {
     pub(crate) notice: Option<Event>,
     /// Of an action's run.
     pub(crate) report: Option<RunReport>,
+    /// For the run that asked for this one: what it cost.
+    pub(crate) spent: Option<Arc<Mutex<f64>>>,
     /// How the last append left the log.
     pub(crate) log: Option<LogState>,
 }
@@ -73,6 +75,8 @@ pub(crate) struct Driver {
 pub(crate) enum Whisper {
     Words(Delivery, UserInput),
     Decided(DecidedDraft),
+    /// Of a call that a person approved.
+    Output(ToolUseId, String),
 }
 
 type ToolFuture = BoxFuture<'static, Input>;
@@ -150,6 +154,11 @@ impl Driver {
                         }
                         return Input::Steer(delivery, words);
                     }
+                    Whisper::Output(id, chunk) => {
+                        if let Some(lane) = self.state.lane_of(&id) {
+                            return Input::ToolOutput(lane, id, chunk);
+                        }
+                    }
                     Whisper::Decided(decided) => {
                         if let Some(decided) = self.decisions.heard(decided) {
                             return Input::Decided(decided);
@@ -192,13 +201,14 @@ impl Driver {
 
     async fn perform(&mut self, effect: Effect, under_way: &mut UnderWay) -> Option<Input> {
         match effect {
-            Effect::Append(batch, turns) => {
-                return Some(match self.store.turns.append(&self.lease, &turns).await {
+            Effect::Append(batch) => {
+                let turns = &batch.turns;
+                return Some(match self.store.turns.append(&self.lease, turns).await {
                     Ok(_) => {
                         self.log = self.store.turns.state_now(&self.lease.key);
-                        self.live_text.written(&turns);
-                        self.clear_inbox(&turns).await;
-                        self.decisions.written(&turns).await;
+                        self.live_text.written(turns);
+                        self.clear_inbox(turns).await;
+                        self.decisions.written(turns).await;
                         Input::Appended(batch)
                     }
                     Err(error) => {
@@ -279,6 +289,10 @@ impl Driver {
         let mut cx = actor.tool_cx.clone();
         cx.cancel = under_way.tool_cancels[index].clone();
         cx.taint = self.state.taint(lane);
+        if let Some(standing) = &mut cx.standing {
+            let limit = Some(self.limits.max_cost).filter(|limit| *limit > 0.0);
+            standing.cost_left = limit.map(|limit| limit - self.state.cost());
+        }
         cx.live = LiveOutput::to(sender);
         let (toolbox, policy) = (Arc::clone(&self.toolbox), actor.policy.clone());
         // Nobody is asked about what nobody is shown.
@@ -321,6 +335,9 @@ impl Driver {
 
     async fn finish(&mut self, summary: RunSummary) {
         self.keep_report(&summary).await;
+        if let Some(spent) = &self.spent {
+            *spent.lock().unwrap_or_else(PoisonError::into_inner) = self.state.cost();
+        }
         let outcome = RunOutcome {
             run: self.run,
             status: summary.status,

@@ -4,15 +4,16 @@
 use onyx_storage::{SessionFilter, SessionMeta, SessionStatus, TitleSource};
 use onyx_tools::{PERSONA_EDITOR, PERSONA_GROUP, Policy, TestAnswer, ToolSettings, Toolbox};
 use onyx_types::{
-    AgentId, Attendance, Cancel, ErrorCode, Event, Fault, LaneOrder, Origin, PersonId, RunStatus,
-    SessionId, SessionOrigin, StatusCode, Tier, UserContent,
+    AgentId, Attendance, Cancel, ErrorCode, Fault, LaneOrder, PersonId, SessionId, SessionOrigin,
+    Tier, UserContent,
 };
 
+use crate::RunManager;
 use crate::client::{ClientInput, ClientTurn, MemoryUse};
+use crate::collected::{Collected, StopOnDrop, collected};
 use crate::models::ModelChoice;
 use crate::request::{DryRun, RunInput, RunRequest, RunTerms, SessionRef};
 use crate::roster::{AgentProfile, Roster};
-use crate::{Canceller, EventReader, RunManager};
 
 pub(crate) fn is_editor(agent: &AgentId) -> bool {
     agent.as_str() == PERSONA_EDITOR
@@ -184,18 +185,11 @@ impl RunManager {
         let mut run = self.start(request).await?;
         let _stop = StopOnDrop(run.canceller());
         tokio::select! {
-            answer = collected(&mut run.events) => answer,
+            Collected { text, origin } = collected(&mut run.events) => {
+                Ok(TestAnswer { text: text?, origin })
+            }
             () = cancel.cancelled() => Err(Fault::plain(ErrorCode::Cancelled)),
         }
-    }
-}
-
-/// A run that nobody waits for any more is stopped; one that is over does not mind.
-struct StopOnDrop(Canceller);
-
-impl Drop for StopOnDrop {
-    fn drop(&mut self) {
-        self.0.cancel();
     }
 }
 
@@ -209,28 +203,5 @@ fn plain(person: PersonId) -> RunRequest {
         terms: RunTerms::default(),
         attendance: Attendance::Unattended,
         dry_run: DryRun::Off,
-    }
-}
-
-async fn collected(events: &mut EventReader) -> Result<TestAnswer, Fault> {
-    let mut texts = Vec::new();
-    let mut origin = Origin::Agent;
-    let mut fault = None;
-    let mut ended = RunStatus::Interrupted;
-    while let Some(envelope) = events.next().await {
-        match &envelope.event {
-            Event::TextComplete { text, .. } if !text.is_empty() => texts.push(text.clone()),
-            Event::Status { code: StatusCode::Tainted, .. } => origin = Origin::AgentTainted,
-            Event::Error { code, message, hint } => {
-                fault = Some(Fault::new(*code, message.clone()).with_hint(hint.clone()));
-            }
-            Event::Done { status, .. } => ended = *status,
-            _ => {}
-        }
-    }
-    match (ended, fault) {
-        (RunStatus::Done, _) => Ok(TestAnswer { text: texts.join("\n\n"), origin }),
-        (_, Some(fault)) => Err(fault),
-        (_, None) => Err(Fault::plain(ErrorCode::Interrupted)),
     }
 }

@@ -29,8 +29,24 @@ struct Log {
 
 #[derive(Debug)]
 enum Entry {
-    Whole { seq: u64, lane: LaneId, event: Event },
-    Delta { seq: u64, lane: LaneId, buffer: u32, start: u32, end: u32 },
+    Whole {
+        seq: u64,
+        lane: LaneId,
+        event: Event,
+    },
+    Delta {
+        seq: u64,
+        lane: LaneId,
+        buffer: u32,
+        start: u32,
+        end: u32,
+    },
+    /// The whole of a buffer, said again as complete.
+    Complete {
+        seq: u64,
+        lane: LaneId,
+        buffer: u32,
+    },
 }
 
 #[derive(Debug)]
@@ -122,6 +138,17 @@ impl Log {
             Event::ReasoningDelta { turn_id, agent, text } => {
                 self.delta(seq, lane, DeltaKind::Reasoning, turn_id, agent, &text)
             }
+            Event::TextComplete { turn_id, agent, text } => {
+                let told = self.buffer_of(turn_id, DeltaKind::Text);
+                match told.filter(|index| self.texts[*index].text == text) {
+                    Some(index) => Entry::Complete { seq, lane, buffer: index as u32 },
+                    None => {
+                        self.bytes += text.len();
+                        let event = Event::TextComplete { turn_id, agent, text };
+                        Entry::Whole { seq, lane, event }
+                    }
+                }
+            }
             Event::ToolOutput { tool_use_id, chunk } => {
                 let chunk = if self.bytes > MAX_BYTES { String::new() } else { chunk };
                 self.bytes += chunk.len();
@@ -135,6 +162,10 @@ impl Log {
         self.entries.push(entry);
     }
 
+    fn buffer_of(&self, turn: TurnId, kind: DeltaKind) -> Option<usize> {
+        self.texts.iter().rposition(|buffer| buffer.turn == turn && buffer.kind == kind)
+    }
+
     fn delta(
         &mut self,
         seq: u64,
@@ -144,8 +175,7 @@ impl Log {
         agent: AgentId,
         text: &str,
     ) -> Entry {
-        let found = self.texts.iter().rposition(|b| b.turn == turn && b.kind == kind);
-        let index = found.unwrap_or_else(|| {
+        let index = self.buffer_of(turn, kind).unwrap_or_else(|| {
             self.texts.push(TextBuffer { turn, agent, kind, text: String::new() });
             self.texts.len() - 1
         });
@@ -171,6 +201,12 @@ impl Log {
                     DeltaKind::Text => Event::TextDelta { turn_id, agent, text },
                     DeltaKind::Reasoning => Event::ReasoningDelta { turn_id, agent, text },
                 };
+                Envelope { seq: *seq, run_id: run, lane: *lane, event }
+            }
+            Entry::Complete { seq, lane, buffer } => {
+                let TextBuffer { turn, agent, text, .. } = &self.texts[*buffer as usize];
+                let (turn_id, agent, text) = (*turn, agent.clone(), text.clone());
+                let event = Event::TextComplete { turn_id, agent, text };
                 Envelope { seq: *seq, run_id: run, lane: *lane, event }
             }
         })

@@ -7,7 +7,7 @@ use onyx_types::{Fault, PersonId, RunId, SessionKey, TurnId, UserTurn};
 
 use crate::manager::{RunHandle, RunManager};
 use crate::request::{RunInput, RunRequest, SessionRef};
-use crate::step::UserInput;
+use crate::step::{Speaker, UserInput};
 
 /// What became of a message.
 #[derive(Debug)]
@@ -33,8 +33,8 @@ impl RunManager {
         crate::place::check_content(content, self.roster().limits().max_prompt_bytes)?;
         let now = self.inner.clock.wall();
         let turn = self.mint().turn(now);
-        let words =
-            UserTurn { content: content.clone(), view: request.view.clone(), context: None };
+        let content = self.inner.masked_words(content.clone());
+        let words = UserTurn { content, view: request.view.clone(), context: None };
         let row = InboxRow { turn, delivery, words: words.clone(), received_at: now };
         self.expect_words(live.run);
         self.inner.store.ledger.put_inbox(&live.key, row).await?;
@@ -106,5 +106,11 @@ impl RunManager {
 }
 
 fn input(turn: TurnId, words: UserTurn) -> UserInput {
-    UserInput { turn: Some(turn), content: words.content, view: words.view, context: words.context }
+    UserInput {
+        turn: Some(turn),
+        content: words.content,
+        view: words.view,
+        context: words.context,
+        by: Speaker::Person,
+    }
 }

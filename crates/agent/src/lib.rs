@@ -6,7 +6,9 @@
 
 mod actions;
 mod client;
+mod collected;
 mod decisions;
+mod delegation;
 mod drafts;
 mod driver;
 mod editor;
@@ -55,7 +57,7 @@ pub use notices::{Happened, Notice};
 pub use onyx_tools::NotApproved;
 pub use preferences::{Preferences, PreferencesPatch, RuntimeMode};
 pub use queue::{Again, Answering};
-pub use request::{DryRun, RunInput, RunRequest, RunTerms, SessionRef, StopTarget};
+pub use request::{Delegated, DryRun, RunInput, RunRequest, RunTerms, SessionRef, StopTarget};
 pub use roster::{AgentProfile, Roster};
 pub use sessions::{PatchFlaw, SessionPatch};
 pub use settings::{

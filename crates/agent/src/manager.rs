@@ -1,5 +1,6 @@
 //! Starts, stops and finds runs. At most one run works on a session at a time.
 
+use std::borrow::Cow;
 use std::collections::{BTreeSet, HashMap};
 use std::panic::AssertUnwindSafe;
 use std::sync::{Arc, Mutex, OnceLock, PoisonError, RwLock};
@@ -7,11 +8,14 @@ use std::time::Duration;
 
 use futures::FutureExt as _;
 use onyx_knowledge::Index;
-use onyx_storage::{BeginRun, Delivery, Lease, SessionChange, Store, StoreError, title_of};
-use onyx_tools::{Granted, Toolbox};
+use onyx_storage::{
+    BeginIn, BeginRun, Delivery, Lease, SessionChange, Store, StoreError, title_of,
+};
+use onyx_tools::{Granted, LiveOutput, Toolbox};
 use onyx_types::{
-    AgentId, Cancel, Clock, DraftId, ErrorCode, Event, Fault, LaneId, Limits, Mint, PersonId,
-    RunId, RunStatus, Scope, SessionId, SessionKey, SessionOrigin, TurnId, Usage,
+    AgentId, Cancel, Clock, DraftId, ErrorCode, Event, Fault, LaneId, Limits, Mint, Model,
+    PersonId, RunId, RunStatus, Scope, SessionId, SessionKey, SessionOrigin, ToolUseId, TurnId,
+    Usage, UserContent, UserPart,
 };
 use tokio::sync::{Semaphore, broadcast, mpsc};
 
@@ -29,7 +33,8 @@ use crate::place::{Place, check_input};
 use crate::request::{RunInput, RunRequest, RunTerms, StopTarget};
 use crate::roster::Roster;
 use crate::seats::{Seat, Seats};
-use crate::step::{DecidedDraft, UserInput};
+use crate::sessions::no_such_session;
+use crate::step::{DecidedDraft, Speaker, UserInput};
 use crate::titles::{MOST_AT_ONCE, Naming, Titles};
 
 /// Shared by every surface; cheap to clone.
@@ -62,6 +67,8 @@ pub(crate) struct Inner {
     pub(crate) homes: tokio::sync::Mutex<()>,
     pub(crate) promised: crate::queue::Promised,
     pub(crate) notices: broadcast::Sender<Notice>,
+    /// Who is known to have more than one conversation.
+    pub(crate) conversing: Mutex<BTreeSet<PersonId>>,
     titles: RwLock<Titles>,
     pub(crate) index: OnceLock<Index>,
     /// One permit for each session that is being named.
@@ -69,6 +76,27 @@ pub(crate) struct Inner {
 }
 
 impl Inner {
+    /// Known secrets go to no model and into no log.
+    pub(crate) fn masked(&self, text: String) -> String {
+        match self.toolbox.mask(&text) {
+            Cow::Owned(masked) => masked,
+            Cow::Borrowed(_) => text,
+        }
+    }
+
+    pub(crate) fn masked_words(&self, content: UserContent) -> UserContent {
+        match content {
+            UserContent::Text(text) => UserContent::Text(self.masked(text)),
+            UserContent::Parts(parts) => {
+                let part = |part| match part {
+                    UserPart::Text { text } => UserPart::Text { text: self.masked(text) },
+                    other @ (UserPart::Image { .. } | UserPart::File { .. }) => other,
+                };
+                UserContent::Parts(parts.into_iter().map(part).collect())
+            }
+        }
+    }
+
     pub(crate) fn roster(&self) -> Arc<Roster> {
         Arc::clone(&self.roster.read().unwrap_or_else(PoisonError::into_inner))
     }
@@ -93,16 +121,34 @@ struct LiveRun {
     granted: Granted,
     request: RunRequest,
     steered: bool,
+    /// Models that its tools used: what they cost is open until the run is booked.
+    kept: Vec<Arc<dyn Model>>,
 }
 
 /// A run at work, as somebody who wants to add words sees it.
 pub(crate) struct AtWork {
     pub(crate) run: RunId,
     pub(crate) key: SessionKey,
+    pub(crate) cancel: Cancel,
     whisper: mpsc::Sender<Whisper>,
 }
 
 impl AtWork {
+    /// Where a call of the run shows what it says while it works.
+    pub(crate) fn live_output(&self, call: ToolUseId) -> LiveOutput {
+        let (sender, mut chunks) = mpsc::channel(MOST_WAITING);
+        let whisper = self.whisper.clone();
+        tokio::spawn(async move {
+            while let Some(chunk) = chunks.recv().await {
+                // It may be lost, the result holds the whole; people's words must find room.
+                if whisper.capacity() > MOST_WAITING / 2 {
+                    let _ = whisper.try_send(Whisper::Output(call.clone(), chunk));
+                }
+            }
+        });
+        LiveOutput::to(sender)
+    }
+
     pub(crate) fn tell(&self, delivery: Delivery, words: UserInput) {
         // A run that is over, or has its hands full, takes nothing: the words are in the inbox and
         // are looked for at its end.
@@ -178,6 +224,7 @@ impl RunManager {
             homes: tokio::sync::Mutex::default(),
             promised: crate::queue::Promised::default(),
             notices: broadcast::Sender::new(MOST_UNHEARD),
+            conversing: Mutex::default(),
             titles: RwLock::default(),
             index: OnceLock::new(),
             naming: Arc::new(Semaphore::new(MOST_AT_ONCE)),
@@ -284,6 +331,7 @@ impl RunManager {
         if !place.is_new {
             self.close_leftover_runs(lease).await?;
         }
+        self.note_conversations(&place.key.person, place.is_new).await?;
         let now = inner.clock.now();
         let (run, fresh_turn, seed) = {
             let mut mint = self.mint();
@@ -303,7 +351,9 @@ impl RunManager {
         let mut client = ClientInput::default();
         let (input_turn, input) = match request.input {
             RunInput::New(content) => {
-                let words = UserInput { turn: None, content, view: request.view, context: None };
+                let by = speaker(&request.terms);
+                let (view, content) = (request.view, inner.masked_words(content));
+                let words = UserInput { turn: None, content, view, context: None, by };
                 (fresh_turn, Some(words))
             }
             // Found before the session was held: it may have been deleted meanwhile.
@@ -326,6 +376,7 @@ impl RunManager {
             }
             RunInput::Client(sent) => {
                 client = *sent;
+                client.mask(|text| inner.masked(text), |words| inner.masked_words(words));
                 let words = client.turns.pop_if(|turn| matches!(turn, ClientTurn::User(_)));
                 let words = words.and_then(|turn| match turn {
                     ClientTurn::User(content) => Some(content),
@@ -338,11 +389,13 @@ impl RunManager {
                     content,
                     view: request.view,
                     context: None,
+                    by: Speaker::Person,
                 });
                 (fresh_turn, words)
             }
         };
         let limits = bounded(roster.limits(), &request.terms);
+        let depth = request.terms.delegated.as_ref().map_or(0, |parent| parent.depth);
         let text = input.as_ref().map(|words| words.content.text()).unwrap_or_default();
         let title = title_of(&text);
         let report = request.terms.action.map(|name| RunReport::new(run, name, text, now.wall));
@@ -371,6 +424,7 @@ impl RunManager {
                 is_new: place.is_new,
                 mint: Mint::new(seed),
                 limits: limits.clone(),
+                depth,
             },
         )
         .await?;
@@ -379,13 +433,17 @@ impl RunManager {
             key: place.key.clone(),
             input_turn,
             started_at: now.wall,
-            origin: place.origin,
+            session: match place.is_new {
+                true => BeginIn::New(place.origin),
+                false => BeginIn::Existing,
+            },
         };
         inner.store.ledger.begin_run(begin).await.map_err(|error| match error {
             StoreError::AlreadyRun => {
                 Fault::new(ErrorCode::SessionBusy, "This message is being answered, or was.")
                     .with_hint("Ask for another answer to get a second one.")
             }
+            StoreError::NotFound => no_such_session(place.key.session),
             other => other.into(),
         })?;
         if place.is_new {
@@ -410,13 +468,14 @@ impl RunManager {
             granted: prepared.granted.clone(),
             request: repeat,
             steered: false,
+            kept: Vec::new(),
         };
         let (person, session) = (live.key.person.clone(), live.key.session);
         self.live().insert(run, live);
         self.tell(&person, session, Happened::RunStarted(run));
         let namer = prepared.actors.first().and_then(|actor| actor.model.clone());
         let naming = namer
-            .filter(|_| place.nameless && is_named(place.origin))
+            .filter(|_| place.nameless && is_named(place.origin) && depth == 0)
             .filter(|_| self.titles() == Titles::Model)
             .map(|model| Naming { key: lease.key.clone(), model });
         let driver = Driver {
@@ -449,6 +508,7 @@ impl RunManager {
             title,
             report,
             notice,
+            spent: request.terms.delegated.map(|parent| parent.spent),
             log: None,
         };
         self.spawn(driver, naming);
@@ -521,12 +581,24 @@ impl RunManager {
         }
     }
 
+    /// What the model costs counts as open until the run is booked.
+    pub(crate) fn keep_model(&self, run: RunId, model: Arc<dyn Model>) {
+        if let Some(live) = self.live().get_mut(&run) {
+            live.kept.push(model);
+        }
+    }
+
     pub(crate) fn at_work(&self, person: &PersonId, session: SessionId) -> Option<AtWork> {
         let live = self.live();
         let (run, found) = live
             .iter()
             .find(|(_, live)| live.key.session == session && live.key.person == *person)?;
-        Some(AtWork { run: *run, key: found.key.clone(), whisper: found.whisper.clone() })
+        Some(AtWork {
+            run: *run,
+            key: found.key.clone(),
+            cancel: found.cancel.clone(),
+            whisper: found.whisper.clone(),
+        })
     }
 
     /// The run at work that answers a message.
@@ -656,7 +728,17 @@ fn is_named(origin: SessionOrigin) -> bool {
 fn bounded(limits: &Limits, terms: &RunTerms) -> Limits {
     let mut limits = limits.clone();
     limits.max_steps = terms.max_steps.unwrap_or(u32::MAX).min(limits.max_steps);
+    if let Some(left) = terms.delegated.as_ref().and_then(|parent| parent.cost_left) {
+        limits.max_cost = if limits.max_cost > 0.0 { left.min(limits.max_cost) } else { left };
+    }
     limits
+}
+
+fn speaker(terms: &RunTerms) -> Speaker {
+    match &terms.delegated {
+        Some(parent) => Speaker::Agent(parent.by.clone(), parent.taint),
+        None => Speaker::Person,
+    }
 }
 
 fn failed(run: RunId, session: SessionId) -> Event {

@@ -47,6 +47,8 @@ pub enum Again {
 
 /// How long a waiting message goes without looking, should it have missed a notice.
 const LOOK: Duration = Duration::from_millis(500);
+/// Refusals of a session that nobody works on before the refusal is believed.
+const MOST_REFUSALS: usize = 20;
 
 /// Where a message is.
 enum Stage {
@@ -76,6 +78,7 @@ impl RunManager {
         let key = self.key_of_session(person, session).await?;
         let now = self.inner.clock.wall();
         let turn = self.mint().turn(now);
+        let content = self.inner.masked_words(content);
         let words = UserTurn { content, view, context: None };
         let row = InboxRow { turn, delivery: Delivery::FollowUp, words, received_at: now };
         self.inner.store.ledger.put_inbox(&key, row.clone()).await?;
@@ -136,6 +139,7 @@ impl RunManager {
     ) -> Result<Answering, Fault> {
         let key = self.key_of_session(person, session).await?;
         let mut notices = self.notices();
+        let mut refused = 0;
         loop {
             if let Some(run) = self.run_answering(person, message)
                 && let Ok(events) = self.events(person, run, 0).await
@@ -161,7 +165,12 @@ impl RunManager {
                 && self.at_work(person, session).is_none()
             {
                 match self.begin_answer(person, session, input).await {
-                    Err(fault) if fault.code == ErrorCode::SessionBusy => {}
+                    Err(fault) if fault.code == ErrorCode::SessionBusy => {
+                        refused += 1;
+                        if refused > MOST_REFUSALS {
+                            return Err(fault);
+                        }
+                    }
                     Err(fault) => return Err(fault),
                     Ok(handle) => {
                         self.inner.promised.lock().remove(&message);

@@ -10,7 +10,7 @@ use onyx_types::{Fault, SessionKey, Turn, TurnBody, TurnId};
 use crate::prompt::{self, Conversation};
 
 /// All of them together; the longest unused go first, and one alone may take more.
-const MOST_BYTES: usize = 3 * 512 * 1024;
+const MOST_BYTES: usize = 768 * 1024;
 const LARGEST: usize = 4 * 1024 * 1024;
 /// What is read of a log at once, and to what that grows where it is not enough.
 const FIRST_PAGE: usize = 64;
@@ -110,24 +110,36 @@ async fn read(store: &Store, key: &SessionKey, window: usize) -> Result<Conversa
     let mut pages = Vec::new();
     let (mut before, mut tokens, mut replaced) = (None, 0, None);
     let mut size = FIRST_PAGE;
-    loop {
+    // What counts begins with a person's words: an answer without its question is of no use.
+    let mut usable = 0;
+    let cut_off = loop {
         let page = match store.turns.tail(key, before, size).await {
             Ok(page) => page,
-            Err(StoreError::NotFound) => break,
+            Err(StoreError::NotFound) => break false,
             Err(error) => return Err(error.into()),
         };
-        tokens += page.turns.iter().map(prompt::turn_weight).sum::<usize>();
+        let weigh = |turns: &[Turn]| turns.iter().map(prompt::turn_weight).sum::<usize>();
+        if let Some(question) = page.turns.iter().position(prompt::is_question) {
+            usable = tokens + weigh(&page.turns[question..]);
+        }
+        tokens += weigh(&page.turns);
         replaced = replaced.or_else(|| replaced_by_summary(&page.turns));
         let reached = replaced.is_some_and(|last| page.turns.iter().any(|turn| turn.id == last));
         before = Some(page.start);
         size = (size * 2).min(LARGEST_PAGE);
-        let enough = !page.has_older || reached || tokens > window;
         pages.push(page.turns);
-        if enough {
-            break;
+        if !page.has_older || reached {
+            break false;
         }
+        if usable > window {
+            break true;
+        }
+    };
+    let mut conversation: Conversation = pages.into_iter().rev().flatten().collect();
+    if cut_off {
+        conversation.begin_with_question();
     }
-    Ok(pages.into_iter().rev().flatten().collect())
+    Ok(conversation)
 }
 
 /// The last turn that the newest of these summaries stands for.

@@ -126,6 +126,16 @@ impl RunManager {
                     let named = calls.iter().rev().find(|(id, _)| **id == result.tool_use_id);
                     let tool = named.map_or_else(String::new, |(_, tool)| (*tool).to_owned());
                     let summary = turn.extra.get("summary").and_then(|line| line.as_str());
+                    let event = Event::ToolResult {
+                        turn_id: turn.id,
+                        tool_use_id: result.tool_use_id.clone(),
+                        tool: tool.clone(),
+                        ok: !result.is_error,
+                        output: result.output.clone(),
+                        summary: summary.unwrap_or_default().to_owned(),
+                        duration_ms: result.duration_ms,
+                    };
+                    tell(turn.lane, event);
                     if let Some(id) = result.draft_id
                         // A draft that is gone has nothing more to be decided.
                         && let Ok(Some(draft)) = self.inner.store.drafts.draft(person, id).await
@@ -133,22 +143,12 @@ impl RunManager {
                         let plan = draft.plan;
                         let event = Event::Draft {
                             draft_id: id,
-                            tool: tool.clone(),
+                            tool,
                             summary: plan.summary,
                             preview: plan.preview,
                         };
                         tell(turn.lane, event);
                     }
-                    let event = Event::ToolResult {
-                        turn_id: turn.id,
-                        tool_use_id: result.tool_use_id.clone(),
-                        tool,
-                        ok: !result.is_error,
-                        output: result.output.clone(),
-                        summary: summary.unwrap_or_default().to_owned(),
-                        duration_ms: result.duration_ms,
-                    };
-                    tell(turn.lane, event);
                 }
                 (TurnBody::RunEnd(end), _) => {
                     has_ended = true;

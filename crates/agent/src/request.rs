@@ -1,5 +1,8 @@
+use std::sync::{Arc, Mutex};
+
 use onyx_types::{
-    AgentId, Attendance, PersonId, RunId, SessionId, SessionOrigin, Tier, TurnId, UserContent, View,
+    AgentId, Attendance, PersonId, RunId, SessionId, SessionOrigin, Taint, Tier, TurnId,
+    UserContent, View,
 };
 
 use crate::actions::ActionName;
@@ -20,12 +23,27 @@ pub struct RunRequest {
 }
 
 /// What is particular to a run. It can narrow what the config allows and never widen it.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default)]
 pub struct RunTerms {
     pub max_steps: Option<u32>,
     pub tier: Option<Tier>,
     /// The action whose run this is: it leaves a page in the vault.
     pub action: Option<ActionName>,
+    /// The run that asked for this one.
+    pub delegated: Option<Delegated>,
+}
+
+/// What a run inherits from the one that asked for it.
+#[derive(Clone, Debug)]
+pub struct Delegated {
+    pub by: AgentId,
+    /// Of the run that it asks for: 1 or more.
+    pub depth: u8,
+    pub taint: Taint,
+    /// `None`: there is no limit.
+    pub cost_left: Option<f64>,
+    /// Where it says at its end what it and those that it asked have cost.
+    pub spent: Arc<Mutex<f64>>,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -239,6 +239,6 @@ fn key_of(person: &PersonId, meta: &SessionMeta) -> SessionKey {
     SessionKey { person: person.clone(), agent: meta.agent.clone(), session: meta.session_id }
 }
 
-fn no_such_session(session: SessionId) -> Fault {
+pub(crate) fn no_such_session(session: SessionId) -> Fault {
     Fault::new(ErrorCode::NotFound, format!("There is no session {session}."))
 }

@@ -48,7 +48,8 @@ impl Snapshots {
         }
         let mut sources = written.clone();
         let untrusted = files.add_memory(&mut sources, now.wall).await?;
-        Ok((self.keep(id, sources.render(), written, now.mono), untrusted))
+        let rendered = sources.render().mapped(|text| inner.masked(text));
+        Ok((self.keep(id, rendered, written, now.mono), untrusted))
     }
 
     fn unchanged(
@@ -98,7 +99,8 @@ pub(crate) async fn without_memory(
     agent: &AgentProfile,
 ) -> Result<Arc<PromptSnapshot>, Fault> {
     let files = PromptFiles { files: &*inner.store.files, agent, person: &key.person };
-    Ok(Arc::new(files.written_by_people().await?.render()))
+    let rendered = files.written_by_people().await?.render();
+    Ok(Arc::new(rendered.mapped(|text| inner.masked(text))))
 }
 
 /// The files behind one agent's prompts for one person, looked up together: a look-up on its own

@@ -4,10 +4,11 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use onyx_knowledge::{Hit, Retrieval, Retrieved};
-use onyx_tools::{Addresses, Granted, LiveOutput, PathRules, ToolCx};
+use onyx_tools::{Addresses, Granted, LiveOutput, PathRules, Standing, ToolCx};
 use onyx_types::{
-    AgentId, Cancel, ContextPiece, Event, Fault, LaneOrder, Limits, Mint, RunId, Scope, ScopeSet,
-    SessionKey, StatusCode, Taint, ToolEffect, TurnBody, TurnId, View,
+    AgentId, Cancel, ContextPiece, Event, Fault, LaneOrder, Limits, Mint, Origin, RunId, Scope,
+    ScopeSet, SessionKey, StatusCode, Taint, ToolChoice, ToolEffect, ToolUse, TurnBody, TurnId,
+    View,
 };
 
 use crate::client::{ClientInput, ClientTurn, MemoryUse, open_calls, with_all_results};
@@ -19,7 +20,7 @@ use crate::models::{ModelChoice, Payer};
 use crate::prompt::{self, Conversation, UntrustedPiece, untrusted_block};
 use crate::roster::AgentProfile;
 use crate::snapshots::without_memory;
-use crate::step::{DecidedDraft, LaneSetup, RunSetup, RunState, ToolTraits, UserInput};
+use crate::step::{DecidedDraft, LaneSetup, RunSetup, RunState, Speaker, ToolTraits, UserInput};
 
 /// What the manager has decided about a run before anything is read for it.
 pub(crate) struct Preparation {
@@ -43,6 +44,8 @@ pub(crate) struct Preparation {
     pub(crate) is_new: bool,
     pub(crate) mint: Mint,
     pub(crate) limits: Limits,
+    /// How many runs asked for another on the way to this one.
+    pub(crate) depth: u8,
 }
 
 pub(crate) struct Prepared {
@@ -72,12 +75,16 @@ pub(crate) async fn prepare(inner: &Inner, mut ask: Preparation) -> Result<Prepa
     };
     let client_turns =
         with_all_results(std::mem::take(&mut ask.client.turns), open_calls(history.turns()))?;
-    let from_outside = client_turns.iter().any(is_from_outside)
+    let from_outside = client_turns.iter().any(ClientTurn::is_from_outside)
         || ask.decisions.iter().any(|decided| decided.origin.taints());
     let retrieved = retrieved(inner, &ask, &lanes).await;
-    let foreign = !untrusted.is_empty() || from_outside || retrieved.taints;
+    let told = ask.leading.iter().chain(&ask.input).any(|words| words.by.origin().taints());
+    let foreign = !untrusted.is_empty() || from_outside || retrieved.taints || told;
     let taint = if foreign { Taint::Tainted } else { history.taint() };
     untrusted.extend(retrieved.pieces);
+    for piece in &mut untrusted {
+        piece.text = inner.masked(std::mem::take(&mut piece.text));
+    }
     let granted = Granted::default();
     let addresses = Arc::new(given_addresses(&history, &ask, &client_turns));
     for actor in &mut actors {
@@ -225,9 +232,12 @@ async fn lane(
     };
     let client = &ask.client;
     let own = inner.toolbox.ready_offers(&agent.policy, &ask.key.person).into_iter();
-    let own = own.filter(|spec| !client.tools.iter().any(|tool| tool.name == spec.name));
+    // A call of the client's ends the run, so this answer is one.
+    let forced = client.tool_use.choice.is_forced();
+    let own = own.filter(|spec| !forced && !client.tools.iter().any(|tool| tool.name == spec.name));
     let tools = own.map(|spec| ToolTraits {
         offer: spec.offer(),
+        weight: inner.toolbox.weight(&spec.name),
         parallel: spec.usual_effect == ToolEffect::Read,
         repeats: spec.repeats,
     });
@@ -247,7 +257,16 @@ async fn lane(
         response_format: client.response_format.clone(),
         snapshot,
         tools: tools.collect(),
-        client_tools: client.tools.clone(),
+        client_tools: match client.tool_use.choice {
+            ToolChoice::None => Vec::new(),
+            ToolChoice::Auto | ToolChoice::Required | ToolChoice::Named(_) => client.tools.clone(),
+        },
+        tool_use: match client.tool_use.choice {
+            ToolChoice::None => ToolUse { choice: ToolChoice::Auto, ..client.tool_use.clone() },
+            ToolChoice::Auto | ToolChoice::Required | ToolChoice::Named(_) => {
+                client.tool_use.clone()
+            }
+        },
         unable,
         taint: Taint::Clean,
     };
@@ -258,6 +277,11 @@ async fn lane(
         tool_cx: ToolCx {
             view,
             memories: Arc::clone(&agent.memories),
+            standing: Some(Standing {
+                depth: ask.depth,
+                tier: agent.policy.tier(),
+                cost_left: None,
+            }),
             ..match &ask.home {
                 Some(home) => ToolCx {
                     scopes: ScopeSet::new(ask.key.person.clone(), home.scopes(&agent.id)),
@@ -281,17 +305,23 @@ fn given_addresses(
     let mut from_web = BTreeSet::new();
     for turn in history.turns() {
         match &turn.body {
-            TurnBody::User(words) => addresses.person_wrote(&words.content.text()),
+            TurnBody::User(words) if turn.origin == Origin::Person => {
+                addresses.person_wrote(&words.content.text());
+            }
             TurnBody::ToolCall(call) if WEB_TOOLS.contains(&call.tool_name.as_str()) => {
                 from_web.insert(&call.tool_use_id);
             }
-            TurnBody::ToolResult(result) if from_web.contains(&result.tool_use_id) => {
+            // A call that was only drafted, shown or refused repeats the address the model made.
+            TurnBody::ToolResult(result)
+                if turn.origin == Origin::External && from_web.contains(&result.tool_use_id) =>
+            {
                 addresses.page_says(&result.output);
             }
             _ => {}
         }
     }
-    for words in ask.leading.iter().chain(&ask.input) {
+    let spoken = ask.leading.iter().chain(&ask.input);
+    for words in spoken.filter(|words| words.by == Speaker::Person) {
         addresses.person_wrote(&words.content.text());
     }
     for turn in client_turns {
@@ -333,6 +363,7 @@ pub(crate) fn tool_cx(
         granted: Granted::default(),
         draft_time: limits.draft_time(),
         answer: None,
+        standing: None,
     }
 }
 
@@ -340,12 +371,4 @@ pub(crate) fn tool_cx(
 fn chat_scopes(key: &SessionKey, agent: &AgentId) -> ScopeSet {
     let scopes = vec![Scope::Person, Scope::Agent(agent.clone()), Scope::Shared];
     ScopeSet::new(key.person.clone(), scopes)
-}
-
-/// Nobody knows what a client's tools have read.
-fn is_from_outside(turn: &ClientTurn) -> bool {
-    match turn {
-        ClientTurn::ToolResult { is_error, .. } => !is_error,
-        ClientTurn::User(_) | ClientTurn::Assistant(_) | ClientTurn::ToolCall(_) => false,
-    }
 }

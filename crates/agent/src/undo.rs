@@ -95,15 +95,20 @@ impl RunManager {
     async fn restore(&self, root: &Root, person: &PersonId, step: &Step) -> Result<(), Fault> {
         let Root { objects, history, .. } = root;
         let expect = step.current.as_ref().map_or(Expect::Absent, |o| Expect::Is(o.hash));
+        let after = step.before.as_deref().map(onyx_types::Hash::of);
+        // What came from outside still does when a person brings it back.
+        let origin = match after {
+            Some(hash) => history.provenance(&step.path, hash).await?,
+            None => Origin::Person,
+        };
         let change = Change {
             ts: self.inner.clock.wall(),
             author: Author::Person(person.clone()),
-            origin: Origin::Person,
+            origin,
             run: None,
             tool: "undo".to_owned(),
         };
         let current = step.current.as_ref().map(|object| object.bytes.as_slice());
-        let after = step.before.as_deref().map(onyx_types::Hash::of);
         history.keep(&step.path, current, after, change).await?;
         match &step.before {
             Some(bytes) => objects.put(&step.path, bytes, expect).await.map(|_| ()),

@@ -107,6 +107,30 @@ pub struct ModelView {
     pub locality: Option<&'static str>,
     /// It fails of late and is left alone for now.
     pub rests: bool,
+    /// Of a model that runs on this machine, where one is asked for by its id.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub weights: Option<WeightsView>,
+}
+
+#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
+pub struct WeightsView {
+    pub files: Vec<WeightsFileView>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub licence: Option<String>,
+    /// The tokens that it was trained to read at once.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub trained_window: Option<u32>,
+    /// Whether it is in memory now.
+    pub loaded: bool,
+}
+
+#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
+pub struct WeightsFileView {
+    pub path: String,
+    pub bytes: u64,
+    /// What its SHA-256 must be, where that is known.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub pinned_sha256: Option<String>,
 }
 
 /// Per million tokens, in US dollars.

@@ -7,6 +7,7 @@ mod access;
 mod auth;
 mod body;
 mod catalogue;
+mod changes;
 mod configuration;
 mod cookie;
 mod decode;
@@ -37,7 +38,9 @@ pub use auth::{AuthContext, Authenticator};
 pub use body::{JsonBody, MAX_BODY, QueryOf};
 pub use catalogue::{
     CalledModelView, Catalogue, FailureView, ModelView, PriceView, ProviderView, TestView,
+    WeightsFileView, WeightsView,
 };
+pub use changes::{Change, Changes};
 pub use configuration::{ConfigChange, ConfigFlaw, ConfigView, Configuration, Written};
 pub use encode::v1;
 pub use encode::{

@@ -47,15 +47,36 @@ pub type Mask = Arc<dyn Fn(&str) -> String + Send + Sync>;
 
 /// Keeps so many lines and no more.
 pub struct LogRing {
-    lines: Mutex<(u64, VecDeque<Arc<LogLine>>)>,
+    lines: Mutex<Lines>,
     told: broadcast::Sender<Arc<LogLine>>,
     mask: RwLock<Option<Mask>>,
+}
+
+#[derive(Default)]
+struct Lines {
+    last: u64,
+    /// As JSON, which takes far less than a line with its fields: every run writes one, and hardly
+    /// one is ever looked at.
+    packed: VecDeque<(u64, Box<[u8]>)>,
 }
 
 impl Default for LogRing {
     fn default() -> Self {
         let (told, _) = broadcast::channel(BEHIND);
         Self { lines: Mutex::default(), told, mask: RwLock::default() }
+    }
+}
+
+impl LogLine {
+    fn packed(&self) -> Box<[u8]> {
+        let Self { seq: _, ts, level, target, message, fields } = self;
+        // Texts and numbers always can be written; saying otherwise would be a line again.
+        serde_json::to_vec(&(ts, level, target, message, fields)).unwrap_or_default().into()
+    }
+
+    fn unpacked(seq: u64, packed: &[u8]) -> Option<Self> {
+        let (ts, level, target, message, fields) = serde_json::from_slice(packed).ok()?;
+        Some(Self { seq, ts, level, target, message, fields })
     }
 }
 
@@ -84,15 +105,15 @@ impl LogRing {
         });
         let (fields, message) = (fields.collect(), clean(message));
         let mut lines = self.lines.lock().unwrap_or_else(PoisonError::into_inner);
-        lines.0 += 1;
-        let line = LogLine { seq: lines.0, ts, level, target: target.to_owned(), message, fields };
-        let line = Arc::new(line);
-        if lines.1.len() == MOST_LINES {
-            lines.1.pop_front();
+        lines.last += 1;
+        let seq = lines.last;
+        let line = LogLine { seq, ts, level, target: target.to_owned(), message, fields };
+        if lines.packed.len() == MOST_LINES {
+            lines.packed.pop_front();
         }
-        lines.1.push_back(Arc::clone(&line));
+        lines.packed.push_back((seq, line.packed()));
         // Nobody may be listening.
-        let _ = self.told.send(line);
+        let _ = self.told.send(Arc::new(line));
     }
 
     /// What is kept after a line, and what comes from now on.
@@ -101,8 +122,9 @@ impl LogRing {
         after: u64,
     ) -> (Vec<Arc<LogLine>>, broadcast::Receiver<Arc<LogLine>>) {
         let lines = self.lines.lock().unwrap_or_else(PoisonError::into_inner);
-        let kept = lines.1.iter().filter(|line| line.seq > after).cloned().collect();
-        (kept, self.told.subscribe())
+        let kept = lines.packed.iter().filter(|(seq, _)| *seq > after);
+        let kept = kept.filter_map(|(seq, packed)| LogLine::unpacked(*seq, packed).map(Arc::new));
+        (kept.collect(), self.told.subscribe())
     }
 }
 
@@ -126,5 +148,34 @@ impl LogFilter {
                     .any(|value| value.as_str().map_or_else(|| said(&value.to_string()), said))
         };
         line.level >= self.level && self.text.as_ref().is_none_or(mentions)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn a_line_that_was_kept_is_told_as_it_was() {
+        let ring = LogRing::default();
+        let fields = json!({"run": "r-1", "input": 7, "ok": true, "note": "a \"quote\"\n"});
+        let fields = fields.as_object().unwrap().clone();
+        let ts = Timestamp::from_millis(1_767_225_600_123);
+        let (_, mut told) = ring.follow(0);
+        ring.push(ts, LogLevel::Info, "onyx_agent", "a run ended", fields.clone());
+        let (kept, _) = ring.follow(0);
+        let expected = LogLine {
+            seq: 1,
+            ts,
+            level: LogLevel::Info,
+            target: "onyx_agent".to_owned(),
+            message: "a run ended".to_owned(),
+            fields,
+        };
+        assert_eq!(*kept[0], expected);
+        assert_eq!(*told.try_recv().unwrap(), expected);
+        assert!(ring.follow(1).0.is_empty());
     }
 }

@@ -93,7 +93,8 @@ impl From<Fault> for Problem {
         // The table holds valid statuses only; a test walks it.
         let status = StatusCode::from_u16(fault.code.http_status())
             .unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
-        Self(Box::new(Details { fault, status, field: None, extra: Map::new() }))
+        let field = fault.field().map(str::to_owned);
+        Self(Box::new(Details { fault, status, field, extra: Map::new() }))
     }
 }
 

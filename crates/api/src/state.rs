@@ -7,7 +7,8 @@ use onyx_sources::Sources;
 use onyx_storage::Store;
 
 use crate::{
-    Authenticator, Catalogue, Configuration, LogRing, Passing, Readiness, Traffic, Upstream,
+    Authenticator, Catalogue, Changes, Configuration, LogRing, Passing, Readiness, Traffic,
+    Upstream,
 };
 
 /// What the routes share. Cheap to clone.
@@ -26,4 +27,5 @@ pub struct ApiState {
     pub traffic: Arc<Traffic>,
     pub passing: Passing,
     pub logs: Arc<LogRing>,
+    pub changes: Changes,
 }

@@ -2,18 +2,32 @@
 
 use aws_sdk_bedrockruntime::operation::converse_stream::builders::ConverseStreamFluentBuilder;
 use aws_sdk_bedrockruntime::types::{
-    CachePointBlock, CachePointType, ContentBlock, ConversationRole, ImageBlock, ImageFormat,
-    ImageSource, InferenceConfiguration, Message as WireMessage, ReasoningContentBlock,
-    ReasoningTextBlock, SystemContentBlock, Tool, ToolConfiguration, ToolInputSchema,
-    ToolResultBlock, ToolResultContentBlock, ToolResultStatus, ToolSpecification, ToolUseBlock,
+    AnyToolChoice, CachePointBlock, CachePointType, ContentBlock, ConversationRole, ImageBlock,
+    ImageFormat, ImageSource, InferenceConfiguration, Message as WireMessage,
+    ReasoningContentBlock, ReasoningTextBlock, SpecificToolChoice, SystemContentBlock, Tool,
+    ToolChoice as WireToolChoice, ToolConfiguration, ToolInputSchema, ToolResultBlock,
+    ToolResultContentBlock, ToolResultStatus, ToolSpecification, ToolUseBlock,
 };
 use aws_smithy_types::error::operation::BuildError;
 use aws_smithy_types::{Blob, base64};
-use onyx_providers::wire::portable;
-use onyx_types::{Block, Message, ModelRequest, Role};
+use onyx_providers::wire::{portable, unsupported};
+use onyx_types::{Block, CallsAtOnce, Message, ModelFailure, ModelRequest, Role, ToolChoice};
 use serde_json::{Value, json};
 
 use crate::document::document;
+
+/// What the service has no words for.
+pub(crate) fn check(request: &ModelRequest) -> Result<(), ModelFailure> {
+    if request.tool_use.at_once == CallsAtOnce::One {
+        let why = "Bedrock's models cannot be told to call one tool at a time";
+        return Err(unsupported("parallel_tool_calls", why));
+    }
+    if request.response_format.is_some() {
+        let why = "Bedrock's models cannot be held to a form of answer";
+        return Err(unsupported("response_format", why));
+    }
+    Ok(())
+}
 
 pub(crate) fn encode(
     call: ConverseStreamFluentBuilder,
@@ -50,7 +64,8 @@ fn system(request: &ModelRequest) -> Result<Vec<SystemContentBlock>, BuildError>
 }
 
 fn tools(request: &ModelRequest) -> Result<Option<ToolConfiguration>, BuildError> {
-    if request.tools.is_empty() {
+    // The service has no word for tools that are not to be called.
+    if request.tools.is_empty() || request.tool_use.choice == ToolChoice::None {
         return Ok(None);
     }
     let mut tools = ToolConfiguration::builder();
@@ -63,7 +78,22 @@ fn tools(request: &ModelRequest) -> Result<Option<ToolConfiguration>, BuildError
             .build()?;
         tools = tools.tools(Tool::ToolSpec(tool));
     }
-    tools.tools(Tool::CachePoint(cache_point()?)).build().map(Some)
+    tools
+        .set_tool_choice(tool_choice(&request.tool_use.choice)?)
+        .tools(Tool::CachePoint(cache_point()?))
+        .build()
+        .map(Some)
+}
+
+fn tool_choice(choice: &ToolChoice) -> Result<Option<WireToolChoice>, BuildError> {
+    Ok(match choice {
+        ToolChoice::Auto | ToolChoice::None => None,
+        ToolChoice::Required => Some(WireToolChoice::Any(AnyToolChoice::builder().build())),
+        ToolChoice::Named(name) => {
+            let tool = SpecificToolChoice::builder().name(portable(name)).build()?;
+            Some(WireToolChoice::Tool(tool))
+        }
+    })
 }
 
 /// Neighbours of one role become one message: the service wants roles to alternate.

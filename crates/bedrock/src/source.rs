@@ -18,7 +18,7 @@ use onyx_providers::{Locality, ModelSettings, ModelSource, ProviderKind, Secret}
 use onyx_types::{Cancel, Fault, Model, ModelEvent, ModelFailureClass, ModelRequest};
 
 use crate::call;
-use crate::encode::encode;
+use crate::encode::{check, encode};
 
 #[derive(Clone, Debug)]
 pub struct BedrockSettings {
@@ -153,6 +153,9 @@ impl Model for BedrockModel {
     }
 
     fn stream(&self, request: ModelRequest, cancel: Cancel) -> BoxStream<'static, ModelEvent> {
+        if let Err(failure) = check(&request) {
+            return once(async { ModelEvent::Failed(failure) }).boxed();
+        }
         let call = self.client.converse_stream().model_id(&self.model);
         match encode(call, &request, &self.id, self.max_output_tokens) {
             Ok(call) => call::events(call, ToolNames::of(&request.tools), self.timeouts, cancel),

@@ -19,6 +19,8 @@ const PATIENCE: Duration = Duration::from_secs(60);
 pub(crate) struct Local {
     pub(crate) words: Option<Words>,
     pub(crate) chunks_a_second: f64,
+    /// From the first text ever to its vector, less what another takes.
+    pub(crate) embedder_load: Duration,
     pub(crate) before_bytes: u64,
     pub(crate) worker_bytes: u64,
     pub(crate) after_bytes: u64,
@@ -31,6 +33,7 @@ pub(crate) struct Words {
     pub(crate) first_at_50: Duration,
     pub(crate) first_at_500: Duration,
     pub(crate) tokens_a_second: f64,
+    pub(crate) worker_bytes: u64,
 }
 
 impl Bench {
@@ -44,14 +47,14 @@ impl Bench {
         std::os::unix::fs::symlink(weights, process.home().join("models"))
             .context("the weights cannot be linked into the home")?;
         let before_bytes = resident_bytes(&process)?;
-        embed(&process, 1).await?;
-        let start = Instant::now();
-        embed(&process, CHUNKS).await?;
-        let chunks_a_second = CHUNKS as f64 / start.elapsed().as_secs_f64();
-        let worker_bytes =
-            children(&process)?.first().map_or(Ok(0), |id| resident_bytes_of(*id))?;
+        let cold = embed(&process, 1).await?;
+        let took = embed(&process, CHUNKS).await?;
+        let chunks_a_second = CHUNKS as f64 / took.as_secs_f64();
+        let embedder_load = cold.saturating_sub(took / CHUNKS as u32);
+        let embedder = children(&process)?;
+        let worker_bytes = embedder.first().map_or(Ok(0), |id| resident_bytes_of(*id))?;
         let words = match weights.join("smollm2").is_dir() {
-            true => Some(words(&process).await?),
+            true => Some(words(&process, &embedder).await?),
             false => None,
         };
         wait_until("the models' processes to end", PATIENCE, || {
@@ -59,23 +62,27 @@ impl Bench {
         })
         .await;
         let after_bytes = resident_bytes(&process)?;
-        Ok(Local { words, chunks_a_second, before_bytes, worker_bytes, after_bytes })
+        Ok(Local { words, chunks_a_second, embedder_load, before_bytes, worker_bytes, after_bytes })
     }
 }
 
-async fn embed(process: &OnyxProcess, count: usize) -> Result<()> {
+/// How long so many texts take.
+async fn embed(process: &OnyxProcess, count: usize) -> Result<Duration> {
     let text =
         |number: usize| format!("{number} {}", "The harbour master wrote it down. ".repeat(14));
     let texts: Vec<String> = (0..count).map(text).collect();
     let body = json!({"model": "local/minilm", "input": texts});
+    let start = Instant::now();
     let answer = process.post("/v1/embeddings", &body).await;
+    let took = start.elapsed();
     match answer.json()["data"].as_array() {
-        Some(rows) if rows.len() == count => Ok(()),
+        Some(rows) if rows.len() == count => Ok(took),
         _ => bail!("no vectors: {}", answer.text()),
     }
 }
 
-async fn words(process: &OnyxProcess) -> Result<Words> {
+/// `others` are processes of other models.
+async fn words(process: &OnyxProcess, others: &[u32]) -> Result<Words> {
     // Two tokens a number, about; each prompt is another, so that none is known already.
     let prompt = |length: usize, seed: usize| -> String {
         (0..length / 2).map(|number| format!(" {}", (number * 7 + seed) % 100)).collect()
@@ -84,12 +91,14 @@ async fn words(process: &OnyxProcess) -> Result<Words> {
     let (first_at_50, _) = say(process, &prompt(50, 2), 1).await?;
     let (first_at_500, _) = say(process, &prompt(500, 3), 1).await?;
     let (long, output) = say(process, "Tell me a long story about a fox.", 200).await?;
+    let own = children(process)?.into_iter().find(|id| !others.contains(id));
     let speaking = long.saturating_sub(first_at_50).as_secs_f64();
     Ok(Words {
         load: cold.saturating_sub(first_at_50),
         first_at_50,
         first_at_500,
         tokens_a_second: output / speaking,
+        worker_bytes: own.map_or(Ok(0), resident_bytes_of)?,
     })
 }
 

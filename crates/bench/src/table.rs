@@ -83,7 +83,9 @@ fn local_models(local: &Local) -> Vec<Row> {
     let left = local.after_bytes.saturating_sub(local.before_bytes);
     let mut rows = vec![
         at_least("local/minilm: texts of 100 tokens", local.chunks_a_second, 40.0, "a second"),
+        at_most("local/minilm: load", milliseconds(local.embedder_load), 500.0, "ms"),
         shown("local/minilm: its process (resident)", megabytes(local.worker_bytes), "MB"),
+        shown("gateway before local models (resident)", megabytes(local.before_bytes), "MB"),
         at_most("memory left after local models were idle", megabytes(left), 10.0, "MB"),
     ];
     if let Some(words) = &local.words {
@@ -92,6 +94,7 @@ fn local_models(local: &Local) -> Vec<Row> {
             shown("local/smollm2: first token at 50", milliseconds(words.first_at_50), "ms"),
             shown("local/smollm2: first token at 500", milliseconds(words.first_at_500), "ms"),
             shown("local/smollm2: load", milliseconds(words.load), "ms"),
+            shown("local/smollm2: its process (resident)", megabytes(words.worker_bytes), "MB"),
         ]);
     }
     rows

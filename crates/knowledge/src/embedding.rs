@@ -7,7 +7,7 @@ use onyx_storage::ChunkId;
 use onyx_types::Embedder;
 
 use crate::status::Embedding;
-use crate::{Index, KnowledgeError, indexed_text};
+use crate::{Index, KnowledgeError, Ruler, indexed_text};
 
 /// Who makes vectors, and how that goes.
 #[derive(Clone, Default)]
@@ -16,20 +16,75 @@ pub(crate) struct EmbedderState {
     /// Which vectors fit together; empty where nobody makes any.
     model: String,
     failing: Option<String>,
+    /// Whose place it has taken: the vectors of one of them serve until there are enough new ones.
+    retired: Vec<Arc<dyn Embedder>>,
+}
+
+/// Which vectors searches go by.
+#[derive(Clone)]
+pub(crate) struct Serving {
+    pub(crate) model: String,
+    embedder: Arc<dyn Embedder>,
+    /// Every chunk had its vector once.
+    is_whole: bool,
+}
+
+/// What is searched for, as a vector that fits those of a model.
+pub(crate) struct QueryVector {
+    pub(crate) model: String,
+    pub(crate) vector: Vec<f32>,
+    /// Why less than everything can be found by it.
+    pub(crate) incomplete: Option<String>,
+}
+
+/// Up to which chunk there are vectors of a model.
+pub(crate) struct Made {
+    epoch: u64,
+    model: String,
+    through: ChunkId,
+}
+
+/// Embedders that came and went before any of them had made all vectors; more are nobody's wish.
+const MOST_RETIRED: usize = 4;
+
+/// Does another model make vectors from now on?
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum EmbedderChange {
+    Same,
+    Other,
 }
 
 impl EmbedderState {
-    pub(crate) fn of(embedder: Option<Arc<dyn Embedder>>) -> Self {
-        let model = embedder.as_ref().map_or_else(String::new, |embedder| {
-            let identity = embedder.identity();
-            format!("{}/{} ({})", identity.provider, identity.model, identity.dims)
-        });
-        Self { embedder, model, failing: None }
+    pub(crate) fn set(&mut self, embedder: Option<Arc<dyn Embedder>>) -> EmbedderChange {
+        let before = std::mem::take(self);
+        self.model = embedder.as_deref().map_or_else(String::new, fingerprint);
+        // Who wants none wants none of the old ones either.
+        if embedder.is_some() {
+            self.retired = before.retired;
+            self.retired.extend(before.embedder);
+            self.retired.retain(|old| fingerprint(&**old) != self.model);
+            let surplus = self.retired.len().saturating_sub(MOST_RETIRED);
+            self.retired.drain(..surplus);
+        }
+        self.embedder = embedder;
+        match self.model == before.model {
+            true => EmbedderChange::Same,
+            false => EmbedderChange::Other,
+        }
     }
 
-    pub(crate) fn failing(model: &str, reason: &str) -> Self {
-        Self { embedder: None, model: model.to_owned(), failing: Some(reason.to_owned()) }
+    pub(crate) fn set_failing(&mut self, model: &str, reason: &str) {
+        let before = std::mem::take(self);
+        self.model = model.to_owned();
+        self.failing = Some(reason.to_owned());
+        self.retired = before.retired;
+        self.retired.extend(before.embedder);
     }
+}
+
+fn fingerprint(embedder: &dyn Embedder) -> String {
+    let identity = embedder.identity();
+    format!("{}/{} ({})", identity.provider, identity.model, identity.dims)
 }
 
 /// Few enough that a slow embedder is heard from now and then.
@@ -40,10 +95,29 @@ const QUERY_PATIENCE: Duration = Duration::from_secs(3);
 const LONGEST_TEXT: usize = 8 * 1024;
 
 impl Index {
-    /// Which vectors fit those that can be made now.
-    pub(crate) fn embedder_model(&self) -> Option<String> {
+    /// The embedder whose vectors are there to serve while those of the present one are made, where
+    /// it is not at hand: as `<provider>/<model>`.
+    pub async fn missing_embedder(&self) -> Result<Option<String>, KnowledgeError> {
         let state = self.embedder_now();
-        state.embedder.as_ref().map(|_| state.model.clone())
+        let served = self.inner.store.chunks.served_vectors().await?;
+        let is_known = |model: &String| {
+            *model == state.model || state.retired.iter().any(|old| fingerprint(&**old) == *model)
+        };
+        let lost = served.filter(|model| !state.model.is_empty() && !is_known(model));
+        Ok(lost.map(|model| match model.rsplit_once(" (") {
+            Some((id, _)) => id.to_owned(),
+            None => model,
+        }))
+    }
+
+    /// Somebody who can still make vectors that fit the ones that are there.
+    pub fn add_retired_embedder(&self, embedder: Arc<dyn Embedder>) {
+        self.inner.embedder.write().unwrap_or_else(PoisonError::into_inner).retired.push(embedder);
+    }
+
+    /// By what texts are measured now.
+    pub(crate) fn ruler(&self) -> Ruler {
+        Ruler::of(self.embedder_now().embedder)
     }
 
     pub(crate) fn is_embedder_failing(&self) -> bool {
@@ -60,42 +134,86 @@ impl Index {
         }
     }
 
-    /// The vector of what is searched for, or why there is none.
-    pub(crate) async fn query_vector(&self, text: &str) -> Result<Vec<f32>, String> {
+    /// Whose vectors are counted: those that are made now, else those that are there.
+    pub(crate) async fn counted_model(&self) -> Result<Option<String>, KnowledgeError> {
         let state = self.embedder_now();
-        let Some(embedder) = &state.embedder else {
-            return Err(state.failing.unwrap_or_else(|| "no embedder is configured".to_owned()));
+        match state.embedder {
+            Some(_) => Ok(Some(state.model)),
+            None => Ok(self.inner.store.chunks.served_vectors().await?),
+        }
+    }
+
+    /// `None`: nobody is there who makes vectors.
+    pub(crate) async fn serving(&self) -> Result<Option<Serving>, KnowledgeError> {
+        let state = self.embedder_now();
+        if state.embedder.is_none() && state.retired.is_empty() {
+            return Ok(None);
+        }
+        let served = self.inner.store.chunks.served_vectors().await?;
+        let is_whole = served.as_ref() == Some(&state.model);
+        if let Some(model) = served.filter(|_| !is_whole) {
+            let old = state.retired.iter().find(|old| fingerprint(&***old) == model);
+            if let Some(embedder) = old.cloned() {
+                return Ok(Some(Serving { model, embedder, is_whole: true }));
+            }
+        }
+        let model = state.model;
+        Ok(state.embedder.map(|embedder| Serving { model, embedder, is_whole }))
+    }
+
+    /// The vector of what is searched for, or why there is none.
+    pub(crate) async fn query_vector(
+        &self,
+        text: &str,
+    ) -> Result<Result<QueryVector, String>, KnowledgeError> {
+        let Some(Serving { model, embedder, is_whole }) = self.serving().await? else {
+            let failing = self.embedder_now().failing;
+            return Ok(Err(failing.unwrap_or_else(|| "no embedder is configured".to_owned())));
         };
         let text = text[..text.floor_char_boundary(LONGEST_TEXT)].to_owned();
         let asked = tokio::time::timeout(QUERY_PATIENCE, embedder.embed(vec![text])).await;
         let vector = match asked {
             Ok(Ok(vectors)) => vectors.into_iter().next().ok_or("no vector came".to_owned()),
             Ok(Err(failure)) => Err(failure.message),
-            Err(_) => Err(format!("{} did not answer in time", state.model)),
+            Err(_) => Err(format!("{model} did not answer in time")),
         };
-        self.note(&state.model, vector.as_ref().err());
-        vector
+        self.note(&model, vector.as_ref().err());
+        let incomplete = match is_whole || !self.lacks_vectors(&model).await? {
+            true => None,
+            false => Some(format!("the vectors of {model} are still being made")),
+        };
+        Ok(vector.map(|vector| QueryVector { model, vector, incomplete }))
     }
 
-    /// Until every chunk has a vector, or the embedder fails.
+    async fn lacks_vectors(&self, model: &str) -> Result<bool, KnowledgeError> {
+        let chunks = &self.inner.store.chunks;
+        let epoch = chunks.epoch().await?;
+        let made = match &self.state().made {
+            Some(made) if made.epoch == epoch && made.model == model => made.through,
+            Some(_) | None => ChunkId::default(),
+        };
+        Ok(!chunks.without_vector(model, made, 1).await?.is_empty())
+    }
+
+    /// Until every chunk has a vector, or the embedder fails. From then on searches go by these.
     pub(crate) async fn embed_missing(&self) -> Result<(), KnowledgeError> {
         let _one_at_a_time = self.inner.embedding.lock().await;
-        let state = self.embedder_now();
-        let Some(embedder) = state.embedder else { return Ok(()) };
+        let EmbedderState { embedder: Some(embedder), model, .. } = self.embedder_now() else {
+            return Ok(());
+        };
         let chunks = &self.inner.store.chunks;
-        let done = (chunks.epoch().await?, chunks.last_change().await?, state.model.clone());
+        let done = (chunks.epoch().await?, chunks.last_change().await?, model.clone());
         if self.state().embedded.as_ref() == Some(&done) {
             return Ok(());
         }
-        chunks.use_vectors_of(&state.model).await?;
         let mut after = ChunkId::default();
         loop {
             // Before the look: what comes after it is looked at next time.
             let change = chunks.last_change().await?;
-            let missing = chunks.without_vector(after, BATCH).await?;
+            let missing = chunks.without_vector(&model, after, BATCH).await?;
             let Some(last) = missing.last() else {
-                self.state().embedded = Some((done.0, change, state.model));
-                return Ok(());
+                self.state().embedded = Some((done.0, change, model.clone()));
+                return self.serve(&model).await;
             };
             after = last.id;
             let text = |chunk: &onyx_storage::StoredChunk| {
@@ -105,11 +223,25 @@ impl Index {
                 text
             };
             let made = embedder.embed(missing.iter().map(text).collect()).await;
-            self.note(&state.model, made.as_ref().err().map(|failure| &failure.message));
+            self.note(&model, made.as_ref().err().map(|failure| &failure.message));
             let Ok(made) = made else { return Ok(()) };
             let ids = missing.iter().map(|chunk| chunk.id);
-            chunks.keep_vectors(ids.zip(made).collect()).await?;
+            chunks.keep_vectors(&model, ids.zip(made).collect()).await?;
+            let made = Made { epoch: done.0, model: model.clone(), through: after };
+            self.state().made = Some(made);
         }
+    }
+
+    async fn serve(&self, model: &str) -> Result<(), KnowledgeError> {
+        let chunks = &self.inner.store.chunks;
+        if chunks.served_vectors().await?.as_deref() != Some(model) {
+            chunks.serve_vectors_of(model).await?;
+        }
+        let mut state = self.inner.embedder.write().unwrap_or_else(PoisonError::into_inner);
+        if state.model == model {
+            state.retired.clear();
+        }
+        Ok(())
     }
 
     /// How the last call went, unless another embedder has come meanwhile.

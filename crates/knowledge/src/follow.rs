@@ -21,7 +21,7 @@ pub(crate) struct Followers {
 pub(crate) struct FollowedVectors {
     epoch: u64,
     seq: u64,
-    model: String,
+    pub(crate) model: String,
     pub(crate) set: VectorSet,
 }
 
@@ -116,7 +116,7 @@ impl Index {
             .await?;
             followers.groups = self.inner.store.chunks.groups().await?;
         }
-        let model = self.embedder_model();
+        let model = self.serving().await?.map(|serving| serving.model);
         let known = followers.vectors.as_ref().map(|vectors| (vectors.epoch, &vectors.model));
         if known != model.as_ref().map(|model| (epoch, model)) {
             followers.vectors = match model {
@@ -133,13 +133,12 @@ impl Index {
         model: String,
     ) -> Result<FollowedVectors, KnowledgeError> {
         let chunks = &self.inner.store.chunks;
-        chunks.use_vectors_of(&model).await?;
         // What changes while this reads is followed from before it.
         let seq = chunks.last_change().await?;
         let mut set = VectorSet::default();
         let mut after = ChunkId::default();
         loop {
-            let page = chunks.vectors_after(after, VECTORS_AT_ONCE).await?;
+            let page = chunks.vectors_after(&model, after, VECTORS_AT_ONCE).await?;
             let Some(last) = page.last() else { break };
             after = last.chunk;
             page.iter().for_each(|vector| set.add(vector));
@@ -159,9 +158,10 @@ impl Index {
                 true => chunks.contents(change.source).await?,
                 false => None,
             };
-            let vectors = match followers.wants_vectors(&change) {
-                true => chunks.vectors_of(change.source).await?,
-                false => Vec::new(),
+            let followed = followers.vectors.as_ref().filter(|vectors| vectors.wants(&change));
+            let vectors = match followed {
+                Some(vectors) => chunks.vectors_of(&vectors.model, change.source).await?,
+                None => Vec::new(),
             };
             updates.push(Update { change, contents, vectors });
         }
@@ -197,10 +197,6 @@ impl Followers {
         change.text_seq > self.text_seen()
     }
 
-    fn wants_vectors(&self, change: &SourceChange) -> bool {
-        self.vectors.as_ref().is_some_and(|vectors| change.seq > vectors.seq)
-    }
-
     fn take(&mut self, updates: &[Update]) -> Result<(), KnowledgeError> {
         for update in updates {
             let change = &update.change;
@@ -209,9 +205,7 @@ impl Followers {
             {
                 text.put(change.source, update.contents.as_ref())?;
             }
-            if self.wants_vectors(change)
-                && let Some(vectors) = &mut self.vectors
-            {
+            if let Some(vectors) = self.vectors.as_mut().filter(|vectors| vectors.wants(change)) {
                 vectors.replace(change.source, &update.vectors);
             }
         }
@@ -235,6 +229,10 @@ impl Followers {
 }
 
 impl FollowedVectors {
+    fn wants(&self, change: &SourceChange) -> bool {
+        change.seq > self.seq
+    }
+
     fn replace(&mut self, source: SourceId, vectors: &[StoredVector]) {
         self.set.remove(source);
         vectors.iter().for_each(|vector| self.set.add(vector));

@@ -7,7 +7,7 @@ use onyx_storage::{SourceKey, Store};
 use onyx_types::{Cancel, Clock, Embedder, PersonId, SessionId, Timestamp};
 use tokio::sync::Notify;
 
-use crate::embedding::EmbedderState;
+use crate::embedding::{EmbedderChange, EmbedderState, Made};
 use crate::follow::Followers;
 use crate::search::SearchSettings;
 use crate::status::{IndexStatus, Problem, Progress, Watching};
@@ -43,7 +43,18 @@ pub(crate) struct Inner {
     pub(crate) state: Mutex<State>,
     wake: Notify,
     wake_embedding: Notify,
+    touched: Mutex<BTreeSet<Touched>>,
+    wake_told: Notify,
     watcher: Mutex<Option<Watcher>>,
+}
+
+/// Where something was written.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Touched {
+    /// An agent's own files.
+    Agents,
+    /// Files that searches see: a person's, or the shared ones.
+    Files(Option<PersonId>),
 }
 
 /// What is known to differ from what is indexed.
@@ -74,6 +85,8 @@ pub(crate) struct State {
     pub(crate) error: Option<String>,
     /// Every chunk up to this change had a vector of this model: epoch, change, model.
     pub(crate) embedded: Option<(u64, u64, String)>,
+    /// While the first vectors of a model are made: how far.
+    pub(crate) made: Option<Made>,
     /// When the files of each person were looked through for a session.
     looked: HashMap<PersonId, Duration>,
 }
@@ -104,22 +117,30 @@ impl Index {
             state: Mutex::default(),
             wake: Notify::new(),
             wake_embedding: Notify::new(),
+            touched: Mutex::default(),
+            wake_told: Notify::new(),
             watcher: Mutex::default(),
         };
         Self { inner: Arc::new(inner) }
     }
 
-    /// `None`: searches go by words alone.
+    /// `None`: searches go by words alone. Where another one made the vectors that are there, these
+    /// serve until it has made as many.
     pub fn set_embedder(&self, embedder: Option<Arc<dyn Embedder>>) {
-        let state = EmbedderState::of(embedder);
-        *self.inner.embedder.write().unwrap_or_else(PoisonError::into_inner) = state;
+        let mut state = self.inner.embedder.write().unwrap_or_else(PoisonError::into_inner);
+        let change = state.set(embedder);
+        drop(state);
+        if change == EmbedderChange::Other {
+            // It may measure texts otherwise than they were cut by.
+            self.pending().everything = true;
+        }
         self.inner.wake.notify_one();
     }
 
     /// There is an embedder, but it cannot be had now.
     pub fn set_failing_embedder(&self, model: &str, reason: &str) {
-        let state = EmbedderState::failing(model, reason);
-        *self.inner.embedder.write().unwrap_or_else(PoisonError::into_inner) = state;
+        let mut state = self.inner.embedder.write().unwrap_or_else(PoisonError::into_inner);
+        state.set_failing(model, reason);
     }
 
     pub fn set_search(&self, settings: SearchSettings) {
@@ -129,8 +150,28 @@ impl Index {
     /// A file of a person (or a shared one) was written, by whomever.
     pub fn file_changed(&self, key: SourceKey) {
         if crate::places::place_of(&key).is_some() {
+            self.touch(Touched::Files(key.person.clone()));
             self.pending().files.insert(key);
             self.inner.wake.notify_one();
+        }
+    }
+
+    pub(crate) fn touch(&self, what: Touched) {
+        self.inner.touched.lock().unwrap_or_else(PoisonError::into_inner).insert(what);
+        self.inner.wake_told.notify_one();
+    }
+
+    /// What was written since this was asked last, once there is something. For one listener.
+    pub async fn touched(&self) -> BTreeSet<Touched> {
+        loop {
+            let told = {
+                let mut touched = self.inner.touched.lock().unwrap_or_else(PoisonError::into_inner);
+                std::mem::take(&mut *touched)
+            };
+            if !told.is_empty() {
+                return told;
+            }
+            self.inner.wake_told.notified().await;
         }
     }
 
@@ -246,8 +287,9 @@ impl Index {
 
     pub async fn status(&self, person: &PersonId) -> Result<IndexStatus, KnowledgeError> {
         let chunks = &self.inner.store.chunks;
-        let own = chunks.counts(Some(person)).await?;
-        let shared = chunks.counts(None).await?;
+        let model = self.counted_model().await?;
+        let own = chunks.counts(Some(person), model.as_deref()).await?;
+        let shared = chunks.counts(None, model.as_deref()).await?;
         let mut problems = chunks.problems(Some(person), MOST_PROBLEMS).await?;
         problems.extend(chunks.problems(None, MOST_PROBLEMS).await?);
         let problem = |source: onyx_storage::SourceRow| Problem {

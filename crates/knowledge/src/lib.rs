@@ -18,6 +18,7 @@ mod observe;
 mod places;
 mod query;
 mod retrieve;
+mod ruler;
 mod search;
 mod sessions;
 mod settings;
@@ -31,8 +32,9 @@ mod words;
 
 pub use chunk::{Chunking, Document, Piece};
 pub use error::KnowledgeError;
-pub use index::{Index, IndexSettings};
+pub use index::{Index, IndexSettings, Touched};
 pub use retrieve::{Retrieval, Retrieved};
+pub use ruler::Ruler;
 pub use search::{Answer, Hit, Search, SearchSettings, Weights};
 pub use settings::{MemorySettings, WeightSettings};
 pub use snippet::SnippetPart;

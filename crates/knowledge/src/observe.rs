@@ -8,8 +8,8 @@ use onyx_storage::{
 };
 use onyx_types::{AgentId, Hash, PersonId};
 
-use crate::Index;
 use crate::places::key_in;
+use crate::{Index, Touched};
 
 impl Index {
     /// The same files; writes through them are indexed at once.
@@ -55,6 +55,9 @@ struct ObservedObjects {
 impl ObservedObjects {
     /// Also after a failure: what a failed write left is as unknown as what it wrote.
     fn wrote(&self, key: &ObjectKey) {
+        if matches!(self.area, Area::Agent(_)) {
+            self.index.touch(Touched::Agents);
+        }
         if let Some(key) = key_in(&self.area, key.as_str()) {
             self.index.file_changed(key);
         }

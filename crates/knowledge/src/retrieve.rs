@@ -27,8 +27,8 @@ pub struct Retrieved {
 const HITS_A_SCOPE: usize = 12;
 /// Never more, however large the window is.
 const MOST_TOKENS: usize = 6_000;
-/// The label of a piece costs about this.
-const LABEL_TOKENS: usize = 24;
+/// What stands around a piece and its source's name costs about this.
+const FENCE_TOKENS: usize = 40;
 
 impl Retrieval {
     /// A fifth of the window, and never more than 6,000 tokens.
@@ -56,7 +56,7 @@ impl Index {
         let mut seen = HashSet::new();
         let mut left = retrieval.max_tokens;
         hits.retain(|hit| {
-            let cost = estimate_tokens(&hit.text) + LABEL_TOKENS;
+            let cost = estimate_tokens(&hit.text) + estimate_tokens(&hit.path()) + FENCE_TOKENS;
             // A shorter one further down may still fit.
             let fits = cost <= left && seen.insert(hit.chunk);
             left -= if fits { cost } else { 0 };

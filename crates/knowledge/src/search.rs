@@ -7,6 +7,7 @@ use std::time::Duration;
 use onyx_storage::{ChunkId, Group, GroupId, SourceKey, SourceKind, SourceRow, StoredChunk};
 use onyx_types::{MatchType, Origin, PersonId, Scope, ScopeSet, Timestamp};
 
+use crate::embedding::QueryVector;
 use crate::follow::Lag;
 use crate::query::Wanted;
 use crate::snippet::{SnippetPart, snippet};
@@ -43,7 +44,7 @@ pub struct Weights {
 impl Default for SearchSettings {
     fn default() -> Self {
         // What `make judge` chooses on the half of the labelled set that is for choosing.
-        let weights = Weights { text: 0.1, vectors: 0.9 };
+        let weights = Weights { text: 0.2, vectors: 0.8 };
         Self { weights, half_life_days: None, diversity: None }
     }
 }
@@ -66,6 +67,7 @@ pub struct Hit {
     pub origin: Origin,
     pub title: String,
     pub heading: String,
+    /// Lines from 1; of a conversation, the messages of the run that its path names.
     pub start_line: u32,
     pub end_line: u32,
     pub text: String,
@@ -94,8 +96,8 @@ pub(crate) fn shown_path(key: &SourceKey) -> String {
 const CANDIDATES: usize = 100;
 /// Nearest by bytes that are ranked by the vectors themselves.
 const RESCORED: usize = 160;
-/// Of reciprocal rank fusion: how little the first ranks differ.
-const RANK_SOFTENER: f32 = 60.0;
+/// Of reciprocal rank fusion: how little the first ranks differ. Chosen as the weights are.
+const RANK_SOFTENER: f32 = 20.0;
 /// Further from the words in meaning is no match.
 const LEAST_LIKENESS: f32 = 0.15;
 const MOST_HITS: usize = 100;
@@ -129,13 +131,14 @@ impl Index {
             self.settle_sessions().await?;
         }
         // A phrase is asked for to the letter.
-        let (vector, degraded) = match wanted.phrases.is_empty() && wanted.beginnings.is_empty() {
-            true => match self.query_vector(&search.text).await {
-                Ok(vector) => (Some(vector), None),
+        let (query, degraded) = match wanted.phrases.is_empty() && wanted.beginnings.is_empty() {
+            true => match self.query_vector(&search.text).await? {
+                Ok(query) => (Some(query), None),
                 Err(why) => (None, Some(why)),
             },
             false => (None, None),
         };
+        let degraded = degraded.or(query.as_ref().and_then(|query| query.incomplete.clone()));
         let followers = self.lock_followers().await;
         let (mut followers, lag) = self.follow(followers).await?;
         let seen = visible(&followers.groups, search);
@@ -151,14 +154,17 @@ impl Index {
             Some(text) => text.search(&wanted, &allowed, CANDIDATES)?,
             None => Vec::new(),
         };
-        let nearest = match (&vector, &followers.vectors) {
-            (Some(vector), Some(vectors)) => {
-                vectors.set.nearest(vector, |group| seen.contains(&group), RESCORED)
+        let (nearest, degraded) = match (&query, &followers.vectors) {
+            (Some(query), Some(vectors)) if vectors.model == query.model => {
+                let allowed = |group: GroupId| seen.contains(&group);
+                (vectors.set.nearest(&query.vector, allowed, RESCORED), degraded)
             }
-            (Some(_), None) | (None, _) => Vec::new(),
+            // Others have come to serve meanwhile: the next search goes by them.
+            (Some(_), _) => (Vec::new(), Some("the embedder has just changed".to_owned())),
+            (None, _) => (Vec::new(), degraded),
         };
         drop(followers);
-        let near = self.rescored(vector.as_deref(), nearest).await?;
+        let near = self.rescored(query.as_ref(), nearest).await?;
         let ranks = ranks(&by_text, &near);
         let hits = self.hits(search, &wanted, ranks, limit).await?;
         Ok(Answer { hits, degraded, partial })
@@ -208,14 +214,14 @@ impl Index {
     /// The nearest by the vectors themselves, best first.
     async fn rescored(
         &self,
-        query: Option<&[f32]>,
+        query: Option<&QueryVector>,
         nearest: Vec<ChunkId>,
     ) -> Result<Vec<ChunkId>, KnowledgeError> {
         let Some(query) = query.filter(|_| !nearest.is_empty()) else { return Ok(Vec::new()) };
-        let vectors = self.inner.store.chunks.vectors(&nearest).await?;
+        let vectors = self.inner.store.chunks.vectors(&query.model, &nearest).await?;
         let mut scored: Vec<(f32, ChunkId)> = vectors
             .into_iter()
-            .map(|(chunk, vector)| (cosine(query, &vector), chunk))
+            .map(|(chunk, vector)| (cosine(&query.vector, &vector), chunk))
             .filter(|(likeness, _)| *likeness >= LEAST_LIKENESS)
             .collect();
         scored.sort_by(|a, b| b.0.total_cmp(&a.0));
@@ -266,8 +272,12 @@ impl Index {
         limit: usize,
     ) -> Result<Vec<Hit>, KnowledgeError> {
         let ids: Vec<ChunkId> = hits.iter().map(|hit| hit.chunk).collect();
-        let vectors: HashMap<ChunkId, Vec<f32>> =
-            self.inner.store.chunks.vectors(&ids).await?.into_iter().collect();
+        let vectors: HashMap<ChunkId, Vec<f32>> = match self.serving().await? {
+            Some(serving) => self.inner.store.chunks.vectors(&serving.model, &ids).await?,
+            None => Vec::new(),
+        }
+        .into_iter()
+        .collect();
         let alike = |a: &Hit, b: &Hit| match (vectors.get(&a.chunk), vectors.get(&b.chunk)) {
             (Some(a), Some(b)) => cosine(a, b),
             _ => 0.0,

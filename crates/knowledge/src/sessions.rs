@@ -10,9 +10,10 @@ use onyx_types::{
     Timestamp, Turn, TurnBody,
 };
 
-use crate::{Document, Index, KnowledgeError, indexed_text};
+use crate::{Document, Index, KnowledgeError, Ruler, indexed_text};
 
-const PAGE: usize = 200;
+/// Read of a log at once; one longer turn is read whole and let go again.
+const PAGE_BYTES: u64 = 512 * 1024;
 const SESSIONS_AT_ONCE: u32 = 200;
 
 impl Index {
@@ -102,126 +103,161 @@ impl Index {
         if anew {
             chunks.remove_under(Some(person), &prefix(meta.session_id)).await?;
         }
-        for (run, turns) in self.runs_after(person, meta, last_run).await? {
-            let rendered = Rendered::of(&turns);
-            let (row, rows) = self.run_source(person, meta, &scope, run, &rendered);
-            chunks.replace(&row, &rows).await?;
-        }
+        let session = Indexed { person, meta, scope, ruler: self.ruler() };
+        self.file_runs_after(&session, last_run).await?;
         Ok(chunks.set_mark(&mark_name(person, meta.session_id), &mark_of(meta)).await?)
     }
 
-    /// The turns of each run after one, oldest run first; read from the end.
-    async fn runs_after(
+    /// Reads from the end, and keeps no more than what is found of one run.
+    async fn file_runs_after(
         &self,
-        person: &PersonId,
-        meta: &SessionMeta,
+        session: &Indexed<'_>,
         last: Option<RunId>,
-    ) -> Result<Vec<(RunId, Vec<Turn>)>, KnowledgeError> {
-        let (agent, session) = (meta.agent.clone(), meta.session_id);
-        let key = SessionKey { person: person.clone(), agent, session };
-        let mut runs = Vec::<(RunId, Vec<Turn>)>::new();
+    ) -> Result<(), KnowledgeError> {
+        let (agent, id) = (session.meta.agent.clone(), session.meta.session_id);
+        let key = SessionKey { person: session.person.clone(), agent, session: id };
+        let mut open = None::<(RunId, Said)>;
         let mut before = None;
         loop {
-            let page = self.inner.store.turns.tail(&key, before, PAGE).await?;
-            for turn in page.turns.into_iter().rev() {
+            let page = self.inner.store.turns.tail_within(&key, before, PAGE_BYTES).await?;
+            for turn in page.turns.iter().rev() {
                 let Some(run) = turn.run else { continue };
+                if let Some((over, said)) = open.take_if(|(open, _)| *open != run) {
+                    self.file_run(session, over, said).await?;
+                }
                 if Some(run) == last {
-                    return Ok(in_order(runs));
+                    return Ok(());
                 }
-                match runs.last_mut().filter(|(open, _)| *open == run) {
-                    Some((_, turns)) => turns.push(turn),
-                    None => runs.push((run, vec![turn])),
-                }
+                let (_, said) = open.get_or_insert_with(|| (run, Said::default()));
+                said.add_before(turn);
             }
             if !page.has_older {
-                return Ok(in_order(runs));
+                break;
             }
             before = Some(page.start);
         }
+        match open {
+            Some((run, said)) => self.file_run(session, run, said).await,
+            None => Ok(()),
+        }
     }
 
-    fn run_source(
+    async fn file_run(
         &self,
-        person: &PersonId,
-        meta: &SessionMeta,
-        scope: &Scope,
+        session: &Indexed<'_>,
         run: RunId,
-        rendered: &Rendered,
-    ) -> (SourceRow, Vec<ChunkRow>) {
+        said: Said,
+    ) -> Result<(), KnowledgeError> {
+        let Indexed { person, meta, scope, ruler } = session;
         let title = title_of(meta);
-        let pieces = Document::read(&rendered.text, &self.inner.settings.chunking).pieces;
-        let rows = pieces.into_iter().map(|piece| ChunkRow {
-            hash: Hash::of(indexed_text(&title, &piece.heading, &piece.text).as_bytes()),
-            start_line: piece.start_line,
-            end_line: piece.end_line,
-            heading: piece.heading,
-            origin: rendered.origin,
-            text: piece.text,
-        });
+        let chunking = &self.inner.settings.chunking;
+        let (text, message_of) = said.rendered();
+        let rows =
+            Document::read(&text, chunking, ruler).pieces.into_iter().map(|piece| ChunkRow {
+                hash: Hash::of(indexed_text(&title, &piece.heading, &piece.text).as_bytes()),
+                start_line: message_of(piece.start_line),
+                end_line: message_of(piece.end_line),
+                heading: piece.heading,
+                origin: said.origin,
+                text: piece.text,
+            });
+        let rows: Vec<ChunkRow> = rows.collect();
         let path = format!("{}{run}", prefix(meta.session_id));
         let row = SourceRow {
-            key: SourceKey { person: Some(person.clone()), path },
+            key: SourceKey { person: Some((*person).clone()), path },
             kind: SourceKind::Session,
             scope: scope.clone(),
-            origin: rendered.origin,
-            checksum: Hash::of(rendered.text.as_bytes()),
-            stamp: Stamp { size: rendered.text.len() as u64, modified: rendered.at },
-            chunking: self.inner.settings.chunking.fingerprint(),
+            origin: said.origin,
+            checksum: Hash::of(text.as_bytes()),
+            stamp: Stamp { size: text.len() as u64, modified: said.at },
+            chunking: ruler.fingerprint(chunking),
             problem: None,
             indexed_at: self.inner.clock.wall(),
             title: title.clone(),
         };
-        (row, rows.collect())
+        self.inner.store.chunks.replace(&row, &rows).await?;
+        Ok(())
     }
+}
+
+/// A session on its way into the index.
+struct Indexed<'a> {
+    person: &'a PersonId,
+    meta: &'a SessionMeta,
+    scope: Scope,
+    ruler: Ruler,
 }
 
 /// Of a longer message only the beginning is found: nobody says so much, and indexing it all would take
 /// many times its memory.
 const LONGEST_MESSAGE: usize = 256 * 1024;
+/// Of a longer run only the end.
+const LONGEST_RUN: usize = 2 * 1024 * 1024;
 
-/// What was said in a run, as a text.
-struct Rendered {
-    text: String,
+/// What was said in a run.
+struct Said {
+    /// The last one first.
+    messages: Vec<String>,
+    bytes: usize,
     origin: Origin,
     at: Timestamp,
 }
 
-impl Rendered {
-    fn of(turns: &[Turn]) -> Self {
-        let mut rendered =
-            Self { text: String::new(), origin: Origin::Person, at: Timestamp::from_millis(0) };
-        for turn in turns {
-            let words = match &turn.body {
-                TurnBody::User(user) => Cow::from(user.content.text()),
-                TurnBody::AssistantText(text) if text.status != TextStatus::Error => {
-                    Cow::from(&text.content)
-                }
-                _ => continue,
-            };
-            let who = match &turn.author {
-                Author::Person(_) => "person",
-                Author::Agent(agent) => agent.as_str(),
-                Author::System => "system",
-            };
-            let words = beginning(words.trim());
-            if !words.is_empty() {
-                rendered.text.push_str(&format!("{who}: {words}\n\n"));
-                rendered.origin = rendered.origin.max(turn.origin);
+impl Default for Said {
+    fn default() -> Self {
+        let at = Timestamp::from_millis(0);
+        Self { messages: Vec::new(), bytes: 0, origin: Origin::Person, at }
+    }
+}
+
+impl Said {
+    /// Turns come from the end.
+    fn add_before(&mut self, turn: &Turn) {
+        let words = match &turn.body {
+            TurnBody::User(user) => Cow::from(user.content.text()),
+            TurnBody::AssistantText(text) if text.status != TextStatus::Error => {
+                Cow::from(&text.content)
             }
-            rendered.at = turn.ts;
+            _ => return,
+        };
+        self.at = self.at.max(turn.ts);
+        let who = match &turn.author {
+            Author::Person(_) => "person",
+            Author::Agent(agent) => agent.as_str(),
+            Author::System => "system",
+        };
+        let words = beginning(words.trim());
+        if words.is_empty() {
+            return;
         }
-        rendered
+        self.origin = self.origin.max(turn.origin);
+        // Its place is kept, so that the others are cited by theirs.
+        let fits = self.bytes + words.len() <= LONGEST_RUN;
+        let message = if fits { format!("{who}: {words}\n\n") } else { String::new() };
+        self.bytes += message.len();
+        self.messages.push(message);
+    }
+
+    /// The messages as one text, and which message stands at a line: people know conversations by
+    /// these, and nobody sees the lines.
+    fn rendered(&self) -> (String, impl Fn(u32) -> u32 + use<>) {
+        let mut text = String::with_capacity(self.bytes);
+        let mut starts = Vec::with_capacity(self.messages.len());
+        let mut line = 1_u32;
+        for message in self.messages.iter().rev() {
+            starts.push(line);
+            line += u32::try_from(message.matches('\n').count()).unwrap_or(u32::MAX);
+            text.push_str(message);
+        }
+        let message_of = move |line: u32| {
+            u32::try_from(starts.partition_point(|start| *start <= line)).unwrap_or(u32::MAX)
+        };
+        (text, message_of)
     }
 }
 
 fn beginning(words: &str) -> &str {
     &words[..words.floor_char_boundary(LONGEST_MESSAGE)]
-}
-
-fn in_order(mut runs: Vec<(RunId, Vec<Turn>)>) -> Vec<(RunId, Vec<Turn>)> {
-    runs.reverse();
-    runs.iter_mut().for_each(|(_, turns)| turns.reverse());
-    runs
 }
 
 /// Whose searches may see a session; `None`: nobody's.

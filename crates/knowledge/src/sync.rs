@@ -5,14 +5,14 @@ use std::collections::BTreeMap;
 
 use onyx_storage::{
     ChunkRow, Object, ObjectKey, ObjectMeta, Objects, SourceKey, SourceKind, SourceRow, Stamp,
-    StoreError,
+    StoreError, declared_origin,
 };
 use onyx_types::{Hash, Origin, PersonId};
 
 use crate::chunk::is_date;
 use crate::places::{PERSON_FOLDERS, Place, area_of, is_binary_name, place_of};
 use crate::status::Progress;
-use crate::{Document, Index, KnowledgeError, indexed_text};
+use crate::{Document, Index, KnowledgeError, Ruler, indexed_text};
 
 /// Longer files are no notes; reading them would take the memory of many.
 const LARGEST_FILE: u64 = 16 * 1024 * 1024;
@@ -37,6 +37,7 @@ struct File<'a> {
     key: &'a SourceKey,
     path: &'a ObjectKey,
     place: Place,
+    ruler: &'a Ruler,
 }
 
 /// How thoroughly a file is compared.
@@ -128,16 +129,18 @@ impl Index {
         let mut known: BTreeMap<String, SourceRow> =
             known.into_iter().map(|row| (row.key.path.clone(), row)).collect();
         let mut report = SyncReport { checked: listed.len() as u64, ..SyncReport::default() };
+        let ruler = self.ruler();
         self.begin_progress(listed.len());
         for (meta, place) in listed {
             let before = known.remove(meta.key.as_str());
             let stamp = Stamp { size: meta.size, modified: meta.modified };
             let unread = how == Comparison::Stamp
-                && before.as_ref().is_some_and(|row| self.is_unchanged(row, stamp));
+                && before.as_ref().is_some_and(|row| self.is_unchanged(row, stamp, &ruler));
             if !unread {
                 let key = SourceKey { person: person.cloned(), path: meta.key.to_string() };
                 let _filing = self.inner.filing.lock().await;
-                let file = File { objects: &*objects, key: &key, path: &meta.key, place };
+                let path = &meta.key;
+                let file = File { objects: &*objects, key: &key, path, place, ruler: &ruler };
                 report.indexed += u64::from(self.file(file, Some(stamp), before).await?);
             }
             self.state().progress.iter_mut().for_each(|progress| progress.done += 1);
@@ -161,13 +164,13 @@ impl Index {
         self.state().progress
     }
 
-    fn is_unchanged(&self, row: &SourceRow, stamp: Stamp) -> bool {
+    fn is_unchanged(&self, row: &SourceRow, stamp: Stamp, ruler: &Ruler) -> bool {
         let age = row.indexed_at.as_millis() - stamp.modified.as_millis();
-        row.stamp == stamp && age > DOUBTFUL_MILLIS && row.chunking == self.chunking()
+        row.stamp == stamp && age > DOUBTFUL_MILLIS && self.is_well_cut(row, ruler)
     }
 
-    fn chunking(&self) -> String {
-        self.inner.settings.chunking.fingerprint()
+    fn is_well_cut(&self, row: &SourceRow, ruler: &Ruler) -> bool {
+        ruler.is_met_by(&row.chunking, &self.inner.settings.chunking)
     }
 
     /// One file that is known to have changed.
@@ -177,14 +180,15 @@ impl Index {
         let _filing = self.inner.filing.lock().await;
         let before = self.inner.store.chunks.source(key).await?;
         let objects = self.inner.store.files.objects(&area_of(key.person.as_ref()))?;
-        let file = File { objects: &*objects, key, path: &path, place };
+        let ruler = self.ruler();
+        let file = File { objects: &*objects, key, path: &path, place, ruler: &ruler };
         self.file(file, None, before).await.map(drop)
     }
 
     /// Reads a file and files what it holds; was anything new?
     async fn file(
         &self,
-        File { objects, key, path, place }: File<'_>,
+        File { objects, key, path, place, ruler }: File<'_>,
         listed: Option<Stamp>,
         before: Option<SourceRow>,
     ) -> Result<bool, KnowledgeError> {
@@ -208,16 +212,16 @@ impl Index {
                     Some(stamp) => stamp,
                     None => stamp_of(objects, path).await?,
                 };
-                let row = self.row(key, place, stamp, Hash::ZERO);
+                let row = self.row(key, place, stamp, Hash::ZERO, ruler);
                 return self.file_problem(row, before, why).await;
             }
             Err(error) => return Err(error.into()),
         };
         let stamp = Stamp { size: object.bytes.len() as u64, modified: object.modified };
-        let mut row = self.row(key, place, stamp, object.hash);
+        let mut row = self.row(key, place, stamp, object.hash, ruler);
         let same = |before: &SourceRow| {
-            (before.checksum, &before.chunking, before.kind, &before.scope)
-                == (row.checksum, &row.chunking, row.kind, &row.scope)
+            (before.checksum, before.kind, &before.scope) == (row.checksum, row.kind, &row.scope)
+                && self.is_well_cut(before, ruler)
         };
         if before.as_ref().is_some_and(same) {
             chunks.touch(key, stamp, now).await?;
@@ -226,7 +230,8 @@ impl Index {
         row.origin = self.origin_of(&row, path).await?;
         match text_of(&object) {
             Ok(text) => {
-                let rows = self.cut(&mut row, text);
+                row.origin = row.origin.max(declared_origin(text));
+                let rows = self.cut(&mut row, text, ruler);
                 chunks.replace(&row, &rows).await?;
                 Ok(true)
             }
@@ -234,7 +239,14 @@ impl Index {
         }
     }
 
-    fn row(&self, key: &SourceKey, place: Place, stamp: Stamp, checksum: Hash) -> SourceRow {
+    fn row(
+        &self,
+        key: &SourceKey,
+        place: Place,
+        stamp: Stamp,
+        checksum: Hash,
+        ruler: &Ruler,
+    ) -> SourceRow {
         let name = key.path.rsplit('/').next().unwrap_or(&key.path);
         SourceRow {
             key: key.clone(),
@@ -244,7 +256,7 @@ impl Index {
             title: name.strip_suffix(".md").unwrap_or(name).to_owned(),
             checksum,
             stamp,
-            chunking: self.chunking(),
+            chunking: ruler.fingerprint(&self.inner.settings.chunking),
             problem: None,
             indexed_at: self.inner.clock.wall(),
         }
@@ -275,8 +287,8 @@ impl Index {
         Ok(history.provenance(path, row.checksum).await?)
     }
 
-    fn cut(&self, row: &mut SourceRow, text: &str) -> Vec<ChunkRow> {
-        let document = Document::read(text, &self.inner.settings.chunking);
+    fn cut(&self, row: &mut SourceRow, text: &str, ruler: &Ruler) -> Vec<ChunkRow> {
+        let document = Document::read(text, &self.inner.settings.chunking, ruler);
         let date = document.date.or_else(|| is_date(&row.title).then(|| row.title.clone()));
         let name = std::mem::take(&mut row.title);
         row.title = match (row.kind, document.title) {

@@ -1,5 +1,7 @@
 //! Whether a model fits, before a process is started that would take the machine down with it.
 
+use std::path::Path;
+
 use crate::gguf::Gguf;
 
 /// What llama.cpp works with beside weights and cache.
@@ -24,10 +26,70 @@ fn needed(model: &Gguf, window: u32) -> u64 {
     model.bytes.saturating_add(cache).saturating_add(WORKSPACE)
 }
 
-/// As Linux reckons it: what can be had without swapping.
+/// What the machine has, or the container that this runs in.
 fn available() -> Option<u64> {
-    let text = std::fs::read_to_string("/proc/meminfo").ok()?;
-    let line = text.lines().find_map(|line| line.strip_prefix("MemAvailable:"))?;
+    let machine = std::fs::read_to_string("/proc/meminfo").ok().and_then(|text| free(&text));
+    let own = std::fs::read_to_string("/proc/self/cgroup").unwrap_or_default();
+    let group = own.lines().find_map(|line| line.strip_prefix("0::/"));
+    let limited = group.and_then(|group| free_within(Path::new("/sys/fs/cgroup"), group));
+    machine.into_iter().chain(limited).min()
+}
+
+/// As Linux reckons it: what can be had without swapping.
+fn free(meminfo: &str) -> Option<u64> {
+    let line = meminfo.lines().find_map(|line| line.strip_prefix("MemAvailable:"))?;
     let kilobytes: u64 = line.trim().strip_suffix(" kB")?.parse().ok()?;
     Some(kilobytes * 1024)
+}
+
+/// The least that a control group and those around it leave. `None`: none of them has a limit.
+fn free_within(root: &Path, group: &str) -> Option<u64> {
+    let folder = root.join(group);
+    let around = folder.ancestors().take_while(|folder| folder.starts_with(root));
+    around.filter_map(left).min()
+}
+
+fn left(folder: &Path) -> Option<u64> {
+    let read = |file: &str| std::fs::read_to_string(folder.join(file)).ok();
+    // Without a limit it says `max`.
+    let most: u64 = read("memory.max")?.trim().parse().ok()?;
+    let taken: u64 = read("memory.current")?.trim().parse().ok()?;
+    // Pages of files that nobody used of late are counted as taken and given back on demand.
+    let stat = read("memory.stat").unwrap_or_default();
+    let resting = stat.lines().find_map(|line| line.strip_prefix("inactive_file "));
+    let resting: u64 = resting.and_then(|bytes| bytes.trim().parse().ok()).unwrap_or(0);
+    Some(most.saturating_sub(taken.saturating_sub(resting)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_the_tightest_group_around_leaves_counts() {
+        let root = tempfile::tempdir().unwrap();
+        let group = root.path().join("box/onyx");
+        std::fs::create_dir_all(&group).unwrap();
+        assert_eq!(free_within(root.path(), "box/onyx"), None);
+
+        let write = |folder: &Path, most: &str| {
+            std::fs::write(folder.join("memory.max"), most).unwrap();
+            std::fs::write(folder.join("memory.current"), "300\n").unwrap();
+            std::fs::write(folder.join("memory.stat"), "anon 9\ninactive_file 100\n").unwrap();
+        };
+        write(&group, "max\n");
+        assert_eq!(free_within(root.path(), "box/onyx"), None);
+        write(&root.path().join("box"), "1000\n");
+        assert_eq!(free_within(root.path(), "box/onyx"), Some(800));
+        write(&group, "250\n");
+        assert_eq!(free_within(root.path(), "box/onyx"), Some(50));
+    }
+
+    #[test]
+    fn a_model_that_cannot_fit_is_refused_with_both_numbers() {
+        let vast = Gguf { bytes: 1 << 60, ..Gguf::default() };
+        let why = check(&vast, 8192).unwrap_err();
+        assert!(why.contains("1152921") && why.contains("MB are free"), "{why}");
+        assert_eq!(free("MemTotal: 9 kB\nMemAvailable:   2 kB\n"), Some(2048));
+    }
 }

@@ -5,14 +5,16 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use std::time::SystemTime;
 
-use onyx_providers::{Locality, ModelFacts, ModelSettings, ModelSource, ProviderKind};
+use onyx_providers::{
+    Locality, ModelFacts, ModelSettings, ModelSource, ModelWeights, ProviderKind, WeightsFile,
+};
 use onyx_types::{Embedder, ErrorCode, Fault, Model};
 
-use crate::chat::LocalModel;
+use crate::chat::{Ability, LocalModel};
 use crate::gguf::{Gguf, GgufError};
-use crate::weights::{MINILM, ModelsFolder, SMOLLM2, Weights};
+use crate::weights::{MINILM, ModelsFolder, SMOLLM2, Stored, Weights};
 use crate::worker::{Job, Keeper};
-use crate::{Allowance, Launch, LocalEmbedder, llama};
+use crate::{Allowance, Launch, LocalEmbedder, embed, llama};
 
 /// The window of a model whose config says nothing: what a conversation needs, and memory that a
 /// small machine has.
@@ -66,6 +68,23 @@ impl LocalModels {
         Ok(Arc::clone(self.embedder.get_or_init(make)))
     }
 
+    /// The files of a model that is known by name.
+    fn known(&self, name: &str) -> Option<(&'static Weights, Vec<WeightsFile>)> {
+        let known = Weights::named(name)?;
+        let Stored { path, .. } = self.settings.folder.known(known)?;
+        let file = |part: &'static crate::Part| WeightsFile {
+            path: path.join(part.file),
+            bytes: part.bytes,
+            pinned_sha256: Some(part.sha256.to_owned()),
+        };
+        Some((known, known.parts()?.into_iter().map(file).collect()))
+    }
+
+    fn is_loaded(&self, path: &Path) -> bool {
+        let keepers = self.keepers.lock().unwrap_or_else(PoisonError::into_inner);
+        keepers.get(path).is_some_and(|keeper| keeper.is_loaded())
+    }
+
     fn header(&self, path: &Path) -> Result<Arc<Gguf>, GgufError> {
         let changed = std::fs::metadata(path)?.modified()?;
         let mut headers = self.headers.lock().unwrap_or_else(PoisonError::into_inner);
@@ -83,7 +102,7 @@ impl LocalModels {
         let trained = header.context_length.unwrap_or(USUAL_WINDOW);
         let known = ModelFacts {
             context_window: Some(trained.min(USUAL_WINDOW)),
-            tools: Some(LocalModel::takes_tools(header)),
+            tools: Some(Ability::takes_tools(header)),
             inputs: Some(Vec::new()),
             reasoning: Some(false),
             ..ModelFacts::default()
@@ -162,6 +181,11 @@ impl ModelSource for LocalModels {
     }
 
     fn model(&self, name: &str) -> Result<Arc<dyn Model>, Fault> {
+        if name == MINILM {
+            let wordless =
+                || unavailable("local/minilm makes vectors and says no words".to_owned());
+            return Err(self.minilm().err().unwrap_or_else(wordless));
+        }
         if !llama::BUILT_IN {
             return Err(unavailable(format!("local/{name}: {}", llama::NOT_BUILT_IN)));
         }
@@ -173,9 +197,35 @@ impl ModelSource for LocalModels {
             }
             Err(error) => return Err(unavailable(format!("{}: {error}", path.display()))),
         };
-        let window = self.facts(name, &header).context_window.unwrap_or(USUAL_WINDOW);
+        let facts = self.facts(name, &header);
+        let window = facts.context_window.unwrap_or(USUAL_WINDOW);
+        let ability = Ability::of(&header, facts.tools.unwrap_or(false));
         let id = format!("{}/{name}", self.settings.name);
-        Ok(Arc::new(LocalModel::new(id, window, &header, self.keeper(&path, window))))
+        Ok(Arc::new(LocalModel::new(id, window, ability, self.keeper(&path, window))))
+    }
+
+    fn weights(&self, name: &str) -> Option<ModelWeights> {
+        let known = self.known(name);
+        let licence = known.as_ref().map(|(weights, _)| weights.licence.to_owned());
+        if name == MINILM {
+            return Some(ModelWeights {
+                files: known?.1,
+                licence,
+                trained_window: Some(u32::from(embed::WINDOW)),
+                loaded: self.embedder.get().is_some_and(|embedder| embedder.is_loaded()),
+            });
+        }
+        // Of a model that cannot be used, asking for it says why.
+        let path = self.settings.folder.gguf(name).ok().filter(|_| llama::BUILT_IN)?;
+        let header = self.header(&path).ok()?;
+        let own =
+            || vec![WeightsFile { path: path.clone(), bytes: header.bytes, pinned_sha256: None }];
+        Some(ModelWeights {
+            files: known.map_or_else(own, |(_, files)| files),
+            licence: licence.or_else(|| header.licence.clone()),
+            trained_window: header.context_length,
+            loaded: self.is_loaded(&path),
+        })
     }
 
     fn embedder(&self, name: &str) -> Result<Arc<dyn Embedder>, Fault> {

@@ -13,6 +13,11 @@ pub fn failure(class: ModelFailureClass, message: impl Into<String>) -> ModelFai
     ModelFailure { class, message }
 }
 
+/// The wire cannot say this field of the request, and what is left out would change the answer.
+pub fn unsupported(field: &'static str, why: &str) -> ModelFailure {
+    failure(ModelFailureClass::Unsupported { field }, format!("{field}: {why}"))
+}
+
 pub(crate) fn failed(class: ModelFailureClass, message: impl Into<String>) -> ModelEvent {
     ModelEvent::Failed(failure(class, message))
 }

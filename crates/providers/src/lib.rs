@@ -23,9 +23,10 @@ pub use http::{Download, RawPiece};
 pub use metadata::{LongPromptPrice, Metadata, MetadataError, Modality, ModelFacts, Price};
 pub use registry::{
     AuthStyle, CompatSettings, Environment, Finding, Forwarding, KeyNeed, ListedModel, Locality,
-    ModelSettings, ModelSource, ModelStatus, NamedSource, NoSecrets, ProviderHealth, ProviderKind,
-    ProviderSettings, ProviderState, ProviderStatus, ProviderTest, Registry, RegistryError,
-    SecretSource, Setup, TimeoutSettings, Trouble, VENDORS, Vendor, secret_of,
+    ModelSettings, ModelSource, ModelStatus, ModelWeights, NamedSource, NoSecrets, ProviderHealth,
+    ProviderKind, ProviderSettings, ProviderState, ProviderStatus, ProviderTest, Registry,
+    RegistryError, SecretSource, Setup, TimeoutSettings, Trouble, VENDORS, Vendor, WeightsFile,
+    secret_of,
 };
 pub use routing::{
     Candidate, Choice, Need, NoModelFits, RoutingRule, RoutingSettings, Task, TaskClass, route,

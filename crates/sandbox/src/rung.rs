@@ -1,6 +1,6 @@
 use std::path::{Path, PathBuf};
 use std::process::Stdio;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
@@ -44,22 +44,32 @@ pub struct NoSandbox {
 pub struct Sandbox {
     program: Program,
     rung: Arc<OnceCell<Rung>>,
+    /// Something was found that may work: it is not looked for at every run.
+    likely: Arc<OnceLock<()>>,
 }
 
 impl Sandbox {
     /// Which rung works is found out with the first job.
     pub fn new(program: Program) -> Self {
-        Self { program, rung: Arc::default() }
+        Self { program, rung: Arc::default(), likely: Arc::default() }
     }
 
     /// Only this rung, and none if it does not work.
     pub fn on(rung: Rung, program: Program) -> Self {
-        Self { program, rung: Arc::new(OnceCell::new_with(Some(rung))) }
+        let rung = Arc::new(OnceCell::new_with(Some(rung)));
+        Self { program, rung, likely: Arc::default() }
     }
 
     /// Is there anything that may work? Starts nothing.
     pub fn is_likely(&self) -> bool {
-        self.rung.initialized() || bubblewrap::program().is_some() || confine::is_supported()
+        if self.rung.initialized() || self.likely.get().is_some() {
+            return true;
+        }
+        let likely = bubblewrap::program().is_some() || confine::is_supported();
+        if likely {
+            self.likely.get_or_init(|| ());
+        }
+        likely
     }
 
     /// The best rung that ran a job.

@@ -6,7 +6,7 @@ use crate::StoreError;
 
 /// How many file operations may wait for the disk at once. Enough for the file system to put
 /// many syncs into one journal commit; few enough that a burst does not cost a thread a session.
-const AT_ONCE: usize = 32;
+const AT_ONCE: usize = 16;
 
 /// Takes file and database work off the async threads.
 #[derive(Clone, Debug)]

@@ -190,7 +190,12 @@ pub trait ChunkStore: Send + Sync {
         limit: u32,
     ) -> Result<Vec<SourceRow>, StoreError>;
 
-    async fn counts(&self, person: Option<&PersonId>) -> Result<ChunkCounts, StoreError>;
+    /// With the vectors of a model.
+    async fn counts(
+        &self,
+        person: Option<&PersonId>,
+        model: Option<&str>,
+    ) -> Result<ChunkCounts, StoreError>;
 
     async fn chunks(&self, key: &SourceKey) -> Result<Vec<ChunkRow>, StoreError>;
 
@@ -213,29 +218,47 @@ pub trait ChunkStore: Send + Sync {
     /// Those of the chunks that are still there.
     async fn stored(&self, chunks: &[ChunkId]) -> Result<Vec<StoredChunk>, StoreError>;
 
-    /// From now on vectors are of this model. Those of another are dropped.
-    async fn use_vectors_of(&self, model: &str) -> Result<(), StoreError>;
+    /// The model whose vectors searches go by. Those of one other are kept beside them, so that
+    /// they can be made while these serve; those of a third take the place of the second.
+    async fn served_vectors(&self) -> Result<Option<String>, StoreError>;
 
-    /// Chunks after this one that have no vector yet.
+    /// From now on searches go by the vectors of this model. All others are dropped.
+    async fn serve_vectors_of(&self, model: &str) -> Result<(), StoreError>;
+
+    /// Chunks after this one that have no vector of a model yet.
     async fn without_vector(
         &self,
+        model: &str,
         after: ChunkId,
         limit: u32,
     ) -> Result<Vec<StoredChunk>, StoreError>;
 
     /// Chunks that are gone by now are passed over.
-    async fn keep_vectors(&self, vectors: Vec<(ChunkId, Vec<f32>)>) -> Result<(), StoreError>;
+    async fn keep_vectors(
+        &self,
+        model: &str,
+        vectors: Vec<(ChunkId, Vec<f32>)>,
+    ) -> Result<(), StoreError>;
 
     /// By chunk, after this one.
     async fn vectors_after(
         &self,
+        model: &str,
         after: ChunkId,
         limit: u32,
     ) -> Result<Vec<StoredVector>, StoreError>;
 
-    async fn vectors_of(&self, source: SourceId) -> Result<Vec<StoredVector>, StoreError>;
+    async fn vectors_of(
+        &self,
+        model: &str,
+        source: SourceId,
+    ) -> Result<Vec<StoredVector>, StoreError>;
 
-    async fn vectors(&self, chunks: &[ChunkId]) -> Result<Vec<(ChunkId, Vec<f32>)>, StoreError>;
+    async fn vectors(
+        &self,
+        model: &str,
+        chunks: &[ChunkId],
+    ) -> Result<Vec<(ChunkId, Vec<f32>)>, StoreError>;
 
     /// Small notes of whoever fills the store, by name.
     async fn marks(&self, prefix: &str) -> Result<Vec<(String, String)>, StoreError>;

@@ -215,7 +215,7 @@ impl Entity {
             created: time("created"),
             // Edited by hand, a file is newer than it says.
             updated: time("updated").unwrap_or(modified).max(modified),
-            origin: written.max(declared_origin(&matter)),
+            origin: written.max(declared(&matter)),
             fields,
             body,
             text: text.to_owned(),
@@ -300,8 +300,12 @@ fn text_of(object: &Object) -> Result<&str, StoreError> {
         .map_err(|_| StoreError::Damaged("the file is not text".to_owned()))
 }
 
-/// A file can only make itself less trusted.
-fn declared_origin(matter: &FrontMatter) -> Origin {
+/// Where a text says that it came from. It can only make itself less trusted.
+pub fn declared_origin(text: &str) -> Origin {
+    declared(&FrontMatter::split(text).0)
+}
+
+fn declared(matter: &FrontMatter) -> Origin {
     match matter.text("origin").as_deref() {
         None | Some("person" | "agent") => Origin::Person,
         Some("agent_tainted") => Origin::AgentTainted,

@@ -43,7 +43,7 @@ impl Area {
 }
 
 /// Something to be looked up in an area.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub enum Wanted {
     File { key: ObjectKey, max_bytes: u64 },
     Folder { key: ObjectKey, limit: usize },

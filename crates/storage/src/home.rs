@@ -7,13 +7,13 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex};
 
 use async_trait::async_trait;
-use onyx_types::{AgentId, PersonId};
+use onyx_types::{AgentId, PersonId, SystemClock};
 use rustix::fs::{FileType, FlockOperation, OFlags};
 use rustix::io::Errno;
 
 use crate::blocking::{Blocking, lock};
 use crate::files::{Area, Files, Found, Wanted};
-use crate::local::{Dir, FileOps, LocalObjects, PathLocks, SystemFiles};
+use crate::local::{Dir, FileOps, KnownFiles, LocalObjects, PathLocks, SystemFiles};
 use crate::{Objects, StoreError};
 
 /// Where things lie in a home. Knowing it needs no ownership: commands that go through the socket
@@ -80,6 +80,7 @@ pub struct Home {
     locks: Arc<PathLocks>,
     blocking: Blocking,
     areas: Mutex<HashMap<Area, LocalObjects>>,
+    known: Arc<KnownFiles>,
     /// Its lock goes with the process, however that ends.
     _lock: File,
 }
@@ -119,9 +120,11 @@ impl Home {
             paths,
             root: Arc::new(root),
             ops,
-            locks: Arc::default(),
+            locks: Arc::new(PathLocks::new().map_err(at(path))?),
             blocking: Blocking::new(),
             areas: Mutex::default(),
+            // Compared with the times of files, which no injected clock has made.
+            known: Arc::new(KnownFiles::new(Arc::new(SystemClock::new()))),
             _lock: lock,
         })
     }
@@ -180,7 +183,7 @@ impl Home {
             Arc::clone(&self.locks),
             format!("{path}/"),
             self.blocking(),
-        )?;
+        );
         areas.insert(area.clone(), objects.clone());
         Ok(objects)
     }
@@ -196,19 +199,28 @@ impl Files for Home {
         &self,
         wanted: Vec<(Area, Wanted)>,
     ) -> Result<Vec<Result<Found, StoreError>>, StoreError> {
+        if let Some(found) = self.known.all(&self.root, &wanted) {
+            return Ok(found.into_iter().map(Ok).collect());
+        }
         let mut roots: HashMap<Area, LocalObjects> = HashMap::new();
         let mut lookups = Vec::with_capacity(wanted.len());
-        for (area, wanted) in wanted {
-            let root = match roots.entry(area) {
+        for asked in wanted {
+            let root = match roots.entry(asked.0.clone()) {
                 Entry::Occupied(known) => known.into_mut(),
                 Entry::Vacant(new) => {
                     let root = self.local(new.key())?;
                     new.insert(root)
                 }
             };
-            lookups.push((root.clone(), wanted));
+            lookups.push((root.clone(), asked));
         }
-        let look = move || Ok(lookups.iter().map(|(root, wanted)| root.find(wanted)).collect());
+        let (known, home) = (Arc::clone(&self.known), Arc::clone(&self.root));
+        let look = move || {
+            let found = lookups
+                .into_iter()
+                .map(|(root, asked)| known.look(&home, asked, |wanted| root.find(wanted)));
+            Ok(found.collect())
+        };
         self.blocking.run(look).await
     }
 

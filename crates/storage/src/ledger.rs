@@ -97,8 +97,16 @@ pub struct BeginRun {
     pub key: SessionKey,
     pub input_turn: TurnId,
     pub started_at: Timestamp,
-    /// Metadata to make if this is the session's first run.
-    pub origin: SessionOrigin,
+    pub session: BeginIn,
+}
+
+/// The session a run begins in.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum BeginIn {
+    /// Its row is made, unless it is there.
+    New(SessionOrigin),
+    /// Its row must be there: who deleted the session meanwhile must not see it again.
+    Existing,
 }
 
 #[derive(Clone, Debug, PartialEq)]

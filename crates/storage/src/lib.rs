@@ -37,7 +37,7 @@ pub use chunks::{
     SourceKey, SourceKind, SourceRow, Stamp, StoredChunk, StoredVector,
 };
 pub use drafts::{Draft, DraftChange, DraftFilter, DraftMove, Drafts};
-pub use entities::{Entities, Entity, EntityChange, EntityEdit};
+pub use entities::{Entities, Entity, EntityChange, EntityEdit, declared_origin};
 pub use error::StoreError;
 pub use facts::{forget_facts, keep_facts};
 pub use files::{Area, Files, Found, Wanted};
@@ -46,8 +46,8 @@ pub use history::{Change, History, Version};
 pub use home::{Home, HomeError, HomePaths};
 pub use leases::{Lease, Leases};
 pub use ledger::{
-    AuditEntry, AuditRow, BeginRun, ChainState, DaySpending, Delivery, InboxRow, Ledger, ModelUse,
-    RunOutcome, RunRow, SessionChange, SessionFilter, SessionMeta, SessionStatus, Spent,
+    AuditEntry, AuditRow, BeginIn, BeginRun, ChainState, DaySpending, Delivery, InboxRow, Ledger,
+    ModelUse, RunOutcome, RunRow, SessionChange, SessionFilter, SessionMeta, SessionStatus, Spent,
     TitleSource, UsageRow,
 };
 pub use local::{FileOps, LocalObjects, SystemFiles};

@@ -72,6 +72,15 @@ pub trait TurnLog: Send + Sync {
         n: usize,
     ) -> Result<Page, StoreError>;
 
+    /// Some turns before a position (or the end): as many as so many bytes of the log hold, and the
+    /// one that passes them. For who reads a whole log and keeps little of it.
+    async fn tail_within(
+        &self,
+        key: &SessionKey,
+        before: Option<Pos>,
+        bytes: u64,
+    ) -> Result<Page, StoreError>;
+
     /// How the log is now, if that can be told without waiting for a disk or a server.
     fn state_now(&self, _key: &SessionKey) -> Option<LogState> {
         None

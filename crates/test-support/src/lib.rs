@@ -16,6 +16,7 @@
 mod answer;
 pub mod canary;
 mod clock;
+mod gullible;
 mod memory;
 mod process;
 mod script;
@@ -27,6 +28,7 @@ mod wire;
 
 pub use answer::{Answer, Content, Delivery, Encoding, Fault, LineEnd, Pieces};
 pub use clock::ManualClock;
+pub use gullible::{ORDER, QUOTE};
 pub use memory::{LeasePlace, MemoryDisk, Moment, Op, OpenTurnstile, Passing, Turnstile};
 pub use process::{
     AgentClient, ChatLines, DEFAULT_KEY, DEFAULT_TOKEN, OnyxBuilder, OnyxProcess, Reply, SmallDisk,

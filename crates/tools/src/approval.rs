@@ -61,6 +61,7 @@ impl Toolbox {
         policy: &Policy,
         cx: &ToolCx,
     ) -> Result<Draft, NotApproved> {
+        let cx = &ToolCx { live: cx.live.masked_by(&self.services().masker), ..cx.clone() };
         may_be_decided(&draft, cx)?;
         if policy.visibility(&draft.plan.tool) == Visibility::Absent {
             let message = format!("{} no longer has the tool {}.", cx.agent, draft.plan.tool);
@@ -259,7 +260,9 @@ impl Toolbox {
             return Ending::failed("it is not what was approved, or its tool is gone".to_owned());
         };
         let limit = entry.tool.spec().timeout;
-        match within(limit, cx, entry.tool.invoke(plan, cx)).await {
+        let invoked = within(limit, cx, entry.tool.invoke(plan, cx)).await;
+        cx.live.finish();
+        match invoked {
             Ok(outcome) => {
                 let outcome = self.finished(outcome, cx).await;
                 let ToolOutcome { output, is_error, origin, .. } = outcome;

@@ -125,12 +125,26 @@ impl CommandRule {
             ))
             .with_hint("Name the program itself; shells, interpreters and wrappers always ask."));
         }
+        if !comes_with_the_system(program) {
+            return Err(invalid(format!(
+                "tools.commands names {program:?}, which an agent could rewrite"
+            ))
+            .with_hint("Name a program of the system: by its bare name, or by its path in /usr."));
+        }
         Ok(Self(words.to_vec()))
     }
 
     pub(crate) fn permits(&self, argv: &[String]) -> bool {
         argv.starts_with(&self.0)
     }
+}
+
+/// Found by its name alone, or in a folder that commands can only read.
+fn comes_with_the_system(program: &str) -> bool {
+    let folders = ["/usr/", "/bin/", "/sbin/", "/opt/", "/nix/"];
+    let by_path = folders.iter().any(|folder| program.starts_with(folder));
+    let climbs = program.split('/').any(|part| part == "..");
+    !program.contains('/') || (by_path && !climbs)
 }
 
 /// By the name of its file, without version: `/usr/bin/python3.11` is `python`.
@@ -188,6 +202,10 @@ mod tests {
             "cmd.exe",
             "C:\\x\\powershell.exe",
             "sqlite3",
+            "./check",
+            "tools/check",
+            "/home/me/vault/check",
+            "/usr/../home/me/vault/check",
         ] {
             assert!(CommandRule::new(&[program.to_owned()]).is_err(), "{program}");
         }

@@ -8,7 +8,7 @@ use tokio::sync::mpsc;
 use crate::gate::Granted;
 use crate::mask::MaskedPieces;
 use crate::pending::Pending;
-use crate::{Addresses, Masker, PathRules};
+use crate::{Addresses, Masker, PathRules, Standing};
 
 /// For whom and within what a call works. Made by the driver, never from a model's words.
 #[derive(Clone)]
@@ -38,6 +38,8 @@ pub struct ToolCx {
     pub draft_time: Duration,
     /// What the person said when they approved the call.
     pub answer: Option<String>,
+    /// `None`: no run is at work, a person approved the call.
+    pub standing: Option<Standing>,
 }
 
 impl ToolCx {

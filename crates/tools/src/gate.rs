@@ -12,7 +12,14 @@ use crate::{Policy, ToolCx};
 
 /// A value that passed the gate. Nothing outside this module can make one.
 #[derive(Debug)]
-pub struct Authorised<T>(T);
+pub struct Authorised<T>(T, By);
+
+/// Who let it pass.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum By {
+    Gate,
+    Person,
+}
 
 impl<T> Authorised<T> {
     pub fn get(&self) -> &T {
@@ -21,6 +28,10 @@ impl<T> Authorised<T> {
 
     pub fn into_inner(self) -> T {
         self.0
+    }
+
+    pub(crate) fn by(&self) -> By {
+        self.1
     }
 }
 
@@ -35,7 +46,7 @@ pub(crate) enum Passage {
 
 pub(crate) fn pass(policy: &Policy, attendance: Attendance, cx: &ToolCx, plan: Plan) -> Passage {
     match decide_for(policy, cx.taint, attendance, &cx.granted, &plan) {
-        Verdict::Allow => Passage::Allowed(Authorised(plan)),
+        Verdict::Allow => Passage::Allowed(Authorised(plan, By::Gate)),
         verdict @ (Verdict::Confirm | Verdict::Draft) => Passage::NeedsPerson(verdict, plan),
         Verdict::Deny => Passage::Denied(plan),
     }
@@ -44,7 +55,9 @@ pub(crate) fn pass(policy: &Policy, attendance: Attendance, cx: &ToolCx, plan: P
 /// A person's approval, once it is in the ledger, stands in for the gate's own.
 pub(crate) fn approved(draft: &Draft) -> Option<Authorised<Plan>> {
     match draft.state {
-        DraftState::Applying if draft.is_intact() => Some(Authorised(draft.plan.clone())),
+        DraftState::Applying if draft.is_intact() => {
+            Some(Authorised(draft.plan.clone(), By::Person))
+        }
         DraftState::Pending
         | DraftState::Applying
         | DraftState::Applied

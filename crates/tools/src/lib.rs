@@ -16,6 +16,7 @@ mod builtin;
 mod command_rule;
 mod context;
 mod conversation;
+mod delegation;
 mod entity_place;
 mod error;
 mod gate;
@@ -42,10 +43,11 @@ mod web;
 pub use addresses::Addresses;
 pub use approval::{Approval, NotApproved};
 pub use builtin::{
-    Docker, builtin_tools, docker_tools, index_tools, model_tools, persona_tools, runtime_tools,
-    session_tools, space_tools, web_tools,
+    Docker, builtin_tools, delegation_tools, docker_tools, index_tools, model_tools, persona_tools,
+    runtime_tools, session_tools, space_tools, web_tools,
 };
 pub use context::{LiveOutput, ToolCx};
+pub use delegation::{Answered, DEEPEST, Delegates, Standing};
 pub use error::ToolError;
 pub use gate::{Authorised, Granted, decide};
 pub use mask::Masker;
@@ -58,7 +60,7 @@ pub use runtime::Runtime;
 pub use settings::ToolsSettings;
 pub use spaces::Spaces;
 pub use text::daily::DailyLog;
-pub use tool::Tool;
+pub use tool::{Asked, Tool};
 pub use toolbox::{Execution, Services, Toolbox};
 pub use vault_path::{HiddenPaths, PathRules};
 pub use web::{BadWebSettings, Web, WebSettings};

@@ -203,15 +203,15 @@ fn key_of(path: &str) -> Result<ObjectKey, Fault> {
     }
 }
 
-/// Memory and vault; sessions, history and settings have doors of their own.
+/// Who the person is, memory and vault; sessions, history and settings have doors of their own.
 fn own_key(path: &str) -> Result<ObjectKey, Fault> {
     let key = key_of(path)?;
     let parts: Vec<&str> = key.parts().collect();
     match parts.as_slice() {
-        ["memory", _, _, ..] | ["vault", _, ..] => Ok(key),
+        ["USER.md"] | ["memory", _, _, ..] | ["vault", _, ..] => Ok(key),
         _ => Err(Fault::new(
             ErrorCode::InvalidRequest,
-            format!("path: {path:?} is neither in memory/<agent>/ nor in vault/"),
+            format!("path: {path:?} is not in memory/<agent>/, not in vault/ and not USER.md"),
         )),
     }
 }

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use onyx_storage::{
     Area, Change, Expect, History, Object, ObjectKey, ObjectKeyError, ObjectMeta, Objects,
-    StoreError,
+    StoreError, declared_origin,
 };
 use onyx_types::{DraftId, Hash, Origin, Plan, Taint, Target};
 
@@ -38,6 +38,15 @@ pub(crate) struct Seen {
     pub(crate) base: Option<Hash>,
     pub(crate) origin: Origin,
     pub(crate) draft: Option<DraftId>,
+}
+
+/// A file as the session sees it, whether it is text or not.
+pub(crate) struct Held {
+    /// None: it is not text.
+    pub(crate) text: Option<String>,
+    pub(crate) size: usize,
+    /// What is on disk.
+    pub(crate) base: Option<Hash>,
 }
 
 impl Seen {
@@ -106,10 +115,11 @@ impl Place {
 
     pub(crate) async fn read(&self, key: &ObjectKey) -> Result<Option<Reading>, ToolError> {
         let Some(object) = self.get(key).await? else { return Ok(None) };
-        let origin = self.history.provenance(&self.path(key)?, object.hash).await?;
+        let written = self.history.provenance(&self.path(key)?, object.hash).await?;
         let (hash, size) = (object.hash, object.bytes.len());
         let text = String::from_utf8(object.bytes)
             .map_err(|_| ToolError::Arguments(format!("{key} is not text ({size} bytes)")))?;
+        let origin = written.max(declared_origin(&text));
         Ok(Some(Reading { text, hash, origin }))
     }
 
@@ -132,6 +142,25 @@ impl Place {
             draft: Some(file.draft),
         };
         Ok(file.text.map(seen))
+    }
+
+    /// The same of any file, for what does not look into it.
+    pub(crate) async fn held(&self, key: &ObjectKey) -> Result<Option<Held>, ToolError> {
+        let on_disk = self.get(key).await?;
+        let base = on_disk.as_ref().map(|object| object.hash);
+        let bytes = match self.pending.file(&self.name(key)) {
+            Some(file) => file.text.map(|text| text.as_bytes().to_vec()),
+            None => on_disk.map(|object| object.bytes),
+        };
+        Ok(bytes.map(|bytes| Held { size: bytes.len(), text: String::from_utf8(bytes).ok(), base }))
+    }
+
+    /// What is on disk, for people to compare with.
+    pub(crate) async fn shown(&self, key: &ObjectKey) -> Result<String, ToolError> {
+        let Some(object) = self.get(key).await? else { return Ok(String::new()) };
+        let size = object.bytes.len();
+        Ok(String::from_utf8(object.bytes)
+            .unwrap_or_else(|_| format!("[{size} bytes, not text]\n")))
     }
 
     /// Adds lines to a log. Who else adds at the same time loses nothing; the version kept may
@@ -168,6 +197,44 @@ impl Place {
         let versions = self.history.versions(&self.path(key)?).await?;
         let created = versions.iter().find(|version| version.before.is_none());
         Ok(created.map_or(Origin::Person, |version| version.change.origin))
+    }
+
+    /// What the file holds; `None` when there is none.
+    pub(crate) async fn bytes(&self, key: &ObjectKey) -> Result<Option<Vec<u8>>, ToolError> {
+        Ok(self.get(key).await?.map(|object| object.bytes))
+    }
+
+    /// Makes the file hold this again, or be gone again, whatever it is now.
+    pub(crate) async fn put_back(
+        &self,
+        key: &ObjectKey,
+        bytes: Option<&[u8]>,
+    ) -> Result<(), ToolError> {
+        let done = match bytes {
+            Some(bytes) => self.objects.put(key, bytes, Expect::Anything).await.map(drop),
+            None => self.objects.delete(key, Expect::Anything).await,
+        };
+        match done {
+            Ok(()) | Err(StoreError::NotFound) => Ok(()),
+            Err(error) => Err(refused(error)),
+        }
+    }
+
+    /// Writes down whose work a file is that something else has written already. It is no change
+    /// of the run's that could be undone: what it held before is not known.
+    pub(crate) async fn written_by(
+        &self,
+        key: &ObjectKey,
+        is_new: bool,
+        by: &Writer<'_>,
+        origin: Origin,
+    ) -> Result<(), ToolError> {
+        // Too large for a tool to read, or gone again.
+        let Ok(Some(object)) = self.get(key).await else { return Ok(()) };
+        let before = (!is_new).then_some(object.bytes.as_slice());
+        let change = Change { run: None, ..by.change(origin) };
+        let kept = self.history.keep(&self.path(key)?, before, Some(object.hash), change).await;
+        kept.map(drop).map_err(refused)
     }
 
     async fn get(&self, key: &ObjectKey) -> Result<Option<Object>, ToolError> {

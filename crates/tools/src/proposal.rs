@@ -3,12 +3,12 @@
 
 use onyx_storage::{Draft, StoreError};
 use onyx_types::{
-    Answer, DraftId, DraftState, FileChange, Hash, Mint, Origin, Plan, Preview, Proposal, Target,
-    ToolCall, ToolOutcome, Verdict,
+    Answer, Consent, DraftId, DraftState, FileChange, Hash, Mint, Origin, Plan, Preview, Proposal,
+    Target, ToolCall, ToolEffect, ToolOutcome, Verdict,
 };
 
 use crate::audit::{Record, Trail};
-use crate::place::Place;
+use crate::place::{Place, current_hash};
 use crate::text::diff::Change;
 use crate::toolbox::Services;
 use crate::{ToolCx, ToolError};
@@ -85,8 +85,18 @@ fn draft(
 }
 
 fn outcome(draft: Draft, replaces: Vec<DraftId>, verdict: Verdict) -> ToolOutcome {
+    let is_question =
+        draft.plan.consent == Consent::Person && draft.plan.strictest() == ToolEffect::Read;
     let Plan { tool, summary, preview, .. } = draft.plan;
     let (answer, output) = match verdict {
+        Verdict::Draft if is_question => (
+            Answer::Later,
+            format!(
+                "Nobody is here to answer now. The question waits in the person's Inbox as draft \
+                 {}; an answer reaches you later. Go on without it and do not ask again.",
+                draft.id
+            ),
+        ),
         Verdict::Confirm => (Answer::Awaited, undecided(&draft.id.to_string(), &summary)),
         Verdict::Draft | Verdict::Allow | Verdict::Deny => (
             Answer::Later,
@@ -138,7 +148,7 @@ pub(crate) async fn diff_to_disk(plan: &Plan, cx: &ToolCx) -> Result<Preview, To
     let (mut paths, mut unified) = (Vec::new(), String::new());
     for FileChange { target, after, .. } in &plan.changes {
         let (place, key) = Place::holding(cx, target)?;
-        let before = place.read(&key).await?.map(|reading| reading.text).unwrap_or_default();
+        let before = place.shown(&key).await?;
         let change = Change::between(key.as_str(), &before, after.as_deref().unwrap_or_default());
         if let Preview::Diff { unified: one, .. } = change.preview {
             unified.push_str(&one);
@@ -152,8 +162,7 @@ pub(crate) async fn diff_to_disk(plan: &Plan, cx: &ToolCx) -> Result<Preview, To
 pub(crate) async fn rebase(plan: &Plan, cx: &ToolCx) -> Result<Plan, ToolError> {
     let mut fresh = plan.clone();
     for Target { name, base, .. } in &mut fresh.targets {
-        let (place, key) = Place::holding(cx, name)?;
-        *base = place.read(&key).await?.map(|reading| reading.hash);
+        *base = current_hash(cx, name).await?;
     }
     fresh.preview = diff_to_disk(&fresh, cx).await?;
     Ok(fresh)

@@ -1,8 +1,22 @@
+use std::cell::OnceCell;
+
 use async_trait::async_trait;
 use onyx_types::{PersonId, Plan, ToolOutcome, ToolSpec};
 use serde_json::Value;
 
 use crate::{Authorised, ToolCx, ToolError};
+
+/// For whom the tools are looked through, with what one of them found out for the others.
+pub struct Asked<'a> {
+    pub person: &'a PersonId,
+    pub(crate) has_repository: OnceCell<bool>,
+}
+
+impl<'a> Asked<'a> {
+    pub fn of(person: &'a PersonId) -> Self {
+        Self { person, has_repository: OnceCell::new() }
+    }
+}
 
 /// Something an agent can ask for. One file each; the list in `builtin` is all that knows them.
 #[async_trait]
@@ -11,7 +25,7 @@ pub trait Tool: Send + Sync {
 
     /// Can it work here, now, for this person? What cannot is not offered; a call says why. Asked
     /// at each run, so it must be cheap.
-    fn is_ready(&self, _person: &PersonId) -> bool {
+    fn is_ready(&self, _asked: &Asked<'_>) -> bool {
         true
     }
 

@@ -5,12 +5,13 @@ use std::sync::Arc;
 use onyx_storage::{Drafts, Ledger, Objects, StoreError};
 use onyx_types::{
     Attendance, ErrorCode, Fault, PersonId, ToolCall, ToolOutcome, ToolSpec, Visibility,
+    estimate_tokens,
 };
 
 use crate::attempt::Attempt;
 use crate::output::{Keep, bound, one_line};
 use crate::schema::Checker;
-use crate::{Masker, Pending, Policy, Tool, ToolCx};
+use crate::{Asked, Masker, Pending, Policy, Tool, ToolCx};
 
 /// Every tool there is, and the one way to call one.
 pub struct Toolbox {
@@ -21,6 +22,8 @@ pub struct Toolbox {
 pub(crate) struct Entry {
     pub(crate) tool: Arc<dyn Tool>,
     pub(crate) checker: Checker,
+    /// What the model is shown of it, in tokens.
+    weight: usize,
 }
 
 /// What the toolbox itself needs to do its work.
@@ -51,7 +54,8 @@ impl Toolbox {
                 return Err(Fault::new(ErrorCode::Internal, message));
             }
             let checker = Checker::new(tool.spec())?;
-            entries.push(Entry { tool, checker });
+            let weight = weight(tool.spec());
+            entries.push(Entry { tool, checker, weight });
         }
         Ok(Self { entries, services })
     }
@@ -64,6 +68,11 @@ impl Toolbox {
         self.entry(name).map(|entry| entry.tool.spec())
     }
 
+    /// What a prompt weighs more with this tool, in tokens, about.
+    pub fn weight(&self, name: &str) -> usize {
+        self.entry(name).map_or(0, |entry| entry.weight)
+    }
+
     /// What the agent is offered, always in the same order so that prompt caches hit.
     pub fn offers(&self, policy: &Policy) -> Vec<&ToolSpec> {
         self.specs().filter(|spec| is_offered(policy, &spec.name)).collect()
@@ -71,9 +80,16 @@ impl Toolbox {
 
     /// Of these, what can work for this person now.
     pub fn ready_offers(&self, policy: &Policy, person: &PersonId) -> Vec<&ToolSpec> {
-        let entries = self.entries.iter().filter(|entry| entry.tool.is_ready(person));
-        let specs = entries.map(|entry| entry.tool.spec());
-        specs.filter(|spec| is_offered(policy, &spec.name)).collect()
+        let asked = Asked::of(person);
+        let offered = |entry: &&Entry| {
+            is_offered(policy, &entry.tool.spec().name) && entry.tool.is_ready(&asked)
+        };
+        self.entries.iter().filter(offered).map(|entry| entry.tool.spec()).collect()
+    }
+
+    /// Text without the secrets that are known here.
+    pub fn mask<'a>(&self, text: &'a str) -> Cow<'a, str> {
+        self.services.masker.mask(text)
     }
 
     /// One human line for a call, verb first, secrets masked. No I/O.
@@ -146,6 +162,10 @@ impl Toolbox {
     fn for_people(&self, line: &str) -> String {
         one_line(&self.services.masker.mask(line))
     }
+}
+
+fn weight(spec: &ToolSpec) -> usize {
+    estimate_tokens(&spec.input_schema.to_string()) + estimate_tokens(&spec.description)
 }
 
 pub(crate) fn is_offered(policy: &Policy, name: &str) -> bool {

@@ -34,9 +34,13 @@ impl PathRules {
         }
     }
 
-    pub(crate) fn target(&self, vault: &Place, key: &ObjectKey, base: Option<Hash>) -> Target {
+    /// Would agents take what it holds for an instruction?
+    pub(crate) fn steers(&self, key: &ObjectKey) -> bool {
         let protected = || self.protected.iter().any(|place| instruction::stands_under(key, place));
-        let instruction = instruction::in_vault(key) || protected();
-        Target { name: vault.name(key), base, instruction }
+        instruction::in_vault(key) || protected()
+    }
+
+    pub(crate) fn target(&self, vault: &Place, key: &ObjectKey, base: Option<Hash>) -> Target {
+        Target { name: vault.name(key), base, instruction: self.steers(key) }
     }
 }

@@ -90,11 +90,14 @@ pub struct Fault {
     pub message: String,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     hint: Option<String>,
+    /// The field of the request that is to blame, for whoever still has the request.
+    #[serde(skip)]
+    field: Option<String>,
 }
 
 impl Fault {
     pub fn new(code: ErrorCode, message: impl Into<String>) -> Self {
-        Self { code, message: message.into(), hint: None }
+        Self { code, message: message.into(), hint: None, field: None }
     }
 
     /// The table's own sentence is enough.
@@ -106,6 +109,16 @@ impl Fault {
     pub fn with_hint(mut self, hint: impl Into<String>) -> Self {
         self.hint = Some(hint.into());
         self
+    }
+
+    #[must_use]
+    pub fn with_field(mut self, path: impl Into<String>) -> Self {
+        self.field = Some(path.into());
+        self
+    }
+
+    pub fn field(&self) -> Option<&str> {
+        self.field.as_deref()
     }
 
     pub fn hint(&self) -> &str {

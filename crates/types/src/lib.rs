@@ -43,16 +43,16 @@ pub use limits::Limits;
 pub use message::{Block, Message, Role};
 pub use mint::Mint;
 pub use model::{
-    Embedder, EmbedderIdentity, FinishReason, Model, ModelEvent, ModelFailure, ModelFailureClass,
-    ModelRequest, ResponseFormat, SystemBlock,
+    CallsAtOnce, Embedder, EmbedderIdentity, FinishReason, Model, ModelEvent, ModelFailure,
+    ModelFailureClass, ModelRequest, ResponseFormat, SystemBlock, ToolChoice, ToolUse,
 };
 pub use origin::{MatchType, Origin};
 pub use scope::{Scope, ScopeSet};
 pub use slug::slug;
 pub use tokens::{TokenCounter, estimate_tokens};
 pub use tool::{
-    Answer, Artifact, Consent, FileChange, Plan, Preview, Proposal, Target, ToolCall, ToolOffer,
-    ToolOutcome, ToolSpec, Visibility,
+    Answer, Artifact, Consent, FileChange, Plan, Preview, Proposal, Spending, Target, ToolCall,
+    ToolOffer, ToolOutcome, ToolSpec, Visibility,
 };
 pub use turn::{
     AssistantText, Decision, DraftState, LaneOrder, ReasoningTurn, RunEnd, RunStart, RunStatus,

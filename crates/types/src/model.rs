@@ -6,7 +6,7 @@ use futures::stream::BoxStream;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use crate::{Cancel, ErrorCode, Message, StatusCode, ToolOffer, ToolUseId, Usage};
+use crate::{Cancel, ErrorCode, Fault, Message, StatusCode, ToolOffer, ToolUseId, Usage};
 
 /// A language model. A stream never throws: failure is its last event, with a class.
 pub trait Model: Send + Sync {
@@ -25,6 +25,11 @@ pub trait Model: Send + Sync {
 pub trait Embedder: Send + Sync {
     fn identity(&self) -> EmbedderIdentity;
     fn embed(&self, texts: Vec<String>) -> BoxFuture<'_, Result<Vec<Vec<f32>>, ModelFailure>>;
+
+    /// How many tokens the model makes of a text, where that can be told without asking it.
+    fn tokens_in(&self, _text: &str) -> Option<usize> {
+        None
+    }
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -42,6 +47,7 @@ pub struct ModelRequest {
     /// Shared with whoever keeps the conversation: by far the largest part.
     pub messages: Arc<Vec<Message>>,
     pub tools: Vec<ToolOffer>,
+    pub tool_use: ToolUse,
     pub max_output_tokens: u32,
     pub temperature: Option<f32>,
     pub response_format: Option<ResponseFormat>,
@@ -54,6 +60,44 @@ pub struct SystemBlock {
     pub text: String,
     /// The prefix up to here stays equal over many calls.
     pub stable: bool,
+}
+
+/// How a model is to go about the tools it is offered.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct ToolUse {
+    pub choice: ToolChoice,
+    pub at_once: CallsAtOnce,
+}
+
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub enum ToolChoice {
+    /// As it sees fit.
+    #[default]
+    Auto,
+    /// Offered for what the conversation holds of them, and not to be called.
+    None,
+    /// At least one of them.
+    Required,
+    /// This one.
+    Named(String),
+}
+
+impl ToolChoice {
+    /// An answer without a call would not do.
+    pub const fn is_forced(&self) -> bool {
+        match self {
+            Self::Required | Self::Named(_) => true,
+            Self::Auto | Self::None => false,
+        }
+    }
+}
+
+/// How many calls one response may hold.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum CallsAtOnce {
+    #[default]
+    Several,
+    One,
 }
 
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -132,6 +176,10 @@ pub enum ModelFailureClass {
     Auth,
     ContextLength,
     InvalidRequest,
+    /// The model's wire has no words for this field of the request. Nothing was sent.
+    Unsupported {
+        field: &'static str,
+    },
     ContentFilter,
     /// The stream ended without its finish marker, or a tool call's arguments do not parse.
     Truncated,
@@ -151,11 +199,22 @@ impl ModelFailureClass {
             Self::Auth => ErrorCode::ProviderAuth,
             Self::ContextLength => ErrorCode::ProviderContextLength,
             Self::InvalidRequest | Self::ContentFilter => ErrorCode::ProviderRefused,
+            Self::Unsupported { .. } => ErrorCode::InvalidRequest,
             Self::Truncated => ErrorCode::ProviderTruncated,
             Self::Transport | Self::Unavailable => ErrorCode::ProviderUnavailable,
             Self::Timeout => ErrorCode::ProviderTimeout,
             Self::Cancelled => ErrorCode::Cancelled,
             Self::Budget => ErrorCode::LimitBudget,
         }
+    }
+}
+
+impl From<ModelFailure> for Fault {
+    fn from(failure: ModelFailure) -> Self {
+        let fault = Self::new(failure.class.code(), failure.message);
+        if let ModelFailureClass::Unsupported { field } = failure.class {
+            return fault.with_field(field);
+        }
+        fault
     }
 }

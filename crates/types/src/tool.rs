@@ -5,7 +5,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use crate::{DraftId, Hash, Origin, ToolEffect, ToolUseId};
+use crate::{DraftId, Hash, Origin, ToolEffect, ToolUseId, Usage};
 
 /// What a tool is: its name, what it takes, how it usually behaves.
 #[derive(Clone, Debug, PartialEq)]
@@ -182,7 +182,17 @@ pub struct ToolOutcome {
     pub artifact: Option<Artifact>,
     /// The run goes on with this model.
     pub model: Option<String>,
+    pub spent: Option<Box<Spending>>,
     pub duration: Duration,
+}
+
+/// What a call has spent on models.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Spending {
+    /// The run's own, to be booked with it.
+    OfRun { model: String, usage: Usage },
+    /// Booked by another run. Of this cost the run's limit is still met.
+    Elsewhere(f64),
 }
 
 impl ToolOutcome {
@@ -195,6 +205,7 @@ impl ToolOutcome {
             draft: None,
             artifact: None,
             model: None,
+            spent: None,
             duration: Duration::ZERO,
         }
     }

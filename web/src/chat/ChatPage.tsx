@@ -5,7 +5,7 @@ import type { Session, UserContent } from '@onyx/sdk';
 import { exportSession, remove, rename, say, setArchived, show } from '../store/actions';
 import { loadConversation } from '../store/client';
 import { readKept, keep } from '../store/kept';
-import { useStore } from '../store/state';
+import { useStore, type State } from '../store/state';
 import { Ask, Confirm } from '../ui/Modal';
 import { Menu } from '../ui/Menu';
 import { ErrorLine } from '../ui/page';
@@ -26,7 +26,8 @@ export function ChatPage({ id }: { id: string }) {
   // Whom to ask instead of the session's own agent, until told otherwise.
   const [agent, setAgent] = useState<string>();
   const [found, setFound] = useState<number>();
-  const messages = useMessages(id);
+  // Only whether there are words: what they are changes with every frame of a stream, and is the conversation's own.
+  const begun = useStore((state) => hasWords(state, id));
 
   useEffect(() => {
     show(id);
@@ -63,14 +64,14 @@ export function ChatPage({ id }: { id: string }) {
         </button>
         {session && <SessionMenu session={session} />}
       </Header>
-      {finding && <Find messages={messages} onFound={setFound} onClose={closeFind} />}
+      {finding && <Find sessionId={id} onFound={setFound} onClose={closeFind} />}
       {phase === 'failed' && fault ? (
         <div className="flex-1 px-4 py-6 md:px-6">
           <div className="mx-auto max-w-[760px]">
             <ErrorLine fault={fault} action={{ label: 'Try again', run: () => void loadConversation(id) }} />
           </div>
         </div>
-      ) : phase === 'ready' || messages.length > 0 ? (
+      ) : phase === 'ready' || begun ? (
         <Conversation key={id} sessionId={id} found={found} />
       ) : (
         <Skeleton />
@@ -81,6 +82,9 @@ export function ChatPage({ id }: { id: string }) {
     </>
   );
 }
+
+const hasWords = ({ conversations, pending }: State, id: string) =>
+  (conversations[id]?.turns.length ?? 0) > 0 || (conversations[id]?.live?.answers.length ?? 0) > 0 || pending.some((item) => item.sessionId === id);
 
 /** The last run read something from outside: from then on it needed a person to reach out. */
 function TaintMark({ sessionId }: { sessionId: string }) {

@@ -1,5 +1,5 @@
 import { useEffect, useRef, useState, type ClipboardEvent, type DragEvent, type KeyboardEvent } from 'react';
-import { ArrowUp, Paperclip, Square, X } from 'lucide-react';
+import { ArrowUp, FileText, Paperclip, Square, X } from 'lucide-react';
 import type { UserContent } from '@onyx/sdk';
 import { stop } from '../store/actions';
 import { keep, readKept } from '../store/kept';
@@ -7,7 +7,9 @@ import { usePreferences } from '../store/preferences';
 import { toast, useStore } from '../store/state';
 import { Menu } from '../ui/Menu';
 import { Gauge } from './Gauge';
-import { readImages, type Picture } from './images';
+import { attempt } from '../ui/act';
+import { naming, readTexts, store, type TextFile } from './attachments';
+import { isImage, readImages, type Picture } from './images';
 
 export interface ComposerProps {
   /** Texts are kept under it until they are sent. */
@@ -22,6 +24,8 @@ export function Composer({ draftKey, sessionId, agent, onAgent, onSend }: Compos
   const kept = `onyx.draft.${draftKey}`;
   const [text, setText] = useState(() => readKept(kept, ''));
   const [pictures, setPictures] = useState<Picture[]>([]);
+  const [texts, setTexts] = useState<TextFile[]>([]);
+  const [storing, setStoring] = useState(false);
   const [model, setModel] = useState<string>();
   const area = useRef<HTMLTextAreaElement>(null);
   const picker = useRef<HTMLInputElement>(null);
@@ -36,22 +40,32 @@ export function Composer({ draftKey, sessionId, agent, onAgent, onSend }: Compos
     if (matchMedia('(min-width: 768px)').matches) area.current?.focus();
   }, [draftKey]);
 
+  const empty = text.trim() === '' && pictures.length + texts.length === 0;
   const add = async (files: Iterable<File>) => {
-    const { pictures: read, refused } = await readImages(files);
-    setPictures((known) => [...known, ...read]);
-    for (const why of refused) toast(why, { tone: 'danger' });
+    const all = [...files];
+    const images = await readImages(all.filter(isImage));
+    const others = await readTexts(all.filter((file) => !isImage(file)));
+    setPictures((known) => [...known, ...images]);
+    setTexts((known) => [...known, ...others.texts]);
+    for (const why of others.refused) toast(why, { tone: 'danger' });
   };
-  const send = () => {
+  const send = async () => {
     const said = text.trim();
     if (said === '/stop' && sessionId) {
       void stop(sessionId);
       return setText('');
     }
-    if (said === '' && pictures.length === 0) return;
+    if (empty || storing) return;
+    setStoring(true);
+    const paths = texts.length === 0 ? [] : await attempt('The files were not attached', () => store(texts));
+    setStoring(false);
+    if (!paths) return;
+    const words = naming(said, paths);
     const images = pictures.map(({ mediaType, data }) => ({ type: 'image' as const, mediaType, data }));
-    onSend(images.length > 0 ? [{ type: 'text', text: said }, ...images] : said, model);
+    onSend(images.length > 0 ? [{ type: 'text', text: words }, ...images] : words, model);
     setText('');
     setPictures([]);
+    setTexts([]);
   };
   const onKeyDown = (event: KeyboardEvent) => {
     // Enter that ends a composition chooses a word; it does not send.
@@ -59,10 +73,10 @@ export function Composer({ draftKey, sessionId, agent, onAgent, onSend }: Compos
     const mod = event.metaKey || event.ctrlKey;
     if (sendWith === 'mod-enter' && !mod) return;
     event.preventDefault();
-    send();
+    void send();
   };
   const onPaste = (event: ClipboardEvent) => {
-    const files = [...event.clipboardData.files].filter((file) => file.type.startsWith('image/'));
+    const files = [...event.clipboardData.files];
     if (files.length === 0) return;
     event.preventDefault();
     void add(files);
@@ -72,27 +86,26 @@ export function Composer({ draftKey, sessionId, agent, onAgent, onSend }: Compos
     void add(event.dataTransfer.files);
   };
   const name = chosen?.name ?? 'your agent';
-  const empty = text.trim() === '' && pictures.length === 0;
   return (
     <form
       className="mx-auto w-full max-w-[760px] rounded-lg border border-line bg-surface px-3 pt-2.5 pb-2.5 transition-colors focus-within:border-dim/60"
-      onSubmit={(event) => (event.preventDefault(), send())}
+      onSubmit={(event) => (event.preventDefault(), void send())}
       onDragOver={(event) => event.preventDefault()}
       onDrop={onDrop}
     >
-      {pictures.length > 0 && (
+      {pictures.length + texts.length > 0 && (
         <ul className="mb-2 flex flex-wrap gap-2" aria-label="Attachments">
           {pictures.map((picture, index) => (
             <li key={picture.url} className="relative">
               <img src={picture.url} alt={picture.name} className="size-16 rounded-sm border border-line object-cover" />
-              <button
-                type="button"
-                aria-label={`Remove ${picture.name}`}
-                className="absolute -top-1.5 -right-1.5 flex size-5 items-center justify-center rounded-full border border-line bg-surface"
-                onClick={() => setPictures(pictures.filter((_, at) => at !== index))}
-              >
-                <X size={12} aria-hidden />
-              </button>
+              <Take name={picture.name} className="absolute -top-1.5 -right-1.5 bg-surface" onClick={() => setPictures(pictures.filter((_, at) => at !== index))} />
+            </li>
+          ))}
+          {texts.map((file, index) => (
+            <li key={`${file.name} ${index}`} className="chip">
+              <FileText size={14} className="shrink-0" aria-hidden />
+              <span className="truncate" title={file.name}>{file.name}</span>
+              <Take name={file.name} onClick={() => setTexts(texts.filter((_, at) => at !== index))} />
             </li>
           ))}
         </ul>
@@ -130,10 +143,10 @@ export function Composer({ draftKey, sessionId, agent, onAgent, onSend }: Compos
           <span className="chip">{name}</span>
         )}
         <ModelMenu own={chosen?.model ?? undefined} chosen={model} onModel={setModel} />
-        <button type="button" className="icon-btn -ml-1" aria-label="Attach images" title="Attach images" onClick={() => picker.current?.click()}>
+        <button type="button" className="icon-btn -ml-1" aria-label="Attach files" title="Attach images and texts" onClick={() => picker.current?.click()}>
           <Paperclip size={16} aria-hidden />
         </button>
-        <input ref={picker} type="file" accept="image/png,image/jpeg,image/gif,image/webp" multiple hidden tabIndex={-1} aria-hidden onChange={(event) => {
+        <input ref={picker} type="file" multiple hidden tabIndex={-1} aria-hidden onChange={(event) => {
           void add(event.target.files ?? []);
           event.target.value = '';
         }} />
@@ -145,7 +158,7 @@ export function Composer({ draftKey, sessionId, agent, onAgent, onSend }: Compos
             <Square size={12} fill="currentColor" aria-hidden /> Stop
           </button>
         ) : (
-          <button type="submit" className="btn btn-primary" disabled={empty}>
+          <button type="submit" className="btn btn-primary" disabled={empty || storing}>
             <span className="hidden md:inline">{running ? (delivery === 'steer' ? 'Steer' : 'Queue') : 'Send'}</span>
             <ArrowUp size={16} className="md:hidden" aria-hidden />
             <span className="sr-only md:hidden">Send</span>
@@ -156,14 +169,23 @@ export function Composer({ draftKey, sessionId, agent, onAgent, onSend }: Compos
   );
 }
 
+function Take({ name, className = '', onClick }: { name: string; className?: string; onClick: () => void }) {
+  return (
+    <button type="button" aria-label={`Remove ${name}`} className={`flex size-5 shrink-0 items-center justify-center rounded-full border border-line ${className}`} onClick={onClick}>
+      <X size={12} aria-hidden />
+    </button>
+  );
+}
+
 /** `<provider>/<model>` without the provider, which says little in a small place. */
 const shortModel = (model: string) => model.split('/').slice(1).join('/') || model;
 
-/** The agent's own model, or another of those that the agents here use. */
+/** The agent's own model, or another that is known here. */
 function ModelMenu({ own, chosen, onModel }: { own?: string; chosen?: string; onModel: (model?: string) => void }) {
   const agents = useStore((state) => state.status?.agents);
+  const known = useStore((state) => state.models);
   if (!own) return null;
-  const models = new Set(agents?.flatMap((agent) => [agent.model ?? own, ...agent.fallbacks]));
+  const models = new Set([own, ...(agents ?? []).flatMap((agent) => [agent.model ?? own, ...agent.fallbacks]), ...Object.keys(known)]);
   const shown = chosen ?? own;
   if (models.size < 2) {
     return (
@@ -179,7 +201,7 @@ function ModelMenu({ own, chosen, onModel }: { own?: string; chosen?: string; on
     run: () => onModel(model === own ? undefined : model),
   }));
   return (
-    <Menu label="Model" className="chip hidden sm:inline-flex" side="above" entries={entries}>
+    <Menu label="Model" className="chip max-sm:max-w-28" side="above" entries={entries}>
       {shortModel(shown)}
     </Menu>
   );

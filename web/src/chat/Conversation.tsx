@@ -9,6 +9,8 @@ import { useMessages } from './useMessages';
 /** Nearer to the end than this is at the end. */
 const NEAR = 48;
 const NEAR_TOP = 600;
+/** A guess at a turn's height: too small a one draws many that nobody sees. */
+const USUAL_HEIGHT = 140;
 
 /** The turns of a conversation, only those near the screen in the page. */
 export function Conversation({ sessionId, found }: { sessionId?: string; found?: number }) {
@@ -89,12 +91,12 @@ export function Conversation({ sessionId, found }: { sessionId?: string; found?:
         tabIndex={0}
       >
         <div className="mx-auto max-w-[760px]">
-          <Virtualizer ref={list} scrollRef={scroller} shift={older} bufferSize={600}>
-            {messages.map((message, index) => (
+          <Virtualizer ref={list} scrollRef={scroller} shift={older} bufferSize={400} itemSize={USUAL_HEIGHT} data={messages}>
+            {(message, index) => (
               <div key={message.id} className="pb-5">
                 <Turn message={message} sessionId={sessionId} isLast={index === messages.length - 1} />
               </div>
-            ))}
+            )}
           </Virtualizer>
         </div>
       </div>

@@ -46,11 +46,11 @@ export function DraftCard({ id, inChat = false }: { id: string; inChat?: boolean
   return (
     <section aria-label={draft.summary} data-draft={id} tabIndex={open ? 0 : undefined} className={`card border-l-3 ${open ? 'border-l-warn' : 'border-l-line'}`} onKeyDown={onKeyDown}>
       <header className="flex flex-wrap items-baseline gap-x-2.5 px-3.5 py-2.5">
-        <h3 className="min-w-0 font-semibold [overflow-wrap:anywhere]">{draft.summary}</h3>
+        <h3 className="min-w-0 font-semibold [overflow-wrap:anywhere]">{draft.preview.kind === 'diff' ? draft.summary.replace(COUNTS, '') : draft.summary}</h3>
         <About draft={draft} inChat={inChat} />
       </header>
       <PreviewOf preview={draft.preview} />
-      <footer className={`flex flex-wrap items-center gap-2 rounded-b-md border-t border-line bg-surface px-3.5 py-2.5 text-meta text-dim ${open ? 'sticky bottom-0' : ''}`}>
+      <footer className={`flex flex-wrap items-center gap-2 rounded-b-md border-t border-line bg-surface px-3.5 py-2.5 text-meta text-dim ${open ? 'sticky -bottom-4 md:-bottom-6' : ''}`}>
         {!open && <Decided draft={draft} />}
         {open && rejecting && <Reason busy={busy} onReject={(reason) => void answer({ decision: 'reject', reason })} onCancel={() => setRejecting(false)} />}
         {open && !rejecting && (
@@ -82,6 +82,9 @@ export function DraftCard({ id, inChat = false }: { id: string; inChat?: boolean
     </section>
   );
 }
+
+/** How many lines change is said beside the title. */
+const COUNTS = / \+\d+ [−-]\d+$/;
 
 function About({ draft, inChat }: { draft: Draft; inChat: boolean }) {
   const session = useStore((state) => (draft.sessionId ? state.sessions[draft.sessionId] : undefined));

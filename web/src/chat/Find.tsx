@@ -1,6 +1,7 @@
 import { useEffect, useMemo, useState } from 'react';
 import { ChevronDown, ChevronUp, X } from 'lucide-react';
 import { answerText, textOf, type Message } from '../store/messages';
+import { useMessages } from './useMessages';
 
 const wordsOf = (message: Message) => {
   if (message.kind === 'words') return textOf(message.content);
@@ -8,7 +9,8 @@ const wordsOf = (message: Message) => {
 };
 
 /** Finds in all of a chat, also in what is not on the page. */
-export function Find({ messages, onFound, onClose }: { messages: Message[]; onFound: (index?: number) => void; onClose: () => void }) {
+export function Find({ sessionId, onFound, onClose }: { sessionId: string; onFound: (index?: number) => void; onClose: () => void }) {
+  const messages = useMessages(sessionId);
   const [query, setQuery] = useState('');
   const [at, setAt] = useState(0);
   const hits = useMemo(() => {

@@ -2,7 +2,8 @@ import { memo, useState } from 'react';
 import { ChevronRight } from 'lucide-react';
 import type { ToolStep } from '../store/messages';
 import { duration } from '../ui/time';
-import { counts, describe } from './describe';
+import { Diff } from './DraftCard';
+import { changeOf, counts, describe } from './describe';
 
 /** How many steps are shown before they fold into one line. */
 const FEW = 3;
@@ -71,6 +72,8 @@ function Row({ step }: { step: ToolStep }) {
 }
 
 function Details({ step }: { step: ToolStep }) {
+  const change = changeOf(step);
+  if (change && step.ok !== false) return <Diff unified={change} label={`Change to ${describe(step).what}`} />;
   return (
     <div>
       <pre className="output" tabIndex={0} aria-label="Arguments">

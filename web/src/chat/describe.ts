@@ -1,4 +1,5 @@
 import type { ToolStep } from '../store/messages';
+import { unified } from '../ui/diff';
 
 export interface Described {
   verb: string;
@@ -43,8 +44,17 @@ export function describe(step: ToolStep): Described {
   return { verb: step.tool.replace(/^mcp:/, ''), what: step.summary ?? args };
 }
 
-/** `+2 −1` of a summary that counts changed lines. */
+/** What an edit changed, as its own words say it. */
+export function changeOf(step: ToolStep): string | undefined {
+  const { old, new: next } = (step.input ?? {}) as Fields;
+  return step.tool === 'edit_file' && typeof old === 'string' && typeof next === 'string' ? unified(old, next) : undefined;
+}
+
+/** `+2 −1` of a summary that counts changed lines, or of what an edit changed. */
 export function counts(step: ToolStep): { added: string; removed: string } | undefined {
   const match = /\+(\d+) [−-](\d+)/.exec(step.summary ?? '');
-  return match ? { added: `+${match[1]}`, removed: `−${match[2]}` } : undefined;
+  if (match) return { added: `+${match[1]}`, removed: `−${match[2]}` };
+  const lines = step.ok === false ? undefined : changeOf(step)?.split('\n');
+  const count = (mark: string) => lines?.filter((line) => line.startsWith(mark)).length ?? 0;
+  return lines && { added: `+${count('+')}`, removed: `−${count('-')}` };
 }

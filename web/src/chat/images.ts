@@ -10,20 +10,17 @@ const KINDS = new Set(['image/png', 'image/jpeg', 'image/gif', 'image/webp']);
 const LARGEST = 700 * 1024;
 const LONGEST_SIDE = 1568;
 
+export const isImage = (file: File) => KINDS.has(file.type);
+
 /** Pictures as messages carry them; large ones are made smaller first. */
-export async function readImages(files: Iterable<File>): Promise<{ pictures: Picture[]; refused: string[] }> {
+export async function readImages(files: Iterable<File>): Promise<Picture[]> {
   const pictures: Picture[] = [];
-  const refused: string[] = [];
   for (const file of files) {
-    if (!KINDS.has(file.type)) {
-      refused.push(`${file.name} was not attached: PNG, JPEG, GIF and WebP images can be.`);
-      continue;
-    }
     const blob = file.size > LARGEST ? await shrink(file) : file;
     const data = await base64(blob);
     pictures.push({ name: file.name, mediaType: blob.type, data, url: `data:${blob.type};base64,${data}` });
   }
-  return { pictures, refused };
+  return pictures;
 }
 
 async function shrink(file: File): Promise<Blob> {

@@ -10,15 +10,15 @@ export function useMessages(sessionId: string | undefined): Message[] {
   const live = conversation?.live;
   const stored = useMemo(() => fromTurns(turns ?? [], live?.runId), [turns, live?.runId]);
   const waiting = useMemo(() => pending.filter((item) => item.sessionId === sessionId).map(words), [pending, sessionId]);
+  const inLog = useMemo(() => new Set(turns?.flatMap((turn) => (turn.type === 'user' ? [turn.runId] : []))), [turns]);
   return useMemo(() => {
-    const inLog = new Set(turns?.flatMap((turn) => (turn.type === 'user' ? [turn.runId] : [])));
     const isQuestion = (item: Words) => item.state !== 'queued' && item.runId !== undefined && item.runId === live?.runId;
     // The words that began the run at work stand before its answer, all others after it.
     const question = waiting.filter((item) => isQuestion(item) && !inLog.has(item.runId));
     const after = waiting.filter((item) => !isQuestion(item) && !(item.state !== 'queued' && inLog.has(item.runId)));
     const shown = question.filter((item) => item.content !== '');
     return [...stored, ...shown, ...(live?.answers ?? []), ...after.filter((item) => item.content !== '')];
-  }, [stored, waiting, live, turns]);
+  }, [stored, waiting, live, inLog]);
 }
 
 function words(item: Pending): Words {

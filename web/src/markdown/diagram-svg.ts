@@ -8,7 +8,12 @@ const DARK = { bg: '#17181B', fg: '#E7E8EA', line: '#A3A7AE', accent: '#8AB4F8',
  * it; a `data:` address has no origin, so it stays harmless even when somebody opens it by itself.
  */
 export function diagramUrl(code: string, dark: boolean): string {
-  const svg = renderMermaidSVG(code, { ...(dark ? DARK : LIGHT), font: 'system-ui', padding: 12 });
+  const svg = renderMermaidSVG(byLines(code), { ...(dark ? DARK : LIGHT), font: 'system-ui', padding: 12 });
   const own = svg.replace(/@import[^;]*;/g, '');
   return `data:image/svg+xml;charset=utf-8,${encodeURIComponent(own)}`;
+}
+
+/** `graph TD; A-->B;` is written on one line by many; the renderer wants a statement a line. */
+function byLines(code: string): string {
+  return /^\s*(graph|flowchart)\b[^\n]*;/.test(code) ? code.replaceAll(';', '\n') : code;
 }

@@ -26,19 +26,17 @@ export function InboxPage() {
     <Page
       title="Inbox"
       bar={
-        <>
-          {tab === 'waiting' && waiting.length > 1 && <All waiting={waiting} />}
-          <div className="flex gap-4 text-[14px]" role="tablist" aria-label="Drafts">
-            {(['waiting', 'decided'] as const).map((name) => (
-              <button key={name} type="button" role="tab" aria-selected={tab === name} className={`h-8 max-md:h-11 ${tab === name ? 'font-semibold' : 'text-dim'}`} onClick={() => setTab(name)}>
-                {name === 'waiting' ? `Waiting${waiting.length > 0 ? ` ${waiting.length}` : ''}` : 'Decided'}
-              </button>
-            ))}
-          </div>
-        </>
+        <div className="flex gap-4 text-[14px]" role="tablist" aria-label="Drafts">
+          {(['waiting', 'decided'] as const).map((name) => (
+            <button key={name} type="button" role="tab" aria-selected={tab === name} className={`h-8 max-md:h-11 ${tab === name ? 'font-semibold' : 'text-dim'}`} onClick={() => setTab(name)}>
+              {name === 'waiting' ? `Waiting${waiting.length > 0 ? ` ${waiting.length}` : ''}` : 'Decided'}
+            </button>
+          ))}
+        </div>
       }
     >
       <div className="flex flex-col gap-4">
+        {tab === 'waiting' && waiting.length > 1 && <All waiting={waiting} />}
         {shown.map((draft) => (
           <DraftCard key={draft.id} id={draft.id} />
         ))}
@@ -75,7 +73,14 @@ function All({ waiting }: { waiting: Draft[] }) {
     toast(`${done} of ${waiting.length} ${decision === 'approve' ? 'approved' : 'rejected'}`);
   };
   return (
-    <span className="flex gap-2 max-sm:hidden">
+    <div className="flex flex-wrap items-center gap-2">
+      <span className="meta flex-1">
+        {waiting.length} wait for you
+        <span className="max-md:hidden">
+          {' · '}
+          <kbd className="kbd">J</kbd> <kbd className="kbd">K</kbd> to move
+        </span>
+      </span>
       <button type="button" className="btn" onClick={() => setAsking('approve')}>
         Approve all
       </button>
@@ -90,7 +95,7 @@ function All({ waiting }: { waiting: Draft[] }) {
           onAnswer={(yes) => void run(asking, yes)}
         />
       )}
-    </span>
+    </div>
   );
 }
 

@@ -89,12 +89,17 @@ export function SessionsPage() {
 
 function Row({ session }: { session: Session }) {
   const archived = session.status === 'archived';
+  const unread = useStore((state) => state.unread[session.id] === true);
+  const mark = session.runId ? 'at work' : unread ? 'unread' : undefined;
   return (
     <li className="flex items-center gap-1 pr-2 hover:bg-sunken">
       <Link to="/chat/$id" params={{ id: session.id }} className="flex min-w-0 flex-1 items-center gap-3 px-4 py-2.5">
-        <span className="dot" style={{ background: session.runId ? 'var(--accent)' : hueOf(session.agent) }} aria-hidden />
+        <span className={`dot ${session.runId ? 'dot-run' : ''}`} style={session.runId ? undefined : { background: hueOf(session.agent) }} aria-hidden />
         <span className="min-w-0 flex-1">
-          <span className="block truncate">{titleOf(session)}</span>
+          <span className="flex items-baseline gap-2">
+            <span className={`truncate ${unread ? 'font-semibold' : ''}`} dir="auto">{titleOf(session)}</span>
+            {mark && <span className={`shrink-0 text-tiny ${session.runId ? 'text-accent' : 'text-ok-text'}`}>{mark}</span>}
+          </span>
           <span className="block truncate text-meta text-dim">{session.preview}</span>
         </span>
         <span className="hidden shrink-0 text-right text-meta text-dim sm:block">

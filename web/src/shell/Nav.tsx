@@ -47,10 +47,9 @@ export function Nav({ onPalette }: { onPalette: () => void }) {
           ))}
         </div>
         <Item to="/agents" icon={<Users size={16} aria-hidden />} label="All agents" exact />
-        <div className="h-3 shrink-0" />
-        <Item to="/memory" icon={<BookOpen size={16} aria-hidden />} label="Memory" />
       </div>
       <div className="flex shrink-0 flex-col gap-0.5 border-t border-line pt-2">
+        <Item to="/memory" icon={<BookOpen size={16} aria-hidden />} label="Memory" />
         <Health />
         <Item to="/settings" icon={<SlidersHorizontal size={16} aria-hidden />} label="Settings" />
       </div>

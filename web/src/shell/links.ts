@@ -1,20 +1,19 @@
-import { useShallow } from 'zustand/react/shallow';
+import { useMemo } from 'react';
 import type { Session } from '@onyx/sdk';
 import { useStore } from '../store/state';
 
 /** Chats a person would look for, newest first, one for each family of forks. */
 export function useRecent(most: number): Session[] {
-  return useStore(
-    useShallow((state) => {
-      const newest = new Map<string, Session>();
-      for (const session of Object.values(state.sessions)) {
-        if (session.status !== 'active' || session.origin !== 'chat') continue;
-        const known = newest.get(session.root);
-        if (!known || known.updatedAt < session.updatedAt) newest.set(session.root, session);
-      }
-      return [...newest.values()].sort((a, b) => (a.updatedAt < b.updatedAt ? 1 : -1)).slice(0, most);
-    }),
-  );
+  const sessions = useStore((state) => state.sessions);
+  return useMemo(() => {
+    const newest = new Map<string, Session>();
+    for (const session of Object.values(sessions)) {
+      if (session.status !== 'active' || session.origin !== 'chat') continue;
+      const known = newest.get(session.root);
+      if (!known || known.updatedAt < session.updatedAt) newest.set(session.root, session);
+    }
+    return [...newest.values()].sort((a, b) => (a.updatedAt < b.updatedAt ? 1 : -1)).slice(0, most);
+  }, [sessions, most]);
 }
 
 export function titleOf(session: Session): string {

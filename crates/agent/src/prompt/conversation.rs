@@ -108,7 +108,8 @@ impl Conversation {
         view.messages()
     }
 
-    /// Drops from the front what no prompt of so many tokens can use.
+    /// Drops from the front what no prompt of so many tokens can use: whole exchanges, and never
+    /// the newest.
     pub fn limit(&mut self, tokens: usize) {
         let mut rest = self.tokens;
         let over = self.turns.iter().take_while(|turn| {
@@ -118,7 +119,22 @@ impl Conversation {
         });
         match over.count() {
             0 => {}
-            count => self.forget(count),
+            count => self.begin_with_words(count),
+        }
+    }
+
+    /// Drops what stands before the first words of a person: an answer without its question.
+    pub fn begin_with_question(&mut self) {
+        self.begin_with_words(0);
+    }
+
+    /// From the first words at or after a place, else from the last before it.
+    fn begin_with_words(&mut self, place: usize) {
+        let is_words = |turn: &Arc<Turn>| matches!(turn.body, TurnBody::User(_));
+        let after = self.turns[place..].iter().position(is_words).map(|index| place + index);
+        let begin = after.or_else(|| self.turns[..place].iter().rposition(is_words));
+        if let Some(count) = begin.filter(|count| *count > 0) {
+            self.forget(count);
         }
     }
 
@@ -173,6 +189,11 @@ impl FromIterator<Turn> for Conversation {
         conversation.extend(turns.into_iter().map(Arc::new));
         conversation
     }
+}
+
+/// May a prompt begin with it?
+pub(crate) fn is_question(turn: &Turn) -> bool {
+    matches!(turn.body, TurnBody::User(_)) && !is_silent(turn)
 }
 
 /// Part of a turn that nobody sees, such as saving memory before compaction.

@@ -10,6 +10,7 @@ mod view;
 mod weight;
 
 pub use conversation::Conversation;
+pub(crate) use conversation::is_question;
 pub use snapshot::{PromptSnapshot, PromptSources, bounded};
 pub use transcript::transcript;
 pub use untrusted::{UntrustedPiece, untrusted_block};

@@ -37,6 +37,14 @@ impl PromptSnapshot {
         self.with(format!("# From the client of this conversation\n{words}"))
     }
 
+    /// With every block as the function makes it.
+    pub(crate) fn mapped(mut self, change: impl Fn(String) -> String) -> Self {
+        for block in &mut self.system {
+            block.text = change(std::mem::take(&mut block.text));
+        }
+        self
+    }
+
     pub(crate) fn with(&self, text: String) -> Self {
         let mut system = self.system.clone();
         system.push(SystemBlock { text, stable: true });

@@ -200,10 +200,14 @@ fn result_text(output: &str, results: Results) -> String {
 /// The words with their time, and beside them the untrusted block exactly as it was first sent.
 fn user_blocks(turn: &Turn, user: &UserTurn) -> Vec<Block> {
     let stamp = &turn.ts.to_string()[..16];
-    let mut blocks = vec![Block::Text { text: format!("[{stamp}Z]") }];
+    let head = match &turn.author {
+        Author::Person(_) | Author::System => format!("[{stamp}Z]"),
+        Author::Agent(agent) => format!("[{stamp}Z] [{agent}]:"),
+    };
+    let mut blocks = vec![Block::Text { text: head.clone() }];
     match &user.content {
         UserContent::Text(text) => {
-            blocks = vec![Block::Text { text: format!("[{stamp}Z] {text}") }];
+            blocks = vec![Block::Text { text: format!("{head} {text}") }];
         }
         UserContent::Parts(parts) => blocks.extend(parts.iter().map(part_block)),
     }

@@ -185,11 +185,12 @@ fn prompt_tokens(state: &RunState, lane: LaneId) -> usize {
 pub(super) fn fixed_tokens(setup: &LaneSetup) -> usize {
     let system: usize =
         setup.snapshot.system.iter().map(|block| estimate_tokens(&block.text)).sum();
-    let offered = lane::offers(setup).map(|offer| {
+    let own: usize = setup.tools.iter().map(|tool| tool.weight).sum();
+    let of_client = setup.client_tools.iter().map(|offer| {
         let schema = estimate_tokens(&offer.input_schema.to_string());
         schema + estimate_tokens(&offer.description)
     });
-    system + offered.sum::<usize>()
+    system + own + of_client.sum::<usize>()
 }
 
 /// The turns a summary would stand for: all but the newest, cut where no call waits for its

@@ -2,8 +2,9 @@ use std::time::Duration;
 
 use onyx_storage::{Delivery, ModelUse};
 use onyx_types::{
-    BatchId, Decision, Event, Fault, LaneId, ModelEvent, ModelRequest, Origin, RunStatus, ToolCall,
-    ToolOutcome, ToolUseId, Turn, TurnId, Usage, UserContent, View,
+    AgentId, Author, BatchId, Decision, Event, Fault, LaneId, ModelEvent, ModelRequest, Origin,
+    PersonId, RunStatus, Taint, ToolCall, ToolOutcome, ToolUseId, Turn, TurnId, Usage, UserContent,
+    View,
 };
 
 /// What happened.
@@ -11,7 +12,8 @@ use onyx_types::{
 pub enum Input {
     Begin,
     Model(LaneId, ModelEvent),
-    Appended(BatchId),
+    /// The batch, as it was given out.
+    Appended(Batch),
     ToolDone(LaneId, ToolUseId, ToolOutcome),
     ToolOutput(LaneId, ToolUseId, String),
     /// Another model is in place, with its window.
@@ -30,7 +32,7 @@ pub enum Input {
 #[derive(Clone, Debug, PartialEq)]
 pub enum Effect {
     /// Make these turns durable as one, then report `Appended`.
-    Append(BatchId, Vec<Turn>),
+    Append(Batch),
     Emit(LaneId, Event),
     CallModel(LaneId, Box<ModelRequest>),
     StopModel(LaneId),
@@ -45,6 +47,14 @@ pub enum Effect {
     Finish(RunSummary),
     /// Nothing can be written any more: free the session and leave the books open for recovery.
     Abandon,
+}
+
+/// Turns on their way to disk. They come back when they are there, so that there is one copy of
+/// them, however long they are.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Batch {
+    pub id: BatchId,
+    pub turns: Vec<Turn>,
 }
 
 /// What the books need to know of an ended run.
@@ -66,7 +76,7 @@ pub struct DecidedDraft {
     pub origin: Origin,
 }
 
-/// Words of a person for a session.
+/// Words for a session.
 #[derive(Clone, Debug, PartialEq)]
 pub struct UserInput {
     /// The id it is known by already, if it is.
@@ -75,6 +85,33 @@ pub struct UserInput {
     pub view: Option<View>,
     /// The untrusted block that goes beside the words.
     pub context: Option<String>,
+    pub by: Speaker,
+}
+
+/// Whose words they are.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub enum Speaker {
+    /// The session's own.
+    #[default]
+    Person,
+    Agent(AgentId, Taint),
+}
+
+impl Speaker {
+    pub fn origin(&self) -> Origin {
+        match self {
+            Self::Person => Origin::Person,
+            Self::Agent(_, Taint::Clean) => Origin::Agent,
+            Self::Agent(_, Taint::Tainted) => Origin::AgentTainted,
+        }
+    }
+
+    pub fn author(&self, person: &PersonId) -> Author {
+        match self {
+            Self::Person => Author::Person(person.clone()),
+            Self::Agent(agent, _) => Author::Agent(agent.clone()),
+        }
+    }
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

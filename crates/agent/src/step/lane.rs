@@ -4,8 +4,8 @@ use std::sync::Arc;
 use onyx_storage::ModelUse;
 use onyx_types::{
     AgentId, ErrorCode, Event, Fault, LaneId, LaneOrder, Message, ModelRequest, ResponseFormat,
-    Role, StatusCode, Taint, TokenCounter, ToolCall, ToolOffer, ToolOutcome, ToolUseId, TurnId,
-    Usage,
+    Role, StatusCode, Taint, TokenCounter, ToolCall, ToolOffer, ToolOutcome, ToolUse, ToolUseId,
+    TurnId, Usage,
 };
 
 use super::compaction::{self, Compacting, Room};
@@ -29,6 +29,7 @@ pub struct LaneSetup {
     pub tools: Vec<ToolTraits>,
     /// Calls of these end the run: its client performs them.
     pub client_tools: Vec<ToolOffer>,
+    pub tool_use: ToolUse,
     pub response_format: Option<ResponseFormat>,
     /// Set when the agent cannot answer at all (no such model, provider disabled).
     pub unable: Option<Fault>,
@@ -39,6 +40,8 @@ pub struct LaneSetup {
 #[derive(Clone, Debug)]
 pub struct ToolTraits {
     pub offer: ToolOffer,
+    /// What the offer weighs on a prompt, in tokens.
+    pub weight: usize,
     /// Calls may run beside each other.
     pub parallel: bool,
     /// May be called with equal arguments any number of times.
@@ -113,14 +116,17 @@ impl Lane {
 
     /// Counts for the model that answers now.
     pub(super) fn spend(&mut self, usage: &Usage) {
-        match self.used.iter_mut().find(|used| used.model == self.answering) {
+        self.spend_on(self.answering.clone(), usage);
+    }
+
+    pub(super) fn spend_on(&mut self, model: String, usage: &Usage) {
+        match self.used.iter_mut().find(|used| used.model == model) {
             Some(used) => used.usage.add(usage),
             None if *usage == Usage::default() => {}
-            None => self.used.push(ModelUse {
-                agent: self.setup.agent.clone(),
-                model: self.answering.clone(),
-                usage: *usage,
-            }),
+            None => {
+                let agent = self.setup.agent.clone();
+                self.used.push(ModelUse { agent, model, usage: *usage });
+            }
         }
     }
 
@@ -193,7 +199,7 @@ fn limit_met(state: &RunState) -> Option<Fault> {
         let message = format!("The run met its limit of {} steps.", limits.max_steps);
         return Some(Fault::new(ErrorCode::LimitSteps, message));
     }
-    let cost = state.usage.cost.unwrap_or(0.0);
+    let cost = state.cost();
     if limits.max_cost > 0.0 && cost >= limits.max_cost {
         let message = format!("The run cost {cost:.4}; its limit is {:.2}.", limits.max_cost);
         return Some(Fault::new(ErrorCode::LimitBudget, message));
@@ -224,6 +230,7 @@ pub(super) fn request(state: &mut RunState, lane: LaneId) -> ModelRequest {
         system: setup.snapshot.system.clone(),
         messages,
         tools: offers(setup).cloned().collect(),
+        tool_use: setup.tool_use.clone(),
         max_output_tokens: setup.max_output_tokens.min(state.limits.max_output_tokens),
         temperature: setup.temperature,
         response_format: setup.response_format.clone(),

@@ -13,12 +13,14 @@ mod state;
 mod tools;
 mod waiting;
 
-pub use input::{DecidedDraft, Effect, Input, RunSummary, StopReason, UserInput};
+pub use input::{Batch, DecidedDraft, Effect, Input, RunSummary, Speaker, StopReason, UserInput};
 pub use lane::{LaneSetup, ToolTraits};
 pub use onyx_types::LaneOrder;
 pub(crate) use response::{USED_SO_FAR, UsedSoFar};
 pub use state::{Describe, RunSetup, RunState};
 pub(crate) use tools::OUTCOME_UNKNOWN;
+
+use std::sync::Arc;
 
 use onyx_storage::Delivery;
 use onyx_types::{Event, Now, StatusCode};
@@ -66,12 +68,12 @@ fn begin(state: &mut RunState) -> Vec<Effect> {
     state.append(turns, events, state::Then::StartLanes)
 }
 
-fn appended(state: &mut RunState, batch: onyx_types::BatchId) -> Vec<Effect> {
-    let Some(pending) = state.take_pending(batch) else {
+fn appended(state: &mut RunState, batch: Batch) -> Vec<Effect> {
+    let Some(pending) = state.take_pending(batch.id) else {
         return Vec::new();
     };
-    let heard = tools::tainted_by_others(state, &pending.turns);
-    state.history.extend(pending.turns);
+    let heard = tools::tainted_by_others(state, &batch.turns);
+    state.history.extend(batch.turns.into_iter().map(Arc::new));
     let mut effects: Vec<_> =
         pending.events.into_iter().map(|(lane, event)| Effect::Emit(lane, event)).collect();
     effects.extend(heard);

@@ -74,8 +74,7 @@ pub(super) fn model_event(state: &mut RunState, lane: LaneId, event: ModelEvent)
             {
                 return effects;
             }
-            let fault = Fault::new(failure.class.code(), failure.message);
-            ending::lane_failed(state, lane, fault)
+            ending::lane_failed(state, lane, failure.into())
         }
     }
 }

@@ -5,13 +5,13 @@ use std::time::Duration;
 use onyx_storage::preview_of;
 use onyx_types::{
     AgentId, Author, BatchId, Event, Fault, LaneId, LaneOrder, Limits, Mint, Now, Origin, RunId,
-    RunStart, RunStatus, SessionKey, Taint, TokenCounter, ToolCall, ToolUseId, Turn, TurnBody,
-    TurnId, Usage, UserTurn,
+    RunStart, RunStatus, SessionKey, Spending, Taint, TokenCounter, ToolCall, ToolUseId, Turn,
+    TurnBody, TurnId, Usage, UserTurn,
 };
 use serde_json::Map;
 
-use super::input::{DecidedDraft, Effect, UserInput};
-use super::lane::{Lane, LaneSetup};
+use super::input::{Batch, DecidedDraft, Effect, Speaker, UserInput};
+use super::lane::{Lane, LaneSetup, Phase};
 use crate::client::ClientTurn;
 use crate::prompt::Conversation;
 
@@ -68,6 +68,8 @@ pub struct RunState {
     pub(super) decisions: Vec<DecidedDraft>,
     pub(super) follow_ups: Vec<UserInput>,
     pub(super) usage: Usage,
+    /// Cost of what this run asked others to do, booked by them.
+    pub(super) spent_elsewhere: f64,
     pub(super) steps: u32,
     pub(super) tool_calls: u32,
     /// What the calls of this run are called.
@@ -88,7 +90,6 @@ pub struct RunState {
 /// A batch on its way to disk, and what waits for it.
 pub(super) struct Pending {
     batch: BatchId,
-    pub(super) turns: Vec<Arc<Turn>>,
     pub(super) events: Vec<(LaneId, Event)>,
     pub(super) then: Then,
 }
@@ -136,6 +137,7 @@ impl RunState {
             steering: Vec::new(),
             follow_ups: Vec::new(),
             usage: Usage::default(),
+            spent_elsewhere: 0.0,
             steps: 0,
             tool_calls: 0,
             call_ids: BTreeSet::new(),
@@ -169,6 +171,12 @@ impl RunState {
     /// What goes on in this lane is not for people to see.
     pub fn is_silent(&self, lane: LaneId) -> bool {
         self.lanes[usize::from(lane.0)].silent
+    }
+
+    /// Where a call is under way.
+    pub fn lane_of(&self, call: &ToolUseId) -> Option<LaneId> {
+        let runs = |lane: &&Lane| matches!(&lane.phase, Phase::Tools(round) if round.running.contains(call));
+        self.lanes.iter().find(runs).map(|lane| lane.id)
     }
 
     pub fn is_over(&self) -> bool {
@@ -207,16 +215,31 @@ impl RunState {
         self.lane(lane).spend(usage);
     }
 
+    /// Counts what a tool has spent on models.
+    pub(super) fn spend_on_tool(&mut self, lane: LaneId, spending: Spending) {
+        match spending {
+            Spending::OfRun { model, usage } => {
+                self.usage.add(&usage);
+                self.lane(lane).spend_on(model, &usage);
+            }
+            Spending::Elsewhere(cost) => self.spent_elsewhere += cost,
+        }
+    }
+
+    /// What this run and those that it asked for have cost.
+    pub fn cost(&self) -> f64 {
+        self.usage.cost.unwrap_or(0.0) + self.spent_elsewhere
+    }
+
     pub(super) fn append(
         &mut self,
         turns: Vec<Turn>,
         events: Vec<(LaneId, Event)>,
         then: Then,
     ) -> Vec<Effect> {
-        let batch = self.mint.batch(self.now.wall);
-        let shared = turns.iter().cloned().map(Arc::new).collect();
-        self.pending.push_back(Pending { batch, turns: shared, events, then });
-        vec![Effect::Append(batch, turns)]
+        let id = self.mint.batch(self.now.wall);
+        self.pending.push_back(Pending { batch: id, events, then });
+        vec![Effect::Append(Batch { id, turns })]
     }
 
     pub(super) fn take_pending(&mut self, batch: BatchId) -> Option<Pending> {
@@ -279,7 +302,7 @@ impl RunState {
 
     pub(super) fn user_turn(&mut self, words: UserInput) -> Turn {
         let id = words.turn.unwrap_or_else(|| self.mint.turn(self.now.wall));
-        let author = Author::Person(self.key.person.clone());
+        let (author, origin) = (words.by.author(&self.key.person), words.by.origin());
         self.messages_added += 1;
         self.preview = Some(preview_of(&words.content.text()));
         let body = TurnBody::User(UserTurn {
@@ -287,22 +310,25 @@ impl RunState {
             view: words.view,
             context: words.context,
         });
-        self.turn_with_id(id, LaneId::default(), author, Origin::Person, body)
+        self.turn_with_id(id, LaneId::default(), author, origin, body)
     }
 
     fn client_turn(&mut self, turn: ClientTurn) -> Turn {
         let (author, origin) = match &turn {
             ClientTurn::User(content) => {
                 let content = content.clone();
-                let words = UserInput { turn: None, content, view: None, context: None };
+                let by = Speaker::Person;
+                let words = UserInput { turn: None, content, view: None, context: None, by };
                 return self.user_turn(words);
             }
             ClientTurn::Assistant(_) | ClientTurn::ToolCall(_) => {
                 let agent = self.lanes.first().map(|lane| lane.setup.agent.clone());
                 (agent.map_or(Author::System, Author::Agent), Origin::Agent)
             }
-            ClientTurn::ToolResult { is_error: true, .. } => (Author::System, Origin::Agent),
-            ClientTurn::ToolResult { is_error: false, .. } => (Author::System, Origin::External),
+            ClientTurn::ToolResult { .. } if turn.is_from_outside() => {
+                (Author::System, Origin::External)
+            }
+            ClientTurn::ToolResult { .. } => (Author::System, Origin::Agent),
         };
         self.turn(LaneId::default(), author, origin, turn.into_body())
     }
@@ -316,7 +342,14 @@ impl RunState {
             model: self.lanes.first().map(|lane| lane.setup.model_id.clone()).unwrap_or_default(),
         };
         let given = std::mem::take(&mut self.opening);
-        [start].into_iter().chain(given).map(|event| (LaneId::default(), event)).collect()
+        let tainted = self.lanes.iter().any(|lane| lane.setup.taint == Taint::Tainted);
+        let told = tainted.then(super::tools::tainted);
+        [start]
+            .into_iter()
+            .chain(given)
+            .chain(told)
+            .map(|event| (LaneId::default(), event))
+            .collect()
     }
 
     fn agents(&self) -> Vec<AgentId> {

@@ -1,7 +1,5 @@
 //! The tool calls of one response: saved, run, their results saved.
 
-use std::sync::Arc;
-
 use onyx_types::{
     Author, ErrorCode, Event, Fault, LaneId, Origin, StatusCode, Taint, TextStatus, ToolCall,
     ToolOutcome, ToolResultTurn, ToolUseId, Turn, TurnBody, TurnId,
@@ -140,8 +138,11 @@ pub(super) fn tool_done(
     state: &mut RunState,
     lane: LaneId,
     id: &ToolUseId,
-    outcome: ToolOutcome,
+    mut outcome: ToolOutcome,
 ) -> Vec<Effect> {
+    if let Some(spending) = outcome.spent.take() {
+        state.spend_on_tool(lane, *spending);
+    }
     if waiting::is_asked(state, &outcome) {
         return waiting::ask(state, lane, id, outcome);
     }
@@ -286,9 +287,9 @@ fn call_event(state: &mut RunState, lane: LaneId, turn_id: TurnId, call: &ToolCa
 }
 
 /// What one agent says is in the others' next prompts, so they have read what it has read.
-pub(super) fn tainted_by_others(state: &mut RunState, turns: &[Arc<Turn>]) -> Vec<Effect> {
+pub(super) fn tainted_by_others(state: &mut RunState, turns: &[Turn]) -> Vec<Effect> {
     let said =
-        |turn: &Arc<Turn>| turn.origin.taints() && matches!(turn.body, TurnBody::AssistantText(_));
+        |turn: &Turn| turn.origin.taints() && matches!(turn.body, TurnBody::AssistantText(_));
     if !turns.iter().any(said) {
         return Vec::new();
     }
@@ -305,7 +306,7 @@ fn taint_all(state: &mut RunState) -> Vec<Effect> {
         .collect()
 }
 
-fn tainted() -> Event {
+pub(super) fn tainted() -> Event {
     Event::Status {
         message: "This run has read content from outside; reaching out now needs you.".to_owned(),
         code: StatusCode::Tainted,

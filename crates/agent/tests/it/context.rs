@@ -72,3 +72,81 @@ async fn a_chat_asks_for_nothing_and_gets_nothing() {
     let log = world.log(session).await;
     assert!(!format!("{log:?}").contains("Egon"));
 }
+
+const SPACE: &str = "people/ana/spaces/0193b3a0-0000-7000-8000-000000000001";
+const OTHER_SPACE: &str = "people/ana/spaces/0193b3a0-0000-7000-8000-000000000002";
+const CHANNEL: &str = "0193b3a0-0000-7000-8000-000000000003";
+const THREAD: &str = "0193b3a0-0000-7000-8000-000000000004";
+
+/// What a thread's message is answered from, some of it twice.
+fn thread_scopes() -> Vec<Scope> {
+    let space = Scope::Space("0193b3a0-0000-7000-8000-000000000001".parse().unwrap());
+    vec![
+        space.clone(),
+        Scope::Channel(CHANNEL.parse().unwrap()),
+        Scope::Thread(THREAD.parse().unwrap()),
+        Scope::Agent("main".parse().unwrap()),
+        space,
+    ]
+}
+
+#[tokio::test]
+async fn a_message_in_a_thread_is_answered_from_four_scopes_within_its_budget() {
+    let world = with_index(2).await;
+    for n in 0..30 {
+        let padding = "and the gutter beside it ".repeat(40);
+        world.write(&format!("{SPACE}/pages/{n}.md"), &format!("roof page {n} {padding}\n"));
+    }
+    world.write(&format!("{SPACE}/sources/s/a.md"), "The roof of the space's source.\n");
+    let channel = format!("{SPACE}/channels/{CHANNEL}/sources/s/a.md");
+    world.write(&channel, "The roof of the channel.\n");
+    world.write(&format!("{SPACE}/threads/{THREAD}/sources/s/a.md"), "The roof of the thread.\n");
+    world.write(&format!("{OTHER_SPACE}/pages/a.md"), "The roof of elsewhere.\n");
+    world.write("people/bob/memory/main/MEMORY.md", "The roof of bob.\n");
+    let mut asked = request(None, "Who mends the roof?");
+    asked.model = Some("mine/small".to_owned());
+    let handle = world.manager.start_with_context(asked, thread_scopes()).await.unwrap();
+    let session = handle.session_id;
+    let told = all(handle).await;
+    let pieces = told.iter().find_map(|event| match event {
+        Event::Context { pieces } => Some(pieces.clone()),
+        _ => None,
+    });
+    let pieces = pieces.unwrap();
+    for scope in thread_scopes() {
+        assert!(pieces.iter().any(|piece| piece.scope == scope), "{scope:?} in {pieces:?}");
+    }
+    let mut places: Vec<_> =
+        pieces.iter().map(|piece| (piece.source.clone(), piece.start_line)).collect();
+    places.sort();
+    let all_places = places.len();
+    places.dedup();
+    assert_eq!(places.len(), all_places, "nothing is given twice");
+    assert!(pieces.iter().all(|piece| thread_scopes().contains(&piece.scope)), "{pieces:?}");
+
+    let log = world.log(session).await;
+    let block = log.iter().find_map(|turn| match &turn.body {
+        TurnBody::User(user) => user.context.clone(),
+        _ => None,
+    });
+    let block = block.unwrap();
+    assert!(!block.contains("elsewhere") && !block.contains("bob") && !block.contains("Egon"));
+    // A fifth of a window of 8,000.
+    let tokens = onyx_types::estimate_tokens(&block);
+    assert!(tokens <= 1_650 && tokens > 400, "{tokens}");
+    let pages = pieces.iter().filter(|piece| piece.source.contains("/pages/")).count();
+    assert!((1..12).contains(&pages), "{pages} pages fit");
+
+    // What was given stays what it was, whatever becomes of the files and whoever reads the log.
+    world.write(&channel, "The roof is gone.\n");
+    drop(world.say(Some(session), "And when?").await);
+    let quoted = serde_json::to_string(&block).unwrap();
+    let quoted = quoted.trim_matches('"');
+    assert!(quoted.contains("The roof of the channel."), "{quoted}");
+    let requests = world.model.requests();
+    assert_eq!(requests.len(), 2);
+    for request in requests {
+        let messages = request.body["messages"].to_string();
+        assert!(messages.contains(quoted), "byte for byte: {messages}");
+    }
+}

@@ -38,6 +38,29 @@ async fn a_reader_may_come_late_or_early_and_sees_the_same() {
     assert_eq!(early.len(), 4);
 }
 
+#[tokio::test]
+async fn a_complete_text_is_kept_once_and_told_whole() {
+    let complete = |text: &str| Event::TextComplete {
+        turn_id: id().parse().unwrap(),
+        agent: "main".parse().unwrap(),
+        text: text.to_owned(),
+    };
+    let told = async |events: Vec<Event>| {
+        let feed = Feed::new(id().parse().unwrap());
+        events.into_iter().for_each(|event| feed.tell(LaneId(0), event));
+        feed.close();
+        let mut reader = feed.read_after(1);
+        let event = reader.next().await.unwrap().event.clone();
+        (event, feed.weight())
+    };
+    let long = "ü".repeat(100_000);
+    let (same, weight) = told(vec![delta(&long), complete(&long)]).await;
+    assert_eq!(same, complete(&long));
+    assert!(weight < 2 * long.len(), "{weight} bytes for a text of {}", long.len());
+    let (other, _) = told(vec![delta("a"), complete("another")]).await;
+    assert_eq!(other, complete("another"), "what differs is told as it is");
+}
+
 proptest! {
     #[test]
     fn continuing_after_any_number_gives_no_gap_and_no_repeat(

@@ -1,5 +1,5 @@
 use onyx_agent::prompt::Conversation;
-use onyx_types::{Block, Message, Role, ToolUseId, Turn};
+use onyx_types::{Block, Message, Role, ToolUseId, Turn, TurnBody};
 use serde_json::{Value, json};
 
 fn turns(bodies: &[Value]) -> Vec<Turn> {
@@ -252,6 +252,19 @@ fn a_request_keeps_the_messages_it_was_made_of() {
     growing.extend(turns(&[user("two")]).into_iter().map(std::sync::Arc::new));
     assert_eq!(seen_by(&mut growing, "m/x")[0].content.len(), 2);
     assert_eq!(request[0].content.len(), 1);
+}
+
+#[test]
+fn what_is_left_of_a_long_conversation_begins_with_a_question() {
+    let exchange = [user("some words"), call("a"), result("a", "much"), said("so", "complete")];
+    let long: Conversation = (0..20).flat_map(|_| turns(&exchange)).collect();
+    for tokens in 0..long.tokens() {
+        let mut limited = long.clone();
+        limited.limit(tokens);
+        assert!(matches!(limited.turns()[0].body, TurnBody::User(_)), "cut to {tokens}");
+        assert_eq!(limited.turns().len() % exchange.len(), 0, "whole exchanges");
+        assert!(limited.tokens() <= tokens || limited.turns().len() == exchange.len());
+    }
 }
 
 #[test]

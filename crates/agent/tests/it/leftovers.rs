@@ -11,7 +11,7 @@ use onyx_agent::{
     AgentsSettings, ManagerOptions, ModelChoice, Models, Payer, Roster, RunInput, RunManager,
     StopTarget,
 };
-use onyx_storage::{BeginRun, Store, StoreError};
+use onyx_storage::{BeginIn, BeginRun, Store, StoreError};
 use onyx_test_support::{LeasePlace, MemoryDisk, Moment, Op, Passing, Turnstile, wait_for};
 use onyx_tools::{Masker, Services, Toolbox};
 use onyx_types::{
@@ -191,7 +191,7 @@ impl Desk {
             key: key.clone(),
             input_turn: mint.turn(now),
             started_at: now,
-            origin: SessionOrigin::Chat,
+            session: BeginIn::New(SessionOrigin::Chat),
         };
         self.store.ledger.begin_run(begin).await.unwrap();
     }
@@ -304,6 +304,36 @@ async fn a_message_that_is_deleted_while_its_answer_begins_is_not_there() {
     let gone = desk.manager.session_meta(&ana(), key.session).await.unwrap_err();
     assert_eq!(gone.code, ErrorCode::NotFound, "nothing began it anew");
     assert!(desk.log(&key).await.is_empty());
+}
+
+#[tokio::test]
+async fn a_run_that_ended_in_the_log_only_is_booked_as_it_was() {
+    let desk = Desk::new([answer("hello")]);
+    desk.switch.set(Some((Op::EndRun, Answer::IsFull)));
+    let (key, _) = desk.say(None, "a question").await;
+    desk.switch.set(None);
+    let desk = desk.reopen([]);
+    assert_eq!(desk.manager.recover().await.unwrap(), 1);
+    let meta = desk.manager.session_meta(&ana(), key.session).await.unwrap();
+    let row = (meta.title.as_deref(), meta.preview.as_str(), meta.message_count);
+    assert_eq!(row, (Some("a question"), "hello", 2));
+    assert_eq!(meta.last_run_status, Some(RunStatus::Done));
+}
+
+#[tokio::test]
+async fn a_new_message_does_not_bring_back_a_session_that_is_deleted_meanwhile() {
+    let desk = Desk::new([answer("hello"), answer("never")]);
+    let (key, _) = desk.say(None, "hi").await;
+    desk.switch.set(Some((Op::Acquire, Answer::Waits)));
+    let mut start = Box::pin(desk.manager.start(request(Some(key.session), "still there?")));
+    assert!((&mut start).now_or_never().is_none(), "it waits for the lease");
+    desk.switch.set(None);
+    desk.manager.delete_session(&ana(), key.session).await.unwrap();
+    assert_eq!(start.await.unwrap_err().code, ErrorCode::NotFound);
+    let gone = desk.manager.session_meta(&ana(), key.session).await.unwrap_err();
+    assert_eq!(gone.code, ErrorCode::NotFound, "nothing began it anew");
+    assert!(desk.log(&key).await.is_empty());
+    assert_eq!(desk.store.ledger.active_runs().await.unwrap(), [], "and no run is left open");
 }
 
 #[tokio::test]

@@ -45,6 +45,31 @@ async fn an_edit_that_keeps_the_length_of_the_log_is_noticed() {
     assert!(texts.contains("ONE") && texts.contains("three") && !texts.contains("one"), "{texts}");
 }
 
+#[tokio::test]
+async fn a_conversation_that_is_read_in_part_begins_with_a_question() {
+    let agents = json!({"list": [{"id": "main", "tier": "act", "model": "mine/small"}]});
+    let world = World::with_agents(Vec::<Answer>::new(), agents, Limits::default()).await;
+    world.model.set_default(Answer::text("ok"));
+    let words = "word ".repeat(150);
+    let (session, _) = world.say(None, &words).await;
+    for n in 0..40 {
+        world.say(Some(session), &format!("message {n} {words}")).await;
+    }
+    let home = world.folder.path().join("home");
+    let log = home.join(format!("people/ana/sessions/main/{session}.jsonl"));
+    let whole = std::fs::read_to_string(&log).unwrap();
+    let lines: Vec<&str> = whole.lines().collect();
+    // Wherever a page of the log may begin.
+    for cut in 1..=4 {
+        std::fs::write(&log, format!("{}\n", lines[..lines.len() - cut].join("\n"))).unwrap();
+        world.say(Some(session), "last").await;
+        let messages = sent(&world);
+        let first = messages.iter().find(|message| message["role"] != "system").unwrap();
+        assert_eq!(first["role"], "user", "{cut} lines cut");
+        assert!(!first.to_string().contains("message 0 "), "all of it was sent");
+    }
+}
+
 /// The model reports less than half of what the rule estimates, so twice the rule's window fits.
 #[tokio::test]
 async fn as_much_is_read_from_the_log_as_the_model_itself_has_room_for() {

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use onyx_agent::StopTarget;
-use onyx_storage::BeginRun;
+use onyx_storage::{BeginIn, BeginRun};
 use onyx_test_support::{Answer, Fault as ModelFault, Script, ScriptedCall, Step};
 use onyx_types::{
     ErrorCode, Event, Limits, RunStatus, SessionKey, SessionOrigin, TextStatus, Turn, TurnBody,
@@ -170,7 +170,7 @@ async fn leave_open_run(world: &World, turns: usize) -> SessionKey {
         key: key.clone(),
         input_turn: "0197f3a0-0000-7000-8000-00000000000b".parse().unwrap(),
         started_at: onyx_types::Timestamp::from_millis(0),
-        origin: SessionOrigin::Chat,
+        session: BeginIn::New(SessionOrigin::Chat),
     };
     world.store.ledger.begin_run(begun).await.unwrap();
     let header = |n: u8, kind: &str, author: &str| {

@@ -5,14 +5,14 @@ use std::time::Duration;
 
 use onyx_agent::prompt::{Conversation, PromptSnapshot};
 use onyx_agent::step::{
-    Effect, Input, LaneOrder, LaneSetup, RunSetup, RunState, RunSummary, ToolTraits, UserInput,
-    step,
+    Batch, Effect, Input, LaneOrder, LaneSetup, RunSetup, RunState, RunSummary, Speaker,
+    ToolTraits, UserInput, step,
 };
 use onyx_types::{
-    BatchId, ErrorCode, Event, Fault, FinishReason, LaneId, Limits, Message, Mint, ModelEvent,
-    ModelFailure, ModelFailureClass, ModelRequest, Now, Origin, RunStatus, SessionKey, StatusCode,
-    Taint, TextStatus, Timestamp, TokenCounter, ToolCall, ToolOffer, ToolOutcome, ToolUseId, Turn,
-    TurnBody, Usage, UserContent,
+    ErrorCode, Event, Fault, FinishReason, LaneId, Limits, Message, Mint, ModelEvent, ModelFailure,
+    ModelFailureClass, ModelRequest, Now, Origin, RunStatus, SessionKey, StatusCode, Taint,
+    TextStatus, Timestamp, TokenCounter, ToolCall, ToolOffer, ToolOutcome, ToolUse, ToolUseId,
+    Turn, TurnBody, Usage, UserContent,
 };
 use serde_json::{Value, json};
 
@@ -28,7 +28,7 @@ pub(crate) struct Bench {
     pub(crate) invoked: Vec<ToolCall>,
     pub(crate) finished: Vec<RunSummary>,
     pub(crate) stopped_models: usize,
-    pub(crate) held: Vec<BatchId>,
+    pub(crate) held: Vec<Batch>,
     pub(crate) hold_appends: bool,
 }
 
@@ -39,6 +39,7 @@ pub(crate) fn tool(name: &str, parallel: bool) -> ToolTraits {
             description: String::new(),
             input_schema: json!({"type": "object"}).into(),
         },
+        weight: 10,
         parallel,
         repeats: name == "poll",
     }
@@ -62,6 +63,7 @@ pub(crate) fn lane_setup(agent: &str) -> LaneSetup {
         max_output_tokens: 1_000,
         client_tools: Vec::new(),
         response_format: None,
+        tool_use: ToolUse::default(),
         snapshot: Arc::new(PromptSnapshot { system: Vec::new() }),
         tools: vec![tool("look", true), tool("change", false), tool("poll", true)],
         unable: None,
@@ -115,8 +117,8 @@ impl Bench {
     pub(crate) fn give(&mut self, input: Input) {
         for effect in step(&mut self.state, self.now, input) {
             match effect {
-                Effect::Append(batch, turns) => {
-                    self.log.extend(turns);
+                Effect::Append(batch) => {
+                    self.log.extend(batch.turns.iter().cloned());
                     if self.hold_appends {
                         self.held.push(batch);
                     } else {
@@ -196,7 +198,7 @@ impl Bench {
 
 fn words(text: &str) -> UserInput {
     let content = UserContent::Text(text.to_owned());
-    UserInput { turn: None, content, view: None, context: None }
+    UserInput { turn: None, content, view: None, context: None, by: Speaker::Person }
 }
 
 pub(crate) fn call_end(index: u32, id: &str, name: &str, arguments: Value) -> ModelEvent {

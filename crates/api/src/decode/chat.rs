@@ -1,13 +1,15 @@
 //! `POST /v1/chat/completions`.
 
 use onyx_agent::{ClientInput, ClientTurn};
-use onyx_types::{ResponseFormat, ToolCall, ToolOffer, ToolUseId, UserPart};
+use onyx_types::{ResponseFormat, ToolCall, ToolChoice, ToolOffer, ToolUseId, UserPart};
 use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::{Map, Value, json};
 
+use super::choice::{Mode, tool_use};
+use super::fields::{Field, Fields, Reader};
 use super::media::image;
-use super::{Ask, Fields, Reader, Refused, arguments, content, joined};
+use super::{Ask, arguments, content, joined};
 use crate::Problem;
 use crate::body::typed;
 
@@ -18,6 +20,8 @@ const FIELDS: Fields = Fields {
         "stream",
         "stream_options",
         "tools",
+        "tool_choice",
+        "parallel_tool_calls",
         "response_format",
         "temperature",
         "max_tokens",
@@ -30,19 +34,30 @@ const FIELDS: Fields = Fields {
         "service_tier",
         "safety_identifier",
         "prompt_cache_key",
-        "parallel_tool_calls",
+        "prompt_cache_options",
+        "prompt_cache_retention",
+        "prediction",
+    ],
+    advice: &[
+        Field { name: "reasoning_effort", harmless: &[] },
+        Field { name: "verbosity", harmless: &[] },
+        Field { name: "seed", harmless: &[] },
     ],
     refused: &[
-        Refused { name: "n", harmless: &["1"] },
-        Refused { name: "stop", harmless: &["[]"] },
-        Refused { name: "logprobs", harmless: &["false"] },
-        Refused { name: "top_logprobs", harmless: &["0"] },
-        Refused { name: "audio", harmless: &[] },
-        Refused { name: "modalities", harmless: &["[\"text\"]"] },
-        Refused { name: "functions", harmless: &[] },
-        Refused { name: "function_call", harmless: &["auto", "none"] },
-        Refused { name: "tool_choice", harmless: &["auto", "none"] },
-        Refused { name: "web_search_options", harmless: &[] },
+        Field { name: "n", harmless: &["1"] },
+        Field { name: "stop", harmless: &["[]"] },
+        Field { name: "logprobs", harmless: &["false"] },
+        Field { name: "top_logprobs", harmless: &["0"] },
+        Field { name: "audio", harmless: &[] },
+        Field { name: "modalities", harmless: &["[\"text\"]"] },
+        Field { name: "functions", harmless: &[] },
+        Field { name: "function_call", harmless: &["auto", "none"] },
+        Field { name: "moderation", harmless: &[] },
+        Field { name: "top_p", harmless: &["1", "1.0"] },
+        Field { name: "frequency_penalty", harmless: &["0", "0.0"] },
+        Field { name: "presence_penalty", harmless: &["0", "0.0"] },
+        Field { name: "logit_bias", harmless: &["{}"] },
+        Field { name: "web_search_options", harmless: &[] },
     ],
 };
 
@@ -51,7 +66,8 @@ const FIELDS: Fields = Fields {
 pub(crate) struct Request {
     messages: Vec<Message>,
     tools: Option<Vec<Tool>>,
-    tool_choice: Option<Value>,
+    tool_choice: Option<Choice>,
+    parallel_tool_calls: Option<bool>,
     response_format: Option<Format>,
     temperature: Option<f32>,
     max_tokens: Option<u32>,
@@ -116,6 +132,24 @@ enum Tool {
 }
 
 #[derive(Deserialize, JsonSchema)]
+#[serde(untagged, expecting = "expected `none`, `auto`, `required` or a function by its name")]
+enum Choice {
+    Mode(Mode),
+    One(NamedTool),
+}
+
+#[derive(Deserialize, JsonSchema)]
+#[serde(tag = "type", rename_all = "snake_case")]
+enum NamedTool {
+    Function { function: FunctionName },
+}
+
+#[derive(Deserialize, JsonSchema)]
+struct FunctionName {
+    name: String,
+}
+
+#[derive(Deserialize, JsonSchema)]
 struct Function {
     name: String,
     #[serde(default)]
@@ -139,7 +173,7 @@ struct Schema {
 }
 
 pub(crate) fn chat(body: Map<String, Value>, reader: Reader) -> Result<Ask, Problem> {
-    FIELDS.check(&body, reader)?;
+    let passed_over = FIELDS.check(&body, reader)?;
     let request: Request = typed(body.into())?;
     let mut system = Vec::new();
     let mut turns = Vec::new();
@@ -151,18 +185,21 @@ pub(crate) fn chat(body: Map<String, Value>, reader: Reader) -> Result<Ask, Prob
             }
         }
     }
-    let offered = request.tool_choice.as_ref().and_then(Value::as_str) != Some("none");
-    let tools = request.tools.unwrap_or_default().into_iter().filter(|_| offered);
+    let tools: Vec<ToolOffer> =
+        request.tools.unwrap_or_default().into_iter().map(Tool::offer).collect();
+    let choice = request.tool_choice.map(Choice::wanted).unwrap_or_default();
+    let several = request.parallel_tool_calls;
     let client = ClientInput {
         turns,
         system: joined(&system),
-        tools: tools.map(Tool::offer).collect(),
+        tool_use: tool_use(choice, several, &tools, "tool_choice.function.name")?,
+        tools,
         response_format: request.response_format.and_then(Format::wanted),
         temperature: request.temperature,
         max_output_tokens: request.max_completion_tokens.or(request.max_tokens),
         ..ClientInput::default()
     };
-    Ok(Ask { client, previous: None })
+    Ok(Ask { client, previous: None, passed_over })
 }
 
 impl Message {
@@ -226,6 +263,15 @@ impl Message {
                 .collect::<Result<_, _>>()?,
         };
         Ok(content(parts))
+    }
+}
+
+impl Choice {
+    fn wanted(self) -> ToolChoice {
+        match self {
+            Self::Mode(mode) => mode.wanted(),
+            Self::One(NamedTool::Function { function }) => ToolChoice::Named(function.name),
+        }
     }
 }
 

@@ -1,23 +1,49 @@
 //! `POST /v1/messages`.
 
 use onyx_agent::{ClientInput, ClientTurn};
-use onyx_types::{ToolCall, ToolOffer, ToolUseId, UserPart};
+use onyx_types::{ResponseFormat, ToolCall, ToolChoice, ToolOffer, ToolUseId, UserPart};
 use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::{Map, Value};
 
-use super::{Ask, Fields, Reader, Refused, content};
+use super::choice::tool_use;
+use super::fields::{Field, Fields, Reader};
+use super::{Ask, content};
 use crate::Problem;
 use crate::body::typed;
 
 const FIELDS: Fields = Fields {
-    known: &["model", "messages", "max_tokens", "stream", "system", "tools", "temperature"],
-    idle: &["metadata", "service_tier", "cache_control", "context_management"],
+    known: &[
+        "model",
+        "messages",
+        "max_tokens",
+        "stream",
+        "system",
+        "tools",
+        "tool_choice",
+        "temperature",
+        "output_config",
+    ],
+    idle: &[
+        "metadata",
+        "service_tier",
+        "cache_control",
+        "diagnostics",
+        "user_profile_id",
+        "workspace_id",
+    ],
+    advice: &[
+        Field { name: "thinking", harmless: &["{\"type\":\"disabled\"}"] },
+        Field { name: "speed", harmless: &["standard"] },
+        Field { name: "context_management", harmless: &["{}"] },
+    ],
     refused: &[
-        Refused { name: "stop_sequences", harmless: &["[]"] },
-        Refused { name: "tool_choice", harmless: &["{\"type\":\"auto\"}", "{\"type\":\"none\"}"] },
-        Refused { name: "mcp_servers", harmless: &["[]"] },
-        Refused { name: "container", harmless: &[] },
+        Field { name: "stop_sequences", harmless: &["[]"] },
+        Field { name: "top_p", harmless: &["1", "1.0"] },
+        Field { name: "top_k", harmless: &[] },
+        Field { name: "inference_geo", harmless: &[] },
+        Field { name: "mcp_servers", harmless: &["[]"] },
+        Field { name: "container", harmless: &[] },
     ],
 };
 
@@ -28,8 +54,9 @@ pub(crate) struct Request {
     max_tokens: u32,
     system: Option<Text>,
     tools: Option<Vec<Tool>>,
-    tool_choice: Option<Value>,
+    tool_choice: Option<Choice>,
     temperature: Option<f32>,
+    output_config: Option<OutputConfig>,
 }
 
 #[derive(Deserialize, JsonSchema)]
@@ -96,6 +123,27 @@ enum Source {
 }
 
 #[derive(Deserialize, JsonSchema)]
+#[serde(tag = "type", rename_all = "snake_case")]
+enum Choice {
+    Auto { disable_parallel_tool_use: Option<bool> },
+    Any { disable_parallel_tool_use: Option<bool> },
+    Tool { name: String, disable_parallel_tool_use: Option<bool> },
+    None {},
+}
+
+#[derive(Deserialize, JsonSchema)]
+struct OutputConfig {
+    format: Option<Format>,
+    effort: Option<String>,
+}
+
+#[derive(Deserialize, JsonSchema)]
+#[serde(tag = "type", rename_all = "snake_case")]
+enum Format {
+    JsonSchema { schema: Value },
+}
+
+#[derive(Deserialize, JsonSchema)]
 struct Tool {
     #[serde(rename = "type")]
     kind: Option<String>,
@@ -106,24 +154,53 @@ struct Tool {
 }
 
 pub(crate) fn messages(body: Map<String, Value>, reader: Reader) -> Result<Ask, Problem> {
-    FIELDS.check(&body, reader)?;
+    let mut passed_over = FIELDS.check(&body, reader)?;
     let request: Request = typed(body.into())?;
     let mut turns = Vec::new();
     for message in request.messages {
         turns.extend(message.turns());
     }
-    let choice = request.tool_choice.as_ref().and_then(|choice| choice["type"].as_str());
-    let tools = request.tools.unwrap_or_default();
-    let tools = tools.into_iter().enumerate().filter(|_| choice != Some("none"));
+    let tools = request.tools.unwrap_or_default().into_iter().enumerate();
+    let tools: Vec<ToolOffer> =
+        tools.map(|(index, tool)| tool.offer(index)).collect::<Result<_, _>>()?;
+    let (choice, several) = request.tool_choice.map(Choice::wanted).unwrap_or_default();
+    if request.output_config.as_ref().is_some_and(|config| config.effort.is_some()) {
+        reader.advised("output_config.effort", &mut passed_over)?;
+    }
+    let format = request.output_config.and_then(|config| config.format);
     let client = ClientInput {
         turns,
         system: request.system.map(Text::joined).filter(|text| !text.trim().is_empty()),
-        tools: tools.map(|(index, tool)| tool.offer(index)).collect::<Result<_, _>>()?,
+        tool_use: tool_use(choice, several, &tools, "tool_choice.name")?,
+        tools,
+        response_format: format.map(Format::wanted),
         temperature: request.temperature,
         max_output_tokens: Some(request.max_tokens),
         ..ClientInput::default()
     };
-    Ok(Ask { client, previous: None })
+    Ok(Ask { client, previous: None, passed_over })
+}
+
+impl Choice {
+    /// And whether several calls may come at once.
+    fn wanted(self) -> (ToolChoice, Option<bool>) {
+        let (choice, single) = match self {
+            Self::Auto { disable_parallel_tool_use: single } => (ToolChoice::Auto, single),
+            Self::Any { disable_parallel_tool_use: single } => (ToolChoice::Required, single),
+            Self::Tool { name, disable_parallel_tool_use: single } => {
+                (ToolChoice::Named(name), single)
+            }
+            Self::None {} => (ToolChoice::None, None),
+        };
+        (choice, single.map(|single| !single))
+    }
+}
+
+impl Format {
+    fn wanted(self) -> ResponseFormat {
+        let Self::JsonSchema { schema } = self;
+        ResponseFormat::JsonSchema { name: "answer".to_owned(), schema }
+    }
 }
 
 impl Text {

@@ -1,6 +1,8 @@
 //! Requests of other makers' clients, read into one form.
 
 mod chat;
+mod choice;
+mod fields;
 mod media;
 mod messages;
 mod responses;
@@ -16,6 +18,7 @@ use serde_json::{Map, Value};
 use crate::Problem;
 
 pub(crate) use chat::chat;
+pub(crate) use fields::Reader;
 pub(crate) use messages::messages;
 pub(crate) use responses::responses;
 pub(crate) use ui_chat::UiChatRequest;
@@ -62,56 +65,8 @@ pub(crate) struct Ask {
     pub(crate) client: ClientInput,
     /// The answer that this one follows, where the wire names it.
     pub(crate) previous: Option<String>,
-}
-
-/// What the fields of a wire mean to us.
-struct Fields {
-    /// Read by us.
-    known: &'static [&'static str],
-    /// Of no consequence for the answer.
-    idle: &'static [&'static str],
-    /// They would make another answer than the client expects: never left out in silence.
-    refused: &'static [Refused],
-}
-
-/// A field that we cannot do, and the values with which it asks for nothing special.
-struct Refused {
-    name: &'static str,
-    harmless: &'static [&'static str],
-}
-
-/// Who reads the request decides how strict we are.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Reader {
-    /// An agent has a mind of its own about sampling.
-    Agent,
-    /// A model of another wire: what cannot be said there must not be lost on the way.
-    OtherWire,
-}
-
-impl Fields {
-    fn check(&self, body: &Map<String, Value>, reader: Reader) -> Result<(), Problem> {
-        for (name, value) in body {
-            if value.is_null() {
-                continue;
-            }
-            if let Some(field) = self.refused.iter().find(|field| field.name == name) {
-                let text = value.as_str().map_or_else(|| value.to_string(), str::to_owned);
-                if !field.harmless.contains(&text.as_str()) {
-                    return Err(Problem::field(name, "it cannot be done here; leave it out"));
-                }
-                continue;
-            }
-            let name = name.as_str();
-            let ours = name.starts_with("x-onyx-");
-            let read = ours || self.known.contains(&name) || self.idle.contains(&name);
-            if !read && reader == Reader::OtherWire {
-                let why = "the model's provider speaks another wire, which cannot express it";
-                return Err(Problem::field(name, why));
-            }
-        }
-        Ok(())
-    }
+    /// Fields that an agent decides for itself; the client is told of each.
+    pub(crate) passed_over: Vec<String>,
 }
 
 /// For a model of another wire.
@@ -130,6 +85,7 @@ pub(crate) fn model_request(ask: Ask) -> ModelRequest {
         system: system.into_iter().collect(),
         messages: messages.into(),
         tools: client.tools,
+        tool_use: client.tool_use,
         max_output_tokens: client.max_output_tokens.unwrap_or(0),
         temperature: client.temperature,
         response_format: client.response_format,

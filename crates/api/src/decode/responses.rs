@@ -1,13 +1,15 @@
 //! `POST /v1/responses`.
 
 use onyx_agent::{ClientInput, ClientTurn};
-use onyx_types::{ResponseFormat, ToolCall, ToolOffer, ToolUseId, UserPart};
+use onyx_types::{ResponseFormat, ToolCall, ToolChoice, ToolOffer, ToolUseId, UserPart};
 use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::{Map, Value, json};
 
+use super::choice::{Mode, tool_use};
+use super::fields::{Field, Fields, Reader};
 use super::media::image;
-use super::{Ask, Fields, Reader, Refused, arguments, content, joined};
+use super::{Ask, arguments, content, joined};
 use crate::Problem;
 use crate::body::typed;
 
@@ -18,6 +20,8 @@ const FIELDS: Fields = Fields {
         "instructions",
         "stream",
         "tools",
+        "tool_choice",
+        "parallel_tool_calls",
         "text",
         "temperature",
         "max_output_tokens",
@@ -30,17 +34,27 @@ const FIELDS: Fields = Fields {
         "service_tier",
         "safety_identifier",
         "prompt_cache_key",
-        "parallel_tool_calls",
-        "include",
+        "prompt_cache_options",
+        "prompt_cache_retention",
         "stream_options",
-        "truncation",
+        "access_programs",
+        "client_metadata",
+    ],
+    advice: &[
+        Field { name: "reasoning", harmless: &["{}"] },
+        Field { name: "include", harmless: &["[]"] },
+        Field { name: "truncation", harmless: &["disabled"] },
+        Field { name: "context_management", harmless: &["[]"] },
     ],
     refused: &[
-        Refused { name: "background", harmless: &["false"] },
-        Refused { name: "conversation", harmless: &[] },
-        Refused { name: "prompt", harmless: &[] },
-        Refused { name: "tool_choice", harmless: &["auto", "none"] },
-        Refused { name: "top_logprobs", harmless: &["0"] },
+        Field { name: "background", harmless: &["false"] },
+        Field { name: "conversation", harmless: &[] },
+        Field { name: "prompt", harmless: &[] },
+        Field { name: "image", harmless: &[] },
+        Field { name: "max_tool_calls", harmless: &[] },
+        Field { name: "moderation", harmless: &[] },
+        Field { name: "top_p", harmless: &["1", "1.0"] },
+        Field { name: "top_logprobs", harmless: &["0"] },
     ],
 };
 
@@ -50,7 +64,8 @@ pub(crate) struct Request {
     input: Input,
     instructions: Option<String>,
     tools: Option<Vec<Tool>>,
-    tool_choice: Option<Value>,
+    tool_choice: Option<Choice>,
+    parallel_tool_calls: Option<bool>,
     text: Option<TextSettings>,
     temperature: Option<f32>,
     max_output_tokens: Option<u32>,
@@ -112,8 +127,22 @@ enum Tool {
 }
 
 #[derive(Deserialize, JsonSchema)]
+#[serde(untagged, expecting = "expected `none`, `auto`, `required` or a function by its name")]
+enum Choice {
+    Mode(Mode),
+    One(NamedTool),
+}
+
+#[derive(Deserialize, JsonSchema)]
+#[serde(tag = "type", rename_all = "snake_case")]
+enum NamedTool {
+    Function { name: String },
+}
+
+#[derive(Deserialize, JsonSchema)]
 struct TextSettings {
     format: Option<Format>,
+    verbosity: Option<String>,
 }
 
 #[derive(Deserialize, JsonSchema)]
@@ -125,7 +154,7 @@ enum Format {
 }
 
 pub(crate) fn responses(body: Map<String, Value>, reader: Reader) -> Result<Ask, Problem> {
-    FIELDS.check(&body, reader)?;
+    let mut passed_over = FIELDS.check(&body, reader)?;
     let request: Request = typed(body.into())?;
     let mut system: Vec<String> = request.instructions.into_iter().collect();
     let mut turns = Vec::new();
@@ -137,19 +166,25 @@ pub(crate) fn responses(body: Map<String, Value>, reader: Reader) -> Result<Ask,
             }
         }
     }
-    let offered = request.tool_choice.as_ref().and_then(Value::as_str) != Some("none");
-    let tools = request.tools.unwrap_or_default().into_iter().filter(|_| offered);
+    let tools: Vec<ToolOffer> =
+        request.tools.unwrap_or_default().into_iter().map(Tool::offer).collect();
+    let choice = request.tool_choice.map(Choice::wanted).unwrap_or_default();
+    let several = request.parallel_tool_calls;
+    if request.text.as_ref().is_some_and(|text| text.verbosity.is_some()) {
+        reader.advised("text.verbosity", &mut passed_over)?;
+    }
     let format = request.text.and_then(|text| text.format);
     let client = ClientInput {
         turns,
         system: joined(&system),
-        tools: tools.map(Tool::offer).collect(),
+        tool_use: tool_use(choice, several, &tools, "tool_choice.name")?,
+        tools,
         response_format: format.and_then(Format::wanted),
         temperature: request.temperature,
         max_output_tokens: request.max_output_tokens,
         ..ClientInput::default()
     };
-    Ok(Ask { client, previous: request.previous_response_id })
+    Ok(Ask { client, previous: request.previous_response_id, passed_over })
 }
 
 fn take(
@@ -213,6 +248,15 @@ impl Content {
                 .collect::<Result<_, _>>()?,
         };
         Ok(content(parts))
+    }
+}
+
+impl Choice {
+    fn wanted(self) -> ToolChoice {
+        match self {
+            Self::Mode(mode) => mode.wanted(),
+            Self::One(NamedTool::Function { name }) => ToolChoice::Named(name),
+        }
     }
 }
 

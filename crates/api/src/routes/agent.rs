@@ -26,7 +26,7 @@ pub(super) async fn chat_stream(
     JsonBody(request): JsonBody<ChatRequest>,
 ) -> Result<Response, Problem> {
     let run = start(&state, caller, request).await?;
-    Ok(lines(run, Ndjson::default()))
+    Ok(lines(run, Ndjson::default()).await)
 }
 
 /// For clients of before the schema, which know a tool call by another name.
@@ -36,13 +36,13 @@ pub(super) async fn claude_chat_stream(
     JsonBody(request): JsonBody<ChatRequest>,
 ) -> Result<Response, Problem> {
     let run = start(&state, caller, request).await?;
-    Ok(lines(run, Ndjson::calling(CallName::ToolUse)))
+    Ok(lines(run, Ndjson::calling(CallName::ToolUse)).await)
 }
 
-fn lines(run: OwnedRun, encoder: Ndjson) -> Response {
+async fn lines(run: OwnedRun, encoder: Ndjson) -> Response {
     let headers =
         [(header::CONTENT_TYPE, "application/x-ndjson"), (header::CACHE_CONTROL, "no-store")];
-    (headers, run.into_body(encoder)).into_response()
+    (headers, run.into_begun_body(encoder).await).into_response()
 }
 
 pub(super) async fn chat(

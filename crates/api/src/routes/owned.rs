@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use axum::body::Body;
 use bytes::{Bytes, BytesMut};
-use futures::{FutureExt, stream};
+use futures::{FutureExt, StreamExt as _, stream};
 use onyx_agent::{RunHandle, RunManager, RunRequest};
 use onyx_types::{Envelope, ErrorCode, RunId, SessionId};
 
@@ -62,6 +62,22 @@ impl OwnedRun {
     {
         let frames = Frames { run: self, encoder };
         Body::from_stream(stream::unfold(frames, Frames::next_chunk))
+    }
+
+    /// The same once its first frame is there, so that the answer's head goes out with it. For
+    /// formats that tell the run's start, which no model keeps waiting.
+    pub(super) async fn into_begun_body<E>(self, encoder: E) -> Body
+    where
+        E: Encoder<Frame = Bytes> + Send + 'static,
+    {
+        let frames = Frames { run: self, encoder };
+        match frames.next_chunk().await {
+            Some((first, frames)) => {
+                let rest = stream::unfold(frames, Frames::next_chunk);
+                Body::from_stream(stream::iter([first]).chain(rest))
+            }
+            None => Body::empty(),
+        }
     }
 }
 

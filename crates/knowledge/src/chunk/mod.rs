@@ -6,6 +6,8 @@ mod pack;
 
 pub use pack::{Chunking, Piece};
 
+use crate::Ruler;
+
 /// What a text says of itself.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Document {
@@ -16,13 +18,13 @@ pub struct Document {
 }
 
 impl Document {
-    pub fn read(text: &str, chunking: &Chunking) -> Self {
+    pub fn read(text: &str, chunking: &Chunking, ruler: &Ruler) -> Self {
         let blocks = blocks::read(text);
         let front = blocks.front_matter.as_deref().unwrap_or_default();
         let title = value_of(front, &["title"]).or_else(|| blocks.first_heading.clone());
         let date = value_of(front, &["date", "created", "updated"]);
         let date = date.filter(|date| is_date(date)).map(|date| date[..10].to_owned());
-        Self { title, date, pieces: pack::pack(text, &blocks.blocks, chunking) }
+        Self { title, date, pieces: pack::pack(text, &blocks.blocks, chunking, ruler) }
     }
 }
 

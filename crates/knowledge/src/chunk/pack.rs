@@ -1,6 +1,5 @@
-use onyx_types::estimate_tokens;
-
 use super::blocks::{Block, BlockKind};
+use crate::Ruler;
 
 /// How texts are cut. A change of any of it, or of the code, cuts everything anew.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -44,12 +43,13 @@ pub struct Piece {
     pub text: String,
 }
 
-pub(super) fn pack(text: &str, blocks: &[Block], chunking: &Chunking) -> Vec<Piece> {
+pub(super) fn pack(text: &str, blocks: &[Block], chunking: &Chunking, ruler: &Ruler) -> Vec<Piece> {
     let lines: Vec<&str> = text.lines().collect();
-    let tokens = lines.iter().map(|line| estimate_tokens(line) + 1).collect();
+    let tokens = lines.iter().map(|line| ruler.count_line(line)).collect();
     let mut packer = Packer {
         lines,
         tokens,
+        ruler,
         chunking: *chunking,
         headings: Vec::new(),
         open: None,
@@ -65,6 +65,7 @@ pub(super) fn pack(text: &str, blocks: &[Block], chunking: &Chunking) -> Vec<Pie
 struct Packer<'a> {
     lines: Vec<&'a str>,
     tokens: Vec<usize>,
+    ruler: &'a Ruler,
     chunking: Chunking,
     /// Level and text, outermost first.
     headings: Vec<(usize, String)>,
@@ -140,7 +141,7 @@ impl Packer<'_> {
         let heading = self.heading();
         let mut rest = self.lines[line];
         while !rest.is_empty() {
-            let (part, after) = split_at_tokens(rest, self.chunking.tokens);
+            let (part, after) = split_at_tokens(rest, self.chunking.tokens, self.ruler);
             self.pieces.push(Piece {
                 start_line: number,
                 end_line: number,
@@ -219,10 +220,10 @@ fn line_number(index: usize) -> u32 {
 }
 
 /// The longest start of a text that has at most so many tokens, cut at a space where there is one.
-fn split_at_tokens(text: &str, most: usize) -> (&str, &str) {
+fn split_at_tokens<'a>(text: &'a str, most: usize, ruler: &Ruler) -> (&'a str, &'a str) {
     // A token is a character at least.
     let mut end = text.char_indices().nth(most * 8).map_or(text.len(), |(at, _)| at);
-    while end > 1 && estimate_tokens(&text[..end]) > most {
+    while end > 1 && ruler.count(&text[..end]) > most {
         end = text.floor_char_boundary(end * 3 / 4).max(1);
     }
     let end = text.ceil_char_boundary(end);

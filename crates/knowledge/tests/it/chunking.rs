@@ -1,9 +1,9 @@
-use onyx_knowledge::{Chunking, Document, Piece};
+use onyx_knowledge::{Chunking, Document, Piece, Ruler};
 use onyx_types::estimate_tokens;
 use proptest::prelude::*;
 
 fn pieces(text: &str) -> Vec<Piece> {
-    Document::read(text, &Chunking::default()).pieces
+    Document::read(text, &Chunking::default(), &Ruler::estimate()).pieces
 }
 
 fn lines(text: &str, piece: &Piece) -> String {
@@ -18,7 +18,7 @@ fn paragraph(word: &str, words: usize) -> String {
 #[test]
 fn a_short_note_is_one_chunk_with_its_title() {
     let text = "# Garden\n\nPlant in May.\n\n- tomatoes\n- basil\n";
-    let document = Document::read(text, &Chunking::default());
+    let document = Document::read(text, &Chunking::default(), &Ruler::estimate());
     assert_eq!(document.title.as_deref(), Some("Garden"));
     let whole = Piece {
         start_line: 1,
@@ -32,7 +32,7 @@ fn a_short_note_is_one_chunk_with_its_title() {
 #[test]
 fn front_matter_gives_title_and_date() {
     let text = "---\ntitle: \"Trip\"\ncreated: 2026-03-04T10:00:00Z\n---\nWe went.\n";
-    let document = Document::read(text, &Chunking::default());
+    let document = Document::read(text, &Chunking::default(), &Ruler::estimate());
     assert_eq!(
         (document.title.as_deref(), document.date.as_deref()),
         (Some("Trip"), Some("2026-03-04"))

@@ -1,8 +1,11 @@
 //! Everything of the index may be thrown away at any time.
 
 use std::fs;
+use std::sync::Arc;
 
-use crate::world::World;
+use onyx_types::MatchType;
+
+use crate::world::{Meaning, World, chat};
 
 async fn with_notes() -> (World, Vec<String>) {
     let world = World::new().await;
@@ -24,6 +27,27 @@ async fn the_cache_deleted_while_running_is_made_anew_with_the_same_answers() {
         fs::remove_dir_all(world.path("cache")).unwrap();
         assert_eq!(world.paths("plum note").await, before);
     }
+}
+
+#[tokio::test]
+async fn what_was_found_by_meaning_is_found_again_after_the_cache_was_deleted() {
+    let (world, _) = with_notes().await;
+    world.write("people/anna/vault/car.md", "The automobile needs new tyres.");
+    world.index.set_embedder(Some(Arc::new(Meaning::default())));
+    world.index.catch_up().await.unwrap();
+    let by_meaning = async || {
+        let answer = world.ask("my vehicle", &chat("anna")).await;
+        assert_eq!(answer.degraded, None);
+        answer.hits.iter().map(|hit| (hit.path(), hit.match_type)).collect::<Vec<_>>()
+    };
+    let before = by_meaning().await;
+    assert_eq!(before[0], ("vault/car.md".to_owned(), MatchType::Vec));
+    fs::remove_dir_all(world.path("cache")).unwrap();
+    let answer = world.ask("my vehicle", &chat("anna")).await;
+    let making = "the vectors of test/meaning (96) are still being made";
+    assert_eq!(answer.degraded.as_deref(), Some(making));
+    world.index.catch_up().await.unwrap();
+    assert_eq!(by_meaning().await, before);
 }
 
 #[tokio::test]

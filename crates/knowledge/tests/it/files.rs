@@ -140,6 +140,27 @@ async fn what_cannot_be_indexed_says_why_and_stops_nothing() {
 }
 
 #[tokio::test]
+async fn thousands_of_tiny_files_are_indexed_once() {
+    const FILES: u64 = 2_000;
+    let world = World::new().await;
+    let old = std::time::SystemTime::now() - Duration::from_secs(60);
+    for n in 0..FILES {
+        let path = format!("people/anna/vault/{}/{n}.md", n % 50);
+        world.write(&path, format!("tiny{n}"));
+        fs::File::options().write(true).open(world.path(&path)).unwrap().set_modified(old).unwrap();
+    }
+    let report = world.index.sync().await.unwrap();
+    assert_eq!((report.checked, report.indexed), (FILES, FILES));
+    let again = world.index.sync().await.unwrap();
+    assert_eq!((again.checked, again.indexed, again.removed), (FILES, 0, 0));
+    for n in [0, 1_234, FILES - 1] {
+        assert_eq!(world.paths(&format!("tiny{n}")).await, [format!("vault/{}/{n}.md", n % 50)]);
+    }
+    let status = world.index.status(&"anna".parse().unwrap()).await.unwrap();
+    assert_eq!((status.sources, status.chunks, status.problem_count), (FILES, FILES, 0));
+}
+
+#[tokio::test]
 async fn files_edited_while_they_are_read_end_up_as_they_are() {
     let world = World::new().await;
     for n in 0..40 {
@@ -188,8 +209,10 @@ async fn who_wrote_it_comes_along() {
     history.keep(&"vault/a.md".parse().unwrap(), None, Some(Hash::of(text)), change).await.unwrap();
     vault.put(&"a.md".parse().unwrap(), text, Expect::Absent).await.unwrap();
     world.write("people/anna/vault/b.md", "quince tree");
+    world.write("people/anna/vault/c.md", "---\norigin: external\n---\nquince pie");
     let mut origins: Vec<_> =
         world.find("quince").await.into_iter().map(|hit| hit.origin).collect();
     origins.sort();
-    assert_eq!(origins, [Origin::Person, Origin::Agent, Origin::AgentTainted]);
+    let expected = [Origin::Person, Origin::Agent, Origin::AgentTainted, Origin::External];
+    assert_eq!(origins, expected);
 }

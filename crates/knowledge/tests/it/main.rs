@@ -1,6 +1,7 @@
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::disallowed_methods)]
 
 mod chunking;
+mod conversations;
 mod damage;
 mod files;
 mod finding;

@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
 use onyx_knowledge::{Embedding, Retrieval, SearchSettings, Weights};
-use onyx_types::{MatchType, Scope};
+use onyx_types::{MatchType, PersonId, Scope};
 
 use crate::world::{Meaning, World, chat};
 
@@ -87,30 +87,135 @@ async fn a_renamed_file_and_an_unchanged_part_keep_their_vectors() {
     assert_eq!(world.find("vehicle").await[0].path(), "vault/auto/x.md");
 }
 
-#[tokio::test]
-async fn another_model_makes_all_vectors_anew_while_words_are_found() {
-    struct Other(Meaning);
-    impl onyx_types::Embedder for Other {
-        fn identity(&self) -> onyx_types::EmbedderIdentity {
-            onyx_types::EmbedderIdentity { model: "other".into(), ..self.0.identity() }
-        }
-        fn embed(
-            &self,
-            texts: Vec<String>,
-        ) -> futures::future::BoxFuture<'_, Result<Vec<Vec<f32>>, onyx_types::ModelFailure>>
-        {
-            self.0.embed(texts)
-        }
+/// Says the same by vectors of another length.
+#[derive(Default)]
+struct Other(Meaning);
+
+impl onyx_types::Embedder for Other {
+    fn identity(&self) -> onyx_types::EmbedderIdentity {
+        let identity = self.0.identity();
+        onyx_types::EmbedderIdentity { model: "other".into(), dims: identity.dims + 1, ..identity }
     }
+
+    fn embed(
+        &self,
+        texts: Vec<String>,
+    ) -> futures::future::BoxFuture<'_, Result<Vec<Vec<f32>>, onyx_types::ModelFailure>> {
+        let longer = |mut vector: Vec<f32>| {
+            vector.push(0.0);
+            vector
+        };
+        let made = self.0.embed(texts);
+        Box::pin(async move { Ok(made.await?.into_iter().map(longer).collect()) })
+    }
+}
+
+fn other(is_down: bool) -> Arc<Other> {
+    let other = Other::default();
+    other.0.down.store(is_down, Ordering::Relaxed);
+    Arc::new(other)
+}
+
+async fn vectors(world: &World) -> u64 {
+    world.index.status(&"anna".parse().unwrap()).await.unwrap().vectors
+}
+
+#[tokio::test]
+async fn the_vectors_of_the_old_model_serve_until_all_new_ones_are_made() {
+    let (world, old) = with_notes().await;
+    let new = other(true);
+    world.index.set_embedder(Some(Arc::clone(&new) as _));
+    world.write("people/anna/vault/plane.md", "A plane flies.");
+    world.index.catch_up().await.unwrap();
+    let answer = world.ask("my vehicle", &chat("anna")).await;
+    assert_eq!((answer.degraded, answer.partial), (None, false));
+    let first = &answer.hits[0];
+    assert_eq!((first.path().as_str(), first.match_type), ("vault/car.md", MatchType::Vec));
+    assert_eq!(vectors(&world).await, 0, "those of the new model are counted");
+    assert_eq!(world.paths("plane").await[0], "vault/plane.md");
+
+    new.0.down.store(false, Ordering::Relaxed);
+    world.index.catch_up().await.unwrap();
+    assert_eq!(vectors(&world).await, 4);
+    let asked = (old.calls.load(Ordering::Relaxed), new.0.calls.load(Ordering::Relaxed));
+    let answer = world.ask("my vehicle", &chat("anna")).await;
+    assert_eq!((answer.degraded, answer.hits[0].path().as_str()), (None, "vault/car.md"));
+    assert_eq!(old.calls.load(Ordering::Relaxed), asked.0, "the old one is left alone");
+    assert_eq!(new.0.calls.load(Ordering::Relaxed), asked.1 + 1);
+    // All of it is on disk: the next process need not ask again.
+    let world = world.reopen().await;
+    world.index.set_embedder(Some(Arc::clone(&new) as _));
+    let before = new.0.calls.load(Ordering::Relaxed);
+    world.index.catch_up().await.unwrap();
+    assert_eq!(new.0.calls.load(Ordering::Relaxed), before);
+}
+
+#[tokio::test]
+async fn without_the_old_model_its_vectors_are_of_no_use_and_it_says_so() {
     let (world, _) = with_notes().await;
-    world.index.set_embedder(Some(Arc::new(Other(Meaning::default()))));
+    let world = world.reopen().await;
+    let new = other(true);
+    world.index.set_embedder(Some(Arc::clone(&new) as _));
+    new.0.down.store(false, Ordering::Relaxed);
     let answer = world.ask("tyres", &chat("anna")).await;
     assert_eq!(answer.hits[0].path(), "vault/car.md");
-    let anna = "anna".parse().unwrap();
-    assert_eq!(world.index.status(&anna).await.unwrap().vectors, 0);
+    assert_eq!(
+        answer.degraded.as_deref(),
+        Some("the vectors of test/other (97) are still being made")
+    );
+    // Somebody who still has it brings it along.
+    let lost = world.index.missing_embedder().await.unwrap();
+    assert_eq!(lost.as_deref(), Some("test/meaning"));
+    world.index.add_retired_embedder(Arc::new(Meaning::default()));
+    assert_eq!(world.index.missing_embedder().await.unwrap(), None);
+    let answer = world.ask("my vehicle", &chat("anna")).await;
+    assert_eq!((answer.degraded, answer.hits[0].path().as_str()), (None, "vault/car.md"));
     world.index.catch_up().await.unwrap();
-    assert_eq!(world.index.status(&anna).await.unwrap().vectors, 3);
-    assert_eq!(world.find("vehicle").await[0].path(), "vault/car.md");
+    assert_eq!((vectors(&world).await, world.index.missing_embedder().await.unwrap()), (3, None));
+}
+
+/// Counts a token for each letter, and can tell so at once.
+#[derive(Default)]
+struct Counting(Meaning);
+
+impl onyx_types::Embedder for Counting {
+    fn identity(&self) -> onyx_types::EmbedderIdentity {
+        onyx_types::EmbedderIdentity { model: "counting".into(), ..self.0.identity() }
+    }
+
+    fn embed(
+        &self,
+        texts: Vec<String>,
+    ) -> futures::future::BoxFuture<'_, Result<Vec<Vec<f32>>, onyx_types::ModelFailure>> {
+        self.0.embed(texts)
+    }
+
+    fn tokens_in(&self, text: &str) -> Option<usize> {
+        Some(text.chars().filter(|c| c.is_alphabetic()).count())
+    }
+}
+
+#[tokio::test]
+async fn texts_are_cut_by_the_tokens_of_the_embedder_where_it_tells_them() {
+    let world = World::new().await;
+    let line = format!("{}\n", "abcdefgh ".repeat(10));
+    world.write("people/anna/vault/long.md", format!("# Long\n\n{}", line.repeat(16)));
+    let anna: PersonId = "anna".parse().unwrap();
+    let chunks = async || world.index.status(&anna).await.unwrap().chunks;
+    world.index.catch_up().await.unwrap();
+    assert_eq!(chunks().await, 1, "about 300 tokens by the estimate");
+    world.index.set_embedder(Some(Arc::new(Counting::default())));
+    world.index.catch_up().await.unwrap();
+    // Five lines of eighty fit into 400, and one of them is said again in the next.
+    assert_eq!(chunks().await, 4);
+    let key = onyx_storage::SourceKey { person: Some(anna.clone()), path: "vault/long.md".into() };
+    let rows = world.store.chunks.chunks(&key).await.unwrap();
+    let ranges: Vec<_> = rows.iter().map(|row| (row.start_line, row.end_line)).collect();
+    assert_eq!(ranges, [(1, 6), (6, 10), (10, 14), (14, 18)]);
+    // An embedder that is away is no reason to cut worse.
+    world.index.set_embedder(None);
+    assert_eq!(world.index.rebuild().await.unwrap().indexed, 0);
+    assert_eq!(chunks().await, 4);
 }
 
 #[tokio::test]

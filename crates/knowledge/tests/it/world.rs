@@ -18,6 +18,7 @@ pub(crate) struct World {
     pub(crate) folder: tempfile::TempDir,
     pub(crate) store: Store,
     pub(crate) index: Index,
+    clock: Arc<dyn Clock>,
 }
 
 impl World {
@@ -31,18 +32,22 @@ impl World {
         let mut store = Store::open_embedded(home, Arc::clone(&clock)).await.unwrap();
         let settings =
             IndexSettings { home: folder.path().to_owned(), chunking: Chunking::default() };
-        let index = Index::new(store.clone(), clock, settings);
+        let index = Index::new(store.clone(), Arc::clone(&clock), settings);
         store.files = index.observe(Arc::clone(&store.files));
-        Self { folder, store, index }
+        Self { folder, store, index, clock }
     }
 
     /// Another process over the same files.
     pub(crate) async fn reopen(self) -> Self {
-        let Self { folder, store, index } = self;
+        let Self { folder, store, index, .. } = self;
         drop((store, index));
         // The home's lock goes with the last of its tasks.
         tokio::task::yield_now().await;
         Self::at(folder).await
+    }
+
+    pub(crate) fn clock(&self) -> &dyn Clock {
+        &*self.clock
     }
 
     pub(crate) fn path(&self, path: &str) -> PathBuf {

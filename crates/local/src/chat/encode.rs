@@ -1,6 +1,9 @@
 //! From a request to what a chat template takes.
 
-use onyx_types::{Block, Message, ModelRequest, ResponseFormat, Role};
+use onyx_providers::wire::unsupported;
+use onyx_types::{
+    Block, CallsAtOnce, Message, ModelFailure, ModelRequest, ResponseFormat, Role, ToolChoice,
+};
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
@@ -48,7 +51,16 @@ const SHORT_PROMPT: &str = "You are a helpful AI assistant.";
 /// A very small model that goes on for longer has lost its way.
 const SMALL_TALK_TOKENS: u32 = 512;
 
-pub(crate) fn encode(request: &ModelRequest, ability: Ability) -> Chat {
+pub(crate) fn encode(request: &ModelRequest, ability: Ability) -> Result<Chat, ModelFailure> {
+    let tool_use = &request.tool_use;
+    if tool_use.choice.is_forced() {
+        let why = "models that run on this machine cannot be made to call a tool";
+        return Err(unsupported("tool_choice", why));
+    }
+    if tool_use.at_once == CallsAtOnce::One {
+        let why = "models that run on this machine cannot be told to call one tool at a time";
+        return Err(unsupported("parallel_tool_calls", why));
+    }
     let blocks: Vec<&str> = request.system.iter().map(|block| block.text.as_str()).collect();
     let mut system = blocks.join("\n\n");
     if ability == Ability::SmallTalk && system.len() > MAX_SMALL_TALK_PROMPT {
@@ -65,11 +77,13 @@ pub(crate) fn encode(request: &ModelRequest, ability: Ability) -> Chat {
         Ability::SmallTalk => SMALL_TALK_TOKENS,
         Ability::Chat | Ability::Tools => u32::MAX,
     };
-    Chat {
+    Ok(Chat {
         messages,
         tools: match ability {
-            Ability::Tools => request.tools.iter().map(tool).collect(),
-            Ability::SmallTalk | Ability::Chat => Vec::new(),
+            Ability::Tools if tool_use.choice != ToolChoice::None => {
+                request.tools.iter().map(tool).collect()
+            }
+            Ability::Tools | Ability::SmallTalk | Ability::Chat => Vec::new(),
         },
         schema: request.response_format.as_ref().map(|format| match format {
             ResponseFormat::JsonObject => json!({"type": "object"}),
@@ -77,7 +91,7 @@ pub(crate) fn encode(request: &ModelRequest, ability: Ability) -> Chat {
         }),
         max_tokens: request.max_output_tokens.clamp(1, most),
         temperature: request.temperature.unwrap_or(0.0),
-    }
+    })
 }
 
 fn tool(offer: &onyx_types::ToolOffer) -> Value {
@@ -170,9 +184,9 @@ mod tests {
             max_tokens: SMALL_TALK_TOKENS,
             ..Chat::default()
         };
-        assert_eq!(encode(&request, Ability::SmallTalk), expected);
+        assert_eq!(encode(&request, Ability::SmallTalk), Ok(expected));
         request.system[0].text = "Give it a title.".to_owned();
-        let kept = &encode(&request, Ability::SmallTalk).messages[0];
+        let kept = &encode(&request, Ability::SmallTalk).unwrap().messages[0];
         assert_eq!(*kept, plain("system", "Give it a title.".to_owned()));
     }
 
@@ -197,6 +211,6 @@ mod tests {
             max_tokens: 8_192,
             ..Chat::default()
         };
-        assert_eq!(encode(&request(), Ability::Tools), expected);
+        assert_eq!(encode(&request(), Ability::Tools), Ok(expected));
     }
 }

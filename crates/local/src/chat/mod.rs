@@ -6,7 +6,7 @@ mod model;
 #[cfg(any(test, feature = "llama"))]
 mod template;
 
-pub(crate) use encode::Chat;
+pub(crate) use encode::{Ability, Chat};
 pub(crate) use model::LocalModel;
 #[cfg(feature = "llama")]
 pub(crate) use template::Template;

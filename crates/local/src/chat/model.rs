@@ -3,7 +3,7 @@
 use std::collections::VecDeque;
 use std::sync::Arc;
 
-use futures::stream::{BoxStream, StreamExt, unfold};
+use futures::stream::{BoxStream, StreamExt, once, unfold};
 use onyx_types::{
     Cancel, FinishReason, Model, ModelEvent, ModelFailure, ModelFailureClass, ModelRequest, Role,
     StatusCode, Usage,
@@ -25,12 +25,8 @@ pub(crate) struct LocalModel {
 }
 
 impl LocalModel {
-    pub(crate) fn new(id: String, window: u32, gguf: &Gguf, keeper: Arc<Keeper>) -> Self {
-        Self { id, window, ability: ability(gguf), keeper }
-    }
-
-    pub(crate) fn takes_tools(gguf: &Gguf) -> bool {
-        ability(gguf) == Ability::Tools
+    pub(crate) fn new(id: String, window: u32, ability: Ability, keeper: Arc<Keeper>) -> Self {
+        Self { id, window, ability, keeper }
     }
 
     /// One line for whoever meets a very small model, at the beginning of a conversation.
@@ -47,11 +43,19 @@ impl LocalModel {
     }
 }
 
-fn ability(gguf: &Gguf) -> Ability {
-    match gguf.takes_tools() {
-        _ if gguf.parameters < SMALL => Ability::SmallTalk,
-        true => Ability::Tools,
-        false => Ability::Chat,
+impl Ability {
+    /// Whether a model is offered tools where the config says nothing of it.
+    pub(crate) fn takes_tools(gguf: &Gguf) -> bool {
+        gguf.parameters >= SMALL && gguf.takes_tools()
+    }
+
+    /// `tools`: whether it is offered them.
+    pub(crate) fn of(gguf: &Gguf, tools: bool) -> Self {
+        match tools {
+            true => Self::Tools,
+            false if gguf.parameters < SMALL => Self::SmallTalk,
+            false => Self::Chat,
+        }
     }
 }
 
@@ -65,7 +69,10 @@ impl Model for LocalModel {
     }
 
     fn stream(&self, request: ModelRequest, cancel: Cancel) -> BoxStream<'static, ModelEvent> {
-        let chat = encode(&request, self.ability);
+        let chat = match encode(&request, self.ability) {
+            Ok(chat) => chat,
+            Err(failure) => return once(async { ModelEvent::Failed(failure) }).boxed(),
+        };
         // A session's messages grow with each call, so its calls' ids differ.
         let seed = request.messages.len();
         let words = if chat.tools.is_empty() { Words::only() } else { Words::with_calls(seed) };
@@ -131,7 +138,7 @@ impl Running {
             }
             Reply::End { how, prompt, cached, output, .. } => {
                 events.push(ModelEvent::Usage(Usage {
-                    input: prompt - cached,
+                    input: prompt,
                     output,
                     cache_read: cached,
                     ..Usage::default()

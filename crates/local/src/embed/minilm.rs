@@ -6,13 +6,10 @@ use ort::session::Session;
 use ort::session::builder::GraphOptimizationLevel;
 use ort::value::TensorRef;
 
-use super::DIMS;
 use super::wordpiece::WordPiece;
+use super::{DIMS, WINDOW};
 use crate::weights::{LIBRARY, MINILM, ONNX, TOKENIZER, Weights, sha256_of};
 use crate::worker::{FailedClass, Refusal};
-
-/// The positions that the model knows.
-const WINDOW: usize = 512;
 
 pub(super) struct MiniLm {
     session: Session,
@@ -38,12 +35,12 @@ impl MiniLm {
     }
 
     pub(super) fn tokens(&self, text: &str) -> usize {
-        self.tokenizer.tokens(text).len()
+        self.tokenizer.count(text)
     }
 
     /// The mean of the last layer, of length one.
     pub(super) fn vector(&mut self, text: &str) -> Result<Vec<f32>, String> {
-        let tokens = self.tokenizer.sequence(text, WINDOW);
+        let tokens = self.tokenizer.sequence(text, usize::from(WINDOW));
         let ids: Vec<i64> = tokens.into_iter().map(i64::from).collect();
         let (ones, zeros) = (vec![1_i64; ids.len()], vec![0_i64; ids.len()]);
         let mean = self.mean(&ids, &ones, &zeros).map_err(|error| error.to_string())?;

@@ -3,6 +3,8 @@
 #[cfg(feature = "embed")]
 mod minilm;
 #[cfg(feature = "embed")]
+mod tokens;
+#[cfg(feature = "embed")]
 mod wordpiece;
 
 use std::path::Path;
@@ -18,6 +20,9 @@ use crate::{Allowance, LOCAL, MINILM};
 /// The numbers of a vector.
 pub const DIMS: usize = 384;
 
+/// The positions that the model knows.
+pub(crate) const WINDOW: u16 = 512;
+
 /// Texts on their way at once: enough to keep the process at work, few enough that a search's one
 /// text does not wait behind an index's thousands.
 const AT_ONCE: usize = 2;
@@ -29,12 +34,22 @@ const MAX_TEXT_BYTES: usize = 256 * 1024;
 #[derive(Debug)]
 pub struct LocalEmbedder {
     keeper: Keeper,
+    #[cfg(feature = "embed")]
+    tokens: tokens::Tokens,
 }
 
 impl LocalEmbedder {
     pub fn new(folder: &Path, launch: Launch, allowance: Allowance) -> Self {
         let job = Job::Embed { folder: folder.to_owned(), threads: allowance.threads };
-        Self { keeper: Keeper::new(launch, job, allowance.idle) }
+        Self {
+            keeper: Keeper::new(launch, job, allowance.idle),
+            #[cfg(feature = "embed")]
+            tokens: tokens::Tokens::of(folder),
+        }
+    }
+
+    pub(crate) fn is_loaded(&self) -> bool {
+        self.keeper.is_loaded()
     }
 
     /// How many tokens the model makes of each text; it reads the first 510 of them.
@@ -72,6 +87,11 @@ impl Embedder for LocalEmbedder {
 
     fn embed(&self, texts: Vec<String>) -> BoxFuture<'_, Result<Vec<Vec<f32>>, ModelFailure>> {
         iter(texts).map(|text| self.vector(text)).buffered(AT_ONCE).try_collect().boxed()
+    }
+
+    #[cfg(feature = "embed")]
+    fn tokens_in(&self, text: &str) -> Option<usize> {
+        self.tokens.count(text)
     }
 }
 

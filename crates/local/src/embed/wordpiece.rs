@@ -10,6 +10,8 @@ use unicode_general_category::{GeneralCategory as Category, get_general_category
 
 /// Longer words are not looked at.
 const MAX_WORD_CHARS: usize = 100;
+/// Stands before a piece that does not begin its word.
+const INSIDE: &str = "##";
 
 pub(super) struct WordPiece {
     vocabulary: HashMap<String, u32>,
@@ -60,18 +62,40 @@ impl WordPiece {
         tokens
     }
 
+    /// How many tokens that is.
+    pub(super) fn count(&self, text: &str) -> usize {
+        let mut tokens = Vec::new();
+        let mut count = 0;
+        for word in words(text) {
+            self.pieces(&word, &mut tokens);
+            count += tokens.len();
+            tokens.clear();
+        }
+        count
+    }
+
     fn pieces(&self, word: &str, tokens: &mut Vec<u32>) {
         let known = tokens.len();
         if word.chars().count() > MAX_WORD_CHARS {
             tokens.push(self.unknown);
             return;
         }
+        // What follows the first piece is looked up with a mark before it.
+        let mut marked = String::new();
         let mut rest = word;
         while !rest.is_empty() {
-            let prefix = if rest.len() == word.len() { "" } else { "##" };
+            let (looked_up, mark) = match rest.len() == word.len() {
+                true => (word, 0),
+                false => {
+                    marked.clear();
+                    marked.push_str(INSIDE);
+                    marked.push_str(rest);
+                    (marked.as_str(), INSIDE.len())
+                }
+            };
             let ends = rest.char_indices().map(|(at, c)| at + c.len_utf8()).rev();
             let longest = ends.into_iter().find_map(|end| {
-                let token = self.vocabulary.get(&format!("{prefix}{}", &rest[..end]))?;
+                let token = self.vocabulary.get(&looked_up[..mark + end])?;
                 Some((*token, end))
             });
             let Some((token, end)) = longest else {

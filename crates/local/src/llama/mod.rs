@@ -46,5 +46,5 @@ pub(crate) fn work(
     Err((FailedClass::Invalid, NOT_BUILT_IN.to_owned()))
 }
 
-pub(crate) const NOT_BUILT_IN: &str = "this binary was built without llama.cpp, so it runs no language model itself: build it with \
+pub const NOT_BUILT_IN: &str = "this binary was built without llama.cpp, so it runs no language model itself: build it with \
      `make run` or `make release`, or name another provider in onyx.json";

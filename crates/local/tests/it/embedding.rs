@@ -59,7 +59,14 @@ async fn vectors_are_those_of_the_full_model() {
         assert_eq!(vector.len(), DIMS);
         // The reference counts the two marks around each text too.
         assert_eq!(count + 2, known.tokens, "{:?}", known.text);
+        assert_eq!(embedder.tokens_in(&known.text), Some(count));
     }
+}
+
+#[test]
+fn tokens_are_not_told_without_the_vocabulary() {
+    let folder = tempfile::tempdir().unwrap();
+    assert_eq!(embedder(folder.path(), LONG).tokens_in("words"), None);
 }
 
 #[tokio::test]

@@ -135,8 +135,23 @@ async fn agreed(draft: &Draft) -> Result<bool, ClientError> {
 }
 
 /// A person's answer to a run that waits, given at the terminal.
-pub(super) async fn answer(client: &Client, draft: DraftId, yes: bool) -> Result<(), ClientError> {
-    let decision = if yes { "approve" } else { "reject" };
-    client.post(&format!("{DRAFTS}/{draft}/{decision}"), &json!({})).await?;
+pub(super) async fn answer(
+    client: &Client,
+    draft: DraftId,
+    reply: &Reply,
+) -> Result<(), ClientError> {
+    let (decision, body) = match reply {
+        Reply::Yes => ("approve", json!({})),
+        Reply::Words(words) => ("approve", json!({"reason": words})),
+        Reply::No => ("reject", json!({})),
+    };
+    client.post(&format!("{DRAFTS}/{draft}/{decision}"), &body).await?;
     Ok(())
+}
+
+pub(super) enum Reply {
+    Yes,
+    /// The answer to a question.
+    Words(String),
+    No,
 }

@@ -21,15 +21,18 @@ pub(super) fn secret(prompt: &str) -> Result<String> {
 /// Asks a person at the terminal; no answer is no. When the future is dropped, the terminal is left
 /// to whoever reads it next.
 pub(super) async fn yes(question: &str) -> bool {
+    line(question).await.is_some_and(|answer| matches!(answer.as_str(), "y" | "Y" | "yes"))
+}
+
+/// What a person writes at the terminal; `None`: nothing, or it cannot be read.
+pub(super) async fn line(question: &str) -> Option<String> {
     crate::output::question(question);
     // A terminal has something to read once there is a whole line.
     #[allow(deprecated, reason = "sound here: standard input is never closed")]
     let terminal = AsyncFd::with_interest(std::io::stdin(), Interest::READABLE);
-    let Ok(terminal) = terminal else { return false };
-    if terminal.readable().await.is_err() {
-        return false;
-    }
+    let terminal = terminal.ok()?;
+    let _ready = terminal.readable().await.ok()?;
     let mut answer = String::new();
-    let read = terminal.get_ref().read_line(&mut answer);
-    read.is_ok() && matches!(answer.trim(), "y" | "Y" | "yes")
+    terminal.get_ref().read_line(&mut answer).ok()?;
+    Some(answer.trim().to_owned()).filter(|answer| !answer.is_empty())
 }

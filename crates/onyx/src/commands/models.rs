@@ -4,7 +4,8 @@ use anyhow::Result;
 use serde::Deserialize;
 use serde_json::{Value, json};
 
-use super::{refused, weights};
+use super::refused;
+use super::weights::{self, Held};
 use crate::cli::{BudgetArguments, ModelsCommand, ProvidersCommand};
 use crate::client::{Client, ClientError};
 use crate::exit::Exit;
@@ -31,9 +32,18 @@ pub(crate) async fn providers(home: &HomeFolder, command: ProvidersCommand) -> R
 
 pub(crate) async fn models(home: &HomeFolder, command: ModelsCommand) -> Result<Exit> {
     match command {
-        ModelsCommand::List { json } => one(home, "/api/admin/models", json, model_table).await,
+        ModelsCommand::List { json: true } => {
+            one(home, "/api/admin/models", true, model_table).await
+        }
+        ModelsCommand::List { json: false } => {
+            let connection = Connection::open(home).await?;
+            let result = list_models(home, connection.client()).await;
+            finish(connection, result).await
+        }
         ModelsCommand::Info { model, json } => {
-            one(home, &format!("/api/admin/models/{model}"), json, info).await
+            let connection = Connection::open(home).await?;
+            let result = info(connection.client(), &model, json).await;
+            finish(connection, result).await
         }
         ModelsCommand::Pull(arguments) => weights::pull(home, arguments).await,
         ModelsCommand::Rm { model, json } => weights::remove(home, &model, json),
@@ -206,6 +216,7 @@ struct Model {
     reasoning: Option<bool>,
     locality: Option<String>,
     rests: bool,
+    weights: Option<Held>,
 }
 
 #[derive(Deserialize)]
@@ -215,6 +226,15 @@ struct Price {
 }
 
 const UNKNOWN: &str = "–";
+
+/// The models to choose from, and what else lies here: nothing that takes room is hidden.
+async fn list_models(home: &HomeFolder, client: &Client) -> Result<Exit, ClientError> {
+    let all: Models = client.get_json("/api/admin/models").await?;
+    let shown: Vec<String> = all.models.iter().map(|model| model.id.clone()).collect();
+    model_table(all);
+    weights::tell_others(home, &shown);
+    Ok(Exit::Done)
+}
 
 fn model_table(all: Models) {
     if all.models.is_empty() {
@@ -232,16 +252,39 @@ fn model_table(all: Models) {
     table(head, all.models.into_iter().map(row));
 }
 
-fn info(model: Model) {
+/// What is known of one. The sums of its files are reckoned here, from what lies on the disk.
+async fn info(client: &Client, model: &str, json: bool) -> Result<Exit, ClientError> {
+    let path = format!("/api/admin/models/{model}");
+    let mut value: Value = client.get_json(&path).await?;
+    if let Some(weights) = value.get_mut("weights") {
+        weights::add_sums(weights).await;
+    }
+    let model: Model = match serde_json::from_value(value.clone()) {
+        Ok(model) if !json => model,
+        // Of a newer server, what does not read is shown as it is.
+        Ok(_) | Err(_) => {
+            output::line(&format!("{value:#}"));
+            return Ok(Exit::Done);
+        }
+    };
+    let whole = model.weights.as_ref().is_none_or(Held::is_whole);
+    tell(model);
+    Ok(if whole { Exit::Done } else { Exit::Failed })
+}
+
+fn tell(model: Model) {
     let yes_no = |known: Option<bool>| match known {
         Some(true) => "yes",
         Some(false) => "no",
         None => UNKNOWN,
     };
-    let price = model.price.map_or_else(
-        || "not known: counts as 0 in budgets".to_owned(),
-        |price| format!("{} in, {} out, in dollars per million tokens", price.input, price.output),
-    );
+    let price = match (model.price, &model.weights) {
+        (Some(Price { input, output }), _) => {
+            format!("{input} in, {output} out, in dollars per million tokens")
+        }
+        (None, Some(_)) => "nothing: it runs here".to_owned(),
+        (None, None) => "not known: counts as 0 in budgets".to_owned(),
+    };
     let inputs = model.inputs.map_or_else(
         || UNKNOWN.to_owned(),
         |inputs| [vec!["text".to_owned()], inputs].concat().join(", "),
@@ -257,6 +300,9 @@ fn info(model: Model) {
         ("runs", model.locality.unwrap_or_else(|| UNKNOWN.to_owned()).replace('_', " ")),
     ] {
         output::line(&format!("  {name}: {value}"));
+    }
+    if let Some(held) = &model.weights {
+        held.tell();
     }
     if model.rests {
         output::line("  it fails of late and is left alone for now");

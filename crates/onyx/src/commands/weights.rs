@@ -1,12 +1,15 @@
-//! `onyx models pull|rm`: weights of models that run on this machine. No server is needed, and a
-//! running one finds them at its next use.
+//! `onyx models pull|rm`, and what `list` and `info` say of weights on this machine. To fetch and
+//! remove them no server is needed, and a running one finds them at its next use.
 
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result};
-use onyx_local::{LOCAL, ModelsFolder, Pip, Place, Stored, Weights, WeightsError, Wheels};
+use onyx_local::{
+    Gguf, LOCAL, MINILM, ModelsFolder, Pip, Place, Stored, Weights, WeightsError, Wheels,
+};
 use onyx_types::{ErrorCode, Fault};
-use serde_json::json;
+use serde::Deserialize;
+use serde_json::{Value, json};
 
 use crate::cli::{AsJson, PullArguments};
 use crate::config;
@@ -103,4 +106,93 @@ fn tell(stored: &Stored, what: &str, json: AsJson) {
     }
     let megabytes = *bytes as f64 / 1e6;
     output::line(&format!("{name} {what}: {} ({megabytes:.0} MB)", path.display()));
+}
+
+/// The files of a model, as the server tells of them and the disk has them.
+#[derive(Deserialize)]
+pub(super) struct Held {
+    files: Vec<HeldFile>,
+    licence: Option<String>,
+    trained_window: Option<u32>,
+    loaded: bool,
+}
+
+#[derive(Deserialize)]
+struct HeldFile {
+    path: String,
+    bytes: u64,
+    pinned_sha256: Option<String>,
+    /// Reckoned here; absent where the file cannot be read.
+    sha256: Option<String>,
+}
+
+impl HeldFile {
+    fn is_whole(&self) -> bool {
+        self.sha256.is_some() && (self.pinned_sha256.is_none() || self.pinned_sha256 == self.sha256)
+    }
+}
+
+impl Held {
+    /// Whether every file can be read and is the one that it must be.
+    pub(super) fn is_whole(&self) -> bool {
+        self.files.iter().all(HeldFile::is_whole)
+    }
+
+    pub(super) fn tell(&self) {
+        for file in &self.files {
+            let HeldFile { path, bytes, pinned_sha256, sha256 } = file;
+            output::line(&format!("  file: {path} ({:.0} MB)", *bytes as f64 / 1e6));
+            let sum = match (sha256, pinned_sha256) {
+                (None, _) => "the file cannot be read".to_owned(),
+                (Some(sum), None) => sum.clone(),
+                (Some(sum), Some(pinned)) if sum == pinned => format!("{sum}, as it must be"),
+                (Some(sum), Some(pinned)) => format!("{sum}, but it must be {pinned}"),
+            };
+            output::line(&format!("    sha256: {sum}"));
+        }
+        if !self.is_whole() {
+            output::warning(
+                "these weights are damaged: remove them (onyx models rm), then pull them",
+            );
+        }
+        let window = self.trained_window.map(|window| format!("{window} tokens"));
+        for (name, value) in [("licence", &self.licence), ("trained for", &window)] {
+            output::line(&format!("  {name}: {}", value.as_deref().unwrap_or("not known")));
+        }
+        output::line(&format!("  loaded: {}", if self.loaded { "yes" } else { "no" }));
+    }
+}
+
+/// Writes into what a server says of weights which sums the files have.
+pub(super) async fn add_sums(weights: &mut Value) {
+    for file in weights["files"].as_array_mut().into_iter().flatten() {
+        let Some(path) = file["path"].as_str().map(PathBuf::from) else { continue };
+        let sum = tokio::task::spawn_blocking(move || onyx_local::sha256_of(&path)).await;
+        match sum {
+            Ok(Ok(sum)) => file["sha256"] = sum.into(),
+            Ok(Err(error)) => output::warning(&error.to_string()),
+            Err(error) => output::warning(&error.to_string()),
+        }
+    }
+}
+
+/// Weights that lie here and that no chat can choose, with the reason.
+pub(super) fn tell_others(home: &HomeFolder, shown: &[String]) {
+    let stored = match ModelsFolder::at(home.models()).list() {
+        Ok(stored) => stored,
+        Err(error) => return output::warning(&error.to_string()),
+    };
+    for Stored { name, path, bytes, known } in stored {
+        let id = format!("{LOCAL}/{name}");
+        if shown.contains(&id) {
+            continue;
+        }
+        let damage = || Gguf::read(&path).err().map(|error| error.to_string());
+        let why = match known {
+            Some(weights) if weights.name == MINILM => "makes vectors".to_owned(),
+            Some(_) => onyx_local::NOT_BUILT_IN.to_owned(),
+            None => damage().unwrap_or_else(|| onyx_local::NOT_BUILT_IN.to_owned()),
+        };
+        output::line(&format!("{id}  {:.0} MB: {why}", bytes as f64 / 1e6));
+    }
 }

@@ -3,10 +3,11 @@
 use futures::future::{BoxFuture, FutureExt};
 use onyx_api::{
     CalledModelView, Catalogue, FailureView, ModelView, PriceView, ProviderView, TestView,
+    WeightsFileView, WeightsView,
 };
 use onyx_providers::{
-    Candidate, CircuitState, Finding, Locality, Modality, ModelFacts, ModelStatus, ProviderHealth,
-    ProviderState, ProviderStatus, ProviderTest,
+    Candidate, CircuitState, Finding, Locality, Modality, ModelFacts, ModelStatus, ModelWeights,
+    ProviderHealth, ProviderState, ProviderStatus, ProviderTest,
 };
 use onyx_types::{ErrorCode, Fault};
 
@@ -46,13 +47,20 @@ impl Catalogue for LiveModels {
         let current = self.get();
         // Whoever is among the candidates has a state; of others only facts are known.
         let listed = current.registry.candidates().into_iter().find(|known| known.id == id);
-        match listed {
-            Some(known) => Ok(candidate(known)),
-            None => {
+        let held = current.registry.weights(id);
+        let mut view = match (listed, &held) {
+            (Some(known), _) => candidate(known),
+            (None, Some((_, place))) => ModelView {
+                locality: Some(locality(*place)),
+                ..facts(id.to_owned(), current.registry.facts(id)?)
+            },
+            (None, None) => {
                 current.registry.model(id)?;
-                Ok(facts(id.to_owned(), current.registry.facts(id)?))
+                facts(id.to_owned(), current.registry.facts(id)?)
             }
-        }
+        };
+        view.weights = held.map(|(held, _)| weights(held));
+        Ok(view)
     }
 }
 
@@ -152,6 +160,21 @@ fn facts(id: String, facts: ModelFacts) -> ModelView {
         reasoning: facts.reasoning,
         locality: None,
         rests: false,
+        weights: None,
+    }
+}
+
+fn weights(held: ModelWeights) -> WeightsView {
+    let file = |file: onyx_providers::WeightsFile| WeightsFileView {
+        path: file.path.display().to_string(),
+        bytes: file.bytes,
+        pinned_sha256: file.pinned_sha256,
+    };
+    WeightsView {
+        files: held.files.into_iter().map(file).collect(),
+        licence: held.licence,
+        trained_window: held.trained_window,
+        loaded: held.loaded,
     }
 }
 

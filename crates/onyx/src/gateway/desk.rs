@@ -1,4 +1,4 @@
-//! Where the persona editor's tools reach the config and the runs.
+//! Where tools reach the config and the runs.
 
 use std::sync::{Arc, OnceLock, Weak};
 
@@ -6,8 +6,8 @@ use async_trait::async_trait;
 use onyx_agent::AgentSettings;
 use onyx_api::{ConfigChange, Configuration as _, Problem};
 use onyx_storage::Expect;
-use onyx_tools::{PersonaDesk, TestAnswer};
-use onyx_types::{AgentId, Cancel, ErrorCode, Fault, PersonId};
+use onyx_tools::{Answered, Delegates, PersonaDesk, TestAnswer, ToolCx};
+use onyx_types::{AgentId, Cancel, ErrorCode, Fault, PersonId, SessionId};
 
 use super::live::Live;
 
@@ -55,6 +55,30 @@ impl PersonaDesk for Desk {
         cancel: &Cancel,
     ) -> Result<TestAnswer, Fault> {
         self.live()?.runs.answer_test(person, persona, content, cancel).await
+    }
+}
+
+#[async_trait]
+impl Delegates for Desk {
+    fn agents(&self) -> Vec<AgentId> {
+        // A server that is stopping asks nobody.
+        self.live().map(|live| live.runs.agents()).unwrap_or_default()
+    }
+
+    fn has_other_sessions(&self, person: &PersonId) -> bool {
+        self.live().is_ok_and(|live| live.runs.has_other_sessions(person))
+    }
+
+    async fn ask(&self, agent: &AgentId, message: &str, cx: &ToolCx) -> Result<Answered, Fault> {
+        self.live()?.runs.ask(agent, message, cx).await
+    }
+
+    async fn post(&self, session: SessionId, text: &str, cx: &ToolCx) -> Result<(), Fault> {
+        self.live()?.runs.post(session, text, cx).await
+    }
+
+    async fn think(&self, model: &str, task: &str, cx: &ToolCx) -> Result<Answered, Fault> {
+        self.live()?.runs.think(model, task, cx).await
     }
 }
 

@@ -4,7 +4,7 @@ use std::sync::{Arc, PoisonError, RwLock};
 
 use futures::future::BoxFuture;
 use onyx_agent::{Roster, RunManager, Titles};
-use onyx_api::{Authenticator, Dependency, Exposure, Readiness};
+use onyx_api::{Authenticator, Change, Changes, Dependency, Exposure, Readiness};
 use onyx_identity::{Declared, Secrets, Token};
 use onyx_knowledge::{Embedding, Index, MemorySettings, SearchSettings};
 use onyx_providers::{ProviderHealth, ProviderState, ProviderStatus};
@@ -36,6 +36,7 @@ pub(super) struct Live {
     /// Held while a config is taken up, so that edits come one after the other.
     pub(super) changing: tokio::sync::Mutex<()>,
     pub(super) writable: WriteProbe,
+    pub(super) changes: Changes,
 }
 
 /// A config that was found good.
@@ -62,6 +63,9 @@ impl Live {
             Err(error) => tracing::error!(%error, "the edit is not taken up; the old config stays"),
         }
         self.set_broken(outcome.err());
+        if self.broken().is_some() {
+            self.changes.tell(Change::Config);
+        }
     }
 
     pub(super) fn set_broken(&self, broken: Option<ConfigError>) {
@@ -97,6 +101,8 @@ impl Live {
         self.auth.set_hosts(&config.gateway.hosts);
         self.auth.identity().declare(declared).await?;
         remember(&self.home, &config);
+        self.changes.tell(Change::Config);
+        self.changes.tell(Change::Agents);
         Ok(())
     }
 

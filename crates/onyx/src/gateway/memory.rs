@@ -1,9 +1,11 @@
 //! The index at work: who embeds for it, and what it hears of sessions.
 
 use std::sync::{Arc, PoisonError};
+use std::time::Duration;
 
 use onyx_agent::{Happened, Notice};
-use onyx_knowledge::MemorySettings;
+use onyx_api::Change;
+use onyx_knowledge::{MemorySettings, Touched};
 use onyx_types::{Cancel, Embedder};
 use tokio::sync::broadcast::error::RecvError;
 
@@ -11,6 +13,8 @@ use super::live::Live;
 
 /// What makes vectors where the config says nothing and its weights are there.
 const EMBEDDED: &str = "local/minilm";
+/// How long writes are gathered before clients are told of them again.
+const GATHER: Duration = Duration::from_millis(200);
 /// `memory.embedder` of somebody who wants none.
 const OFF: &str = "off";
 
@@ -28,10 +32,23 @@ pub(super) async fn tend(live: &Live, stop: Cancel) {
             }
         }
     };
+    let tell = async {
+        loop {
+            for touched in live.index.touched().await {
+                live.changes.tell(match touched {
+                    Touched::Agents => Change::Agents,
+                    Touched::Files(person) => Change::Memory(person),
+                });
+            }
+            // An import writes many files; one word of it is enough.
+            tokio::time::sleep(GATHER).await;
+        }
+    };
     live.use_embedder().await;
     tokio::select! {
         () = live.index.tend(stop) => {}
         () = hear => {}
+        () = tell => {}
     }
 }
 
@@ -55,6 +72,20 @@ impl Live {
                 Err(fault) => self.index.set_failing_embedder(id, &fault.message),
             },
             None => self.index.set_embedder(self.embedded().await),
+        }
+        self.find_retired_embedder().await;
+    }
+
+    /// Who made the vectors that are there, while those of another are made.
+    async fn find_retired_embedder(&self) {
+        match self.index.missing_embedder().await {
+            Ok(Some(id)) => match self.models.get().registry.embedder(&id).await {
+                Ok(embedder) => self.index.add_retired_embedder(embedder),
+                // Searches say so until the new vectors are there.
+                Err(fault) => tracing::info!(id, why = fault.message, "old vectors cannot serve"),
+            },
+            Ok(None) => {}
+            Err(error) => tracing::warn!(%error, "whose vectors are there is unknown"),
         }
     }
 

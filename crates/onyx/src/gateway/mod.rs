@@ -26,7 +26,7 @@ use std::time::Duration;
 use anyhow::{Context, Result};
 use axum::Router;
 use onyx_agent::{ManagerOptions, RunManager};
-use onyx_api::{ApiState, Authenticator, Exposure, LogRing, Passing, Traffic};
+use onyx_api::{ApiState, Authenticator, Changes, Exposure, LogRing, Passing, Traffic};
 use onyx_identity::{Identity, KeyFolder, Secrets};
 use onyx_knowledge::{Chunking, Index, IndexSettings};
 use onyx_sources::Sources;
@@ -140,6 +140,7 @@ impl Gateway {
             broken: RwLock::new(broken),
             changing: tokio::sync::Mutex::default(),
             writable: WriteProbe::default(),
+            changes: Changes::default(),
         };
         let live = Arc::new(live);
         parts.desk.open(&live);
@@ -257,6 +258,7 @@ impl Gateway {
             traffic: Arc::clone(&self.traffic),
             passing: self.passing.clone(),
             logs: Arc::clone(&self.logs),
+            changes: self.live.changes.clone(),
         })
     }
 }

@@ -12,9 +12,9 @@ use onyx_knowledge::{Index, MemorySettings};
 use onyx_sandbox::{Program, Sandbox};
 use onyx_storage::{LocalObjects, Store};
 use onyx_tools::{
-    Docker, Masker, ModelRouter, PersonaDesk, Runtime, Services, Spaces, Tool, Toolbox, Web,
-    builtin_tools, docker_tools, index_tools, model_tools, persona_tools, runtime_tools,
-    session_tools, space_tools, web_tools,
+    Delegates, Docker, Masker, ModelRouter, PersonaDesk, Runtime, Services, Spaces, Tool, Toolbox,
+    Web, builtin_tools, delegation_tools, docker_tools, index_tools, model_tools, persona_tools,
+    runtime_tools, session_tools, space_tools, web_tools,
 };
 use onyx_types::Clock;
 
@@ -85,6 +85,7 @@ impl Parts {
             runtime_tools(&runtime),
             docker_tools(&Docker::here()),
             session_tools(ground.store),
+            delegation_tools(&(Arc::clone(&desk) as Arc<dyn Delegates>), Arc::clone(&router)),
             model_tools(router),
             persona_tools(&(Arc::clone(&desk) as Arc<dyn PersonaDesk>)),
         ]

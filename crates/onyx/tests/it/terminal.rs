@@ -175,3 +175,30 @@ async fn a_conversation_at_a_terminal_has_a_history_stops_on_ctrl_c_and_ends_on_
     again.press(CTRL_D);
     assert_eq!(again.ended().await.code(), Some(0));
 }
+
+#[tokio::test]
+async fn what_needs_a_person_is_shown_and_answered_at_the_terminal() {
+    let model = crate::drafts::obedient().await;
+    let onyx = crate::builder(&model).file("people/owner/vault/a.md", "mine\n").start().await;
+    let mut terminal = Terminal::open(&onyx.home()).await;
+    let delete = crate::drafts::message(&[("delete_file", json!({"path": "a.md"}))]);
+    for (key, left) in [("\r", Some("mine\n")), ("y\r", None)] {
+        terminal.press(&format!("{delete}\r"));
+        terminal.wait("Delete a.md").await;
+        terminal.wait("-mine").await;
+        terminal.wait("Approve? [y/N]").await;
+        terminal.press(key);
+        terminal.wait("ok").await;
+        terminal.wait(PROMPT).await;
+        assert_eq!(crate::drafts::vault(&onyx, "a.md").as_deref(), left, "{key:?}");
+    }
+    let ask = crate::drafts::message(&[("ask_person", json!({"question": "Which colour?"}))]);
+    terminal.press(&format!("{ask}\r"));
+    terminal.wait("Your answer:").await;
+    terminal.press("blue\r");
+    terminal.wait(PROMPT).await;
+    let heard = model.last_request().body["messages"].to_string();
+    assert!(heard.contains("\"content\":\"blue\""), "{heard}");
+    terminal.press(CTRL_D);
+    assert_eq!(terminal.ended().await.code(), Some(0));
+}

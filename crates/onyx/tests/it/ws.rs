@@ -164,9 +164,9 @@ async fn the_credential_is_in_the_first_frame_or_the_upgrade_and_nowhere_else() 
 
 #[tokio::test]
 async fn a_run_goes_on_without_its_client_and_is_resumed_without_gap_or_repeat() {
-    let pieces: Vec<String> = (0..60).map(|n| format!("piece {n}, ")).collect();
+    let pieces: Vec<String> = (0..40).map(|n| format!("piece {n}, ")).collect();
     let model = ScriptedModel::with_answers([
-        Answer::script(Script::text_pieces(pieces.clone())).delay_ms(20)
+        Answer::script(Script::text_pieces(pieces.clone())).delay_ms(100)
     ])
     .await;
     let onyx = crate::onyx(&model).await;
@@ -358,4 +358,118 @@ async fn tokens_guessed_in_first_frames_are_counted_where_they_come_from() {
     let mut client = open(&onyx, &[]).await.unwrap();
     client.tell(json!({"type": "auth", "data": {"token": DEFAULT_TOKEN}})).await;
     assert_eq!(client.next().await.unwrap()["type"], "auth.result");
+}
+
+#[tokio::test]
+async fn drafts_are_listed_and_decided_over_the_socket() {
+    let model = crate::drafts::obedient().await;
+    let onyx = crate::drafts::suggesting(&model).start().await;
+    let mut client = signed_in(&onyx).await;
+    let write = |name: &str| {
+        let call = ("write_file", json!({"path": name, "content": "hello\n"}));
+        json!({"message": crate::drafts::message(&[call])})
+    };
+    let (_, first) = crate::drafts::draft_of(&onyx, write("a.md")).await;
+    let (_, second) = crate::drafts::draft_of(&onyx, write("b.md")).await;
+    let list = client.ask("drafts.list", json!({"state": "pending"})).await;
+    let listed = list["data"]["drafts"].as_array().unwrap();
+    let ids: Vec<&Value> = listed.iter().map(|draft| &draft["id"]).collect();
+    assert_eq!(ids, [&json!(second), &json!(first)], "{list:#}");
+    assert_eq!(listed[1]["preview"]["path"], "a.md");
+
+    let approve =
+        json!({"draftId": first, "decision": "approve", "planHash": listed[1]["planHash"]});
+    let done = client.ask("drafts.decide", approve.clone()).await;
+    assert_eq!(
+        (&done["data"]["state"], &done["data"]["decidedBy"]),
+        (&json!("applied"), &json!("owner"))
+    );
+    assert_eq!(crate::drafts::vault(&onyx, "a.md").as_deref(), Some("hello\n"));
+    let reject = json!({"draftId": second, "decision": "reject", "reason": "no"});
+    let gone = client.ask("drafts.decide", reject).await;
+    assert_eq!(
+        (&gone["data"]["state"], &gone["data"]["reason"]),
+        (&json!("rejected"), &json!("no"))
+    );
+    assert_eq!(crate::drafts::vault(&onyx, "b.md"), None);
+
+    let refused = client.ask("drafts.decide", approve).await;
+    assert_eq!(refused["error"]["code"], "draft_decided", "{refused:#}");
+}
+
+/// Waits for a word on this topic; others come in between.
+async fn told(client: &mut Client, topic: &str) -> Value {
+    loop {
+        let event = client.until("event").await;
+        if event["data"]["topic"] == topic {
+            return event["data"].clone();
+        }
+    }
+}
+
+#[tokio::test]
+async fn every_connection_is_told_of_changed_agents_memory_and_config() {
+    let model = ScriptedModel::start().await;
+    let onyx = crate::builder(&model).merge(json!({"people": ["anna"]})).start().await;
+    let made = onyx.post("/api/admin/tokens", &json!({"name": "a", "people": ["anna"]})).await;
+    let annas = made.json()["token"].as_str().unwrap().to_owned();
+    let mut client = signed_in(&onyx).await;
+    let mut other = open(&onyx, &[("authorization", &format!("Bearer {annas}"))]).await.unwrap();
+    // Both are heard before anything happens.
+    client.ask("ping", json!({})).await;
+    other.ask("ping", json!({})).await;
+    let changed = |topic: &str| json!({"topic": topic, "change": "changed"});
+
+    let put = onyx.request(reqwest::Method::PUT, "/v1/agents/main/files/SOUL.md").body("Be kind.");
+    assert_eq!(put.send().await.unwrap().status(), 204);
+    assert_eq!(told(&mut client, "agents").await, changed("agents"));
+    assert_eq!(told(&mut other, "agents").await, changed("agents"));
+
+    let words = json!({"agent": "main", "text": "likes teal", "target": "daily"});
+    let kept = onyx.post("/v1/memory", &words).await;
+    assert!(kept.status < 300, "{}", kept.text());
+    assert_eq!(told(&mut client, "memory").await, changed("memory"));
+
+    let mut config = crate::config(&model);
+    config["people"] = json!(["anna", "bert"]);
+    std::fs::write(onyx.config_path(), config.to_string()).unwrap();
+    assert_eq!(told(&mut client, "config").await, changed("config"));
+    // Whatever anna was told until here, the owner's memory was none of it.
+    loop {
+        let event = other.until("event").await["data"].clone();
+        assert_ne!(event["topic"], "memory", "{event}");
+        if event["topic"] == "config" {
+            break;
+        }
+    }
+    std::fs::write(onyx.config_path(), "{ nonsense").unwrap();
+    assert_eq!(told(&mut client, "config").await, changed("config"));
+}
+
+#[tokio::test]
+async fn memory_is_searched_over_the_socket_as_over_http() {
+    let model = ScriptedModel::start().await;
+    let onyx = crate::onyx(&model).await;
+    let daily = json!({"agent": "main", "text": "Met Berta about the violin", "target": "daily"});
+    let path = onyx.post("/v1/memory", &daily).await.expect(200).json()["path"].clone();
+    let other = onyx.home().join("people/other/memory/main/MEMORY.md");
+    std::fs::create_dir_all(other.parent().unwrap()).unwrap();
+    std::fs::write(other, "the violin of somebody else").unwrap();
+    let mut client = signed_in(&onyx).await;
+    let found = client.ask("memory.search", json!({"query": "violin", "limit": 5})).await;
+    let over_http = onyx.get("/v1/memory/search?q=violin&limit=5").await.expect(200).json();
+    assert_eq!(found["data"], over_http);
+    let results = found["data"]["results"].as_array().unwrap();
+    assert_eq!((results.len(), &results[0]["path"]), (1, &path));
+    assert_eq!(found["data"]["degraded"], true);
+    let within = json!({"q": "violin", "scope": "person"});
+    let within = client.ask("memory.search", within).await;
+    assert_eq!(within["data"]["results"], json!([]));
+    for (data, field) in
+        [(json!({"query": ""}), "q"), (json!({"query": "x", "scope": "moon"}), "scope")]
+    {
+        let refused = client.ask("memory.search", data).await;
+        assert_eq!(refused["error"]["code"], "invalid_request", "{refused}");
+        assert!(refused["error"].to_string().contains(field), "{refused}");
+    }
 }

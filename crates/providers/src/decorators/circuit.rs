@@ -220,7 +220,9 @@ impl Blame {
             | ModelFailureClass::ContextLength
             | ModelFailureClass::InvalidRequest
             | ModelFailureClass::ContentFilter => Self::Request,
-            ModelFailureClass::Cancelled | ModelFailureClass::Budget => Self::Nobody,
+            ModelFailureClass::Unsupported { .. }
+            | ModelFailureClass::Cancelled
+            | ModelFailureClass::Budget => Self::Nobody,
         }
     }
 }

@@ -106,6 +106,7 @@ impl Asking {
             | ModelFailureClass::Overloaded { .. }
             | ModelFailureClass::Auth
             | ModelFailureClass::InvalidRequest
+            | ModelFailureClass::Unsupported { .. }
             | ModelFailureClass::Truncated
             | ModelFailureClass::Transport
             | ModelFailureClass::Timeout
@@ -150,6 +151,7 @@ impl Asking {
             | ModelFailureClass::Auth
             | ModelFailureClass::ContextLength
             | ModelFailureClass::InvalidRequest
+            | ModelFailureClass::Unsupported { .. }
             | ModelFailureClass::ContentFilter
             | ModelFailureClass::Truncated
             | ModelFailureClass::Transport

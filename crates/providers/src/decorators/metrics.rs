@@ -204,6 +204,7 @@ pub(crate) fn class_name(class: &ModelFailureClass) -> &'static str {
         ModelFailureClass::Auth => "auth",
         ModelFailureClass::ContextLength => "context_length",
         ModelFailureClass::InvalidRequest => "invalid_request",
+        ModelFailureClass::Unsupported { .. } => "unsupported",
         ModelFailureClass::ContentFilter => "content_filter",
         ModelFailureClass::Truncated => "truncated",
         ModelFailureClass::Transport => "transport",

@@ -44,6 +44,7 @@ impl RetryPolicy {
             ModelFailureClass::Auth
             | ModelFailureClass::ContextLength
             | ModelFailureClass::InvalidRequest
+            | ModelFailureClass::Unsupported { .. }
             | ModelFailureClass::ContentFilter
             | ModelFailureClass::Cancelled
             | ModelFailureClass::Budget => return None,

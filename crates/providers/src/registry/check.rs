@@ -86,6 +86,7 @@ impl Trouble {
                 None,
                 ModelFailureClass::Unavailable
                 | ModelFailureClass::ContextLength
+                | ModelFailureClass::Unsupported { .. }
                 | ModelFailureClass::ContentFilter
                 | ModelFailureClass::Cancelled
                 | ModelFailureClass::Budget,

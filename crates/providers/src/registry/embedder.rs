@@ -1,7 +1,7 @@
 use std::sync::Arc;
 
 use futures::future::FutureExt;
-use onyx_types::{Embedder, EmbedderIdentity, ErrorCode, Fault, ModelFailure};
+use onyx_types::{Embedder, EmbedderIdentity, ErrorCode, Fault};
 use reqwest::Url;
 
 use super::provider::Provider;
@@ -36,7 +36,7 @@ impl Registry {
             clock: Arc::clone(&self.clock),
         };
         if known.is_none() {
-            embedder.identity.dims = embedder.probe().await.map_err(fault)?;
+            embedder.identity.dims = embedder.probe().await.map_err(Fault::from)?;
         }
         Ok(Arc::new(embedder))
     }
@@ -75,8 +75,4 @@ fn ask(provider: Arc<Provider>, wire: EmbeddingWire) -> Result<Ask, Fault> {
         }
         .boxed()
     }))
-}
-
-fn fault(failure: ModelFailure) -> Fault {
-    Fault::new(failure.class.code(), failure.message)
 }

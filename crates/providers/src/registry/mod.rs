@@ -25,7 +25,7 @@ pub use reference::{Environment, NoSecrets, SecretSource, secret_of};
 pub use settings::{
     CompatSettings, ModelSettings, ProviderKind, ProviderSettings, TimeoutSettings,
 };
-pub use source::{ModelSource, NamedSource};
+pub use source::{ModelSource, ModelWeights, NamedSource, WeightsFile};
 pub use status::{ProviderHealth, ProviderState, ProviderStatus};
 pub use vendor::{AuthStyle, KeyNeed, Locality, VENDORS, Vendor};
 
@@ -196,6 +196,13 @@ impl Registry {
         })
     }
 
+    /// The files of a model that runs here, and where that is.
+    pub fn weights(&self, id: &str) -> Option<(ModelWeights, Locality)> {
+        let (name, model) = split(id).ok()?;
+        let sourced = self.sourced(name)?;
+        Some((sourced.weights(model)?, sourced.locality()))
+    }
+
     /// Asks a provider which models it has, and says in words what is wrong if it does not answer.
     pub async fn test(&self, name: &str) -> ProviderTest {
         if let Some(sourced) = self.sourced(name) {
@@ -235,9 +242,7 @@ impl Registry {
             return Ok(listed.map(|candidate| ListedModel::of(name, &candidate)).collect());
         }
         let provider = self.provider(name)?;
-        listing::list(&provider)
-            .await
-            .map_err(|none| Fault::new(none.failure.class.code(), none.failure.message))
+        listing::list(&provider).await.map_err(|none| none.failure.into())
     }
 
     /// Every key and secret header that the providers are asked with: what no text may hold.

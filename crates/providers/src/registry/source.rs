@@ -1,3 +1,4 @@
+use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -39,10 +40,34 @@ pub trait ModelSource: Send + Sync + std::fmt::Debug {
         Err(Fault::new(ErrorCode::ModelNotFound, message))
     }
 
+    /// The files of a model of this name, where it is made of files that are here.
+    fn weights(&self, _name: &str) -> Option<ModelWeights> {
+        None
+    }
+
     /// What it is paid with: no text may hold it.
     fn secrets(&self) -> &[Secret] {
         &[]
     }
+}
+
+/// The files of a model that runs on this machine.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ModelWeights {
+    pub files: Vec<WeightsFile>,
+    pub licence: Option<String>,
+    /// The tokens that it was trained to read at once.
+    pub trained_window: Option<u32>,
+    /// Whether it is in memory now.
+    pub loaded: bool,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct WeightsFile {
+    pub path: PathBuf,
+    pub bytes: u64,
+    /// What its SHA-256 must be, where that is known.
+    pub pinned_sha256: Option<String>,
 }
 
 /// A source by its name, or why it cannot be had.
@@ -72,6 +97,14 @@ impl Sourced {
 
     pub(super) fn embedder(&self, model: &str) -> Result<Arc<dyn Embedder>, Fault> {
         self.source.embedder(model)
+    }
+
+    pub(super) fn weights(&self, model: &str) -> Option<ModelWeights> {
+        self.source.weights(model)
+    }
+
+    pub(super) fn locality(&self) -> Locality {
+        self.source.locality()
     }
 
     pub(super) fn secrets(&self) -> &[Secret] {

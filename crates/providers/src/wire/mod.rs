@@ -17,7 +17,7 @@ pub use error::http_failure;
 pub use names::{ToolNames, portable};
 pub use reader::Reader;
 
-pub use crate::failure::failure;
+pub use crate::failure::{failure, unsupported};
 
 use onyx_types::{ModelEvent, ModelFailure, ModelRequest};
 use reqwest::Url;

@@ -88,6 +88,7 @@ fn full_request() -> ModelRequest {
             schema: json!({"type": "object"}),
         }),
         cache_key: Some("prefix".into()),
+        ..ModelRequest::default()
     }
 }
 

@@ -150,6 +150,16 @@ impl Dir {
         }
     }
 
+    /// What a path is, without opening it. Links on the way are followed, so this is for comparing
+    /// with what was opened before, and for nothing else.
+    pub(crate) fn stat_path(&self, path: &str) -> PathStat {
+        match statat(&self.file, path, AtFlags::SYMLINK_NOFOLLOW) {
+            Ok(stat) => PathStat::There(stat),
+            Err(Errno::NOENT) => PathStat::Absent,
+            Err(_) => PathStat::Unclear,
+        }
+    }
+
     /// Removes a direct child that is not a directory. `false` when there was none.
     pub(crate) fn remove(&self, name: &str) -> Result<bool, StoreError> {
         match unlinkat(&self.file, name, AtFlags::empty()) {
@@ -208,6 +218,14 @@ impl Dir {
         }
         Ok(children)
     }
+}
+
+/// What a look at a path gives.
+pub(crate) enum PathStat {
+    There(Stat),
+    Absent,
+    /// Opening it will say why.
+    Unclear,
 }
 
 /// What an open file is, if it is a plain file; devices, fifos, sockets and folders are refused.

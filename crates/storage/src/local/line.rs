@@ -24,6 +24,27 @@ pub(crate) enum Line {
     Blank,
 }
 
+/// How long its line will be, so that a long one is not copied as it grows.
+pub(crate) fn length_about(turn: &Turn) -> usize {
+    const REST: usize = 512;
+    // A line's end or a quote takes a byte more.
+    let text = |text: &str| text.len() + text.len() / 16;
+    REST + match &turn.body {
+        TurnBody::User(user) => {
+            text(&user.content.text()) + user.context.as_deref().map_or(0, text)
+        }
+        TurnBody::AssistantText(said) => text(&said.content),
+        TurnBody::ToolResult(result) => text(&result.output),
+        TurnBody::Summary(summary) => text(&summary.content),
+        TurnBody::Reasoning(_)
+        | TurnBody::ToolCall(_)
+        | TurnBody::Decision(_)
+        | TurnBody::RunStart(_)
+        | TurnBody::RunEnd(_)
+        | TurnBody::Unknown(_) => 0,
+    }
+}
+
 /// Adds the turn's line, newline included.
 pub(crate) fn encode(turn: &Turn, out: &mut Vec<u8>) -> Result<(), StoreError> {
     let start = out.len();

@@ -4,6 +4,7 @@ mod aside;
 mod backwards;
 mod beneath;
 mod copy;
+mod known;
 mod leases;
 mod line;
 mod live;
@@ -15,6 +16,7 @@ mod session;
 mod turn_log;
 
 pub(crate) use beneath::Dir;
+pub(crate) use known::KnownFiles;
 pub(crate) use leases::LocalLeases;
 pub(crate) use object_files::PathLocks;
 pub use objects::LocalObjects;

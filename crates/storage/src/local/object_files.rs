@@ -1,5 +1,5 @@
 use std::fs::File;
-use std::io::Read as _;
+use std::io::{self, Read as _};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard};
 
@@ -24,9 +24,6 @@ pub(crate) struct ObjectFiles {
     /// What stands before a key in the name of its lock, so that two roots of one home, one inside
     /// the other, lock the same file by the same name.
     lock_prefix: String,
-    /// Tells this process's unfinished writes from those a crash left behind.
-    token: u64,
-    next: AtomicU64,
 }
 
 impl ObjectFiles {
@@ -35,9 +32,8 @@ impl ObjectFiles {
         ops: Arc<dyn FileOps>,
         locks: Arc<PathLocks>,
         lock_prefix: String,
-        token: u64,
     ) -> Self {
-        Self { root, ops, locks, lock_prefix, token, next: AtomicU64::new(0) }
+        Self { root, ops, locks, lock_prefix }
     }
 
     pub(crate) fn is_at(&self, folder: &Dir) -> Result<bool, StoreError> {
@@ -67,7 +63,7 @@ impl ObjectFiles {
         let (parent, name) = self.make_parent(key)?;
         let _locked = self.lock(key);
         let current = check(&parent, name, expect)?;
-        let unfinished = self.unfinished_name();
+        let unfinished = self.locks.unfinished_name();
         let written =
             self.write_new(&parent, &unfinished, bytes, current.as_ref()).and_then(|()| {
                 match expect {
@@ -186,19 +182,11 @@ impl ObjectFiles {
     /// Removes what a crash left unfinished. On the way of a listing, because walking a whole
     /// vault for it at every start would cost more than the start.
     fn sweep(&self, dir: &Dir, name: &str) {
-        if !name.starts_with(&self.unfinished_prefix())
+        if !name.starts_with(&self.locks.unfinished_prefix())
             && let Err(error) = dir.remove(name)
         {
             tracing::debug!(name, %error, "an unfinished write could not be removed");
         }
-    }
-
-    fn unfinished_prefix(&self) -> String {
-        format!("{UNFINISHED}{:016x}-", self.token)
-    }
-
-    fn unfinished_name(&self) -> String {
-        format!("{}{}", self.unfinished_prefix(), self.next.fetch_add(1, Ordering::Relaxed))
     }
 
     fn make_parent<'a>(&self, key: &'a ObjectKey) -> Result<(Dir, &'a str), StoreError> {
@@ -240,15 +228,30 @@ impl ObjectFiles {
 
 const STRIPES: usize = 64;
 
-/// Locks by path: two paths may share one, the same path always does.
+/// What all roots of one home share: locks by path (two paths may share one, the same path always
+/// does), and the names of unfinished writes, since one root may list a folder of another.
 #[derive(Debug)]
 pub(crate) struct PathLocks {
     stripes: [Mutex<()>; STRIPES],
+    /// Tells this process's unfinished writes from those a crash left behind.
+    token: u64,
+    next: AtomicU64,
 }
 
-impl Default for PathLocks {
-    fn default() -> Self {
-        Self { stripes: std::array::from_fn(|_| Mutex::new(())) }
+impl PathLocks {
+    pub(crate) fn new() -> io::Result<Self> {
+        let token =
+            getrandom::u64().map_err(|error| io::Error::other(format!("no entropy: {error}")))?;
+        let stripes = std::array::from_fn(|_| Mutex::new(()));
+        Ok(Self { stripes, token, next: AtomicU64::new(0) })
+    }
+
+    fn unfinished_prefix(&self) -> String {
+        format!("{UNFINISHED}{:016x}-", self.token)
+    }
+
+    fn unfinished_name(&self) -> String {
+        format!("{}{}", self.unfinished_prefix(), self.next.fetch_add(1, Ordering::Relaxed))
     }
 }
 

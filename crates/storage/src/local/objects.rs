@@ -33,7 +33,8 @@ impl LocalObjects {
 
     pub fn open_with(folder: &Path, ops: Arc<dyn FileOps>) -> Result<Self, StoreError> {
         let root = Dir::open_root(folder)?;
-        Self::beneath(root, ops, Arc::default(), String::new(), Blocking::new())
+        let locks = Arc::new(PathLocks::new()?);
+        Ok(Self::beneath(root, ops, locks, String::new(), Blocking::new()))
     }
 
     pub(crate) fn beneath(
@@ -42,11 +43,9 @@ impl LocalObjects {
         locks: Arc<PathLocks>,
         lock_prefix: String,
         blocking: Blocking,
-    ) -> Result<Self, StoreError> {
-        let token =
-            getrandom::u64().map_err(|error| StoreError::Failed(format!("no entropy: {error}")))?;
-        let files = ObjectFiles::new(root, ops, locks, lock_prefix, token);
-        Ok(Self { files: Arc::new(files), blocking })
+    ) -> Self {
+        let files = ObjectFiles::new(root, ops, locks, lock_prefix);
+        Self { files: Arc::new(files), blocking }
     }
 
     pub(crate) fn is_at(&self, folder: &Dir) -> Result<bool, StoreError> {

@@ -16,20 +16,29 @@ pub(crate) struct ReadPage {
     pub(crate) unreadable: Vec<(u64, Vec<u8>)>,
 }
 
-/// The last `n` turns before `end`, which must be the end of a line.
+/// How much of a log is read at once.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Most {
+    pub(crate) turns: usize,
+    /// Passed by one line at most.
+    pub(crate) bytes: u64,
+}
+
+/// The last turns before `end`, which must be the end of a line.
 pub(crate) fn read(
     ops: &dyn FileOps,
     file: &File,
     end: u64,
-    n: usize,
+    most: Most,
 ) -> Result<ReadPage, StoreError> {
     let mut lines = Backwards::new(ops, file, end);
-    if n > 0 && !matches!(lines.last_byte()?, None | Some(b'\n')) {
+    if most.turns > 0 && !matches!(lines.last_byte()?, None | Some(b'\n')) {
         return Err(StoreError::Refused("not a position of this log".to_owned()));
     }
     let mut found = Found::default();
     let mut start = end;
-    while found.turns.len() < n
+    while found.turns.len() < most.turns
+        && end - start < most.bytes
         && let Some((at, bytes)) = lines.next_line()?
     {
         found.take(at, bytes);

@@ -12,7 +12,7 @@ use crate::{Damage, Lease, LiveText, LogState, Page, Pos, StoreError, TurnLog};
 use super::beneath::{Access, Dir, classify};
 use super::leases::LocalLeases;
 use super::ops::{AppendFault, FileOps, append_whole};
-use super::page::ReadPage;
+use super::page::{Most, ReadPage};
 use super::session::{LogPlace, Need, OpenLog, Slot, Slots};
 use super::{aside, copy, line, live, page};
 
@@ -59,7 +59,7 @@ impl LocalTurnLog {
 #[async_trait]
 impl TurnLog for LocalTurnLog {
     async fn append(&self, lease: &Lease, batch: &[Turn]) -> Result<Pos, StoreError> {
-        let mut bytes = Vec::with_capacity(batch.len() * 512);
+        let mut bytes = Vec::with_capacity(batch.iter().map(line::length_about).sum());
         for turn in batch {
             line::encode(turn, &mut bytes)?;
         }
@@ -73,8 +73,18 @@ impl TurnLog for LocalTurnLog {
         before: Option<Pos>,
         n: usize,
     ) -> Result<Page, StoreError> {
-        let key = key.clone();
-        self.run(move |logs| logs.tail(&key, before, n)).await
+        let (key, most) = (key.clone(), Most { turns: n, bytes: u64::MAX });
+        self.run(move |logs| logs.tail(&key, before, most)).await
+    }
+
+    async fn tail_within(
+        &self,
+        key: &SessionKey,
+        before: Option<Pos>,
+        bytes: u64,
+    ) -> Result<Page, StoreError> {
+        let (key, most) = (key.clone(), Most { turns: usize::MAX, bytes });
+        self.run(move |logs| logs.tail(&key, before, most)).await
     }
 
     fn state_now(&self, key: &SessionKey) -> Option<LogState> {
@@ -174,14 +184,14 @@ impl Logs {
         Ok(log.map(|log| Pos(log.len)))
     }
 
-    fn tail(&self, key: &SessionKey, before: Option<Pos>, n: usize) -> Result<Page, StoreError> {
+    fn tail(&self, key: &SessionKey, before: Option<Pos>, most: Most) -> Result<Page, StoreError> {
         let place = LogPlace::of(key);
         let shared = self.slots.get(key);
-        let (mut read, torn) = match self.read_page(&shared, &place, before, n) {
+        let (mut read, torn) = match self.read_page(&shared, &place, before, most) {
             // An edit that kept the length took the last newline: opening again mends the tail.
             Err(StoreError::Refused(_)) if before.is_none() => {
                 lock(&shared).log = None;
-                self.read_page(&shared, &place, before, n)
+                self.read_page(&shared, &place, before, most)
             }
             read => read,
         }?;
@@ -199,7 +209,7 @@ impl Logs {
         slot: &Mutex<Slot>,
         place: &LogPlace,
         before: Option<Pos>,
-        n: usize,
+        most: Most,
     ) -> Result<(ReadPage, Option<Damage>), StoreError> {
         // Read outside the lock: what lies before the length never changes under us.
         let (file, len, torn) = {
@@ -210,7 +220,7 @@ impl Logs {
             }
         };
         let end = before.map_or(len, |pos| pos.0.min(len));
-        Ok((page::read(&*self.ops, &file, end, n)?, torn))
+        Ok((page::read(&*self.ops, &file, end, most)?, torn))
     }
 
     /// Copies unreadable lines aside, each once. The lines stay in the log and in every report, so

@@ -16,44 +16,52 @@ pub(crate) enum Durability {
     Normal,
 }
 
+/// In KiB. Nearly all that is written lies at the end of the tables.
+const WRITER_CACHE: u32 = 512;
+/// It is void after every commit.
+const READER_CACHE: u32 = 128;
+
 /// Opens for writing, making the file (for its owner alone) if needed.
 pub(crate) fn open_writer(path: &Path, durability: Durability) -> Result<Connection, StoreError> {
     OpenOptions::new().create(true).truncate(false).write(true).mode(0o600).open(path)?;
-    let connection = open(path, OpenFlags::SQLITE_OPEN_READ_WRITE)?;
+    let connection = open(path, OpenFlags::SQLITE_OPEN_READ_WRITE, WRITER_CACHE)?;
     let mode: String =
         connection.pragma_update_and_check(None, "journal_mode", "WAL", |row| row.get(0))?;
     if !mode.eq_ignore_ascii_case("wal") {
         return Err(StoreError::Failed(format!("{}: no WAL here, only {mode}", path.display())));
     }
-    connection.pragma_update(
-        None,
-        "synchronous",
-        match durability {
-            Durability::Full => "FULL",
-            Durability::Normal => "NORMAL",
-        },
-    )?;
+    set_durability(&connection, durability)?;
     // A large transaction once must not leave a large file for good.
     connection.pragma_update(None, "journal_size_limit", 8 * 1024 * 1024)?;
     Ok(connection)
 }
 
+/// Of the commits that follow; not within a transaction.
+pub(super) fn set_durability(
+    connection: &Connection,
+    durability: Durability,
+) -> Result<(), StoreError> {
+    let level = match durability {
+        Durability::Full => "FULL",
+        Durability::Normal => "NORMAL",
+    };
+    Ok(connection.pragma_update(None, "synchronous", level)?)
+}
+
 pub(crate) fn open_reader(path: &Path) -> Result<Connection, StoreError> {
     // Read-write, because the first reader of a WAL may have to make its index; writing is off.
-    let connection = open(path, OpenFlags::SQLITE_OPEN_READ_WRITE)?;
+    let connection = open(path, OpenFlags::SQLITE_OPEN_READ_WRITE, READER_CACHE)?;
     connection.pragma_update(None, "query_only", true)?;
     Ok(connection)
 }
 
-fn open(path: &Path, mode: OpenFlags) -> Result<Connection, StoreError> {
+fn open(path: &Path, mode: OpenFlags, cache: u32) -> Result<Connection, StoreError> {
     let connection = Connection::open_with_flags(
         path,
         mode | OpenFlags::SQLITE_OPEN_NO_MUTEX | OpenFlags::SQLITE_OPEN_EXRESCODE,
     )?;
     connection.busy_timeout(std::time::Duration::from_secs(5))?;
-    // In KiB. Nearly all that is written lies at the end of the tables, and a reader's cache is void
-    // after every commit.
-    connection.pragma_update(None, "cache_size", -512)?;
+    connection.pragma_update(None, "cache_size", -i64::from(cache))?;
     connection.set_prepared_statement_cache_capacity(64);
     Ok(connection)
 }

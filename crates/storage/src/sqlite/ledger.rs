@@ -1,6 +1,6 @@
 use std::collections::HashSet;
 use std::path::Path;
-use std::sync::Mutex;
+use std::sync::{Arc, Mutex};
 
 use async_trait::async_trait;
 use onyx_types::{AgentId, PersonId, RunId, SessionId, SessionKey, Timestamp, TurnId, Usage};
@@ -14,6 +14,7 @@ use crate::{
 
 use super::connection::{Durability, migrate, open_writer};
 use super::readers::Readers;
+use super::spending::{KnownSpending, Whose};
 use super::writer::Writer;
 use super::{audit, drafts, inbox, runs, sessions, spending};
 
@@ -31,6 +32,7 @@ pub(crate) struct SqliteLedger {
     spoken_to: Mutex<HashSet<(PersonId, SessionId)>>,
     /// Sessions that may have drafts, for the same reason.
     pub(super) drafted: Mutex<HashSet<(PersonId, SessionId)>>,
+    known_spending: Arc<KnownSpending>,
 }
 
 /// Was there a database before it was opened?
@@ -53,8 +55,20 @@ impl SqliteLedger {
             readers: Readers::new(path, blocking),
             spoken_to,
             drafted,
+            known_spending: Arc::default(),
         };
         Ok((ledger, if first { Opened::New } else { Opened::Existing }))
+    }
+
+    async fn spent_by(&self, whose: Whose, day: &str) -> Result<f64, StoreError> {
+        let unknown = match self.known_spending.get(&whose, day) {
+            Ok(sum) => return Ok(sum),
+            Err(unknown) => unknown,
+        };
+        let (asked, on) = (whose.clone(), day.to_owned());
+        let sum = self.readers.read(move |books| spending::spent(books, &asked, &on)).await?;
+        self.known_spending.learn(whose, day, sum, unknown);
+        Ok(sum)
     }
 }
 
@@ -65,7 +79,11 @@ impl Ledger for SqliteLedger {
     }
 
     async fn end_run(&self, outcome: RunOutcome) -> Result<(), StoreError> {
-        self.writer.write(move |connection| runs::end(connection, &outcome)).await
+        let known = Arc::clone(&self.known_spending);
+        let end = move |connection: &Connection| runs::end(connection, &known, &outcome);
+        // The log says it too, and it was synced: whoever finds the run open closes it from there.
+        let written = self.writer.write_derived(end).await;
+        written.inspect_err(|_| self.known_spending.forget())
     }
 
     async fn active_runs(&self) -> Result<Vec<RunRow>, StoreError> {
@@ -130,7 +148,10 @@ impl Ledger for SqliteLedger {
     ) -> Result<(), StoreError> {
         let used = ModelUse { agent: key.agent.clone(), model: model.to_owned(), usage };
         let key = key.clone();
-        self.writer.write(move |connection| runs::book(connection, &key, &used, at)).await
+        let known = Arc::clone(&self.known_spending);
+        let book = move |connection: &Connection| runs::book(connection, &known, &key, &used, at);
+        let written = self.writer.write(book).await;
+        written.inspect_err(|_| self.known_spending.forget())
     }
 
     async fn put_session(&self, person: &PersonId, meta: &SessionMeta) -> Result<(), StoreError> {
@@ -167,13 +188,11 @@ impl Ledger for SqliteLedger {
     }
 
     async fn spent(&self, person: &PersonId, day: &str) -> Result<f64, StoreError> {
-        let (person, day) = (person.clone(), day.to_owned());
-        self.readers.read(move |connection| spending::of_person(connection, &person, &day)).await
+        self.spent_by(Whose::Person(person.to_string()), day).await
     }
 
     async fn spent_by_agent(&self, agent: &AgentId, day: &str) -> Result<f64, StoreError> {
-        let (agent, day) = (agent.clone(), day.to_owned());
-        self.readers.read(move |connection| spending::of_agent(connection, &agent, &day)).await
+        self.spent_by(Whose::Agent(agent.to_string()), day).await
     }
 
     async fn spending(&self, day: &str) -> Result<DaySpending, StoreError> {

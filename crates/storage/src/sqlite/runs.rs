@@ -1,12 +1,12 @@
-use onyx_types::{PersonId, RunId, SessionKey, Timestamp};
+use onyx_types::{PersonId, RunId, SessionKey, SessionOrigin, Timestamp};
 use rusqlite::{Connection, OptionalExtension as _, Row, named_params, params};
 
-use crate::{BeginRun, ModelUse, RunOutcome, RunRow, SessionStatus, StoreError};
+use crate::{BeginIn, BeginRun, ModelUse, RunOutcome, RunRow, SessionStatus, StoreError};
 
 use super::connection::is_unique_violation;
 use super::convert::{integer, named_if_any, parsed, timestamp};
 use super::sessions::status_name;
-use super::spending;
+use super::spending::{self, KnownSpending};
 
 pub(crate) fn begin(connection: &Connection, begin: &BeginRun) -> Result<(), StoreError> {
     let key = &begin.key;
@@ -24,16 +24,27 @@ pub(crate) fn begin(connection: &Connection, begin: &BeginRun) -> Result<(), Sto
             ":started_at": begin.started_at.as_millis(),
         });
     match inserted {
-        Ok(_) => touch_session(connection, begin),
+        Ok(_) => {
+            let agent = match begin.session {
+                BeginIn::New(origin) => make_session(connection, begin, origin)?,
+                BeginIn::Existing => touch_session(connection, begin)?,
+            };
+            // The agent is part of the log's path and never changes.
+            if agent == key.agent.as_str() { Ok(()) } else { Err(StoreError::Conflict) }
+        }
         Err(error) if is_unique_violation(&error) => Err(StoreError::AlreadyRun),
         Err(error) => Err(error.into()),
     }
 }
 
-/// Makes the session's row, or notes in it that a run began.
-fn touch_session(connection: &Connection, begin: &BeginRun) -> Result<(), StoreError> {
+/// Makes the session's row, or notes in it that a run began. Returns its agent.
+fn make_session(
+    connection: &Connection,
+    begin: &BeginRun,
+    origin: SessionOrigin,
+) -> Result<String, StoreError> {
     let key = &begin.key;
-    let agent: String = connection
+    let agent = connection
         .prepare_cached(
             "INSERT INTO sessions (person, session, agent, origin, status, created_at, updated_at,
                                    message_count, token_count, preview, root, last_run)
@@ -49,18 +60,44 @@ fn touch_session(connection: &Connection, begin: &BeginRun) -> Result<(), StoreE
                 ":person": key.person.as_str(),
                 ":session": key.session.to_string(),
                 ":agent": key.agent.as_str(),
-                ":origin": begin.origin.as_str(),
+                ":origin": origin.as_str(),
                 ":status": status_name(SessionStatus::Active),
                 ":now": begin.started_at.as_millis(),
                 ":run": begin.run.to_string(),
             },
             |row| row.get(0),
         )?;
-    // The agent is part of the log's path and never changes.
-    if agent == key.agent.as_str() { Ok(()) } else { Err(StoreError::Conflict) }
+    Ok(agent)
 }
 
-pub(crate) fn end(connection: &Connection, outcome: &RunOutcome) -> Result<(), StoreError> {
+/// Notes in the session's row that a run began. Returns its agent.
+fn touch_session(connection: &Connection, begin: &BeginRun) -> Result<String, StoreError> {
+    let key = &begin.key;
+    let agent = connection
+        .prepare_cached(
+            "UPDATE sessions SET updated_at = max(updated_at, :now), last_run = :run,
+                                 last_run_status = NULL
+             WHERE person = :person AND session = :session
+             RETURNING agent",
+        )?
+        .query_row(
+            named_params! {
+                ":person": key.person.as_str(),
+                ":session": key.session.to_string(),
+                ":now": begin.started_at.as_millis(),
+                ":run": begin.run.to_string(),
+            },
+            |row| row.get(0),
+        )
+        .optional()?;
+    agent.ok_or(StoreError::NotFound)
+}
+
+pub(super) fn end(
+    connection: &Connection,
+    known: &KnownSpending,
+    outcome: &RunOutcome,
+) -> Result<(), StoreError> {
     let ended: Option<(String, String)> = connection
         .prepare_cached(
             "UPDATE runs SET status = :status, active = 0, ended_at = :ended_at, input = :input,
@@ -86,7 +123,7 @@ pub(crate) fn end(connection: &Connection, outcome: &RunOutcome) -> Result<(), S
     match ended {
         Some((person, session)) => {
             fold_into_session(connection, outcome, &person, &session)?;
-            spending::book_run(connection, outcome, &person)
+            spending::book_run(connection, known, outcome, &person)
         }
         None if exists(connection, outcome.run)? => Ok(()),
         None => Err(StoreError::NotFound),
@@ -131,8 +168,9 @@ fn fold_into_session(
 }
 
 /// Books what was used for a session beside its runs.
-pub(crate) fn book(
+pub(super) fn book(
     connection: &Connection,
+    known: &KnownSpending,
     key: &SessionKey,
     used: &ModelUse,
     at: Timestamp,
@@ -147,7 +185,7 @@ pub(crate) fn book(
             key.session.to_string(),
             integer(used.usage.tokens())
         ])?;
-    spending::book(connection, key.person.as_str(), used, at)
+    spending::book(connection, known, key.person.as_str(), used, at)
 }
 
 pub(crate) fn active(connection: &Connection) -> Result<Vec<RunRow>, StoreError> {

@@ -1,28 +1,103 @@
+use std::collections::HashMap;
 use std::str::FromStr;
+use std::sync::Mutex;
 
-use onyx_types::{AgentId, PersonId, Timestamp, Usage};
+use onyx_types::{AgentId, Timestamp, Usage};
 use rusqlite::{Connection, params};
 
 use super::convert::{count, integer, parsed};
+use crate::blocking::lock;
 use crate::{DaySpending, ModelUse, RunOutcome, Spent, StoreError, UsageRow};
+
+/// Sums that were asked for lately: every call of a model asks what was spent today. Kept up by
+/// whoever books.
+#[derive(Debug, Default)]
+pub(super) struct KnownSpending(Mutex<Known>);
+
+#[derive(Debug, Default)]
+struct Known {
+    sums: HashMap<(Whose, String), f64>,
+    /// Counts bookings: a sum that was read before one is not learnt after it.
+    bookings: u64,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub(super) enum Whose {
+    Person(String),
+    Agent(String),
+}
+
+/// More are forgotten and read again.
+const MOST_SUMS: usize = 256;
+
+/// The state of the books before they were read.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Unknown(u64);
+
+impl KnownSpending {
+    pub(super) fn get(&self, whose: &Whose, day: &str) -> Result<f64, Unknown> {
+        let known = lock(&self.0);
+        let sum = known.sums.get(&(whose.clone(), day.to_owned()));
+        sum.copied().ok_or(Unknown(known.bookings))
+    }
+
+    pub(super) fn learn(&self, whose: Whose, day: &str, sum: f64, before: Unknown) {
+        let mut known = lock(&self.0);
+        if known.sums.len() >= MOST_SUMS {
+            known.sums.clear();
+        }
+        if known.bookings == before.0 {
+            known.sums.insert((whose, day.to_owned()), sum);
+        }
+    }
+
+    /// What was booked may have been taken back.
+    pub(super) fn forget(&self) {
+        let mut known = lock(&self.0);
+        known.bookings += 1;
+        known.sums.clear();
+    }
+
+    /// Within the transaction that books, so that later bookings come later here too.
+    fn booked(
+        &self,
+        connection: &Connection,
+        person: &str,
+        agent: &AgentId,
+        day: &str,
+    ) -> Result<(), StoreError> {
+        let mut known = lock(&self.0);
+        known.bookings += 1;
+        for whose in [Whose::Person(person.to_owned()), Whose::Agent(agent.to_string())] {
+            let question = (whose, day.to_owned());
+            if let Some(sum) = known.sums.get_mut(&question) {
+                *sum = spent(connection, &question.0, day)?;
+            }
+        }
+        Ok(())
+    }
+}
 
 /// Books what a run has used on the day it ended.
 pub(super) fn book_run(
     connection: &Connection,
+    known: &KnownSpending,
     outcome: &RunOutcome,
     person: &str,
 ) -> Result<(), StoreError> {
-    outcome.used.iter().try_for_each(|used| book(connection, person, used, outcome.ended_at))
+    outcome.used.iter().try_for_each(|used| book(connection, known, person, used, outcome.ended_at))
 }
 
 /// Books what one agent used of one model for a person.
 pub(super) fn book(
     connection: &Connection,
+    known: &KnownSpending,
     person: &str,
     used: &ModelUse,
     at: Timestamp,
 ) -> Result<(), StoreError> {
     let ModelUse { agent, model, usage } = used;
+    let day = at.utc_date();
     connection
         .prepare_cached(
             "INSERT INTO usage (day, person, agent, model, input, output, cache_read, cache_write, cost)
@@ -35,7 +110,7 @@ pub(super) fn book(
                  cost = cost + excluded.cost",
         )?
         .execute(params![
-            at.utc_date(),
+            day,
             person,
             agent.as_str(),
             model,
@@ -46,28 +121,18 @@ pub(super) fn book(
             // An unknown price counts as nothing; the run says so to the person.
             usage.cost.unwrap_or(0.0),
         ])?;
-    Ok(())
+    known.booked(connection, person, agent, &day)
 }
 
-pub(super) fn of_person(
-    connection: &Connection,
-    person: &PersonId,
-    day: &str,
-) -> Result<f64, StoreError> {
-    let statement = "SELECT total(cost) FROM usage WHERE day = ?1 AND person = ?2";
-    cost(connection, statement, day, person.as_str())
-}
-
-pub(super) fn of_agent(
-    connection: &Connection,
-    agent: &AgentId,
-    day: &str,
-) -> Result<f64, StoreError> {
-    let statement = "SELECT total(cost) FROM usage WHERE day = ?1 AND agent = ?2";
-    cost(connection, statement, day, agent.as_str())
-}
-
-fn cost(connection: &Connection, statement: &str, day: &str, who: &str) -> Result<f64, StoreError> {
+pub(super) fn spent(connection: &Connection, whose: &Whose, day: &str) -> Result<f64, StoreError> {
+    let (statement, who) = match whose {
+        Whose::Person(person) => {
+            ("SELECT total(cost) FROM usage WHERE day = ?1 AND person = ?2", person)
+        }
+        Whose::Agent(agent) => {
+            ("SELECT total(cost) FROM usage WHERE day = ?1 AND agent = ?2", agent)
+        }
+    };
     let mut statement = connection.prepare_cached(statement)?;
     Ok(statement.query_row([day, who], |row| row.get(0))?)
 }

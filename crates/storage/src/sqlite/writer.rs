@@ -5,6 +5,8 @@ use tokio::sync::{mpsc, oneshot};
 
 use crate::StoreError;
 
+use super::connection::{Durability, set_durability};
+
 /// Requests that may wait; beyond it callers wait for a place.
 const QUEUE: usize = 1024;
 /// The most requests that share one commit, so that the first of them does not wait for long.
@@ -20,11 +22,12 @@ pub(crate) struct Writer {
 }
 
 impl Writer {
+    /// The connection's commits are durable.
     pub(crate) fn start(name: &str, connection: Connection) -> Result<Self, StoreError> {
         let (queue, jobs) = mpsc::channel(QUEUE);
         let thread = std::thread::Builder::new()
             .name(name.to_owned())
-            .spawn(move || serve(&connection, jobs))?;
+            .spawn(move || serve(&connection, Durability::Full, jobs))?;
         Ok(Self { queue: Some(queue), thread: Some(thread) })
     }
 
@@ -34,8 +37,25 @@ impl Writer {
         &self,
         work: impl FnOnce(&Connection) -> Result<T, StoreError> + Send + 'static,
     ) -> Result<T, StoreError> {
+        self.queue(Durability::Full, work).await
+    }
+
+    /// As `write`, for what is durable elsewhere already: a loss of power may take it back, the end
+    /// of the process may not.
+    pub(crate) async fn write_derived<T: Send + 'static>(
+        &self,
+        work: impl FnOnce(&Connection) -> Result<T, StoreError> + Send + 'static,
+    ) -> Result<T, StoreError> {
+        self.queue(Durability::Normal, work).await
+    }
+
+    async fn queue<T: Send + 'static>(
+        &self,
+        durability: Durability,
+        work: impl FnOnce(&Connection) -> Result<T, StoreError> + Send + 'static,
+    ) -> Result<T, StoreError> {
         let (sender, receiver) = oneshot::channel();
-        let request = Request { state: Some(State::Waiting(work)), sender };
+        let request = Request { durability, state: Some(State::Waiting(work)), sender };
         let queue = self.queue.as_ref().ok_or_else(stopped)?;
         queue.send(Box::new(request)).await.map_err(|_| stopped())?;
         receiver.await.map_err(|_| stopped())?
@@ -60,6 +80,8 @@ impl Drop for Writer {
 
 /// A request whose types are forgotten, so that many kinds can share a queue.
 trait Job: Send {
+    fn durability(&self) -> Durability;
+
     fn run(&mut self, connection: &Connection) -> Result<(), StoreError>;
 
     /// Tells the caller how it went; `shared` is what befell the whole transaction.
@@ -67,6 +89,7 @@ trait Job: Send {
 }
 
 struct Request<T, F> {
+    durability: Durability,
     state: Option<State<T, F>>,
     sender: oneshot::Sender<Result<T, StoreError>>,
 }
@@ -81,6 +104,10 @@ where
     T: Send,
     F: FnOnce(&Connection) -> Result<T, StoreError> + Send,
 {
+    fn durability(&self) -> Durability {
+        self.durability
+    }
+
     fn run(&mut self, connection: &Connection) -> Result<(), StoreError> {
         let Some(State::Waiting(work)) = self.state.take() else { return Ok(()) };
         let result = work(connection);
@@ -101,7 +128,8 @@ where
     }
 }
 
-fn serve(connection: &Connection, mut jobs: mpsc::Receiver<Box<dyn Job>>) {
+/// `level` is the connection's when it begins.
+fn serve(connection: &Connection, mut level: Durability, mut jobs: mpsc::Receiver<Box<dyn Job>>) {
     while let Some(first) = jobs.blocking_recv() {
         let mut group = vec![first];
         while group.len() < GROUP
@@ -109,10 +137,22 @@ fn serve(connection: &Connection, mut jobs: mpsc::Receiver<Box<dyn Job>>) {
         {
             group.push(job);
         }
+        let derived = group.iter().all(|job| job.durability() == Durability::Normal);
+        let wanted = if derived { Durability::Normal } else { Durability::Full };
         let mut waiting = group.into_iter();
         while waiting.len() > 0 {
             let mut settled = Vec::new();
-            let outcome = transact(connection, &mut waiting, &mut settled);
+            let ready = match level == wanted {
+                true => Ok(()),
+                false => set_durability(connection, wanted).inspect(|()| level = wanted),
+            };
+            let outcome = match ready {
+                Ok(()) => transact(connection, &mut waiting, &mut settled),
+                Err(error) => {
+                    settled.extend(&mut waiting);
+                    Err(error)
+                }
+            };
             for job in settled {
                 job.reply(outcome.clone());
             }
@@ -167,4 +207,23 @@ fn roll_back(connection: &Connection) -> Result<(), StoreError> {
 fn execute(connection: &Connection, statement: &str) -> Result<(), StoreError> {
     connection.prepare_cached(statement)?.execute([])?;
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::sqlite::connection::open_writer;
+
+    #[tokio::test]
+    async fn what_is_derived_is_committed_without_a_sync_and_all_else_with_one() {
+        let folder = tempfile::tempdir().unwrap();
+        let connection = open_writer(&folder.path().join("test.db"), Durability::Full).unwrap();
+        let writer = Writer::start("test", connection).unwrap();
+        let level = |connection: &Connection| -> Result<i64, StoreError> {
+            Ok(connection.pragma_query_value(None, "synchronous", |row| row.get(0))?)
+        };
+        assert_eq!(writer.write(level).await.unwrap(), 2);
+        assert_eq!(writer.write_derived(level).await.unwrap(), 1);
+        assert_eq!(writer.write(level).await.unwrap(), 2);
+    }
 }

@@ -4,8 +4,8 @@ use std::sync::Arc;
 
 use async_trait::async_trait;
 use onyx_storage::{
-    AuditEntry, AuditRow, BeginRun, ChainState, DaySpending, Draft, InboxRow, Ledger, ModelUse,
-    RunOutcome, RunRow, SessionChange, SessionFilter, SessionMeta, SessionStatus, Spent,
+    AuditEntry, AuditRow, BeginIn, BeginRun, ChainState, DaySpending, Draft, InboxRow, Ledger,
+    ModelUse, RunOutcome, RunRow, SessionChange, SessionFilter, SessionMeta, SessionStatus, Spent,
     StoreError, TitleSource, UsageRow,
 };
 use onyx_types::{
@@ -40,10 +40,16 @@ impl Books {
             return Err(StoreError::AlreadyRun);
         }
         let id = (key.person.clone(), key.session);
+        let origin = match begin.session {
+            BeginIn::New(origin) => origin,
+            BeginIn::Existing => {
+                self.sessions.get(&id).map(|meta| meta.origin).ok_or(StoreError::NotFound)?
+            }
+        };
         let session = self.sessions.entry(id).or_insert_with(|| SessionMeta {
             session_id: key.session,
             agent: key.agent.clone(),
-            origin: begin.origin,
+            origin,
             agents: vec![key.agent.clone()],
             mode: LaneOrder::default(),
             title: None,

@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use async_trait::async_trait;
-use onyx_types::{PersonId, Plan, Preview, Target, ToolEffect, ToolOutcome, ToolSpec};
+use onyx_types::{Plan, Preview, Target, ToolEffect, ToolOutcome, ToolSpec};
 use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::Value;
@@ -14,7 +14,7 @@ use super::{acting, text_argument, tool};
 use crate::runtime::AtWork;
 use crate::schema::arguments;
 use crate::text::argv::{quoted, shown};
-use crate::{Authorised, Tool, ToolCx, ToolError};
+use crate::{Asked, Authorised, Tool, ToolCx, ToolError};
 
 const LIMIT: Duration = Duration::from_secs(60);
 const PROGRAMS: [&str; 2] = ["/usr/bin/docker", "/usr/local/bin/docker"];
@@ -39,10 +39,12 @@ impl Docker {
 
     fn program(&self) -> Result<&Path, ToolError> {
         let failed = |why: &str| ToolError::Failed(format!("Docker is not here: {why}"));
-        if !self.socket.exists() {
-            return Err(failed(&format!("nothing listens at {}", self.socket.display())));
+        let program = self.program.as_deref();
+        let program = program.ok_or_else(|| failed("its command line is not installed"))?;
+        match self.socket.exists() {
+            true => Ok(program),
+            false => Err(failed(&format!("nothing listens at {}", self.socket.display()))),
         }
-        self.program.as_deref().ok_or_else(|| failed("its command line is not installed"))
     }
 }
 
@@ -141,7 +143,7 @@ impl Tool for DockerTool {
         &self.spec
     }
 
-    fn is_ready(&self, _: &PersonId) -> bool {
+    fn is_ready(&self, _: &Asked<'_>) -> bool {
         self.docker.program().is_ok()
     }
 

@@ -2,16 +2,17 @@ use std::time::Duration;
 
 use async_trait::async_trait;
 use onyx_sandbox::Network;
-use onyx_types::{Origin, PersonId, Plan, ToolEffect, ToolOutcome, ToolSpec};
+use onyx_types::{Origin, Plan, Taint, ToolEffect, ToolOutcome, ToolSpec};
 use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::Value;
 
 use super::{command_plan, tool};
-use crate::runtime::{Access, Ending, Order, Ran, Runtime};
+use crate::gate::By;
+use crate::runtime::{Access, Ending, Order, Ran, Runtime, Steering};
 use crate::schema::arguments;
 use crate::text::argv::shown;
-use crate::{Authorised, Tool, ToolCx, ToolError};
+use crate::{Asked, Authorised, Tool, ToolCx, ToolError};
 
 const USUAL_SECONDS: u64 = 60;
 const MOST_SECONDS: u64 = 600;
@@ -49,7 +50,7 @@ impl Tool for Exec {
         &self.spec
     }
 
-    fn is_ready(&self, _: &PersonId) -> bool {
+    fn is_ready(&self, _: &Asked<'_>) -> bool {
         self.runtime.is_likely()
     }
 
@@ -63,18 +64,30 @@ impl Tool for Exec {
     }
 
     async fn invoke(&self, plan: Authorised<Plan>, cx: &ToolCx) -> Result<ToolOutcome, ToolError> {
+        let access = changing(&plan, cx);
         let plan = plan.into_inner();
         let Arguments { argv, folder, seconds } = arguments(&plan.arguments)?;
         let order = Order {
             argv,
             folder: folder.as_deref(),
-            access: Access::Change,
+            access,
             network: Network::None,
+            tool: plan.tool.clone(),
         };
         let limit = Duration::from_secs(seconds.unwrap_or(USUAL_SECONDS));
         let ran = self.runtime.run(order, limit, cx).await?;
         Ok(outcome(&ran, plan.summary))
     }
+}
+
+/// What it may do to the vault: it can copy anything into the files it writes, and a command that
+/// only a standing rule allowed must not plant what it read elsewhere.
+pub(super) fn changing(plan: &Authorised<Plan>, cx: &ToolCx) -> Access {
+    let steering = match (plan.by(), cx.taint) {
+        (By::Gate, Taint::Tainted) => Steering::Kept,
+        (By::Gate, Taint::Clean) | (By::Person, _) => Steering::Free,
+    };
+    Access::Change(Origin::AgentTainted, steering)
 }
 
 /// What a command said and how it ended, as a model reads it.
@@ -94,6 +107,7 @@ pub(super) fn outcome(ran: &Ran, summary: String) -> ToolOutcome {
         (false, true) => said.to_owned(),
         (false, false) => format!("{said}\n{note}"),
     };
+    let output = output + &ran.left.note();
     let outcome = ToolOutcome { is_error, ..ToolOutcome::ok(output, summary) };
     outcome.from_origin(Origin::External)
 }

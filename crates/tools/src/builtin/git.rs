@@ -6,17 +6,17 @@ use std::time::Duration;
 
 use async_trait::async_trait;
 use onyx_sandbox::Network;
-use onyx_types::{PersonId, Plan, Preview, Target, ToolEffect, ToolOutcome, ToolSpec};
+use onyx_types::{Origin, Plan, Preview, Target, ToolEffect, ToolOutcome, ToolSpec};
 use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::Value;
 
 use super::exec::outcome;
 use super::{acting, text_argument, tool};
-use crate::runtime::{Access, Ending, Order, Ran, Runtime};
+use crate::runtime::{Access, Ending, Left, Order, Ran, Runtime, Steering};
 use crate::schema::arguments;
 use crate::text::argv::quoted;
-use crate::{Authorised, Tool, ToolCx, ToolError};
+use crate::{Asked, Authorised, Tool, ToolCx, ToolError};
 
 const LIMIT: Duration = Duration::from_secs(120);
 
@@ -129,7 +129,9 @@ impl Command {
     fn access(self) -> Access {
         match self {
             Self::Status | Self::Diff | Self::Log => Access::Look,
-            Self::Commit | Self::Pull | Self::Push => Access::Change,
+            Self::Commit | Self::Pull | Self::Push => {
+                Access::Change(Origin::External, Steering::Free)
+            }
         }
     }
 
@@ -234,8 +236,9 @@ impl Tool for Git {
         &self.spec
     }
 
-    fn is_ready(&self, person: &PersonId) -> bool {
-        self.runtime.is_likely() && self.runtime.has_repository(person)
+    fn is_ready(&self, asked: &Asked<'_>) -> bool {
+        let has_repository = || self.runtime.has_repository(asked.person);
+        self.runtime.is_likely() && *asked.has_repository.get_or_init(has_repository)
     }
 
     fn summary(&self, arguments: &Value) -> String {
@@ -270,17 +273,19 @@ impl Tool for Git {
     async fn invoke(&self, plan: Authorised<Plan>, cx: &ToolCx) -> Result<ToolOutcome, ToolError> {
         let plan = plan.into_inner();
         let steps = self.command.steps(&plan.arguments, cx)?;
-        let mut all = Ran { output: String::new(), ending: Ending::Exited(0) };
+        let mut all =
+            Ran { output: String::new(), ending: Ending::Exited(0), left: Left::default() };
         for command in &steps.commands {
             let order = Order {
                 argv: with_settings(command),
                 folder: steps.folder.as_deref(),
                 access: self.command.access(),
                 network: self.command.network(),
+                tool: plan.tool.clone(),
             };
             let ran = self.runtime.run(order, LIMIT, cx).await?;
             all.output.push_str(&ran.output);
-            all.ending = ran.ending;
+            (all.ending, all.left) = (ran.ending, ran.left);
             if ran.ending != Ending::Exited(0) {
                 break;
             }

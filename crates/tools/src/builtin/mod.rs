@@ -1,5 +1,8 @@
 //! The tools themselves, one file each. A new one is a file and a line in this list.
 
+mod ask_agent;
+mod ask_person;
+mod delete_file;
 mod docker;
 mod edit_file;
 mod exec;
@@ -8,12 +11,14 @@ mod list_files;
 mod memory_get;
 mod memory_search;
 mod memory_write;
+mod move_file;
 mod persona;
 mod process;
 mod propose_change;
 mod read_entity;
 mod read_file;
 mod render_mermaid;
+mod route_task;
 mod search;
 mod search_files;
 mod searching;
@@ -21,6 +26,7 @@ mod select_model;
 mod session_search;
 mod sessions_history;
 mod sessions_list;
+mod sessions_send;
 mod view_context;
 mod web_fetch;
 mod web_search;
@@ -39,7 +45,7 @@ use crate::runtime::Runtime;
 use crate::schema::schema_of;
 use crate::text::argv::quoted;
 use crate::web::Web;
-use crate::{ModelRouter, PersonaDesk, Spaces, Tool, ToolCx, ToolError};
+use crate::{Delegates, ModelRouter, PersonaDesk, Spaces, Tool, ToolCx, ToolError};
 
 use docker::DockerTool;
 
@@ -52,6 +58,8 @@ pub fn builtin_tools() -> Vec<Arc<dyn Tool>> {
         Arc::new(read_file::ReadFile::new()),
         Arc::new(write_file::WriteFile::new()),
         Arc::new(edit_file::EditFile::new()),
+        Arc::new(delete_file::DeleteFile::new()),
+        Arc::new(move_file::MoveFile::new()),
         Arc::new(search_files::SearchFiles::new()),
         Arc::new(memory_get::MemoryGet::new()),
         Arc::new(memory_write::MemoryWrite::new()),
@@ -80,6 +88,19 @@ pub fn index_tools(index: &Index) -> Vec<Arc<dyn Tool>> {
 /// For homes with models to choose from.
 pub fn model_tools(router: Arc<dyn ModelRouter>) -> Vec<Arc<dyn Tool>> {
     vec![Arc::new(select_model::SelectModel::new(router))]
+}
+
+/// For homes with a run manager: what goes to other agents, sessions, models and to the person.
+pub fn delegation_tools(
+    delegates: &Arc<dyn Delegates>,
+    router: Arc<dyn ModelRouter>,
+) -> Vec<Arc<dyn Tool>> {
+    vec![
+        Arc::new(ask_person::AskPerson::new()),
+        Arc::new(ask_agent::AskAgent::new(Arc::clone(delegates))),
+        Arc::new(sessions_send::SessionsSend::new(Arc::clone(delegates))),
+        Arc::new(route_task::RouteTask::new(Arc::clone(delegates), router)),
+    ]
 }
 
 /// For the built-in agent that edits personas, and for no other.

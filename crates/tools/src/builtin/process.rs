@@ -2,16 +2,19 @@ use std::time::Duration;
 
 use async_trait::async_trait;
 use onyx_sandbox::Network;
-use onyx_types::{Origin, PersonId, Plan, Preview, Target, ToolEffect, ToolOutcome, ToolSpec};
+use onyx_types::{
+    Consent, Origin, Plan, Preview, Taint, Target, ToolEffect, ToolOutcome, ToolSpec,
+};
 use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::Value;
 
+use super::exec::changing;
 use super::{acting, command_plan, reading, text_argument, tool};
-use crate::runtime::{Access, Order, Processes, Runtime, Started};
+use crate::runtime::{Order, Processes, Runtime, Started};
 use crate::schema::arguments;
 use crate::text::argv::shown;
-use crate::{Authorised, Tool, ToolCx, ToolError};
+use crate::{Asked, Authorised, Tool, ToolCx, ToolError};
 
 const MOST_SECONDS: u64 = 60;
 const USUAL_SECONDS: u64 = 5;
@@ -91,7 +94,7 @@ impl Tool for Process {
         &self.spec
     }
 
-    fn is_ready(&self, _: &PersonId) -> bool {
+    fn is_ready(&self, _: &Asked<'_>) -> bool {
         self.runtime.is_likely()
     }
 
@@ -112,7 +115,12 @@ impl Tool for Process {
         match arguments::<Arguments>(&input)?.wish()? {
             Wish::Start(argv, folder) => {
                 let plan = command_plan(&self.spec, input, &argv, folder.as_deref(), cx)?;
-                Ok(Plan { summary, ..plan })
+                // It goes on while others read what it writes, so no standing rule lets it.
+                let consent = match cx.taint {
+                    Taint::Clean => plan.consent,
+                    Taint::Tainted => Consent::Person,
+                };
+                Ok(Plan { summary, consent, ..plan })
             }
             // It ends nothing but what this session started.
             Wish::Poll(id, _) | Wish::Kill(id) => {
@@ -127,14 +135,16 @@ impl Tool for Process {
     }
 
     async fn invoke(&self, plan: Authorised<Plan>, cx: &ToolCx) -> Result<ToolOutcome, ToolError> {
+        let access = changing(&plan, cx);
         let plan = plan.into_inner();
         let output = match arguments::<Arguments>(&plan.arguments)?.wish()? {
             Wish::Start(argv, folder) => {
                 let order = Order {
                     argv,
                     folder: folder.as_deref(),
-                    access: Access::Change,
+                    access,
                     network: Network::None,
+                    tool: plan.tool.clone(),
                 };
                 let Started(id) = self.processes.start(&self.runtime, order, cx).await?;
                 format!("process {id} runs; poll it for what it says")

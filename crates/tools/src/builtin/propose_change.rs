@@ -3,7 +3,7 @@ use std::collections::BTreeMap;
 use async_trait::async_trait;
 use onyx_storage::EntityChange;
 use onyx_types::{
-    EntityKind, EntityRef, FileChange, Hash, Origin, PersonId, Plan, Target, Timestamp, ToolEffect,
+    EntityKind, EntityRef, FileChange, Hash, Origin, Plan, Target, Timestamp, ToolEffect,
     ToolOutcome, ToolSpec,
 };
 use schemars::JsonSchema;
@@ -14,7 +14,7 @@ use super::{text_argument, tool};
 use crate::place::apply;
 use crate::schema::arguments;
 use crate::text::diff::Change;
-use crate::{Authorised, Spaces, Tool, ToolCx, ToolError, entity_place};
+use crate::{Asked, Authorised, Spaces, Tool, ToolCx, ToolError, entity_place};
 
 /// Drafts a change of a space for the person to decide; it can do nothing else.
 pub(super) struct ProposeChange(ToolSpec, Spaces);
@@ -71,8 +71,8 @@ impl Tool for ProposeChange {
         &self.0
     }
 
-    fn is_ready(&self, person: &PersonId) -> bool {
-        self.1.are_there(person)
+    fn is_ready(&self, asked: &Asked<'_>) -> bool {
+        self.1.are_there(asked.person)
     }
 
     fn summary(&self, arguments: &Value) -> String {

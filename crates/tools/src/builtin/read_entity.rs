@@ -1,5 +1,5 @@
 use async_trait::async_trait;
-use onyx_types::{EntityKind, PersonId, Plan, Target, ToolEffect, ToolOutcome, ToolSpec};
+use onyx_types::{EntityKind, Plan, Target, ToolEffect, ToolOutcome, ToolSpec};
 use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::Value;
@@ -7,7 +7,7 @@ use serde_json::Value;
 use super::{reading, text_argument, tool};
 use crate::schema::arguments;
 use crate::text::page::page;
-use crate::{Authorised, Spaces, Tool, ToolCx, ToolError, conversation, entity_place};
+use crate::{Asked, Authorised, Spaces, Tool, ToolCx, ToolError, conversation, entity_place};
 
 /// A page, task, ref, project or conversation.
 pub(super) struct ReadEntity(ToolSpec, Spaces);
@@ -63,8 +63,8 @@ impl Tool for ReadEntity {
         &self.0
     }
 
-    fn is_ready(&self, person: &PersonId) -> bool {
-        self.1.are_there(person)
+    fn is_ready(&self, asked: &Asked<'_>) -> bool {
+        self.1.are_there(asked.person)
     }
 
     fn summary(&self, arguments: &Value) -> String {

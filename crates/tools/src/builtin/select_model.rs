@@ -2,14 +2,14 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use async_trait::async_trait;
-use onyx_types::{PersonId, Plan, Target, ToolEffect, ToolOutcome, ToolSpec};
+use onyx_types::{Plan, Target, ToolEffect, ToolOutcome, ToolSpec};
 use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::Value;
 
 use super::{reading, text_argument};
 use crate::schema::{arguments, schema_of};
-use crate::{Authorised, ModelRouter, ModelWish, Tool, ToolCx, ToolError};
+use crate::{Asked, Authorised, ModelRouter, ModelWish, Tool, ToolCx, ToolError};
 
 /// Lets an agent go on with another of the configured models.
 pub(super) struct SelectModel {
@@ -50,7 +50,7 @@ impl Tool for SelectModel {
         &self.spec
     }
 
-    fn is_ready(&self, _: &PersonId) -> bool {
+    fn is_ready(&self, _: &Asked<'_>) -> bool {
         self.router.has_choice()
     }
 

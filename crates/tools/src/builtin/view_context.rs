@@ -2,16 +2,14 @@ use std::fmt::Write as _;
 
 use async_trait::async_trait;
 use onyx_storage::Entity;
-use onyx_types::{
-    EntityKind, EntityRef, Origin, PersonId, Plan, Target, ToolEffect, ToolOutcome, ToolSpec,
-};
+use onyx_types::{EntityKind, EntityRef, Origin, Plan, Target, ToolEffect, ToolOutcome, ToolSpec};
 use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::Value;
 
 use super::{reading, tool};
 use crate::schema::arguments;
-use crate::{Authorised, Spaces, Tool, ToolCx, ToolError, entity_place};
+use crate::{Asked, Authorised, Spaces, Tool, ToolCx, ToolError, entity_place};
 
 /// What the person looks at, and what is around it.
 pub(super) struct ViewContext(ToolSpec, Spaces);
@@ -38,8 +36,8 @@ impl Tool for ViewContext {
         &self.0
     }
 
-    fn is_ready(&self, person: &PersonId) -> bool {
-        self.1.are_there(person)
+    fn is_ready(&self, asked: &Asked<'_>) -> bool {
+        self.1.are_there(asked.person)
     }
 
     fn summary(&self, _: &Value) -> String {

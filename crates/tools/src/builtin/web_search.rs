@@ -1,7 +1,7 @@
 use std::time::Duration;
 
 use async_trait::async_trait;
-use onyx_types::{Origin, PersonId, Plan, Target, ToolEffect, ToolOutcome, ToolSpec};
+use onyx_types::{Origin, Plan, Target, ToolEffect, ToolOutcome, ToolSpec};
 use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::Value;
@@ -11,7 +11,7 @@ use crate::output::one_line;
 use crate::schema::arguments;
 use crate::web::Web;
 use crate::web::searxng::{self, Hit};
-use crate::{Authorised, Tool, ToolCx, ToolError};
+use crate::{Asked, Authorised, Tool, ToolCx, ToolError};
 
 const USUAL_HITS: usize = 8;
 
@@ -43,7 +43,7 @@ impl Tool for WebSearch {
         &self.spec
     }
 
-    fn is_ready(&self, _: &PersonId) -> bool {
+    fn is_ready(&self, _: &Asked<'_>) -> bool {
         self.web.has_engine()
     }
 

@@ -1,5 +1,6 @@
 //! Commands: where they run, how long, and what of their output is kept.
 
+mod aftermath;
 mod output;
 mod processes;
 
@@ -9,9 +10,13 @@ use std::time::Duration;
 
 use onyx_sandbox::{Bounds, Job, Network, Running, Sandbox, SandboxError, Scratch};
 use onyx_storage::Area;
+use onyx_types::Origin;
 
+pub(crate) use aftermath::{Left, Steering};
 pub(crate) use output::Gathered;
 pub(crate) use processes::{Processes, Started};
+
+use aftermath::Aftermath;
 
 use crate::{ToolCx, ToolError};
 
@@ -33,13 +38,16 @@ pub(crate) struct Order<'a> {
     pub(crate) folder: Option<&'a str>,
     pub(crate) access: Access,
     pub(crate) network: Network,
+    /// Of the tool that asks.
+    pub(crate) tool: String,
 }
 
 /// What a command may do to the vault.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Access {
     Look,
-    Change,
+    /// Whose work the files are that it writes, and whether those that steer agents stay.
+    Change(Origin, Steering),
 }
 
 /// How a command ended.
@@ -55,12 +63,22 @@ pub(crate) enum Ending {
 pub(crate) struct Ran {
     pub(crate) output: String,
     pub(crate) ending: Ending,
+    pub(crate) left: Left,
 }
 
 /// A command at work with the folder that goes with it.
 pub(crate) struct AtWork {
     pub(crate) running: Running,
     _scratch: Option<Scratch>,
+    watch: Option<Watch>,
+}
+
+/// What is looked at again when the command has ended.
+struct Watch {
+    /// `None`: the vault holds too many files.
+    aftermath: Option<Aftermath>,
+    tool: String,
+    origin: Origin,
 }
 
 impl Runtime {
@@ -83,8 +101,9 @@ impl Runtime {
     pub(crate) fn has_repository(&self, person: &onyx_types::PersonId) -> bool {
         let vault = self.vault(person);
         let is_one = |folder: &Path| folder.join(".git").exists();
-        let folders = std::fs::read_dir(&vault).into_iter().flatten().flatten();
-        is_one(&vault) || folders.take(MOST_FOLDERS).any(|folder| is_one(&folder.path()))
+        let entries = std::fs::read_dir(&vault).into_iter().flatten().flatten();
+        let mut folders = entries.filter(|entry| entry.file_type().is_ok_and(|kind| kind.is_dir()));
+        is_one(&vault) || folders.by_ref().take(MOST_FOLDERS).any(|folder| is_one(&folder.path()))
     }
 
     pub(crate) async fn start(
@@ -104,7 +123,14 @@ impl Runtime {
         let vaults = std::slice::from_ref(&vault);
         let (readable, changeable): (&[PathBuf], &[PathBuf]) = match order.access {
             Access::Look => (vaults, &[]),
-            Access::Change => (&[], vaults),
+            Access::Change(..) => (&[], vaults),
+        };
+        let watch = match order.access {
+            Access::Look => None,
+            Access::Change(origin, steering) => {
+                let aftermath = Aftermath::before(vault.clone(), steering, cx).await?;
+                Some(Watch { aftermath, tool: order.tool, origin })
+            }
         };
         let job = Job {
             argv: order.argv,
@@ -116,7 +142,7 @@ impl Runtime {
             bounds: Bounds::default(),
         };
         let running = self.sandbox.start(job, stdin).await.map_err(|error| not_run(&error))?;
-        Ok(AtWork { running, _scratch: Some(scratch) })
+        Ok(AtWork { running, _scratch: Some(scratch), watch })
     }
 
     /// Runs a command to its end, shows what it says meanwhile, and ends it with the run.
@@ -134,7 +160,7 @@ impl AtWork {
     /// A program of the owner's, which needs no folder.
     pub(crate) fn trusted(program: &Path, arguments: &[&str]) -> Result<Self, ToolError> {
         let running = onyx_sandbox::trusted(program, arguments).map_err(|error| not_run(&error))?;
-        Ok(Self { running, _scratch: None })
+        Ok(Self { running, _scratch: None, watch: None })
     }
 
     pub(crate) async fn until_end(
@@ -149,8 +175,25 @@ impl AtWork {
             ended = gather(&mut self.running, &mut gathered, cx) => ended?,
             () = cx.clock.sleep(limit) => Ending::TimedOut,
         };
+        let left = self.end(cx).await?;
+        Ok(Ran { output: gathered.finish(), ending, left })
+    }
+
+    /// Ends what is left of it and looks at what it did.
+    pub(crate) async fn end(&mut self, cx: &ToolCx) -> Result<Left, ToolError> {
         self.running.kill();
-        Ok(Ran { output: gathered.finish(), ending })
+        match self.watch.take() {
+            None => Ok(Left::default()),
+            Some(Watch { aftermath, tool, origin }) => {
+                // What was killed may write until it is gone.
+                let ended = self.running.wait().await;
+                ended.map_err(|error| not_run(&SandboxError::Read(error)))?;
+                match aftermath {
+                    Some(aftermath) => aftermath.settle(&tool, origin, cx).await,
+                    None => Ok(Left::unwatched()),
+                }
+            }
+        }
     }
 }
 

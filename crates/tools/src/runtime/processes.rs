@@ -63,17 +63,22 @@ impl Processes {
         let at_work = runtime.start(order, Stdio::piped(), cx).await?;
         let (words, waiting) = mpsc::channel(WORDS_WAITING);
         let (heard, stop) = (Arc::<Heard>::default(), Cancel::new());
-        let follow = Follow { at_work, waiting, heard: Arc::clone(&heard) };
+        let mut follow = Follow { at_work, waiting, heard: Arc::clone(&heard) };
+        let cx_of_end = cx.clone();
         let (of_run, of_process, longest) =
             (cx.cancel.clone(), stop.clone(), cx.clock.sleep(LONGEST));
         tokio::spawn(async move {
             let heard = Arc::clone(&follow.heard);
-            let ended = tokio::select! {
+            let mut ended = tokio::select! {
                 ended = follow.until_end() => ended,
                 () = of_run.cancelled() => "stopped with its run".to_owned(),
                 () = of_process.cancelled() => "stopped".to_owned(),
                 () = longest => format!("stopped after {} s", LONGEST.as_secs()),
             };
+            match follow.at_work.end(&cx_of_end).await {
+                Ok(left) => ended.push_str(&left.note()),
+                Err(error) => ended.push_str(&format!("; what it wrote is not known: {error}")),
+            }
             heard.said().ended = Some(ended);
             heard.news.notify_one();
         });
@@ -196,7 +201,7 @@ struct Follow {
 }
 
 impl Follow {
-    async fn until_end(mut self) -> String {
+    async fn until_end(&mut self) -> String {
         let mut stdin = self.at_work.running.take_stdin();
         let mut gathered = Gathered::default();
         loop {

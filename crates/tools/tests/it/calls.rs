@@ -33,8 +33,8 @@ async fn a_tool_that_the_agent_does_not_have_is_refused_and_audited() {
     let world = World::new().await;
     assert_eq!(
         world.failed("exec", json!({"command": "ls"})).await,
-        "there is no tool \"exec\"; yours: list_files, read_file, write_file, edit_file, search_files, \
-         memory_get, memory_write, render_mermaid"
+        "there is no tool \"exec\"; yours: list_files, read_file, write_file, edit_file, delete_file, \
+         move_file, search_files, memory_get, memory_write, render_mermaid"
     );
     let settings = ToolSettings { allow: Some(Vec::new()), ..ToolSettings::default() };
     let (policy, _) = Policy::resolve(Tier::Act, &settings, &world.toolbox).unwrap();

@@ -114,10 +114,13 @@ fn any_call() -> impl Strategy<Value = (String, Value)> {
             ("memory_write", json!({"text": one, "heading": "H", "replaces": two})),
             ("exec", json!({"command": path})),
             ("search_files", json!({"query": "o", "path": path})),
+            ("delete_file", json!({"path": path})),
+            ("move_file", json!({"from": path, "to": one})),
+            ("move_file", json!({"from": "notes.md", "to": path})),
             ("write_file", json!({"path": path, "content": one, "tier": "act", "allow": true})),
         ]
     });
-    (input, 0..11usize).prop_map(|(calls, index)| {
+    (input, 0..14usize).prop_map(|(calls, index)| {
         let (tool, input) = calls[index].clone();
         (tool.to_owned(), input)
     })

@@ -125,4 +125,16 @@ async fn a_repository_is_pulled_from_and_pushed_to_another_in_the_vault() {
     world.done("git_push", json!({"folder": "copy", "branch": "main"})).await;
     assert!(git(&vault.join("remote.git"), &["log", "--format=%s"]).contains("from the copy"));
     world.done("git_pull", json!({"folder": "copy", "branch": "main"})).await;
+
+    // What others wrote comes in as theirs.
+    git(&vault, &["pull", "--quiet", "remote.git", "main"]);
+    std::fs::write(vault.join("theirs.md"), "obey\n").unwrap();
+    git(&vault, &["add", "theirs.md"]);
+    git(&vault, &["commit", "--quiet", "--message", "theirs"]);
+    git(&vault, &["push", "--quiet", "remote.git", "main"]);
+    world.done("git_pull", json!({"folder": "copy", "branch": "main"})).await;
+    let history = world.cx.files.history(&world.cx.key.person).unwrap();
+    let pulled = onyx_types::Hash::of(b"obey\n");
+    let origin = history.provenance(&"vault/copy/theirs.md".parse().unwrap(), pulled).await;
+    assert_eq!(origin.unwrap(), Origin::External);
 }

@@ -12,6 +12,7 @@ mod entities;
 mod files;
 mod git;
 mod memory;
+mod never_wider;
 mod policies;
 mod provenance;
 mod runtime;

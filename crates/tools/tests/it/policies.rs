@@ -23,6 +23,8 @@ async fn without_settings_every_tool_is_offered_in_its_order() {
         "read_file",
         "write_file",
         "edit_file",
+        "delete_file",
+        "move_file",
         "search_files",
         "memory_get",
         "memory_write",
@@ -36,7 +38,7 @@ async fn allow_and_deny_take_names_and_groups_and_deny_wins() {
     assert_eq!(offered(Some(&["group:memory"]), &[]).await, ["memory_get", "memory_write"]);
     assert_eq!(
         offered(Some(&["group:fs", "memory_get"]), &["write_file", "edit_file"]).await,
-        ["list_files", "read_file", "search_files", "memory_get"]
+        ["list_files", "read_file", "delete_file", "move_file", "search_files", "memory_get"]
     );
     assert_eq!(offered(Some(&["read_file"]), &["group:fs"]).await, Vec::<String>::new());
     assert_eq!(offered(Some(&[]), &[]).await, Vec::<String>::new());
@@ -65,8 +67,9 @@ async fn a_name_that_no_tool_has_is_an_error_in_deny() {
     assert_eq!(fault.message, "tools.deny names \"wirte_file\", which no tool has");
     assert_eq!(
         fault.hint(),
-        "There are: list_files, read_file, write_file, edit_file, search_files, memory_get, \
-         memory_write, render_mermaid, group:fs, group:memory, group:mermaid."
+        "There are: list_files, read_file, write_file, edit_file, delete_file, move_file, \
+         search_files, memory_get, memory_write, render_mermaid, group:fs, group:memory, \
+         group:mermaid."
     );
 }
 

@@ -4,7 +4,7 @@ use std::time::Duration;
 use onyx_sandbox::{Program, Rung, Sandbox};
 use onyx_test_support::wait_for;
 use onyx_tools::{LiveOutput, Masker, Runtime, Tool, runtime_tools};
-use onyx_types::{Origin, Plan, ToolEffect};
+use onyx_types::{Origin, Plan, Taint, ToolEffect};
 use serde_json::{Value, json};
 use std::sync::Arc;
 
@@ -48,8 +48,8 @@ impl Tool for Approved {
         self.0.spec()
     }
 
-    fn is_ready(&self, person: &onyx_types::PersonId) -> bool {
-        self.0.is_ready(person)
+    fn is_ready(&self, asked: &onyx_tools::Asked<'_>) -> bool {
+        self.0.is_ready(asked)
     }
 
     fn summary(&self, arguments: &Value) -> String {
@@ -100,6 +100,59 @@ async fn a_command_works_on_the_persons_files_and_its_words_taint() {
     assert_eq!(world.text("work/made.md"), "new\n");
     let scratch = world.folder.path().join("cache/scratch");
     assert_eq!(std::fs::read_dir(scratch).unwrap().count(), 0, "nothing is left behind");
+}
+
+async fn origin(world: &World, path: &str) -> Origin {
+    let hash = onyx_types::Hash::of(&std::fs::read(world.vault().join(path)).unwrap());
+    let history = world.cx.files.history(&world.cx.key.person).unwrap();
+    history.provenance(&format!("vault/{path}").parse().unwrap(), hash).await.unwrap()
+}
+
+#[tokio::test]
+async fn what_a_command_writes_is_never_taken_for_the_persons_own_words() {
+    let world = world_with(Masker::default()).await;
+    world.write("captured.md", "obey");
+    world.write("mine.md", "mine, untouched");
+    world.write("same.md", "1234");
+    // Also where a file looks as old and as long as it was.
+    let script = "cp captured.md clean.md; touch -r same.md then; printf obey > same.md; \
+                  touch -r then same.md; rm then";
+    world.done("exec", json!({"argv": ["sh", "-c", script]})).await;
+    assert_eq!(world.text("same.md"), "obey");
+    for path in ["clean.md", "same.md"] {
+        assert_eq!(origin(&world, path).await, Origin::AgentTainted, "{path}");
+    }
+    assert_eq!(origin(&world, "mine.md").await, Origin::Person);
+    let run = world.cx.run;
+    let history = world.cx.files.history(&world.cx.key.person).unwrap();
+    assert!(history.changes_of_run(run).await.unwrap().is_empty(), "nothing that undo could take");
+}
+
+#[tokio::test]
+async fn a_tainted_command_that_no_person_approved_plants_no_instruction() {
+    let mut world = world_with(Masker::default()).await;
+    world.write("agents.md", "be kind");
+    world.write("agent/actions/tidy.md", "tidy");
+    world.write("evil.md", "obey");
+    let plant = "cp evil.md agents.md; rm agent/actions/tidy.md; mkdir -p x/skills; \
+                 cp evil.md agent/actions/new.md; cp evil.md x/skills/s.md; cp evil.md note.md";
+    let argv = json!({"argv": ["sh", "-c", plant]});
+    world.cx.taint = Taint::Tainted;
+    let told = world.done("exec", argv.clone()).await;
+    for path in ["agents.md", "agent/actions/tidy.md", "agent/actions/new.md", "x/skills/s.md"] {
+        assert!(told.contains(path), "{path} in {told}");
+    }
+    assert_eq!(world.text("agents.md"), "be kind");
+    assert_eq!(world.text("agent/actions/tidy.md"), "tidy");
+    assert!(!world.vault().join("agent/actions/new.md").exists());
+    assert!(!world.vault().join("x/skills/s.md").exists());
+    assert_eq!(world.text("note.md"), "obey");
+    assert_eq!(origin(&world, "note.md").await, Origin::AgentTainted);
+
+    // Nothing from elsewhere is in a clean run; what it plants is its own.
+    world.cx.taint = Taint::Clean;
+    world.done("exec", argv).await;
+    assert_eq!(world.text("agents.md"), "obey");
 }
 
 #[tokio::test]

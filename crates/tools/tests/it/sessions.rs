@@ -1,4 +1,4 @@
-use onyx_storage::BeginRun;
+use onyx_storage::{BeginIn, BeginRun};
 use onyx_tools::{Masker, session_tools};
 use onyx_types::{Mint, Origin, SessionKey, SessionOrigin, Turn, TurnBody, UserContent, UserTurn};
 use serde_json::json;
@@ -15,8 +15,13 @@ async fn conversation(world: &World, person: &str, words: &str, origin: Origin) 
         session: mint.session(at),
     };
     let (run, input_turn) = (mint.run(at), mint.turn(at));
-    let begin =
-        BeginRun { run, key: key.clone(), input_turn, started_at: at, origin: SessionOrigin::Chat };
+    let begin = BeginRun {
+        run,
+        key: key.clone(),
+        input_turn,
+        started_at: at,
+        session: BeginIn::New(SessionOrigin::Chat),
+    };
     world.store.ledger.begin_run(begin).await.unwrap();
     let lease = world.store.leases.acquire(&key, std::time::Duration::from_secs(60)).await.unwrap();
     let content = UserContent::Text(words.to_owned());

@@ -12,7 +12,7 @@ import { useLoaded } from '../../ui/useLoaded';
 import { Header } from '../../shell/Header';
 import { History } from './History';
 
-const PLACES = /^(memory|vault|spaces|shared)\//;
+const PLACES = /^(USER\.md$|(memory|vault|spaces|shared)\/)/;
 
 interface Opened extends StoredFile {
   path: string;

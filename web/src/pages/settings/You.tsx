@@ -2,9 +2,10 @@ import { Link } from '@tanstack/react-router';
 import { useState } from 'react';
 import { onyx } from '../../store/client';
 import { toast } from '../../store/state';
-import { Card, Field, Form, Line, Section } from '../../ui/form';
+import { attempt } from '../../ui/act';
+import { Card, Choices as Options, Field, Form, Line, Section, Switch } from '../../ui/form';
 import { Modal } from '../../ui/Modal';
-import { Shown } from '../../ui/page';
+import { Empty, Shown } from '../../ui/page';
 import { useLoaded } from '../../ui/useLoaded';
 
 const CREDENTIALS: Record<string, string> = {
@@ -35,11 +36,14 @@ export function You() {
           )}
         </Shown>
       </Section>
-      <Section title="For your agents" detail="A plain file of yours; every version is kept.">
+      <Section title="For your agents" detail="Plain files of yours; every version is kept.">
         <Card>
+          <FileLine path="USER.md" label="About you" detail="Who you are, for every agent to know." />
           <FileLine path="vault/agents.md" label="Standing instructions" detail="What every agent should keep to, whoever it is." />
         </Card>
       </Section>
+      <Answering />
+      <Actions />
       {asking && <ChangePassword close={() => setAsking(false)} />}
     </>
   );
@@ -48,10 +52,71 @@ export function You() {
 function FileLine({ path, label, detail }: { path: string; label: string; detail: string }) {
   return (
     <Line label={label} detail={detail}>
-      <Link to="/memory" search={{ path }} className="btn">
+      <Link to="/memory" search={{ path }} className="btn" aria-label={`Open ${label}`}>
         Open
       </Link>
     </Line>
+  );
+}
+
+function Answering() {
+  const choices = useLoaded('choices', () => onyx.preferences.get());
+  const set = async (change: Parameters<typeof onyx.preferences.set>[0]) => {
+    if (!(await attempt('Not changed', () => onyx.preferences.set(change)))) return;
+    toast('Saved');
+    choices.reload();
+  };
+  return (
+    <Section title="How your agents run">
+      <Shown of={choices} rows={2}>
+        {({ runtimeMode, fallback }) => (
+          <Card>
+            <Line label="Runtime" detail="Keys: each provider’s own. Subscription: one that another program on this machine is signed in to.">
+              <Options label="Runtime" value={runtimeMode} options={[['anthropic_api_key', 'Keys'], ['gateway_subscription', 'Subscription']]} onChange={(mode) => void set({ runtimeMode: mode })} />
+            </Line>
+            <Line label="Fall back" detail="When the chosen runtime cannot answer, the other one does, and says so.">
+              <Switch label="Fall back" on={fallback} onChange={(on) => void set({ fallback: on })} />
+            </Line>
+          </Card>
+        )}
+      </Shown>
+    </Section>
+  );
+}
+
+/** Prompt files of the vault, read anew on request. */
+function Actions() {
+  const actions = useLoaded('actions', async () => ({ list: await onyx.preferences.actions(), folder: (await onyx.preferences.get()).actionsPath }));
+  return (
+    <Section
+      title="Actions"
+      detail={actions.data && `Prompt files in ${actions.data.folder} of your vault.`}
+      action={
+        <button type="button" className="btn" onClick={actions.reload}>
+          Refresh
+        </button>
+      }
+    >
+      <Shown of={actions} rows={1}>
+        {({ list, folder }) =>
+          list.length === 0 ? (
+            <div className="card">
+              <Empty>There is no action yet: a markdown file in that folder becomes one.</Empty>
+            </div>
+          ) : (
+            <Card>
+              {list.map((action) => (
+                <Line key={action.id} label={action.label} detail={action.error ? <span className="text-warn">{action.error}</span> : action.warnings?.join(' ') || (action.requiresConfirmation ? 'Asks before it runs' : undefined)}>
+                  <Link to="/memory" search={{ path: `vault/${folder}/${action.id}.md` }} className="btn" aria-label={`Open ${action.label}`}>
+                    Open
+                  </Link>
+                </Line>
+              ))}
+            </Card>
+          )
+        }
+      </Shown>
+    </Section>
   );
 }
 

@@ -19,7 +19,7 @@ interface SettingsSection {
 
 export const SECTIONS: SettingsSection[] = [
   { id: 'general', title: 'General', words: 'appearance theme light dark system writing enter send steer queue keyboard notifications sign out browser', Body: General },
-  { id: 'you', title: 'You', words: 'account person name password standing instructions agents.md user.md', Body: You },
+  { id: 'you', title: 'You', words: 'account person name password standing instructions agents.md user.md runtime fallback subscription actions folder refresh', Body: You },
   { id: 'providers', title: 'Providers', words: 'models keys api openai anthropic ollama test connect', owner: true, Body: Providers },
   { id: 'people', title: 'People', words: 'members household add remove password', owner: true, Body: People },
   { id: 'tokens', title: 'Tokens', words: 'api keys access revoke sessions', owner: true, Body: Tokens },

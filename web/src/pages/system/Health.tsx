@@ -25,7 +25,7 @@ export function Health() {
   }, []);
   return (
     <>
-      <ul className="card divide-y divide-line">
+      <ul className="card divide-y divide-line" aria-busy={!status && !fault}>
         <Row name="Connection" state={link === 'online' ? 'ok' : 'down'} detail={link === 'online' ? undefined : 'Trying again'} />
         {status?.dependencies.map((dependency) => (
           <Row key={dependency.name} {...dependency} />

@@ -18,7 +18,7 @@ export default function Logs() {
   const [level, setLevel] = useState<LogLevel>('info');
   const [query, setQuery] = useState('');
   const [paused, setPaused] = useState(false);
-  const { lines, fault } = useLogs(level, query.trim(), paused);
+  const { lines, fault, again } = useLogs(level, query.trim(), paused);
   const list = useRef<HTMLOListElement>(null);
   const following = useRef(true);
   useEffect(() => {
@@ -36,7 +36,7 @@ export default function Logs() {
           <Download size={14} aria-hidden /> Export
         </button>
       </div>
-      {fault && <ErrorLine fault={fault} />}
+      {fault && <ErrorLine fault={fault} action={{ label: 'Try again', run: again }} />}
       {lines === undefined && !fault && <Skeletons rows={8} height="h-6" />}
       {lines?.length === 0 && !fault && <Empty>Nothing was logged at this level{query ? ' with these words' : ''}.</Empty>}
       {lines && lines.length > 0 && (
@@ -74,10 +74,11 @@ function LogRow({ line }: { line: LogLine }) {
 }
 
 /** The feed, taken up again where it broke off; paused, it is left alone. */
-function useLogs(level: LogLevel, q: string, paused: boolean): { lines?: LogLine[]; fault?: Fault } {
+function useLogs(level: LogLevel, q: string, paused: boolean): { lines?: LogLine[]; fault?: Fault; again: () => void } {
   const online = useStore((state) => state.link === 'online');
   const [lines, setLines] = useState<LogLine[]>();
   const [fault, setFault] = useState<Fault>();
+  const [round, setRound] = useState(0);
   const last = useRef(0);
   useEffect(() => {
     last.current = 0;
@@ -87,15 +88,16 @@ function useLogs(level: LogLevel, q: string, paused: boolean): { lines?: LogLine
     if (!online || paused) return;
     const abort = new AbortController();
     const fresh: LogLine[] = [];
+    let open = false;
     const draw = () => {
       const batch = fresh.splice(0);
-      setLines((known) => (batch.length === 0 && known ? known : [...(known ?? []), ...batch].slice(-MOST)));
+      if (open) setLines((known) => (batch.length === 0 && known ? known : [...(known ?? []), ...batch].slice(-MOST)));
     };
     const timer = setInterval(draw, REDRAW_MS);
     const read = async () => {
       while (!abort.signal.aborted) {
         try {
-          for await (const line of onyx.admin.logs({ level, q, after: last.current, limit: MOST }, abort.signal)) {
+          for await (const line of onyx.admin.logs({ level, q, after: last.current, limit: MOST }, { signal: abort.signal, opened: () => (open = true) })) {
             last.current = line.seq;
             fresh.push(line);
           }
@@ -114,6 +116,6 @@ function useLogs(level: LogLevel, q: string, paused: boolean): { lines?: LogLine
       draw();
       abort.abort();
     };
-  }, [level, q, paused, online]);
-  return { lines, fault };
+  }, [level, q, paused, online, round]);
+  return { lines, fault, again: () => setRound(round + 1) };
 }

@@ -144,9 +144,7 @@ impl ModelFold {
                 "The provider stopped the answer by its content filter.",
             )),
             ModelEvent::Finish(reason) => Step::End { finish: finish(reason), usage: self.usage },
-            ModelEvent::Failed(failure) => {
-                Step::Failed(Fault::new(failure.class.code(), failure.message))
-            }
+            ModelEvent::Failed(failure) => Step::Failed(failure.into()),
             // A call is told when it is whole; retries and fallbacks are this server's business.
             ModelEvent::Reasoning(_)
             | ModelEvent::ToolCallStart { .. }

@@ -74,5 +74,5 @@ pub(crate) async fn run(
         dry_run: dry_run(request.dry_run),
     };
     let request = state.runs.action_request(ask).await?;
-    Ok(lines(OwnedRun::start(&state.runs, request).await?, Ndjson::default()))
+    Ok(lines(OwnedRun::start(&state.runs, request).await?, Ndjson::default()).await)
 }

@@ -1,7 +1,7 @@
 //! A request that an agent answers.
 
 use axum::Json;
-use axum::http::{HeaderName, header};
+use axum::http::{HeaderMap, HeaderName, HeaderValue, header};
 use axum::response::{IntoResponse, Response};
 use onyx_agent::{ClientTurn, DryRun, RunInput, RunRequest, RunTerms, SessionRef};
 use onyx_types::{AgentId, Attendance, ErrorCode, Fault, RunId, SessionId, SessionOrigin};
@@ -14,6 +14,12 @@ use crate::routes::owned::OwnedRun;
 use crate::{ApiState, AuthContext, Dialect, Problem};
 
 const RUN: &str = "x-onyx-run-id";
+
+/// Fields that the agent decides for itself.
+const IGNORED: &str = "x-onyx-ignored-fields";
+
+/// More than any client's library knows.
+const MOST_IGNORED: usize = 64;
 
 pub(crate) struct Wanted {
     pub(super) agent: Option<AgentId>,
@@ -45,6 +51,7 @@ pub(super) async fn answer(
         let why = "the last one must be the user's or a tool's: there is nothing to answer";
         return Err(Problem::field(dialect.conversation(), why));
     }
+    let ignored = told(&ask.passed_over);
     let tools: Vec<String> = client.tools.iter().map(|tool| tool.name.clone()).collect();
     let request = RunRequest {
         person: caller.person.clone(),
@@ -73,11 +80,23 @@ pub(super) async fn answer(
         let encoder = Streamed::new(AnswerFold::new(tools), dialect.writer(head));
         let headers =
             [(header::CONTENT_TYPE, "text/event-stream"), (header::CACHE_CONTROL, "no-store")];
-        return Ok((headers, place, run.into_body(encoder)).into_response());
+        return Ok((headers, place, ignored, run.into_body(encoder)).into_response());
     }
     whole(run, AnswerFold::new(tools), &head, dialect)
         .await
-        .map(|body| (place, Json(body)).into_response())
+        .map(|body| (place, ignored, Json(body)).into_response())
+}
+
+/// The header that names them, as far as their names can stand in one.
+fn told(names: &[String]) -> HeaderMap {
+    let plain = |name: &&String| {
+        name.len() <= 64
+            && name.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"_-.".contains(&byte))
+    };
+    let names: Vec<&str> =
+        names.iter().filter(plain).take(MOST_IGNORED).map(String::as_str).collect();
+    let value = HeaderValue::from_str(&names.join(", ")).ok().filter(|value| !value.is_empty());
+    value.map(|value| (HeaderName::from_static(IGNORED), value)).into_iter().collect()
 }
 
 async fn whole(

@@ -47,8 +47,7 @@ pub(super) async fn serve(
     };
     if let Some(caller) = caller {
         let person = caller.person.clone();
-        let runs = state.runs.clone();
-        let telling = tokio::spawn(broadcasts(runs, person, outbox.clone()));
+        let telling = tokio::spawn(broadcasts(state.clone(), person, outbox.clone()));
         let revoked = caller.revoked.clone();
         let (tell, following) = (outbox.clone(), Following::default());
         let mut connection = Connection { state, caller, from, sent, outbox: tell, following };

@@ -2,13 +2,15 @@
 
 use std::collections::HashMap;
 
-use onyx_agent::{EventReader, Happened, Notice, RunManager};
+use onyx_agent::{EventReader, Happened, Notice};
 use onyx_types::{DraftId, ErrorCode, Fault, PersonId, RunId, SessionId};
 use serde::Serialize;
 use tokio::sync::broadcast::error::RecvError;
 use tokio::task::AbortHandle;
 
 use super::outbox::Outbox;
+use crate::ApiState;
+use crate::changes::Change;
 use crate::encode::{Encoder, WsFrames};
 
 /// Runs one connection may follow at a time.
@@ -92,22 +94,38 @@ impl EventData<'static> {
 }
 
 /// Tells what changes for this person, until the connection ends.
-pub(super) async fn broadcasts(runs: RunManager, person: PersonId, outbox: Outbox) {
-    let mut notices = runs.notices();
+pub(super) async fn broadcasts(state: ApiState, person: PersonId, outbox: Outbox) {
+    let (mut notices, mut changes) = (state.runs.notices(), state.changes.heard());
+    // Only the telling may keep a server's parts alive, and this is none of it.
+    drop(state);
     loop {
-        let heard = tokio::select! {
-            heard = notices.recv() => heard,
+        let told = tokio::select! {
+            heard = notices.recv() => match heard {
+                Err(RecvError::Closed) => return,
+                // Everything may be different: the client reads it anew.
+                Err(RecvError::Lagged(_)) => vec![EventData::MISSED],
+                Ok(notice) if notice.person == person => vec![describe(&notice)],
+                Ok(_) => Vec::new(),
+            },
+            heard = changes.recv() => match heard {
+                Err(RecvError::Closed) => return,
+                Err(RecvError::Lagged(_)) => Change::TOPICS
+                    .iter()
+                    .map(|topic| EventData { topic, ..EventData::MISSED })
+                    .collect(),
+                Ok(change) if change.concerns(&person) => vec![EventData {
+                    topic: change.topic(),
+                    change: "changed",
+                    ..EventData::MISSED
+                }],
+                Ok(_) => Vec::new(),
+            },
             () = outbox.ended.cancelled() => return,
         };
-        let data = match heard {
-            Err(RecvError::Closed) => return,
-            // Everything may be different: the client reads it anew.
-            Err(RecvError::Lagged(_)) => EventData::MISSED,
-            Ok(notice) if notice.person == person => describe(&notice),
-            Ok(_) => continue,
-        };
-        let text = serde_json::to_string(&EventFrame { kind: "event", data }).unwrap_or_default();
-        outbox.tell(text).await;
+        for data in told {
+            let frame = EventFrame { kind: "event", data };
+            outbox.tell(serde_json::to_string(&frame).unwrap_or_default()).await;
+        }
     }
 }
 

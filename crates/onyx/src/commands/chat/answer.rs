@@ -9,7 +9,8 @@ use tokio::signal::unix::{Signal, SignalKind, signal};
 
 use super::Talk;
 use crate::client::{ChatLine, ChatLines, ClientError};
-use crate::commands::{drafts, input};
+use crate::commands::drafts::{self, Reply};
+use crate::commands::input;
 use crate::exit::Exit;
 use crate::output;
 
@@ -86,9 +87,9 @@ impl Talk {
                 self.session = Some(*session_id);
             }
             match line {
-                ChatLine::Confirm { draft_id, summary, preview, .. } if show.can_ask() => {
+                ChatLine::Confirm { draft_id, tool, summary, preview } if show.can_ask() => {
                     seen.own_line();
-                    let asked = Asked { draft_id, summary, preview };
+                    let asked = Asked { draft_id, tool, summary, preview };
                     self.ask(&asked, &mut lines, seen, &mut interrupts).await?;
                 }
                 line => seen.take(line, show),
@@ -109,12 +110,12 @@ impl Talk {
         for line in drafts::preview_lines(&asked.preview) {
             output::aside(&format!("  {line}"));
         }
-        let mut decided = pin!(input::yes("Approve? [y/N] "));
+        let mut decided = pin!(asked.reply());
         loop {
             tokio::select! {
-                yes = &mut decided => {
+                reply = &mut decided => {
                     let client = self.connection.client();
-                    if let Err(error) = drafts::answer(client, asked.draft_id, yes).await {
+                    if let Err(error) = drafts::answer(client, asked.draft_id, &reply).await {
                         output::fault(&error.fault());
                     }
                     return Ok(());
@@ -160,8 +161,19 @@ impl Talk {
 /// What a person is asked about.
 struct Asked {
     draft_id: DraftId,
+    tool: String,
     summary: String,
     preview: Preview,
+}
+
+impl Asked {
+    async fn reply(&self) -> Reply {
+        match self.tool.as_str() {
+            "ask_person" => input::line("Your answer: ").await.map_or(Reply::No, Reply::Words),
+            _ if input::yes("Approve? [y/N] ").await => Reply::Yes,
+            _ => Reply::No,
+        }
+    }
 }
 
 /// Why the stream was left before its end.

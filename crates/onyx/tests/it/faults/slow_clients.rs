@@ -18,8 +18,8 @@ const MEBIBYTE: u64 = 1024 * 1024;
 /// For two answers of 10 MiB that nobody reads: in the log, in the prompt of the next turn, on the
 /// way to the client.
 const MOST_KEPT: u64 = 96;
-/// Storing and indexing two answers of 10 MiB took 92 to 105 MiB in a debug build; it deserves less.
-const MOST_STORED: u64 = 160;
+/// For storing and indexing two answers of 10 MiB.
+const MOST_STORED: u64 = 32;
 
 fn head(onyx: &OnyxProcess, length: usize) -> String {
     let host = onyx.base_url().trim_start_matches("http://");

@@ -35,7 +35,7 @@ fn call(tool: &str, input: &Value) -> Answer {
 }
 
 /// The events of an answer in server-sent events; every frame is one `data:` line.
-fn events_of(reply: &Reply) -> Vec<Value> {
+pub(crate) fn events_of(reply: &Reply) -> Vec<Value> {
     assert_eq!(reply.status, 200, "{}", reply.text());
     assert_eq!(reply.headers["content-type"], "text/event-stream");
     let text = reply.text();

@@ -2,7 +2,9 @@
 
 mod agent_runs;
 mod agents;
+mod choice;
 mod client_tools;
+mod fields;
 mod other_dialects;
 mod pass_through;
 

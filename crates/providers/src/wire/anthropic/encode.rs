@@ -1,13 +1,13 @@
 use std::borrow::Cow;
 
 use onyx_types::{
-    Block, Message, ModelFailure, ModelFailureClass, ModelRequest, ResponseFormat, Role,
-    SystemBlock, ToolOffer,
+    Block, CallsAtOnce, Message, ModelFailure, ModelFailureClass, ModelRequest, ResponseFormat,
+    Role, SystemBlock, ToolChoice, ToolOffer, ToolUse,
 };
 use serde::Serialize;
 use serde_json::{Value, json};
 
-use crate::failure::failure;
+use crate::failure::{failure, unsupported};
 use crate::wire::names::{object_arguments, portable, portable_id};
 use crate::wire::schema::schema_for;
 use crate::wire::{ModelPlace, Target};
@@ -34,6 +34,8 @@ struct Body<'a> {
     messages: Vec<WireMessage<'a>>,
     #[serde(skip_serializing_if = "Vec::is_empty")]
     tools: Vec<Marked<WireTool<'a>>>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    tool_choice: Option<Value>,
     stream: bool,
     #[serde(skip_serializing_if = "Option::is_none")]
     temperature: Option<f32>,
@@ -85,7 +87,10 @@ struct WireTool<'a> {
 pub fn encode(request: &ModelRequest, target: &Target) -> Result<Vec<u8>, ModelFailure> {
     let in_body = target.compat.model_place == ModelPlace::Body;
     let max_tokens = target.output_limit(request).unwrap_or(DEFAULT_MAX_TOKENS);
-    let thinking = thinking(target, max_tokens);
+    // A model that must call a tool is not allowed to think first.
+    let forced = request.tool_use.choice.is_forced();
+    let thinking = thinking(target, max_tokens).filter(|_| !forced);
+    let output_config = request.response_format.as_ref().map(output_config).transpose()?;
     let body = Body {
         model: in_body.then_some(target.model.as_str()),
         anthropic_version: (!in_body).then_some(VERTEX_VERSION),
@@ -93,11 +98,12 @@ pub fn encode(request: &ModelRequest, target: &Target) -> Result<Vec<u8>, ModelF
         system: system(&request.system),
         messages: messages(request, target),
         tools: tools(&request.tools, target),
+        tool_choice: tool_choice(&request.tool_use),
         stream: true,
         // The wire's range ends at one, and a thinking model takes none.
         temperature: request.temperature.filter(|_| thinking.is_none()).map(|heat| heat.min(1.0)),
         thinking,
-        output_config: request.response_format.as_ref().and_then(output_config),
+        output_config,
     };
     serde_json::to_vec(&body)
         .map_err(|error| failure(ModelFailureClass::InvalidRequest, error.to_string()))
@@ -217,14 +223,30 @@ fn thinking(target: &Target, max_tokens: u32) -> Option<Value> {
     (budget < max_tokens).then(|| json!({"type": "enabled", "budget_tokens": budget}))
 }
 
-/// The wire has no form without a schema.
-fn output_config(format: &ResponseFormat) -> Option<Value> {
+fn output_config(format: &ResponseFormat) -> Result<Value, ModelFailure> {
     match format {
-        ResponseFormat::JsonObject => None,
+        ResponseFormat::JsonObject => Err(unsupported(
+            "response_format",
+            "this provider writes JSON by a schema only; give one",
+        )),
         ResponseFormat::JsonSchema { name: _, schema } => {
-            Some(json!({"format": {"type": "json_schema", "schema": schema}}))
+            Ok(json!({"format": {"type": "json_schema", "schema": schema}}))
         }
     }
+}
+
+fn tool_choice(tool_use: &ToolUse) -> Option<Value> {
+    let mut choice = match (&tool_use.choice, tool_use.at_once) {
+        (ToolChoice::Auto, CallsAtOnce::Several) => return None,
+        (ToolChoice::None, _) => return Some(json!({"type": "none"})),
+        (ToolChoice::Auto, CallsAtOnce::One) => json!({"type": "auto"}),
+        (ToolChoice::Required, _) => json!({"type": "any"}),
+        (ToolChoice::Named(name), _) => json!({"type": "tool", "name": portable(name)}),
+    };
+    if tool_use.at_once == CallsAtOnce::One {
+        choice["disable_parallel_tool_use"] = true.into();
+    }
+    Some(choice)
 }
 
 fn unmarked<T>(part: T) -> Marked<T> {

@@ -2,13 +2,14 @@ use std::borrow::Cow;
 use std::collections::HashMap;
 
 use onyx_types::{
-    Block, Message, ModelFailure, ModelFailureClass, ModelRequest, ResponseFormat, Role, ToolOffer,
+    Block, CallsAtOnce, Message, ModelFailure, ModelFailureClass, ModelRequest, ResponseFormat,
+    Role, ToolChoice, ToolOffer,
 };
 use serde::Serialize;
 use serde_json::{Value, json};
 
 use super::{SIGNATURE, SIGNED_BY};
-use crate::failure::failure;
+use crate::failure::{failure, unsupported};
 use crate::wire::Target;
 use crate::wire::names::{object_arguments, portable};
 use crate::wire::schema::schema_for;
@@ -28,6 +29,8 @@ struct Body<'a> {
     contents: Vec<Content<'a>>,
     #[serde(skip_serializing_if = "Vec::is_empty")]
     tools: Vec<Tools<'a>>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    tool_config: Option<Value>,
     generation_config: GenerationConfig<'a>,
 }
 
@@ -105,10 +108,15 @@ struct GenerationConfig<'a> {
 }
 
 pub fn encode(request: &ModelRequest, target: &Target) -> Result<Vec<u8>, ModelFailure> {
+    if request.tool_use.at_once == CallsAtOnce::One {
+        let why = "this provider's models cannot be told to call one tool at a time";
+        return Err(unsupported("parallel_tool_calls", why));
+    }
     let body = Body {
         system_instruction: system_instruction(request),
         contents: contents(&request.messages, target),
         tools: tools(&request.tools, target),
+        tool_config: tool_config(&request.tool_use.choice),
         generation_config: generation_config(request, target),
     };
     serde_json::to_vec(&body)
@@ -232,6 +240,18 @@ fn tools<'a>(offers: &'a [ToolOffer], target: &Target) -> Vec<Tools<'a>> {
         parameters_json_schema: schema_for(&offer.input_schema, &target.compat),
     };
     vec![Tools { function_declarations: offers.iter().map(declaration).collect() }]
+}
+
+fn tool_config(choice: &ToolChoice) -> Option<Value> {
+    let config = match choice {
+        ToolChoice::Auto => return None,
+        ToolChoice::None => json!({"mode": "NONE"}),
+        ToolChoice::Required => json!({"mode": "ANY"}),
+        ToolChoice::Named(name) => {
+            json!({"mode": "ANY", "allowedFunctionNames": [portable(name)]})
+        }
+    };
+    Some(json!({"functionCallingConfig": config}))
 }
 
 fn generation_config<'a>(request: &'a ModelRequest, target: &Target) -> GenerationConfig<'a> {

@@ -2,13 +2,14 @@ use std::borrow::Cow;
 use std::collections::HashMap;
 
 use onyx_types::{
-    Block, Message, ModelFailure, ModelFailureClass, ModelRequest, ResponseFormat, Role, ToolOffer,
+    Block, CallsAtOnce, Message, ModelFailure, ModelFailureClass, ModelRequest, ResponseFormat,
+    Role, ToolChoice, ToolOffer,
 };
 use serde::Serialize;
 use serde_json::{Value, json};
 
 use super::THINKING;
-use crate::failure::failure;
+use crate::failure::{failure, unsupported};
 use crate::wire::Target;
 use crate::wire::names::{object_arguments, portable};
 use crate::wire::schema::schema_for;
@@ -65,10 +66,24 @@ struct WireFunction<'a> {
 }
 
 pub fn encode(request: &ModelRequest, target: &Target) -> Result<Vec<u8>, ModelFailure> {
+    let offers: &[ToolOffer] = match &request.tool_use.choice {
+        ToolChoice::Auto => &request.tools,
+        ToolChoice::None => &[],
+        ToolChoice::Required | ToolChoice::Named(_) => {
+            return Err(unsupported(
+                "tool_choice",
+                "Ollama's models cannot be made to call a tool",
+            ));
+        }
+    };
+    if request.tool_use.at_once == CallsAtOnce::One {
+        let why = "Ollama's models cannot be told to call one tool at a time";
+        return Err(unsupported("parallel_tool_calls", why));
+    }
     let body = Body {
         model: &target.model,
         messages: messages(request, target),
-        tools: request.tools.iter().map(|offer| tool(offer, target)).collect(),
+        tools: offers.iter().map(|offer| tool(offer, target)).collect(),
         stream: true,
         format: request.response_format.as_ref().map(format),
         think: target.compat.thinking_budget.map(|budget| budget > 0),

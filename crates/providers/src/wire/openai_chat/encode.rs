@@ -1,7 +1,8 @@
 use std::borrow::Cow;
 
 use onyx_types::{
-    Block, Message, ModelFailure, ModelFailureClass, ModelRequest, ResponseFormat, Role, ToolOffer,
+    Block, CallsAtOnce, Message, ModelFailure, ModelFailureClass, ModelRequest, ResponseFormat,
+    Role, ToolChoice, ToolOffer,
 };
 use serde::Serialize;
 use serde_json::{Map, Value, json};
@@ -20,6 +21,10 @@ struct Body<'a> {
     messages: Vec<WireMessage<'a>>,
     #[serde(skip_serializing_if = "Vec::is_empty")]
     tools: Vec<WireTool<'a>>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    tool_choice: Option<Value>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    parallel_tool_calls: Option<bool>,
     stream: bool,
     #[serde(skip_serializing_if = "Option::is_none")]
     stream_options: Option<Value>,
@@ -115,6 +120,8 @@ pub fn encode(request: &ModelRequest, target: &Target) -> Result<Vec<u8>, ModelF
         model: &target.model,
         messages: messages(request, target),
         tools: request.tools.iter().map(|offer| tool(offer, compat)).collect(),
+        tool_choice: tool_choice(&request.tool_use.choice),
+        parallel_tool_calls: (request.tool_use.at_once == CallsAtOnce::One).then_some(false),
         stream: true,
         stream_options: match compat.stream_usage {
             StreamUsage::Ask => Some(json!({"include_usage": true})),
@@ -260,6 +267,17 @@ fn max_tokens(request: &ModelRequest, target: &Target) -> (Option<u32>, Option<u
     match target.compat.max_tokens_field {
         MaxTokensField::MaxTokens => (limit, None),
         MaxTokensField::MaxCompletionTokens => (None, limit),
+    }
+}
+
+fn tool_choice(choice: &ToolChoice) -> Option<Value> {
+    match choice {
+        ToolChoice::Auto => None,
+        ToolChoice::None => Some("none".into()),
+        ToolChoice::Required => Some("required".into()),
+        ToolChoice::Named(name) => {
+            Some(json!({"type": "function", "function": {"name": portable(name)}}))
+        }
     }
 }
 

@@ -1,7 +1,8 @@
 use std::borrow::Cow;
 
 use onyx_types::{
-    Block, Message, ModelFailure, ModelFailureClass, ModelRequest, ResponseFormat, Role, ToolOffer,
+    Block, CallsAtOnce, Message, ModelFailure, ModelFailureClass, ModelRequest, ResponseFormat,
+    Role, ToolChoice, ToolOffer,
 };
 use serde::Serialize;
 use serde_json::{Value, json};
@@ -24,6 +25,10 @@ struct Body<'a> {
     input: Vec<Item<'a>>,
     #[serde(skip_serializing_if = "Vec::is_empty")]
     tools: Vec<WireTool<'a>>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    tool_choice: Option<Value>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    parallel_tool_calls: Option<bool>,
     stream: bool,
     /// The conversation is ours; the server keeps none of it.
     store: bool,
@@ -82,6 +87,8 @@ pub fn encode(request: &ModelRequest, target: &Target) -> Result<Vec<u8>, ModelF
         instructions: instructions(request),
         input: input(&request.messages, target),
         tools: request.tools.iter().map(|offer| tool(offer, target)).collect(),
+        tool_choice: tool_choice(&request.tool_use.choice),
+        parallel_tool_calls: (request.tool_use.at_once == CallsAtOnce::One).then_some(false),
         stream: true,
         store: false,
         include: if reasons { &["reasoning.encrypted_content"] } else { &[] },
@@ -95,6 +102,15 @@ pub fn encode(request: &ModelRequest, target: &Target) -> Result<Vec<u8>, ModelF
     };
     serde_json::to_vec(&body)
         .map_err(|error| failure(ModelFailureClass::InvalidRequest, error.to_string()))
+}
+
+fn tool_choice(choice: &ToolChoice) -> Option<Value> {
+    match choice {
+        ToolChoice::Auto => None,
+        ToolChoice::None => Some("none".into()),
+        ToolChoice::Required => Some("required".into()),
+        ToolChoice::Named(name) => Some(json!({"type": "function", "name": portable(name)})),
+    }
 }
 
 fn instructions(request: &ModelRequest) -> Option<String> {

@@ -4,7 +4,8 @@ use super::own;
 use onyx_providers::wire::{Compat, PromptCacheKey, Target, portable};
 use onyx_test_support::Wire;
 use onyx_types::{
-    Block, Message, ModelRequest, ResponseFormat, Role, SystemBlock, ToolOffer, ToolUseId,
+    Block, CallsAtOnce, Message, ModelFailureClass, ModelRequest, ResponseFormat, Role,
+    SystemBlock, ToolChoice, ToolOffer, ToolUse, ToolUseId,
 };
 use serde_json::{Value, json};
 
@@ -95,6 +96,7 @@ fn request() -> ModelRequest {
             schema: json!({"type": "object"}),
         }),
         cache_key: Some("prefix".into()),
+        ..ModelRequest::default()
     }
 }
 
@@ -386,4 +388,81 @@ fn arguments_that_are_no_object_become_one_where_the_wire_wants_one() {
     ];
     let (wrapped, empty) = (json!({"value": [1]}), json!({}));
     assert_eq!(sent, [&wrapped, &empty, &wrapped, &empty, &wrapped, &empty]);
+}
+
+/// `Err` names the field that the wire has no words for.
+fn chosen(wire: Wire, choice: ToolChoice, at_once: CallsAtOnce) -> Result<Value, &'static str> {
+    let request = ModelRequest { tool_use: ToolUse { choice, at_once }, ..request() };
+    let body = own(wire).encode(&request, &super::target("mine/x"));
+    let body = body.map_err(|failure| match failure.class {
+        ModelFailureClass::Unsupported { field } => field,
+        other => panic!("{other:?}"),
+    })?;
+    let body: Value = serde_json::from_slice(&body).unwrap();
+    Ok(json!([body["tool_choice"], body["toolConfig"], body["parallel_tool_calls"]]))
+}
+
+#[test]
+fn a_choice_of_tools_is_said_in_the_words_of_each_wire_or_refused() {
+    use CallsAtOnce::{One, Several};
+    use ToolChoice::{Auto, Named, None, Required};
+    use Wire::{Anthropic, Gemini, Ollama, OpenAiChat, OpenAiResponses};
+    let tool = || Named(TOOL.into());
+    let name = portable(TOOL);
+    let gemini = |config: Value| json!([null, {"functionCallingConfig": config}, null]);
+    let single = |kind: &str| json!({"type": kind, "disable_parallel_tool_use": true});
+    let table = [
+        (OpenAiChat, Auto, Several, Ok(json!([null, null, null]))),
+        (OpenAiChat, None, Several, Ok(json!(["none", null, null]))),
+        (OpenAiChat, Required, One, Ok(json!(["required", null, false]))),
+        (
+            OpenAiChat,
+            tool(),
+            Several,
+            Ok(json!([{"type": "function", "function": {"name": name}}, null, null])),
+        ),
+        (OpenAiResponses, None, Several, Ok(json!(["none", null, null]))),
+        (OpenAiResponses, Required, One, Ok(json!(["required", null, false]))),
+        (
+            OpenAiResponses,
+            tool(),
+            Several,
+            Ok(json!([{"type": "function", "name": name}, null, null])),
+        ),
+        (Anthropic, Auto, Several, Ok(json!([null, null, null]))),
+        (Anthropic, Auto, One, Ok(json!([single("auto"), null, null]))),
+        (Anthropic, None, One, Ok(json!([{"type": "none"}, null, null]))),
+        (Anthropic, Required, Several, Ok(json!([{"type": "any"}, null, null]))),
+        (Anthropic, tool(), Several, Ok(json!([{"type": "tool", "name": name}, null, null]))),
+        (Gemini, Auto, Several, Ok(json!([null, null, null]))),
+        (Gemini, None, Several, Ok(gemini(json!({"mode": "NONE"})))),
+        (Gemini, Required, Several, Ok(gemini(json!({"mode": "ANY"})))),
+        (
+            Gemini,
+            tool(),
+            Several,
+            Ok(gemini(json!({"mode": "ANY", "allowedFunctionNames": [name]}))),
+        ),
+        (Gemini, Auto, One, Err("parallel_tool_calls")),
+        (Ollama, Auto, Several, Ok(json!([null, null, null]))),
+        (Ollama, Required, Several, Err("tool_choice")),
+        (Ollama, tool(), Several, Err("tool_choice")),
+        (Ollama, Auto, One, Err("parallel_tool_calls")),
+    ];
+    for (wire, choice, at_once, expected) in table {
+        let said = chosen(wire, choice.clone(), at_once);
+        assert_eq!(said, expected, "{wire:?} {choice:?} {at_once:?}");
+    }
+    let quiet = ToolUse { choice: None, at_once: Several };
+    let quiet = ModelRequest { tool_use: quiet, ..request() };
+    let body = encoded(Ollama, "mine/x", &quiet, Compat::default());
+    assert_eq!(body.get("tools"), Option::None, "the wire has no other word for it");
+    let forced = ToolUse { choice: Required, at_once: Several };
+    let forced = ModelRequest { tool_use: forced, ..request() };
+    let thinking = Compat { thinking_budget: Some(1_500), ..Compat::default() };
+    let body = encoded(Anthropic, "mine/x", &forced, thinking);
+    assert_eq!(body.get("thinking"), Option::None, "the server refuses both together");
+    let any_json = ModelRequest { response_format: Some(ResponseFormat::JsonObject), ..request() };
+    let refused = own(Anthropic).encode(&any_json, &super::target("mine/x")).unwrap_err();
+    assert_eq!(refused.class, ModelFailureClass::Unsupported { field: "response_format" });
 }

@@ -90,9 +90,13 @@ impl ChunkStore for SqliteChunks {
         self.run(move |connection| read::problems(connection, &person, limit)).await
     }
 
-    async fn counts(&self, person: Option<&PersonId>) -> Result<ChunkCounts, StoreError> {
-        let person = person_column(person);
-        self.run(move |connection| read::counts(connection, &person)).await
+    async fn counts(
+        &self,
+        person: Option<&PersonId>,
+        model: Option<&str>,
+    ) -> Result<ChunkCounts, StoreError> {
+        let (person, model) = (person_column(person), model.map(str::to_owned));
+        self.run(move |connection| read::counts(connection, &person, model.as_deref())).await
     }
 
     async fn chunks(&self, key: &SourceKey) -> Result<Vec<ChunkRow>, StoreError> {
@@ -125,38 +129,60 @@ impl ChunkStore for SqliteChunks {
         self.run(move |connection| read::stored(connection, &chunks)).await
     }
 
-    async fn use_vectors_of(&self, model: &str) -> Result<(), StoreError> {
+    async fn served_vectors(&self) -> Result<Option<String>, StoreError> {
+        self.run(|connection| vectors::served(connection)).await
+    }
+
+    async fn serve_vectors_of(&self, model: &str) -> Result<(), StoreError> {
         let model = model.to_owned();
-        self.run(move |connection| vectors::use_model(connection, &model)).await
+        self.run(move |connection| vectors::serve(connection, &model)).await
     }
 
     async fn without_vector(
         &self,
+        model: &str,
         after: ChunkId,
         limit: u32,
     ) -> Result<Vec<StoredChunk>, StoreError> {
-        self.run(move |connection| vectors::missing(connection, after, limit)).await
+        let model = model.to_owned();
+        self.run(move |connection| vectors::missing(connection, &model, after, limit)).await
     }
 
-    async fn keep_vectors(&self, vectors: Vec<(ChunkId, Vec<f32>)>) -> Result<(), StoreError> {
-        self.run(move |connection| vectors::keep(connection, &vectors)).await
+    async fn keep_vectors(
+        &self,
+        model: &str,
+        vectors: Vec<(ChunkId, Vec<f32>)>,
+    ) -> Result<(), StoreError> {
+        let model = model.to_owned();
+        self.run(move |connection| vectors::keep(connection, &model, &vectors)).await
     }
 
     async fn vectors_after(
         &self,
+        model: &str,
         after: ChunkId,
         limit: u32,
     ) -> Result<Vec<StoredVector>, StoreError> {
-        self.run(move |connection| vectors::after(connection, after, limit)).await
+        let model = model.to_owned();
+        self.run(move |connection| vectors::after(connection, &model, after, limit)).await
     }
 
-    async fn vectors_of(&self, source: SourceId) -> Result<Vec<StoredVector>, StoreError> {
-        self.run(move |connection| vectors::of_source(connection, source)).await
+    async fn vectors_of(
+        &self,
+        model: &str,
+        source: SourceId,
+    ) -> Result<Vec<StoredVector>, StoreError> {
+        let model = model.to_owned();
+        self.run(move |connection| vectors::of_source(connection, &model, source)).await
     }
 
-    async fn vectors(&self, chunks: &[ChunkId]) -> Result<Vec<(ChunkId, Vec<f32>)>, StoreError> {
-        let chunks = chunks.to_vec();
-        self.run(move |connection| vectors::of_chunks(connection, &chunks)).await
+    async fn vectors(
+        &self,
+        model: &str,
+        chunks: &[ChunkId],
+    ) -> Result<Vec<(ChunkId, Vec<f32>)>, StoreError> {
+        let (model, chunks) = (model.to_owned(), chunks.to_vec());
+        self.run(move |connection| vectors::of_chunks(connection, &model, &chunks)).await
     }
 
     async fn marks(&self, prefix: &str) -> Result<Vec<(String, String)>, StoreError> {

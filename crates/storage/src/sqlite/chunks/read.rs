@@ -2,6 +2,7 @@ use onyx_types::Hash;
 use rusqlite::{Connection, OptionalExtension as _, Row, params};
 
 use super::person_column;
+use super::vectors::table_of;
 use crate::sqlite::convert::{count, hash, integer, named, parsed, timestamp, unreadable};
 use crate::{
     ChunkCounts, ChunkId, ChunkRow, Contents, Group, GroupId, SourceChange, SourceId, SourceKey,
@@ -16,7 +17,7 @@ const CHUNK: &str = "start_line, end_line, heading, chunks.origin, text, hash";
 const CHUNK_WIDTH: usize = 6;
 
 /// Everything of chunks and their sources, as `stored_chunk` reads it.
-pub(super) fn select_stored(which: &'static str) -> String {
+pub(super) fn select_stored(which: &str) -> String {
     let from = "FROM chunks JOIN sources ON sources.id = chunks.source
                             JOIN groups ON groups.id = grp";
     ["SELECT ", SOURCE, ", ", CHUNK, ", chunks.id ", from, " ", which].concat()
@@ -70,20 +71,38 @@ pub(super) fn problems(
     Ok(rows.collect::<Result<_, _>>()?)
 }
 
-pub(super) fn counts(connection: &Connection, person: &str) -> Result<ChunkCounts, StoreError> {
+pub(super) fn counts(
+    connection: &Connection,
+    person: &str,
+    model: Option<&str>,
+) -> Result<ChunkCounts, StoreError> {
     let (sources, problems) = connection.query_row(
         "SELECT count(*), count(problem) FROM sources WHERE person = ?1",
         [person],
         |row| Ok((count(row, 0)?, count(row, 1)?)),
     )?;
-    let (chunks, vectors) = connection.query_row(
-        "SELECT count(*), count(vectors.chunk)
-         FROM sources JOIN chunks ON chunks.source = sources.id
-                      LEFT JOIN vectors ON vectors.chunk = chunks.id
-         WHERE person = ?1",
+    let chunks = connection.query_row(
+        "SELECT count(*) FROM sources JOIN chunks ON chunks.source = sources.id WHERE person = ?1",
         [person],
-        |row| Ok((count(row, 0)?, count(row, 1)?)),
+        |row| count(row, 0),
     )?;
+    let table = match model {
+        Some(model) => table_of(connection, model)?,
+        None => None,
+    };
+    let vectors = match table {
+        Some(table) => {
+            let select = [
+                "SELECT count(*)
+                 FROM sources JOIN chunks ON chunks.source = sources.id
+                              JOIN ",
+                table,
+                " AS vectors ON vectors.chunk = chunks.id WHERE person = ?1",
+            ];
+            connection.query_row(&select.concat(), [person], |row| count(row, 0))?
+        }
+        None => 0,
+    };
     Ok(ChunkCounts { sources, chunks, vectors, problems })
 }
 

@@ -1,47 +1,119 @@
 use rusqlite::{Connection, OptionalExtension as _, Row, params};
 
 use super::read::{select_stored, stored_chunk};
-use super::write::note_vectors;
+use super::write::{note_vectors, set_mark};
 use crate::sqlite::convert::{count, integer};
 use crate::{ChunkId, GroupId, SourceId, StoreError, StoredChunk, StoredVector};
 
-const MODEL: &str = "vectors of";
+/// A table that holds the vectors of one model at a time.
+pub(super) struct Room {
+    pub(super) table: &'static str,
+    /// The mark that says whose they are.
+    mark: &'static str,
+}
 
-pub(super) fn use_model(connection: &mut Connection, model: &str) -> Result<(), StoreError> {
+/// One for the model that serves, one for the next.
+pub(super) const ROOMS: [Room; 2] = [
+    Room { table: "vectors_0", mark: "vectors 0" },
+    Room { table: "vectors_1", mark: "vectors 1" },
+];
+
+const SERVED: &str = "vectors of";
+
+pub(super) fn served(connection: &Connection) -> Result<Option<String>, StoreError> {
+    mark(connection, SERVED)
+}
+
+pub(super) fn serve(connection: &mut Connection, model: &str) -> Result<(), StoreError> {
     let transaction = connection.transaction()?;
-    let before: Option<String> = transaction
-        .query_row("SELECT value FROM marks WHERE name = ?1", [MODEL], |row| row.get(0))
-        .optional()?;
-    if before.as_deref() == Some(model) {
-        return Ok(());
+    make_room(&transaction, model)?;
+    for room in &ROOMS {
+        if mark(&transaction, room.mark)?.is_some_and(|of| of != model) {
+            empty(&transaction, room)?;
+        }
     }
-    transaction.execute("DELETE FROM vectors", [])?;
-    transaction.execute(
-        "INSERT INTO marks (name, value) VALUES (?1, ?2)
-         ON CONFLICT (name) DO UPDATE SET value = excluded.value",
-        [MODEL, model],
-    )?;
+    set_mark(&transaction, SERVED, model)?;
     Ok(transaction.commit()?)
+}
+
+fn mark(connection: &Connection, name: &str) -> Result<Option<String>, StoreError> {
+    let mut statement = connection.prepare_cached("SELECT value FROM marks WHERE name = ?1")?;
+    Ok(statement.query_row([name], |row| row.get(0)).optional()?)
+}
+
+fn empty(connection: &Connection, room: &Room) -> Result<(), StoreError> {
+    connection.execute(&["DELETE FROM ", room.table].concat(), [])?;
+    connection.execute("DELETE FROM marks WHERE name = ?1", [room.mark])?;
+    Ok(())
+}
+
+/// Where the vectors of a model are; `None`: there are none.
+pub(super) fn table_of(
+    connection: &Connection,
+    model: &str,
+) -> Result<Option<&'static str>, StoreError> {
+    for room in &ROOMS {
+        if mark(connection, room.mark)?.as_deref() == Some(model) {
+            return Ok(Some(room.table));
+        }
+    }
+    Ok(None)
+}
+
+/// Rooms that hold vectors of some model.
+pub(super) fn rooms_in_use(connection: &Connection) -> Result<Vec<&'static Room>, StoreError> {
+    let mut rooms = Vec::new();
+    for room in &ROOMS {
+        if mark(connection, room.mark)?.is_some() {
+            rooms.push(room);
+        }
+    }
+    Ok(rooms)
+}
+
+/// A model that never came to serve gives way.
+fn make_room(connection: &Connection, model: &str) -> Result<&'static str, StoreError> {
+    if let Some(table) = table_of(connection, model)? {
+        return Ok(table);
+    }
+    let served = served(connection)?;
+    let mut room = &ROOMS[0];
+    for other in &ROOMS {
+        let of = mark(connection, other.mark)?;
+        if of.is_none() || of != served {
+            room = other;
+            break;
+        }
+    }
+    empty(connection, room)?;
+    set_mark(connection, room.mark, model)?;
+    Ok(room.table)
 }
 
 pub(super) fn missing(
     connection: &Connection,
+    model: &str,
     after: ChunkId,
     limit: u32,
 ) -> Result<Vec<StoredChunk>, StoreError> {
-    let mut statement = connection.prepare_cached(&select_stored(
-        "WHERE chunks.id > ?1 AND chunks.id NOT IN (SELECT chunk FROM vectors)
-         ORDER BY chunks.id LIMIT ?2",
-    ))?;
+    let lacking = match table_of(connection, model)? {
+        Some(table) => [" AND chunks.id NOT IN (SELECT chunk FROM ", table, ")"].concat(),
+        None => String::new(),
+    };
+    let which = ["WHERE chunks.id > ?1", &lacking, " ORDER BY chunks.id LIMIT ?2"].concat();
+    let mut statement = connection.prepare_cached(&select_stored(&which))?;
     let rows = statement.query_map(params![integer(after.0), limit], stored_chunk)?;
     Ok(rows.collect::<Result<_, _>>()?)
 }
 
 pub(super) fn keep(
     connection: &mut Connection,
+    model: &str,
     vectors: &[(ChunkId, Vec<f32>)],
 ) -> Result<(), StoreError> {
     let transaction = connection.transaction()?;
+    let table = make_room(&transaction, model)?;
+    let insert = ["INSERT OR REPLACE INTO ", table, " (chunk, vector) VALUES (?1, ?2)"].concat();
     let mut sources = Vec::new();
     for (chunk, vector) in vectors {
         let source: Option<i64> = transaction
@@ -50,7 +122,7 @@ pub(super) fn keep(
             .optional()?;
         let Some(source) = source else { continue };
         transaction
-            .prepare_cached("INSERT OR REPLACE INTO vectors (chunk, vector) VALUES (?1, ?2)")?
+            .prepare_cached(&insert)?
             .execute(params![integer(chunk.0), to_bytes(vector)])?;
         sources.push(source);
     }
@@ -64,38 +136,51 @@ pub(super) fn keep(
 
 pub(super) fn after(
     connection: &Connection,
+    model: &str,
     after: ChunkId,
     limit: u32,
 ) -> Result<Vec<StoredVector>, StoreError> {
-    let mut statement = connection.prepare_cached(
+    let Some(table) = table_of(connection, model)? else { return Ok(Vec::new()) };
+    let select = [
         "SELECT chunks.id, sources.id, grp, vector
-         FROM vectors JOIN chunks ON chunks.id = vectors.chunk
-                      JOIN sources ON sources.id = chunks.source
+         FROM ",
+        table,
+        " AS vectors JOIN chunks ON chunks.id = vectors.chunk
+                     JOIN sources ON sources.id = chunks.source
          WHERE vectors.chunk > ?1 ORDER BY vectors.chunk LIMIT ?2",
-    )?;
+    ];
+    let mut statement = connection.prepare_cached(&select.concat())?;
     let rows = statement.query_map(params![integer(after.0), limit], stored_vector)?;
     Ok(rows.collect::<Result<_, _>>()?)
 }
 
 pub(super) fn of_source(
     connection: &Connection,
+    model: &str,
     source: SourceId,
 ) -> Result<Vec<StoredVector>, StoreError> {
-    let mut statement = connection.prepare_cached(
+    let Some(table) = table_of(connection, model)? else { return Ok(Vec::new()) };
+    let select = [
         "SELECT chunks.id, sources.id, grp, vector
-         FROM chunks JOIN vectors ON vectors.chunk = chunks.id
+         FROM chunks JOIN ",
+        table,
+        " AS vectors ON vectors.chunk = chunks.id
                      JOIN sources ON sources.id = chunks.source
          WHERE chunks.source = ?1 ORDER BY chunks.id",
-    )?;
+    ];
+    let mut statement = connection.prepare_cached(&select.concat())?;
     let rows = statement.query_map([integer(source.0)], stored_vector)?;
     Ok(rows.collect::<Result<_, _>>()?)
 }
 
 pub(super) fn of_chunks(
     connection: &Connection,
+    model: &str,
     chunks: &[ChunkId],
 ) -> Result<Vec<(ChunkId, Vec<f32>)>, StoreError> {
-    let mut statement = connection.prepare_cached("SELECT vector FROM vectors WHERE chunk = ?1")?;
+    let Some(table) = table_of(connection, model)? else { return Ok(Vec::new()) };
+    let select = ["SELECT vector FROM ", table, " WHERE chunk = ?1"].concat();
+    let mut statement = connection.prepare_cached(&select)?;
     let mut vectors = Vec::with_capacity(chunks.len());
     for chunk in chunks {
         let vector = statement.query_row([integer(chunk.0)], |row| vector(row, 0)).optional()?;

@@ -5,6 +5,7 @@ use serde_json::Value;
 
 use super::person_column;
 use super::read::last_change;
+use super::vectors::rooms_in_use;
 use crate::sqlite::convert::{count, integer};
 use crate::{ChunkRow, SourceKey, SourceKind, SourceRow, Stamp, StoreError};
 
@@ -17,9 +18,11 @@ pub(super) fn replace(
     let id = put_source(&transaction, source)?;
     let known = known_vectors(&transaction, chunks)?;
     transaction.prepare_cached("DELETE FROM chunks WHERE source = ?1")?.execute([id])?;
-    for (chunk, vector) in chunks.iter().zip(known) {
-        insert_chunk(&transaction, id, chunk, vector)?;
+    let mut ids = Vec::with_capacity(chunks.len());
+    for chunk in chunks {
+        ids.push(insert_chunk(&transaction, id, chunk)?);
     }
+    keep_known(&transaction, &ids, known)?;
     let seq = note_text(&transaction, id)?;
     transaction.commit()?;
     Ok(seq)
@@ -82,27 +85,54 @@ fn group(
     }
 }
 
+/// What vectors of one model are known of some chunks, in their order.
+struct Known {
+    table: &'static str,
+    vectors: Vec<Option<Vec<u8>>>,
+}
+
 /// Asked before anything is deleted: most chunks of an edited or renamed file say what they said.
 fn known_vectors(
     transaction: &Transaction<'_>,
     chunks: &[ChunkRow],
-) -> Result<Vec<Option<Vec<u8>>>, StoreError> {
-    let mut statement = transaction.prepare_cached(
-        "SELECT vector FROM chunks JOIN vectors ON vectors.chunk = chunks.id
-         WHERE hash = ?1 LIMIT 1",
-    )?;
-    let known = chunks.iter().map(|chunk| {
-        statement.query_row([chunk.hash.as_bytes().as_slice()], |row| row.get(0)).optional()
-    });
-    Ok(known.collect::<Result<_, _>>()?)
+) -> Result<Vec<Known>, StoreError> {
+    let mut known = Vec::new();
+    for room in rooms_in_use(transaction)? {
+        let select = [
+            "SELECT vector FROM chunks JOIN ",
+            room.table,
+            " AS vectors ON vectors.chunk = chunks.id WHERE hash = ?1 LIMIT 1",
+        ];
+        let mut statement = transaction.prepare_cached(&select.concat())?;
+        let vectors = chunks.iter().map(|chunk| {
+            statement.query_row([chunk.hash.as_bytes().as_slice()], |row| row.get(0)).optional()
+        });
+        known.push(Known { table: room.table, vectors: vectors.collect::<Result<_, _>>()? });
+    }
+    Ok(known)
+}
+
+fn keep_known(
+    transaction: &Transaction<'_>,
+    chunks: &[i64],
+    known: Vec<Known>,
+) -> Result<(), StoreError> {
+    for Known { table, vectors } in known {
+        let insert = ["INSERT INTO ", table, " (chunk, vector) VALUES (?1, ?2)"].concat();
+        for (chunk, vector) in chunks.iter().zip(vectors) {
+            if let Some(vector) = vector {
+                transaction.prepare_cached(&insert)?.execute(params![chunk, vector])?;
+            }
+        }
+    }
+    Ok(())
 }
 
 fn insert_chunk(
     transaction: &Transaction<'_>,
     source: i64,
     chunk: &ChunkRow,
-    vector: Option<Vec<u8>>,
-) -> Result<(), StoreError> {
+) -> Result<i64, StoreError> {
     transaction
         .prepare_cached(
             "INSERT INTO chunks (source, start_line, end_line, heading, origin, text, hash)
@@ -117,13 +147,7 @@ fn insert_chunk(
             chunk.text,
             chunk.hash.as_bytes().as_slice(),
         ])?;
-    if let Some(vector) = vector {
-        let chunk = transaction.last_insert_rowid();
-        transaction
-            .prepare_cached("INSERT INTO vectors (chunk, vector) VALUES (?1, ?2)")?
-            .execute(params![chunk, vector])?;
-    }
-    Ok(())
+    Ok(transaction.last_insert_rowid())
 }
 
 pub(super) fn touch(
@@ -181,11 +205,7 @@ pub(super) fn remove_under(
     Ok(ids.len() as u64)
 }
 
-pub(super) fn set_mark(
-    connection: &mut Connection,
-    name: &str,
-    value: &str,
-) -> Result<(), StoreError> {
+pub(super) fn set_mark(connection: &Connection, name: &str, value: &str) -> Result<(), StoreError> {
     connection
         .prepare_cached(
             "INSERT INTO marks (name, value) VALUES (?1, ?2)

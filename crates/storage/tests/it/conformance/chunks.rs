@@ -78,7 +78,7 @@ pub(crate) async fn everything_under_a_path_goes_at_once(on: Backend) {
     assert_eq!(on.chunks.remove_under(Some(&anna), "s/one#").await.unwrap(), 2);
     let left = on.chunks.sources(Some(&anna)).await.unwrap();
     assert_eq!(left.iter().map(|row| row.key.path.as_str()).collect::<Vec<_>>(), ["s/two#1"]);
-    assert_eq!(on.chunks.counts(Some(&"bert".parse().unwrap())).await.unwrap().sources, 1);
+    assert_eq!(on.chunks.counts(Some(&"bert".parse().unwrap()), None).await.unwrap().sources, 1);
 }
 
 pub(crate) async fn sources_are_listed_by_person(on: Backend) {
@@ -98,7 +98,7 @@ pub(crate) async fn sources_are_listed_by_person(on: Backend) {
     assert_eq!(on.chunks.sources(None).await.unwrap(), [rows[3].clone()]);
     assert_eq!(on.chunks.problems(Some(&anna), 9).await.unwrap(), [rows[1].clone()]);
     let counts = ChunkCounts { sources: 3, chunks: 0, vectors: 0, problems: 1 };
-    assert_eq!(on.chunks.counts(Some(&anna)).await.unwrap(), counts);
+    assert_eq!(on.chunks.counts(Some(&anna), None).await.unwrap(), counts);
 }
 
 pub(crate) async fn changes_come_in_order_once_a_source(on: Backend) {
@@ -121,34 +121,68 @@ pub(crate) async fn changes_come_in_order_once_a_source(on: Backend) {
 
 pub(crate) async fn vectors_are_kept_by_chunk_and_follow_its_words(on: Backend) {
     let row = source(Some("anna"), "vault/a.md", "1");
-    on.chunks.use_vectors_of("mini").await.unwrap();
     on.chunks.replace(&row, &[chunk(1, "one"), chunk(5, "two")]).await.unwrap();
     let text_seq = on.chunks.changes(0, 9).await.unwrap()[0].seq;
-    let missing = on.chunks.without_vector(ChunkId(0), 9).await.unwrap();
+    let missing = on.chunks.without_vector("mini", ChunkId(0), 9).await.unwrap();
     assert_eq!(missing.iter().map(|c| c.row.text.as_str()).collect::<Vec<_>>(), ["one", "two"]);
     assert_eq!(missing[0].source, row);
     let one = missing[0].id;
     let vector = vec![0.5, -1.0, f32::MIN];
-    on.chunks.keep_vectors(vec![(one, vector.clone()), (ChunkId(999), vec![1.0])]).await.unwrap();
+    on.chunks
+        .keep_vectors("mini", vec![(one, vector.clone()), (ChunkId(999), vec![1.0])])
+        .await
+        .unwrap();
     let change = on.chunks.changes(text_seq, 9).await.unwrap();
     assert_eq!((change.len(), change[0].text_seq), (1, text_seq), "the text is as it was");
-    assert_eq!(on.chunks.vectors(&[one]).await.unwrap(), [(one, vector.clone())]);
-    assert_eq!(on.chunks.without_vector(ChunkId(0), 9).await.unwrap().len(), 1);
+    assert_eq!(on.chunks.vectors("mini", &[one]).await.unwrap(), [(one, vector.clone())]);
+    assert_eq!(on.chunks.without_vector("mini", ChunkId(0), 9).await.unwrap().len(), 1);
 
     // An edit around it and a copy elsewhere keep the vector; another model's is another.
     on.chunks.replace(&row, &[chunk(1, "new"), chunk(9, "one")]).await.unwrap();
     let copy = source(Some("anna"), "vault/b.md", "1");
     on.chunks.replace(&copy, &[chunk(1, "one")]).await.unwrap();
-    let all = on.chunks.vectors_after(ChunkId(0), 9).await.unwrap();
+    let all = on.chunks.vectors_after("mini", ChunkId(0), 9).await.unwrap();
     assert_eq!(all.iter().map(|v| v.vector.clone()).collect::<Vec<_>>(), [vector.clone(), vector]);
     let StoredVector { chunk: first, source: of, group, .. } = all[0].clone();
     assert_eq!(group, GroupId(1));
-    assert_eq!(on.chunks.vectors_of(of).await.unwrap(), all[..1]);
-    assert_eq!(on.chunks.vectors_after(first, 9).await.unwrap(), all[1..]);
-    on.chunks.use_vectors_of("mini").await.unwrap();
-    assert_eq!(on.chunks.vectors_after(ChunkId(0), 9).await.unwrap().len(), 2);
-    on.chunks.use_vectors_of("other").await.unwrap();
-    assert_eq!(on.chunks.vectors_after(ChunkId(0), 9).await.unwrap(), []);
+    assert_eq!(on.chunks.vectors_of("mini", of).await.unwrap(), all[..1]);
+    assert_eq!(on.chunks.vectors_after("mini", first, 9).await.unwrap(), all[1..]);
+}
+
+pub(crate) async fn vectors_of_one_model_serve_while_those_of_another_are_made(on: Backend) {
+    let row = source(Some("anna"), "vault/a.md", "1");
+    on.chunks.replace(&row, &[chunk(1, "one"), chunk(5, "two")]).await.unwrap();
+    let all = on.chunks.without_vector("old", ChunkId(0), 9).await.unwrap();
+    let ids: Vec<ChunkId> = all.iter().map(|chunk| chunk.id).collect();
+    let keep = async |model: &str, chunk: ChunkId, number: f32| {
+        on.chunks.keep_vectors(model, vec![(chunk, vec![number])]).await.unwrap();
+    };
+    let held = async |model: &str| on.chunks.vectors(model, &ids).await.unwrap().len();
+    keep("old", ids[0], 1.0).await;
+    keep("old", ids[1], 2.0).await;
+    assert_eq!(on.chunks.served_vectors().await.unwrap(), None);
+    on.chunks.serve_vectors_of("old").await.unwrap();
+    keep("new", ids[0], 3.0).await;
+    assert_eq!((held("old").await, held("new").await), (2, 1));
+    let lacking = on.chunks.without_vector("new", ChunkId(0), 9).await.unwrap();
+    assert_eq!(lacking.iter().map(|chunk| chunk.id).collect::<Vec<_>>(), ids[1..]);
+    let anna = "anna".parse().unwrap();
+    assert_eq!(on.chunks.counts(Some(&anna), Some("new")).await.unwrap().vectors, 1);
+    assert_eq!(on.chunks.counts(Some(&anna), Some("old")).await.unwrap().vectors, 2);
+
+    // A third never takes the place of the one that serves; an edit keeps what both know.
+    keep("third", ids[0], 4.0).await;
+    assert_eq!((held("old").await, held("new").await, held("third").await), (2, 0, 1));
+    on.chunks.replace(&row, &[chunk(2, "one")]).await.unwrap();
+    let known = async |model: &str| {
+        on.chunks.vectors_after(model, ChunkId(0), 9).await.unwrap()[0].vector.clone()
+    };
+    assert_eq!((known("old").await, known("third").await), (vec![1.0], vec![4.0]));
+
+    on.chunks.serve_vectors_of("third").await.unwrap();
+    assert_eq!(on.chunks.served_vectors().await.unwrap().as_deref(), Some("third"));
+    assert_eq!(known("third").await, [4.0]);
+    assert_eq!(on.chunks.vectors_after("old", ChunkId(0), 9).await.unwrap(), []);
 }
 
 pub(crate) async fn sources_alike_share_a_group_and_chunks_know_theirs(on: Backend) {

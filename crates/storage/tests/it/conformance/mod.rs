@@ -101,6 +101,7 @@ conformance! {
         a_session_without_a_log_has_an_empty_page
         what_was_appended_comes_back_in_order
         pages_of_any_size_cover_the_log_without_gap_or_repeat
+        pages_of_any_weight_cover_the_log_and_hold_a_turn_at_least
         unknown_types_and_fields_survive
         a_field_named_like_the_checksum_does_not_confuse_the_log
         long_and_odd_texts_come_back_whole
@@ -141,6 +142,7 @@ conformance! {
         ;
     runs:
         beginning_makes_the_session
+        a_run_in_a_session_that_is_gone_does_not_bring_it_back
         the_same_input_is_not_run_twice_at_once
         the_same_input_runs_again_only_after_a_run_went_wrong
         ending_folds_into_the_session_once
@@ -200,6 +202,7 @@ conformance! {
         removing_is_a_change_too
         everything_under_a_path_goes_at_once
         vectors_are_kept_by_chunk_and_follow_its_words
+        vectors_of_one_model_serve_while_those_of_another_are_made
         sources_alike_share_a_group_and_chunks_know_theirs
         marks_are_found_by_the_start_of_their_names
         sources_are_listed_by_person

@@ -1,6 +1,6 @@
 use onyx_storage::{
-    BeginRun, DaySpending, ModelUse, RunOutcome, RunRow, SessionFilter, SessionMeta, SessionStatus,
-    Spent, StoreError, TitleSource, UsageRow,
+    BeginIn, BeginRun, DaySpending, ModelUse, RunOutcome, RunRow, SessionFilter, SessionMeta,
+    SessionStatus, Spent, StoreError, TitleSource, UsageRow,
 };
 use onyx_types::{
     AgentId, LaneOrder, RunStatus, SessionKey, SessionOrigin, Timestamp, TurnId, Usage,
@@ -15,7 +15,7 @@ fn begin(make: &mut Maker, key: &SessionKey, input_turn: TurnId) -> BeginRun {
         key: key.clone(),
         input_turn,
         started_at: make.tick(),
-        origin: SessionOrigin::Job,
+        session: BeginIn::New(SessionOrigin::Job),
     }
 }
 
@@ -75,6 +75,23 @@ pub(crate) async fn beginning_makes_the_session(on: Backend) {
     assert_eq!(on.ledger.session(&key.person, key.session).await.unwrap(), Some(expected));
     let row = on.ledger.run(&key.person, begun.run).await.unwrap();
     assert_eq!(row, Some(row_of(&begun, None)));
+}
+
+pub(crate) async fn a_run_in_a_session_that_is_gone_does_not_bring_it_back(on: Backend) {
+    let mut make = Maker::new();
+    let key = make.key();
+    let input = make.user("hi").id;
+    let later = BeginRun { session: BeginIn::Existing, ..begin(&mut make, &key, input) };
+    let begun = on.ledger.begin_run(later.clone()).await;
+    assert!(matches!(begun, Err(StoreError::NotFound)), "{begun:?}");
+    assert_eq!(on.ledger.session(&key.person, key.session).await.unwrap(), None);
+    assert_eq!(on.ledger.run(&key.person, later.run).await.unwrap(), None);
+
+    let first = make.user("first").id;
+    on.ledger.begin_run(begin(&mut make, &key, first)).await.unwrap();
+    on.ledger.begin_run(later.clone()).await.unwrap();
+    let meta = on.ledger.session(&key.person, key.session).await.unwrap().unwrap();
+    assert_eq!(meta.last_run, Some(later.run));
 }
 
 pub(crate) async fn the_same_input_is_not_run_twice_at_once(on: Backend) {
@@ -171,6 +188,9 @@ pub(crate) async fn spending_adds_up_by_person_and_day(on: Backend) {
         (&foreign, day("2026-03-01T10:00:00Z"), Some(8.0)),
     ];
     for (key, ended_at, cost) in ends {
+        // Whoever asked before must not be told the same after.
+        on.ledger.spent(&key.person, &ended_at.utc_date()).await.unwrap();
+        on.ledger.spent_by_agent(&key.agent, &ended_at.utc_date()).await.unwrap();
         let input = make.user("hi").id;
         let begun = begin(&mut make, key, input);
         on.ledger.begin_run(begun.clone()).await.unwrap();

@@ -33,6 +33,32 @@ pub(crate) async fn what_was_appended_comes_back_in_order(on: Backend) {
     assert_eq!(on.turns.tail(&key, Some(first), 10).await.unwrap().turns, turns[..2]);
 }
 
+pub(crate) async fn pages_of_any_weight_cover_the_log_and_hold_a_turn_at_least(on: Backend) {
+    let mut make = Maker::new();
+    let key = make.key();
+    assert_eq!(on.turns.tail_within(&key, None, 1).await.unwrap(), Page::default());
+    let lease = on.leases.acquire(&key, TTL).await.unwrap();
+    let turns: Vec<Turn> =
+        (0..20).map(|n| make.user(&"x".repeat(if n % 7 == 3 { 200_000 } else { 31 }))).collect();
+    on.turns.append(&lease, &turns).await.unwrap();
+    for bytes in [1, 5_000, 300_000] {
+        let mut collected = Vec::new();
+        let mut before = None;
+        loop {
+            let page = on.turns.tail_within(&key, before, bytes).await.unwrap();
+            let length = |turn: &Turn| serde_json::to_string(turn).unwrap().len() as u64;
+            let beyond: u64 = page.turns.iter().skip(1).map(length).sum();
+            assert!(!page.turns.is_empty() && beyond < bytes, "{beyond} of {bytes}");
+            collected.splice(0..0, page.turns);
+            before = Some(page.start);
+            if !page.has_older {
+                break;
+            }
+        }
+        assert!(collected == turns, "pages of {bytes} bytes");
+    }
+}
+
 pub(crate) async fn pages_of_any_size_cover_the_log_without_gap_or_repeat(on: Backend) {
     let mut make = Maker::new();
     let key = make.key();

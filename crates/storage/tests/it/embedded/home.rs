@@ -76,6 +76,24 @@ async fn two_areas_of_one_file_lock_it_together() {
 }
 
 #[tokio::test]
+async fn a_listing_by_one_area_leaves_what_another_is_writing() {
+    let temp = TempStore::new().await;
+    let anna: onyx_types::PersonId = "anna".parse().unwrap();
+    let person = temp.store.files.objects(&Area::Person(anna.clone())).unwrap();
+    let vault = temp.store.files.objects(&Area::Vault(anna)).unwrap();
+    let listing = tokio::spawn(async move {
+        loop {
+            person.list(Some(&"vault".parse().unwrap()), 100).await.unwrap();
+        }
+    });
+    for round in 0..200 {
+        let text = format!("{round}");
+        vault.put(&"a".parse().unwrap(), text.as_bytes(), Expect::Anything).await.unwrap();
+    }
+    listing.abort();
+}
+
+#[tokio::test]
 async fn a_folder_that_was_moved_away_and_made_anew_is_found() {
     let temp = TempStore::new().await;
     let area = Area::Vault("anna".parse().unwrap());

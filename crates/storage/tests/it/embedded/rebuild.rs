@@ -1,8 +1,8 @@
 use std::fs;
 
 use onyx_storage::{
-    BeginRun, RunOutcome, SessionFilter, SessionMeta, SessionStatus, TitleSource, find_session,
-    forget_facts, keep_facts, rebuild_person,
+    BeginIn, BeginRun, RunOutcome, SessionFilter, SessionMeta, SessionStatus, TitleSource,
+    find_session, forget_facts, keep_facts, rebuild_person,
 };
 use onyx_types::{
     AssistantText, LaneOrder, RunEnd, RunStart, RunStatus, SessionKey, SessionOrigin, TextStatus,
@@ -43,7 +43,7 @@ async fn run_once(temp: &TempStore, make: &mut Maker, key: &SessionKey) {
         key: key.clone(),
         input_turn: turns[1].id,
         started_at: turns[0].ts,
-        origin: SessionOrigin::Chat,
+        session: BeginIn::New(SessionOrigin::Chat),
     };
     temp.store.ledger.begin_run(begin).await.unwrap();
     temp.store.turns.append(&lease, &turns).await.unwrap();

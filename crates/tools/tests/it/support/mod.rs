@@ -227,5 +227,6 @@ fn context(store: &Store, clock: Arc<ManualClock>) -> ToolCx {
         granted: Granted::default(),
         draft_time: Duration::from_secs(86_400),
         answer: None,
+        standing: None,
     }
 }

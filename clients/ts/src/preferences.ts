@@ -1,0 +1,38 @@
+import type { Http } from './http';
+
+export type RuntimeMode = 'anthropic_api_key' | 'gateway_subscription';
+
+/** What a person chose for their agents. */
+export interface Choices {
+  runtimeMode: RuntimeMode;
+  /** Whether another model answers when the chosen one cannot. */
+  fallback: boolean;
+  /** The folder of the vault whose files are actions. */
+  actionsPath: string;
+}
+
+/** A prompt file that can be run. */
+export interface Action {
+  id: string;
+  label: string;
+  requiresConfirmation: boolean;
+  /** Why it does not run. */
+  error?: string | null;
+  warnings?: string[];
+}
+
+export class Preferences {
+  constructor(private readonly http: Http) {}
+
+  get(): Promise<Choices> {
+    return this.http.json('/api/agent/config');
+  }
+
+  set(change: Partial<Pick<Choices, 'runtimeMode' | 'fallback'>>): Promise<Choices> {
+    return this.http.json('/api/agent/config', { body: change });
+  }
+
+  actions(): Promise<Action[]> {
+    return this.http.json('/api/agent/actions');
+  }
+}

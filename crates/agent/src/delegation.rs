@@ -1,0 +1,227 @@
+//! What one run asks of others: another agent, another conversation, another model.
+
+use std::sync::{Arc, PoisonError};
+
+use async_trait::async_trait;
+use futures::StreamExt as _;
+use onyx_storage::{SessionFilter, preview_of};
+use onyx_tools::{Answered, Delegates, ToolCx};
+use onyx_types::{
+    AgentId, Attendance, ErrorCode, Fault, FinishReason, LaneId, Message, Model, ModelEvent,
+    ModelRequest, Origin, PersonId, SessionId, SessionKey, SessionOrigin, Spending, Taint, Turn,
+    TurnBody, Usage, UserContent, UserTurn,
+};
+use serde_json::Map;
+
+use crate::RunManager;
+use crate::collected::{Collected, StopOnDrop, collected};
+use crate::models::{ModelChoice, Payer};
+use crate::notices::Happened;
+use crate::place::check_content;
+use crate::request::{Delegated, DryRun, RunInput, RunRequest, RunTerms, SessionRef};
+use crate::step::Speaker;
+
+#[async_trait]
+impl Delegates for RunManager {
+    fn agents(&self) -> Vec<AgentId> {
+        self.roster().agents().map(|agent| agent.id.clone()).collect()
+    }
+
+    fn has_other_sessions(&self, person: &PersonId) -> bool {
+        let known = self.inner.conversing.lock().unwrap_or_else(PoisonError::into_inner);
+        known.contains(person)
+    }
+
+    /// The agent answers in a conversation of its own, at most at the tier of who asks, with what
+    /// is left of the money. Nobody watches it: what needs a person becomes a draft.
+    async fn ask(&self, agent: &AgentId, message: &str, cx: &ToolCx) -> Result<Answered, Fault> {
+        let standing = cx.standing.ok_or_else(|| Fault::plain(ErrorCode::Interrupted))?;
+        money_left(standing.cost_left)?;
+        let delegated = Delegated {
+            by: cx.agent.clone(),
+            depth: standing.depth + 1,
+            taint: cx.taint,
+            cost_left: standing.cost_left,
+            spent: Arc::default(),
+        };
+        let spent = Arc::clone(&delegated.spent);
+        let mut run = self
+            .start(RunRequest {
+                person: cx.key.person.clone(),
+                session: SessionRef::New {
+                    origin: SessionOrigin::Chat,
+                    agents: vec![agent.clone()],
+                },
+                input: RunInput::New(UserContent::Text(message.to_owned())),
+                view: None,
+                model: None,
+                terms: RunTerms {
+                    tier: Some(standing.tier),
+                    delegated: Some(delegated),
+                    ..RunTerms::default()
+                },
+                attendance: Attendance::Unattended,
+                dry_run: DryRun::Off,
+            })
+            .await?;
+        let _stop = StopOnDrop(run.canceller());
+        let Collected { text, origin } = tokio::select! {
+            answer = collected(&mut run.events) => answer,
+            () = cx.cancel.cancelled() => return Err(Fault::plain(ErrorCode::Cancelled)),
+        };
+        let spent = *spent.lock().unwrap_or_else(PoisonError::into_inner);
+        Ok(Answered { text, origin, spent: Some(Spending::Elsewhere(spent)) })
+    }
+
+    async fn post(&self, session: SessionId, text: &str, cx: &ToolCx) -> Result<(), Fault> {
+        let content = UserContent::Text(text.to_owned());
+        check_content(&content, self.roster().limits().max_prompt_bytes)?;
+        let person = &cx.key.person;
+        let mut meta = self.session_meta(person, session).await?;
+        if meta.origin == SessionOrigin::AgentEditor {
+            let message = "Only a person writes to the persona editor.";
+            return Err(Fault::new(ErrorCode::Forbidden, message));
+        }
+        let key = SessionKey { person: person.clone(), agent: meta.agent.clone(), session };
+        let turn = self.posted(content, cx);
+        let lease = self.lease(&key).await?;
+        let written = async {
+            self.close_leftover_runs(&lease).await?;
+            self.inner.store.turns.append(&lease, &[turn]).await?;
+            meta.message_count += 1;
+            meta.preview = preview_of(text);
+            meta.updated_at = cx.clock.wall();
+            self.inner.store.ledger.put_session(person, &meta).await?;
+            Ok::<_, Fault>(())
+        };
+        let written = written.await;
+        lease.release().await;
+        written?;
+        self.tell(person, session, Happened::Changed);
+        Ok(())
+    }
+
+    async fn think(&self, model: &str, task: &str, cx: &ToolCx) -> Result<Answered, Fault> {
+        let mut limits = self.roster().limits().clone();
+        if let Some(left) = cx.standing.and_then(|standing| standing.cost_left) {
+            money_left(Some(left))?;
+            limits.max_cost = left;
+        }
+        let payer = Payer { person: &cx.key.person, agent: &cx.agent, limits: &limits };
+        let model = self.inner.models.resolve(&ModelChoice::only(model), payer)?;
+        let (text, usage) = answer(&*model, task, limits.max_output_tokens, cx).await;
+        let spent = Spending::OfRun { model: model.id().to_owned(), usage };
+        let spent = match cx.standing {
+            Some(_) => {
+                self.keep_model(cx.run, model);
+                Some(spent)
+            }
+            // No run is at work that could book it.
+            None => {
+                let now = cx.clock.wall();
+                self.inner.store.ledger.book(&cx.key, model.id(), usage, now).await?;
+                None
+            }
+        };
+        Ok(Answered { text, origin: written_under(cx.taint), spent })
+    }
+}
+
+impl RunManager {
+    /// Notes, until it is so once, whether the person has more than one conversation: what is only
+    /// for those who have is not offered to others. A new one is not in the ledger yet.
+    pub(crate) async fn note_conversations(
+        &self,
+        person: &PersonId,
+        is_new: bool,
+    ) -> Result<(), Fault> {
+        if self.has_other_sessions(person) {
+            return Ok(());
+        }
+        let filter = SessionFilter { limit: 2, ..SessionFilter::default() };
+        let known = self.inner.store.ledger.sessions(person, &filter).await?.len();
+        if known + usize::from(is_new) > 1 {
+            let mut known = self.inner.conversing.lock().unwrap_or_else(PoisonError::into_inner);
+            known.insert(person.clone());
+        }
+        Ok(())
+    }
+
+    fn posted(&self, content: UserContent, cx: &ToolCx) -> Turn {
+        let by = Speaker::Agent(cx.agent.clone(), cx.taint);
+        let now = cx.clock.wall();
+        Turn {
+            id: self.mint().turn(now),
+            ts: now,
+            run: None,
+            lane: LaneId::default(),
+            author: by.author(&cx.key.person),
+            origin: by.origin(),
+            body: TurnBody::User(UserTurn { content, view: None, context: None }),
+            extra: Map::new(),
+        }
+    }
+}
+
+fn money_left(left: Option<f64>) -> Result<(), Fault> {
+    match left {
+        Some(left) if left <= 0.0 => Err(Fault::plain(ErrorCode::LimitBudget)),
+        Some(_) | None => Ok(()),
+    }
+}
+
+/// What a model makes of words that a run wrote.
+fn written_under(taint: Taint) -> Origin {
+    match taint {
+        Taint::Clean => Origin::Agent,
+        Taint::Tainted => Origin::AgentTainted,
+    }
+}
+
+/// One answer without tools.
+async fn answer(
+    model: &dyn Model,
+    task: &str,
+    max_output_tokens: u32,
+    cx: &ToolCx,
+) -> (Result<String, Fault>, Usage) {
+    let request = ModelRequest {
+        messages: Arc::new(vec![Message::user(task)]),
+        max_output_tokens,
+        ..ModelRequest::default()
+    };
+    let (mut text, mut usage) = (String::new(), Usage::default());
+    let mut ended = Err(Fault::plain(ErrorCode::ProviderTruncated));
+    // Dropping the stream closes the connection.
+    let mut events = model.stream(request, cx.cancel.clone());
+    loop {
+        let event = tokio::select! {
+            event = events.next() => event,
+            () = cx.cancel.cancelled() => {
+                ended = Err(Fault::plain(ErrorCode::Cancelled));
+                None
+            }
+        };
+        let Some(event) = event else { break };
+        match event {
+            ModelEvent::TextDelta(piece) => {
+                cx.live.send(piece.as_str());
+                text.push_str(&piece);
+            }
+            ModelEvent::Usage(spent) => usage = spent,
+            ModelEvent::Finish(FinishReason::Stop | FinishReason::Length) => ended = Ok(()),
+            ModelEvent::Finish(_) => ended = Err(Fault::plain(ErrorCode::ProviderRefused)),
+            ModelEvent::Failed(failure) => {
+                ended = Err(Fault::new(failure.class.code(), failure.message));
+            }
+            ModelEvent::ReasoningDelta(_)
+            | ModelEvent::Reasoning(_)
+            | ModelEvent::ToolCallStart { .. }
+            | ModelEvent::ToolCallDelta { .. }
+            | ModelEvent::ToolCallEnd { .. }
+            | ModelEvent::Notice { .. }
+            | ModelEvent::AnsweredBy { .. } => {}
+        }
+    }
+    (ended.map(|()| text), usage)
+}

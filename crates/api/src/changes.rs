@@ -1,0 +1,57 @@
+//! What changed for everybody, or for one person, beside their sessions: live clients read it anew.
+
+use onyx_types::PersonId;
+use tokio::sync::broadcast;
+
+/// A listener that falls further behind is told so.
+const MOST_UNHEARD: usize = 64;
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Change {
+    /// The list of agents, or a file of one.
+    Agents,
+    /// Another config counts, or the file has become one that cannot.
+    Config,
+    /// Files that searches see: a person's, or the shared ones.
+    Memory(Option<PersonId>),
+}
+
+/// Tells and is listened to; cheap to clone.
+#[derive(Clone, Debug)]
+pub struct Changes(broadcast::Sender<Change>);
+
+impl Default for Changes {
+    fn default() -> Self {
+        Self(broadcast::Sender::new(MOST_UNHEARD))
+    }
+}
+
+impl Changes {
+    pub fn tell(&self, change: Change) {
+        // Fails only when nobody listens.
+        let _ = self.0.send(change);
+    }
+
+    pub(crate) fn heard(&self) -> broadcast::Receiver<Change> {
+        self.0.subscribe()
+    }
+}
+
+impl Change {
+    pub(crate) const TOPICS: [&'static str; 3] = ["agents", "config", "memory"];
+
+    pub(crate) const fn topic(&self) -> &'static str {
+        match self {
+            Self::Agents => Self::TOPICS[0],
+            Self::Config => Self::TOPICS[1],
+            Self::Memory(_) => Self::TOPICS[2],
+        }
+    }
+
+    pub(crate) fn concerns(&self, listener: &PersonId) -> bool {
+        match self {
+            Self::Agents | Self::Config | Self::Memory(None) => true,
+            Self::Memory(Some(person)) => person == listener,
+        }
+    }
+}

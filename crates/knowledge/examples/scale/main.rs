@@ -1,0 +1,156 @@
+//! The index at a size: how fast it is made, opened and searched, how much memory it takes, and how
+//! much its vector search finds of what an exact one does; beside it SQLite's FTS5 with a scan of
+//! all vectors. `make bench-index`.
+//!
+//! Texts and questions are real documentation; 20,000 of the vectors are the embedded model's own,
+//! and the rest lie near these. How good the meaning is, `make judge` tells.
+
+#![allow(
+    clippy::print_stdout,
+    clippy::print_stderr,
+    clippy::unwrap_used,
+    clippy::disallowed_methods,
+    clippy::cast_precision_loss,
+    reason = "a command-line tool that reports by printing"
+)]
+
+mod ask;
+mod corpus;
+mod make;
+mod peer;
+mod prose;
+mod table;
+mod vectors;
+
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use clap::{Parser, ValueEnum};
+use onyx_knowledge::{Chunking, Index, IndexSettings};
+use onyx_storage::{Home, Store};
+use onyx_types::{Clock, SystemClock};
+
+use crate::corpus::Corpus;
+use crate::table::Row;
+
+#[derive(Debug, Parser)]
+struct Arguments {
+    /// The binary whose server embeds.
+    #[arg(long, value_name = "PATH")]
+    onyx: PathBuf,
+    /// A folder of weights as `onyx models pull` makes it.
+    #[arg(long, value_name = "FOLDER")]
+    weights: PathBuf,
+    /// Where documentation lies, in any depth.
+    #[arg(long, value_name = "FOLDER")]
+    documentation: PathBuf,
+    /// Where texts and vectors are kept between runs.
+    #[arg(long, value_name = "FOLDER")]
+    corpus: PathBuf,
+    /// Where the numbers go, beside the table.
+    #[arg(long, value_name = "FOLDER")]
+    out: Option<PathBuf>,
+    #[arg(long, value_name = "N", default_value_t = 100_000)]
+    chunks: usize,
+    /// Vectors of the model's own; those of the other chunks are made of these.
+    #[arg(long, value_name = "N", default_value_t = 20_000)]
+    real: usize,
+    /// Files of one line each, looked through apart.
+    #[arg(long, value_name = "N", default_value_t = 100_000)]
+    tiny: usize,
+    #[arg(long, hide = true, requires = "home")]
+    part: Option<Part>,
+    #[arg(long, hide = true)]
+    home: Option<PathBuf>,
+}
+
+/// Each has a process of its own, so that none is charged for another's memory.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+enum Part {
+    Corpus,
+    Make,
+    Ask,
+    Tiny,
+}
+
+#[tokio::main]
+async fn main() {
+    let arguments = Arguments::parse();
+    let corpus = Corpus::new(&arguments.corpus);
+    let rows = match (arguments.part, &arguments.home) {
+        (Some(Part::Corpus), _) => {
+            let Arguments { onyx, weights, documentation, real, .. } = &arguments;
+            corpus.complete(onyx, weights, documentation, *real).await;
+            Vec::new()
+        }
+        (Some(Part::Make), Some(home)) => make::measure(home, &corpus, arguments.chunks).await,
+        (Some(Part::Ask), Some(home)) => ask::measure(home, &corpus).await,
+        (Some(Part::Tiny), Some(home)) => make::measure_tiny(home, arguments.tiny).await,
+        (Some(_), None) | (None, _) => return all(&arguments),
+    };
+    println!("{}", serde_json::to_string(&rows).unwrap());
+}
+
+fn all(arguments: &Arguments) {
+    let folder = tempfile::tempdir().unwrap();
+    let mut rows = run(Part::Corpus, folder.path());
+    rows.extend(run(Part::Make, folder.path()));
+    rows.extend(run(Part::Ask, folder.path()));
+    if arguments.tiny > 0 {
+        rows.extend(run(Part::Tiny, tempfile::tempdir().unwrap().path()));
+    }
+    table::print(&rows);
+    if let Some(out) = &arguments.out {
+        table::write(&rows, out);
+    }
+}
+
+fn run(part: Part, home: &Path) -> Vec<Row> {
+    let name = part.to_possible_value().unwrap();
+    let done = Command::new(std::env::current_exe().unwrap())
+        .args(std::env::args_os().skip(1))
+        .args(["--part", name.get_name(), "--home"])
+        .arg(home)
+        .stdout(Stdio::piped())
+        .spawn()
+        .unwrap()
+        .wait_with_output()
+        .unwrap();
+    assert!(done.status.success(), "{part:?} failed");
+    serde_json::from_slice(&done.stdout).unwrap()
+}
+
+async fn open(home: &Path) -> (Index, Store) {
+    let clock: Arc<dyn Clock> = Arc::new(SystemClock::new());
+    let settings = IndexSettings { home: home.to_owned(), chunking: Chunking::default() };
+    let home = Home::open(home).unwrap();
+    let store = Store::open_embedded(home, Arc::clone(&clock)).await.unwrap();
+    (Index::new(store.clone(), clock, settings), store)
+}
+
+fn seconds(began: Instant) -> f64 {
+    began.elapsed().as_secs_f64()
+}
+
+fn milliseconds(time: Duration) -> f64 {
+    time.as_secs_f64() * 1e3
+}
+
+fn median(mut times: Vec<Duration>) -> Duration {
+    times.sort();
+    times[times.len() / 2]
+}
+
+/// Of this process, all threads, those that ended included.
+fn cpu_time() -> Duration {
+    let now = rustix::time::clock_gettime(rustix::time::ClockId::ProcessCPUTime);
+    Duration::new(now.tv_sec as u64, now.tv_nsec as u32)
+}
+
+fn resident_megabytes() -> f64 {
+    let status = std::fs::read_to_string("/proc/self/statm").unwrap();
+    let pages: f64 = status.split(' ').nth(1).unwrap().parse().unwrap();
+    pages * rustix::param::page_size() as f64 / 1e6
+}

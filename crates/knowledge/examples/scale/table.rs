@@ -1,0 +1,46 @@
+//! Numbers beside their targets, for the eye and for machines, as `onyx-bench` shows them.
+
+use std::fs;
+use std::path::Path;
+
+use serde::{Deserialize, Serialize};
+use serde_json::json;
+
+#[derive(Debug, Serialize, Deserialize)]
+pub(crate) struct Row {
+    what: String,
+    measured: String,
+    target: String,
+    verdict: String,
+}
+
+pub(crate) fn at_most(what: &str, value: f64, limit: f64, unit: &str) -> Row {
+    judged(what, &format!("{value:.2} {unit}"), &format!("<= {limit} {unit}"), value <= limit)
+}
+
+pub(crate) fn at_least(what: &str, value: f64, limit: f64, unit: &str) -> Row {
+    judged(what, &format!("{value:.3} {unit}"), &format!(">= {limit} {unit}"), value >= limit)
+}
+
+pub(crate) fn shown(what: &str, value: f64, unit: &str) -> Row {
+    let measured = format!("{value:.2} {unit}").trim_end().to_owned();
+    Row { what: what.to_owned(), measured, target: String::new(), verdict: "shown".to_owned() }
+}
+
+fn judged(what: &str, measured: &str, target: &str, is_met: bool) -> Row {
+    let verdict = if is_met { "met" } else { "MISSED" }.to_owned();
+    let (measured, target) = (measured.trim_end().to_owned(), target.trim_end().to_owned());
+    Row { what: what.to_owned(), measured, target, verdict }
+}
+
+pub(crate) fn print(rows: &[Row]) {
+    println!("\n{:<52} {:>16}   {:<12}", "what", "measured", "target");
+    for Row { what, measured, target, verdict } in rows {
+        println!("{what:<52} {measured:>16}   {target:<12} {verdict}");
+    }
+}
+
+pub(crate) fn write(rows: &[Row], folder: &Path) {
+    fs::create_dir_all(folder).unwrap();
+    fs::write(folder.join("index.json"), format!("{:#}\n", json!({"rows": rows}))).unwrap();
+}

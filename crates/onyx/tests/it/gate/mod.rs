@@ -1,0 +1,103 @@
+//! What agents may do and what it leads to, through the real server.
+
+mod asking;
+mod commands;
+mod delegating;
+mod files;
+mod masking;
+mod reaching;
+mod sending;
+mod taint;
+
+use onyx_test_support::{
+    Answer, OnyxBuilder, OnyxProcess, RecordedRequest, ScriptedCall, ScriptedModel,
+};
+use serde_json::{Value, json};
+
+use crate::builder;
+use crate::drafts::{message, tainting, words};
+
+/// A model that makes the calls its message names, the first list of it: an inner one is for the
+/// agent that is asked. What it says at the end is `ok`.
+async fn obedient() -> ScriptedModel {
+    let model = ScriptedModel::start().await;
+    model.respond_with(respond);
+    model
+}
+
+fn respond(request: &RecordedRequest) -> Answer {
+    let messages = request.body["messages"].as_array().cloned().unwrap_or_default();
+    let last = messages.iter().rposition(|message| message["role"] == "user").unwrap_or(0);
+    let said = messages.get(last).map(|message| words(&message["content"])).unwrap_or_default();
+    if said.ends_with("never answer") {
+        return Answer::text("").fault(onyx_test_support::Fault::HangAfterHead);
+    }
+    let list = said.find("do [").map(|at| &said[at + 3..]);
+    let mut lists =
+        serde_json::Deserializer::from_str(list.unwrap_or_default()).into_iter::<Value>();
+    let Some(Ok(Value::Array(calls))) = lists.next() else { return Answer::text("ok") };
+    let done = messages[last..].iter().filter(|message| message["role"] == "tool").count();
+    match calls.get(done) {
+        Some(call) => {
+            let tool = call["tool"].as_str().unwrap_or_default();
+            let id = format!("call_{last}_{done}");
+            Answer::tool_calls([ScriptedCall::new(id, tool, &call["args"])])
+        }
+        None => Answer::text("ok"),
+    }
+}
+
+/// Two agents at these tiers; both can be led to read what came from outside.
+fn two_agents(model: &ScriptedModel, main: &str, helper: &str) -> OnyxBuilder {
+    let agents = json!({"agents": {"list": [
+        {"id": "main", "default": true, "model": "mine/some-model", "tier": main},
+        {"id": "helper", "model": "mine/some-model", "tier": helper},
+    ]}});
+    let log = "people/owner/memory/helper/daily/2026-01-01.md";
+    tainting(builder(model)).file(log, "- 10:00 theirs <!-- agent_tainted -->\n").merge(agents)
+}
+
+const READ_TAINTED: (&str, &str) = ("memory_get", "daily/2026-01-01.md");
+
+/// A call after which the run has read from outside.
+fn read_tainted() -> (&'static str, Value) {
+    (READ_TAINTED.0, json!({"path": READ_TAINTED.1}))
+}
+
+/// Everything that a run with these calls told.
+async fn told(onyx: &OnyxProcess, calls: &[(&str, Value)]) -> Vec<Value> {
+    sent(onyx, json!({"message": message(calls)})).await
+}
+
+async fn sent(onyx: &OnyxProcess, body: Value) -> Vec<Value> {
+    let lines = onyx.chat_stream(&body).await;
+    events_of(onyx, &lines[0]).await
+}
+
+/// All events of a run that has ended, as they are; not every surface shows all of them.
+async fn events_of(onyx: &OnyxProcess, start: &Value) -> Vec<Value> {
+    let run = start["run_id"].as_str().unwrap();
+    let stream = onyx.get(&format!("/api/runs/{run}/events")).await.expect(200).text();
+    let data = stream.lines().filter_map(|line| line.strip_prefix("data:"));
+    data.map(|event| serde_json::from_str(event.trim()).unwrap()).collect()
+}
+
+/// The results of a stream, in order.
+fn results(events: &[Value]) -> Vec<&Value> {
+    events.iter().filter(|event| event["type"] == "tool_result").collect()
+}
+
+fn has_status(events: &[Value], code: &str) -> bool {
+    events.iter().any(|event| event["type"] == "status" && event["code"] == code)
+}
+
+/// The drafts that wait.
+async fn pending(onyx: &OnyxProcess) -> Vec<Value> {
+    let list = onyx.get("/api/pending-changes?state=pending").await.expect(200).json();
+    list["drafts"].as_array().unwrap().clone()
+}
+
+async fn undo(onyx: &OnyxProcess, events: &[Value]) -> Value {
+    let run = events[0]["run_id"].as_str().unwrap();
+    onyx.post(&format!("/api/runs/{run}/undo"), &json!({})).await.expect(200).json()
+}

@@ -1,0 +1,102 @@
+//! What cannot be, and that nothing else suffers from it.
+
+use std::os::unix::fs::{PermissionsExt, symlink};
+
+use onyx_test_support::OnyxProcess;
+use serde_json::{Value, json};
+
+use super::{FRANCE, binary, complete, small_model, started, started_as};
+use crate::said;
+
+/// The error of a request that passes through; the server is well after it.
+async fn refused(onyx: &OnyxProcess, model: &str, more: &Value) -> String {
+    let text = complete(onyx, model, more).await.text();
+    assert!(text.contains("\"error\""), "{model}: {text}");
+    assert!(onyx.healthy().await, "{model}");
+    text
+}
+
+async fn assert_answers(onyx: &OnyxProcess) {
+    let events = onyx.chat_stream(&json!({"message": FRANCE})).await;
+    assert!(said(&events).contains("Paris"), "{events:?}");
+}
+
+#[tokio::test]
+#[ignore = "make test-live"]
+async fn what_cannot_be_is_told_and_the_server_goes_on() {
+    let onyx =
+        started(json!({"models": ["smollm2", {"id": "vast", "contextWindow": 500_000_000}]})).await;
+    let whole = std::fs::read(small_model().await).unwrap();
+    let folder = tempfile::tempdir().unwrap();
+    let file = |name: &str, bytes: &[u8]| {
+        let path = folder.path().join(name);
+        std::fs::write(&path, bytes).unwrap();
+        format!("local/{}", path.display())
+    };
+    let mut garbled = whole[..5_000_000].to_vec();
+    garbled[200..4_000_000].fill(0xff);
+    symlink(small_model().await, onyx.home().join("models/vast.gguf")).unwrap();
+    let long = json!({"messages": [{"role": "user", "content": "word ".repeat(20_000)}]});
+    let none = json!({});
+    for (model, more, why) in [
+        (file("cut.gguf", &whole[..whole.len() - 1]), &none, "breaks off"),
+        (file("short.gguf", &whole[..1_000_000]), &none, "breaks off"),
+        (file("garbled.gguf", &garbled), &none, "damaged"),
+        (file("page.gguf", b"<html>"), &none, "not a GGUF model"),
+        (file("empty.gguf", b""), &none, "not a GGUF model"),
+        ("local/absent".to_owned(), &none, "onyx models pull absent"),
+        ("local/vast".to_owned(), &none, "MB of memory"),
+        ("local/smollm2".to_owned(), &long, "window"),
+    ] {
+        let text = refused(&onyx, &model, more).await;
+        assert!(text.contains(why), "{model}: {text}");
+    }
+    assert_answers(&onyx).await;
+}
+
+/// Whole by its header, so that only llama.cpp can find out.
+#[tokio::test]
+#[ignore = "make test-live"]
+async fn weights_of_nonsense_and_of_an_unknown_architecture_take_nothing_else_down() {
+    let onyx = started(json!({})).await;
+    let whole = std::fs::read(small_model().await).unwrap();
+    let models = onyx.home().join("models");
+    let mut nonsense = whole.clone();
+    nonsense[60_000_000..].fill(0x7f);
+    std::fs::write(models.join("nonsense.gguf"), nonsense).unwrap();
+    let mut foreign = whole;
+    let name = b"general.architecture";
+    let at = foreign.windows(name.len()).position(|window| window == name).unwrap();
+    let value = at + name.len() + 4 + 8;
+    assert_eq!(&foreign[value..value + 5], b"llama");
+    foreign[value..value + 5].copy_from_slice(b"alien");
+    std::fs::write(models.join("foreign.gguf"), foreign).unwrap();
+
+    let text = refused(&onyx, "local/foreign", &json!({})).await;
+    assert!(text.contains("llama.cpp cannot load this model"), "{text}");
+    // It has no sense and still an end: an answer or an error, and no wait without one.
+    let answer = complete(&onyx, "local/nonsense", &json!({"max_tokens": 8})).await.json();
+    assert!(answer["choices"].is_array() || answer["error"].is_object(), "{answer}");
+    assert!(onyx.healthy().await);
+    assert_answers(&onyx).await;
+}
+
+#[tokio::test]
+#[ignore = "make test-live"]
+async fn a_limit_of_memory_that_is_hit_while_loading_is_told() {
+    let folder = tempfile::tempdir().unwrap();
+    let program = folder.path().join("onyx");
+    // Enough for the gateway and a usual window; what the machine has free says nothing of it.
+    let script = format!("#!/bin/sh\nulimit -v 3000000\nexec {} \"$@\"\n", binary().display());
+    std::fs::write(&program, script).unwrap();
+    std::fs::set_permissions(&program, std::fs::Permissions::from_mode(0o755)).unwrap();
+    let wide = json!({"models": ["smollm2", {"id": "wide", "contextWindow": 150_000}]});
+    let onyx = started_as(program, wide).await;
+    symlink(small_model().await, onyx.home().join("models/wide.gguf")).unwrap();
+
+    let text = refused(&onyx, "local/wide", &json!({})).await;
+
+    println!("{text}");
+    assert!(text.contains("memory"), "{text}");
+    assert_answers(&onyx).await;
+}

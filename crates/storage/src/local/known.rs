@@ -1,0 +1,261 @@
+//! Files that were looked up lately, each with a mark of how it was then. Looking at the mark costs
+//! far less than opening and reading, and needs no other thread: every run looks up the files
+//! behind its prompt, and hardly ever has one of them changed.
+
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex};
+
+use onyx_types::Clock;
+use rustix::fs::FileType;
+
+use crate::blocking::lock;
+use crate::files::{Area, Found, Wanted};
+use crate::{ObjectKey, StoreError};
+
+use super::beneath::{Dir, PathStat};
+
+/// All of them together; beyond it everything is forgotten.
+const MOST_BYTES: usize = 1024 * 1024;
+const LARGEST: usize = 32 * 1024;
+/// What an entry takes beside its content, about.
+const OVERHEAD: usize = 512;
+/// A file changed this lately may change again without its times showing it: the coarsest that
+/// file systems keep is two seconds.
+const SETTLED_MS: i128 = 3_000;
+
+pub(crate) struct KnownFiles {
+    clock: Arc<dyn Clock>,
+    table: Mutex<Table>,
+}
+
+#[derive(Default)]
+struct Table {
+    entries: HashMap<(Area, Wanted), Arc<Known>>,
+    bytes: usize,
+}
+
+struct Known {
+    path: String,
+    mark: Mark,
+    found: Found,
+}
+
+/// How a path was: any change of the file or of what stands under its name gives another.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Mark {
+    Absent,
+    File { device: u64, inode: u64, size: i64, modified: i128, changed: i128 },
+}
+
+impl Mark {
+    /// `None` for what must be opened to be told apart.
+    fn of(home: &Dir, path: &str) -> Option<Self> {
+        match home.stat_path(path) {
+            PathStat::Absent => Some(Self::Absent),
+            PathStat::There(stat) => (FileType::from_raw_mode(stat.st_mode)
+                == FileType::RegularFile)
+                .then(|| Self::File {
+                    device: stat.st_dev,
+                    inode: stat.st_ino,
+                    size: stat.st_size,
+                    modified: nanoseconds(stat.st_mtime, stat.st_mtime_nsec),
+                    changed: nanoseconds(stat.st_ctime, stat.st_ctime_nsec),
+                }),
+            PathStat::Unclear => None,
+        }
+    }
+
+    fn is_settled(&self, now_ms: i64) -> bool {
+        match self {
+            Self::Absent => true,
+            Self::File { modified, changed, .. } => {
+                (*modified).max(*changed) / 1_000_000 + SETTLED_MS < i128::from(now_ms)
+            }
+        }
+    }
+}
+
+fn nanoseconds(seconds: i64, nanoseconds: impl Into<i128>) -> i128 {
+    i128::from(seconds) * 1_000_000_000 + nanoseconds.into()
+}
+
+impl KnownFiles {
+    pub(crate) fn new(clock: Arc<dyn Clock>) -> Self {
+        Self { clock, table: Mutex::default() }
+    }
+
+    /// Everything that is wanted, if all of it is known and still as it was.
+    pub(crate) fn all(&self, home: &Dir, wanted: &[(Area, Wanted)]) -> Option<Vec<Found>> {
+        let known: Vec<Arc<Known>> = {
+            let table = lock(&self.table);
+            wanted.iter().map(|asked| table.entries.get(asked).cloned()).collect::<Option<_>>()?
+        };
+        let unchanged = |known: Arc<Known>| {
+            (Mark::of(home, &known.path) == Some(known.mark)).then(|| known.found.clone())
+        };
+        known.into_iter().map(unchanged).collect()
+    }
+
+    /// Looks it up and remembers what was found. The mark is from before: a change meanwhile makes
+    /// it an old one.
+    pub(crate) fn look(
+        &self,
+        home: &Dir,
+        asked: (Area, Wanted),
+        find: impl FnOnce(&Wanted) -> Result<Found, StoreError>,
+    ) -> Result<Found, StoreError> {
+        let path = format!("{}/{}", asked.0.path(), key_of(&asked.1).as_str());
+        let mark = Mark::of(home, &path);
+        let now = self.clock.wall().as_millis();
+        let found = find(&asked.1);
+        let fits = match (&mark, &found) {
+            (Some(Mark::Absent), Ok(Found::Nothing)) => true,
+            (Some(Mark::File { .. }), Ok(Found::File(object))) => object.bytes.len() <= LARGEST,
+            _ => false,
+        };
+        match (mark, &found) {
+            (Some(mark), Ok(found)) if fits && mark.is_settled(now) => {
+                lock(&self.table).keep(asked, Known { path, mark, found: found.clone() });
+            }
+            _ => lock(&self.table).forget(&asked),
+        }
+        found
+    }
+}
+
+impl Table {
+    fn keep(&mut self, asked: (Area, Wanted), known: Known) {
+        self.forget(&asked);
+        let weight = known.weight();
+        if self.bytes + weight > MOST_BYTES {
+            *self = Self::default();
+        }
+        self.bytes += weight;
+        self.entries.insert(asked, Arc::new(known));
+    }
+
+    fn forget(&mut self, asked: &(Area, Wanted)) {
+        if let Some(known) = self.entries.remove(asked) {
+            self.bytes -= known.weight();
+        }
+    }
+}
+
+impl Known {
+    fn weight(&self) -> usize {
+        OVERHEAD
+            + match &self.found {
+                Found::File(object) => object.bytes.len(),
+                Found::Nothing | Found::Folder(_) => 0,
+            }
+    }
+}
+
+fn key_of(wanted: &Wanted) -> &ObjectKey {
+    match wanted {
+        Wanted::File { key, .. } | Wanted::Folder { key, .. } => key,
+    }
+}
+
+impl std::fmt::Debug for KnownFiles {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("KnownFiles").finish_non_exhaustive()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::cell::Cell;
+    use std::fs;
+
+    use onyx_types::{Hash, Now, SystemClock, Timestamp};
+
+    use super::*;
+    use crate::Object;
+
+    /// Every file is old to it.
+    #[derive(Debug)]
+    struct MuchLater(SystemClock);
+
+    impl Clock for MuchLater {
+        fn now(&self) -> Now {
+            let now = self.0.now();
+            Now { wall: Timestamp::from_millis(now.wall.as_millis() + 3_600_000), ..now }
+        }
+    }
+
+    struct World {
+        folder: tempfile::TempDir,
+        home: Dir,
+        known: KnownFiles,
+        reads: Cell<usize>,
+    }
+
+    impl World {
+        fn new(clock: Arc<dyn Clock>) -> Self {
+            let folder = tempfile::tempdir().unwrap();
+            fs::create_dir_all(folder.path().join("shared")).unwrap();
+            let home = Dir::open_root(folder.path()).unwrap();
+            Self { folder, home, known: KnownFiles::new(clock), reads: Cell::new(0) }
+        }
+
+        fn path(&self) -> std::path::PathBuf {
+            self.folder.path().join("shared/note.md")
+        }
+
+        /// As `Home::find` does it.
+        fn text(&self) -> Option<String> {
+            let asked =
+                (Area::Shared, Wanted::File { key: "note.md".parse().unwrap(), max_bytes: 1_000 });
+            let found = match self.known.all(&self.home, std::slice::from_ref(&asked)) {
+                Some(mut found) => found.remove(0),
+                None => self.known.look(&self.home, asked, |_| Ok(self.read())).unwrap(),
+            };
+            match found {
+                Found::File(object) => Some(String::from_utf8(object.bytes).unwrap()),
+                Found::Nothing | Found::Folder(_) => None,
+            }
+        }
+
+        fn read(&self) -> Found {
+            self.reads.set(self.reads.get() + 1);
+            fs::read(self.path()).map_or(Found::Nothing, |bytes| {
+                let hash = Hash::of(&bytes);
+                Found::File(Object { hash, bytes, modified: Timestamp::from_millis(0) })
+            })
+        }
+    }
+
+    #[test]
+    fn a_file_is_read_once_and_again_after_every_kind_of_change() {
+        let world = World::new(Arc::new(MuchLater(SystemClock::new())));
+        let seen = |text: Option<&str>, reads: usize| {
+            assert_eq!(world.text().as_deref(), text);
+            assert_eq!(world.text().as_deref(), text);
+            assert_eq!(world.reads.get(), reads);
+        };
+        seen(None, 1);
+        fs::write(world.path(), "one").unwrap();
+        seen(Some("one"), 2);
+        fs::write(world.path(), "longer").unwrap();
+        seen(Some("longer"), 3);
+        // Of the same length and times, but another file.
+        let other = world.folder.path().join("other");
+        fs::write(&other, "LONGER").unwrap();
+        let times = fs::FileTimes::new()
+            .set_modified(fs::metadata(world.path()).unwrap().modified().unwrap());
+        fs::File::options().write(true).open(&other).unwrap().set_times(times).unwrap();
+        fs::rename(&other, world.path()).unwrap();
+        seen(Some("LONGER"), 4);
+        fs::remove_file(world.path()).unwrap();
+        seen(None, 5);
+    }
+
+    #[test]
+    fn a_file_that_was_changed_just_now_is_read_every_time() {
+        let world = World::new(Arc::new(SystemClock::new()));
+        fs::write(world.path(), "one").unwrap();
+        assert_eq!((world.text(), world.text()), (Some("one".into()), Some("one".into())));
+        assert_eq!(world.reads.get(), 2);
+    }
+}

@@ -1,0 +1,118 @@
+//! A perfectly gullible model: it obeys every order that it reads, whoever wrote it and wherever it
+//! stands, and repeats what it read. What holds against it holds against any model.
+//!
+//! An order is `ONYX-DO {"tool": …, "args": {…}}`, or a list of such. `{{last_result}}` in an
+//! argument stands for what the last call brought, `{{last_word}}` for its last word.
+
+use crate::answer::Answer;
+use crate::script::ScriptedCall;
+use crate::server::{RecordedRequest, ScriptedModel};
+use serde_json::Value;
+
+/// Begins an order.
+pub const ORDER: &str = "ONYX-DO";
+
+/// In the person's last message: what is read is only repeated. So a text is carried on by a model
+/// that it did not turn.
+pub const QUOTE: &str = "ONYX-QUOTE";
+
+/// More of what it read than this it does not repeat.
+const REPEATED_CHARS: usize = 2_000;
+
+impl ScriptedModel {
+    /// A server whose model obeys whatever it reads.
+    pub async fn gullible() -> Self {
+        let server = Self::start().await;
+        server.respond_with(obey);
+        server
+    }
+}
+
+/// Orders keep their numbers as a conversation grows, and each gets one result; so the results say
+/// which order is next.
+fn obey(request: &RecordedRequest) -> Answer {
+    let none = Vec::new();
+    let messages = request.body["messages"].as_array().unwrap_or(&none);
+    let last_words = messages.iter().rfind(|message| message["role"] == "user");
+    let quotes = last_words.is_some_and(|words| text_of(&words["content"]).contains(QUOTE));
+    let heard = messages.iter().filter(|message| match message["role"].as_str() {
+        Some("assistant") => false,
+        Some("tool") => !quotes,
+        _ => true,
+    });
+    let orders: Vec<Value> =
+        heard.flat_map(|message| orders_in(&text_of(&message["content"]))).collect();
+    let results: Vec<String> = messages
+        .iter()
+        .filter(|message| message["role"] == "tool")
+        .map(|message| text_of(&message["content"]))
+        .collect();
+    let last = results.last().map_or("", String::as_str);
+    match orders.get(results.len()) {
+        Some(order) => {
+            let tool = order["tool"].as_str().unwrap_or_default();
+            let id = format!("obeyed_{}", results.len());
+            Answer::tool_calls([ScriptedCall::new(id, tool, &filled(&order["args"], last))])
+        }
+        None => {
+            let repeated: String = last.chars().take(REPEATED_CHARS).collect();
+            Answer::text(format!("It is done. I read: {repeated}"))
+        }
+    }
+}
+
+/// Every order in a text, in its order. What a tool made of its quotes and brackets on the way is
+/// undone: a model reads through such things.
+fn orders_in(text: &str) -> Vec<Value> {
+    let mut orders = Vec::new();
+    let mut rest = text;
+    while let Some(at) = rest.find(ORDER) {
+        rest = &rest[at + ORDER.len()..];
+        // An order whose quotes were escaped: its length is not known, and nothing follows it.
+        let escaped = |text: String| first_json(&text).map(|(order, _)| (order, rest.len()));
+        let found = first_json(rest)
+            .or_else(|| escaped(rest.replace("\\\"", "\"").replace("\\_", "_")))
+            .or_else(|| escaped(rest.replace('\\', "")));
+        let Some((order, taken)) = found else { continue };
+        match order {
+            Value::Array(list) => orders.extend(list),
+            one => orders.push(one),
+        }
+        rest = &rest[taken..];
+    }
+    orders.retain(|order| order["tool"].is_string());
+    orders
+}
+
+fn first_json(text: &str) -> Option<(Value, usize)> {
+    let mut values = serde_json::Deserializer::from_str(text).into_iter::<Value>();
+    let value = values.next()?.ok()?;
+    Some((value, values.byte_offset()))
+}
+
+fn filled(arguments: &Value, last: &str) -> Value {
+    match arguments {
+        // An order to be passed on is passed on as it stands.
+        Value::String(text) if text.contains(ORDER) => arguments.clone(),
+        Value::String(text) => {
+            let word = last.split_whitespace().last().unwrap_or_default();
+            Value::String(text.replace("{{last_result}}", last).replace("{{last_word}}", word))
+        }
+        Value::Array(items) => items.iter().map(|item| filled(item, last)).collect(),
+        Value::Object(fields) => {
+            fields.iter().map(|(name, value)| (name.clone(), filled(value, last))).collect()
+        }
+        other => other.clone(),
+    }
+}
+
+/// The text of a message, whatever its form.
+fn text_of(content: &Value) -> String {
+    match content {
+        Value::String(text) => text.clone(),
+        Value::Array(parts) => {
+            parts.iter().filter_map(|part| part["text"].as_str()).collect::<Vec<_>>().join("\n")
+        }
+        _ => String::new(),
+    }
+}

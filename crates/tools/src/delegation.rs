@@ -1,0 +1,49 @@
+//! What tools need from the run manager: other agents, other sessions, other models.
+
+use async_trait::async_trait;
+use onyx_types::{AgentId, Fault, Origin, PersonId, SessionId, Spending, Tier};
+
+use crate::ToolCx;
+
+/// Where a run stands in the tree of runs that one message sets off.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Standing {
+    /// 0: no other run asked for this one.
+    pub depth: u8,
+    /// Of the answering agent: nobody whom it asks may do more.
+    pub tier: Tier,
+    /// What the whole tree may still cost; `None`: there is no limit.
+    pub cost_left: Option<f64>,
+}
+
+/// How deep agents may ask each other.
+pub const DEEPEST: u8 = 3;
+
+/// What came back from another agent or model.
+#[derive(Clone, Debug)]
+pub struct Answered {
+    pub text: Result<String, Fault>,
+    /// Whether whoever answered had read anything from outside.
+    pub origin: Origin,
+    /// Also where there is no answer.
+    pub spent: Option<Spending>,
+}
+
+/// Who else can be asked, and how.
+#[async_trait]
+pub trait Delegates: Send + Sync {
+    /// Every agent that answers here.
+    fn agents(&self) -> Vec<AgentId>;
+
+    /// Does the person have conversations beside the one at hand?
+    fn has_other_sessions(&self, person: &PersonId) -> bool;
+
+    /// Asks an agent in a session of its own and waits for its answer.
+    async fn ask(&self, agent: &AgentId, message: &str, cx: &ToolCx) -> Result<Answered, Fault>;
+
+    /// Leaves words in one of the person's sessions; nobody answers them now.
+    async fn post(&self, session: SessionId, text: &str, cx: &ToolCx) -> Result<(), Fault>;
+
+    /// Lets a model do a task, without tools and without the conversation.
+    async fn think(&self, model: &str, task: &str, cx: &ToolCx) -> Result<Answered, Fault>;
+}

@@ -1,0 +1,62 @@
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { expect, test } from 'vitest';
+import { clearsAfterEach, composer, open, play } from './play';
+import type { Stage } from './stage';
+
+clearsAfterEach();
+
+/** The server as it is, until it is told to be of a newer version. */
+async function upgradable(at: Stage): Promise<{ url: string; upgrade: () => void; end: () => void }> {
+  let newer = false;
+  const server = createServer((request, response) => {
+    void fetch(at.url + request.url, { headers: { accept: request.headers.accept ?? '*/*' } }).then(async (answer) => {
+      const type = answer.headers.get('content-type');
+      const body = Buffer.from(await answer.arrayBuffer());
+      response.writeHead(answer.status, { ...(type && { 'content-type': type }), 'cache-control': 'no-cache' });
+      response.end(newer && request.url === '/sw.js' ? Buffer.concat([body, Buffer.from('\n// newer')]) : body);
+    });
+  });
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  return { url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`, upgrade: () => (newer = true), end: () => (server.closeAllConnections(), server.close()) };
+}
+
+test('the app can be installed', async () => {
+  const at = await play([]);
+  const page = await open(at, '/chat', { serviceWorkers: 'allow' });
+  await page.evaluate(() => navigator.serviceWorker.ready.then(() => undefined));
+  const session = await page.context().newCDPSession(page);
+  const { errors, data } = await session.send('Page.getAppManifest');
+  expect(errors).toEqual([]);
+  expect(JSON.parse(data ?? '{}')).toMatchObject({ display: 'standalone', start_url: '/', share_target: { action: '/chat' } });
+  const { installabilityErrors } = await session.send('Page.getInstallabilityErrors');
+  expect(installabilityErrors.filter((error) => error.errorId !== 'in-incognito')).toEqual([]);
+});
+
+test('words shared from another app wait to be sent', async () => {
+  const at = await play([]);
+  const page = await open(at, '/chat?title=Pass&text=closed%20at%20noon&url=https%3A%2F%2Froads.example%2Fpass');
+  expect(await composer(page).inputValue()).toBe('Pass\nclosed at noon\nhttps://roads.example/pass');
+});
+
+test('a new version waits until the person takes it', async () => {
+  const at = await play([]);
+  const behind = await upgradable(at);
+  const page = await open(at, '/chat', { serviceWorkers: 'allow' });
+  await page.goto(`${behind.url}/chat`);
+  await page.evaluate(() => navigator.serviceWorker.ready.then(() => undefined));
+  await page.reload();
+  await composer(page).waitFor();
+  const offer = page.getByText('A new version of Onyx is here.');
+  expect(await offer.count()).toBe(0);
+  behind.upgrade();
+  await page.reload();
+  await offer.waitFor();
+  await composer(page).fill('kept');
+  await Promise.all([page.waitForEvent('framenavigated'), page.getByRole('button', { name: 'Reload' }).click()]);
+  await composer(page).waitFor();
+  expect(await composer(page).inputValue()).toBe('kept');
+  await page.waitForTimeout(500);
+  expect(await offer.count()).toBe(0);
+  behind.end();
+});

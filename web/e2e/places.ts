@@ -1,0 +1,26 @@
+// The pages as people meet them, for what must hold on each.
+
+import type { Furnished } from './furnished';
+
+export interface Place {
+  name: string;
+  path: (home: Furnished) => string;
+  /** Where a fresh home has no such thing, what it shows instead. */
+  empty?: string;
+}
+
+export const PLACES: Place[] = [
+  { name: 'chat', path: (home) => `/chat/${home.chat}`, empty: '/chat' },
+  { name: 'sessions', path: () => '/sessions' },
+  { name: 'inbox', path: () => '/inbox' },
+  { name: 'memory', path: () => '/memory?q=cabin', empty: '/memory' },
+  { name: 'file', path: () => '/memory?path=vault%2Fnotes%2Fcabin.md', empty: '/memory?path=vault%2Fnew.md' },
+  { name: 'agents', path: () => '/agents' },
+  { name: 'agent', path: () => '/agents/main/persona' },
+  { name: 'you', path: () => '/settings/you' },
+  { name: 'settings', path: () => '/settings/providers' },
+  { name: 'health', path: () => '/system' },
+  { name: 'logs', path: () => '/system/logs' },
+  { name: 'usage', path: () => '/system/usage' },
+  { name: 'audit', path: () => '/system/audit' },
+];

@@ -1,0 +1,184 @@
+import { readFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { describe, expect, test } from 'vitest';
+import { clearsAfterEach, composer, finished, log, open, play, say, sessionOf, toast, told, WIDTHS, words } from './play';
+
+clearsAfterEach();
+
+const PIXEL = 'iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==';
+const AGENTS = [
+  { id: 'main', name: 'Main', default: true, model: 'mine/some-model', tier: 'act' },
+  { id: 'optimist', name: 'Optimist', model: 'mine/other-model', tier: 'act' },
+];
+
+describe.each(WIDTHS)('at %s px', (_, viewport) => {
+  test('texts and pictures go along: the texts into the vault, under names that replace nothing', async () => {
+    const at = await play([{ text: 'Seen.' }], { files: { 'people/owner/vault/attachments/plan.csv': 'theirs\n' } });
+    const page = await open(at, '/chat', { viewport });
+    await page.locator('input[type=file]').setInputFiles([
+      { name: 'plan.csv', mimeType: 'text/csv', buffer: Buffer.from('day,place\nSaturday,cabin\n') },
+      { name: 'odd.bin', mimeType: 'application/octet-stream', buffer: Buffer.from([0, 255, 1, 2]) },
+    ]);
+    await toast(page, /odd\.bin was not attached/);
+    await composer(page).evaluate((area, data) => {
+      const bytes = Uint8Array.from(atob(data), (letter) => letter.charCodeAt(0));
+      const transfer = new DataTransfer();
+      transfer.items.add(new File([bytes], 'pasted.png', { type: 'image/png' }));
+      area.dispatchEvent(new ClipboardEvent('paste', { clipboardData: transfer, bubbles: true, cancelable: true }));
+    }, PIXEL);
+    const attached = page.getByRole('list', { name: 'Attachments' });
+    await attached.getByAltText('pasted.png').waitFor();
+    await attached.getByText('plan.csv').waitFor();
+    await say(page, 'look at these');
+    await finished(page);
+    await log(page).getByAltText('Attachment 1').waitFor();
+    const [said] = (await words(at, sessionOf(page))) as { type: string; text?: string }[][];
+    expect(said?.map((part) => part.text ?? part.type)).toEqual(['look at these\n\nAttached: attachments/plan-2.csv', 'image']);
+    expect(await readFile(join(at.home, 'people/owner/vault/attachments/plan-2.csv'), 'utf8')).toBe('day,place\nSaturday,cabin\n');
+    expect(await attached.count()).toBe(0);
+    expect(page.wrongs.filter((wrong) => !wrong.includes('412'))).toEqual([]);
+  });
+
+  test('words that shall wait are answered after the answer under way', async () => {
+    const at = await play([{ text: Array.from({ length: 30 }, (_, index) => `word${index} `), delayMs: 60 }, { text: 'And now this.' }]);
+    const page = await open(at, '/settings', { viewport });
+    await page.getByRole('radio', { name: 'Queue' }).click();
+    await page.goto(`${at.url}/chat`);
+    await say(page, 'go');
+    await log(page).getByText('word3').waitFor();
+    await say(page, 'afterwards');
+    await log(page).getByText('And now this.').waitFor();
+    await finished(page);
+    const text = await log(page).innerText();
+    expect(text.indexOf('afterwards')).toBeGreaterThan(text.indexOf('word29'));
+    expect(text.indexOf('And now this.')).toBeGreaterThan(text.indexOf('afterwards'));
+    expect(page.wrongs).toEqual([]);
+  });
+
+  test('/stop stops, and is not said', async () => {
+    const at = await play([{ text: 'This goes on', hang: true }]);
+    const page = await open(at, '/chat', { viewport });
+    await say(page, 'go');
+    await log(page).getByText('This goes on').waitFor();
+    await say(page, '/stop');
+    await log(page).getByText('Stopped').waitFor();
+    expect(await words(at, sessionOf(page))).toEqual(['go']);
+  });
+
+  test('a chat is forked, and the first way stays as it was', async () => {
+    const at = await play([{ text: 'first' }, { text: 'on another way' }]);
+    const page = await open(at, '/chat', { viewport });
+    await say(page, 'question');
+    await finished(page);
+    const original = sessionOf(page);
+    await page.getByRole('button', { name: 'More for this reply' }).click();
+    await page.getByRole('menuitem', { name: 'Fork from here' }).click();
+    await page.waitForURL((url) => !url.pathname.endsWith(original));
+    await log(page).getByText('first').waitFor();
+    await say(page, 'elsewhere');
+    await log(page).getByText('on another way').waitFor();
+    await finished(page);
+    expect(await words(at, original)).toEqual(['question']);
+    expect(await words(at, sessionOf(page))).toEqual(['question', 'elsewhere']);
+    expect(page.wrongs).toEqual([]);
+  });
+
+  test('who answers and with which model is chosen where one writes', async () => {
+    const at = await play([{ text: 'All will be well.' }], { agents: AGENTS });
+    const page = await open(at, '/chat', { viewport });
+    await page.getByRole('button', { name: 'Agent' }).click();
+    await page.getByRole('menuitemradio', { name: /Optimist/ }).click();
+    await page.getByRole('button', { name: 'Model' }).click();
+    await page.getByRole('menuitemradio', { name: /some-model/ }).click();
+    await say(page, 'hi');
+    await finished(page);
+    const answer = log(page).getByRole('article', { name: 'Optimist' });
+    expect((await answer.innerText()).replace(/\s+/g, ' ')).toContain('OPTIMIST some-model All will be well.');
+    expect(page.wrongs).toEqual([]);
+  });
+
+  test('an answer is copied, a chat exported as Markdown and as JSON lines', async () => {
+    const at = await play([{ text: 'Take **chains**.\n\n```sh\necho hi\n```\n' }]);
+    const page = await open(at, '/chat', { viewport });
+    await say(page, 'the pass?');
+    await finished(page);
+    const copied = () => page.evaluate(() => navigator.clipboard.readText());
+    await page.getByRole('button', { name: 'Copy reply' }).click();
+    expect(await copied()).toBe('Take **chains**.\n\n```sh\necho hi\n```\n');
+    await page.getByRole('button', { name: 'Copy code' }).click();
+    expect(await copied()).toBe('echo hi');
+    const exported = async (entry: string) => {
+      await page.getByRole('button', { name: 'More for this chat' }).click();
+      const [file] = await Promise.all([page.waitForEvent('download'), page.getByRole('menuitem', { name: entry }).click()]);
+      return readFile(await file.path(), 'utf8');
+    };
+    expect(await exported('Export as Markdown')).toMatch(/the pass\?[^]*Take \*\*chains\*\*\./);
+    const lines = (await exported('Export as JSON lines')).trim().split('\n').map((line) => JSON.parse(line) as { type: string });
+    expect(lines.map((line) => line.type)).toEqual(expect.arrayContaining(['user', 'assistant_text', 'run_end']));
+    expect(page.wrongs).toEqual([]);
+  });
+
+  test('tables, formulas, diagrams and code are drawn; an edit opens to its difference', async () => {
+    const rich = '| a | b |\n|---|---:|\n| 1 | 2 |\n\n$$x^2$$\n\n```mermaid\ngraph TD; A-->B;\n```\n\n```rust\nfn main() {}\n```\n';
+    const edit = { calls: [{ id: 'a', name: 'edit_file', input: { path: 'plan.md', old: 'after lunch', new: 'at nine' } }] };
+    const at = await play([edit, { text: rich }], { files: { 'people/owner/vault/plan.md': 'Drive after lunch\n' } });
+    const page = await open(at, '/chat', { viewport });
+    await say(page, 'draw');
+    await finished(page);
+    await log(page).getByRole('cell', { name: '2' }).waitFor();
+    await log(page).locator('math').first().waitFor();
+    const picture = log(page).getByAltText(/^Diagram/);
+    await picture.waitFor();
+    expect(await picture.evaluate((image: HTMLImageElement) => image.naturalWidth)).toBeGreaterThan(20);
+    await log(page).locator('.code code span').first().waitFor();
+    await page.getByRole('button', { name: /Edited plan\.md/ }).click();
+    await log(page).getByText('-after lunch').waitFor();
+    await log(page).getByText('+at nine').waitFor();
+    expect(page.wrongs).toEqual([]);
+  });
+
+  test('chats are searched, filtered, archived, brought back, renamed and deleted', async () => {
+    const at = await play([], { agents: AGENTS });
+    const cabin = await told(at, 'The cabin in winter');
+    await told(at, 'Floor samples', 'optimist');
+    const page = await open(at, '/sessions', { viewport });
+    const row = (name: string) => page.locator('main li').filter({ hasText: name });
+    await row('Floor samples').waitFor();
+    await page.getByLabel('Search chats').fill('winter');
+    await row('Floor samples').waitFor({ state: 'detached' });
+    await row('The cabin in winter').waitFor();
+    await page.getByLabel('Search chats').fill('');
+    await page.getByLabel('Agent', { exact: true }).selectOption('optimist');
+    await row('The cabin in winter').waitFor({ state: 'detached' });
+    await page.getByLabel('Agent', { exact: true }).selectOption('');
+    await page.getByRole('button', { name: 'Archive The cabin in winter' }).click();
+    await row('The cabin in winter').waitFor({ state: 'detached' });
+    await page.getByLabel('Status').selectOption('archived');
+    await page.getByRole('button', { name: 'Bring back The cabin in winter' }).click();
+    await page.goto(`${at.url}/chat/${cabin}`);
+    const choose = async (entry: string) => {
+      await page.getByRole('button', { name: 'More for this chat' }).click();
+      await page.getByRole('menuitem', { name: entry }).click();
+    };
+    await choose('Rename');
+    await page.getByRole('textbox', { name: 'Name of this chat' }).fill('Winter');
+    await page.getByRole('dialog').getByRole('button', { name: 'Rename' }).click();
+    await page.getByRole('heading', { name: 'Winter', level: 1 }).waitFor();
+    await choose('Delete');
+    await page.getByRole('dialog').getByRole('button', { name: 'Delete' }).click();
+    await page.waitForURL(/\/chat$/);
+    expect((await at.api(`/v1/sessions/${cabin}`)).status).toBe(404);
+    expect(page.wrongs).toEqual([]);
+  });
+});
+
+test('how full the window is and what the chat has cost stands beside the words', async () => {
+  const at = await play([{ text: 'Cheap.' }], { price: { input: 3, output: 15 }, contextWindow: 15_000 });
+  const page = await open(at);
+  await say(page, 'hi');
+  await finished(page);
+  const gauge = page.getByRole('img', { name: '1.5k tokens of context used' });
+  await gauge.waitFor();
+  expect(await gauge.locator('..').innerText()).toBe('$0.0081');
+  expect(await gauge.locator('span').evaluate((bar) => (bar as HTMLElement).style.width)).toBe('10%');
+});
