@@ -1342,6 +1342,230 @@ export interface components {
             id: string;
             content: string;
         };
+        SpaceList: {
+            spaces: components["schemas"]["SpaceView"][];
+        };
+        SpaceView: {
+            id: string;
+            name: string;
+            /** @description Absent: the agent that answers where none is named. */
+            default_agent?: string | null;
+            /**
+             * Format: uuid
+             * @description The session of its companion, once there is one.
+             */
+            companion?: string | null;
+            /** Format: date-time */
+            created_at?: string | null;
+        };
+        EntityView: {
+            id: string;
+            kind: components["schemas"]["EntityKind"];
+            space: string;
+            title: string;
+            status?: string | null;
+            tags: string[];
+            /** Format: date-time */
+            created_at?: string | null;
+            /** Format: date-time */
+            updated_at: string;
+            origin: components["schemas"]["Origin"];
+            /** @description Every other key of its front matter that has a value of one line. */
+            fields: {
+                [key: string]: string;
+            };
+            /** @description As searches and agents name its file. */
+            path: string;
+            /** @description What its ETag says. */
+            version: string;
+            body?: string | null;
+        };
+        /**
+         * @description What a space holds.
+         * @enum {string}
+         */
+        EntityKind: "page" | "task" | "ref" | "project";
+        EntityList: {
+            /** @description Changed last first, without their bodies. */
+            entities: components["schemas"]["EntityView"][];
+            /** @description Give it as `before` for the rest. */
+            before?: string | null;
+        };
+        CompanionView: {
+            /** Format: uuid */
+            conversation_id: string;
+            space: string;
+            /** @description Who answers now. */
+            agent: string;
+            agent_name: string;
+        };
+        Messages: {
+            /** @description Oldest first. */
+            messages: components["schemas"]["ConversationMessage"][];
+            /**
+             * Format: uuid
+             * @description Give it as `before` for what came before these; absent at the beginning.
+             */
+            before?: string | null;
+        };
+        ConversationMessage: {
+            id: string;
+            role: components["schemas"]["MessageRole"];
+            /** @description The agent that answered; `person` for their own words. */
+            author: string;
+            content: string;
+            status: components["schemas"]["MessageStatus"];
+            /** Format: date-time */
+            created_at: string;
+            /** @description Why the answer did not come, where it did not. */
+            error?: components["schemas"]["Fault"] | null;
+            metadata: components["schemas"]["MessageMetadata"];
+        };
+        MessageMetadata: {
+            tools: components["schemas"]["ToolTrace"][];
+            draft_ids: string[];
+            model: string | null;
+            usage: components["schemas"]["Usage"] | null;
+        };
+        ToolTrace: {
+            id: components["schemas"]["ToolUseId"];
+            tool: string;
+            args_summary: string;
+            status: components["schemas"]["ToolState"];
+        };
+        /** @enum {string} */
+        ToolState: "running" | "ok" | "failed";
+        Posted: {
+            /** Format: uuid */
+            message_id: string;
+        };
+        /** @description The data of an event; the event's name is its kind. */
+        CompanionEvent: components["schemas"]["ToolChip"] | {
+            text: string;
+        } | {
+            /** Format: uuid */
+            pending_change_id: string;
+            summary: string;
+        } | components["schemas"]["Question"] | {
+            /** Format: uuid */
+            assistant_message_id: string | null;
+            usage: components["schemas"]["Usage"];
+        } | {
+            message: string;
+            code: components["schemas"]["ErrorCode"];
+            hint: string;
+        };
+        ToolChip: {
+            id: components["schemas"]["ToolUseId"];
+            tool: string;
+            args_summary: string;
+            status: components["schemas"]["ToolState"];
+        };
+        Question: {
+            /** Format: uuid */
+            pending_change_id: string;
+            tool: string;
+            summary: string;
+            preview: components["schemas"]["Preview"];
+            /** Format: date-time */
+            expires_at: string;
+        };
+        ChannelList: {
+            channels: components["schemas"]["ChannelView"][];
+        };
+        ChannelView: {
+            id: string;
+            space: string;
+            name: string;
+            purpose: string;
+            coworkers: components["schemas"]["CoworkerView"][];
+            /** Format: uint */
+            threads: number;
+            /** Format: date-time */
+            created_at?: string | null;
+        };
+        CoworkerView: {
+            agent: string;
+            /** @description Answers where nobody is named: the one marked so, else the earliest assigned. */
+            primary: boolean;
+        };
+        CoworkerList: {
+            coworkers: components["schemas"]["CoworkerView"][];
+        };
+        ThreadList: {
+            /** @description Newest first. */
+            threads: components["schemas"]["ThreadView"][];
+        };
+        ThreadView: {
+            id: string;
+            channel: string;
+            space: string;
+            title: string;
+            /** Format: date-time */
+            created_at: string;
+        };
+        ThreadMessages: {
+            /** @description Oldest first. */
+            messages: components["schemas"]["ConversationMessage"][];
+            /** Format: uuid */
+            before?: string | null;
+        };
+        ThreadMessageSent: {
+            user_message: components["schemas"]["ConversationMessage"];
+            /** @description One for each coworker that answers, empty still. */
+            assistant_messages: components["schemas"]["ConversationMessage"][];
+        };
+        ThreadContext: {
+            /** @description Best first. */
+            pieces: components["schemas"]["ThreadContextPiece"][];
+            /** @description Why less was found than there is. */
+            degraded?: string | null;
+        };
+        ThreadContextPiece: {
+            source: string;
+            title: string;
+            scope: components["schemas"]["Scope"];
+            origin: components["schemas"]["Origin"];
+            /** Format: float */
+            score: number;
+            match_type: components["schemas"]["MatchType"];
+            /** Format: uint32 */
+            start_line: number;
+            /** Format: uint32 */
+            end_line: number;
+            text: string;
+        };
+        /** @description The data of an event; the event's name is its kind. */
+        ThreadEvent: {
+            message_id: string;
+            text: string;
+            full_content: string;
+        } | {
+            message_id: string;
+            content: string;
+            status: components["schemas"]["MessageStatus"];
+        } | {
+            message_id: string;
+            error: components["schemas"]["ThreadError"];
+        } | components["schemas"]["ThreadConfirm"];
+        ThreadError: {
+            code: components["schemas"]["ErrorCode"];
+            message: string;
+            hint: string;
+        };
+        ThreadConfirm: {
+            message_id: string;
+            /** Format: uuid */
+            pending_change_id: string;
+            tool: string;
+            summary: string;
+            preview: components["schemas"]["Preview"];
+            /** Format: date-time */
+            expires_at: string;
+        };
+        MessageCancelled: {
+            cancelled: boolean;
+        };
         EmbeddingList: {
             object: string;
             data: components["schemas"]["Embedding2"][];
@@ -1846,6 +2070,169 @@ export interface components {
         TestInputContent: {
             content: string;
         };
+        NewSpace: {
+            name: string;
+            /** @description Made from the name unless it is given. */
+            id?: string | null;
+            default_agent?: string | null;
+        };
+        SpacePatch: {
+            name?: string | null;
+            /**
+             * @description `null`: nobody in particular.
+             * @default null
+             */
+            default_agent: string | null;
+        };
+        /** @description One of `url`, `text`, and `data` with its `name`. */
+        CaptureRequest: {
+            /** @description Fetched now. */
+            url?: string | null;
+            /** @description Markdown or plain words. */
+            text?: string | null;
+            /** @description A file (PDF, HTML, CSV, text, code) as base64. */
+            data?: string | null;
+            name?: string | null;
+            media_type?: string | null;
+            /** @description As the document names itself, unless it is given. */
+            title?: string | null;
+            tags?: string[] | null;
+        };
+        EntitiesQuery: {
+            /** @description Only those after this one: the last id of the page before. */
+            before?: string | null;
+            /** Format: uint */
+            limit?: number | null;
+            /** @description Only those of this status. */
+            status?: string | null;
+        };
+        NewEntity: {
+            title: string;
+            status?: string | null;
+            tags?: string[] | null;
+            /**
+             * @description Other keys of the front matter.
+             * @default {}
+             */
+            fields: {
+                [key: string]: string | null;
+            };
+            body?: string | null;
+        };
+        /** @description What is left out stays as it is. */
+        EntityPatch: {
+            title?: string | null;
+            /** @description Empty: it has none. */
+            status?: string | null;
+            tags?: string[] | null;
+            /**
+             * @description Other keys of the front matter; `null` or empty: it goes.
+             * @default {}
+             */
+            fields: {
+                [key: string]: string | null;
+            };
+            body?: string | null;
+        };
+        MessagesQuery: {
+            /** @description Only those before this message. */
+            before?: string | null;
+            /** Format: uint */
+            limit?: number | null;
+        };
+        PostMessage: {
+            content: string;
+            /** @description What the person looks at. */
+            view?: components["schemas"]["ViewRequest"] | null;
+        };
+        ViewRequest: {
+            entityType: string;
+            entityId: string;
+        };
+        StreamQuery: {
+            /** @description The latest message unless it is given. */
+            messageId?: string | null;
+        };
+        ChannelsQuery: {
+            /** @description Only those of this space. */
+            space?: string | null;
+        };
+        NewChannel: {
+            space: string;
+            name: string;
+            /** @default  */
+            purpose: string;
+        };
+        ChannelPatch: {
+            name?: string | null;
+            purpose?: string | null;
+        };
+        NewCoworker: {
+            agent: string;
+            /** @default false */
+            primary: boolean;
+        };
+        PatchCoworker: {
+            primary: boolean;
+        };
+        ThreadsQuery: {
+            /** @description Only those of this channel. */
+            channel?: string | null;
+        };
+        NewThread: {
+            channel: string;
+            title: string;
+        };
+        PatchThread: {
+            title: string;
+        };
+        ThreadMessagesQuery: {
+            /** @description Only those before this message of the person's. */
+            before?: string | null;
+            /** Format: uint */
+            limit?: number | null;
+        };
+        ThreadMessage: {
+            content: string;
+        };
+        ContextQuery: {
+            q: string;
+        };
+        UiChatRequest: {
+            messages: components["schemas"]["UiMessage"][];
+            systemPrompt?: string | null;
+            /** @description Evidence for the answer; never a part of the instructions. */
+            ragContext?: components["schemas"]["RagPiece"][];
+            /** @description `<provider>/<model>`, or an agent whose model is taken. Absent: the default agent's. */
+            model?: string | null;
+            /** Format: uint32 */
+            maxTokens?: number | null;
+            /** Format: float */
+            temperature?: number | null;
+        };
+        UiMessage: {
+            role: components["schemas"]["UiRole"];
+            /** @description The words, or `parts`. */
+            content?: string | null;
+            parts?: unknown[] | null;
+        };
+        /** @enum {string} */
+        UiRole: "user" | "assistant" | "system";
+        RagPiece: {
+            sourceId: string;
+            chunkId: string;
+            text: string;
+            /** Format: float */
+            score: number;
+            sourceName: string;
+            matchType: components["schemas"]["RagMatch"];
+            scopeType: components["schemas"]["RagScope"];
+            scopeId?: string | null;
+        };
+        /** @enum {string} */
+        RagMatch: "fts" | "vec" | "hybrid";
+        /** @enum {string} */
+        RagScope: "workspace" | "channel" | "thread" | "coworker";
         /** @description The whole of a request's body: what is read at once to find who answers, and the rest. */
         Body: {
             /**

@@ -14,8 +14,8 @@ use onyx_storage::{
 use onyx_tools::{Granted, LiveOutput, Toolbox};
 use onyx_types::{
     AgentId, Cancel, Clock, DraftId, ErrorCode, Event, Fault, LaneId, Limits, Mint, Model,
-    PersonId, RunId, RunStatus, Scope, SessionId, SessionKey, SessionOrigin, ToolUseId, Usage,
-    UserContent, UserPart,
+    PersonId, RunId, RunStatus, Scope, SessionId, SessionKey, SessionOrigin, ToolUseId, TurnId,
+    Usage, UserContent, UserPart,
 };
 use tokio::sync::{Semaphore, broadcast, mpsc};
 
@@ -63,6 +63,9 @@ pub(crate) struct Inner {
     pub(crate) settings: tokio::sync::Mutex<()>,
     /// Held while a persona's conversation is looked for or begun.
     pub(crate) editors: tokio::sync::Mutex<()>,
+    /// Held while a space's companion is looked for or begun.
+    pub(crate) homes: tokio::sync::Mutex<()>,
+    pub(crate) promised: crate::queue::Promised,
     pub(crate) notices: broadcast::Sender<Notice>,
     /// Who is known to have more than one conversation.
     pub(crate) conversing: Mutex<BTreeSet<PersonId>>,
@@ -218,6 +221,8 @@ impl RunManager {
             applying: Mutex::default(),
             settings: tokio::sync::Mutex::default(),
             editors: tokio::sync::Mutex::default(),
+            homes: tokio::sync::Mutex::default(),
+            promised: crate::queue::Promised::default(),
             notices: broadcast::Sender::new(MOST_UNHEARD),
             conversing: Mutex::default(),
             titles: RwLock::default(),
@@ -342,6 +347,7 @@ impl RunManager {
             false => self.untold_decisions(&place.key).await?,
         };
         let repeat = request.clone();
+        let view = request.view.clone();
         let mut client = ClientInput::default();
         let (input_turn, input) = match request.input {
             RunInput::New(content) => {
@@ -353,6 +359,14 @@ impl RunManager {
             // Found before the session was held: it may have been deleted meanwhile.
             RunInput::Stored(turn) | RunInput::Regenerate(turn) => {
                 (self.question_of(&place.key, turn).await?.id, None)
+            }
+            RunInput::Queued(message) => {
+                let at = leading.iter().position(|words| words.turn == Some(message));
+                // Somebody was quicker: that run has it.
+                let at = at.ok_or_else(|| Fault::plain(ErrorCode::SessionBusy))?;
+                let words = leading.remove(at);
+                leading.truncate(at);
+                (message, Some(words))
             }
             RunInput::Waiting => {
                 let words = leading.pop().ok_or_else(|| {
@@ -386,6 +400,11 @@ impl RunManager {
         let title = title_of(&text);
         let report = request.terms.action.map(|name| RunReport::new(run, name, text, now.wall));
         let agents: Vec<_> = place.agents.iter().map(|agent| agent.id.clone()).collect();
+        let home = self.home_of(&place.key.person, place.root, place.origin).await?;
+        let retrieve = match &home {
+            Some(home) if retrieve.is_empty() => home.retrieval(agents.iter()),
+            Some(_) | None => retrieve,
+        };
         let prepared = crate::sources::prepare(
             inner,
             crate::sources::Preparation {
@@ -395,6 +414,8 @@ impl RunManager {
                 leading,
                 decisions,
                 retrieve,
+                home,
+                view,
                 key: place.key.clone(),
                 agents: place.agents,
                 order: place.order,
@@ -449,8 +470,9 @@ impl RunManager {
             steered: false,
             kept: Vec::new(),
         };
-        self.tell(&live.key.person, live.key.session, Happened::RunStarted(run));
+        let (person, session) = (live.key.person.clone(), live.key.session);
         self.live().insert(run, live);
+        self.tell(&person, session, Happened::RunStarted(run));
         let namer = prepared.actors.first().and_then(|actor| actor.model.clone());
         let naming = namer
             .filter(|_| place.nameless && is_named(place.origin) && depth == 0)
@@ -583,6 +605,22 @@ impl RunManager {
             cancel: found.cancel.clone(),
             whisper: found.whisper.clone(),
         })
+    }
+
+    /// The run at work that answers a message.
+    pub fn run_answering(&self, person: &PersonId, message: TurnId) -> Option<RunId> {
+        let live = self.live();
+        let answers = |input: &RunInput| match input {
+            RunInput::Queued(turn) | RunInput::Stored(turn) => *turn == message,
+            RunInput::New(_)
+            | RunInput::Regenerate(_)
+            | RunInput::Waiting
+            | RunInput::Client(_) => false,
+        };
+        let found = live
+            .iter()
+            .find(|(_, live)| live.key.person == *person && answers(&live.request.input));
+        found.map(|(run, _)| *run)
     }
 
     /// What a person allowed a run at work.

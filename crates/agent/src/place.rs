@@ -1,7 +1,9 @@
 //! Where a run happens, who answers, and what: decided before anything is written.
 
 use onyx_storage::{SessionMeta, TitleSource};
-use onyx_types::{AgentId, ErrorCode, Fault, LaneOrder, SessionKey, SessionOrigin, UserContent};
+use onyx_types::{
+    AgentId, ErrorCode, Fault, LaneOrder, SessionId, SessionKey, SessionOrigin, UserContent,
+};
 
 use crate::RunManager;
 use crate::client::ClientTurn;
@@ -19,13 +21,17 @@ pub(crate) struct Place {
     pub(crate) nameless: bool,
     pub(crate) origin: SessionOrigin,
     pub(crate) is_new: bool,
+    /// The first of its family of forks.
+    pub(crate) root: SessionId,
 }
 
 impl RunManager {
     /// Asking for another answer is a fork that answers the same message.
     pub(crate) async fn resolve_input(&self, mut request: RunRequest) -> Result<RunRequest, Fault> {
         let (turn, again) = match request.input {
-            RunInput::New(_) | RunInput::Waiting | RunInput::Client(_) => return Ok(request),
+            RunInput::New(_) | RunInput::Queued(_) | RunInput::Waiting | RunInput::Client(_) => {
+                return Ok(request);
+            }
             RunInput::Stored(turn) => (turn, false),
             RunInput::Regenerate(turn) => (turn, true),
         };
@@ -94,6 +100,7 @@ impl RunManager {
                     nameless: true,
                     origin: *origin,
                     is_new: true,
+                    root: session,
                 })
             }
         }
@@ -110,6 +117,7 @@ fn existing(request: &RunRequest, meta: SessionMeta, agents: Vec<AgentProfile>) 
         nameless: meta.titled_by == TitleSource::Words && meta.message_count < NAMED_WITHIN,
         origin: meta.origin,
         is_new: false,
+        root: meta.root,
         key: SessionKey {
             person: request.person.clone(),
             agent: meta.agent,
@@ -144,7 +152,9 @@ pub(crate) fn check_input(input: &RunInput, max_bytes: usize) -> Result<(), Faul
                 Ok(())
             }
         }),
-        RunInput::Stored(_) | RunInput::Regenerate(_) | RunInput::Waiting => Ok(()),
+        RunInput::Stored(_) | RunInput::Regenerate(_) | RunInput::Queued(_) | RunInput::Waiting => {
+            Ok(())
+        }
     }
 }
 

@@ -81,6 +81,9 @@ pub enum RunInput {
     Stored(TurnId),
     /// Another answer to the message that this turn belongs to, in a fork of the session.
     Regenerate(TurnId),
+    /// One message that waits in the session's inbox, with those before it that nobody has
+    /// undertaken to answer.
+    Queued(TurnId),
     /// The words that wait in the session's inbox.
     Waiting,
     /// A conversation, or the results of tools, from a client that speaks another wire.

@@ -8,11 +8,13 @@ use onyx_tools::{Addresses, Granted, LiveOutput, PathRules, Standing, ToolCx};
 use onyx_types::{
     AgentId, Cancel, ContextPiece, Event, Fault, LaneOrder, Limits, Mint, Origin, RunId, Scope,
     ScopeSet, SessionKey, StatusCode, Taint, ToolChoice, ToolEffect, ToolUse, TurnBody, TurnId,
+    View,
 };
 
 use crate::client::{ClientInput, ClientTurn, MemoryUse, open_calls, with_all_results};
 use crate::driver::LaneActor;
 use crate::editor::{self, is_editor};
+use crate::homes::Home;
 use crate::manager::Inner;
 use crate::models::{ModelChoice, Payer};
 use crate::prompt::{self, Conversation, UntrustedPiece, untrusted_block};
@@ -30,6 +32,10 @@ pub(crate) struct Preparation {
     pub(crate) decisions: Vec<DecidedDraft>,
     /// Where to look for what the message is answered from; empty: nowhere.
     pub(crate) retrieve: Vec<Scope>,
+    /// The space it lives in, if it does.
+    pub(crate) home: Option<Home>,
+    /// What the person looks at, where the words themselves do not say it.
+    pub(crate) view: Option<View>,
     pub(crate) key: SessionKey,
     pub(crate) agents: Vec<AgentProfile>,
     pub(crate) order: LaneOrder,
@@ -219,6 +225,11 @@ async fn lane(
         true => Arc::new(snapshot.with(editor::prompt(&inner.roster(), &ask.key.agent))),
         false => snapshot,
     };
+    let view = ask.input.as_ref().and_then(|words| words.view.clone()).or(ask.view.clone());
+    let snapshot = match &ask.home {
+        Some(home) => Arc::new(snapshot.with(home.words(view.as_ref()))),
+        None => snapshot,
+    };
     let client = &ask.client;
     let own = inner.toolbox.ready_offers(&agent.policy, &ask.key.person).into_iter();
     // A call of the client's ends the run, so this answer is one.
@@ -264,14 +275,20 @@ async fn lane(
         retired: Vec::new(),
         policy: agent.policy.clone(),
         tool_cx: ToolCx {
-            view: ask.input.as_ref().and_then(|words| words.view.clone()),
+            view,
             memories: Arc::clone(&agent.memories),
             standing: Some(Standing {
                 depth: ask.depth,
                 tier: agent.policy.tier(),
                 cost_left: None,
             }),
-            ..tool_cx(inner, &ask.key, &agent.id, ask.run, &ask.limits)
+            ..match &ask.home {
+                Some(home) => ToolCx {
+                    scopes: ScopeSet::new(ask.key.person.clone(), home.scopes(&agent.id)),
+                    ..tool_cx(inner, &ask.key, &agent.id, ask.run, &ask.limits)
+                },
+                None => tool_cx(inner, &ask.key, &agent.id, ask.run, &ask.limits),
+            }
         },
     };
     Ok((setup, actor, untrusted))

@@ -1,8 +1,8 @@
 //! The conversation as a person reads it: turns of the log folded into messages.
 
 use onyx_types::{
-    AgentId, Author, Fault, LaneId, RunEnd, RunId, RunStatus, TextStatus, Timestamp,
-    ToolResultTurn, Turn, TurnBody, TurnId,
+    AgentId, Author, DraftId, Fault, LaneId, RunEnd, RunId, RunStatus, TextStatus, Timestamp,
+    ToolResultTurn, Turn, TurnBody, TurnId, Usage,
 };
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -27,6 +27,19 @@ pub struct HistoryMessage {
     /// Why the answer did not come, where it did not.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub error: Option<Fault>,
+    /// For surfaces that show it.
+    #[serde(skip)]
+    pub trace: Trace,
+}
+
+/// What came with an answer.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Trace {
+    pub draft_ids: Vec<DraftId>,
+    /// Who answered last.
+    pub model: Option<String>,
+    /// Of the whole run, once it is over.
+    pub usage: Option<Usage>,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
@@ -91,6 +104,7 @@ impl Fold {
                     created_at: turn.ts,
                     tools: Vec::new(),
                     error: None,
+                    trace: Trace::default(),
                 });
             }
             TurnBody::AssistantText(text) => {
@@ -99,6 +113,7 @@ impl Fold {
                     answer.content.push_str(PARAGRAPH);
                 }
                 answer.content.push_str(&text.content);
+                answer.trace.model = Some(text.model.clone());
                 answer.status = status_of_text(text.status);
             }
             TurnBody::ToolCall(call) => self.answer(turn).tools.push(ToolView {
@@ -110,6 +125,7 @@ impl Fold {
             }),
             TurnBody::ToolResult(result) => {
                 let answer = self.answer(turn);
+                answer.trace.draft_ids.extend(result.draft_id);
                 let call = answer.tools.iter_mut().rfind(|call| call.id == result.tool_use_id);
                 if let Some(call) = call {
                     call.ok = Some(!result.is_error);
@@ -152,6 +168,11 @@ impl Fold {
             // Nothing was said, but that it was not must be seen.
             self.answer(turn);
         }
+        for (run, _, index) in &self.open {
+            if *run == turn.run {
+                self.messages[*index].trace.usage = Some(end.usage);
+            }
+        }
         // Of several agents, those that came to their end have answered.
         let unfinished = turn.extra.get("unfinished_lanes").and_then(|lanes| lanes.as_array());
         self.close(turn.run, |lane| match unfinished {
@@ -191,6 +212,7 @@ fn empty_answer(turn: &Turn) -> HistoryMessage {
         created_at: turn.ts,
         tools: Vec::new(),
         error: None,
+        trace: Trace::default(),
     }
 }
 

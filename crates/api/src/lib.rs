@@ -28,6 +28,7 @@ mod settings;
 mod sign_ins;
 mod stalled;
 mod state;
+mod talk;
 mod traffic;
 mod ui;
 mod upstream;
@@ -43,10 +44,10 @@ pub use changes::{Change, Changes};
 pub use configuration::{ConfigChange, ConfigFlaw, ConfigView, Configuration, Written};
 pub use encode::v1;
 pub use encode::{
-    CallName, ChatReply, Collect, DraftView, Encoder, Ndjson, PersonaFrames, RunFrame, ToolView,
-    WsFrames,
+    CallName, ChatReply, Collect, CompanionFrames, DraftView, Encoder, Ndjson, PersonaFrames,
+    RunFrame, SseFrame, ThreadFrames, ToldFrom, ToolView, UiMessageFrames, WsFrames,
 };
-pub use history::{HistoryMessage, MessageRole, MessageStatus, messages};
+pub use history::{HistoryMessage, MessageRole, MessageStatus, Trace, messages};
 pub use logs::{LogLevel, LogLine, LogRing, Mask};
 pub use openapi::openapi;
 pub use passing::Passing;

@@ -20,6 +20,16 @@ pub trait Upstream: Send + Sync {
     /// Opens the way for one request. Budget, retry and breaker are in it.
     fn forward(&self, request: Forward) -> Result<Forwarded, Fault>;
 
+    /// A model to be asked by this server itself, paid for by the person; the config's own choice
+    /// where none is named. `bytes` is what it is asked with, about.
+    fn plain(
+        &self,
+        person: &PersonId,
+        limits: &Limits,
+        model: Option<&str>,
+        bytes: usize,
+    ) -> Result<Arc<dyn Model>, Fault>;
+
     fn embed<'a>(
         &'a self,
         person: &'a PersonId,

@@ -108,4 +108,8 @@ impl Objects for ObservedObjects {
     ) -> Result<Vec<ObjectMeta>, StoreError> {
         self.objects.list(folder, limit).await
     }
+
+    async fn remove_empty(&self, folder: &ObjectKey) -> Result<(), StoreError> {
+        self.objects.remove_empty(folder).await
+    }
 }

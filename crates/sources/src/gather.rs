@@ -73,21 +73,8 @@ impl Places<'_> {
                 let bytes = whole(self.person, &key).await?;
                 Ok(Raw { name: name.clone(), media_type: media_type.clone(), bytes })
             }
-            Item::Address(url) => self.download(url).await,
+            Item::Address(url) => download(self.egress, url).await,
         }
-    }
-
-    async fn download(&self, url: &str) -> Result<Raw, String> {
-        let address: Address = url.parse().map_err(|error| format!("{error}"))?;
-        let fetched = self.egress.get(&address, ACCEPT).await.map_err(|error| error.to_string())?;
-        if !(200..300).contains(&fetched.status) {
-            return Err(format!("{} answered with status {}", address.host(), fetched.status));
-        }
-        if fetched.is_cut {
-            return Err(format!("the page is larger than {} bytes", fetched.body.len()));
-        }
-        let media_type = Some(fetched.content_type).filter(|declared| !declared.is_empty());
-        Ok(Raw { name: fetched.address.as_str().to_owned(), media_type, bytes: fetched.body })
     }
 
     async fn below(&self, root: ObjectKey) -> Result<Vec<Item>, String> {
@@ -111,6 +98,19 @@ impl Places<'_> {
         items.sort_by_key(Item::from);
         Ok(items)
     }
+}
+
+pub(crate) async fn download(egress: &Egress, url: &str) -> Result<Raw, String> {
+    let address: Address = url.parse().map_err(|error| format!("{error}"))?;
+    let fetched = egress.get(&address, ACCEPT).await.map_err(|error| error.to_string())?;
+    if !(200..300).contains(&fetched.status) {
+        return Err(format!("{} answered with status {}", address.host(), fetched.status));
+    }
+    if fetched.is_cut {
+        return Err(format!("the page is larger than {} bytes", fetched.body.len()));
+    }
+    let media_type = Some(fetched.content_type).filter(|declared| !declared.is_empty());
+    Ok(Raw { name: fetched.address.as_str().to_owned(), media_type, bytes: fetched.body })
 }
 
 async fn whole(objects: &dyn Objects, key: &ObjectKey) -> Result<Vec<u8>, String> {

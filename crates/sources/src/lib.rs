@@ -7,6 +7,7 @@
 //!
 //! What may not enter: searching, prompts, tools, surfaces; any way out but the egress client.
 
+mod capture;
 mod document;
 mod error;
 mod gather;
@@ -15,6 +16,7 @@ mod place;
 mod record;
 mod service;
 
+pub use capture::{Captured, NewCapture};
 pub use error::SourceError;
 pub use record::{DocumentRecord, SourceRecord, SourceState, Supply};
 pub use service::{NewSource, NewSupply, Progress, Sources};

@@ -1,7 +1,7 @@
 //! Where sources lie: in the folder of what they are attached to, so that who may find them is
 //! decided by their place.
 
-use onyx_storage::{ObjectKey, Objects, StoreError};
+use onyx_storage::{ObjectKey, Objects, StoreError, space_of_thread};
 use onyx_types::{Scope, SourceId, SpaceId};
 
 use crate::SourceError;
@@ -82,6 +82,11 @@ async fn space_of(
         let path = format!("spaces/{space}");
         exists(person, &path, "scope.space", "there is no such space").await?;
         return Ok(path);
+    }
+    if kind == "threads"
+        && let Some(space) = space_of_thread(person, id).await?
+    {
+        return Ok(format!("spaces/{space}"));
     }
     for space in folders(person, "spaces").await? {
         let listed = match person.list(Some(&format!("{space}/{kind}").parse()?), MOST).await {

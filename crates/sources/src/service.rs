@@ -200,6 +200,14 @@ impl Sources {
         Ok(running.unwrap_or_else(|| watch::channel(Progress::of(&record)).1))
     }
 
+    pub(crate) fn reader(&self) -> &Reader {
+        &self.inner.reader
+    }
+
+    pub(crate) fn egress(&self) -> Egress {
+        (self.inner.egress)()
+    }
+
     async fn find(
         &self,
         person: &PersonId,
@@ -341,7 +349,7 @@ fn checked(supply: NewSupply) -> Result<(Supply, Option<Vec<u8>>), SourceError> 
     })
 }
 
-fn bounded(field: &'static str, bytes: Vec<u8>) -> Result<Vec<u8>, SourceError> {
+pub(crate) fn bounded(field: &'static str, bytes: Vec<u8>) -> Result<Vec<u8>, SourceError> {
     match bytes.len() {
         0 => Err(SourceError::invalid(field, "it is empty")),
         length if length > LARGEST_DOCUMENT => {

@@ -7,6 +7,7 @@
 
 mod accounts;
 mod blocking;
+mod channels;
 mod chunks;
 mod drafts;
 mod entities;
@@ -30,6 +31,7 @@ mod turn_log;
 pub use accounts::{
     Accounts, CredentialKind, CredentialRow, PersonRow, Role, SealedSecret, SealedSecrets, SecretId,
 };
+pub use channels::{Channel, ChannelCard, Channels, Coworker, Thread, space_of_thread};
 pub use chunks::{
     ChunkCounts, ChunkId, ChunkRow, ChunkStore, Contents, Group, GroupId, SourceChange, SourceId,
     SourceKey, SourceKind, SourceRow, Stamp, StoredChunk, StoredVector,

@@ -134,4 +134,10 @@ pub trait Objects: Send + Sync {
         folder: Option<&ObjectKey>,
         limit: usize,
     ) -> Result<Vec<ObjectMeta>, StoreError>;
+
+    /// Takes a folder away that holds nothing but empty folders; one that holds more stays. Stores
+    /// that only have keys have no such thing.
+    async fn remove_empty(&self, _folder: &ObjectKey) -> Result<(), StoreError> {
+        Ok(())
+    }
 }

@@ -3,7 +3,7 @@
 
 use std::sync::Arc;
 
-use onyx_types::{AgentId, Hash, PersonId, SpaceId, Timestamp};
+use onyx_types::{AgentId, Hash, PersonId, SessionId, SpaceId, Timestamp};
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
@@ -17,6 +17,8 @@ pub struct Space {
     pub id: SpaceId,
     pub name: String,
     pub default_agent: Option<AgentId>,
+    /// The conversation with the default agent about this space.
+    pub companion: Option<SessionId>,
     pub created: Option<Timestamp>,
     /// Of `space.json`, its ETag; `None` while the folder has none.
     pub version: Option<Hash>,
@@ -26,7 +28,9 @@ pub struct Space {
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct SpaceChange {
     pub name: Option<String>,
-    pub default_agent: Option<AgentId>,
+    /// `Some(None)`: nobody in particular.
+    pub default_agent: Option<Option<AgentId>>,
+    pub companion: Option<SessionId>,
 }
 
 /// `space.json`; keys of newer versions and other programs stay.
@@ -36,6 +40,8 @@ struct Card {
     name: Option<String>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     default_agent: Option<AgentId>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    companion: Option<SessionId>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     created: Option<Timestamp>,
     #[serde(flatten)]
@@ -84,6 +90,7 @@ impl Spaces {
             id: id.clone(),
             name: card.name.unwrap_or_else(|| id.to_string()),
             default_agent: card.default_agent,
+            companion: card.companion,
             created: card.created,
             version: object.map(|object| object.hash),
         }))
@@ -104,7 +111,8 @@ impl Spaces {
         let mut card = card_of(object.as_ref())?;
         card.created = card.created.or(Some(by.ts));
         card.name = change.name.clone().or(card.name);
-        card.default_agent = change.default_agent.clone().or(card.default_agent);
+        card.default_agent = change.default_agent.clone().unwrap_or(card.default_agent);
+        card.companion = change.companion.or(card.companion);
         let mut bytes = serde_json::to_vec_pretty(&card)
             .map_err(|error| StoreError::Failed(format!("space.json: {error}")))?;
         bytes.push(b'\n');
@@ -112,6 +120,31 @@ impl Spaces {
         self.history.keep(&key, before, Some(Hash::of(&bytes)), by).await?;
         self.person.put(&key, &bytes, seen.map_or(Expect::Absent, Expect::Is)).await?;
         self.get(id).await?.ok_or(StoreError::NotFound)
+    }
+
+    /// Takes the space away with everything in it; the versions before are kept. Cut off in the
+    /// middle it is still a space, to be removed again: its card goes last.
+    pub async fn remove(&self, id: &SpaceId, by: Change) -> Result<(), StoreError> {
+        let folder: ObjectKey = format!("spaces/{id}").parse()?;
+        let (mut files, mut folders) = (Vec::new(), vec![folder.clone()]);
+        while let Some(folder) = folders.pop() {
+            for child in self.person.list(Some(&folder), usize::MAX).await? {
+                if child.is_folder { &mut folders } else { &mut files }.push(child.key);
+            }
+        }
+        let card = card_key(id)?;
+        files.sort_by_key(|file| *file == card);
+        for file in files {
+            let Some(object) = self.person.get(&file, u64::MAX).await? else { continue };
+            let origin = by.origin.max(self.history.provenance(&file, object.hash).await?);
+            let by = Change { origin, ..by.clone() };
+            self.history.keep(&file, Some(&object.bytes), None, by).await?;
+            match self.person.delete(&file, Expect::Is(object.hash)).await {
+                Ok(()) | Err(StoreError::NotFound) => {}
+                Err(error) => return Err(error),
+            }
+        }
+        self.person.remove_empty(&folder).await
     }
 
     async fn object(&self, id: &SpaceId) -> Result<Option<Object>, StoreError> {

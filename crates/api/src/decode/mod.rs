@@ -6,6 +6,7 @@ mod fields;
 mod media;
 mod messages;
 mod responses;
+mod ui_chat;
 
 use onyx_agent::{ClientInput, ClientTurn};
 use onyx_types::{
@@ -20,6 +21,7 @@ pub(crate) use chat::chat;
 pub(crate) use fields::Reader;
 pub(crate) use messages::messages;
 pub(crate) use responses::responses;
+pub(crate) use ui_chat::UiChatRequest;
 
 /// The whole of a request's body: what is read at once to find who answers, and the rest.
 #[derive(JsonSchema)]

@@ -111,6 +111,28 @@ pub(super) fn message_event(_: &mut SchemaGenerator) -> Schema {
     json_schema!({"oneOf": events, "discriminator": {"propertyName": "type"}})
 }
 
+pub(super) fn ui_message_part(_: &mut SchemaGenerator) -> Schema {
+    let text = || json!({"type": "string"});
+    let parts = [
+        event("start", "messageId", text()),
+        event("start-step", "type", text()),
+        event("text-start", "id", text()),
+        event("text-delta", "delta", text()),
+        event("text-end", "id", text()),
+        event("reasoning-start", "id", text()),
+        event("reasoning-delta", "delta", text()),
+        event("reasoning-end", "id", text()),
+        event("finish-step", "type", text()),
+        event("finish", "messageMetadata", json!({"type": "object"})),
+        event("error", "errorText", text()),
+    ];
+    json_schema!({
+        "description": "Frames of `data: <part>`; the last is `data: [DONE]`.",
+        "oneOf": parts,
+        "discriminator": {"propertyName": "type"},
+    })
+}
+
 fn event(kind: &str, field: &str, schema: Value) -> Value {
     let mut properties = json!({"type": {"const": kind}});
     if field != "type" {

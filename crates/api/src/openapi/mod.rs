@@ -5,6 +5,7 @@
 mod accounts;
 mod answers;
 mod personas;
+mod spaces;
 mod table;
 
 use std::borrow::Cow;
@@ -320,6 +321,9 @@ fn parameter_schema(path: &str, name: &str) -> Value {
             "pattern": "^(memory/[a-z0-9][a-z0-9_-]{0,63}|vault)/[A-Za-z0-9_-]{1,64}\\.md$",
         }),
         "id" if by_uuid => json!({"type": "string", "format": "uuid"}),
+        "kind" if path.starts_with("/api/spaces/") => {
+            json!({"enum": ["pages", "tasks", "refs", "projects"]})
+        }
         "name" if path.contains("/files/") => {
             json!({"type": "string", "pattern": "^[A-Za-z0-9_-]{1,64}\\.md$"})
         }

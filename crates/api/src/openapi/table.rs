@@ -3,7 +3,7 @@
 use onyx_types::Envelope;
 use schemars::JsonSchema;
 
-use super::{SchemaOf, accounts, answers, personas, schema_of};
+use super::{SchemaOf, accounts, answers, personas, schema_of, spaces};
 use crate::decode;
 use crate::encode::{ChatReply, Line};
 use crate::logs::LogLine;
@@ -91,6 +91,10 @@ pub(super) fn docs() -> Vec<Doc> {
     docs.extend(personas::agent_page());
     docs.extend(personas::older_clients());
     docs.extend(personas::personas());
+    docs.extend(spaces::spaces());
+    docs.extend(spaces::companion());
+    docs.extend(spaces::channels());
+    docs.push(spaces::ui_chat());
     docs.extend(sessions());
     docs.extend(decisions());
     docs.extend(knowledge_sources());

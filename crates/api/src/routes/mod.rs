@@ -4,6 +4,8 @@ mod agent;
 mod agents;
 mod audit;
 mod auth;
+mod channels;
+mod conversations;
 mod health;
 mod logs;
 mod memory;
@@ -15,6 +17,8 @@ mod runs;
 mod secrets;
 mod sessions;
 mod sources;
+mod spaces;
+mod ui_chat;
 mod v1;
 mod ws;
 
@@ -43,6 +47,10 @@ pub(crate) mod views {
         BeginPairing, LinkQuery, Login, Me, OwnPassword, PairingBegun, PairingReply, Refresh,
         TokenReply,
     };
+    pub(crate) use super::channels::views as channels;
+    pub(crate) use super::conversations::{
+        CompanionView, Messages, MessagesQuery, PostMessage, Posted, StreamQuery,
+    };
     pub(crate) use super::health::{Health, Ready};
     pub(crate) use super::logs::{LogLines, LogsQuery};
     pub(crate) use super::memory::files::{FileList, FilesQuery, ReadQuery, Restore};
@@ -61,6 +69,7 @@ pub(crate) mod views {
     pub(crate) use super::sources::{
         ProgressView, SourceList, SourceRequest, SourceView, SourcesQuery,
     };
+    pub(crate) use super::spaces::views as spaces;
     pub(crate) use super::v1::embeddings::{EmbeddingList, EmbeddingRequest};
     pub(crate) use super::v1::models::{ModelList, ModelView};
 }
@@ -146,6 +155,10 @@ pub fn routes() -> Routes {
         .merge(sign_in())
         .merge(accounts())
         .merge(personas::routes())
+        .merge(spaces::routes())
+        .merge(conversations::routes())
+        .merge(channels::routes())
+        .post("/api/v1/chat", Chat, ui_chat::chat)
         .merge(v1::routes())
         .merge(ws::routes())
 }

@@ -13,4 +13,5 @@ mod personas;
 mod problems;
 mod recorded;
 mod settings;
+mod spaces;
 mod ws;

@@ -35,7 +35,7 @@ pub(super) struct LiveModels {
 
 pub(super) struct Current {
     pub(super) registry: Registry,
-    default_model: Option<String>,
+    pub(super) default_model: Option<String>,
     routing: RoutingSettings,
 }
 

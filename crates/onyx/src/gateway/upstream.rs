@@ -1,5 +1,6 @@
 //! Requests that pass through to providers: the API's port to them.
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use futures::future::{BoxFuture, join_all};
@@ -12,7 +13,8 @@ use onyx_providers::{
     CircuitState, Forwarding, LATENCY_BOUNDS, ModelStatus, ProviderState, RawPiece, Way,
 };
 use onyx_types::{
-    Cancel, Fault, Model, ModelEvent, ModelRequest, PersonId, Usage, estimate_tokens,
+    Cancel, ErrorCode, Fault, Limits, Model, ModelEvent, ModelRequest, PersonId, Usage,
+    estimate_tokens,
 };
 use serde_json::{Map, Value};
 use tokio::sync::mpsc;
@@ -60,6 +62,22 @@ impl Upstream for LiveModels {
                 Ok(Forwarded::OtherWire { model, body })
             }
         }
+    }
+
+    fn plain(
+        &self,
+        person: &PersonId,
+        limits: &Limits,
+        model: Option<&str>,
+        bytes: usize,
+    ) -> Result<Arc<dyn Model>, Fault> {
+        let current = self.get();
+        let registry = &current.registry;
+        let model = model.or(current.default_model.as_deref());
+        let model = model.ok_or_else(|| Fault::plain(ErrorCode::ModelNotFound))?;
+        let price = registry.facts(model).ok().and_then(|facts| facts.price);
+        let reckoning = Reckoning { input: (bytes as u64).div_ceil(BYTES_A_TOKEN), price };
+        self.paid_by(registry.model(model)?, person, limits, reckoning)
     }
 
     fn embed<'a>(

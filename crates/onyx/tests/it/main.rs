@@ -39,6 +39,7 @@ mod secrets;
 mod sessions;
 mod soak;
 mod sources;
+mod spaces;
 mod stopping;
 mod terminal;
 mod ui;

@@ -169,6 +169,16 @@ impl Dir {
         }
     }
 
+    /// Removes a direct child that is an empty directory. `false` when it holds something or is
+    /// gone.
+    pub(crate) fn remove_dir(&self, name: &str) -> Result<bool, StoreError> {
+        match unlinkat(&self.file, name, AtFlags::REMOVEDIR) {
+            Ok(()) => Ok(true),
+            Err(Errno::NOENT | Errno::NOTEMPTY | Errno::EXIST) => Ok(false),
+            Err(error) => Err(classify(error)),
+        }
+    }
+
     /// Renames a direct child over whatever has the new name.
     pub(crate) fn replace(&self, from: &str, to: &str) -> Result<(), StoreError> {
         renameat_with(&self.file, from, &self.file, to, RenameFlags::empty()).map_err(classify)

@@ -131,6 +131,12 @@ impl ObjectFiles {
         Ok(parent.sync(&*self.ops)?)
     }
 
+    pub(crate) fn remove_empty(&self, folder: &ObjectKey) -> Result<(), StoreError> {
+        let (parent, name) = self.open_parent(folder)?;
+        remove_empty_dirs(&parent, name)?;
+        Ok(parent.sync(&*self.ops)?)
+    }
+
     pub(crate) fn rename(
         &self,
         from: &ObjectKey,
@@ -250,6 +256,16 @@ impl PathLocks {
 }
 
 /// The folder of a key and its last part.
+fn remove_empty_dirs(parent: &Dir, name: &str) -> Result<(), StoreError> {
+    let dir = parent.open_dir(name).map_err(classify)?;
+    for (child, kind) in dir.children()? {
+        if kind == FileType::Directory {
+            remove_empty_dirs(&dir, &child)?;
+        }
+    }
+    parent.remove_dir(name).map(drop)
+}
+
 fn split(key: &ObjectKey) -> (Option<&str>, &str) {
     match key.as_str().rsplit_once('/') {
         Some((folder, name)) => (Some(folder), name),

@@ -114,4 +114,9 @@ impl Objects for LocalObjects {
         let folder = folder.cloned();
         self.run(move |files| files.list(folder.as_ref(), limit)).await
     }
+
+    async fn remove_empty(&self, folder: &ObjectKey) -> Result<(), StoreError> {
+        let folder = folder.clone();
+        self.run(move |files| files.remove_empty(&folder)).await
+    }
 }

@@ -243,7 +243,7 @@ async fn a_space_is_a_folder_with_a_card() {
     let mut world = World::new().await;
     assert_eq!(world.spaces().list().await.unwrap(), []);
     let by = world.by(Origin::Person);
-    let change = SpaceChange { name: Some("Zuhause".into()), default_agent: None };
+    let change = SpaceChange { name: Some("Zuhause".into()), ..SpaceChange::default() };
     let made = world.spaces().put(&home(), &change, None, by.clone()).await.unwrap();
     world.write("spaces/garden/pages/beans.md", "Beans");
     world.write("spaces/Not An Id/pages/x.md", "x");
@@ -252,6 +252,7 @@ async fn a_space_is_a_folder_with_a_card() {
         id: "garden".parse().unwrap(),
         name: "garden".into(),
         default_agent: None,
+        companion: None,
         created: None,
         version: None,
     };
@@ -263,11 +264,37 @@ async fn a_space_is_a_folder_with_a_card() {
     let card = world.temp.home().join("people/anna/spaces/home/space.json");
     let text = fs::read_to_string(&card).unwrap().replacen('{', "{ \"colour\": \"red\",", 1);
     fs::write(&card, text).unwrap();
-    let change = SpaceChange { name: None, default_agent: Some("main".parse().unwrap()) };
+    let change = SpaceChange {
+        default_agent: Some(Some("main".parse().unwrap())),
+        ..SpaceChange::default()
+    };
     let stale = world.spaces().put(&home(), &change, made.version, by.clone()).await;
     assert!(matches!(stale, Err(StoreError::Conflict)), "{stale:?}");
     let seen = world.spaces().get(&home()).await.unwrap().unwrap().version;
     let changed = world.spaces().put(&home(), &change, seen, by).await.unwrap();
-    assert_eq!((changed.name.as_str(), changed.default_agent), ("Zuhause", change.default_agent));
+    assert_eq!(
+        (changed.name.as_str(), changed.default_agent),
+        ("Zuhause", Some("main".parse().unwrap()))
+    );
     assert!(fs::read_to_string(&card).unwrap().contains("\"colour\": \"red\""));
+}
+
+#[tokio::test]
+async fn a_removed_space_is_gone_and_what_it_held_is_kept() {
+    let mut world = World::new().await;
+    let by = world.by(Origin::Person);
+    let change = SpaceChange { name: Some("Zuhause".into()), ..SpaceChange::default() };
+    world.spaces().put(&home(), &change, None, by.clone()).await.unwrap();
+    world.write("spaces/home/pages/deep.md", "Deep");
+    world.write("spaces/home/channels/x/sources/.original", "raw");
+    world.spaces().remove(&home(), by).await.unwrap();
+
+    assert_eq!(world.spaces().list().await.unwrap(), []);
+    assert!(!world.temp.home().join("people/anna/spaces/home").exists());
+    let history = world.temp.store.files.history(&anna()).unwrap();
+    let versions = history.versions(&"spaces/home/pages/deep.md".parse().unwrap()).await.unwrap();
+    assert_eq!(history.read(&versions[0]).await.unwrap().as_deref(), Some(&b"Deep"[..]));
+    let again = world.by(Origin::Person);
+    let gone = world.spaces().remove(&home(), again).await;
+    assert!(matches!(gone, Err(StoreError::NotFound)), "{gone:?}");
 }

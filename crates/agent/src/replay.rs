@@ -1,0 +1,182 @@
+//! What a run told, as its log remembers it: for those who come back when its events are no longer
+//! kept. Whole texts instead of pieces, everything else as it was.
+
+use onyx_types::{
+    Author, Envelope, ErrorCode, Event, Fault, PersonId, RunId, RunStatus, SessionId, ToolCall,
+    Turn, TurnBody, TurnId, Usage,
+};
+
+use crate::RunManager;
+
+/// Turns read at a time.
+const PAGE: usize = 256;
+
+impl RunManager {
+    /// What a run told, from its log alone.
+    pub async fn replay(
+        &self,
+        person: &PersonId,
+        session: SessionId,
+        run: RunId,
+    ) -> Result<Vec<Envelope>, Fault> {
+        let turns = self.turns_since(person, session, run).await?;
+        self.replayed(person, session, run, &turns).await
+    }
+
+    /// The runs that came after one, in their order.
+    pub async fn runs_after(
+        &self,
+        person: &PersonId,
+        session: SessionId,
+        run: RunId,
+    ) -> Result<Vec<RunId>, Fault> {
+        let turns = self.turns_since(person, session, run).await?;
+        let begun = turns.iter().filter(|turn| matches!(turn.body, TurnBody::RunStart(_)));
+        Ok(begun.filter_map(|turn| turn.run).filter(|other| *other != run).collect())
+    }
+
+    /// The message that a run answers.
+    pub async fn question_of_run(
+        &self,
+        person: &PersonId,
+        run: RunId,
+    ) -> Result<Option<TurnId>, Fault> {
+        let row = self.inner.store.ledger.run(person, run).await?;
+        Ok(row.map(|row| row.input_turn))
+    }
+
+    /// From the run's beginning on.
+    async fn turns_since(
+        &self,
+        person: &PersonId,
+        session: SessionId,
+        run: RunId,
+    ) -> Result<Vec<Turn>, Fault> {
+        let mut turns: Vec<Turn> = Vec::new();
+        let mut before = None;
+        loop {
+            let page = self.turns(person, session, before, PAGE).await?;
+            let is_start =
+                |turn: &Turn| turn.run == Some(run) && matches!(turn.body, TurnBody::RunStart(_));
+            let start = page.turns.iter().position(is_start);
+            let mut older = page.turns;
+            older.drain(..start.unwrap_or(0));
+            older.append(&mut turns);
+            turns = older;
+            if start.is_some() || !page.has_older {
+                return Ok(turns);
+            }
+            before = Some(page.start);
+        }
+    }
+
+    pub(crate) async fn replayed(
+        &self,
+        person: &PersonId,
+        session: SessionId,
+        run: RunId,
+        turns: &[Turn],
+    ) -> Result<Vec<Envelope>, Fault> {
+        let mut told = Vec::new();
+        let mut tell = |lane, event| {
+            let seq = told.len() as u64 + 1;
+            told.push(Envelope { seq, run_id: run, lane, event });
+        };
+        let mut calls: Vec<(&onyx_types::ToolUseId, &str)> = Vec::new();
+        let mut answers = Vec::new();
+        let mut has_ended = false;
+        for turn in turns.iter().filter(|turn| turn.run == Some(run)) {
+            let agent = match &turn.author {
+                Author::Agent(agent) => Some(agent.clone()),
+                Author::Person(_) | Author::System => None,
+            };
+            match (&turn.body, agent) {
+                (TurnBody::RunStart(start), _) => {
+                    let event = Event::Start {
+                        session_id: session,
+                        run_id: run,
+                        agents: start.agents.clone(),
+                        model: start.model.clone().unwrap_or_default(),
+                    };
+                    tell(turn.lane, event);
+                }
+                (TurnBody::AssistantText(text), Some(agent)) => {
+                    answers.push(turn.id);
+                    let text = text.content.clone();
+                    tell(turn.lane, Event::TextComplete { turn_id: turn.id, agent, text });
+                }
+                (TurnBody::ToolCall(call), Some(agent)) => {
+                    calls.push((&call.tool_use_id, &call.tool_name));
+                    let asked = ToolCall {
+                        id: call.tool_use_id.clone(),
+                        name: call.tool_name.clone(),
+                        input: call.input.clone(),
+                    };
+                    let event = Event::ToolCall {
+                        turn_id: turn.id,
+                        agent,
+                        tool_use_id: call.tool_use_id.clone(),
+                        tool: call.tool_name.clone(),
+                        input: call.input.clone(),
+                        summary: self.inner.toolbox.summary(&asked),
+                    };
+                    tell(turn.lane, event);
+                }
+                (TurnBody::ToolResult(result), _) => {
+                    let named = calls.iter().rev().find(|(id, _)| **id == result.tool_use_id);
+                    let tool = named.map_or_else(String::new, |(_, tool)| (*tool).to_owned());
+                    let summary = turn.extra.get("summary").and_then(|line| line.as_str());
+                    let event = Event::ToolResult {
+                        turn_id: turn.id,
+                        tool_use_id: result.tool_use_id.clone(),
+                        tool: tool.clone(),
+                        ok: !result.is_error,
+                        output: result.output.clone(),
+                        summary: summary.unwrap_or_default().to_owned(),
+                        duration_ms: result.duration_ms,
+                    };
+                    tell(turn.lane, event);
+                    if let Some(id) = result.draft_id
+                        // A draft that is gone has nothing more to be decided.
+                        && let Ok(Some(draft)) = self.inner.store.drafts.draft(person, id).await
+                    {
+                        let plan = draft.plan;
+                        let event = Event::Draft {
+                            draft_id: id,
+                            tool,
+                            summary: plan.summary,
+                            preview: plan.preview,
+                        };
+                        tell(turn.lane, event);
+                    }
+                }
+                (TurnBody::RunEnd(end), _) => {
+                    has_ended = true;
+                    if let Some(fault) = &end.error {
+                        tell(turn.lane, Event::error(fault));
+                    }
+                    let answers = answers.clone();
+                    tell(turn.lane, done(session, run, end.status, answers, end.usage));
+                }
+                _ => {}
+            }
+        }
+        if !has_ended {
+            let lane = onyx_types::LaneId::default();
+            tell(lane, Event::error(&Fault::plain(ErrorCode::Interrupted)));
+            let usage = Usage::default();
+            tell(lane, done(session, run, RunStatus::Interrupted, answers, usage));
+        }
+        Ok(told)
+    }
+}
+
+fn done(
+    session_id: SessionId,
+    run_id: RunId,
+    status: RunStatus,
+    assistant_turn_ids: Vec<TurnId>,
+    usage: Usage,
+) -> Event {
+    Event::Done { session_id, run_id, status, assistant_turn_ids, usage }
+}

@@ -1,0 +1,23 @@
+use axum::response::sse::Event;
+use serde::Serialize;
+
+/// One server-sent event: what it is called, where in its stream it stands, what it says.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct SseFrame {
+    pub id: String,
+    pub event: &'static str,
+    pub data: String,
+}
+
+impl SseFrame {
+    pub(super) fn new(id: String, event: &'static str, data: &impl Serialize) -> Self {
+        // Serialising plain data into memory cannot fail: every key is a string.
+        Self { id, event, data: serde_json::to_string(data).unwrap_or_default() }
+    }
+}
+
+impl From<SseFrame> for Event {
+    fn from(frame: SseFrame) -> Self {
+        Self::default().id(frame.id).event(frame.event).data(frame.data)
+    }
+}

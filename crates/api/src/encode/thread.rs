@@ -1,0 +1,211 @@
+//! `/api/threads/{id}/events`: the answers of coworkers as they grow. Text is gathered until
+//! somebody flushes it, so that a fast model does not mean a frame for every word.
+
+use onyx_types::{
+    AgentId, DraftId, Envelope, ErrorCode, Event, Fault, LaneId, Preview, RunStatus, Timestamp,
+    TurnId,
+};
+use schemars::JsonSchema;
+use serde::Serialize;
+
+use super::Encoder;
+use super::sse::SseFrame;
+use super::text::TextFold;
+use crate::history::MessageStatus;
+
+/// The data of an event; the event's name is its kind.
+#[derive(Serialize, JsonSchema)]
+#[serde(untagged)]
+pub(crate) enum ThreadEvent<'a> {
+    Chunk { message_id: &'a str, text: &'a str, full_content: &'a str },
+    Complete { message_id: &'a str, content: &'a str, status: MessageStatus },
+    Error { message_id: &'a str, error: Reason<'a> },
+    Confirm(Asked<'a>),
+}
+
+#[derive(Serialize, JsonSchema)]
+#[schemars(rename = "ThreadConfirm")]
+pub(crate) struct Asked<'a> {
+    message_id: &'a str,
+    pending_change_id: DraftId,
+    tool: &'a str,
+    summary: &'a str,
+    preview: &'a Preview,
+    expires_at: Timestamp,
+}
+
+#[derive(Serialize, JsonSchema)]
+#[schemars(rename = "ThreadError")]
+pub(crate) struct Reason<'a> {
+    code: ErrorCode,
+    message: &'a str,
+    hint: &'a str,
+}
+
+/// Names a coworker's answer to a message; known before there is one.
+pub(crate) fn answer_id(question: TurnId, agent: &AgentId) -> String {
+    format!("{question}.{agent}")
+}
+
+#[derive(Debug)]
+struct Answer {
+    message_id: String,
+    fold: TextFold,
+    content: String,
+    /// Bytes of the content that were told.
+    told: usize,
+    has_whole_text: bool,
+    fault: Option<Fault>,
+}
+
+#[derive(Debug)]
+pub struct ThreadFrames {
+    question: TurnId,
+    /// In the order of their lanes.
+    answers: Vec<Answer>,
+    id: String,
+    done: bool,
+}
+
+impl ThreadFrames {
+    /// Of a run that answers this message.
+    pub fn new(question: TurnId) -> Self {
+        Self { question, answers: Vec::new(), id: String::new(), done: false }
+    }
+
+    fn seat(&mut self, agents: &[AgentId]) {
+        let question = self.question;
+        let answer = |agent: &AgentId| Answer {
+            message_id: answer_id(question, agent),
+            fold: TextFold::default(),
+            content: String::new(),
+            told: 0,
+            has_whole_text: false,
+            fault: None,
+        };
+        self.answers = agents.iter().map(answer).collect();
+    }
+
+    /// The text that was gathered since the last time.
+    pub fn flush(&mut self) -> Vec<SseFrame> {
+        let mut frames = Vec::new();
+        for answer in self.answers.iter_mut().filter(|answer| answer.told < answer.content.len()) {
+            let chunk = ThreadEvent::Chunk {
+                message_id: &answer.message_id,
+                text: &answer.content[answer.told..],
+                full_content: &answer.content,
+            };
+            frames.push(SseFrame::new(self.id.clone(), "chat:chunk", &chunk));
+            answer.told = answer.content.len();
+        }
+        frames
+    }
+
+    pub fn has_unsaid(&self) -> bool {
+        self.answers.iter().any(|answer| answer.told < answer.content.len())
+    }
+
+    /// What was told already is not told again.
+    pub fn skip(&mut self) {
+        self.answers.iter_mut().for_each(|answer| answer.told = answer.content.len());
+    }
+
+    fn answer(&mut self, lane: LaneId) -> Option<&mut Answer> {
+        self.answers.get_mut(usize::from(lane.0))
+    }
+
+    fn end(&mut self, status: RunStatus) -> Vec<SseFrame> {
+        self.done = true;
+        let mut frames = self.flush();
+        let several = self.answers.len() > 1;
+        for answer in &self.answers {
+            // Of several, those that came to their end have answered.
+            let answered = several && answer.has_whole_text && answer.fault.is_none();
+            let status = match status {
+                RunStatus::Done | RunStatus::AwaitingClient => MessageStatus::Complete,
+                RunStatus::Cancelled | RunStatus::Error | RunStatus::Interrupted if answered => {
+                    MessageStatus::Complete
+                }
+                RunStatus::Cancelled => MessageStatus::Cancelled,
+                RunStatus::Error | RunStatus::Interrupted => {
+                    let fault = answer.fault.clone();
+                    let fault = fault.unwrap_or_else(|| Fault::plain(ErrorCode::Interrupted));
+                    frames.push(failed(&self.id, &answer.message_id, &fault));
+                    continue;
+                }
+            };
+            let data = ThreadEvent::Complete {
+                message_id: &answer.message_id,
+                content: &answer.content,
+                status,
+            };
+            frames.push(SseFrame::new(self.id.clone(), "chat:complete", &data));
+        }
+        frames
+    }
+}
+
+fn failed(id: &str, message_id: &str, fault: &Fault) -> SseFrame {
+    let error = Reason { code: fault.code, message: &fault.message, hint: fault.hint() };
+    let data = ThreadEvent::Error { message_id, error };
+    SseFrame::new(id.to_owned(), "chat:error", &data)
+}
+
+impl Encoder for ThreadFrames {
+    type Frame = SseFrame;
+
+    fn encode(&mut self, envelope: &Envelope) -> Vec<SseFrame> {
+        self.id = format!("{}:{}", envelope.run_id, envelope.seq);
+        match &envelope.event {
+            Event::Start { agents, .. } => self.seat(agents),
+            Event::TextDelta { turn_id, agent: _, text } => {
+                if let Some(answer) = self.answer(envelope.lane) {
+                    answer.content += &answer.fold.delta(*turn_id, text);
+                }
+            }
+            Event::TextComplete { turn_id, agent: _, text } => {
+                if let Some(answer) = self.answer(envelope.lane) {
+                    answer.content += &answer.fold.complete(*turn_id, text);
+                    answer.has_whole_text = true;
+                }
+            }
+            Event::Error { code, message, hint } => {
+                let fault = Fault::new(*code, message.clone()).with_hint(hint.clone());
+                if let Some(answer) = self.answer(envelope.lane) {
+                    answer.fault = Some(fault);
+                }
+            }
+            Event::Confirm { draft_id, tool, summary, preview, expires_at } => {
+                let mut frames = self.flush();
+                let message_id = self.answer(envelope.lane).map(|answer| answer.message_id.clone());
+                let asked = Asked {
+                    message_id: message_id.as_deref().unwrap_or_default(),
+                    pending_change_id: *draft_id,
+                    tool,
+                    summary,
+                    preview,
+                    expires_at: *expires_at,
+                };
+                let asked = ThreadEvent::Confirm(asked);
+                frames.push(SseFrame::new(self.id.clone(), "confirm", &asked));
+                return frames;
+            }
+            Event::Done { status, .. } => return self.end(*status),
+            // The surface has no event for these.
+            Event::ReasoningDelta { .. }
+            | Event::ToolCall { .. }
+            | Event::ToolOutput { .. }
+            | Event::ToolResult { .. }
+            | Event::Draft { .. }
+            | Event::Context { .. }
+            | Event::Status { .. }
+            | Event::Usage { .. } => {}
+        }
+        Vec::new()
+    }
+
+    /// A feed that broke off: the client is still told that nothing more comes, and why.
+    fn finish(&mut self) -> Vec<SseFrame> {
+        if self.done { Vec::new() } else { self.end(RunStatus::Interrupted) }
+    }
+}

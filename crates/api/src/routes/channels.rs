@@ -1,0 +1,249 @@
+//! `/api/channels` and `/api/threads`: where coworkers answer.
+
+pub(super) mod coworkers;
+pub(super) mod events;
+pub(super) mod messages;
+pub(super) mod threads;
+
+/// What the routes read and write, for their description.
+pub(crate) mod views {
+    pub(crate) use super::coworkers::{CoworkerList, NewCoworker, PatchCoworker};
+    pub(crate) use super::messages::{
+        Cancelled, ContextFound, ContextQuery, NewMessage, Sent, ThreadMessages, ThreadQuery,
+    };
+    pub(crate) use super::threads::{NewThread, PatchThread, ThreadList, ThreadView, ThreadsQuery};
+    pub(crate) use super::{ChannelList, ChannelPatch, ChannelView, ChannelsQuery, NewChannel};
+}
+
+use axum::Json;
+use axum::extract::{Path, State};
+use axum::http::{HeaderMap, StatusCode, header};
+use axum::response::{IntoResponse, Response};
+use onyx_storage::{Channel, ChannelCard, Channels, Expect};
+use onyx_types::{ChannelId, ErrorCode, Fault, Hash, SpaceId, Timestamp};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use super::spaces::{by, candidates, checked_name, find as find_space};
+use crate::etag::{etag, expected};
+use crate::{Access, ApiState, AuthContext, JsonBody, Problem, QueryOf, Routes};
+
+const LONGEST_PURPOSE: usize = 4_000;
+
+pub(super) fn routes() -> Routes {
+    use Access::{Chat, Read, Write};
+    let (coworkers, coworker) =
+        ("/api/channels/{id}/coworkers", "/api/channels/{id}/coworkers/{agent}");
+    Routes::new()
+        .get("/api/channels", Read, list)
+        .post("/api/channels", Write, create)
+        .get("/api/channels/{id}", Read, show)
+        .patch("/api/channels/{id}", Write, patch)
+        .delete("/api/channels/{id}", Write, remove)
+        .get(coworkers, Read, coworkers::list)
+        .post(coworkers, Write, coworkers::assign)
+        .patch(coworker, Write, coworkers::patch)
+        .delete(coworker, Write, coworkers::remove)
+        .get("/api/threads", Read, threads::list)
+        .post("/api/threads", Write, threads::create)
+        .get("/api/threads/{id}", Read, threads::show)
+        .patch("/api/threads/{id}", Write, threads::patch)
+        .delete("/api/threads/{id}", Write, threads::remove)
+        .get("/api/threads/{id}/messages", Read, messages::list)
+        .post("/api/threads/{id}/messages", Chat, messages::send)
+        .get("/api/threads/{id}/context", Read, messages::context)
+        .get("/api/threads/{id}/events", Read, events::events)
+        .post("/api/messages/{id}/cancel", Chat, messages::cancel)
+}
+
+#[derive(Deserialize, JsonSchema)]
+pub(crate) struct ChannelsQuery {
+    /// Only those of this space.
+    space: Option<String>,
+}
+
+#[derive(Serialize, JsonSchema)]
+pub(crate) struct ChannelList {
+    channels: Vec<ChannelView>,
+}
+
+#[derive(Serialize, JsonSchema)]
+pub(crate) struct ChannelView {
+    id: String,
+    space: String,
+    name: String,
+    purpose: String,
+    coworkers: Vec<coworkers::CoworkerView>,
+    threads: usize,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    created_at: Option<Timestamp>,
+}
+
+impl From<&Channel> for ChannelView {
+    fn from(channel: &Channel) -> Self {
+        Self {
+            id: channel.id.to_string(),
+            space: channel.space.to_string(),
+            name: channel.card.name.clone(),
+            purpose: channel.card.purpose.clone(),
+            coworkers: coworkers::views_of(&channel.card),
+            threads: channel.card.threads.len(),
+            created_at: channel.card.created,
+        }
+    }
+}
+
+#[derive(Deserialize, JsonSchema)]
+pub(crate) struct NewChannel {
+    space: String,
+    name: String,
+    #[serde(default)]
+    purpose: String,
+}
+
+#[derive(Deserialize, JsonSchema)]
+pub(crate) struct ChannelPatch {
+    name: Option<String>,
+    purpose: Option<String>,
+}
+
+pub(super) async fn list(
+    State(state): State<ApiState>,
+    caller: AuthContext,
+    QueryOf(query): QueryOf<ChannelsQuery>,
+) -> Result<Json<ChannelList>, Problem> {
+    let space = match query.space {
+        Some(space) => Some(find_space(&state, &caller, &space).await?.id),
+        None => None,
+    };
+    let all = channels(&state, &caller)?.list(space.as_ref()).await.map_err(Fault::from)?;
+    Ok(Json(ChannelList { channels: all.iter().map(ChannelView::from).collect() }))
+}
+
+pub(super) async fn create(
+    State(state): State<ApiState>,
+    caller: AuthContext,
+    JsonBody(request): JsonBody<NewChannel>,
+) -> Result<Response, Problem> {
+    let space = named_space(&state, &caller, &request.space).await?;
+    let name = checked_name(&request.name)?;
+    let purpose = checked_purpose(&request.purpose)?;
+    let channels = channels(&state, &caller)?;
+    let by = by(&state, &caller);
+    let card = ChannelCard::new(name, purpose, by.ts);
+    let id = free_id(&channels, &card.name).await?;
+    let made = channels.create(&space, &id, &card, by).await.map_err(Fault::from)?;
+    let location = [(header::LOCATION, format!("/api/channels/{id}"))];
+    Ok((StatusCode::CREATED, location, answer(&made)).into_response())
+}
+
+pub(super) async fn show(
+    State(state): State<ApiState>,
+    caller: AuthContext,
+    Path(id): Path<String>,
+) -> Result<Response, Problem> {
+    Ok(answer(&find(&state, &caller, &id).await?))
+}
+
+pub(super) async fn patch(
+    State(state): State<ApiState>,
+    caller: AuthContext,
+    Path(id): Path<String>,
+    headers: HeaderMap,
+    JsonBody(request): JsonBody<ChannelPatch>,
+) -> Result<Response, Problem> {
+    let name = request.name.as_deref().map(checked_name).transpose()?;
+    let purpose = request.purpose.as_deref().map(checked_purpose).transpose()?;
+    let changed = change(&state, &caller, &id, seen(&headers)?, |card| {
+        card.name = name.clone().unwrap_or(std::mem::take(&mut card.name));
+        card.purpose = purpose.clone().unwrap_or(std::mem::take(&mut card.purpose));
+    });
+    Ok(answer(&changed.await?))
+}
+
+/// With its threads; what its file held is kept.
+pub(super) async fn remove(
+    State(state): State<ApiState>,
+    caller: AuthContext,
+    Path(id): Path<String>,
+) -> Result<StatusCode, Problem> {
+    let channel = find(&state, &caller, &id).await?;
+    for session in channel.card.threads.iter().filter_map(onyx_storage::Thread::session) {
+        threads::forget(&state, &caller, session).await?;
+    }
+    let removed = channels(&state, &caller)?.remove(&channel, by(&state, &caller)).await;
+    removed.map_err(Fault::from)?;
+    Ok(StatusCode::NO_CONTENT)
+}
+
+fn answer(channel: &Channel) -> Response {
+    ([etag(&channel.version)], Json(ChannelView::from(channel))).into_response()
+}
+
+fn channels(state: &ApiState, caller: &AuthContext) -> Result<Channels, Problem> {
+    Ok(Channels::new(&*state.store.files, &caller.person).map_err(Fault::from)?)
+}
+
+async fn find(state: &ApiState, caller: &AuthContext, id: &str) -> Result<Channel, Problem> {
+    let found = match id.parse::<ChannelId>() {
+        Ok(id) => channels(state, caller)?.get(&id).await.map_err(Fault::from)?,
+        Err(_) => None,
+    };
+    found.ok_or_else(|| no_channel(id))
+}
+
+fn no_channel(id: &str) -> Problem {
+    Problem::new(ErrorCode::NotFound, format!("There is no channel {id:?}."))
+}
+
+async fn change(
+    state: &ApiState,
+    caller: &AuthContext,
+    id: &str,
+    seen: Option<Hash>,
+    change: impl Fn(&mut ChannelCard) + Send,
+) -> Result<Channel, Problem> {
+    let id: ChannelId = id.parse().map_err(|_| no_channel(id))?;
+    let by = by(state, caller);
+    let changed = channels(state, caller)?.change(&id, seen, by, change).await;
+    changed.map_err(|error| match error {
+        onyx_storage::StoreError::NotFound => no_channel(id.as_str()),
+        other => Fault::from(other).into(),
+    })
+}
+
+fn seen(headers: &HeaderMap) -> Result<Option<Hash>, Problem> {
+    match expected(headers)? {
+        Expect::Is(hash) => Ok(Some(hash)),
+        Expect::Anything => Ok(None),
+        Expect::Absent => Err(Fault::plain(ErrorCode::VersionConflict).into()),
+    }
+}
+
+/// A body that names no space of the person's is wrong in that field.
+async fn named_space(state: &ApiState, caller: &AuthContext, id: &str) -> Result<SpaceId, Problem> {
+    let found = find_space(state, caller, id).await;
+    let space = found.map_err(|problem| match problem.fault().code {
+        ErrorCode::NotFound => Problem::field("space", "there is no such space"),
+        _ => problem,
+    })?;
+    Ok(space.id)
+}
+
+fn checked_purpose(purpose: &str) -> Result<String, Problem> {
+    if purpose.len() > LONGEST_PURPOSE {
+        return Err(Problem::field("purpose", format!("it has more than {LONGEST_PURPOSE} bytes")));
+    }
+    Ok(purpose.trim().to_owned())
+}
+
+/// One id in all spaces: threads and sources name a channel by it alone.
+async fn free_id(channels: &Channels, name: &str) -> Result<ChannelId, Problem> {
+    for id in candidates(name, "channel") {
+        let id: ChannelId = id.parse().map_err(|error| Problem::field("name", error))?;
+        if channels.get(&id).await.map_err(Fault::from)?.is_none() {
+            return Ok(id);
+        }
+    }
+    Err(Problem::field("name", "there are too many of that name"))
+}

@@ -1,0 +1,219 @@
+//! What is said in a thread: by the person at once, by coworkers as it comes.
+
+use axum::Json;
+use axum::extract::{Path, State};
+use axum::http::StatusCode;
+use onyx_agent::StopTarget;
+use onyx_knowledge::{Hit, Retrieval};
+use onyx_storage::InboxRow;
+use onyx_types::{AgentId, ErrorCode, Fault, MatchType, Origin, Scope, TurnId};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use super::threads::session_of;
+use crate::encode::answer_id;
+use crate::history::{HistoryMessage, MessageRole, MessageStatus};
+use crate::talk::{MessagePage, MessageView, Metadata, page, waiting};
+use crate::{ApiState, AuthContext, JsonBody, Problem, QueryOf};
+
+#[derive(Deserialize, JsonSchema)]
+#[schemars(rename = "ThreadMessagesQuery")]
+pub(crate) struct ThreadQuery {
+    /// Only those before this message of the person's.
+    before: Option<String>,
+    limit: Option<usize>,
+}
+
+#[derive(Serialize, JsonSchema)]
+pub(crate) struct ThreadMessages {
+    /// Oldest first.
+    messages: Vec<MessageView>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    before: Option<TurnId>,
+}
+
+pub(in crate::routes) async fn list(
+    State(state): State<ApiState>,
+    caller: AuthContext,
+    Path(id): Path<String>,
+    QueryOf(query): QueryOf<ThreadQuery>,
+) -> Result<Json<ThreadMessages>, Problem> {
+    let meta = session_of(&state, &caller, &id).await?;
+    let page = page(&state, &caller, meta.session_id, query.before.as_deref(), query.limit).await?;
+    let mut messages = answered(&state, &page);
+    if query.before.is_none() {
+        for row in waiting(&state, &caller, meta.session_id, &page).await? {
+            let text = row.words.content.text();
+            messages.push(MessageView::posted(&row));
+            if state.runs.is_promised(row.turn) {
+                let agents = state.runs.answerers(&caller.person, &meta, &text).await?;
+                messages.extend(agents.iter().map(|agent| placeholder(&row, agent)));
+            }
+        }
+    }
+    Ok(Json(ThreadMessages { messages, before: page.before }))
+}
+
+/// An answer is called by its question, so that a second try stands in the place of the first.
+fn answered(state: &ApiState, page: &MessagePage) -> Vec<MessageView> {
+    let mut views: Vec<MessageView> = Vec::new();
+    let mut question: Option<TurnId> = None;
+    for message in &page.messages {
+        let mut view = MessageView::of(state, message);
+        match message.role {
+            MessageRole::User => question = Some(message.id),
+            MessageRole::Assistant => {
+                view.id = name(question, message);
+                views.retain(|earlier| earlier.id != view.id);
+            }
+        }
+        views.push(view);
+    }
+    views
+}
+
+fn name(question: Option<TurnId>, message: &HistoryMessage) -> String {
+    match (question, &message.agent) {
+        (Some(question), Some(agent)) => answer_id(question, agent),
+        _ => message.id.to_string(),
+    }
+}
+
+fn placeholder(row: &InboxRow, agent: &AgentId) -> MessageView {
+    MessageView {
+        id: answer_id(row.turn, agent),
+        role: MessageRole::Assistant,
+        author: agent.to_string(),
+        content: String::new(),
+        status: MessageStatus::Streaming,
+        created_at: row.received_at,
+        error: None,
+        metadata: Metadata::default(),
+    }
+}
+
+#[derive(Deserialize, JsonSchema)]
+#[schemars(rename = "ThreadMessage")]
+pub(crate) struct NewMessage {
+    content: String,
+}
+
+#[derive(Serialize, JsonSchema)]
+#[schemars(rename = "ThreadMessageSent")]
+pub(crate) struct Sent {
+    user_message: MessageView,
+    /// One for each coworker that answers, empty still.
+    assistant_messages: Vec<MessageView>,
+}
+
+/// Answers at once; what the coworkers say comes as events.
+pub(in crate::routes) async fn send(
+    State(state): State<ApiState>,
+    caller: AuthContext,
+    Path(id): Path<String>,
+    JsonBody(request): JsonBody<NewMessage>,
+) -> Result<(StatusCode, Json<Sent>), Problem> {
+    let meta = session_of(&state, &caller, &id).await?;
+    if request.content.trim().is_empty() {
+        return Err(Problem::field("content", "it is empty"));
+    }
+    let agents = state.runs.answerers(&caller.person, &meta, &request.content).await?;
+    let row = state.runs.post(&caller.person, meta.session_id, request.content, None).await?;
+    let sent = Sent {
+        user_message: MessageView::posted(&row),
+        assistant_messages: agents.iter().map(|agent| placeholder(&row, agent)).collect(),
+    };
+    state.runs.promise(&caller.person, meta.session_id, row.turn);
+    Ok((StatusCode::CREATED, Json(sent)))
+}
+
+#[derive(Serialize, JsonSchema)]
+#[schemars(rename = "MessageCancelled")]
+pub(crate) struct Cancelled {
+    cancelled: bool,
+}
+
+/// Stops the run that gives an answer, or takes back one that has not begun. Coworkers that answer
+/// one message together are one run.
+pub(in crate::routes) async fn cancel(
+    State(state): State<ApiState>,
+    caller: AuthContext,
+    Path(id): Path<String>,
+) -> Result<Json<Cancelled>, Problem> {
+    let none =
+        || Problem::new(ErrorCode::NotFound, format!("No answer {id:?} is under way.")).into();
+    let question = id.split_once('.').map_or(id.as_str(), |(question, _)| question);
+    let question: TurnId = question.parse().map_err(|_| -> Problem { none() })?;
+    if let Some(run) = state.runs.run_answering(&caller.person, question) {
+        let cancelled = state.runs.stop(&caller.person, StopTarget::Run(run)).await?;
+        return Ok(Json(Cancelled { cancelled }));
+    }
+    if state.runs.take_back(&caller.person, question) {
+        return Ok(Json(Cancelled { cancelled: true }));
+    }
+    Err(none())
+}
+
+#[derive(Deserialize, JsonSchema)]
+pub(crate) struct ContextQuery {
+    q: String,
+}
+
+#[derive(Serialize, JsonSchema)]
+#[schemars(rename = "ThreadContext")]
+pub(crate) struct ContextFound {
+    /// Best first.
+    pieces: Vec<PieceView>,
+    /// Why less was found than there is.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    degraded: Option<String>,
+}
+
+#[derive(Serialize, JsonSchema)]
+#[schemars(rename = "ThreadContextPiece")]
+struct PieceView {
+    source: String,
+    title: String,
+    scope: Scope,
+    origin: Origin,
+    score: f32,
+    match_type: MatchType,
+    start_line: u32,
+    end_line: u32,
+    text: String,
+}
+
+impl From<Hit> for PieceView {
+    fn from(hit: Hit) -> Self {
+        Self {
+            source: hit.path(),
+            title: hit.title,
+            scope: hit.scope,
+            origin: hit.origin,
+            score: hit.score,
+            match_type: hit.match_type,
+            start_line: hit.start_line,
+            end_line: hit.end_line,
+            text: hit.text,
+        }
+    }
+}
+
+/// What retrieval would supply to a message of these words.
+pub(in crate::routes) async fn context(
+    State(state): State<ApiState>,
+    caller: AuthContext,
+    Path(id): Path<String>,
+    QueryOf(query): QueryOf<ContextQuery>,
+) -> Result<Json<ContextFound>, Problem> {
+    let meta = session_of(&state, &caller, &id).await?;
+    let retrieval = Retrieval {
+        person: caller.person.clone(),
+        scopes: state.runs.retrieval_scopes(&caller.person, &meta, &query.q).await?,
+        text: query.q,
+        max_tokens: Retrieval::budget(usize::MAX),
+    };
+    let found = state.index.retrieve(&retrieval).await.map_err(Fault::from)?;
+    let pieces = found.hits.into_iter().map(PieceView::from).collect();
+    Ok(Json(ContextFound { pieces, degraded: found.degraded }))
+}

@@ -1,0 +1,312 @@
+//! `/api/conversations`: the companion of a space. A message is kept when it is sent, and run when
+//! its stream is asked for; the run goes on whoever watches.
+
+use std::collections::VecDeque;
+use std::convert::Infallible;
+use std::time::Duration;
+
+use axum::Json;
+use axum::extract::{Path, State};
+use axum::http::{HeaderMap, StatusCode};
+use axum::response::IntoResponse;
+use axum::response::sse::{Event, KeepAlive, Sse};
+use futures::Stream;
+use futures::stream::unfold;
+use onyx_agent::{Again, Answering, EventReader};
+use onyx_storage::SessionMeta;
+use onyx_types::{
+    AgentId, Envelope, ErrorCode, Event as Told, Fault, RunId, SessionId, SessionOrigin, TurnId,
+    View,
+};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use super::spaces::find;
+use crate::encode::{CompanionFrames, Encoder, SseFrame, ToldFrom};
+use crate::talk::{MessageView, page, waiting};
+use crate::{Access, ApiState, AuthContext, JsonBody, Problem, QueryOf, Routes};
+
+const KEEP_ALIVE: Duration = Duration::from_secs(15);
+
+pub(super) fn routes() -> Routes {
+    use Access::{Chat, Read};
+    Routes::new()
+        .get("/api/spaces/{id}/companion", Chat, companion)
+        .get("/api/conversations/{id}/messages", Read, messages)
+        .post("/api/conversations/{id}/messages", Chat, post)
+        .get("/api/conversations/{id}/stream", Chat, stream)
+}
+
+#[derive(Serialize, JsonSchema)]
+pub(crate) struct CompanionView {
+    conversation_id: SessionId,
+    space: String,
+    /// Who answers now.
+    agent: String,
+    agent_name: String,
+}
+
+pub(super) async fn companion(
+    State(state): State<ApiState>,
+    caller: AuthContext,
+    Path(space): Path<String>,
+) -> Result<Json<CompanionView>, Problem> {
+    let space = find(&state, &caller, &space).await?.id;
+    let (meta, agent) = state.runs.open_companion(&caller.person, &space).await?;
+    Ok(Json(CompanionView {
+        conversation_id: meta.session_id,
+        space: space.to_string(),
+        agent_name: name_of(&state, &agent),
+        agent: agent.to_string(),
+    }))
+}
+
+fn name_of(state: &ApiState, agent: &AgentId) -> String {
+    let roster = state.runs.roster();
+    roster.get(agent).map_or_else(|| agent.to_string(), |agent| agent.name.clone())
+}
+
+#[derive(Deserialize, JsonSchema)]
+pub(crate) struct PostMessage {
+    content: String,
+    /// What the person looks at.
+    view: Option<ViewRequest>,
+}
+
+#[derive(Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+struct ViewRequest {
+    entity_type: String,
+    entity_id: String,
+}
+
+#[derive(Serialize, JsonSchema)]
+pub(crate) struct Posted {
+    message_id: TurnId,
+}
+
+pub(super) async fn post(
+    State(state): State<ApiState>,
+    caller: AuthContext,
+    Path(id): Path<String>,
+    JsonBody(request): JsonBody<PostMessage>,
+) -> Result<impl IntoResponse, Problem> {
+    let session = conversation(&state, &caller, &id).await?.session_id;
+    if request.content.trim().is_empty() {
+        return Err(Problem::field("content", "it is empty"));
+    }
+    let view =
+        request.view.map(|view| View { entity_type: view.entity_type, entity_id: view.entity_id });
+    let busy = state.runs.run_of(&caller.person, session).is_some();
+    let row = state.runs.post(&caller.person, session, request.content, view).await?;
+    if busy {
+        // It follows the answer under way, whether or not anybody asks for it.
+        state.runs.promise(&caller.person, session, row.turn);
+    }
+    Ok((StatusCode::CREATED, Json(Posted { message_id: row.turn })))
+}
+
+#[derive(Deserialize, JsonSchema)]
+pub(crate) struct MessagesQuery {
+    /// Only those before this message.
+    before: Option<String>,
+    limit: Option<usize>,
+}
+
+#[derive(Serialize, JsonSchema)]
+pub(crate) struct Messages {
+    /// Oldest first.
+    messages: Vec<MessageView>,
+    /// Give it as `before` for what came before these; absent at the beginning.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    before: Option<TurnId>,
+}
+
+pub(super) async fn messages(
+    State(state): State<ApiState>,
+    caller: AuthContext,
+    Path(id): Path<String>,
+    QueryOf(query): QueryOf<MessagesQuery>,
+) -> Result<Json<Messages>, Problem> {
+    let session = conversation(&state, &caller, &id).await?.session_id;
+    let page = page(&state, &caller, session, query.before.as_deref(), query.limit).await?;
+    let mut messages: Vec<_> =
+        page.messages.iter().map(|message| MessageView::of(&state, message)).collect();
+    if query.before.is_none() {
+        let posted = waiting(&state, &caller, session, &page).await?;
+        messages.extend(posted.iter().map(MessageView::posted));
+    }
+    Ok(Json(Messages { messages, before: page.before }))
+}
+
+#[derive(Deserialize, JsonSchema)]
+pub(crate) struct StreamQuery {
+    /// The latest message unless it is given.
+    #[serde(rename = "messageId")]
+    message_id: Option<String>,
+}
+
+pub(super) async fn stream(
+    State(state): State<ApiState>,
+    caller: AuthContext,
+    Path(id): Path<String>,
+    headers: HeaderMap,
+    QueryOf(query): QueryOf<StreamQuery>,
+) -> Result<Sse<impl Stream<Item = Result<Event, Infallible>>>, Problem> {
+    let session = conversation(&state, &caller, &id).await?.session_id;
+    let wanted = match seen(&headers)? {
+        Some(seen) => rejoined(&state, &caller, session, seen).await?,
+        None => {
+            let message = match query.message_id {
+                Some(id) => message_id(&id)?,
+                None => state.runs.latest_message(&caller.person, session).await?,
+            };
+            state.runs.check_message(&caller.person, session, message).await?;
+            Wanted::Answer(message)
+        }
+    };
+    let telling = Telling { state, caller, session, wanted, ready: VecDeque::new() };
+    let frames = unfold(telling, |mut telling| async move {
+        let frame = telling.next().await?;
+        Some((Ok(Event::from(frame)), telling))
+    });
+    Ok(Sse::new(frames).keep_alive(KeepAlive::new().interval(KEEP_ALIVE)))
+}
+
+/// Where a client was when it lost the stream: `<run>:<seq>` of a feed, `<run>:log-<seq>` of a log.
+pub(super) struct Seen {
+    pub(super) run: RunId,
+    pub(super) after: u64,
+    from: ToldFrom,
+}
+
+pub(super) fn seen(headers: &HeaderMap) -> Result<Option<Seen>, Problem> {
+    let Some(value) = headers.get("last-event-id") else { return Ok(None) };
+    let parsed = value.to_str().ok().and_then(|text| {
+        let (run, seq) = text.split_once(':')?;
+        let (from, seq) = match seq.strip_prefix("log-") {
+            Some(seq) => (ToldFrom::Log, seq),
+            None => (ToldFrom::Feed, seq),
+        };
+        Some(Seen { run: run.parse().ok()?, after: seq.parse().ok()?, from })
+    });
+    parsed.map(Some).ok_or_else(|| Problem::field("Last-Event-ID", "is not one of this stream"))
+}
+
+/// What is told next.
+enum Wanted {
+    /// The answer to a message, once its turn has come.
+    Answer(TurnId),
+    Live {
+        events: EventReader,
+        frames: CompanionFrames,
+        after: u64,
+    },
+    Kept {
+        events: VecDeque<Envelope>,
+        frames: CompanionFrames,
+        after: u64,
+    },
+    Nothing,
+}
+
+/// Nothing is run here: what the run told after that is told, or its end when no more is known.
+async fn rejoined(
+    state: &ApiState,
+    caller: &AuthContext,
+    session: SessionId,
+    Seen { run, after, from }: Seen,
+) -> Result<Wanted, Problem> {
+    if state.runs.session_of(&caller.person, run).await? != Some(session) {
+        return Err(Problem::field("Last-Event-ID", "is not one of this stream"));
+    }
+    if from == ToldFrom::Feed
+        && let Ok(events) = state.runs.events(&caller.person, run, 0).await
+    {
+        return Ok(Wanted::Live { events, frames: CompanionFrames::default(), after });
+    }
+    let events: VecDeque<_> = state.runs.replay(&caller.person, session, run).await?.into();
+    let is_end = |event: &Told| matches!(event, Told::Error { .. } | Told::Done { .. });
+    let after = match from {
+        ToldFrom::Log => after,
+        // How far the feed had come in these words nobody knows any more.
+        ToldFrom::Feed => events.iter().take_while(|event| !is_end(&event.event)).count() as u64,
+    };
+    Ok(Wanted::Kept { events, frames: CompanionFrames::told_from(ToldFrom::Log), after })
+}
+
+struct Telling {
+    state: ApiState,
+    caller: AuthContext,
+    session: SessionId,
+    wanted: Wanted,
+    ready: VecDeque<SseFrame>,
+}
+
+impl Telling {
+    async fn next(&mut self) -> Option<SseFrame> {
+        loop {
+            if let Some(frame) = self.ready.pop_front() {
+                return Some(frame);
+            }
+            match std::mem::replace(&mut self.wanted, Wanted::Nothing) {
+                Wanted::Nothing => return None,
+                Wanted::Answer(message) => self.begin(message).await,
+                Wanted::Live { mut events, mut frames, after } => match events.next().await {
+                    Some(envelope) => {
+                        let told = frames.encode(&envelope);
+                        self.ready.extend(told.into_iter().filter(|_| envelope.seq > after));
+                        self.wanted = Wanted::Live { events, frames, after };
+                    }
+                    None => self.ready.extend(frames.finish()),
+                },
+                Wanted::Kept { mut events, mut frames, after } => {
+                    if let Some(envelope) = events.pop_front() {
+                        let told = frames.encode(&envelope);
+                        self.ready.extend(told.into_iter().filter(|_| envelope.seq > after));
+                        self.wanted = Wanted::Kept { events, frames, after };
+                    }
+                }
+            }
+        }
+    }
+
+    async fn begin(&mut self, message: TurnId) {
+        let (runs, person) = (&self.state.runs, &self.caller.person);
+        match runs.answer_to(person, self.session, message, Again::Run).await {
+            Ok(Answering::Live { run: _, events }) => {
+                let frames = CompanionFrames::default();
+                self.wanted = Wanted::Live { events, frames, after: 0 };
+            }
+            Ok(Answering::Kept { run: _, events }) => {
+                let frames = CompanionFrames::told_from(ToldFrom::Log);
+                self.wanted = Wanted::Kept { events: events.into(), frames, after: 0 };
+            }
+            Err(fault) => self.ready.extend(CompanionFrames::refused(&fault)),
+        }
+    }
+}
+
+/// A session of the person's that lives in a space as its companion.
+async fn conversation(
+    state: &ApiState,
+    caller: &AuthContext,
+    id: &str,
+) -> Result<SessionMeta, Problem> {
+    let none = || Problem::new(ErrorCode::NotFound, format!("There is no conversation {id:?}."));
+    let session: SessionId = id.parse().map_err(|_| none())?;
+    let meta = state.runs.session_meta(&caller.person, session).await.map_err(|_: Fault| none())?;
+    match meta.origin {
+        SessionOrigin::Companion => Ok(meta),
+        SessionOrigin::Chat
+        | SessionOrigin::Thread
+        | SessionOrigin::AgentEditor
+        | SessionOrigin::Connector
+        | SessionOrigin::Job
+        | SessionOrigin::Api => Err(none()),
+    }
+}
+
+fn message_id(text: &str) -> Result<TurnId, Problem> {
+    text.parse().map_err(|error: onyx_types::IdError| Problem::field("messageId", error))
+}

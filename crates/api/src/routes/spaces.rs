@@ -1,0 +1,276 @@
+//! `/api/spaces`: a person's spaces and what is in them. Files are the truth; these routes read and
+//! write them.
+
+mod capture;
+mod entities;
+
+/// What the routes read and write, for their description.
+pub(crate) mod views {
+    pub(crate) use super::capture::CaptureRequest;
+    pub(crate) use super::entities::{
+        EntitiesQuery, EntityList, EntityPatch, EntityView, NewEntity,
+    };
+    pub(crate) use super::{NewSpace, SpaceList, SpacePatch, SpaceView};
+}
+
+use axum::Json;
+use axum::extract::{Path, State};
+use axum::http::{HeaderMap, StatusCode, header};
+use axum::response::{IntoResponse, Response};
+use onyx_storage::{Change, Expect, Space, SpaceChange, Spaces};
+use onyx_types::{
+    AgentId, Author, ErrorCode, Fault, Hash, Origin, SessionId, SpaceId, Timestamp, slug,
+};
+use schemars::JsonSchema;
+use serde::{Deserialize, Deserializer, Serialize};
+
+use crate::etag::{etag, expected};
+use crate::{Access, ApiState, AuthContext, JsonBody, Problem, Routes};
+
+const LONGEST_NAME: usize = 120;
+/// Spaces whose names make the same id.
+const MOST_NAMESAKES: usize = 99;
+
+pub(super) fn routes() -> Routes {
+    use Access::{Read, Write};
+    let (all, one) = ("/api/spaces/{id}/{kind}", "/api/spaces/{id}/{kind}/{entity}");
+    Routes::new()
+        .get("/api/spaces", Read, list)
+        .post("/api/spaces", Write, create)
+        .get("/api/spaces/{id}", Read, show)
+        .patch("/api/spaces/{id}", Write, patch)
+        .delete("/api/spaces/{id}", Write, remove)
+        .post("/api/spaces/{id}/capture", Write, capture::capture)
+        .get(all, Read, entities::list)
+        .post(all, Write, entities::create)
+        .get(one, Read, entities::show)
+        .patch(one, Write, entities::patch)
+        .delete(one, Write, entities::remove)
+}
+
+#[derive(Serialize, JsonSchema)]
+pub(crate) struct SpaceList {
+    spaces: Vec<SpaceView>,
+}
+
+#[derive(Serialize, JsonSchema)]
+pub(crate) struct SpaceView {
+    id: String,
+    name: String,
+    /// Absent: the agent that answers where none is named.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    default_agent: Option<String>,
+    /// The session of its companion, once there is one.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    companion: Option<SessionId>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    created_at: Option<Timestamp>,
+}
+
+impl From<Space> for SpaceView {
+    fn from(space: Space) -> Self {
+        Self {
+            id: space.id.to_string(),
+            name: space.name,
+            default_agent: space.default_agent.map(|agent| agent.to_string()),
+            companion: space.companion,
+            created_at: space.created,
+        }
+    }
+}
+
+#[derive(Deserialize, JsonSchema)]
+pub(crate) struct NewSpace {
+    name: String,
+    /// Made from the name unless it is given.
+    id: Option<String>,
+    default_agent: Option<String>,
+}
+
+#[derive(Deserialize, JsonSchema)]
+pub(crate) struct SpacePatch {
+    name: Option<String>,
+    /// `null`: nobody in particular.
+    #[serde(default, deserialize_with = "given")]
+    #[schemars(with = "Option<String>")]
+    default_agent: Option<Option<String>>,
+}
+
+/// Tells what was left out from what was given as null.
+fn given<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<Option<String>>, D::Error> {
+    Option::deserialize(deserializer).map(Some)
+}
+
+pub(super) async fn list(
+    State(state): State<ApiState>,
+    caller: AuthContext,
+) -> Result<Json<SpaceList>, Problem> {
+    let spaces = spaces(&state, &caller)?.list().await.map_err(Fault::from)?;
+    Ok(Json(SpaceList { spaces: spaces.into_iter().map(SpaceView::from).collect() }))
+}
+
+pub(super) async fn create(
+    State(state): State<ApiState>,
+    caller: AuthContext,
+    JsonBody(request): JsonBody<NewSpace>,
+) -> Result<Response, Problem> {
+    let name = checked_name(&request.name)?;
+    let default_agent =
+        request.default_agent.map(|agent| known_agent(&state, &agent)).transpose()?;
+    let spaces = spaces(&state, &caller)?;
+    let id = match request.id {
+        Some(id) => {
+            let id: SpaceId = id.parse().map_err(|error| Problem::field("id", error))?;
+            if spaces.get(&id).await.map_err(Fault::from)?.is_some() {
+                return Err(Problem::field("id", "there is such a space already"));
+            }
+            id
+        }
+        None => free_id(&spaces, &name).await?,
+    };
+    let change = SpaceChange {
+        name: Some(name),
+        default_agent: default_agent.map(Some),
+        ..SpaceChange::default()
+    };
+    let made = spaces.put(&id, &change, None, by(&state, &caller)).await.map_err(Fault::from)?;
+    let location = [(header::LOCATION, format!("/api/spaces/{id}"))];
+    Ok((StatusCode::CREATED, location, answer(made)).into_response())
+}
+
+pub(super) async fn show(
+    State(state): State<ApiState>,
+    caller: AuthContext,
+    Path(id): Path<String>,
+) -> Result<Response, Problem> {
+    Ok(answer(find(&state, &caller, &id).await?))
+}
+
+pub(super) async fn patch(
+    State(state): State<ApiState>,
+    caller: AuthContext,
+    Path(id): Path<String>,
+    headers: HeaderMap,
+    JsonBody(request): JsonBody<SpacePatch>,
+) -> Result<Response, Problem> {
+    let space = find(&state, &caller, &id).await?;
+    check_seen(&headers, space.version)?;
+    let default_agent = match request.default_agent {
+        Some(Some(agent)) => Some(Some(known_agent(&state, &agent)?)),
+        Some(None) => Some(None),
+        None => None,
+    };
+    let change = SpaceChange {
+        name: request.name.as_deref().map(checked_name).transpose()?,
+        default_agent,
+        ..SpaceChange::default()
+    };
+    let spaces = spaces(&state, &caller)?;
+    let changed = spaces.put(&space.id, &change, space.version, by(&state, &caller)).await;
+    Ok(answer(changed.map_err(Fault::from)?))
+}
+
+/// What was in it is kept in the history.
+pub(super) async fn remove(
+    State(state): State<ApiState>,
+    caller: AuthContext,
+    Path(id): Path<String>,
+    headers: HeaderMap,
+) -> Result<StatusCode, Problem> {
+    let space = find(&state, &caller, &id).await?;
+    check_seen(&headers, space.version)?;
+    let spaces = spaces(&state, &caller)?;
+    spaces.remove(&space.id, by(&state, &caller)).await.map_err(Fault::from)?;
+    Ok(StatusCode::NO_CONTENT)
+}
+
+fn answer(space: Space) -> Response {
+    let tag = space.version.as_ref().map(etag);
+    let mut response = Json(SpaceView::from(space)).into_response();
+    response.headers_mut().extend(tag);
+    response
+}
+
+pub(super) fn spaces(state: &ApiState, caller: &AuthContext) -> Result<Spaces, Problem> {
+    Ok(Spaces::new(&*state.store.files, &caller.person).map_err(Fault::from)?)
+}
+
+/// What is no id names nothing.
+pub(super) async fn find(
+    state: &ApiState,
+    caller: &AuthContext,
+    id: &str,
+) -> Result<Space, Problem> {
+    let found = match id.parse::<SpaceId>() {
+        Ok(id) => spaces(state, caller)?.get(&id).await.map_err(Fault::from)?,
+        Err(_) => None,
+    };
+    found.ok_or_else(|| Problem::new(ErrorCode::NotFound, format!("There is no space {id:?}.")))
+}
+
+/// A person's own change.
+pub(super) fn by(state: &ApiState, caller: &AuthContext) -> Change {
+    Change {
+        ts: state.runs.now(),
+        author: Author::Person(caller.person.clone()),
+        origin: Origin::Person,
+        run: None,
+        tool: "spaces".to_owned(),
+    }
+}
+
+/// `If-Match` names what the client has seen.
+pub(super) fn check_seen(headers: &HeaderMap, current: Option<Hash>) -> Result<(), Problem> {
+    let is_so = match expected(headers)? {
+        Expect::Anything => true,
+        Expect::Absent => current.is_none(),
+        Expect::Is(seen) => current == Some(seen),
+    };
+    if is_so { Ok(()) } else { Err(Fault::plain(ErrorCode::VersionConflict).into()) }
+}
+
+pub(super) fn checked_name(name: &str) -> Result<String, Problem> {
+    let name = name.split_whitespace().collect::<Vec<_>>().join(" ");
+    match name.chars().count() {
+        0 => Err(Problem::field("name", "it is empty")),
+        length if length > LONGEST_NAME => Err(Problem::field(
+            "name",
+            format!("it has {length} characters; {LONGEST_NAME} are allowed"),
+        )),
+        _ => Ok(name),
+    }
+}
+
+pub(super) fn known_agent(state: &ApiState, id: &str) -> Result<AgentId, Problem> {
+    let roster = state.runs.roster();
+    let found = id.parse().ok().filter(|id| roster.get(id).is_some());
+    found.ok_or_else(|| {
+        let known: Vec<_> = roster.agents().map(|agent| agent.id.as_str()).collect();
+        let why = format!("there is no agent {id:?}; agents: {}", known.join(", "));
+        Problem::field("default_agent", why)
+    })
+}
+
+async fn free_id(spaces: &Spaces, name: &str) -> Result<SpaceId, Problem> {
+    for id in candidates(name, "space") {
+        let id: SpaceId = id.parse().map_err(|error| Problem::field("name", error))?;
+        if spaces.get(&id).await.map_err(Fault::from)?.is_none() {
+            return Ok(id);
+        }
+    }
+    Err(Problem::field("name", format!("there are {MOST_NAMESAKES} of that name")))
+}
+
+/// Ids that a name makes, numbered after the first. Ids are plain ASCII: a name that has none of
+/// it gets the fallback.
+pub(super) fn candidates(name: &str, fallback: &str) -> impl Iterator<Item = String> {
+    const LONGEST: usize = 48;
+    let ascii: String = name.chars().map(|c| if c.is_ascii() { c } else { ' ' }).collect();
+    let mut id = slug(&ascii);
+    id.truncate(LONGEST);
+    let id = match id.trim_matches('-') {
+        "" => fallback.to_owned(),
+        id => id.to_owned(),
+    };
+    (1..=MOST_NAMESAKES).map(move |n| if n == 1 { id.clone() } else { format!("{id}-{n}") })
+}

@@ -1,0 +1,304 @@
+//! Pages, tasks, refs and projects of a space.
+
+use std::collections::BTreeMap;
+
+use axum::Json;
+use axum::extract::{Path, State};
+use axum::http::{HeaderMap, StatusCode, header};
+use axum::response::{IntoResponse, Response};
+use onyx_storage::{Entities, Entity, EntityChange};
+use onyx_types::{EntityId, EntityKind, EntityRef, ErrorCode, Fault, Origin, SpaceId, Timestamp};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use super::{by, check_seen, find};
+use crate::etag::etag;
+use crate::{ApiState, AuthContext, JsonBody, Problem, QueryOf};
+
+const PAGE: usize = 100;
+const LONGEST_PAGE: usize = 500;
+const LONGEST_TITLE: usize = 300;
+/// Well within what is read back of a file.
+const LARGEST_BODY: usize = 4 * 1024 * 1024;
+const MOST_LABELS: usize = 100;
+
+#[derive(Deserialize, JsonSchema)]
+pub(crate) struct EntitiesQuery {
+    /// Only those after this one: the last id of the page before.
+    before: Option<String>,
+    limit: Option<usize>,
+    /// Only those of this status.
+    status: Option<String>,
+}
+
+#[derive(Serialize, JsonSchema)]
+pub(crate) struct EntityList {
+    /// Changed last first, without their bodies.
+    entities: Vec<EntityView>,
+    /// Give it as `before` for the rest.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    before: Option<String>,
+}
+
+#[derive(Serialize, JsonSchema)]
+pub(crate) struct EntityView {
+    id: String,
+    kind: EntityKind,
+    space: String,
+    title: String,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    status: Option<String>,
+    tags: Vec<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    created_at: Option<Timestamp>,
+    updated_at: Timestamp,
+    origin: Origin,
+    /// Every other key of its front matter that has a value of one line.
+    fields: BTreeMap<String, String>,
+    /// As searches and agents name its file.
+    path: String,
+    /// What its ETag says.
+    version: String,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    body: Option<String>,
+}
+
+impl EntityView {
+    fn of(entity: Entity) -> Self {
+        Self {
+            id: entity.at.id.to_string(),
+            kind: entity.at.kind,
+            space: entity.at.space.to_string(),
+            path: entity.at.path(),
+            title: entity.title,
+            status: entity.status,
+            tags: entity.tags,
+            created_at: entity.created,
+            updated_at: entity.updated,
+            origin: entity.origin,
+            fields: entity.fields,
+            version: entity.version.to_string(),
+            body: Some(entity.body),
+        }
+    }
+}
+
+#[derive(Deserialize, JsonSchema)]
+pub(crate) struct NewEntity {
+    title: String,
+    status: Option<String>,
+    tags: Option<Vec<String>>,
+    /// Other keys of the front matter.
+    #[serde(default)]
+    fields: BTreeMap<String, Option<String>>,
+    body: Option<String>,
+}
+
+/// What is left out stays as it is.
+#[derive(Deserialize, JsonSchema)]
+pub(crate) struct EntityPatch {
+    title: Option<String>,
+    /// Empty: it has none.
+    status: Option<String>,
+    tags: Option<Vec<String>>,
+    /// Other keys of the front matter; `null` or empty: it goes.
+    #[serde(default)]
+    fields: BTreeMap<String, Option<String>>,
+    body: Option<String>,
+}
+
+impl From<NewEntity> for EntityPatch {
+    fn from(new: NewEntity) -> Self {
+        let NewEntity { title, status, tags, fields, body } = new;
+        Self { title: Some(title), status, tags, fields, body }
+    }
+}
+
+impl EntityPatch {
+    fn checked(self) -> Result<EntityChange, Problem> {
+        if let Some(title) = &self.title {
+            check_title(title)?;
+        }
+        if self.body.as_ref().is_some_and(|body| body.len() > LARGEST_BODY) {
+            let why = format!("body: it has more than {LARGEST_BODY} bytes");
+            return Err(Problem::new(ErrorCode::TooLarge, why).with_field("body"));
+        }
+        if self.tags.as_ref().is_some_and(|tags| tags.len() > MOST_LABELS) {
+            return Err(Problem::field("tags", format!("more than {MOST_LABELS}")));
+        }
+        if self.fields.len() > MOST_LABELS {
+            return Err(Problem::field("fields", format!("more than {MOST_LABELS}")));
+        }
+        let fields = self.fields.into_iter();
+        Ok(EntityChange {
+            title: self.title,
+            status: self.status,
+            tags: self.tags,
+            fields: fields.map(|(key, value)| (key, value.unwrap_or_default())).collect(),
+            body: self.body,
+        })
+    }
+}
+
+pub(super) fn check_title(title: &str) -> Result<(), Problem> {
+    match title.trim().chars().count() {
+        0 => Err(Problem::field("title", "it is empty")),
+        length if length > LONGEST_TITLE => Err(Problem::field(
+            "title",
+            format!("it has {length} characters; {LONGEST_TITLE} are allowed"),
+        )),
+        _ => Ok(()),
+    }
+}
+
+pub(super) async fn list(
+    State(state): State<ApiState>,
+    caller: AuthContext,
+    Path((space, kind)): Path<(String, String)>,
+    QueryOf(query): QueryOf<EntitiesQuery>,
+) -> Result<Json<EntityList>, Problem> {
+    let (space, kind) = place(&state, &caller, &space, &kind).await?;
+    let limit = query.limit.unwrap_or(PAGE);
+    if !(1..=LONGEST_PAGE).contains(&limit) {
+        return Err(Problem::field("limit", format!("it must be from 1 to {LONGEST_PAGE}")));
+    }
+    let mut all = entities(&state, &caller)?.list(&space, kind).await.map_err(Fault::from)?;
+    if let Some(status) = &query.status {
+        all.retain(|entity| entity.status.as_ref() == Some(status));
+    }
+    let start = match &query.before {
+        None => 0,
+        Some(id) => {
+            all.iter()
+                .position(|entity| entity.at.id.as_str() == id)
+                .ok_or_else(|| Problem::field("before", "it is gone; begin anew"))?
+                + 1
+        }
+    };
+    let more = all.len() > start + limit;
+    let page = all.into_iter().skip(start).take(limit);
+    let entities: Vec<_> =
+        page.map(|entity| EntityView { body: None, ..EntityView::of(entity) }).collect();
+    let before = entities.last().filter(|_| more).map(|entity| entity.id.clone());
+    Ok(Json(EntityList { entities, before }))
+}
+
+pub(super) async fn create(
+    State(state): State<ApiState>,
+    caller: AuthContext,
+    Path((space, kind)): Path<(String, String)>,
+    JsonBody(request): JsonBody<NewEntity>,
+) -> Result<Response, Problem> {
+    let (space, kind) = place(&state, &caller, &space, &kind).await?;
+    let change = EntityPatch::from(request).checked()?;
+    made(&state, &caller, &space, kind, &change, Origin::Person).await
+}
+
+/// A new entity, and the answer that says so.
+pub(super) async fn made(
+    state: &ApiState,
+    caller: &AuthContext,
+    space: &SpaceId,
+    kind: EntityKind,
+    change: &EntityChange,
+    origin: Origin,
+) -> Result<Response, Problem> {
+    let entities = entities(state, caller)?;
+    let by = onyx_storage::Change { origin, ..by(state, caller) };
+    let edit = entities.plan_new(space, kind, change, origin, by.ts).await.map_err(Fault::from)?;
+    let made = entities.commit(&edit, by).await.map_err(Fault::from)?.ok_or_else(gone)?;
+    let at = &made.at;
+    let id = percent_encoded(at.id.as_str());
+    let location = format!("/api/spaces/{}/{}/{id}", at.space, at.kind.folder());
+    Ok((StatusCode::CREATED, [(header::LOCATION, location)], answer(made)).into_response())
+}
+
+pub(super) async fn show(
+    State(state): State<ApiState>,
+    caller: AuthContext,
+    Path(path): Path<(String, String, String)>,
+) -> Result<Response, Problem> {
+    let at = entity_ref(&state, &caller, &path).await?;
+    let found = entities(&state, &caller)?.get(&at).await.map_err(Fault::from)?;
+    Ok(answer(found.ok_or_else(gone)?))
+}
+
+pub(super) async fn patch(
+    State(state): State<ApiState>,
+    caller: AuthContext,
+    Path(path): Path<(String, String, String)>,
+    headers: HeaderMap,
+    JsonBody(request): JsonBody<EntityPatch>,
+) -> Result<Response, Problem> {
+    let at = entity_ref(&state, &caller, &path).await?;
+    let change = request.checked()?;
+    let entities = entities(&state, &caller)?;
+    let by = by(&state, &caller);
+    let edit = entities.plan_change(&at, &change, by.ts).await.map_err(Fault::from)?;
+    check_seen(&headers, edit.before.as_ref().map(|object| object.hash))?;
+    let changed = entities.commit(&edit, by).await.map_err(Fault::from)?;
+    Ok(answer(changed.ok_or_else(gone)?))
+}
+
+pub(super) async fn remove(
+    State(state): State<ApiState>,
+    caller: AuthContext,
+    Path(path): Path<(String, String, String)>,
+    headers: HeaderMap,
+) -> Result<StatusCode, Problem> {
+    let at = entity_ref(&state, &caller, &path).await?;
+    let entities = entities(&state, &caller)?;
+    let edit = entities.plan_removal(&at).await.map_err(Fault::from)?;
+    check_seen(&headers, edit.before.as_ref().map(|object| object.hash))?;
+    entities.commit(&edit, by(&state, &caller)).await.map_err(Fault::from)?;
+    Ok(StatusCode::NO_CONTENT)
+}
+
+fn entities(state: &ApiState, caller: &AuthContext) -> Result<Entities, Problem> {
+    Ok(Entities::new(&*state.store.files, &caller.person).map_err(Fault::from)?)
+}
+
+async fn place(
+    state: &ApiState,
+    caller: &AuthContext,
+    space: &str,
+    kind: &str,
+) -> Result<(SpaceId, EntityKind), Problem> {
+    let space = find(state, caller, space).await?.id;
+    let named = EntityKind::ALL.into_iter().find(|known| known.folder() == kind);
+    let kind = named.ok_or_else(|| {
+        let message = format!("A space has no {kind:?}: pages, tasks, refs, projects.");
+        Problem::new(ErrorCode::NotFound, message)
+    })?;
+    Ok((space, kind))
+}
+
+async fn entity_ref(
+    state: &ApiState,
+    caller: &AuthContext,
+    (space, kind, id): &(String, String, String),
+) -> Result<EntityRef, Problem> {
+    let (space, kind) = place(state, caller, space, kind).await?;
+    // What is no id names nothing.
+    let id: EntityId = id.parse().map_err(|_| gone())?;
+    Ok(EntityRef { space, kind, id })
+}
+
+fn gone() -> Problem {
+    Fault::plain(ErrorCode::NotFound).into()
+}
+
+fn answer(entity: Entity) -> Response {
+    let tag = etag(&entity.version);
+    ([tag], Json(EntityView::of(entity))).into_response()
+}
+
+/// Ids are file names of any script; headers are ASCII.
+fn percent_encoded(id: &str) -> String {
+    let plain = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_' | b'.');
+    let encode = |byte: u8| match plain(byte) {
+        true => char::from(byte).to_string(),
+        false => format!("%{byte:02X}"),
+    };
+    id.bytes().map(encode).collect()
+}

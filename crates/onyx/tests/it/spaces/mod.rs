@@ -1,0 +1,141 @@
+//! Spaces over HTTP: what they hold, what is captured into them, who talks in them.
+
+mod capture;
+mod companion;
+mod entities;
+mod threads;
+mod ui_chat;
+
+use std::time::Duration;
+
+use onyx_test_support::{Answer, OnyxProcess, Reply, ScriptedCall, ScriptedModel};
+use reqwest::{Method, Response};
+use serde_json::{Value, json};
+
+use crate::builder;
+
+/// A server with a space and two agents.
+async fn house() -> (ScriptedModel, OnyxProcess) {
+    house_with(json!({})).await
+}
+
+async fn house_with(config: Value) -> (ScriptedModel, OnyxProcess) {
+    let model = ScriptedModel::start().await;
+    let onyx = builder(&model)
+        .merge(json!({"people": ["anna"], "agents": {
+            "defaults": {"model": "mine/some-model"},
+            "list": [
+                {"id": "main", "default": true, "tier": "act"},
+                {"id": "scout", "name": "Scout", "tier": "suggest"},
+            ],
+        }}))
+        .merge(config)
+        .file("people/owner/spaces/home/space.json", "{\"name\": \"Home\"}")
+        .start()
+        .await;
+    (model, onyx)
+}
+
+async fn send(onyx: &OnyxProcess, method: Method, path: &str, body: &Value) -> Reply {
+    Reply::of(onyx.request(method, path).json(body)).await
+}
+
+async fn patch(onyx: &OnyxProcess, path: &str, body: &Value) -> Reply {
+    send(onyx, Method::PATCH, path, body).await
+}
+
+async fn delete(onyx: &OnyxProcess, path: &str) -> Reply {
+    Reply::of(onyx.request(Method::DELETE, path)).await
+}
+
+fn etag(reply: &Reply) -> String {
+    reply.headers["etag"].to_str().unwrap().to_owned()
+}
+
+fn call(tool: &str, input: &Value) -> Answer {
+    Answer::tool_calls([ScriptedCall::new(format!("call-{tool}"), tool, input)])
+}
+
+/// One server-sent event.
+#[derive(Clone, Debug)]
+struct Told {
+    id: String,
+    event: String,
+    data: Value,
+}
+
+/// A stream of server-sent events under way. Dropping it closes the connection.
+struct Follow {
+    response: Response,
+    buffer: String,
+}
+
+impl Follow {
+    async fn begin(onyx: &OnyxProcess, path: &str, last: Option<&str>) -> Self {
+        let mut request = onyx.request(Method::GET, path);
+        if let Some(last) = last {
+            request = request.header("last-event-id", last);
+        }
+        let response = request.send().await.unwrap();
+        let status = response.status();
+        if status != 200 {
+            panic!("{path} answered {status}: {}", response.text().await.unwrap());
+        }
+        assert_eq!(response.headers()["content-type"], "text/event-stream");
+        Self { response, buffer: String::new() }
+    }
+
+    /// `None` at the end of the stream.
+    async fn next(&mut self) -> Option<Told> {
+        loop {
+            while let Some((frame, rest)) = self.buffer.split_once("\n\n") {
+                let told = told(frame);
+                self.buffer = rest.to_owned();
+                if told.is_some() {
+                    return told;
+                }
+            }
+            let chunk = tokio::time::timeout(Duration::from_secs(30), self.response.chunk()).await;
+            let chunk = chunk.expect("the stream goes on").unwrap()?;
+            self.buffer.push_str(std::str::from_utf8(&chunk).expect("whole frames"));
+        }
+    }
+
+    /// Everything up to the next event of that name.
+    async fn until(&mut self, event: &str) -> Vec<Told> {
+        let mut seen = Vec::new();
+        loop {
+            seen.push(self.next().await.expect("the stream goes on"));
+            if seen.last().is_some_and(|told| told.event == event) {
+                return seen;
+            }
+        }
+    }
+}
+
+/// `None` for a comment that only keeps the connection open.
+fn told(frame: &str) -> Option<Told> {
+    let field = |name: &str| {
+        let line = frame.lines().find_map(|line| line.strip_prefix(name)?.strip_prefix(':'))?;
+        Some(line.strip_prefix(' ').unwrap_or(line).to_owned())
+    };
+    let data = serde_json::from_str(&field("data")?).unwrap();
+    Some(Told { id: field("id").unwrap_or_default(), event: field("event")?, data })
+}
+
+/// The whole stream.
+async fn stream(onyx: &OnyxProcess, path: &str, last: Option<&str>) -> Vec<Told> {
+    read_stream(onyx, path, last, usize::MAX).await
+}
+
+/// The stream, cut off by its client after so many events.
+async fn read_stream(onyx: &OnyxProcess, path: &str, last: Option<&str>, most: usize) -> Vec<Told> {
+    let mut follow = Follow::begin(onyx, path, last).await;
+    let mut seen = Vec::new();
+    while seen.len() < most
+        && let Some(told) = follow.next().await
+    {
+        seen.push(told);
+    }
+    seen
+}

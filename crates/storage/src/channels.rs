@@ -1,0 +1,260 @@
+//! Channels of a space: `channels/<channel>.json` says what a channel is for, who works in it and
+//! which threads it has. A thread is a session of the same id.
+
+use std::sync::Arc;
+
+use onyx_types::{AgentId, ChannelId, Hash, PersonId, SessionId, SpaceId, ThreadId, Timestamp};
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
+
+use crate::{Area, Change, Expect, Files, History, Object, ObjectKey, Objects, StoreError};
+
+const LARGEST: u64 = 4 * 1024 * 1024;
+const MOST_LISTED: usize = 1_000;
+/// Tries of a change that others make at the same time.
+const TRIES: usize = 5;
+
+#[derive(Clone, Debug, PartialEq)]
+pub struct Channel {
+    pub id: ChannelId,
+    pub space: SpaceId,
+    pub card: ChannelCard,
+    /// Of its file: its ETag.
+    pub version: Hash,
+}
+
+/// What the file says; keys of newer versions and other programs stay.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct ChannelCard {
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub name: String,
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub purpose: String,
+    /// In the order in which they were assigned.
+    #[serde(default)]
+    pub coworkers: Vec<Coworker>,
+    /// Oldest first.
+    #[serde(default)]
+    pub threads: Vec<Thread>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub created: Option<Timestamp>,
+    #[serde(flatten)]
+    more: Map<String, Value>,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Coworker {
+    pub agent: AgentId,
+    #[serde(default)]
+    pub primary: bool,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Thread {
+    pub id: ThreadId,
+    pub title: String,
+    pub created: Timestamp,
+}
+
+impl Thread {
+    /// The session in which it is spoken; `None` for one that somebody wrote by hand.
+    pub fn session(&self) -> Option<SessionId> {
+        self.id.as_str().parse().ok()
+    }
+}
+
+impl ChannelCard {
+    pub fn new(name: String, purpose: String, created: Timestamp) -> Self {
+        Self { name, purpose, created: Some(created), ..Self::default() }
+    }
+
+    /// Who answers where nobody is named: the one marked so, else the earliest assigned.
+    pub fn primary(&self) -> Option<&AgentId> {
+        let marked = self.coworkers.iter().find(|coworker| coworker.primary);
+        marked.or(self.coworkers.first()).map(|coworker| &coworker.agent)
+    }
+
+    pub fn thread(&self, id: &ThreadId) -> Option<&Thread> {
+        self.threads.iter().find(|thread| thread.id == *id)
+    }
+}
+
+/// The channels of one person.
+pub struct Channels {
+    person: Arc<dyn Objects>,
+    history: History,
+}
+
+impl Channels {
+    pub fn new(files: &dyn Files, person: &PersonId) -> Result<Self, StoreError> {
+        let area = Area::Person(person.clone());
+        Ok(Self { person: files.objects(&area)?, history: files.history(person)? })
+    }
+
+    /// By space and id. What cannot be read is logged and left out: the others are to be seen.
+    pub async fn list(&self, space: Option<&SpaceId>) -> Result<Vec<Channel>, StoreError> {
+        let spaces = match space {
+            Some(space) => vec![space.clone()],
+            None => folders(&*self.person, "spaces").await?,
+        };
+        let mut channels = Vec::new();
+        for space in spaces {
+            for id in channel_ids(&*self.person, &space).await? {
+                match self.read(&space, &id).await {
+                    Ok(channel) => channels.extend(channel),
+                    Err(error) => tracing::warn!(%space, %id, %error, "a channel cannot be read"),
+                }
+            }
+        }
+        Ok(channels)
+    }
+
+    pub async fn get(&self, id: &ChannelId) -> Result<Option<Channel>, StoreError> {
+        for space in folders(&*self.person, "spaces").await? {
+            if let Some(channel) = self.read(&space, id).await? {
+                return Ok(Some(channel));
+            }
+        }
+        Ok(None)
+    }
+
+    /// The channel that has a thread.
+    pub async fn with_thread(&self, thread: &ThreadId) -> Result<Option<Channel>, StoreError> {
+        let mut all = self.list(None).await?.into_iter();
+        Ok(all.find(|channel| channel.card.thread(thread).is_some()))
+    }
+
+    /// `Conflict` when there is one of that id in the space.
+    pub async fn create(
+        &self,
+        space: &SpaceId,
+        id: &ChannelId,
+        card: &ChannelCard,
+        by: Change,
+    ) -> Result<Channel, StoreError> {
+        self.write(space, id, None, card, by).await?;
+        self.read(space, id).await?.ok_or(StoreError::NotFound)
+    }
+
+    /// Reads, changes, writes; again when somebody else wrote in between. `NotFound` when there is
+    /// none, `Conflict` when it is not the version that was seen.
+    pub async fn change(
+        &self,
+        id: &ChannelId,
+        seen: Option<Hash>,
+        by: Change,
+        change: impl Fn(&mut ChannelCard) + Send,
+    ) -> Result<Channel, StoreError> {
+        for _ in 0..TRIES {
+            let Channel { space, mut card, version, .. } =
+                self.get(id).await?.ok_or(StoreError::NotFound)?;
+            if seen.is_some_and(|seen| seen != version) {
+                return Err(StoreError::Conflict);
+            }
+            change(&mut card);
+            match self.write(&space, id, Some(version), &card, by.clone()).await {
+                Err(StoreError::Conflict) if seen.is_none() => {}
+                Err(error) => return Err(error),
+                Ok(()) => return self.read(&space, id).await?.ok_or(StoreError::NotFound),
+            }
+        }
+        Err(StoreError::Conflict)
+    }
+
+    /// The version before is kept.
+    pub async fn remove(&self, channel: &Channel, by: Change) -> Result<(), StoreError> {
+        let key = key(&channel.space, &channel.id)?;
+        let object = self.object(&key).await?.ok_or(StoreError::NotFound)?;
+        self.history.keep(&key, Some(&object.bytes), None, by).await?;
+        self.person.delete(&key, Expect::Is(object.hash)).await
+    }
+
+    async fn write(
+        &self,
+        space: &SpaceId,
+        id: &ChannelId,
+        seen: Option<Hash>,
+        card: &ChannelCard,
+        by: Change,
+    ) -> Result<(), StoreError> {
+        let key = key(space, id)?;
+        let before = self.object(&key).await?;
+        if before.as_ref().map(|object| object.hash) != seen {
+            return Err(StoreError::Conflict);
+        }
+        let mut bytes = serde_json::to_vec_pretty(card)
+            .map_err(|error| StoreError::Failed(format!("{key}: {error}")))?;
+        bytes.push(b'\n');
+        let before = before.as_ref().map(|object| object.bytes.as_slice());
+        self.history.keep(&key, before, Some(Hash::of(&bytes)), by).await?;
+        self.person.put(&key, &bytes, seen.map_or(Expect::Absent, Expect::Is)).await.map(drop)
+    }
+
+    async fn read(&self, space: &SpaceId, id: &ChannelId) -> Result<Option<Channel>, StoreError> {
+        let Some(object) = self.object(&key(space, id)?).await? else { return Ok(None) };
+        let mut card = card_of(&object, id)?;
+        if card.name.is_empty() {
+            card.name = id.to_string();
+        }
+        Ok(Some(Channel { id: id.clone(), space: space.clone(), card, version: object.hash }))
+    }
+
+    async fn object(&self, key: &ObjectKey) -> Result<Option<Object>, StoreError> {
+        match self.person.get(key, LARGEST).await {
+            Err(StoreError::NotFound) => Ok(None),
+            found => found,
+        }
+    }
+}
+
+/// The space whose channels list a thread.
+pub async fn space_of_thread(
+    person: &dyn Objects,
+    thread: &str,
+) -> Result<Option<SpaceId>, StoreError> {
+    for space in folders::<SpaceId>(person, "spaces").await? {
+        for id in channel_ids(person, &space).await? {
+            let Some(object) = person.get(&key(&space, &id)?, LARGEST).await? else { continue };
+            let card = card_of(&object, &id)?;
+            if card.threads.iter().any(|known| known.id.as_str() == thread) {
+                return Ok(Some(space));
+            }
+        }
+    }
+    Ok(None)
+}
+
+fn card_of(object: &Object, id: &ChannelId) -> Result<ChannelCard, StoreError> {
+    serde_json::from_slice(&object.bytes)
+        .map_err(|error| StoreError::Damaged(format!("{id}.json: {error}")))
+}
+
+fn key(space: &SpaceId, id: &ChannelId) -> Result<ObjectKey, StoreError> {
+    Ok(format!("spaces/{space}/channels/{id}.json").parse()?)
+}
+
+async fn channel_ids(person: &dyn Objects, space: &SpaceId) -> Result<Vec<ChannelId>, StoreError> {
+    let folder = format!("spaces/{space}/channels").parse()?;
+    let files = match person.list(Some(&folder), MOST_LISTED).await {
+        Err(StoreError::NotFound) => return Ok(Vec::new()),
+        files => files?,
+    };
+    let names = files
+        .iter()
+        .filter(|file| !file.is_folder)
+        .filter_map(|file| file.key.parts().last()?.strip_suffix(".json")?.parse().ok());
+    Ok(names.collect())
+}
+
+/// Folders whose names are ids.
+async fn folders<Id: std::str::FromStr>(
+    person: &dyn Objects,
+    path: &str,
+) -> Result<Vec<Id>, StoreError> {
+    let children = match person.list(Some(&path.parse()?), MOST_LISTED).await {
+        Err(StoreError::NotFound) => return Ok(Vec::new()),
+        children => children?,
+    };
+    let ids = children.iter().filter(|child| child.is_folder);
+    Ok(ids.filter_map(|child| child.key.parts().last()?.parse().ok()).collect())
+}
