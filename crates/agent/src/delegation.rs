@@ -83,7 +83,7 @@ impl Delegates for RunManager {
             return Err(Fault::new(ErrorCode::Forbidden, message));
         }
         let key = SessionKey { person: person.clone(), agent: meta.agent.clone(), session };
-        let turn = self.posted(content, cx);
+        let turn = self.words_of_agent(content, cx);
         let lease = self.lease(&key).await?;
         let written = async {
             self.close_leftover_runs(&lease).await?;
@@ -147,7 +147,7 @@ impl RunManager {
         Ok(())
     }
 
-    fn posted(&self, content: UserContent, cx: &ToolCx) -> Turn {
+    fn words_of_agent(&self, content: UserContent, cx: &ToolCx) -> Turn {
         let by = Speaker::Agent(cx.agent.clone(), cx.taint);
         let now = cx.clock.wall();
         Turn {

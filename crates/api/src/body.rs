@@ -163,9 +163,9 @@ fn make_whole(value: &mut Value) -> bool {
             }
             whole.is_some()
         }
-        Value::Array(items) => items.iter_mut().fold(false, |any, item| make_whole(item) || any),
+        Value::Array(items) => items.iter_mut().map(make_whole).filter(|whole| *whole).count() > 0,
         Value::Object(fields) => {
-            fields.values_mut().fold(false, |any, field| make_whole(field) || any)
+            fields.values_mut().map(make_whole).filter(|whole| *whole).count() > 0
         }
         Value::Null | Value::Bool(_) | Value::String(_) => false,
     }
