@@ -15,11 +15,17 @@ const BANNER_MS = 3_300;
 
 type State = 'loading' | 'empty' | 'error' | 'long' | 'offline';
 
-async function shoot(page: Page, name: string): Promise<void> {
+/** As it is now, in both themes. */
+async function shoot(page: Page, name: (theme: string) => string): Promise<void> {
   const session = await page.context().newCDPSession(page);
-  const { data } = await session.send('Page.captureScreenshot', { format: 'webp', quality: QUALITY });
+  for (const theme of ['light', 'dark'] as const) {
+    await page.emulateMedia({ colorScheme: theme, reducedMotion: 'reduce' });
+    await page.locator(`html[data-theme=${theme}]`).waitFor();
+    await page.evaluate(() => new Promise((resolve) => requestAnimationFrame(() => requestAnimationFrame(resolve))));
+    const { data } = await session.send('Page.captureScreenshot', { format: 'webp', quality: QUALITY });
+    await writeFile(join(folder, `${name(theme)}.webp`), Buffer.from(data, 'base64'));
+  }
   await session.detach();
-  await writeFile(join(folder, `${name}.webp`), Buffer.from(data, 'base64'));
 }
 
 /** Formulas and colours come a moment later; the beginning says what the chat is about. */
@@ -38,9 +44,9 @@ async function settled(page: Page): Promise<void> {
   await page.waitForTimeout(250);
 }
 
-async function states(home: Furnished, fresh: Stage, place: Place, viewport: typeof WIDE, colorScheme: 'light' | 'dark'): Promise<void> {
-  const options = { viewport, colorScheme, reducedMotion: 'reduce' as const };
-  const name = (state: State) => `${place.name}-${state}-${viewport.width}-${colorScheme}`;
+async function states(home: Furnished, fresh: Stage, place: Place, viewport: typeof WIDE): Promise<void> {
+  const options = { viewport, reducedMotion: 'reduce' as const };
+  const name = (state: State) => (theme: string) => `${place.name}-${state}-${viewport.width}-${theme}`;
   const page = await visit(home.at, '/nowhere', options);
   const sky = new Sky(page);
   await sky.watch();
@@ -71,7 +77,7 @@ await mkdir(folder, { recursive: true });
 const home = await furnished();
 const fresh = await stage([]);
 for (const place of wanted) {
-  for (const viewport of [WIDE, PHONE]) for (const theme of ['light', 'dark'] as const) await states(home, fresh, place, viewport, theme);
+  for (const viewport of [WIDE, PHONE]) await states(home, fresh, place, viewport);
   console.error(place.name);
 }
 await closeBrowser();

@@ -56,7 +56,7 @@ export function SessionsPage() {
       <div className="flex-1 overflow-y-auto px-4 py-4 md:px-6 md:py-6">
         <div className="mx-auto max-w-[880px]">
           <div className="mb-4 flex flex-wrap gap-2">
-            <input className="field min-w-48 flex-1" type="search" placeholder="Search chats" aria-label="Search chats" value={query} onChange={(event) => setQuery(event.target.value)} />
+            <input className="field min-w-48 flex-1 max-sm:basis-full" type="search" placeholder="Search chats" aria-label="Search chats" value={query} onChange={(event) => setQuery(event.target.value)} />
             <Select label="Agent" value={agent} onChange={setAgent} options={[['', 'All agents'], ...(agents ?? []).map((one) => [one.id, one.name] as [string, string])]} />
             <Select label="Time" value={since} onChange={setSince} options={Object.keys(SINCE).map((name) => [name, name])} />
             <Select label="Status" value={status} onChange={(value) => setStatus(value as SessionStatus)} options={[['active', 'Active'], ['archived', 'Archived']]} />

@@ -62,7 +62,7 @@ export function Switch({ label, on, disabled, onChange }: { label: string; on: b
 
 export function Select({ label, value, options, onChange }: { label: string; value: string; options: [string, string][]; onChange: (value: string) => void }) {
   return (
-    <select aria-label={label} className="field w-auto max-w-44 truncate pr-8" value={value} onChange={(event) => onChange(event.target.value)}>
+    <select aria-label={label} className="field w-auto max-w-44 truncate pr-8 max-sm:min-w-0 max-sm:flex-1 max-sm:pr-1 max-sm:pl-2.5" value={value} onChange={(event) => onChange(event.target.value)}>
       {options.map(([id, name]) => (
         <option key={id} value={id}>
           {name}
