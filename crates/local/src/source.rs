@@ -6,7 +6,8 @@ use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use std::time::SystemTime;
 
 use onyx_providers::{
-    Locality, ModelFacts, ModelSettings, ModelSource, ModelWeights, ProviderKind, WeightsFile,
+    Locality, ModelFacts, ModelSettings, ModelSource, ModelWeights, Price, ProviderKind,
+    WeightsFile,
 };
 use onyx_types::{Embedder, ErrorCode, Fault, Model};
 
@@ -19,6 +20,10 @@ use crate::{Allowance, Launch, LocalEmbedder, embed, llama};
 /// The window of a model whose config says nothing: what a conversation needs, and memory that a
 /// small machine has.
 const USUAL_WINDOW: u32 = 8_192;
+
+/// What runs here costs nothing that a budget counts.
+const FREE: Price =
+    Price { input: 0.0, output: 0.0, cache_read: None, cache_write: None, long_prompt: None };
 
 #[derive(Clone, Debug, PartialEq)]
 pub struct LocalSettings {
@@ -105,6 +110,8 @@ impl LocalModels {
             tools: Some(Ability::takes_tools(header)),
             inputs: Some(Vec::new()),
             reasoning: Some(false),
+            // Known, so that no run says it is not.
+            price: Some(FREE),
             ..ModelFacts::default()
         };
         let configured = self.settings.models.iter().find(|model| model.id == name);

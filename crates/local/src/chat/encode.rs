@@ -111,6 +111,7 @@ fn push(messages: &mut Vec<ChatMessage>, message: &Message, ability: Ability) {
     let mut calls = Vec::new();
     for block in &message.content {
         match block {
+            Block::Text { text } if ability == Ability::SmallTalk => texts.push(without_time(text)),
             Block::Text { text } => texts.push(text),
             Block::Image { .. } => texts.push("[an image, which this model cannot see]"),
             Block::ToolUse { name, input, .. } if ability == Ability::Tools => {
@@ -133,6 +134,18 @@ fn push(messages: &mut Vec<ChatMessage>, message: &Message, ability: Ability) {
         Role::Assistant => "assistant",
     };
     messages.push(ChatMessage { tool_calls: calls, ..plain(role, texts.join("\n")) });
+}
+
+/// Without the time that stands before a person's words: a very small model takes it for a part of
+/// the question, and answers otherwise each minute.
+fn without_time(text: &str) -> &str {
+    const SHAPE: &[u8] = b"[0000-00-00T00:00Z] ";
+    let fits = |(found, shape): (u8, &u8)| match shape {
+        b'0' => found.is_ascii_digit(),
+        mark => found == *mark,
+    };
+    let stamped = text.len() >= SHAPE.len() && text.bytes().zip(SHAPE).all(fits);
+    if stamped { &text[SHAPE.len()..] } else { text }
 }
 
 #[cfg(test)]
@@ -188,6 +201,21 @@ mod tests {
         request.system[0].text = "Give it a title.".to_owned();
         let kept = &encode(&request, Ability::SmallTalk).unwrap().messages[0];
         assert_eq!(*kept, plain("system", "Give it a title.".to_owned()));
+    }
+
+    #[test]
+    fn a_very_small_model_is_not_told_the_time() {
+        for (text, left) in [
+            ("[2026-11-15T13:36Z] What is it?", "What is it?"),
+            ("[2026-11-15] What is it?", "[2026-11-15] What is it?"),
+            ("[", "["),
+        ] {
+            let messages = Arc::new(vec![Message::user(text)]);
+            let request = ModelRequest { messages, ..ModelRequest::default() };
+            let told = |ability| encode(&request, ability).messages.remove(0).content;
+            assert_eq!(told(Ability::SmallTalk), left);
+            assert_eq!(told(Ability::Chat), text);
+        }
     }
 
     #[test]
