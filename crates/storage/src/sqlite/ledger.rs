@@ -1,4 +1,4 @@
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 use std::path::Path;
 use std::sync::{Arc, Mutex};
 
@@ -32,6 +32,8 @@ pub(crate) struct SqliteLedger {
     spoken_to: Mutex<HashSet<(PersonId, SessionId)>>,
     /// Sessions that may have drafts, for the same reason.
     pub(super) drafted: Mutex<HashSet<(PersonId, SessionId)>>,
+    /// Runs that may be open, and their sessions, for the same reason.
+    open: Mutex<HashMap<RunId, (PersonId, SessionId)>>,
     known_spending: Arc<KnownSpending>,
 }
 
@@ -50,7 +52,10 @@ impl SqliteLedger {
         let first = report.applied_migrations().iter().any(|migration| migration.version() == 1);
         let spoken_to = Mutex::new(inbox::sessions(&connection)?);
         let drafted = Mutex::new(drafts::sessions(&connection)?);
+        let open = runs::active(&connection)?.into_iter();
+        let open = open.map(|row| (row.run, (row.key.person, row.key.session))).collect();
         let ledger = Self {
+            open: Mutex::new(open),
             writer: Writer::start("onyx-ledger", connection)?,
             readers: Readers::new(path, blocking),
             spoken_to,
@@ -75,15 +80,30 @@ impl SqliteLedger {
 #[async_trait]
 impl Ledger for SqliteLedger {
     async fn begin_run(&self, begin: BeginRun) -> Result<(), StoreError> {
-        self.writer.write(move |connection| runs::begin(connection, &begin)).await
+        let (run, session) = (begin.run, (begin.key.person.clone(), begin.key.session));
+        let is_new = lock(&self.open).insert(run, session).is_none();
+        let begun = self.writer.write(move |connection| runs::begin(connection, &begin)).await;
+        // After any other failure it may be there.
+        let refused = matches!(
+            begun,
+            Err(StoreError::AlreadyRun | StoreError::NotFound | StoreError::Conflict)
+        );
+        if is_new && refused {
+            lock(&self.open).remove(&run);
+        }
+        begun
     }
 
     async fn end_run(&self, outcome: RunOutcome) -> Result<(), StoreError> {
-        let known = Arc::clone(&self.known_spending);
+        let (known, run) = (Arc::clone(&self.known_spending), outcome.run);
         let end = move |connection: &Connection| runs::end(connection, &known, &outcome);
         // The log says it too, and it was synced: whoever finds the run open closes it from there.
         let written = self.writer.write_derived(end).await;
-        written.inspect_err(|_| self.known_spending.forget())
+        match &written {
+            Ok(()) => drop(lock(&self.open).remove(&run)),
+            Err(_) => self.known_spending.forget(),
+        }
+        written
     }
 
     async fn active_runs(&self) -> Result<Vec<RunRow>, StoreError> {
@@ -91,6 +111,10 @@ impl Ledger for SqliteLedger {
     }
 
     async fn open_runs(&self, key: &SessionKey) -> Result<Vec<RunRow>, StoreError> {
+        let session = (key.person.clone(), key.session);
+        if !lock(&self.open).values().any(|open| *open == session) {
+            return Ok(Vec::new());
+        }
         let key = key.clone();
         self.readers.read(move |connection| runs::of_session(connection, &key)).await
     }
