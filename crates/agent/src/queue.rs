@@ -86,7 +86,7 @@ impl RunManager {
     }
 
     /// Messages that nobody answers yet, oldest first.
-    pub async fn posted(
+    pub async fn unanswered(
         &self,
         person: &PersonId,
         session: SessionId,

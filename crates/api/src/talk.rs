@@ -156,7 +156,7 @@ pub(crate) async fn waiting(
     session: SessionId,
     newest: &MessagePage,
 ) -> Result<Vec<InboxRow>, Problem> {
-    let mut rows = state.runs.posted(&caller.person, session).await?;
+    let mut rows = state.runs.unanswered(&caller.person, session).await?;
     rows.retain(|row| !newest.messages.iter().any(|message| message.id == row.turn));
     Ok(rows)
 }
