@@ -212,7 +212,7 @@ mod tests {
         ] {
             let messages = Arc::new(vec![Message::user(text)]);
             let request = ModelRequest { messages, ..ModelRequest::default() };
-            let told = |ability| encode(&request, ability).messages.remove(0).content;
+            let told = |ability| encode(&request, ability).unwrap().messages.remove(0).content;
             assert_eq!(told(Ability::SmallTalk), left);
             assert_eq!(told(Ability::Chat), text);
         }
