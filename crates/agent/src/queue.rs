@@ -66,7 +66,7 @@ enum Stage {
 impl RunManager {
     /// Keeps a message; it is on disk when this returns. It is answered when it is asked for, or
     /// promised.
-    pub async fn post(
+    pub async fn keep_message(
         &self,
         person: &PersonId,
         session: SessionId,

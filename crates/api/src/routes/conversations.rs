@@ -98,7 +98,7 @@ pub(super) async fn post(
     let view =
         request.view.map(|view| View { entity_type: view.entity_type, entity_id: view.entity_id });
     let busy = state.runs.run_of(&caller.person, session).is_some();
-    let row = state.runs.post(&caller.person, session, request.content, view).await?;
+    let row = state.runs.keep_message(&caller.person, session, request.content, view).await?;
     if busy {
         // It follows the answer under way, whether or not anybody asks for it.
         state.runs.promise(&caller.person, session, row.turn);

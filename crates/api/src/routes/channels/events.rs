@@ -104,7 +104,7 @@ impl Follower {
         let Ok(Some(question)) = self.runs.question_of_run(&self.person, run).await else { return };
         let mut frames = ThreadFrames::new(question);
         let Ok(mut events) = self.runs.events(&self.person, run, 0).await else {
-            return self.from_log(run, frames).await;
+            return self.tell_log(run, frames).await;
         };
         let mut due: Option<Instant> = None;
         let mut next_flush = Instant::now();
@@ -143,7 +143,7 @@ impl Follower {
     }
 
     /// A run whose events are no longer kept: how it ended is.
-    async fn from_log(&self, run: RunId, mut frames: ThreadFrames) {
+    async fn tell_log(&self, run: RunId, mut frames: ThreadFrames) {
         let Ok(events) = self.runs.replay(&self.person, self.session, run).await else { return };
         for envelope in &events {
             let told = frames.encode(envelope);

@@ -118,7 +118,8 @@ pub(in crate::routes) async fn send(
         return Err(Problem::field("content", "it is empty"));
     }
     let agents = state.runs.answerers(&caller.person, &meta, &request.content).await?;
-    let row = state.runs.post(&caller.person, meta.session_id, request.content, None).await?;
+    let row =
+        state.runs.keep_message(&caller.person, meta.session_id, request.content, None).await?;
     let sent = Sent {
         user_message: MessageView::posted(&row),
         assistant_messages: agents.iter().map(|agent| placeholder(&row, agent)).collect(),
@@ -140,10 +141,9 @@ pub(in crate::routes) async fn cancel(
     caller: AuthContext,
     Path(id): Path<String>,
 ) -> Result<Json<Cancelled>, Problem> {
-    let none =
-        || Problem::new(ErrorCode::NotFound, format!("No answer {id:?} is under way.")).into();
+    let none = || Problem::new(ErrorCode::NotFound, format!("No answer {id:?} is under way."));
     let question = id.split_once('.').map_or(id.as_str(), |(question, _)| question);
-    let question: TurnId = question.parse().map_err(|_| -> Problem { none() })?;
+    let question: TurnId = question.parse().map_err(|_| none())?;
     if let Some(run) = state.runs.run_answering(&caller.person, question) {
         let cancelled = state.runs.stop(&caller.person, StopTarget::Run(run)).await?;
         return Ok(Json(Cancelled { cancelled }));
