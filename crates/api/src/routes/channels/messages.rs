@@ -143,7 +143,7 @@ pub(in crate::routes) async fn cancel(
 ) -> Result<Json<Cancelled>, Problem> {
     let none = || Problem::new(ErrorCode::NotFound, format!("No answer {id:?} is under way."));
     let question = id.split_once('.').map_or(id.as_str(), |(question, _)| question);
-    let question: TurnId = question.parse().map_err(|_| -> Problem { none() })?;
+    let question: TurnId = question.parse().map_err(|_| none())?;
     if let Some(run) = state.runs.run_answering(&caller.person, question) {
         let cancelled = state.runs.stop(&caller.person, StopTarget::Run(run)).await?;
         return Ok(Json(Cancelled { cancelled }));
