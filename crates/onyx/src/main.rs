@@ -1,6 +1,7 @@
 //! The `onyx` binary: command line, config, wiring, shutdown. No logic: whatever decides something
 //! about agents, tools, models or sessions belongs to the crate of that name.
 
+mod allocator;
 mod cli;
 mod client;
 mod commands;
@@ -35,6 +36,7 @@ fn main() -> ExitCode {
     if arguments.next().as_deref() == Some(SANDBOX_CHILD) {
         return onyx_sandbox::child(arguments);
     }
+    allocator::give_large_blocks_back();
     let command =
         Cli::parse().command.unwrap_or(Command::Serve(ServeArguments { open: true, port: None }));
     if let Command::LocalWorker = command {

@@ -29,6 +29,8 @@ pub(super) enum Answer {
     /// Leads on to another page.
     SeeOther,
     Text(&'static str),
+    /// A text of one kind or another, as the request asks for it.
+    Texts(&'static [&'static str]),
     /// One event after another.
     Stream(&'static str, SchemaOf),
     /// As the request asks for it.
@@ -43,7 +45,11 @@ impl Answer {
             Self::Created(_) => 201,
             Self::Nothing => 204,
             Self::SeeOther => 303,
-            Self::Json(_) | Self::Text(_) | Self::Stream(..) | Self::JsonOrEvents(..) => 200,
+            Self::Json(_)
+            | Self::Text(_)
+            | Self::Texts(_)
+            | Self::Stream(..)
+            | Self::JsonOrEvents(..) => 200,
         }
     }
 
@@ -53,6 +59,9 @@ impl Answer {
             Self::Nothing | Self::SeeOther => Vec::new(),
             Self::Json(schema) | Self::Created(schema) => vec![(JSON, *schema)],
             Self::Text(kind) => vec![(*kind, schema_of::<String>)],
+            Self::Texts(kinds) => {
+                kinds.iter().map(|kind| (*kind, schema_of::<String> as SchemaOf)).collect()
+            }
             Self::Stream(kind, event) => vec![(*kind, *event)],
             Self::JsonOrEvents(whole, event) => vec![(JSON, *whole), (EVENTS, *event)],
         }
@@ -184,7 +193,7 @@ fn sessions() -> Vec<Doc> {
             "GET",
             "/v1/sessions/{id}/export",
             "The log, or a page to read",
-            Answer::Text("application/x-ndjson"),
+            Answer::Texts(&["application/x-ndjson", "text/markdown"]),
         )
         .query::<ExportQuery>(),
     ]

@@ -96,6 +96,7 @@ impl From<&Channel> for ChannelView {
 #[derive(Deserialize, JsonSchema)]
 pub(crate) struct NewChannel {
     space: String,
+    #[schemars(regex(pattern = r"\S"), length(max = 120))]
     name: String,
     #[serde(default)]
     purpose: String,
@@ -103,6 +104,7 @@ pub(crate) struct NewChannel {
 
 #[derive(Deserialize, JsonSchema)]
 pub(crate) struct ChannelPatch {
+    #[schemars(regex(pattern = r"\S"), length(max = 120))]
     name: Option<String>,
     purpose: Option<String>,
 }

@@ -81,6 +81,7 @@ impl From<Space> for SpaceView {
 
 #[derive(Deserialize, JsonSchema)]
 pub(crate) struct NewSpace {
+    #[schemars(regex(pattern = r"\S"), length(max = 120))]
     name: String,
     /// Made from the name unless it is given.
     id: Option<String>,
@@ -89,6 +90,7 @@ pub(crate) struct NewSpace {
 
 #[derive(Deserialize, JsonSchema)]
 pub(crate) struct SpacePatch {
+    #[schemars(regex(pattern = r"\S"), length(max = 120))]
     name: Option<String>,
     /// `null`: nobody in particular.
     #[serde(default, deserialize_with = "given")]

@@ -39,7 +39,19 @@ const MEANING: &[(&str, &str)] = &[
     ("POST /api/admin/tokens", "people are named that must exist"),
     ("PUT /api/admin/config", "a file in a language of its own"),
     ("PUT /api/admin/providers/{name}", "settings of a part of that file"),
+    ("POST /api/spaces", "an agent is named that must exist"),
+    ("POST /api/spaces/{id}/capture", "one of an address, a text and a file"),
+    ("POST /api/spaces/{id}/{kind}", "keys of front matter have a form of their own"),
+    ("GET /api/spaces/{id}/{kind}", "`before` is what an answer said"),
+    ("GET /v1/sessions/{id}/turns", "the same"),
+    ("POST /api/channels", "a space is named that must exist"),
+    ("POST /api/threads", "a channel is named that must exist"),
+    ("POST /api/v1/chat", "a conversation must end with something to answer"),
 ];
+
+/// Where a stream is answered though nobody knew an id: its events are spared the check of their
+/// form, since OpenAPI 3.1 has no words for what lies in the data of an event.
+const STREAMS: &[&str] = &["POST /api/storage/personas/{id}/test-inputs/{tid}/run"];
 
 /// The routes by which people come in and the owner decides about them.
 const DOORS: &str =
@@ -56,6 +68,13 @@ fn settings() -> String {
             text,
             "\n# {why}\n[[operations]]\ninclude-name = \"{operation}\"\n\
              checks.positive_data_acceptance.enabled = false\n"
+        );
+    }
+    for operation in STREAMS {
+        let _ = write!(
+            text,
+            "\n[[operations]]\ninclude-name = \"{operation}\"\n\
+             checks.response_schema_conformance.enabled = false\n"
         );
     }
     text

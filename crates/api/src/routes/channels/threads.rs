@@ -50,11 +50,13 @@ impl ThreadView {
 #[derive(Deserialize, JsonSchema)]
 pub(crate) struct NewThread {
     channel: String,
+    #[schemars(regex(pattern = r"\S"), length(max = 120))]
     title: String,
 }
 
 #[derive(Deserialize, JsonSchema)]
 pub(crate) struct PatchThread {
+    #[schemars(regex(pattern = r"\S"), length(max = 120))]
     title: String,
 }
 

@@ -85,6 +85,7 @@ impl EntityView {
 
 #[derive(Deserialize, JsonSchema)]
 pub(crate) struct NewEntity {
+    #[schemars(regex(pattern = r"\S"))]
     title: String,
     status: Option<String>,
     tags: Option<Vec<String>>,
