@@ -98,6 +98,7 @@ pub(crate) struct NewEntity {
 /// What is left out stays as it is.
 #[derive(Deserialize, JsonSchema)]
 pub(crate) struct EntityPatch {
+    #[schemars(regex(pattern = r"\S"))]
     title: Option<String>,
     /// Empty: it has none.
     status: Option<String>,
