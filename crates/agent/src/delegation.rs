@@ -39,6 +39,7 @@ impl Delegates for RunManager {
         money_left(standing.cost_left)?;
         let delegated = Delegated {
             by: cx.agent.clone(),
+            root: standing.root,
             depth: standing.depth + 1,
             taint: cx.taint,
             cost_left: standing.cost_left,

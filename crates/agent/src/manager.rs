@@ -396,6 +396,7 @@ impl RunManager {
         };
         let limits = bounded(roster.limits(), &request.terms);
         let depth = request.terms.delegated.as_ref().map_or(0, |parent| parent.depth);
+        let root = request.terms.delegated.as_ref().map_or(run, |parent| parent.root);
         let text = input.as_ref().map(|words| words.content.text()).unwrap_or_default();
         let title = title_of(&text);
         let report = request.terms.action.map(|name| RunReport::new(run, name, text, now.wall));
@@ -425,6 +426,7 @@ impl RunManager {
                 mint: Mint::new(seed),
                 limits: limits.clone(),
                 depth,
+                root,
             },
         )
         .await?;

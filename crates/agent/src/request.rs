@@ -37,6 +37,8 @@ pub struct RunTerms {
 #[derive(Clone, Debug)]
 pub struct Delegated {
     pub by: AgentId,
+    /// The run that the person's message set off.
+    pub root: RunId,
     /// Of the run that it asks for: 1 or more.
     pub depth: u8,
     pub taint: Taint,

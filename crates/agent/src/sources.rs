@@ -46,6 +46,8 @@ pub(crate) struct Preparation {
     pub(crate) limits: Limits,
     /// How many runs asked for another on the way to this one.
     pub(crate) depth: u8,
+    /// The run at the top of the tree it stands in.
+    pub(crate) root: RunId,
 }
 
 pub(crate) struct Prepared {
@@ -278,6 +280,7 @@ async fn lane(
             view,
             memories: Arc::clone(&agent.memories),
             standing: Some(Standing {
+                root: ask.root,
                 depth: ask.depth,
                 tier: agent.policy.tier(),
                 cost_left: None,

@@ -1,13 +1,15 @@
 //! What tools need from the run manager: other agents, other sessions, other models.
 
 use async_trait::async_trait;
-use onyx_types::{AgentId, Fault, Origin, PersonId, SessionId, Spending, Tier};
+use onyx_types::{AgentId, Fault, Origin, PersonId, RunId, SessionId, Spending, Tier};
 
 use crate::ToolCx;
 
 /// Where a run stands in the tree of runs that one message sets off.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Standing {
+    /// The run that the message set off: what any run of the tree writes is taken back with it.
+    pub root: RunId,
     /// 0: no other run asked for this one.
     pub depth: u8,
     /// Of the answering agent: nobody whom it asks may do more.

@@ -361,7 +361,7 @@ impl Writer<'_> {
             ts: self.cx.clock.wall(),
             author: self.cx.author(),
             origin,
-            run: Some(self.cx.run),
+            run: Some(self.cx.standing.map_or(self.cx.run, |standing| standing.root)),
             tool: self.tool.to_owned(),
         }
     }

@@ -3,7 +3,7 @@
 use onyx_test_support::{Page, Site, wait_for, wait_until};
 use serde_json::{Value, json};
 
-use super::{has_status, obedient, pending, read_tainted, results, sent, told, two_agents};
+use super::{has_status, obedient, pending, read_tainted, results, sent, told, two_agents, undo};
 use crate::drafts::{message, path, vault};
 use crate::{SOON, builder};
 
@@ -207,4 +207,19 @@ async fn a_task_is_done_by_the_model_that_was_chosen_and_booked_to_the_run() {
     let careful = builder(&model).merge(suggest).start().await;
     told(&careful, &[task]).await;
     assert_eq!(pending(&careful).await[0]["tool"], "route_task");
+}
+
+#[tokio::test]
+async fn what_an_asked_agent_wrote_is_taken_back_with_the_run_that_asked() {
+    let model = obedient().await;
+    let onyx = two_agents(&model, "act", "act").start().await;
+    let calls = [write("mine.md"), ask("helper", &message(&[write("a.md"), write("b.md")]))];
+    let events = told(&onyx, &calls).await;
+    for name in ["mine.md", "a.md", "b.md"] {
+        assert_eq!(vault(&onyx, name).as_deref(), Some("x\n"), "{name}: {events:#?}");
+    }
+    let restored = undo(&onyx, &events).await;
+    for name in ["mine.md", "a.md", "b.md"] {
+        assert_eq!(vault(&onyx, name), None, "{name}: {restored}");
+    }
 }
