@@ -1,25 +1,30 @@
-//! Opening what lies beneath a directory handle, and nothing else (Linux: openat2). The only file
-//! of this crate that turns a relative path into an open file or a changed directory.
+//! Opening what lies beneath a directory handle, and nothing else: by openat2 on Linux, elsewhere
+//! and on kernels that lack it folder by folder. The only file of this crate that turns a relative
+//! path into an open file or a changed directory.
 
 use std::fs::File;
 use std::io;
 use std::path::Path;
 
 use rustix::fs::{
-    AtFlags, FileType, Mode, OFlags, RenameFlags, ResolveFlags, Stat, fstat, mkdirat, openat2,
-    renameat_with, statat, unlinkat,
+    AtFlags, FileType, Mode, OFlags, RenameFlags, Stat, fstat, mkdirat, openat, renameat_with,
+    statat, unlinkat,
 };
+#[cfg(target_os = "linux")]
+use rustix::fs::{ResolveFlags, openat2};
 use rustix::io::Errno;
 
 use crate::StoreError;
 
 use super::ops::FileOps;
 
+#[cfg(target_os = "linux")]
 const RESOLVE: ResolveFlags =
     ResolveFlags::BENEATH.union(ResolveFlags::NO_SYMLINKS).union(ResolveFlags::NO_MAGICLINKS);
 
 /// The kernel answers EAGAIN when a rename raced with its walk; more often than this in a row is
 /// somebody trying to get through.
+#[cfg(target_os = "linux")]
 const RACES: usize = 64;
 
 /// What to open a file for. Never a way to follow a link.
@@ -79,14 +84,41 @@ impl Dir {
         self.open_beneath(path, flags, Mode::empty()).map(|file| Self { file })
     }
 
+    #[cfg(target_os = "linux")]
     fn open_beneath(&self, path: &str, flags: OFlags, mode: Mode) -> Result<File, Errno> {
         for _ in 0..RACES {
             match openat2(&self.file, path, flags, mode, RESOLVE) {
                 Err(Errno::AGAIN | Errno::INTR) => {}
+                // An old kernel, or a container that does not know the call.
+                Err(Errno::NOSYS) => return self.open_by_folders(path, flags, mode),
                 other => return other.map(File::from),
             }
         }
         Err(Errno::AGAIN)
+    }
+
+    #[cfg(not(target_os = "linux"))]
+    fn open_beneath(&self, path: &str, flags: OFlags, mode: Mode) -> Result<File, Errno> {
+        self.open_by_folders(path, flags, mode)
+    }
+
+    /// Each folder is opened from the handle of the one before and never through a link, so that
+    /// nothing put in a place meanwhile leads elsewhere.
+    fn open_by_folders(&self, path: &str, flags: OFlags, mode: Mode) -> Result<File, Errno> {
+        const FOLDER: OFlags =
+            OFlags::RDONLY.union(OFlags::DIRECTORY).union(OFlags::NOFOLLOW).union(OFlags::CLOEXEC);
+        let mut parts: Vec<&str> = path.split('/').collect();
+        if parts.iter().any(|part| matches!(*part, "" | "." | "..")) {
+            return Err(Errno::XDEV);
+        }
+        let name = parts.pop().unwrap_or_default();
+        let mut folder: Option<File> = None;
+        for part in parts {
+            let next = openat(folder.as_ref().unwrap_or(&self.file), part, FOLDER, Mode::empty())?;
+            folder = Some(next.into());
+        }
+        let folder = folder.as_ref().unwrap_or(&self.file);
+        openat(folder, name, flags | OFlags::NOFOLLOW, mode).map(File::from)
     }
 
     /// Opens a folder, making what is missing of it. New names are durable when it returns.
@@ -250,5 +282,96 @@ pub(crate) fn classify(error: Errno) -> StoreError {
         Errno::NXIO | Errno::NODEV => StoreError::Refused("it is not a plain file".to_owned()),
         Errno::NAMETOOLONG => StoreError::Refused("the path is too long".to_owned()),
         other => StoreError::Failed(io::Error::from(other).to_string()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::io::Read as _;
+    use std::os::unix::fs::symlink;
+    use std::sync::atomic::{AtomicBool, Ordering};
+
+    use super::*;
+
+    struct Vault {
+        home: tempfile::TempDir,
+        root: Dir,
+    }
+
+    /// A vault with a folder and a note, beside a secret.
+    fn vault() -> Vault {
+        let home = tempfile::tempdir().unwrap();
+        let path = home.path().join("vault");
+        std::fs::create_dir_all(path.join("folder/deep")).unwrap();
+        std::fs::create_dir_all(home.path().join("outside/deep")).unwrap();
+        std::fs::write(path.join("folder/deep/note"), "inside").unwrap();
+        std::fs::write(home.path().join("outside/deep/note"), "secret").unwrap();
+        let root = Dir::open_root(&path).unwrap();
+        Vault { home, root }
+    }
+
+    fn read(root: &Dir, path: &str) -> Result<String, Errno> {
+        let (flags, mode) = (Access::Read.flags(), Access::Read.mode());
+        let mut text = String::new();
+        root.open_by_folders(path, flags, mode)?.read_to_string(&mut text).unwrap();
+        Ok(text)
+    }
+
+    #[test]
+    fn folder_by_folder_nothing_leads_out_either() {
+        let Vault { home, root } = vault();
+        assert_eq!(read(&root, "folder/deep/note").unwrap(), "inside");
+        let inside = home.path().join("vault");
+        symlink("../outside", inside.join("link")).unwrap();
+        symlink("../../outside/deep/note", inside.join("folder/alias")).unwrap();
+        symlink("folder", inside.join("own")).unwrap();
+        for path in [
+            "link/deep/note",
+            "folder/alias",
+            "own/deep/note",
+            "../outside/deep/note",
+            "folder/../../outside/deep/note",
+            "/etc/passwd",
+            "folder//deep/note",
+            "./folder/deep/note",
+            "",
+            "folder/deep/note/x",
+            "none/note",
+        ] {
+            assert!(read(&root, path).is_err(), "{path}");
+        }
+    }
+
+    #[test]
+    fn folder_by_folder_a_swapped_folder_leads_nowhere() {
+        let Vault { home, root } = vault();
+        let (folder, aside) = (home.path().join("vault/folder"), home.path().join("aside"));
+        let over = AtomicBool::new(false);
+        let (mut inside, mut refused) = (0, 0);
+        std::thread::scope(|scope| {
+            scope.spawn(|| {
+                while !over.load(Ordering::Relaxed) {
+                    std::fs::rename(&folder, &aside).unwrap();
+                    symlink("../outside", &folder).unwrap();
+                    std::fs::remove_file(&folder).unwrap();
+                    std::fs::rename(&aside, &folder).unwrap();
+                }
+            });
+            let began = std::time::Instant::now();
+            // On a busy machine the two may not have met yet.
+            while inside + refused < 20_000
+                || (inside.min(refused) == 0 && began.elapsed().as_secs() < 20)
+            {
+                match read(&root, "folder/deep/note") {
+                    Ok(text) => {
+                        assert_eq!(text, "inside");
+                        inside += 1;
+                    }
+                    Err(_) => refused += 1,
+                }
+            }
+            over.store(true, Ordering::Relaxed);
+        });
+        assert!(inside > 0 && refused > 0, "{inside} reads, {refused} refused");
     }
 }
