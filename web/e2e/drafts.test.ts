@@ -85,6 +85,21 @@ describe.each(WIDTHS)('at %s px', (_, viewport) => {
     expect(page.wrongs).toEqual([]);
   });
 
+  test('a question of an agent is answered in the chat, and the answer reaches it', async () => {
+    const ask = (id: string): Answer => ({ calls: [{ id, name: 'ask_person', input: { question: 'Which of the two roads?' } }] });
+    const at = await begin([ask('a'), { text: 'Then the upper one.' }]);
+    const page = await open(at, '/chat', { viewport });
+    await say(page, 'plan the trip');
+    await card(page).getByText('Which of the two roads?').first().waitFor();
+    expect(await card(page).getByRole('button', { name: 'Approve' }).count()).toBe(0);
+    expect(await card(page).getByRole('button', { name: 'Answer', exact: true }).isDisabled()).toBe(true);
+    await card(page).getByLabel('Your answer').fill('the upper one');
+    await page.keyboard.press('Enter');
+    await page.locator('[role=log]').getByText('Then the upper one.').waitFor();
+    await card(page).getByText('“the upper one”').waitFor();
+    expect(page.wrongs).toEqual([]);
+  });
+
   test('many drafts are decided at once, or one after the other by keys', async () => {
     const write = (path: string): Answer[] => [{ calls: [{ id: path, name: 'write_file', input: { path, content: 'new\n' } }] }, { text: 'Proposed.' }];
     const at = await begin(['a.md', 'b.md', 'c.md', 'd.md'].flatMap(write));

@@ -32,6 +32,7 @@ export function DraftCard({ id, inChat = false }: { id: string; inChat?: boolean
   }, [unknown, online, id]);
   if (!draft) return <div className="card meta border-l-3 border-l-line px-4 py-3">A draft that is no longer there.</div>;
   const open = isOpen(draft);
+  const asks = draft.tool === 'ask_person';
   const answer = async (verdict: Verdict) => {
     setBusy(true);
     await decide(id, verdict);
@@ -40,7 +41,7 @@ export function DraftCard({ id, inChat = false }: { id: string; inChat?: boolean
   };
   const onKeyDown = (event: KeyboardEvent) => {
     if (!open || busy || event.target !== event.currentTarget || event.metaKey || event.ctrlKey || event.altKey) return;
-    if (event.key === 'a') void answer({ decision: 'approve' });
+    if (event.key === 'a' && !asks) void answer({ decision: 'approve' });
     if (event.key === 'r') setRejecting(true);
   };
   return (
@@ -52,8 +53,9 @@ export function DraftCard({ id, inChat = false }: { id: string; inChat?: boolean
       <PreviewOf preview={draft.preview} />
       <footer className={`flex flex-wrap items-center gap-2 rounded-b-md border-t border-line bg-surface px-3.5 py-2.5 text-meta text-dim ${open ? 'sticky -bottom-4 md:-bottom-6' : ''}`}>
         {!open && <Decided draft={draft} />}
-        {open && rejecting && <Reason busy={busy} onReject={(reason) => void answer({ decision: 'reject', reason })} onCancel={() => setRejecting(false)} />}
-        {open && !rejecting && (
+        {open && rejecting && <Words {...REFUSAL} busy={busy} onSend={(reason) => void answer({ decision: 'reject', reason })} onCancel={() => setRejecting(false)} />}
+        {open && !rejecting && asks && <Words {...REPLY} busy={busy} onSend={(reason) => void answer({ decision: 'approve', reason })} onCancel={() => void answer({ decision: 'reject' })} />}
+        {open && !rejecting && !asks && (
           <>
             <button type="button" className="btn btn-primary" disabled={busy} onClick={() => void answer({ decision: 'approve' })}>
               Approve
@@ -117,25 +119,39 @@ function Decided({ draft }: { draft: Draft }) {
   return <span role="status">{[DECIDED[draft.state] ?? draft.state, by, draft.reason && `“${draft.reason}”`, draft.output].filter(Boolean).join(' · ')}</span>;
 }
 
-function Reason({ busy, onReject, onCancel }: { busy: boolean; onReject: (reason?: string) => void; onCancel: () => void }) {
-  const [reason, setReason] = useState('');
+interface Wording {
+  label: string;
+  placeholder: string;
+  send: string;
+  cancel: string;
+  tone: string;
+  needed: boolean;
+}
+
+const REFUSAL: Wording = { label: 'Reason', placeholder: 'Why not? (may stay empty)', send: 'Reject', cancel: 'Cancel', tone: 'btn-danger', needed: false };
+const REPLY: Wording = { label: 'Your answer', placeholder: 'Your answer', send: 'Answer', cancel: 'Do not answer', tone: 'btn-primary', needed: true };
+
+/** What the person says with a decision. */
+function Words({ label, placeholder, send, cancel, tone, needed, busy, onSend, onCancel }: Wording & { busy: boolean; onSend: (words?: string) => void; onCancel: () => void }) {
+  const [words, setWords] = useState('');
+  const said = words.trim();
   return (
-    <form className="flex w-full flex-wrap items-center gap-2" onSubmit={(event) => (event.preventDefault(), onReject(reason.trim() || undefined))}>
+    <form className="flex w-full flex-wrap items-center gap-2" onSubmit={(event) => (event.preventDefault(), (said || !needed) && onSend(said || undefined))}>
       <input
-        autoFocus
+        autoFocus={!needed}
         className="field min-w-40 flex-1 text-text"
-        placeholder="Why not? (may stay empty)"
-        aria-label="Reason"
-        value={reason}
-        maxLength={500}
-        onChange={(event) => setReason(event.target.value)}
-        onKeyDown={(event) => event.key === 'Escape' && (event.stopPropagation(), onCancel())}
+        placeholder={placeholder}
+        aria-label={label}
+        value={words}
+        maxLength={needed ? 4000 : 500}
+        onChange={(event) => setWords(event.target.value)}
+        onKeyDown={(event) => event.key === 'Escape' && !needed && (event.stopPropagation(), onCancel())}
       />
-      <button type="submit" className="btn btn-danger" disabled={busy}>
-        Reject
+      <button type="submit" className={`btn ${tone}`} disabled={busy || (needed && !said)}>
+        {send}
       </button>
-      <button type="button" className="btn" onClick={onCancel}>
-        Cancel
+      <button type="button" className="btn" disabled={busy} onClick={onCancel}>
+        {cancel}
       </button>
     </form>
   );

@@ -29,10 +29,20 @@ const VERBS: Record<string, (input: Fields) => Described> = {
   memory_write: (input) => ({ verb: 'Remembered', what: field(input, 'heading', 'target') }),
   web_fetch: (input) => ({ verb: 'Fetched', what: field(input, 'url') }),
   web_search: (input) => ({ verb: 'Searched the web', what: quoted(field(input, 'query', 'q')) }),
-  exec: (input) => ({ verb: '$', what: field(input, 'command', 'cmd') }),
-  propose_change: (input) => ({ verb: 'Proposed', what: path(input) }),
+  exec: (input) => ({ verb: '$', what: words(input) }),
+  process: (input) => ({ verb: field(input, 'action') === 'start' ? '$' : 'Process', what: words(input) || `${field(input, 'action')} ${field(input, 'id')}` }),
+  move_file: (input) => ({ verb: 'Moved', what: `${field(input, 'from', 'path')} → ${field(input, 'to')}` }),
+  search_files: (input) => ({ verb: 'Searched files', what: quoted(field(input, 'query', 'text', 'pattern')) }),
+  search: (input) => ({ verb: 'Searched', what: quoted(field(input, 'query', 'q')) }),
+  session_search: (input) => ({ verb: 'Searched chats', what: quoted(field(input, 'query', 'q')) }),
+  ask_person: (input) => ({ verb: 'Asked you', what: field(input, 'question') }),
+  ask_agent: (input) => ({ verb: `Asked ${field(input, 'agent')}`, what: field(input, 'message') }),
+  route_task: (input) => ({ verb: 'Handed on', what: field(input, 'task') }),
+  git_commit: (input) => ({ verb: 'Committed', what: field(input, 'message') }),
+  propose_change: (input) => ({ verb: 'Proposed', what: field(input, 'title', 'id') || path(input) }),
 };
 
+const words = (input: Fields) => (Array.isArray(input.argv) ? input.argv.map(String).join(' ') : field(input, 'command', 'cmd'));
 const quoted = (text: string) => (text ? `“${text}”` : '');
 
 /** What a step did, verb first. */
