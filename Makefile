@@ -41,9 +41,15 @@ test-live: setup ## the real small model through the whole stack (builds llama.c
 	@$(step) "live" ./scripts/test-live
 
 .PHONY: check
-check: setup ## formatting, lints, layers, licences, unused dependencies, spelling
-	@$(step) "format" cargo fmt --all --check
+check: rules lint ## formatting, lints, layers, licences, unused dependencies, spelling
+
+.PHONY: lint
+lint: setup ## clippy alone
 	@$(step) "clippy" cargo clippy --workspace --all-targets --locked -- -D warnings
+
+.PHONY: rules
+rules: setup ## all of check but clippy
+	@$(step) "format" cargo fmt --all --check
 	@$(step) "tidy" cargo xtask tidy
 	@$(step) "docs drift" cargo xtask docs --check
 	@$(step) "client types" ./scripts/sdk-types --check

@@ -10,8 +10,6 @@ export default defineConfig({
     environment: 'node',
     pool: 'forks',
     maxWorkers: 1,
-    // As in nextest's profile for CI: named as flaky, not fatal.
-    retry: process.env.CI ? 1 : 0,
     isolate: false,
     testTimeout: 150_000,
     hookTimeout: 150_000,
