@@ -17,6 +17,7 @@ mod foreign;
 mod guard;
 mod history;
 mod logs;
+mod model_answer;
 mod openapi;
 mod passing;
 mod problem;

@@ -9,12 +9,13 @@ use axum::http::header;
 use axum::response::{IntoResponse, Response};
 use bytes::Bytes;
 use futures::stream::{BoxStream, StreamExt, unfold};
-use onyx_types::{Cancel, ErrorCode, Fault, ModelEvent};
+use onyx_types::{Cancel, ErrorCode, Fault};
 use serde_json::{Map, Value};
 
 use super::sent::Sent;
 use crate::decode::{Reader, model_request};
-use crate::encode::v1::{AnswerHead, ModelFold, Step, StepWriter, WholeFold};
+use crate::encode::v1::{AnswerHead, Step, StepWriter, WholeFold};
+use crate::model_answer::ModelAnswer;
 use crate::passing::UnderWay;
 use crate::{ApiState, AuthContext, Dialect, Forward, Forwarded, Piece, Problem};
 
@@ -45,7 +46,7 @@ pub(super) async fn through(
             // Dropping the events closes the connection, so nothing else needs to cancel.
             let events = model.stream(model_request(ask), Cancel::new());
             let under_way = state.passing.begin();
-            let answer = Answer { events, fold: ModelFold::default(), under_way };
+            let answer = ModelAnswer::new(events, under_way);
             other_wire(answer, head, dialect, sent.stream).await
         }
     }
@@ -97,7 +98,7 @@ impl Through {
 
 /// Read here, asked in the provider's wire, and written in the client's.
 async fn other_wire(
-    mut answer: Answer,
+    mut answer: ModelAnswer,
     head: AnswerHead,
     dialect: Dialect,
     stream: bool,
@@ -125,33 +126,8 @@ async fn other_wire(
     Ok((headers, Body::from_stream(unfold(written, Written::next))).into_response())
 }
 
-struct Answer {
-    events: BoxStream<'static, ModelEvent>,
-    fold: ModelFold,
-    under_way: UnderWay,
-}
-
-impl Answer {
-    /// Some steps; the last of all is an end or a failure, also of a stream that just stops.
-    async fn next(&mut self) -> Vec<Step> {
-        loop {
-            let event = match self.under_way.unless_over(self.events.next()).await {
-                Ok(Some(event)) => event,
-                Ok(None) => {
-                    return vec![Step::Failed(Fault::plain(ErrorCode::ProviderTruncated))];
-                }
-                Err(fault) => return vec![Step::Failed(fault)],
-            };
-            let steps = self.fold.event(event);
-            if !steps.is_empty() {
-                return steps;
-            }
-        }
-    }
-}
-
 struct Written {
-    answer: Answer,
+    answer: ModelAnswer,
     ready: VecDeque<Step>,
     writer: Box<dyn StepWriter>,
     over: bool,

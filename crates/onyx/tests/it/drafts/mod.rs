@@ -16,15 +16,16 @@ use crate::builder;
 /// then says `ok`.
 pub(crate) async fn obedient() -> ScriptedModel {
     let model = ScriptedModel::start().await;
-    model.respond_with(respond);
+    model.respond_with(|request| obey(request, |words| words.rfind("do [")));
     model
 }
 
-fn respond(request: &RecordedRequest) -> Answer {
+/// `list` finds where among the words the calls begin.
+pub(crate) fn obey(request: &RecordedRequest, list: impl Fn(&str) -> Option<usize>) -> Answer {
     let messages = request.body["messages"].as_array().cloned().unwrap_or_default();
     let last = messages.iter().rposition(|message| message["role"] == "user").unwrap_or(0);
     let words = messages.get(last).map(|message| words(&message["content"])).unwrap_or_default();
-    let Some(at) = words.rfind("do [") else { return Answer::text("ok") };
+    let Some(at) = list(&words) else { return Answer::text("ok") };
     let mut lists = serde_json::Deserializer::from_str(&words[at + 3..]).into_iter::<Value>();
     let Some(Ok(Value::Array(calls))) = lists.next() else { return Answer::text("ok") };
     let done = messages[last..].iter().filter(|message| message["role"] == "tool").count();

@@ -9,13 +9,11 @@ mod reaching;
 mod sending;
 mod taint;
 
-use onyx_test_support::{
-    Answer, OnyxBuilder, OnyxProcess, RecordedRequest, ScriptedCall, ScriptedModel,
-};
+use onyx_test_support::{Answer, OnyxBuilder, OnyxProcess, RecordedRequest, ScriptedModel};
 use serde_json::{Value, json};
 
 use crate::builder;
-use crate::drafts::{message, tainting, words};
+use crate::drafts::{message, obey, tainting, words};
 
 /// A model that makes the calls its message names, the first list of it: an inner one is for the
 /// agent that is asked. What it says at the end is `ok`.
@@ -27,24 +25,11 @@ async fn obedient() -> ScriptedModel {
 
 fn respond(request: &RecordedRequest) -> Answer {
     let messages = request.body["messages"].as_array().cloned().unwrap_or_default();
-    let last = messages.iter().rposition(|message| message["role"] == "user").unwrap_or(0);
-    let said = messages.get(last).map(|message| words(&message["content"])).unwrap_or_default();
-    if said.ends_with("never answer") {
+    let said = messages.iter().rfind(|message| message["role"] == "user");
+    if said.is_some_and(|said| words(&said["content"]).ends_with("never answer")) {
         return Answer::text("").fault(onyx_test_support::Fault::HangAfterHead);
     }
-    let list = said.find("do [").map(|at| &said[at + 3..]);
-    let mut lists =
-        serde_json::Deserializer::from_str(list.unwrap_or_default()).into_iter::<Value>();
-    let Some(Ok(Value::Array(calls))) = lists.next() else { return Answer::text("ok") };
-    let done = messages[last..].iter().filter(|message| message["role"] == "tool").count();
-    match calls.get(done) {
-        Some(call) => {
-            let tool = call["tool"].as_str().unwrap_or_default();
-            let id = format!("call_{last}_{done}");
-            Answer::tool_calls([ScriptedCall::new(id, tool, &call["args"])])
-        }
-        None => Answer::text("ok"),
-    }
+    obey(request, |words| words.find("do ["))
 }
 
 /// Two agents at these tiers; both can be led to read what came from outside.

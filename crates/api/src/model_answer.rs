@@ -1,0 +1,35 @@
+use futures::stream::{BoxStream, StreamExt as _};
+use onyx_types::{ErrorCode, Fault, ModelEvent};
+
+use crate::encode::v1::{ModelFold, Step};
+use crate::passing::UnderWay;
+
+/// What a model answers to a client that asked it and no agent, step by step.
+pub(crate) struct ModelAnswer {
+    events: BoxStream<'static, ModelEvent>,
+    fold: ModelFold,
+    under_way: UnderWay,
+}
+
+impl ModelAnswer {
+    pub(crate) fn new(events: BoxStream<'static, ModelEvent>, under_way: UnderWay) -> Self {
+        Self { events, fold: ModelFold::default(), under_way }
+    }
+
+    /// Some steps; the last of all is an end or a failure, also of a stream that just stops.
+    pub(crate) async fn next(&mut self) -> Vec<Step> {
+        loop {
+            let event = match self.under_way.unless_over(self.events.next()).await {
+                Ok(Some(event)) => event,
+                Ok(None) => {
+                    return vec![Step::Failed(Fault::plain(ErrorCode::ProviderTruncated))];
+                }
+                Err(fault) => return vec![Step::Failed(fault)],
+            };
+            let steps = self.fold.event(event);
+            if !steps.is_empty() {
+                return steps;
+            }
+        }
+    }
+}
