@@ -2,7 +2,7 @@ import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { HOSTILE } from '../test/hostile';
-import { beside, clearsAfterEach, composer, finished, log, open, play, say, sessionOf, WIDTHS, words as wordsOf } from './play';
+import { beside, clearsAfterEach, composer, finished, log, open, play, say, sessionOf, share, WIDTHS, words as wordsOf } from './play';
 
 clearsAfterEach();
 
@@ -10,7 +10,7 @@ const words = Array.from({ length: 60 }, (_, index) => `word${index} `);
 
 describe.each(WIDTHS)('at %s px', (_, viewport) => {
   test('a message is sent, its answer streams, and both are there after a reload', async () => {
-    const at = await play([{ text: ['Hello **you**', ', and welcome.\n\n```js\nlet a = 1;\n```\n'], delayMs: 50 }]);
+    const at = await share([{ text: ['Hello **you**', ', and welcome.\n\n```js\nlet a = 1;\n```\n'], delayMs: 50 }]);
     const page = await open(at, '/chat', { viewport });
     await say(page, 'hi there');
     await page.waitForURL(/\/chat\/[0-9a-f-]{36}/);
@@ -25,7 +25,7 @@ describe.each(WIDTHS)('at %s px', (_, viewport) => {
   });
 
   test('an answer under way is stopped, and what it said stays', async () => {
-    const at = await play([{ text: 'This goes on', hang: true }]);
+    const at = await share([{ text: 'This goes on', hang: true }]);
     const page = await open(at, '/chat', { viewport });
     await say(page, 'go');
     await log(page).getByText('This goes on').waitFor();
@@ -36,7 +36,7 @@ describe.each(WIDTHS)('at %s px', (_, viewport) => {
   });
 
   test('a reload in the middle of an answer loses and doubles nothing', async () => {
-    const at = await play([{ text: words, delayMs: 60 }]);
+    const at = await share([{ text: words, delayMs: 60 }]);
     const page = await open(at, '/chat', { viewport });
     await say(page, 'count');
     await log(page).getByText('word5').waitFor();
@@ -50,11 +50,12 @@ describe.each(WIDTHS)('at %s px', (_, viewport) => {
   });
 });
 
-describe.each(WIDTHS)('many places at %s px', (_, viewport) => {
+describe.each(WIDTHS)('many places at %s px', (width, viewport) => {
   test('two tabs show the same answer as it grows, and the other is marked unread', async () => {
-    const at = await play([{ text: words, delayMs: 40 }, { text: 'second' }]);
+    const at = await share([{ text: words, delayMs: 40 }, { text: 'second' }]);
     const one = await open(at, '/chat', { viewport });
-    await say(one, 'count');
+    const said = `count at ${width}`;
+    await say(one, said);
     await one.waitForURL(/\/chat\/.+/);
     const two = await beside(one, at, new URL(one.url()).pathname);
     await log(two).getByText('word9').waitFor();
@@ -62,9 +63,9 @@ describe.each(WIDTHS)('many places at %s px', (_, viewport) => {
     await finished(two);
     expect(await two.locator('.prose').innerText()).toBe(await one.locator('.prose').innerText());
     await two.goto(`${at.url}/sessions`);
-    await two.locator('main').getByRole('link', { name: /^count/ }).waitFor();
+    await two.locator('main').getByRole('link', { name: said }).waitFor();
     await say(one, 'again');
-    await two.locator('main').getByRole('link', { name: /unread/ }).waitFor();
+    await two.locator('main').getByRole('link', { name: new RegExp(`${said}.*unread`) }).waitFor();
     expect([...one.wrongs, ...two.wrongs]).toEqual([]);
   });
 
@@ -87,7 +88,7 @@ describe.each(WIDTHS)('many places at %s px', (_, viewport) => {
   });
 
   test('words for an agent at work steer it', async () => {
-    const at = await play([{ calls: [{ id: 'a', name: 'list_files', input: {} }], text: words.slice(0, 30), delayMs: 60 }, { text: 'Turned left.' }]);
+    const at = await share([{ calls: [{ id: 'a', name: 'list_files', input: {} }], text: words.slice(0, 30), delayMs: 90 }, { text: 'Turned left.' }]);
     const page = await open(at, '/chat', { viewport });
     await say(page, 'go');
     await log(page).getByText('word3').waitFor();
@@ -120,7 +121,7 @@ test('the app starts without its server once it was there, and says so', async (
 
 describe.each(WIDTHS)('writing and reading at %s px', (_, viewport) => {
   test('Enter that ends a composition does not send; Shift Enter makes a line; drafts are kept', async () => {
-    const at = await play([]);
+    const at = await share([]);
     const page = await open(at, '/chat', { viewport });
     await composer(page).pressSequentially('に');
     await composer(page).dispatchEvent('keydown', { key: 'Enter', keyCode: 229, isComposing: true, bubbles: true });
@@ -134,7 +135,7 @@ describe.each(WIDTHS)('writing and reading at %s px', (_, viewport) => {
 
   test('reading further up is not disturbed by growing text, and one button leads back', async () => {
     const long = Array.from({ length: 60 }, (_, index) => `Line ${index}\n\n`);
-    const at = await play([{ text: [...long, ...words], delayMs: 30 }]);
+    const at = await share([{ text: [...long, ...words], delayMs: 30 }]);
     const page = await open(at, '/chat', { viewport });
     await say(page, 'long');
     await log(page).getByText('Line 40', { exact: true }).waitFor();
@@ -157,7 +158,7 @@ describe.each(WIDTHS)('writing and reading at %s px', (_, viewport) => {
   });
 
   test('a message is edited, an answer asked for again, and the versions are switched', async () => {
-    const at = await play([{ text: 'first answer' }, { text: 'edited answer' }, { text: 'another answer' }]);
+    const at = await share([{ text: 'first answer' }, { text: 'edited answer' }, { text: 'another answer' }]);
     const page = await open(at, '/chat', { viewport });
     await say(page, 'question');
     await finished(page);
@@ -180,7 +181,7 @@ describe.each(WIDTHS)('writing and reading at %s px', (_, viewport) => {
   });
 
   test('steps are shown verb first, open to their output, and what a run wrote is undone', async () => {
-    const at = await play(
+    const at = await share(
       [{ calls: [{ id: 'a', name: 'write_file', input: { path: 'note.md', content: 'theirs\n' } }] }, { text: 'Written.' }],
       { files: { 'people/owner/vault/note.md': 'mine\n' } },
     );
@@ -199,7 +200,7 @@ describe.each(WIDTHS)('writing and reading at %s px', (_, viewport) => {
   });
 
   test('finds in the chat, goes anywhere by keyboard, shows the sheet', async () => {
-    const at = await play([{ text: 'needle in hay' }]);
+    const at = await share([{ text: 'needle in hay' }]);
     const page = await open(at, '/chat', { viewport });
     await say(page, 'hay');
     await finished(page);
@@ -221,7 +222,7 @@ describe.each(WIDTHS)('writing and reading at %s px', (_, viewport) => {
   });
 
   test('a token that is not known leads to signing in', async () => {
-    const at = await play([]);
+    const at = await share([]);
     const page = await open(at, '/chat', { viewport, token: 'onyx_sk_wrong' });
     await page.getByRole('button', { name: 'Use an access token' }).click();
     await page.getByLabel('Access token').fill('onyx_sk_e2e');
@@ -231,7 +232,7 @@ describe.each(WIDTHS)('writing and reading at %s px', (_, viewport) => {
   });
 
   test('the link that onyx prints signs a browser in without a token', async () => {
-    const at = await play([{ text: 'welcome' }]);
+    const at = await share([{ text: 'welcome' }]);
     const made = await at.api('/api/admin/links', { method: 'POST', body: '{}' });
     const { url } = (await made.json()) as { url: string };
     const page = await open(at, new URL(url).pathname + new URL(url).search, { viewport, token: '' });
@@ -247,7 +248,7 @@ describe.each(WIDTHS)('writing and reading at %s px', (_, viewport) => {
 
 describe('what must never happen', () => {
   test('hostile answers run nothing, load nothing from elsewhere and break no policy', async () => {
-    const at = await play([{ text: HOSTILE.map((text) => `${text}\n\n`) }]);
+    const at = await share([{ text: HOSTILE.map((text) => `${text}\n\n`) }]);
     const page = await open(at);
     await say(page, 'show');
     await finished(page);

@@ -1,17 +1,16 @@
 import { describe, expect, test } from 'vitest';
 import type { Page } from 'playwright-core';
 import { HOSTILE } from '../test/hostile';
-import { clearsAfterEach, finished, log, open, play, say, WIDTHS } from './play';
+import { clearsAfterEach, finished, log, open, play, say, share, TWO_AGENTS, WIDTHS } from './play';
 
 clearsAfterEach();
 
 const pwned = (page: Page) => page.evaluate(() => (window as unknown as { pwned?: number }).pwned);
-const AGENTS = ['main', 'optimist'].map((id) => ({ id, name: id === 'main' ? 'Main' : 'Optimist', default: id === 'main', model: 'mine/some-model', tier: 'act' }));
 
 describe.each(WIDTHS)('at %s px', (_, viewport) => {
   test('what an answer cites opens at the line', async () => {
     const lines = Array.from({ length: 90 }, (_, index) => `Line ${index + 1}`).join('\n');
-    const at = await play([{ text: 'The pass closes at noon, see notes/cabin.md:70-72.' }], { files: { 'people/owner/vault/notes/cabin.md': lines } });
+    const at = await share([{ text: 'The pass closes at noon, see notes/cabin.md:70-72.' }], { files: { 'people/owner/vault/notes/cabin.md': lines } });
     const page = await open(at, '/chat', { viewport });
     await say(page, 'when');
     await finished(page);
@@ -27,7 +26,7 @@ describe.each(WIDTHS)('at %s px', (_, viewport) => {
   });
 
   test('several agents answer one message, each under its own name', async () => {
-    const at = await play([{ text: 'first' }, { text: 'from one' }, { text: 'from the other' }], { agents: AGENTS });
+    const at = await share([{ text: 'first' }, { text: 'from one' }, { text: 'from the other' }], { agents: TWO_AGENTS });
     const page = await open(at, '/chat', { viewport });
     await say(page, 'hi');
     await finished(page);

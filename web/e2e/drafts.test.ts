@@ -2,7 +2,7 @@ import { readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Page } from 'playwright-core';
 import { describe, expect, test } from 'vitest';
-import { beside, clearsAfterEach, finished, open, play, say, told, toast, WIDTHS } from './play';
+import { beside, clearsAfterEach, finished, open, play, say, share, told, toast, WIDTHS } from './play';
 import type { Answer, Stage } from './stage';
 
 const PLAN = 'people/owner/vault/plan.md';
@@ -11,13 +11,16 @@ const CAREFUL = [{ id: 'main', name: 'Main', default: true, model: 'mine/some-mo
 
 clearsAfterEach();
 
-const begin = (answers: Answer[], agents: object[] = CAREFUL) => play(answers, { agents, files: { [PLAN]: 'Drive up after lunch\n' } });
+const begin = (answers: Answer[], agents: object[] = CAREFUL) => share(answers, { agents, files: { [PLAN]: 'Drive up after lunch\n' } });
+/** How many there are in all: the server has those of other tests too. */
+const count = async (at: Stage) => ((await (await at.api('/api/pending-changes?limit=200')).json()) as { drafts: unknown[] }).drafts.length;
 const card = (page: Page) => page.locator('[data-draft]').last();
 const plan = (at: Stage) => readFile(join(at.home, PLAN), 'utf8');
 
 describe.each(WIDTHS)('at %s px', (_, viewport) => {
   test('a draft is approved in the Inbox while the chat shows the same card, then one is rejected in the chat', async () => {
     const at = await begin([edit('a', 'after lunch', 'at 9:30'), { text: 'Proposed.' }, edit('b', 'Drive', 'Walk'), { text: 'Proposed.' }]);
+    const before = await count(at);
     const chat = await open(at, '/chat', { viewport });
     await say(chat, 'change the plan');
     await finished(chat);
@@ -37,7 +40,7 @@ describe.each(WIDTHS)('at %s px', (_, viewport) => {
     await card(inbox).getByText(/Rejected/).waitFor();
     expect(await plan(at)).toBe('Drive up at 9:30\n');
     await inbox.getByRole('tab', { name: 'Decided' }).click();
-    expect(await inbox.locator('[data-draft]').count()).toBe(2);
+    expect(await inbox.locator('[data-draft]').count()).toBe(before + 2);
     expect([...chat.wrongs, ...inbox.wrongs]).toEqual([]);
   });
 
@@ -102,7 +105,7 @@ describe.each(WIDTHS)('at %s px', (_, viewport) => {
 
   test('many drafts are decided at once, or one after the other by keys', async () => {
     const write = (path: string): Answer[] => [{ calls: [{ id: path, name: 'write_file', input: { path, content: 'new\n' } }] }, { text: 'Proposed.' }];
-    const at = await begin(['a.md', 'b.md', 'c.md', 'd.md'].flatMap(write));
+    const at = await play(['a.md', 'b.md', 'c.md', 'd.md'].flatMap(write), { agents: CAREFUL });
     const there = (name: string) => readFile(join(at.home, `people/owner/vault/${name}.md`), 'utf8').catch(() => undefined);
     await told(at, 'one');
     await told(at, 'two');

@@ -1,7 +1,7 @@
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { expect, test } from 'vitest';
-import { clearsAfterEach, composer, open, play } from './play';
+import { clearsAfterEach, composer, open, share } from './play';
 import type { Stage } from './stage';
 
 clearsAfterEach();
@@ -22,7 +22,7 @@ async function upgradable(at: Stage): Promise<{ url: string; upgrade: () => void
 }
 
 test('the app can be installed', async () => {
-  const at = await play([]);
+  const at = await share([]);
   const page = await open(at, '/chat', { serviceWorkers: 'allow' });
   await page.evaluate(() => navigator.serviceWorker.ready.then(() => undefined));
   const session = await page.context().newCDPSession(page);
@@ -34,13 +34,13 @@ test('the app can be installed', async () => {
 });
 
 test('words shared from another app wait to be sent', async () => {
-  const at = await play([]);
+  const at = await share([]);
   const page = await open(at, '/chat?title=Pass&text=closed%20at%20noon&url=https%3A%2F%2Froads.example%2Fpass');
   expect(await composer(page).inputValue()).toBe('Pass\nclosed at noon\nhttps://roads.example/pass');
 });
 
 test('a new version waits until the person takes it', async () => {
-  const at = await play([]);
+  const at = await share([]);
   const behind = await upgradable(at);
   const page = await open(at, '/chat', { serviceWorkers: 'allow' });
   await page.goto(`${behind.url}/chat`);

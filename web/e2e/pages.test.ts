@@ -1,32 +1,29 @@
 import { readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
-import { closeBrowser, PHONE, stage, visit, WIDE, type Stage, type Visit } from './stage';
+import { borrow, giveBack, PHONE, stage, visit, WIDE, type Stage, type Visit } from './stage';
 
 const NOTES = `# Cabin\n\n${Array.from({ length: 80 }, (_, index) => `Line ${index + 3} says little.`).join('\n')}\n\nThe zirbelholz lies in the shed.\n`;
 const NOTE = 'people/owner/vault/notes/cabin.md';
 
-afterAll(closeBrowser);
+let at: Stage;
+// One server: these pages share a home as one person's would.
+beforeAll(async () => {
+  at = await stage([], { files: { [NOTE]: NOTES, 'agents/main/SOUL.md': '# Main\n' } });
+});
+afterAll(() => at.end());
 
-// One server a width: these pages share a home as one person's would.
 describe.each([
   ['1280', WIDE],
   ['390', PHONE],
 ])('at %s px', (_, viewport) => {
-  let at: Stage;
   let page: Visit;
   const open = async (path: string) => {
-    page = await visit(at, path, { viewport });
+    page = await borrow(at, path, viewport);
     return page;
   };
 
-  beforeAll(async () => {
-    at = await stage([], { files: { [NOTE]: NOTES, 'agents/main/SOUL.md': '# Main\n' } });
-  });
-  afterEach(async () => {
-    await page.context().close();
-  });
-  afterAll(() => at.end());
+  afterEach(() => giveBack(page));
 
   const dialog = () => page.getByRole('dialog');
   const toast = (words: string | RegExp) => page.getByRole('region', { name: 'Notices' }).getByText(words).last().waitFor();
@@ -119,12 +116,12 @@ describe.each([
     await page.getByRole('radio', { name: 'Keys' }).click();
     await expect.poll(async () => ((await (await at.api('/api/agent/config')).json()) as { runtime_mode: string }).runtime_mode).toBe('anthropic_api_key');
     await section('Actions').getByText('There is no action yet').waitFor();
+    await section('Actions').getByRole('link', { name: 'Open actions' }).waitFor();
     await page.getByRole('link', { name: 'Open About you' }).click();
     await page.getByRole('radio', { name: 'Edit' }).click();
     await page.getByLabel('Text of the file').fill('Hikes.\n');
     await page.getByRole('button', { name: 'Save' }).click();
-    await toast('Saved');
-    expect(await readFile(file, 'utf8')).toBe('Hikes.\n');
+    await expect.poll(() => readFile(file, 'utf8')).toBe('Hikes.\n');
     await page.getByRole('button', { name: 'History' }).click();
     await page.getByRole('list', { name: 'Versions' }).getByRole('button', { name: 'Restore' }).first().click();
     await toast(/Restored/);
@@ -137,11 +134,12 @@ describe.each([
 
   test('budgets are set and shown', async () => {
     await open('/settings/budgets');
-    await page.getByLabel('One run, $').fill('0.5');
+    const limit = viewport.width / 1000;
+    await page.getByLabel('One run, $').fill(String(limit));
     await page.getByRole('button', { name: 'Save' }).click();
     await toast('Limits saved');
     const budgets = (await (await at.api('/api/admin/budgets')).json()) as { limit_per_run: number };
-    expect(budgets.limit_per_run).toBe(0.5);
+    expect(budgets.limit_per_run).toBe(limit);
     expect(page.wrongs).toEqual([]);
   });
 
@@ -165,31 +163,31 @@ describe.each([
     await open('/agents');
     await page.getByRole('button', { name: 'New agent' }).click();
     await dialog().getByLabel('Name').fill('Optimist');
-    await dialog().getByLabel('Id').fill('optimist');
+    const id = `optimist${viewport.width}`;
+    await dialog().getByLabel('Id').fill(id);
     await dialog().getByLabel('Model').fill('mine/some-model');
     await dialog().getByRole('button', { name: 'Create' }).click();
-    await page.waitForURL(/\/agents\/optimist\/persona/);
-    const text = page.getByLabel('Text of the file');
-    await text.fill('You look for what could go right.\n');
+    await page.waitForURL(`**/agents/${id}/persona`);
+    await page.getByLabel('Text of the system prompt').fill('You look for what could go right.\n');
     await page.getByRole('button', { name: 'Save' }).click();
     await toast('Saved');
-    expect(await readFile(join(at.home, 'agents/optimist/SOUL.md'), 'utf8')).toBe('You look for what could go right.\n');
-    await page.goto(`${at.url}/agents/optimist/overview`);
+    expect(await readFile(join(at.home, `agents/${id}/SOUL.md`), 'utf8')).toBe('You look for what could go right.\n');
+    await page.goto(`${at.url}/agents/${id}/overview`);
     await page.getByRole('radio', { name: 'Reads' }).click();
     await toast(/reads/);
     await page.getByRole('switch', { name: 'Enabled' }).click();
     await toast(/is off/);
     await page.getByRole('switch', { name: 'Enabled' }).click();
     await toast(/is on/);
-    await page.goto(`${at.url}/agents/optimist/tools`);
+    await page.goto(`${at.url}/agents/${id}/tools`);
     await page.getByLabel('Denied').fill('group:fs');
     await page.getByRole('button', { name: 'Save' }).click();
     await toast('Saved');
-    await page.goto(`${at.url}/agents/optimist/overview`);
+    await page.goto(`${at.url}/agents/${id}/overview`);
     await page.getByRole('button', { name: 'Delete' }).click();
     await dialog().getByRole('button', { name: 'Delete' }).click();
     await page.waitForURL(/\/agents$/);
-    expect(await readFile(join(at.home, 'onyx.json'), 'utf8')).not.toContain('optimist');
+    expect(await readFile(join(at.home, 'onyx.json'), 'utf8')).not.toContain(id);
     expect(page.wrongs.filter((wrong) => !wrong.includes('404'))).toEqual([]);
   });
 

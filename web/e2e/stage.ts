@@ -5,7 +5,7 @@ import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { chromium, type Browser, type BrowserContextOptions, type Page } from 'playwright-core';
+import { chromium, type Browser, type BrowserContextOptions, type Page, type Request } from 'playwright-core';
 
 export const TOKEN = 'onyx_sk_e2e';
 export const WIDE = { width: 1280, height: 800 };
@@ -24,9 +24,12 @@ export interface Answer {
   hang?: boolean;
   delayMs?: number;
   reasoning?: string;
+  /** The provider refuses with this status. */
+  refused?: number;
 }
 
 function script(answer: Answer): object {
+  if (answer.refused) return { status: { code: answer.refused, body: '{}' } };
   const texts = answer.text === undefined ? [] : [answer.text].flat();
   const calls = (answer.calls ?? []).map(({ id, name, input }) => ({ id, name, pieces: [JSON.stringify(input)] }));
   const steps: object[] = [
@@ -44,6 +47,10 @@ export interface Stage {
   home: string;
   /** Where the scripted model answers. */
   model: string;
+  /** What the model says from now on; until then and afterwards `ok`. */
+  script: (answers: Answer[], fallback?: Answer) => Promise<void>;
+  /** More files for the home, over those that are there. */
+  write: (files: Record<string, string>) => Promise<void>;
   /** Kills the server and starts it again on the same home and port. */
   restart: () => Promise<void>;
   kill: () => Promise<void>;
@@ -52,54 +59,108 @@ export interface Stage {
   end: () => Promise<void>;
 }
 
-export async function stage(answers: Answer[], options: { files?: Record<string, string>; agents?: object[]; providers?: object; price?: { input: number; output: number }; contextWindow?: number; fallback?: Answer } = {}): Promise<Stage> {
+export interface Setting {
+  files?: Record<string, string>;
+  agents?: object[];
+  /** Of `agents.defaults`. */
+  defaults?: object;
+  providers?: object;
+  price?: { input: number; output: number };
+  contextWindow?: number;
+  fallback?: Answer;
+}
+
+export async function stage(answers: Answer[], options: Setting = {}): Promise<Stage> {
   const folder = await mkdtemp(join(tmpdir(), 'onyx-e2e-'));
   const home = join(folder, 'home');
-  const plan = { answers: answers.map(script), default: script(options.fallback ?? { text: 'ok' }) };
-  await writeFile(join(folder, 'script.json'), JSON.stringify(plan));
-  const model = spawn(join(target, 'scripted-model'), ['--script', join(folder, 'script.json')]);
-  const baseUrl = await says(model, /(http:\S+)/);
+  const model = await scripted(join(folder, 'script.json'));
+  await model.load(answers, options.fallback);
+  const baseUrl = model.url();
   const config = (port: number) => ({
     gateway: { port, auth: { mode: 'token', token: TOKEN } },
     // A price, so that no run has to say that it does not know one.
     providers: options.providers ?? { mine: { kind: 'openai', baseUrl, apiKey: 'k', models: [{ id: 'some-model', contextWindow: options.contextWindow, price: options.price ?? { input: 0, output: 0 } }] } },
-    agents: { defaults: { titles: 'words' }, list: options.agents ?? [{ id: 'main', name: 'Main', default: true, model: 'mine/some-model', tier: 'act' }] },
+    agents: { defaults: { titles: 'words', ...options.defaults }, list: options.agents ?? [{ id: 'main', name: 'Main', default: true, model: 'mine/some-model', tier: 'act' }] },
   });
-  for (const [path, text] of Object.entries(options.files ?? {})) {
-    await mkdir(dirname(join(home, path)), { recursive: true });
-    await writeFile(join(home, path), text);
-  }
+  const write = async (files: Record<string, string>) => {
+    for (const [path, text] of Object.entries(files)) {
+      await mkdir(dirname(join(home, path)), { recursive: true });
+      await writeFile(join(home, path), text);
+    }
+  };
   await mkdir(home, { recursive: true });
+  await write(options.files ?? {});
   await writeFile(join(home, 'onyx.json'), JSON.stringify(config(0)));
   let server: ChildProcess;
   let url = '';
   const start = async () => {
-    server = spawn(join(target, 'onyx'), ['serve'], { env: { ...process.env, ONYX_HOME: home } });
+    server = begin('onyx', ['serve'], { ONYX_HOME: home });
     url = await says(server, /(http:\/\/127\.0\.0\.1:\d+)\b(?!\/v1)/);
     await healthy(url);
   };
-  const kill = async () => {
-    const gone = new Promise((resolve) => server.once('exit', resolve));
-    server.kill('SIGKILL');
-    await gone;
-  };
+  const kill = () => gone(server);
   await start();
   await writeFile(join(home, 'onyx.json'), JSON.stringify(config(Number(new URL(url).port))));
   return {
     url,
     home,
     model: baseUrl,
+    script: model.load,
+    write,
     start,
     kill,
     restart: async () => (await kill(), start()),
     api: (path, init = {}) => fetch(url + path, { ...init, headers: { authorization: `Bearer ${TOKEN}`, 'content-type': 'application/json', ...init.headers } }),
     end: async () => {
-      if (server.exitCode === null && server.signalCode === null) await kill();
-      model.kill('SIGKILL');
+      await kill();
+      await model.end();
       await rm(folder, { recursive: true, force: true });
     },
   };
 }
+
+/** Below the ports that systems give away by themselves, so that one that is let go stays free for a moment. */
+const somePort = () => 15_000 + Math.floor(Math.random() * 15_000);
+
+/** The scripted model. A new script is a new process at the old address. */
+async function scripted(file: string): Promise<{ load: Stage['script']; url: () => string; end: () => Promise<void> }> {
+  let model: ChildProcess | undefined;
+  let url = '';
+  const end = async () => model && gone(model);
+  const listen = (port: number) => {
+    model = begin('scripted-model', ['--script', file, '--port', String(port)]);
+    return says(model, /(http:\S+)/);
+  };
+  const load = async (answers: Answer[], fallback: Answer = { text: 'ok' }) => {
+    await end();
+    await writeFile(file, JSON.stringify({ answers: answers.map(script), default: script(fallback) }));
+    // A port that was never ours may be taken.
+    url = url === '' ? await listen(somePort()).catch(() => listen(somePort())) : await listen(Number(new URL(url).port));
+  };
+  return { load, url: () => url, end };
+}
+
+const running = new Set<ChildProcess>();
+
+function begin(program: string, words: string[], environment: Record<string, string> = {}): ChildProcess {
+  const child = spawn(join(target, program), words, { env: { ...process.env, ...environment } });
+  running.add(child);
+  child.once('exit', () => running.delete(child));
+  return child;
+}
+
+async function gone(child: ChildProcess): Promise<void> {
+  if (child.exitCode !== null || child.signalCode !== null) return;
+  const ended = new Promise((resolve) => child.once('exit', resolve));
+  child.kill('SIGKILL');
+  await ended;
+}
+
+// A worker is told to end when its files are done; what it started for all of them ends with it.
+process.once('SIGTERM', () => {
+  running.forEach((child) => child.kill('SIGKILL'));
+  process.kill(process.pid, 'SIGKILL');
+});
 
 function says(child: ChildProcess, wanted: RegExp): Promise<string> {
   return new Promise((resolve, reject) => {
@@ -142,26 +203,64 @@ export async function closeBrowser(): Promise<void> {
 export interface Visit extends Page {
   /** What the page did that it must not: errors, policy reports, requests to other hosts. */
   wrongs: string[];
+  /** The server it belongs to. */
+  home: string;
+  /** What it asked for and has no answer to yet. */
+  asked: Set<Request>;
 }
 
-/** A signed-in page that remembers everything it did wrong. */
+/** A signed-in page of its own that remembers everything it did wrong. */
 export async function visit(at: Stage, path = '/chat', options: BrowserContextOptions & { token?: string } = {}): Promise<Visit> {
-  const { token = TOKEN, ...rest } = options;
-  const context = await (await openBrowser()).newContext({ viewport: WIDE, serviceWorkers: 'block', ...rest });
-  await context.grantPermissions(['clipboard-read', 'clipboard-write'], { origin: at.url });
+  const page = await blank(options);
+  await enter(page, at, path);
+  return page;
+}
+
+async function blank({ token = TOKEN, ...rest }: BrowserContextOptions & { token?: string } = {}): Promise<Visit> {
+  const context = await (await openBrowser()).newContext({ viewport: WIDE, serviceWorkers: 'block', reducedMotion: 'reduce', ...rest });
   await context.addInitScript((value) => {
     if (value && !localStorage.getItem('onyx.token')) localStorage.setItem('onyx.token', JSON.stringify(value));
     addEventListener('securitypolicyviolation', (event) => console.error(`CSP ${event.violatedDirective} ${event.blockedURI} ${event.sample}`));
   }, token);
   const page = (await context.newPage()) as Visit;
   page.setDefaultTimeout(WAIT_LIMIT_MS);
-  page.wrongs = [];
-  watch(page, at.url);
-  await page.goto(at.url + path);
+  watch(page);
   return page;
 }
 
-export function watch(page: Visit, home: string): void {
+async function enter(page: Visit, at: Stage, path: string): Promise<void> {
+  Object.assign(page, { home: at.url, wrongs: [] });
+  await page.context().grantPermissions(['clipboard-read', 'clipboard-write'], { origin: at.url });
+  await page.goto(at.url + path);
+}
+
+/** Pages that tests take one after the other: to start one costs more than most tests do with it. */
+const idle: Visit[] = [];
+
+/** Such a page, as fresh as a new one: nothing is kept in it, and it shows nothing of before. */
+export async function borrow(at: Stage, path = '/chat', viewport: typeof WIDE = WIDE): Promise<Visit> {
+  const page = idle.pop() ?? (await blank());
+  await page.setViewportSize(viewport);
+  const session = await page.context().newCDPSession(page);
+  await session.send('Storage.clearDataForOrigin', { origin: at.url, storageTypes: 'all' });
+  await session.detach();
+  await enter(page, at, path);
+  return page;
+}
+
+/** Back for the next test, unless this one closed it; its other tabs are closed. */
+export async function giveBack(page: Visit): Promise<void> {
+  if (page.isClosed()) return;
+  for (const other of page.context().pages()) if (other !== page) await other.close();
+  await page.goto('about:blank');
+  idle.push(page);
+}
+
+function watch(page: Visit): void {
+  page.wrongs = [];
+  page.asked = new Set();
+  page.on('response', (response) => page.asked.delete(response.request()));
+  page.on('requestfailed', (request) => page.asked.delete(request));
   page.on('console', (message) => {
     const text = message.text();
     if (message.type() === 'error' && !/WebSocket connection|ERR_(INTERNET_DISCONNECTED|CONNECTION_REFUSED)/.test(text)) page.wrongs.push(text);
@@ -169,6 +268,7 @@ export function watch(page: Visit, home: string): void {
   page.on('pageerror', (error) => page.wrongs.push(String(error)));
   page.on('request', (request) => {
     const url = request.url();
-    if (!url.startsWith(home) && !/^(data|blob):/.test(url)) page.wrongs.push(`request to ${url}`);
+    if (url.startsWith(page.home)) page.asked.add(request);
+    else if (!/^(data|blob):/.test(url)) page.wrongs.push(`request to ${url}`);
   });
 }

@@ -1,22 +1,18 @@
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
-import { clearsAfterEach, composer, finished, log, open, play, say, sessionOf, toast, told, WIDTHS, words } from './play';
+import { clearsAfterEach, composer, finished, log, open, say, sessionOf, share, toast, told, TWO_AGENTS, WIDTHS, words } from './play';
 
 clearsAfterEach();
 
 const PIXEL = 'iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==';
-const AGENTS = [
-  { id: 'main', name: 'Main', default: true, model: 'mine/some-model', tier: 'act' },
-  { id: 'optimist', name: 'Optimist', model: 'mine/other-model', tier: 'act' },
-];
 
-describe.each(WIDTHS)('at %s px', (_, viewport) => {
+describe.each(WIDTHS)('at %s px', (width, viewport) => {
   test('texts and pictures go along: the texts into the vault, under names that replace nothing', async () => {
-    const at = await play([{ text: 'Seen.' }], { files: { 'people/owner/vault/attachments/plan.csv': 'theirs\n' } });
+    const at = await share([{ text: 'Seen.' }], { files: { [`people/owner/vault/attachments/plan${width}.csv`]: 'theirs\n' } });
     const page = await open(at, '/chat', { viewport });
     await page.locator('input[type=file]').setInputFiles([
-      { name: 'plan.csv', mimeType: 'text/csv', buffer: Buffer.from('day,place\nSaturday,cabin\n') },
+      { name: `plan${width}.csv`, mimeType: 'text/csv', buffer: Buffer.from('day,place\nSaturday,cabin\n') },
       { name: 'odd.bin', mimeType: 'application/octet-stream', buffer: Buffer.from([0, 255, 1, 2]) },
     ]);
     await toast(page, /odd\.bin was not attached/);
@@ -28,19 +24,27 @@ describe.each(WIDTHS)('at %s px', (_, viewport) => {
     }, PIXEL);
     const attached = page.getByRole('list', { name: 'Attachments' });
     await attached.getByAltText('pasted.png').waitFor();
-    await attached.getByText('plan.csv').waitFor();
+    await attached.getByText(`plan${width}.csv`).waitFor();
+    await page.locator('form').filter({ has: composer(page) }).evaluate((form) => {
+      const transfer = new DataTransfer();
+      transfer.items.add(new File(['dropped'], 'dropped.txt', { type: 'text/plain' }));
+      form.dispatchEvent(new DragEvent('drop', { dataTransfer: transfer, bubbles: true, cancelable: true }));
+    });
+    await attached.getByText('dropped.txt').waitFor();
+    await attached.getByRole('button', { name: 'Remove dropped.txt' }).click();
+    await attached.getByText('dropped.txt').waitFor({ state: 'detached' });
     await say(page, 'look at these');
     await finished(page);
     await log(page).getByAltText('Attachment 1').waitFor();
     const [said] = (await words(at, sessionOf(page))) as { type: string; text?: string }[][];
-    expect(said?.map((part) => part.text ?? part.type)).toEqual(['look at these\n\nAttached: attachments/plan-2.csv', 'image']);
-    expect(await readFile(join(at.home, 'people/owner/vault/attachments/plan-2.csv'), 'utf8')).toBe('day,place\nSaturday,cabin\n');
+    expect(said?.map((part) => part.text ?? part.type)).toEqual([`look at these\n\nAttached: attachments/plan${width}-2.csv`, 'image']);
+    expect(await readFile(join(at.home, `people/owner/vault/attachments/plan${width}-2.csv`), 'utf8')).toBe('day,place\nSaturday,cabin\n');
     expect(await attached.count()).toBe(0);
     expect(page.wrongs.filter((wrong) => !wrong.includes('412'))).toEqual([]);
   });
 
   test('words that shall wait are answered after the answer under way', async () => {
-    const at = await play([{ text: Array.from({ length: 30 }, (_, index) => `word${index} `), delayMs: 60 }, { text: 'And now this.' }]);
+    const at = await share([{ text: Array.from({ length: 30 }, (_, index) => `word${index} `), delayMs: 60 }, { text: 'And now this.' }]);
     const page = await open(at, '/settings', { viewport });
     await page.getByRole('radio', { name: 'Queue' }).click();
     await page.goto(`${at.url}/chat`);
@@ -56,7 +60,7 @@ describe.each(WIDTHS)('at %s px', (_, viewport) => {
   });
 
   test('/stop stops, and is not said', async () => {
-    const at = await play([{ text: 'This goes on', hang: true }]);
+    const at = await share([{ text: 'This goes on', hang: true }]);
     const page = await open(at, '/chat', { viewport });
     await say(page, 'go');
     await log(page).getByText('This goes on').waitFor();
@@ -66,7 +70,7 @@ describe.each(WIDTHS)('at %s px', (_, viewport) => {
   });
 
   test('a chat is forked, and the first way stays as it was', async () => {
-    const at = await play([{ text: 'first' }, { text: 'on another way' }]);
+    const at = await share([{ text: 'first' }, { text: 'on another way' }]);
     const page = await open(at, '/chat', { viewport });
     await say(page, 'question');
     await finished(page);
@@ -84,7 +88,7 @@ describe.each(WIDTHS)('at %s px', (_, viewport) => {
   });
 
   test('who answers and with which model is chosen where one writes', async () => {
-    const at = await play([{ text: 'All will be well.' }], { agents: AGENTS });
+    const at = await share([{ text: 'All will be well.' }], { agents: TWO_AGENTS });
     const page = await open(at, '/chat', { viewport });
     await page.getByRole('button', { name: 'Agent' }).click();
     await page.getByRole('menuitemradio', { name: /Optimist/ }).click();
@@ -98,7 +102,7 @@ describe.each(WIDTHS)('at %s px', (_, viewport) => {
   });
 
   test('an answer is copied, a chat exported as Markdown and as JSON lines', async () => {
-    const at = await play([{ text: 'Take **chains**.\n\n```sh\necho hi\n```\n' }]);
+    const at = await share([{ text: 'Take **chains**.\n\n```sh\necho hi\n```\n' }]);
     const page = await open(at, '/chat', { viewport });
     await say(page, 'the pass?');
     await finished(page);
@@ -121,7 +125,7 @@ describe.each(WIDTHS)('at %s px', (_, viewport) => {
   test('tables, formulas, diagrams and code are drawn; an edit opens to its difference', async () => {
     const rich = '| a | b |\n|---|---:|\n| 1 | 2 |\n\n$$x^2$$\n\n```mermaid\ngraph TD; A-->B;\n```\n\n```rust\nfn main() {}\n```\n';
     const edit = { calls: [{ id: 'a', name: 'edit_file', input: { path: 'plan.md', old: 'after lunch', new: 'at nine' } }] };
-    const at = await play([edit, { text: rich }], { files: { 'people/owner/vault/plan.md': 'Drive after lunch\n' } });
+    const at = await share([edit, { text: rich }], { files: { 'people/owner/vault/plan.md': 'Drive after lunch\n' } });
     const page = await open(at, '/chat', { viewport });
     await say(page, 'draw');
     await finished(page);
@@ -138,23 +142,24 @@ describe.each(WIDTHS)('at %s px', (_, viewport) => {
   });
 
   test('chats are searched, filtered, archived, brought back, renamed and deleted', async () => {
-    const at = await play([], { agents: AGENTS });
-    const cabin = await told(at, 'The cabin in winter');
-    await told(at, 'Floor samples', 'optimist');
+    const at = await share([], { agents: TWO_AGENTS });
+    const [CABIN, FLOOR] = [`The cabin in winter ${width}`, `Floor samples ${width}`];
+    const cabin = await told(at, CABIN);
+    await told(at, FLOOR, 'optimist');
     const page = await open(at, '/sessions', { viewport });
     const row = (name: string) => page.locator('main li').filter({ hasText: name });
-    await row('Floor samples').waitFor();
+    await row(FLOOR).waitFor();
     await page.getByLabel('Search chats').fill('winter');
-    await row('Floor samples').waitFor({ state: 'detached' });
-    await row('The cabin in winter').waitFor();
+    await row(FLOOR).waitFor({ state: 'detached' });
+    await row(CABIN).waitFor();
     await page.getByLabel('Search chats').fill('');
     await page.getByLabel('Agent', { exact: true }).selectOption('optimist');
-    await row('The cabin in winter').waitFor({ state: 'detached' });
+    await row(CABIN).waitFor({ state: 'detached' });
     await page.getByLabel('Agent', { exact: true }).selectOption('');
-    await page.getByRole('button', { name: 'Archive The cabin in winter' }).click();
-    await row('The cabin in winter').waitFor({ state: 'detached' });
+    await page.getByRole('button', { name: `Archive ${CABIN}` }).click();
+    await row(CABIN).waitFor({ state: 'detached' });
     await page.getByLabel('Status').selectOption('archived');
-    await page.getByRole('button', { name: 'Bring back The cabin in winter' }).click();
+    await page.getByRole('button', { name: `Bring back ${CABIN}` }).click();
     await page.goto(`${at.url}/chat/${cabin}`);
     const choose = async (entry: string) => {
       await page.getByRole('button', { name: 'More for this chat' }).click();
@@ -173,7 +178,7 @@ describe.each(WIDTHS)('at %s px', (_, viewport) => {
 });
 
 test('how full the window is and what the chat has cost stands beside the words', async () => {
-  const at = await play([{ text: 'Cheap.' }], { price: { input: 3, output: 15 }, contextWindow: 15_000 });
+  const at = await share([{ text: 'Cheap.' }], { price: { input: 3, output: 15 }, contextWindow: 15_000 });
   const page = await open(at);
   await say(page, 'hi');
   await finished(page);
@@ -181,4 +186,6 @@ test('how full the window is and what the chat has cost stands beside the words'
   await gauge.waitFor();
   expect(await gauge.locator('..').innerText()).toBe('$0.0081');
   expect(await gauge.locator('span').evaluate((bar) => (bar as HTMLElement).style.width)).toBe('10%');
+  await page.setViewportSize({ width: 390, height: 844 });
+  await gauge.locator('..').getByText('$0.0081').waitFor();
 });

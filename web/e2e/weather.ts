@@ -11,6 +11,8 @@ const DATA = /^\/(api|v1)\//;
 export class Sky {
   weather: Weather = 'live';
   private sockets: WebSocketRoute[] = [];
+  /** What was asked for while nothing came. */
+  private held: (() => unknown)[] = [];
 
   constructor(private readonly page: Page) {}
 
@@ -18,7 +20,9 @@ export class Sky {
     await this.page.route((url) => DATA.test(url.pathname), async (route) => {
       if (this.weather === 'live') return route.continue();
       if (this.weather === 'offline') return route.abort('internetdisconnected');
-      if (this.weather === 'error') return route.fulfill({ status: 500, contentType: 'application/problem+json', body: JSON.stringify(PROBLEM) });
+      const fail = () => route.fulfill({ status: 500, contentType: 'application/problem+json', body: JSON.stringify(PROBLEM) });
+      if (this.weather === 'error') return fail();
+      this.held.push(fail);
     });
     await this.page.routeWebSocket(/\/ws$/, (socket) => this.socket(socket));
   }
@@ -30,13 +34,17 @@ export class Sky {
     socket.onMessage((message) => {
       const { type, id } = JSON.parse(String(message)) as { type: string; id?: string };
       if (this.weather === 'live' || id === 'hello') return server.send(message);
-      if (this.weather === 'error') socket.send(JSON.stringify({ type: `${type}.result`, id, error: FAULT }));
+      const fail = () => socket.send(JSON.stringify({ type: `${type}.result`, id, error: FAULT }));
+      if (this.weather === 'error') return fail();
+      this.held.push(fail);
     });
     server.onMessage((message) => socket.send(message));
   }
 
   async change(weather: Weather): Promise<void> {
     this.weather = weather;
+    const held = this.held.splice(0);
+    if (weather === 'error') await Promise.all(held.map((fail) => fail()));
     if (weather !== 'offline') return;
     await Promise.all(this.sockets.splice(0).map((socket) => socket.close({ code: 1001 })));
   }

@@ -1,4 +1,4 @@
-import { createRootRoute, createRoute, createRouter, lazyRouteComponent, Navigate, type ErrorComponentProps } from '@tanstack/react-router';
+import { createRootRoute, createRoute, createRouter, lazyRouteComponent, Navigate, useParams, type ErrorComponentProps } from '@tanstack/react-router';
 import { ChatPage, NewChatPage } from './chat/ChatPage';
 import { Header } from './shell/Header';
 import { Shell } from './shell/Shell';
@@ -6,7 +6,11 @@ import { ErrorLine } from './ui/page';
 
 const Memory = lazyRouteComponent(() => import('./pages/memory/MemoryPage'), 'MemoryPage');
 const Agent = lazyRouteComponent(() => import('./pages/agents/AgentPage'), 'AgentPage');
+const Channel = lazyRouteComponent(() => import('./pages/channels/ChannelPage'), 'ChannelPage');
+const Thread = lazyRouteComponent(() => import('./pages/channels/ThreadPage'), 'ThreadPage');
+const FindThread = lazyRouteComponent(() => import('./pages/channels/ThreadPage'), 'FindThread');
 const Settings = lazyRouteComponent(() => import('./pages/settings/SettingsPage'), 'SettingsPage');
+const Space = lazyRouteComponent(() => import('./pages/spaces/SpacePage'), 'SpacePage');
 const System = lazyRouteComponent(() => import('./pages/system/SystemPage'), 'SystemPage');
 
 const root = createRootRoute({ component: Shell, notFoundComponent: NotFound });
@@ -57,6 +61,27 @@ const memory = createRoute({
     return <Memory place={memory.useSearch()} />;
   },
 });
+const spaces = createRoute({
+  getParentRoute: () => root,
+  path: '/spaces',
+  component: lazyRouteComponent(() => import('./pages/spaces/SpacesPage'), 'SpacesPage'),
+});
+// One route for the whole of a space: going about in it leaves its companion as it is.
+const space = createRoute({
+  getParentRoute: () => root,
+  path: '/spaces/$space',
+  component: function SpaceRoute() {
+    const { space: id, place = 'pages', entity } = useParams({ strict: false });
+    return <Space id={id ?? ''} place={place} entity={entity} />;
+  },
+});
+const spacePlace = createRoute({ getParentRoute: () => space, path: '$place' });
+const spaceEntity = createRoute({ getParentRoute: () => space, path: '$place/$entity' });
+const actions = createRoute({
+  getParentRoute: () => root,
+  path: '/actions',
+  component: lazyRouteComponent(() => import('./pages/actions/ActionsPage'), 'ActionsPage'),
+});
 const agents = createRoute({
   getParentRoute: () => root,
   path: '/agents',
@@ -68,6 +93,34 @@ const agent = createRoute({
   component: function AgentRoute() {
     const { id, tab } = agent.useParams();
     return <Agent id={id} tab={tab} />;
+  },
+});
+const channels = createRoute({
+  getParentRoute: () => root,
+  path: '/channels',
+  component: lazyRouteComponent(() => import('./pages/channels/ChannelsPage'), 'ChannelsPage'),
+});
+const channel = createRoute({
+  getParentRoute: () => root,
+  path: '/channels/$channel',
+  component: function ChannelRoute() {
+    const id = channel.useParams().channel;
+    return <Channel key={id} id={id} />;
+  },
+});
+const thread = createRoute({
+  getParentRoute: () => root,
+  path: '/channels/$channel/$thread',
+  component: function ThreadRoute() {
+    const params = thread.useParams();
+    return <Thread channelId={params.channel} id={params.thread} />;
+  },
+});
+const threadAlone = createRoute({
+  getParentRoute: () => root,
+  path: '/threads/$id',
+  component: function ThreadAlone() {
+    return <FindThread id={threadAlone.useParams().id} />;
   },
 });
 const settings = createRoute({ getParentRoute: () => root, path: '/settings', component: () => <Settings /> });
@@ -87,7 +140,7 @@ const systemTab = createRoute({
   },
 });
 
-const routes = [home, newChat, chat, sessions, inbox, memory, agents, agent, settings, settingsSection, system, systemTab];
+const routes = [home, newChat, chat, sessions, inbox, memory, spaces, space.addChildren([spacePlace, spaceEntity]), channels, channel, thread, threadAlone, actions, agents, agent, settings, settingsSection, system, systemTab];
 
 export const router = createRouter({ routeTree: root.addChildren(routes), defaultPreload: 'intent', scrollRestoration: false, defaultErrorComponent: Broken });
 

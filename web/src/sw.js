@@ -19,6 +19,18 @@ self.addEventListener('message', (event) => {
   if (event.data === 'update') self.skipWaiting();
 });
 
+self.addEventListener('notificationclick', (event) => {
+  event.notification.close();
+  const path = event.notification.data ?? '/';
+  event.waitUntil(
+    self.clients.matchAll({ type: 'window' }).then(([open]) => {
+      if (!open) return self.clients.openWindow(path);
+      open.postMessage({ open: path });
+      return open.focus();
+    }),
+  );
+});
+
 self.addEventListener('fetch', (event) => {
   const { request } = event;
   const url = new URL(request.url);

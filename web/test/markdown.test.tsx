@@ -17,7 +17,7 @@ describe('rendering', () => {
   });
 
   test('tables keep their alignment', () => {
-    expect(html('| a | b |\n|---|---:|\n| 1 | 2 |')).toMatch(/<td dir="auto" style="text-align:right">2<\/td>/);
+    expect(html('| a | b |\n|---|---:|\n| 1 | 2 |')).toMatch(/<td dir="auto" style="text-align:right;white-space:nowrap">2<\/td>/);
   });
 
   test('entities are shown as the characters they stand for', () => {

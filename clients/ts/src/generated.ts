@@ -96,7 +96,7 @@ export interface components {
          * @description Every error a client can see. One table: code, HTTP status, sentence, hint.
          * @enum {string}
          */
-        ErrorCode: "invalid_request" | "unauthenticated" | "forbidden" | "not_found" | "model_not_found" | "session_busy" | "confirmation_required" | "draft_stale" | "draft_decided" | "draft_expired" | "version_conflict" | "too_large" | "invalid_action" | "rate_limited" | "limit_steps" | "limit_tool_calls" | "limit_seconds" | "limit_output" | "limit_prompt" | "limit_budget" | "limit_loop" | "provider_auth" | "provider_rate_limited" | "provider_overloaded" | "provider_context_length" | "provider_truncated" | "provider_unavailable" | "provider_timeout" | "provider_refused" | "tool_denied" | "tool_failed" | "tool_timeout" | "cancelled" | "interrupted" | "overloaded" | "storage_full" | "storage_failed" | "internal";
+        ErrorCode: "invalid_request" | "unauthenticated" | "forbidden" | "not_found" | "model_not_found" | "session_busy" | "confirmation_required" | "draft_stale" | "draft_decided" | "draft_expired" | "version_conflict" | "too_large" | "invalid_action" | "rate_limited" | "limit_steps" | "limit_tool_calls" | "limit_seconds" | "limit_output" | "limit_prompt" | "limit_budget" | "limit_loop" | "provider_auth" | "provider_rate_limited" | "provider_overloaded" | "provider_context_length" | "provider_truncated" | "provider_unavailable" | "provider_timeout" | "provider_refused" | "tool_denied" | "tool_failed" | "tool_timeout" | "cancelled" | "interrupted" | "overloaded" | "storage_full" | "storage_failed" | "key_unavailable" | "internal";
         /** @enum {string} */
         RunStatus: "done" | "cancelled" | "error" | "interrupted" | "awaiting_client";
         /** @description Tokens and money of one or more model calls. */
@@ -1245,9 +1245,16 @@ export interface components {
             hint: string;
             /** Format: date-time */
             updated_at: string;
+            /** @description Where the key lies that opens it. */
+            key: components["schemas"]["KeyPlace"];
             /** @description Why it cannot be used, if it cannot. */
             error?: string | null;
         };
+        /**
+         * @description Where a key lies.
+         * @enum {string}
+         */
+        KeyPlace: "keyring" | "file";
         Rotated: {
             /** Format: uint */
             rotated: number;
@@ -1357,6 +1364,8 @@ export interface components {
             companion?: string | null;
             /** Format: date-time */
             created_at?: string | null;
+            /** @description Why its `space.json` cannot be read; what is in the space is not harmed. */
+            error?: string | null;
         };
         EntityView: {
             id: string;
@@ -1547,7 +1556,9 @@ export interface components {
         } | {
             message_id: string;
             error: components["schemas"]["ThreadError"];
-        } | components["schemas"]["ThreadConfirm"];
+        } | components["schemas"]["ThreadConfirm"] | {
+            error: components["schemas"]["ThreadError"];
+        };
         ThreadError: {
             code: components["schemas"]["ErrorCode"];
             message: string;
@@ -1624,6 +1635,10 @@ export interface components {
             agent: string | null;
             confirm?: components["schemas"]["Confirm"] | null;
             dry_run?: boolean | null;
+        } | {
+            message: string;
+        } | {
+            action_id: string;
         };
         Confirm: boolean | string[];
         StopRequest: {
@@ -1637,7 +1652,11 @@ export interface components {
              * @default null
              */
             run_id: string | null;
-        };
+        } & ({
+            session_id: string;
+        } | {
+            run_id: string;
+        });
         SessionRequest: {
             /** Format: uuid */
             session_id: string;
@@ -1964,7 +1983,15 @@ export interface components {
             target: components["schemas"]["Target"];
             /** @description Of MEMORY.md; needed there. */
             heading?: string | null;
-        };
+        } & ({
+            /** @constant */
+            target?: "daily";
+            heading?: null;
+        } | {
+            /** @constant */
+            target?: "memory";
+            heading: string;
+        });
         /** @enum {string} */
         Target: "daily" | "memory";
         FilesQuery: {

@@ -1,19 +1,29 @@
+import { Actions } from './actions';
 import { Admin, type Me } from './admin';
 import { Agents } from './agents';
+import { Channels } from './channels';
 import { Http, type HttpOptions } from './http';
 import { Memory } from './memory';
+import { Personas } from './personas';
 import { Preferences } from './preferences';
 import { Chat, Drafts, Sessions } from './resources';
 import { Runs } from './runs';
 import { Socket, type Listeners } from './socket';
+import { Sources } from './sources';
+import { Spaces } from './spaces';
 import { Threads } from './threads';
 
 export * from './types';
+export type * from './actions';
 export type * from './admin';
 export type * from './agents';
+export type * from './channels';
 export type * from './files';
 export type * from './memory';
+export type * from './personas';
 export type * from './preferences';
+export type * from './sources';
+export type * from './spaces';
 export type * from './threads';
 export { OnyxError } from './error';
 export { Http, type HttpOptions, type TokenSource } from './http';
@@ -26,9 +36,14 @@ export class Onyx {
   readonly runs: Runs;
   readonly sessions: Sessions;
   readonly drafts: Drafts;
+  readonly spaces: Spaces;
   readonly threads: Threads;
+  readonly channels: Channels;
+  readonly sources: Sources;
   readonly memory: Memory;
   readonly agents: Agents;
+  readonly personas: Personas;
+  readonly actions: Actions;
   readonly preferences: Preferences;
   readonly admin: Admin;
 
@@ -38,9 +53,14 @@ export class Onyx {
     this.runs = new Runs(this.http);
     this.sessions = new Sessions(this.http);
     this.drafts = new Drafts(this.http);
+    this.spaces = new Spaces(this.http);
     this.threads = new Threads(this.http);
+    this.channels = new Channels(this.http);
+    this.sources = new Sources(this.http);
     this.memory = new Memory(this.http);
     this.agents = new Agents(this.http);
+    this.personas = new Personas(this.http);
+    this.actions = new Actions(this.http);
     this.preferences = new Preferences(this.http);
     this.admin = new Admin(this.http);
   }

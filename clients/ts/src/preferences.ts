@@ -11,16 +11,6 @@ export interface Choices {
   actionsPath: string;
 }
 
-/** A prompt file that can be run. */
-export interface Action {
-  id: string;
-  label: string;
-  requiresConfirmation: boolean;
-  /** Why it does not run. */
-  error?: string | null;
-  warnings?: string[];
-}
-
 export class Preferences {
   constructor(private readonly http: Http) {}
 
@@ -30,9 +20,5 @@ export class Preferences {
 
   set(change: Partial<Pick<Choices, 'runtimeMode' | 'fallback'>>): Promise<Choices> {
     return this.http.json('/api/agent/config', { body: change });
-  }
-
-  actions(): Promise<Action[]> {
-    return this.http.json('/api/agent/actions');
   }
 }

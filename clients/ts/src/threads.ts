@@ -3,18 +3,19 @@ import { fromWire } from './case';
 import type { Http } from './http';
 import { serverSentEvents } from './lines';
 import { sleep } from './runs';
+import type { Preview } from './types';
+import type { Schema } from './wire';
 
 const RETRY_FIRST_MS = 200;
 const RETRY_LONGEST_MS = 5_000;
 
-export interface ThreadMessage {
-  id: string;
-  role: 'user' | 'assistant';
-  author: string;
-  content: string;
-  status: 'streaming' | 'complete' | 'cancelled' | 'error' | 'interrupted';
-  createdAt: string;
-}
+/** A conversation of a channel; its id is its session's. */
+export type Thread = Schema<'ThreadView'>;
+/** `id` of an answer is `<question>.<agent>`, known before there is one. */
+export type ThreadMessage = Schema<'ConversationMessage'>;
+/** What retrieval would supply to a message. */
+export type ThreadContext = Schema<'ThreadContext'>;
+export type ThreadContextPiece = Schema<'ThreadContextPiece'>;
 
 export interface Chunk {
   messageId: string;
@@ -33,10 +34,21 @@ export interface ThreadError {
   error: { code: string; message: string; hint: string } | string;
 }
 
+/** An answer waits for a person; decided through `drafts`. */
+export interface ThreadConfirm {
+  messageId: string;
+  pendingChangeId: string;
+  tool: string;
+  summary: string;
+  preview: Preview;
+  expiresAt: string;
+}
+
 interface ThreadEvents {
   'chat:chunk': Chunk;
   'chat:complete': Complete;
   'chat:error': ThreadError;
+  confirm: ThreadConfirm;
 }
 
 type Listener = { [Name in keyof ThreadEvents]: { name: Name; call: (event: ThreadEvents[Name]) => void } }[keyof ThreadEvents];
@@ -52,13 +64,40 @@ export class Threads {
 
   constructor(private readonly http: Http) {}
 
+  /** Newest first. */
+  async list(filter: { channel?: string } = {}): Promise<Thread[]> {
+    return (await this.http.json<{ threads: Thread[] }>('/api/threads', { query: filter })).threads;
+  }
+
+  get(id: string): Promise<Thread> {
+    return this.http.json(`/api/threads/${id}`);
+  }
+
+  create(thread: { channel: string; title: string }): Promise<Thread> {
+    return this.http.json('/api/threads', { body: thread });
+  }
+
+  rename(id: string, title: string): Promise<Thread> {
+    return this.http.json(`/api/threads/${id}`, { method: 'PATCH', body: { title } });
+  }
+
+  remove(id: string): Promise<void> {
+    return this.http.json(`/api/threads/${id}`, { method: 'DELETE' });
+  }
+
+  /** Best first; each with its source, lines and text. */
+  context(id: string, q: string, signal?: AbortSignal): Promise<ThreadContext> {
+    return this.http.json(`/api/threads/${id}/context`, { query: { q }, signal });
+  }
+
   /** Stores the words and sets the coworkers to work; their answers come through the listeners. */
   sendMessage(threadId: string, content: string): Promise<{ userMessage: ThreadMessage; assistantMessages: ThreadMessage[] }> {
     return this.http.json(`/api/threads/${threadId}/messages`, { body: { content } });
   }
 
-  async messages(threadId: string): Promise<ThreadMessage[]> {
-    const { messages } = await this.http.json<{ messages: ThreadMessage[] }>(`/api/threads/${threadId}/messages`);
+  /** The newest, or those before a message of the person's; oldest first. */
+  async messages(threadId: string, page: { before?: string; limit?: number } = {}): Promise<ThreadMessage[]> {
+    const { messages } = await this.http.json<{ messages: ThreadMessage[] }>(`/api/threads/${threadId}/messages`, { query: page });
     return messages;
   }
 
@@ -76,6 +115,10 @@ export class Threads {
 
   onError(threadId: string, call: (event: ThreadError) => void): () => void {
     return this.listen(threadId, { name: 'chat:error', call });
+  }
+
+  onConfirm(threadId: string, call: (event: ThreadConfirm) => void): () => void {
+    return this.listen(threadId, { name: 'confirm', call });
   }
 
   private listen(threadId: string, listener: Listener): () => void {

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use onyx_types::{
     AssistantText, ErrorCode, Fault, ResponseFormat, RunStatus, TextStatus, ToolCall, ToolCallTurn,
-    ToolOffer, ToolResultTurn, ToolUse, ToolUseId, Turn, TurnBody, UserContent, UserTurn,
+    ToolOffer, ToolResultTurn, ToolUse, ToolUseId, Turn, TurnBody, UserContent,
 };
 
 /// A client's part of a run.
@@ -78,7 +78,7 @@ impl ClientTurn {
 
     pub(crate) fn into_body(self) -> TurnBody {
         match self {
-            Self::User(content) => TurnBody::User(UserTurn { content, view: None, context: None }),
+            Self::User(content) => TurnBody::User(content.into()),
             Self::Assistant(content) => TurnBody::AssistantText(AssistantText {
                 content,
                 status: TextStatus::Complete,

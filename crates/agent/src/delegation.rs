@@ -9,7 +9,7 @@ use onyx_tools::{Answered, Delegates, ToolCx};
 use onyx_types::{
     AgentId, Attendance, ErrorCode, Fault, FinishReason, LaneId, Message, Model, ModelEvent,
     ModelRequest, Origin, PersonId, SessionId, SessionKey, SessionOrigin, Spending, Taint, Turn,
-    TurnBody, Usage, UserContent, UserTurn,
+    TurnBody, Usage, UserContent,
 };
 use serde_json::Map;
 
@@ -158,7 +158,7 @@ impl RunManager {
             lane: LaneId::default(),
             author: by.author(&cx.key.person),
             origin: by.origin(),
-            body: TurnBody::User(UserTurn { content, view: None, context: None }),
+            body: TurnBody::User(content.into()),
             extra: Map::new(),
         }
     }

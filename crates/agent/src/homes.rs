@@ -2,6 +2,8 @@
 //! lives is said by the space's own files, and decides who answers, what may be searched, and what
 //! the prompt says of the place.
 
+use std::time::Duration;
+
 use onyx_storage::{
     Change, Channel, Channels, SessionMeta, SessionStatus, Space, SpaceChange, Spaces, StoreError,
     Thread, TitleSource,
@@ -12,12 +14,15 @@ use onyx_types::{
 };
 
 use crate::RunManager;
+use crate::request::StopTarget;
 use crate::roster::Roster;
 
 /// More would be a crowd, and each costs a call.
 const MOST_ANSWERS: usize = 8;
-/// Tries at a card that others change at the same time.
+/// Tries at a card, or a conversation, that others change at the same time.
 const TRIES: usize = 5;
+/// Between two tries at a conversation.
+const WAIT: Duration = Duration::from_millis(100);
 
 /// Where a conversation lives.
 #[derive(Clone, Debug, PartialEq)]
@@ -148,6 +153,14 @@ fn called_at(text: &str, name: &str) -> Option<usize> {
     })
 }
 
+/// A space whose card cannot be read is looked at, and not changed.
+pub fn check_card(space: &Space) -> Result<(), Fault> {
+    let Some(damage) = &space.damage else { return Ok(()) };
+    let hint =
+        "Mend `space.json` in the folder of the space; what it held before is in the history.";
+    Err(Fault::new(ErrorCode::StorageFailed, damage.clone()).with_hint(hint))
+}
+
 impl RunManager {
     /// Where the conversation lives, if it lives in a space that is still there.
     pub(crate) async fn home_of(
@@ -196,6 +209,8 @@ impl RunManager {
         for _ in 0..TRIES {
             let there = spaces.get(space).await?;
             let there = there.ok_or_else(|| Fault::plain(ErrorCode::NotFound))?;
+            // It may have one that cannot be read: none is made beside it.
+            check_card(&there)?;
             let roster = self.roster();
             let agent = there.default_agent.clone().filter(|agent| roster.get(agent).is_some());
             let agent = agent.unwrap_or_else(|| roster.default_agent().id.clone());
@@ -253,6 +268,39 @@ impl RunManager {
             Err(error) => {
                 self.delete_session(person, meta.session_id).await?;
                 Err(error.into())
+            }
+        }
+    }
+
+    /// Stops and removes a conversation with its forks and what waits in it; one that is gone is
+    /// fine.
+    pub async fn close_conversation(
+        &self,
+        person: &PersonId,
+        session: SessionId,
+    ) -> Result<(), Fault> {
+        let Some(meta) = self.inner.store.ledger.session(person, session).await? else {
+            return Ok(());
+        };
+        for member in self.family(person, &meta).await? {
+            self.close_session(person, member.session_id).await?;
+        }
+        Ok(())
+    }
+
+    async fn close_session(&self, person: &PersonId, session: SessionId) -> Result<(), Fault> {
+        let _closing = self.inner.promised.close(session);
+        let mut tries = 0;
+        loop {
+            self.stop(person, StopTarget::Session(session)).await?;
+            match self.delete_session(person, session).await {
+                Err(fault) if fault.code == ErrorCode::NotFound => return Ok(()),
+                // One that was about to begin has begun.
+                Err(fault) if fault.code == ErrorCode::SessionBusy && tries < TRIES => {
+                    tries += 1;
+                    self.inner.clock.sleep(WAIT).await;
+                }
+                deleted => return deleted,
             }
         }
     }

@@ -34,7 +34,7 @@ impl RunManager {
         let now = self.inner.clock.wall();
         let turn = self.mint().turn(now);
         let content = self.inner.masked_words(content.clone());
-        let words = UserTurn { content, view: request.view.clone(), context: None };
+        let words = UserTurn { view: request.view.clone(), ..content.into() };
         let row = InboxRow { turn, delivery, words: words.clone(), received_at: now };
         self.expect_words(live.run);
         self.inner.store.ledger.put_inbox(&live.key, row).await?;
@@ -61,7 +61,7 @@ impl RunManager {
                 return None;
             }
         };
-        if waiting.is_empty() {
+        if waiting.iter().all(|words| words.withdrawn) {
             return None;
         }
         let request = RunRequest {
@@ -111,6 +111,8 @@ fn input(turn: TurnId, words: UserTurn) -> UserInput {
         content: words.content,
         view: words.view,
         context: words.context,
+        client_id: words.client_id,
+        withdrawn: words.withdrawn,
         by: Speaker::Person,
     }
 }

@@ -66,6 +66,8 @@ pub(crate) struct Inner {
     /// Held while a space's companion is looked for or begun.
     pub(crate) homes: tokio::sync::Mutex<()>,
     pub(crate) promised: crate::queue::Promised,
+    /// Held while a message is kept that its sender may repeat.
+    pub(crate) posting: tokio::sync::Mutex<()>,
     pub(crate) notices: broadcast::Sender<Notice>,
     /// Who is known to have more than one conversation.
     pub(crate) conversing: Mutex<BTreeSet<PersonId>>,
@@ -223,6 +225,7 @@ impl RunManager {
             editors: tokio::sync::Mutex::default(),
             homes: tokio::sync::Mutex::default(),
             promised: crate::queue::Promised::default(),
+            posting: tokio::sync::Mutex::default(),
             notices: broadcast::Sender::new(MOST_UNHEARD),
             conversing: Mutex::default(),
             titles: RwLock::default(),
@@ -352,26 +355,27 @@ impl RunManager {
         let (input_turn, input) = match request.input {
             RunInput::New(content) => {
                 let by = speaker(&request.terms);
-                let (view, content) = (request.view, inner.masked_words(content));
-                let words = UserInput { turn: None, content, view, context: None, by };
-                (fresh_turn, Some(words))
+                let words = UserInput::new(inner.masked_words(content), by);
+                (fresh_turn, Some(UserInput { view: request.view, ..words }))
             }
             // Found before the session was held: it may have been deleted meanwhile.
             RunInput::Stored(turn) | RunInput::Regenerate(turn) => {
                 (self.question_of(&place.key, turn).await?.id, None)
             }
             RunInput::Queued(message) => {
-                let at = leading.iter().position(|words| words.turn == Some(message));
-                // Somebody was quicker: that run has it.
+                let is_it = |words: &UserInput| words.turn == Some(message) && !words.withdrawn;
+                let at = leading.iter().position(is_it);
+                // Somebody was quicker: that run has it, or it was taken back.
                 let at = at.ok_or_else(|| Fault::plain(ErrorCode::SessionBusy))?;
                 let words = leading.remove(at);
                 leading.truncate(at);
                 (message, Some(words))
             }
             RunInput::Waiting => {
-                let words = leading.pop().ok_or_else(|| {
+                let at = leading.iter().rposition(|words| !words.withdrawn).ok_or_else(|| {
                     Fault::new(ErrorCode::InvalidRequest, "No words are waiting for an answer.")
                 })?;
+                let words = leading.remove(at);
                 (words.turn.unwrap_or(fresh_turn), Some(words))
             }
             RunInput::Client(sent) => {
@@ -385,11 +389,8 @@ impl RunManager {
                     | ClientTurn::ToolResult { .. } => None,
                 });
                 let words = words.map(|content| UserInput {
-                    turn: None,
-                    content,
                     view: request.view,
-                    context: None,
-                    by: Speaker::Person,
+                    ..UserInput::new(content, Speaker::Person)
                 });
                 (fresh_turn, words)
             }

@@ -1,7 +1,7 @@
 //! What happens to sessions, for whoever shows them: runs that nobody who watches has asked for
 //! (words that waited, another device) must be seen too.
 
-use onyx_types::{DraftId, PersonId, RunId, SessionId};
+use onyx_types::{DraftId, PersonId, RunId, SessionId, TurnId};
 use tokio::sync::broadcast;
 
 use crate::RunManager;
@@ -20,6 +20,8 @@ pub enum Happened {
     /// Its title, status or agents; or it is new.
     Changed,
     Deleted,
+    /// A message of it will not be answered.
+    TakenBack(TurnId),
     /// A draft of it is new or in another state.
     Draft(DraftId),
 }

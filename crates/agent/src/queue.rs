@@ -1,14 +1,14 @@
 //! Messages of conversations that live in a space: kept at once, answered one after the other,
 //! each by a run of its own, and never twice.
 
-use std::collections::HashMap;
-use std::sync::{Mutex, PoisonError};
+mod keeping;
+mod promises;
+
 use std::time::Duration;
 
-use onyx_storage::{Delivery, InboxRow};
 use onyx_types::{
     Attendance, Envelope, ErrorCode, Fault, PersonId, RunId, RunStatus, SessionId, SessionKey,
-    Turn, TurnBody, TurnId, UserContent, UserTurn, View,
+    Turn, TurnBody, TurnId, View,
 };
 use tokio::sync::broadcast;
 
@@ -16,16 +16,10 @@ use crate::RunManager;
 use crate::feed::EventReader;
 use crate::notices::Notice;
 use crate::request::{DryRun, RunInput, RunRequest, RunTerms, SessionRef};
+use crate::sessions::no_such_session;
 
-/// Messages that somebody has undertaken to have answered in their turn.
-#[derive(Default)]
-pub(crate) struct Promised(Mutex<HashMap<TurnId, PersonId>>);
-
-impl Promised {
-    fn lock(&self) -> std::sync::MutexGuard<'_, HashMap<TurnId, PersonId>> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-}
+pub use keeping::{KeptMessage, NewMessage};
+pub(crate) use promises::Promised;
 
 /// What a message gets for an answer.
 #[derive(Debug)]
@@ -64,70 +58,6 @@ enum Stage {
 }
 
 impl RunManager {
-    /// Keeps a message; it is on disk when this returns. It is answered when it is asked for, or
-    /// promised.
-    pub async fn keep_message(
-        &self,
-        person: &PersonId,
-        session: SessionId,
-        content: String,
-        view: Option<View>,
-    ) -> Result<InboxRow, Fault> {
-        let content = UserContent::Text(content);
-        crate::place::check_content(&content, self.roster().limits().max_prompt_bytes)?;
-        let key = self.key_of_session(person, session).await?;
-        let now = self.inner.clock.wall();
-        let turn = self.mint().turn(now);
-        let content = self.inner.masked_words(content);
-        let words = UserTurn { content, view, context: None };
-        let row = InboxRow { turn, delivery: Delivery::FollowUp, words, received_at: now };
-        self.inner.store.ledger.put_inbox(&key, row.clone()).await?;
-        Ok(row)
-    }
-
-    /// Messages that nobody answers yet, oldest first.
-    pub async fn unanswered(
-        &self,
-        person: &PersonId,
-        session: SessionId,
-    ) -> Result<Vec<InboxRow>, Fault> {
-        let key = self.key_of_session(person, session).await?;
-        Ok(self.inner.store.ledger.inbox(&key).await?)
-    }
-
-    /// Has the message answered in its turn, whoever watches.
-    pub fn promise(&self, person: &PersonId, session: SessionId, message: TurnId) {
-        self.inner.promised.lock().insert(message, person.clone());
-        let (manager, person) = (self.clone(), person.clone());
-        tokio::spawn(async move {
-            while manager.inner.promised.lock().contains_key(&message) {
-                match manager.answer_to(&person, session, message, Again::Tell).await {
-                    Ok(_) => break,
-                    // There is room again later.
-                    Err(fault) if fault.code == ErrorCode::Overloaded => {
-                        let nothing = std::future::pending::<()>();
-                        manager.inner.clock.within(LOOK, nothing).await;
-                    }
-                    Err(fault) => {
-                        tracing::warn!(%session, %fault, "the message leads the next run");
-                        break;
-                    }
-                }
-            }
-            manager.inner.promised.lock().remove(&message);
-        });
-    }
-
-    /// Nobody undertakes it any more: it stays, and leads the next run. `false`: nobody did.
-    pub fn take_back(&self, person: &PersonId, message: TurnId) -> bool {
-        let mut promised = self.inner.promised.lock();
-        promised.get(&message) == Some(person) && promised.remove(&message).is_some()
-    }
-
-    pub fn is_promised(&self, message: TurnId) -> bool {
-        self.inner.promised.lock().contains_key(&message)
-    }
-
     /// The answer to a message: begun when its turn comes, joined while it is given, replayed when
     /// it was. Only a run that failed, was stopped or broke off is repeated, and only if so asked.
     pub async fn answer_to(
@@ -145,6 +75,9 @@ impl RunManager {
                 && let Ok(events) = self.events(person, run, 0).await
             {
                 return Ok(Answering::Live { run, events });
+            }
+            if self.inner.promised.is_closing(session) {
+                return Err(no_such_session(session));
             }
             let begin = match self.stage(&key, message).await? {
                 Stage::Waiting { behind: true } => None,
@@ -174,6 +107,10 @@ impl RunManager {
                     Err(fault) => return Err(fault),
                     Ok(handle) => {
                         self.inner.promised.lock().remove(&message);
+                        if self.inner.promised.is_taken_back(message) {
+                            // While it began.
+                            handle.canceller().cancel();
+                        }
                         let (run, events) = (handle.run_id, handle.events);
                         return Ok(Answering::Live { run, events });
                     }
@@ -202,7 +139,7 @@ impl RunManager {
     ) -> Result<TurnId, Fault> {
         let key = self.key_of_session(person, session).await?;
         let rows = self.inner.store.ledger.inbox(&key).await?;
-        if let Some(row) = rows.last() {
+        if let Some(row) = rows.iter().rfind(|row| !row.words.withdrawn) {
             return Ok(row.turn);
         }
         let none = || Fault::new(ErrorCode::NotFound, "Nothing has been said here yet.");
@@ -288,6 +225,11 @@ impl RunManager {
         // The inbox first: what is taken out of it is in the log before.
         let rows = self.inner.store.ledger.inbox(key).await?;
         if let Some(turns) = self.turns_from(key, message).await? {
+            if let Some(TurnBody::User(words)) = turns.first().map(|message| &message.body)
+                && words.withdrawn
+            {
+                return Err(taken_back());
+            }
             let (run, status) = last_run(&turns);
             return match run {
                 Some(run) => Ok(Stage::Logged { turns, run, status }),
@@ -299,6 +241,9 @@ impl RunManager {
             let what = format!("There is no message {message} in this conversation.");
             return Err(Fault::new(ErrorCode::NotFound, what));
         };
+        if rows[at].words.withdrawn {
+            return Err(taken_back());
+        }
         let promised = self.inner.promised.lock();
         let behind = rows[..at].iter().any(|row| promised.contains_key(&row.turn));
         Ok(Stage::Waiting { behind })
@@ -338,6 +283,11 @@ impl RunManager {
         let meta = self.session_meta(person, session).await?;
         Ok(SessionKey { person: person.clone(), agent: meta.agent, session })
     }
+}
+
+fn taken_back() -> Fault {
+    Fault::new(ErrorCode::Cancelled, "This message was taken back before it was answered.")
+        .with_hint("Send it again to have it answered.")
 }
 
 /// The run that answered a message last, and how it ended. `turns` begin with the message.

@@ -21,8 +21,12 @@ const LOOK_BACK: usize = 64;
 const LOOK_AFTER: Duration = Duration::from_secs(30);
 
 impl RunManager {
-    /// Closes such runs now and then, until it is told to stop.
+    /// Closes such runs now and then, until it is told to stop; and first has answered what an
+    /// earlier process had yet to.
     pub async fn tend(&self, stop: &Cancel) {
+        if let Err(fault) = self.take_up_promises().await {
+            tracing::error!(%fault, "waiting messages could not be looked for");
+        }
         loop {
             tokio::select! {
                 () = stop.cancelled() => return,

@@ -27,6 +27,7 @@ pub struct SessionPatch {
 pub struct PatchFlaw {
     pub field: String,
     pub why: String,
+    pub code: ErrorCode,
 }
 
 const LONGEST_TITLE: usize = 200;
@@ -58,7 +59,7 @@ fn check_agents(agents: &[AgentId], roster: &Roster) -> Result<(), PatchFlaw> {
         if roster.get(agent).is_none() {
             let known: Vec<_> = roster.agents().map(|agent| agent.id.as_str()).collect();
             let why = format!("there is no agent {agent}; agents: {}", known.join(", "));
-            return Err(flaw(field, why));
+            return Err(PatchFlaw { field, why, code: ErrorCode::NotFound });
         }
         if agents[..index].contains(agent) {
             return Err(flaw(field, format!("{agent} is there twice")));
@@ -68,12 +69,12 @@ fn check_agents(agents: &[AgentId], roster: &Roster) -> Result<(), PatchFlaw> {
 }
 
 fn flaw(field: impl Into<String>, why: impl Into<String>) -> PatchFlaw {
-    PatchFlaw { field: field.into(), why: why.into() }
+    PatchFlaw { field: field.into(), why: why.into(), code: ErrorCode::InvalidRequest }
 }
 
 impl From<PatchFlaw> for Fault {
     fn from(flaw: PatchFlaw) -> Self {
-        Self::new(ErrorCode::InvalidRequest, format!("{}: {}", flaw.field, flaw.why))
+        Self::new(flaw.code, format!("{}: {}", flaw.field, flaw.why)).with_field(flaw.field)
     }
 }
 

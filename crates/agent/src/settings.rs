@@ -63,3 +63,14 @@ pub enum ModelSetting {
         fallbacks: Vec<String>,
     },
 }
+
+impl ModelSetting {
+    /// Every model it names, the first choice first.
+    pub fn names(&self) -> impl Iterator<Item = &str> {
+        let (first, rest) = match self {
+            Self::One(name) => (name, &[][..]),
+            Self::Chain { primary, fallbacks } => (primary, &fallbacks[..]),
+        };
+        std::iter::once(first).chain(rest).map(String::as_str)
+    }
+}

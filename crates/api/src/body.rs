@@ -1,4 +1,5 @@
-//! Reading request bodies and queries: bounded, and wrong in a way that names the field.
+//! Reading request bodies and queries: bounded, and wrong in a way that names the field. A body is
+//! JSON whatever its Content-Type says: `curl -d` says that it is a form.
 
 use std::time::Duration;
 
@@ -10,7 +11,7 @@ use axum::http::{HeaderMap, StatusCode, header};
 use bytes::{Bytes, BytesMut};
 use http_body_util::BodyExt;
 use onyx_types::ErrorCode;
-use serde::de::DeserializeOwned;
+use serde::de::{DeserializeOwned, IgnoredAny};
 use serde_json::Value;
 use tokio::time::timeout;
 
@@ -72,7 +73,16 @@ impl<T: DeserializeOwned, S: Send + Sync> FromRequestParts<S> for QueryOf<T> {
 fn bad_query(rejection: &QueryRejection) -> Problem {
     let text = rejection.body_text();
     let why = text.split_once("query string: ").map_or(text.as_str(), |(_, why)| why);
-    Problem::new(ErrorCode::InvalidRequest, format!("query: {why}"))
+    // axum tells the parameter's name and the reason in one text only.
+    let problem = Problem::new(ErrorCode::InvalidRequest, format!("query: {why}"));
+    match missing_field(why).or_else(|| why.split_once(": ").map(|(name, _)| name)) {
+        Some(name) => problem.with_field(name),
+        None => problem,
+    }
+}
+
+fn unreadable(why: impl Into<String>) -> Problem {
+    Problem::new(ErrorCode::InvalidRequest, why)
 }
 
 async fn read(headers: &HeaderMap, body: Body) -> Result<Bytes, Problem> {
@@ -101,7 +111,7 @@ async fn collect(mut body: Body) -> Result<Bytes, Problem> {
     let mut bytes = BytesMut::new();
     while let Some(frame) = body.frame().await {
         let Ok(frame) = frame else {
-            return Err(Problem::new(ErrorCode::InvalidRequest, "the body broke off"));
+            return Err(unreadable("the body broke off"));
         };
         let Ok(data) = frame.into_data() else { continue };
         if bytes.len() + data.len() > MAX_BODY {
@@ -138,14 +148,30 @@ fn too_large() -> Problem {
 /// A value that is JSON already, with the same errors as a body.
 pub(crate) fn typed<T: DeserializeOwned>(mut value: Value) -> Result<T, Problem> {
     make_whole(&mut value);
-    serde_path_to_error::deserialize(value).map_err(|error| {
-        let path = error.path().to_string();
-        let inner = error.into_inner();
-        if path == "." {
-            return Problem::new(ErrorCode::InvalidRequest, format!("the body: {inner}"));
+    serde_path_to_error::deserialize(value).map_err(misfit)
+}
+
+/// Well-formed, and not what was asked for.
+fn misfit(error: serde_path_to_error::Error<serde_json::Error>) -> Problem {
+    let path = error.path().to_string();
+    let inner = error.into_inner();
+    let said = inner.to_string();
+    let inside = |name: &str| match path.as_str() {
+        "." => name.to_owned(),
+        path => format!("{path}.{name}"),
+    };
+    match missing_field(&said) {
+        Some(name) => Problem::field(inside(name), "missing"),
+        None if path == "." => {
+            Problem::new(ErrorCode::InvalidRequest, format!("the body: {inner}"))
         }
-        Problem::field(path, inner)
-    })
+        None => Problem::field(path, inner),
+    }
+}
+
+/// serde has nothing but words for which field it misses.
+fn missing_field(said: &str) -> Option<&str> {
+    said.strip_prefix("missing field `")?.split('`').next()
 }
 
 /// `3.0` is a whole number in JSON, whatever Rust's types say. Were there any?
@@ -171,20 +197,24 @@ fn make_whole(value: &mut Value) -> bool {
     }
 }
 
+/// JSON of any kind, to its end.
+fn must_be_whole(text: &str) -> Result<(), Problem> {
+    let read = serde_json::from_str::<IgnoredAny>(text);
+    read.map(drop).map_err(|broken| unreadable(format!("the body: {broken}")))
+}
+
 fn parse<T: DeserializeOwned>(bytes: &[u8]) -> Result<T, Problem> {
     let text = std::str::from_utf8(bytes).map_err(|error| {
         let at = error.valid_up_to();
-        Problem::new(ErrorCode::InvalidRequest, format!("the body is not UTF-8 (byte {at})"))
+        unreadable(format!("the body is not UTF-8 (byte {at})"))
     })?;
     if text.trim().is_empty() {
-        return Err(Problem::new(
-            ErrorCode::InvalidRequest,
-            "the body is empty; a JSON object is expected",
-        ));
+        return Err(unreadable("the body is empty; a JSON object is expected"));
     }
     let mut reader = serde_json::Deserializer::from_str(text);
     // serde would take a list as the fields of a struct in their order.
     if text.trim_start().starts_with('[') {
+        must_be_whole(text)?;
         return Err(Problem::new(
             ErrorCode::InvalidRequest,
             "the body is a list; a JSON object is expected",
@@ -198,17 +228,7 @@ fn parse<T: DeserializeOwned>(bytes: &[u8]) -> Result<T, Problem> {
     {
         return Ok(read);
     }
-    let value = read.map_err(|error| {
-        let path = error.path().to_string();
-        let inner = error.into_inner();
-        // At the root (".") the message itself names the field, or the JSON does not parse at all.
-        if path == "." || inner.is_syntax() || inner.is_eof() {
-            return Problem::new(ErrorCode::InvalidRequest, format!("the body: {inner}"));
-        }
-        Problem::field(path, inner)
-    })?;
-    reader
-        .end()
-        .map_err(|error| Problem::new(ErrorCode::InvalidRequest, format!("the body: {error}")))?;
+    let value = read.map_err(|error| must_be_whole(text).err().unwrap_or_else(|| misfit(error)))?;
+    reader.end().map_err(|error| unreadable(format!("the body: {error}")))?;
     Ok(value)
 }

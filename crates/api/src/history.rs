@@ -2,7 +2,7 @@
 
 use onyx_types::{
     AgentId, Author, DraftId, Fault, LaneId, RunEnd, RunId, RunStatus, TextStatus, Timestamp,
-    ToolResultTurn, Turn, TurnBody, TurnId, Usage,
+    ToolResultTurn, Turn, TurnBody, TurnId, Usage, UserTurn,
 };
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -74,6 +74,8 @@ pub(crate) struct Fold {
     messages: Vec<HistoryMessage>,
     /// Answers that more turns may belong to: whose, and where in `messages`.
     open: Vec<(Option<RunId>, LaneId, usize)>,
+    /// Who was asked first in the run that began last.
+    asked: Option<(Option<RunId>, AgentId)>,
 }
 
 impl Fold {
@@ -100,7 +102,7 @@ impl Fold {
                     role: MessageRole::User,
                     agent: None,
                     content: user.content.text(),
-                    status: MessageStatus::Complete,
+                    status: status_of_words(user),
                     created_at: turn.ts,
                     tools: Vec::new(),
                     error: None,
@@ -132,10 +134,12 @@ impl Fold {
                     call.summary = summary_of(turn, result);
                 }
             }
+            TurnBody::RunStart(start) => {
+                self.asked = start.agents.first().map(|agent| (turn.run, agent.clone()));
+            }
             TurnBody::RunEnd(end) => self.end(turn, end),
             TurnBody::Reasoning(_)
             | TurnBody::Decision(_)
-            | TurnBody::RunStart(_)
             | TurnBody::Summary(_)
             | TurnBody::Unknown(_) => {}
         }
@@ -165,8 +169,9 @@ impl Fold {
         };
         let answered = self.open.iter().any(|(run, ..)| *run == turn.run);
         if !answered && status != MessageStatus::Complete {
-            // Nothing was said, but that it was not must be seen.
-            self.answer(turn);
+            // Nothing was said, but that it was not, and by whom, must be seen.
+            let asked = self.asked.take().filter(|(run, _)| *run == turn.run);
+            self.answer(turn).agent = asked.map(|(_, agent)| agent);
         }
         for (run, _, index) in &self.open {
             if *run == turn.run {
@@ -214,6 +219,10 @@ fn empty_answer(turn: &Turn) -> HistoryMessage {
         error: None,
         trace: Trace::default(),
     }
+}
+
+pub(crate) fn status_of_words(words: &UserTurn) -> MessageStatus {
+    if words.withdrawn { MessageStatus::Cancelled } else { MessageStatus::Complete }
 }
 
 /// A whole text does not end its run: more may follow.

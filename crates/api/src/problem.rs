@@ -48,6 +48,12 @@ impl Problem {
         problem
     }
 
+    /// A field of the request that names something which is not there.
+    pub fn unknown(path: impl Into<String>, why: impl std::fmt::Display) -> Self {
+        let path = path.into();
+        Self::new(ErrorCode::NotFound, format!("{path}: {why}")).with_field(path)
+    }
+
     /// Names the field to blame for a message that says so itself.
     #[must_use]
     pub fn with_field(mut self, path: impl Into<String>) -> Self {

@@ -1,12 +1,13 @@
 //! Messages of conversations that live in a space, as their surfaces show them.
 
+use axum::http::HeaderMap;
 use onyx_storage::InboxRow;
 use onyx_types::{DraftId, Fault, SessionId, Timestamp, ToolCall, ToolUseId, Turn, TurnId, Usage};
 use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::encode::ToolState;
-use crate::history::{HistoryMessage, MessageRole, MessageStatus, messages};
+use crate::history::{HistoryMessage, MessageRole, MessageStatus, messages, status_of_words};
 use crate::{ApiState, AuthContext, Problem};
 
 const PAGE: usize = 50;
@@ -83,12 +84,26 @@ impl MessageView {
             role: MessageRole::User,
             author: person(),
             content: row.words.content.text(),
-            status: MessageStatus::Complete,
+            status: status_of_words(&row.words),
             created_at: row.received_at,
             error: None,
             metadata: Metadata::default(),
         }
     }
+}
+
+/// What the client calls the message it sends: `Idempotency-Key`. A message that comes twice under
+/// one key, because the receipt was lost, is said once.
+pub(crate) fn client_id(headers: &HeaderMap) -> Result<Option<String>, Problem> {
+    const NAME: &str = "Idempotency-Key";
+    const LONGEST: usize = 200;
+    let Some(value) = headers.get(NAME) else { return Ok(None) };
+    let key = value.to_str().map(str::trim).unwrap_or_default();
+    if key.is_empty() || key.len() > LONGEST {
+        let why = format!("it must have 1 to {LONGEST} plain characters");
+        return Err(Problem::field(NAME, why));
+    }
+    Ok(Some(key.to_owned()))
 }
 
 fn person() -> String {

@@ -44,8 +44,13 @@ impl Bench {
             "providers": {"local": {"timeouts": {"idleSeconds": IDLE.as_secs()}}},
         });
         let process = OnyxProcess::builder().binary(&self.onyx).config(config).start().await;
-        std::os::unix::fs::symlink(weights, process.home().join("models"))
-            .context("the weights cannot be linked into the home")?;
+        let models = process.home().join("models");
+        std::fs::create_dir_all(&models).context("the home takes no folder of models")?;
+        for model in std::fs::read_dir(weights).context("the weights cannot be read")? {
+            let model = model?;
+            std::os::unix::fs::symlink(model.path(), models.join(model.file_name()))
+                .context("the weights cannot be linked into the home")?;
+        }
         let before_bytes = resident_bytes(&process)?;
         let cold = embed(&process, 1).await?;
         let took = embed(&process, CHUNKS).await?;

@@ -1,5 +1,6 @@
 //! The store of secrets: sealed in the database, opened with a key that lies outside the home.
 
+mod folder;
 mod key;
 mod seal;
 
@@ -10,13 +11,13 @@ use std::sync::{Arc, PoisonError, RwLock};
 use onyx_storage::{SealedSecret, SealedSecrets, SecretId, StoreError};
 use onyx_types::{Clock, ErrorCode, Fault, Timestamp};
 use schemars::JsonSchema;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 use crate::people::OWNER;
 use crate::random::Secret;
 use key::Key;
 
-pub use key::KeyFolder;
+pub use key::{KeyPlace, Keys};
 
 /// What the config's `secret:<name>` refers to.
 const HOME: &str = "home";
@@ -26,7 +27,7 @@ const LONGEST_VALUE: usize = 16 * 1024;
 pub struct Secrets {
     store: Arc<dyn SealedSecrets>,
     clock: Arc<dyn Clock>,
-    keys: KeyFolder,
+    keys: Keys,
     opened: RwLock<BTreeMap<SecretId, Opened>>,
     changing: tokio::sync::Mutex<()>,
     changed: tokio::sync::Notify,
@@ -41,12 +42,14 @@ struct Opened {
 }
 
 /// A secret as it may be shown.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct SecretView {
     pub name: String,
     /// Enough to recognise it by, and no more.
     pub hint: String,
     pub updated_at: Timestamp,
+    /// Where the key lies that opens it.
+    pub key: KeyPlace,
     /// Why it cannot be used, if it cannot.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub error: Option<String>,
@@ -63,14 +66,11 @@ impl Secrets {
     pub async fn open(
         store: Arc<dyn SealedSecrets>,
         clock: Arc<dyn Clock>,
-        keys: KeyFolder,
+        keys: Keys,
     ) -> Result<Self, Fault> {
         let mut opened = BTreeMap::new();
-        for row in store.secrets().await? {
-            let value = match keys.load(&row.key).await {
-                Ok(key) => seal::open(&key, &row),
-                Err(fault) => Err(fault),
-            };
+        let rows = store.secrets().await?;
+        for (row, value) in open_all(&keys, rows).await {
             if let Err(fault) = &value {
                 tracing::warn!(name = row.id.name, error = %fault, "a secret cannot be opened");
             }
@@ -108,6 +108,12 @@ impl Secrets {
         opened.values().filter_map(|secret| secret.value.clone().ok()).collect()
     }
 
+    /// Looks again for keys that were locked away: a person may have opened their keyring since.
+    pub async fn reopen(&self) {
+        let _order = self.changing.lock().await;
+        self.look_again().await;
+    }
+
     pub async fn set(&self, name: &str, value: &str) -> Result<(), Fault> {
         let id = home_id(name)?;
         if value.is_empty() || value.len() > LONGEST_VALUE || value.contains(['\n', '\0']) {
@@ -115,9 +121,12 @@ impl Secrets {
             return Err(Fault::new(ErrorCode::InvalidRequest, message));
         }
         let _order = self.changing.lock().await;
-        let key = match self.current_key() {
-            Some(name) => self.keys.load(&name).await?,
-            None => self.keys.make().await?,
+        self.look_again().await;
+        let key = match (self.current_key(), self.locked_away()) {
+            (Some(name), _) => self.keys.load(&name).await?,
+            // A second key beside one that comes back would only hide that it is away.
+            (None, Some(fault)) => return Err(fault),
+            (None, None) => self.keys.make().await?,
         };
         let value = Secret::new(value);
         let row = seal::seal(&key, id, &value, self.clock.wall())?;
@@ -141,6 +150,10 @@ impl Secrets {
     /// Seals everything anew under a fresh key and throws the old one away. Returns how many.
     pub async fn rotate(&self) -> Result<usize, Fault> {
         let _order = self.changing.lock().await;
+        self.look_again().await;
+        if self.current_key().is_none() {
+            return self.locked_away().map_or(Ok(0), Err);
+        }
         let key = self.keys.make().await?;
         let (resealed, old) = self.reseal(&key)?;
         let count = resealed.len();
@@ -182,6 +195,28 @@ impl Secrets {
         Ok(())
     }
 
+    async fn look_again(&self) {
+        let away: Vec<SealedSecret> = {
+            let opened = self.opened.read().unwrap_or_else(PoisonError::into_inner);
+            opened.values().filter(|at| at.is_locked_away()).map(|at| at.row.clone()).collect()
+        };
+        if away.is_empty() {
+            return;
+        }
+        let found = open_all(&self.keys, away).await;
+        let mut opened = self.opened.write().unwrap_or_else(PoisonError::into_inner);
+        for (row, value) in found {
+            opened.insert(row.id.clone(), Opened { row, value });
+        }
+        self.changed.notify_one();
+    }
+
+    /// Why a key that is somewhere cannot be had.
+    fn locked_away(&self) -> Option<Fault> {
+        let opened = self.opened.read().unwrap_or_else(PoisonError::into_inner);
+        opened.values().find(|at| at.is_locked_away()).and_then(|at| at.value.clone().err())
+    }
+
     /// The key of any secret that opens: there is only one but for those whose key is lost.
     fn current_key(&self) -> Option<String> {
         let opened = self.opened.read().unwrap_or_else(PoisonError::into_inner);
@@ -189,12 +224,38 @@ impl Secrets {
     }
 }
 
+/// Each key is asked for once, however many secrets it opens.
+async fn open_all(
+    keys: &Keys,
+    rows: Vec<SealedSecret>,
+) -> Vec<(SealedSecret, Result<Secret, Fault>)> {
+    let mut loaded: BTreeMap<String, Result<Key, Fault>> = BTreeMap::new();
+    let mut all = Vec::new();
+    for row in rows {
+        if !loaded.contains_key(&row.key) {
+            loaded.insert(row.key.clone(), keys.load(&row.key).await);
+        }
+        let value = match &loaded[&row.key] {
+            Ok(key) => seal::open(key, &row),
+            Err(fault) => Err(fault.clone()),
+        };
+        all.push((row, value));
+    }
+    all
+}
+
 impl Opened {
+    /// Its key is somewhere, and cannot be had now.
+    fn is_locked_away(&self) -> bool {
+        self.value.as_ref().is_err_and(|fault| fault.code == ErrorCode::KeyUnavailable)
+    }
+
     fn view(&self) -> SecretView {
         SecretView {
             name: self.row.id.name.clone(),
             hint: self.value.as_ref().map_or_else(|_| "…".to_owned(), |value| hint(value.reveal())),
             updated_at: self.row.updated_at,
+            key: KeyPlace::of(&self.row.key),
             error: self.value.as_ref().err().map(|fault| fault.message.clone()),
         }
     }

@@ -143,30 +143,27 @@ impl Index {
         }
     }
 
-    /// `None`: nobody is there who makes vectors.
-    pub(crate) async fn serving(&self) -> Result<Option<Serving>, KnowledgeError> {
+    /// Where the table serves the vectors of this model. `None`: nobody is there who makes any.
+    pub(crate) fn serving(&self, served: Option<String>) -> Option<Serving> {
         let state = self.embedder_now();
-        if state.embedder.is_none() && state.retired.is_empty() {
-            return Ok(None);
-        }
-        let served = self.inner.store.chunks.served_vectors().await?;
         let is_whole = served.as_ref() == Some(&state.model);
         if let Some(model) = served.filter(|_| !is_whole) {
             let old = state.retired.iter().find(|old| fingerprint(&***old) == model);
             if let Some(embedder) = old.cloned() {
-                return Ok(Some(Serving { model, embedder, is_whole: true }));
+                return Some(Serving { model, embedder, is_whole: true });
             }
         }
         let model = state.model;
-        Ok(state.embedder.map(|embedder| Serving { model, embedder, is_whole }))
+        state.embedder.map(|embedder| Serving { model, embedder, is_whole })
     }
 
     /// The vector of what is searched for, or why there is none.
     pub(crate) async fn query_vector(
         &self,
         text: &str,
+        served: Option<String>,
     ) -> Result<Result<QueryVector, String>, KnowledgeError> {
-        let Some(Serving { model, embedder, is_whole }) = self.serving().await? else {
+        let Some(Serving { model, embedder, is_whole }) = self.serving(served) else {
             let failing = self.embedder_now().failing;
             return Ok(Err(failing.unwrap_or_else(|| "no embedder is configured".to_owned())));
         };

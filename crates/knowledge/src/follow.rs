@@ -2,7 +2,7 @@
 
 use std::time::{Duration, Instant};
 
-use onyx_storage::{ChunkId, Contents, Group, SourceChange, SourceId, StoredVector};
+use onyx_storage::{ChunkId, Contents, Group, SourceChange, SourceId, Standing, StoredVector};
 use tokio::sync::OwnedMutexGuard;
 
 use crate::text::TextIndex;
@@ -67,15 +67,17 @@ impl Index {
         followers: OwnedMutexGuard<Followers>,
     ) -> Result<(OwnedMutexGuard<Followers>, Lag), KnowledgeError> {
         let began = Instant::now();
-        if self.inner.store.chunks.last_change().await? == 0 {
+        let standing = self.inner.store.chunks.standing().await?;
+        let last = standing.last_change;
+        if last == 0 {
             // Nothing was ever indexed: nothing need be opened to find it.
             let mut followers = followers;
             *followers = Followers::default();
             return Ok((followers, Lag::None));
         }
-        let mut followers = self.open_followers(followers).await?;
+        let mut followers = self.open_followers(followers, standing).await?;
         let mut lag = Lag::None;
-        loop {
+        while followers.seen() < last {
             let changes =
                 self.inner.store.chunks.changes(followers.seen(), CHANGES_AT_ONCE).await?;
             if changes.is_empty() {
@@ -98,9 +100,8 @@ impl Index {
     async fn open_followers(
         &self,
         mut followers: OwnedMutexGuard<Followers>,
+        Standing { epoch, last_change: last, served_vectors }: Standing,
     ) -> Result<OwnedMutexGuard<Followers>, KnowledgeError> {
-        let epoch = self.inner.store.chunks.epoch().await?;
-        let last = self.inner.store.chunks.last_change().await?;
         // Ahead of the table: its last commits were lost with the power.
         let usable = |text: &TextIndex| {
             text.followed.epoch == epoch && text.followed.seq <= last && text.is_there()
@@ -116,7 +117,7 @@ impl Index {
             .await?;
             followers.groups = self.inner.store.chunks.groups().await?;
         }
-        let model = self.serving().await?.map(|serving| serving.model);
+        let model = self.serving(served_vectors).map(|serving| serving.model);
         let known = followers.vectors.as_ref().map(|vectors| (vectors.epoch, &vectors.model));
         if known != model.as_ref().map(|model| (epoch, model)) {
             followers.vectors = match model {

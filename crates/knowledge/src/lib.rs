@@ -9,6 +9,7 @@
 //! What may not enter: a model other than through [`onyx_types::Embedder`], a network, prompts,
 //! tools, surfaces; any change to a person's files.
 
+mod best;
 mod chunk;
 mod embedding;
 mod error;
@@ -22,11 +23,13 @@ mod ruler;
 mod search;
 mod sessions;
 mod settings;
+mod signs;
 mod snippet;
 mod status;
 mod sync;
 mod text;
 mod vectors;
+mod visible;
 mod watch;
 mod words;
 

@@ -27,6 +27,12 @@ impl Wanted {
         wanted
     }
 
+    /// What somebody wrote to somebody: quotes and stars in it are no commands.
+    pub(crate) fn said(text: &str) -> Self {
+        let words = text[..text.floor_char_boundary(LONGEST)].to_owned();
+        Self { words, ..Self::default() }
+    }
+
     fn add_words(&mut self, text: &str) {
         for word in text.split_whitespace() {
             match word.strip_suffix('*').filter(|start| !start.is_empty()) {

@@ -49,7 +49,7 @@ impl Index {
                 limit: HITS_A_SCOPE,
             })
             .collect();
-        let answers = try_join_all(searches.iter().map(|search| self.search(search))).await?;
+        let answers = try_join_all(searches.iter().map(|search| self.search_said(search))).await?;
         let degraded = answers.iter().find_map(|answer| answer.degraded.clone());
         let mut hits: Vec<Hit> = answers.into_iter().flat_map(|answer| answer.hits).collect();
         hits.sort_by(|a, b| b.score.total_cmp(&a.score).then(a.chunk.cmp(&b.chunk)));

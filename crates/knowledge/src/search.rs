@@ -4,15 +4,15 @@ use std::collections::HashMap;
 use std::sync::PoisonError;
 use std::time::Duration;
 
-use onyx_storage::{ChunkId, Group, GroupId, SourceKey, SourceKind, SourceRow, StoredChunk};
+use onyx_storage::{ChunkId, Group, SourceKey, SourceKind, SourceRow, Standing, StoredChunk};
 use onyx_types::{MatchType, Origin, PersonId, Scope, ScopeSet, Timestamp};
 
 use crate::embedding::QueryVector;
 use crate::follow::Lag;
 use crate::query::Wanted;
-use crate::snippet::{SnippetPart, snippet};
-use crate::text::Allowed;
+use crate::snippet::{Marker, SnippetPart};
 use crate::vectors::cosine;
+use crate::visible::Visible;
 use crate::{Index, KnowledgeError};
 
 /// What is looked for, and where.
@@ -92,10 +92,9 @@ pub(crate) fn shown_path(key: &SourceKey) -> String {
     }
 }
 
-/// Candidates of each side; more changes nothing in the first twenty.
-const CANDIDATES: usize = 100;
-/// Nearest by bytes that are ranked by the vectors themselves.
-const RESCORED: usize = 160;
+/// Candidates of each side for each hit; further down than that, neither side brings anything up.
+const CANDIDATES_A_HIT: usize = 3;
+const LEAST_CANDIDATES: usize = 60;
 /// Of reciprocal rank fusion: how little the first ranks differ. Chosen as the weights are.
 const RANK_SOFTENER: f32 = 20.0;
 /// Further from the words in meaning is no match.
@@ -111,6 +110,14 @@ struct Ranks {
     vectors: Option<usize>,
 }
 
+/// What a search finds before it begins.
+struct UpToDate {
+    /// Everything is indexed.
+    indexed: bool,
+    /// The model whose vectors serve.
+    served: Option<String>,
+}
+
 impl Index {
     /// Everything that is a person's own, and what is shared: for what the person asks.
     pub async fn all_scopes(&self, person: &PersonId) -> Result<ScopeSet, KnowledgeError> {
@@ -123,16 +130,26 @@ impl Index {
         Ok(ScopeSet::new(person.clone(), scopes.collect()))
     }
 
+    /// What somebody typed to find something: words, "phrases" and beginnings*.
     pub async fn search(&self, search: &Search) -> Result<Answer, KnowledgeError> {
-        let wanted = Wanted::read(&search.text);
+        self.find(search, &Wanted::read(&search.text)).await
+    }
+
+    /// What somebody said, word for word: whatever is quoted in it is no phrase to be found.
+    pub async fn search_said(&self, search: &Search) -> Result<Answer, KnowledgeError> {
+        self.find(search, &Wanted::said(&search.text)).await
+    }
+
+    async fn find(&self, search: &Search, wanted: &Wanted) -> Result<Answer, KnowledgeError> {
         let limit = search.limit.clamp(1, MOST_HITS);
-        let indexed = self.bring_up_to_date().await?;
+        let candidates = (limit * CANDIDATES_A_HIT).max(LEAST_CANDIDATES);
+        let UpToDate { indexed, served } = self.bring_up_to_date().await?;
         if search.kinds.is_empty() || search.kinds.contains(&SourceKind::Session) {
             self.settle_sessions().await?;
         }
         // A phrase is asked for to the letter.
         let (query, degraded) = match wanted.phrases.is_empty() && wanted.beginnings.is_empty() {
-            true => match self.query_vector(&search.text).await? {
+            true => match self.query_vector(&search.text, served).await? {
                 Ok(query) => (Some(query), None),
                 Err(why) => (None, Some(why)),
             },
@@ -146,36 +163,33 @@ impl Index {
         if seen.is_empty() {
             return Ok(Answer { hits: Vec::new(), degraded, partial });
         }
-        let allowed = match seen.len() == followers.groups.len() {
-            true => Allowed::All,
-            false => Allowed::Only(&seen),
-        };
         let by_text = match &mut followers.text {
-            Some(text) => text.search(&wanted, &allowed, CANDIDATES)?,
+            Some(text) => text.search(wanted, &seen, candidates)?,
             None => Vec::new(),
         };
         let (nearest, degraded) = match (&query, &followers.vectors) {
             (Some(query), Some(vectors)) if vectors.model == query.model => {
-                let allowed = |group: GroupId| seen.contains(&group);
-                (vectors.set.nearest(&query.vector, allowed, RESCORED), degraded)
+                (vectors.set.nearest(&query.vector, &seen, candidates), degraded)
             }
             // Others have come to serve meanwhile: the next search goes by them.
             (Some(_), _) => (Vec::new(), Some("the embedder has just changed".to_owned())),
             (None, _) => (Vec::new(), degraded),
         };
         drop(followers);
-        let near = self.rescored(query.as_ref(), nearest).await?;
+        let near = self.rescored(query.as_ref(), nearest, limit + limit / 2).await?;
         let ranks = ranks(&by_text, &near);
-        let hits = self.hits(search, &wanted, ranks, limit).await?;
+        let hits = self.hits(search, wanted, ranks, limit).await?;
         Ok(Answer { hits, degraded, partial })
     }
 
-    /// What is known to have changed is indexed first; is everything?
-    async fn bring_up_to_date(&self) -> Result<bool, KnowledgeError> {
+    /// What is known to have changed is indexed first.
+    async fn bring_up_to_date(&self) -> Result<UpToDate, KnowledgeError> {
         self.settle().await?;
-        self.notice_loss().await?;
+        let Standing { epoch, served_vectors: served, .. } =
+            self.inner.store.chunks.standing().await?;
+        self.notice_loss(epoch);
         if self.state().complete {
-            return Ok(true);
+            return Ok(UpToDate { indexed: true, served });
         }
         // The first look of this process; whoever else has begun it, this waits for a while.
         let index = self.clone();
@@ -188,21 +202,19 @@ impl Index {
             Ok::<(), KnowledgeError>(())
         });
         match first.await {
-            Ok(looked) => looked.map(|()| self.state().complete),
-            Err(_) => Ok(false),
+            Ok(looked) => looked.map(|()| UpToDate { indexed: self.state().complete, served }),
+            Err(_) => Ok(UpToDate { indexed: false, served }),
         }
     }
 
     /// Somebody may have thrown the chunk table away.
-    async fn notice_loss(&self) -> Result<(), KnowledgeError> {
-        let epoch = self.inner.store.chunks.epoch().await?;
+    fn notice_loss(&self, epoch: u64) {
         let mut state = self.state();
         if state.complete && state.epoch != Some(epoch) {
             state.complete = false;
             drop(state);
             self.look_through_everything();
         }
-        Ok(())
     }
 
     /// What of a person's files is indexed, sorted by path.
@@ -211,22 +223,26 @@ impl Index {
         Ok(self.inner.store.chunks.sources(Some(person)).await?)
     }
 
-    /// The nearest by the vectors themselves, best first.
+    /// The nearest, best first: those that may become hits by the vectors themselves, and the rest
+    /// by what their bytes told.
     async fn rescored(
         &self,
         query: Option<&QueryVector>,
-        nearest: Vec<ChunkId>,
+        mut nearest: Vec<(ChunkId, f32)>,
+        exact: usize,
     ) -> Result<Vec<ChunkId>, KnowledgeError> {
         let Some(query) = query.filter(|_| !nearest.is_empty()) else { return Ok(Vec::new()) };
-        let vectors = self.inner.store.chunks.vectors(&query.model, &nearest).await?;
-        let mut scored: Vec<(f32, ChunkId)> = vectors
-            .into_iter()
-            .map(|(chunk, vector)| (cosine(&query.vector, &vector), chunk))
-            .filter(|(likeness, _)| *likeness >= LEAST_LIKENESS)
-            .collect();
-        scored.sort_by(|a, b| b.0.total_cmp(&a.0));
-        scored.truncate(CANDIDATES);
-        Ok(scored.into_iter().map(|(_, chunk)| chunk).collect())
+        let best: Vec<ChunkId> = nearest.iter().take(exact).map(|(chunk, _)| *chunk).collect();
+        let vectors = self.inner.store.chunks.vectors(&query.model, &best).await?;
+        let vectors: HashMap<ChunkId, Vec<f32>> = vectors.into_iter().collect();
+        for (chunk, likeness) in &mut nearest {
+            if let Some(vector) = vectors.get(chunk) {
+                *likeness = cosine(&query.vector, vector);
+            }
+        }
+        nearest.retain(|(_, likeness)| *likeness >= LEAST_LIKENESS);
+        nearest.sort_by(|a, b| b.1.total_cmp(&a.1));
+        Ok(nearest.into_iter().map(|(chunk, _)| chunk).collect())
     }
 
     async fn hits(
@@ -242,25 +258,32 @@ impl Index {
         fused.sort_by(|a, b| b.0.total_cmp(&a.0).then(a.1.cmp(&b.1)));
         // Fading and variety may bring up what stands a little further down.
         let reordered = settings.half_life_days.is_some() || settings.diversity.is_some();
-        fused.truncate(if reordered { limit * 3 } else { limit + limit / 2 });
-        let ids: Vec<ChunkId> = fused.iter().map(|(_, chunk)| *chunk).collect();
-        let stored = self.inner.store.chunks.stored(&ids).await?;
+        let wanted_hits = if reordered { limit * 3 } else { limit };
         let now = self.inner.clock.wall();
-        let mut hits: Vec<Hit> = stored
-            .into_iter()
+        let mut hits = Vec::<Hit>::with_capacity(wanted_hits);
+        let mut next = fused.iter().map(|(_, chunk)| *chunk);
+        loop {
+            // What is gone or may not be seen by now makes room for the next.
+            let ids: Vec<ChunkId> = next.by_ref().take(wanted_hits - hits.len()).collect();
+            if ids.is_empty() {
+                break;
+            }
+            let stored = self.inner.store.chunks.stored(&ids).await?.into_iter();
             // The table may know better by now than the followers did.
-            .filter(|chunk| may_see(search, &chunk.source.key, &chunk.source.scope))
-            .map(|chunk| {
+            let seen =
+                stored.filter(|chunk| may_see(search, &chunk.source.key, &chunk.source.scope));
+            hits.extend(seen.map(|chunk| {
                 let ranks = ranks.get(&chunk.id).copied().unwrap_or_default();
                 hit(chunk, ranks, &settings, now)
-            })
-            .collect();
+            }));
+        }
         hits.sort_by(|a, b| b.score.total_cmp(&a.score).then(a.chunk.cmp(&b.chunk)));
         if let Some(cost) = settings.diversity {
             hits = self.varied(hits, cost, limit).await?;
         }
         hits.truncate(limit);
-        hits.iter_mut().for_each(|hit| hit.snippet = snippet(&hit.text, wanted));
+        let mut marker = Marker::new(wanted);
+        hits.iter_mut().for_each(|hit| hit.snippet = marker.snippet(&hit.text));
         Ok(hits)
     }
 
@@ -272,7 +295,8 @@ impl Index {
         limit: usize,
     ) -> Result<Vec<Hit>, KnowledgeError> {
         let ids: Vec<ChunkId> = hits.iter().map(|hit| hit.chunk).collect();
-        let vectors: HashMap<ChunkId, Vec<f32>> = match self.serving().await? {
+        let served = self.inner.store.chunks.served_vectors().await?;
+        let vectors: HashMap<ChunkId, Vec<f32>> = match self.serving(served) {
             Some(serving) => self.inner.store.chunks.vectors(&serving.model, &ids).await?,
             None => Vec::new(),
         }
@@ -315,9 +339,9 @@ impl Ranks {
     }
 }
 
-fn ranks(by_text: &[(ChunkId, f32)], near: &[ChunkId]) -> HashMap<ChunkId, Ranks> {
+fn ranks(by_text: &[ChunkId], near: &[ChunkId]) -> HashMap<ChunkId, Ranks> {
     let mut ranks = HashMap::<ChunkId, Ranks>::new();
-    for (rank, (chunk, _)) in (1..).zip(by_text) {
+    for (rank, chunk) in (1..).zip(by_text) {
         ranks.entry(*chunk).or_default().text = Some(rank);
     }
     for (rank, chunk) in (1..).zip(near) {
@@ -327,7 +351,7 @@ fn ranks(by_text: &[(ChunkId, f32)], near: &[ChunkId]) -> HashMap<ChunkId, Ranks
 }
 
 /// The groups a search may see. Everything it finds is found within them.
-fn visible(groups: &[Group], search: &Search) -> Vec<GroupId> {
+fn visible(groups: &[Group], search: &Search) -> Visible {
     let kind_wanted = |kind: SourceKind| search.kinds.is_empty() || search.kinds.contains(&kind);
     let of = |group: &Group| {
         let key = SourceKey { person: group.person.clone(), path: String::new() };

@@ -1,29 +1,44 @@
 //! The full-text side: a tantivy index under `cache/text` that follows the chunk table.
 
+use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
 
 use onyx_storage::{ChunkId, Contents, GroupId, SourceId};
 use serde::{Deserialize, Serialize};
-use tantivy::collector::TopDocs;
+use tantivy::fastfield::Column;
+use tantivy::merge_policy::LogMergePolicy;
 use tantivy::query::{
-    BooleanQuery, BoostQuery, ConstScoreQuery, FuzzyTermQuery, Occur, PhraseQuery, Query,
-    TermQuery, TermSetQuery,
+    BooleanQuery, BoostQuery, EnableScoring, FuzzyTermQuery, Occur, PhraseQuery, Query, TermQuery,
 };
 use tantivy::schema::{
     FAST, Field, INDEXED, IndexRecordOption, Schema, TextFieldIndexing, TextOptions,
 };
-use tantivy::tokenizer::TextAnalyzer;
-use tantivy::{Index, IndexReader, IndexWriter, ReloadPolicy, TantivyDocument, TantivyError, Term};
+use tantivy::tokenizer::{PreTokenizedString, TextAnalyzer};
+use tantivy::{
+    Index, IndexReader, IndexWriter, ReloadPolicy, Searcher, SegmentReader, TantivyDocument,
+    TantivyError, Term,
+};
 
+use crate::best::Best;
 use crate::query::Wanted;
-use crate::words::{TONGUES, plain_analyzer, stem_analyzer, terms, tongue_of};
+use crate::visible::Visible;
+use crate::words::{
+    TONGUES, forms, plain_analyzer, stem_analyzer, terms, tongue_of, words_and_stems,
+};
 use crate::{KnowledgeError, indexed_text};
 
 /// The least that tantivy takes; it is returned when nothing was written for a while.
 const WRITER_BYTES: usize = 15_000_000;
+/// So many parts of one size become one: each part costs every search a look.
+const PARTS_MERGED: usize = 4;
 /// Words of one query beyond this change nothing but the time it takes.
 const MOST_TERMS: usize = 48;
+/// A word in more than one of so many texts says little about any of them...
+const COMMON: u64 = 8;
+/// ...and is not looked for where so many rarer ones are, among more texts than this.
+const RARER: usize = 3;
+const FEW_TEXTS: u64 = 2_000;
 
 const WORD_WEIGHT: f32 = 0.5;
 const TITLE_WEIGHT: f32 = 0.7;
@@ -43,6 +58,8 @@ pub(crate) struct TextIndex {
     folder: PathBuf,
     index: Index,
     reader: IndexReader,
+    /// What was committed last.
+    now: Committed,
     writer: Option<IndexWriter>,
     fields: Fields,
     plain: TextAnalyzer,
@@ -54,16 +71,22 @@ struct Fields {
     chunk: Field,
     source: Field,
     group: Field,
+    /// Each word and its stem: one list to go through for all forms of a word.
+    forms: Field,
+    /// Words as they stand and where, for phrases and beginnings.
     words: Field,
     title: Field,
-    /// One for each of `TONGUES`; a chunk is in the one of its language.
-    stems: Vec<Field>,
 }
 
-/// Which chunks a search may see.
-pub(crate) enum Allowed<'a> {
-    All,
-    Only(&'a [GroupId]),
+/// Whose chunk each document is, by the parts that the searcher goes through.
+struct Committed {
+    searcher: Searcher,
+    columns: Vec<Columns>,
+}
+
+struct Columns {
+    chunk: Column<u64>,
+    group: Column<u64>,
 }
 
 impl TextIndex {
@@ -112,18 +135,17 @@ impl TextIndex {
         followed: Followed,
     ) -> Result<Self, KnowledgeError> {
         index.tokenizers().register(PLAIN, plain_analyzer());
-        for tongue in TONGUES {
-            index.tokenizers().register(&stem_name(tongue.code), stem_analyzer(tongue.language));
-        }
         let reader = index
             .reader_builder()
             .reload_policy(ReloadPolicy::Manual)
             .doc_store_cache_num_blocks(0)
             .try_into()?;
+        let now = Committed::of(&reader)?;
         Ok(Self {
             folder: folder.to_owned(),
             index,
             reader,
+            now,
             writer: None,
             fields,
             plain: plain_analyzer(),
@@ -144,7 +166,11 @@ impl TextIndex {
         contents: Option<&Contents>,
     ) -> Result<(), KnowledgeError> {
         if self.writer.is_none() {
-            self.writer = Some(self.index.writer_with_num_threads(1, WRITER_BYTES)?);
+            let writer = self.index.writer_with_num_threads(1, WRITER_BYTES)?;
+            let mut merging = LogMergePolicy::default();
+            merging.set_min_num_segments(PARTS_MERGED);
+            writer.set_merge_policy(Box::new(merging));
+            self.writer = Some(writer);
         }
         let Some(writer) = &self.writer else { return Ok(()) };
         writer.delete_term(Term::from_field_u64(self.fields.source, source.0));
@@ -158,7 +184,9 @@ impl TextIndex {
             document.add_u64(self.fields.source, source.0);
             document.add_u64(self.fields.group, u64::from(contents.group.0));
             document.add_text(self.fields.title, format!("{}\n{}", contents.title, chunk.heading));
-            document.add_text(self.fields.stems[tongue], &text);
+            let tokens = words_and_stems(&mut self.plain, &mut self.stems[tongue], &text);
+            let forms = PreTokenizedString { text: String::new(), tokens };
+            document.add_pre_tokenized_text(self.fields.forms, forms);
             document.add_text(self.fields.words, text);
             writer.add_document(document)?;
         }
@@ -173,7 +201,9 @@ impl TextIndex {
         let mut commit = writer.prepare_commit()?;
         commit.set_payload(&notes);
         commit.commit()?;
-        Ok(self.reader.reload()?)
+        self.reader.reload()?;
+        self.now = Committed::of(&self.reader)?;
+        Ok(())
     }
 
     /// Gives back the memory that writing takes.
@@ -188,55 +218,40 @@ impl TextIndex {
     pub(crate) fn search(
         &mut self,
         wanted: &Wanted,
-        allowed: &Allowed<'_>,
+        seen: &Visible,
         limit: usize,
-    ) -> Result<Vec<(ChunkId, f32)>, KnowledgeError> {
-        let Some(query) = self.query(wanted) else { return Ok(Vec::new()) };
-        let query = self.within(query, allowed);
-        let searcher = self.reader.searcher();
-        let found = searcher.search(&query, &TopDocs::with_limit(limit).order_by_score())?;
-        let mut columns = Vec::new();
-        for segment in searcher.segment_readers() {
-            columns.push(segment.fast_fields().u64(CHUNK)?);
+    ) -> Result<Vec<ChunkId>, KnowledgeError> {
+        let Some(query) = self.query(wanted)? else { return Ok(Vec::new()) };
+        let searcher = &self.now.searcher;
+        let weight = query.weight(EnableScoring::enabled_from_searcher(searcher))?;
+        let mut parts: Vec<_> = searcher.segment_readers().iter().zip(&self.now.columns).collect();
+        // Where most is found first, less of the rest is worth looking at.
+        parts.sort_by_key(|(part, _)| std::cmp::Reverse(part.num_docs()));
+        let mut best = Best::new(limit);
+        for (part, columns) in parts {
+            // What may not be seen is left out here and not by the query: only a query of nothing
+            // but words passes over what cannot be among the best.
+            weight.for_each_pruning(best.bar(), part, &mut |document, score| {
+                if is_there(part, document) && columns.is_seen(document, seen) {
+                    best.add(score, columns.chunk.first(document).map(ChunkId));
+                }
+                best.bar()
+            })?;
         }
-        let id = |address: tantivy::DocAddress| {
-            columns[address.segment_ord as usize].first(address.doc_id).map(ChunkId)
-        };
-        Ok(found.into_iter().filter_map(|(score, at)| Some((id(at)?, score))).collect())
-    }
-
-    fn within(&self, query: BooleanQuery, allowed: &Allowed<'_>) -> Box<dyn Query> {
-        match allowed {
-            Allowed::All => Box::new(query),
-            Allowed::Only(groups) => {
-                let term =
-                    |group: &GroupId| Term::from_field_u64(self.fields.group, u64::from(group.0));
-                let filter = TermSetQuery::new(groups.iter().map(term));
-                // It lets through and says nothing about how well.
-                let filter = ConstScoreQuery::new(Box::new(filter), 0.0);
-                Box::new(BooleanQuery::new(vec![
-                    (Occur::Must, Box::new(query) as Box<dyn Query>),
-                    (Occur::Must, Box::new(filter)),
-                ]))
-            }
-        }
+        Ok(best.into_sorted())
     }
 
     /// `None`: there is nothing to look for.
-    fn query(&mut self, wanted: &Wanted) -> Option<BooleanQuery> {
+    fn query(&mut self, wanted: &Wanted) -> Result<Option<BooleanQuery>, KnowledgeError> {
         let mut clauses = Vec::new();
-        let words = terms(&mut self.plain, &wanted.words);
-        for word in words.iter().take(MOST_TERMS) {
-            clauses.push((Occur::Should, term_query(self.fields.words, word, WORD_WEIGHT)));
-            clauses.push((Occur::Should, term_query(self.fields.title, word, TITLE_WEIGHT)));
+        for (text, weight) in self.sought(&wanted.words)? {
+            clauses.push((Occur::Should, term_query(self.fields.forms, &text, weight)));
         }
-        for (place, analyzer) in self.stems.iter_mut().enumerate() {
-            if self.followed.tongues & (1 << place) == 0 {
-                continue;
-            }
-            for stem in terms(analyzer, &wanted.words).iter().take(MOST_TERMS) {
-                let field = self.fields.stems[place];
-                clauses.push((Occur::Should, term_query(field, stem, STEM_WEIGHT)));
+        for word in terms(&mut self.plain, &wanted.words).iter().take(MOST_TERMS) {
+            let term = Term::from_field_text(self.fields.title, word);
+            if self.now.searcher.doc_freq(&term)? > 0 {
+                let query = term_query(self.fields.title, word, TITLE_WEIGHT);
+                clauses.push((Occur::Should, query));
             }
         }
         for beginning in &wanted.beginnings {
@@ -249,7 +264,53 @@ impl TextIndex {
         for phrase in &wanted.phrases {
             clauses.extend(self.phrase(phrase).map(|query| (Occur::Must, query)));
         }
-        (!clauses.is_empty()).then(|| BooleanQuery::new(clauses))
+        Ok((!clauses.is_empty()).then(|| BooleanQuery::new(clauses)))
+    }
+
+    /// Forms of the words that are looked for, and what each counts.
+    fn sought(&mut self, words: &str) -> Result<BTreeMap<String, f32>, KnowledgeError> {
+        let tongues = self.followed.tongues;
+        let known =
+            self.stems.iter_mut().enumerate().filter(|(place, _)| (tongues >> place) & 1 == 1);
+        let stems = known.map(|(_, analyzer)| analyzer);
+        let mut words = forms(&mut self.plain, stems, words);
+        words.truncate(MOST_TERMS);
+        let searcher = &self.now.searcher;
+        let texts = searcher.num_docs();
+        let mut found = Vec::new();
+        for mut word in words {
+            let texts_with =
+                |form: &str| searcher.doc_freq(&Term::from_field_text(self.fields.forms, form));
+            let as_it_stands = texts_with(&word.word)?;
+            let mut most = as_it_stands;
+            for stem in &mut word.stems {
+                let in_any_form = texts_with(stem)?;
+                most = most.max(in_any_form);
+                if in_any_form == as_it_stands {
+                    // There is no other form of it: one list says it all.
+                    stem.clone_from(&word.word);
+                }
+            }
+            if most > 0 {
+                found.push((word, most));
+            }
+        }
+        let is_rare = |texts_with: u64| texts_with * COMMON <= texts;
+        let rare = found.iter().filter(|(_, texts_with)| is_rare(*texts_with)).count();
+        if rare >= RARER && texts > FEW_TEXTS {
+            found.retain(|(_, texts_with)| is_rare(*texts_with));
+        }
+        let mut sought = BTreeMap::new();
+        for (word, _) in &found {
+            *sought.entry(word.word.clone()).or_insert(0.0) += WORD_WEIGHT;
+        }
+        let mut stems: Vec<&String> = found.iter().flat_map(|(word, _)| &word.stems).collect();
+        stems.sort_unstable();
+        stems.dedup();
+        for stem in stems {
+            *sought.entry(stem.clone()).or_insert(0.0) += STEM_WEIGHT;
+        }
+        Ok(sought)
     }
 
     fn phrase(&mut self, phrase: &str) -> Option<Box<dyn Query>> {
@@ -275,6 +336,30 @@ impl TextIndex {
     }
 }
 
+impl Committed {
+    fn of(reader: &IndexReader) -> Result<Self, KnowledgeError> {
+        let searcher = reader.searcher();
+        let columns = |part: &SegmentReader| {
+            let fields = part.fast_fields();
+            Ok(Columns { chunk: fields.u64(CHUNK)?, group: fields.u64(GROUP)? })
+        };
+        let columns = searcher.segment_readers().iter().map(columns);
+        let columns = columns.collect::<Result<_, TantivyError>>()?;
+        Ok(Self { searcher, columns })
+    }
+}
+
+impl Columns {
+    fn is_seen(&self, document: u32, seen: &Visible) -> bool {
+        let group = self.group.first(document).and_then(|group| u32::try_from(group).ok());
+        group.is_some_and(|group| seen.allows(GroupId(group)))
+    }
+}
+
+fn is_there(part: &SegmentReader, document: u32) -> bool {
+    part.alive_bitset().is_none_or(|alive| alive.is_alive(document))
+}
+
 fn term_query(field: Field, text: &str, weight: f32) -> Box<dyn Query> {
     let term = Term::from_field_text(field, text);
     let query = TermQuery::new(term, IndexRecordOption::WithFreqs);
@@ -283,31 +368,21 @@ fn term_query(field: Field, text: &str, weight: f32) -> Box<dyn Query> {
 
 const PLAIN: &str = "plain";
 const CHUNK: &str = "chunk";
-
-fn stem_name(code: &str) -> String {
-    format!("stems_{code}")
-}
+const GROUP: &str = "group";
 
 fn schema() -> (Schema, Fields) {
     let mut schema = Schema::builder();
-    let text = |analyzer: &str, record| {
-        let indexing = TextFieldIndexing::default().set_tokenizer(analyzer);
+    let text = |record| {
+        let indexing = TextFieldIndexing::default().set_tokenizer(PLAIN);
         TextOptions::default().set_indexing_options(indexing.set_index_option(record))
     };
     let fields = Fields {
         chunk: schema.add_u64_field(CHUNK, FAST),
         source: schema.add_u64_field("source", INDEXED),
-        group: schema.add_u64_field("group", INDEXED),
-        words: schema
-            .add_text_field("words", text(PLAIN, IndexRecordOption::WithFreqsAndPositions)),
-        title: schema.add_text_field("title", text(PLAIN, IndexRecordOption::WithFreqs)),
-        stems: TONGUES
-            .iter()
-            .map(|tongue| {
-                let name = stem_name(tongue.code);
-                schema.add_text_field(&name, text(&name, IndexRecordOption::WithFreqs))
-            })
-            .collect(),
+        group: schema.add_u64_field(GROUP, FAST),
+        forms: schema.add_text_field("forms", text(IndexRecordOption::WithFreqs)),
+        words: schema.add_text_field("words", text(IndexRecordOption::WithFreqsAndPositions)),
+        title: schema.add_text_field("title", text(IndexRecordOption::WithFreqs)),
     };
     (schema.build(), fields)
 }
@@ -315,5 +390,73 @@ fn schema() -> (Schema, Fields) {
 impl From<TantivyError> for KnowledgeError {
     fn from(error: TantivyError) -> Self {
         Self::Text(error.to_string())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use onyx_storage::ChunkRow;
+    use onyx_types::{Hash, Origin};
+
+    use super::*;
+
+    fn index(texts: impl IntoIterator<Item = (u32, String)>) -> (tempfile::TempDir, TextIndex) {
+        let folder = tempfile::tempdir().unwrap();
+        let mut index = TextIndex::open(&folder.path().join("text"), 1, 1).unwrap();
+        for (id, (group, text)) in (0..).zip(texts) {
+            let chunk = ChunkRow {
+                start_line: 1,
+                end_line: 1,
+                heading: String::new(),
+                origin: Origin::Person,
+                text,
+                hash: Hash::ZERO,
+            };
+            let chunks = vec![(ChunkId(id), chunk)];
+            let contents = Contents { group: GroupId(group), title: String::new(), chunks };
+            index.put(SourceId(id), Some(&contents)).unwrap();
+        }
+        index.commit(1).unwrap();
+        (folder, index)
+    }
+
+    fn found(index: &mut TextIndex, text: &str, groups: &[u32], limit: usize) -> Vec<u64> {
+        let seen = groups.iter().copied().map(GroupId).collect();
+        let found = index.search(&Wanted::read(text), &seen, limit).unwrap();
+        found.into_iter().map(|chunk| chunk.0).collect()
+    }
+
+    #[test]
+    fn what_may_not_be_seen_takes_no_place_from_what_may() {
+        let hidden = (0..50).map(|_| (1, "plum plum plum".to_owned()));
+        let (_folder, mut index) =
+            index(hidden.chain([(2, "a plum among many other words".to_owned())]));
+        assert_eq!(found(&mut index, "plum", &[2], 3), [50]);
+        assert_eq!(found(&mut index, "plum", &[1, 2], 3), [0, 1, 2]);
+        assert_eq!(found(&mut index, "plum", &[], 3), [0; 0]);
+    }
+
+    #[test]
+    fn all_forms_are_one_word_but_a_phrase_is_taken_to_the_letter() {
+        let texts = ["red planted things", "a red plant", "the red planting is the end of it"];
+        let (_folder, mut index) = index(texts.map(|text| (0, text.to_owned())));
+        let mut forms = found(&mut index, "plants", &[0], 9);
+        forms.sort_unstable();
+        assert_eq!(forms, [0, 1, 2]);
+        assert_eq!(found(&mut index, "planting", &[0], 9)[0], 2);
+        assert_eq!(found(&mut index, "\"red plant\"", &[0], 9), [1]);
+        assert_eq!(found(&mut index, "plante*", &[0], 9), [0]);
+    }
+
+    #[test]
+    fn words_of_every_other_text_are_looked_for_only_where_few_others_are() {
+        let filler = |n: u64| (0, format!("common word{n}"));
+        let rare = (0, "zebra quagga okapi".to_owned());
+        let (_folder, mut index) = index((0..FEW_TEXTS).map(filler).chain([rare]));
+        let all = usize::try_from(FEW_TEXTS).unwrap() + 1;
+        assert_eq!(found(&mut index, "common zebra", &[0], all).len(), all);
+        let last = FEW_TEXTS;
+        assert_eq!(found(&mut index, "common zebra quagga okapi", &[0], all), [last]);
+        assert_eq!(found(&mut index, "common", &[0], all).len(), all - 1);
     }
 }

@@ -1,13 +1,16 @@
-//! The vector side: every vector as a code of signs and as bytes, in memory. Codes pick, bytes
-//! rank, and the caller ranks the best of these by the vectors themselves.
+//! The vector side: every vector by its signs and as bytes, in memory. Signs pick, bytes rank, and
+//! the caller ranks the best of these by the vectors themselves.
 
 use onyx_storage::{ChunkId, GroupId, SourceId, StoredVector};
+
+use crate::signs::{LONGEST, Signs, Slots};
+use crate::visible::Visible;
 
 /// Up to so many, all are ranked by their bytes: exact but for the rounding, which the last
 /// ranking takes back.
 const ALL_RANKED: usize = 10_000;
-/// How many the codes pick where there are more.
-const PICKED: usize = 2_000;
+/// How many the signs pick where there are more.
+const PICKED: usize = 600;
 
 /// Slots hold one vector each; those of removed chunks are used again.
 #[derive(Debug, Default)]
@@ -16,7 +19,11 @@ pub(crate) struct VectorSet {
     chunks: Vec<ChunkId>,
     sources: Vec<SourceId>,
     groups: Vec<GroupId>,
-    codes: Vec<u64>,
+    /// Slots that hold something.
+    taken: Slots,
+    /// How many vectors there are of each group.
+    sizes: Vec<usize>,
+    signs: Signs,
     bytes: Vec<i8>,
     free: Vec<usize>,
 }
@@ -27,109 +34,99 @@ const NOBODY: GroupId = GroupId(u32::MAX);
 impl VectorSet {
     /// Vectors of another length than the first are passed over: another model made them.
     pub(crate) fn add(&mut self, stored: &StoredVector) {
-        if self.chunks.is_empty() {
+        if self.chunks.is_empty() && stored.vector.len() <= LONGEST {
             self.dims = stored.vector.len();
+            self.signs = Signs::new(self.dims);
         }
         if stored.vector.len() != self.dims || self.dims == 0 {
             return;
         }
-        let code = code(&stored.vector);
-        let bytes = to_bytes(&stored.vector);
-        match self.free.pop() {
-            Some(slot) => {
-                self.chunks[slot] = stored.chunk;
-                self.sources[slot] = stored.source;
-                self.groups[slot] = stored.group;
-                let words = code.len();
-                self.codes[slot * words..][..words].copy_from_slice(&code);
-                self.bytes[slot * self.dims..][..self.dims].copy_from_slice(&bytes);
-            }
-            None => {
-                self.chunks.push(stored.chunk);
-                self.sources.push(stored.source);
-                self.groups.push(stored.group);
-                self.codes.extend(code);
-                self.bytes.extend(bytes);
-            }
+        let slot = self.free.pop().unwrap_or_else(|| self.new_slot());
+        self.chunks[slot] = stored.chunk;
+        self.sources[slot] = stored.source;
+        self.groups[slot] = stored.group;
+        self.taken.set(slot, true);
+        self.signs.set(slot, &stored.vector);
+        let steps = steps_a_number(&stored.vector);
+        let bytes = &mut self.bytes[slot * self.dims..][..self.dims];
+        for (byte, number) in bytes.iter_mut().zip(&stored.vector) {
+            *byte = (number * steps).round().clamp(-127.0, 127.0) as i8;
         }
+        let group = stored.group.0 as usize;
+        if self.sizes.len() <= group {
+            self.sizes.resize(group + 1, 0);
+        }
+        self.sizes[group] += 1;
+    }
+
+    fn new_slot(&mut self) -> usize {
+        let slot = self.chunks.len();
+        self.chunks.push(ChunkId::default());
+        self.sources.push(SourceId::default());
+        self.groups.push(NOBODY);
+        self.bytes.resize((slot + 1) * self.dims, 0);
+        slot
     }
 
     pub(crate) fn remove(&mut self, source: SourceId) {
         for slot in 0..self.sources.len() {
             if self.sources[slot] == source && self.groups[slot] != NOBODY {
+                self.sizes[self.groups[slot].0 as usize] -= 1;
                 self.groups[slot] = NOBODY;
+                self.taken.set(slot, false);
                 self.free.push(slot);
             }
         }
     }
 
-    /// The nearest of what may be seen, best first, ranked by their bytes.
+    /// The nearest of what may be seen and how near, best first, as their bytes tell.
     pub(crate) fn nearest(
         &self,
         query: &[f32],
-        allowed: impl Fn(GroupId) -> bool,
+        seen: &Visible,
         limit: usize,
-    ) -> Vec<ChunkId> {
+    ) -> Vec<(ChunkId, f32)> {
         if query.len() != self.dims {
             return Vec::new();
         }
-        // Groups are few and looked up for every slot.
-        let most = self.groups.iter().filter(|group| **group != NOBODY).max();
-        let seen: Vec<bool> =
-            (0..=most.map_or(0, |group| group.0)).map(|group| allowed(GroupId(group))).collect();
-        let may_see =
-            |slot: usize| seen.get(self.groups[slot].0 as usize).copied().unwrap_or(false);
-        let visible = (0..self.chunks.len()).filter(|slot| may_see(*slot)).count();
-        let slots = match visible <= ALL_RANKED {
-            true => (0..self.chunks.len()).filter(|slot| may_see(*slot)).collect(),
-            false => self.picked(query, may_see, PICKED.max(limit)),
+        let sizes = (0..).map(GroupId).zip(&self.sizes);
+        let (mut visible, mut hidden) = (0, 0);
+        for (group, size) in sizes {
+            *(if seen.allows(group) { &mut visible } else { &mut hidden }) += size;
+        }
+        let chosen: Slots;
+        let among = match hidden {
+            0 => &self.taken,
+            _ => {
+                chosen = self.groups.iter().map(|group| seen.allows(*group)).collect();
+                &chosen
+            }
         };
-        let bytes = to_bytes(query);
+        let slots = match visible <= ALL_RANKED {
+            true => among.iter().collect(),
+            false => self.signs.nearest(query, among, PICKED.max(limit * 4)),
+        };
+        self.ranked(query, slots, limit)
+    }
+
+    fn ranked(&self, query: &[f32], slots: Vec<usize>, limit: usize) -> Vec<(ChunkId, f32)> {
+        // Finer than the bytes, so that only theirs is rounding.
+        let steps = FINER * steps_a_number(query);
+        let most = f32::from(MOST_STEPS);
+        let query: Vec<i16> =
+            query.iter().map(|number| (number * steps).round().clamp(-most, most) as i16).collect();
+        let likeness = |slot: usize| dot(&query, &self.bytes[slot * self.dims..][..self.dims]);
         let mut ranked: Vec<(i32, usize)> =
-            slots.into_iter().map(|slot| (dot(&bytes, self.bytes_at(slot)), slot)).collect();
+            slots.into_iter().map(|slot| (likeness(slot), slot)).collect();
         let limit = limit.min(ranked.len());
         if limit < ranked.len() {
             ranked.select_nth_unstable_by(limit, |a, b| b.cmp(a));
             ranked.truncate(limit);
         }
         ranked.sort_unstable_by(|a, b| b.cmp(a));
-        ranked.into_iter().map(|(_, slot)| self.chunks[slot]).collect()
-    }
-
-    /// Those whose signs differ least from the query's.
-    fn picked(&self, query: &[f32], may_see: impl Fn(usize) -> bool, count: usize) -> Vec<usize> {
-        let query = code(query);
-        let distances: Vec<u16> = self
-            .codes
-            .chunks_exact(query.len())
-            .map(|code| {
-                let differing = code.iter().zip(&query).map(|(a, b)| (a ^ b).count_ones());
-                differing.sum::<u32>() as u16
-            })
-            .collect();
-        let mut at_distance = vec![0_usize; self.dims + 65];
-        for (slot, distance) in distances.iter().enumerate() {
-            if may_see(slot) {
-                at_distance[usize::from(*distance)] += 1;
-            }
-        }
-        let mut within = 0;
-        let mut bound = 0;
-        for (distance, here) in at_distance.iter().enumerate() {
-            bound = distance;
-            within += here;
-            if within >= count {
-                break;
-            }
-        }
-        let near = distances.iter().enumerate();
-        near.filter(|(slot, distance)| usize::from(**distance) <= bound && may_see(*slot))
-            .map(|(slot, _)| slot)
-            .collect()
-    }
-
-    fn bytes_at(&self, slot: usize) -> &[i8] {
-        &self.bytes[slot * self.dims..][..self.dims]
+        let whole = FINER * USUAL_STEPS * USUAL_STEPS * self.dims as f32;
+        let near = |(dot, slot): (i32, usize)| (self.chunks[slot], dot as f32 / whole);
+        ranked.into_iter().map(near).collect()
     }
 }
 
@@ -147,27 +144,19 @@ fn length(vector: &[f32]) -> f32 {
     vector.iter().map(|value| value * value).sum::<f32>().sqrt()
 }
 
-/// One bit a number: is it positive?
-fn code(vector: &[f32]) -> Vec<u64> {
-    let bits = |numbers: &[f32]| {
-        let set = numbers.iter().enumerate().filter(|(_, number)| **number > 0.0);
-        set.fold(0_u64, |code, (bit, _)| code | 1 << bit)
-    };
-    vector.chunks(64).map(bits).collect()
-}
-
-/// Of length 1 and then in steps: at 384 numbers of one size each is about 6 of the 127 steps, so
-/// the steps are made as fine as the longest tail allows.
-fn to_bytes(vector: &[f32]) -> Vec<i8> {
-    let scale =
-        STEPS_A_LENGTH * (vector.len() as f32).sqrt() / length(vector).max(f32::MIN_POSITIVE);
-    vector.iter().map(|value| (value * scale).round().clamp(-127.0, 127.0) as i8).collect()
-}
-
 /// A number of usual size becomes 28 steps; one in some ten thousand is cut at 127.
-const STEPS_A_LENGTH: f32 = 28.0;
+const USUAL_STEPS: f32 = 28.0;
+/// So that a sum over any vector fits an `i32`.
+const MOST_STEPS: i16 = 127 * 16;
+/// How much finer the steps of a query are.
+const FINER: f32 = 16.0;
 
-fn dot(a: &[i8], b: &[i8]) -> i32 {
+/// Vectors count by their direction alone: each is taken to be of one length.
+fn steps_a_number(vector: &[f32]) -> f32 {
+    USUAL_STEPS * (vector.len() as f32).sqrt() / length(vector).max(f32::MIN_POSITIVE)
+}
+
+fn dot(a: &[i16], b: &[i8]) -> i32 {
     a.iter().zip(b).map(|(a, b)| i32::from(*a) * i32::from(*b)).sum()
 }
 
@@ -185,6 +174,14 @@ mod tests {
             (state >> 40) as f32 / 8_388_608.0 - 1.0
         };
         (0..dims).map(|_| next()).collect()
+    }
+
+    fn chunks(near: Vec<(ChunkId, f32)>) -> Vec<ChunkId> {
+        near.into_iter().map(|(chunk, _)| chunk).collect()
+    }
+
+    fn everything() -> Visible {
+        (0..3).map(GroupId).collect()
     }
 
     fn set(count: u64, dims: usize) -> (VectorSet, Vec<Vec<f32>>) {
@@ -215,7 +212,12 @@ mod tests {
     fn the_nearest_of_what_may_be_seen_are_among_those_found() {
         let (set, vectors) = set(900, 100);
         let query = vector(77_777, 100);
-        let found = set.nearest(&query, |group| group == GroupId(1), 60);
+        let near = set.nearest(&query, &Visible::from_iter([GroupId(1)]), 60);
+        for (chunk, likeness) in &near {
+            let exact = cosine(&query, &vectors[chunk.0 as usize]);
+            assert!((likeness - exact).abs() < 0.01, "{likeness} for {exact}");
+        }
+        let found = chunks(near);
         assert!(found.iter().all(|chunk| chunk.0 % 3 == 1));
         assert!(exact(&vectors, &query, 1, 20).iter().all(|chunk| found.contains(chunk)));
     }
@@ -224,7 +226,7 @@ mod tests {
     fn removed_ones_are_gone_and_their_place_is_used_again() {
         let (mut set, vectors) = set(60, 70);
         set.remove(SourceId(2));
-        let found = set.nearest(&vectors[25], |_| true, 60);
+        let found = chunks(set.nearest(&vectors[25], &everything(), 60));
         assert_eq!(found.len(), 50);
         assert!(found.iter().all(|chunk| chunk.0 / 10 != 2));
         let again = StoredVector {
@@ -234,7 +236,7 @@ mod tests {
             vector: vectors[25].clone(),
         };
         set.add(&again);
-        assert_eq!(set.nearest(&vectors[25], |_| true, 1), [ChunkId(999)]);
+        assert_eq!(chunks(set.nearest(&vectors[25], &everything(), 1)), [ChunkId(999)]);
         assert_eq!(set.chunks.len(), 60);
     }
 
@@ -247,7 +249,7 @@ mod tests {
             group: GroupId(0),
             vector: vec![1.0; 11],
         });
-        assert_eq!(set.nearest(&[1.0; 10], |_| true, 9).len(), 3);
-        assert_eq!(set.nearest(&[1.0; 11], |_| true, 9), []);
+        assert_eq!(set.nearest(&[1.0; 10], &everything(), 9).len(), 3);
+        assert_eq!(set.nearest(&[1.0; 11], &everything(), 9), []);
     }
 }

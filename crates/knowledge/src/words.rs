@@ -1,5 +1,7 @@
 //! What of a text is looked up: words, their stems by language, and the parts of identifiers.
 
+use std::collections::HashSet;
+
 use tantivy::tokenizer::{
     AsciiFoldingFilter, Language, Stemmer, TextAnalyzer, Token, TokenStream, Tokenizer,
 };
@@ -154,6 +156,58 @@ pub(crate) fn terms(analyzer: &mut TextAnalyzer, text: &str) -> Vec<String> {
         }
     }
     terms
+}
+
+/// A word as it is looked for.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Forms {
+    pub(crate) word: String,
+    /// What is left of it in each of the languages, once each; may be the word itself.
+    pub(crate) stems: Vec<String>,
+}
+
+/// The words of a text, once each, in order, each with its stems.
+pub(crate) fn forms<'a>(
+    plain: &mut TextAnalyzer,
+    stems: impl Iterator<Item = &'a mut TextAnalyzer>,
+    text: &str,
+) -> Vec<Forms> {
+    let mut words: Vec<Forms> = Vec::new();
+    let mut stream = plain.token_stream(text);
+    while stream.advance() {
+        words.push(Forms { word: stream.token().text.clone(), stems: Vec::new() });
+    }
+    for analyzer in stems {
+        // The filters change words and drop none: the same place is the same word.
+        let mut stream = analyzer.token_stream(text);
+        for word in &mut words {
+            if stream.advance() && !word.stems.contains(&stream.token().text) {
+                word.stems.push(stream.token().text.clone());
+            }
+        }
+    }
+    let mut seen = HashSet::new();
+    words.retain(|word| seen.insert(word.word.clone()));
+    words
+}
+
+/// Every word of a text, and beside it its stem where that is another.
+pub(crate) fn words_and_stems(
+    plain: &mut TextAnalyzer,
+    stem: &mut TextAnalyzer,
+    text: &str,
+) -> Vec<Token> {
+    let mut tokens = Vec::new();
+    let (mut words, mut stems) = (plain.token_stream(text), stem.token_stream(text));
+    while words.advance() && stems.advance() {
+        let (word, stem) = (words.token_mut(), stems.token_mut());
+        let differs = word.text != stem.text;
+        tokens.push(std::mem::take(word));
+        if differs {
+            tokens.push(std::mem::take(stem));
+        }
+    }
+    tokens
 }
 
 /// A language that has a stemmer here, and words that give it away.

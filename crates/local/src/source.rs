@@ -1,6 +1,6 @@
 //! The models of the home's folder as a source of the registry.
 
-use std::collections::HashMap;
+use std::collections::{BTreeSet, HashMap};
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use std::time::SystemTime;
@@ -34,6 +34,9 @@ pub struct LocalSettings {
     pub allowance: Allowance,
     /// What the config says of them.
     pub models: Vec<ModelSettings>,
+    /// Files outside the folder that agents of the config name. A request may name no others: its
+    /// answer would tell what lies on this machine.
+    pub files: BTreeSet<String>,
     pub named: Named,
 }
 
@@ -83,6 +86,18 @@ impl LocalModels {
             pinned_sha256: Some(part.sha256.to_owned()),
         };
         Some((known, known.parts()?.into_iter().map(file).collect()))
+    }
+
+    /// The file of a model. One outside the folder must be named by the config.
+    fn gguf(&self, name: &str) -> Result<PathBuf, Fault> {
+        let named = || self.settings.models.iter().any(|model| model.id == name);
+        if name.contains('/') && !named() && !self.settings.files.contains(name) {
+            let message = format!("onyx.json names no model file `{name}`");
+            return Err(Fault::new(ErrorCode::ModelNotFound, message).with_hint(
+                "Name it as an agent's model or among the provider's models, or put it into models/.",
+            ));
+        }
+        Ok(self.settings.folder.gguf(name)?)
     }
 
     fn is_loaded(&self, path: &Path) -> bool {
@@ -180,7 +195,7 @@ impl ModelSource for LocalModels {
             }
         }
         let settings = |id: String| {
-            let path = self.settings.folder.gguf(&id).ok()?;
+            let path = self.gguf(&id).ok()?;
             let facts = self.facts(&id, &*self.header(&path).ok()?);
             Some(ModelSettings { id, facts })
         };
@@ -193,10 +208,10 @@ impl ModelSource for LocalModels {
                 || unavailable("local/minilm makes vectors and says no words".to_owned());
             return Err(self.minilm().err().unwrap_or_else(wordless));
         }
+        let path = self.gguf(name)?;
         if !llama::BUILT_IN {
             return Err(unavailable(format!("local/{name}: {}", llama::NOT_BUILT_IN)));
         }
-        let path = self.settings.folder.gguf(name)?;
         let header = match self.header(&path) {
             Ok(header) => header,
             Err(GgufError::Unreadable(error)) if error.kind() == std::io::ErrorKind::NotFound => {
@@ -223,7 +238,7 @@ impl ModelSource for LocalModels {
             });
         }
         // Of a model that cannot be used, asking for it says why.
-        let path = self.settings.folder.gguf(name).ok().filter(|_| llama::BUILT_IN)?;
+        let path = self.gguf(name).ok().filter(|_| llama::BUILT_IN)?;
         let header = self.header(&path).ok()?;
         let own =
             || vec![WeightsFile { path: path.clone(), bytes: header.bytes, pinned_sha256: None }];

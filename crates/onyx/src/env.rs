@@ -11,9 +11,13 @@ pub(crate) const ONYX_LOG: &str = "ONYX_LOG";
 pub(crate) const ONYX_LOG_FORMAT: &str = "ONYX_LOG_FORMAT";
 /// Where the home folder lies unless `ONYX_HOME` says otherwise.
 const XDG_CONFIG_HOME: &str = "XDG_CONFIG_HOME";
-/// Where the keys of sealed secrets lie, unless it is `onyx/keys` in the user's data folder.
+/// Where the keys of sealed secrets lie in files, unless it is `onyx/keys` in the user's data
+/// folder. Set, new keys go there and not into the keyring.
 const ONYX_KEYS: &str = "ONYX_KEYS";
 const XDG_DATA_HOME: &str = "XDG_DATA_HOME";
+/// The bus on which the desktop's keyring answers, unless it is `bus` in the folder of the session.
+const DBUS_SESSION_BUS_ADDRESS: &str = "DBUS_SESSION_BUS_ADDRESS";
+const XDG_RUNTIME_DIR: &str = "XDG_RUNTIME_DIR";
 /// People beside those of the config, with commas between them.
 pub(crate) const VALID_PERSONS: &str = "VALID_PERSONS";
 const HOME: &str = "HOME";
@@ -40,10 +44,21 @@ pub(crate) fn config_folder() -> Option<PathBuf> {
     folder(XDG_CONFIG_HOME).or_else(|| Some(folder(HOME)?.join(".config")))
 }
 
+/// The folder of keys that was asked for.
+pub(crate) fn chosen_key_folder() -> Option<PathBuf> {
+    folder(ONYX_KEYS)
+}
+
 /// Outside the home: who copies it does not copy what opens its secrets.
-pub(crate) fn key_folder() -> Option<PathBuf> {
-    let data = || folder(XDG_DATA_HOME).or_else(|| Some(folder(HOME)?.join(".local/share")));
-    folder(ONYX_KEYS).or_else(|| Some(data()?.join("onyx/keys")))
+pub(crate) fn usual_key_folder() -> Option<PathBuf> {
+    let data = folder(XDG_DATA_HOME).or_else(|| Some(folder(HOME)?.join(".local/share")));
+    Some(data?.join("onyx/keys"))
+}
+
+/// Addresses of the person's message bus, where there may be one.
+pub(crate) fn session_bus() -> Option<String> {
+    let usual = || Some(format!("unix:path={}", folder(XDG_RUNTIME_DIR)?.join("bus").display()));
+    text(DBUS_SESSION_BUS_ADDRESS).or_else(usual)
 }
 
 pub(crate) fn editor() -> String {

@@ -166,7 +166,20 @@ impl Channels {
         let key = key(&channel.space, &channel.id)?;
         let object = self.object(&key).await?.ok_or(StoreError::NotFound)?;
         self.history.keep(&key, Some(&object.bytes), None, by).await?;
-        self.person.delete(&key, Expect::Is(object.hash)).await
+        self.person.delete(&key, Expect::Is(object.hash)).await?;
+        self.sweep(&format!("spaces/{}/channels/{}", channel.space, channel.id)).await
+    }
+
+    /// The thread's folder, once nothing is in it any more.
+    pub async fn sweep_thread(&self, space: &SpaceId, thread: &ThreadId) -> Result<(), StoreError> {
+        self.sweep(&format!("spaces/{space}/threads/{thread}")).await
+    }
+
+    async fn sweep(&self, folder: &str) -> Result<(), StoreError> {
+        match self.person.remove_empty(&folder.parse()?).await {
+            Err(StoreError::NotFound) => Ok(()),
+            swept => swept,
+        }
     }
 
     async fn write(
@@ -215,7 +228,8 @@ pub async fn space_of_thread(
     for space in folders::<SpaceId>(person, "spaces").await? {
         for id in channel_ids(person, &space).await? {
             let Some(object) = person.get(&key(&space, &id)?, LARGEST).await? else { continue };
-            let card = card_of(&object, &id)?;
+            // One that cannot be read must not hide the others.
+            let Ok(card) = card_of(&object, &id) else { continue };
             if card.threads.iter().any(|known| known.id.as_str() == thread) {
                 return Ok(Some(space));
             }

@@ -158,6 +158,14 @@ pub struct ChunkCounts {
     pub problems: u64,
 }
 
+/// Where a store stands; followers compare it with where they are.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Standing {
+    pub epoch: u64,
+    pub last_change: u64,
+    pub served_vectors: Option<String>,
+}
+
 /// The derived store behind search: deleting it loses nothing.
 #[async_trait]
 pub trait ChunkStore: Send + Sync {
@@ -209,6 +217,15 @@ pub trait ChunkStore: Send + Sync {
 
     /// The sequence of the newest change; 0 when there is none.
     async fn last_change(&self) -> Result<u64, StoreError>;
+
+    /// Every search asks for it: at one look where the store can.
+    async fn standing(&self) -> Result<Standing, StoreError> {
+        Ok(Standing {
+            epoch: self.epoch().await?,
+            last_change: self.last_change().await?,
+            served_vectors: self.served_vectors().await?,
+        })
+    }
 
     /// `None` when the source was removed.
     async fn contents(&self, source: SourceId) -> Result<Option<Contents>, StoreError>;

@@ -182,6 +182,8 @@ pub enum Delivery {
     Steer,
     /// When the answer under way is complete.
     FollowUp,
+    /// When somebody asks for its answer.
+    OnRequest,
 }
 
 impl Delivery {
@@ -189,6 +191,7 @@ impl Delivery {
         match self {
             Self::Steer => "steer",
             Self::FollowUp => "follow_up",
+            Self::OnRequest => "on_request",
         }
     }
 }
@@ -298,7 +301,13 @@ pub trait Ledger: Send + Sync {
     /// In the order the words came.
     async fn inbox(&self, key: &SessionKey) -> Result<Vec<InboxRow>, StoreError>;
 
+    /// Writes a row anew that is still there; `false` when it is not.
+    async fn change_inbox(&self, key: &SessionKey, row: InboxRow) -> Result<bool, StoreError>;
+
     async fn clear_inbox(&self, key: &SessionKey, turns: &[TurnId]) -> Result<(), StoreError>;
+
+    /// Whose words wait in an inbox.
+    async fn spoken_to(&self) -> Result<Vec<(PersonId, SessionId)>, StoreError>;
 
     /// Cost of a person on one day (UTC, `YYYY-MM-DD`).
     async fn spent(&self, person: &PersonId, day: &str) -> Result<f64, StoreError>;

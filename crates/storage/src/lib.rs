@@ -34,7 +34,7 @@ pub use accounts::{
 pub use channels::{Channel, ChannelCard, Channels, Coworker, Thread, space_of_thread};
 pub use chunks::{
     ChunkCounts, ChunkId, ChunkRow, ChunkStore, Contents, Group, GroupId, SourceChange, SourceId,
-    SourceKey, SourceKind, SourceRow, Stamp, StoredChunk, StoredVector,
+    SourceKey, SourceKind, SourceRow, Stamp, Standing, StoredChunk, StoredVector,
 };
 pub use drafts::{Draft, DraftChange, DraftFilter, DraftMove, Drafts};
 pub use entities::{Entities, Entity, EntityChange, EntityEdit, declared_origin};

@@ -22,6 +22,8 @@ pub struct Space {
     pub created: Option<Timestamp>,
     /// Of `space.json`, its ETag; `None` while the folder has none.
     pub version: Option<Hash>,
+    /// Why `space.json` cannot be read; the space then goes by its folder's name.
+    pub damage: Option<String>,
 }
 
 /// What to change; what is `None` stays.
@@ -79,13 +81,21 @@ impl Spaces {
         Ok(spaces)
     }
 
-    /// `Damaged` when its card cannot be read.
+    /// One whose card cannot be read is there all the same: what is in it is not harmed.
     pub async fn get(&self, id: &SpaceId) -> Result<Option<Space>, StoreError> {
-        let object = self.object(id).await?;
+        let (object, unreadable) = match self.object(id).await {
+            Ok(object) => (object, None),
+            // Too large, or no file at all.
+            Err(error @ StoreError::Refused(_)) => (None, Some(error.to_string())),
+            Err(error) => return Err(error),
+        };
         if object.is_none() && !self.has_folder(id).await? {
             return Ok(None);
         }
-        let card = card_of(object.as_ref())?;
+        let (card, damage) = match card_of(object.as_ref()) {
+            Ok(card) => (card, unreadable),
+            Err(error) => (Card::default(), Some(error.to_string())),
+        };
         Ok(Some(Space {
             id: id.clone(),
             name: card.name.unwrap_or_else(|| id.to_string()),
@@ -93,10 +103,12 @@ impl Spaces {
             companion: card.companion,
             created: card.created,
             version: object.map(|object| object.hash),
+            damage,
         }))
     }
 
-    /// Makes it or changes it. `Conflict` when its card is not the one that was seen.
+    /// Makes it or changes it. `Conflict` when its card is not the one that was seen, `Damaged` when
+    /// it cannot be read: what somebody wrote in it is not thrown away.
     pub async fn put(
         &self,
         id: &SpaceId,

@@ -16,6 +16,7 @@
 mod answer;
 pub mod canary;
 mod clock;
+mod desktop;
 mod gullible;
 mod memory;
 mod process;
@@ -28,6 +29,7 @@ mod wire;
 
 pub use answer::{Answer, Content, Delivery, Encoding, Fault, LineEnd, Pieces};
 pub use clock::ManualClock;
+pub use desktop::Desktop;
 pub use gullible::{ORDER, QUOTE};
 pub use memory::{LeasePlace, MemoryDisk, Moment, Op, OpenTurnstile, Passing, Turnstile};
 pub use process::{

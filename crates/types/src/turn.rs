@@ -52,6 +52,18 @@ pub struct UserTurn {
     /// The untrusted block exactly as it was sent, replayed byte-equal.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub context: Option<String>,
+    /// The sender's own name for the message: what comes twice under one name was said once.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub client_id: Option<String>,
+    /// Taken back before anybody answered: shown to people, and in no prompt.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub withdrawn: bool,
+}
+
+impl From<UserContent> for UserTurn {
+    fn from(content: UserContent) -> Self {
+        Self { content, view: None, context: None, client_id: None, withdrawn: false }
+    }
 }
 
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]

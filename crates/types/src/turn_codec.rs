@@ -14,7 +14,7 @@ use crate::{Author, LaneId, Origin, RunId, Timestamp, TurnId};
 
 /// For each known type: its name, and the fields that are its own (the rest is `extra`).
 const KINDS: &[(&str, &[&str])] = &[
-    ("user", &["content", "view", "context"]),
+    ("user", &["content", "view", "context", "client_id", "withdrawn"]),
     ("reasoning", &["model", "data"]),
     ("assistant_text", &["content", "status", "model", "provider_data"]),
     ("tool_call", &["tool_use_id", "tool_name", "input", "provider_data"]),

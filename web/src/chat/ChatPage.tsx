@@ -1,23 +1,35 @@
 import { useEffect, useState } from 'react';
-import { useNavigate } from '@tanstack/react-router';
-import { Archive, Download, MoreHorizontal, Pencil, Search, ShieldAlert, Trash2, Users } from 'lucide-react';
+import { Navigate, useNavigate } from '@tanstack/react-router';
+import { Archive, Download, MoreHorizontal, Pencil, Search, Trash2, Users } from 'lucide-react';
 import type { Session, UserContent } from '@onyx/sdk';
 import { exportSession, remove, rename, say, setArchived, show } from '../store/actions';
 import { loadConversation } from '../store/client';
 import { readKept, keep } from '../store/kept';
+import { spaceOf, useSpaces } from '../store/spaces';
 import { useStore, type State } from '../store/state';
 import { Ask, Confirm } from '../ui/Modal';
 import { Menu } from '../ui/Menu';
 import { ErrorLine } from '../ui/page';
+import { COMPANION } from '../rail/useRail';
 import { Header } from '../shell/Header';
 import { Answering } from './Answering';
 import { Composer } from './Composer';
 import { Conversation } from './Conversation';
 import { Find } from './Find';
 import { FirstRun } from './FirstRun';
+import { TaintMark } from './TaintMark';
 import { useMessages } from './useMessages';
 
+/** A chat; a conversation that belongs to a space or a channel is shown there, wherever it was opened from. */
 export function ChatPage({ id }: { id: string }) {
+  const space = useSpaces(({ list }) => spaceOf(list, id)?.id);
+  const isThread = useStore((state) => state.sessions[id]?.origin === 'thread');
+  if (isThread) return <Navigate to="/threads/$id" params={{ id }} replace />;
+  if (space === undefined) return <Chat id={id} />;
+  return <Navigate to="/spaces/$space" params={{ space }} hash={COMPANION} replace />;
+}
+
+function Chat({ id }: { id: string }) {
   const session = useStore((state) => state.sessions[id]);
   const phase = useStore((state) => state.conversations[id]?.phase);
   const fault = useStore((state) => state.conversations[id]?.fault);
@@ -85,22 +97,6 @@ export function ChatPage({ id }: { id: string }) {
 
 const hasWords = ({ conversations, pending }: State, id: string) =>
   (conversations[id]?.turns.length ?? 0) > 0 || (conversations[id]?.live?.answers.length ?? 0) > 0 || pending.some((item) => item.sessionId === id);
-
-/** The last run read something from outside: from then on it needed a person to reach out. */
-function TaintMark({ sessionId }: { sessionId: string }) {
-  const tainted = useStore((state) => {
-    const conversation = state.conversations[sessionId];
-    if (conversation?.live) return conversation.live.answers.some((answer) => answer.parts.some((part) => part.kind === 'note' && part.code === 'tainted'));
-    const last = conversation?.turns.at(-1)?.runId;
-    return conversation?.turns.some((turn) => turn.runId === last && turn.origin === 'agent_tainted') ?? false;
-  });
-  if (!tainted) return null;
-  return (
-    <span className="chip text-warn" title="It read something from outside in this run; what leaves the machine asks you first.">
-      <ShieldAlert size={14} aria-hidden /> <span className="max-sm:sr-only">read from outside</span>
-    </span>
-  );
-}
 
 function Several({ agents }: { agents: string[] }) {
   const known = useStore((state) => state.status?.agents);

@@ -6,10 +6,14 @@ import { keep, readKept } from '../store/kept';
 import { usePreferences } from '../store/preferences';
 import { toast, useStore } from '../store/state';
 import { Menu } from '../ui/Menu';
+import type { Density } from './density';
 import { Gauge } from './Gauge';
+import { ActionChips } from '../pages/actions/Chips';
 import { attempt } from '../ui/act';
 import { naming, readTexts, store, type TextFile } from './attachments';
 import { isImage, readImages, type Picture } from './images';
+import { useMentions } from './Mentions';
+import type { Named } from './mentions';
 
 export interface ComposerProps {
   /** Texts are kept under it until they are sent. */
@@ -18,9 +22,20 @@ export interface ComposerProps {
   agent?: string;
   onAgent?: (agent: string) => void;
   onSend: (content: UserContent, model?: string) => void;
+  /** Elsewhere than on a page of its own it takes words only, and says nothing of models and agents. */
+  density?: Density;
+  placeholder?: string;
+  /** Who can be called with `@name`. */
+  mentions?: Named[];
+  /** What is said of the words while they are written. */
+  note?: (words: string) => string | undefined;
+  /** How an answer under way is stopped, where a place has its own way. */
+  onStop?: () => void;
+  /** Whom it speaks to, where that is none of the agents. */
+  to?: string;
 }
 
-export function Composer({ draftKey, sessionId, agent, onAgent, onSend }: ComposerProps) {
+export function Composer({ draftKey, sessionId, agent, onAgent, onSend, density = 'page', placeholder, mentions, note, onStop, to }: ComposerProps) {
   const kept = `onyx.draft.${draftKey}`;
   const [text, setText] = useState(() => readKept(kept, ''));
   const [pictures, setPictures] = useState<Picture[]>([]);
@@ -31,15 +46,20 @@ export function Composer({ draftKey, sessionId, agent, onAgent, onSend }: Compos
   const picker = useRef<HTMLInputElement>(null);
   const running = useStore((state) => sessionId !== undefined && state.conversations[sessionId]?.live !== undefined);
   const agents = useStore((state) => state.status?.agents);
-  const { delivery, sendWith } = usePreferences();
+  const { delivery: preferred, sendWith } = usePreferences();
+  const isPage = density === 'page';
+  // Only a chat can be steered; elsewhere words follow the answer under way.
+  const delivery = isPage ? preferred : 'follow_up';
   const chosen = agents?.find((candidate) => candidate.id === agent) ?? agents?.find((candidate) => candidate.default);
 
   useEffect(() => keep(kept, text === '' ? undefined : text), [kept, text]);
   useEffect(() => fit(area.current), [text]);
   useEffect(() => {
-    if (matchMedia('(min-width: 768px)').matches) area.current?.focus();
-  }, [draftKey]);
+    if (isPage && matchMedia('(min-width: 768px)').matches) area.current?.focus();
+  }, [draftKey, isPage]);
 
+  const named = useMentions(area, text, setText, mentions);
+  const halt = () => (onStop ? onStop() : sessionId && void stop(sessionId));
   const empty = text.trim() === '' && pictures.length + texts.length === 0;
   const add = async (files: Iterable<File>) => {
     const all = [...files];
@@ -52,7 +72,7 @@ export function Composer({ draftKey, sessionId, agent, onAgent, onSend }: Compos
   const send = async () => {
     const said = text.trim();
     if (said === '/stop' && sessionId) {
-      void stop(sessionId);
+      halt();
       return setText('');
     }
     if (empty || storing) return;
@@ -68,6 +88,7 @@ export function Composer({ draftKey, sessionId, agent, onAgent, onSend }: Compos
     setTexts([]);
   };
   const onKeyDown = (event: KeyboardEvent) => {
+    if (named.onKeyDown(event)) return;
     // Enter that ends a composition chooses a word; it does not send.
     if (event.key !== 'Enter' || event.nativeEvent.isComposing || event.keyCode === 229 || event.shiftKey) return;
     const mod = event.metaKey || event.ctrlKey;
@@ -77,22 +98,24 @@ export function Composer({ draftKey, sessionId, agent, onAgent, onSend }: Compos
   };
   const onPaste = (event: ClipboardEvent) => {
     const files = [...event.clipboardData.files];
-    if (files.length === 0) return;
+    if (files.length === 0 || !isPage) return;
     event.preventDefault();
     void add(files);
   };
   const onDrop = (event: DragEvent) => {
     event.preventDefault();
-    void add(event.dataTransfer.files);
+    if (isPage) void add(event.dataTransfer.files);
   };
-  const name = chosen?.name ?? 'your agent';
+  const name = to ?? chosen?.name ?? 'your agent';
   return (
     <form
-      className="mx-auto w-full max-w-[760px] rounded-lg border border-line bg-surface px-3 pt-2.5 pb-2.5 transition-colors focus-within:border-dim/60"
+      data-density={density}
+      className="relative mx-auto w-full max-w-[760px] rounded-lg border border-line bg-surface px-3 pt-2.5 pb-2.5 transition-colors focus-within:border-dim/60"
       onSubmit={(event) => (event.preventDefault(), void send())}
       onDragOver={(event) => event.preventDefault()}
       onDrop={onDrop}
     >
+      {named.list}
       {pictures.length + texts.length > 0 && (
         <ul className="mb-2 flex flex-wrap gap-2" aria-label="Attachments">
           {pictures.map((picture, index) => (
@@ -116,16 +139,18 @@ export function Composer({ draftKey, sessionId, agent, onAgent, onSend }: Compos
         rows={1}
         dir="auto"
         aria-label={`Message ${name}`}
-        placeholder={running ? (delivery === 'steer' ? `Steer ${name}` : 'Say it after this answer') : `${sessionId ? 'Reply to' : 'Message'} ${name}`}
+        placeholder={running ? (delivery === 'steer' ? `Steer ${name}` : 'Say it after this answer') : (placeholder ?? `${sessionId ? 'Reply to' : 'Message'} ${name}`)}
         className="block max-h-[40vh] min-h-8 w-full resize-none bg-transparent px-1 pt-0.5 pb-1.5 text-[16px] leading-6 outline-none placeholder:text-dim md:text-body"
         value={text}
         onChange={(event) => setText(event.target.value)}
+        onSelect={named.onCaret}
         onKeyDown={onKeyDown}
         onPaste={onPaste}
         enterKeyHint="send"
+        {...named.field}
       />
       <div className="mt-1 flex items-center gap-2">
-        {onAgent && agents && agents.length > 1 ? (
+        {isPage && (onAgent && agents && agents.length > 1 ? (
           <Menu
             label="Agent"
             className="chip"
@@ -141,20 +166,27 @@ export function Composer({ draftKey, sessionId, agent, onAgent, onSend }: Compos
           </Menu>
         ) : (
           <span className="chip">{name}</span>
+        ))}
+        {isPage && (
+          <>
+            <ModelMenu own={chosen?.model ?? undefined} chosen={model} onModel={setModel} />
+            <button type="button" className="icon-btn -ml-1" aria-label="Attach files" title="Attach images and texts" onClick={() => picker.current?.click()}>
+              <Paperclip size={16} aria-hidden />
+            </button>
+            <input ref={picker} type="file" multiple hidden tabIndex={-1} aria-hidden onChange={(event) => {
+              void add(event.target.files ?? []);
+              event.target.value = '';
+            }} />
+            <ActionChips sessionId={sessionId} text={text} onTaken={() => setText('')} />
+          </>
         )}
-        <ModelMenu own={chosen?.model ?? undefined} chosen={model} onModel={setModel} />
-        <button type="button" className="icon-btn -ml-1" aria-label="Attach files" title="Attach images and texts" onClick={() => picker.current?.click()}>
-          <Paperclip size={16} aria-hidden />
-        </button>
-        <input ref={picker} type="file" multiple hidden tabIndex={-1} aria-hidden onChange={(event) => {
-          void add(event.target.files ?? []);
-          event.target.value = '';
-        }} />
-        <span className="flex-1" />
-        {running && <DeliveryMenu />}
+        <span className="min-w-0 flex-1 truncate px-1 text-meta text-dim" role={note && 'status'}>
+          {note?.(text)}
+        </span>
+        {running && isPage && <DeliveryMenu />}
         <Gauge sessionId={sessionId} />
         {running && empty ? (
-          <button type="button" className="btn" onClick={() => sessionId && void stop(sessionId)} aria-label="Stop">
+          <button type="button" className="btn" onClick={halt} aria-label="Stop">
             <Square size={12} fill="currentColor" aria-hidden /> Stop
           </button>
         ) : (

@@ -1,8 +1,9 @@
-import { useCallback, useEffect, useLayoutEffect, useRef, useState } from 'react';
+import { useCallback, useEffect, useLayoutEffect, useMemo, useRef, useState } from 'react';
 import { ArrowDown } from 'lucide-react';
 import { Virtualizer, type VirtualizerHandle } from 'virtua';
 import { loadOlder } from '../store/client';
 import { useStore } from '../store/state';
+import { SurfaceProvider, type Density, type Surface } from './density';
 import { Turn } from './Turn';
 import { useMessages } from './useMessages';
 
@@ -13,13 +14,17 @@ const NEAR_TOP = 600;
 const USUAL_HEIGHT = 140;
 
 /** The turns of a conversation, only those near the screen in the page. */
-export function Conversation({ sessionId, found }: { sessionId?: string; found?: number }) {
+export function Conversation({ sessionId, found, density = 'page', again, takeBack, retrieved }: {
+  sessionId?: string;
+  found?: number;
+  density?: Density;
+} & Omit<Surface, 'density' | 'latest'>) {
   const messages = useMessages(sessionId);
   const scroller = useRef<HTMLDivElement>(null);
   const list = useRef<VirtualizerHandle>(null);
   const following = useRef(true);
   const [away, setAway] = useState(false);
-  const [older, setOlder] = useState(false);
+  const older = useStore((state) => sessionId !== undefined && state.conversations[sessionId]?.older === true);
   const before = useStore((state) => (sessionId ? state.conversations[sessionId]?.before : undefined));
   const running = useStore((state) => sessionId !== undefined && state.conversations[sessionId]?.live !== undefined);
 
@@ -35,6 +40,8 @@ export function Conversation({ sessionId, found }: { sessionId?: string; found?:
 
   // Own words are always shown, wherever one was reading.
   const own = messages.findLast((message) => message.kind === 'words')?.id;
+  const latest = density === 'thread' ? own : undefined;
+  const surface = useMemo(() => ({ density, again, latest, takeBack, retrieved }), [density, again, latest, takeBack, retrieved]);
   useLayoutEffect(() => {
     following.current = true;
     setAway(false);
@@ -72,16 +79,18 @@ export function Conversation({ sessionId, found }: { sessionId?: string; found?:
     if (atEnd) following.current = true;
     setAway(!atEnd && !following.current);
     if (sessionId && before !== undefined && !older && top < NEAR_TOP) {
-      setOlder(true);
-      void loadOlder(sessionId).finally(() => requestAnimationFrame(() => setOlder(false)));
+      // Without a connection it is tried again at the next turn of the wheel.
+      void loadOlder(sessionId).catch(() => undefined);
     }
   };
 
   return (
-    <div className="relative min-h-0 flex-1">
+    // A panel is as high as what it says, up to a point; other places have a height of their own.
+    <div className={`relative min-h-0 ${density === 'ephemeral' ? 'flex flex-col' : 'flex-1'}`}>
       <div
         ref={scroller}
-        className="h-full overflow-y-auto overscroll-contain px-4 py-4 [overflow-anchor:none] md:px-6 md:py-6"
+        className={`${density === 'ephemeral' ? '' : 'h-full'} overflow-y-auto overscroll-contain px-4 py-4 [overflow-anchor:none] ${density === 'page' ? 'md:px-6 md:py-6' : ''}`}
+        data-density={density}
         onScroll={onScroll}
         // A turn of the wheel may be smaller than the end is wide: its direction alone says enough.
         onWheel={(event) => event.deltaY < 0 && (following.current = false)}
@@ -94,7 +103,9 @@ export function Conversation({ sessionId, found }: { sessionId?: string; found?:
           <Virtualizer ref={list} scrollRef={scroller} shift={older} bufferSize={400} itemSize={USUAL_HEIGHT} data={messages}>
             {(message, index) => (
               <div key={message.id} className="pb-5">
-                <Turn message={message} sessionId={sessionId} isLast={index === messages.length - 1} />
+                <SurfaceProvider value={surface}>
+                  <Turn message={message} sessionId={sessionId} isLast={index === messages.length - 1} />
+                </SurfaceProvider>
               </div>
             )}
           </Virtualizer>

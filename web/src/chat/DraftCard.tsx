@@ -1,10 +1,12 @@
 import { Link } from '@tanstack/react-router';
 import { useEffect, useState, type KeyboardEvent } from 'react';
+import { Clock } from 'lucide-react';
 import type { Draft, Preview } from '@onyx/sdk';
-import { decide, refreshDraft, type Verdict } from '../store/drafts';
-import { useStore } from '../store/state';
+import { decide, refreshDraft, takeBack } from '../store/drafts';
+import { useStore, type SentVerdict, type Verdict } from '../store/state';
 import { titleOf } from '../shell/links';
 import { ago, fullTime } from '../ui/time';
+import { useSurface } from './density';
 
 const DECIDED: Record<string, string> = {
   applying: 'Being applied',
@@ -26,12 +28,14 @@ export function DraftCard({ id, inChat = false }: { id: string; inChat?: boolean
   const [busy, setBusy] = useState(false);
   const [rejecting, setRejecting] = useState(false);
   const online = useStore((state) => state.link === 'online');
+  const given = useStore((state) => state.verdicts[id]);
+  const { density } = useSurface();
   const unknown = draft === undefined;
   useEffect(() => {
     if (unknown && online) void refreshDraft(id);
   }, [unknown, online, id]);
   if (!draft) return <div className="card meta border-l-3 border-l-line px-4 py-3">A draft that is no longer there.</div>;
-  const open = isOpen(draft);
+  const open = isOpen(draft) && !given;
   const asks = draft.tool === 'ask_person';
   const answer = async (verdict: Verdict) => {
     setBusy(true);
@@ -39,6 +43,8 @@ export function DraftCard({ id, inChat = false }: { id: string; inChat?: boolean
     setBusy(false);
     setRejecting(false);
   };
+  // In a chat it stands below the name of who speaks, elsewhere below the page's title.
+  const Title = inChat ? 'h3' : 'h2';
   const onKeyDown = (event: KeyboardEvent) => {
     if (!open || busy || event.target !== event.currentTarget || event.metaKey || event.ctrlKey || event.altKey) return;
     if (event.key === 'a' && !asks) void answer({ decision: 'approve' });
@@ -47,12 +53,13 @@ export function DraftCard({ id, inChat = false }: { id: string; inChat?: boolean
   return (
     <section aria-label={draft.summary} data-draft={id} tabIndex={open ? 0 : undefined} className={`card border-l-3 ${open ? 'border-l-warn' : 'border-l-line'}`} onKeyDown={onKeyDown}>
       <header className="flex flex-wrap items-baseline gap-x-2.5 px-3.5 py-2.5">
-        <h3 className="min-w-0 font-semibold [overflow-wrap:anywhere]">{draft.preview.kind === 'diff' ? draft.summary.replace(COUNTS, '') : draft.summary}</h3>
+        <Title className="min-w-0 font-semibold [overflow-wrap:anywhere]">{draft.preview.kind === 'diff' ? draft.summary.replace(COUNTS, '') : draft.summary}</Title>
         <About draft={draft} inChat={inChat} />
       </header>
       <PreviewOf preview={draft.preview} />
-      <footer className={`flex flex-wrap items-center gap-2 rounded-b-md border-t border-line bg-surface px-3.5 py-2.5 text-meta text-dim ${open ? 'sticky -bottom-4 md:-bottom-6' : ''}`}>
-        {!open && <Decided draft={draft} />}
+      <footer className={`flex flex-wrap items-center gap-2 rounded-b-md border-t border-line bg-surface px-3.5 py-2.5 text-meta text-dim ${open ? `sticky -bottom-4 ${density === 'page' ? 'md:-bottom-6' : ''}` : ''}`}>
+        {given && <Given verdict={given} onTakeBack={() => takeBack(id)} />}
+        {!open && !given && <Decided draft={draft} />}
         {open && rejecting && <Words {...REFUSAL} busy={busy} onSend={(reason) => void answer({ decision: 'reject', reason })} onCancel={() => setRejecting(false)} />}
         {open && !rejecting && asks && <Words {...REPLY} busy={busy} onSend={(reason) => void answer({ decision: 'approve', reason })} onCancel={() => void answer({ decision: 'reject' })} />}
         {open && !rejecting && !asks && (
@@ -117,6 +124,21 @@ function Decided({ draft }: { draft: Draft }) {
   const me = useStore((state) => state.me?.person);
   const by = draft.decidedBy && (draft.decidedBy === me ? 'by you' : `already decided by ${draft.decidedBy}`);
   return <span role="status">{[DECIDED[draft.state] ?? draft.state, by, draft.reason && `“${draft.reason}”`, draft.output].filter(Boolean).join(' · ')}</span>;
+}
+
+/** Decided here, and not yet known to the server. */
+function Given({ verdict, onTakeBack }: { verdict: SentVerdict; onTakeBack: () => void }) {
+  const decided = verdict.decision === 'approve' ? 'Approved' : 'Rejected';
+  return (
+    <>
+      <span role="status" className="inline-flex min-w-0 flex-1 items-center gap-1.5 text-warn">
+        <Clock size={13} className="shrink-0" aria-hidden /> {decided}, waits for the connection
+      </span>
+      <button type="button" className="btn" onClick={onTakeBack}>
+        Take back
+      </button>
+    </>
+  );
 }
 
 interface Wording {

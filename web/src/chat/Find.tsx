@@ -1,6 +1,8 @@
 import { useEffect, useMemo, useState } from 'react';
 import { ChevronDown, ChevronUp, X } from 'lucide-react';
+import { loadAllOlder } from '../store/client';
 import { answerText, textOf, type Message } from '../store/messages';
+import { useStore } from '../store/state';
 import { useMessages } from './useMessages';
 
 const wordsOf = (message: Message) => {
@@ -8,20 +10,34 @@ const wordsOf = (message: Message) => {
   return message.kind === 'answer' ? answerText(message) : message.text;
 };
 
-/** Finds in all of a chat, also in what is not on the page. */
+/** Finds in all of a chat, also in what is not on the page and what was not loaded yet. From the newest hit back. */
 export function Find({ sessionId, onFound, onClose }: { sessionId: string; onFound: (index?: number) => void; onClose: () => void }) {
   const messages = useMessages(sessionId);
+  const partial = useStore((state) => state.conversations[sessionId]?.before !== undefined);
+  const online = useStore((state) => state.link === 'online');
   const [query, setQuery] = useState('');
-  const [at, setAt] = useState(0);
+  // By its id: while older turns come in, places change.
+  const [chosen, setChosen] = useState<string>();
   const hits = useMemo(() => {
     const wanted = query.trim().toLowerCase();
     if (wanted.length < 2) return [];
     return messages.flatMap((message, index) => (wordsOf(message).toLowerCase().includes(wanted) ? [index] : []));
   }, [messages, query]);
-  const current = hits.length === 0 ? undefined : hits[((at % hits.length) + hits.length) % hits.length];
+  const current = hits.find((index) => messages[index]?.id === chosen) ?? hits.at(-1);
+  const step = (by: 1 | -1) => {
+    const next = hits[(hits.indexOf(current ?? 0) + by + hits.length) % hits.length];
+    if (next !== undefined) setChosen(messages[next]?.id);
+  };
+  useEffect(() => {
+    let looking = online;
+    // What cannot be read now is read when the connection is back; until then the sign after the number stays.
+    loadAllOlder(sessionId, () => looking).catch(() => undefined);
+    return () => {
+      looking = false;
+    };
+  }, [sessionId, online]);
   useEffect(() => onFound(current), [current, onFound]);
-  useEffect(() => mark(query.trim()), [query, current, messages]);
-  useEffect(() => () => void CSS.highlights?.delete('found'), []);
+  useEffect(() => marking(query.trim()), [query]);
   return (
     <div role="search" className="flex items-center gap-1 border-b border-line bg-surface px-4 py-1.5 md:px-6">
       <input
@@ -30,19 +46,19 @@ export function Find({ sessionId, onFound, onClose }: { sessionId: string; onFou
         placeholder="Find in this chat"
         className="field max-w-80"
         value={query}
-        onChange={(event) => (setQuery(event.target.value), setAt(0))}
+        onChange={(event) => (setQuery(event.target.value), setChosen(undefined))}
         onKeyDown={(event) => {
-          if (event.key === 'Enter') setAt(at + (event.shiftKey ? -1 : 1));
+          if (event.key === 'Enter') step(event.shiftKey ? 1 : -1);
           if (event.key === 'Escape') onClose();
         }}
       />
-      <span className="meta min-w-14 text-center tabular-nums" role="status">
-        {query.trim().length < 2 ? '' : `${current === undefined ? 0 : hits.indexOf(current) + 1}/${hits.length}`}
+      <span className="meta min-w-14 text-center tabular-nums" role="status" title={partial ? 'Older turns are still being read' : undefined}>
+        {query.trim().length < 2 ? '' : `${current === undefined ? 0 : hits.indexOf(current) + 1}/${hits.length}${partial ? '…' : ''}`}
       </span>
-      <button type="button" className="icon-btn" aria-label="Previous" onClick={() => setAt(at - 1)}>
+      <button type="button" className="icon-btn" aria-label="Previous" onClick={() => step(-1)}>
         <ChevronUp size={16} aria-hidden />
       </button>
-      <button type="button" className="icon-btn" aria-label="Next" onClick={() => setAt(at + 1)}>
+      <button type="button" className="icon-btn" aria-label="Next" onClick={() => step(1)}>
         <ChevronDown size={16} aria-hidden />
       </button>
       <span className="flex-1" />
@@ -53,16 +69,25 @@ export function Find({ sessionId, onFound, onClose }: { sessionId: string; onFou
   );
 }
 
-/** Marks the words where the browser can, without touching the page's nodes. */
-function mark(query: string): void {
-  if (!CSS.highlights) return;
+/** Marks the words where the browser can, without touching the page's nodes; also in turns that come onto the page later. */
+function marking(query: string): () => void {
   const log = document.querySelector('[role=log]');
-  if (!log || query.length < 2) return void CSS.highlights.delete('found');
+  if (!CSS.highlights || !log || query.length < 2) return () => undefined;
+  mark(log, query.toLowerCase());
+  const observer = new MutationObserver(() => mark(log, query.toLowerCase()));
+  observer.observe(log, { subtree: true, childList: true, characterData: true });
+  return () => {
+    observer.disconnect();
+    CSS.highlights.delete('found');
+  };
+}
+
+function mark(log: Element, query: string): void {
   const ranges: Range[] = [];
   const walker = document.createTreeWalker(log, NodeFilter.SHOW_TEXT);
   for (let node = walker.nextNode(); node; node = walker.nextNode()) {
     const text = node.textContent?.toLowerCase() ?? '';
-    for (let from = text.indexOf(query.toLowerCase()); from >= 0; from = text.indexOf(query.toLowerCase(), from + query.length)) {
+    for (let from = text.indexOf(query); from >= 0; from = text.indexOf(query, from + query.length)) {
       const range = new Range();
       range.setStart(node, from);
       range.setEnd(node, from + query.length);

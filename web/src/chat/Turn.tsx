@@ -3,12 +3,14 @@ import { Brain, Clock, RotateCw, X } from 'lucide-react';
 import type { UserContent } from '@onyx/sdk';
 import { Citations } from '../markdown/citations';
 import { Markdown } from '../markdown/Markdown';
-import { dropPending, sayAgain } from '../store/actions';
+import { sayAgain } from '../store/actions';
 import { partKey, textOf, type Answer, type Message, type Part, type Words } from '../store/messages';
+import { dropPending } from '../store/outbox';
 import { useStore } from '../store/state';
 import { hueOf } from '../ui/hue';
 import { ErrorLine } from '../ui/page';
 import { fullTime } from '../ui/time';
+import { useSurface } from './density';
 import { AnswerActions, WordsActions } from './TurnActions';
 import { DraftCard } from './DraftCard';
 import { ToolRows } from './ToolRows';
@@ -35,11 +37,20 @@ export const Turn = memo(function Turn({ message, sessionId, isLast }: { message
 });
 
 function WordsTurn({ words, sessionId }: { words: Words; sessionId?: string }) {
+  const { density, takeBack } = useSurface();
+  const { promised } = words;
+  // What comes and goes by itself is not worked with.
+  const passing = density === 'ephemeral';
   return (
     <article className="group" aria-label="You">
       <div className={`words ${words.state === 'sending' || words.state === 'waiting' ? 'opacity-70' : ''}`}>
         <div className="who justify-end">
-          {words.state === 'queued' && <span>waits for the step under way</span>}
+          {words.state === 'queued' && <span>waits for the {density === 'page' ? 'step' : 'answer'} under way</span>}
+          {promised && takeBack && (
+            <button type="button" className="text-accent underline underline-offset-3 max-md:min-h-11" onClick={() => takeBack(promised)}>
+              Take back
+            </button>
+          )}
           {words.state === 'waiting' && (
             <span className="inline-flex items-center gap-1 text-warn">
               <Clock size={12} aria-hidden /> waits for the connection
@@ -50,7 +61,8 @@ function WordsTurn({ words, sessionId }: { words: Words; sessionId?: string }) {
         <Content content={words.content} />
       </div>
       {words.state === 'failed' && <Failed words={words} />}
-      {words.state === 'stored' && sessionId && <WordsActions words={words} sessionId={sessionId} />}
+      {words.state === 'unanswered' && <Unanswered words={words} />}
+      {words.state === 'stored' && sessionId && !passing && <WordsActions words={words} sessionId={sessionId} />}
     </article>
   );
 }
@@ -89,9 +101,31 @@ function Failed({ words }: { words: Words }) {
   );
 }
 
+/** The server keeps the words and no run has taken them: nobody asked, or it was refused. */
+function Unanswered({ words: { turnId, fault } }: { words: Words }) {
+  const { again, density } = useSurface();
+  const run = () => turnId && again?.(turnId);
+  if (fault) return <ErrorLine fault={fault} action={again && { label: 'Try again', run }} />;
+  if (density === 'thread') return <p className="mt-1 text-right text-meta text-dim">Not answered yet; it goes along with your next message</p>;
+  return (
+    <p className="mt-1 flex flex-wrap items-center justify-end gap-2 text-meta text-dim">
+      Not answered yet
+      {again && (
+        <button type="button" className="text-accent underline underline-offset-3" onClick={run}>
+          Ask now
+        </button>
+      )}
+    </p>
+  );
+}
+
+/** Agents of Onyx's own, which no list has. */
+const BUILT_IN: Record<string, string> = { 'persona-editor': 'Editor' };
+
 function AnswerTurn({ answer, sessionId, isLast }: { answer: Answer; sessionId?: string; isLast: boolean }) {
-  const name = useStore((state) => state.status?.agents.find((agent) => agent.id === answer.agent)?.name ?? answer.agent);
+  const name = useStore((state) => state.status?.agents.find((agent) => agent.id === answer.agent)?.name ?? BUILT_IN[answer.agent] ?? answer.agent);
   const running = answer.state === 'running';
+  const passing = useSurface().density === 'ephemeral';
   const style = { '--hue': hueOf(answer.agent) } as CSSProperties;
   const last = answer.parts.length - 1;
   return (
@@ -109,9 +143,9 @@ function AnswerTurn({ answer, sessionId, isLast }: { answer: Answer; sessionId?:
             {running && <Working answer={answer} />}
           </div>
         </Citations>
-        <Ending answer={answer} />
+        <Ending answer={answer} isLast={isLast} />
       </div>
-      {!running && sessionId && <AnswerActions answer={answer} sessionId={sessionId} isLast={isLast} />}
+      {!running && sessionId && !passing && <AnswerActions answer={answer} sessionId={sessionId} isLast={isLast} />}
     </article>
   );
 }
@@ -155,8 +189,21 @@ const ENDINGS: Partial<Record<Answer['state'], string>> = {
   awaiting_client: 'Waits for a tool of the client',
 };
 
-function Ending({ answer }: { answer: Answer }) {
+function Ending({ answer, isLast }: { answer: Answer; isLast: boolean }) {
+  const { again, latest } = useSurface();
+  const { asked } = answer;
+  const retry = again && asked && (isLast || asked === latest) ? { label: 'Try again', run: () => again(asked, answer.agent) } : undefined;
   const text = ENDINGS[answer.state];
-  if (answer.error && answer.state !== 'cancelled') return <ErrorLine fault={answer.error} />;
-  return text ? <p className="mt-2 text-meta text-dim">{text}</p> : null;
+  if (answer.error && answer.state !== 'cancelled') return <ErrorLine fault={answer.error} action={retry} />;
+  if (!text) return null;
+  return (
+    <p className="mt-2 text-meta text-dim">
+      {text}
+      {retry && (
+        <button type="button" className="ml-2 text-accent underline underline-offset-3" onClick={retry.run}>
+          {retry.label}
+        </button>
+      )}
+    </p>
+  );
 }

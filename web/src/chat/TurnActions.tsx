@@ -1,12 +1,13 @@
 import { useState } from 'react';
 import { useNavigate } from '@tanstack/react-router';
-import { Copy, GitFork, MoreHorizontal, Pencil, RefreshCw, Undo2 } from 'lucide-react';
+import { BookOpenText, Copy, GitFork, MoreHorizontal, Pencil, RefreshCw, Undo2 } from 'lucide-react';
 import { fork, say, undoRun } from '../store/actions';
 import { answerText, textOf, type Answer, type Words } from '../store/messages';
 import { useStore } from '../store/state';
 import { copy } from '../ui/copy';
 import { Menu } from '../ui/Menu';
 import { money, tokens } from '../ui/time';
+import { useSurface } from './density';
 import { Siblings } from './Siblings';
 
 const ROW = 'mt-0.5 flex min-h-8 md:-mb-4 items-center gap-0.5 text-dim transition-opacity md:opacity-0 md:group-focus-within:opacity-100 md:group-hover:opacity-100';
@@ -18,16 +19,20 @@ function useBusy(sessionId: string): boolean {
 export function WordsActions({ words, sessionId }: { words: Words; sessionId: string }) {
   const [editing, setEditing] = useState(false);
   const busy = useBusy(sessionId);
+  const { density } = useSurface();
   if (editing) return <Editor words={words} sessionId={sessionId} close={() => setEditing(false)} />;
   return (
     <div className={`${ROW} justify-end`}>
-      <Siblings sessionId={sessionId} turnId={words.id} />
+      {density === 'page' && <Siblings sessionId={sessionId} turnId={words.id} />}
       <button type="button" className="icon-btn" aria-label="Copy message" title="Copy" onClick={() => void copy(textOf(words.content))}>
         <Copy size={15} aria-hidden />
       </button>
-      <button type="button" className="icon-btn" aria-label="Edit and run again" title="Edit and run again" disabled={busy} onClick={() => setEditing(true)}>
-        <Pencil size={15} aria-hidden />
-      </button>
+      {/* What was said elsewhere than in a chat is not said differently: there is one conversation, and no fork of it. */}
+      {density === 'page' && (
+        <button type="button" className="icon-btn" aria-label="Edit and run again" title="Edit and run again" disabled={busy} onClick={() => setEditing(true)}>
+          <Pencil size={15} aria-hidden />
+        </button>
+      )}
     </div>
   );
 }
@@ -68,6 +73,9 @@ function Editor({ words, sessionId, close }: { words: Words; sessionId: string; 
 export function AnswerActions({ answer, sessionId, isLast }: { answer: Answer; sessionId: string; isLast: boolean }) {
   const navigate = useNavigate();
   const busy = useBusy(sessionId);
+  // A chat answers anew in a fork; elsewhere only an answer that did not come is asked for again, where that is said.
+  const { density, retrieved } = useSurface();
+  const isPage = density === 'page';
   const again = async () => {
     if (!answer.asked) return;
     const failed = answer.state !== 'done' && isLast;
@@ -80,24 +88,30 @@ export function AnswerActions({ answer, sessionId, isLast }: { answer: Answer; s
   };
   const wrote = answer.parts.some((part) => part.kind === 'tools' && part.steps.some((step) => /write|edit|delete/.test(step.tool)));
   const { usage, runId } = answer;
+  const more = [
+    ...(isPage ? [{ label: 'Fork from here', icon: <GitFork size={15} aria-hidden />, run: () => void forkHere() }] : []),
+    ...(wrote && runId ? [{ label: 'Undo what it wrote', icon: <Undo2 size={15} aria-hidden />, run: () => void undoRun(runId) }] : []),
+  ];
   return (
     <div className={`${ROW} -ml-2 ${isLast ? 'md:opacity-100' : ''}`}>
       <button type="button" className="icon-btn" aria-label="Copy reply" title="Copy reply" onClick={() => void copy(answerText(answer), 'Reply copied')}>
         <Copy size={15} aria-hidden />
       </button>
-      <button type="button" className="icon-btn" aria-label="Answer again" title="Answer again" disabled={busy || !answer.asked} onClick={() => void again()}>
-        <RefreshCw size={15} aria-hidden />
-      </button>
-      <Menu
-        label="More for this reply"
-        className="icon-btn"
-        entries={[
-          { label: 'Fork from here', icon: <GitFork size={15} aria-hidden />, run: () => void forkHere() },
-          ...(wrote && runId ? [{ label: 'Undo what it wrote', icon: <Undo2 size={15} aria-hidden />, run: () => void undoRun(runId) }] : []),
-        ]}
-      >
-        <MoreHorizontal size={15} aria-hidden />
-      </Menu>
+      {retrieved && answer.asked && (
+        <button type="button" className="icon-btn" aria-label="What was retrieved" title="What was retrieved" onClick={() => answer.asked && retrieved(answer.asked)}>
+          <BookOpenText size={15} aria-hidden />
+        </button>
+      )}
+      {isPage && (
+        <button type="button" className="icon-btn" aria-label="Answer again" title="Answer again" disabled={busy || !answer.asked} onClick={() => void again()}>
+          <RefreshCw size={15} aria-hidden />
+        </button>
+      )}
+      {more.length > 0 && (
+        <Menu label="More for this reply" className="icon-btn" entries={more}>
+          <MoreHorizontal size={15} aria-hidden />
+        </Menu>
+      )}
       {usage && (usage.input > 0 || usage.output > 0) && (
         <span className="ml-1 text-tiny" title={`${usage.input} tokens in, ${usage.output} out`}>
           {tokens(usage.input + usage.output)} tokens{usage.cost ? ` · ${money(usage.cost)}` : ''}

@@ -90,7 +90,8 @@ function List({ token }: { token: Tokens.List }) {
 function Table({ token }: { token: Tokens.Table }) {
   const align = (index: number) => {
     const side = token.align[index];
-    return side ? { textAlign: side } : undefined;
+    // What is set to the right is numbers, which no one reads in two lines.
+    return side ? { textAlign: side, whiteSpace: side === 'right' ? ('nowrap' as const) : undefined } : undefined;
   };
   return (
     <div className="table-wrap" tabIndex={0} role="group" aria-label="Table">

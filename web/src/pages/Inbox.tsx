@@ -68,9 +68,10 @@ function All({ waiting }: { waiting: Draft[] }) {
   const run = async (decision: 'approve' | 'reject', yes: boolean) => {
     setAsking(undefined);
     if (!yes) return;
-    let done = 0;
-    for (const draft of waiting.filter((one) => one.state === 'pending')) if (await decide(draft.id, { decision })) done += 1;
-    toast(`${done} of ${waiting.length} ${decision === 'approve' ? 'approved' : 'rejected'}`);
+    const came = { done: 0, waiting: 0, refused: 0 };
+    for (const draft of waiting.filter((one) => one.state === 'pending')) came[await decide(draft.id, { decision })] += 1;
+    const how = decision === 'approve' ? 'approved' : 'rejected';
+    toast(came.waiting > 0 ? `${came.waiting} of ${waiting.length} wait for the connection` : `${came.done} of ${waiting.length} ${how}`);
   };
   return (
     <div className="flex flex-wrap items-center gap-2">

@@ -98,7 +98,9 @@ function Row({ session }: { session: Session }) {
         <span className="min-w-0 flex-1">
           <span className="flex items-baseline gap-2">
             <span className={`truncate ${unread ? 'font-semibold' : ''}`} dir="auto">{titleOf(session)}</span>
+            {(session.origin === 'companion' || session.origin === 'thread') && <span className="shrink-0 text-tiny text-dim">{session.origin}</span>}
             {mark && <span className={`shrink-0 text-tiny ${session.runId ? 'text-accent' : 'text-ok-text'}`}>{mark}</span>}
+            <span className="ml-auto shrink-0 text-tiny text-dim sm:hidden">{ago(session.updatedAt)}</span>
           </span>
           <span className="block truncate text-meta text-dim">{session.preview}</span>
         </span>

@@ -1,11 +1,14 @@
 import { Link } from '@tanstack/react-router';
-import { BookOpen, Inbox, MessageSquare, Plus, Search, Settings, SlidersHorizontal, Users } from 'lucide-react';
+import { BookOpen, Hash, Inbox, LayoutGrid, MessageSquare, Plus, Search, Settings, SlidersHorizontal, Users, Zap } from 'lucide-react';
 import type { Session } from '@onyx/sdk';
+import { NavChannels } from '../pages/channels/NavChannels';
+import { useSpaceList } from '../store/spaces';
 import { useStore } from '../store/state';
 import { hueOf } from '../ui/hue';
 import { titleOf, useRecent } from './links';
 
 const RECENT = 8;
+const MOST_SPACES = 6;
 const MOST_AGENTS = 6;
 
 /** ≥1280: the whole list; 768–1279: icons only; below that the bottom bar takes its place. */
@@ -13,6 +16,7 @@ export function Nav({ onPalette }: { onPalette: () => void }) {
   const recent = useRecent(RECENT);
   const phase = useStore((state) => state.sessionsPhase);
   const agents = useStore((state) => state.status?.agents);
+  const { list: spaces } = useSpaceList();
   const waiting = useWaiting();
   return (
     <nav aria-label="Main" className="hidden w-14 shrink-0 flex-col gap-0.5 border-r border-line bg-sunken p-3 md:flex xl:w-60">
@@ -37,6 +41,18 @@ export function Nav({ onPalette }: { onPalette: () => void }) {
           {phase === 'ready' && recent.length === 0 && <p className="px-2 py-1 text-meta text-dim">Chats you begin are listed here.</p>}
         </div>
         <Item to="/sessions" icon={<MessageSquare size={16} aria-hidden />} label="All chats" />
+        <Group label="Spaces" />
+        <div className="flex flex-col gap-0.5 max-xl:hidden">
+          {spaces?.slice(0, MOST_SPACES).map((space) => (
+            <Link key={space.id} to="/spaces/$space" params={{ space: space.id }} className="nav-item" activeOptions={{ exact: false }} activeProps={{ 'aria-current': 'page' }} title={space.name}>
+              <span className="truncate">{space.name}</span>
+            </Link>
+          ))}
+        </div>
+        <Item to="/spaces" icon={<LayoutGrid size={16} aria-hidden />} label="All spaces" exact />
+        <Group label="Channels" />
+        <NavChannels />
+        <Item to="/channels" icon={<Hash size={16} aria-hidden />} label="All channels" exact />
         <Group label="Agents" />
         <div className="flex flex-col gap-0.5 max-xl:hidden">
           {agents?.slice(0, MOST_AGENTS).map((agent) => (
@@ -50,6 +66,7 @@ export function Nav({ onPalette }: { onPalette: () => void }) {
       </div>
       <div className="flex shrink-0 flex-col gap-0.5 border-t border-line pt-2">
         <Item to="/memory" icon={<BookOpen size={16} aria-hidden />} label="Memory" />
+        <Item to="/actions" icon={<Zap size={16} aria-hidden />} label="Actions" />
         <Health />
         <Item to="/settings" icon={<SlidersHorizontal size={16} aria-hidden />} label="Settings" />
       </div>
@@ -58,7 +75,7 @@ export function Nav({ onPalette }: { onPalette: () => void }) {
 }
 
 export function useWaiting(): number {
-  return useStore((state) => Object.values(state.drafts).filter((draft) => draft.state === 'pending').length);
+  return useStore((state) => Object.values(state.drafts).filter((draft) => draft.state === 'pending' && !state.verdicts[draft.id]).length);
 }
 
 function Group({ label }: { label: string }) {
@@ -67,10 +84,15 @@ function Group({ label }: { label: string }) {
 
 function Item({ to, icon, label, badge = 0, exact = false }: { to: string; icon: React.ReactNode; label: string; badge?: number; exact?: boolean }) {
   return (
-    <Link to={to} className="nav-item max-xl:justify-center max-xl:px-0" activeOptions={{ exact }} activeProps={{ 'aria-current': 'page' }} aria-label={badge > 0 ? `${label}, ${badge} waiting` : label} title={label}>
+    <Link to={to} className="nav-item max-xl:justify-center max-xl:px-0" activeOptions={{ exact }} activeProps={{ 'aria-current': 'page' }} title={label}>
       <span className="shrink-0 text-dim">{icon}</span>
-      <span className="truncate max-xl:hidden">{label}</span>
-      {badge > 0 && <span className="ml-auto rounded-full bg-warn-soft px-1.5 text-tiny text-warn max-xl:hidden">{badge}</span>}
+      <span className="truncate max-xl:sr-only">{label}</span>
+      {badge > 0 && (
+        <span className="ml-auto rounded-full bg-warn-soft px-1.5 text-tiny text-warn max-xl:sr-only">
+          {badge}
+          <span className="sr-only"> waiting</span>
+        </span>
+      )}
     </Link>
   );
 }
@@ -116,7 +138,7 @@ const BAR = [
   { to: '/chat', label: 'Chat', icon: MessageSquare, exact: false },
   { to: '/sessions', label: 'Chats', icon: Search, exact: true },
   { to: '/inbox', label: 'Inbox', icon: Inbox, exact: true },
-  { to: '/memory', label: 'Memory', icon: BookOpen, exact: false },
+  { to: '/spaces', label: 'Spaces', icon: LayoutGrid, exact: false },
   { to: '/settings', label: 'More', icon: Settings, exact: false },
 ] as const;
 
@@ -129,7 +151,12 @@ export function BottomBar() {
         <Link key={to} to={to} className="relative flex h-14 min-w-14 flex-col items-center justify-center gap-0.5 text-tiny text-dim aria-[current=page]:text-accent" activeOptions={{ exact }} activeProps={{ 'aria-current': 'page' }}>
           <Icon size={18} aria-hidden />
           {label}
-          {to === '/inbox' && waiting > 0 && <span className="absolute top-1.5 right-2 rounded-full bg-warn-soft px-1.5 text-tiny text-warn">{waiting}</span>}
+          {to === '/inbox' && waiting > 0 && (
+            <span className="absolute top-1.5 right-2 rounded-full bg-warn-soft px-1.5 text-tiny text-warn">
+              {waiting}
+              <span className="sr-only"> waiting</span>
+            </span>
+          )}
           {to === '/settings' && link === 'offline' && <span className="absolute top-2 right-4 size-2 rounded-full bg-danger" role="img" aria-label="not connected" />}
         </Link>
       ))}

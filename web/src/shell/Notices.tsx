@@ -10,6 +10,7 @@ export function OfflineBanner() {
   const link = useStore((state) => state.link);
   const lostAt = useStore((state) => state.lostAt);
   const waiting = useStore((state) => state.pending.filter((item) => item.state === 'waiting').length);
+  const decided = useStore((state) => Object.keys(state.verdicts).length);
   const [late, setLate] = useState(false);
   useEffect(() => {
     setLate(false);
@@ -18,7 +19,8 @@ export function OfflineBanner() {
     return () => clearTimeout(timer);
   }, [link === 'online', lostAt]);
   if (!late) return null;
-  const words = waiting === 0 ? 'What you write is sent when it is back.' : `${waiting} ${waiting === 1 ? 'message waits' : 'messages wait'} to be sent.`;
+  const parts = [counted(waiting, 'message'), counted(decided, 'decision')].filter(Boolean);
+  const words = parts.length === 0 ? 'What you write is sent when it is back.' : `${parts.join(' and ')} ${waiting + decided === 1 ? 'waits' : 'wait'} to be sent.`;
   return (
     <div role="status" className="flex items-center gap-2 border-b border-line bg-warn-soft px-4 py-1.5 text-meta text-warn">
       <WifiOff size={15} aria-hidden />
@@ -29,6 +31,8 @@ export function OfflineBanner() {
     </div>
   );
 }
+
+const counted = (count: number, what: string) => count > 0 && `${count} ${what}${count === 1 ? '' : 's'}`;
 
 export function Toasts() {
   const toasts = useStore((state) => state.toasts);

@@ -1,10 +1,12 @@
 import { Command } from 'cmdk';
 import { useNavigate } from '@tanstack/react-router';
 import { useEffect, useState, type ReactNode } from 'react';
-import { Activity, BookOpen, Inbox, Keyboard, MessageSquare, Moon, Plus, ScrollText, SlidersHorizontal, Users } from 'lucide-react';
+import { Activity, BookOpen, Hash, Inbox, Keyboard, LayoutGrid, MessageSquare, Moon, Plus, ScrollText, SlidersHorizontal, Users, Zap } from 'lucide-react';
 import type { Session } from '@onyx/sdk';
+import { PaletteActions } from '../pages/actions/PaletteActions';
 import { socket } from '../store/client';
 import { usePreferences } from '../store/preferences';
+import { useSpaces } from '../store/spaces';
 import { Modal } from '../ui/Modal';
 import { ago } from '../ui/time';
 import { titleOf, useRecent } from './links';
@@ -17,6 +19,7 @@ export function Palette({ onClose, onShortcuts }: { onClose: () => void; onShort
   const recent = useRecent(30);
   const [query, setQuery] = useState('');
   const found = useSearch(query);
+  const spaces = useSpaces((state) => state.list) ?? [];
   const go = (to: string) => () => {
     onClose();
     void navigate({ to });
@@ -32,7 +35,10 @@ export function Palette({ onClose, onShortcuts }: { onClose: () => void; onShort
             <Entry icon={<Plus size={16} />} onSelect={go('/chat')} keys="N">New chat</Entry>
             <Entry icon={<Inbox size={16} />} onSelect={go('/inbox')} keys="I">Inbox</Entry>
             <Entry icon={<MessageSquare size={16} />} onSelect={go('/sessions')}>All chats</Entry>
+            <Entry icon={<LayoutGrid size={16} />} onSelect={go('/spaces')} keys="S">Spaces</Entry>
             <Entry icon={<BookOpen size={16} />} onSelect={go('/memory')} keys="M">Memory</Entry>
+            <Entry icon={<Hash size={16} />} onSelect={go('/channels')}>Channels</Entry>
+            <Entry icon={<Zap size={16} />} onSelect={go('/actions')}>Actions</Entry>
             <Entry icon={<Users size={16} />} onSelect={go('/agents')}>Agents</Entry>
             <Entry icon={<ScrollText size={16} />} onSelect={go('/system/logs')}>Logs</Entry>
             <Entry icon={<Activity size={16} />} onSelect={go('/system/usage')}>Usage and cost</Entry>
@@ -46,6 +52,17 @@ export function Palette({ onClose, onShortcuts }: { onClose: () => void; onShort
             ))}
             <Entry icon={<Keyboard size={16} />} onSelect={() => (onClose(), onShortcuts())} keys="?">Keyboard shortcuts</Entry>
           </Command.Group>
+          {spaces.length > 0 && (
+            <Command.Group heading={<Heading>Spaces</Heading>}>
+              {spaces.map((space) => (
+                <Command.Item key={space.id} value={`${space.name} space ${space.id}`} onSelect={go(`/spaces/${encodeURIComponent(space.id)}`)} className={ITEM}>
+                  <LayoutGrid size={16} className="shrink-0 text-dim" aria-hidden />
+                  <span className="truncate">{space.name}</span>
+                </Command.Item>
+              ))}
+            </Command.Group>
+          )}
+          <PaletteActions heading={<Heading>Actions</Heading>} className={ITEM} onClose={onClose} />
           <Command.Group heading={<Heading>Chats</Heading>}>
             {[...recent, ...found.filter((session) => !known.has(session.id))].map((session) => (
               <Command.Item key={session.id} value={`${titleOf(session)} ${session.preview} ${session.id}`} onSelect={go(`/chat/${session.id}`)} className={ITEM}>

@@ -1,5 +1,6 @@
 import { Outlet } from '@tanstack/react-router';
 import { useMemo, useState } from 'react';
+import { AskFirst } from '../pages/actions/AskFirst';
 import { SignIn } from '../pages/SignIn';
 import { useStore } from '../store/state';
 import { BottomBar, Nav } from './Nav';
@@ -31,6 +32,7 @@ export function Shell() {
       </div>
       <BottomBar />
       <Toasts />
+      <AskFirst />
       {over === 'palette' && <Palette onClose={() => setOver(undefined)} onShortcuts={open.shortcuts} />}
       {over === 'shortcuts' && <Shortcuts onClose={() => setOver(undefined)} />}
     </div>

@@ -4,6 +4,7 @@ const SHEET: [string, string[]][] = [
   ['Search or command', ['⌘ K', 'Ctrl K']],
   ['New chat', ['N']],
   ['Inbox', ['I']],
+  ['Spaces', ['S']],
   ['Memory', ['M']],
   ['Settings', [',']],
   ['To the composer', ['/']],
@@ -13,6 +14,8 @@ const SHEET: [string, string[]][] = [
   ['Find in this chat', ['⌘ F', 'Ctrl F']],
   ['Next and previous draft', ['J', 'K']],
   ['Approve or reject it', ['A', 'R']],
+  ['Move a task', ['Shift ←', 'Shift →']],
+  ['Pin the editor’s output', ['P']],
   ['Save a file', ['⌘ S', 'Ctrl S']],
   ['This sheet', ['?']],
 ];

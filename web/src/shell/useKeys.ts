@@ -27,6 +27,7 @@ export function useKeys(open: { palette: () => void; shortcuts: () => void }): v
         n: () => void navigate({ to: '/chat' }),
         i: () => void navigate({ to: '/inbox' }),
         m: () => void navigate({ to: '/memory' }),
+        s: () => void navigate({ to: '/spaces' }),
         ',': () => void navigate({ to: '/settings' }),
         '/': () => document.getElementById('composer')?.focus(),
         '?': open.shortcuts,

@@ -3,23 +3,18 @@
 import type { SendRequest, Session, UserContent } from '@onyx/sdk';
 import { OnyxError } from '@onyx/sdk';
 import { changeConversation, faultOf, onyx, socket, whenOnline } from './client';
+import { deliverToCompanion } from './companion';
 import { attempt } from '../ui/act';
 import { save } from '../ui/download';
+import { flushVerdicts } from './drafts';
 import { keep } from './kept';
 import { startLive } from './messages';
+import { addPending, changePending } from './outbox';
 import { usePreferences } from './preferences';
+import { deliverToThread } from './threads';
 import { toast, useStore, type Pending } from './state';
 
 const { getState, setState } = useStore;
-
-function keepOutbox(): void {
-  keep('onyx.outbox', getState().pending.filter((item) => item.state !== 'queued' && item.runId === undefined));
-}
-
-function changePending(key: string, change: Partial<Pending>): void {
-  setState((state) => ({ pending: state.pending.map((item) => (item.key === key ? { ...item, ...change } : item)) }));
-  keepOutbox();
-}
 
 export interface Saying {
   content?: UserContent;
@@ -44,12 +39,13 @@ export async function say(saying: Saying): Promise<string | undefined> {
     at: new Date().toISOString(),
     state: 'sending',
   };
-  setState((state) => ({ pending: [...state.pending, pending] }));
-  keepOutbox();
+  addPending(pending);
   return deliver(pending);
 }
 
 async function deliver(pending: Pending): Promise<string | undefined> {
+  if (pending.companion) return deliverToCompanion(pending);
+  if (pending.thread) return deliverToThread(pending);
   try {
     const result = await socket.send(pending.request);
     const { sessionId, runId, queuedTurnId } = result;
@@ -81,18 +77,16 @@ export async function flushOutbox(): Promise<void> {
   }
 }
 
-whenOnline(() => void flushOutbox());
+whenOnline(() => {
+  void flushOutbox();
+  void flushVerdicts();
+});
 
 export function sayAgain(key: string): void {
   const item = getState().pending.find((candidate) => candidate.key === key);
   if (!item) return;
   changePending(key, { state: 'sending', fault: undefined });
   void deliver(item);
-}
-
-export function dropPending(key: string): void {
-  setState((state) => ({ pending: state.pending.filter((item) => item.key !== key) }));
-  keepOutbox();
 }
 
 export async function stop(sessionId: string): Promise<void> {

@@ -3,11 +3,16 @@
 import { Onyx, OnyxError, type ChangeEvent, type Fault, type Link, type Session, type Told, type Turn } from '@onyx/sdk';
 import { keep, readKept } from './kept';
 import { keepDraft, refreshDraft, refreshDrafts } from './drafts';
-import { applyEvent, startLive } from './messages';
+import { applyEvent, notesOf, startLive } from './messages';
+import { tellEnded } from './notify';
+import { keepOutbox } from './outbox';
 import { useStore, type Conversation } from './state';
 
 const TOKEN = 'onyx.token';
 const PAGE = 200;
+/** As many turns as the server gives at once. */
+const LARGEST_PAGE = 1_000;
+const FRAME_MS = 20;
 const NEW_SESSION_MS = 400;
 
 export const onyx = new Onyx({
@@ -147,26 +152,50 @@ function joined(known: Conversation, page: { turns: Turn[]; before?: number }): 
   return { turns: [...known.turns.slice(0, at), ...page.turns], before: known.before };
 }
 
-export async function loadOlder(id: string): Promise<void> {
+const reading = new Map<string, Promise<void>>();
+
+/** The page before the oldest that is here, asked for once at a time. The promise ends when it is drawn. */
+export function loadOlder(id: string, limit = PAGE): Promise<void> {
+  const under = reading.get(id) ?? readOlder(id, limit).finally(() => reading.delete(id));
+  reading.set(id, under);
+  return under;
+}
+
+async function readOlder(id: string, limit: number): Promise<void> {
   const before = getState().conversations[id]?.before;
   if (before === undefined) return;
-  const page = await socket.session(id, { limit: PAGE, before });
-  changeConversation(id, (known) =>
-    known.before === before ? { ...known, turns: [...page.turns, ...known.turns], before: page.before } : known,
-  );
+  changeConversation(id, (known) => ({ ...known, older: true }));
+  try {
+    const page = await socket.session(id, { limit, before });
+    changeConversation(id, (known) =>
+      known.before === before ? { ...known, turns: [...page.turns, ...known.turns], before: page.before } : known,
+    );
+    await new Promise((resolve) => setTimeout(resolve, FRAME_MS));
+  } finally {
+    changeConversation(id, (known) => ({ ...known, older: false }));
+  }
+}
+
+/** All that is older, for whoever looks through the whole; `wanted` says whether anybody still does. */
+export async function loadAllOlder(id: string, wanted: () => boolean): Promise<void> {
+  while (wanted() && getState().conversations[id]?.before !== undefined) await loadOlder(id, LARGEST_PAGE);
 }
 
 /** Words that stand in the log are no longer on their way. */
 function settlePending(id: string, turns: Turn[]): void {
   const runs = new Set(turns.map((turn) => turn.runId));
+  const ids = new Set(turns.map((turn) => turn.id));
   const live = getState().conversations[id]?.live?.runId;
   setState((state) => ({
     pending: state.pending.filter((item) => {
-      if (item.sessionId !== id || item.runId === undefined) return true;
+      if (item.sessionId !== id) return true;
+      if (item.turnId !== undefined) return !ids.has(item.turnId);
+      if (item.runId === undefined) return true;
       const stillQueued = item.state === 'queued' && item.runId === live;
       return stillQueued || !runs.has(item.runId);
     }),
   }));
+  keepOutbox();
 }
 
 async function followRun(sessionId: string, runId: string): Promise<void> {
@@ -216,12 +245,14 @@ function flush(): void {
 /** After a run the log is the truth: what was shown live is read back from it. */
 async function settleRun(sessionId: string): Promise<void> {
   markUnread(sessionId);
+  changeConversation(sessionId, (known) => (known.live ? { ...known, notes: { ...known.notes, ...notesOf(known.live) } } : known));
   await loadConversation(sessionId);
 }
 
 export function markUnread(sessionId: string): void {
   const { shown } = getState();
   if (shown === sessionId && !document.hidden) return;
+  tellEnded(sessionId);
   setState((state) => ({ unread: { ...state.unread, [sessionId]: true } }));
   keep('onyx.unread', getState().unread);
 }
@@ -260,8 +291,9 @@ function onChange(change: ChangeEvent): void {
       return;
     case 'run_ended':
       patchSession(sessionId, { runId: null });
-      if (!getState().conversations[sessionId]?.live) markUnread(sessionId);
-      return void refreshSession(sessionId);
+      // One that is told live is marked when the last of it has come.
+      if (getState().conversations[sessionId]?.live) return void refreshSession(sessionId);
+      return void refreshSession(sessionId).then(() => markUnread(sessionId));
     default:
       return void refreshSession(sessionId);
   }

@@ -1,8 +1,9 @@
 // Drafts and confirmations: one of each in the store, whoever shows it.
 
-import { OnyxError, type ApprovalScope, type Draft, type Told } from '@onyx/sdk';
+import { OnyxError, type Draft, type Told } from '@onyx/sdk';
 import { onyx, socket } from './client';
-import { toast, useStore } from './state';
+import { keep } from './kept';
+import { toast, useStore, type SentVerdict, type Verdict } from './state';
 
 const { getState, setState } = useStore;
 
@@ -42,28 +43,68 @@ export function keepDraft(told: Told): void {
 
 const LOST: Record<string, string> = {
   draft_stale: 'What it changes has changed since: look at the new difference before you decide',
-  draft_decided: 'Somebody decided it before you',
   draft_expired: 'It has expired',
 };
 
-export interface Verdict {
-  decision: 'approve' | 'reject';
-  reason?: string;
-  scope?: ApprovalScope;
+function keepVerdict(id: string, verdict?: SentVerdict): void {
+  setState(({ verdicts: { [id]: _, ...others } }) => ({ verdicts: verdict ? { ...others, [id]: verdict } : others }));
+  keep('onyx.verdicts', getState().verdicts);
 }
 
-/** Decides, and shows what it is now also when somebody was faster. */
-export async function decide(draftId: string, verdict: Verdict): Promise<boolean> {
+/** Before it was sent it is nobody's business but the person's. */
+export const takeBack = (draftId: string) => keepVerdict(draftId);
+
+/** Decides, and shows what it is now also when somebody was faster. Without a connection it waits. */
+export async function decide(draftId: string, verdict: Verdict): Promise<'done' | 'waiting' | 'refused'> {
+  // What was looked at, and nothing else.
+  const planHash = verdict.decision === 'approve' ? getState().drafts[draftId]?.planHash : undefined;
+  return send(draftId, { ...verdict, planHash });
+}
+
+async function send(draftId: string, verdict: SentVerdict): Promise<'done' | 'waiting' | 'refused'> {
   try {
-    // What was looked at, and nothing else.
-    const planHash = getState().drafts[draftId]?.planHash;
-    put(await socket.decide({ draftId, ...verdict, planHash: verdict.decision === 'approve' ? planHash : undefined }));
-    return true;
+    put(await socket.decide({ draftId, ...verdict }));
+    keepVerdict(draftId);
+    return 'done';
   } catch (error) {
     if (!(error instanceof OnyxError)) throw error;
-    const failed = verdict.decision === 'approve' ? 'Not approved' : 'Not rejected';
-    toast(LOST[error.code] ?? `${failed}. ${error.message} ${error.hint}`, { tone: 'danger' });
+    if (error.isOffline) {
+      keepVerdict(draftId, verdict);
+      return 'waiting';
+    }
     await refreshDraft(draftId);
-    return false;
+    const waited = getState().verdicts[draftId] !== undefined;
+    keepVerdict(draftId);
+    // It was heard before the connection broke; only the answer was lost.
+    if (waited && error.code === 'draft_decided' && isOwn(draftId, verdict)) return 'done';
+    toast(whyNot(draftId, verdict, error), { tone: 'danger' });
+    return 'refused';
+  }
+}
+
+function isOwn(draftId: string, { decision }: SentVerdict): boolean {
+  const { drafts, me } = getState();
+  const draft = drafts[draftId];
+  return draft?.decidedBy === me?.person && (draft?.state === 'rejected') === (decision === 'reject');
+}
+
+function whyNot(draftId: string, { decision }: SentVerdict, error: OnyxError): string {
+  const { drafts, me } = getState();
+  const by = drafts[draftId]?.decidedBy;
+  if (error.code === 'draft_decided' && by) return `Already decided by ${by === me?.person ? 'you, elsewhere' : by}`;
+  const failed = decision === 'approve' ? 'Not approved' : 'Not rejected';
+  return LOST[error.code] ?? `${failed}. ${error.message} ${error.hint}`;
+}
+
+let flushing = false;
+
+/** What was decided without a connection, each once. */
+export async function flushVerdicts(): Promise<void> {
+  if (flushing) return;
+  flushing = true;
+  try {
+    for (const [id, verdict] of Object.entries(getState().verdicts)) await send(id, verdict);
+  } finally {
+    flushing = false;
   }
 }

@@ -55,8 +55,12 @@ export interface Words {
   content: UserContent;
   ts?: string;
   runId?: string | null;
-  state: 'stored' | 'sending' | 'queued' | 'waiting' | 'failed';
+  state: 'stored' | 'sending' | 'queued' | 'waiting' | 'failed' | 'unanswered';
+  /** What it is in the log, where the server keeps it and no run has taken it. */
+  turnId?: string;
   fault?: Fault;
+  /** An answer that has been promised and not begun. */
+  promised?: string;
 }
 
 export interface Divider {
@@ -73,13 +77,27 @@ const idOf = (run: string, agent: string, segment: number) => `${run}:${agent}:$
 
 const agentOf = (author: string) => author.replace(/^agent:/, '');
 
+type Note = Extract<Part, { kind: 'note' }>;
+
+/** By the id of the answer that they stand in. */
+export type Notes = Record<string, Note[]>;
+
+/** Those that are still true when the run is over. */
+const LASTING = new Set(['tainted', 'degraded', 'fallback']);
+
+/** What is to be kept of a run that is over; its log knows nothing of it. */
+export function notesOf(live: Live): Notes {
+  const kept = (answer: Answer) => answer.parts.filter((part): part is Note => part.kind === 'note' && LASTING.has(part.code));
+  return Object.fromEntries(live.answers.map((answer) => [answer.id, kept(answer)]));
+}
+
 /** Messages of a log, oldest first. `without` names a run whose answer is shown live instead. */
-export function fromTurns(turns: Turn[], without?: string): Message[] {
+export function fromTurns(turns: Turn[], without?: string, notes: Notes = {}): Message[] {
   const messages: Message[] = [];
   let open = new Map<number, Answer>();
   let asked: string | undefined;
   let context: Cited[] | undefined;
-  let begun: { id?: string | null; model?: string } = {};
+  let begun: { id?: string | null; model?: string; agents?: string[] } = {};
   const segments = new Map<string, number>();
   const answerOf = (turn: Turn): Answer => {
     const known = open.get(turn.lane);
@@ -98,7 +116,7 @@ export function fromTurns(turns: Turn[], without?: string): Message[] {
       agent,
       model: begun.id === turn.runId ? begun.model : undefined,
       ts: turn.ts,
-      parts: [],
+      parts: [...(notes[idOf(run, agent, segment)] ?? [])],
       state: 'running',
       context,
       asked,
@@ -118,7 +136,7 @@ export function fromTurns(turns: Turn[], without?: string): Message[] {
       continue;
     }
     if (turn.type === 'run_start') {
-      begun = { id: turn.runId, model: turn.model };
+      begun = { id: turn.runId, model: turn.model, agents: turn.agents };
       continue;
     }
     if (without !== undefined && turn.runId === without) continue;
@@ -141,8 +159,13 @@ export function fromTurns(turns: Turn[], without?: string): Message[] {
         break;
       }
       case 'run_end': {
+        if (open.size === 0 && turn.status !== 'done') {
+          // Nobody came to speak: it is said of those who were asked.
+          const asked = begun.id === turn.runId ? begun.agents : undefined;
+          (asked ?? ['']).forEach((agent, lane) => answerOf({ ...turn, lane, author: `agent:${agent}` }));
+        }
         const answers = [...open.values()];
-        const last = answers.at(-1) ?? (turn.status === 'done' ? undefined : answerOf({ ...turn, author: 'agent:' }));
+        const last = answers.at(-1);
         for (const answer of answers) answer.state = turn.status;
         if (last) {
           last.state = turn.status;
@@ -188,6 +211,8 @@ export interface Live {
   runId: string;
   seq: number;
   answers: Answer[];
+  /** Who was asked, whether or not they have spoken. */
+  agents?: string[];
   model?: string;
   /** The newest line about what goes on besides the answer itself. */
   status?: string;
@@ -205,6 +230,7 @@ export function applyEvent(live: Live, seq: number, agent: string | undefined, e
   switch (event.type) {
     case 'start':
       next.model = event.model;
+      next.agents = event.agents;
       next.answers = event.agents.slice(0, 1).map((id) => blank(live.runId, id, event.model));
       return next;
     case 'delta':
@@ -246,6 +272,13 @@ export function applyEvent(live: Live, seq: number, agent: string | undefined, e
 
 function blank(runId: string, agent: string, model?: string): Answer {
   return { kind: 'answer', id: idOf(runId, agent, 0), runId, agent, model, parts: [], state: 'running' };
+}
+
+/** Those of a run at work who have not said anything yet. */
+export function yetToSpeak(live: Live): Answer[] {
+  if (live.ended) return [];
+  const spoke = new Set(live.answers.map((answer) => answer.agent));
+  return (live.agents ?? []).filter((agent) => !spoke.has(agent)).map((agent) => blank(live.runId, agent, live.model));
 }
 
 function mapAnswer(live: Live, agent: string | undefined, change: (answer: Answer) => Answer): Live {

@@ -1,20 +1,64 @@
+// What happens while nobody looks, told by the system if the person wants it.
+
 import { titleOf } from '../shell/links';
 import { usePreferences } from './preferences';
-import { useStore } from './state';
+import { useStore, type State } from './state';
 
-/** Tells of answers that end while nobody looks, if the person wants it. */
+interface Notice {
+  title: string;
+  body: string;
+  /** A newer notice about the same replaces the older one. */
+  tag: string;
+  path: string;
+}
+
+const ICON = '/icon-192.png';
+
+/** Asks the browser; only a person's click may lead here. */
+export async function allowed(): Promise<boolean> {
+  return 'Notification' in window && (await Notification.requestPermission()) === 'granted';
+}
+
+const isWanted = () => usePreferences.getState().notify && document.hidden && 'Notification' in window && Notification.permission === 'granted';
+
+async function tell({ title, body, tag, path }: Notice): Promise<void> {
+  const options = { body, tag, icon: ICON };
+  // Phones take notices from the service worker only; it also opens the app where none is open.
+  const worker = await navigator.serviceWorker?.getRegistration().catch(() => undefined);
+  if (worker?.active) return worker.showNotification(title, { ...options, data: path });
+  const notice = new Notification(title, options);
+  notice.onclick = () => {
+    window.focus();
+    open(path);
+  };
+}
+
+function open(path: string): void {
+  history.pushState(null, '', path);
+  dispatchEvent(new PopStateEvent('popstate'));
+}
+
+const nameOf = ({ sessions }: State, id: string | undefined) => {
+  const session = id === undefined ? undefined : sessions[id];
+  return session ? titleOf(session) : 'Onyx';
+};
+
+/** An answer is over that nobody saw end. */
+export function tellEnded(id: string): void {
+  if (isWanted()) void tell({ title: nameOf(useStore.getState(), id), body: 'The answer is here.', tag: id, path: `/chat/${id}` });
+}
+
+/** From now on: what waits for a decision and did not before. */
 export function startNotifying(): void {
   useStore.subscribe((state, before) => {
-    if (state.unread === before.unread || !usePreferences.getState().notify || !document.hidden) return;
-    for (const id of Object.keys(state.unread)) {
-      const session = state.sessions[id];
-      if (before.unread[id] || !session) continue;
-      const notice = new Notification(titleOf(session), { body: 'The answer is here.', tag: id, icon: '/icon-192.png' });
-      notice.onclick = () => {
-        window.focus();
-        history.pushState(null, '', `/chat/${id}`);
-        dispatchEvent(new PopStateEvent('popstate'));
-      };
+    // The first list is what waited before one came.
+    if (state.drafts === before.drafts || before.draftsPhase !== 'ready' || !isWanted()) return;
+    for (const draft of Object.values(state.drafts)) {
+      if (draft.state !== 'pending' || before.drafts[draft.id]) continue;
+      void tell({ title: nameOf(state, draft.sessionId), body: `Waits for you: ${draft.summary}`, tag: draft.id, path: '/inbox' });
     }
+  });
+  navigator.serviceWorker?.addEventListener('message', ({ data }: MessageEvent<{ open?: string }>) => {
+    if (typeof data?.open === 'string') open(data.open);
   });
 }

@@ -1,7 +1,7 @@
-import type { Draft, Fault, Link, Me, Model, SendRequest, ServerStatus, Session, Sibling, Turn, UserContent } from '@onyx/sdk';
+import type { ApprovalScope, Draft, Fault, Link, Me, Model, SendRequest, ServerStatus, Session, Sibling, Turn, UserContent, View } from '@onyx/sdk';
 import { create } from 'zustand';
 import { readKept } from './kept';
-import type { Live } from './messages';
+import type { Live, Notes } from './messages';
 
 /** Words on their way to the server; kept in the browser until it has acknowledged them. */
 export interface Pending {
@@ -10,10 +10,35 @@ export interface Pending {
   content: UserContent;
   request: SendRequest;
   at: string;
-  state: 'sending' | 'waiting' | 'queued' | 'failed';
+  state: 'sending' | 'waiting' | 'queued' | 'failed' | 'unanswered';
+  /** Said to the companion of a space: what was looked at, the newest turn there was, and whether it was sent before. */
+  companion?: { view?: View; seen?: string; tried?: true };
+  /** What it is in the log, once the server keeps it. */
+  turnId?: string;
   /** The run it was given to; its log says the rest. */
   runId?: string;
   fault?: Fault;
+  /** Said in a thread, whose coworkers are asked through it. */
+  thread?: InThread;
+}
+
+/** What becomes of words said in a thread. */
+export interface InThread {
+  /** Whose answers have been promised; empty when nobody answers before more is said. */
+  answering?: string[];
+  /** They may be there although no answer came back: the newest message known before they were sent. */
+  sentAfter?: string;
+}
+
+export interface Verdict {
+  decision: 'approve' | 'reject';
+  reason?: string;
+  scope?: ApprovalScope;
+}
+
+/** With what was looked at, so that nothing else is approved. */
+export interface SentVerdict extends Verdict {
+  planHash?: string;
 }
 
 export interface Conversation {
@@ -22,8 +47,12 @@ export interface Conversation {
   siblings?: Sibling[];
   /** Cursor of the older turns; absent when all are here. */
   before?: number;
+  /** Older turns are being put before the others: what one reads must not move. */
+  older?: boolean;
   phase: 'loading' | 'ready' | 'failed';
   fault?: Fault;
+  /** What a run said about itself that its log does not hold. */
+  notes?: Notes;
   live?: Live;
 }
 
@@ -51,6 +80,8 @@ export interface State {
   pending: Pending[];
   drafts: Record<string, Draft>;
   draftsPhase: 'loading' | 'ready' | 'failed';
+  /** Decisions that wait for the connection, by draft; kept in the browser like words. */
+  verdicts: Record<string, SentVerdict>;
   unread: Record<string, true>;
   toasts: Toast[];
   /** The session on the screen; what ends there is read. */
@@ -67,6 +98,7 @@ export const useStore = create<State>(() => ({
   pending: readKept<Pending[]>('onyx.outbox', []).map((item) => ({ ...item, state: 'waiting' as const })),
   drafts: {},
   draftsPhase: 'loading',
+  verdicts: readKept('onyx.verdicts', {}),
   unread: readKept('onyx.unread', {}),
   toasts: [],
 }));

@@ -1,10 +1,11 @@
-import { useEffect, useState } from 'react';
+import { useState } from 'react';
 import type { Fault, StoredFile } from '@onyx/sdk';
 import { Markdown } from '../markdown/Markdown';
 import { faultOf } from '../store/client';
 import { toast } from '../store/state';
 import { Editor } from './Editor';
 import { ErrorLine } from './page';
+import { savesByKey, useUnsaved } from './unsaved';
 
 /** A markdown file, read or edited. What is written here stays until it is saved or thrown away. */
 export function FileEditor({ file, line, lastLine, note, write, onWritten }: {
@@ -21,12 +22,7 @@ export function FileEditor({ file, line, lastLine, note, write, onWritten }: {
   const [busy, setBusy] = useState(false);
   const [mode, setMode] = useState<'read' | 'edit'>(line !== undefined || file.text === '' ? 'edit' : 'read');
   const changed = text !== undefined && text !== file.text;
-  useEffect(() => {
-    if (!changed) return;
-    const warn = (event: BeforeUnloadEvent) => event.preventDefault();
-    addEventListener('beforeunload', warn);
-    return () => removeEventListener('beforeunload', warn);
-  }, [changed]);
+  useUnsaved(changed);
   const save = async () => {
     setBusy(true);
     try {
@@ -44,11 +40,7 @@ export function FileEditor({ file, line, lastLine, note, write, onWritten }: {
   return (
     <div
       className="flex min-h-0 flex-1 flex-col gap-3"
-      onKeyDown={(event) => {
-        if (!(event.metaKey || event.ctrlKey) || event.key !== 's') return;
-        event.preventDefault();
-        if (changed && !busy) void save();
-      }}
+      onKeyDown={savesByKey(changed && !busy && (() => void save()))}
     >
       <div className="flex min-h-8 flex-wrap items-center gap-2">
         <div className="flex overflow-hidden rounded-sm border border-line" role="radiogroup" aria-label="View">

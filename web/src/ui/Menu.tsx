@@ -34,7 +34,7 @@ export function Menu({ label, className, children, entries, side = 'below' }: {
         aria-haspopup="menu"
         aria-expanded={open}
         aria-controls={open ? id : undefined}
-        aria-label={label}
+        aria-label={typeof children === 'string' ? `${label}: ${children}` : label}
         title={label}
         onClick={(event) => (event.preventDefault(), event.stopPropagation(), setOpen(!open))}
       >

@@ -196,8 +196,14 @@ pub(crate) fn is_question(turn: &Turn) -> bool {
     matches!(turn.body, TurnBody::User(_)) && !is_silent(turn)
 }
 
-/// Part of a turn that nobody sees, such as saving memory before compaction.
+/// Not for prompts: part of a turn that nobody sees, such as saving memory before compaction, or
+/// words that were taken back.
 fn is_silent(turn: &Turn) -> bool {
+    if let TurnBody::User(words) = &turn.body
+        && words.withdrawn
+    {
+        return true;
+    }
     turn.extra.get("silent").and_then(serde_json::Value::as_bool).unwrap_or(false)
 }
 

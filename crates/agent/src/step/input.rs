@@ -85,7 +85,19 @@ pub struct UserInput {
     pub view: Option<View>,
     /// The untrusted block that goes beside the words.
     pub context: Option<String>,
+    /// What the sender calls it.
+    pub client_id: Option<String>,
+    /// Taken back: it is kept in the log, and nobody answers it.
+    pub withdrawn: bool,
     pub by: Speaker,
+}
+
+impl UserInput {
+    /// New words.
+    pub fn new(content: UserContent, by: Speaker) -> Self {
+        let (turn, view, context, client_id) = (None, None, None, None);
+        Self { turn, content, view, context, client_id, withdrawn: false, by }
+    }
 }
 
 /// Whose words they are.

@@ -47,7 +47,7 @@ pub fn step(state: &mut RunState, now: Now, input: Input) -> Vec<Effect> {
         Input::Steer(delivery, words) => {
             match delivery {
                 Delivery::Steer => state.steering.push(words),
-                Delivery::FollowUp => state.follow_ups.push(words),
+                Delivery::FollowUp | Delivery::OnRequest => state.follow_ups.push(words),
             }
             Vec::new()
         }

@@ -309,6 +309,8 @@ impl RunState {
             content: words.content,
             view: words.view,
             context: words.context,
+            client_id: words.client_id,
+            withdrawn: words.withdrawn,
         });
         self.turn_with_id(id, LaneId::default(), author, origin, body)
     }
@@ -317,9 +319,7 @@ impl RunState {
         let (author, origin) = match &turn {
             ClientTurn::User(content) => {
                 let content = content.clone();
-                let by = Speaker::Person;
-                let words = UserInput { turn: None, content, view: None, context: None, by };
-                return self.user_turn(words);
+                return self.user_turn(UserInput::new(content, Speaker::Person));
             }
             ClientTurn::Assistant(_) | ClientTurn::ToolCall(_) => {
                 let agent = self.lanes.first().map(|lane| lane.setup.agent.clone());

@@ -1,7 +1,7 @@
 use onyx_agent::{RunInput, Sent, StopTarget};
 use onyx_storage::{Delivery, InboxRow};
 use onyx_test_support::{Answer, Script, ScriptedCall, Step, wait_until};
-use onyx_types::{Event, RunStatus, SessionId, SessionKey, TurnBody, UserContent, UserTurn};
+use onyx_types::{Event, RunStatus, SessionId, SessionKey, TurnBody, UserContent};
 use serde_json::json;
 use std::time::Duration;
 
@@ -89,7 +89,7 @@ async fn leave_words(world: &World, session: SessionId, text: &str) -> SessionKe
     let row = InboxRow {
         turn: "0197f3a0-0000-7000-8000-00000000000c".parse().unwrap(),
         delivery: Delivery::Steer,
-        words: UserTurn { content: UserContent::Text(text.to_owned()), view: None, context: None },
+        words: UserContent::Text(text.to_owned()).into(),
         received_at: onyx_types::Timestamp::from_millis(0),
     };
     world.store.ledger.put_inbox(&key, row).await.unwrap();

@@ -198,7 +198,7 @@ impl Bench {
 
 fn words(text: &str) -> UserInput {
     let content = UserContent::Text(text.to_owned());
-    UserInput { turn: None, content, view: None, context: None, by: Speaker::Person }
+    UserInput::new(content, Speaker::Person)
 }
 
 pub(crate) fn call_end(index: u32, id: &str, name: &str, arguments: Value) -> ModelEvent {

@@ -4,6 +4,7 @@ use serde::Serialize;
 /// One server-sent event: what it is called, where in its stream it stands, what it says.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SseFrame {
+    /// Empty where nothing can be come back to: the client then keeps the last one it has.
     pub id: String,
     pub event: &'static str,
     pub data: String,
@@ -18,6 +19,7 @@ impl SseFrame {
 
 impl From<SseFrame> for Event {
     fn from(frame: SseFrame) -> Self {
-        Self::default().id(frame.id).event(frame.event).data(frame.data)
+        let event = Self::default().event(frame.event).data(frame.data);
+        if frame.id.is_empty() { event } else { event.id(frame.id) }
     }
 }

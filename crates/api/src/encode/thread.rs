@@ -17,10 +17,25 @@ use crate::history::MessageStatus;
 #[derive(Serialize, JsonSchema)]
 #[serde(untagged)]
 pub(crate) enum ThreadEvent<'a> {
-    Chunk { message_id: &'a str, text: &'a str, full_content: &'a str },
-    Complete { message_id: &'a str, content: &'a str, status: MessageStatus },
-    Error { message_id: &'a str, error: Reason<'a> },
+    Chunk {
+        message_id: &'a str,
+        text: &'a str,
+        full_content: &'a str,
+    },
+    Complete {
+        message_id: &'a str,
+        content: &'a str,
+        status: MessageStatus,
+    },
+    Error {
+        message_id: &'a str,
+        error: Reason<'a>,
+    },
     Confirm(Asked<'a>),
+    /// The last event of a thread that is no more.
+    Deleted {
+        error: Reason<'a>,
+    },
 }
 
 #[derive(Serialize, JsonSchema)]
@@ -40,6 +55,12 @@ pub(crate) struct Reason<'a> {
     code: ErrorCode,
     message: &'a str,
     hint: &'a str,
+}
+
+impl<'a> Reason<'a> {
+    fn of(fault: &'a Fault) -> Self {
+        Self { code: fault.code, message: &fault.message, hint: fault.hint() }
+    }
 }
 
 /// Names a coworker's answer to a message; known before there is one.
@@ -71,6 +92,27 @@ impl ThreadFrames {
     /// Of a run that answers this message.
     pub fn new(question: TurnId) -> Self {
         Self { question, answers: Vec::new(), id: String::new(), done: false }
+    }
+
+    /// Of a message that will not be answered, by those who would have.
+    pub fn taken_back(message: TurnId, agents: &[AgentId]) -> Vec<SseFrame> {
+        let complete = |agent: &AgentId| {
+            let data = ThreadEvent::Complete {
+                message_id: &answer_id(message, agent),
+                content: "",
+                status: MessageStatus::Cancelled,
+            };
+            SseFrame::new(String::new(), "chat:complete", &data)
+        };
+        agents.iter().map(complete).collect()
+    }
+
+    /// Of a thread that is no more.
+    pub fn deleted() -> Vec<SseFrame> {
+        let fault = Fault::new(ErrorCode::NotFound, "This thread was deleted.")
+            .with_hint("Go on in another thread.");
+        let data = ThreadEvent::Deleted { error: Reason::of(&fault) };
+        vec![SseFrame::new(String::new(), "chat:deleted", &data)]
     }
 
     fn seat(&mut self, agents: &[AgentId]) {
@@ -146,8 +188,7 @@ impl ThreadFrames {
 }
 
 fn failed(id: &str, message_id: &str, fault: &Fault) -> SseFrame {
-    let error = Reason { code: fault.code, message: &fault.message, hint: fault.hint() };
-    let data = ThreadEvent::Error { message_id, error };
+    let data = ThreadEvent::Error { message_id, error: Reason::of(fault) };
     SseFrame::new(id.to_owned(), "chat:error", &data)
 }
 

@@ -316,6 +316,10 @@ fn parameter_schema(path: &str, name: &str) -> Value {
         "id" if path.starts_with("/api/storage/personas/") => {
             json!({"type": "string", "pattern": "^[a-z0-9][a-z0-9_-]{0,63}$"})
         }
+        "tid" => json!({
+            "type": "string",
+            "pattern": r"^[^./\\\x00-\x1f\x7f-\x9f][^/\\\x00-\x1f\x7f-\x9f]*$",
+        }),
         "path" if path.starts_with("/v1/memory/files/") => json!({
             "type": "string",
             "pattern": "^(memory/[a-z0-9][a-z0-9_-]{0,63}|vault)/[A-Za-z0-9_-]{1,64}\\.md$",

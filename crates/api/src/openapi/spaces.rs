@@ -42,8 +42,13 @@ pub(super) fn companion() -> Vec<Doc> {
             json::<CompanionView>(),
         ),
         doc("GET", messages, "What was said in it", json::<Messages>()).query::<MessagesQuery>(),
-        doc("POST", messages, "Keeps a message", Answer::Created(schema_of::<Posted>))
-            .body::<PostMessage>(),
+        doc(
+            "POST",
+            messages,
+            "Keeps a message; Idempotency-Key holds",
+            Answer::Created(schema_of::<Posted>),
+        )
+        .body::<PostMessage>(),
         doc("GET", "/api/conversations/{id}/stream", "Runs a message, event by event", events)
             .query::<StreamQuery>(),
     ]
@@ -68,7 +73,7 @@ pub(super) fn channels() -> Vec<Doc> {
         doc("GET", channel, "One channel", json::<ChannelView>()),
         doc("PATCH", channel, "Changes name or purpose", json::<ChannelView>())
             .body::<ChannelPatch>(),
-        doc("DELETE", channel, "Removes it with its threads", Answer::Nothing),
+        doc("DELETE", channel, "Removes it with its threads and sources", Answer::Nothing),
         doc("GET", coworkers, "Who works in it", json::<CoworkerList>()),
         doc("POST", coworkers, "Assigns one", Answer::Created(schema_of::<CoworkerList>))
             .body::<NewCoworker>(),
@@ -79,10 +84,15 @@ pub(super) fn channels() -> Vec<Doc> {
             .body::<NewThread>(),
         doc("GET", thread, "One thread", json::<ThreadView>()),
         doc("PATCH", thread, "Renames it", json::<ThreadView>()).body::<PatchThread>(),
-        doc("DELETE", thread, "Removes it with what was said", Answer::Nothing),
+        doc("DELETE", thread, "Removes it with what was said and its sources", Answer::Nothing),
         doc("GET", messages, "What was said", json::<ThreadMessages>()).query::<ThreadQuery>(),
-        doc("POST", messages, "Says something", Answer::Created(schema_of::<Sent>))
-            .body::<NewMessage>(),
+        doc(
+            "POST",
+            messages,
+            "Says something; Idempotency-Key holds",
+            Answer::Created(schema_of::<Sent>),
+        )
+        .body::<NewMessage>(),
         doc("GET", "/api/threads/{id}/context", "What retrieval finds", json::<ContextFound>())
             .query::<ContextQuery>(),
         doc("GET", "/api/threads/{id}/events", "Answers as they come", events),

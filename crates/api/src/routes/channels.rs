@@ -24,7 +24,7 @@ use onyx_types::{ChannelId, ErrorCode, Fault, Hash, SpaceId, Timestamp};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::spaces::{by, candidates, checked_name, find as find_space};
+use super::spaces::{by, candidates, checked_name, find as find_space, removal};
 use crate::etag::{etag, expected};
 use crate::{Access, ApiState, AuthContext, JsonBody, Problem, QueryOf, Routes};
 
@@ -99,6 +99,7 @@ pub(crate) struct NewChannel {
     #[schemars(regex(pattern = r"\S"), length(max = 120))]
     name: String,
     #[serde(default)]
+    #[schemars(length(max = 4000))]
     purpose: String,
 }
 
@@ -163,18 +164,21 @@ pub(super) async fn patch(
     Ok(answer(&changed.await?))
 }
 
-/// With its threads; what its file held is kept.
+/// With its threads and what is attached to any of them; what its file held is kept.
 pub(super) async fn remove(
     State(state): State<ApiState>,
     caller: AuthContext,
     Path(id): Path<String>,
 ) -> Result<StatusCode, Problem> {
     let channel = find(&state, &caller, &id).await?;
-    for session in channel.card.threads.iter().filter_map(onyx_storage::Thread::session) {
-        threads::forget(&state, &caller, session).await?;
+    removal::close(&state, &caller, removal::sessions_of(&channel)).await?;
+    let scopes: Vec<_> = removal::scopes_of(&channel).collect();
+    removal::detach(&state, &caller, &scopes).await?;
+    let channels = channels(&state, &caller)?;
+    channels.remove(&channel, by(&state, &caller)).await.map_err(Fault::from)?;
+    for thread in &channel.card.threads {
+        channels.sweep_thread(&channel.space, &thread.id).await.map_err(Fault::from)?;
     }
-    let removed = channels(&state, &caller)?.remove(&channel, by(&state, &caller)).await;
-    removed.map_err(Fault::from)?;
     Ok(StatusCode::NO_CONTENT)
 }
 
@@ -226,7 +230,7 @@ fn seen(headers: &HeaderMap) -> Result<Option<Hash>, Problem> {
 async fn named_space(state: &ApiState, caller: &AuthContext, id: &str) -> Result<SpaceId, Problem> {
     let found = find_space(state, caller, id).await;
     let space = found.map_err(|problem| match problem.fault().code {
-        ErrorCode::NotFound => Problem::field("space", "there is no such space"),
+        ErrorCode::NotFound => Problem::unknown("space", "there is no such space"),
         _ => problem,
     })?;
     Ok(space.id)

@@ -12,8 +12,8 @@ use axum::response::IntoResponse;
 use axum::response::sse::{Event, KeepAlive, Sse};
 use futures::Stream;
 use futures::stream::unfold;
-use onyx_agent::{Again, Answering, EventReader};
-use onyx_storage::SessionMeta;
+use onyx_agent::{Again, Answering, EventReader, KeptMessage, NewMessage};
+use onyx_storage::{Delivery, SessionMeta};
 use onyx_types::{
     AgentId, Envelope, ErrorCode, Event as Told, Fault, RunId, SessionId, SessionOrigin, TurnId,
     View,
@@ -23,7 +23,7 @@ use serde::{Deserialize, Serialize};
 
 use super::spaces::find;
 use crate::encode::{CompanionFrames, Encoder, SseFrame, ToldFrom};
-use crate::talk::{MessageView, page, waiting};
+use crate::talk::{MessageView, client_id, page, waiting};
 use crate::{Access, ApiState, AuthContext, JsonBody, Problem, QueryOf, Routes};
 
 const KEEP_ALIVE: Duration = Duration::from_secs(15);
@@ -89,21 +89,32 @@ pub(super) async fn post(
     State(state): State<ApiState>,
     caller: AuthContext,
     Path(id): Path<String>,
+    headers: HeaderMap,
     JsonBody(request): JsonBody<PostMessage>,
 ) -> Result<impl IntoResponse, Problem> {
     let session = conversation(&state, &caller, &id).await?.session_id;
+    let client_id = client_id(&headers)?;
     if request.content.trim().is_empty() {
         return Err(Problem::field("content", "it is empty"));
     }
     let view =
         request.view.map(|view| View { entity_type: view.entity_type, entity_id: view.entity_id });
-    let busy = state.runs.run_of(&caller.person, session).is_some();
-    let row = state.runs.keep_message(&caller.person, session, request.content, view).await?;
-    if busy {
+    let delivery = match state.runs.run_of(&caller.person, session) {
         // It follows the answer under way, whether or not anybody asks for it.
-        state.runs.promise(&caller.person, session, row.turn);
-    }
-    Ok((StatusCode::CREATED, Json(Posted { message_id: row.turn })))
+        Some(_) => Delivery::FollowUp,
+        None => Delivery::OnRequest,
+    };
+    let message = NewMessage { content: request.content, view, client_id, delivery };
+    let message_id = match state.runs.keep_message(&caller.person, session, message).await? {
+        KeptMessage::Known(turn) => turn,
+        KeptMessage::New(row) => {
+            if delivery == Delivery::FollowUp {
+                state.runs.promise(&caller.person, session, row.turn);
+            }
+            row.turn
+        }
+    };
+    Ok((StatusCode::CREATED, Json(Posted { message_id })))
 }
 
 #[derive(Deserialize, JsonSchema)]

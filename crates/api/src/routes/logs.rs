@@ -1,5 +1,5 @@
 //! `GET /api/admin/logs`: the newest lines, or, for who takes an event stream, those and all that
-//! follow.
+//! follow. `logs.tail` of the WebSocket asks for the same.
 
 use std::convert::Infallible;
 use std::sync::Arc;
@@ -25,14 +25,14 @@ const USUAL: usize = 200;
 #[derive(Deserialize, JsonSchema)]
 pub(crate) struct LogsQuery {
     /// This level and worse.
-    level: Option<LogLevel>,
+    pub(super) level: Option<LogLevel>,
     /// Part of the words, the target or a detail.
-    q: Option<String>,
+    pub(super) q: Option<String>,
     /// Only lines after this one.
-    after: Option<u64>,
+    pub(super) after: Option<u64>,
     /// The newest so many; 200 unless given.
     #[schemars(range(min = 1, max = 2000))]
-    limit: Option<usize>,
+    pub(super) limit: Option<usize>,
 }
 
 #[derive(Serialize, JsonSchema)]
@@ -45,9 +45,25 @@ pub(super) async fn logs(
     headers: HeaderMap,
     QueryOf(query): QueryOf<LogsQuery>,
 ) -> Result<Response, Problem> {
+    let (kept, more) = tail(&state, query, "limit")?;
+    let accepts = headers.get(header::ACCEPT).and_then(|value| value.to_str().ok());
+    if !accepts.is_some_and(|kinds| kinds.contains("text/event-stream")) {
+        let lines = kept.iter().map(|line| LogLine::clone(line)).collect();
+        return Ok(Json(LogLines { lines }).into_response());
+    }
+    let feed = iter(kept).chain(more).map(|line| Ok::<_, Infallible>(frame(&line)));
+    Ok(Sse::new(feed).keep_alive(KeepAlive::new().interval(KEEP_ALIVE)).into_response())
+}
+
+/// What is there, and what follows. `limit_at` is what the client calls the limit.
+pub(super) fn tail(
+    state: &ApiState,
+    query: LogsQuery,
+    limit_at: &str,
+) -> Result<(Vec<Arc<LogLine>>, impl Stream<Item = Arc<LogLine>> + Send + use<>), Problem> {
     let limit = query.limit.unwrap_or(USUAL);
     if !(1..=2_000).contains(&limit) {
-        return Err(Problem::field("limit", "it must be from 1 to 2000"));
+        return Err(Problem::field(limit_at, "it must be from 1 to 2000"));
     }
     let filter = LogFilter {
         level: query.level.unwrap_or(LogLevel::Info),
@@ -56,14 +72,7 @@ pub(super) async fn logs(
     let (mut kept, more) = state.logs.follow(query.after.unwrap_or(0));
     kept.retain(|line| filter.shows(line));
     kept.drain(..kept.len().saturating_sub(limit));
-    let accepts = headers.get(header::ACCEPT).and_then(|value| value.to_str().ok());
-    if !accepts.is_some_and(|kinds| kinds.contains("text/event-stream")) {
-        let lines = kept.iter().map(|line| LogLine::clone(line)).collect();
-        return Ok(Json(LogLines { lines }).into_response());
-    }
-    let feed =
-        iter(kept).chain(following(more, filter)).map(|line| Ok::<_, Infallible>(frame(&line)));
-    Ok(Sse::new(feed).keep_alive(KeepAlive::new().interval(KEEP_ALIVE)).into_response())
+    Ok((kept, following(more, filter)))
 }
 
 /// A reader that fell behind goes on with what is there: the numbers show the gap.

@@ -213,6 +213,11 @@ pub(super) async fn status(
 }
 
 #[derive(Deserialize, JsonSchema)]
+#[schemars(extend("oneOf" = [
+    {"properties": {"target": {"const": "daily"}, "heading": {"type": "null"}}},
+    {"properties": {"target": {"const": "memory"}, "heading": {"type": "string", "pattern": "\\S"}},
+     "required": ["heading"]},
+]))]
 pub(crate) struct NewMemory {
     /// None: the default agent.
     agent: Option<AgentId>,
@@ -244,11 +249,14 @@ pub(super) async fn write(
     let roster = state.runs.roster();
     let agent = match new.agent {
         Some(agent) if roster.get(&agent).is_none() => {
-            return Err(Problem::field("agent", format!("there is no agent {agent}")));
+            return Err(Problem::unknown("agent", format!("there is no agent {agent}")));
         }
         Some(agent) => agent,
         None => roster.default_agent().id.clone(),
     };
+    if new.text.trim().is_empty() {
+        return Err(Problem::field("text", "it is empty"));
+    }
     let own = files::own(&state, &caller);
     let path = match (new.target, new.heading.as_deref().map(str::trim)) {
         (Target::Daily, None) => own.note(&agent, &new.text).await?,

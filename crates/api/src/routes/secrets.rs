@@ -15,6 +15,8 @@ pub(crate) struct SecretList {
 }
 
 pub(super) async fn list(State(state): State<ApiState>) -> Json<SecretList> {
+    // Who looks has perhaps just unlocked their keyring.
+    state.secrets.reopen().await;
     Json(SecretList { secrets: state.secrets.list() })
 }
 

@@ -7,8 +7,8 @@ use axum::Json;
 use axum::extract::{Path, State};
 use onyx_storage::{Page, Pos, SessionFilter, SessionMeta, SessionStatus};
 use onyx_types::{
-    AgentId, LaneOrder, RunId, RunStatus, SessionId, SessionOrigin, Timestamp, Turn, TurnBody,
-    TurnId,
+    AgentId, ErrorCode, LaneOrder, RunId, RunStatus, SessionId, SessionOrigin, Timestamp, Turn,
+    TurnBody, TurnId,
 };
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -211,7 +211,11 @@ pub(super) async fn turns(
 ) -> Result<Json<TurnList>, Problem> {
     let limit = turns_limit("limit", query.limit)?;
     let before = query.before.map(Pos);
-    let page = state.runs.turns(&caller.person, session_id(&id)?, before, limit).await?;
+    let page = state.runs.turns(&caller.person, session_id(&id)?, before, limit).await;
+    let page = page.map_err(|fault| match (before, fault.code) {
+        (Some(_), ErrorCode::InvalidRequest) => Problem::unknown("before", fault.message),
+        _ => fault.into(),
+    })?;
     let older = page.has_older.then_some(page.start.0);
     Ok(Json(TurnList { turns: page.turns, before: older }))
 }

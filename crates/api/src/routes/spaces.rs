@@ -3,6 +3,7 @@
 
 mod capture;
 mod entities;
+pub(super) mod removal;
 
 /// What the routes read and write, for their description.
 pub(crate) mod views {
@@ -17,9 +18,9 @@ use axum::Json;
 use axum::extract::{Path, State};
 use axum::http::{HeaderMap, StatusCode, header};
 use axum::response::{IntoResponse, Response};
-use onyx_storage::{Change, Expect, Space, SpaceChange, Spaces};
+use onyx_storage::{Change, Channels, Expect, Space, SpaceChange, Spaces};
 use onyx_types::{
-    AgentId, Author, ErrorCode, Fault, Hash, Origin, SessionId, SpaceId, Timestamp, slug,
+    AgentId, Author, ErrorCode, Fault, Hash, Origin, Scope, SessionId, SpaceId, Timestamp, slug,
 };
 use schemars::JsonSchema;
 use serde::{Deserialize, Deserializer, Serialize};
@@ -65,6 +66,9 @@ pub(crate) struct SpaceView {
     companion: Option<SessionId>,
     #[serde(skip_serializing_if = "Option::is_none")]
     created_at: Option<Timestamp>,
+    /// Why its `space.json` cannot be read; what is in the space is not harmed.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    error: Option<String>,
 }
 
 impl From<Space> for SpaceView {
@@ -75,6 +79,7 @@ impl From<Space> for SpaceView {
             default_agent: space.default_agent.map(|agent| agent.to_string()),
             companion: space.companion,
             created_at: space.created,
+            error: space.damage,
         }
     }
 }
@@ -84,6 +89,7 @@ pub(crate) struct NewSpace {
     #[schemars(regex(pattern = r"\S"), length(max = 120))]
     name: String,
     /// Made from the name unless it is given.
+    #[schemars(regex(pattern = r"^[a-z0-9][a-z0-9_-]{0,63}$"))]
     id: Option<String>,
     default_agent: Option<String>,
 }
@@ -124,7 +130,8 @@ pub(super) async fn create(
         Some(id) => {
             let id: SpaceId = id.parse().map_err(|error| Problem::field("id", error))?;
             if spaces.get(&id).await.map_err(Fault::from)?.is_some() {
-                return Err(Problem::field("id", "there is such a space already"));
+                let there = Problem::field("id", "there is such a space already");
+                return Err(there.with_status(StatusCode::CONFLICT));
             }
             id
         }
@@ -157,6 +164,7 @@ pub(super) async fn patch(
 ) -> Result<Response, Problem> {
     let space = find(&state, &caller, &id).await?;
     check_seen(&headers, space.version)?;
+    onyx_agent::check_card(&space)?;
     let default_agent = match request.default_agent {
         Some(Some(agent)) => Some(Some(known_agent(&state, &agent)?)),
         Some(None) => Some(None),
@@ -172,7 +180,8 @@ pub(super) async fn patch(
     Ok(answer(changed.map_err(Fault::from)?))
 }
 
-/// What was in it is kept in the history.
+/// Its conversations and sources go for good; its pages, tasks, refs and projects are kept in the
+/// history.
 pub(super) async fn remove(
     State(state): State<ApiState>,
     caller: AuthContext,
@@ -181,6 +190,15 @@ pub(super) async fn remove(
 ) -> Result<StatusCode, Problem> {
     let space = find(&state, &caller, &id).await?;
     check_seen(&headers, space.version)?;
+    let channels = Channels::new(&*state.store.files, &caller.person).map_err(Fault::from)?;
+    let channels = channels.list(Some(&space.id)).await.map_err(Fault::from)?;
+    let mut scopes = vec![Scope::Space(space.id.clone())];
+    removal::close(&state, &caller, space.companion).await?;
+    for channel in &channels {
+        removal::close(&state, &caller, removal::sessions_of(channel)).await?;
+        scopes.extend(removal::scopes_of(channel));
+    }
+    removal::detach(&state, &caller, &scopes).await?;
     let spaces = spaces(&state, &caller)?;
     spaces.remove(&space.id, by(&state, &caller)).await.map_err(Fault::from)?;
     Ok(StatusCode::NO_CONTENT)
@@ -249,7 +267,7 @@ pub(super) fn known_agent(state: &ApiState, id: &str) -> Result<AgentId, Problem
     found.ok_or_else(|| {
         let known: Vec<_> = roster.agents().map(|agent| agent.id.as_str()).collect();
         let why = format!("there is no agent {id:?}; agents: {}", known.join(", "));
-        Problem::field("default_agent", why)
+        Problem::unknown("default_agent", why)
     })
 }
 

@@ -7,6 +7,7 @@ mod connection;
 mod follow;
 mod outbox;
 mod sent;
+mod tail;
 
 use std::sync::Arc;
 
@@ -14,7 +15,8 @@ use axum::Extension;
 use axum::extract::State;
 use axum::extract::ws::WebSocketUpgrade;
 use axum::extract::ws::rejection::WebSocketUpgradeRejection;
-use axum::response::Response;
+use axum::http::{HeaderValue, StatusCode, header};
+use axum::response::{IntoResponse as _, Response};
 use axum::routing::get;
 
 use crate::access::Route;
@@ -29,6 +31,18 @@ pub(super) fn routes() -> Routes {
     Routes::new().with(route, get(upgrade).layer(sent))
 }
 
+/// Says what to do instead, as HTTP wants it said.
+fn no_upgrade(rejection: &WebSocketUpgradeRejection) -> Response {
+    let mut response = Problem::field("Upgrade", rejection.body_text())
+        .with_status(StatusCode::UPGRADE_REQUIRED)
+        .into_response();
+    let headers = response.headers_mut();
+    headers.insert(header::UPGRADE, HeaderValue::from_static("websocket"));
+    headers.insert(header::CONNECTION, HeaderValue::from_static("upgrade"));
+    headers.insert(header::SEC_WEBSOCKET_VERSION, HeaderValue::from_static("13"));
+    response
+}
+
 /// The credential comes with the upgrade (a cookie, or a header where the client can set one) or in
 /// the first frame; never in the address, which ends up in logs.
 async fn upgrade(
@@ -38,7 +52,10 @@ async fn upgrade(
     caller: Option<AuthContext>,
     upgrade: Result<WebSocketUpgrade, WebSocketUpgradeRejection>,
 ) -> Result<Response, Problem> {
-    let upgrade = upgrade.map_err(|rejection| Problem::field("Upgrade", rejection.body_text()))?;
+    let upgrade = match upgrade {
+        Ok(upgrade) => upgrade,
+        Err(rejection) => return Ok(no_upgrade(&rejection)),
+    };
     let upgrade = upgrade.max_message_size(MAX_BODY).max_frame_size(MAX_BODY);
     let from = address_of(peer.as_ref().map(|Extension(peer)| peer));
     Ok(upgrade.on_upgrade(move |socket| connection::serve(socket, state, sent, caller, from)))

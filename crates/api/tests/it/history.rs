@@ -112,6 +112,8 @@ fn a_run_that_said_nothing_shows_that_it_did_not_and_why() {
     answer["error"] = json!({"code": "provider_auth", "message": "refused"});
     assert_eq!(history, json!([message(1, "user", "x", "complete", &json!([])), answer]));
     assert_eq!(folded(&[user("x"), end("done")]).as_array().unwrap().len(), 1);
+    let begun = json!({"type": "run_start", "agents": ["main", "scout"]});
+    assert_eq!(folded(&[begun, user("x"), end("cancelled")])[1]["agent"], "main");
 }
 
 #[test]

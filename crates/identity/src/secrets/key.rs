@@ -1,19 +1,20 @@
-//! Keys: one file each, for its owner's eyes, in a folder that is not the home's. Who copies a
-//! home does not copy what opens its secrets.
+//! Keys, and where they lie: with the keyring of the desktop, or in files of a folder that is not
+//! the home's. A key's name says which, so a key is never looked for in the wrong place, and where
+//! it cannot be had nothing is made in its stead.
 
 use std::fmt;
-use std::fs::{self, File, OpenOptions, Permissions};
-use std::io::{self, ErrorKind, Write as _};
-use std::os::unix::fs::{DirBuilderExt as _, OpenOptionsExt as _, PermissionsExt as _};
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use onyx_types::{ErrorCode, Fault};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
 
-use crate::random;
+use super::folder::KeyFolder;
+use crate::keyring::{Keyring, KeyringError};
+use crate::random::{self, Secret};
 
-/// Where keys lie.
-#[derive(Clone, Debug)]
-pub struct KeyFolder(Option<PathBuf>);
+/// Begins the names of keys that lie in a keyring. Others are in files.
+const IN_KEYRING: &str = "keyring-";
 
 pub(super) struct Key {
     pub(super) name: String,
@@ -26,77 +27,102 @@ impl fmt::Debug for Key {
     }
 }
 
-impl KeyFolder {
-    /// `None`: nobody has said where, so nothing can be sealed.
-    pub fn at(folder: Option<PathBuf>) -> Self {
-        Self(folder)
+/// Where a key lies.
+#[derive(
+    Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema,
+)]
+#[serde(rename_all = "snake_case")]
+pub enum KeyPlace {
+    Keyring,
+    File,
+}
+
+impl KeyPlace {
+    pub(super) fn of(name: &str) -> Self {
+        if name.starts_with(IN_KEYRING) { Self::Keyring } else { Self::File }
+    }
+}
+
+/// The places for keys.
+#[derive(Clone, Debug)]
+pub struct Keys {
+    folder: KeyFolder,
+    keyring: Option<Keyring>,
+    /// Where new ones go if they can.
+    fresh: KeyPlace,
+}
+
+impl Keys {
+    /// New keys go into files. `None`: nobody has said where, so nothing can be sealed.
+    pub fn in_folder(folder: Option<PathBuf>) -> Self {
+        Self { folder: KeyFolder::at(folder), keyring: None, fresh: KeyPlace::File }
+    }
+
+    /// Keys that lie in this keyring are found there; new ones go where they went before.
+    #[must_use]
+    pub fn and_of(self, keyring: Option<Keyring>) -> Self {
+        Self { keyring, ..self }
+    }
+
+    /// New keys go into the keyring, if one is there and open.
+    #[must_use]
+    pub fn rather_in_keyring(self) -> Self {
+        Self { fresh: KeyPlace::Keyring, ..self }
     }
 
     pub(super) async fn load(&self, name: &str) -> Result<Key, Fault> {
-        let path = self.path(name)?;
-        let shown = path.display().to_string();
-        let text = on_disk(move || {
-            let text = fs::read_to_string(&path)?;
-            fs::set_permissions(&path, Permissions::from_mode(0o600))?;
-            Ok(text)
-        })
-        .await
-        .map_err(|error| failed(&format!("the key {shown}: {error}")))?;
-        let bytes = from_hex(text.trim()).ok_or_else(|| failed(&format!("{shown} is no key")))?;
+        let text = match KeyPlace::of(name) {
+            KeyPlace::File => self.folder.load(name).await?,
+            KeyPlace::Keyring => self.keyring()?.fetch(name).await.map_err(|e| closed(&e))?,
+        };
+        let bytes = from_hex(text.reveal().trim())
+            .ok_or_else(|| lost(&format!("what is kept as `{name}` is no key")))?;
         Ok(Key { name: name.to_owned(), bytes })
     }
 
     /// Durable when it returns: what is sealed with a lost key is lost.
     pub(super) async fn make(&self) -> Result<Key, Fault> {
-        let name = to_hex(&random::bytes::<8>()?);
-        let key = Key { bytes: random::bytes()?, name };
-        let path = self.path(&key.name)?;
-        let text = format!("{}\n", to_hex(&key.bytes));
-        let shown = path.display().to_string();
-        on_disk(move || write(&path, &text))
-            .await
-            .map_err(|error| failed(&format!("cannot write the key {shown}: {error}")))?;
-        Ok(key)
+        let (id, bytes) = (to_hex(&random::bytes::<8>()?), random::bytes()?);
+        let text = Secret::new(to_hex(&bytes));
+        if let (Some(keyring), KeyPlace::Keyring) = (&self.keyring, self.fresh) {
+            let name = format!("{IN_KEYRING}{id}");
+            match keyring.keep(&name, "Onyx: opens the secrets of a home", &text).await {
+                Ok(()) => return Ok(Key { name, bytes }),
+                Err(error) => tracing::info!(%error, "the key of the secrets goes into a file"),
+            }
+        }
+        self.folder.keep(&id, &text).await?;
+        Ok(Key { name: id, bytes })
     }
 
     pub(super) async fn remove(&self, name: &str) -> Result<(), Fault> {
-        let path = self.path(name)?;
-        let removed = on_disk(move || fs::remove_file(path)).await;
-        match removed {
-            Err(error) if error.kind() != ErrorKind::NotFound => {
-                Err(failed(&format!("cannot remove the old key: {error}")))
-            }
-            _ => Ok(()),
+        match KeyPlace::of(name) {
+            KeyPlace::File => self.folder.remove(name).await,
+            KeyPlace::Keyring => self.keyring()?.remove(name).await.map_err(|e| closed(&e)),
         }
     }
 
-    /// The name comes from the database: it must not lead out of the folder.
-    fn path(&self, name: &str) -> Result<PathBuf, Fault> {
-        let is_name = !name.is_empty() && name.bytes().all(|b| b.is_ascii_hexdigit());
-        if !is_name {
-            return Err(failed("a secret names a key in a way that is not known"));
-        }
-        let folder = self.0.as_ref().ok_or_else(|| {
-            failed("there is no place for keys")
-                .with_hint("Set ONYX_KEYS to a folder outside the home.")
-        })?;
-        Ok(folder.join(format!("{name}.key")))
+    fn keyring(&self) -> Result<&Keyring, Fault> {
+        let none = || closed(&KeyringError::Absent("there is no session bus".to_owned()));
+        self.keyring.as_ref().ok_or_else(none)
     }
 }
 
-fn write(path: &Path, text: &str) -> io::Result<()> {
-    let folder = path.parent().ok_or(ErrorKind::NotFound)?;
-    fs::DirBuilder::new().recursive(true).mode(0o700).create(folder)?;
-    let mut file = OpenOptions::new().write(true).create_new(true).mode(0o600).open(path)?;
-    file.write_all(text.as_bytes())?;
-    file.sync_all()?;
-    File::open(folder)?.sync_all()
+/// It may be had again, but for one that the keyring says it does not have.
+fn closed(error: &KeyringError) -> Fault {
+    let message = format!("the key lies in the keyring: {error}");
+    match error {
+        KeyringError::NotThere => lost(&message),
+        KeyringError::Absent(_) | KeyringError::Locked | KeyringError::Refused(_) => {
+            Fault::new(ErrorCode::KeyUnavailable, message)
+        }
+    }
 }
 
-async fn on_disk<T: Send + 'static>(
-    work: impl FnOnce() -> io::Result<T> + Send + 'static,
-) -> io::Result<T> {
-    tokio::task::spawn_blocking(work).await.map_err(io::Error::other)?
+/// A key that will not come back by itself.
+pub(super) fn lost(message: &str) -> Fault {
+    Fault::new(ErrorCode::StorageFailed, message)
+        .with_hint("Bring the key back, or set the secrets again with `onyx secrets set`.")
 }
 
 fn to_hex(bytes: &[u8]) -> String {
@@ -112,9 +138,4 @@ fn from_hex(text: &str) -> Option<[u8; 32]> {
         *byte = u8::from_str_radix(text.get(2 * index..2 * index + 2)?, 16).ok()?;
     }
     Some(bytes)
-}
-
-fn failed(message: &str) -> Fault {
-    Fault::new(ErrorCode::StorageFailed, message)
-        .with_hint("Bring the key back, or set the secrets again with `onyx secrets set`.")
 }

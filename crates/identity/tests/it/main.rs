@@ -4,6 +4,7 @@
 
 mod accounts;
 mod guesses;
+mod keyring;
 mod secrets;
 mod sign_in;
 mod world;

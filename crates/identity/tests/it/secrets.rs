@@ -2,7 +2,7 @@ use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use onyx_identity::{KeyFolder, Secrets};
+use onyx_identity::{Keys, Secrets};
 use onyx_types::ErrorCode::{InvalidRequest, NotFound, StorageFailed};
 
 use crate::world::World;
@@ -19,7 +19,7 @@ async fn open(world: &World) -> Secrets {
 
 async fn open_with(world: &World, keys: Option<PathBuf>) -> Secrets {
     let store = Arc::clone(&world.store.secrets);
-    Secrets::open(store, Arc::clone(&world.clock) as _, KeyFolder::at(keys)).await.unwrap()
+    Secrets::open(store, Arc::clone(&world.clock) as _, Keys::in_folder(keys)).await.unwrap()
 }
 
 fn files(folder: &Path) -> Vec<PathBuf> {

@@ -16,11 +16,7 @@ use crate::{cpu_time, median, milliseconds, open, peer, resident_megabytes, seco
 const BEST: usize = 20;
 
 pub(crate) async fn measure(home: &Path, corpus: &Corpus) -> Vec<Row> {
-    let questions: Vec<String> = {
-        let mut texts = corpus.texts();
-        texts.truncate(QUESTIONS);
-        texts
-    };
+    let questions: Vec<String> = corpus.texts().take(QUESTIONS).collect();
     let kept = Arc::new(Kept::for_questions(&questions, corpus));
     let mut rows = vec![look_again(home).await];
 
@@ -62,7 +58,7 @@ async fn look_again(home: &Path) -> Row {
 async fn search(index: &Index, text: &str) -> Vec<ChunkId> {
     let scopes = ScopeSet::new("anna".parse().unwrap(), vec![Scope::Person, Scope::Shared]);
     let search = Search { text: text.to_owned(), scopes, kinds: Vec::new(), limit: BEST };
-    let answer = index.search(&search).await.unwrap();
+    let answer = index.search_said(&search).await.unwrap();
     assert!(answer.degraded.is_none() && !answer.partial);
     answer.hits.into_iter().map(|hit| hit.chunk).collect()
 }

@@ -3,7 +3,7 @@
 
 use std::collections::BTreeMap;
 use std::fs::{self, File};
-use std::io::{BufRead as _, BufReader, BufWriter, Write as _};
+use std::io::{BufRead as _, BufReader, BufWriter, Read as _, Write as _};
 use std::path::{Path, PathBuf};
 
 use onyx_test_support::{DEFAULT_TOKEN, OnyxProcess};
@@ -30,16 +30,19 @@ impl Corpus {
         Self { folder: folder.to_owned() }
     }
 
-    pub(crate) fn texts(&self) -> Vec<String> {
+    pub(crate) fn texts(&self) -> impl Iterator<Item = String> {
         let file = BufReader::new(File::open(self.folder.join("texts.jsonl")).unwrap());
-        file.lines().map(|line| serde_json::from_str(&line.unwrap()).unwrap()).collect()
+        file.lines().map(|line| serde_json::from_str(&line.unwrap()).unwrap())
     }
 
-    pub(crate) fn vectors(&self, from: usize, most: usize) -> Vec<Vec<f32>> {
-        let bytes = fs::read(self.folder.join("vectors.f32")).unwrap_or_default();
-        let number = |four: &[u8]| f32::from_le_bytes(four.try_into().unwrap());
-        let vector = |bytes: &[u8]| bytes.chunks_exact(4).map(number).collect();
-        bytes.chunks_exact(DIMS * 4).skip(from).take(most).map(vector).collect()
+    /// One after the other: who asks for a few must not be measured with the memory of all.
+    pub(crate) fn vectors(&self) -> impl Iterator<Item = Vec<f32>> {
+        let mut file = BufReader::new(File::open(self.folder.join("vectors.f32")).unwrap());
+        std::iter::from_fn(move || {
+            let mut bytes = [0; DIMS * 4];
+            file.read_exact(&mut bytes).ok()?;
+            Some(bytes.as_chunks::<4>().0.iter().map(|four| f32::from_le_bytes(*four)).collect())
+        })
     }
 
     /// Goes on where it was broken off.
@@ -54,7 +57,7 @@ impl Corpus {
         if !self.folder.join("texts.jsonl").exists() {
             self.gather(documentation);
         }
-        let texts = self.texts();
+        let texts: Vec<String> = self.texts().collect();
         let wanted = (QUESTIONS + real).min(texts.len());
         let size = fs::metadata(self.folder.join("vectors.f32")).map_or(0, |file| file.len());
         let done = size as usize / (DIMS * 4);

@@ -17,13 +17,12 @@ pub(crate) struct Kept {
 impl Kept {
     /// For questions alone, which is all that a search asks for.
     pub(crate) fn for_questions(questions: &[String], corpus: &Corpus) -> Self {
-        let vectors = corpus.vectors(0, QUESTIONS);
-        let questions = questions.iter().cloned().zip(vectors).collect();
+        let questions = questions.iter().cloned().zip(corpus.vectors()).collect();
         Self { real: Vec::new(), questions }
     }
 
     pub(crate) fn for_texts(corpus: &Corpus) -> Self {
-        let real = corpus.vectors(QUESTIONS, usize::MAX);
+        let real: Vec<_> = corpus.vectors().skip(QUESTIONS).collect();
         assert!(!real.is_empty(), "there are no vectors");
         Self { real, questions: HashMap::new() }
     }
@@ -62,9 +61,10 @@ pub(crate) fn heading(number: usize) -> String {
     format!("# text {number}")
 }
 
+/// Before a text stand the title of its file, which is the first heading, and its own heading.
 fn number_in(text: &str) -> usize {
-    let (_, rest) = text.split_once("# text ").unwrap();
-    rest.split_whitespace().next().unwrap().parse().unwrap()
+    let headings = text.lines().take(2).filter_map(|line| line.strip_prefix("text "));
+    headings.last().unwrap().parse().unwrap()
 }
 
 impl Embedder for Kept {

@@ -6,7 +6,7 @@ use onyx_knowledge::{Hit, Search};
 use onyx_storage::{BeginIn, BeginRun, SourceKind};
 use onyx_types::{
     AssistantText, Author, LaneId, Mint, Origin, PersonId, RunId, SessionKey, SessionOrigin,
-    TextStatus, Turn, TurnBody, UserContent, UserTurn,
+    TextStatus, Turn, TurnBody, UserContent,
 };
 
 use crate::world::{World, chat};
@@ -63,7 +63,7 @@ impl Talk {
 
 fn said_by_person(words: &str) -> TurnBody {
     let content = UserContent::Text(words.to_owned());
-    TurnBody::User(UserTurn { content, view: None, context: None })
+    TurnBody::User(content.into())
 }
 
 fn said_by_agent(words: &str) -> TurnBody {

@@ -35,6 +35,25 @@ async fn other_words_for_the_same_are_found_by_meaning() {
 }
 
 #[tokio::test]
+async fn a_message_is_searched_for_as_it_was_said_whatever_it_quotes() {
+    let (world, embedder) = with_notes().await;
+    let said = r#"He said "my vehicle" is an "old thi*" again"#;
+    let retrieval = Retrieval {
+        person: "anna".parse().unwrap(),
+        scopes: vec![Scope::Person],
+        text: said.to_owned(),
+        max_tokens: 1_000,
+    };
+    let before = embedder.calls.load(Ordering::Relaxed);
+    let found = world.index.retrieve(&retrieval).await.unwrap();
+    assert_eq!(embedder.calls.load(Ordering::Relaxed), before + 1);
+    let first = &found.hits[0];
+    assert_eq!((first.path().as_str(), first.match_type), ("vault/car.md", MatchType::Vec));
+    // Typed to find something, the same asks for these very words.
+    assert_eq!(world.paths(said).await, [""; 0]);
+}
+
+#[tokio::test]
 async fn without_an_embedder_words_are_found_and_it_says_so() {
     let world = World::new().await;
     world.write("people/anna/vault/car.md", "The automobile needs new tyres.");

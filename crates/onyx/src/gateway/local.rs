@@ -1,8 +1,10 @@
 //! Models that run on this machine, in processes of this program.
 
+use std::collections::BTreeSet;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
+use onyx_agent::{AgentsSettings, ModelSetting};
 use onyx_local::{Allowance, LOCAL, Launch, LocalModels, LocalSettings, ModelsFolder, Named};
 use onyx_providers::{NamedSource, ProviderKind, ProviderSettings};
 
@@ -22,10 +24,10 @@ impl LocalHost {
         };
         let named = config.providers.iter().filter(own);
         let mut wanted: Vec<(String, LocalSettings)> = named
-            .map(|(name, provider)| (name.clone(), settings(name, home, Some(provider))))
+            .map(|(name, provider)| (name.clone(), settings(name, home, config, Some(provider))))
             .collect();
         if config.providers.iter().all(|(name, _)| name != LOCAL) {
-            wanted.push((LOCAL.to_owned(), settings(LOCAL, home, None)));
+            wanted.push((LOCAL.to_owned(), settings(LOCAL, home, config, None)));
         }
         self.take_up(wanted)
     }
@@ -48,7 +50,12 @@ impl LocalHost {
     }
 }
 
-fn settings(name: &str, home: &HomeFolder, config: Option<&ProviderSettings>) -> LocalSettings {
+fn settings(
+    name: &str,
+    home: &HomeFolder,
+    whole: &Config,
+    config: Option<&ProviderSettings>,
+) -> LocalSettings {
     let usual = Allowance::default();
     let idle = config.and_then(|config| config.timeouts.idle_seconds);
     let idle = idle.and_then(|seconds| Duration::try_from_secs_f64(seconds).ok());
@@ -58,8 +65,19 @@ fn settings(name: &str, home: &HomeFolder, config: Option<&ProviderSettings>) ->
         launch: Launch { program: program(), arguments: vec!["local-worker".into()] },
         allowance: Allowance { idle: idle.unwrap_or(usual.idle), ..usual },
         models: config.map(|config| config.models.clone()).unwrap_or_default(),
+        files: files(name, whole),
         named: if config.is_some() { Named::InConfig } else { Named::Nowhere },
     }
+}
+
+/// The models of a source that the config names by a path.
+fn files(source: &str, config: &Config) -> BTreeSet<String> {
+    let AgentsSettings { defaults, list, entries } = &config.agents;
+    let agents = list.iter().chain(entries.values()).filter_map(|agent| agent.model.as_ref());
+    let chosen = agents.chain(&defaults.model).flat_map(ModelSetting::names);
+    let all = chosen.chain(config.default_model.as_deref());
+    let of_source = all.filter_map(|id| id.strip_prefix(source)?.strip_prefix('/'));
+    of_source.filter(|name| name.contains('/')).map(str::to_owned).collect()
 }
 
 /// This program itself, also where its file was replaced meanwhile.

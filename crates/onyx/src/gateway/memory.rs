@@ -54,7 +54,7 @@ pub(super) async fn tend(live: &Live, stop: Cancel) {
 
 fn hear(live: &Live, Notice { person, session, happened }: Notice) {
     match happened {
-        Happened::RunStarted(_) | Happened::Draft(_) => {}
+        Happened::RunStarted(_) | Happened::TakenBack(_) | Happened::Draft(_) => {}
         Happened::RunEnded(_) | Happened::Changed | Happened::Deleted => {
             live.index.session_changed(person, session);
         }

@@ -27,7 +27,7 @@ use anyhow::{Context, Result};
 use axum::Router;
 use onyx_agent::{ManagerOptions, RunManager};
 use onyx_api::{ApiState, Authenticator, Changes, Exposure, LogRing, Passing, Traffic};
-use onyx_identity::{Identity, KeyFolder, Secrets};
+use onyx_identity::{Identity, Secrets};
 use onyx_knowledge::{Chunking, Index, IndexSettings};
 use onyx_sources::Sources;
 use onyx_storage::{CredentialKind, Home, Store};
@@ -36,7 +36,6 @@ use tokio::net::TcpListener;
 use tokio::task::JoinSet;
 
 use crate::config::{self, ConfigError};
-use crate::env;
 use crate::home::HomeFolder;
 use live::Live;
 use parts::{Ground, Parts};
@@ -48,7 +47,7 @@ pub(crate) use connection::Connection;
 pub(crate) use local::LocalHost;
 pub(crate) use models::registry;
 pub(crate) use parts::sandbox;
-pub(crate) use secrets::StoredSecrets;
+pub(crate) use secrets::{StoredSecrets, secret_keys};
 pub(crate) use socket::SocketPath;
 pub(crate) use token::{TokenPlace, place as token_place};
 
@@ -90,11 +89,7 @@ impl Gateway {
         let index = Index::new(store.clone(), Arc::clone(&clock), index_settings(folder));
         // Whatever is written from here on is found by the next search.
         store.files = index.observe(Arc::clone(&store.files));
-        let secrets = Secrets::open(
-            Arc::clone(&store.secrets),
-            Arc::clone(&clock),
-            KeyFolder::at(env::key_folder()),
-        );
+        let secrets = Secrets::open(Arc::clone(&store.secrets), Arc::clone(&clock), secret_keys());
         let secrets = Arc::new(secrets.await?);
         let exposure = exposure(&store).await?;
         let ground = Ground {

@@ -1,16 +1,27 @@
-//! The store of secrets, as providers ask it.
+//! The store of secrets: where its keys lie, and how providers ask it.
 
 use std::sync::Arc;
 
-use onyx_identity::{Secrets, Token};
+use onyx_identity::{Keyring, Keys, Secrets, Token};
 use onyx_providers::{Registry, Secret, SecretSource};
 use onyx_types::Fault;
+
+use crate::env;
 
 pub(crate) struct StoredSecrets(pub(crate) Arc<Secrets>);
 
 impl SecretSource for StoredSecrets {
     fn secret(&self, name: &str) -> Result<Option<Secret>, Fault> {
         Ok(self.0.get(name)?.map(|secret| Secret::new(secret.reveal())))
+    }
+}
+
+/// With the desktop's keyring where there is one; who names a folder wants them there.
+pub(crate) fn secret_keys() -> Keys {
+    let keyring = env::session_bus().map(Keyring::on_bus);
+    match env::chosen_key_folder() {
+        Some(folder) => Keys::in_folder(Some(folder)).and_of(keyring),
+        None => Keys::in_folder(env::usual_key_folder()).and_of(keyring).rather_in_keyring(),
     }
 }
 

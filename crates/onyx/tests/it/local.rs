@@ -172,3 +172,31 @@ async fn a_model_comes_from_the_person_s_own_hub_with_a_bar_over_a_break_and_by_
     assert!(shown.out.contains("██ 3 of 3 MB"), "{shown:?}");
     assert_eq!(std::fs::read(home.join("models/tiny.gguf")).unwrap(), file);
 }
+
+#[tokio::test]
+async fn a_request_cannot_ask_which_files_lie_on_the_machine_and_the_config_may_name_any() {
+    let folder = tempfile::tempdir().unwrap();
+    let [named, other, absent] =
+        ["named", "other", "absent"].map(|name| folder.path().join(name).display().to_string());
+    std::fs::write(&named, "no model").unwrap();
+    std::fs::write(&other, "no model").unwrap();
+    let model = ScriptedModel::start().await;
+    let agent = json!({"id": "elsewhere", "model": format!("local/{named}")});
+    let main = json!({"id": "main", "default": true, "model": "mine/some-model"});
+    let onyx = OnyxProcess::builder()
+        .base_url(model.base_url())
+        .merge(json!({"agents": {"list": [main, agent]}}))
+        .start()
+        .await;
+    let ask = async |file: &str, status| {
+        let messages = json!([{"role": "user", "content": "hello"}]);
+        let body = json!({"model": format!("local/{file}"), "messages": messages});
+        onyx.post("/v1/chat/completions", &body).await.expect(status).text()
+    };
+
+    let there = ask(&other, 404).await;
+    assert!(there.contains("model_not_found"), "{there}");
+    assert_eq!(there.replace(&other, ""), ask(&absent, 404).await.replace(&absent, ""));
+    let configured = ask(&named, 502).await;
+    assert!(!configured.contains("names no model file"), "{configured}");
+}

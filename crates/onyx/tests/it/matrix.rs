@@ -2,9 +2,13 @@
 //! every kind of credential in every state, as the router itself lists them.
 
 use std::net::{IpAddr, Ipv4Addr};
+use std::sync::Arc;
+use std::time::Duration;
 
 use onyx_api::{Access, Route};
+use onyx_storage::{CredentialKind, CredentialRow, Home, Store};
 use onyx_test_support::{DEFAULT_TOKEN, OnyxProcess, Reply, ScriptedModel, wait_for};
+use onyx_types::{Clock as _, SystemClock};
 use reqwest::{Method, RequestBuilder};
 use serde_json::{Value, json};
 
@@ -37,6 +41,13 @@ enum Key {
 }
 
 impl Key {
+    fn in_api_header(self) -> Self {
+        match self {
+            Self::Bearer(token) => Self::InApiHeader(token),
+            other => other,
+        }
+    }
+
     fn on(&self, request: RequestBuilder, origin: &str) -> RequestBuilder {
         match self {
             Self::None => request,
@@ -153,6 +164,25 @@ async fn end(onyx: &OnyxProcess, name: &str) {
     }
 }
 
+/// Browser sessions last for thirty days. These end in moments, by their row in the ledger.
+async fn sessions_end_soon(onyx: &mut OnyxProcess) {
+    onyx.terminate().await;
+    let clock = Arc::new(SystemClock::new());
+    let home = Home::open(&onyx.home()).unwrap();
+    let store = Store::open_embedded(home, Arc::clone(&clock) as _).await.unwrap();
+    let mut ending = 0;
+    for row in store.accounts.credentials().await.unwrap() {
+        if row.kind == CredentialKind::Session {
+            let expires_at = Some(clock.wall().saturating_add(Duration::from_secs(4)));
+            store.accounts.put_credential(CredentialRow { expires_at, ..row }).await.unwrap();
+            ending += 1;
+        }
+    }
+    assert_eq!(ending, 1);
+    drop(store);
+    onyx.restart().await;
+}
+
 /// The same claims under another signature: its first character differs, so its bytes do.
 fn forged(token: &str) -> String {
     let (claims, signature) = token.rsplit_once('.').unwrap();
@@ -174,7 +204,9 @@ async fn household() -> (ScriptedModel, OnyxProcess) {
 
 #[tokio::test]
 async fn every_route_turns_away_everybody_who_has_no_good_key() {
-    let (model, onyx) = household().await;
+    let (model, mut onyx) = household().await;
+    let old_session = cookie(&onyx, "bert").await;
+    sessions_end_soon(&mut onyx).await;
     let public: Vec<_> = onyx_api::routes()
         .table()
         .into_iter()
@@ -183,7 +215,8 @@ async fn every_route_turns_away_everybody_who_has_no_good_key() {
         .collect();
     assert_eq!(public, PUBLIC);
 
-    let (_, expired) = token(&onyx, json!({"name": "expired", "expires_in": 1})).await;
+    let (_, expired) = token(&onyx, json!({"name": "expired", "expires_in": 3})).await;
+    let old_access = Key::Bearer(access(&onyx, &Key::Bearer(expired.clone())).await);
     let (revoked_id, revoked) = token(&onyx, json!({"name": "gone", "people": ["anna"]})).await;
     let of_revoked = access(&onyx, &Key::Bearer(revoked.clone())).await;
     let carls = Key::Basic("carl", PASSWORD.to_owned());
@@ -197,11 +230,13 @@ async fn every_route_turns_away_everybody_who_has_no_good_key() {
     let _ = Reply::of(onyx.request(Method::DELETE, &path)).await.expect(204);
     let path = "/api/admin/people/carl/password";
     let _ = Reply::of(onyx.request(Method::DELETE, path)).await.expect(204);
-    let expired = Key::Bearer(expired);
-    wait_for("the token to expire", SOON, async || {
-        (me(&onyx, &expired).await.status == 401).then_some(())
-    })
-    .await;
+    let (expired, old_session) = (Key::Bearer(expired), Key::Cookie(old_session));
+    for key in [&expired, &old_access, &old_session] {
+        wait_for("the credential to expire", SOON, async || {
+            (me(&onyx, key).await.status == 401).then_some(())
+        })
+        .await;
+    }
 
     let (unapproved, code) = asks_to_pair(&onyx, "device").await;
     let lost_phone = paired(&onyx, "device").await;
@@ -232,7 +267,10 @@ async fn every_route_turns_away_everybody_who_has_no_good_key() {
         ),
         ("garbage cookie", Key::Cookie(bad("onyx_cs_wrong"))),
         ("token as cookie", Key::Cookie(DEFAULT_TOKEN.to_owned())),
-        ("expired token", expired),
+        ("expired token", expired.clone()),
+        ("expired api key", expired.in_api_header()),
+        ("expired access token", old_access),
+        ("expired session", old_session),
         ("revoked token", Key::Bearer(revoked.clone())),
         ("revoked api key", Key::InApiHeader(revoked)),
         ("access token of a revoked token", Key::Bearer(of_revoked)),

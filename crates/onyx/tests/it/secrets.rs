@@ -1,10 +1,11 @@
 //! Secrets from the command line into a provider's key, and into nothing else.
 
-use onyx_test_support::{AgentClient, ScriptedModel, wait_for};
+use onyx_test_support::{AgentClient, Desktop, Reply, ScriptedModel, wait_for};
+use reqwest::Method;
 use serde_json::{Value, json};
 
 use crate::accounts::run_with_input;
-use crate::{SOON, builder, run, said};
+use crate::{Ran, SOON, builder, command, run, said};
 
 const CANARY: &str = "sk-canary-of-a-provider-key-xyz";
 
@@ -76,4 +77,50 @@ async fn a_tool_cannot_tell_a_model_a_secret_that_was_set_while_the_server_ran()
         (!told.contains(CANARY)).then_some(())
     })
     .await;
+}
+
+#[tokio::test]
+async fn doctor_says_where_the_key_lies_and_how_to_get_at_it() {
+    let model = ScriptedModel::start().await;
+    let mut desktop = Desktop::with_keyring().await;
+    let bus = desktop.bus_address();
+    let elsewhere = tempfile::tempdir().unwrap();
+    let keyring = [
+        ("ONYX_KEYS", ""),
+        ("XDG_DATA_HOME", elsewhere.path().to_str().unwrap()),
+        ("DBUS_SESSION_BUS_ADDRESS", bus.as_str()),
+    ];
+    let mut server = builder(&model);
+    for (name, value) in keyring {
+        server = server.env(name, value);
+    }
+    let mut onyx = server.start().await;
+    let home = onyx.home();
+    let set = run_with_input(&home, &["secrets", "set", "mine"], CANARY).await;
+    assert_eq!(set.code, Some(0), "{set:?}");
+    let held = run(&home, &["doctor"]).await;
+    assert!(held.out.contains("1 kept; their key lies in the keyring"), "{held:?}");
+    onyx.terminate().await;
+    let doctor = async || {
+        let ran = command(&home, &["doctor"]).envs(keyring).output().await.unwrap();
+        Ran::from(ran)
+    };
+    let free = doctor().await;
+    assert!(free.out.contains("1 kept; their key lies in the keyring"), "{free:?}");
+    desktop.log_out().await;
+    let gone = doctor().await;
+    assert!(gone.out.contains("secret mine: the key lies in the keyring"), "{gone:?}");
+    assert!(gone.out.contains("mend: unlock the keyring"), "{gone:?}");
+    assert_eq!(gone.code, Some(1));
+    // The server says so too, with a code, and goes on without the secret.
+    onyx.restart().await;
+    let listed = onyx.get("/api/admin/secrets").await.expect(200).json();
+    assert_eq!(listed["secrets"][0]["key"], "keyring");
+    let body = json!({"value": "another"});
+    let path = "/api/admin/secrets/other";
+    let refused = Reply::of(onyx.request(Method::PUT, path).json(&body)).await.expect(503).json();
+    assert_eq!(refused["code"], "key_unavailable");
+    desktop.log_in().await;
+    let again = run(&home, &["secrets", "list"]).await;
+    assert!(again.out.contains("sk-can…xyz"), "{again:?}");
 }

@@ -173,13 +173,16 @@ async fn what_cannot_be_set_is_refused_with_its_place() {
         (json!({"mode": "at_once"}), "mode"),
         (json!({"agents": []}), "agents"),
         (json!({"agents": "ada"}), "agents"),
-        (json!({"agents": ["ada", "nobody"]}), "agents[1]"),
         (json!({"agents": ["ada", "Not An Id"]}), "agents[1]"),
         (json!({"agents": ["ada", "bob", "ada"]}), "agents[2]"),
     ] {
         let problem = patch(&onyx, &session, &body).await.expect(400).json();
         assert_eq!(problem["field"], field, "{body}: {problem}");
     }
+    let unknown = patch(&onyx, &session, &json!({"agents": ["ada", "nobody"]})).await;
+    assert_eq!(unknown.expect(404).json()["field"], "agents[1]");
+    let unknown = onyx.get(&format!("/v1/sessions/{session}/turns?before=1")).await;
+    assert_eq!(unknown.expect(404).json()["field"], "before");
     let unknown = "0197f3a0-0000-7000-8000-000000000001";
     assert_eq!(patch(&onyx, unknown, &json!({"title": "x"})).await.status, 404);
     let after = shown(&onyx, &session).await;

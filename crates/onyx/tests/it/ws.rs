@@ -159,7 +159,9 @@ async fn the_credential_is_in_the_first_frame_or_the_upgrade_and_nowhere_else() 
     let evil = [("authorization", bearer.as_str()), ("origin", "http://evil.example")];
     let Err(Error::Http(refused)) = open(&onyx, &evil).await else { panic!("it must be refused") };
     assert_eq!(refused.status(), 403);
-    assert_eq!(onyx.get("/ws").await.status, 400);
+    let plain = onyx.get("/ws").await.expect(426);
+    assert_eq!(plain.headers["upgrade"], "websocket");
+    assert_eq!(plain.json()["code"], "invalid_request");
 }
 
 #[tokio::test]
@@ -298,18 +300,66 @@ async fn wrong_frames_name_what_is_wrong_and_the_connection_stays() {
         ("chat.abort", json!({}), "data.sessionId"),
         ("chat.resume", json!({"runId": "x"}), "data.runId"),
         ("sessions.list", json!({"limit": 100_000}), "data.limit"),
+        ("logs.tail", json!({"level": "loud"}), "data.level"),
+        ("logs.tail", json!({"limit": 0}), "data.limit"),
         ("chat.sing", json!({}), "type"),
     ] {
         let answer = client.ask(kind, data).await;
         assert_eq!(answer["error"]["code"], "invalid_request", "{answer}");
         assert_eq!(answer["error"]["field"], field, "{answer}");
     }
-    for kind in ["logs.tail"] {
-        let answer = client.ask(kind, json!({})).await;
-        assert_eq!(answer["error"]["code"], "not_found", "{answer}");
-    }
     client.0.send(Message::binary(vec![1, 2, 3])).await.unwrap();
     assert_eq!(client.next().await, Err(Some(CloseCode::Unsupported)));
+}
+
+#[tokio::test]
+async fn the_owner_reads_the_log_as_it_is_written_and_nobody_else_does() {
+    let model = ScriptedModel::start().await;
+    let onyx = crate::builder(&model).merge(json!({"people": ["anna"]})).start().await;
+    let mut client = signed_in(&onyx).await;
+    let run = async |client: &mut Client| {
+        let sent = client.ask("chat.send", json!({"message": "hi"})).await["data"].clone();
+        client.run_to_end().await;
+        sent["runId"].clone()
+    };
+    let first = run(&mut client).await;
+    let of_run = |run: &Value| json!({"q": run.as_str().unwrap()});
+    let kept = wait_for("the line of the run", LIMIT, async || {
+        let mut other = signed_in(&onyx).await;
+        let answer = other.ask("logs.tail", of_run(&first)).await;
+        answer["data"]["lines"].as_array().unwrap().last().cloned()
+    })
+    .await;
+    assert_eq!((&kept["level"], &kept["fields"]["run"]), (&json!("info"), &first));
+    // From there on, by words and level.
+    let after = json!({"after": kept["seq"], "q": "run", "level": "info"});
+    assert_eq!(client.ask("logs.tail", after).await["error"], Value::Null);
+    let second = run(&mut client).await;
+    let line = loop {
+        let line = client.until("logs.line").await;
+        if line["data"]["fields"]["run"] == second {
+            break line;
+        }
+    };
+    assert_eq!(line["id"], "q");
+    assert!(line["data"]["seq"].as_u64() > kept["seq"].as_u64(), "{line}");
+    // Nothing so bad happens.
+    client.ask("logs.tail", json!({"level": "error"})).await;
+    client.tell(json!({"type": "chat.send", "data": {"message": "hi"}})).await;
+    loop {
+        let frame = client.next().await.unwrap();
+        assert_ne!(frame["type"], "logs.line", "{frame}");
+        if frame["type"] == "chat.done" {
+            break;
+        }
+    }
+
+    let body = json!({"name": "annas", "people": ["anna"], "scopes": ["read", "chat", "admin"]});
+    let token = onyx.post("/api/admin/tokens", &body).await.expect(201).json()["token"].clone();
+    let bearer = format!("Bearer {}", token.as_str().unwrap());
+    let mut anna = open(&onyx, &[("authorization", &bearer)]).await.unwrap();
+    let refused = anna.ask("logs.tail", json!({})).await;
+    assert_eq!(refused["error"]["code"], "forbidden");
 }
 
 #[tokio::test]

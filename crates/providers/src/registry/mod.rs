@@ -95,6 +95,9 @@ pub enum RegistryError {
     UnknownProvider(String),
     #[error("the provider `{name}` is disabled: {reason}")]
     Disabled { name: String, reason: String },
+    /// What a source of its own says of one of its models.
+    #[error(transparent)]
+    Source(Fault),
 }
 
 impl Registry {
@@ -211,6 +214,7 @@ impl Registry {
         let provider = match self.provider(name) {
             Ok(provider) => provider,
             Err(RegistryError::Disabled { reason, .. }) => return check::disabled(name, &reason),
+            Err(RegistryError::Source(fault)) => return check::disabled(name, &fault.message),
             Err(RegistryError::UnknownProvider(_) | RegistryError::NotAModel(_)) => {
                 let known: Vec<String> =
                     self.providers.iter().map(|entry| entry.name.clone()).collect();
@@ -278,6 +282,7 @@ fn split(id: &str) -> Result<(&str, &str), RegistryError> {
 impl From<RegistryError> for Fault {
     fn from(error: RegistryError) -> Self {
         let code = match error {
+            RegistryError::Source(fault) => return fault,
             RegistryError::NotAModel(_) | RegistryError::UnknownProvider(_) => {
                 ErrorCode::ModelNotFound
             }

@@ -89,10 +89,7 @@ impl Sourced {
     }
 
     pub(super) fn model(&self, model: &str) -> Result<Arc<dyn Model>, RegistryError> {
-        self.source.model(model).map_err(|fault| RegistryError::Disabled {
-            name: self.name.clone(),
-            reason: fault.message,
-        })
+        self.source.model(model).map_err(RegistryError::Source)
     }
 
     pub(super) fn embedder(&self, model: &str) -> Result<Arc<dyn Embedder>, Fault> {

@@ -72,7 +72,8 @@ async fn a_source_has_its_models_under_its_name_with_everything_around_them() {
     assert_eq!(status.state, ProviderState::Ready { address: "inside Onyx".into() });
     assert_eq!((status.health(), status.called[0].metrics.answered), (ProviderHealth::Well, 1));
     let other = registry.model("local/other").err().unwrap();
-    assert_eq!(other.to_string(), "the provider `local` is disabled: only smollm2 is there");
+    let said = Fault::new(ErrorCode::ModelNotFound, "only smollm2 is there");
+    assert_eq!(Fault::from(other), said);
     assert!(registry.test("local").await.advice.ends_with("It lists 1 model."));
 }
 

@@ -12,8 +12,6 @@ pub(crate) fn put(
     key: &SessionKey,
     row: &InboxRow,
 ) -> Result<(), StoreError> {
-    let words =
-        serde_json::to_string(&row.words).map_err(|error| StoreError::Failed(error.to_string()))?;
     connection
         .prepare_cached(
             "INSERT INTO inbox (person, session, turn, delivery, words, received_at)
@@ -24,10 +22,35 @@ pub(crate) fn put(
             key.session.to_string(),
             row.turn.to_string(),
             row.delivery.as_str(),
-            words,
+            words_of(row)?,
             row.received_at.as_millis(),
         ])?;
     Ok(())
+}
+
+/// `false`: it is not there any more.
+pub(crate) fn change(
+    connection: &Connection,
+    key: &SessionKey,
+    row: &InboxRow,
+) -> Result<bool, StoreError> {
+    let changed = connection
+        .prepare_cached(
+            "UPDATE inbox SET delivery = ?4, words = ?5
+             WHERE person = ?1 AND session = ?2 AND turn = ?3",
+        )?
+        .execute(params![
+            key.person.as_str(),
+            key.session.to_string(),
+            row.turn.to_string(),
+            row.delivery.as_str(),
+            words_of(row)?,
+        ])?;
+    Ok(changed > 0)
+}
+
+fn words_of(row: &InboxRow) -> Result<String, StoreError> {
+    serde_json::to_string(&row.words).map_err(|error| StoreError::Failed(error.to_string()))
 }
 
 /// Whose words wait.

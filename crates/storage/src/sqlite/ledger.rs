@@ -206,9 +206,19 @@ impl Ledger for SqliteLedger {
         self.readers.read(move |connection| inbox::all(connection, &key)).await
     }
 
+    async fn change_inbox(&self, key: &SessionKey, row: InboxRow) -> Result<bool, StoreError> {
+        let key = key.clone();
+        self.writer.write(move |connection| inbox::change(connection, &key, &row)).await
+    }
+
     async fn clear_inbox(&self, key: &SessionKey, turns: &[TurnId]) -> Result<(), StoreError> {
         let (key, turns) = (key.clone(), turns.to_vec());
         self.writer.write(move |connection| inbox::remove(connection, &key, &turns)).await
+    }
+
+    async fn spoken_to(&self) -> Result<Vec<(PersonId, SessionId)>, StoreError> {
+        let sessions = self.readers.read(inbox::sessions).await?;
+        Ok(sessions.into_iter().collect())
     }
 
     async fn spent(&self, person: &PersonId, day: &str) -> Result<f64, StoreError> {

@@ -10,7 +10,6 @@ use onyx_storage::{AuditEntry, FileOps, Home, Lease, Store, SystemFiles};
 use onyx_test_support::ManualClock;
 use onyx_types::{
     Author, LaneId, Mint, Origin, RunId, SessionKey, Timestamp, Turn, TurnBody, UserContent,
-    UserTurn,
 };
 use serde_json::{Map, json};
 
@@ -42,11 +41,7 @@ impl Maker {
     }
 
     pub(crate) fn user(&mut self, text: &str) -> Turn {
-        self.turn(TurnBody::User(UserTurn {
-            content: UserContent::Text(text.to_owned()),
-            view: None,
-            context: None,
-        }))
+        self.turn(TurnBody::User(UserContent::Text(text.to_owned()).into()))
     }
 
     pub(crate) fn users<'a>(&mut self, texts: impl IntoIterator<Item = &'a str>) -> Vec<Turn> {

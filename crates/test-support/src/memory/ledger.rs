@@ -1,5 +1,5 @@
 use std::cmp::Reverse;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use async_trait::async_trait;
@@ -353,6 +353,23 @@ impl Ledger for MemoryLedger {
                 *person == key.person && *session == key.session
             });
             Ok(of_session.map(|(_, row)| row.clone()).collect())
+        })
+        .await
+    }
+
+    async fn change_inbox(&self, key: &SessionKey, row: InboxRow) -> Result<bool, StoreError> {
+        self.with(Op::PutInbox, |books| {
+            let place = books.inbox.get_mut(&(key.person.clone(), key.session, row.turn));
+            Ok(place.map(|place| *place = row).is_some())
+        })
+        .await
+    }
+
+    async fn spoken_to(&self) -> Result<Vec<(PersonId, SessionId)>, StoreError> {
+        self.with(Op::ReadLedger, |books| {
+            let sessions: BTreeSet<_> =
+                books.inbox.keys().map(|(person, session, _)| (person.clone(), *session)).collect();
+            Ok(sessions.into_iter().collect())
         })
         .await
     }

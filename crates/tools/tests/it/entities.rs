@@ -217,8 +217,7 @@ async fn a_conversation_is_read_as_what_was_said() {
         };
         serde_json::to_string(&turn).unwrap()
     };
-    let asked =
-        UserTurn { content: UserContent::Text("Which bus?".into()), view: None, context: None };
+    let asked = UserTurn::from(UserContent::Text("Which bus?".into()));
     let answered = AssistantText {
         content: "Number nine.".into(),
         status: TextStatus::Complete,

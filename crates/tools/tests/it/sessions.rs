@@ -25,7 +25,7 @@ async fn conversation(world: &World, person: &str, words: &str, origin: Origin) 
     world.store.ledger.begin_run(begin).await.unwrap();
     let lease = world.store.leases.acquire(&key, std::time::Duration::from_secs(60)).await.unwrap();
     let content = UserContent::Text(words.to_owned());
-    let user = UserTurn { content, view: None, context: None };
+    let user = UserTurn::from(content);
     let turn = Turn {
         id: input_turn,
         ts: at,

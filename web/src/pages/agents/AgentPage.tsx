@@ -16,9 +16,16 @@ export interface AgentTab {
   reload: () => void;
 }
 
-const TABS: Record<string, { text: string; Body: ComponentType<AgentTab> }> = {
+interface Tab {
+  text: string;
+  Body: ComponentType<AgentTab>;
+  /** It fills the page, with a bar of its own at the bottom. */
+  whole?: true;
+}
+
+const TABS: Record<string, Tab> = {
   overview: { text: 'Overview', Body: Overview },
-  persona: { text: 'Persona', Body: Persona },
+  persona: { text: 'Persona', Body: Persona, whole: true },
   tools: { text: 'Tools', Body: Tools },
   memory: { text: 'Memory', Body: AgentMemory },
   runs: { text: 'Runs', Body: Runs },
@@ -26,7 +33,7 @@ const TABS: Record<string, { text: string; Body: ComponentType<AgentTab> }> = {
 
 export function AgentPage({ id, tab }: { id: string; tab: string }) {
   const agent = useLoaded(`agent ${id}`, () => onyx.agents.get(id));
-  const { Body } = TABS[tab] ?? { Body: Overview };
+  const { Body, whole } = TABS[tab] ?? { Body: Overview, whole: undefined };
   const tabs = Object.entries(TABS).map(([name, { text }]) => ({ to: `/agents/${id}/${name}`, text }));
   return (
     <>
@@ -38,11 +45,15 @@ export function AgentPage({ id, tab }: { id: string; tab: string }) {
       <div className="border-b border-line px-3 md:hidden">
         <Tabs label="Agent" tabs={tabs} />
       </div>
-      <div className="flex min-h-0 flex-1 flex-col overflow-y-auto px-4 py-4 md:px-6 md:py-6">
-        <div className="mx-auto flex w-full max-w-[880px] flex-1 flex-col">
-          <Shown of={agent}>{(data) => <Body key={`${id} ${tab}`} agent={data} reload={agent.reload} />}</Shown>
+      {whole && agent.data ? (
+        <Body key={id} agent={agent.data} reload={agent.reload} />
+      ) : (
+        <div className="flex min-h-0 flex-1 flex-col overflow-y-auto px-4 py-4 md:px-6 md:py-6">
+          <div className="mx-auto flex w-full max-w-[880px] flex-1 flex-col">
+            <Shown of={agent}>{(data) => <Body key={`${id} ${tab}`} agent={data} reload={agent.reload} />}</Shown>
+          </div>
         </div>
-      </div>
+      )}
     </>
   );
 }

@@ -1,68 +1,55 @@
-import { useState } from 'react';
-import { OnyxError, type StoredFile } from '@onyx/sdk';
-import { onyx } from '../../store/client';
-import { FileEditor } from '../../ui/FileEditor';
+import { useEffect } from 'react';
+import { onyx, watch } from '../../store/client';
+import { useStore } from '../../store/state';
 import { Shown } from '../../ui/page';
 import { useLoaded } from '../../ui/useLoaded';
 import type { AgentTab } from './AgentPage';
+import { EditorBar } from './persona/EditorBar';
+import { useEditorSteps } from './persona/editor';
+import { Files, readOr, SOUL } from './persona/Files';
+import { PromptEditor } from './persona/PromptEditor';
+import { TestInputs } from './persona/TestInputs';
 
-const USUAL: [string, string][] = [
-  ['SOUL.md', 'Character and tone'],
-  ['AGENTS.md', 'How it works'],
-  ['IDENTITY.md', 'Who it is'],
-  ['TOOLS.md', 'How it uses tools'],
-  ['HEARTBEAT.md', 'What it looks after by itself'],
-];
-
-/** The files that say who an agent is. */
+/** Who an agent is: its system prompt, what it is tried with, and an agent that helps to write both. */
 export function Persona({ agent, reload }: AgentTab) {
-  const others = agent.files.filter((name) => !USUAL.some(([usual]) => usual === name));
-  const names: [string, string][] = [...USUAL, ...others.map((name): [string, string] => [name, ''])];
-  const [name, setName] = useState(names.find(([one]) => agent.files.includes(one))?.[0] ?? 'SOUL.md');
-  return (
-    <div className="flex min-h-0 flex-1 flex-col gap-4 md:flex-row">
-      <nav aria-label="Files" className="flex shrink-0 gap-0.5 max-md:overflow-x-auto md:w-48 md:flex-col">
-        {names.map(([one, about]) => (
-          <button key={one} type="button" className="nav-item h-auto min-h-9 shrink-0 py-1 text-left" aria-current={one === name ? 'page' : undefined} onClick={() => setName(one)}>
-            <span className="min-w-0">
-              <span className={`block truncate ${agent.files.includes(one) ? '' : 'text-dim'}`}>{one}</span>
-              {about && <span className="block text-tiny text-dim max-md:hidden">{about}</span>}
-            </span>
-          </button>
-        ))}
-      </nav>
-      <PersonaFile key={name} agent={agent.id} name={name} exists={agent.files.includes(name)} onWritten={reload} />
-    </div>
-  );
-}
+  const { id } = agent;
+  const owner = useStore((state) => state.me?.role !== 'member');
+  const prompt = useLoaded(`prompt ${id}`, () => readOr(id, SOUL));
+  // Nobody can try or edit by words an agent that is off.
+  const persona = useLoaded(agent.enabled ? `persona ${id}` : undefined, () => onyx.personas.get(id));
+  const inputs = useLoaded(agent.enabled ? `test inputs ${id}` : undefined, () => onyx.personas.testInputs(id));
+  const steps = useEditorSteps(id);
 
-function PersonaFile({ agent, name, exists, onWritten }: { agent: string; name: string; exists: boolean; onWritten: () => void }) {
-  const file = useLoaded(`persona ${agent} ${name}`, () => read(agent, name));
-  const written = () => {
-    file.reload();
-    onWritten();
-  };
-  return (
-    <div className="flex min-h-80 min-w-0 flex-1 flex-col">
-      <Shown of={file} rows={1} height="h-80">
-        {(opened) => (
-          <FileEditor
-            file={opened}
-            note={exists ? undefined : 'There is no such file yet; saving makes it.'}
-            write={(text) => onyx.agents.writeFile(agent, name, text, opened.version || undefined)}
-            onWritten={written}
-          />
-        )}
-      </Shown>
-    </div>
-  );
-}
+  const again = () => (prompt.reload(), inputs.reload(), reload());
+  useEffect(() => watch('agents', again), [id]);
+  // Each step of the editor may have changed something that is on the screen.
+  useEffect(() => {
+    if (steps > 0) again();
+  }, [steps]);
 
-async function read(agent: string, name: string): Promise<StoredFile> {
-  try {
-    return await onyx.agents.readFile(agent, name);
-  } catch (error) {
-    if (error instanceof OnyxError && error.code === 'not_found') return { text: '', version: '' };
-    throw error;
-  }
+  return (
+    <>
+      <div className="min-h-0 flex-1 overflow-y-auto px-4 py-4 md:px-6 md:py-6">
+        <div className="mx-auto max-w-[1000px] pb-10">
+          <div className="mb-8 grid grid-cols-1 items-start gap-4 lg:grid-cols-2">
+            <Shown of={prompt} rows={1} height="h-64">
+              {(found) => (
+                <PromptEditor key={id} found={found} readOnly={!owner} put={(text, replaces) => onyx.agents.writeFile(id, SOUL, text, replaces || undefined)} reload={prompt.reload} />
+              )}
+            </Shown>
+            {agent.enabled ? (
+              <TestInputs key={id} persona={id} inputs={inputs} prompt={prompt.data?.version ?? ''} owner={owner} />
+            ) : (
+              <section aria-label="Test inputs" className="card p-3.5">
+                <h2 className="meta">Test inputs</h2>
+                <p className="meta py-2">{agent.name} is off. Turn it on to try it and to let the editor work on it.</p>
+              </section>
+            )}
+          </div>
+          <Files agent={agent} reload={reload} />
+        </div>
+      </div>
+      {owner && agent.enabled && <EditorBar key={id} persona={id} known={persona.data?.agentChatSessionId} />}
+    </>
+  );
 }

@@ -1,5 +1,7 @@
 import { signOut } from '../../store/client';
+import { allowed } from '../../store/notify';
 import { usePreferences, type Preferences } from '../../store/preferences';
+import { toast } from '../../store/state';
 import { Card, Choices, Line, Section, Switch } from '../../ui/form';
 
 export function General() {
@@ -48,11 +50,12 @@ function Radio<K extends Worded>({ label, detail, of, options }: { label: string
 function Notifications() {
   const notify = usePreferences((preferences) => preferences.notify);
   const set = async (wanted: boolean) => {
-    const allowed = !wanted || (await Notification.requestPermission()) === 'granted';
-    usePreferences.setState({ notify: wanted && allowed });
+    const notify = wanted && (await allowed());
+    usePreferences.setState({ notify });
+    if (wanted && !notify) toast('This browser does not allow notifications from Onyx. Allow them in its settings for this page.', { tone: 'danger' });
   };
   return (
-    <Line label="Answers that end in the background" detail="Your browser asks for permission once.">
+    <Line label="While you look elsewhere" detail="An answer is there, or something waits for your decision. Your browser asks once.">
       <Switch label="Notify" on={notify} onChange={(on) => void set(on)} />
     </Line>
   );

@@ -1,11 +1,12 @@
 import { Link } from '@tanstack/react-router';
 import { useState } from 'react';
 import { onyx } from '../../store/client';
+import { ACTIONS_FOLDER, refreshActions, useActions } from '../../store/registry';
 import { toast } from '../../store/state';
 import { attempt } from '../../ui/act';
 import { Card, Choices as Options, Field, Form, Line, Section, Switch } from '../../ui/form';
 import { Modal } from '../../ui/Modal';
-import { Empty, Shown } from '../../ui/page';
+import { ErrorLine, Shown, Skeletons } from '../../ui/page';
 import { useLoaded } from '../../ui/useLoaded';
 
 const CREDENTIALS: Record<string, string> = {
@@ -86,36 +87,32 @@ function Answering() {
 
 /** Prompt files of the vault, read anew on request. */
 function Actions() {
-  const actions = useLoaded('actions', async () => ({ list: await onyx.preferences.actions(), folder: (await onyx.preferences.get()).actionsPath }));
+  const { phase, actions, fault } = useActions();
   return (
     <Section
       title="Actions"
-      detail={actions.data && `Prompt files in ${actions.data.folder} of your vault.`}
+      detail={`Prompt files in ${ACTIONS_FOLDER} of your vault.`}
       action={
-        <button type="button" className="btn" onClick={actions.reload}>
+        <button type="button" className="btn" onClick={() => void refreshActions()}>
           Refresh
         </button>
       }
     >
-      <Shown of={actions} rows={1}>
-        {({ list, folder }) =>
-          list.length === 0 ? (
-            <div className="card">
-              <Empty>There is no action yet: a markdown file in that folder becomes one.</Empty>
-            </div>
-          ) : (
-            <Card>
-              {list.map((action) => (
-                <Line key={action.id} label={action.label} detail={action.error ? <span className="text-warn">{action.error}</span> : action.warnings?.join(' ') || (action.requiresConfirmation ? 'Asks before it runs' : undefined)}>
-                  <Link to="/memory" search={{ path: `vault/${folder}/${action.id}.md` }} className="btn" aria-label={`Open ${action.label}`}>
-                    Open
-                  </Link>
-                </Line>
-              ))}
-            </Card>
-          )
-        }
-      </Shown>
+      {fault && <ErrorLine fault={fault} action={{ label: 'Try again', run: () => void refreshActions() }} />}
+      {phase === 'loading' && <Skeletons rows={1} />}
+      {phase === 'ready' && (
+        <Card>
+          {actions.length === 0 && <Line label={<span className="meta">There is no action yet: a markdown file in that folder becomes one.</span>} />}
+          {actions.map((action) => (
+            <Line key={action.id} label={action.label} detail={action.error ? <span className="text-warn">{action.error}</span> : action.warnings?.join(' ') || (action.requiresConfirmation ? 'Asks before it runs' : undefined)} />
+          ))}
+          <Line label="Run them, look at them, make one">
+            <Link to="/actions" className="btn">
+              Open actions
+            </Link>
+          </Line>
+        </Card>
+      )}
     </Section>
   );
 }

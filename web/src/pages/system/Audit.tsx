@@ -71,18 +71,18 @@ function Row({ row }: { row: AuditRow }) {
   const who = row.actorKind === 'agent' ? row.actor.replace(/^agent:/, '') : row.actor;
   return (
     <li className="flex flex-wrap items-baseline gap-x-3 gap-y-0.5 px-4 py-2 text-meta">
-      <time className="w-36 shrink-0 text-dim tabular-nums" dateTime={row.ts}>
+      <time className="shrink-0 whitespace-nowrap text-dim tabular-nums md:w-44" dateTime={row.ts}>
         {fullTime(row.ts)}
       </time>
-      <span className="w-24 shrink-0 truncate" title={who}>{who}</span>
-      <span className={`w-20 shrink-0 ${COLORS[row.decision ?? ''] ?? 'text-dim'}`}>{row.decision ?? row.effect}</span>
-      <span className="min-w-40 flex-1 [overflow-wrap:anywhere]">
+      <span className="max-w-32 shrink-0 truncate md:w-24" title={who}>{who}</span>
+      <span className={`shrink-0 md:w-20 ${COLORS[row.decision ?? ''] ?? 'text-dim'}`}>{row.decision ?? row.effect}</span>
+      <span className="min-w-40 flex-1 [overflow-wrap:anywhere] max-md:order-last max-md:basis-full">
         {row.tool && <code className="mr-2 font-mono">{row.tool}</code>}
         {row.diffSummary}
         {row.result && <span className="text-dim"> · {row.result}</span>}
       </span>
       {row.sessionId && (
-        <Link to="/chat/$id" params={{ id: row.sessionId }} className="text-accent underline underline-offset-3">
+        <Link to="/chat/$id" params={{ id: row.sessionId }} className="text-accent underline underline-offset-3 max-md:ml-auto">
           chat
         </Link>
       )}

@@ -27,7 +27,7 @@ export default function Logs() {
   return (
     <>
       <div className="mb-3 flex flex-wrap gap-2">
-        <input type="search" className="field min-w-48 flex-1" placeholder="Search the log" aria-label="Search the log" value={query} onChange={(event) => setQuery(event.target.value)} />
+        <input type="search" className="field min-w-48 flex-1 max-sm:basis-full" placeholder="Search the log" aria-label="Search the log" value={query} onChange={(event) => setQuery(event.target.value)} />
         <Select label="Level" value={level} options={LEVELS} onChange={(value) => setLevel(value as LogLevel)} />
         <button type="button" className="btn h-9" aria-pressed={paused} onClick={() => setPaused(!paused)}>
           {paused ? <Play size={14} aria-hidden /> : <Pause size={14} aria-hidden />} {paused ? 'Go on' : 'Pause'}

@@ -147,7 +147,7 @@ impl Gateway {
                     book.queued.push((session, turn));
                     book.count(match delivery {
                         Delivery::Steer => Mishap::Steer,
-                        Delivery::FollowUp => Mishap::FollowUp,
+                        Delivery::FollowUp | Delivery::OnRequest => Mishap::FollowUp,
                     });
                 }
                 Err(fault) => refused(&junction, "send", &fault),

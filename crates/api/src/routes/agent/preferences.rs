@@ -37,6 +37,7 @@ pub(crate) struct PreferencesChange {
     /// Each by itself; `null` removes it.
     #[serde(default)]
     flags: BTreeMap<String, Option<bool>>,
+    #[schemars(regex(pattern = r"^agent/actions/*$"))]
     actions_path: Option<String>,
 }
 

@@ -11,6 +11,10 @@ use serde::{Deserialize, Deserializer};
 use crate::Problem;
 
 #[derive(Debug, Deserialize, JsonSchema)]
+#[schemars(extend("anyOf" = [
+    {"properties": {"message": {"type": "string"}}, "required": ["message"]},
+    {"properties": {"action_id": {"type": "string"}}, "required": ["action_id"]},
+]))]
 pub(crate) struct ChatRequest {
     #[serde(default, deserialize_with = "optional_id")]
     pub(super) session_id: Option<SessionId>,

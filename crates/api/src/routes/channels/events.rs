@@ -1,5 +1,6 @@
 //! `/api/threads/{id}/events`: every answer of a thread as it comes, run after run.
 
+use std::collections::{HashSet, VecDeque};
 use std::convert::Infallible;
 use std::time::Duration;
 
@@ -8,8 +9,9 @@ use axum::http::HeaderMap;
 use axum::response::sse::{Event, KeepAlive, Sse};
 use futures::Stream;
 use futures::stream::unfold;
-use onyx_agent::{Happened, RunManager};
-use onyx_types::{PersonId, RunId, SessionId};
+use onyx_agent::{Happened, Notice, RunManager};
+use onyx_types::{ErrorCode, PersonId, RunId, SessionId, TurnId};
+use tokio::sync::broadcast::Receiver;
 use tokio::sync::broadcast::error::RecvError;
 use tokio::sync::mpsc;
 use tokio::time::{Instant, sleep_until};
@@ -43,8 +45,9 @@ pub(in crate::routes) async fn events(
     // Heard from here on: what begins before the task does is not missed.
     let notices = runs.notices();
     let person = caller.person.clone();
-    let follower = Follower { runs, person, session, told, followed: None };
-    tokio::spawn(follower.follow(notices, seen));
+    let (later, followed) = (VecDeque::new(), HashSet::new());
+    let follower = Follower { runs, person, session, told, notices, later, followed };
+    tokio::spawn(follower.follow(seen));
     let frames = unfold(frames, |mut frames: mpsc::Receiver<SseFrame>| async move {
         let frame = frames.recv().await?;
         Some((Ok(Event::from(frame)), frames))
@@ -52,22 +55,29 @@ pub(in crate::routes) async fn events(
     Ok(Sse::new(frames).keep_alive(KeepAlive::new().interval(KEEP_ALIVE)))
 }
 
-/// Ends when the client has gone; the runs go on.
+/// Ends when the client or the thread has gone; the runs go on.
 struct Follower {
     runs: RunManager,
     person: PersonId,
     session: SessionId,
     told: mpsc::Sender<SseFrame>,
-    /// The last run that was told of.
-    followed: Option<RunId>,
+    notices: Receiver<Notice>,
+    /// Heard while a run was told.
+    later: VecDeque<Heard>,
+    /// Runs that were told of: that one began may be heard after its end was told.
+    followed: HashSet<RunId>,
+}
+
+enum Heard {
+    Happened(Happened),
+    /// Nobody knows what.
+    Missed,
+    /// Nothing more will be.
+    Over,
 }
 
 impl Follower {
-    async fn follow(
-        mut self,
-        mut notices: tokio::sync::broadcast::Receiver<onyx_agent::Notice>,
-        seen: Option<Seen>,
-    ) {
+    async fn follow(mut self, seen: Option<Seen>) {
         if let Some(Seen { run, after, .. }) = seen {
             self.run(run, after).await;
             let later = self.runs.runs_after(&self.person, self.session, run).await;
@@ -79,26 +89,51 @@ impl Follower {
             if let Some(run) = self.runs.run_of(&self.person, self.session) {
                 self.run(run, 0).await;
             }
-            let happened = tokio::select! {
-                () = self.told.closed() => return,
-                heard = notices.recv() => match heard {
-                    Ok(notice) if notice.session == self.session => Some(notice.happened),
-                    // Whatever was missed: the run at work is looked for again.
-                    Ok(_) | Err(RecvError::Lagged(_)) => None,
-                    Err(RecvError::Closed) => return,
+            let heard = match self.later.pop_front() {
+                Some(heard) => heard,
+                None => tokio::select! {
+                    () = self.told.closed() => return,
+                    heard = hear(&mut self.notices, self.session) => heard,
                 },
             };
-            match happened {
-                Some(Happened::RunStarted(run)) => self.run(run, 0).await,
-                Some(Happened::Deleted) => return,
-                Some(Happened::RunEnded(_) | Happened::Changed | Happened::Draft(_)) | None => {}
+            match heard {
+                Heard::Over => return,
+                Heard::Happened(Happened::RunStarted(run)) => self.run(run, 0).await,
+                Heard::Happened(Happened::TakenBack(message)) => self.taken_back(message).await,
+                Heard::Happened(Happened::Deleted) => break,
+                // It may have been the thread's end; what else it was is looked for again.
+                Heard::Missed => {
+                    let there = self.runs.session_meta(&self.person, self.session).await;
+                    if there.is_err_and(|fault| fault.code == ErrorCode::NotFound) {
+                        break;
+                    }
+                }
+                Heard::Happened(Happened::RunEnded(_) | Happened::Changed | Happened::Draft(_)) => {
+                }
             }
+        }
+        // Who cannot be told has gone.
+        let _ = self.tell(ThreadFrames::deleted()).await;
+    }
+
+    async fn taken_back(&self, message: TurnId) {
+        let (person, session) = (&self.person, self.session);
+        let agents = async {
+            let rows = self.runs.unanswered(person, session).await?;
+            let text = rows.iter().find(|row| row.turn == message);
+            let text = text.map(|row| row.words.content.text()).unwrap_or_default();
+            let meta = self.runs.session_meta(person, session).await?;
+            self.runs.answerers(person, &meta, &text).await
+        };
+        // A thread that is gone tells so by itself.
+        if let Ok(agents) = agents.await {
+            let _ = self.tell(ThreadFrames::taken_back(message, &agents)).await;
         }
     }
 
     /// Tells what a run told after that, to its end.
     async fn run(&mut self, run: RunId, after: u64) {
-        if self.followed.replace(run) == Some(run) || self.told.is_closed() {
+        if !self.followed.insert(run) || self.told.is_closed() {
             return;
         }
         let Ok(Some(question)) = self.runs.question_of_run(&self.person, run).await else { return };
@@ -117,6 +152,17 @@ impl Follower {
             };
             let ready = tokio::select! {
                 () = self.told.closed() => return,
+                heard = hear(&mut self.notices, self.session) => match heard {
+                    Heard::Over => return,
+                    Heard::Happened(Happened::TakenBack(message)) => {
+                        self.taken_back(message).await;
+                        continue;
+                    }
+                    heard => {
+                        self.later.push_back(heard);
+                        continue;
+                    }
+                },
                 () = flush => {
                     due = None;
                     next_flush = Instant::now() + COALESCED;
@@ -159,5 +205,17 @@ impl Follower {
             self.told.send(frame).await?;
         }
         Ok(())
+    }
+}
+
+/// The next of what happens to a session.
+async fn hear(notices: &mut Receiver<Notice>, session: SessionId) -> Heard {
+    loop {
+        match notices.recv().await {
+            Ok(notice) if notice.session == session => return Heard::Happened(notice.happened),
+            Ok(_) => {}
+            Err(RecvError::Lagged(_)) => return Heard::Missed,
+            Err(RecvError::Closed) => return Heard::Over,
+        }
     }
 }

@@ -2,10 +2,10 @@
 
 use axum::Json;
 use axum::extract::{Path, State};
-use axum::http::StatusCode;
-use onyx_agent::StopTarget;
+use axum::http::{HeaderMap, StatusCode};
+use onyx_agent::{KeptMessage, NewMessage as Message, StopTarget};
 use onyx_knowledge::{Hit, Retrieval};
-use onyx_storage::InboxRow;
+use onyx_storage::{Delivery, InboxRow, SessionMeta};
 use onyx_types::{AgentId, ErrorCode, Fault, MatchType, Origin, Scope, TurnId};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -13,7 +13,7 @@ use serde::{Deserialize, Serialize};
 use super::threads::session_of;
 use crate::encode::answer_id;
 use crate::history::{HistoryMessage, MessageRole, MessageStatus};
-use crate::talk::{MessagePage, MessageView, Metadata, page, waiting};
+use crate::talk::{MessagePage, MessageView, Metadata, client_id, page, waiting};
 use crate::{ApiState, AuthContext, JsonBody, Problem, QueryOf};
 
 #[derive(Deserialize, JsonSchema)]
@@ -42,16 +42,28 @@ pub(in crate::routes) async fn list(
     let page = page(&state, &caller, meta.session_id, query.before.as_deref(), query.limit).await?;
     let mut messages = answered(&state, &page);
     if query.before.is_none() {
-        for row in waiting(&state, &caller, meta.session_id, &page).await? {
-            let text = row.words.content.text();
-            messages.push(MessageView::posted(&row));
-            if state.runs.is_promised(row.turn) {
-                let agents = state.runs.answerers(&caller.person, &meta, &text).await?;
-                messages.extend(agents.iter().map(|agent| placeholder(&row, agent)));
-            }
-        }
+        messages.extend(unanswered(&state, &caller, &meta, &page).await?);
     }
     Ok(Json(ThreadMessages { messages, before: page.before }))
+}
+
+/// Messages that wait, and the places of their answers.
+async fn unanswered(
+    state: &ApiState,
+    caller: &AuthContext,
+    meta: &SessionMeta,
+    page: &MessagePage,
+) -> Result<Vec<MessageView>, Problem> {
+    let mut messages = Vec::new();
+    for row in waiting(state, caller, meta.session_id, page).await? {
+        let text = row.words.content.text();
+        messages.push(MessageView::posted(&row));
+        if state.runs.is_promised(row.turn) {
+            let agents = state.runs.answerers(&caller.person, meta, &text).await?;
+            messages.extend(agents.iter().map(|agent| placeholder(&row, agent)));
+        }
+    }
+    Ok(messages)
 }
 
 /// An answer is called by its question, so that a second try stands in the place of the first.
@@ -111,21 +123,53 @@ pub(in crate::routes) async fn send(
     State(state): State<ApiState>,
     caller: AuthContext,
     Path(id): Path<String>,
+    headers: HeaderMap,
     JsonBody(request): JsonBody<NewMessage>,
 ) -> Result<(StatusCode, Json<Sent>), Problem> {
     let meta = session_of(&state, &caller, &id).await?;
+    let client_id = client_id(&headers)?;
     if request.content.trim().is_empty() {
         return Err(Problem::field("content", "it is empty"));
     }
     let agents = state.runs.answerers(&caller.person, &meta, &request.content).await?;
-    let row =
-        state.runs.keep_message(&caller.person, meta.session_id, request.content, None).await?;
-    let sent = Sent {
-        user_message: MessageView::posted(&row),
-        assistant_messages: agents.iter().map(|agent| placeholder(&row, agent)).collect(),
+    let delivery = Delivery::FollowUp;
+    let message = Message { content: request.content, view: None, client_id, delivery };
+    let sent = match state.runs.keep_message(&caller.person, meta.session_id, message).await? {
+        KeptMessage::Known(turn) => sent_before(&state, &caller, &meta, turn).await?,
+        KeptMessage::New(row) => {
+            state.runs.promise(&caller.person, meta.session_id, row.turn);
+            Sent {
+                user_message: MessageView::posted(&row),
+                assistant_messages: agents.iter().map(|agent| placeholder(&row, agent)).collect(),
+            }
+        }
     };
-    state.runs.promise(&caller.person, meta.session_id, row.turn);
     Ok((StatusCode::CREATED, Json(sent)))
+}
+
+/// A message that came before, with what has become of its answers.
+async fn sent_before(
+    state: &ApiState,
+    caller: &AuthContext,
+    meta: &SessionMeta,
+    message: TurnId,
+) -> Result<Sent, Problem> {
+    const NEWEST: usize = 200;
+    let page = page(state, caller, meta.session_id, None, Some(NEWEST)).await?;
+    let mut messages = answered(state, &page);
+    messages.extend(unanswered(state, caller, meta, &page).await?);
+    let id = message.to_string();
+    let its_answers = format!("{id}.");
+    let (mut own, rest): (Vec<_>, Vec<_>) =
+        messages.into_iter().partition(|message| message.id == id);
+    let none = || Problem::new(ErrorCode::NotFound, format!("There is no message {id}."));
+    Ok(Sent {
+        user_message: own.pop().ok_or_else(none)?,
+        assistant_messages: rest
+            .into_iter()
+            .filter(|message| message.id.starts_with(&its_answers))
+            .collect(),
+    })
 }
 
 #[derive(Serialize, JsonSchema)]
@@ -148,7 +192,7 @@ pub(in crate::routes) async fn cancel(
         let cancelled = state.runs.stop(&caller.person, StopTarget::Run(run)).await?;
         return Ok(Json(Cancelled { cancelled }));
     }
-    if state.runs.take_back(&caller.person, question) {
+    if state.runs.take_back(&caller.person, question).await? {
         return Ok(Json(Cancelled { cancelled: true }));
     }
     Err(none())

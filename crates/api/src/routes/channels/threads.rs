@@ -4,13 +4,13 @@ use axum::Json;
 use axum::extract::{Path, State};
 use axum::http::{StatusCode, header};
 use axum::response::{IntoResponse, Response};
-use onyx_agent::{SessionPatch, StopTarget};
+use onyx_agent::SessionPatch;
 use onyx_storage::{Channel, SessionMeta, Thread};
-use onyx_types::{ErrorCode, Fault, SessionId, ThreadId, Timestamp};
+use onyx_types::{ErrorCode, Fault, Scope, ThreadId, Timestamp};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::super::spaces::checked_name;
+use super::super::spaces::{checked_name, removal};
 use super::{change, channels, find};
 use crate::{ApiState, AuthContext, JsonBody, Problem, QueryOf};
 
@@ -85,7 +85,7 @@ pub(in crate::routes) async fn create(
     let title = title(&request.title)?;
     let channel = find(&state, &caller, &request.channel).await;
     let channel = channel.map_err(|problem| match problem.fault().code {
-        ErrorCode::NotFound => Problem::field("channel", "there is no such channel"),
+        ErrorCode::NotFound => Problem::unknown("channel", "there is no such channel"),
         _ => problem,
     })?;
     let (channel, thread) = state.runs.open_thread(&caller.person, &channel, title).await?;
@@ -124,33 +124,22 @@ pub(in crate::routes) async fn patch(
     Ok(Json(ThreadView::of(&channel, &Thread { title, ..thread })))
 }
 
+/// With its conversation and what is attached to it.
 pub(in crate::routes) async fn remove(
     State(state): State<ApiState>,
     caller: AuthContext,
     Path(id): Path<String>,
 ) -> Result<StatusCode, Problem> {
     let (channel, thread) = find_thread(&state, &caller, &id).await?;
-    if let Some(session) = thread.session() {
-        forget(&state, &caller, session).await?;
-    }
+    removal::close(&state, &caller, thread.session()).await?;
+    removal::detach(&state, &caller, &[Scope::Thread(thread.id.clone())]).await?;
     change(&state, &caller, channel.id.as_str(), None, |card| {
         card.threads.retain(|known| known.id != thread.id);
     })
     .await?;
+    let channels = channels(&state, &caller)?;
+    channels.sweep_thread(&channel.space, &thread.id).await.map_err(Fault::from)?;
     Ok(StatusCode::NO_CONTENT)
-}
-
-/// Stops and removes the conversation of a thread; one that is gone is fine.
-pub(super) async fn forget(
-    state: &ApiState,
-    caller: &AuthContext,
-    session: SessionId,
-) -> Result<(), Problem> {
-    state.runs.stop(&caller.person, StopTarget::Session(session)).await?;
-    match state.runs.delete_session(&caller.person, session).await {
-        Err(fault) if fault.code != ErrorCode::NotFound => Err(fault.into()),
-        Ok(()) | Err(_) => Ok(()),
-    }
 }
 
 pub(super) async fn find_thread(

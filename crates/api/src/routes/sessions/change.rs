@@ -5,7 +5,7 @@ use axum::extract::{Path, State};
 use axum::http::StatusCode;
 use onyx_agent::{ForkPoint, SessionPatch};
 use onyx_storage::SessionStatus;
-use onyx_types::{AgentId, LaneOrder, TurnId};
+use onyx_types::{AgentId, Fault, LaneOrder, TurnId};
 use schemars::JsonSchema;
 use serde::Deserialize;
 
@@ -17,7 +17,7 @@ pub(crate) struct Patch {
     #[schemars(regex(pattern = r"\S"), length(max = 200))]
     title: Option<String>,
     status: Option<SessionStatus>,
-    #[schemars(length(min = 1))]
+    #[schemars(length(min = 1, max = 8), extend("uniqueItems" = true))]
     agents: Option<Vec<AgentId>>,
     mode: Option<LaneOrder>,
 }
@@ -28,10 +28,13 @@ pub(in crate::routes) async fn patch(
     Path(id): Path<String>,
     JsonBody(patch): JsonBody<Patch>,
 ) -> Result<Json<SessionView>, Problem> {
+    let id = session_id(&id)?;
+    // What is not there has no fields that could be wrong.
+    state.runs.session_meta(&caller.person, id).await?;
     let Patch { title, status, agents, mode } = patch;
     let patch = SessionPatch { title, status, agents, mode };
-    patch.check(&state.runs.roster()).map_err(|flaw| Problem::field(flaw.field, flaw.why))?;
-    let meta = state.runs.patch_session(&caller.person, session_id(&id)?, patch).await?;
+    patch.check(&state.runs.roster()).map_err(Fault::from)?;
+    let meta = state.runs.patch_session(&caller.person, id, patch).await?;
     Ok(Json(meta.into()))
 }
 

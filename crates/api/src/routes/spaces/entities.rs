@@ -26,6 +26,7 @@ const MOST_LABELS: usize = 100;
 pub(crate) struct EntitiesQuery {
     /// Only those after this one: the last id of the page before.
     before: Option<String>,
+    #[schemars(range(min = 1, max = 500))]
     limit: Option<usize>,
     /// Only those of this status.
     status: Option<String>,
@@ -85,12 +86,20 @@ impl EntityView {
 
 #[derive(Deserialize, JsonSchema)]
 pub(crate) struct NewEntity {
-    #[schemars(regex(pattern = r"\S"))]
+    #[schemars(regex(pattern = r"\S"), length(max = 300))]
     title: String,
     status: Option<String>,
+    #[schemars(length(max = 100))]
     tags: Option<Vec<String>>,
     /// Other keys of the front matter.
     #[serde(default)]
+    #[schemars(extend(
+        "maxProperties" = 100,
+        "propertyNames" = {
+            "pattern": "^[A-Za-z0-9_-]{1,64}$",
+            "not": {"enum": ["id", "title", "status", "tags", "created", "updated", "origin"]},
+        },
+    ))]
     fields: BTreeMap<String, Option<String>>,
     body: Option<String>,
 }
@@ -98,13 +107,21 @@ pub(crate) struct NewEntity {
 /// What is left out stays as it is.
 #[derive(Deserialize, JsonSchema)]
 pub(crate) struct EntityPatch {
-    #[schemars(regex(pattern = r"\S"))]
+    #[schemars(regex(pattern = r"\S"), length(max = 300))]
     title: Option<String>,
     /// Empty: it has none.
     status: Option<String>,
+    #[schemars(length(max = 100))]
     tags: Option<Vec<String>>,
     /// Other keys of the front matter; `null` or empty: it goes.
     #[serde(default)]
+    #[schemars(extend(
+        "maxProperties" = 100,
+        "propertyNames" = {
+            "pattern": "^[A-Za-z0-9_-]{1,64}$",
+            "not": {"enum": ["id", "title", "status", "tags", "created", "updated", "origin"]},
+        },
+    ))]
     fields: BTreeMap<String, Option<String>>,
     body: Option<String>,
 }
@@ -173,7 +190,7 @@ pub(super) async fn list(
         Some(id) => {
             all.iter()
                 .position(|entity| entity.at.id.as_str() == id)
-                .ok_or_else(|| Problem::field("before", "it is gone; begin anew"))?
+                .ok_or_else(|| Problem::unknown("before", "it is gone; begin anew"))?
                 + 1
         }
     };

@@ -9,6 +9,7 @@ use serde::Serialize;
 use serde_json::{Map, Value};
 
 use super::command::RequestId;
+use crate::logs::LogLine;
 use crate::routes::memory;
 use crate::routes::pending_changes::{PendingChange, PendingChanges};
 use crate::{Dependency, Problem};
@@ -159,6 +160,16 @@ impl From<SessionMeta> for Sibling {
     fn from(meta: SessionMeta) -> Self {
         Self { id: meta.session_id, fork_turn: meta.fork_turn, created_at: meta.created_at }
     }
+}
+
+#[derive(Serialize)]
+pub(super) struct LogLines<'a> {
+    pub(super) lines: Vec<&'a LogLine>,
+}
+
+/// A line of the log, for the `logs.tail` of this id.
+pub(super) fn log_line(id: Option<&RequestId>, line: &LogLine) -> String {
+    frame(&Answer { kind: "logs.line".to_owned(), id, outcome: Outcome::Data(line) })
 }
 
 #[derive(Serialize)]

@@ -7,6 +7,8 @@ use serde::de::DeserializeOwned;
 use serde_json::Value;
 
 use crate::Problem;
+use crate::logs::LogLevel;
+use crate::routes::logs::LogsQuery;
 use crate::routes::memory::MemoryQuery;
 use crate::routes::pending_changes::{DraftDecision, PendingChangesQuery};
 
@@ -40,6 +42,7 @@ pub(super) enum Command {
     DraftsList(PendingChangesQuery),
     DraftsDecide(DraftsDecide),
     MemorySearch(MemorySearch),
+    LogsTail(LogsTail),
     Status,
     Ping,
 }
@@ -217,8 +220,21 @@ impl From<MemorySearch> for MemoryQuery {
     }
 }
 
-/// Part of the protocol, but of parts of Onyx that this version does not have.
-const ABSENT: [(&str, &str); 1] = [("logs.tail", "The log feed")];
+#[derive(Debug, Default, Deserialize)]
+pub(super) struct LogsTail {
+    level: Option<LogLevel>,
+    q: Option<String>,
+    after: Option<u64>,
+    limit: Option<usize>,
+    /// `false`: only what is there. Ends a following that is under way.
+    pub(super) follow: Option<bool>,
+}
+
+impl From<LogsTail> for LogsQuery {
+    fn from(LogsTail { level, q, after, limit, follow: _ }: LogsTail) -> Self {
+        Self { level, q, after, limit }
+    }
+}
 
 impl Frame {
     pub(super) fn parse(text: &str) -> Result<Self, Problem> {
@@ -247,22 +263,14 @@ impl Frame {
             "drafts.list" => Command::DraftsList(fields_or_default(self.data)?),
             "drafts.decide" => Command::DraftsDecide(fields(self.data)?),
             "memory.search" => Command::MemorySearch(fields(self.data)?),
+            "logs.tail" => Command::LogsTail(fields_or_default(self.data)?),
             "status.get" => Command::Status,
             "ping" => Command::Ping,
-            other => return Err(unknown(other)),
+            other => {
+                return Err(Problem::field("type", format!("there is no frame type {other:?}")));
+            }
         })
     }
-}
-
-fn unknown(kind: &str) -> Problem {
-    if let Some((_, what)) = ABSENT.iter().find(|(name, _)| *name == kind) {
-        let fault = onyx_types::Fault::new(
-            ErrorCode::NotFound,
-            format!("{what} is not part of this version of Onyx."),
-        );
-        return fault.with_hint("Update the server, or do without.").into();
-    }
-    Problem::field("type", format!("there is no frame type {kind:?}"))
 }
 
 fn fields_or_default<T: DeserializeOwned + Default>(data: Value) -> Result<T, Problem> {

@@ -14,14 +14,15 @@ use tokio::time::timeout;
 
 use super::answer::{self, Empty, SendResult, SessionView, Stopped};
 use super::command::{
-    Abort, Command, DraftsDecide, Frame, MemorySearch, RequestId, Resume, Send, SessionsGet,
-    SessionsList, Word,
+    Abort, Command, DraftsDecide, Frame, LogsTail, MemorySearch, RequestId, Resume, Send,
+    SessionsGet, SessionsList, Word,
 };
 use super::follow::{Following, broadcasts};
 use super::outbox::{CloseReason, Outbox, receive};
 use super::sent::SentKeys;
+use super::tail::LogTail;
 use crate::access::{Access, may};
-use crate::routes::{memory, pending_changes, sessions};
+use crate::routes::{logs, memory, pending_changes, sessions};
 use crate::{ApiState, AuthContext, Problem};
 
 /// The time to say who one is.
@@ -49,8 +50,15 @@ pub(super) async fn serve(
         let person = caller.person.clone();
         let telling = tokio::spawn(broadcasts(state.clone(), person, outbox.clone()));
         let revoked = caller.revoked.clone();
-        let (tell, following) = (outbox.clone(), Following::default());
-        let mut connection = Connection { state, caller, from, sent, outbox: tell, following };
+        let mut connection = Connection {
+            state,
+            caller,
+            from,
+            sent,
+            outbox: outbox.clone(),
+            following: Following::default(),
+            tail: LogTail::default(),
+        };
         let heard = async {
             while let Some(text) = receive(&mut source, &outbox, SILENCE).await {
                 connection.handle(&text).await;
@@ -111,6 +119,7 @@ struct Connection {
     sent: Arc<SentKeys>,
     outbox: Outbox,
     following: Following,
+    tail: LogTail,
 }
 
 /// How the answer to a request is written, once it is known.
@@ -166,6 +175,7 @@ impl Connection {
             }
             Command::DraftsDecide(decide) => self.decide(decide, reply).await?,
             Command::MemorySearch(search) => self.search(search, reply).await?,
+            Command::LogsTail(tail) => self.tail(tail, reply).await?,
             Command::Status => self.status(reply).await,
             Command::Ping => self.answer(reply, &Empty {}).await,
         }
@@ -295,6 +305,19 @@ impl Connection {
         Ok(())
     }
 
+    /// What is there first, then each line as it is written. A second one takes its place.
+    async fn tail(&mut self, tail: LogsTail, reply: &Reply<'_>) -> Result<(), Problem> {
+        let follows = tail.follow.unwrap_or(true);
+        let (kept, more) = logs::tail(&self.state, tail.into(), "data.limit")?;
+        self.tail = LogTail::default();
+        let lines = kept.iter().map(|line| &**line).collect();
+        self.answer(reply, &answer::LogLines { lines }).await;
+        if follows {
+            self.tail = LogTail::tell(more, reply.id.cloned(), self.outbox.clone());
+        }
+        Ok(())
+    }
+
     async fn list(&self, list: SessionsList, reply: &Reply<'_>) -> Result<(), Problem> {
         let limit = sessions::list_limit("data.limit", list.limit)?;
         let filter = SessionFilter {
@@ -370,6 +393,7 @@ fn access(command: &Command) -> Access {
         | Command::DraftsList(_)
         | Command::MemorySearch(_) => Access::Read,
         Command::DraftsDecide(_) => Access::Write,
+        Command::LogsTail(_) => Access::Owner,
         Command::Auth(_) | Command::Status | Command::Ping => Access::Person,
     }
 }

@@ -132,7 +132,7 @@ pub(super) async fn broadcasts(state: ApiState, person: PersonId, outbox: Outbox
 fn describe(notice: &Notice) -> EventData<'static> {
     let told = EventData { session_id: Some(notice.session), ..EventData::MISSED };
     match notice.happened {
-        Happened::Changed => EventData { change: "changed", ..told },
+        Happened::Changed | Happened::TakenBack(_) => EventData { change: "changed", ..told },
         Happened::Deleted => EventData { change: "removed", ..told },
         Happened::RunStarted(run) => EventData { change: "run_started", run_id: Some(run), ..told },
         Happened::RunEnded(run) => EventData { change: "run_ended", run_id: Some(run), ..told },

@@ -7,17 +7,16 @@ use std::sync::Arc;
 
 use anyhow::Result;
 use onyx_api::Exposure;
-use onyx_identity::{KeyFolder, Secrets};
+use onyx_identity::Secrets;
 use onyx_sandbox::{NoSandbox, Rung};
 use onyx_storage::{Home, Store};
 use onyx_types::SystemClock;
 use serde::Deserialize;
 
-use super::Check;
+use super::{Check, secrets};
 use crate::client::Client;
 use crate::config::{Config, ConfigError, Source};
-use crate::env;
-use crate::gateway::{SocketPath, TokenPlace, sandbox};
+use crate::gateway::{SocketPath, TokenPlace, sandbox, secret_keys};
 use crate::home::HomeFolder;
 
 /// Below this, writes will soon fail.
@@ -126,13 +125,9 @@ pub(super) async fn free_home(taken: Home) -> (Vec<Check>, Option<Arc<Secrets>>)
         }
     };
     checks.push(Check::ok("storage", "opens and can be written"));
-    let keys = KeyFolder::at(env::key_folder());
-    match Secrets::open(Arc::clone(&store.secrets), clock, keys).await {
+    match Secrets::open(Arc::clone(&store.secrets), clock, secret_keys()).await {
         Ok(secrets) => {
-            checks.extend(secrets.list().into_iter().filter_map(|secret| {
-                let mend = format!("bring its key back, or `onyx secrets set {}`", secret.name);
-                Some(Check::broken(format!("secret {}", secret.name), secret.error?, mend))
-            }));
+            checks.extend(secrets::check(secrets.list()));
             (checks, Some(Arc::new(secrets)))
         }
         Err(fault) => {
@@ -173,6 +168,7 @@ pub(super) async fn held_home(home: &HomeFolder, held: &str) -> Result<Vec<Check
             _ => Check::broken(name, at.detail, "look at the server's log"),
         }
     }));
+    checks.extend(secrets::of_server(&client).await);
     Ok(checks)
 }
 

@@ -2,6 +2,7 @@
 
 mod checks;
 mod providers;
+mod secrets;
 
 use anyhow::Result;
 use serde::Serialize;

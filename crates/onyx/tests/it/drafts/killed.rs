@@ -1,7 +1,9 @@
 //! kill -9 at every change of a file between a person's yes and its end.
 
+use std::time::Duration;
+
 use futures::{StreamExt, stream};
-use onyx_test_support::{Fate, FileChange, Tracer};
+use onyx_test_support::{Fate, FileChange, Tracer, wait_for};
 use serde_json::{Value, json};
 
 use super::{draft_of, message, obedient, path, suggesting, vault};
@@ -33,6 +35,13 @@ async fn approve_and_die(index: usize, fate: Fate) -> Vec<FileChange> {
     let call = ("edit_file", json!({"path": "a.md", "old": "one", "new": "two"}));
     let (_, draft) = draft_of(&onyx, json!({"message": message(&[call])})).await;
     let approve = format!("{}/approve", path(&draft));
+    // What the index writes of the start is no part of the approval: a search waits for it.
+    let complete = async || {
+        let status = onyx.get("/v1/memory/status").await.expect(200).json();
+        (status["complete"] == true).then_some(())
+    };
+    wait_for("the index is complete", Duration::from_secs(60), complete).await;
+    drop(onyx.get("/v1/memory/search?q=one").await.expect(200));
     let tracer = Tracer::attach(onyx.process_id().unwrap(), &onyx.home(), fate);
     let answer = onyx.request(reqwest::Method::POST, &approve).json(&json!({})).send().await;
     let told = match answer {

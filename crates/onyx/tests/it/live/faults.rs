@@ -24,30 +24,36 @@ async fn assert_answers(onyx: &OnyxProcess) {
 #[tokio::test]
 #[ignore = "make test-live"]
 async fn what_cannot_be_is_told_and_the_server_goes_on() {
-    let onyx =
-        started(json!({"models": ["smollm2", {"id": "vast", "contextWindow": 500_000_000}]})).await;
     let whole = std::fs::read(small_model().await).unwrap();
     let folder = tempfile::tempdir().unwrap();
     let file = |name: &str, bytes: &[u8]| {
         let path = folder.path().join(name);
         std::fs::write(&path, bytes).unwrap();
-        format!("local/{}", path.display())
+        path.display().to_string()
     };
     let mut garbled = whole[..5_000_000].to_vec();
     garbled[200..4_000_000].fill(0xff);
+    let broken = [
+        (file("cut.gguf", &whole[..whole.len() - 1]), "breaks off"),
+        (file("short.gguf", &whole[..1_000_000]), "breaks off"),
+        (file("garbled.gguf", &garbled), "damaged"),
+        (file("page.gguf", b"<html>"), "not a GGUF model"),
+        (file("empty.gguf", b""), "not a GGUF model"),
+    ];
+    let vast = json!({"id": "vast", "contextWindow": 500_000_000});
+    let named = broken.iter().map(|(path, _)| Value::from(path.as_str()));
+    let models: Vec<_> = named.chain([json!("smollm2"), vast]).collect();
+    let onyx = started(json!({"models": models})).await;
     symlink(small_model().await, onyx.home().join("models/vast.gguf")).unwrap();
     let long = json!({"messages": [{"role": "user", "content": "word ".repeat(20_000)}]});
     let none = json!({});
-    for (model, more, why) in [
-        (file("cut.gguf", &whole[..whole.len() - 1]), &none, "breaks off"),
-        (file("short.gguf", &whole[..1_000_000]), &none, "breaks off"),
-        (file("garbled.gguf", &garbled), &none, "damaged"),
-        (file("page.gguf", b"<html>"), &none, "not a GGUF model"),
-        (file("empty.gguf", b""), &none, "not a GGUF model"),
-        ("local/absent".to_owned(), &none, "onyx models pull absent"),
-        ("local/vast".to_owned(), &none, "MB of memory"),
-        ("local/smollm2".to_owned(), &long, "window"),
-    ] {
+    let broken = broken.into_iter().map(|(path, why)| (path, &none, why));
+    for (model, more, why) in broken.chain([
+        ("absent".to_owned(), &none, "onyx models pull absent"),
+        ("vast".to_owned(), &none, "MB of memory"),
+        ("smollm2".to_owned(), &long, "window"),
+    ]) {
+        let model = format!("local/{model}");
         let text = refused(&onyx, &model, more).await;
         assert!(text.contains(why), "{model}: {text}");
     }

@@ -1,6 +1,7 @@
 //! The real small model through the whole stack. `make test-live` builds it in and runs these.
 
 mod answers;
+mod editor;
 mod faults;
 mod memory;
 mod personas;

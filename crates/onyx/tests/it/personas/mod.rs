@@ -14,7 +14,10 @@ const PERSONA: &str = "/api/storage/personas/optimist";
 
 /// A server with two personas, of which one is to be edited.
 async fn house() -> (ScriptedModel, OnyxProcess) {
-    let model = ScriptedModel::start().await;
+    house_of(ScriptedModel::start().await).await
+}
+
+async fn house_of(model: ScriptedModel) -> (ScriptedModel, OnyxProcess) {
     let onyx = builder(&model)
         .merge(json!({"people": ["anna"], "agents": {
             "defaults": {"model": "mine/some-model"},

@@ -134,7 +134,7 @@ async fn lists_are_paged_and_ids_lead_nowhere_else() {
     let fields = json!({"title": "x", "fields": {"origin": "person"}});
     assert_eq!(onyx.post("/api/spaces/home/pages", &fields).await.status, 400);
     let agent = json!({"name": "x", "default_agent": "nobody"});
-    let wrong = onyx.post("/api/spaces", &agent).await.expect(400).json();
+    let wrong = onyx.post("/api/spaces", &agent).await.expect(404).json();
     assert_eq!(wrong["field"], "default_agent");
 }
 

@@ -2,7 +2,10 @@
 
 mod capture;
 mod companion;
+mod contracts;
 mod entities;
+mod injected;
+mod lifecycle;
 mod threads;
 mod ui_chat;
 
@@ -20,7 +23,10 @@ async fn house() -> (ScriptedModel, OnyxProcess) {
 }
 
 async fn house_with(config: Value) -> (ScriptedModel, OnyxProcess) {
-    let model = ScriptedModel::start().await;
+    house_of(ScriptedModel::start().await, config).await
+}
+
+async fn house_of(model: ScriptedModel, config: Value) -> (ScriptedModel, OnyxProcess) {
     let onyx = builder(&model)
         .merge(json!({"people": ["anna"], "agents": {
             "defaults": {"model": "mine/some-model"},

@@ -15,7 +15,7 @@ use rusqlite::Connection;
 use crate::blocking::Blocking;
 use crate::{
     ChunkCounts, ChunkId, ChunkRow, ChunkStore, Contents, Group, SourceChange, SourceId, SourceKey,
-    SourceRow, Stamp, StoreError, StoredChunk, StoredVector,
+    SourceRow, Stamp, Standing, StoreError, StoredChunk, StoredVector,
 };
 use file::IndexFile;
 
@@ -114,6 +114,17 @@ impl ChunkStore for SqliteChunks {
 
     async fn last_change(&self) -> Result<u64, StoreError> {
         self.run(|connection| read::last_change(connection)).await
+    }
+
+    async fn standing(&self) -> Result<Standing, StoreError> {
+        self.run(|connection| {
+            Ok(Standing {
+                epoch: read::epoch(connection)?,
+                last_change: read::last_change(connection)?,
+                served_vectors: vectors::served(connection)?,
+            })
+        })
+        .await
     }
 
     async fn contents(&self, source: SourceId) -> Result<Option<Contents>, StoreError> {

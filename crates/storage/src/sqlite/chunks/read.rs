@@ -123,7 +123,8 @@ pub(super) fn chunks(
 }
 
 pub(super) fn epoch(connection: &Connection) -> Result<u64, StoreError> {
-    Ok(connection.query_row("SELECT value FROM epoch", [], |row| count(row, 0))?)
+    let mut statement = connection.prepare_cached("SELECT value FROM epoch")?;
+    Ok(statement.query_row([], |row| count(row, 0))?)
 }
 
 pub(super) fn changes(

@@ -12,6 +12,8 @@ fn row(make: &mut Maker, text: &str, delivery: Delivery) -> InboxRow {
             content: UserContent::Text(text.into()),
             view: Some(View { entity_type: "page".into(), entity_id: "7".into() }),
             context: None,
+            client_id: Some(format!("client-{text}")),
+            withdrawn: false,
         },
         received_at: make.tick(),
     }
@@ -32,6 +34,22 @@ pub(crate) async fn words_wait_in_the_order_they_came(on: Backend) {
     assert_eq!(on.ledger.inbox(&other).await.unwrap(), []);
     let foreign = SessionKey { person: "bert".parse().unwrap(), ..key };
     assert_eq!(on.ledger.inbox(&foreign).await.unwrap(), []);
+}
+
+pub(crate) async fn words_that_still_wait_can_be_changed(on: Backend) {
+    let mut make = Maker::new();
+    let key = make.key();
+    let waiting = row(&mut make, "wait", Delivery::OnRequest);
+    on.ledger.put_inbox(&key, waiting.clone()).await.unwrap();
+    assert_eq!(on.ledger.spoken_to().await.unwrap(), [(key.person.clone(), key.session)]);
+    let mut changed = waiting;
+    changed.words.withdrawn = true;
+    assert!(on.ledger.change_inbox(&key, changed.clone()).await.unwrap());
+    assert_eq!(on.ledger.inbox(&key).await.unwrap(), std::slice::from_ref(&changed));
+    on.ledger.clear_inbox(&key, &[changed.turn]).await.unwrap();
+    assert!(!on.ledger.change_inbox(&key, changed).await.unwrap());
+    assert_eq!(on.ledger.inbox(&key).await.unwrap(), []);
+    assert_eq!(on.ledger.spoken_to().await.unwrap(), []);
 }
 
 pub(crate) async fn words_go_by_turn_and_with_the_session(on: Backend) {

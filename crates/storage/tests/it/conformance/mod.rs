@@ -129,6 +129,7 @@ conformance! {
         ;
     inbox:
         words_wait_in_the_order_they_came
+        words_that_still_wait_can_be_changed
         words_go_by_turn_and_with_the_session
         ;
     drafts:

@@ -255,6 +255,7 @@ async fn a_space_is_a_folder_with_a_card() {
         companion: None,
         created: None,
         version: None,
+        damage: None,
     };
     assert_eq!(made.created, Some(by.ts));
     assert_eq!(world.spaces().list().await.unwrap(), [made.clone(), garden]);

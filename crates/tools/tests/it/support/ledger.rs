@@ -98,6 +98,14 @@ impl Ledger for BrokenAudit {
         self.inner.inbox(key).await
     }
 
+    async fn change_inbox(&self, key: &SessionKey, row: InboxRow) -> Result<bool, StoreError> {
+        self.inner.change_inbox(key, row).await
+    }
+
+    async fn spoken_to(&self) -> Result<Vec<(PersonId, SessionId)>, StoreError> {
+        self.inner.spoken_to().await
+    }
+
     async fn clear_inbox(&self, key: &SessionKey, turns: &[TurnId]) -> Result<(), StoreError> {
         self.inner.clear_inbox(key, turns).await
     }

@@ -1,0 +1,54 @@
+import { fromWire } from './case';
+import { OnyxError } from './error';
+import type { Http } from './http';
+import { lines } from './lines';
+import type { Fault, Preview, RunStatus, Usage } from './types';
+import type { Schema } from './wire';
+
+/** A prompt file of the person's vault that can be run. */
+export type Action = Schema<'ActionView'>;
+
+export interface ActionRequest {
+  /** Where it is said; a new chat if nowhere. */
+  sessionId?: string;
+  /** The person has agreed to what the action may do. */
+  confirm?: boolean;
+  /** Nothing is done; what would be is told. */
+  dryRun?: boolean;
+  /** What `{{selection}}` stands for. */
+  selection?: string;
+}
+
+/** What a run tells, line by line. */
+export type ActionLine =
+  | { type: 'start'; sessionId: string; runId: string }
+  | { type: 'text'; delta: string }
+  | { type: 'tool_call'; id: string; tool: string; args: unknown }
+  | { type: 'tool_result'; id: string; tool: string; ok: boolean; summary: string }
+  | { type: 'status'; message: string }
+  | { type: 'draft' | 'confirm'; draftId: string; tool: string; summary: string; preview: Preview }
+  | ({ type: 'error' } & Fault)
+  | { type: 'done'; sessionId: string; runId: string; status: RunStatus; usage: Usage };
+
+export class Actions {
+  constructor(private readonly http: Http) {}
+
+  /** Every file of the folder, broken ones with why they do not run. */
+  list(): Promise<Action[]> {
+    return this.http.json('/api/agent/actions');
+  }
+
+  /** Runs it; its first line is `start`, its last `done`. Leaving the loop, or aborting, stops the run. */
+  async *run(id: string, request: ActionRequest = {}, signal?: AbortSignal): AsyncGenerator<ActionLine> {
+    const response = await this.http.response(`/api/agent/actions/${encodeURIComponent(id)}/run`, { body: request, signal });
+    if (response.body) {
+      for await (const text of lines(response.body)) {
+        if (text.trim() === '') continue;
+        const line = fromWire<ActionLine>(JSON.parse(text));
+        yield line;
+        if (line.type === 'done') return;
+      }
+    }
+    throw new OnyxError({ code: 'interrupted', message: 'The run broke off before its end.', hint: 'Run it again; what was finished is kept.' });
+  }
+}

@@ -1,0 +1,97 @@
+import { OnyxError } from './error';
+import type { components } from './generated';
+import type { Call, Http } from './http';
+import { serverSentEvents } from './lines';
+
+// This surface speaks camelCase on the wire already.
+type Schemas = components['schemas'];
+
+/** An agent as whoever describes it sees it. */
+export type Persona = Schemas['PersonaView'];
+/** Something to say to a persona, to see how it answers. */
+export type TestInput = Schemas['TestInputView'];
+export type PersonaTurn = Schemas['PersonaTurn'];
+export type PersonaEvent = Schemas['PersonaEvent'];
+
+/** A run that belongs to its caller: who leaves its events before the last one stops it. */
+export interface PersonaRun {
+  sessionId: string;
+  runId: string;
+  events: AsyncGenerator<PersonaEvent>;
+}
+
+/** Agents as personas: their texts, what to try them with, and the agent that edits them. */
+export class Personas {
+  constructor(private readonly http: Http) {}
+
+  get(id: string): Promise<Persona> {
+    return this.http.json(at(id));
+  }
+
+  /** What is not named stays as it is; a persona that is not there is made. */
+  put(id: string, change: { name?: string; systemPrompt?: string }): Promise<Persona> {
+    return this.http.json(at(id), { method: 'PUT', ...named(change) });
+  }
+
+  async remove(id: string): Promise<void> {
+    await this.http.response(at(id), { method: 'DELETE' });
+  }
+
+  async testInputs(id: string): Promise<TestInput[]> {
+    return (await this.http.json<{ testInputs: TestInput[] }>(`${at(id)}/test-inputs`)).testInputs;
+  }
+
+  createTestInput(id: string, content: string): Promise<TestInput> {
+    return this.http.json(`${at(id)}/test-inputs`, named({ content }));
+  }
+
+  updateTestInput(id: string, input: TestInput): Promise<TestInput> {
+    return this.http.json(at(id, input.id), { method: 'PUT', ...named({ content: input.content }) });
+  }
+
+  async removeTestInput(id: string, input: string): Promise<void> {
+    await this.http.response(at(id, input), { method: 'DELETE' });
+  }
+
+  /** What the persona answers, without its memory of anybody and without the right to change anything. */
+  runTestInput(id: string, input: string, signal?: AbortSignal): Promise<PersonaRun> {
+    return this.start(`${at(id, input)}/run`, { ...named({}), signal });
+  }
+
+  /** Words to the agent that edits the persona. */
+  chat(personaId: string, message: string, signal?: AbortSignal): Promise<PersonaRun> {
+    return this.start('/api/persona-agent/chat', { ...named({ personaId, message }), signal });
+  }
+
+  /** Puts the conversation with the editor away; the session of the next one. */
+  async clear(personaId: string): Promise<string> {
+    return (await this.http.json<{ sessionId: string }>('/api/persona-agent/clear', named({ personaId }))).sessionId;
+  }
+
+  history(personaId: string, page: { before?: number; limit?: number } = {}): Promise<{ turns: PersonaTurn[]; before?: number | null }> {
+    return this.http.json('/api/persona-agent/history', { query: { personaId, ...page } });
+  }
+
+  private async start(path: string, call: Call): Promise<PersonaRun> {
+    const response = await this.http.response(path, call);
+    const header = (name: string) => response.headers.get(name) ?? '';
+    return { sessionId: header('x-onyx-session-id'), runId: header('x-onyx-run-id'), events: events(response.body) };
+  }
+}
+
+const at = (id: string, input?: string) =>
+  `/api/storage/personas/${encodeURIComponent(id)}${input === undefined ? '' : `/test-inputs/${encodeURIComponent(input)}`}`;
+
+/** JSON under the names it has here. */
+const named = (value: object): Call => ({ text: JSON.stringify(value), headers: { 'content-type': 'application/json' } });
+
+async function* events(body: ReadableStream<Uint8Array> | null): AsyncGenerator<PersonaEvent> {
+  if (body) {
+    for await (const { data } of serverSentEvents(body)) {
+      const event = JSON.parse(data) as PersonaEvent;
+      yield event;
+      if (event.type === 'done') return;
+    }
+  }
+  throw new OnyxError({ code: 'interrupted', message: 'The answer broke off before its end.', hint: 'Send it again; what was finished is kept.' });
+}

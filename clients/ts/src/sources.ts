@@ -1,0 +1,71 @@
+import { fromWire } from './case';
+import { OnyxError } from './error';
+import type { Http } from './http';
+import { serverSentEvents } from './lines';
+import { sleep } from './runs';
+import type { Schema } from './wire';
+
+const RETRY_FIRST_MS = 200;
+const RETRY_LONGEST_MS = 5_000;
+
+/** What a person attached to a space, channel, thread or agent for it to be known. */
+export type Source = Schema<'SourceView'>;
+export type SourceProgress = Schema<'ProgressView'>;
+export type SourceScope = { type: 'space' | 'channel' | 'thread' | 'agent'; id: string; space?: string };
+
+/** Where the text comes from; a file is one of the vault, or one that is sent as base64. */
+export type Supply =
+  | { kind: 'file'; path: string }
+  | { kind: 'file'; name: string; mediaType?: string; data: string }
+  | { kind: 'folder'; path: string }
+  | { kind: 'url'; url: string }
+  | { kind: 'text'; text: string };
+
+export class Sources {
+  constructor(private readonly http: Http) {}
+
+  /** `scope` is the id of the space, channel, thread or agent. */
+  async list(filter: { scope?: string } = {}): Promise<Source[]> {
+    return (await this.http.json<{ sources: Source[] }>('/api/sources', { query: filter })).sources;
+  }
+
+  get(id: string): Promise<Source> {
+    return this.http.json(`/api/sources/${id}`);
+  }
+
+  /** It is imported in the background; `events` tells how far it is. */
+  add(source: { scope: SourceScope; title?: string } & Supply): Promise<Source> {
+    return this.http.json('/api/sources', { body: source });
+  }
+
+  /** Looks at what it comes from again. */
+  sync(id: string): Promise<Source> {
+    return this.http.json(`/api/sources/${id}`, { body: {} });
+  }
+
+  remove(id: string): Promise<void> {
+    return this.http.json(`/api/sources/${id}`, { method: 'DELETE' });
+  }
+
+  /** How far an import is, up to its end; a lost connection is taken up again with what is then. */
+  async *events(id: string, options: { signal?: AbortSignal } = {}): AsyncGenerator<SourceProgress> {
+    let pause = RETRY_FIRST_MS;
+    for (;;) {
+      try {
+        const response = await this.http.response(`/api/sources/${id}/events`, { signal: options.signal });
+        if (response.body) {
+          for await (const { event, data } of serverSentEvents(response.body)) {
+            pause = RETRY_FIRST_MS;
+            yield fromWire<SourceProgress>(JSON.parse(data));
+            if (event === 'done') return;
+          }
+        }
+      } catch (error) {
+        options.signal?.throwIfAborted();
+        if (error instanceof OnyxError && !error.isOffline) throw error;
+      }
+      await sleep(pause, options.signal);
+      pause = Math.min(pause * 2, RETRY_LONGEST_MS);
+    }
+  }
+}

@@ -1,0 +1,95 @@
+//! A message is on disk before its sender hears of it, and what is sent twice is kept once.
+
+use onyx_storage::{Delivery, InboxRow};
+use onyx_types::{
+    ErrorCode, Fault, PersonId, SessionId, SessionKey, TurnBody, TurnId, UserContent, UserTurn,
+    View,
+};
+
+use crate::RunManager;
+
+/// A message to be kept.
+#[derive(Clone, Debug, PartialEq)]
+pub struct NewMessage {
+    pub content: String,
+    pub view: Option<View>,
+    /// What its sender calls it, to be told that it is there when it comes again.
+    pub client_id: Option<String>,
+    pub delivery: Delivery,
+}
+
+#[derive(Clone, Debug, PartialEq)]
+pub enum KeptMessage {
+    New(InboxRow),
+    /// It came before, under the same name.
+    Known(TurnId),
+}
+
+impl RunManager {
+    /// Keeps a message; it is on disk when this returns. It is answered when it is asked for, or
+    /// promised.
+    pub async fn keep_message(
+        &self,
+        person: &PersonId,
+        session: SessionId,
+        message: NewMessage,
+    ) -> Result<KeptMessage, Fault> {
+        let NewMessage { content, view, client_id, delivery } = message;
+        let content = UserContent::Text(content);
+        crate::place::check_content(&content, self.roster().limits().max_prompt_bytes)?;
+        let key = self.key_of_session(person, session).await?;
+        let content = self.inner.masked_words(content);
+        // Of two that come at once under one name the second must find the first.
+        let _turn = match &client_id {
+            Some(_) => Some(self.inner.posting.lock().await),
+            None => None,
+        };
+        if let Some(name) = &client_id
+            && let Some((known, words)) = self.known_as(&key, name).await?
+        {
+            if words.content != content {
+                let what = "This key was used for another message.";
+                return Err(Fault::new(ErrorCode::InvalidRequest, what)
+                    .with_field("Idempotency-Key")
+                    .with_hint("Use a new key for each message, and the same only to repeat it."));
+            }
+            return Ok(KeptMessage::Known(known));
+        }
+        let now = self.inner.clock.wall();
+        let turn = self.mint().turn(now);
+        let words = UserTurn { view, client_id, ..content.into() };
+        let row = InboxRow { turn, delivery, words, received_at: now };
+        self.inner.store.ledger.put_inbox(&key, row.clone()).await?;
+        Ok(KeptMessage::New(row))
+    }
+
+    /// The message of that name: one that waits, or one of the newest of the log. Whoever repeats a
+    /// message does so soon.
+    async fn known_as(
+        &self,
+        key: &SessionKey,
+        name: &str,
+    ) -> Result<Option<(TurnId, UserTurn)>, Fault> {
+        const NEWEST: usize = 256;
+        let is_it = |words: &UserTurn| words.client_id.as_deref() == Some(name);
+        let rows = self.inner.store.ledger.inbox(key).await?;
+        if let Some(row) = rows.into_iter().find(|row| is_it(&row.words)) {
+            return Ok(Some((row.turn, row.words)));
+        }
+        let page = self.turns(&key.person, key.session, None, NEWEST).await?;
+        Ok(page.turns.into_iter().find_map(|turn| match turn.body {
+            TurnBody::User(words) if is_it(&words) => Some((turn.id, words)),
+            _ => None,
+        }))
+    }
+
+    /// Messages that nobody answers yet, oldest first.
+    pub async fn unanswered(
+        &self,
+        person: &PersonId,
+        session: SessionId,
+    ) -> Result<Vec<InboxRow>, Fault> {
+        let key = self.key_of_session(person, session).await?;
+        Ok(self.inner.store.ledger.inbox(&key).await?)
+    }
+}

@@ -1,0 +1,170 @@
+//! One connection to a person's message bus: a socket of this machine, on which the kernel says who
+//! we are.
+
+use std::io;
+use std::path::PathBuf;
+
+use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
+use tokio::net::UnixStream;
+
+use super::KeyringError;
+use super::wire::{Call, Head, Message, Writer};
+
+/// The longest line with which a bus answers while it gets to know us.
+const LONGEST_LINE: usize = 512;
+
+pub(super) struct Bus {
+    socket: UnixStream,
+    serial: u32,
+}
+
+impl Bus {
+    pub(super) async fn connect(addresses: &str) -> Result<Self, KeyringError> {
+        let socket = connect(addresses).await.map_err(|error| absent(&error))?;
+        let mut bus = Self { socket, serial: 0 };
+        bus.introduce().await.map_err(|error| absent(&error))?;
+        let hello = Call {
+            to: "org.freedesktop.DBus",
+            path: "/org/freedesktop/DBus",
+            interface: "org.freedesktop.DBus",
+            member: "Hello",
+            signature: "",
+            arguments: Writer::default(),
+        };
+        bus.call(&hello).await?;
+        Ok(bus)
+    }
+
+    /// The answer to a call. Whatever else the bus has to tell is let go by.
+    pub(super) async fn call(&mut self, call: &Call<'_>) -> Result<Message, KeyringError> {
+        self.serial += 1;
+        let bytes = call.encode(self.serial);
+        self.socket.write_all(&bytes).await.map_err(|error| absent(&error))?;
+        loop {
+            let message = self.receive().await?;
+            if message.is_answer() && message.answers == Some(self.serial) {
+                return match message.error() {
+                    None => Ok(message),
+                    Some(name) => {
+                        Err(KeyringError::named(name, message.body().string().unwrap_or_default()))
+                    }
+                };
+            }
+        }
+    }
+
+    async fn receive(&mut self) -> Result<Message, KeyringError> {
+        let mut head = [0; Head::LENGTH];
+        self.socket.read_exact(&mut head).await.map_err(|error| absent(&error))?;
+        let head = Head::decode(&head).ok_or_else(KeyringError::not_understood)?;
+        let mut rest = vec![0; head.rest()];
+        self.socket.read_exact(&mut rest).await.map_err(|error| absent(&error))?;
+        Message::decode(&head, &rest).ok_or_else(KeyringError::not_understood)
+    }
+
+    /// `EXTERNAL` without a name: the bus asks the kernel whose socket it is.
+    async fn introduce(&mut self) -> io::Result<()> {
+        self.say("\0AUTH EXTERNAL\r\n", "DATA").await?;
+        self.say("DATA\r\n", "OK ").await?;
+        self.socket.write_all(b"BEGIN\r\n").await
+    }
+
+    async fn say(&mut self, words: &str, expected: &str) -> io::Result<()> {
+        self.socket.write_all(words.as_bytes()).await?;
+        let mut line = Vec::new();
+        while !line.ends_with(b"\r\n") {
+            if line.len() > LONGEST_LINE {
+                return Err(io::Error::other("the bus does not speak as one"));
+            }
+            line.push(self.socket.read_u8().await?);
+        }
+        if line.starts_with(expected.as_bytes()) {
+            return Ok(());
+        }
+        Err(io::Error::other("the bus does not let us in"))
+    }
+}
+
+fn absent(error: &io::Error) -> KeyringError {
+    KeyringError::Absent(error.to_string())
+}
+
+/// The first of the addresses that there is.
+async fn connect(addresses: &str) -> io::Result<UnixStream> {
+    let mut failed = io::Error::other("the address of the bus is not one of a socket");
+    for place in addresses.split(';').filter_map(place_of) {
+        let connected = match place {
+            Place::Path(path) => UnixStream::connect(path).await,
+            #[cfg(target_os = "linux")]
+            Place::Abstract(name) => connect_abstract(&name),
+        };
+        match connected {
+            Ok(socket) => return Ok(socket),
+            Err(error) => failed = error,
+        }
+    }
+    Err(failed)
+}
+
+#[cfg(target_os = "linux")]
+fn connect_abstract(name: &[u8]) -> io::Result<UnixStream> {
+    use std::os::linux::net::SocketAddrExt as _;
+    use std::os::unix::net::{SocketAddr, UnixStream as Blocking};
+    // A socket of this machine is connected to at once or not at all.
+    let socket = Blocking::connect_addr(&SocketAddr::from_abstract_name(name)?)?;
+    socket.set_nonblocking(true)?;
+    UnixStream::from_std(socket)
+}
+
+#[derive(Debug, PartialEq, Eq)]
+enum Place {
+    Path(PathBuf),
+    /// A name that is no file.
+    #[cfg(target_os = "linux")]
+    Abstract(Vec<u8>),
+}
+
+/// `unix:path=/run/user/1000/bus,guid=…`
+fn place_of(address: &str) -> Option<Place> {
+    use std::os::unix::ffi::OsStringExt as _;
+    let pairs = address.trim().strip_prefix("unix:")?;
+    pairs.split(',').find_map(|pair| match pair.split_once('=')? {
+        ("path", path) => Some(Place::Path(std::ffi::OsString::from_vec(unescaped(path)?).into())),
+        #[cfg(target_os = "linux")]
+        ("abstract", name) => Some(Place::Abstract(unescaped(name)?)),
+        _ => None,
+    })
+}
+
+/// `%20` and the like.
+fn unescaped(text: &str) -> Option<Vec<u8>> {
+    let (mut bytes, mut rest) = (Vec::new(), text.as_bytes());
+    while let Some((first, after)) = rest.split_first() {
+        rest = after;
+        if *first != b'%' {
+            bytes.push(*first);
+            continue;
+        }
+        let (digits, after) = rest.split_at_checked(2)?;
+        bytes.push(u8::from_str_radix(std::str::from_utf8(digits).ok()?, 16).ok()?);
+        rest = after;
+    }
+    Some(bytes)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn addresses_of_sockets_are_understood_and_others_are_none() {
+        let path = |text: &str| Some(Place::Path(text.into()));
+        assert_eq!(place_of("unix:path=/run/user/1000/bus"), path("/run/user/1000/bus"));
+        assert_eq!(place_of("unix:guid=0a,path=/tmp/a%20b%3b"), path("/tmp/a b;"));
+        #[cfg(target_os = "linux")]
+        assert_eq!(place_of("unix:abstract=/tmp/x"), Some(Place::Abstract(b"/tmp/x".to_vec())));
+        for other in ["", "tcp:host=localhost,port=1", "unix:runtime=yes", "unix:path=/a%2"] {
+            assert_eq!(place_of(other), None, "{other}");
+        }
+    }
+}

@@ -1,0 +1,34 @@
+//! Which chunks a search may see.
+
+use onyx_storage::GroupId;
+
+/// Groups by their number; few enough that each has a place.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Visible {
+    groups: Vec<bool>,
+}
+
+impl Visible {
+    #[inline]
+    pub(crate) fn allows(&self, group: GroupId) -> bool {
+        self.groups.get(group.0 as usize).copied().unwrap_or(false)
+    }
+
+    pub(crate) fn is_empty(&self) -> bool {
+        !self.groups.contains(&true)
+    }
+}
+
+impl FromIterator<GroupId> for Visible {
+    fn from_iter<Groups: IntoIterator<Item = GroupId>>(groups: Groups) -> Self {
+        let mut visible = Self::default();
+        for group in groups {
+            let place = group.0 as usize;
+            if visible.groups.len() <= place {
+                visible.groups.resize(place + 1, false);
+            }
+            visible.groups[place] = true;
+        }
+        visible
+    }
+}

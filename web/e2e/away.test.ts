@@ -1,0 +1,153 @@
+import { readFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import type { Page } from 'playwright-core';
+import { describe, expect, test } from 'vitest';
+import { longSession } from './long';
+import { clearsAfterEach, finished, log, open, play, say, share, toast, told, WIDTHS } from './play';
+import { PHONE, type Answer, type Stage } from './stage';
+import { Sky } from './weather';
+
+clearsAfterEach();
+
+const CAREFUL = [{ id: 'main', name: 'Main', default: true, model: 'mine/some-model', tier: 'suggest' }];
+const write = (path: string): Answer[] => [{ calls: [{ id: path, name: 'write_file', input: { path, content: 'new\n' } }] }, { text: 'Proposed.' }];
+const written = (at: Stage, path: string) => readFile(join(at.home, 'people/owner/vault', path), 'utf8').catch(() => undefined);
+const card = (page: Page, name: string) => page.locator('[data-draft]').filter({ hasText: name });
+
+interface Told {
+  title: string;
+  body?: string;
+}
+
+/** What the browser was asked to show, and a tab that can be hidden. */
+async function listening(page: Page): Promise<{ notices: () => Promise<Told[]>; hide: () => Promise<void> }> {
+  await page.evaluate(() => {
+    const notices: Told[] = [];
+    const Real = Notification;
+    Object.assign(window, { notices });
+    window.Notification = class extends Real {
+      constructor(title: string, options?: NotificationOptions) {
+        super(title, options);
+        notices.push({ title, body: options?.body });
+      }
+    };
+  });
+  return {
+    notices: () => page.evaluate(() => (window as unknown as { notices: Told[] }).notices),
+    hide: () => page.evaluate(() => Object.defineProperty(document, 'hidden', { configurable: true, get: () => true })).then(() => undefined),
+  };
+}
+
+test('who looks elsewhere is told that an answer is there and that something waits, once a click has asked for it', async () => {
+  const at = await share([{ text: 'one' }, ...write('told.md')], { agents: CAREFUL });
+  const page = await open(at, '/settings');
+  const notify = page.getByRole('switch', { name: 'Notify' });
+  await notify.click();
+  await toast(page, /does not allow notifications/);
+  expect(await notify.getAttribute('aria-checked')).toBe('false');
+  await page.context().grantPermissions(['notifications'], { origin: at.url });
+  await notify.click();
+  await expect.poll(() => notify.getAttribute('aria-checked')).toBe('true');
+  const { notices, hide } = await listening(page);
+  await told(at, 'while I look');
+  await page.getByRole('link', { name: 'while I look, unread' }).waitFor();
+  expect(await notices()).toEqual([]);
+  await hide();
+  await told(at, 'while I am away');
+  await expect.poll(notices).toEqual(expect.arrayContaining([{ title: 'while I am away', body: 'The answer is here.' }, { title: expect.any(String), body: 'Waits for you: Create told.md +1 −0' }]));
+});
+
+describe.each(WIDTHS)('at %s px', (width, viewport) => {
+  test('what is decided without a connection waits in sight, over a reload too, can be taken back, and is done once', async () => {
+    const [one, two] = [`one${width}.md`, `two${width}.md`];
+    const at = await share([...write(one), ...write(two)], { agents: CAREFUL });
+    await told(at, 'first');
+    await told(at, 'second');
+    const page = await open(at, '/nowhere', { viewport, colorScheme: 'light' });
+    const sky = new Sky(page);
+    await sky.watch();
+    await page.goto(`${at.url}/inbox`);
+    await card(page, two).waitFor();
+    await sky.change('offline');
+    await page.getByRole('navigation', { name: 'Main' }).getByLabel(/not connected/i).waitFor();
+    await card(page, one).getByRole('button', { name: 'Approve', exact: true }).click();
+    await card(page, one).getByText('Approved, waits for the connection').waitFor();
+    await card(page, two).getByRole('button', { name: 'Approve', exact: true }).click();
+    await page.getByText('2 decisions wait to be sent').waitFor();
+    await card(page, two).getByRole('button', { name: 'Take back' }).click();
+    await card(page, two).getByRole('button', { name: 'Approve', exact: true }).waitFor();
+    await page.reload();
+    await page.getByText('1 decision waits to be sent').waitFor();
+    expect(await written(at, one)).toBeUndefined();
+    await sky.change('live');
+    await page.getByRole('button', { name: 'Try now' }).click();
+    await expect.poll(() => written(at, one)).toBe('new\n');
+    await card(page, two).waitFor();
+    expect(await written(at, two)).toBeUndefined();
+    // Meanwhile somebody else was faster with the other.
+    await sky.change('offline');
+    await page.getByRole('navigation', { name: 'Main' }).getByLabel(/not connected/i).waitFor();
+    await card(page, two).getByRole('button', { name: 'Approve', exact: true }).click();
+    await card(page, two).getByText('waits for the connection').waitFor();
+    const id = await card(page, two).getAttribute('data-draft');
+    await at.api(`/api/pending-changes/${id}/reject`, { method: 'POST', body: JSON.stringify({ reason: 'not now' }) });
+    await sky.change('live');
+    await toast(page, 'Already decided by you, elsewhere');
+    await card(page, two).getByText(/Rejected.*“not now”/).waitFor();
+    expect(await written(at, two)).toBeUndefined();
+  });
+
+  test('settings are found by their words', async () => {
+    const at = await share([]);
+    const page = await open(at, '/settings', { viewport });
+    const sections = page.getByRole('navigation', { name: 'Settings' });
+    await sections.getByRole('link', { name: 'Budgets' }).waitFor();
+    await page.getByLabel('Search settings').fill('ollama');
+    await sections.getByRole('link', { name: 'Budgets' }).waitFor({ state: 'detached' });
+    await sections.getByRole('link', { name: 'Providers' }).click();
+    await page.waitForURL(/\/settings\/providers/);
+    await page.getByLabel('Search settings').fill('no such thing');
+    await sections.getByText('No setting is called that.').waitFor();
+    expect(page.wrongs).toEqual([]);
+  });
+});
+
+test('what a run read from outside and what it had to do without is marked, in both widths, and the first after a reload too', async () => {
+  const agents = [{ id: 'main', name: 'Main', default: true, model: 'mine/unpriced', tier: 'act' }];
+  const files = { 'people/owner/memory/main/daily/2026-01-01.md': '- 10:00 theirs <!-- agent_tainted -->\n' };
+  const at = await play([{ calls: [{ id: 'a', name: 'memory_get', input: { path: 'daily/2026-01-01.md' } }] }, { text: 'Read.' }], { agents, files });
+  const page = await open(at);
+  await say(page, 'look');
+  await finished(page);
+  const marked = () => page.getByTitle(/read something from outside/).getByText('read from outside').waitFor();
+  for (const viewport of [undefined, PHONE]) {
+    if (viewport) await page.setViewportSize(viewport);
+    await marked();
+    await log(page).getByText('The price of mine/unpriced is not known').waitFor();
+    await log(page).getByText('This run has read content from outside').waitFor();
+  }
+  await page.reload();
+  await marked();
+  expect(page.wrongs).toEqual([]);
+});
+
+test('finds in all of a long chat, from the newest hit back to the first, with few turns on the page', async () => {
+  const at = await play([{ text: 'An answer.' }]);
+  const id = await longSession(at, 400);
+  const page = await open(at, `/chat/${id}`);
+  await log(page).getByText('An answer.').last().waitFor();
+  await page.keyboard.press('Control+f');
+  const find = page.getByRole('search').getByLabel('Find in this chat');
+  await find.fill('question');
+  const place = page.getByRole('search').getByRole('status');
+  await place.getByText('400/400', { exact: true }).waitFor();
+  await find.press('Enter');
+  await place.getByText('399/400').waitFor();
+  await find.press('Shift+Enter');
+  await find.press('Shift+Enter');
+  await place.getByText('1/400', { exact: true }).waitFor();
+  await expect.poll(() => log(page).evaluate((element) => element.scrollTop)).toBeLessThan(200);
+  expect(await log(page).getByRole('article').count()).toBeLessThan(60);
+  expect(await page.evaluate(() => [...(CSS.highlights.get('found') ?? [])].length)).toBeGreaterThan(0);
+  expect(page.wrongs).toEqual([]);
+});

@@ -1,0 +1,64 @@
+import { useEffect, useMemo, useRef, useState } from 'react';
+import { MessageSquareText } from 'lucide-react';
+import type { UserContent } from '@onyx/sdk';
+import { Composer } from '../../../chat/Composer';
+import { show } from '../../../store/actions';
+import { keep } from '../../../store/kept';
+import { fromTurns, textOf } from '../../../store/messages';
+import { useStore } from '../../../store/state';
+import { openTalk, takeBack, tellEditor, useTalk } from './editor';
+import { OutputPanel } from './OutputPanel';
+import { usePanel } from './usePanel';
+
+/** The page's bottom bar: words to the agent that edits this persona, and over it what it says. */
+export function EditorBar({ persona, known }: { persona: string; known?: string | null }) {
+  const talk = useTalk(persona);
+  const { sessionId, refused, broken } = talk;
+  const conversation = useStore((state) => (sessionId ? state.conversations[sessionId] : undefined));
+  const waits = useStore((state) => Object.values(state.drafts).some((draft) => draft.sessionId === sessionId && draft.state === 'pending'));
+  const writing = talk.busy || conversation?.live !== undefined;
+  const failed = useMemo(() => fromTurns(conversation?.turns ?? []).findLast((message) => message.kind === 'answer')?.error !== undefined, [conversation?.turns]);
+  const fault = refused?.fault ?? broken;
+  // What failed on an earlier visit was seen then.
+  const [asked, setAsked] = useState(false);
+  const panel = useRef<HTMLElement>(null);
+  const bar = useRef<HTMLDivElement>(null);
+  const [state, tell] = usePanel({ panel, composer: bar, writing, attention: fault !== undefined || waits || (asked && failed && !writing) });
+  const draftKey = `persona-${persona}`;
+  const [round, setRound] = useState(0);
+
+  useEffect(() => void openTalk(persona, known), [persona, known]);
+  useEffect(() => {
+    if (!sessionId) return;
+    show(sessionId);
+    return () => show(undefined);
+  }, [sessionId]);
+  useEffect(() => {
+    if (!refused) return;
+    // The composer begins anew with the words that were not taken.
+    keep(`onyx.draft.${draftKey}`, refused.words);
+    setRound((count) => count + 1);
+  }, [refused, draftKey]);
+
+  const send = (content: UserContent) => {
+    setAsked(true);
+    tell({ type: 'sent' });
+    takeBack(persona);
+    void tellEditor(persona, textOf(content));
+  };
+  const said = (conversation?.turns.length ?? 0) > 0 || conversation?.live !== undefined || fault !== undefined;
+  return (
+    <div ref={bar} className="relative shrink-0 px-3 pb-3 md:px-6 md:pb-5">
+      {state.phase !== 'hidden' && <OutputPanel element={panel} panel={state} persona={persona} sessionId={sessionId} fault={fault} tell={tell} />}
+      {state.phase === 'hidden' && said && (
+        <div className="pointer-events-none absolute inset-x-3 bottom-full mx-auto mb-2 flex max-w-[760px] justify-end md:inset-x-6">
+          <button type="button" className="btn pointer-events-auto shadow-over" onClick={() => tell({ type: 'show output' })}>
+            {state.attention ? <span className="dot bg-warn" role="img" aria-label="It waits for you" /> : writing && <span className="dot dot-run" role="img" aria-label="At work" />}
+            <MessageSquareText size={14} aria-hidden /> Show output
+          </button>
+        </div>
+      )}
+      <Composer key={`${draftKey} ${round}`} draftKey={draftKey} sessionId={sessionId} density="ephemeral" to="the editor" placeholder="Tell the editor what to change" onSend={send} />
+    </div>
+  );
+}

@@ -1,0 +1,100 @@
+// The conversation with the agent that edits a persona. It is a session like any other: what is said in it comes through
+// the one store; here stands which session it is, and the run that this window asked for.
+
+import type { Fault, PersonaRun } from '@onyx/sdk';
+import { create } from 'zustand';
+import { followAsked, settleAsked } from '../../../store/asked';
+import { faultOf, loadConversation, onyx, socket } from '../../../store/client';
+import { useStore, type Pending } from '../../../store/state';
+
+export interface Talk {
+  sessionId?: string;
+  /** Words of this window are on their way or being answered. */
+  busy: boolean;
+  /** Words that wait for the answer under way. */
+  queued: string[];
+  /** Words that were not taken: they are the person's again. */
+  refused?: { words: string; fault: Fault };
+  /** The answer broke off on its way here. */
+  broken?: Fault;
+}
+
+const QUIET: Talk = { busy: false, queued: [] };
+
+const useTalks = create<Record<string, Talk>>(() => ({}));
+
+export const useTalk = (persona: string): Talk => useTalks((talks) => talks[persona] ?? QUIET);
+
+const talkOf = (persona: string): Talk => useTalks.getState()[persona] ?? QUIET;
+const put = (persona: string, change: Partial<Talk>) => useTalks.setState({ [persona]: { ...talkOf(persona), ...change } });
+
+/** Answers on their way to this window. */
+const drains = new Map<string, Promise<void>>();
+
+/** The conversation that there is, so that its output can be shown. */
+export async function openTalk(persona: string, sessionId: string | null | undefined): Promise<void> {
+  if (talkOf(persona).busy || !sessionId) return;
+  put(persona, { sessionId });
+  await loadConversation(sessionId);
+}
+
+/** Says something to the editor, or after the answer under way: it does one thing at a time. */
+export async function tellEditor(persona: string, words: string): Promise<void> {
+  if (talkOf(persona).busy) return put(persona, { queued: [...talkOf(persona).queued, words] });
+  put(persona, { busy: true, refused: undefined, broken: undefined });
+  try {
+    const run = await onyx.personas.chat(persona, words);
+    put(persona, { sessionId: run.sessionId });
+    follow(run, words);
+    const drained = drain(persona, run);
+    drains.set(persona, drained);
+    await drained;
+  } catch (error) {
+    put(persona, { refused: { words, fault: faultOf(error) } });
+  }
+  const [next, ...queued] = talkOf(persona).queued;
+  put(persona, { busy: false, queued });
+  if (next !== undefined) await tellEditor(persona, next);
+}
+
+function follow({ sessionId, runId }: PersonaRun, content: string): void {
+  const words: Pending = { key: crypto.randomUUID(), sessionId, runId, content, request: {}, at: new Date().toISOString(), state: 'sending' };
+  useStore.setState((state) => ({ pending: [...state.pending, words] }));
+  followAsked(sessionId, runId);
+}
+
+/** This stream is what keeps the run going: who leaves it stops the run. What it tells comes through the store too. */
+async function drain(persona: string, { sessionId, runId, events }: PersonaRun): Promise<void> {
+  try {
+    for await (const _ of events) continue;
+  } catch (error) {
+    put(persona, { broken: faultOf(error) });
+  }
+  await settleAsked(sessionId, runId);
+}
+
+/** Puts the conversation away and begins another. */
+export async function clearTalk(persona: string): Promise<void> {
+  const { sessionId } = talkOf(persona);
+  put(persona, { queued: [] });
+  if (sessionId !== undefined && useStore.getState().conversations[sessionId]?.live) {
+    await socket.abort({ sessionId });
+    await drains.get(persona);
+  }
+  put(persona, { sessionId: await onyx.personas.clear(persona), refused: undefined, broken: undefined });
+}
+
+/** The words that were not taken are in the composer again. */
+export function takeBack(persona: string): void {
+  put(persona, { refused: undefined });
+}
+
+/** How many steps the editor has finished in the run at work; each may have changed the persona. */
+export function useEditorSteps(persona: string): number {
+  const { sessionId } = useTalk(persona);
+  return useStore((state) => {
+    const live = sessionId === undefined ? undefined : state.conversations[sessionId]?.live;
+    const steps = live?.answers.flatMap((answer) => answer.parts.flatMap((part) => (part.kind === 'tools' ? part.steps : [])));
+    return steps?.filter((step) => step.ok !== undefined).length ?? 0;
+  });
+}

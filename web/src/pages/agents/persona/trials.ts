@@ -1,0 +1,64 @@
+// Test inputs at work. They belong to the window and not to the page: leaving it stops none of them.
+
+import type { TestInput } from '@onyx/sdk';
+import { create } from 'zustand';
+import { faultOf, onyx } from '../../../store/client';
+import { BLANK, ended, heard, type Output } from './outputs';
+
+export interface Trial {
+  output: Output;
+  /** The system prompt it was tried with; another one since then may answer otherwise. */
+  prompt: string;
+}
+
+/** By persona whose input it is, the input, and who answers. */
+export const keyOf = (host: string, input: string, persona: string) => `${host} ${input} ${persona}`;
+
+export const useTrials = create<Record<string, Trial>>(() => ({}));
+
+const stops = new Map<string, AbortController>();
+/** As many answer at a time; providers do not like more. */
+const AT_ONCE = 3;
+let atWork = 0;
+const waiting: (() => void)[] = [];
+
+async function turn(): Promise<void> {
+  if (atWork >= AT_ONCE) await new Promise<void>((resolve) => waiting.push(resolve));
+  atWork += 1;
+}
+
+function leave(): void {
+  atWork -= 1;
+  waiting.shift()?.();
+}
+
+/** Lets a persona answer a test input of `host`. */
+export async function tryOut(host: string, input: TestInput, persona: string, prompt: string): Promise<void> {
+  const key = keyOf(host, input.id, persona);
+  if (stops.has(key)) return;
+  const stop = new AbortController();
+  stops.set(key, stop);
+  const put = (change: (output: Output) => Output) => useTrials.setState((all) => ({ [key]: { prompt, output: change(all[key]?.output ?? BLANK) } }));
+  put(() => BLANK);
+  await turn();
+  try {
+    stop.signal.throwIfAborted();
+    const id = persona === host ? input.id : await sameInput(persona, input.content);
+    const run = await onyx.personas.runTestInput(persona, id, stop.signal);
+    for await (const event of run.events) put((output) => heard(output, event));
+  } catch (error) {
+    put((output) => ended(output, stop.signal.aborted ? { stopped: true } : { fault: faultOf(error) }));
+  }
+  leave();
+  stops.delete(key);
+}
+
+export function stopTrial(key: string): void {
+  stops.get(key)?.abort();
+}
+
+/** The same words among another persona's test inputs; they are added where they are not. */
+async function sameInput(persona: string, content: string): Promise<string> {
+  const known = (await onyx.personas.testInputs(persona)).find((input) => input.content.trim() === content.trim());
+  return (known ?? (await onyx.personas.createTestInput(persona, content))).id;
+}

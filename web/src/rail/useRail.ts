@@ -1,0 +1,42 @@
+import { useSyncExternalStore } from 'react';
+import { create } from 'zustand';
+import { keep, readKept } from '../store/kept';
+import { modeOf, USUAL, widthWithin, type RailMode } from './layout';
+
+interface RailState {
+  width: number;
+  /** Whether it stands beside the page, on a screen that has the room. Kept. */
+  beside: boolean;
+  /** Whether it lies over the page, on one that has not. Asked for each time. */
+  over: boolean;
+}
+
+/** The hash of an address that asks for the companion to be shown. */
+export const COMPANION = 'companion';
+
+const KEY = 'onyx.rail';
+const kept = readKept<{ width?: number; beside?: boolean }>(KEY, {});
+
+export const useRailState = create<RailState>(() => ({ width: widthWithin(kept.width ?? USUAL), beside: kept.beside !== false, over: false }));
+
+useRailState.subscribe(({ width, beside }) => keep(KEY, { width, beside }));
+
+export function setRailWidth(width: number): void {
+  useRailState.setState({ width: widthWithin(width) });
+}
+
+/** Shows or hides it as this screen does. */
+export function setRailOpen(open: boolean): void {
+  useRailState.setState(modeOf(innerWidth) === 'beside' ? { beside: open } : { over: open });
+}
+
+function onResize(changed: () => void): () => void {
+  addEventListener('resize', changed);
+  return () => removeEventListener('resize', changed);
+}
+
+export function useRail(): { mode: RailMode; open: boolean; width: number } {
+  const mode = useSyncExternalStore(onResize, () => modeOf(innerWidth));
+  const { width, beside, over } = useRailState();
+  return { mode, open: mode === 'beside' ? beside : over, width };
+}

@@ -1,0 +1,166 @@
+// The person's actions: the one list that chips, palette entries and buttons are drawn from, and the one way to run them.
+// Runs belong to the window and not to a page: leaving a page stops none of them.
+
+import { useEffect } from 'react';
+import { OnyxError, type Action, type ActionRequest, type Fault, type RunStatus } from '@onyx/sdk';
+import { create } from 'zustand';
+import { followAsked, settleAsked } from './asked';
+import { faultOf, onyx, watch } from './client';
+import { fromTurns, type Message } from './messages';
+import { remember } from './past-runs';
+import { toast, useStore } from './state';
+import { asksForSelection, candidates, promptOf } from './templates';
+
+/** Where action files lie in the vault; nobody can move it. */
+export const ACTIONS_FOLDER = 'agent/actions';
+
+const MOST_FILES = 200;
+
+/** One run that this window asked for. */
+export interface ActionRun {
+  key: string;
+  action: string;
+  dryRun: boolean;
+  state: 'starting' | 'running' | RunStatus;
+  sessionId?: string;
+  runId?: string;
+  fault?: Fault;
+  /** What a rehearsal said and would have done: it outlives its session. */
+  log?: Message[];
+}
+
+/** From where an action is run. */
+export interface Place {
+  sessionId?: string;
+  /** What the person has marked or written there. */
+  selection?: string;
+  /** Told which session it runs in. */
+  onStarted?: (sessionId: string) => void;
+}
+
+/** An action that waits for a person to look at it first. */
+export interface Asking {
+  action: Action;
+  place: Place;
+  prompt?: string;
+  /** To look at only: what it would do is tried at once. */
+  preview: boolean;
+}
+
+interface Registry {
+  phase: 'loading' | 'ready' | 'failed';
+  actions: Action[];
+  fault?: Fault;
+  asking?: Asking;
+  /** The newest first. */
+  runs: ActionRun[];
+}
+
+export const useRegistry = create<Registry>(() => ({ phase: 'loading', actions: [], runs: [] }));
+
+const { getState, setState } = useRegistry;
+
+export async function refreshActions(): Promise<void> {
+  try {
+    setState({ actions: await onyx.actions.list(), phase: 'ready', fault: undefined });
+  } catch (error) {
+    const fault = faultOf(error);
+    // A lost link is shown as such, and the list comes when it is back.
+    if (fault.code !== 'offline') setState((state) => ({ phase: state.phase === 'ready' ? 'ready' : 'failed', fault }));
+  }
+}
+
+/** The list, kept in step with the files as long as somebody shows it. */
+export function useActions(): Pick<Registry, 'phase' | 'actions' | 'fault'> {
+  const online = useStore((state) => state.link === 'online');
+  useEffect(() => {
+    if (!online) return;
+    void refreshActions();
+    return watch('memory', () => void refreshActions());
+  }, [online]);
+  return useRegistry();
+}
+
+/** The file of an action: where it lies, and what it says. */
+export async function readAction(action: Action): Promise<{ path: string; text: string }> {
+  const paths = candidates(action, getState().actions).map((name) => `vault/${ACTIONS_FOLDER}/${name}`);
+  // The index knows most names; a file of this very moment is looked for under each.
+  const { files } = await onyx.memory.files({ types: 'note', after: `vault/${ACTIONS_FOLDER}/`, limit: MOST_FILES });
+  const known = paths.filter((path) => files.some((file) => file.path === path));
+  const [first = '', second] = known.length > 0 ? known : paths;
+  try {
+    return { path: first, text: (await onyx.memory.read(first)).text };
+  } catch (error) {
+    if (second === undefined || !(error instanceof OnyxError) || error.code !== 'not_found') throw error;
+    return { path: second, text: (await onyx.memory.read(second)).text };
+  }
+}
+
+/** Runs an action, or shows it first where it asks for that or needs something to be filled in. */
+export async function chooseAction(action: Action, place: Place = {}): Promise<void> {
+  if (action.error) return toast(`${action.label} does not run: ${action.error}`, { tone: 'danger' });
+  // Without its file there is nothing to fill in; the server says what is wrong with it when it is run.
+  const prompt = await readAction(action).then(({ text }) => promptOf(text), () => undefined);
+  const lacks = prompt !== undefined && asksForSelection(prompt) && !place.selection;
+  if (action.requiresConfirmation || lacks) return setState({ asking: { action, place, prompt, preview: false } });
+  await runAction(action, place, { selection: place.selection });
+}
+
+export async function previewAction(action: Action, place: Place = {}): Promise<void> {
+  const prompt = await readAction(action).then(({ text }) => promptOf(text), () => undefined);
+  setState({ asking: { action, place, prompt, preview: true } });
+}
+
+export const leaveAsking = () => setState({ asking: undefined });
+
+export const runOf = (registry: Registry, action: string, kind: 'real' | 'dry') =>
+  registry.runs.find((run) => run.action === action && run.dryRun === (kind === 'dry'));
+
+export const isOver = (run: ActionRun) => run.state !== 'starting' && run.state !== 'running';
+
+export const forgetRun = (key: string) => setState((state) => ({ runs: state.runs.filter((run) => run.key !== key) }));
+
+export async function runAction(action: Action, place: Place, request: Omit<ActionRequest, 'sessionId'>): Promise<void> {
+  const key = crypto.randomUUID();
+  const dryRun = request.dryRun === true;
+  const begun: ActionRun = { key, action: action.id, dryRun, state: 'starting' };
+  const kept = getState().runs.filter((run) => !(run.action === action.id && run.dryRun === dryRun && isOver(run)));
+  setState({ runs: [begun, ...kept] });
+  const change = (news: Partial<ActionRun>) => setState((state) => ({ runs: state.runs.map((run) => (run.key === key ? { ...run, ...news } : run)) }));
+  try {
+    for await (const line of onyx.actions.run(action.id, { ...request, sessionId: dryRun ? undefined : place.sessionId })) {
+      if (line.type === 'start') {
+        change({ state: 'running', sessionId: line.sessionId, runId: line.runId });
+        followAsked(line.sessionId, line.runId);
+        place.onStarted?.(line.sessionId);
+      }
+      if (line.type === 'error') change({ fault: line });
+      if (line.type === 'done') {
+        if (dryRun) {
+          change({ state: line.status, log: await rehearsalOf(line.sessionId) });
+          continue;
+        }
+        await settleAsked(line.sessionId, line.runId);
+        change({ state: line.status });
+        remember({ action: action.id, label: action.label, runId: line.runId, sessionId: line.sessionId, state: line.status });
+      }
+    }
+  } catch (error) {
+    const fault = faultOf(error);
+    // Since the list was read, somebody made it ask first.
+    if (fault.code === 'confirmation_required') {
+      forgetRun(key);
+      await refreshActions();
+      return chooseAction({ ...action, requiresConfirmation: true }, place);
+    }
+    change({ state: 'error', fault });
+    if (!dryRun) toast(`${action.label} did not run. ${fault.message} ${fault.hint}`.trim(), { tone: 'danger' });
+  }
+}
+
+/** A rehearsal is no chat: what it said is kept for the window, and its session goes. */
+async function rehearsalOf(sessionId: string): Promise<Message[]> {
+  const { turns } = await onyx.sessions.turns(sessionId);
+  await onyx.sessions.remove(sessionId).catch(() => undefined);
+  return fromTurns(turns);
+}
