@@ -272,15 +272,17 @@ impl RunManager {
         self.inner.clock.wall().utc_date()
     }
 
-    /// The sessions of a person that are being worked on, and by which runs.
+    /// The sessions of a person that are being worked on, and by which runs. A run whose end was
+    /// told is none of them, though it may still be tidying up.
     pub fn runs_of(&self, person: &PersonId) -> Vec<(SessionId, RunId)> {
         let live = self.live();
         live.iter()
-            .filter(|(_, run)| run.key.person == *person)
+            .filter(|(_, run)| run.key.person == *person && !run.feed.is_done())
             .map(|(id, run)| (run.key.session, *id))
             .collect()
     }
 
+    /// With those that told their end and are tidying up.
     pub fn runs_at_work(&self) -> usize {
         self.live().len()
     }
