@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import type { RunEvent, Turn } from '@onyx/sdk';
-import { answerText, applyEvent, fromTurns, startLive, type Answer } from '../src/store/messages';
+import { answerText, applyEvent, fromTurns, startLive, type Answer, type Message } from '../src/store/messages';
 
 const base = (id: string, author: string) => ({ id, ts: '2026-11-15T10:00:00Z', runId: 'r1', lane: 0, author, origin: 'agent' as const });
 const USAGE = { input: 10, output: 5, cacheRead: 0, cacheWrite: 0 };
@@ -49,6 +49,21 @@ describe('a log as messages', () => {
     const error = { code: 'provider_auth', message: 'No.', hint: 'Check.' };
     const failed: Turn[] = [...LOG.slice(0, 2), { ...base('t6', 'system'), type: 'run_end', status: 'error', usage: USAGE, error }];
     expect(fromTurns(failed)[1]).toMatchObject({ kind: 'answer', state: 'error', error, parts: [] });
+  });
+
+  test('what a run read from outside and who answered in its place is said of it once, unless it was heard better', () => {
+    const read = (turn: Turn) => ({ ...turn, origin: 'agent_tainted' as const });
+    const log = LOG.map((turn) => (turn.type === 'assistant_text' ? { ...read(turn), model: 'mine/other' } : turn.type === 'tool_call' ? read(turn) : turn));
+    const notes = (message: Message | undefined) => (message as Answer).parts.filter((part) => part.kind === 'note').map(({ code, text }) => [code, text]);
+    expect(notes(fromTurns(log)[1])).toEqual([
+      ['fallback', 'mine/other answered instead of mine/m.'],
+      ['tainted', 'This run has read content from outside.'],
+    ]);
+    const heard = { kind: 'note' as const, code: 'fallback', text: 'mine/m: The provider is overloaded. mine/other answers instead.' };
+    expect(notes(fromTurns(log, undefined, { 'r1:main:0': [heard] })[1])).toEqual([['tainted', 'This run has read content from outside.'], ['fallback', heard.text]]);
+    const auto = log.map((turn) => (turn.type === 'run_start' ? { ...turn, model: 'auto' } : turn));
+    expect(notes(fromTurns(auto)[1]).map(([code]) => code)).toEqual(['tainted']);
+    expect(notes(fromTurns(LOG)[1])).toEqual([]);
   });
 
   test('a page that ends inside a run that is over is not at work', () => {

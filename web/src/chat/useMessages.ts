@@ -10,7 +10,7 @@ export function useMessages(sessionId: string | undefined): Message[] {
   const pending = useStore((state) => state.pending);
   const turns = conversation?.turns;
   const live = conversation?.live;
-  const notes = conversation?.notes;
+  const notes = useStore((state) => state.notes);
   const stored = useMemo(() => fromTurns(turns ?? [], live?.runId, notes), [turns, live?.runId, notes]);
   const waiting = useMemo(() => pending.filter((item) => item.sessionId === sessionId), [pending, sessionId]);
   const logged = useMemo(() => new Set(turns?.map((turn) => turn.id)), [turns]);

@@ -3,7 +3,7 @@
 import { Onyx, OnyxError, type ChangeEvent, type Fault, type Link, type Session, type Told, type Turn } from '@onyx/sdk';
 import { keep, readKept } from './kept';
 import { keepDraft, refreshDraft, refreshDrafts } from './drafts';
-import { applyEvent, notesOf, startLive } from './messages';
+import { applyEvent, notesOf, startLive, type Live, type Notes } from './messages';
 import { tellEnded } from './notify';
 import { keepOutbox } from './outbox';
 import { useStore, type Conversation } from './state';
@@ -14,6 +14,9 @@ const PAGE = 200;
 const LARGEST_PAGE = 1_000;
 const FRAME_MS = 20;
 const NEW_SESSION_MS = 400;
+const NOTES = 'onyx.notes';
+/** Answers whose notes are kept. */
+const MOST_NOTED = 200;
 
 export const onyx = new Onyx({
   baseUrl: location.origin,
@@ -242,10 +245,20 @@ function flush(): void {
   for (const told of ended) void settleRun(told.sessionId);
 }
 
+function keepNotes(live: Live | undefined): void {
+  const news = live ? notesOf(live) : {};
+  if (Object.keys(news).length === 0) return;
+  // Another tab may have heard of other runs.
+  const all = Object.entries({ ...readKept<Notes>(NOTES, {}), ...getState().notes, ...news });
+  const notes = Object.fromEntries(all.slice(-MOST_NOTED));
+  setState({ notes });
+  keep(NOTES, notes);
+}
+
 /** After a run the log is the truth: what was shown live is read back from it. */
 async function settleRun(sessionId: string): Promise<void> {
   markUnread(sessionId);
-  changeConversation(sessionId, (known) => (known.live ? { ...known, notes: { ...known.notes, ...notesOf(known.live) } } : known));
+  keepNotes(getState().conversations[sessionId]?.live);
   await loadConversation(sessionId);
 }
 

@@ -85,10 +85,19 @@ export type Notes = Record<string, Note[]>;
 /** Those that are still true when the run is over. */
 const LASTING = new Set(['tainted', 'degraded', 'fallback']);
 
-/** What is to be kept of a run that is over; its log knows nothing of it. */
+/** What is to be kept of a run that is over; its log knows little of it. */
 export function notesOf(live: Live): Notes {
   const kept = (answer: Answer) => answer.parts.filter((part): part is Note => part.kind === 'note' && LASTING.has(part.code));
-  return Object.fromEntries(live.answers.map((answer) => [answer.id, kept(answer)]));
+  return Object.fromEntries(live.answers.map((answer) => [answer.id, kept(answer)] as const).filter(([, notes]) => notes.length > 0));
+}
+
+/** What a turn in the log says of how it came about, for whoever did not see it happen. Why is not in the log. */
+function marksIn(turn: Turn, asked: string | undefined): Note[] {
+  const tainted: Note[] = turn.origin === 'agent_tainted' ? [{ kind: 'note', code: 'tainted', text: 'This run has read content from outside.' }] : [];
+  // Only the first agent's model is noted at the start; `auto` names none, so that whoever answers is no surprise.
+  const chosen = turn.lane === 0 && asked?.includes('/') ? asked : undefined;
+  const other = turn.type === 'assistant_text' && chosen !== undefined && turn.model !== chosen;
+  return other ? [...tainted, { kind: 'note', code: 'fallback', text: `${turn.model} answered instead of ${chosen}.` }] : tainted;
 }
 
 /** Messages of a log, oldest first. `without` names a run whose answer is shown live instead. */
@@ -99,12 +108,23 @@ export function fromTurns(turns: Turn[], without?: string, notes: Notes = {}): M
   let context: Cited[] | undefined;
   let begun: { id?: string | null; model?: string; agents?: string[] } = {};
   const segments = new Map<string, number>();
-  const answerOf = (turn: Turn): Answer => {
-    const known = open.get(turn.lane);
-    if (known && known.runId === (turn.runId ?? undefined)) {
-      known.lastTurn = turn.id;
-      return known;
+  // Each is said once of a run and agent, as it is live.
+  const said = new Set<string>();
+  const sayOnce = ({ runId, agent, parts }: Answer, notes: Note[]) => {
+    for (const note of notes) {
+      const key = `${runId}:${agent}:${note.code}`;
+      if (!said.has(key)) parts.unshift(note);
+      said.add(key);
     }
+  };
+  const answerOf = (turn: Turn): Answer => {
+    const known = open.get(turn.lane) ?? begin(turn);
+    const answer = known.runId === (turn.runId ?? undefined) ? known : begin(turn);
+    answer.lastTurn = turn.id;
+    sayOnce(answer, marksIn(turn, begun.id === turn.runId ? begun.model : undefined));
+    return answer;
+  };
+  const begin = (turn: Turn): Answer => {
     const agent = agentOf(turn.author);
     const run = turn.runId ?? turn.id;
     const segment = segments.get(`${run}:${agent}`) ?? 0;
@@ -116,12 +136,15 @@ export function fromTurns(turns: Turn[], without?: string, notes: Notes = {}): M
       agent,
       model: begun.id === turn.runId ? begun.model : undefined,
       ts: turn.ts,
-      parts: [...(notes[idOf(run, agent, segment)] ?? [])],
+      parts: [],
       state: 'running',
       context,
       asked,
       lastTurn: turn.id,
     };
+    const heard = notes[answer.id] ?? [];
+    for (const { code } of heard) said.add(`${answer.runId}:${agent}:${code}`);
+    answer.parts.push(...heard);
     open.set(turn.lane, answer);
     messages.push(answer);
     return answer;

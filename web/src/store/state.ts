@@ -51,8 +51,6 @@ export interface Conversation {
   older?: boolean;
   phase: 'loading' | 'ready' | 'failed';
   fault?: Fault;
-  /** What a run said about itself that its log does not hold. */
-  notes?: Notes;
   live?: Live;
 }
 
@@ -77,6 +75,8 @@ export interface State {
   sessions: Record<string, Session>;
   sessionsPhase: 'loading' | 'ready' | 'failed';
   conversations: Record<string, Conversation>;
+  /** What runs said about themselves that no log holds; kept in the browser that heard it. */
+  notes: Notes;
   pending: Pending[];
   drafts: Record<string, Draft>;
   draftsPhase: 'loading' | 'ready' | 'failed';
@@ -95,6 +95,7 @@ export const useStore = create<State>(() => ({
   sessionsPhase: 'loading',
   models: {},
   conversations: {},
+  notes: readKept('onyx.notes', {}),
   pending: readKept<Pending[]>('onyx.outbox', []).map((item) => ({ ...item, state: 'waiting' as const })),
   drafts: {},
   draftsPhase: 'loading',
