@@ -23,10 +23,12 @@ self.addEventListener('notificationclick', (event) => {
   event.notification.close();
   const path = event.notification.data ?? '/';
   event.waitUntil(
-    self.clients.matchAll({ type: 'window' }).then(([open]) => {
-      if (!open) return self.clients.openWindow(path);
-      open.postMessage({ open: path });
-      return open.focus();
+    self.clients.matchAll({ type: 'window' }).then((tabs) => {
+      // The one that shows it already, else the one that was looked at last.
+      const tab = tabs.find(({ url }) => new URL(url).pathname === path) ?? tabs[0];
+      if (!tab) return self.clients.openWindow(path);
+      tab.postMessage({ open: path });
+      return tab.focus();
     }),
   );
 });

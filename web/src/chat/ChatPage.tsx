@@ -1,5 +1,5 @@
 import { useEffect, useState } from 'react';
-import { Navigate, useNavigate } from '@tanstack/react-router';
+import { Link, Navigate, useNavigate } from '@tanstack/react-router';
 import { Archive, Download, MoreHorizontal, Pencil, Search, Trash2, Users } from 'lucide-react';
 import type { Session, UserContent } from '@onyx/sdk';
 import { exportSession, remove, rename, say, setArchived, show } from '../store/actions';
@@ -11,6 +11,7 @@ import { Ask, Confirm } from '../ui/Modal';
 import { Menu } from '../ui/Menu';
 import { ErrorLine } from '../ui/page';
 import { COMPANION } from '../rail/useRail';
+import { OUTPUT } from '../shell/links';
 import { Header } from '../shell/Header';
 import { Answering } from './Answering';
 import { Composer } from './Composer';
@@ -20,13 +21,22 @@ import { FirstRun } from './FirstRun';
 import { TaintMark } from './TaintMark';
 import { useMessages } from './useMessages';
 
-/** A chat; a conversation that belongs to a space or a channel is shown there, wherever it was opened from. */
+/** A chat; a conversation that belongs to a space, a channel or a persona is shown there, wherever it was opened from. */
 export function ChatPage({ id }: { id: string }) {
   const space = useSpaces(({ list }) => spaceOf(list, id)?.id);
   const isThread = useStore((state) => state.sessions[id]?.origin === 'thread');
+  const persona = useStore((state) => edited(state, id));
   if (isThread) return <Navigate to="/threads/$id" params={{ id }} replace />;
+  if (persona !== undefined) return <Navigate to="/agents/$id/$tab" params={{ id: persona, tab: 'persona' }} hash={OUTPUT} replace />;
   if (space === undefined) return <Chat id={id} />;
   return <Navigate to="/spaces/$space" params={{ space }} hash={COMPANION} replace />;
+}
+
+/** The persona whose editor shows this conversation. One that was put away, or whose agent is gone, has no panel any more. */
+function edited({ sessions, status }: State, id: string): string | undefined {
+  const session = sessions[id];
+  const isOpen = session?.origin === 'agent_editor' && session.status === 'active';
+  return isOpen && status?.agents.some((agent) => agent.id === session.agent) ? session.agent : undefined;
 }
 
 function Chat({ id }: { id: string }) {
@@ -65,6 +75,7 @@ function Chat({ id }: { id: string }) {
   };
   const send = (content: UserContent, model?: string) => void say({ content, sessionId: id, agent, model });
   const title = session?.title ?? session?.preview ?? 'Chat';
+  const isToRead = session?.origin === 'agent_editor';
   return (
     <>
       <Header title={title}>
@@ -84,14 +95,35 @@ function Chat({ id }: { id: string }) {
           </div>
         </div>
       ) : phase === 'ready' || begun ? (
-        <Conversation key={id} sessionId={id} found={found} />
+        <div className="flex min-h-0 flex-1 flex-col">
+          <Conversation key={id} sessionId={id} found={found} density={isToRead ? 'ephemeral' : 'page'} />
+        </div>
       ) : (
         <Skeleton />
       )}
       <Bottom>
-        <Composer key={id} draftKey={id} sessionId={id} agent={agent ?? session?.agent} onAgent={setAgent} onSend={send} />
+        {isToRead ? (
+          <PutAway persona={session.agent} />
+        ) : (
+          <Composer key={id} draftKey={id} sessionId={id} agent={agent ?? session?.agent} onAgent={setAgent} onSend={send} />
+        )}
       </Bottom>
     </>
+  );
+}
+
+/** The editor goes on in the persona's own tab: this is only to be read. */
+function PutAway({ persona }: { persona: string }) {
+  const name = useStore((state) => state.status?.agents.find((agent) => agent.id === persona)?.name);
+  return (
+    <p className="meta mx-auto flex min-h-11 max-w-[760px] flex-wrap items-center gap-x-3 border-t border-line pt-3">
+      <span className="min-w-0 flex-1 [overflow-wrap:anywhere]">A conversation with the editor of {name ?? persona}, put away.</span>
+      {name !== undefined && (
+        <Link to="/agents/$id/$tab" params={{ id: persona, tab: 'persona' }} className="inline-flex items-center text-accent underline underline-offset-3 max-md:min-h-11">
+          Open the editor
+        </Link>
+      )}
+    </p>
   );
 }
 
@@ -185,7 +217,8 @@ function SessionMenu({ session }: { session: Session }) {
     if (yes && (await remove(session.id))) await navigate({ to: '/chat' });
   };
   const archived = session.status === 'archived';
-  const several = useStore((state) => (state.status?.agents.length ?? 0) > 1);
+  const isToRead = session.origin === 'agent_editor';
+  const several = useStore((state) => (state.status?.agents.length ?? 0) > 1) && !isToRead;
   return (
     <>
       <Menu
@@ -194,7 +227,7 @@ function SessionMenu({ session }: { session: Session }) {
         entries={[
           { label: 'Rename', icon: <Pencil size={15} aria-hidden />, run: () => setAsking('name') },
           ...(several ? [{ label: 'Who answers', icon: <Users size={15} aria-hidden />, run: () => setAsking('agents') }] : []),
-          { label: archived ? 'Bring back' : 'Archive', icon: <Archive size={15} aria-hidden />, run: () => void setArchived(session.id, !archived) },
+          ...(isToRead ? [] : [{ label: archived ? 'Bring back' : 'Archive', icon: <Archive size={15} aria-hidden />, run: () => void setArchived(session.id, !archived) }]),
           { label: 'Export as Markdown', icon: <Download size={15} aria-hidden />, run: () => void exportSession(session, 'markdown') },
           { label: 'Export as JSON lines', icon: <Download size={15} aria-hidden />, run: () => void exportSession(session, 'jsonl') },
           { label: 'Delete', icon: <Trash2 size={15} aria-hidden />, tone: 'danger', run: () => setAsking('delete') },

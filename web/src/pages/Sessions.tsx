@@ -4,6 +4,7 @@ import { Archive, ArchiveRestore } from 'lucide-react';
 import type { Fault, Session, SessionStatus } from '@onyx/sdk';
 import { setArchived } from '../store/actions';
 import { faultOf, onyx } from '../store/client';
+import { spaceOf, useSpaces } from '../store/spaces';
 import { useStore } from '../store/state';
 import { Header } from '../shell/Header';
 import { titleOf } from '../shell/links';
@@ -87,8 +88,20 @@ export function SessionsPage() {
   );
 }
 
+/** Where a conversation lives that is not a chat of its own; it opens there. */
+function useHome({ id, agent, origin }: Session): string | undefined {
+  const space = useSpaces(({ list }) => spaceOf(list, id)?.name);
+  const persona = useStore((state) => state.status?.agents.find((one) => one.id === agent)?.name ?? agent);
+  if (origin === 'companion') return space === undefined ? 'companion' : `companion of ${space}`;
+  if (origin === 'agent_editor') return `editor of ${persona}`;
+  return origin === 'thread' ? 'thread' : undefined;
+}
+
 function Row({ session }: { session: Session }) {
   const archived = session.status === 'archived';
+  const home = useHome(session);
+  // Cleared is cleared: its persona has begun another one.
+  const isPutAway = archived && session.origin === 'agent_editor';
   const unread = useStore((state) => state.unread[session.id] === true);
   const mark = session.runId ? 'at work' : unread ? 'unread' : undefined;
   return (
@@ -98,7 +111,7 @@ function Row({ session }: { session: Session }) {
         <span className="min-w-0 flex-1">
           <span className="flex items-baseline gap-2">
             <span className={`truncate ${unread ? 'font-semibold' : ''}`} dir="auto">{titleOf(session)}</span>
-            {(session.origin === 'companion' || session.origin === 'thread') && <span className="shrink-0 text-tiny text-dim">{session.origin}</span>}
+            {home && <span className="max-w-1/2 shrink-0 truncate text-tiny text-dim">{home}</span>}
             {mark && <span className={`shrink-0 text-tiny ${session.runId ? 'text-accent' : 'text-ok-text'}`}>{mark}</span>}
             <span className="ml-auto shrink-0 text-tiny text-dim sm:hidden">{ago(session.updatedAt)}</span>
           </span>
@@ -109,9 +122,11 @@ function Row({ session }: { session: Session }) {
           <span className="block">{session.messageCount} turns{session.tokenCount > 0 && ` · ${tokens(session.tokenCount)}`}</span>
         </span>
       </Link>
-      <button type="button" className="icon-btn" aria-label={archived ? `Bring back ${titleOf(session)}` : `Archive ${titleOf(session)}`} onClick={() => void setArchived(session.id, !archived)}>
-        {archived ? <ArchiveRestore size={16} aria-hidden /> : <Archive size={16} aria-hidden />}
-      </button>
+      {!isPutAway && (
+        <button type="button" className="icon-btn" aria-label={archived ? `Bring back ${titleOf(session)}` : `Archive ${titleOf(session)}`} onClick={() => void setArchived(session.id, !archived)}>
+          {archived ? <ArchiveRestore size={16} aria-hidden /> : <Archive size={16} aria-hidden />}
+        </button>
+      )}
     </li>
   );
 }

@@ -16,6 +16,9 @@ export function useRecent(most: number): Session[] {
   }, [sessions, most]);
 }
 
+/** The hash of an address that asks for the editor's output to be shown. */
+export const OUTPUT = 'output';
+
 export function titleOf(session: Session): string {
   return session.title ?? (session.preview || 'Untitled chat');
 }

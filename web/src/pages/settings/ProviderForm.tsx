@@ -4,7 +4,8 @@ import { onyx } from '../../store/client';
 import { toast } from '../../store/state';
 import { Field, Form } from '../../ui/form';
 import { Modal } from '../../ui/Modal';
-import { TestLine } from './Providers';
+import { beginLogin } from './logins';
+import { factsOf, TestLine } from './TestLine';
 
 interface Kind {
   id: string;
@@ -13,6 +14,10 @@ interface Kind {
   name: string;
   address?: string;
   needsKey: boolean;
+  /** As the config says it, where that is not its id here. */
+  wire?: string;
+  /** One signs in on a page of the maker's: whose addresses are known by the name, or have to be given. */
+  login?: 'known' | 'given';
 }
 
 export const KINDS: Kind[] = [
@@ -22,33 +27,43 @@ export const KINDS: Kind[] = [
   { id: 'ollama', title: 'Ollama on this network', name: 'ollama', address: 'http://127.0.0.1:11434', needsKey: false },
   { id: 'openai-responses', title: 'OpenAI Responses', name: 'openai-responses', needsKey: true },
   { id: 'bedrock', title: 'Amazon Bedrock', name: 'bedrock', needsKey: false },
+  { id: 'github_copilot', title: 'GitHub Copilot, by signing in', name: 'github_copilot', needsKey: false, wire: 'openai-responses', login: 'known' },
+  { id: 'device', title: 'Another one, by signing in', name: 'work', needsKey: false, wire: 'openai', login: 'given' },
   { id: 'claude-cli', title: 'Claude Code on this machine', name: 'claude', needsKey: false },
 ];
 
-/** Adds or changes a provider, then tries it at once. */
-export function ProviderForm({ provider, kind: given, close, done }: { provider?: Provider; kind?: string; close: () => void; done: () => void }) {
+/** Adds or changes a provider, then tries it at once, or begins to sign in to it. */
+export function ProviderForm({ provider, kind: given, close, done: onDone }: { provider?: Provider; kind?: string; close: () => void; done: (added: { name: string; signsIn: boolean }) => void }) {
   const [kind, setKind] = useState(provider?.kind ?? given ?? 'openai');
-  const [test, setTest] = useState<ProviderTest>();
+  const [failed, setFailed] = useState<{ name: string; test: ProviderTest }>();
   const chosen = KINDS.find((one) => one.id === kind);
+  const login = provider ? undefined : chosen?.login;
   const save = async (field: (name: string) => string) => {
-    const name = provider?.name ?? field('name');
-    setTest(undefined);
+    const name = provider?.name ?? (login === 'known' ? chosen?.name : undefined) ?? field('name');
+    setFailed(undefined);
     const before = provider ? (await onyx.admin.provider(name)).settings : {};
     const key = field('key');
     // A key that says where it is belongs into the config; one that is one does not.
     const named = /^(env|file|secret):|^\$\{/.test(key);
-    const settings = { ...before, kind, baseUrl: field('address') || undefined, ...(named && { apiKey: key }) };
+    const signsIn = login && { login: { clientId: field('clientId'), deviceUrl: field('deviceUrl') || undefined, tokenUrl: field('tokenUrl') || undefined } };
+    const settings = { ...before, kind: chosen?.wire ?? kind, baseUrl: field('address') || undefined, ...(named && { apiKey: key }), ...signsIn };
     await onyx.admin.setProvider(name, settings, named ? undefined : key || undefined);
-    const tried = await onyx.admin.testProvider(name);
-    if (!tried.ok) return setTest(tried);
-    toast(`${name} works: ${tried.modelCount ?? 0} models`);
-    done();
+    if (signsIn) {
+      await beginLogin(name);
+      return onDone({ name, signsIn: true });
+    }
+    const test = await onyx.admin.testProvider(name);
+    if (!test.ok) return setFailed({ name, test });
+    toast(`${name} works: ${factsOf(test)}`);
+    onDone({ name, signsIn: false });
   };
+  // It is there, whether or not it works.
+  const leave = failed ? () => onDone({ name: failed.name, signsIn: false }) : close;
   return (
-    <Modal label={provider ? `Edit ${provider.name}` : 'Connect a provider'} onClose={test ? done : close} className="max-w-115">
+    <Modal label={provider ? `Edit ${provider.name}` : 'Connect a provider'} onClose={leave} className="max-w-115">
       <div className="p-5">
         <h2 className="mb-3 font-semibold">{provider ? `Edit ${provider.name}` : 'Connect a provider'}</h2>
-        <Form action="Save and test" onSubmit={save} onCancel={test ? done : close}>
+        <Form action={login ? 'Save and sign in' : 'Save and test'} onSubmit={save} onCancel={leave}>
           <label className="meta block">
             Kind
             <select className="field mt-1 text-text" value={kind} onChange={(event) => setKind(event.target.value)}>
@@ -60,14 +75,21 @@ export function ProviderForm({ provider, kind: given, close, done }: { provider?
               {!chosen && <option value={kind}>{kind}</option>}
             </select>
           </label>
-          {!provider && <Field key={kind} label="Name" name="name" defaultValue={chosen?.name} required pattern="[a-z0-9][a-z0-9_\-]*" hint="Models are then called <name>/<model>." />}
-          <Field label="Address" name="address" type="url" defaultValue={provider?.address ?? ''} placeholder={chosen?.address ?? 'the maker’s own'} />
+          {!provider && login !== 'known' && <Field key={kind} label="Name" name="name" defaultValue={chosen?.name} required pattern="[a-z0-9][a-z0-9_\-]*" hint="Models are then called <name>/<model>." />}
+          <Field label="Address" name="address" type="url" defaultValue={provider?.address ?? ''} required={login === 'given'} placeholder={chosen?.address ?? (login === 'given' ? 'https://models.example.org/v1' : 'the maker’s own')} />
+          {login && <Field label="Client ID" name="clientId" required autoComplete="off" hint="Of an application that the maker lets sign people in by a code." />}
+          {login === 'given' && (
+            <>
+              <Field label="Address that gives codes" name="deviceUrl" type="url" required placeholder="https://login.example.org/device/code" />
+              <Field label="Address that gives tokens" name="tokenUrl" type="url" required placeholder="https://login.example.org/token" />
+            </>
+          )}
           {chosen?.needsKey !== false && (
             <Field label="Key" name="key" type="password" autoComplete="off" placeholder={provider?.key ? `${provider.key} (stays unless you write another)` : ''} hint="Or where it is: env:NAME, file:/path, secret:name." />
           )}
-          {test && (
+          {failed && (
             <div className="-mx-4">
-              <TestLine test={test} />
+              <TestLine test={failed.test} />
             </div>
           )}
         </Form>

@@ -8,7 +8,11 @@ import { Card, Line, Section } from '../../ui/form';
 import { Confirm } from '../../ui/Modal';
 import { Empty, Shown } from '../../ui/page';
 import { useLoaded } from '../../ui/useLoaded';
+import { FoundLine } from './Found';
+import { useFound } from './logins';
 import { ProviderForm } from './ProviderForm';
+import { ProviderLogin } from './ProviderLogin';
+import { TestLine } from './TestLine';
 
 const UNTRIED: [string, string] = ['not tried yet', 'text-dim'];
 const HEALTH: Record<string, [string, string]> = {
@@ -18,10 +22,14 @@ const HEALTH: Record<string, [string, string]> = {
 
 export function Providers() {
   const providers = useLoaded('providers', () => onyx.admin.providers());
+  const found = useFound(true);
   const [editing, setEditing] = useState<Provider | 'new'>();
+  // Those that were tried as they were added.
+  const [tried, setTried] = useState<Record<string, ProviderTest>>({});
+  const again = () => (providers.reload(), found.reload());
   const done = () => {
     setEditing(undefined);
-    providers.reload();
+    again();
   };
   return (
     <Section
@@ -42,9 +50,22 @@ export function Providers() {
           ) : (
             <Card>
               {list.map((provider) => (
-                <ProviderLine key={provider.name} provider={provider} onEdit={() => setEditing(provider)} onChange={providers.reload} />
+                <ProviderLine key={provider.name} provider={provider} tried={tried[provider.name]} onEdit={() => setEditing(provider)} onChange={again} />
               ))}
             </Card>
+          )
+        }
+      </Shown>
+      <Shown of={found} rows={0}>
+        {(list) =>
+          list.length > 0 && (
+            <div className="mt-4">
+              <Card>
+                {list.map((one) => (
+                  <FoundLine key={one.name} found={one} action="Add" onAdded={(test) => (setTried({ ...tried, [one.name]: test }), again())} />
+                ))}
+              </Card>
+            </div>
           )
         }
       </Shown>
@@ -53,12 +74,14 @@ export function Providers() {
   );
 }
 
-function ProviderLine({ provider, onEdit, onChange }: { provider: Provider; onEdit: () => void; onChange: () => void }) {
+function ProviderLine({ provider, tried, onEdit, onChange }: { provider: Provider; tried?: ProviderTest; onEdit: () => void; onChange: () => void }) {
   const [busy, setBusy] = useState<'test' | 'models'>();
-  const [test, setTest] = useState<ProviderTest>();
+  const [test, setTest] = useState(tried);
   const [models, setModels] = useState<Model[]>();
   const [asking, setAsking] = useState(false);
   const { name } = provider;
+  const details = useLoaded(`provider ${name}`, () => onyx.admin.provider(name));
+  const signsIn = details.data?.settings['login'] !== undefined;
   const run = async <T,>(what: 'test' | 'models', failed: string, act: () => Promise<T>, keep: (answer: T) => void) => {
     setBusy(what);
     const answer = await attempt(failed, act);
@@ -98,19 +121,15 @@ function ProviderLine({ provider, onEdit, onChange }: { provider: Provider; onEd
         </button>
       </Line>
       {provider.detail && <p className="px-4 pb-2.5 text-meta text-warn [overflow-wrap:anywhere]">{provider.detail}</p>}
+      {signsIn && (
+        <div className="px-4 pb-3">
+          <ProviderLogin name={name} onState={(_, before) => before && onChange()} />
+        </div>
+      )}
       {test && <TestLine test={test} />}
       {models && <ModelList models={models} />}
       {asking && <Confirm question={`Remove ${name}?`} detail="Agents that use its models cannot answer until they have another one." action="Remove" onAnswer={(yes) => void remove(yes)} />}
     </div>
-  );
-}
-
-export function TestLine({ test }: { test: ProviderTest }) {
-  const facts = [typeof test.modelCount === 'number' && `${test.modelCount} ${test.modelCount === 1 ? 'model' : 'models'}`, typeof test.latencyMs === 'number' && `${Math.round(test.latencyMs)} ms`];
-  return (
-    <p role="status" className={`px-4 pb-2.5 text-meta [overflow-wrap:anywhere] ${test.ok ? 'text-ok-text' : 'text-danger'}`}>
-      {test.ok ? `It works: ${facts.filter(Boolean).join(', ')}.` : test.advice}
-    </p>
   );
 }
 

@@ -1,9 +1,11 @@
 import { useEffect, useMemo, useRef, useState } from 'react';
+import { useLocation } from '@tanstack/react-router';
 import { MessageSquareText } from 'lucide-react';
 import type { UserContent } from '@onyx/sdk';
 import { Composer } from '../../../chat/Composer';
 import { show } from '../../../store/actions';
 import { keep } from '../../../store/kept';
+import { OUTPUT } from '../../../shell/links';
 import { fromTurns, textOf } from '../../../store/messages';
 import { useStore } from '../../../store/state';
 import { openTalk, takeBack, tellEditor, useTalk } from './editor';
@@ -27,6 +29,10 @@ export function EditorBar({ persona, known }: { persona: string; known?: string 
   const draftKey = `persona-${persona}`;
   const [round, setRound] = useState(0);
 
+  const isAskedFor = useLocation({ select: ({ hash }) => hash === OUTPUT });
+  useEffect(() => {
+    if (isAskedFor) tell({ type: 'show output' });
+  }, [isAskedFor, tell]);
   useEffect(() => void openTalk(persona, known), [persona, known]);
   useEffect(() => {
     if (!sessionId) return;

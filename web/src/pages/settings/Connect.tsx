@@ -1,0 +1,136 @@
+import { useState } from 'react';
+import { Check } from 'lucide-react';
+import type { ProviderTest } from '@onyx/sdk';
+import { onyx, refreshStatus } from '../../store/client';
+import { toast, useStore } from '../../store/state';
+import { attempt } from '../../ui/act';
+import { Shown } from '../../ui/page';
+import { useLoaded } from '../../ui/useLoaded';
+import { FoundLine } from './Found';
+import { useFound, type FoundProvider } from './logins';
+import { ProviderForm } from './ProviderForm';
+import { ProviderLogin } from './ProviderLogin';
+import { TestLine } from './TestLine';
+
+type Step = { at: 'offer' } | { at: 'signing in'; name: string } | { at: 'choosing'; name: string; test?: ProviderTest; model?: string };
+
+/** Such models answer nobody. */
+const FOR_SEARCH = /embed|rerank/i;
+
+async function answerWith(agent: { id: string; name: string } | undefined, model: string): Promise<boolean> {
+  if (!agent || !(await attempt('The model was not set', () => onyx.agents.update(agent.id, { model })))) return false;
+  toast(`${agent.name} answers with ${model} now`);
+  void refreshStatus();
+  return true;
+}
+
+/** The first steps to a better model: one that runs here, a key, or signing in. Everything can be left out. */
+export function Connect({ signing, onBegin, onDone }: { signing?: string; onBegin: (signing?: string) => void; onDone: () => void }) {
+  const [step, setStep] = useState<Step>(signing === undefined ? { at: 'offer' } : { at: 'signing in', name: signing });
+  const [form, setForm] = useState<string>();
+  const found = useFound(step.at === 'offer');
+  const agent = useStore((state) => state.status?.agents.find((one) => one.default));
+  const go = (next: Step) => {
+    onBegin(next.at === 'signing in' ? next.name : undefined);
+    setStep(next);
+  };
+  const take = async ({ name, models }: FoundProvider, test: ProviderTest) => {
+    const first = models.find((model) => !FOR_SEARCH.test(model));
+    const model = test.ok && first !== undefined && (await answerWith(agent, `${name}/${first}`)) ? `${name}/${first}` : undefined;
+    go({ at: 'choosing', name, test, model });
+  };
+  return (
+    <section aria-label="Connect a better model" className="card mx-auto mt-8 w-full max-w-120 text-left">
+      {step.at === 'offer' && (
+        <>
+          <div className="p-4 pb-3">
+            <h3 className="font-semibold">Connect a better model</h3>
+            <p className="meta">A small model on this machine answers for now. Everything works with it; a larger one is wiser.</p>
+          </div>
+          {found.data && found.data.length > 0 && (
+            <div className="divide-y divide-line border-y border-line">
+              {found.data.map((one) => (
+                <FoundLine key={one.name} found={one} action="Use it" onAdded={(test) => take(one, test)} />
+              ))}
+            </div>
+          )}
+          <div className="flex flex-wrap gap-2 p-4 pt-3">
+            <button type="button" className="btn btn-primary" onClick={() => setForm('openai')}>
+              Use a key
+            </button>
+            <button type="button" className="btn" onClick={() => setForm('github_copilot')}>
+              Sign in
+            </button>
+            {!found.data?.some(({ name }) => name === 'ollama') && (
+              <button type="button" className="btn" onClick={() => setForm('ollama')}>
+                Ollama
+              </button>
+            )}
+            <button type="button" className="btn ml-auto" onClick={onDone}>
+              Not now
+            </button>
+          </div>
+        </>
+      )}
+      {step.at === 'signing in' && (
+        <div className="p-4">
+          <h3 className="mb-2 font-semibold">Sign in to {step.name}</h3>
+          <ProviderLogin name={step.name} onState={(state) => state === 'signed_in' && go({ at: 'choosing', name: step.name })} />
+          <Leave label="Later" onDone={onDone} />
+        </div>
+      )}
+      {step.at === 'choosing' && <ChooseModel {...step} agent={agent} onDone={onDone} />}
+      {form && (
+        <ProviderForm
+          kind={form}
+          close={() => setForm(undefined)}
+          done={({ name, signsIn }) => {
+            setForm(undefined);
+            go(signsIn ? { at: 'signing in', name } : { at: 'choosing', name });
+          }}
+        />
+      )}
+    </section>
+  );
+}
+
+const Leave = ({ label, onDone }: { label: string; onDone: () => void }) => (
+  <div className="mt-3 text-right">
+    <button type="button" className="btn" onClick={onDone}>
+      {label}
+    </button>
+  </div>
+);
+
+function ChooseModel({ name, test, model: chosen, agent, onDone }: { name: string; test?: ProviderTest; model?: string; agent?: { id: string; name: string }; onDone: () => void }) {
+  const models = useLoaded(`first-run models ${name}`, () => onyx.admin.providerModels(name));
+  const who = agent?.name ?? 'your agent';
+  const use = async (model: string) => {
+    if (await answerWith(agent, model)) onDone();
+  };
+  return (
+    <div className="p-4">
+      <h3 className="font-semibold">{chosen ? `${who} answers with ${chosen} now` : `Which model shall ${who} use?`}</h3>
+      {test && (
+        <div className="-mx-4 -mb-2.5">
+          <TestLine test={test} />
+        </div>
+      )}
+      <Shown of={models} rows={2} height="h-8">
+        {(list) => (
+          <ul className="mt-2 max-h-52 overflow-auto" tabIndex={0} aria-label="Models">
+            {list.map(({ id }) => (
+              <li key={id}>
+                <button type="button" className="menu-item font-mono" aria-pressed={id === chosen} onClick={() => void use(id)}>
+                  <span className="min-w-0 flex-1 truncate">{id}</span>
+                  {id === chosen && <Check size={15} aria-hidden />}
+                </button>
+              </li>
+            ))}
+          </ul>
+        )}
+      </Shown>
+      <Leave label={chosen ? 'Done' : 'Later'} onDone={onDone} />
+    </div>
+  );
+}
