@@ -1,45 +1,38 @@
-// What actions have done: each run leaves a page in the vault, and those pages are the list. Whoever ran it, and from where.
+// Which actions were run from this browser. Their pages are in the vault; here stands only where.
 
-import { useEffect } from 'react';
-import { onyx, watch } from './client';
-import { RUNS_FOLDER, runOfPage } from './templates';
-import { useLoaded, type Loaded } from '../ui/useLoaded';
+import type { RunStatus } from '@onyx/sdk';
+import { create } from 'zustand';
+import { keep, readKept } from './kept';
+import { useStore } from './state';
 
 export interface PastRun {
   runId: string;
-  path: string;
+  sessionId: string;
+  action: string;
   label: string;
+  state: RunStatus;
 }
 
-const PAGE = 1_000;
-/** Files tell of themselves in flocks, of which one look is enough. */
-const SOON_MS = 300;
+const MOST = 100;
 
-/** The newest first. Paths begin with their day, so that all of them stand in one row of the list of files. */
-async function pastRuns(): Promise<PastRun[]> {
-  const runs: PastRun[] = [];
-  for (let after: string | undefined = RUNS_FOLDER; after?.startsWith(RUNS_FOLDER); ) {
-    const page = await onyx.memory.files({ types: 'note', after, limit: PAGE });
-    for (const { path, title } of page.files) {
-      const runId = runOfPage(path);
-      if (runId !== undefined) runs.push({ runId, path, label: title });
-    }
-    after = page.after;
-  }
-  return runs.reverse();
+/** Of each person by themselves: a browser may be shared. */
+const keyOf = (person: string) => `onyx.action-runs.${person}`;
+
+const usePast = create<Record<string, PastRun[]>>(() => ({}));
+
+const read = (person: string) => usePast.getState()[person] ?? readKept<PastRun[]>(keyOf(person), []);
+
+export function remember(run: PastRun): void {
+  const person = useStore.getState().me?.person;
+  if (person === undefined) return;
+  const runs = [run, ...read(person)].slice(0, MOST);
+  usePast.setState({ [person]: runs });
+  keep(keyOf(person), runs);
 }
 
-/** All runs, in step with the files as long as somebody looks. */
-export function usePastRuns(): Loaded<PastRun[]> {
-  const runs = useLoaded('past runs', pastRuns);
-  const { reload } = runs;
-  useEffect(() => {
-    let soon: ReturnType<typeof setTimeout> | undefined;
-    const leave = watch('memory', () => {
-      clearTimeout(soon);
-      soon = setTimeout(reload, SOON_MS);
-    });
-    return () => (clearTimeout(soon), leave());
-  }, [reload]);
-  return runs;
+/** The newest first; absent until it is known who asks. */
+export function usePastRuns(): PastRun[] | undefined {
+  const person = useStore((state) => state.me?.person);
+  usePast();
+  return person === undefined ? undefined : read(person);
 }

@@ -7,6 +7,7 @@ import { create } from 'zustand';
 import { followAsked, settleAsked } from './asked';
 import { faultOf, onyx, watch } from './client';
 import { fromTurns, type Message } from './messages';
+import { remember } from './past-runs';
 import { toast, useStore } from './state';
 import { asksForSelection, candidates, promptOf } from './templates';
 
@@ -141,6 +142,7 @@ export async function runAction(action: Action, place: Place, request: Omit<Acti
         }
         await settleAsked(line.sessionId, line.runId);
         change({ state: line.status });
+        remember({ action: action.id, label: action.label, runId: line.runId, sessionId: line.sessionId, state: line.status });
       }
     }
   } catch (error) {

@@ -53,15 +53,8 @@ export function rehearsed(output: string): Rehearsed | undefined {
   return what === undefined ? undefined : { what, effect, verdict, preview };
 }
 
-/** Where runs leave their pages in the vault. */
-export const RUNS_FOLDER = 'vault/agent/runs/';
-
-export const artifactOf = (runId: string): string => `${RUNS_FOLDER}${startOf(runId).toISOString().slice(0, 10).replaceAll('-', '/')}/${runId}.md`;
-
-const PAGE_OF_RUN = /^\d{4}\/\d\d\/\d\d\/([0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12})\.md$/;
-
-/** The run that left a page; other files may lie beside them. */
-export const runOfPage = (path: string): string | undefined => (path.startsWith(RUNS_FOLDER) ? PAGE_OF_RUN.exec(path.slice(RUNS_FOLDER.length))?.[1] : undefined);
+/** Where a run leaves its page in the vault. */
+export const artifactOf = (runId: string): string => `vault/agent/runs/${startOf(runId).toISOString().slice(0, 10).replaceAll('-', '/')}/${runId}.md`;
 
 /** A run's id begins with its time. */
 export const startOf = (runId: string): Date => new Date(Number.parseInt(runId.replace('-', '').slice(0, 12), 16));
