@@ -2,9 +2,10 @@ import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Page } from 'playwright-core';
 import { describe, expect, test } from 'vitest';
+import { brokenAnywhere } from './axe';
 import { longSession } from './long';
-import { clearsAfterEach, finished, log, open, play, say, share, toast, told, WIDTHS } from './play';
-import { PHONE, type Answer, type Stage } from './stage';
+import { beside, clearsAfterEach, finished, log, open, play, say, sessionOf, share, toast, told, WIDTHS } from './play';
+import { PHONE, WIDE, type Answer, type Stage } from './stage';
 import { Sky } from './weather';
 
 clearsAfterEach();
@@ -14,31 +15,40 @@ const write = (path: string): Answer[] => [{ calls: [{ id: path, name: 'write_fi
 const written = (at: Stage, path: string) => readFile(join(at.home, 'people/owner/vault', path), 'utf8').catch(() => undefined);
 const card = (page: Page, name: string) => page.locator('[data-draft]').filter({ hasText: name });
 
-interface Told {
-  title: string;
-  body?: string;
+interface Listener {
+  notices: () => Promise<{ title: string; body: string }[]>;
+  /** As the system tells of a click; how often the tab has asked to come to the front. */
+  click: (body: string) => Promise<number>;
+  hide: () => Promise<void>;
 }
 
-/** What the browser was asked to show, and a tab that can be hidden. */
-async function listening(page: Page): Promise<{ notices: () => Promise<Told[]>; hide: () => Promise<void> }> {
+/** What the browser was asked to show, and a tab that can be hidden. No test can click on what a system shows, nor bring a window to its front. */
+async function listening(page: Page): Promise<Listener> {
   await page.evaluate(() => {
-    const notices: Told[] = [];
+    const seen = { notices: [] as Notification[], focused: 0 };
     const Real = Notification;
-    Object.assign(window, { notices });
+    Object.assign(window, { seen, focus: () => (seen.focused += 1) });
     window.Notification = class extends Real {
       constructor(title: string, options?: NotificationOptions) {
         super(title, options);
-        notices.push({ title, body: options?.body });
+        seen.notices.push(this);
       }
     };
   });
+  type Seen = { seen: { notices: Notification[]; focused: number } };
   return {
-    notices: () => page.evaluate(() => (window as unknown as { notices: Told[] }).notices),
+    notices: () => page.evaluate(() => (window as unknown as Seen).seen.notices.map(({ title, body }) => ({ title, body }))),
+    click: (body) =>
+      page.evaluate((words) => {
+        const { seen } = window as unknown as Seen;
+        seen.notices.find((notice) => notice.body === words)?.dispatchEvent(new Event('click'));
+        return seen.focused;
+      }, body),
     hide: () => page.evaluate(() => Object.defineProperty(document, 'hidden', { configurable: true, get: () => true })).then(() => undefined),
   };
 }
 
-test('who looks elsewhere is told that an answer is there and that something waits, once a click has asked for it', async () => {
+test('who looks elsewhere is told that an answer is there and that something waits, once a click has asked for it, and a click on that leads there', async () => {
   const at = await share([{ text: 'one' }, ...write('told.md')], { agents: CAREFUL });
   const page = await open(at, '/settings');
   const notify = page.getByRole('switch', { name: 'Notify' });
@@ -48,13 +58,22 @@ test('who looks elsewhere is told that an answer is there and that something wai
   await page.context().grantPermissions(['notifications'], { origin: at.url });
   await notify.click();
   await expect.poll(() => notify.getAttribute('aria-checked')).toBe('true');
-  const { notices, hide } = await listening(page);
+  const { notices, click, hide } = await listening(page);
   await told(at, 'while I look');
   await page.getByRole('link', { name: 'while I look, unread' }).waitFor();
   expect(await notices()).toEqual([]);
   await hide();
-  await told(at, 'while I am away');
-  await expect.poll(notices).toEqual(expect.arrayContaining([{ title: 'while I am away', body: 'The answer is here.' }, { title: expect.any(String), body: 'Waits for you: Create told.md +1 −0' }]));
+  const id = await told(at, 'while I am away');
+  const waits = 'Waits for you: Create told.md +1 −0';
+  await expect.poll(notices).toEqual(expect.arrayContaining([{ title: 'while I am away', body: 'The answer is here.' }, { title: expect.any(String), body: waits }]));
+  expect(await click('The answer is here.')).toBe(1);
+  await page.waitForURL(`**/chat/${id}`);
+  await log(page).getByText('Proposed.').waitFor();
+  await page.setViewportSize(PHONE);
+  expect(await click(waits)).toBe(2);
+  await page.waitForURL('**/inbox');
+  await card(page, 'told.md').waitFor();
+  expect(page.wrongs).toEqual([]);
 });
 
 describe.each(WIDTHS)('at %s px', (width, viewport) => {
@@ -112,23 +131,35 @@ describe.each(WIDTHS)('at %s px', (width, viewport) => {
   });
 });
 
-test('what a run read from outside and what it had to do without is marked, in both widths, and the first after a reload too', async () => {
-  const agents = [{ id: 'main', name: 'Main', default: true, model: 'mine/unpriced', tier: 'act' }];
+test('what a run read from outside, did without and was answered by is marked, in both widths, after a reload and on another device', async () => {
+  const agents = [{ id: 'main', name: 'Main', default: true, model: { primary: 'mine/unpriced', fallbacks: ['mine/spare'] }, tier: 'act' }];
   const files = { 'people/owner/memory/main/daily/2026-01-01.md': '- 10:00 theirs <!-- agent_tainted -->\n' };
-  const at = await play([{ calls: [{ id: 'a', name: 'memory_get', input: { path: 'daily/2026-01-01.md' } }] }, { text: 'Read.' }], { agents, files });
+  const at = await play([{ calls: [{ id: 'a', name: 'memory_get', input: { path: 'daily/2026-01-01.md' } }] }, { text: 'Read.' }, { refused: 400 }, { text: 'From the spare one.' }], { agents, files });
   const page = await open(at);
+  const marked = (where: Page) => where.getByTitle(/read something from outside/).getByText('read from outside').waitFor();
+  const note = (where: Page, answer: string, words: string | RegExp) => log(where).getByRole('article').filter({ hasText: answer }).getByText(words).waitFor();
   await say(page, 'look');
   await finished(page);
-  const marked = () => page.getByTitle(/read something from outside/).getByText('read from outside').waitFor();
-  for (const viewport of [undefined, PHONE]) {
-    if (viewport) await page.setViewportSize(viewport);
-    await marked();
-    await log(page).getByText('The price of mine/unpriced is not known').waitFor();
-    await log(page).getByText('This run has read content from outside').waitFor();
+  await say(page, 'again');
+  await log(page).getByText('From the spare one.').waitFor();
+  await finished(page);
+  for (const step of ['live', 'reloaded']) {
+    if (step === 'reloaded') await page.reload();
+    for (const viewport of [WIDE, PHONE]) {
+      await page.setViewportSize(viewport);
+      await marked(page);
+      await note(page, 'Read.', 'The price of mine/unpriced is not known');
+      await note(page, 'Read.', 'This run has read content from outside');
+      await note(page, 'From the spare one.', /^mine\/unpriced: .* mine\/spare answers instead\.$/);
+    }
   }
-  await page.reload();
-  await marked();
-  expect(page.wrongs).toEqual([]);
+  expect(await brokenAnywhere(page, 'marks')).toEqual([]);
+  // A device that did not listen says what the log says.
+  const other = await beside(page, at, `/chat/${sessionOf(page)}`);
+  await note(other, 'Read.', 'This run has read content from outside.');
+  await note(other, 'From the spare one.', 'mine/spare answered instead of mine/unpriced.');
+  expect(await log(other).getByText('The price of').count()).toBe(0);
+  expect([...page.wrongs, ...other.wrongs]).toEqual([]);
 });
 
 test('finds in all of a long chat, from the newest hit back to the first, with few turns on the page', async () => {

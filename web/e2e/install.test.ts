@@ -1,7 +1,8 @@
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
+import type { Page, Worker } from 'playwright-core';
 import { expect, test } from 'vitest';
-import { clearsAfterEach, composer, open, share } from './play';
+import { clearsAfterEach, composer, log, open, share, told } from './play';
 import type { Stage } from './stage';
 
 clearsAfterEach();
@@ -31,6 +32,59 @@ test('the app can be installed', async () => {
   expect(JSON.parse(data ?? '{}')).toMatchObject({ display: 'standalone', start_url: '/', share_target: { action: '/chat' } });
   const { installabilityErrors } = await session.send('Page.getInstallabilityErrors');
   expect(installabilityErrors.filter((error) => error.errorId !== 'in-incognito')).toEqual([]);
+});
+
+interface Client {
+  url: string;
+  focus: () => Promise<Client>;
+}
+
+/** What of a service worker's world is used here. */
+interface Scope extends EventTarget {
+  registration: ServiceWorkerRegistration;
+  WindowClient: { prototype: Client };
+  NotificationEvent: new (type: string, options: { notification: Notification }) => Event;
+}
+
+/** Clicks on what the worker shows; the page that it brings to the front. Only a system's own click may do that, so it is told in its place. */
+const clicked = (worker: Worker) =>
+  worker.evaluate(async () => {
+    const scope = self as unknown as Scope;
+    const [notification] = await scope.registration.getNotifications();
+    if (!notification) return undefined;
+    let front: string | undefined;
+    scope.WindowClient.prototype.focus = function () {
+      front = new URL(this.url).pathname;
+      return Promise.resolve(this);
+    };
+    let under: Promise<unknown> | undefined;
+    const event = new scope.NotificationEvent('notificationclick', { notification });
+    scope.dispatchEvent(Object.assign(event, { waitUntil: (work: Promise<unknown>) => (under = work) }));
+    await under;
+    return front;
+  });
+
+test('a click on what an installed app tells brings its tab to the front, the one that shows it if there is one', async () => {
+  const at = await share([]);
+  const page = await open(at, '/settings', { serviceWorkers: 'allow' });
+  await page.context().grantPermissions(['notifications'], { origin: at.url });
+  await page.evaluate(() => navigator.serviceWorker.ready.then(() => undefined));
+  await page.getByRole('switch', { name: 'Notify' }).click();
+  const hide = (tab: Page) => tab.evaluate(() => void Object.defineProperty(document, 'hidden', { configurable: true, get: () => true }));
+  const [worker] = page.context().serviceWorkers();
+  if (!worker) throw new Error('there is no worker');
+  await hide(page);
+  const first = await told(at, 'while the app is away');
+  await expect.poll(() => clicked(worker)).toBe('/settings');
+  await page.waitForURL(`**/chat/${first}`);
+  await log(page).getByText('ok', { exact: true }).waitFor();
+  await page.getByRole('link', { name: 'Settings' }).click();
+  const other = await page.context().newPage();
+  await other.goto(`${at.url}/chat/${first}`);
+  await log(other).getByText('ok', { exact: true }).waitFor();
+  await hide(other);
+  await at.api('/api/agent/chat', { method: 'POST', body: JSON.stringify({ message: 'more', session_id: first }) });
+  await expect.poll(() => clicked(worker)).toBe(`/chat/${first}`);
 });
 
 test('words shared from another app wait to be sent', async () => {

@@ -89,10 +89,12 @@ export function SessionsPage() {
 }
 
 /** Where a conversation lives that is not a chat of its own; it opens there. */
-function useHome({ id, agent, origin }: Session): string | undefined {
+function useHome(session: Session): string | undefined {
+  const { id, agent, origin } = session;
   const space = useSpaces(({ list }) => spaceOf(list, id)?.name);
   const persona = useStore((state) => state.status?.agents.find((one) => one.id === agent)?.name ?? agent);
-  if (origin === 'companion') return space === undefined ? 'companion' : `companion of ${space}`;
+  // Mostly it is called as its space is.
+  if (origin === 'companion') return space === undefined || space === titleOf(session) ? 'companion' : `companion of ${space}`;
   if (origin === 'agent_editor') return `editor of ${persona}`;
   return origin === 'thread' ? 'thread' : undefined;
 }
