@@ -68,7 +68,13 @@ export interface Setting {
   price?: { input: number; output: number };
   contextWindow?: number;
   fallback?: Answer;
+  /** The scripted model is an Ollama that runs on this machine. */
+  ollama?: true;
 }
+
+/** Nothing listens there: what runs on the machine of the tests is no matter of theirs. */
+const DEAD = 9;
+const LOCAL = ['ollama', 'lmstudio', 'vllm', 'llama.cpp', 'llamacpp'];
 
 export async function stage(answers: Answer[], options: Setting = {}): Promise<Stage> {
   const folder = await mkdtemp(join(tmpdir(), 'onyx-e2e-'));
@@ -94,7 +100,8 @@ export async function stage(answers: Answer[], options: Setting = {}): Promise<S
   let server: ChildProcess;
   let url = '';
   const start = async () => {
-    server = begin('onyx', ['serve'], { ONYX_HOME: home });
+    const port = (name: string) => (name === 'ollama' && options.ollama ? new URL(baseUrl).port : DEAD);
+    server = begin('onyx', ['serve'], { ONYX_HOME: home, ONYX_LOCAL_PORTS: LOCAL.map((name) => `${name}=${port(name)}`).join() });
     url = await says(server, /(http:\/\/127\.0\.0\.1:\d+)\b(?!\/v1)/);
     await healthy(url);
   };

@@ -161,8 +161,8 @@ export function NewChatPage({ shared }: { shared?: string }) {
       {waiting.length > 0 ? (
         <Conversation />
       ) : (
-        <div className="flex flex-1 flex-col items-center justify-center overflow-y-auto px-6 py-6 text-center">
-          <i className="mb-5 block size-7 rotate-45 rounded-[8px] bg-text" aria-hidden />
+        <div className="flex flex-1 flex-col items-center justify-center-safe overflow-y-auto px-6 py-6 text-center">
+          <i className="mb-5 block size-7 shrink-0 rotate-45 rounded-[8px] bg-text" aria-hidden />
           <h2 className="text-title font-semibold">What shall we work on?</h2>
           <p className="meta mt-1 max-w-90">Your agent reads and writes in your own files, and asks before anything that cannot be taken back.</p>
           <FirstRun />

@@ -1,13 +1,13 @@
 import { useState } from 'react';
 import { Check } from 'lucide-react';
-import type { ProviderTest } from '@onyx/sdk';
+import type { FoundProvider, ProviderTest } from '@onyx/sdk';
 import { onyx, refreshStatus } from '../../store/client';
 import { toast, useStore } from '../../store/state';
 import { attempt } from '../../ui/act';
 import { Shown } from '../../ui/page';
 import { useLoaded } from '../../ui/useLoaded';
 import { FoundLine } from './Found';
-import { useFound, type FoundProvider } from './logins';
+import { useFound } from './logins';
 import { ProviderForm } from './ProviderForm';
 import { ProviderLogin } from './ProviderLogin';
 import { TestLine } from './TestLine';
@@ -49,13 +49,13 @@ export function Connect({ signing, onBegin, onDone }: { signing?: string; onBegi
           </div>
           {found.data && found.data.length > 0 && (
             <div className="divide-y divide-line border-y border-line">
-              {found.data.map((one) => (
-                <FoundLine key={one.name} found={one} action="Use it" onAdded={(test) => take(one, test)} />
+              {found.data.map((one, index) => (
+                <FoundLine key={one.name} found={one} action="Use" tone={index === 0 ? 'btn-primary' : ''} onAdded={(test) => take(one, test)} />
               ))}
             </div>
           )}
           <div className="flex flex-wrap gap-2 p-4 pt-3">
-            <button type="button" className="btn btn-primary" onClick={() => setForm('openai')}>
+            <button type="button" className={found.data?.length ? 'btn' : 'btn btn-primary'} onClick={() => setForm('openai')}>
               Use a key
             </button>
             <button type="button" className="btn" onClick={() => setForm('github_copilot')}>

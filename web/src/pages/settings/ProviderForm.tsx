@@ -4,7 +4,6 @@ import { onyx } from '../../store/client';
 import { toast } from '../../store/state';
 import { Field, Form } from '../../ui/form';
 import { Modal } from '../../ui/Modal';
-import { beginLogin } from './logins';
 import { factsOf, TestLine } from './TestLine';
 
 interface Kind {
@@ -49,7 +48,7 @@ export function ProviderForm({ provider, kind: given, close, done: onDone }: { p
     const settings = { ...before, kind: chosen?.wire ?? kind, baseUrl: field('address') || undefined, ...(named && { apiKey: key }), ...signsIn };
     await onyx.admin.setProvider(name, settings, named ? undefined : key || undefined);
     if (signsIn) {
-      await beginLogin(name);
+      await onyx.admin.beginProviderLogin(name);
       return onDone({ name, signsIn: true });
     }
     const test = await onyx.admin.testProvider(name);
@@ -76,7 +75,7 @@ export function ProviderForm({ provider, kind: given, close, done: onDone }: { p
             </select>
           </label>
           {!provider && login !== 'known' && <Field key={kind} label="Name" name="name" defaultValue={chosen?.name} required pattern="[a-z0-9][a-z0-9_\-]*" hint="Models are then called <name>/<model>." />}
-          <Field label="Address" name="address" type="url" defaultValue={provider?.address ?? ''} required={login === 'given'} placeholder={chosen?.address ?? (login === 'given' ? 'https://models.example.org/v1' : 'the maker’s own')} />
+          {login !== 'known' && <Field label="Address" name="address" type="url" defaultValue={provider?.address ?? ''} required={login === 'given'} placeholder={chosen?.address ?? (login === 'given' ? 'https://models.example.org/v1' : 'the maker’s own')} />}
           {login && <Field label="Client ID" name="clientId" required autoComplete="off" hint="Of an application that the maker lets sign people in by a code." />}
           {login === 'given' && (
             <>

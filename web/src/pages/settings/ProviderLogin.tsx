@@ -6,16 +6,17 @@ import { ErrorLine } from '../../ui/page';
 import { useLogin, useSecondsUntil, type Login } from './logins';
 
 /** What is said of it, in which colour, and the one thing to do about it. */
-const SAID: Record<Exclude<Login['state'], 'waiting'>, (login: Login) => [words: string, color: string, action: string]> = {
-  none: () => ['Not signed in.', 'text-dim', 'Sign in'],
+type Said = (login: Login) => [words: string, color: string, action: string];
+const nobody: Said = () => ['Not signed in.', 'text-dim', 'Sign in'];
+const SAID: Record<string, Said> = {
   signed_in: ({ account }) => [account ? `Signed in as ${account}` : 'Signed in', 'text-ok-text', 'Sign out'],
   failed: ({ error }) => [error ?? 'Signing in failed.', 'text-danger', 'Try again'],
   sign_in_again: ({ account, error }) => [error ?? `The sign-in${account ? ` of ${account}` : ''} has lapsed.`, 'text-warn', 'Sign in again'],
 };
 
 /** Signing in to a provider: the code, where it belongs, and what came of it. */
-export function ProviderLogin({ name, onState }: { name: string; onState: (state: Login['state'], before?: Login['state']) => void }) {
-  const { data: login, fault, reload, begin, end } = useLogin(name);
+export function ProviderLogin({ name, known, onState }: { name: string; known?: Login; onState: (state: Login['state'], before?: Login['state']) => void }) {
+  const { data: login, fault, reload, begin, end } = useLogin(name, known);
   const state = login?.state;
   const before = useRef(state);
   useEffect(() => {
@@ -25,7 +26,7 @@ export function ProviderLogin({ name, onState }: { name: string; onState: (state
   });
   if (!login) return fault ? <ErrorLine fault={fault} action={{ label: 'Try again', run: reload }} /> : null;
   if (login.state === 'waiting') return <Waiting login={login} onCancel={() => void end()} />;
-  const [words, color, action] = SAID[login.state](login);
+  const [words, color, action] = (SAID[login.state] ?? nobody)(login);
   const signedIn = login.state === 'signed_in';
   return (
     <div className="flex flex-wrap items-center gap-x-3 gap-y-2">
@@ -40,9 +41,9 @@ export function ProviderLogin({ name, onState }: { name: string; onState: (state
 }
 
 /** The code to be entered on the maker's page. Nothing here hurries anybody. */
-function Waiting({ login: { userCode, verificationUri, verificationUriComplete, expiresAt }, onCancel }: { login: Login; onCancel: () => void }) {
+function Waiting({ login: { userCode, verificationUri, expiresAt }, onCancel }: { login: Login; onCancel: () => void }) {
   const left = useSecondsUntil(expiresAt);
-  const link = safeLink(verificationUriComplete ?? verificationUri ?? '');
+  const link = safeLink(verificationUri ?? '');
   const code = userCode ?? '';
   return (
     <div className="rounded-md border border-line bg-sunken/40 p-4">

@@ -80,14 +80,14 @@ function ProviderLine({ provider, tried, onEdit, onChange }: { provider: Provide
   const [models, setModels] = useState<Model[]>();
   const [asking, setAsking] = useState(false);
   const { name } = provider;
-  const details = useLoaded(`provider ${name}`, () => onyx.admin.provider(name));
-  const signsIn = details.data?.settings['login'] !== undefined;
   const run = async <T,>(what: 'test' | 'models', failed: string, act: () => Promise<T>, keep: (answer: T) => void) => {
     setBusy(what);
     const answer = await attempt(failed, act);
     setBusy(undefined);
     if (answer !== undefined) keep(answer);
   };
+  // Who is refused has to sign in again, which the list knows.
+  const tested = (answer: ProviderTest) => (setTest(answer), onChange());
   const remove = async (yes: boolean) => {
     setAsking(false);
     if (!yes) return;
@@ -107,7 +107,7 @@ function ProviderLine({ provider, tried, onEdit, onChange }: { provider: Provide
         }
         detail={about}
       >
-        <button type="button" className="btn" disabled={busy !== undefined} onClick={() => void run('test', 'It could not be tested', () => onyx.admin.testProvider(name), setTest)}>
+        <button type="button" className="btn" disabled={busy !== undefined} onClick={() => void run('test', 'It could not be tested', () => onyx.admin.testProvider(name), tested)}>
           {busy === 'test' ? 'Testing…' : 'Test'}
         </button>
         <button type="button" className="btn" disabled={busy !== undefined} onClick={() => void run('models', 'Its models could not be listed', () => onyx.admin.providerModels(name), setModels)}>
@@ -121,9 +121,9 @@ function ProviderLine({ provider, tried, onEdit, onChange }: { provider: Provide
         </button>
       </Line>
       {provider.detail && <p className="px-4 pb-2.5 text-meta text-warn [overflow-wrap:anywhere]">{provider.detail}</p>}
-      {signsIn && (
+      {provider.login && (
         <div className="px-4 pb-3">
-          <ProviderLogin name={name} onState={(_, before) => before && onChange()} />
+          <ProviderLogin name={name} known={provider.login} onState={(_, before) => before && onChange()} />
         </div>
       )}
       {test && <TestLine test={test} />}

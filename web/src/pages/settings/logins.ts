@@ -1,42 +1,23 @@
 // Signing in to a provider on its maker's own page, and what runs on this machine unasked.
 
-import { useCallback, useEffect, useState } from 'react';
+import { useEffect, useState } from 'react';
+import type { FoundProvider, ProviderLogin } from '@onyx/sdk';
 import { onyx } from '../../store/client';
 import { attempt } from '../../ui/act';
 import { useLoaded, type Loaded } from '../../ui/useLoaded';
 
-export interface Login {
-  state: 'none' | 'waiting' | 'signed_in' | 'failed' | 'sign_in_again';
-  account?: string | null;
-  userCode?: string | null;
-  verificationUri?: string | null;
-  verificationUriComplete?: string | null;
-  expiresAt?: string | null;
-  error?: string | null;
-}
-
-export interface FoundProvider {
-  name: string;
-  baseUrl: string;
-  models: string[];
-  latencyMs: number;
-}
+export type Login = ProviderLogin;
 
 const EVERY_MS = 2_000;
 
-const at = (name: string) => `/api/admin/providers/${encodeURIComponent(name)}/login`;
-
-export const beginLogin = (name: string): Promise<Login> => onyx.http.json(at(name), { body: {} });
-
 /** Servers of models on this machine that no provider is made of yet. */
-export function useFound(wanted: boolean): Loaded<FoundProvider[]> {
-  return useLoaded(wanted ? 'found providers' : undefined, async () => (await onyx.http.json<{ found: FoundProvider[] }>('/api/admin/providers/found')).found);
-}
+export const useFound = (wanted: boolean): Loaded<FoundProvider[]> => useLoaded(wanted ? 'found providers' : undefined, () => onyx.admin.foundProviders());
 
-/** What it is, kept in step while it waits for the person and the person may see it. */
-export function useLogin(name: string): Loaded<Login> & { begin: () => Promise<void>; end: () => Promise<void> } {
-  const login = useLoaded(`login ${name}`, () => onyx.http.json<Login>(at(name)));
-  const { data, reload } = login;
+/** How it stands, kept in step while it waits for the person and the person may see it. `known`: as a list had it. */
+export function useLogin(name: string, known?: Login): Loaded<Login> & { begin: () => Promise<void>; end: () => Promise<void> } {
+  const login = useLoaded(`login ${name} ${known?.state}`, () => onyx.admin.providerLogin(name));
+  const { reload } = login;
+  const data = login.data ?? known;
   const isWaiting = data?.state === 'waiting';
   useEffect(() => {
     if (!isWaiting) return;
@@ -46,19 +27,16 @@ export function useLogin(name: string): Loaded<Login> & { begin: () => Promise<v
     document.addEventListener('visibilitychange', look);
     return () => (clearInterval(timer), document.removeEventListener('visibilitychange', look));
   }, [isWaiting, reload]);
-  const act = useCallback(
-    async (failed: string, call: () => Promise<unknown>) => {
-      await attempt(failed, call);
-      reload();
-    },
-    [reload],
-  );
-  const begin = () => act('Signing in did not begin', () => beginLogin(name));
-  const end = () => act('Not signed out', () => onyx.http.response(at(name), { method: 'DELETE' }));
-  return { ...login, begin, end };
+  const act = async (failed: string, call: () => Promise<unknown>) => {
+    await attempt(failed, call);
+    reload();
+  };
+  const begin = () => act('Signing in did not begin', () => onyx.admin.beginProviderLogin(name));
+  const end = () => act('Not signed out', () => onyx.admin.endProviderLogin(name));
+  return { ...login, data, begin, end };
 }
 
-/** Counts down while somebody may look at it. */
+/** Counts down. */
 export function useSecondsUntil(time: string | null | undefined): number | undefined {
   const [now, setNow] = useState(Date.now);
   useEffect(() => {

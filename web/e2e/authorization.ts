@@ -1,0 +1,52 @@
+// An authorization server as RFC 8628 has it. Codes are entered, refused and run out when a test says so.
+
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
+
+interface Authorization {
+  url: string;
+  /** `login` of a provider whose people sign in here. */
+  login: object;
+  /** What comes of the codes from now on: an error, or a sign-in for so many seconds that nobody renews. */
+  decide: (decision: Decision) => void;
+  end: () => void;
+}
+
+type Decision = { error: string } | { seconds: number };
+
+const PENDING: Decision = { error: 'authorization_pending' };
+
+export async function authorization(): Promise<Authorization> {
+  let decision = PENDING;
+  let codes = 0;
+  let base = '';
+  const answers: Record<string, (form: URLSearchParams) => object> = {
+    '/device': () => {
+      codes += 1;
+      decision = PENDING;
+      return { device_code: `device-${codes}`, user_code: `ABCD-000${codes}`, verification_uri: `${base}/enter`, expires_in: 900, interval: 1 };
+    },
+    '/token': (form) => {
+      if (form.get('grant_type') === 'refresh_token') return { error: 'invalid_grant' };
+      return 'error' in decision ? decision : { access_token: `access-${codes}`, refresh_token: `refresh-${codes}`, token_type: 'bearer', expires_in: decision.seconds };
+    },
+    '/user': () => ({ login: 'octocat' }),
+  };
+  const server = createServer((request, response) => {
+    let body = '';
+    request.on('data', (bytes: Buffer) => (body += bytes.toString()));
+    request.on('end', () => {
+      const answer = answers[request.url ?? '']?.(new URLSearchParams(body));
+      response.writeHead(answer ? 200 : 404, { 'content-type': 'application/json' });
+      response.end(JSON.stringify(answer ?? {}));
+    });
+  });
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  base = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+  return {
+    url: base,
+    login: { clientId: 'the-tests', deviceUrl: `${base}/device`, tokenUrl: `${base}/token`, accountUrl: `${base}/user` },
+    decide: (next) => (decision = next),
+    end: () => (server.closeAllConnections(), server.close()),
+  };
+}

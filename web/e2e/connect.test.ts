@@ -1,0 +1,133 @@
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { authorization } from './authorization';
+import { brokenAnywhere } from './axe';
+import { go } from './going';
+import { clearsAfterEach, log, open, play, say, share, toast, WIDTHS } from './play';
+import { PHONE, WIDE, type Setting } from './stage';
+
+clearsAfterEach();
+
+let maker: Awaited<ReturnType<typeof authorization>>;
+beforeAll(async () => {
+  maker = await authorization();
+});
+afterAll(() => maker.end());
+
+/** Only the small model that comes with Onyx would answer. */
+const FRESH: Setting = { providers: {}, agents: [{ id: 'main', name: 'Main', default: true, tier: 'act' }] };
+
+describe.each(WIDTHS)('at %s px', (width, viewport) => {
+  test('what runs on this machine is one press away, in the first chat and in the settings', async () => {
+    const at = await play([{ text: 'hello from next door' }], { ...FRESH, ollama: true });
+    const page = await open(at, '/chat', { viewport });
+    const card = page.getByRole('region', { name: 'Connect a better model' });
+    await card.getByText('Ollama is running here with one model').waitFor();
+    if (width === '1280') expect(await brokenAnywhere(page, 'found')).toEqual([]);
+    await page.setViewportSize(viewport);
+    await card.getByRole('button', { name: 'Use Ollama' }).click();
+    await card.getByText('Main answers with ollama/scripted now').waitFor();
+    await card.getByText(/^It works: 1 model, \d+ ms\.$/).waitFor();
+    await card.getByRole('button', { name: 'Done' }).click();
+    await card.waitFor({ state: 'detached' });
+    await say(page, 'hi');
+    await log(page).getByText('hello from next door').waitFor();
+    await go(page, '/settings/providers');
+    const add = page.getByRole('button', { name: 'Add Ollama' });
+    expect(await add.count()).toBe(0);
+    await page.getByRole('button', { name: 'Remove ollama' }).click();
+    await page.getByRole('dialog').getByRole('button', { name: 'Remove' }).click();
+    await add.click();
+    await page.getByText(/^It works: 1 model, \d+ ms\.$/).waitFor();
+    await add.waitFor({ state: 'detached' });
+    expect(page.wrongs).toEqual([]);
+  });
+});
+
+test('a first home is signed in to a provider by a code, over a reload too', async () => {
+  const at = await play([{ text: 'hello, octocat' }], FRESH);
+  const page = await open(at, '/chat', { viewport: PHONE });
+  const card = page.getByRole('region', { name: 'Connect a better model' });
+  await card.getByRole('button', { name: 'Sign in' }).click();
+  const dialog = page.getByRole('dialog');
+  await dialog.getByLabel('Kind').selectOption('Another one, by signing in');
+  await dialog.getByLabel('Address', { exact: true }).fill(at.model);
+  await dialog.getByLabel('Client ID').fill('the-tests');
+  await dialog.getByLabel('Address that gives codes').fill(`${maker.url}/device`);
+  await dialog.getByLabel('Address that gives tokens').fill(`${maker.url}/token`);
+  await dialog.getByRole('button', { name: 'Save and sign in' }).click();
+  const code = await card.getByLabel('Code', { exact: true }).innerText();
+  expect(code).toMatch(/^ABCD-\d{4}$/);
+  await page.reload();
+  await card.getByText(code).waitFor();
+  maker.decide({ seconds: 3600 });
+  await card.getByRole('button', { name: 'work/scripted' }).click();
+  await card.waitFor({ state: 'detached' });
+  await say(page, 'hi');
+  await log(page).getByText('hello, octocat').waitFor();
+  expect(page.wrongs).toEqual([]);
+});
+
+test('a provider is signed in to, out of, refused, given up and lapses, each in its words', async () => {
+  const at = await share([]);
+  const settings = { kind: 'openai', baseUrl: at.model, login: maker.login };
+  await at.api('/api/admin/providers/work', { method: 'PUT', body: JSON.stringify({ settings }) });
+  // A page of its own: its clock stands but for what is asked of it.
+  const page = await open(at, '/nowhere', { colorScheme: 'light' });
+  let asked = 0;
+  page.on('request', (request) => (asked += request.method() === 'GET' && request.url().endsWith('/work/login') ? 1 : 0));
+  await page.clock.install();
+  await go(page, '/settings/providers');
+  const row = page.locator('.card > div').filter({ hasText: 'work' });
+  const press = (name: string) => row.getByRole('button', { name, exact: true }).click();
+  const reads = (words: string | RegExp) => expect.poll(async () => (await page.clock.runFor(2_000), row.getByRole('status').first().innerText())).toMatch(words);
+  await row.getByText('Not signed in.').waitFor();
+  await press('Sign in');
+  const code = await row.getByLabel('Code', { exact: true }).innerText();
+  await row.getByText('15 min left').waitFor();
+  const link = row.getByRole('link', { name: `Open ${new URL(maker.url).host}` });
+  expect([await link.getAttribute('href'), await link.getAttribute('target'), await link.getAttribute('rel')]).toEqual([`${maker.url}/enter`, '_blank', 'noopener noreferrer']);
+  await row.getByRole('button', { name: 'Copy the code' }).click();
+  await toast(page, 'Code copied');
+  expect(await page.evaluate(() => navigator.clipboard.readText())).toBe(code);
+  expect(await brokenAnywhere(page, 'signing in')).toEqual([]);
+
+  // Nobody is asked while nobody looks.
+  const hide = (hidden: boolean) =>
+    page.evaluate((is) => {
+      Object.defineProperty(document, 'hidden', { configurable: true, get: () => is });
+      document.dispatchEvent(new Event('visibilitychange'));
+    }, hidden);
+  await hide(true);
+  const before = asked;
+  await page.clock.runFor(10_000);
+  expect(asked).toBe(before);
+  await hide(false);
+  await expect.poll(() => asked).toBeGreaterThan(before);
+  maker.decide({ seconds: 3600 });
+  await reads('Signed in as octocat');
+  const settled = asked;
+  await page.clock.runFor(10_000);
+  expect(asked).toBe(settled);
+  await press('Test');
+  await row.getByText(/^It works: 1 model/).waitFor();
+
+  await page.setViewportSize(PHONE);
+  await press('Sign out');
+  await row.getByText('Not signed in.').waitFor();
+  await press('Sign in');
+  await row.getByLabel('Code', { exact: true }).waitFor();
+  maker.decide({ error: 'access_denied' });
+  await expect.poll(async () => (await page.clock.runFor(2_000), row.getByRole('button', { name: 'Try again' }).count())).toBe(1);
+  await press('Try again');
+  await row.getByLabel('Code', { exact: true }).waitFor();
+  await press('Cancel');
+  await row.getByText('Not signed in.').waitFor();
+  await press('Sign in');
+  await row.getByLabel('Code', { exact: true }).waitFor();
+  maker.decide({ seconds: 1 });
+  await reads('Signed in as octocat');
+  await expect.poll(async () => (await press('Test'), await page.clock.runFor(2_000), row.getByRole('button', { name: 'Sign in again' }).count())).toBe(1);
+  await page.setViewportSize(WIDE);
+  expect(await brokenAnywhere(page, 'lapsed')).toEqual([]);
+  expect(page.wrongs).toEqual([]);
+});
