@@ -2,31 +2,33 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { authorization } from './authorization';
 import { brokenAnywhere } from './axe';
 import { go } from './going';
+import { ollama } from './ollama';
 import { clearsAfterEach, log, open, play, say, share, toast, WIDTHS } from './play';
 import { PHONE, WIDE, type Setting } from './stage';
 
 clearsAfterEach();
 
 let maker: Awaited<ReturnType<typeof authorization>>;
+let here: Awaited<ReturnType<typeof ollama>>;
 beforeAll(async () => {
-  maker = await authorization();
+  [maker, here] = await Promise.all([authorization(), ollama(['nomic-embed-text', 'llama3:latest', 'qwen3:8b'], 'hello from next door')]);
 });
-afterAll(() => maker.end());
+afterAll(() => (maker.end(), here.end()));
 
 /** Only the small model that comes with Onyx would answer. */
 const FRESH: Setting = { providers: {}, agents: [{ id: 'main', name: 'Main', default: true, tier: 'act' }] };
 
 describe.each(WIDTHS)('at %s px', (width, viewport) => {
   test('what runs on this machine is one press away, in the first chat and in the settings', async () => {
-    const at = await play([{ text: 'hello from next door' }], { ...FRESH, ollama: true });
+    const at = await play([], { ...FRESH, ollama: here.port });
     const page = await open(at, '/chat', { viewport });
     const card = page.getByRole('region', { name: 'Connect a better model' });
-    await card.getByText('Ollama is running here with one model').waitFor();
+    await card.getByText('Ollama is running here with 3 models').waitFor();
     if (width === '1280') expect(await brokenAnywhere(page, 'found')).toEqual([]);
     await page.setViewportSize(viewport);
     await card.getByRole('button', { name: 'Use Ollama' }).click();
-    await card.getByText('Main answers with ollama/scripted now').waitFor();
-    await card.getByText(/^It works: 1 model, \d+ ms\.$/).waitFor();
+    await card.getByText('Main answers with ollama/llama3:latest now').waitFor();
+    await card.getByText(/^It works: 3 models, \d+ ms\.$/).waitFor();
     await card.getByRole('button', { name: 'Done' }).click();
     await card.waitFor({ state: 'detached' });
     await say(page, 'hi');
@@ -37,7 +39,7 @@ describe.each(WIDTHS)('at %s px', (width, viewport) => {
     await page.getByRole('button', { name: 'Remove ollama' }).click();
     await page.getByRole('dialog').getByRole('button', { name: 'Remove' }).click();
     await add.click();
-    await page.getByText(/^It works: 1 model, \d+ ms\.$/).waitFor();
+    await page.getByText(/^It works: 3 models, \d+ ms\.$/).waitFor();
     await add.waitFor({ state: 'detached' });
     expect(page.wrongs).toEqual([]);
   });

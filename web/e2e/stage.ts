@@ -68,8 +68,8 @@ export interface Setting {
   price?: { input: number; output: number };
   contextWindow?: number;
   fallback?: Answer;
-  /** The scripted model is an Ollama that runs on this machine. */
-  ollama?: true;
+  /** The port at which an Ollama of the test's listens. */
+  ollama?: number;
 }
 
 /** Nothing listens there: what runs on the machine of the tests is no matter of theirs. */
@@ -100,8 +100,8 @@ export async function stage(answers: Answer[], options: Setting = {}): Promise<S
   let server: ChildProcess;
   let url = '';
   const start = async () => {
-    const port = (name: string) => (name === 'ollama' && options.ollama ? new URL(baseUrl).port : DEAD);
-    server = begin('onyx', ['serve'], { ONYX_HOME: home, ONYX_LOCAL_PORTS: LOCAL.map((name) => `${name}=${port(name)}`).join() });
+    const ports = LOCAL.map((name) => `${name}=${(name === 'ollama' && options.ollama) || DEAD}`);
+    server = begin('onyx', ['serve'], { ONYX_HOME: home, ONYX_LOCAL_PORTS: ports.join() });
     url = await says(server, /(http:\/\/127\.0\.0\.1:\d+)\b(?!\/v1)/);
     await healthy(url);
   };
