@@ -69,21 +69,31 @@ describe.each(WIDTHS)('many places at %s px', (width, viewport) => {
     expect([...one.wrongs, ...two.wrongs]).toEqual([]);
   });
 
-  test('words said while the server is gone wait, are kept over a reload, and are sent once', async () => {
-    const at = await play([{ text: 'first' }, { text: 'second' }]);
+  test('words said while the server is gone wait, are kept over a reload, are sent once, and a new chat opens with them', async () => {
+    const at = await play([{ text: 'first' }], { fallback: { text: 'late' } });
     const page = await open(at, '/chat', { viewport });
     await say(page, 'one');
     await finished(page);
+    const chat = sessionOf(page);
     await at.kill();
     await page.getByText('No connection to Onyx').waitFor();
     await say(page, 'two');
     await log(page).getByText('waits for the connection').waitFor();
     await page.getByText('1 message waits to be sent').waitFor();
+    await page.evaluate(() => (history.pushState(null, '', '/chat'), dispatchEvent(new PopStateEvent('popstate'))));
+    await page.getByRole('heading', { name: 'New chat' }).waitFor();
+    await say(page, 'three');
+    await log(page).getByText('waits for the connection').waitFor();
     await at.start();
-    await log(page).getByText('second').waitFor();
+    await page.waitForURL(/\/chat\/[0-9a-f-]{36}/);
+    await log(page).getByText('late').waitFor();
+    await finished(page);
+    expect(await wordsOf(at, sessionOf(page))).toEqual(['three']);
+    await page.goto(`${at.url}/chat/${chat}`);
+    await log(page).getByText('late').waitFor();
     await finished(page);
     expect(await log(page).getByText('two', { exact: true }).count()).toBe(1);
-    expect(await wordsOf(at, sessionOf(page))).toEqual(['one', 'two']);
+    expect(await wordsOf(at, chat)).toEqual(['one', 'two']);
     expect(page.wrongs).toEqual([]);
   });
 

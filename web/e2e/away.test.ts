@@ -72,7 +72,8 @@ test('who looks elsewhere is told that an answer is there and that something wai
   await page.setViewportSize(PHONE);
   expect(await click(waits)).toBe(2);
   await page.waitForURL('**/inbox');
-  await card(page, 'told.md').waitFor();
+  await card(page, 'told.md').getByRole('button', { name: 'Approve', exact: true }).click();
+  await expect.poll(() => written(at, 'told.md')).toBe('new\n');
   expect(page.wrongs).toEqual([]);
 });
 

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { authorization } from './authorization';
 import { brokenAnywhere } from './axe';
-import { go } from './going';
+import { go, settled } from './going';
 import { ollama } from './ollama';
 import { clearsAfterEach, log, open, play, say, share, toast, WIDTHS } from './play';
 import { PHONE, WIDE, type Setting } from './stage';
@@ -100,6 +100,7 @@ test('a provider is signed in to, out of, refused, given up and lapses, each in 
       document.dispatchEvent(new Event('visibilitychange'));
     }, hidden);
   await hide(true);
+  await settled(page);
   const before = asked;
   await page.clock.runFor(10_000);
   expect(asked).toBe(before);
@@ -107,9 +108,10 @@ test('a provider is signed in to, out of, refused, given up and lapses, each in 
   await expect.poll(() => asked).toBeGreaterThan(before);
   maker.decide({ seconds: 3600 });
   await reads('Signed in as octocat');
-  const settled = asked;
+  await settled(page);
+  const after = asked;
   await page.clock.runFor(10_000);
-  expect(asked).toBe(settled);
+  expect(asked).toBe(after);
   await press('Test');
   await row.getByText(/^It works: 1 model/).waitFor();
 

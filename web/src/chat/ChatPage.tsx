@@ -1,4 +1,4 @@
-import { useEffect, useState } from 'react';
+import { useEffect, useRef, useState } from 'react';
 import { Link, Navigate, useNavigate } from '@tanstack/react-router';
 import { Archive, Download, MoreHorizontal, Pencil, Search, Trash2, Users } from 'lucide-react';
 import type { Session, UserContent } from '@onyx/sdk';
@@ -149,6 +149,7 @@ export function NewChatPage({ shared }: { shared?: string }) {
   const [agent, setAgent] = useState(() => readKept<string | undefined>(AGENT, undefined));
   const agents = useStore((state) => state.status?.agents);
   const waiting = useMessages(undefined);
+  useOpensWhenSent();
   const known = agents?.some((candidate) => candidate.id === agent) ? agent : undefined;
 
   const send = async (content: UserContent, model?: string) => {
@@ -179,6 +180,18 @@ export function NewChatPage({ shared }: { shared?: string }) {
       </Bottom>
     </>
   );
+}
+
+/** Words that were said here without a connection: their chat opens when they have become one. */
+function useOpensWhenSent(): void {
+  const navigate = useNavigate();
+  const pending = useStore((state) => state.pending);
+  const waited = useRef(new Set<string>());
+  useEffect(() => {
+    for (const { key, sessionId, state } of pending) if (sessionId === undefined && state === 'waiting') waited.current.add(key);
+    const sent = pending.findLast(({ key, sessionId }) => sessionId !== undefined && waited.current.has(key));
+    if (sent?.sessionId) void navigate({ to: '/chat/$id', params: { id: sent.sessionId }, replace: true });
+  }, [pending, navigate]);
 }
 
 /** Words shared from another app wait in the composer; the person sends them. */

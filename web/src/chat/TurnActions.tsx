@@ -89,7 +89,8 @@ export function AnswerActions({ answer, sessionId, isLast }: { answer: Answer; s
   const wrote = answer.parts.some((part) => part.kind === 'tools' && part.steps.some((step) => /write|edit|delete/.test(step.tool)));
   const { usage, runId } = answer;
   const more = [
-    ...(isPage ? [{ label: 'Fork from here', icon: <GitFork size={15} aria-hidden />, run: () => void forkHere() }] : []),
+    // Where it leaves is known when the answer is in the log.
+    ...(isPage && answer.lastTurn ? [{ label: 'Fork from here', icon: <GitFork size={15} aria-hidden />, run: () => void forkHere() }] : []),
     ...(wrote && runId ? [{ label: 'Undo what it wrote', icon: <Undo2 size={15} aria-hidden />, run: () => void undoRun(runId) }] : []),
   ];
   return (
