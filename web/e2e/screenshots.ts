@@ -2,8 +2,10 @@
 import { mkdir, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { authorization } from './authorization';
 import { furnished, type Furnished } from './furnished';
 import { drawn, go, settled } from './going';
+import { ollama } from './ollama';
 import { PLACES, type Place } from './places';
 import { closeBrowser, PHONE, stage, visit, WIDE, type Visit } from './stage';
 import { Sky } from './weather';
@@ -17,7 +19,7 @@ const SKELETON_MS = 400;
 type State = 'loading' | 'empty' | 'error' | 'long' | 'offline';
 
 /** As it is now, at both widths and in both themes: nothing is loaded again in between. */
-async function shoot(page: Visit, place: Place, state: State): Promise<void> {
+async function shoot(page: Visit, place: Pick<Place, 'name'>, state: State): Promise<void> {
   const session = await page.context().newCDPSession(page);
   for (const viewport of [WIDE, PHONE]) {
     await page.setViewportSize(viewport);
@@ -60,6 +62,26 @@ async function states(page: Visit, sky: Sky, home: Furnished, place: Place): Pro
   await shoot(page, place, 'offline');
 }
 
+/** A home of the first minute: what it offers, and a code that waits to be entered. */
+async function firstSteps(): Promise<void> {
+  const [maker, here] = await Promise.all([authorization(), ollama(['llama3:latest', 'qwen3:8b', 'nomic-embed-text'], 'Hello.')]);
+  const at = await stage([], { providers: {}, agents: [{ id: 'main', name: 'Main', default: true, tier: 'act' }], ollama: here.port });
+  const page = await visit(at, '/chat');
+  await page.getByRole('button', { name: 'Use Ollama' }).waitFor();
+  await shoot(page, { name: 'first-run' }, 'empty');
+  const settings = { kind: 'openai', baseUrl: at.model, login: maker.login };
+  await at.api('/api/admin/providers/work', { method: 'PUT', body: JSON.stringify({ settings }) });
+  await go(page, '/settings/providers');
+  await page.getByRole('button', { name: 'Sign in' }).click();
+  await page.getByLabel('Code', { exact: true }).waitFor();
+  await shoot(page, { name: 'sign-in' }, 'long');
+  await page.context().close();
+  await at.end();
+  maker.end();
+  here.end();
+}
+
+const FIRST_STEPS = ['first-run', 'sign-in'];
 const wanted = PLACES.filter(({ name }) => only.length === 0 || only.includes(name));
 if (only.length === 0) await rm(folder, { recursive: true, force: true });
 await mkdir(folder, { recursive: true });
@@ -74,6 +96,7 @@ for (const place of wanted) {
   await shoot(empty, place, 'empty');
   console.error(place.name);
 }
+if (only.length === 0 || FIRST_STEPS.some((name) => only.includes(name))) await firstSteps();
 await closeBrowser();
 await home.at.end();
 await fresh.end();

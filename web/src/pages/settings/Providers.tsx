@@ -95,7 +95,9 @@ function ProviderLine({ provider, tried, onEdit, onChange }: { provider: Provide
     if (removed) toast(`${name} was removed`);
     if (removed) onChange();
   };
-  const [word, color] = provider.state === 'disabled' ? ['disabled', 'text-warn'] : (HEALTH[provider.health] ?? UNTRIED);
+  // What is missing stands below, with what to do about it.
+  const isLocked = provider.login !== undefined && provider.login !== null && provider.login.state !== 'signed_in';
+  const [word, color] = isLocked ? ['', ''] : provider.state === 'disabled' ? ['disabled', 'text-warn'] : (HEALTH[provider.health] ?? UNTRIED);
   const about = [provider.kind, provider.address, provider.key && `key ${provider.key}`].filter(Boolean).join(' · ');
   return (
     <div>
@@ -120,7 +122,7 @@ function ProviderLine({ provider, tried, onEdit, onChange }: { provider: Provide
           Remove
         </button>
       </Line>
-      {provider.detail && <p className="px-4 pb-2.5 text-meta text-warn [overflow-wrap:anywhere]">{provider.detail}</p>}
+      {provider.detail && !isLocked && <p className="px-4 pb-2.5 text-meta text-warn [overflow-wrap:anywhere]">{provider.detail}</p>}
       {provider.login && (
         <div className="px-4 pb-3">
           <ProviderLogin name={name} known={provider.login} onState={(_, before) => before && onChange()} />
