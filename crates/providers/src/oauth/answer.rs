@@ -208,3 +208,48 @@ fn seconds(value: &Value) -> Option<Duration> {
 fn shortened(text: &str) -> String {
     text.chars().filter(|c| !c.is_control()).take(LONGEST_WORDS).collect()
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    fn device_of(more: Value) -> Result<Device, Refusal> {
+        let mut body = json!({"device_code": "d", "user_code": "AB-12", "interval": 0,
+            "verification_uri": "https://example.org/enter", "expires_in": "60"});
+        body.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
+        device(StatusCode::OK, body.to_string().as_bytes())
+    }
+
+    #[test]
+    fn a_code_is_shown_only_where_a_person_can_enter_it_safely() {
+        let good = device_of(json!({"verification_uri_complete": "javascript:alert(1)"})).unwrap();
+        assert_eq!(
+            (good.life, good.interval, good.verification_uri_complete),
+            (Duration::from_secs(60), SHORTEST_INTERVAL, None)
+        );
+        let usual = device_of(json!({"interval": null, "expires_in": 1e9})).unwrap();
+        assert_eq!((usual.life, usual.interval), (LONGEST_LIFE, USUAL_INTERVAL));
+        for odd in [
+            json!({"verification_uri": "javascript:alert(1)"}),
+            json!({"verification_uri": "http://example.org/enter"}),
+            json!({"user_code": ""}),
+            json!({"user_code": "A\u{202e}B"}),
+            json!({"user_code": "x".repeat(65)}),
+            json!({"error": "unauthorized_client"}),
+        ] {
+            assert!(device_of(odd.clone()).is_err(), "{odd}");
+        }
+    }
+
+    #[test]
+    fn trouble_that_passes_is_told_from_a_refusal() {
+        let of = |status: u16, body: &str| {
+            let status = StatusCode::from_u16(status).unwrap();
+            matches!(token(status, body.as_bytes()).err().unwrap(), Refusal::Passing(_))
+        };
+        assert!(of(503, "<html>") && of(429, "{}") && of(500, r#"{"error":"server_error"}"#));
+        assert!(of(400, r#"{"error":"temporarily_unavailable"}"#));
+        assert!(!of(200, r#"{"error":"invalid_grant"}"#) && !of(404, "") && !of(200, "<html>"));
+    }
+}

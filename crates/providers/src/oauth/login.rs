@@ -215,13 +215,13 @@ impl Login {
     }
 
     pub(super) fn absent(&self) -> ModelFailure {
-        let why = match &self.lock().held {
-            Held::Tokens(_) => "the sign-in has changed meanwhile".to_owned(),
-            Held::Nothing => "nobody is signed in".to_owned(),
-            Held::Refused { why, .. } => format!("sign in again: {why}"),
-            Held::Locked(fault) => fault.message.clone(),
+        let sign_in = || ModelFailureClass::SignIn { provider: self.provider.clone() };
+        let (class, why) = match &self.lock().held {
+            Held::Tokens(_) => (sign_in(), "the sign-in has changed meanwhile".to_owned()),
+            Held::Nothing => (sign_in(), "nobody is signed in".to_owned()),
+            Held::Refused { why, .. } => (sign_in(), format!("sign in again: {why}")),
+            Held::Locked(fault) => (ModelFailureClass::Unavailable, fault.message.clone()),
         };
-        let class = ModelFailureClass::SignIn { provider: self.provider.clone() };
         failure(class, format!("`{}`: {why}", self.provider))
     }
 
