@@ -26,10 +26,10 @@ pub use oauth::{
     LoginSettings, LoginState, LoginStatus, Logins, NoTokens, Pending, TokenStore, VendorLogin,
 };
 pub use registry::{
-    AuthStyle, CompatSettings, Environment, Finding, Forwarding, Found, KeyNeed, ListedModel, Locality,
-    ModelSettings, ModelSource, ModelStatus, ModelWeights, NamedSource, NoSecrets, ProviderHealth,
-    ProviderKind, ProviderSettings, ProviderState, ProviderStatus, ProviderTest, Registry,
-    RegistryError, SecretSource, Setup, TimeoutSettings, Trouble, VENDORS, Vendor, Way,
+    AuthStyle, CompatSettings, Environment, Finding, Forwarding, Found, KeyNeed, ListedModel,
+    Locality, ModelSettings, ModelSource, ModelStatus, ModelWeights, NamedSource, NoSecrets,
+    ProviderHealth, ProviderKind, ProviderSettings, ProviderState, ProviderStatus, ProviderTest,
+    Registry, RegistryError, SecretSource, Setup, TimeoutSettings, Trouble, VENDORS, Vendor, Way,
     WeightsFile, secret_of,
 };
 pub use routing::{

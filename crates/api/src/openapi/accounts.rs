@@ -6,9 +6,9 @@ use super::schema_of;
 use super::table::{Answer, Doc, doc, json};
 use crate::routes::views::{
     Approve, BeginPairing, Budgets, Credentials, FoundProviders, Link, LinkQuery, Login, Me,
-    Models, NewConfig, NewLimits, NewPassword, NewPerson, OwnPassword, PairingBegun, PairingReply, Pairings, People,
-    ProviderDetails, Providers, PutProvider, Refresh, Reject, Rotated, SecretList, SecretValue,
-    TokenMade, TokenReply, TokenRequest, UsageQuery, UsageReport,
+    Models, NewConfig, NewLimits, NewPassword, NewPerson, OwnPassword, PairingBegun, PairingReply,
+    Pairings, People, ProviderDetails, Providers, PutProvider, Refresh, Reject, Rotated,
+    SecretList, SecretValue, TokenMade, TokenReply, TokenRequest, UsageQuery, UsageReport,
 };
 use crate::{ConfigView, LoginBegun, LoginView, ModelView, TestView};
 

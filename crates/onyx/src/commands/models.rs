@@ -28,9 +28,7 @@ pub(crate) async fn providers(home: &HomeFolder, command: ProvidersCommand) -> R
         }
         ProvidersCommand::Test { provider, json } => test(client, provider, json).await,
         ProvidersCommand::Login { provider, json } => login::login(client, &provider, json).await,
-        ProvidersCommand::Logout { provider, json } => {
-            login::logout(client, &provider, json).await
-        }
+        ProvidersCommand::Logout { provider, json } => login::logout(client, &provider, json).await,
     };
     finish(connection, result).await
 }

@@ -6,8 +6,8 @@ use onyx_api::{
     PriceView, ProviderView, TestView, WeightsFileView, WeightsView,
 };
 use onyx_providers::{
-    Candidate, CircuitState, Finding, Locality, LoginStatus, Modality, ModelFacts, ModelStatus, ModelWeights,
-    ProviderHealth, ProviderState, ProviderStatus, ProviderTest,
+    Candidate, CircuitState, Finding, Locality, LoginStatus, Modality, ModelFacts, ModelStatus,
+    ModelWeights, ProviderHealth, ProviderState, ProviderStatus, ProviderTest,
 };
 use onyx_types::{ErrorCode, Fault};
 

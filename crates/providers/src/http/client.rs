@@ -91,11 +91,7 @@ impl std::fmt::Debug for Endpoint {
 pub(crate) struct LazyClient(OnceLock<Client>);
 
 impl LazyClient {
-    pub(crate) fn get(
-        &self,
-        url: &Url,
-        connect: Duration,
-    ) -> Result<&Client, ModelFailure> {
+    pub(crate) fn get(&self, url: &Url, connect: Duration) -> Result<&Client, ModelFailure> {
         if let Some(client) = self.0.get() {
             return Ok(client);
         }

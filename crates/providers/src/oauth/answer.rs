@@ -243,6 +243,21 @@ mod tests {
     }
 
     #[test]
+    fn a_short_lived_token_says_how_long_it_is_good_in_either_way() {
+        let now = Timestamp::from_millis(1_000_000);
+        let life = |body: Value| {
+            exchanged(StatusCode::OK, body.to_string().as_bytes(), now).ok().unwrap().life
+        };
+        assert_eq!(life(json!({"token": "t"})), None);
+        let until = json!({"token": "t", "expires_at": 2500});
+        assert_eq!(life(until), Some(Duration::from_secs(1500)));
+        let past = json!({"token": "t", "expires_at": 1});
+        assert_eq!(life(past), Some(Duration::ZERO));
+        let both = json!({"token": "t", "expires_at": 1, "refresh_in": 1500});
+        assert_eq!(life(both), Some(Duration::from_secs(1500)));
+    }
+
+    #[test]
     fn trouble_that_passes_is_told_from_a_refusal() {
         let of = |status: u16, body: &str| {
             let status = StatusCode::from_u16(status).unwrap();

@@ -46,7 +46,8 @@ impl Login {
     async fn follow(&self, device: Device, stop: &Cancel) {
         let life = device.life;
         let granted = tokio::time::timeout(life, self.granted_for(device)).await;
-        let granted = granted.unwrap_or_else(|_| Err("the code was not entered in time".to_owned()));
+        let granted =
+            granted.unwrap_or_else(|_| Err("the code was not entered in time".to_owned()));
         let tokens = match granted {
             Ok(granted) => self.whole(granted).await,
             Err(words) => Err(words),

@@ -83,7 +83,8 @@ impl Logins {
 
     /// Signs out, whatever the config says of the provider now.
     pub async fn forget(&self, provider: &str) -> Result<(), Fault> {
-        let known = self.known.lock().unwrap_or_else(PoisonError::into_inner).get(provider).cloned();
+        let known =
+            self.known.lock().unwrap_or_else(PoisonError::into_inner).get(provider).cloned();
         match known {
             Some(login) => login.sign_out().await,
             None => self.store.forget(provider).await,

@@ -76,7 +76,11 @@ impl Plan {
         };
         Ok(Self {
             client_id: own(&settings.client_id).ok_or(PlanError::Missing("clientId"))?,
-            device: required("deviceUrl", own(&settings.device_url), known.map(|it| it.device_url))?,
+            device: required(
+                "deviceUrl",
+                own(&settings.device_url),
+                known.map(|it| it.device_url),
+            )?,
             token: required("tokenUrl", own(&settings.token_url), known.map(|it| it.token_url))?,
             scopes,
             account: optional(

@@ -83,6 +83,7 @@ fn at_port(mut base: Url, port: Option<u16>) -> Url {
 
 /// The same port of this machine, whatever it is called.
 fn is_same_place(one: &Url, other: &Url) -> bool {
-    let is_same_host = one.host_str() == other.host_str() || (is_loopback(one) && is_loopback(other));
+    let is_same_host =
+        one.host_str() == other.host_str() || (is_loopback(one) && is_loopback(other));
     is_same_host && one.port_or_known_default() == other.port_or_known_default()
 }

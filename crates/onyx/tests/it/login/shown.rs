@@ -21,7 +21,11 @@ async fn the_command_line_signs_in_and_out_with_and_without_a_server() {
         assert!(said.contains(&server.url("/enter")), "{said}");
         server.decide(Decision::Approve);
         let ran: Ran = login.wait_with_output().await.unwrap().into();
-        assert_eq!((ran.code, ran.out.contains("signed in as octocat")), (Some(0), true), "{ran:?}");
+        assert_eq!(
+            (ran.code, ran.out.contains("signed in as octocat")),
+            (Some(0), true),
+            "{ran:?}"
+        );
         for words in [["providers", "list"], ["providers", "status"]] {
             let shown = run(&onyx.home(), &words).await;
             assert!(shown.out.contains("signed in as octocat"), "{shown:?}");
