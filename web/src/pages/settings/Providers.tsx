@@ -22,7 +22,7 @@ const HEALTH: Record<string, [string, string]> = {
 
 export function Providers() {
   const providers = useLoaded('providers', () => onyx.admin.providers());
-  const found = useFound(true);
+  const found = useFound(providers.data !== undefined);
   const [editing, setEditing] = useState<Provider | 'new'>();
   // Those that were tried as they were added.
   const [tried, setTried] = useState<Record<string, ProviderTest>>({});
@@ -56,19 +56,21 @@ export function Providers() {
           )
         }
       </Shown>
-      <Shown of={found} rows={0}>
-        {(list) =>
-          list.length > 0 && (
-            <div className="mt-4">
-              <Card>
-                {list.map((one) => (
-                  <FoundLine key={one.name} found={one} action="Add" onAdded={(test) => (setTried({ ...tried, [one.name]: test }), again())} />
-                ))}
-              </Card>
-            </div>
-          )
-        }
-      </Shown>
+      {providers.data && (
+        <Shown of={found} rows={0}>
+          {(list) =>
+            list.length > 0 && (
+              <div className="mt-4">
+                <Card>
+                  {list.map((one) => (
+                    <FoundLine key={one.name} found={one} action="Add" onAdded={(test) => (setTried({ ...tried, [one.name]: test }), again())} />
+                  ))}
+                </Card>
+              </div>
+            )
+          }
+        </Shown>
+      )}
       {editing && <ProviderForm provider={editing === 'new' ? undefined : editing} close={() => setEditing(undefined)} done={done} />}
     </Section>
   );
