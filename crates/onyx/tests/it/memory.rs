@@ -258,7 +258,7 @@ async fn killed_while_it_indexes_it_goes_on_where_it_was() {
     let status = onyx.get("/v1/memory/status").await.expect(200).json();
     assert_eq!((&status["chunks"], &status["problem_count"]), (&json!(NOTES), &json!(0)));
     for n in (0..NOTES).step_by(500).chain([NOTES - 1]) {
-        let found = wait_for("an answer that is whole", SOON, async || {
+        let found = wait_for("an answer that is whole", SOON * 6, async || {
             let found = search(&onyx, &format!("q=plum{n}")).await;
             (found["partial"] == false).then_some(found)
         })
