@@ -1,5 +1,6 @@
 //! The followers of the chunk table: they read what changed since they last looked.
 
+use std::collections::HashMap;
 use std::time::{Duration, Instant};
 
 use onyx_storage::{ChunkId, Contents, Group, SourceChange, SourceId, Standing, StoredVector};
@@ -32,8 +33,19 @@ pub(crate) enum Lag {
     Some,
 }
 
+/// When followers commit what they took up.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Commit {
+    /// Somebody is about to search.
+    Now,
+    /// At the end, or when it is much: every commit makes a part of its own that is merged later.
+    Seldom,
+}
+
 const CHANGES_AT_ONCE: u32 = 64;
 const VECTORS_AT_ONCE: u32 = 1_000;
+/// Chunks that are much: so many are read again after a crash.
+const MUCH: usize = 20_000;
 /// A search waits for as much of the following as this; the rest follows behind it.
 const PATIENCE: Duration = Duration::from_millis(400);
 
@@ -48,7 +60,7 @@ impl Index {
     pub(crate) async fn follow_to_the_end(&self) -> Result<(), KnowledgeError> {
         loop {
             let followers = self.lock_followers().await;
-            let (followers, lag) = self.follow(followers).await?;
+            let (followers, lag) = self.follow(followers, Commit::Seldom).await?;
             drop(followers);
             match lag {
                 Lag::None => return Ok(()),
@@ -65,6 +77,7 @@ impl Index {
     pub(crate) async fn follow(
         &self,
         followers: OwnedMutexGuard<Followers>,
+        commit: Commit,
     ) -> Result<(OwnedMutexGuard<Followers>, Lag), KnowledgeError> {
         let began = Instant::now();
         let standing = self.inner.store.chunks.standing().await?;
@@ -90,7 +103,8 @@ impl Index {
                 break;
             }
         }
-        if followers.uncommitted.is_some() {
+        let due = lag == Lag::None || commit == Commit::Now || followers.holds_much();
+        if followers.uncommitted.is_some() && due {
             followers = on_a_thread(followers, Followers::commit).await?;
             followers.groups = self.inner.store.chunks.groups().await?;
         }
@@ -153,28 +167,36 @@ impl Index {
         changes: Vec<SourceChange>,
     ) -> Result<Vec<Update>, KnowledgeError> {
         let chunks = &self.inner.store.chunks;
-        let mut updates = Vec::with_capacity(changes.len());
-        for change in changes {
-            let contents = match followers.wants_text(&change) {
-                true => chunks.contents(change.source).await?,
-                false => None,
-            };
-            let followed = followers.vectors.as_ref().filter(|vectors| vectors.wants(&change));
-            let vectors = match followed {
-                Some(vectors) => chunks.vectors_of(&vectors.model, change.source).await?,
-                None => Vec::new(),
-            };
-            updates.push(Update { change, contents, vectors });
+        let of = |wanted: &dyn Fn(&SourceChange) -> bool| -> Vec<SourceId> {
+            changes.iter().filter(|change| wanted(change)).map(|change| change.source).collect()
+        };
+        let texts = of(&|change| followers.wants_text(change));
+        let mut contents: HashMap<SourceId, Contents> = HashMap::with_capacity(texts.len());
+        for (source, held) in texts.iter().zip(chunks.contents(&texts).await?) {
+            contents.extend(held.map(|held| (*source, held)));
         }
-        Ok(updates)
+        let mut vectors: HashMap<SourceId, Vec<StoredVector>> = HashMap::new();
+        if let Some(followed) = &followers.vectors {
+            let wanted = of(&|change| followed.wants(change));
+            for vector in chunks.vectors_of(&followed.model, &wanted).await? {
+                vectors.entry(vector.source).or_default().push(vector);
+            }
+        }
+        let update = |change: SourceChange| Update {
+            contents: contents.remove(&change.source),
+            vectors: vectors.remove(&change.source).unwrap_or_default(),
+            change,
+        };
+        Ok(changes.into_iter().map(update).collect())
     }
 
     /// Gives back what is only needed for writing.
     pub(crate) async fn rest(&self) {
         let followers = self.lock_followers().await;
-        let rested = on_a_thread(followers, |followers| match &mut followers.text {
-            Some(text) => text.rest(),
-            None => Ok(()),
+        let rested = on_a_thread(followers, |followers| {
+            // What nobody came to commit would go with the writer.
+            followers.commit()?;
+            followers.text.as_mut().map_or(Ok(()), TextIndex::rest)
         });
         if let Err(error) = rested.await {
             tracing::warn!(%error, "the text index could not be put to rest");
@@ -188,6 +210,10 @@ impl Followers {
         let text =
             self.text.as_ref().map_or(0, |text| self.uncommitted.unwrap_or(text.followed.seq));
         self.vectors.as_ref().map_or(text, |vectors| vectors.seq.min(text))
+    }
+
+    fn holds_much(&self) -> bool {
+        self.text.as_ref().is_some_and(|text| text.uncommitted >= MUCH)
     }
 
     fn text_seen(&self) -> u64 {

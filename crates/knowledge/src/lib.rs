@@ -13,6 +13,7 @@ mod best;
 mod chunk;
 mod embedding;
 mod error;
+mod filing;
 mod follow;
 mod index;
 mod observe;

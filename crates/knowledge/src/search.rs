@@ -8,7 +8,7 @@ use onyx_storage::{ChunkId, Group, SourceKey, SourceKind, SourceRow, Standing, S
 use onyx_types::{MatchType, Origin, PersonId, Scope, ScopeSet, Timestamp};
 
 use crate::embedding::QueryVector;
-use crate::follow::Lag;
+use crate::follow::{Commit, Lag};
 use crate::query::Wanted;
 use crate::snippet::{Marker, SnippetPart};
 use crate::vectors::cosine;
@@ -157,7 +157,7 @@ impl Index {
         };
         let degraded = degraded.or(query.as_ref().and_then(|query| query.incomplete.clone()));
         let followers = self.lock_followers().await;
-        let (mut followers, lag) = self.follow(followers).await?;
+        let (mut followers, lag) = self.follow(followers, Commit::Now).await?;
         let seen = visible(&followers.groups, search);
         let partial = lag == Lag::Some || !indexed;
         if seen.is_empty() {

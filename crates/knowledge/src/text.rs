@@ -14,7 +14,7 @@ use tantivy::query::{
 use tantivy::schema::{
     FAST, Field, INDEXED, IndexRecordOption, Schema, TextFieldIndexing, TextOptions,
 };
-use tantivy::tokenizer::{PreTokenizedString, TextAnalyzer};
+use tantivy::tokenizer::TextAnalyzer;
 use tantivy::{
     Index, IndexReader, IndexWriter, ReloadPolicy, Searcher, SegmentReader, TantivyDocument,
     TantivyError, Term,
@@ -24,7 +24,7 @@ use crate::best::Best;
 use crate::query::Wanted;
 use crate::visible::Visible;
 use crate::words::{
-    TONGUES, forms, plain_analyzer, stem_analyzer, terms, tongue_of, words_and_stems,
+    TONGUES, Tongues, forms, forms_analyzer, in_tongue, plain_analyzer, stem_analyzer, terms,
 };
 use crate::{KnowledgeError, indexed_text};
 
@@ -64,6 +64,9 @@ pub(crate) struct TextIndex {
     fields: Fields,
     plain: TextAnalyzer,
     stems: Vec<TextAnalyzer>,
+    tongues: Tongues,
+    /// Chunks that were put since the last commit.
+    pub(crate) uncommitted: usize,
     pub(crate) followed: Followed,
 }
 
@@ -135,6 +138,7 @@ impl TextIndex {
         followed: Followed,
     ) -> Result<Self, KnowledgeError> {
         index.tokenizers().register(PLAIN, plain_analyzer());
+        index.tokenizers().register(FORMS, forms_analyzer());
         let reader = index
             .reader_builder()
             .reload_policy(ReloadPolicy::Manual)
@@ -150,6 +154,8 @@ impl TextIndex {
             fields,
             plain: plain_analyzer(),
             stems: TONGUES.iter().map(|tongue| stem_analyzer(tongue.language)).collect(),
+            tongues: Tongues::new(),
+            uncommitted: 0,
             followed,
         })
     }
@@ -177,19 +183,19 @@ impl TextIndex {
         let Some(contents) = contents else { return Ok(()) };
         for (id, chunk) in &contents.chunks {
             let text = indexed_text(&contents.title, &chunk.heading, &chunk.text);
-            let tongue = tongue_of(&chunk.text);
+            let tongue = self.tongues.of(&chunk.text);
             self.followed.tongues |= 1 << tongue;
             let mut document = TantivyDocument::new();
             document.add_u64(self.fields.chunk, id.0);
             document.add_u64(self.fields.source, source.0);
             document.add_u64(self.fields.group, u64::from(contents.group.0));
             document.add_text(self.fields.title, format!("{}\n{}", contents.title, chunk.heading));
-            let tokens = words_and_stems(&mut self.plain, &mut self.stems[tongue], &text);
-            let forms = PreTokenizedString { text: String::new(), tokens };
-            document.add_pre_tokenized_text(self.fields.forms, forms);
+            // Not as tokens made here: tantivy writes and reads such as JSON.
+            document.add_text(self.fields.forms, in_tongue(tongue, &text));
             document.add_text(self.fields.words, text);
             writer.add_document(document)?;
         }
+        self.uncommitted += contents.chunks.len();
         Ok(())
     }
 
@@ -201,6 +207,7 @@ impl TextIndex {
         let mut commit = writer.prepare_commit()?;
         commit.set_payload(&notes);
         commit.commit()?;
+        self.uncommitted = 0;
         self.reader.reload()?;
         self.now = Committed::of(&self.reader)?;
         Ok(())
@@ -367,22 +374,24 @@ fn term_query(field: Field, text: &str, weight: f32) -> Box<dyn Query> {
 }
 
 const PLAIN: &str = "plain";
+const FORMS: &str = "forms";
 const CHUNK: &str = "chunk";
 const GROUP: &str = "group";
 
 fn schema() -> (Schema, Fields) {
     let mut schema = Schema::builder();
-    let text = |record| {
-        let indexing = TextFieldIndexing::default().set_tokenizer(PLAIN);
+    let text = |tokenizer, record| {
+        let indexing = TextFieldIndexing::default().set_tokenizer(tokenizer);
         TextOptions::default().set_indexing_options(indexing.set_index_option(record))
     };
     let fields = Fields {
         chunk: schema.add_u64_field(CHUNK, FAST),
         source: schema.add_u64_field("source", INDEXED),
         group: schema.add_u64_field(GROUP, FAST),
-        forms: schema.add_text_field("forms", text(IndexRecordOption::WithFreqs)),
-        words: schema.add_text_field("words", text(IndexRecordOption::WithFreqsAndPositions)),
-        title: schema.add_text_field("title", text(IndexRecordOption::WithFreqs)),
+        forms: schema.add_text_field(FORMS, text(FORMS, IndexRecordOption::WithFreqs)),
+        words: schema
+            .add_text_field("words", text(PLAIN, IndexRecordOption::WithFreqsAndPositions)),
+        title: schema.add_text_field("title", text(PLAIN, IndexRecordOption::WithFreqs)),
     };
     (schema.build(), fields)
 }

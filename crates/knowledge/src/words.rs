@@ -1,6 +1,6 @@
 //! What of a text is looked up: words, their stems by language, and the parts of identifiers.
 
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 
 use tantivy::tokenizer::{
     AsciiFoldingFilter, Language, Stemmer, TextAnalyzer, Token, TokenStream, Tokenizer,
@@ -191,12 +191,41 @@ pub(crate) fn forms<'a>(
     words
 }
 
-/// Every word of a text, and beside it its stem where that is another.
-pub(crate) fn words_and_stems(
-    plain: &mut TextAnalyzer,
-    stem: &mut TextAnalyzer,
-    text: &str,
-) -> Vec<Token> {
+/// Every word of a text, and beside it its stem where that is another. The text says itself what
+/// language it is in (`in_tongue`): a field has one tokenizer for all its texts.
+#[derive(Clone)]
+pub(crate) struct FormsTokenizer {
+    plain: TextAnalyzer,
+    stems: Vec<TextAnalyzer>,
+}
+
+impl Tokenizer for FormsTokenizer {
+    type TokenStream<'a> = Words;
+
+    fn token_stream<'a>(&'a mut self, text: &'a str) -> Words {
+        let mut rest = text.chars();
+        let tongue = rest.next().map_or(0, |place| place as usize);
+        let stem = self.stems.get_mut(tongue);
+        let tokens = stem.map(|stem| words_and_stems(&mut self.plain, stem, rest.as_str()));
+        Words { tokens: tokens.unwrap_or_default(), next: 0 }
+    }
+}
+
+pub(crate) fn forms_analyzer() -> TextAnalyzer {
+    let stems = TONGUES.iter().map(|tongue| stem_analyzer(tongue.language)).collect();
+    TextAnalyzer::builder(FormsTokenizer { plain: plain_analyzer(), stems }).build()
+}
+
+/// A text for `FormsTokenizer`, with its place in `TONGUES`.
+pub(crate) fn in_tongue(tongue: usize, text: &str) -> String {
+    let place = u8::try_from(tongue).map_or('\0', char::from);
+    let mut told = String::with_capacity(text.len() + 1);
+    told.push(place);
+    told.push_str(text);
+    told
+}
+
+fn words_and_stems(plain: &mut TextAnalyzer, stem: &mut TextAnalyzer, text: &str) -> Vec<Token> {
     let mut tokens = Vec::new();
     let (mut words, mut stems) = (plain.token_stream(text), stem.token_stream(text));
     while words.advance() && stems.advance() {
@@ -335,22 +364,44 @@ const fn tongue(
     Tongue { language, code, small_words }
 }
 
-/// The place in `TONGUES` of the language a text is probably in.
-pub(crate) fn tongue_of(text: &str) -> usize {
-    let mut seen = [0_u32; TONGUES.len()];
-    let words = text.split(|c: char| !c.is_alphanumeric()).filter(|word| !word.is_empty());
-    // The start says enough.
-    for word in words.take(200).map(str::to_lowercase) {
-        for (count, tongue) in seen.iter_mut().zip(TONGUES) {
-            *count += u32::from(tongue.small_words.contains(&word.as_str()));
+/// Tells what language a text is probably in.
+pub(crate) struct Tongues {
+    /// Which languages a small word gives away, a bit each.
+    given_away: HashMap<&'static str, u32>,
+    /// Longer words are none of them; in bytes.
+    longest: usize,
+}
+
+impl Tongues {
+    pub(crate) fn new() -> Self {
+        let mut given_away = HashMap::new();
+        for (place, tongue) in TONGUES.iter().enumerate() {
+            for word in tongue.small_words {
+                *given_away.entry(*word).or_default() |= 1 << place;
+            }
         }
+        let longest = given_away.keys().map(|word| word.len()).max().unwrap_or_default();
+        Self { given_away, longest }
     }
-    let best = (0..TONGUES.len()).rev().max_by_key(|place| seen[*place]).unwrap_or(0);
-    match script_of(text) {
-        _ if seen[best] > 1 => best,
-        Some(place) => place,
-        None if seen[best] > 0 => best,
-        None => 0,
+
+    /// As a place in `TONGUES`.
+    pub(crate) fn of(&self, text: &str) -> usize {
+        let mut seen = [0_u32; TONGUES.len()];
+        let words = text.split(|c: char| !c.is_alphanumeric()).filter(|word| !word.is_empty());
+        // The start says enough.
+        for word in words.take(200).filter(|word| word.len() <= self.longest) {
+            let Some(tongues) = self.given_away.get(word.to_lowercase().as_str()) else { continue };
+            for (place, count) in seen.iter_mut().enumerate() {
+                *count += (tongues >> place) & 1;
+            }
+        }
+        let best = (0..TONGUES.len()).rev().max_by_key(|place| seen[*place]).unwrap_or(0);
+        match script_of(text) {
+            _ if seen[best] > 1 => best,
+            Some(place) => place,
+            None if seen[best] > 0 => best,
+            None => 0,
+        }
     }
 }
 

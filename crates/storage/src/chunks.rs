@@ -169,9 +169,16 @@ pub struct Standing {
 /// The derived store behind search: deleting it loses nothing.
 #[async_trait]
 pub trait ChunkStore: Send + Sync {
-    /// Replaces everything of one source in one transaction and returns the change's sequence.
-    /// Chunks that say what any chunk said before take over its vector.
-    async fn replace(&self, source: &SourceRow, chunks: &[ChunkRow]) -> Result<u64, StoreError>;
+    /// Replaces everything of these sources in one transaction and returns the last change's
+    /// sequence. Chunks that say what any chunk said before take over its vector.
+    async fn replace_all(
+        &self,
+        sources: Vec<(SourceRow, Vec<ChunkRow>)>,
+    ) -> Result<u64, StoreError>;
+
+    async fn replace(&self, source: &SourceRow, chunks: &[ChunkRow]) -> Result<u64, StoreError> {
+        self.replace_all(vec![(source.clone(), chunks.to_vec())]).await
+    }
 
     /// The file was written anew and holds the same.
     async fn touch(&self, key: &SourceKey, stamp: Stamp, at: Timestamp) -> Result<(), StoreError>;
@@ -227,8 +234,8 @@ pub trait ChunkStore: Send + Sync {
         })
     }
 
-    /// `None` when the source was removed.
-    async fn contents(&self, source: SourceId) -> Result<Option<Contents>, StoreError>;
+    /// One for each, in their order; `None` where the source was removed.
+    async fn contents(&self, sources: &[SourceId]) -> Result<Vec<Option<Contents>>, StoreError>;
 
     async fn groups(&self) -> Result<Vec<Group>, StoreError>;
 
@@ -268,7 +275,7 @@ pub trait ChunkStore: Send + Sync {
     async fn vectors_of(
         &self,
         model: &str,
-        source: SourceId,
+        sources: &[SourceId],
     ) -> Result<Vec<StoredVector>, StoreError>;
 
     async fn vectors(

@@ -37,6 +37,8 @@ const TENTHS: std::ops::RangeInclusive<u32> = 0..=10;
 /// Chunks asked for: some notes have several.
 const CHUNKS: &str = "40";
 const PATIENCE: Duration = Duration::from_secs(600);
+/// How often a question is asked until its answer is whole.
+const TRIES: usize = 10;
 
 /// Which hits of an answer count.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -133,13 +135,23 @@ async fn ask_all(onyx: &OnyxProcess, questions: &[Question]) -> Result<Vec<Value
         let asked = [("q", question.question.as_str()), ("limit", CHUNKS)];
         let address = reqwest::Url::parse_with_params("http://onyx/v1/memory/search", asked)?;
         let path = address.as_str().trim_start_matches("http://onyx");
-        let answer = onyx.client().get(path).await.expect(200).json();
-        if answer["degraded"] == true || answer["partial"] == true {
-            bail!("{}: not a whole answer: {}", question.id, answer["reason"]);
-        }
-        answers.push(answer);
+        let answer = ask(onyx, path).await;
+        answers.push(answer.with_context(|| question.id.clone())?);
     }
     Ok(answers)
+}
+
+/// On a machine that has other work too, the embedder may be late now and then: asked again.
+async fn ask(onyx: &OnyxProcess, path: &str) -> Result<Value> {
+    let mut why = Value::Null;
+    for _ in 0..TRIES {
+        let answer = onyx.client().get(path).await.expect(200).json();
+        if answer["degraded"] != true && answer["partial"] != true {
+            return Ok(answer);
+        }
+        why = answer["reason"].clone();
+    }
+    bail!("not a whole answer: {why}")
 }
 
 fn judge(by: By, tenths_of_words: u32, questions: &[Question], answers: &[Value]) -> Judged {

@@ -28,12 +28,12 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use clap::{Parser, ValueEnum};
-use onyx_knowledge::{Chunking, Index, IndexSettings};
+use onyx_knowledge::{Chunking, Index, IndexSettings, Search};
 use onyx_storage::{Home, Store};
-use onyx_types::{Clock, SystemClock};
+use onyx_types::{Clock, PersonId, Scope, ScopeSet, SystemClock};
 
 use crate::corpus::Corpus;
-use crate::table::Row;
+use crate::table::{Load, Row};
 
 #[derive(Debug, Parser)]
 struct Arguments {
@@ -96,14 +96,17 @@ async fn main() {
 fn all(arguments: &Arguments) {
     let folder = tempfile::tempdir().unwrap();
     let mut rows = run(Part::Corpus, folder.path());
+    // After the embedding, which is no part of this.
+    let before = Load::now();
     rows.extend(run(Part::Make, folder.path()));
     rows.extend(run(Part::Ask, folder.path()));
     if arguments.tiny > 0 {
         rows.extend(run(Part::Tiny, tempfile::tempdir().unwrap().path()));
     }
-    table::print(&rows);
+    let load = Load::since(before);
+    table::print(&rows, &load);
     if let Some(out) = &arguments.out {
-        table::write(&rows, out);
+        table::write(&rows, &load, out);
     }
 }
 
@@ -130,6 +133,17 @@ async fn open(home: &Path) -> (Index, Store) {
     (Index::new(store.clone(), clock, settings), store)
 }
 
+const BEST: usize = 20;
+
+fn anna() -> PersonId {
+    "anna".parse().unwrap()
+}
+
+fn search_for(text: &str) -> Search {
+    let scopes = ScopeSet::new(anna(), vec![Scope::Person, Scope::Shared]);
+    Search { text: text.to_owned(), scopes, kinds: Vec::new(), limit: BEST }
+}
+
 fn seconds(began: Instant) -> f64 {
     began.elapsed().as_secs_f64()
 }
@@ -143,10 +157,22 @@ fn median(mut times: Vec<Duration>) -> Duration {
     times[times.len() / 2]
 }
 
+fn cpu_seconds() -> f64 {
+    cpu_time().as_secs_f64()
+}
+
 /// Of this process, all threads, those that ended included.
 fn cpu_time() -> Duration {
     let now = rustix::time::clock_gettime(rustix::time::ClockId::ProcessCPUTime);
     Duration::new(now.tv_sec as u64, now.tv_nsec as u32)
+}
+
+/// The most that this process held at any time.
+fn peak_megabytes() -> f64 {
+    let status = std::fs::read_to_string("/proc/self/status").unwrap();
+    let peak = status.lines().find_map(|line| line.strip_prefix("VmHWM:")).unwrap();
+    let kilobytes: f64 = peak.trim().trim_end_matches(" kB").parse().unwrap();
+    kilobytes * 1024.0 / 1e6
 }
 
 fn resident_megabytes() -> f64 {

@@ -5,12 +5,10 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::{Duration, Instant, SystemTime};
 
-use onyx_types::PersonId;
-
 use crate::corpus::{Corpus, QUESTIONS};
 use crate::table::{Row, at_least, shown};
 use crate::vectors::{Kept, heading};
-use crate::{open, seconds};
+use crate::{anna, cpu_seconds, open, peak_megabytes, search_for, seconds};
 
 const TEXTS_A_FILE: usize = 10;
 const WORDS_A_LINE: usize = 14;
@@ -21,11 +19,11 @@ pub(crate) async fn measure(home: &Path, corpus: &Corpus, chunks: usize) -> Vec<
     let distinct = texts.len().min(chunks);
     drop(texts);
     let (index, store) = open(home).await;
-    let began = Instant::now();
+    let (began, before) = (Instant::now(), cpu_seconds());
     let report = index.sync().await.unwrap();
-    let took = seconds(began);
-    let anna: PersonId = "anna".parse().unwrap();
-    let made = store.chunks.counts(Some(&anna), None).await.unwrap().chunks as f64;
+    let (took, cpu) = (seconds(began), cpu_seconds() - before);
+    let peak = peak_megabytes();
+    let made = store.chunks.counts(Some(&anna()), None).await.unwrap().chunks as f64;
     let kept = Kept::for_texts(corpus);
     let real = kept.real();
     index.set_embedder(Some(Arc::new(kept)));
@@ -38,6 +36,8 @@ pub(crate) async fn measure(home: &Path, corpus: &Corpus, chunks: usize) -> Vec<
         shown("vectors of the model's own", real as f64, ""),
         shown("files", report.checked as f64, ""),
         at_least("indexing without embedding", made / took, 2_000.0, "/s"),
+        shown("indexing: for each second of CPU", made / cpu, "/s"),
+        shown("indexing: most memory", peak, "MB"),
         shown("taking in vectors that are there", made / filled, "/s"),
     ]
 }
@@ -84,15 +84,26 @@ pub(crate) async fn measure_tiny(home: &Path, files: usize) -> Vec<Row> {
     for file in 0..files {
         write(&vault.join(format!("{}/{file}.md", file % 300)), &format!("note {file}\n"));
     }
-    let (index, _) = open(home).await;
-    let began = Instant::now();
+    let (index, _store) = open(home).await;
+    let (began, before) = (Instant::now(), cpu_seconds());
     let indexed = index.sync().await.unwrap().indexed;
-    let took = seconds(began);
+    let (took, cpu) = (seconds(began), cpu_seconds() - before);
     let began = Instant::now();
     let again = index.sync().await.unwrap();
-    assert_eq!((indexed, again.checked, again.indexed), (files as u64, files as u64, 0));
+    let looked = seconds(began);
+    let all = files as u64;
+    assert_eq!((indexed, again.checked, again.indexed), (all, all, 0));
+    let state = index.status(&anna()).await.unwrap();
+    assert_eq!((state.complete, state.error, state.progress), (true, None, None));
+    assert_eq!((state.sources, state.chunks, state.problem_count), (all, all, 0));
+    let last = format!("note {}", files - 1);
+    let answer = index.search(&search_for(&last)).await.unwrap();
+    assert_eq!(answer.hits[0].text, last, "the last of them is found");
+    assert!(!answer.partial);
     vec![
         shown(&format!("{files} files of one line: indexed in"), took, "s"),
-        shown("looked through again, unchanged, in", seconds(began), "s"),
+        shown("of CPU", cpu, "s"),
+        shown("looked through again, unchanged, in", looked, "s"),
+        shown("files of one line: most memory", peak_megabytes(), "MB"),
     ]
 }

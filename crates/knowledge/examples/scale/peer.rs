@@ -4,8 +4,9 @@ use std::path::Path;
 use std::time::Instant;
 
 use onyx_storage::{ChunkId, Store};
-use onyx_types::PersonId;
 use rusqlite::{Connection, params};
+
+use crate::anna;
 
 pub(crate) async fn all_vectors(store: &Store) -> Vec<(ChunkId, Vec<f32>)> {
     let model = store.chunks.served_vectors().await.unwrap().unwrap();
@@ -49,9 +50,8 @@ pub(crate) struct Fts5 {
 
 impl Fts5 {
     pub(crate) async fn make(path: &Path, store: &Store) -> Self {
-        let anna: PersonId = "anna".parse().unwrap();
         let mut texts = Vec::new();
-        for source in store.chunks.sources(Some(&anna)).await.unwrap() {
+        for source in store.chunks.sources(Some(&anna())).await.unwrap() {
             let chunks = store.chunks.chunks(&source.key).await.unwrap();
             texts.extend(chunks.into_iter().map(|chunk| chunk.text));
         }

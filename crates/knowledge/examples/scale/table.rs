@@ -3,6 +3,7 @@
 use std::fs;
 use std::path::Path;
 
+use onyx_types::{Clock as _, SystemClock};
 use serde::{Deserialize, Serialize};
 use serde_json::json;
 
@@ -12,6 +13,24 @@ pub(crate) struct Row {
     measured: String,
     target: String,
     verdict: String,
+}
+
+/// How many processes wanted the machine, this one among them: averages of a minute.
+#[derive(Debug, Serialize)]
+pub(crate) struct Load {
+    before: String,
+    after: String,
+}
+
+impl Load {
+    pub(crate) fn now() -> String {
+        let averages = fs::read_to_string("/proc/loadavg").unwrap();
+        averages.split(' ').next().unwrap_or_default().to_owned()
+    }
+
+    pub(crate) fn since(before: String) -> Self {
+        Self { before, after: Self::now() }
+    }
 }
 
 pub(crate) fn at_most(what: &str, value: f64, limit: f64, unit: &str) -> Row {
@@ -33,14 +52,22 @@ fn judged(what: &str, measured: &str, target: &str, is_met: bool) -> Row {
     Row { what: what.to_owned(), measured, target, verdict }
 }
 
-pub(crate) fn print(rows: &[Row]) {
-    println!("\n{:<52} {:>16}   {:<12}", "what", "measured", "target");
+pub(crate) fn print(rows: &[Row], Load { before, after }: &Load) {
+    println!("\nload of the machine before {before}, after {after}");
+    println!("{:<52} {:>16}   {:<12}", "what", "measured", "target");
     for Row { what, measured, target, verdict } in rows {
         println!("{what:<52} {measured:>16}   {target:<12} {verdict}");
     }
 }
 
-pub(crate) fn write(rows: &[Row], folder: &Path) {
+/// Beside what else the machine did meanwhile.
+pub(crate) fn write(rows: &[Row], load: &Load, folder: &Path) {
     fs::create_dir_all(folder).unwrap();
-    fs::write(folder.join("index.json"), format!("{:#}\n", json!({"rows": rows}))).unwrap();
+    let numbers = json!({
+        "measured_at": SystemClock::new().wall().to_string(),
+        "cores": std::thread::available_parallelism().unwrap(),
+        "load": load,
+        "rows": rows,
+    });
+    fs::write(folder.join("index.json"), format!("{numbers:#}\n")).unwrap();
 }

@@ -226,7 +226,7 @@ async fn the_cache_thrown_away_is_made_anew_while_running_and_while_stopped() {
 
 #[tokio::test]
 async fn killed_while_it_indexes_it_goes_on_where_it_was() {
-    const NOTES: u64 = 900;
+    const NOTES: u64 = 6_000;
     let model = ScriptedModel::start().await;
     let mut onyx = onyx(&model).await;
     onyx.kill().await;
@@ -257,8 +257,8 @@ async fn killed_while_it_indexes_it_goes_on_where_it_was() {
     .await;
     let status = onyx.get("/v1/memory/status").await.expect(200).json();
     assert_eq!((&status["chunks"], &status["problem_count"]), (&json!(NOTES), &json!(0)));
-    for n in (0..NOTES).step_by(75).chain([NOTES - 1]) {
-        let found = wait_for("an answer that is whole", SOON, async || {
+    for n in (0..NOTES).step_by(500).chain([NOTES - 1]) {
+        let found = wait_for("an answer that is whole", SOON * 6, async || {
             let found = search(&onyx, &format!("q=plum{n}")).await;
             (found["partial"] == false).then_some(found)
         })

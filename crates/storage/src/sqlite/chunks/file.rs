@@ -93,3 +93,42 @@ impl IndexFile {
         Ok(())
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use onyx_types::SystemClock;
+    use refinery::Target;
+
+    use super::super::vectors;
+    use super::*;
+    use crate::ChunkId;
+
+    #[test]
+    fn vectors_of_an_older_file_are_kept() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("index.db");
+        let mut old = open_writer(&path, Durability::Normal).unwrap();
+        migrate(&mut old, &migrations::migrations::runner().set_target(Target::Version(3)))
+            .unwrap();
+        old.execute_batch(
+            "INSERT INTO epoch VALUES (0, 5);
+             INSERT INTO groups VALUES (1, 'anna', '\"person\"', 'note');
+             INSERT INTO sources VALUES (7, 1, 'anna', 'a', 'person', 'A', '', 1, 1, '', NULL, 1);
+             INSERT INTO chunks VALUES (9, 7, 1, 1, '', 'person', 'text', x'0102');
+             INSERT INTO vectors_0 VALUES (9, x'0000803f');
+             INSERT INTO marks VALUES ('vectors 0', 'mini'), ('vectors of', 'mini');",
+        )
+        .unwrap();
+        drop(old);
+        let file = IndexFile { path, clock: Arc::new(SystemClock::new()), open: Mutex::default() };
+        let kept = file
+            .with(&|connection| {
+                let by_hash = "SELECT vector FROM vectors_0 WHERE hash = x'0102'";
+                let bytes: Vec<u8> = connection.query_row(by_hash, [], |row| row.get(0))?;
+                Ok((vectors::after(connection, "mini", ChunkId(0), 9)?, bytes))
+            })
+            .unwrap();
+        assert_eq!((kept.0.len(), kept.0[0].source.0, kept.1.len()), (1, 7, 4));
+        assert_eq!((kept.0[0].chunk, kept.0[0].vector.as_slice()), (ChunkId(9), [1.0].as_slice()));
+    }
+}

@@ -47,9 +47,11 @@ impl SqliteChunks {
 
 #[async_trait]
 impl ChunkStore for SqliteChunks {
-    async fn replace(&self, source: &SourceRow, chunks: &[ChunkRow]) -> Result<u64, StoreError> {
-        let (source, chunks) = (source.clone(), chunks.to_vec());
-        self.run(move |connection| write::replace(connection, &source, &chunks)).await
+    async fn replace_all(
+        &self,
+        sources: Vec<(SourceRow, Vec<ChunkRow>)>,
+    ) -> Result<u64, StoreError> {
+        self.run(move |connection| write::replace_all(connection, &sources)).await
     }
 
     async fn touch(&self, key: &SourceKey, stamp: Stamp, at: Timestamp) -> Result<(), StoreError> {
@@ -127,8 +129,12 @@ impl ChunkStore for SqliteChunks {
         .await
     }
 
-    async fn contents(&self, source: SourceId) -> Result<Option<Contents>, StoreError> {
-        self.run(move |connection| read::contents(connection, source)).await
+    async fn contents(&self, sources: &[SourceId]) -> Result<Vec<Option<Contents>>, StoreError> {
+        let sources = sources.to_vec();
+        self.run(move |connection| {
+            sources.iter().map(|source| read::contents(connection, *source)).collect()
+        })
+        .await
     }
 
     async fn groups(&self) -> Result<Vec<Group>, StoreError> {
@@ -181,10 +187,10 @@ impl ChunkStore for SqliteChunks {
     async fn vectors_of(
         &self,
         model: &str,
-        source: SourceId,
+        sources: &[SourceId],
     ) -> Result<Vec<StoredVector>, StoreError> {
-        let model = model.to_owned();
-        self.run(move |connection| vectors::of_source(connection, &model, source)).await
+        let (model, sources) = (model.to_owned(), sources.to_vec());
+        self.run(move |connection| vectors::of_sources(connection, &model, &sources)).await
     }
 
     async fn vectors(

@@ -20,6 +20,10 @@ pub(super) const ROOMS: [Room; 2] = [
 
 const SERVED: &str = "vectors of";
 
+/// As `stored_vector` reads them; the table comes between.
+const SELECT_VECTORS: &str = "SELECT chunk, source, grp, vector FROM ";
+const OF_SOURCES: &str = " JOIN sources ON sources.id = source";
+
 pub(super) fn served(connection: &Connection) -> Result<Option<String>, StoreError> {
     mark(connection, SERVED)
 }
@@ -113,17 +117,14 @@ pub(super) fn keep(
 ) -> Result<(), StoreError> {
     let transaction = connection.transaction()?;
     let table = make_room(&transaction, model)?;
-    let insert = ["INSERT OR REPLACE INTO ", table, " (chunk, vector) VALUES (?1, ?2)"].concat();
     let mut sources = Vec::new();
     for (chunk, vector) in vectors {
-        let source: Option<i64> = transaction
-            .prepare_cached("SELECT source FROM chunks WHERE id = ?1")?
-            .query_row([integer(chunk.0)], |row| row.get(0))
+        let found: Option<(i64, Vec<u8>)> = transaction
+            .prepare_cached("SELECT source, hash FROM chunks WHERE id = ?1")?
+            .query_row([integer(chunk.0)], |row| Ok((row.get(0)?, row.get(1)?)))
             .optional()?;
-        let Some(source) = source else { continue };
-        transaction
-            .prepare_cached(&insert)?
-            .execute(params![integer(chunk.0), to_bytes(vector)])?;
+        let Some((source, hash)) = found else { continue };
+        insert_vector(&transaction, table, integer(chunk.0), source, &hash, &to_bytes(vector))?;
         sources.push(source);
     }
     sources.sort_unstable();
@@ -134,6 +135,19 @@ pub(super) fn keep(
     Ok(transaction.commit()?)
 }
 
+pub(super) fn insert_vector(
+    connection: &Connection,
+    table: &str,
+    chunk: i64,
+    source: i64,
+    hash: &[u8],
+    vector: &[u8],
+) -> Result<(), StoreError> {
+    let insert = ["INSERT OR REPLACE INTO ", table, " VALUES (?1, ?2, ?3, ?4)"].concat();
+    connection.prepare_cached(&insert)?.execute(params![chunk, source, hash, vector])?;
+    Ok(())
+}
+
 pub(super) fn after(
     connection: &Connection,
     model: &str,
@@ -141,36 +155,29 @@ pub(super) fn after(
     limit: u32,
 ) -> Result<Vec<StoredVector>, StoreError> {
     let Some(table) = table_of(connection, model)? else { return Ok(Vec::new()) };
-    let select = [
-        "SELECT chunks.id, sources.id, grp, vector
-         FROM ",
-        table,
-        " AS vectors JOIN chunks ON chunks.id = vectors.chunk
-                     JOIN sources ON sources.id = chunks.source
-         WHERE vectors.chunk > ?1 ORDER BY vectors.chunk LIMIT ?2",
-    ];
-    let mut statement = connection.prepare_cached(&select.concat())?;
+    let which = " WHERE chunk > ?1 ORDER BY chunk LIMIT ?2";
+    let select = [SELECT_VECTORS, table, OF_SOURCES, which].concat();
+    let mut statement = connection.prepare_cached(&select)?;
     let rows = statement.query_map(params![integer(after.0), limit], stored_vector)?;
     Ok(rows.collect::<Result<_, _>>()?)
 }
 
-pub(super) fn of_source(
+pub(super) fn of_sources(
     connection: &Connection,
     model: &str,
-    source: SourceId,
+    sources: &[SourceId],
 ) -> Result<Vec<StoredVector>, StoreError> {
     let Some(table) = table_of(connection, model)? else { return Ok(Vec::new()) };
-    let select = [
-        "SELECT chunks.id, sources.id, grp, vector
-         FROM chunks JOIN ",
-        table,
-        " AS vectors ON vectors.chunk = chunks.id
-                     JOIN sources ON sources.id = chunks.source
-         WHERE chunks.source = ?1 ORDER BY chunks.id",
-    ];
-    let mut statement = connection.prepare_cached(&select.concat())?;
-    let rows = statement.query_map([integer(source.0)], stored_vector)?;
-    Ok(rows.collect::<Result<_, _>>()?)
+    let which = " WHERE chunk IN (SELECT id FROM chunks WHERE source = ?1) ORDER BY chunk";
+    let select = [SELECT_VECTORS, table, OF_SOURCES, which].concat();
+    let mut statement = connection.prepare_cached(&select)?;
+    let mut vectors = Vec::new();
+    for source in sources {
+        for vector in statement.query_map([integer(source.0)], stored_vector)? {
+            vectors.push(vector?);
+        }
+    }
+    Ok(vectors)
 }
 
 pub(super) fn of_chunks(

@@ -5,27 +5,37 @@ use serde_json::Value;
 
 use super::person_column;
 use super::read::last_change;
-use super::vectors::rooms_in_use;
+use super::vectors::{insert_vector, rooms_in_use};
 use crate::sqlite::convert::{count, integer};
 use crate::{ChunkRow, SourceKey, SourceKind, SourceRow, Stamp, StoreError};
 
-pub(super) fn replace(
+pub(super) fn replace_all(
     connection: &mut Connection,
-    source: &SourceRow,
-    chunks: &[ChunkRow],
+    sources: &[(SourceRow, Vec<ChunkRow>)],
 ) -> Result<u64, StoreError> {
     let transaction = connection.transaction()?;
-    let id = put_source(&transaction, source)?;
-    let known = known_vectors(&transaction, chunks)?;
-    transaction.prepare_cached("DELETE FROM chunks WHERE source = ?1")?.execute([id])?;
-    let mut ids = Vec::with_capacity(chunks.len());
-    for chunk in chunks {
-        ids.push(insert_chunk(&transaction, id, chunk)?);
+    for (source, chunks) in sources {
+        replace(&transaction, source, chunks)?;
     }
-    keep_known(&transaction, &ids, known)?;
-    let seq = note_text(&transaction, id)?;
+    let seq = last_change(&transaction)?;
     transaction.commit()?;
     Ok(seq)
+}
+
+fn replace(
+    transaction: &Transaction<'_>,
+    source: &SourceRow,
+    chunks: &[ChunkRow],
+) -> Result<(), StoreError> {
+    let id = put_source(transaction, source)?;
+    let known = known_vectors(transaction, chunks)?;
+    transaction.prepare_cached("DELETE FROM chunks WHERE source = ?1")?.execute([id])?;
+    let mut inserted = Vec::with_capacity(chunks.len());
+    for chunk in chunks {
+        inserted.push((insert_chunk(transaction, id, chunk)?, chunk));
+    }
+    keep_known(transaction, id, &inserted, known)?;
+    note_text(transaction, id).map(drop)
 }
 
 fn put_source(transaction: &Transaction<'_>, source: &SourceRow) -> Result<i64, StoreError> {
@@ -98,12 +108,8 @@ fn known_vectors(
 ) -> Result<Vec<Known>, StoreError> {
     let mut known = Vec::new();
     for room in rooms_in_use(transaction)? {
-        let select = [
-            "SELECT vector FROM chunks JOIN ",
-            room.table,
-            " AS vectors ON vectors.chunk = chunks.id WHERE hash = ?1 LIMIT 1",
-        ];
-        let mut statement = transaction.prepare_cached(&select.concat())?;
+        let select = ["SELECT vector FROM ", room.table, " WHERE hash = ?1 LIMIT 1"].concat();
+        let mut statement = transaction.prepare_cached(&select)?;
         let vectors = chunks.iter().map(|chunk| {
             statement.query_row([chunk.hash.as_bytes().as_slice()], |row| row.get(0)).optional()
         });
@@ -114,14 +120,14 @@ fn known_vectors(
 
 fn keep_known(
     transaction: &Transaction<'_>,
-    chunks: &[i64],
+    source: i64,
+    chunks: &[(i64, &ChunkRow)],
     known: Vec<Known>,
 ) -> Result<(), StoreError> {
     for Known { table, vectors } in known {
-        let insert = ["INSERT INTO ", table, " (chunk, vector) VALUES (?1, ?2)"].concat();
-        for (chunk, vector) in chunks.iter().zip(vectors) {
+        for ((chunk, row), vector) in chunks.iter().zip(vectors) {
             if let Some(vector) = vector {
-                transaction.prepare_cached(&insert)?.execute(params![chunk, vector])?;
+                insert_vector(transaction, table, *chunk, source, row.hash.as_bytes(), &vector)?;
             }
         }
     }

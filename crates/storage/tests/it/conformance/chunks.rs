@@ -45,6 +45,20 @@ pub(crate) async fn a_source_comes_back_with_its_chunks(on: Backend) {
     assert_eq!(on.chunks.source(&row.key).await.unwrap(), Some(row));
 }
 
+pub(crate) async fn several_sources_are_replaced_together(on: Backend) {
+    let rows = ["a", "b", "c"].map(|path| source(Some("anna"), path, "1"));
+    let of = |row: &SourceRow| vec![chunk(1, &format!("text of {}", row.key.path))];
+    on.chunks.replace(&rows[1], &[chunk(1, "before")]).await.unwrap();
+    let last = on.chunks.replace_all(rows.iter().map(|row| (row.clone(), of(row))).collect());
+    let last = last.await.unwrap();
+    for row in &rows {
+        assert_eq!(on.chunks.chunks(&row.key).await.unwrap(), of(row));
+    }
+    let changes = on.chunks.changes(0, 9).await.unwrap();
+    assert_eq!((changes.len(), changes[2].seq), (3, last), "each has a change of its own");
+    assert_eq!(on.chunks.last_change().await.unwrap(), last);
+}
+
 pub(crate) async fn replacing_leaves_nothing_of_the_old(on: Backend) {
     let old = source(Some("anna"), "vault/a.md", "1");
     on.chunks.replace(&old, &[chunk(1, "a"), chunk(2, "b")]).await.unwrap();
@@ -63,7 +77,7 @@ pub(crate) async fn removing_is_a_change_too(on: Backend) {
     assert!(removed > made);
     assert_eq!(on.chunks.source(&row.key).await.unwrap(), None);
     assert_eq!(on.chunks.chunks(&row.key).await.unwrap(), []);
-    assert_eq!(on.chunks.contents(source).await.unwrap(), None);
+    assert_eq!(on.chunks.contents(&[source]).await.unwrap(), [None]);
     let changes = on.chunks.changes(made, 10).await.unwrap();
     assert_eq!(changes.len(), 1);
     assert_eq!((changes[0].seq, changes[0].source), (removed, source));
@@ -145,7 +159,7 @@ pub(crate) async fn vectors_are_kept_by_chunk_and_follow_its_words(on: Backend) 
     assert_eq!(all.iter().map(|v| v.vector.clone()).collect::<Vec<_>>(), [vector.clone(), vector]);
     let StoredVector { chunk: first, source: of, group, .. } = all[0].clone();
     assert_eq!(group, GroupId(1));
-    assert_eq!(on.chunks.vectors_of("mini", of).await.unwrap(), all[..1]);
+    assert_eq!(on.chunks.vectors_of("mini", &[of]).await.unwrap(), all[..1]);
     assert_eq!(on.chunks.vectors_after("mini", first, 9).await.unwrap(), all[1..]);
 }
 
@@ -200,7 +214,9 @@ pub(crate) async fn sources_alike_share_a_group_and_chunks_know_theirs(on: Backe
     let (memory, daily) = (SourceKind::Memory, SourceKind::Daily);
     assert_eq!(of, [(true, memory), (false, memory), (true, daily)]);
     let change = on.chunks.changes(0, 9).await.unwrap();
-    let contents = on.chunks.contents(change[1].source).await.unwrap().unwrap();
+    let gone = onyx_storage::SourceId(999);
+    let contents = on.chunks.contents(&[gone, change[1].source]).await.unwrap();
+    let [None, Some(contents)] = contents.as_slice() else { panic!("{contents:?}") };
     assert_eq!((contents.group, contents.title.as_str()), (groups[0].id, "Title of b"));
     let (id, row) = contents.chunks[0].clone();
     let stored = on.chunks.stored(&[ChunkId(999), id]).await.unwrap();

@@ -199,6 +199,7 @@ conformance! {
         ;
     chunks:
         a_source_comes_back_with_its_chunks
+        several_sources_are_replaced_together
         replacing_leaves_nothing_of_the_old
         removing_is_a_change_too
         everything_under_a_path_goes_at_once
