@@ -16,6 +16,7 @@ mod etag;
 mod foreign;
 mod guard;
 mod history;
+mod lanes;
 mod logs;
 mod model_answer;
 mod openapi;
@@ -49,6 +50,7 @@ pub use encode::{
     RunFrame, SseFrame, ThreadFrames, ToldFrom, ToolView, UiMessageFrames, WsFrames,
 };
 pub use history::{HistoryMessage, MessageRole, MessageStatus, Trace, messages};
+pub use lanes::Lanes;
 pub use logs::{LogLevel, LogLine, LogRing, Mask};
 pub use openapi::openapi;
 pub use passing::Passing;

@@ -20,6 +20,7 @@ use tokio::net::{TcpListener, TcpStream, UnixListener, UnixStream};
 use tokio_util::task::TaskTracker;
 use tower::ServiceExt as _;
 
+use crate::lanes::Lanes;
 use crate::stalled::StallLimit;
 
 /// From the first byte of a connection (or the end of its last answer) to the end of a head.
@@ -46,6 +47,9 @@ pub trait Accept: Send + 'static {
 
     /// The next connection that may speak.
     fn accept(&mut self) -> impl Future<Output = io::Result<(Self::Stream, Peer)>> + Send;
+
+    /// The same connection, woken by the runtime that this is called in.
+    fn at_home_here(stream: Self::Stream) -> io::Result<Self::Stream>;
 }
 
 impl Accept for TcpListener {
@@ -57,6 +61,10 @@ impl Accept for TcpListener {
         stream.set_nodelay(true)?;
         let at = stream.local_addr()?;
         Ok((stream, Peer::Network { from: address, at }))
+    }
+
+    fn at_home_here(stream: TcpStream) -> io::Result<TcpStream> {
+        TcpStream::from_std(stream.into_std()?)
     }
 }
 
@@ -74,10 +82,14 @@ impl Accept for UnixListener {
             tracing::warn!(user, "another user tried the home's socket; the connection is closed");
         }
     }
+
+    fn at_home_here(stream: UnixStream) -> io::Result<UnixStream> {
+        UnixStream::from_std(stream.into_std()?)
+    }
 }
 
 /// Serves until `stop`, then lets answers under way end and returns when the last has.
-pub async fn serve(mut listener: impl Accept, router: Router, stop: Cancel) {
+pub async fn serve<A: Accept>(mut listener: A, router: Router, lanes: Lanes, stop: Cancel) {
     let connections = TaskTracker::new();
     loop {
         let accepted = tokio::select! {
@@ -86,7 +98,14 @@ pub async fn serve(mut listener: impl Accept, router: Router, stop: Cancel) {
         };
         match accepted {
             Ok((stream, peer)) => {
-                connections.spawn(connection(stream, peer, router.clone(), stop.clone()));
+                let (router, stop, lane) = (router.clone(), stop.clone(), lanes.quietest());
+                let task = async move {
+                    match A::at_home_here(stream) {
+                        Ok(stream) => connection(stream, peer, router, stop).await,
+                        Err(error) => tracing::warn!(%error, "a connection could not be taken up"),
+                    }
+                };
+                lane.spawn(&connections, task);
             }
             Err(error) => {
                 tracing::warn!(%error, "cannot accept a connection");

@@ -15,3 +15,83 @@ pub(crate) fn give_large_blocks_back() {
 
 #[cfg(not(all(target_os = "linux", target_env = "gnu")))]
 pub(crate) fn give_large_blocks_back() {}
+
+/// Unmaps the code that ran so far. The kernel maps it in large pieces, most of which only the start
+/// needs; what is needed again comes back from the file, without a read where it is still cached.
+#[cfg(target_os = "linux")]
+pub(crate) fn give_code_of_the_start_back() {
+    match code_of_this_program() {
+        Ok(pieces) => pieces.into_iter().for_each(unmap),
+        Err(error) => tracing::debug!(%error, "the code of the start stays mapped"),
+    }
+}
+
+#[cfg(not(target_os = "linux"))]
+pub(crate) fn give_code_of_the_start_back() {}
+
+/// Where the machine code of this file lies: mapped for running and never written.
+#[cfg(target_os = "linux")]
+fn code_of_this_program() -> std::io::Result<Vec<std::ops::Range<usize>>> {
+    let program = std::env::current_exe()?;
+    let maps = std::fs::read_to_string("/proc/self/maps")?;
+    let piece = |line: &str| {
+        let mut fields = line.split_whitespace();
+        let (range, rights, name) = (fields.next()?, fields.next()?, fields.nth(3)?);
+        let (start, end) = range.split_once('-')?;
+        let address = |text| usize::from_str_radix(text, 16).ok();
+        let is_code = rights == "r-xp" && std::path::Path::new(name) == program;
+        if is_code { Some(address(start)?..address(end)?) } else { None }
+    };
+    Ok(maps.lines().filter_map(piece).collect())
+}
+
+#[cfg(target_os = "linux")]
+#[allow(unsafe_code, reason = "there is no safe form of madvise")]
+fn unmap(piece: std::ops::Range<usize>) {
+    let start = std::ptr::with_exposed_provenance_mut(piece.start);
+    // SAFETY: the range is a mapping of a file for reading and running, so no page of it differs
+    // from the file; an access brings the same bytes back.
+    if unsafe { libc::madvise(start, piece.len(), libc::MADV_DONTNEED) } != 0 {
+        let error = std::io::Error::last_os_error();
+        tracing::debug!(%error, "the code of the start stays mapped");
+    }
+}
+
+#[cfg(all(test, target_os = "linux"))]
+mod tests {
+    use super::*;
+
+    /// Bytes of this program's code that are mapped.
+    fn mapped_code() -> u64 {
+        let smaps = std::fs::read_to_string("/proc/self/smaps").unwrap();
+        let pieces = code_of_this_program().unwrap();
+        let starts: Vec<_> = pieces.iter().map(|piece| format!("{:x}-", piece.start)).collect();
+        let mut lines = smaps.lines();
+        let mut bytes = 0;
+        while let Some(line) = lines.next() {
+            if starts.iter().any(|start| line.starts_with(start.as_str())) {
+                let resident = lines.find_map(|line| line.strip_prefix("Rss:")).unwrap();
+                let kilobytes = resident.trim().trim_end_matches(" kB");
+                bytes += kilobytes.parse::<u64>().unwrap() * 1024;
+            }
+        }
+        bytes
+    }
+
+    #[test]
+    fn code_that_ran_is_given_back_and_runs_again() {
+        let pieces = code_of_this_program().unwrap();
+        assert!(!pieces.is_empty());
+        let code = pieces.iter().flat_map(|piece| piece.clone().step_by(4096));
+        for address in code {
+            let byte = std::ptr::with_exposed_provenance::<u8>(address);
+            #[allow(unsafe_code, reason = "nothing but a read maps a page")]
+            // SAFETY: the page is mapped for reading.
+            let _ = unsafe { byte.read_volatile() };
+        }
+        let before = mapped_code();
+        give_code_of_the_start_back();
+        let after = mapped_code();
+        assert!(after * 2 < before, "{before} bytes were mapped, {after} are");
+    }
+}

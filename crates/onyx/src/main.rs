@@ -6,6 +6,7 @@ mod cli;
 mod client;
 mod commands;
 mod config;
+mod cores;
 mod env;
 mod exit;
 mod files;
@@ -62,12 +63,7 @@ fn start(command: Command, logs: Arc<LogRing>) -> Result<Exit> {
         return Ok(commands::read_document::run()?);
     }
     let home = HomeFolder::find()?;
-    let cores = std::thread::available_parallelism().map_or(2, usize::from);
-    let runtime = tokio::runtime::Builder::new_multi_thread()
-        .worker_threads(cores.max(2))
-        .enable_all()
-        .build()
-        .context("cannot start the runtime")?;
+    let runtime = cores::first().context("cannot start the runtime")?;
     let result = runtime.block_on(run(&home, command, logs));
     // A blocked read of the terminal must not hold the process.
     runtime.shutdown_background();

@@ -33,6 +33,10 @@ impl Addresses {
     /// The person's own words: also `example.org/page`, as people write it.
     pub fn person_wrote(&self, text: &str) {
         self.remember(written_in(text));
+        // Most words hold none, and a run looks through all that was said before it.
+        if memchr::memchr(b'.', text.as_bytes()).is_none() {
+            return;
+        }
         let bare = text.split_whitespace().filter_map(bare_address);
         self.remember(bare.flat_map(|bare| {
             ["https", "http"].map(|scheme| format!("{scheme}://{bare}")).into_iter()
@@ -81,14 +85,17 @@ impl Addresses {
 }
 
 /// Every address with its scheme that stands in a text.
-fn written_in(text: &str) -> Vec<String> {
-    let lower = text.to_ascii_lowercase();
-    let starts = lower.match_indices("http").map(|(at, _)| at);
-    let starts = starts.filter(|at| {
-        let rest = &lower[*at..];
-        rest.starts_with("http://") || rest.starts_with("https://")
+fn written_in(text: &str) -> impl Iterator<Item = String> {
+    let colons = memchr::memchr_iter(b':', text.as_bytes());
+    let starts = colons.filter_map(|colon| {
+        let (before, after) = text.as_bytes().split_at(colon);
+        let scheme = ["https", "http"].into_iter().find(|scheme| {
+            let word = before.len().checked_sub(scheme.len()).map(|start| &before[start..]);
+            word.is_some_and(|word| word.eq_ignore_ascii_case(scheme.as_bytes()))
+        })?;
+        after.starts_with(b"://").then(|| colon - scheme.len())
     });
-    starts.map(|at| first_address(&text[at..]).to_owned()).collect()
+    starts.map(|at| first_address(&text[at..]).to_owned())
 }
 
 /// The address at the start of a text: up to white space or a bracket that it did not open.

@@ -165,7 +165,7 @@ impl Toolbox {
 }
 
 fn weight(spec: &ToolSpec) -> usize {
-    estimate_tokens(&spec.input_schema.to_string()) + estimate_tokens(&spec.description)
+    estimate_tokens(spec.input_schema.text()) + estimate_tokens(&spec.description)
 }
 
 pub(crate) fn is_offered(policy: &Policy, name: &str) -> bool {

@@ -51,8 +51,8 @@ pub use scope::{Scope, ScopeSet};
 pub use slug::slug;
 pub use tokens::{TokenCounter, estimate_tokens};
 pub use tool::{
-    Answer, Artifact, Consent, FileChange, Plan, Preview, Proposal, Spending, Target, ToolCall,
-    ToolOffer, ToolOutcome, ToolSpec, Visibility,
+    Answer, Artifact, Consent, FileChange, Plan, Preview, Proposal, Schema, Spending, Target,
+    ToolCall, ToolOffer, ToolOutcome, ToolSpec, Visibility,
 };
 pub use turn::{
     AssistantText, Decision, DraftState, LaneOrder, ReasoningTurn, RunEnd, RunStart, RunStatus,

@@ -1,4 +1,6 @@
-use std::sync::Arc;
+use std::fmt;
+use std::ops::Deref;
+use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
 use schemars::JsonSchema;
@@ -14,7 +16,7 @@ pub struct ToolSpec {
     pub group: &'static str,
     pub description: String,
     /// JSON Schema of the arguments, made from the Rust type.
-    pub input_schema: Arc<Value>,
+    pub input_schema: Schema,
     /// The usual effect; a call's plan decides, this only says whether calls may run in parallel.
     pub usual_effect: ToolEffect,
     /// Polling tools may be called with equal arguments any number of times.
@@ -22,12 +24,65 @@ pub struct ToolSpec {
     pub timeout: Duration,
 }
 
+/// A JSON Schema that is sent again and again: its text is written once.
+#[derive(Clone)]
+pub struct Schema(Arc<Written>);
+
+struct Written {
+    value: Value,
+    text: OnceLock<String>,
+}
+
+impl Schema {
+    pub fn text(&self) -> &str {
+        self.0.text.get_or_init(|| self.0.value.to_string())
+    }
+}
+
+impl From<Value> for Schema {
+    fn from(value: Value) -> Self {
+        Self(Arc::new(Written { value, text: OnceLock::new() }))
+    }
+}
+
+impl Deref for Schema {
+    type Target = Value;
+
+    fn deref(&self) -> &Value {
+        &self.0.value
+    }
+}
+
+impl PartialEq for Schema {
+    fn eq(&self, other: &Self) -> bool {
+        **self == **other
+    }
+}
+
+impl fmt::Debug for Schema {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.value.fmt(f)
+    }
+}
+
+impl Serialize for Schema {
+    fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        self.0.value.serialize(serializer)
+    }
+}
+
+impl<'de> Deserialize<'de> for Schema {
+    fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        Value::deserialize(deserializer).map(Self::from)
+    }
+}
+
 /// The part of a spec that a model is shown.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct ToolOffer {
     pub name: String,
     pub description: String,
-    pub input_schema: Arc<Value>,
+    pub input_schema: Schema,
 }
 
 impl ToolSpec {
@@ -35,7 +90,7 @@ impl ToolSpec {
         ToolOffer {
             name: self.name.clone(),
             description: self.description.clone(),
-            input_schema: Arc::clone(&self.input_schema),
+            input_schema: self.input_schema.clone(),
         }
     }
 }

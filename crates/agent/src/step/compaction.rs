@@ -187,7 +187,7 @@ pub(super) fn fixed_tokens(setup: &LaneSetup) -> usize {
         setup.snapshot.system.iter().map(|block| estimate_tokens(&block.text)).sum();
     let own: usize = setup.tools.iter().map(|tool| tool.weight).sum();
     let of_client = setup.client_tools.iter().map(|offer| {
-        let schema = estimate_tokens(&offer.input_schema.to_string());
+        let schema = estimate_tokens(offer.input_schema.text());
         schema + estimate_tokens(&offer.description)
     });
     system + own + of_client.sum::<usize>()

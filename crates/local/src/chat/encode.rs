@@ -178,7 +178,7 @@ mod tests {
             tools: vec![ToolOffer {
                 name: "read".to_owned(),
                 description: "Reads.".to_owned(),
-                input_schema: Arc::new(json!({"type": "object"})),
+                input_schema: json!({"type": "object"}).into(),
             }],
             max_output_tokens: 8_192,
             ..ModelRequest::default()

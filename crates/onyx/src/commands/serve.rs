@@ -4,6 +4,7 @@ use std::io::{ErrorKind, IsTerminal};
 use std::net::SocketAddr;
 use std::process::Stdio;
 use std::sync::Arc;
+use std::time::Duration;
 
 use anyhow::{Context, Result};
 use onyx_api::LogRing;
@@ -16,10 +17,14 @@ use tokio::signal::unix::{SignalKind, signal};
 use super::refused;
 use crate::cli::ServeArguments;
 use crate::client::ClientError;
+use crate::cores::Cores;
 use crate::exit::Exit;
 use crate::gateway::{Claim, Connection, Gateway, Unreachable, claim};
 use crate::home::HomeFolder;
 use crate::output;
+
+/// What the start left to do in the background is done by then, mostly.
+const START_TAIL: Duration = Duration::from_millis(250);
 
 pub(crate) async fn run(
     home: &HomeFolder,
@@ -41,7 +46,8 @@ pub(crate) async fn run(
     let listener = bind(address).await?;
     let address = listener.local_addr().context("the listener has no address")?;
     gateway.serve_home()?;
-    gateway.serve_network(listener, address);
+    let cores = Cores::start().context("cannot start a runtime for each core")?;
+    gateway.serve_network(listener, address, cores.lanes());
     gateway.tidy_up();
     gateway.tend_index();
     output::line(&format!("Onyx is running at http://{address}"));
@@ -49,6 +55,10 @@ pub(crate) async fn run(
     if let Some(link) = gateway.create_link()? {
         invite(&link, arguments);
     }
+    tokio::spawn(async {
+        tokio::time::sleep(START_TAIL).await;
+        crate::allocator::give_code_of_the_start_back();
+    });
     let cause = asked_to_end().await?;
     tracing::info!(cause, "ending; running answers have a moment to finish");
     tokio::select! {

@@ -27,7 +27,7 @@ use std::time::Duration;
 use anyhow::{Context, Result};
 use axum::Router;
 use onyx_agent::{ManagerOptions, RunManager};
-use onyx_api::{ApiState, Authenticator, Changes, Exposure, LogRing, Passing, Traffic};
+use onyx_api::{ApiState, Authenticator, Changes, Exposure, Lanes, LogRing, Passing, Traffic};
 use onyx_identity::{Identity, Secrets};
 use onyx_knowledge::{Chunking, Index, IndexSettings};
 use onyx_sources::Sources;
@@ -178,7 +178,8 @@ impl Gateway {
     /// Answers on the home's socket, follows edits of the config and looks after runs.
     pub(crate) fn serve_home(&mut self) -> Result<()> {
         let (listener, socket) = HomeSocket::bind(&self.live.home)?;
-        self.servers.spawn(onyx_api::serve(listener, self.router(), self.stop.clone()));
+        let lane = Lanes::here_and([]);
+        self.servers.spawn(onyx_api::serve(listener, self.router(), lane, self.stop.clone()));
         self.socket = Some(socket);
         let (runs, stop) = (self.live.runs.clone(), self.stop.clone());
         self.servers.spawn(async move { runs.tend(&stop).await });
@@ -218,9 +219,14 @@ impl Gateway {
         });
     }
 
-    pub(crate) fn serve_network(&mut self, listener: TcpListener, address: SocketAddr) {
+    pub(crate) fn serve_network(
+        &mut self,
+        listener: TcpListener,
+        address: SocketAddr,
+        lanes: Lanes,
+    ) {
         self.live.auth.listens_at(address);
-        self.servers.spawn(onyx_api::serve(listener, self.router(), self.stop.clone()));
+        self.servers.spawn(onyx_api::serve(listener, self.router(), lanes, self.stop.clone()));
     }
 
     /// A link that signs the owner in on this machine; `None` where none can lead here.

@@ -89,7 +89,7 @@ fn estimate_request(request: &ModelRequest) -> Option<usize> {
     let mut tokens: usize = request.system.iter().map(|block| estimate_tokens(&block.text)).sum();
     for tool in &request.tools {
         tokens += estimate_tokens(&tool.name) + estimate_tokens(&tool.description);
-        tokens += estimate_tokens(&tool.input_schema.to_string());
+        tokens += estimate_tokens(tool.input_schema.text());
     }
     for block in request.messages.iter().flat_map(|message| &message.content) {
         tokens += match block {

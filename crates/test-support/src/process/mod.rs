@@ -107,10 +107,12 @@ impl OnyxProcess {
         (self.child, self.client) = self.launch.run(self.folder.path()).await;
     }
 
-    /// Resident memory, in bytes.
+    /// Resident memory of its own, in bytes: without its code and other files, which the kernel
+    /// maps and unmaps as it likes.
     pub fn resident_bytes(&self) -> u64 {
-        let pages: u64 = self.proc_fields("statm")[1].parse().expect("a number of pages");
-        pages * rustix::param::page_size() as u64
+        let fields = self.proc_fields("statm");
+        let pages = |index: usize| fields[index].parse::<u64>().expect("a number of pages");
+        (pages(1) - pages(2)) * rustix::param::page_size() as u64
     }
 
     /// CPU time used so far, user and system.

@@ -2,10 +2,10 @@ use std::borrow::Cow;
 
 use onyx_types::{
     Block, CallsAtOnce, Message, ModelFailure, ModelFailureClass, ModelRequest, ResponseFormat,
-    Role, ToolChoice, ToolOffer,
+    Role, ToolChoice,
 };
 use serde::Serialize;
-use serde_json::{Map, Value, json};
+use serde_json::{Value, json};
 
 use crate::failure::failure;
 use crate::wire::names::portable;
@@ -14,13 +14,9 @@ use crate::wire::{
     Compat, MaxTokensField, PromptCacheKey, ReasoningReplay, StreamUsage, SystemRole, Target,
 };
 
-/// The request's body. Borrows the history, which is by far its largest part.
+/// What the request's body holds beside model, messages and tools.
 #[derive(Serialize)]
-struct Body<'a> {
-    model: &'a str,
-    messages: Vec<WireMessage<'a>>,
-    #[serde(skip_serializing_if = "Vec::is_empty")]
-    tools: Vec<WireTool<'a>>,
+struct Rest<'a> {
     #[serde(skip_serializing_if = "Option::is_none")]
     tool_choice: Option<Value>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -57,8 +53,10 @@ enum WireMessage<'a> {
         #[serde(skip_serializing_if = "Vec::is_empty")]
         tool_calls: Vec<WireCall<'a>>,
         /// Reasoning in the provider's own fields.
-        #[serde(flatten)]
-        reasoning: Map<String, Value>,
+        #[serde(skip_serializing_if = "Option::is_none")]
+        reasoning_content: Option<&'a Value>,
+        #[serde(skip_serializing_if = "Option::is_none")]
+        reasoning_details: Option<&'a Value>,
     },
     Tool {
         tool_call_id: &'a str,
@@ -99,27 +97,21 @@ struct WireFunction<'a> {
     arguments: String,
 }
 
-#[derive(Serialize)]
-struct WireTool<'a> {
-    #[serde(rename = "type")]
-    kind: &'static str,
-    function: WireToolFunction<'a>,
-}
-
-#[derive(Serialize)]
-struct WireToolFunction<'a> {
-    name: Cow<'a, str>,
-    description: &'a str,
-    parameters: Cow<'a, Value>,
-}
-
 pub fn encode(request: &ModelRequest, target: &Target) -> Result<Vec<u8>, ModelFailure> {
+    written(request, target).map_err(|error| {
+        failure(
+            ModelFailureClass::InvalidRequest,
+            format!("the request cannot be written: {error}"),
+        )
+    })
+}
+
+/// Written piece by piece: nearly all of it was sent before, most of it short, and to make a value
+/// of each piece first costs more than the writing.
+fn written(request: &ModelRequest, target: &Target) -> serde_json::Result<Vec<u8>> {
     let compat = &target.compat;
     let (max_tokens, max_completion_tokens) = max_tokens(request, target);
-    let body = Body {
-        model: &target.model,
-        messages: messages(request, target),
-        tools: request.tools.iter().map(|offer| tool(offer, compat)).collect(),
+    let rest = Rest {
         tool_choice: tool_choice(&request.tool_use.choice),
         parallel_tool_calls: (request.tool_use.at_once == CallsAtOnce::One).then_some(false),
         stream: true,
@@ -136,24 +128,113 @@ pub fn encode(request: &ModelRequest, target: &Target) -> Result<Vec<u8>, ModelF
             PromptCacheKey::Omit => None,
         },
     };
-    serde_json::to_vec(&body).map_err(|error| {
-        failure(
-            ModelFailureClass::InvalidRequest,
-            format!("the request cannot be written: {error}"),
-        )
-    })
+    let mut body = Vec::with_capacity(length_about(request));
+    body.extend_from_slice(b"{\"model\":");
+    text(&mut body, &target.model)?;
+    body.extend_from_slice(b",\"messages\":[");
+    messages(&mut body, request, target)?;
+    body.push(b']');
+    tools(&mut body, request, compat)?;
+    // `stream` is always in it.
+    let rest = serde_json::to_vec(&rest)?;
+    body.push(b',');
+    body.extend_from_slice(&rest[1..]);
+    Ok(body)
 }
 
-fn messages<'a>(request: &'a ModelRequest, target: &Target) -> Vec<WireMessage<'a>> {
-    let mut messages = Vec::with_capacity(request.messages.len() + 1);
-    messages.extend(system(request, target.compat.system_role));
-    for message in request.messages.iter() {
-        match message.role {
-            Role::User => user(message, &mut messages),
-            Role::Assistant => messages.extend(assistant(message, target)),
+fn length_about(request: &ModelRequest) -> usize {
+    let system: usize = request.system.iter().map(|block| block.text.len()).sum();
+    let blocks = request.messages.iter().flat_map(|message| &message.content);
+    let said: usize = blocks
+        .map(|block| match block {
+            Block::Text { text } => text.len(),
+            Block::Image { data, .. } => data.len(),
+            Block::ToolResult { content, .. } => content.len(),
+            Block::ToolUse { .. } | Block::Reasoning { .. } => 256,
+        })
+        .sum();
+    let tools: usize = request.tools.iter().map(|tool| 512 + tool.description.len()).sum();
+    system + said + request.messages.len() * 48 + tools + 1024
+}
+
+/// A string, as it is where nothing in it needs another form.
+fn text(body: &mut Vec<u8>, text: &str) -> serde_json::Result<()> {
+    let special = |byte: u8| byte < b' ' || byte == b'"' || byte == b'\\';
+    if text.bytes().fold(false, |any, byte| any | special(byte)) {
+        return serde_json::to_writer(body, text);
+    }
+    body.push(b'"');
+    body.extend_from_slice(text.as_bytes());
+    body.push(b'"');
+    Ok(())
+}
+
+/// After what stands in the list already.
+fn comma(body: &mut Vec<u8>) {
+    if body.last() != Some(&b'[') {
+        body.push(b',');
+    }
+}
+
+fn tools(body: &mut Vec<u8>, request: &ModelRequest, compat: &Compat) -> serde_json::Result<()> {
+    if request.tools.is_empty() {
+        return Ok(());
+    }
+    body.extend_from_slice(b",\"tools\":[");
+    for offer in &request.tools {
+        comma(body);
+        body.extend_from_slice(b"{\"type\":\"function\",\"function\":{\"name\":");
+        text(body, &portable(&offer.name))?;
+        body.extend_from_slice(b",\"description\":");
+        text(body, &offer.description)?;
+        body.extend_from_slice(b",\"parameters\":");
+        match schema_for(&offer.input_schema, compat) {
+            Cow::Borrowed(_) => body.extend_from_slice(offer.input_schema.text().as_bytes()),
+            Cow::Owned(schema) => serde_json::to_writer(&mut *body, &schema)?,
+        }
+        body.extend_from_slice(b"}}");
+    }
+    body.push(b']');
+    Ok(())
+}
+
+fn messages(body: &mut Vec<u8>, request: &ModelRequest, target: &Target) -> serde_json::Result<()> {
+    if let Some(system) = system(request, target.compat.system_role) {
+        message(body, &system)?;
+    }
+    for said in request.messages.iter() {
+        match (said.role, said.content.as_slice()) {
+            (Role::User, [Block::Text { text }]) => plain(body, "user", text)?,
+            (Role::Assistant, [Block::Text { text }]) => plain(body, "assistant", text)?,
+            (Role::User, _) => {
+                for part in user(said) {
+                    message(body, &part)?;
+                }
+            }
+            (Role::Assistant, _) => {
+                if let Some(said) = assistant(said, target) {
+                    message(body, &said)?;
+                }
+            }
         }
     }
-    messages
+    Ok(())
+}
+
+fn message(body: &mut Vec<u8>, message: &WireMessage<'_>) -> serde_json::Result<()> {
+    comma(body);
+    serde_json::to_writer(body, message)
+}
+
+/// One text and nothing else, as nearly all messages are.
+fn plain(body: &mut Vec<u8>, role: &str, words: &str) -> serde_json::Result<()> {
+    comma(body);
+    for piece in ["{\"role\":\"", role, "\",\"content\":"] {
+        body.extend_from_slice(piece.as_bytes());
+    }
+    text(body, words)?;
+    body.push(b'}');
+    Ok(())
 }
 
 fn system(request: &ModelRequest, role: SystemRole) -> Option<WireMessage<'_>> {
@@ -170,8 +251,8 @@ fn system(request: &ModelRequest, role: SystemRole) -> Option<WireMessage<'_>> {
 
 /// Tool results become messages of their own and come first: the wire wants them right after the
 /// calls they answer.
-fn user<'a>(message: &'a Message, messages: &mut Vec<WireMessage<'a>>) {
-    let mut parts = Vec::new();
+fn user(message: &Message) -> Vec<WireMessage<'_>> {
+    let (mut messages, mut parts) = (Vec::new(), Vec::new());
     for block in &message.content {
         match block {
             Block::ToolResult { id, content, is_error } => messages.push(WireMessage::Tool {
@@ -194,6 +275,7 @@ fn user<'a>(message: &'a Message, messages: &mut Vec<WireMessage<'a>>) {
     if !parts.is_empty() {
         messages.push(WireMessage::User { content: user_content(parts) });
     }
+    messages
 }
 
 /// Text alone goes as a string: not every compatible server takes a list of parts.
@@ -214,7 +296,8 @@ fn user_content(parts: Vec<Part<'_>>) -> UserContent<'_> {
 
 /// `None` when nothing is left to say, as when only another model's reasoning was in it.
 fn assistant<'a>(message: &'a Message, target: &Target) -> Option<WireMessage<'a>> {
-    let (mut texts, mut tool_calls, mut reasoning) = (Vec::new(), Vec::new(), Map::new());
+    let (mut texts, mut tool_calls) = (Vec::new(), Vec::new());
+    let (mut reasoning_content, mut reasoning_details) = (None, None);
     for block in &message.content {
         match block {
             Block::Text { text } => texts.push(text.as_str()),
@@ -224,7 +307,10 @@ fn assistant<'a>(message: &'a Message, target: &Target) -> Option<WireMessage<'a
                 function: WireFunction { name: portable(name), arguments: input.to_string() },
             }),
             Block::Reasoning { model, data } if *model == target.id => {
-                replay_reasoning(data, target.compat.reasoning_replay, &mut reasoning);
+                if target.compat.reasoning_replay == ReasoningReplay::Text {
+                    reasoning_content = data.get("reasoning_content").or(reasoning_content);
+                }
+                reasoning_details = data.get("reasoning_details").or(reasoning_details);
             }
             // Reasoning of another model, and what an assistant cannot say.
             Block::Reasoning { .. } | Block::Image { .. } | Block::ToolResult { .. } => {}
@@ -236,30 +322,12 @@ fn assistant<'a>(message: &'a Message, target: &Target) -> Option<WireMessage<'a
         texts => Some(Cow::Owned(texts.join("\n\n"))),
     };
     let silent = content.is_none() && tool_calls.is_empty();
-    (!silent).then_some(WireMessage::Assistant { content, tool_calls, reasoning })
-}
-
-fn replay_reasoning(data: &Value, replay: ReasoningReplay, fields: &mut Map<String, Value>) {
-    let text = match replay {
-        ReasoningReplay::Text => Some("reasoning_content"),
-        ReasoningReplay::Omit => None,
-    };
-    for field in text.into_iter().chain(["reasoning_details"]) {
-        if let Some(value) = data.get(field) {
-            fields.insert(field.to_owned(), value.clone());
-        }
-    }
-}
-
-fn tool<'a>(offer: &'a ToolOffer, compat: &Compat) -> WireTool<'a> {
-    WireTool {
-        kind: "function",
-        function: WireToolFunction {
-            name: portable(&offer.name),
-            description: &offer.description,
-            parameters: schema_for(&offer.input_schema, compat),
-        },
-    }
+    (!silent).then_some(WireMessage::Assistant {
+        content,
+        tool_calls,
+        reasoning_content,
+        reasoning_details,
+    })
 }
 
 fn max_tokens(request: &ModelRequest, target: &Target) -> (Option<u32>, Option<u32>) {

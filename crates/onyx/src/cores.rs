@@ -1,0 +1,34 @@
+//! The runtimes of the process: one thread each, together one for each core. See [`Lanes`].
+
+use std::io;
+
+use onyx_api::Lanes;
+use tokio::runtime::{Builder, Runtime};
+
+/// The first runtime, in which everything but most connections lives.
+pub(crate) fn first() -> io::Result<Runtime> {
+    Builder::new_multi_thread().worker_threads(1).enable_all().build()
+}
+
+/// The other ones.
+pub(crate) struct Cores(Vec<Runtime>);
+
+impl Cores {
+    pub(crate) fn start() -> io::Result<Self> {
+        let cores = std::thread::available_parallelism().map_or(2, usize::from);
+        (1..cores.max(2)).map(|_| first()).collect::<io::Result<_>>().map(Self)
+    }
+
+    pub(crate) fn lanes(&self) -> Lanes {
+        Lanes::here_and(self.0.iter().map(|runtime| runtime.handle().clone()))
+    }
+}
+
+impl Drop for Cores {
+    fn drop(&mut self) {
+        // It is dropped within the first runtime, which may not wait for another.
+        for runtime in self.0.drain(..) {
+            runtime.shutdown_background();
+        }
+    }
+}
