@@ -10,7 +10,7 @@ use super::ledger::SqliteLedger;
 #[async_trait]
 impl Accounts for SqliteLedger {
     async fn people(&self) -> Result<Vec<PersonRow>, StoreError> {
-        self.read(people).await
+        self.readers.read(people).await
     }
 
     async fn add_person(&self, row: PersonRow) -> Result<(), StoreError> {
@@ -23,7 +23,7 @@ impl Accounts for SqliteLedger {
     }
 
     async fn passwords(&self) -> Result<Vec<(PersonId, String)>, StoreError> {
-        self.read(passwords).await
+        self.readers.read(passwords).await
     }
 
     async fn set_password(&self, person: &PersonId, hash: String) -> Result<(), StoreError> {
@@ -37,7 +37,7 @@ impl Accounts for SqliteLedger {
     }
 
     async fn credentials(&self) -> Result<Vec<CredentialRow>, StoreError> {
-        self.read(credentials).await
+        self.readers.read(credentials).await
     }
 
     async fn put_credential(&self, row: CredentialRow) -> Result<(), StoreError> {

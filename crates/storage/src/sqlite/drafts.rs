@@ -33,7 +33,7 @@ impl Drafts for SqliteLedger {
 
     async fn draft(&self, person: &PersonId, id: DraftId) -> Result<Option<Draft>, StoreError> {
         let person = person.clone();
-        self.read(move |connection| one(connection, &person, id)).await
+        self.readers.read(move |connection| one(connection, &person, id)).await
     }
 
     async fn drafts(
@@ -42,7 +42,7 @@ impl Drafts for SqliteLedger {
         filter: &DraftFilter,
     ) -> Result<Vec<Draft>, StoreError> {
         let (person, filter) = (person.clone(), filter.clone());
-        self.read(move |connection| page(connection, &person, &filter)).await
+        self.readers.read(move |connection| page(connection, &person, &filter)).await
     }
 
     async fn open_drafts(&self, key: &SessionKey) -> Result<Vec<Draft>, StoreError> {
@@ -50,7 +50,7 @@ impl Drafts for SqliteLedger {
             return Ok(Vec::new());
         }
         let key = key.clone();
-        self.read(move |connection| open(connection, &key)).await
+        self.readers.read(move |connection| open(connection, &key)).await
     }
 
     async fn move_draft(
@@ -65,15 +65,16 @@ impl Drafts for SqliteLedger {
     }
 
     async fn unsettled_drafts(&self, now: Timestamp) -> Result<Vec<Draft>, StoreError> {
-        self.read(move |connection| {
-            let mut statement = connection.prepare_cached(
-                "SELECT * FROM drafts WHERE state IN ('pending', 'stale', 'applying')
+        self.readers
+            .read(move |connection| {
+                let mut statement = connection.prepare_cached(
+                    "SELECT * FROM drafts WHERE state IN ('pending', 'stale', 'applying')
                      AND (state = 'applying' OR expires_at <= ?1) ORDER BY draft",
-            )?;
-            let rows = statement.query_map([now.as_millis()], draft_row)?;
-            Ok(rows.collect::<Result<_, _>>()?)
-        })
-        .await
+                )?;
+                let rows = statement.query_map([now.as_millis()], draft_row)?;
+                Ok(rows.collect::<Result<_, _>>()?)
+            })
+            .await
     }
 
     async fn undelivered_drafts(&self, key: &SessionKey) -> Result<Vec<Draft>, StoreError> {
@@ -81,17 +82,18 @@ impl Drafts for SqliteLedger {
             return Ok(Vec::new());
         }
         let key = key.clone();
-        self.read(move |connection| {
-            let mut statement = connection.prepare_cached(
-                "SELECT * FROM drafts WHERE person = ?1 AND session = ?2 AND delivered = 0
+        self.readers
+            .read(move |connection| {
+                let mut statement = connection.prepare_cached(
+                    "SELECT * FROM drafts WHERE person = ?1 AND session = ?2 AND delivered = 0
                      AND state IN ('applied', 'failed', 'unknown', 'rejected')
                      ORDER BY decided_at, draft",
-            )?;
-            let of_session = params![key.person.as_str(), key.session.to_string()];
-            let rows = statement.query_map(of_session, draft_row)?;
-            Ok(rows.collect::<Result<_, _>>()?)
-        })
-        .await
+                )?;
+                let of_session = params![key.person.as_str(), key.session.to_string()];
+                let rows = statement.query_map(of_session, draft_row)?;
+                Ok(rows.collect::<Result<_, _>>()?)
+            })
+            .await
     }
 
     async fn deliver_drafts(&self, key: &SessionKey, ids: &[DraftId]) -> Result<(), StoreError> {

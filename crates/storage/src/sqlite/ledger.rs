@@ -26,14 +26,14 @@ mod migrations {
 #[derive(Debug)]
 pub(crate) struct SqliteLedger {
     pub(super) writer: Writer,
-    readers: Readers,
+    pub(super) readers: Readers,
     /// Sessions that may have words in their inbox, so that the others need not be asked: every
     /// run looks for such words, and hardly a session has any.
     spoken_to: Mutex<HashSet<(PersonId, SessionId)>>,
     /// Sessions that may have drafts, for the same reason.
     pub(super) drafted: Mutex<HashSet<(PersonId, SessionId)>>,
     /// Runs that may be open, and their sessions, for the same reason.
-    open: Arc<Mutex<HashMap<RunId, (PersonId, SessionId)>>>,
+    open: Mutex<HashMap<RunId, (PersonId, SessionId)>>,
     known_spending: Arc<KnownSpending>,
 }
 
@@ -55,7 +55,7 @@ impl SqliteLedger {
         let open = runs::active(&connection)?.into_iter();
         let open = open.map(|row| (row.run, (row.key.person, row.key.session))).collect();
         let ledger = Self {
-            open: Arc::new(Mutex::new(open)),
+            open: Mutex::new(open),
             writer: Writer::start("onyx-ledger", connection)?,
             readers: Readers::new(path, blocking),
             spoken_to,
@@ -65,22 +65,13 @@ impl SqliteLedger {
         Ok((ledger, if first { Opened::New } else { Opened::Existing }))
     }
 
-    pub(super) async fn read<T: Send + 'static>(
-        &self,
-        work: impl FnOnce(&Connection) -> Result<T, StoreError> + Send + 'static,
-    ) -> Result<T, StoreError> {
-        self.writer.settle().await?;
-        self.readers.read(work).await
-    }
-
     async fn spent_by(&self, whose: Whose, day: &str) -> Result<f64, StoreError> {
-        self.writer.settle().await?;
         let unknown = match self.known_spending.get(&whose, day) {
             Ok(sum) => return Ok(sum),
             Err(unknown) => unknown,
         };
         let (asked, on) = (whose.clone(), day.to_owned());
-        let sum = self.read(move |books| spending::spent(books, &asked, &on)).await?;
+        let sum = self.readers.read(move |books| spending::spent(books, &asked, &on)).await?;
         self.known_spending.learn(whose, day, sum, unknown);
         Ok(sum)
     }
@@ -105,32 +96,18 @@ impl Ledger for SqliteLedger {
 
     async fn end_run(&self, outcome: RunOutcome) -> Result<(), StoreError> {
         let (known, run) = (Arc::clone(&self.known_spending), outcome.run);
-        // The log says all of it but who of several used what.
-        let in_log = outcome.used.len() <= 1;
         let end = move |connection: &Connection| runs::end(connection, &known, &outcome);
-        let begun = if in_log { lock(&self.open).remove(&run) } else { None };
-        // It was synced there: whoever finds the run open closes it from there.
-        let Some(session) = begun else {
-            let written = self.writer.write_derived(end).await;
-            match &written {
-                Ok(()) => drop(lock(&self.open).remove(&run)),
-                Err(_) => self.known_spending.forget(),
-            }
-            return written;
-        };
-        let (known, open) = (Arc::clone(&self.known_spending), Arc::clone(&self.open));
-        self.writer.write_later(end, move |written| {
-            if let Err(error) = written {
-                tracing::error!(%run, %error, "the run's end could not be booked");
-                known.forget();
-                lock(&open).insert(run, session);
-            }
-        });
-        Ok(())
+        // The log says it too, and it was synced: whoever finds the run open closes it from there.
+        let written = self.writer.write_derived(end).await;
+        match &written {
+            Ok(()) => drop(lock(&self.open).remove(&run)),
+            Err(_) => self.known_spending.forget(),
+        }
+        written
     }
 
     async fn active_runs(&self) -> Result<Vec<RunRow>, StoreError> {
-        self.read(runs::active).await
+        self.readers.read(runs::active).await
     }
 
     async fn open_runs(&self, key: &SessionKey) -> Result<Vec<RunRow>, StoreError> {
@@ -139,12 +116,12 @@ impl Ledger for SqliteLedger {
             return Ok(Vec::new());
         }
         let key = key.clone();
-        self.read(move |connection| runs::of_session(connection, &key)).await
+        self.readers.read(move |connection| runs::of_session(connection, &key)).await
     }
 
     async fn run(&self, person: &PersonId, run: RunId) -> Result<Option<RunRow>, StoreError> {
         let person = person.clone();
-        self.read(move |connection| runs::one(connection, &person, run)).await
+        self.readers.read(move |connection| runs::one(connection, &person, run)).await
     }
 
     async fn session(
@@ -153,7 +130,7 @@ impl Ledger for SqliteLedger {
         session: SessionId,
     ) -> Result<Option<SessionMeta>, StoreError> {
         let person = person.clone();
-        self.read(move |connection| sessions::one(connection, &person, session)).await
+        self.readers.read(move |connection| sessions::one(connection, &person, session)).await
     }
 
     async fn sessions(
@@ -162,7 +139,7 @@ impl Ledger for SqliteLedger {
         filter: &SessionFilter,
     ) -> Result<Vec<SessionMeta>, StoreError> {
         let (person, filter) = (person.clone(), filter.clone());
-        self.read(move |connection| sessions::page(connection, &person, &filter)).await
+        self.readers.read(move |connection| sessions::page(connection, &person, &filter)).await
     }
 
     async fn family(
@@ -171,7 +148,7 @@ impl Ledger for SqliteLedger {
         root: SessionId,
     ) -> Result<Vec<SessionMeta>, StoreError> {
         let person = person.clone();
-        self.read(move |connection| sessions::family(connection, &person, root)).await
+        self.readers.read(move |connection| sessions::family(connection, &person, root)).await
     }
 
     async fn change_session(
@@ -226,7 +203,7 @@ impl Ledger for SqliteLedger {
             return Ok(Vec::new());
         }
         let key = key.clone();
-        self.read(move |connection| inbox::all(connection, &key)).await
+        self.readers.read(move |connection| inbox::all(connection, &key)).await
     }
 
     async fn change_inbox(&self, key: &SessionKey, row: InboxRow) -> Result<bool, StoreError> {
@@ -240,7 +217,7 @@ impl Ledger for SqliteLedger {
     }
 
     async fn spoken_to(&self) -> Result<Vec<(PersonId, SessionId)>, StoreError> {
-        let sessions = self.read(inbox::sessions).await?;
+        let sessions = self.readers.read(inbox::sessions).await?;
         Ok(sessions.into_iter().collect())
     }
 
@@ -254,12 +231,12 @@ impl Ledger for SqliteLedger {
 
     async fn spending(&self, day: &str) -> Result<DaySpending, StoreError> {
         let day = day.to_owned();
-        self.read(move |connection| spending::of_day(connection, &day)).await
+        self.readers.read(move |connection| spending::of_day(connection, &day)).await
     }
 
     async fn usage(&self, first: &str, last: &str) -> Result<Vec<UsageRow>, StoreError> {
         let (first, last) = (first.to_owned(), last.to_owned());
-        self.read(move |connection| spending::between(connection, &first, &last)).await
+        self.readers.read(move |connection| spending::between(connection, &first, &last)).await
     }
 
     async fn append_audit(&self, entry: AuditEntry) -> Result<AuditRow, StoreError> {
@@ -273,11 +250,11 @@ impl Ledger for SqliteLedger {
         limit: u32,
     ) -> Result<Vec<AuditRow>, StoreError> {
         let person = person.clone();
-        self.read(move |connection| audit::page(connection, &person, before, limit)).await
+        self.readers.read(move |connection| audit::page(connection, &person, before, limit)).await
     }
 
     async fn verify_audit(&self, person: &PersonId) -> Result<ChainState, StoreError> {
         let person = person.clone();
-        self.read(move |connection| audit::verify(connection, &person)).await
+        self.readers.read(move |connection| audit::verify(connection, &person)).await
     }
 }

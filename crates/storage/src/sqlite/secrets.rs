@@ -9,7 +9,7 @@ use super::ledger::SqliteLedger;
 #[async_trait]
 impl SealedSecrets for SqliteLedger {
     async fn secrets(&self) -> Result<Vec<SealedSecret>, StoreError> {
-        self.read(all).await
+        self.readers.read(all).await
     }
 
     async fn put_secrets(&self, rows: Vec<SealedSecret>) -> Result<(), StoreError> {

@@ -1,14 +1,9 @@
-use std::fmt;
-use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
-use std::sync::{Arc, Mutex};
 use std::thread::JoinHandle;
-use std::time::Duration;
 
 use rusqlite::Connection;
 use tokio::sync::{mpsc, oneshot};
 
 use crate::StoreError;
-use crate::blocking::lock;
 
 use super::connection::{Durability, set_durability};
 
@@ -16,8 +11,6 @@ use super::connection::{Durability, set_durability};
 const QUEUE: usize = 1024;
 /// The most requests that share one commit, so that the first of them does not wait for long.
 const GROUP: usize = 256;
-/// How long what can wait waits for a commit to share.
-const PATIENCE: Duration = Duration::from_millis(250);
 
 /// One thread that does all writing. Whatever has queued up while the disk was busy goes into one
 /// transaction: the cost of a sync is shared by all who wait for it.
@@ -26,19 +19,16 @@ pub(crate) struct Writer {
     /// `None` only while it is being dropped.
     queue: Option<mpsc::Sender<Box<dyn Job>>>,
     thread: Option<JoinHandle<()>>,
-    later: Arc<Later>,
 }
 
 impl Writer {
     /// The connection's commits are durable.
     pub(crate) fn start(name: &str, connection: Connection) -> Result<Self, StoreError> {
         let (queue, jobs) = mpsc::channel(QUEUE);
-        let later = Arc::<Later>::default();
-        let waiting = Arc::clone(&later);
         let thread = std::thread::Builder::new()
             .name(name.to_owned())
-            .spawn(move || serve(&connection, jobs, &waiting))?;
-        Ok(Self { queue: Some(queue), thread: Some(thread), later })
+            .spawn(move || serve(&connection, Durability::Full, jobs))?;
+        Ok(Self { queue: Some(queue), thread: Some(thread) })
     }
 
     /// Runs the work inside a transaction and returns once it is durable. An error undoes this
@@ -59,102 +49,17 @@ impl Writer {
         self.queue(Durability::Normal, work).await
     }
 
-    /// As `write_derived`, without waiting: it goes with the next commit, whoever's it is, at the
-    /// latest a moment from now. Whoever reads settles it first.
-    pub(crate) fn write_later<T: Send + 'static>(
-        &self,
-        work: impl FnOnce(&Connection) -> Result<T, StoreError> + Send + 'static,
-        done: impl FnOnce(Result<T, StoreError>) + Send + 'static,
-    ) {
-        self.later.open.fetch_add(1, Ordering::SeqCst);
-        let later = Arc::clone(&self.later);
-        let done = move |result| {
-            done(result);
-            later.open.fetch_sub(1, Ordering::SeqCst);
-        };
-        let state = Some(State::Waiting(work));
-        lock(&self.later.jobs).push(Box::new(Request {
-            durability: Durability::Normal,
-            state,
-            done,
-        }));
-        if !self.later.timed.swap(true, Ordering::SeqCst) {
-            self.commit_soon();
-        }
-    }
-
-    /// Returns when all that could wait is committed.
-    pub(crate) async fn settle(&self) -> Result<(), StoreError> {
-        match self.later.open.load(Ordering::SeqCst) {
-            0 => Ok(()),
-            _ => self.write_derived(|_| Ok(())).await,
-        }
-    }
-
-    fn commit_soon(&self) {
-        let Some(queue) = &self.queue else { return };
-        // It keeps nobody from dropping the writer, who commits what is left.
-        let (queue, later) = (queue.downgrade(), Arc::clone(&self.later));
-        let commit = move || {
-            later.timed.store(false, Ordering::SeqCst);
-            if later.open.load(Ordering::SeqCst) > 0
-                && let Some(queue) = queue.upgrade()
-            {
-                // A full queue is a commit at once.
-                let _ = queue.try_send(Box::new(nothing()));
-            }
-        };
-        match tokio::runtime::Handle::try_current() {
-            Ok(runtime) => drop(runtime.spawn(async move {
-                tokio::time::sleep(PATIENCE).await;
-                commit();
-            })),
-            Err(_) => commit(),
-        }
-    }
-
     async fn queue<T: Send + 'static>(
         &self,
         durability: Durability,
         work: impl FnOnce(&Connection) -> Result<T, StoreError> + Send + 'static,
     ) -> Result<T, StoreError> {
         let (sender, receiver) = oneshot::channel();
-        // A caller that went away does not need to know.
-        let done = move |result| drop(sender.send(result));
-        let request = Request { durability, state: Some(State::Waiting(work)), done };
+        let request = Request { durability, state: Some(State::Waiting(work)), sender };
         let queue = self.queue.as_ref().ok_or_else(stopped)?;
         queue.send(Box::new(request)).await.map_err(|_| stopped())?;
         receiver.await.map_err(|_| stopped())?
     }
-}
-
-/// What waits for somebody else's commit.
-#[derive(Default)]
-struct Later {
-    jobs: Mutex<Vec<Box<dyn Job>>>,
-    /// Not committed yet: waiting, or just being written.
-    open: AtomicUsize,
-    /// Somebody will see to it soon.
-    timed: AtomicBool,
-}
-
-impl Later {
-    fn take(&self) -> Vec<Box<dyn Job>> {
-        std::mem::take(&mut *lock(&self.jobs))
-    }
-}
-
-impl fmt::Debug for Later {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Later").field("open", &self.open).finish_non_exhaustive()
-    }
-}
-
-/// Makes a commit of what waits.
-fn nothing() -> impl Job {
-    let work = |_: &Connection| Ok(());
-    let state = Some(State::Waiting(work));
-    Request { durability: Durability::Normal, state, done: |_: Result<(), StoreError>| {} }
 }
 
 fn stopped() -> StoreError {
@@ -183,10 +88,10 @@ trait Job: Send {
     fn reply(self: Box<Self>, shared: Result<(), StoreError>);
 }
 
-struct Request<T, F, D> {
+struct Request<T, F> {
     durability: Durability,
     state: Option<State<T, F>>,
-    done: D,
+    sender: oneshot::Sender<Result<T, StoreError>>,
 }
 
 enum State<T, F> {
@@ -194,11 +99,10 @@ enum State<T, F> {
     Ran(Result<T, StoreError>),
 }
 
-impl<T, F, D> Job for Request<T, F, D>
+impl<T, F> Job for Request<T, F>
 where
     T: Send,
     F: FnOnce(&Connection) -> Result<T, StoreError> + Send,
-    D: FnOnce(Result<T, StoreError>) + Send,
 {
     fn durability(&self) -> Durability {
         self.durability
@@ -219,46 +123,39 @@ where
             (Some(State::Ran(Ok(value))), Ok(())) => Ok(value),
             (Some(State::Waiting(_)) | None, Ok(())) => Err(stopped()),
         };
-        (self.done)(result);
+        // A caller that went away does not need to know.
+        drop(self.sender.send(result));
     }
 }
 
-fn serve(connection: &Connection, mut jobs: mpsc::Receiver<Box<dyn Job>>, later: &Later) {
-    let mut level = Durability::Full;
+/// `level` is the connection's when it begins.
+fn serve(connection: &Connection, mut level: Durability, mut jobs: mpsc::Receiver<Box<dyn Job>>) {
     while let Some(first) = jobs.blocking_recv() {
-        // What waited was said before.
-        let mut group = later.take();
-        group.push(first);
+        let mut group = vec![first];
         while group.len() < GROUP
             && let Ok(job) = jobs.try_recv()
         {
             group.push(job);
         }
-        commit(connection, &mut level, group);
-    }
-    commit(connection, &mut level, later.take());
-}
-
-/// In one transaction, or in several where the database gives one up.
-fn commit(connection: &Connection, level: &mut Durability, group: Vec<Box<dyn Job>>) {
-    let derived = group.iter().all(|job| job.durability() == Durability::Normal);
-    let wanted = if derived { Durability::Normal } else { Durability::Full };
-    let mut waiting = group.into_iter();
-    while waiting.len() > 0 {
-        let mut settled = Vec::new();
-        let ready = match *level == wanted {
-            true => Ok(()),
-            false => set_durability(connection, wanted).inspect(|()| *level = wanted),
-        };
-        let outcome = match ready {
-            Ok(()) => transact(connection, &mut waiting, &mut settled),
-            Err(error) => {
-                settled.extend(&mut waiting);
-                Err(error)
+        let derived = group.iter().all(|job| job.durability() == Durability::Normal);
+        let wanted = if derived { Durability::Normal } else { Durability::Full };
+        let mut waiting = group.into_iter();
+        while waiting.len() > 0 {
+            let mut settled = Vec::new();
+            let ready = match level == wanted {
+                true => Ok(()),
+                false => set_durability(connection, wanted).inspect(|()| level = wanted),
+            };
+            let outcome = match ready {
+                Ok(()) => transact(connection, &mut waiting, &mut settled),
+                Err(error) => {
+                    settled.extend(&mut waiting);
+                    Err(error)
+                }
+            };
+            for job in settled {
+                job.reply(outcome.clone());
             }
-        };
-        for job in settled {
-            job.reply(outcome.clone());
         }
     }
 }
@@ -315,7 +212,7 @@ fn execute(connection: &Connection, statement: &str) -> Result<(), StoreError> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::sqlite::connection::{open_reader, open_writer};
+    use crate::sqlite::connection::open_writer;
 
     #[tokio::test]
     async fn what_is_derived_is_committed_without_a_sync_and_all_else_with_one() {
@@ -328,72 +225,5 @@ mod tests {
         assert_eq!(writer.write(level).await.unwrap(), 2);
         assert_eq!(writer.write_derived(level).await.unwrap(), 1);
         assert_eq!(writer.write(level).await.unwrap(), 2);
-    }
-
-    fn notes(path: &std::path::Path) -> i64 {
-        let reader = open_reader(path).unwrap();
-        reader.query_row("SELECT count(*) FROM notes", [], |row| row.get(0)).unwrap()
-    }
-
-    fn note(connection: &Connection) -> Result<usize, StoreError> {
-        Ok(connection.execute("INSERT INTO notes VALUES (1)", [])?)
-    }
-
-    async fn a_book(path: &std::path::Path) -> Writer {
-        let connection = open_writer(path, Durability::Full).unwrap();
-        let writer = Writer::start("test", connection).unwrap();
-        let made = |connection: &Connection| -> Result<usize, StoreError> {
-            Ok(connection.execute("CREATE TABLE notes (number INTEGER)", [])?)
-        };
-        writer.write(made).await.unwrap();
-        writer
-    }
-
-    #[tokio::test]
-    async fn what_can_wait_goes_with_the_next_commit_or_when_somebody_wants_to_read() {
-        let folder = tempfile::tempdir().unwrap();
-        let path = folder.path().join("test.db");
-        let writer = a_book(&path).await;
-        let (said, mut heard) = tokio::sync::mpsc::unbounded_channel();
-        for _ in 0..2 {
-            let said = said.clone();
-            writer.write_later(note, move |done| said.send(done.is_ok()).unwrap());
-        }
-        assert_eq!(notes(&path), 0, "nobody needs it yet");
-        writer.settle().await.unwrap();
-        assert_eq!(notes(&path), 2);
-        assert_eq!((heard.recv().await, heard.recv().await), (Some(true), Some(true)));
-
-        writer.write_later(note, |_| {});
-        writer.write(note).await.unwrap();
-        assert_eq!(notes(&path), 4);
-    }
-
-    #[tokio::test]
-    async fn what_can_wait_is_committed_soon_by_itself_and_when_the_writer_ends() {
-        let folder = tempfile::tempdir().unwrap();
-        let path = folder.path().join("test.db");
-        let writer = a_book(&path).await;
-        let (said, heard) = oneshot::channel();
-        writer.write_later(note, move |done| drop(said.send(done)));
-        heard.await.unwrap().unwrap();
-        assert_eq!(notes(&path), 1);
-
-        writer.write_later(note, |_| {});
-        drop(writer);
-        assert_eq!(notes(&path), 2);
-    }
-
-    #[tokio::test]
-    async fn what_could_wait_and_failed_takes_no_other_with_it() {
-        let folder = tempfile::tempdir().unwrap();
-        let path = folder.path().join("test.db");
-        let writer = a_book(&path).await;
-        let (said, heard) = oneshot::channel();
-        let refused = |_: &Connection| -> Result<(), StoreError> { Err(StoreError::NotFound) };
-        writer.write_later(refused, move |done| drop(said.send(done)));
-        writer.write(note).await.unwrap();
-        assert!(matches!(heard.await.unwrap(), Err(StoreError::NotFound)));
-        assert_eq!(notes(&path), 1);
     }
 }
