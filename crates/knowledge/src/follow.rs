@@ -43,7 +43,7 @@ pub(crate) enum Commit {
 }
 
 const CHANGES_AT_ONCE: u32 = 64;
-const VECTORS_AT_ONCE: u32 = 4_000;
+const VECTORS_AT_ONCE: u32 = 1_000;
 /// Chunks that are much: so many are read again after a crash.
 const MUCH: usize = 20_000;
 /// A search waits for as much of the following as this; the rest follows behind it.
