@@ -15,6 +15,12 @@ export type Grant = Schema<'Grant'>;
 export type Provider = Schema<'ProviderView'>;
 export type ProviderTest = Schema<'TestView'>;
 export type Model = Schema<'ModelView'>;
+/** A server that answers on this machine and is not configured. */
+export type FoundProvider = Schema<'FoundView'>;
+/** A code that waits to be entered at the provider. */
+export type LoginBegun = Schema<'LoginBegun'>;
+/** How it stands with the sign-in at a provider. */
+export type ProviderLogin = Schema<'LoginView'>;
 export type Account = Schema<'Account'>;
 export type Budgets = Schema<'Budgets'>;
 export type UsageReport = Schema<'UsageReport'>;
@@ -83,6 +89,25 @@ export class Admin {
   /** Those that the provider itself lists now. */
   async providerModels(name: string): Promise<Model[]> {
     return (await this.http.json<{ models: Model[] }>(`/api/admin/providers/${encodeURIComponent(name)}/models`)).models;
+  }
+
+  /** What runs on this machine and could be had without a key. */
+  async foundProviders(): Promise<FoundProvider[]> {
+    return (await this.http.json<{ found: FoundProvider[] }>('/api/admin/providers/found')).found;
+  }
+
+  providerLogin(name: string): Promise<ProviderLogin> {
+    return this.http.json(`/api/admin/providers/${encodeURIComponent(name)}/login`);
+  }
+
+  /** Asks for a code, or gives back the one that waits. The server waits for it; `providerLogin` tells what becomes of it. */
+  beginProviderLogin(name: string): Promise<LoginBegun> {
+    return this.http.json(`/api/admin/providers/${encodeURIComponent(name)}/login`, { body: {} });
+  }
+
+  /** Signs out, or stops waiting. */
+  async endProviderLogin(name: string): Promise<void> {
+    await this.http.response(`/api/admin/providers/${encodeURIComponent(name)}/login`, { method: 'DELETE' });
   }
 
   async models(): Promise<Model[]> {

@@ -793,6 +793,8 @@ export interface components {
             models: string[];
             /** @description Those that were called since the start. */
             called: components["schemas"]["CalledModelView"][];
+            /** @description Of a provider that people sign in at. */
+            login?: components["schemas"]["LoginView"] | null;
         };
         CalledModelView: {
             model: string;
@@ -821,6 +823,30 @@ export interface components {
             class: string;
             message: string;
         };
+        /** @description What does not apply is null. */
+        LoginView: {
+            /** @description `none`, `waiting`, `signed_in`, `failed` or `sign_in_again`. */
+            state: string;
+            account: string | null;
+            user_code: string | null;
+            verification_uri: string | null;
+            /** Format: date-time */
+            expires_at: string | null;
+            /** @description Why the last try came to nothing, or why it must be made again. */
+            error: string | null;
+        };
+        FoundProviders: {
+            found: components["schemas"]["FoundView"][];
+        };
+        /** @description A server that answered at its usual address. */
+        FoundView: {
+            /** @description As the vendor is known: a provider of this name needs no other settings. */
+            name: string;
+            base_url: string;
+            models: string[];
+            /** Format: uint64 */
+            latency_ms: number;
+        };
         ProviderDetails: {
             name: string;
             kind: string | null;
@@ -838,6 +864,8 @@ export interface components {
             models: string[];
             /** @description Those that were called since the start. */
             called: components["schemas"]["CalledModelView"][];
+            /** @description Of a provider that people sign in at. */
+            login?: components["schemas"]["LoginView"] | null;
             /** @description `providers.<name>` of onyx.json, keys shortened; its version is the ETag. */
             settings: {
                 [key: string]: unknown;
@@ -904,6 +932,17 @@ export interface components {
             bytes: number;
             /** @description What its SHA-256 must be, where that is known. */
             pinned_sha256?: string | null;
+        };
+        /** @description A code that waits to be entered. */
+        LoginBegun: {
+            /** @description `waiting`. */
+            state: string;
+            user_code: string;
+            verification_uri: string;
+            /** @description Holds the code already, where the provider gives such an address. */
+            verification_uri_complete: string | null;
+            /** Format: date-time */
+            expires_at: string;
         };
         /** @description Today's spending beside its limits; 0 is no limit. In the currency of the price data. */
         Budgets: {
@@ -1015,14 +1054,14 @@ export interface components {
         };
         /** @description What was found, best first. */
         Found: {
-            results: components["schemas"]["FoundView"][];
+            results: components["schemas"]["FoundView2"][];
             /** @description Meaning was not searched for, only words; `reason` says why. */
             degraded: boolean;
             reason?: string | null;
             /** @description Not everything is indexed yet: more may be found later. */
             partial: boolean;
         };
-        FoundView: {
+        FoundView2: {
             /** @description What it is: a memory, a note, a page, … */
             source: components["schemas"]["SourceKind"];
             path: string;

@@ -20,6 +20,53 @@ pub trait Catalogue: Send + Sync {
     fn models(&self) -> Vec<ModelView>;
 
     fn model(&self, id: &str) -> Result<ModelView, Fault>;
+
+    /// What runs on this machine and is not configured.
+    fn found(&self) -> BoxFuture<'_, Vec<FoundView>>;
+
+    /// How it stands with the sign-in at a provider; `not_found` where there is no such provider.
+    fn login(&self, name: &str) -> Result<LoginView, Fault>;
+
+    /// Asks for a code and waits for it in the background; who comes second gets the same one.
+    fn begin_login<'a>(&'a self, name: &'a str) -> BoxFuture<'a, Result<LoginBegun, Fault>>;
+
+    /// Signs out or stops waiting, whatever the config says of the provider.
+    fn end_login<'a>(&'a self, name: &'a str) -> BoxFuture<'a, Result<(), Fault>>;
+}
+
+/// A server that answered at its usual address.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+pub struct FoundView {
+    /// As the vendor is known: a provider of this name needs no other settings.
+    pub name: String,
+    pub base_url: String,
+    pub models: Vec<String>,
+    pub latency_ms: u64,
+}
+
+/// A code that waits to be entered.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+pub struct LoginBegun {
+    /// `waiting`.
+    pub state: &'static str,
+    pub user_code: String,
+    pub verification_uri: String,
+    /// Holds the code already, where the provider gives such an address.
+    pub verification_uri_complete: Option<String>,
+    pub expires_at: Timestamp,
+}
+
+/// What does not apply is null.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+pub struct LoginView {
+    /// `none`, `waiting`, `signed_in`, `failed` or `sign_in_again`.
+    pub state: &'static str,
+    pub account: Option<String>,
+    pub user_code: Option<String>,
+    pub verification_uri: Option<String>,
+    pub expires_at: Option<Timestamp>,
+    /// Why the last try came to nothing, or why it must be made again.
+    pub error: Option<String>,
 }
 
 #[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
@@ -44,6 +91,9 @@ pub struct ProviderView {
     pub models: Vec<String>,
     /// Those that were called since the start.
     pub called: Vec<CalledModelView>,
+    /// Of a provider that people sign in at.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub login: Option<LoginView>,
 }
 
 #[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]

@@ -38,8 +38,8 @@ pub use access::{Access, Route, Routes};
 pub use auth::{AuthContext, Authenticator};
 pub use body::{JsonBody, MAX_BODY, QueryOf};
 pub use catalogue::{
-    CalledModelView, Catalogue, FailureView, ModelView, PriceView, ProviderView, TestView,
-    WeightsFileView, WeightsView,
+    CalledModelView, Catalogue, FailureView, FoundView, LoginBegun, LoginView, ModelView,
+    PriceView, ProviderView, TestView, WeightsFileView, WeightsView,
 };
 pub use changes::{Change, Changes};
 pub use configuration::{ConfigChange, ConfigFlaw, ConfigView, Configuration, Written};

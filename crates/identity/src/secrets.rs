@@ -21,6 +21,8 @@ pub use key::{KeyPlace, Keys};
 
 /// What the config's `secret:<name>` refers to.
 const HOME: &str = "home";
+/// Tokens of sign-ins at providers: no reference leads to them, and no list shows them.
+const SIGN_INS: &str = "sign-in";
 const LONGEST_NAME: usize = 64;
 const LONGEST_VALUE: usize = 16 * 1024;
 
@@ -88,8 +90,12 @@ impl Secrets {
 
     /// The value that the config's `secret:<name>` stands for.
     pub fn get(&self, name: &str) -> Result<Option<Secret>, Fault> {
+        self.opened_at(&shelf_id(HOME, name)?)
+    }
+
+    fn opened_at(&self, id: &SecretId) -> Result<Option<Secret>, Fault> {
         let opened = self.opened.read().unwrap_or_else(PoisonError::into_inner);
-        opened.get(&home_id(name)?).map(|secret| secret.value.clone()).transpose()
+        opened.get(id).map(|secret| secret.value.clone()).transpose()
     }
 
     pub fn list(&self) -> Vec<SecretView> {
@@ -115,7 +121,35 @@ impl Secrets {
     }
 
     pub async fn set(&self, name: &str, value: &str) -> Result<(), Fault> {
-        let id = home_id(name)?;
+        self.seal(shelf_id(HOME, name)?, value).await?;
+        self.changed.notify_one();
+        Ok(())
+    }
+
+    /// The tokens of a sign-in at a provider.
+    pub fn sign_in(&self, provider: &str) -> Result<Option<Secret>, Fault> {
+        self.opened_at(&shelf_id(SIGN_INS, provider)?)
+    }
+
+    /// Nobody follows these: no config names them.
+    pub async fn set_sign_in(&self, provider: &str, tokens: &str) -> Result<(), Fault> {
+        self.seal(shelf_id(SIGN_INS, provider)?, tokens).await
+    }
+
+    /// Nothing happens where there is none.
+    pub async fn remove_sign_in(&self, provider: &str) -> Result<(), Fault> {
+        // Under a name that is none, nothing can be kept.
+        let Ok(id) = shelf_id(SIGN_INS, provider) else { return Ok(()) };
+        let _order = self.changing.lock().await;
+        match self.store.remove_secret(&id).await {
+            Ok(()) | Err(StoreError::NotFound) => {}
+            Err(error) => return Err(error.into()),
+        }
+        self.opened.write().unwrap_or_else(PoisonError::into_inner).remove(&id);
+        Ok(())
+    }
+
+    async fn seal(&self, id: SecretId, value: &str) -> Result<(), Fault> {
         if value.is_empty() || value.len() > LONGEST_VALUE || value.contains(['\n', '\0']) {
             let message = format!("value: it must be one line of 1 to {LONGEST_VALUE} bytes");
             return Err(Fault::new(ErrorCode::InvalidRequest, message));
@@ -135,7 +169,7 @@ impl Secrets {
 
     pub async fn remove(&self, name: &str) -> Result<(), Fault> {
         let _order = self.changing.lock().await;
-        let id = home_id(name)?;
+        let id = shelf_id(HOME, name)?;
         self.store.remove_secret(&id).await.map_err(|error| match error {
             StoreError::NotFound => {
                 Fault::new(ErrorCode::NotFound, format!("there is no secret `{name}`"))
@@ -159,6 +193,7 @@ impl Secrets {
         let count = resealed.len();
         // Until this is done, every row still names the key that opens it.
         self.keep(resealed).await?;
+        self.changed.notify_one();
         for name in old {
             self.keys.remove(&name).await?;
         }
@@ -191,7 +226,6 @@ impl Secrets {
         for (row, value) in rows {
             opened.insert(row.id.clone(), Opened { row, value: Ok(value) });
         }
-        self.changed.notify_one();
         Ok(())
     }
 
@@ -262,7 +296,7 @@ impl Opened {
 }
 
 /// Kept under the first owner's name whoever owns the home now: they are the home's.
-fn home_id(name: &str) -> Result<SecretId, Fault> {
+fn shelf_id(shelf: &str, name: &str) -> Result<SecretId, Fault> {
     let is_name = (1..=LONGEST_NAME).contains(&name.len())
         && !name.starts_with('.')
         && name.bytes().all(|b| b.is_ascii_alphanumeric() || matches!(b, b'-' | b'_' | b'.'));
@@ -270,7 +304,7 @@ fn home_id(name: &str) -> Result<SecretId, Fault> {
         let message = format!("name: use 1 to {LONGEST_NAME} of letters, digits, `-`, `_` and `.`");
         return Err(Fault::new(ErrorCode::InvalidRequest, message));
     }
-    Ok(SecretId { person: OWNER.parse()?, provider: HOME.to_owned(), name: name.to_owned() })
+    Ok(SecretId { person: OWNER.parse()?, provider: shelf.to_owned(), name: name.to_owned() })
 }
 
 /// `sk-or-…xyz`; of a short value nothing.

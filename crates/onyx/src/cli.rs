@@ -371,6 +371,19 @@ pub(crate) enum ProvidersCommand {
         #[arg(long)]
         json: bool,
     },
+    /// Sign in at a provider with a code that you enter there
+    Login {
+        provider: String,
+        /// Print JSON: what to enter where, then what came of it
+        #[arg(long)]
+        json: bool,
+    },
+    /// Sign out of a provider: its tokens are forgotten here
+    Logout {
+        provider: String,
+        #[command(flatten)]
+        json: AsJson,
+    },
 }
 
 #[derive(Debug, Subcommand)]

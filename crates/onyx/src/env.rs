@@ -1,5 +1,6 @@
 //! Every environment variable that Onyx reads, in one place. Nothing else reads the environment.
 
+use std::collections::BTreeMap;
 use std::ffi::OsString;
 use std::path::PathBuf;
 
@@ -18,6 +19,10 @@ const XDG_DATA_HOME: &str = "XDG_DATA_HOME";
 /// The bus on which the desktop's keyring answers, unless it is `bus` in the folder of the session.
 const DBUS_SESSION_BUS_ADDRESS: &str = "DBUS_SESSION_BUS_ADDRESS";
 const XDG_RUNTIME_DIR: &str = "XDG_RUNTIME_DIR";
+/// Ports of servers on this machine that are not at their usual one, such as
+/// `ollama=11435,lmstudio=4321`: where `/api/admin/providers/found` looks for them. The address is
+/// this machine in any case.
+const ONYX_LOCAL_PORTS: &str = "ONYX_LOCAL_PORTS";
 /// People beside those of the config, with commas between them.
 pub(crate) const VALID_PERSONS: &str = "VALID_PERSONS";
 const HOME: &str = "HOME";
@@ -59,6 +64,16 @@ pub(crate) fn usual_key_folder() -> Option<PathBuf> {
 pub(crate) fn session_bus() -> Option<String> {
     let usual = || Some(format!("unix:path={}", folder(XDG_RUNTIME_DIR)?.join("bus").display()));
     text(DBUS_SESSION_BUS_ADDRESS).or_else(usual)
+}
+
+/// What does not read is left out: the usual port holds.
+pub(crate) fn local_ports() -> BTreeMap<String, u16> {
+    let pairs = text(ONYX_LOCAL_PORTS).unwrap_or_default();
+    let pair = |pair: &str| {
+        let (name, port) = pair.split_once('=')?;
+        Some((name.trim().to_owned(), port.trim().parse().ok()?))
+    };
+    pairs.split(',').filter_map(pair).collect()
 }
 
 pub(crate) fn editor() -> String {

@@ -9,6 +9,7 @@ mod embed;
 mod failure;
 mod http;
 mod metadata;
+mod oauth;
 mod registry;
 mod routing;
 mod secret;
@@ -21,11 +22,14 @@ pub use decorators::{
 };
 pub use http::{Download, RawPiece};
 pub use metadata::{LongPromptPrice, Metadata, MetadataError, Modality, ModelFacts, Price};
+pub use oauth::{
+    LoginSettings, LoginState, LoginStatus, Logins, NoTokens, Pending, TokenStore, VendorLogin,
+};
 pub use registry::{
-    AuthStyle, CompatSettings, Environment, Finding, Forwarding, KeyNeed, ListedModel, Locality,
-    ModelSettings, ModelSource, ModelStatus, ModelWeights, NamedSource, NoSecrets, ProviderHealth,
-    ProviderKind, ProviderSettings, ProviderState, ProviderStatus, ProviderTest, Registry,
-    RegistryError, SecretSource, Setup, TimeoutSettings, Trouble, VENDORS, Vendor, Way,
+    AuthStyle, CompatSettings, Environment, Finding, Forwarding, Found, KeyNeed, ListedModel,
+    Locality, ModelSettings, ModelSource, ModelStatus, ModelWeights, NamedSource, NoSecrets,
+    ProviderHealth, ProviderKind, ProviderSettings, ProviderState, ProviderStatus, ProviderTest,
+    Registry, RegistryError, SecretSource, Setup, TimeoutSettings, Trouble, VENDORS, Vendor, Way,
     WeightsFile, secret_of,
 };
 pub use routing::{

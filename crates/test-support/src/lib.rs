@@ -14,6 +14,7 @@
 )]
 
 mod answer;
+mod authorization;
 pub mod canary;
 mod clock;
 mod desktop;
@@ -28,6 +29,7 @@ mod wait;
 mod wire;
 
 pub use answer::{Answer, Content, Delivery, Encoding, Fault, LineEnd, Pieces};
+pub use authorization::{AuthorizationServer, Decision, Grant};
 pub use clock::ManualClock;
 pub use desktop::Desktop;
 pub use gullible::{ORDER, QUOTE};

@@ -32,6 +32,14 @@ impl Masker {
         *known = Arc::new(all);
     }
 
+    /// It is of no use to anybody any more.
+    pub fn forget(&self, secret: &str) {
+        let mut known = self.secrets.write().unwrap_or_else(PoisonError::into_inner);
+        if known.iter().any(|known| known == secret) {
+            *known = Arc::new(known.iter().filter(|known| *known != secret).cloned().collect());
+        }
+    }
+
     pub fn mask<'a>(&self, text: &'a str) -> Cow<'a, str> {
         mask_each(&self.known(), text)
     }

@@ -174,6 +174,10 @@ pub enum ModelFailureClass {
         retry_after: Option<Duration>,
     },
     Auth,
+    /// Nobody is signed in at the provider, or the sign-in is no longer taken.
+    SignIn {
+        provider: String,
+    },
     ContextLength,
     InvalidRequest,
     /// The model's wire has no words for this field of the request. Nothing was sent.
@@ -196,7 +200,7 @@ impl ModelFailureClass {
         match self {
             Self::RateLimited { .. } => ErrorCode::ProviderRateLimited,
             Self::Overloaded { .. } => ErrorCode::ProviderOverloaded,
-            Self::Auth => ErrorCode::ProviderAuth,
+            Self::Auth | Self::SignIn { .. } => ErrorCode::ProviderAuth,
             Self::ContextLength => ErrorCode::ProviderContextLength,
             Self::InvalidRequest | Self::ContentFilter => ErrorCode::ProviderRefused,
             Self::Unsupported { .. } => ErrorCode::InvalidRequest,
@@ -214,6 +218,11 @@ impl From<ModelFailure> for Fault {
         let fault = Self::new(failure.class.code(), failure.message);
         if let ModelFailureClass::Unsupported { field } = failure.class {
             return fault.with_field(field);
+        }
+        if let ModelFailureClass::SignIn { provider } = failure.class {
+            return fault.with_hint(format!(
+                "Sign in again: Settings → Providers, or `onyx providers login {provider}`"
+            ));
         }
         fault
     }

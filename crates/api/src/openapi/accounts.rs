@@ -5,12 +5,12 @@ use onyx_identity::Person;
 use super::schema_of;
 use super::table::{Answer, Doc, doc, json};
 use crate::routes::views::{
-    Approve, BeginPairing, Budgets, Credentials, Link, LinkQuery, Login, Me, Models, NewConfig,
-    NewLimits, NewPassword, NewPerson, OwnPassword, PairingBegun, PairingReply, Pairings, People,
-    ProviderDetails, Providers, PutProvider, Refresh, Reject, Rotated, SecretList, SecretValue,
-    TokenMade, TokenReply, TokenRequest, UsageQuery, UsageReport,
+    Approve, BeginPairing, Budgets, Credentials, FoundProviders, Link, LinkQuery, Login, Me,
+    Models, NewConfig, NewLimits, NewPassword, NewPerson, OwnPassword, PairingBegun, PairingReply,
+    Pairings, People, ProviderDetails, Providers, PutProvider, Refresh, Reject, Rotated,
+    SecretList, SecretValue, TokenMade, TokenReply, TokenRequest, UsageQuery, UsageReport,
 };
-use crate::{ConfigView, ModelView, TestView};
+use crate::{ConfigView, LoginBegun, LoginView, ModelView, TestView};
 
 pub(super) fn sign_in() -> Vec<Doc> {
     let begun = Answer::Created(schema_of::<PairingBegun>);
@@ -76,6 +76,30 @@ fn platform() -> Vec<Doc> {
         doc("PUT", provider, "Makes it, or sets it anew", json::<ProviderDetails>())
             .body::<PutProvider>(),
         doc("DELETE", provider, "Takes it out of the config", Answer::Nothing),
+        doc(
+            "GET",
+            "/api/admin/providers/found",
+            "What runs on this machine and is not configured",
+            json::<FoundProviders>(),
+        ),
+        doc(
+            "POST",
+            "/api/admin/providers/{name}/login",
+            "Begins a sign-in with a code, or gives back the one that waits",
+            Answer::Created(schema_of::<LoginBegun>),
+        ),
+        doc(
+            "GET",
+            "/api/admin/providers/{name}/login",
+            "How it stands with the sign-in",
+            json::<LoginView>(),
+        ),
+        doc(
+            "DELETE",
+            "/api/admin/providers/{name}/login",
+            "Signs out, or stops waiting",
+            Answer::Nothing,
+        ),
         doc("POST", "/api/admin/providers/{name}/test", "Asks it", json::<TestView>()),
         doc("GET", "/api/admin/providers/{name}/models", "What it says it has", json::<Models>()),
         doc("GET", "/api/admin/models", "The models to choose from", json::<Models>()),

@@ -1,6 +1,7 @@
 //! `/api/admin/*`: for the owner.
 
 pub(super) mod config;
+pub(super) mod logins;
 pub(super) mod models;
 pub(super) mod providers;
 pub(super) mod usage;

@@ -30,6 +30,7 @@ pub(crate) mod views {
     };
     pub(crate) use super::admin::Reindexed;
     pub(crate) use super::admin::config::NewConfig;
+    pub(crate) use super::admin::logins::FoundProviders;
     pub(crate) use super::admin::models::{Budgets, Models, NewLimits};
     pub(crate) use super::admin::providers::{ProviderDetails, Providers, PutProvider};
     pub(crate) use super::admin::usage::{UsageQuery, UsageReport};
@@ -136,11 +137,15 @@ pub fn routes() -> Routes {
         .get("/api/admin/config", Owner, admin::config::read)
         .put("/api/admin/config", Owner, admin::config::write)
         .get("/api/admin/providers", Owner, admin::providers::list)
+        .get("/api/admin/providers/found", Owner, admin::logins::found)
         .get("/api/admin/providers/{name}", Owner, admin::providers::show)
         .put("/api/admin/providers/{name}", Owner, admin::providers::put)
         .delete("/api/admin/providers/{name}", Owner, admin::providers::remove)
         .post("/api/admin/providers/{name}/test", Owner, admin::providers::test)
         .get("/api/admin/providers/{name}/models", Owner, admin::providers::listed)
+        .get("/api/admin/providers/{name}/login", Owner, admin::logins::show)
+        .post("/api/admin/providers/{name}/login", Owner, admin::logins::begin)
+        .delete("/api/admin/providers/{name}/login", Owner, admin::logins::end)
         .get("/api/admin/models", Owner, admin::models::models)
         .get("/api/admin/models/{*id}", Owner, admin::models::model)
         .get("/api/admin/budgets", Owner, admin::models::budgets)

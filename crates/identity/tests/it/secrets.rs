@@ -111,3 +111,24 @@ async fn bad_names_bad_values_and_no_place_for_keys_are_refused() {
     assert_eq!(nowhere.set("a", "v").await.unwrap_err().code, StorageFailed);
     assert_eq!(nowhere.list(), []);
 }
+
+#[tokio::test]
+async fn tokens_of_a_sign_in_lie_apart_from_what_the_config_can_name() {
+    let world = World::new().await;
+    let secrets = open(&world).await;
+    secrets.set("mine", "a key").await.unwrap();
+    secrets.set_sign_in("mine", CANARY).await.unwrap();
+    let again = open(&world).await;
+    let tokens = |secrets: &Secrets| {
+        secrets.sign_in("mine").unwrap().map(|tokens| tokens.reveal().to_owned())
+    };
+    assert_eq!(tokens(&again).as_deref(), Some(CANARY));
+    assert_eq!(value(&again, "mine").as_deref(), Some("a key"));
+    assert_eq!(again.list().len(), 1);
+    assert_eq!(again.rotate().await.unwrap(), 2);
+    assert_eq!(tokens(&again).as_deref(), Some(CANARY));
+    again.remove_sign_in("mine").await.unwrap();
+    again.remove_sign_in("mine").await.unwrap();
+    again.remove_sign_in("no name").await.unwrap();
+    assert_eq!((tokens(&open(&world).await), again.list().len()), (None, 1));
+}

@@ -4,6 +4,7 @@ use anyhow::Result;
 use serde::Deserialize;
 use serde_json::{Value, json};
 
+use super::login::{self, Login};
 use super::refused;
 use super::weights::{self, Held};
 use crate::cli::{BudgetArguments, ModelsCommand, ProvidersCommand};
@@ -26,6 +27,8 @@ pub(crate) async fn providers(home: &HomeFolder, command: ProvidersCommand) -> R
             show(client, &path, json, model_table).await
         }
         ProvidersCommand::Test { provider, json } => test(client, provider, json).await,
+        ProvidersCommand::Login { provider, json } => login::login(client, &provider, json).await,
+        ProvidersCommand::Logout { provider, json } => login::logout(client, &provider, json).await,
     };
     finish(connection, result).await
 }
@@ -102,6 +105,7 @@ struct Provider {
     health: String,
     models: Vec<String>,
     called: Vec<Called>,
+    login: Option<Login>,
 }
 
 #[derive(Deserialize)]
@@ -123,7 +127,9 @@ fn list(all: Providers) {
     let row = |provider: Provider| {
         let place = provider.address.or(provider.detail).unwrap_or_default();
         let kind = provider.kind.unwrap_or_default();
-        [provider.name, kind, provider.state, provider.key.unwrap_or_default(), place]
+        let signed_in = provider.login.as_ref().map(Login::words);
+        let key = provider.key.or(signed_in).unwrap_or_default();
+        [provider.name, kind, provider.state, key, place]
     };
     table(["NAME", "KIND", "STATE", "KEY", "ADDRESS"], all.providers.into_iter().map(row));
 }
@@ -133,6 +139,9 @@ fn status(all: Providers) {
         let detail = provider.detail.map(|detail| format!(": {detail}")).unwrap_or_default();
         let word = if provider.state == "ready" { &provider.health } else { &provider.state };
         output::line(&format!("{} {word}{detail}", provider.name));
+        if let Some(login) = &provider.login {
+            output::line(&format!("  {}", login.words()));
+        }
         if provider.called.is_empty() && !provider.models.is_empty() {
             output::line(&format!("  not called yet: {}", provider.models.join(", ")));
         }

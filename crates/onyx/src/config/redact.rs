@@ -73,9 +73,9 @@ fn shortened(value: &str) -> String {
 
 fn is_secret_name(name: &str) -> bool {
     let name = name.to_ascii_lowercase();
-    // Numbers of tokens are no tokens.
-    let counts = ["maxtokens", "max_tokens", "max_output_tokens", "maxoutputtokens"];
-    SECRET_NAMES.iter().any(|secret| name.contains(secret)) && !counts.contains(&name.as_str())
+    // Numbers of tokens are no tokens, and neither is where they are given.
+    let others = ["maxtokens", "max_tokens", "max_output_tokens", "maxoutputtokens", "tokenurl"];
+    SECRET_NAMES.iter().any(|secret| name.contains(secret)) && !others.contains(&name.as_str())
 }
 
 /// The text with every string that belongs to a secret's name replaced by what `replace` makes of

@@ -2,15 +2,16 @@
 
 use futures::future::{BoxFuture, FutureExt};
 use onyx_api::{
-    CalledModelView, Catalogue, FailureView, ModelView, PriceView, ProviderView, TestView,
-    WeightsFileView, WeightsView,
+    CalledModelView, Catalogue, FailureView, FoundView, LoginBegun, LoginView, ModelView,
+    PriceView, ProviderView, TestView, WeightsFileView, WeightsView,
 };
 use onyx_providers::{
-    Candidate, CircuitState, Finding, Locality, Modality, ModelFacts, ModelStatus, ModelWeights,
-    ProviderHealth, ProviderState, ProviderStatus, ProviderTest,
+    Candidate, CircuitState, Finding, Locality, LoginStatus, Modality, ModelFacts, ModelStatus,
+    ModelWeights, ProviderHealth, ProviderState, ProviderStatus, ProviderTest,
 };
 use onyx_types::{ErrorCode, Fault};
 
+use super::logins;
 use super::models::LiveModels;
 
 impl Catalogue for LiveModels {
@@ -62,6 +63,27 @@ impl Catalogue for LiveModels {
         view.weights = held.map(|(held, _)| weights(held));
         Ok(view)
     }
+
+    fn found(&self) -> BoxFuture<'_, Vec<FoundView>> {
+        async move {
+            let found = self.get().registry.found(self.ports()).await;
+            found.into_iter().map(logins::found).collect()
+        }
+        .boxed()
+    }
+
+    fn login(&self, name: &str) -> Result<LoginView, Fault> {
+        let status = self.get().registry.login(name)?;
+        Ok(logins::view(status.unwrap_or(LoginStatus::NONE)))
+    }
+
+    fn begin_login<'a>(&'a self, name: &'a str) -> BoxFuture<'a, Result<LoginBegun, Fault>> {
+        async move { Ok(logins::begun(self.get().registry.begin_login(name).await?)) }.boxed()
+    }
+
+    fn end_login<'a>(&'a self, name: &'a str) -> BoxFuture<'a, Result<(), Fault>> {
+        self.logins().forget(name).boxed()
+    }
 }
 
 fn provider(status: ProviderStatus) -> ProviderView {
@@ -87,6 +109,7 @@ fn provider(status: ProviderStatus) -> ProviderView {
         health,
         models: status.models,
         called: status.called.into_iter().map(called).collect(),
+        login: status.login.map(logins::view),
     }
 }
 

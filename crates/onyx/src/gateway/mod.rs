@@ -8,6 +8,7 @@ mod connection;
 mod desk;
 mod live;
 mod local;
+mod logins;
 mod memory;
 mod models;
 mod parts;
@@ -45,7 +46,8 @@ use socket::HomeSocket;
 pub(crate) use claim::{Claim, Unreachable, claim};
 pub(crate) use connection::Connection;
 pub(crate) use local::LocalHost;
-pub(crate) use models::registry;
+pub(crate) use logins::KeptTokens;
+pub(crate) use models::{RegistryGround, registry};
 pub(crate) use parts::sandbox;
 pub(crate) use secrets::{StoredSecrets, secret_keys};
 pub(crate) use socket::SocketPath;
@@ -231,6 +233,7 @@ impl Gateway {
     pub(crate) async fn close(mut self) {
         self.stop.cancel();
         tokio::join!(self.live.runs.drain(PATIENCE), self.passing.drain(PATIENCE));
+        self.live.models.logins().settle().await;
         let all = async { while self.servers.join_next().await.is_some() {} };
         if tokio::time::timeout(FAREWELL, all).await.is_err() {
             tracing::warn!("some clients did not take their last bytes in time");

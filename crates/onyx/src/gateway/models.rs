@@ -1,5 +1,6 @@
 //! The models of the config that counts now, on everybody's budget.
 
+use std::collections::BTreeMap;
 use std::sync::{Arc, PoisonError, RwLock};
 
 use futures::future::{BoxFuture, FutureExt};
@@ -7,11 +8,11 @@ use onyx_agent::{ModelChoice, Models, Payer};
 use onyx_identity::Secrets;
 use onyx_local::{LOCAL, SMOLLM2};
 use onyx_providers::{
-    Locality, Metadata, Need, Registry, RoutingSettings, SecretSource, Setup, SpendBook,
+    Locality, Logins, Metadata, Need, Registry, RoutingSettings, SecretSource, Setup, SpendBook,
     SpendLimits, Task, TaskClass, Till,
 };
 use onyx_storage::Ledger;
-use onyx_tools::{ModelPick, ModelRouter, ModelWish};
+use onyx_tools::{Masker, ModelPick, ModelRouter, ModelWish};
 use onyx_types::{
     AgentId, Clock, ErrorCode, Fault, Limits, Mint, Model, PersonId, SessionKey, TokenCounter,
     Usage,
@@ -20,8 +21,10 @@ use onyx_types::{
 use super::bedrock;
 use super::booked::{Booked, Reckoning};
 use super::local::LocalHost;
+use super::logins::KeptTokens;
 use super::secrets::StoredSecrets;
 use crate::config::Config;
+use crate::env;
 use crate::home::HomeFolder;
 
 pub(super) struct LiveModels {
@@ -30,7 +33,10 @@ pub(super) struct LiveModels {
     ledger: Arc<dyn Ledger>,
     clock: Arc<dyn Clock>,
     secrets: StoredSecrets,
+    logins: Arc<Logins>,
     local: LocalHost,
+    /// Where servers of this machine listen that are not at their usual port.
+    ports: BTreeMap<String, u16>,
 }
 
 pub(super) struct Current {
@@ -46,26 +52,53 @@ impl LiveModels {
         ledger: Arc<dyn Ledger>,
         clock: Arc<dyn Clock>,
         secrets: Arc<Secrets>,
+        masker: Masker,
     ) -> Self {
+        let tokens = KeptTokens { secrets: Arc::clone(&secrets), masker };
+        let logins = Arc::new(Logins::new(Arc::new(tokens), Arc::clone(&clock)));
         let secrets = StoredSecrets(secrets);
         let local = LocalHost::default();
-        let registry = registry(home, config, Arc::clone(&clock), None, &secrets, &local);
+        let ground = RegistryGround {
+            home,
+            clock: Arc::clone(&clock),
+            previous: None,
+            secrets: &secrets,
+            logins: &logins,
+            local: &local,
+        };
+        let registry = registry(config, ground);
         Self {
             current: RwLock::new(Arc::new(Current::of(registry, config))),
             till: Arc::new(Till::new(Arc::new(Books(Arc::clone(&ledger))), Arc::clone(&clock))),
             ledger,
             clock,
             secrets,
+            logins,
             local,
+            ports: env::local_ports(),
         }
     }
 
     /// What an edited config makes of the models.
     pub(super) fn next(&self, home: &HomeFolder, config: &Config) -> Current {
         let before = self.get();
-        let (clock, previous) = (Arc::clone(&self.clock), Some(&before.registry));
-        let registry = registry(home, config, clock, previous, &self.secrets, &self.local);
-        Current::of(registry, config)
+        let ground = RegistryGround {
+            home,
+            clock: Arc::clone(&self.clock),
+            previous: Some(&before.registry),
+            secrets: &self.secrets,
+            logins: &self.logins,
+            local: &self.local,
+        };
+        Current::of(registry(config, ground), config)
+    }
+
+    pub(super) fn logins(&self) -> &Logins {
+        &self.logins
+    }
+
+    pub(super) fn ports(&self) -> &BTreeMap<String, u16> {
+        &self.ports
     }
 
     pub(super) fn set(&self, next: Current) {
@@ -142,15 +175,19 @@ impl Current {
     }
 }
 
+/// What a registry is made of beside the config.
+pub(crate) struct RegistryGround<'a> {
+    pub(crate) home: &'a HomeFolder,
+    pub(crate) clock: Arc<dyn Clock>,
+    pub(crate) previous: Option<&'a Registry>,
+    pub(crate) secrets: &'a dyn SecretSource,
+    pub(crate) logins: &'a Arc<Logins>,
+    pub(crate) local: &'a LocalHost,
+}
+
 /// The providers of a config; what stays the same goes on with what `previous` knew of it.
-pub(crate) fn registry(
-    home: &HomeFolder,
-    config: &Config,
-    clock: Arc<dyn Clock>,
-    previous: Option<&Registry>,
-    secrets: &dyn SecretSource,
-    local: &LocalHost,
-) -> Registry {
+pub(crate) fn registry(config: &Config, ground: RegistryGround<'_>) -> Registry {
+    let RegistryGround { home, clock, previous, secrets, logins, local } = ground;
     let environment = |name: &str| config.environment.get(name);
     let metadata = Metadata::with_overrides(&home.model_facts()).unwrap_or_else(|error| {
         // What a person says of models is a convenience; nothing stops without it.
@@ -162,6 +199,7 @@ pub(crate) fn registry(
         clock,
         previous,
         secrets,
+        logins: Arc::clone(logins),
         sources: [bedrock::sources(config, secrets), local.sources(home, config)].concat(),
         ..Setup::new(&environment)
     };

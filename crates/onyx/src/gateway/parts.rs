@@ -64,14 +64,17 @@ impl Parts {
         let folder = ground.folder;
         let address = config.gateway.address(ground.exposure)?;
         let token = token::token(folder, config).map_err(|error| ConfigError::of(&error))?;
+        // Sign-ins hide their tokens from here on, whenever they get new ones.
+        let masker = Masker::default();
         let models = Arc::new(LiveModels::new(
             folder,
             config,
             Arc::clone(&ground.store.ledger),
             Arc::clone(ground.clock),
             Arc::clone(ground.secrets),
+            masker.clone(),
         ));
-        let masker = Masker::new(masked(&models.get().registry, &token, ground.secrets));
+        masker.add(masked(&models.get().registry, &token, ground.secrets));
         let router = Arc::clone(&models) as Arc<dyn ModelRouter>;
         let web = Web::new(Arc::new(SystemResolver), &config.tools.web)
             .map_err(|error| ConfigError::new(error.to_string()))?;

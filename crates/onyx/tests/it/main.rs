@@ -23,6 +23,7 @@ mod gullible;
 mod kills;
 mod live;
 mod local;
+mod login;
 mod many;
 mod matrix;
 mod memory;

@@ -36,6 +36,10 @@ const MEANING: &[(&str, &str)] = &[
     ("PATCH /v1/agents/{id}", "the same"),
     ("PUT /api/admin/config", "a file in a language of its own"),
     ("PUT /api/admin/providers/{name}", "settings of a part of that file"),
+    (
+        "POST /api/admin/providers/{name}/login",
+        "whether a provider has a sign-in is the config's to say",
+    ),
     ("POST /api/sources", "paths and addresses are named that must lead somewhere"),
     ("POST /api/spaces/{id}/capture", "the same"),
 ];

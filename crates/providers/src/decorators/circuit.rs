@@ -217,6 +217,7 @@ impl Blame {
             | ModelFailureClass::Timeout
             | ModelFailureClass::Unavailable => Self::Provider { asked: None },
             ModelFailureClass::Auth
+            | ModelFailureClass::SignIn { .. }
             | ModelFailureClass::ContextLength
             | ModelFailureClass::InvalidRequest
             | ModelFailureClass::ContentFilter => Self::Request,

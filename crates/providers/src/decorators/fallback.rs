@@ -105,6 +105,7 @@ impl Asking {
             ModelFailureClass::RateLimited { .. }
             | ModelFailureClass::Overloaded { .. }
             | ModelFailureClass::Auth
+            | ModelFailureClass::SignIn { .. }
             | ModelFailureClass::InvalidRequest
             | ModelFailureClass::Unsupported { .. }
             | ModelFailureClass::Truncated
@@ -149,6 +150,7 @@ impl Asking {
             ModelFailureClass::RateLimited { .. }
             | ModelFailureClass::Overloaded { .. }
             | ModelFailureClass::Auth
+            | ModelFailureClass::SignIn { .. }
             | ModelFailureClass::ContextLength
             | ModelFailureClass::InvalidRequest
             | ModelFailureClass::Unsupported { .. }

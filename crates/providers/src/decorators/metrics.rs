@@ -201,7 +201,7 @@ pub(crate) fn class_name(class: &ModelFailureClass) -> &'static str {
     match class {
         ModelFailureClass::RateLimited { .. } => "rate_limited",
         ModelFailureClass::Overloaded { .. } => "overloaded",
-        ModelFailureClass::Auth => "auth",
+        ModelFailureClass::Auth | ModelFailureClass::SignIn { .. } => "auth",
         ModelFailureClass::ContextLength => "context_length",
         ModelFailureClass::InvalidRequest => "invalid_request",
         ModelFailureClass::Unsupported { .. } => "unsupported",

@@ -42,6 +42,7 @@ impl RetryPolicy {
             | ModelFailureClass::Timeout
             | ModelFailureClass::Unavailable => None,
             ModelFailureClass::Auth
+            | ModelFailureClass::SignIn { .. }
             | ModelFailureClass::ContextLength
             | ModelFailureClass::InvalidRequest
             | ModelFailureClass::Unsupported { .. }

@@ -7,10 +7,10 @@ use bytes::Bytes;
 use futures::stream::{BoxStream, StreamExt, unfold};
 use onyx_types::{Cancel, ModelEvent, ModelFailure, ModelFailureClass, ModelRequest};
 use reqwest::header::{CONTENT_TYPE, HeaderMap, HeaderName, HeaderValue};
-use reqwest::{Client, Response};
+use reqwest::{Client, Response, StatusCode};
 use tokio::time::{Instant, sleep_until};
 
-use super::client::Endpoint;
+use super::client::{Endpoint, Pass};
 use super::obstacle::transport;
 use super::retry_after::retry_after;
 use super::tee::{RawCall, Tee};
@@ -132,12 +132,13 @@ impl Running {
     }
 
     async fn request(&mut self, client: &Client, body: Bytes) -> Result<Phase, ModelFailure> {
-        let request = client
-            .post(self.wire.url(&self.endpoint.url, &self.target))
-            .headers(self.headers())
-            .body(body)
-            .send();
-        let response = self.deadlines.in_time(request).await?.map_err(transport)?;
+        let pass = self.deadlines.in_time(self.endpoint.pass()).await??;
+        let mut response = self.send(client, body.clone(), &pass).await?;
+        if response.status() == StatusCode::UNAUTHORIZED
+            && let Some(next) = self.deadlines.in_time(self.endpoint.pass_after(&pass)).await??
+        {
+            response = self.send(client, body, &next).await?;
+        }
         let status = response.status();
         if !status.is_success() {
             let wait = retry_after(response.headers());
@@ -150,6 +151,21 @@ impl Running {
         }
         let decoder = self.wire.decoder(form, &self.target);
         Ok(Phase::Body { response, decoder, received: 0 })
+    }
+
+    async fn send(
+        &mut self,
+        client: &Client,
+        body: Bytes,
+        pass: &Pass,
+    ) -> Result<Response, ModelFailure> {
+        let request = client
+            .post(self.wire.url(&self.endpoint.url, &self.target))
+            .headers(self.headers())
+            .headers(pass.headers.clone())
+            .body(body)
+            .send();
+        self.deadlines.in_time(request).await?.map_err(transport)
     }
 
     /// The wire's own headers yield to those a person has configured.

@@ -1,14 +1,16 @@
-use std::sync::OnceLock;
+use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
 use onyx_types::{ModelFailure, ModelFailureClass};
 use reqwest::dns::{Addrs, Name, Resolve, Resolving};
-use reqwest::header::{HeaderMap, HeaderValue};
+use reqwest::header::{AUTHORIZATION, HeaderMap, HeaderName, HeaderValue};
 use reqwest::redirect::Policy;
 use reqwest::{Client, Url};
 
 use crate::Secret;
 use crate::failure::failure;
+use crate::oauth::Login;
+use crate::registry::AuthStyle;
 
 /// Where a provider is and how it is asked: the key is bound to this address for good.
 #[derive(Clone)]
@@ -19,6 +21,14 @@ pub(crate) struct Endpoint {
     pub(crate) key: Option<Secret>,
     /// What must not show up in an error, wherever the provider echoes it.
     pub(crate) secrets: Vec<Secret>,
+    /// Where the key comes from a sign-in: each request asks for it.
+    pub(crate) login: Option<(Arc<Login>, AuthStyle)>,
+}
+
+/// What one request shows in place of a key: nothing where the headers hold it.
+pub(crate) struct Pass {
+    token: Option<Secret>,
+    pub(crate) headers: HeaderMap,
 }
 
 impl Endpoint {
@@ -26,7 +36,41 @@ impl Endpoint {
         for secret in &self.secrets {
             failure.message = secret.mask_in(&failure.message);
         }
+        if let Some((login, _)) = &self.login {
+            failure.message = login.mask(failure.message);
+        }
         failure
+    }
+
+    pub(crate) async fn pass(&self) -> Result<Pass, ModelFailure> {
+        match &self.login {
+            None => Ok(Pass { token: None, headers: HeaderMap::new() }),
+            Some((login, auth)) => Pass::of(login.token().await?, *auth),
+        }
+    }
+
+    /// The pass to ask with again after one was refused; `None` where there is no other.
+    pub(crate) async fn pass_after(&self, refused: &Pass) -> Result<Option<Pass>, ModelFailure> {
+        match (&self.login, &refused.token) {
+            (Some((login, auth)), Some(token)) => {
+                Pass::of(login.token_after(token).await?, *auth).map(Some)
+            }
+            (None, _) | (_, None) => Ok(None),
+        }
+    }
+}
+
+impl Pass {
+    fn of(token: Secret, auth: AuthStyle) -> Result<Self, ModelFailure> {
+        let (name, text) = match auth {
+            AuthStyle::Bearer => (AUTHORIZATION, format!("Bearer {}", token.reveal())),
+            AuthStyle::Header(name) => (HeaderName::from_static(name), token.reveal().to_owned()),
+        };
+        let mut value = HeaderValue::from_str(&text).map_err(|_| {
+            failure(ModelFailureClass::Auth, "the token of the sign-in fits into no header")
+        })?;
+        value.set_sensitive(true);
+        Ok(Self { token: Some(token), headers: HeaderMap::from_iter([(name, value)]) })
     }
 }
 
@@ -47,15 +91,11 @@ impl std::fmt::Debug for Endpoint {
 pub(crate) struct LazyClient(OnceLock<Client>);
 
 impl LazyClient {
-    pub(crate) fn get(
-        &self,
-        endpoint: &Endpoint,
-        connect: Duration,
-    ) -> Result<&Client, ModelFailure> {
+    pub(crate) fn get(&self, url: &Url, connect: Duration) -> Result<&Client, ModelFailure> {
         if let Some(client) = self.0.get() {
             return Ok(client);
         }
-        let client = build(endpoint, connect).map_err(|error| {
+        let client = build(url, connect).map_err(|error| {
             let message = format!("the HTTP client cannot be made: {}", error.without_url());
             failure(ModelFailureClass::Unavailable, message)
         })?;
@@ -64,7 +104,7 @@ impl LazyClient {
 }
 
 #[allow(clippy::disallowed_methods, reason = "the egress client of providers is made here")]
-fn build(endpoint: &Endpoint, connect: Duration) -> Result<Client, reqwest::Error> {
+fn build(url: &Url, connect: Duration) -> Result<Client, reqwest::Error> {
     let mut builder = Client::builder()
         .user_agent(HeaderValue::from_static(concat!("onyx/", env!("CARGO_PKG_VERSION"))))
         .connect_timeout(connect)
@@ -72,10 +112,10 @@ fn build(endpoint: &Endpoint, connect: Duration) -> Result<Client, reqwest::Erro
         .redirect(Policy::none())
         .dns_resolver(Names)
         .tcp_nodelay(true);
-    if is_loopback(&endpoint.url) {
+    if is_loopback(url) {
         builder = builder.no_proxy();
     }
-    if endpoint.url.scheme() == "http" {
+    if url.scheme() == "http" {
         builder = builder.tls_certs_only([]);
     }
     builder.build()
@@ -100,7 +140,7 @@ impl Resolve for Names {
     }
 }
 
-fn is_loopback(url: &Url) -> bool {
+pub(crate) fn is_loopback(url: &Url) -> bool {
     let host = url.host_str().unwrap_or_default();
     let address = host.trim_start_matches('[').trim_end_matches(']');
     host == "localhost"

@@ -4,7 +4,7 @@
 use std::time::Duration;
 
 use onyx_types::{ModelFailure, ModelFailureClass};
-use reqwest::{RequestBuilder, Response};
+use reqwest::{RequestBuilder, Response, StatusCode};
 
 use super::client::Endpoint;
 use super::obstacle::{Obstacle, transport};
@@ -24,17 +24,19 @@ pub(crate) struct Bounds {
 pub(crate) struct NoAnswer {
     pub(crate) failure: ModelFailure,
     pub(crate) obstacle: Option<Obstacle>,
+    /// Of an answer that is not good.
+    status: Option<StatusCode>,
 }
 
 impl From<ModelFailure> for NoAnswer {
     fn from(failure: ModelFailure) -> Self {
-        Self { failure, obstacle: None }
+        Self { failure, obstacle: None, status: None }
     }
 }
 
 impl From<reqwest::Error> for NoAnswer {
     fn from(error: reqwest::Error) -> Self {
-        Self { obstacle: Some(Obstacle::of(&error)), failure: transport(error) }
+        Self { obstacle: Some(Obstacle::of(&error)), failure: transport(error), status: None }
     }
 }
 
@@ -44,13 +46,32 @@ pub(crate) async fn exchange(
     endpoint: &Endpoint,
     bounds: Bounds,
 ) -> Result<Vec<u8>, NoAnswer> {
-    let answer = tokio::time::timeout(bounds.patience, ask(request, bounds.max_bytes)).await;
+    let asked = ask_with_pass(request, endpoint, bounds.max_bytes);
+    let answer = tokio::time::timeout(bounds.patience, asked).await;
     let answer = answer.unwrap_or_else(|_| {
         let message = format!("no whole answer within {} s", bounds.patience.as_secs_f64());
         let failure = failure(ModelFailureClass::Timeout, message);
-        Err(NoAnswer { failure, obstacle: Some(Obstacle::Slow) })
+        Err(NoAnswer { failure, obstacle: Some(Obstacle::Slow), status: None })
     });
     answer.map_err(|none| NoAnswer { failure: endpoint.mask(none.failure), ..none })
+}
+
+/// Once more where the token of a sign-in was refused and there is another.
+async fn ask_with_pass(
+    request: RequestBuilder,
+    endpoint: &Endpoint,
+    max_bytes: usize,
+) -> Result<Vec<u8>, NoAnswer> {
+    let pass = endpoint.pass().await?;
+    let again = request.try_clone();
+    let refused = match ask(request.headers(pass.headers.clone()), max_bytes).await {
+        Err(none) if none.status == Some(StatusCode::UNAUTHORIZED) => none,
+        other => return other,
+    };
+    match (again, endpoint.pass_after(&pass).await?) {
+        (Some(again), Some(next)) => ask(again.headers(next.headers), max_bytes).await,
+        (None, _) | (_, None) => Err(refused),
+    }
 }
 
 async fn ask(request: RequestBuilder, max_bytes: usize) -> Result<Vec<u8>, NoAnswer> {
@@ -60,7 +81,8 @@ async fn ask(request: RequestBuilder, max_bytes: usize) -> Result<Vec<u8>, NoAns
     if status.is_success() {
         Ok(body)
     } else {
-        Err(http_failure(status.as_u16(), wait, &body).into())
+        let failure = http_failure(status.as_u16(), wait, &body);
+        Err(NoAnswer { failure, obstacle: None, status: Some(status) })
     }
 }
 

@@ -9,9 +9,9 @@ mod retry_after;
 mod tee;
 
 pub(crate) use call::{Call, Timeouts};
-pub(crate) use client::{Endpoint, LazyClient};
+pub(crate) use client::{Endpoint, LazyClient, is_loopback};
 pub use download::Download;
 pub(crate) use exchange::{Bounds, NoAnswer, exchange};
-pub(crate) use obstacle::Obstacle;
+pub(crate) use obstacle::{Obstacle, transport};
 pub use tee::RawPiece;
 pub(crate) use tee::{PIECES, RawCall};

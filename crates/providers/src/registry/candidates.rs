@@ -10,6 +10,8 @@ impl Registry {
     pub fn candidates(&self) -> Vec<Candidate> {
         let now = self.clock.now().mono;
         let usable = self.providers.iter().filter_map(|entry| entry.resolved.as_ref().ok());
+        // Nobody chooses one that nobody is signed in at; who names it is told so.
+        let usable = usable.filter(|provider| provider.absence().is_none());
         let mut candidates = Vec::new();
         for provider in usable {
             let usual = || vendor(&provider.name).and_then(|vendor| vendor.default_model);

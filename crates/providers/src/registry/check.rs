@@ -73,7 +73,7 @@ impl Trouble {
             (Some(Obstacle::Route), _) => Self::Unreachable,
             (Some(Obstacle::Tls), _) => Self::Tls,
             (Some(Obstacle::Slow), _) | (None, ModelFailureClass::Timeout) => Self::Timeout,
-            (None, ModelFailureClass::Auth) => Self::Key,
+            (None, ModelFailureClass::Auth | ModelFailureClass::SignIn { .. }) => Self::Key,
             (None, ModelFailureClass::RateLimited { .. }) => Self::RateLimited,
             (None, ModelFailureClass::Overloaded { .. }) => Self::Overloaded,
             (None, ModelFailureClass::InvalidRequest) => Self::WrongAddress,

@@ -62,7 +62,7 @@ pub(super) async fn found_elsewhere(provider: &Provider) -> Option<(ProviderKind
     None
 }
 
-async fn list_as(
+pub(super) async fn list_as(
     provider: &Provider,
     kind: ProviderKind,
     base: &str,

@@ -6,8 +6,10 @@ mod candidates;
 mod check;
 mod embedder;
 mod forward;
+mod found;
 mod health;
 mod listing;
+mod login;
 mod provider;
 mod reference;
 mod resolve;
@@ -19,6 +21,7 @@ mod vendor;
 
 pub use check::{Finding, ProviderTest, Trouble};
 pub use forward::{Forwarding, Way};
+pub use found::Found;
 pub use health::ModelStatus;
 pub use listing::ListedModel;
 pub use reference::{Environment, NoSecrets, SecretSource, secret_of};
@@ -36,6 +39,7 @@ use onyx_types::{Clock, ErrorCode, Fault, Model, SystemClock};
 use crate::Secret;
 use crate::decorators::{BreakerPolicy, Priced, RetryPolicy};
 use crate::metadata::{Metadata, ModelFacts};
+use crate::oauth::{Login, Logins, NoTokens};
 use provider::Provider;
 use reference::References;
 use source::Sourced;
@@ -58,6 +62,8 @@ struct Entry {
     name: String,
     kind: Option<ProviderKind>,
     resolved: Result<Arc<Provider>, String>,
+    /// Its sign-in, or what to set for one.
+    login: Result<Arc<Login>, Fault>,
 }
 
 /// What a registry stands on. `new` has what tests and small tools need; a gateway sets the rest.
@@ -70,16 +76,20 @@ pub struct Setup<'a> {
     /// name stands back: its settings are the source's own to read. One that cannot be had comes
     /// with the reason, and is disabled.
     pub sources: Vec<NamedSource>,
+    /// Sign-ins, which outlive registries.
+    pub logins: Arc<Logins>,
     /// The registry that this one replaces.
     pub previous: Option<&'a Registry>,
 }
 
 impl<'a> Setup<'a> {
     pub fn new(environment: Environment<'a>) -> Self {
+        let clock: Arc<dyn Clock> = Arc::new(SystemClock::new());
         Self {
             environment,
             secrets: &NoSecrets,
-            clock: Arc::new(SystemClock::new()),
+            logins: Arc::new(Logins::new(Arc::new(NoTokens), Arc::clone(&clock))),
+            clock,
             metadata: Arc::new(Metadata::bundled()),
             sources: Vec::new(),
             previous: None,
@@ -118,7 +128,8 @@ impl Registry {
         let entry = |(name, settings): (String, ProviderSettings)| {
             let kind = resolve::kind_of(&name, &settings);
             let before = setup.previous.and_then(|registry| registry.provider(&name).ok());
-            let resolved = resolve::resolve(&name, &settings, references).map(|mut provider| {
+            let resolved = resolve::resolve(&name, &settings, references, &setup.logins);
+            let resolved = resolved.map(|mut provider| {
                 if let Some(before) = &before {
                     provider.succeed(before);
                 }
@@ -128,7 +139,8 @@ impl Registry {
             if let Err(reason) = &resolved {
                 tracing::warn!(provider = name, reason, "provider disabled");
             }
-            Entry { name, kind, resolved }
+            let login = login::of(&name, &settings, &resolved);
+            Entry { name, kind, resolved, login }
         };
         let unable = |name: &str| {
             let source = setup.sources.iter().find(|(other, _)| other == name);
@@ -138,11 +150,12 @@ impl Registry {
             .into_iter()
             .filter_map(|(name, settings)| match unable(&name) {
                 None => Some(entry((name, settings))),
-                Some(reason) => Some(Entry {
-                    kind: resolve::kind_of(&name, &settings),
-                    name,
-                    resolved: Err(reason?),
-                }),
+                Some(reason) => {
+                    let resolved = Err(reason?);
+                    let login = login::of(&name, &settings, &resolved);
+                    let kind = resolve::kind_of(&name, &settings);
+                    Some(Entry { kind, name, resolved, login })
+                }
             })
             .collect();
         let sources = setup.sources.into_iter().filter_map(|(name, source)| {
@@ -221,6 +234,9 @@ impl Registry {
                 return check::unknown(name, &known);
             }
         };
+        if let Some(reason) = provider.absence() {
+            return check::disabled(name, &reason);
+        }
         let start = self.clock.now().mono;
         match listing::list(&provider).await {
             Ok(models) => {

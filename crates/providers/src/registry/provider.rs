@@ -10,6 +10,7 @@ use super::settings::{ModelSettings, ProviderKind};
 use super::vendor::{Locality, home_vendor};
 use crate::http::{Call, Endpoint, LazyClient, RawCall, Timeouts};
 use crate::metadata::{Metadata, ModelFacts, Price};
+use crate::oauth::Login;
 use crate::wire::{Compat, Target, Wire};
 
 /// A provider that can be called: everything resolved, nothing looked up later.
@@ -43,7 +44,7 @@ impl Line {
     }
 
     pub(super) fn client(&self) -> Result<&Client, ModelFailure> {
-        self.client.get(&self.endpoint, self.timeouts.connect)
+        self.client.get(&self.endpoint.url, self.timeouts.connect)
     }
 
     /// Those of the endpoint, and the wire's own where they are not set.
@@ -62,6 +63,11 @@ impl Line {
             && self.timeouts == other.timeouts
             && own.url == others.url
             && own.headers == others.headers
+            && match (&own.login, &others.login) {
+                (Some((own, _)), Some((others, _))) => Arc::ptr_eq(own, others),
+                (None, None) => true,
+                (Some(_), None) | (None, Some(_)) => false,
+            }
     }
 }
 
@@ -85,6 +91,15 @@ impl Provider {
             self.line.client = Arc::clone(&before.line.client);
             self.line.health = Arc::clone(&before.line.health);
         }
+    }
+
+    pub(super) fn login(&self) -> Option<&Arc<Login>> {
+        self.line.endpoint.login.as_ref().map(|(login, _)| login)
+    }
+
+    /// Why it cannot be asked although its settings are good: nobody is signed in.
+    pub(super) fn absence(&self) -> Option<String> {
+        self.login()?.absence()
     }
 
     pub(super) fn models(&self) -> &[ModelSettings] {

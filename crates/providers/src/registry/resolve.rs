@@ -12,6 +12,7 @@ use super::settings::{ProviderKind, ProviderSettings, TimeoutSettings};
 use super::vendor::{AuthStyle, KeyNeed, Locality, PLAIN, Vendor, vendor};
 use crate::Secret;
 use crate::http::{Endpoint, Timeouts};
+use crate::oauth::{Logins, Plan, PlanError};
 use crate::wire::Wire;
 
 /// Why a provider is disabled, for people. Never holds a value, only names.
@@ -48,6 +49,8 @@ pub(super) enum Disabled {
     Header(String),
     #[error("`timeouts.{0}` is not a positive number of seconds")]
     Timeout(&'static str),
+    #[error(transparent)]
+    Login(#[from] PlanError),
 }
 
 pub(super) fn kind_of(name: &str, settings: &ProviderSettings) -> Option<ProviderKind> {
@@ -58,6 +61,7 @@ pub(super) fn resolve(
     name: &str,
     settings: &ProviderSettings,
     references: References<'_>,
+    logins: &Logins,
 ) -> Result<Provider, Disabled> {
     let kind = kind_of(name, settings).ok_or(Disabled::NoKind)?;
     let wire = wire(kind)?;
@@ -68,14 +72,20 @@ pub(super) fn resolve(
         (None, None) => return Err(Disabled::NoBaseUrl),
     };
     let base = base(&base_url)?;
-    let key = key(known, settings, &base, references)?;
+    let plan = login(known, settings, &base, references)?;
+    let key = match &plan {
+        Some(_) => None,
+        None => key(known, settings, &base, references)?,
+    };
+    let login = plan.map(|plan| logins.of(name, plan));
     let auth = known.map_or(AuthStyle::usual(kind), |vendor| vendor.auth);
     let (headers, mut secrets) = headers(settings, key.as_ref(), auth, references)?;
     secrets.extend(key.clone());
     let compat = known.map_or(PLAIN, |vendor| vendor.compat).with(&settings.compat);
     let address = wire.endpoint(base.as_str(), compat.model_place);
     let url = Url::parse(&address).map_err(|_| Disabled::BaseUrl)?;
-    let endpoint = Endpoint { url, headers, key, secrets };
+    let login = login.map(|login| (login, auth));
+    let endpoint = Endpoint { url, headers, key, secrets, login };
     Ok(Provider::new(
         name,
         kind,
@@ -132,6 +142,24 @@ fn key(
     }
     let found = (references.environment)(variable).filter(|value| !value.is_empty());
     found.map(|value| Some(Secret::new(value))).ok_or(Disabled::NoKey(variable))
+}
+
+/// The sign-in that stands in for a key; a key that is written down goes before it.
+fn login(
+    known: Option<&Vendor>,
+    settings: &ProviderSettings,
+    base: &Url,
+    references: References<'_>,
+) -> Result<Option<Plan>, Disabled> {
+    let known = known.and_then(|vendor| vendor.login.as_ref());
+    if settings.api_key.is_some() || (settings.login.is_none() && known.is_none()) {
+        return Ok(None);
+    }
+    let mut own = settings.login.clone().unwrap_or_default();
+    if let Some(client_id) = &own.client_id {
+        own.client_id = Some(references.expand("login.clientId", client_id)?);
+    }
+    Ok(Some(Plan::resolve(&own, known, base)?))
 }
 
 fn headers(

@@ -6,6 +6,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::Secret;
 use crate::metadata::{Modality, ModelFacts, Price};
+use crate::oauth::LoginSettings;
 use crate::wire::{
     MaxTokensField, ModelPlace, PromptCacheKey, ReasoningReplay, StreamUsage, SystemRole,
 };
@@ -22,6 +23,8 @@ pub struct ProviderSettings {
     pub timeouts: TimeoutSettings,
     pub models: Vec<ModelSettings>,
     pub compat: CompatSettings,
+    /// A sign-in in place of a key.
+    pub login: Option<LoginSettings>,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]

@@ -78,6 +78,7 @@ pub type NamedSource = (String, Result<Arc<dyn ModelSource>, String>);
 pub(super) struct Sourced {
     pub(super) name: String,
     source: Arc<dyn ModelSource>,
+    pub(super) no_login: Fault,
     pub(super) health: Arc<HealthBook>,
 }
 
@@ -85,7 +86,8 @@ impl Sourced {
     pub(super) fn new(name: String, source: Arc<dyn ModelSource>, before: Option<&Self>) -> Self {
         let same = before.filter(|before| Arc::ptr_eq(&before.source, &source));
         let health = same.map(|before| Arc::clone(&before.health)).unwrap_or_default();
-        Self { name, source, health }
+        let no_login = super::login::of_source(&name);
+        Self { name, source, no_login, health }
     }
 
     pub(super) fn model(&self, model: &str) -> Result<Arc<dyn Model>, RegistryError> {
@@ -139,6 +141,7 @@ impl Sourced {
             locality: Some(self.source.locality()),
             models: self.source.models().into_iter().map(|model| model.id).collect(),
             called: self.health.snapshot(now),
+            login: None,
         }
     }
 }

@@ -97,7 +97,7 @@ impl Registry {
 impl Entry {
     /// The first model that the config names, else the vendor's own.
     fn default_model(&self) -> Option<(&Arc<Provider>, &str)> {
-        let provider = self.resolved.as_ref().ok()?;
+        let provider = self.resolved.as_ref().ok().filter(|it| it.absence().is_none())?;
         let named = provider.models().first().map(|model| model.id.as_str());
         let usual = || super::vendor::vendor(&self.name).and_then(|vendor| vendor.default_model);
         Some((provider, named.or_else(usual)?))

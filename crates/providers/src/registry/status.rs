@@ -7,6 +7,7 @@ use super::vendor::Locality;
 use super::{Entry, Registry};
 use crate::Secret;
 use crate::decorators::CircuitState;
+use crate::oauth::LoginStatus;
 
 /// What people are shown of a provider. Holds no key.
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -21,6 +22,9 @@ pub struct ProviderStatus {
     pub models: Vec<String>,
     /// The models that were called since the start, with their figures.
     pub called: Vec<ModelStatus>,
+    /// How it stands with its sign-in, where it has one in place of a key.
+    #[serde(skip)]
+    pub login: Option<LoginStatus>,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
@@ -85,10 +89,16 @@ impl Entry {
             locality: None,
             models: Vec::new(),
             called: Vec::new(),
+            login: self.login.as_ref().ok().map(|login| login.status()),
         };
         match &self.resolved {
             Ok(provider) => ProviderStatus {
-                state: ProviderState::Ready { address: provider.line.endpoint.url.to_string() },
+                state: match provider.absence() {
+                    Some(reason) => ProviderState::Disabled { reason },
+                    None => {
+                        ProviderState::Ready { address: provider.line.endpoint.url.to_string() }
+                    }
+                },
                 key: provider.line.endpoint.key.as_ref().map(Secret::redacted),
                 locality: Some(provider.locality),
                 models: provider.models().iter().map(|model| model.id.clone()).collect(),

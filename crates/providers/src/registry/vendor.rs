@@ -3,6 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use super::settings::{CompatSettings, ProviderKind};
+use crate::oauth::VendorLogin;
 use crate::wire::{
     MaxTokensField, ModelPlace, PromptCacheKey, ReasoningReplay, StreamUsage, SystemRole,
 };
@@ -20,6 +21,8 @@ pub struct Vendor {
     pub locality: Locality,
     /// What answers when nobody names a model: one that is good at its work without being dear.
     pub default_model: Option<&'static str>,
+    /// Where people sign in, where that is known; the client id is the config's.
+    pub login: Option<VendorLogin>,
 }
 
 /// Where a provider's models run.
@@ -102,6 +105,15 @@ const VERTEX_CLAUDE: Quirks = Quirks { model_place: ModelPlace::VertexPath, ..PL
 
 const DEEPSEEK: Quirks = Quirks { reasoning_replay: ReasoningReplay::Text, ..PLAIN };
 
+/// A GitHub sign-in brings a token that GitHub exchanges for a short-lived one of Copilot.
+const GITHUB_COPILOT: VendorLogin = VendorLogin {
+    device_url: "https://github.com/login/device/code",
+    token_url: "https://github.com/login/oauth/access_token",
+    scopes: &["read:user"],
+    account_url: Some("https://api.github.com/user"),
+    exchange_url: Some("https://api.github.com/copilot_internal/v2/token"),
+};
+
 use AuthStyle::{Bearer, Header};
 use KeyNeed::Optional;
 use ProviderKind as Kind;
@@ -148,7 +160,12 @@ pub const VENDORS: &[Vendor] = &[
     on_this_machine("llama.cpp", Kind::OpenAi, "http://127.0.0.1:8080/v1"),
     on_this_machine("llamacpp", Kind::OpenAi, "http://127.0.0.1:8080/v1"),
     elsewhere("bedrock", Kind::Bedrock),
-    elsewhere("github_copilot", Kind::OpenAiResponses),
+    Vendor {
+        base_url: Some("https://api.githubcopilot.com"),
+        login: Some(GITHUB_COPILOT),
+        ..elsewhere("github_copilot", Kind::OpenAiResponses)
+    },
+    // Its own device sign-in is not RFC 8628, so no address of it is built in.
     elsewhere("chatgpt", Kind::OpenAiResponses),
     elsewhere("claude-subscription", Kind::ClaudeCli),
     elsewhere("pi", Kind::Pi),
@@ -198,6 +215,7 @@ const fn hosted(
         compat,
         locality: Locality::Hosted,
         default_model: None,
+        login: None,
     }
 }
 
@@ -222,6 +240,7 @@ const fn elsewhere(name: &'static str, kind: ProviderKind) -> Vendor {
         compat: PLAIN,
         locality: Locality::Hosted,
         default_model: None,
+        login: None,
     }
 }
 

@@ -106,6 +106,7 @@ fn one_disabled_provider_leaves_the_others_alone() {
             locality: None,
             models: Vec::new(),
             called: Vec::new(),
+            login: None,
         },
         ProviderStatus {
             name: "ollama".into(),
@@ -115,6 +116,7 @@ fn one_disabled_provider_leaves_the_others_alone() {
             locality: Some(Locality::ThisMachine),
             models: vec!["llama3".into(), "qwen".into()],
             called: Vec::new(),
+            login: None,
         },
     ];
     assert_eq!(registry.status(), expected);

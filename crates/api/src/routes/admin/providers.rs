@@ -93,7 +93,7 @@ pub(crate) async fn put(
     details(&state, &name)
 }
 
-/// Its key goes with it, where it was kept under the provider's own name.
+/// Its key goes with it, where it was kept under the provider's own name, and so does its sign-in.
 pub(crate) async fn remove(
     State(state): State<ApiState>,
     Path(name): Path<String>,
@@ -106,6 +106,7 @@ pub(crate) async fn remove(
     if key == Some(reference(&name).into()) && state.secrets.get(&name)?.is_some() {
         state.secrets.remove(&name).await?;
     }
+    state.catalogue.end_login(&name).await?;
     Ok(StatusCode::NO_CONTENT)
 }
 

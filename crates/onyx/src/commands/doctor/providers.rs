@@ -5,12 +5,15 @@ use std::sync::Arc;
 use onyx_agent::ModelSetting;
 use onyx_identity::Secrets;
 use onyx_local::{LOCAL, SMOLLM2};
-use onyx_providers::{Finding, NoSecrets, ProviderTest, Registry, Secret};
+use onyx_providers::{
+    Finding, Logins, NoSecrets, NoTokens, ProviderTest, Registry, Secret, SecretSource, TokenStore,
+};
+use onyx_tools::Masker;
 use onyx_types::{Clock, SystemClock};
 
 use super::Check;
 use crate::config::Config;
-use crate::gateway::{LocalHost, StoredSecrets, registry};
+use crate::gateway::{KeptTokens, LocalHost, RegistryGround, StoredSecrets, registry};
 use crate::home::HomeFolder;
 
 /// Secrets are told to the process that holds the home, and to no other.
@@ -23,15 +26,26 @@ pub(super) async fn check(home: &HomeFolder, config: &Config, secrets: SecretsHe
     let mut config = config.clone();
     let clock: Arc<dyn Clock> = Arc::new(SystemClock::new());
     let local = LocalHost::default();
-    let (registry, untested) = match secrets {
+    let (secrets, tokens, untested): (Box<dyn SecretSource>, Arc<dyn TokenStore>, _) = match secrets
+    {
         SecretsHere::Open(secrets) => {
-            (registry(home, &config, clock, None, &StoredSecrets(secrets), &local), Vec::new())
+            let tokens = KeptTokens { secrets: Arc::clone(&secrets), masker: Masker::default() };
+            (Box::new(StoredSecrets(secrets)), Arc::new(tokens), Vec::new())
         }
         SecretsHere::WithTheServer => {
             let untested = take_out_those_with_secrets(&mut config);
-            (registry(home, &config, clock, None, &NoSecrets, &local), untested)
+            (Box::new(NoSecrets), Arc::new(NoTokens), untested)
         }
     };
+    let ground = RegistryGround {
+        home,
+        previous: None,
+        secrets: &*secrets,
+        logins: &Arc::new(Logins::new(tokens, Arc::clone(&clock))),
+        clock,
+        local: &local,
+    };
+    let registry = registry(&config, ground);
     let mut checks: Vec<Check> = untested
         .iter()
         .map(|name| {
@@ -46,7 +60,8 @@ pub(super) async fn check(home: &HomeFolder, config: &Config, secrets: SecretsHe
 fn take_out_those_with_secrets(config: &mut Config) -> Vec<String> {
     let is_kept = |secret: &Secret| secret.reveal().starts_with("secret:");
     let kept = config.providers.extract_if(.., |(_, settings)| {
-        settings.api_key.iter().chain(settings.headers.values()).any(is_kept)
+        let is_signed_in = settings.api_key.is_none() && settings.login.is_some();
+        is_signed_in || settings.api_key.iter().chain(settings.headers.values()).any(is_kept)
     });
     kept.map(|(name, _)| name).collect()
 }

@@ -1,0 +1,121 @@
+//! `onyx providers login|logout`: signing in with a code that is entered elsewhere.
+
+use std::time::Duration;
+
+use onyx_types::{ErrorCode, Fault};
+use serde::Deserialize;
+use serde_json::{Value, json};
+use tokio::signal::unix::{SignalKind, signal};
+
+use super::done;
+use crate::cli::AsJson;
+use crate::client::{Client, ClientError};
+use crate::exit::Exit;
+use crate::output;
+
+/// How often the server is asked what became of it: it polls the provider on its own.
+const POLL: Duration = Duration::from_millis(500);
+
+/// How it stands with a sign-in, as lists show it.
+#[derive(Deserialize)]
+pub(super) struct Login {
+    state: String,
+    account: Option<String>,
+    error: Option<String>,
+}
+
+#[derive(Deserialize)]
+struct Begun {
+    user_code: String,
+    verification_uri: String,
+    verification_uri_complete: Option<String>,
+}
+
+impl Login {
+    pub(super) fn words(&self) -> String {
+        match (self.state.as_str(), &self.account, &self.error) {
+            ("signed_in", Some(account), _) => format!("signed in as {account}"),
+            ("signed_in", None, _) => "signed in".to_owned(),
+            ("sign_in_again", _, Some(why)) => format!("sign in again: {why}"),
+            ("sign_in_again", _, None) => "sign in again".to_owned(),
+            ("waiting", _, _) => "a code waits to be entered".to_owned(),
+            ("failed", _, Some(why)) => format!("not signed in: {why}"),
+            _ => "not signed in".to_owned(),
+        }
+    }
+}
+
+pub(super) async fn login(client: &Client, name: &str, json: bool) -> Result<Exit, ClientError> {
+    let path = path(name);
+    let before: Value = client.get_json(&path).await?;
+    if before["state"] == "signed_in" {
+        tell(&before, json)?;
+        output::aside(&format!("to sign in as somebody else: onyx providers logout {name}"));
+        return Ok(Exit::Done);
+    }
+    // Listened for before anything waits: from here on Ctrl-C leaves nothing behind.
+    let mut interrupts = signal(SignalKind::interrupt()).map_err(|error| {
+        let message = format!("cannot listen for Ctrl-C: {error}");
+        ClientError::Refused(Fault::new(ErrorCode::Internal, message))
+    })?;
+    let begun = client.post(&path, &json!({})).await?;
+    show(&begun.json::<Value>().await.map_err(ClientError::Unreachable)?, json)?;
+    tokio::select! {
+        ended = ended(client, &path) => {
+            let ended = ended?;
+            tell(&ended, json)?;
+            let is_in = ended["state"] == "signed_in" && ended["error"].is_null();
+            Ok(if is_in { Exit::Done } else { Exit::Failed })
+        }
+        _ = interrupts.recv() => {
+            client.delete(&path).await?;
+            output::aside("stopped; nobody is signed in");
+            Ok(Exit::Stopped)
+        }
+    }
+}
+
+pub(super) async fn logout(client: &Client, name: &str, json: AsJson) -> Result<Exit, ClientError> {
+    client.delete(&path(name)).await?;
+    done(json, &format!("signed out of {name}"));
+    Ok(Exit::Done)
+}
+
+fn path(name: &str) -> String {
+    format!("/api/admin/providers/{name}/login")
+}
+
+fn show(begun: &Value, json: bool) -> Result<(), ClientError> {
+    if json {
+        output::line(&begun.to_string());
+        return Ok(());
+    }
+    let begun = Begun::deserialize(begun).map_err(|error| ClientError::unreadable(&error))?;
+    output::line(&format!("Open {} and enter {}", begun.verification_uri, begun.user_code));
+    if let Some(whole) = begun.verification_uri_complete {
+        output::line(&format!("or open {whole}"));
+    }
+    output::aside("waiting; Ctrl-C stops");
+    Ok(())
+}
+
+/// What became of it, when something has.
+async fn ended(client: &Client, path: &str) -> Result<Value, ClientError> {
+    loop {
+        let now: Value = client.get_json(path).await?;
+        if now["state"] != "waiting" {
+            return Ok(now);
+        }
+        tokio::time::sleep(POLL).await;
+    }
+}
+
+fn tell(state: &Value, json: bool) -> Result<(), ClientError> {
+    if json {
+        output::line(&state.to_string());
+        return Ok(());
+    }
+    let login = Login::deserialize(state).map_err(|error| ClientError::unreadable(&error))?;
+    output::line(&login.words());
+    Ok(())
+}

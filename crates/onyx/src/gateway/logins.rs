@@ -1,0 +1,71 @@
+//! Sign-ins at providers: where their tokens are kept, and how the API shows them.
+
+use std::sync::Arc;
+
+use futures::future::{BoxFuture, FutureExt};
+use onyx_api::{FoundView, LoginBegun, LoginView};
+use onyx_identity::Secrets;
+use onyx_providers::{Found, LoginState, LoginStatus, Pending, Secret, TokenStore};
+use onyx_tools::Masker;
+use onyx_types::Fault;
+
+/// The store of secrets, and the mask that no text gets past.
+pub(crate) struct KeptTokens {
+    pub(crate) secrets: Arc<Secrets>,
+    pub(crate) masker: Masker,
+}
+
+impl TokenStore for KeptTokens {
+    fn load(&self, provider: &str) -> Result<Option<Secret>, Fault> {
+        Ok(self.secrets.sign_in(provider)?.map(|tokens| Secret::new(tokens.reveal())))
+    }
+
+    fn keep<'a>(
+        &'a self,
+        provider: &'a str,
+        tokens: &'a Secret,
+    ) -> BoxFuture<'a, Result<(), Fault>> {
+        self.secrets.set_sign_in(provider, tokens.reveal()).boxed()
+    }
+
+    fn forget<'a>(&'a self, provider: &'a str) -> BoxFuture<'a, Result<(), Fault>> {
+        self.secrets.remove_sign_in(provider).boxed()
+    }
+
+    fn hide(&self, fresh: &Secret, gone: Option<&Secret>) {
+        self.masker.add([fresh.reveal().to_owned()]);
+        if let Some(gone) = gone {
+            self.masker.forget(gone.reveal());
+        }
+    }
+}
+
+pub(super) fn view(status: LoginStatus) -> LoginView {
+    let LoginStatus { state, account, pending, error } = status;
+    let (user_code, verification_uri, expires_at) = match pending {
+        Some(pending) => {
+            (Some(pending.user_code), Some(pending.verification_uri), Some(pending.expires_at))
+        }
+        None => (None, None, None),
+    };
+    LoginView { state: state.as_str(), account, user_code, verification_uri, expires_at, error }
+}
+
+pub(super) fn begun(pending: Pending) -> LoginBegun {
+    LoginBegun {
+        state: LoginState::Waiting.as_str(),
+        user_code: pending.user_code,
+        verification_uri: pending.verification_uri,
+        verification_uri_complete: pending.verification_uri_complete,
+        expires_at: pending.expires_at,
+    }
+}
+
+pub(super) fn found(found: Found) -> FoundView {
+    FoundView {
+        name: found.name,
+        base_url: found.base_url,
+        models: found.models,
+        latency_ms: u64::try_from(found.latency.as_millis()).unwrap_or(u64::MAX),
+    }
+}

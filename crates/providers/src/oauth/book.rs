@@ -1,0 +1,111 @@
+//! Every sign-in of a home, by the provider's name. It outlives configs: a registry that replaces
+//! another goes on with the sign-ins that stay the same.
+
+use std::collections::BTreeMap;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+
+use futures::future::{BoxFuture, FutureExt, join_all};
+use onyx_types::{Clock, Fault};
+
+use super::login::Login;
+use super::plan::Plan;
+use crate::Secret;
+
+/// How long a renewal under way may take when the process ends: a token that was given and not
+/// kept would be lost.
+const FAREWELL: Duration = Duration::from_secs(2);
+
+/// Where tokens are kept, by the provider's name.
+pub trait TokenStore: Send + Sync {
+    /// `None` when nothing is kept for it.
+    fn load(&self, provider: &str) -> Result<Option<Secret>, Fault>;
+
+    fn keep<'a>(
+        &'a self,
+        provider: &'a str,
+        tokens: &'a Secret,
+    ) -> BoxFuture<'a, Result<(), Fault>>;
+
+    fn forget<'a>(&'a self, provider: &'a str) -> BoxFuture<'a, Result<(), Fault>>;
+
+    /// From now on no text may hold it. `gone` is too old to be of use to anybody.
+    fn hide(&self, fresh: &Secret, gone: Option<&Secret>);
+}
+
+/// Nothing is kept: for tests and small tools.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct NoTokens;
+
+impl TokenStore for NoTokens {
+    fn load(&self, _: &str) -> Result<Option<Secret>, Fault> {
+        Ok(None)
+    }
+
+    fn keep<'a>(&'a self, _: &'a str, _: &'a Secret) -> BoxFuture<'a, Result<(), Fault>> {
+        async { Ok(()) }.boxed()
+    }
+
+    fn forget<'a>(&'a self, _: &'a str) -> BoxFuture<'a, Result<(), Fault>> {
+        async { Ok(()) }.boxed()
+    }
+
+    fn hide(&self, _: &Secret, _: Option<&Secret>) {}
+}
+
+pub struct Logins {
+    store: Arc<dyn TokenStore>,
+    clock: Arc<dyn Clock>,
+    known: Mutex<BTreeMap<String, Arc<Login>>>,
+}
+
+impl Logins {
+    pub fn new(store: Arc<dyn TokenStore>, clock: Arc<dyn Clock>) -> Self {
+        Self { store, clock, known: Mutex::default() }
+    }
+
+    /// The sign-in of a provider; one under another plan is stopped.
+    pub(crate) fn of(&self, provider: &str, plan: Plan) -> Arc<Login> {
+        let mut known = self.known.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(before) = known.get(provider) {
+            if *before.plan() == plan {
+                // The keyring may have been opened since.
+                before.look_again();
+                return Arc::clone(before);
+            }
+            before.stop();
+        }
+        let (store, clock) = (Arc::clone(&self.store), Arc::clone(&self.clock));
+        let login = Arc::new(Login::open(provider, plan, store, clock));
+        known.insert(provider.to_owned(), Arc::clone(&login));
+        login
+    }
+
+    /// Signs out, whatever the config says of the provider now.
+    pub async fn forget(&self, provider: &str) -> Result<(), Fault> {
+        let known =
+            self.known.lock().unwrap_or_else(PoisonError::into_inner).get(provider).cloned();
+        match known {
+            Some(login) => login.sign_out().await,
+            None => self.store.forget(provider).await,
+        }
+    }
+
+    /// Waits for renewals under way, for a while.
+    pub async fn settle(&self) {
+        let all: Vec<Arc<Login>> = {
+            let known = self.known.lock().unwrap_or_else(PoisonError::into_inner);
+            known.values().cloned().collect()
+        };
+        let all = join_all(all.iter().map(|login| login.settled()));
+        if tokio::time::timeout(FAREWELL, all).await.is_err() {
+            tracing::warn!("a sign-in was being renewed when the process had to end");
+        }
+    }
+}
+
+impl std::fmt::Debug for Logins {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Logins").finish_non_exhaustive()
+    }
+}

@@ -1,0 +1,253 @@
+//! One provider's sign-in: who is signed in, and with which token requests go.
+
+use std::collections::VecDeque;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use onyx_types::{Cancel, Clock, Fault, ModelFailure, ModelFailureClass};
+
+use super::book::TokenStore;
+use super::plan::Plan;
+use super::record::{self, Kept, Tokens, is_stale};
+use super::renewal::Renewal;
+use super::server::Server;
+use super::status::{LoginState, LoginStatus, Pending};
+use crate::Secret;
+use crate::failure::failure;
+
+/// Tokens of a provider that are looked for in texts; older ones are of no use to anybody.
+const REMEMBERED: usize = 16;
+
+pub(crate) struct Login {
+    pub(super) provider: String,
+    plan: Plan,
+    pub(super) server: Server,
+    pub(super) store: Arc<dyn TokenStore>,
+    pub(super) clock: Arc<dyn Clock>,
+    state: Mutex<State>,
+    /// Held while what is kept changes, so that store and state agree.
+    pub(super) changing: tokio::sync::Mutex<()>,
+    /// Held while a code is asked for: who comes second gets the same one.
+    pub(super) beginning: tokio::sync::Mutex<()>,
+}
+
+pub(super) struct State {
+    pub(super) held: Held,
+    pub(super) attempt: Attempt,
+    pub(super) renewal: Option<Renewal>,
+    /// Counts sign-ins and sign-outs: what was begun under another one counts no more.
+    pub(super) generation: u64,
+    remembered: VecDeque<Secret>,
+}
+
+pub(super) enum Held {
+    Nothing,
+    Tokens(Tokens),
+    Refused {
+        account: Option<String>,
+        why: String,
+    },
+    /// The store of secrets does not open.
+    Locked(Fault),
+}
+
+pub(super) enum Attempt {
+    Idle,
+    Waiting { pending: Pending, stop: Cancel },
+    Failed(String),
+}
+
+impl Login {
+    pub(super) fn open(
+        provider: &str,
+        plan: Plan,
+        store: Arc<dyn TokenStore>,
+        clock: Arc<dyn Clock>,
+    ) -> Self {
+        let login = Self {
+            provider: provider.to_owned(),
+            server: Server::new(&plan),
+            plan,
+            store,
+            clock,
+            state: Mutex::new(State {
+                held: Held::Nothing,
+                attempt: Attempt::Idle,
+                renewal: None,
+                generation: 0,
+                remembered: VecDeque::new(),
+            }),
+            changing: tokio::sync::Mutex::default(),
+            beginning: tokio::sync::Mutex::default(),
+        };
+        login.load();
+        login
+    }
+
+    pub(super) fn plan(&self) -> &Plan {
+        &self.plan
+    }
+
+    pub(super) fn lock(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn load(&self) {
+        let held = match self.store.load(&self.provider) {
+            Ok(None) => Held::Nothing,
+            Err(fault) => Held::Locked(fault),
+            Ok(Some(kept)) => match record::read(&kept, &self.plan) {
+                Kept::Tokens(tokens) => {
+                    self.hide(&tokens.access);
+                    tokens.refresh.iter().for_each(|token| self.hide(token));
+                    Held::Tokens(tokens)
+                }
+                Kept::Refused { account, why } => Held::Refused { account, why: why.to_owned() },
+            },
+        };
+        self.lock().held = held;
+    }
+
+    pub(super) fn look_again(&self) {
+        let is_locked = matches!(self.lock().held, Held::Locked(_));
+        if is_locked {
+            self.load();
+        }
+    }
+
+    /// Before anybody else sees it.
+    pub(super) fn hide(&self, secret: &Secret) {
+        let mut state = self.lock();
+        if state.remembered.contains(secret) {
+            return;
+        }
+        state.remembered.push_back(secret.clone());
+        let gone = match state.remembered.len() > REMEMBERED {
+            true => state.remembered.pop_front(),
+            false => None,
+        };
+        drop(state);
+        self.store.hide(secret, gone.as_ref());
+    }
+
+    /// The text without any token of this sign-in.
+    pub(crate) fn mask(&self, text: String) -> String {
+        let state = self.lock();
+        state.remembered.iter().fold(text, |text, secret| secret.mask_in(&text))
+    }
+
+    pub(crate) fn status(&self) -> LoginStatus {
+        let state = self.lock();
+        let (held, account, why) = match &state.held {
+            Held::Nothing => (LoginState::None, None, None),
+            Held::Tokens(tokens) => (LoginState::SignedIn, tokens.account.clone(), None),
+            Held::Refused { account, why } => {
+                (LoginState::SignInAgain, account.clone(), Some(why.clone()))
+            }
+            Held::Locked(fault) => (LoginState::None, None, Some(fault.message.clone())),
+        };
+        match &state.attempt {
+            Attempt::Idle => LoginStatus { state: held, account, pending: None, error: why },
+            Attempt::Waiting { pending, .. } => LoginStatus {
+                state: LoginState::Waiting,
+                account,
+                pending: Some(pending.clone()),
+                error: None,
+            },
+            Attempt::Failed(error) => LoginStatus {
+                // Who is signed in stays so when a second sign-in comes to nothing.
+                state: match held {
+                    LoginState::SignedIn => held,
+                    LoginState::None
+                    | LoginState::Waiting
+                    | LoginState::Failed
+                    | LoginState::SignInAgain => LoginState::Failed,
+                },
+                account,
+                pending: None,
+                error: Some(error.clone()),
+            },
+        }
+    }
+
+    /// Why no request can go, if none can.
+    pub(crate) fn absence(&self) -> Option<String> {
+        let how = format!("Settings → Providers, or `onyx providers login {}`", self.provider);
+        match &self.lock().held {
+            Held::Tokens(_) => None,
+            Held::Nothing => Some(format!("nobody is signed in: {how}")),
+            Held::Refused { why, .. } => Some(format!("sign in again ({why}): {how}")),
+            Held::Locked(fault) => Some(fault.message.clone()),
+        }
+    }
+
+    /// The token to ask with, renewed first where it is old.
+    pub(crate) async fn token(self: &Arc<Self>) -> Result<Secret, ModelFailure> {
+        match self.fresh_token()? {
+            Some(token) => Ok(token),
+            None => self.renewed(None).await,
+        }
+    }
+
+    /// The token to ask with after the provider refused this one.
+    pub(crate) async fn token_after(
+        self: &Arc<Self>,
+        refused: &Secret,
+    ) -> Result<Secret, ModelFailure> {
+        match self.fresh_token()? {
+            Some(token) if token != *refused => Ok(token),
+            Some(_) | None => self.renewed(Some(refused.clone())).await,
+        }
+    }
+
+    /// `None` where there is one that must be renewed.
+    pub(super) fn fresh_token(&self) -> Result<Option<Secret>, ModelFailure> {
+        let state = self.lock();
+        let Held::Tokens(tokens) = &state.held else {
+            drop(state);
+            return Err(self.absent());
+        };
+        let (token, renew_at) = match (&tokens.short, self.server.exchanges()) {
+            (Some(short), true) => (&short.token, short.renew_at),
+            (None, true) => return Ok(None),
+            (_, false) => (&tokens.access, tokens.renew_at),
+        };
+        Ok((!is_stale(renew_at, &*self.clock)).then(|| token.clone()))
+    }
+
+    pub(super) fn absent(&self) -> ModelFailure {
+        let sign_in = || ModelFailureClass::SignIn { provider: self.provider.clone() };
+        let (class, why) = match &self.lock().held {
+            Held::Tokens(_) => (sign_in(), "the sign-in has changed meanwhile".to_owned()),
+            Held::Nothing => (sign_in(), "nobody is signed in".to_owned()),
+            Held::Refused { why, .. } => (sign_in(), format!("sign in again: {why}")),
+            Held::Locked(fault) => (ModelFailureClass::Unavailable, fault.message.clone()),
+        };
+        failure(class, format!("`{}`: {why}", self.provider))
+    }
+
+    /// A second sign-in under way ends; what is held stays.
+    pub(super) fn stop(&self) {
+        let mut state = self.lock();
+        if let Attempt::Waiting { stop, .. } = &state.attempt {
+            stop.cancel();
+        }
+        state.attempt = Attempt::Idle;
+    }
+
+    pub(crate) async fn sign_out(&self) -> Result<(), Fault> {
+        let _one_by_one = self.changing.lock().await;
+        self.stop();
+        {
+            let mut state = self.lock();
+            state.held = Held::Nothing;
+            state.generation += 1;
+        }
+        self.store.forget(&self.provider).await
+    }
+}
+
+impl std::fmt::Debug for Login {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Login").field("provider", &self.provider).finish_non_exhaustive()
+    }
+}

@@ -1,0 +1,102 @@
+//! The tokens of a sign-in, as they are held and as they are kept.
+
+use std::time::Duration;
+
+use onyx_types::{Clock, Hash, Timestamp};
+use serde::{Deserialize, Serialize};
+
+use super::plan::Plan;
+use crate::Secret;
+
+/// A token is renewed so long before its end, or for the last tenth of a short life.
+const MARGIN: Duration = Duration::from_secs(60);
+
+#[derive(Clone, Debug)]
+pub(super) struct Tokens {
+    pub(super) access: Secret,
+    pub(super) refresh: Option<Secret>,
+    /// None where the server says nothing: then a refusal tells.
+    pub(super) renew_at: Option<Timestamp>,
+    pub(super) account: Option<String>,
+    /// What the access token was exchanged for. Not kept: the next start gets its own.
+    pub(super) short: Option<Short>,
+}
+
+#[derive(Clone, Debug)]
+pub(super) struct Short {
+    pub(super) token: Secret,
+    pub(super) renew_at: Option<Timestamp>,
+}
+
+/// When a token of this life, got now, is to be renewed.
+pub(super) fn renew_at(clock: &dyn Clock, life: Duration) -> Timestamp {
+    clock.wall().saturating_add(life.saturating_sub(MARGIN.min(life / 10)))
+}
+
+pub(super) fn is_stale(renew_at: Option<Timestamp>, clock: &dyn Clock) -> bool {
+    renew_at.is_some_and(|at| at <= clock.wall())
+}
+
+/// What was kept of an earlier sign-in.
+pub(super) enum Kept {
+    Tokens(Tokens),
+    /// They were refused, or are for other addresses than the config names now.
+    Refused {
+        account: Option<String>,
+        why: &'static str,
+    },
+}
+
+/// One line of JSON in the store of secrets. Without `access`, the sign-in was refused.
+#[derive(Serialize, Deserialize)]
+struct Record {
+    bound: Hash,
+    #[serde(default)]
+    account: Option<String>,
+    #[serde(default)]
+    access: Option<String>,
+    #[serde(default)]
+    refresh: Option<String>,
+    #[serde(default)]
+    renew_at: Option<Timestamp>,
+}
+
+pub(super) fn read(text: &Secret, plan: &Plan) -> Kept {
+    let Ok(record) = serde_json::from_str::<Record>(text.reveal()) else {
+        return Kept::Refused { account: None, why: "what was kept of the sign-in does not read" };
+    };
+    let account = record.account;
+    match record.access {
+        None => Kept::Refused { account, why: "the provider no longer takes the sign-in" },
+        Some(_) if record.bound != plan.binding() => {
+            Kept::Refused { account, why: "addresses or client id were changed since the sign-in" }
+        }
+        Some(access) => Kept::Tokens(Tokens {
+            access: Secret::new(access),
+            refresh: record.refresh.map(Secret::new),
+            renew_at: record.renew_at,
+            account,
+            short: None,
+        }),
+    }
+}
+
+pub(super) fn written(tokens: &Tokens, plan: &Plan) -> Secret {
+    let reveal = |secret: &Secret| secret.reveal().to_owned();
+    line(&Record {
+        bound: plan.binding(),
+        account: tokens.account.clone(),
+        access: Some(reveal(&tokens.access)),
+        refresh: tokens.refresh.as_ref().map(reveal),
+        renew_at: tokens.renew_at,
+    })
+}
+
+pub(super) fn refused(account: Option<String>, plan: &Plan) -> Secret {
+    line(&Record { bound: plan.binding(), account, access: None, refresh: None, renew_at: None })
+}
+
+fn line(record: &Record) -> Secret {
+    // Strings and numbers only: there is nothing in it that JSON cannot hold.
+    Secret::new(serde_json::to_string(record).unwrap_or_default())
+}

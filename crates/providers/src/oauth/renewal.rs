@@ -1,0 +1,224 @@
+//! One renewal for everybody who waits for it. It is a task of its own: a caller that goes away must
+//! not lose a token that the server has just given for the last one.
+
+use std::sync::Arc;
+
+use futures::future::{BoxFuture, FutureExt, Shared};
+use onyx_types::{ModelFailure, ModelFailureClass};
+use reqwest::StatusCode;
+
+use super::answer::{self, Granted, Refusal};
+use super::login::{Held, Login};
+use super::record::{self, Short, Tokens, is_stale, renew_at};
+use crate::Secret;
+use crate::failure::failure;
+
+pub(super) type Renewal = Shared<BoxFuture<'static, Result<Secret, ModelFailure>>>;
+
+/// Refusals of a refresh that a later one meets again.
+const TERMINAL: &[&str] = &[
+    "invalid_grant",
+    "bad_refresh_token",
+    "invalid_client",
+    "unauthorized_client",
+    "incorrect_client_credentials",
+    "unsupported_grant_type",
+];
+
+/// Why a token was not renewed.
+enum Failed {
+    /// Nothing but a new sign-in helps.
+    Terminal(String),
+    For(ModelFailure),
+}
+
+fn is_terminal(status: StatusCode, code: Option<&str>) -> bool {
+    status == StatusCode::UNAUTHORIZED || code.is_some_and(|code| TERMINAL.contains(&code))
+}
+
+impl Login {
+    pub(super) async fn renewed(
+        self: &Arc<Self>,
+        refused: Option<Secret>,
+    ) -> Result<Secret, ModelFailure> {
+        let renewal = {
+            let mut state = self.lock();
+            match &state.renewal {
+                Some(running) => running.clone(),
+                None => {
+                    let begun = self.begin_renewal(refused);
+                    state.renewal.insert(begun).clone()
+                }
+            }
+        };
+        renewal.await
+    }
+
+    fn begin_renewal(self: &Arc<Self>, refused: Option<Secret>) -> Renewal {
+        let login = Arc::clone(self);
+        let task = tokio::spawn(async move {
+            let outcome = login.renew(refused).await;
+            login.lock().renewal = None;
+            outcome
+        });
+        let lost = || failure(ModelFailureClass::Unavailable, "the sign-in was not renewed");
+        async move { task.await.unwrap_or_else(|_| Err(lost())) }.boxed().shared()
+    }
+
+    pub(super) async fn settled(&self) {
+        let running = self.lock().renewal.clone();
+        if let Some(running) = running {
+            // Its waiters are told how it ended.
+            let _ = running.await;
+        }
+    }
+
+    async fn renew(&self, refused: Option<Secret>) -> Result<Secret, ModelFailure> {
+        let (tokens, generation) = {
+            let state = self.lock();
+            match &state.held {
+                Held::Tokens(tokens) => (Some(tokens.clone()), state.generation),
+                Held::Nothing | Held::Refused { .. } | Held::Locked(_) => (None, 0),
+            }
+        };
+        let tokens = tokens.ok_or_else(|| self.absent())?;
+        let account = tokens.account.clone();
+        match self.anew(tokens, refused.is_some()).await {
+            Ok(tokens) => self.hold(tokens, generation).await,
+            Err(Failed::For(failure)) => Err(failure),
+            Err(Failed::Terminal(why)) => {
+                self.refuse(account, why, generation).await;
+                Err(self.absent())
+            }
+        }
+    }
+
+    async fn anew(&self, tokens: Tokens, was_refused: bool) -> Result<Tokens, Failed> {
+        let exchanges = self.server.exchanges();
+        // With an exchange, it is the short-lived token that was refused.
+        let is_old = is_stale(tokens.renew_at, &*self.clock) || (was_refused && !exchanges);
+        let mut tokens = if is_old { self.refresh(tokens).await? } else { tokens };
+        if !exchanges {
+            return Ok(tokens);
+        }
+        let short = match self.exchange(&tokens.access).await {
+            Err(Failed::Terminal(_)) if !is_old && tokens.refresh.is_some() => {
+                tokens = self.refresh(tokens).await?;
+                self.exchange(&tokens.access).await?
+            }
+            other => other?,
+        };
+        tokens.short = short;
+        Ok(tokens)
+    }
+
+    async fn refresh(&self, tokens: Tokens) -> Result<Tokens, Failed> {
+        let Some(refresh) = &tokens.refresh else {
+            let why = "the provider no longer takes the sign-in, and it cannot be renewed";
+            return Err(Failed::Terminal(why.to_owned()));
+        };
+        let answer = self.server.refresh(refresh).await;
+        match answer.and_then(|(status, body)| answer::token(status, &body)) {
+            Ok(granted) => Ok(self.granted(granted, Some(tokens))),
+            Err(Refusal::Final { status, code, words }) if is_terminal(status, code.as_deref()) => {
+                Err(Failed::Terminal(self.mask(words)))
+            }
+            Err(refusal) => Err(self.passing("the sign-in could not be renewed", &refusal)),
+        }
+    }
+
+    /// Tokens as they were given; what a refresh does not give anew stays.
+    pub(super) fn granted(&self, granted: Granted, before: Option<Tokens>) -> Tokens {
+        self.hide(&granted.access);
+        granted.refresh.iter().for_each(|token| self.hide(token));
+        let (refresh, account) = match before {
+            Some(before) => (before.refresh, before.account),
+            None => (None, None),
+        };
+        Tokens {
+            access: granted.access,
+            refresh: granted.refresh.or(refresh),
+            renew_at: granted.life.map(|life| renew_at(&*self.clock, life)),
+            account,
+            short: None,
+        }
+    }
+
+    /// The short-lived token; none where no address exchanges.
+    async fn exchange(&self, access: &Secret) -> Result<Option<Short>, Failed> {
+        let Some(answer) = self.server.exchange(access).await else { return Ok(None) };
+        let now = self.clock.wall();
+        match answer.and_then(|(status, body)| answer::exchanged(status, &body, now)) {
+            Ok(exchanged) => {
+                self.hide(&exchanged.token);
+                let renew_at = exchanged.life.map(|life| renew_at(&*self.clock, life));
+                Ok(Some(Short { token: exchanged.token, renew_at }))
+            }
+            Err(Refusal::Final { status: StatusCode::UNAUTHORIZED, words, .. }) => {
+                Err(Failed::Terminal(self.mask(words)))
+            }
+            Err(Refusal::Final { words, .. }) => {
+                let message = format!(
+                    "`{}`: the account gets no token to ask with: {}",
+                    self.provider,
+                    self.mask(words)
+                );
+                Err(Failed::For(failure(ModelFailureClass::Auth, message)))
+            }
+            Err(refusal) => Err(self.passing("no token to ask with could be had", &refusal)),
+        }
+    }
+
+    /// What a sign-in can be used with at once: a refusal is told now and not by the first run.
+    pub(super) async fn first_exchange(&self, access: &Secret) -> Result<Option<Short>, String> {
+        match self.exchange(access).await {
+            Ok(short) => Ok(short),
+            Err(Failed::Terminal(words)) => Err(words),
+            Err(Failed::For(failure)) if failure.class == ModelFailureClass::Auth => {
+                Err(failure.message)
+            }
+            // It is tried again when it is needed.
+            Err(Failed::For(_)) => Ok(None),
+        }
+    }
+
+    fn passing(&self, what: &str, refusal: &Refusal) -> Failed {
+        let words = self.mask(refusal.words().to_owned());
+        let message = format!("`{}`: {what}: {words}", self.provider);
+        Failed::For(failure(ModelFailureClass::Unavailable, message))
+    }
+
+    async fn hold(&self, tokens: Tokens, generation: u64) -> Result<Secret, ModelFailure> {
+        let _one_by_one = self.changing.lock().await;
+        if self.lock().generation != generation {
+            // Somebody signed in or out meanwhile: what they did counts.
+            return self.fresh_token()?.ok_or_else(|| self.absent());
+        }
+        if let Err(fault) = self.store.keep(&self.provider, &self.written(&tokens)).await {
+            // They work as long as this process lives; nothing is lost by using them.
+            tracing::warn!(provider = self.provider, %fault, "renewed tokens are not kept");
+        }
+        let token = tokens.short.as_ref().map_or(&tokens.access, |short| &short.token).clone();
+        self.lock().held = Held::Tokens(tokens);
+        Ok(token)
+    }
+
+    async fn refuse(&self, account: Option<String>, why: String, generation: u64) {
+        let _one_by_one = self.changing.lock().await;
+        if self.lock().generation != generation {
+            return;
+        }
+        tracing::warn!(provider = self.provider, why, "somebody must sign in again");
+        let kept = record::refused(account.clone(), self.plan());
+        if let Err(fault) = self.store.keep(&self.provider, &kept).await {
+            tracing::warn!(provider = self.provider, %fault, "refused tokens are still kept");
+        }
+        let mut state = self.lock();
+        state.held = Held::Refused { account, why };
+        state.generation += 1;
+    }
+
+    pub(super) fn written(&self, tokens: &Tokens) -> Secret {
+        record::written(tokens, self.plan())
+    }
+}

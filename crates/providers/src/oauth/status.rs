@@ -1,0 +1,50 @@
+use onyx_types::Timestamp;
+
+/// How it stands with a sign-in.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum LoginState {
+    None,
+    /// A code waits to be entered.
+    Waiting,
+    SignedIn,
+    Failed,
+    /// What was got by an earlier sign-in is no longer taken.
+    SignInAgain,
+}
+
+impl LoginState {
+    /// The word as JSON has it.
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::None => "none",
+            Self::Waiting => "waiting",
+            Self::SignedIn => "signed_in",
+            Self::Failed => "failed",
+            Self::SignInAgain => "sign_in_again",
+        }
+    }
+}
+
+/// What people are shown of a sign-in. Holds no token.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct LoginStatus {
+    pub state: LoginState,
+    pub account: Option<String>,
+    pub pending: Option<Pending>,
+    /// Why the last try came to nothing, or why it must be made again.
+    pub error: Option<String>,
+}
+
+impl LoginStatus {
+    pub const NONE: Self =
+        Self { state: LoginState::None, account: None, pending: None, error: None };
+}
+
+/// What a person needs to sign in.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Pending {
+    pub user_code: String,
+    pub verification_uri: String,
+    pub verification_uri_complete: Option<String>,
+    pub expires_at: Timestamp,
+}

@@ -1,0 +1,81 @@
+//! Sign-ins by the provider's name, and what to set where a provider has none.
+
+use std::sync::Arc;
+
+use onyx_types::{ErrorCode, Fault};
+
+use super::Registry;
+use super::provider::Provider;
+use super::settings::ProviderSettings;
+use super::vendor::vendor;
+use crate::oauth::{Login, LoginStatus, Pending};
+
+impl Registry {
+    /// `None` for a provider that is asked with a key, or with nothing.
+    pub fn login(&self, name: &str) -> Result<Option<LoginStatus>, Fault> {
+        Ok(self.login_of(name)?.ok().map(|login| login.status()))
+    }
+
+    /// Asks for a code that a person enters at the provider, and waits for that.
+    pub async fn begin_login(&self, name: &str) -> Result<Pending, Fault> {
+        self.login_of(name)?.map_err(Clone::clone)?.begin().await
+    }
+
+    fn login_of(&self, name: &str) -> Result<Result<&Arc<Login>, &Fault>, Fault> {
+        if let Some(entry) = self.providers.iter().find(|entry| entry.name == name) {
+            return Ok(entry.login.as_ref());
+        }
+        if let Some(sourced) = self.sourced(name) {
+            return Ok(Err(&sourced.no_login));
+        }
+        let message = format!("There is no provider {name:?}.");
+        Err(Fault::new(ErrorCode::NotFound, message))
+    }
+}
+
+/// The sign-in of what was made of the settings.
+pub(super) fn of(
+    name: &str,
+    settings: &ProviderSettings,
+    resolved: &Result<Arc<Provider>, String>,
+) -> Result<Arc<Login>, Fault> {
+    let at = format!("providers.{name}");
+    let (message, hint) = match resolved {
+        Ok(provider) => match provider.login() {
+            Some(login) => return Ok(Arc::clone(login)),
+            None if settings.api_key.is_some() => (
+                format!("`{name}` is asked with its `apiKey`, which goes before a sign-in."),
+                format!("Take `{at}.apiKey` out of onyx.json and set `{at}.login`."),
+            ),
+            None => (none(name), how(name)),
+        },
+        Err(reason) if settings.login.is_some() || has_addresses(name) => {
+            (format!("`{name}` is disabled: {reason}."), how(name))
+        }
+        Err(_) => (none(name), how(name)),
+    };
+    Err(Fault::new(ErrorCode::InvalidRequest, message).with_hint(hint).with_field(at + ".login"))
+}
+
+/// Of a source that is no provider of the config.
+pub(super) fn of_source(name: &str) -> Fault {
+    Fault::new(ErrorCode::InvalidRequest, none(name))
+        .with_hint("Its models are not behind a sign-in.")
+}
+
+fn none(name: &str) -> String {
+    format!("`{name}` has no settings for a sign-in.")
+}
+
+fn has_addresses(name: &str) -> bool {
+    vendor(name).is_some_and(|vendor| vendor.login.is_some())
+}
+
+fn how(name: &str) -> String {
+    match has_addresses(name) {
+        true => format!("Set `providers.{name}.login.clientId` in onyx.json."),
+        false => format!(
+            "Set `providers.{name}.login` in onyx.json: `clientId`, `deviceUrl` and `tokenUrl`."
+        ),
+    }
+}
