@@ -214,7 +214,7 @@ mod tests {
     use super::*;
     use serde_json::json;
 
-    fn device_of(more: Value) -> Result<Device, Refusal> {
+    fn device_of(more: &Value) -> Result<Device, Refusal> {
         let mut body = json!({"device_code": "d", "user_code": "AB-12", "interval": 0,
             "verification_uri": "https://example.org/enter", "expires_in": "60"});
         body.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
@@ -223,12 +223,12 @@ mod tests {
 
     #[test]
     fn a_code_is_shown_only_where_a_person_can_enter_it_safely() {
-        let good = device_of(json!({"verification_uri_complete": "javascript:alert(1)"})).unwrap();
+        let good = device_of(&json!({"verification_uri_complete": "javascript:alert(1)"})).unwrap();
         assert_eq!(
             (good.life, good.interval, good.verification_uri_complete),
             (Duration::from_secs(60), SHORTEST_INTERVAL, None)
         );
-        let usual = device_of(json!({"interval": null, "expires_in": 1e9})).unwrap();
+        let usual = device_of(&json!({"interval": null, "expires_in": 1e9})).unwrap();
         assert_eq!((usual.life, usual.interval), (LONGEST_LIFE, USUAL_INTERVAL));
         for odd in [
             json!({"verification_uri": "javascript:alert(1)"}),
@@ -238,7 +238,7 @@ mod tests {
             json!({"user_code": "x".repeat(65)}),
             json!({"error": "unauthorized_client"}),
         ] {
-            assert!(device_of(odd.clone()).is_err(), "{odd}");
+            assert!(device_of(&odd).is_err(), "{odd}");
         }
     }
 
