@@ -76,7 +76,7 @@ test('a provider is signed in to, out of, refused, given up and lapses, each in 
   // A page of its own: its clock stands but for what is asked of it.
   const page = await open(at, '/nowhere', { colorScheme: 'light' });
   let asked = 0;
-  page.on('request', (request) => (asked += request.method() === 'GET' && request.url().endsWith('/work/login') ? 1 : 0));
+  page.on('request', (request) => (asked += request.method() === 'GET' && request.url().endsWith('work/login') ? 1 : 0));
   await page.clock.install();
   await go(page, '/settings/providers');
   const row = page.locator('.card > div').filter({ hasText: 'work' });

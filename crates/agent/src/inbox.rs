@@ -101,7 +101,7 @@ impl RunManager {
 
     /// The run that works on a session now.
     pub fn run_of(&self, person: &PersonId, session: onyx_types::SessionId) -> Option<RunId> {
-        self.runs_of(person).into_iter().find(|(held, _)| *held == session).map(|(_, run)| run)
+        self.at_work(person, session).map(|live| live.run)
     }
 }
 

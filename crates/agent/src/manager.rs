@@ -599,11 +599,12 @@ impl RunManager {
         }
     }
 
+    /// The run that works on a session. One whose end was told does no more: the session is free.
     pub(crate) fn at_work(&self, person: &PersonId, session: SessionId) -> Option<AtWork> {
         let live = self.live();
-        let (run, found) = live
-            .iter()
-            .find(|(_, live)| live.key.session == session && live.key.person == *person)?;
+        let (run, found) = live.iter().find(|(_, live)| {
+            live.key.session == session && live.key.person == *person && !live.feed.is_done()
+        })?;
         Some(AtWork {
             run: *run,
             key: found.key.clone(),
@@ -612,7 +613,7 @@ impl RunManager {
         })
     }
 
-    /// The run at work that answers a message.
+    /// The run that answers a message and has not told its end.
     pub fn run_answering(&self, person: &PersonId, message: TurnId) -> Option<RunId> {
         let live = self.live();
         let answers = |input: &RunInput| match input {
@@ -622,9 +623,9 @@ impl RunManager {
             | RunInput::Waiting
             | RunInput::Client(_) => false,
         };
-        let found = live
-            .iter()
-            .find(|(_, live)| live.key.person == *person && answers(&live.request.input));
+        let found = live.iter().find(|(_, live)| {
+            live.key.person == *person && answers(&live.request.input) && !live.feed.is_done()
+        });
         found.map(|(run, _)| *run)
     }
 
@@ -670,12 +671,11 @@ impl RunManager {
         let found = {
             let live = self.live();
             live.iter()
-                .filter(|(_, run)| run.key.person == *person)
+                .filter(|(_, run)| run.key.person == *person && !run.feed.is_done())
                 .find(|(id, run)| match target {
                     StopTarget::Session(session) => run.key.session == session,
                     StopTarget::Run(run) => **id == run,
                 })
-                .filter(|(_, run)| !run.feed.is_done())
                 .map(|(_, run)| (Arc::clone(&run.feed), run.cancel.clone()))
         };
         let Some((feed, cancel)) = found else {
