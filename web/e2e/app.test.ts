@@ -94,7 +94,8 @@ describe.each(WIDTHS)('many places at %s px', (width, viewport) => {
     await finished(page);
     expect(await log(page).getByText('two', { exact: true }).count()).toBe(1);
     expect(await wordsOf(at, chat)).toEqual(['one', 'two']);
-    expect(page.wrongs).toEqual([]);
+    // What was under way when the server was killed is cut off.
+    expect(page.wrongs.filter((wrong) => !wrong.includes('ERR_CONNECTION_RESET'))).toEqual([]);
   });
 
   test('words for an agent at work steer it', async () => {
