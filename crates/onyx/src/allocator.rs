@@ -57,7 +57,8 @@ fn unmap(piece: std::ops::Range<usize>) {
     }
 }
 
-#[cfg(all(test, target_os = "linux"))]
+#[cfg(test)]
+#[cfg(target_os = "linux")]
 mod tests {
     use super::*;
 

@@ -10,7 +10,7 @@ use super::{error_of, sign_in, state, with_login};
 use crate::{run, said};
 
 /// The model takes this token and no other.
-fn take_only(model: &ScriptedModel, token: String) {
+fn take_only(model: &ScriptedModel, token: &str) {
     let wanted = format!("Bearer {token}");
     model.respond_with(move |request| match request.header("authorization") {
         Some(given) if given == wanted => Answer::text("ok"),
@@ -44,7 +44,7 @@ async fn ten_chats_with_a_refused_token_wait_for_one_renewal_and_ask_again() {
     server.set_grant(Grant { seconds: None, refreshes: true });
     let mut onyx = with_login(&model, &server.settings()).start().await;
     sign_in(&onyx, &server).await;
-    take_only(&model, server.access_token().replace("access-1", "access-2"));
+    take_only(&model, &server.access_token().replace("access-1", "access-2"));
     server.delay_refreshes(Duration::from_millis(500));
     let chat = async || said(&onyx.chat_stream(&json!({"message": "hi"})).await);
     assert_eq!(join_all((0..10).map(|_| chat())).await, ["ok"; 10]);
@@ -72,15 +72,15 @@ async fn a_token_is_exchanged_for_a_short_lived_one_and_that_is_what_the_model_s
     let seen = || model.last_request().header("authorization").map(str::to_owned);
     assert_eq!(seen(), Some(bearer(server.short_token())));
     // Refused, it is exchanged again; the sign-in stays as it is.
-    take_only(&model, server.short_token().replace("short-1", "short-2"));
+    take_only(&model, &server.short_token().replace("short-1", "short-2"));
     assert_eq!(chat(&onyx).await, "ok");
     assert_eq!((server.exchanges(), server.refreshes()), (2, 0));
     // The short-lived one is not kept: a restart gets its own.
-    take_only(&model, server.short_token().replace("short-2", "short-3"));
+    take_only(&model, &server.short_token().replace("short-2", "short-3"));
     onyx.restart().await;
     assert_eq!(chat(&onyx).await, "ok");
     // An account that may not use it any more is told by its provider's word, and stays signed in.
-    take_only(&model, "none".to_owned());
+    take_only(&model, "none");
     server.set_exchange_status(403);
     let error = error_of(&onyx.chat_stream(&json!({"message": "hi"})).await);
     assert_eq!(error["code"], "provider_auth", "{error}");
