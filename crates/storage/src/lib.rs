@@ -31,6 +31,7 @@ mod turn_log;
 pub use accounts::{
     Accounts, CredentialKind, CredentialRow, PersonRow, Role, SealedSecret, SealedSecrets, SecretId,
 };
+pub use blocking::Steps;
 pub use channels::{Channel, ChannelCard, Channels, Coworker, Thread, space_of_thread};
 pub use chunks::{
     ChunkCounts, ChunkId, ChunkRow, ChunkStore, Contents, Group, GroupId, SourceChange, SourceId,

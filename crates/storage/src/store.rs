@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use onyx_types::Clock;
 
-use crate::blocking::Blocking;
+use crate::blocking::{Blocking, Steps};
 use crate::files::Files;
 use crate::home::Home;
 use crate::local::{LocalLeases, LocalTurnLog};
@@ -24,6 +24,8 @@ pub struct Store {
     pub chunks: Arc<dyn ChunkStore>,
     /// Also what keeps the home ours while any of the above is in use.
     pub files: Arc<dyn Files>,
+    /// For several of the above, one after the other.
+    pub steps: Steps,
 }
 
 impl fmt::Debug for Store {
@@ -43,7 +45,7 @@ impl Store {
             blocking.run(move || open_ledger(&database, ledger_blocking)).await?;
         let leases = LocalLeases::new(Arc::clone(&clock));
         let turns = LocalTurnLog::new(home.root(), leases.clone(), home.ops(), blocking.clone());
-        let chunks = SqliteChunks::new(&home.paths().index(), clock, blocking);
+        let chunks = SqliteChunks::new(&home.paths().index(), clock, blocking.clone());
         let ledger = Arc::new(ledger);
         let store = Self {
             turns: Arc::new(turns),
@@ -54,6 +56,7 @@ impl Store {
             leases: Arc::new(leases),
             chunks: Arc::new(chunks),
             files: Arc::new(home),
+            steps: Steps::on_one_thread(blocking),
         };
         match opened {
             Opened::New => store.rebuild_sessions().await?,

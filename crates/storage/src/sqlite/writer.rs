@@ -1,34 +1,64 @@
+use std::collections::VecDeque;
+use std::sync::{Arc, Condvar, Mutex, PoisonError};
 use std::thread::JoinHandle;
 
 use rusqlite::Connection;
-use tokio::sync::{mpsc, oneshot};
+use tokio::sync::oneshot;
 
 use crate::StoreError;
+use crate::blocking::{lock, may_wait_here};
 
 use super::connection::{Durability, set_durability};
 
-/// Requests that may wait; beyond it callers wait for a place.
-const QUEUE: usize = 1024;
 /// The most requests that share one commit, so that the first of them does not wait for long.
 const GROUP: usize = 256;
 
-/// One thread that does all writing. Whatever has queued up while the disk was busy goes into one
-/// transaction: the cost of a sync is shared by all who wait for it.
+/// All writing happens one transaction after the other. Whatever has queued up while the disk was
+/// busy goes into one: the cost of a sync is shared by all who wait for it. Whoever may wait for
+/// the disk where they are writes for all who queue; for the others a thread does.
 #[derive(Debug)]
 pub(crate) struct Writer {
-    /// `None` only while it is being dropped.
-    queue: Option<mpsc::Sender<Box<dyn Job>>>,
+    desk: Arc<Desk>,
     thread: Option<JoinHandle<()>>,
+}
+
+struct Desk {
+    queue: Mutex<Queue>,
+    /// Somebody queued who cannot wait here.
+    came: Condvar,
+    pen: Mutex<Pen>,
+}
+
+#[derive(Default)]
+struct Queue {
+    jobs: VecDeque<Box<dyn Job>>,
+    closed: bool,
+}
+
+/// Whoever holds it writes.
+struct Pen {
+    connection: Connection,
+    level: Durability,
+}
+
+impl std::fmt::Debug for Desk {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Desk").finish_non_exhaustive()
+    }
 }
 
 impl Writer {
     /// The connection's commits are durable.
     pub(crate) fn start(name: &str, connection: Connection) -> Result<Self, StoreError> {
-        let (queue, jobs) = mpsc::channel(QUEUE);
-        let thread = std::thread::Builder::new()
-            .name(name.to_owned())
-            .spawn(move || serve(&connection, Durability::Full, jobs))?;
-        Ok(Self { queue: Some(queue), thread: Some(thread) })
+        let desk = Arc::new(Desk {
+            queue: Mutex::default(),
+            came: Condvar::new(),
+            pen: Mutex::new(Pen { connection, level: Durability::Full }),
+        });
+        let served = Arc::clone(&desk);
+        let thread =
+            std::thread::Builder::new().name(name.to_owned()).spawn(move || served.serve())?;
+        Ok(Self { desk, thread: Some(thread) })
     }
 
     /// Runs the work inside a transaction and returns once it is durable. An error undoes this
@@ -56,8 +86,12 @@ impl Writer {
     ) -> Result<T, StoreError> {
         let (sender, receiver) = oneshot::channel();
         let request = Request { durability, state: Some(State::Waiting(work)), sender };
-        let queue = self.queue.as_ref().ok_or_else(stopped)?;
-        queue.send(Box::new(request)).await.map_err(|_| stopped())?;
+        lock(&self.desk.queue).jobs.push_back(Box::new(request));
+        if may_wait_here() {
+            self.desk.write_until(|| !receiver.is_empty());
+        } else {
+            self.desk.came.notify_one();
+        }
         receiver.await.map_err(|_| stopped())?
     }
 }
@@ -69,12 +103,84 @@ fn stopped() -> StoreError {
 impl Drop for Writer {
     /// Waits for what is queued, so that whoever opens the database next finds it settled.
     fn drop(&mut self) {
-        self.queue = None;
+        lock(&self.desk.queue).closed = true;
+        self.desk.came.notify_one();
         if let Some(thread) = self.thread.take()
             && thread.join().is_err()
         {
             tracing::error!("the database writer panicked");
         }
+    }
+}
+
+impl Desk {
+    /// Writes for those who cannot wait where they are, until the queue is closed and empty.
+    fn serve(&self) {
+        loop {
+            {
+                let none = |queue: &mut Queue| queue.jobs.is_empty() && !queue.closed;
+                let waited = self.came.wait_while(lock(&self.queue), none);
+                if waited.unwrap_or_else(PoisonError::into_inner).jobs.is_empty() {
+                    return;
+                }
+            }
+            self.write_group(&mut lock(&self.pen));
+        }
+    }
+
+    /// Writes what is queued until the caller has its answer, from here or from whoever held the
+    /// pen before.
+    fn write_until(&self, answered: impl Fn() -> bool) {
+        loop {
+            let mut pen = lock(&self.pen);
+            // Nothing queued and no answer: whoever wrote for us panicked.
+            if answered() || !self.write_group(&mut pen) {
+                return;
+            }
+        }
+    }
+
+    /// `false`: nothing was queued.
+    fn write_group(&self, pen: &mut Pen) -> bool {
+        let group: Vec<_> = {
+            let mut queue = lock(&self.queue);
+            let most = queue.jobs.len().min(GROUP);
+            queue.jobs.drain(..most).collect()
+        };
+        let any = !group.is_empty();
+        if any {
+            pen.write(group);
+        }
+        any
+    }
+}
+
+impl Pen {
+    fn write(&mut self, group: Vec<Box<dyn Job>>) {
+        let derived = group.iter().all(|job| job.durability() == Durability::Normal);
+        let wanted = if derived { Durability::Normal } else { Durability::Full };
+        let mut waiting = group.into_iter();
+        while waiting.len() > 0 {
+            let mut settled = Vec::new();
+            let outcome = match self.set_level(wanted) {
+                Ok(()) => transact(&self.connection, &mut waiting, &mut settled),
+                Err(error) => {
+                    settled.extend(&mut waiting);
+                    Err(error)
+                }
+            };
+            for job in settled {
+                job.reply(outcome.clone());
+            }
+        }
+    }
+
+    fn set_level(&mut self, wanted: Durability) -> Result<(), StoreError> {
+        if self.level != wanted {
+            set_durability(&self.connection, wanted)?;
+            self.level = wanted;
+        }
+        Ok(())
     }
 }
 
@@ -128,38 +234,6 @@ where
     }
 }
 
-/// `level` is the connection's when it begins.
-fn serve(connection: &Connection, mut level: Durability, mut jobs: mpsc::Receiver<Box<dyn Job>>) {
-    while let Some(first) = jobs.blocking_recv() {
-        let mut group = vec![first];
-        while group.len() < GROUP
-            && let Ok(job) = jobs.try_recv()
-        {
-            group.push(job);
-        }
-        let derived = group.iter().all(|job| job.durability() == Durability::Normal);
-        let wanted = if derived { Durability::Normal } else { Durability::Full };
-        let mut waiting = group.into_iter();
-        while waiting.len() > 0 {
-            let mut settled = Vec::new();
-            let ready = match level == wanted {
-                true => Ok(()),
-                false => set_durability(connection, wanted).inspect(|()| level = wanted),
-            };
-            let outcome = match ready {
-                Ok(()) => transact(connection, &mut waiting, &mut settled),
-                Err(error) => {
-                    settled.extend(&mut waiting);
-                    Err(error)
-                }
-            };
-            for job in settled {
-                job.reply(outcome.clone());
-            }
-        }
-    }
-}
-
 /// Works through the jobs in one transaction, to the end or until the database gives the whole
 /// transaction up (as it may on a full disk); the jobs it took are settled by the outcome.
 fn transact(
@@ -167,7 +241,10 @@ fn transact(
     waiting: &mut std::vec::IntoIter<Box<dyn Job>>,
     settled: &mut Vec<Box<dyn Job>>,
 ) -> Result<(), StoreError> {
-    execute(connection, "BEGIN IMMEDIATE").inspect_err(|_| settled.extend(&mut *waiting))?;
+    // One is open only where a job before panicked.
+    roll_back(connection)
+        .and_then(|()| execute(connection, "BEGIN IMMEDIATE"))
+        .inspect_err(|_| settled.extend(&mut *waiting))?;
     let several = waiting.len() > 1;
     for mut job in waiting {
         let outcome = if several { run_alone(connection, &mut *job) } else { job.run(connection) };
@@ -212,13 +289,63 @@ fn execute(connection: &Connection, statement: &str) -> Result<(), StoreError> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::blocking::{Blocking, Steps};
     use crate::sqlite::connection::open_writer;
+
+    fn started() -> (tempfile::TempDir, Writer) {
+        let folder = tempfile::tempdir().unwrap();
+        let connection = open_writer(&folder.path().join("test.db"), Durability::Full).unwrap();
+        connection.execute("CREATE TABLE notes (text TEXT UNIQUE NOT NULL)", []).unwrap();
+        (folder, Writer::start("test", connection).unwrap())
+    }
+
+    fn note(text: String) -> impl FnOnce(&Connection) -> Result<(), StoreError> + Send {
+        move |connection| Ok(connection.execute("INSERT INTO notes VALUES (?1)", [text]).map(drop)?)
+    }
+
+    fn notes(connection: &Connection) -> Result<i64, StoreError> {
+        Ok(connection.query_row("SELECT count(*) FROM notes", [], |row| row.get(0))?)
+    }
+
+    #[tokio::test]
+    async fn those_who_wait_where_they_are_and_those_who_do_not_all_get_their_own_answer() {
+        let (_folder, writer) = started();
+        let (writer, steps) = (Arc::new(writer), Steps::on_one_thread(Blocking::new()));
+        let mut asked = tokio::task::JoinSet::new();
+        for index in 0..400 {
+            let (writer, steps) = (Arc::clone(&writer), steps.clone());
+            // Each text twice: one of the two must be refused, and nothing but it.
+            let write = async move { writer.write(note((index / 2).to_string())).await.is_ok() };
+            asked.spawn(async move {
+                if index % 3 == 0 { write.await } else { steps.follow(write).await }
+            });
+        }
+        let written = asked.join_all().await.into_iter().filter(|written| *written).count();
+        assert_eq!(written, 200);
+        assert_eq!(writer.write(notes).await.unwrap(), 200);
+    }
+
+    #[tokio::test]
+    async fn work_that_panics_is_taken_back_and_the_next_is_written() {
+        let (_folder, writer) = started();
+        let (writer, steps) = (Arc::new(writer), Steps::on_one_thread(Blocking::new()));
+        let broken = {
+            let writer = Arc::clone(&writer);
+            let work = move |connection: &Connection| -> Result<(), StoreError> {
+                note("lost".to_owned())(connection)?;
+                panic!("on purpose")
+            };
+            tokio::spawn(async move { steps.follow(async move { writer.write(work).await }).await })
+        };
+        assert!(broken.await.unwrap_err().is_panic());
+        assert_eq!(writer.write(notes).await.unwrap(), 0);
+        writer.write(note("kept".to_owned())).await.unwrap();
+        assert_eq!(writer.write(notes).await.unwrap(), 1);
+    }
 
     #[tokio::test]
     async fn what_is_derived_is_committed_without_a_sync_and_all_else_with_one() {
-        let folder = tempfile::tempdir().unwrap();
-        let connection = open_writer(&folder.path().join("test.db"), Durability::Full).unwrap();
-        let writer = Writer::start("test", connection).unwrap();
+        let (_folder, writer) = started();
         let level = |connection: &Connection| -> Result<i64, StoreError> {
             Ok(connection.pragma_query_value(None, "synchronous", |row| row.get(0))?)
         };

@@ -16,7 +16,7 @@ use std::future::Future;
 use std::pin::Pin;
 use std::sync::{Arc, Mutex, MutexGuard};
 
-use onyx_storage::{Store, StoreError};
+use onyx_storage::{Steps, Store, StoreError};
 use onyx_types::{Clock, SessionKey};
 
 use accounts::{Doors, MemoryAccounts};
@@ -144,6 +144,7 @@ impl MemoryDisk {
             leases: Arc::new(leases),
             chunks: self.chunks.open(Arc::clone(&clock)),
             files: Arc::new(MemoryFiles::new(self.clone(), clock, turnstile)),
+            steps: Steps::as_they_come(),
         }
     }
 

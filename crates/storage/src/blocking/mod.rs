@@ -1,0 +1,245 @@
+mod threads;
+
+use std::any::Any;
+use std::cell::Cell;
+use std::panic::AssertUnwindSafe;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use tokio::runtime::Handle;
+use tokio::sync::{OwnedSemaphorePermit, Semaphore, oneshot};
+
+use crate::StoreError;
+
+use threads::{Threads, Work};
+
+/// How many file operations may wait for the disk at once. Enough for the file system to put
+/// many syncs into one journal commit; few enough that a burst does not cost a thread a session.
+const AT_ONCE: usize = 32;
+/// Until a thread is asked for again, where the system had none.
+const NEXT_TRY: Duration = Duration::from_millis(50);
+
+/// Takes file and database work off the async threads.
+#[derive(Clone, Debug)]
+pub(crate) struct Blocking {
+    permits: Arc<Semaphore>,
+    threads: Arc<Threads>,
+}
+
+impl Blocking {
+    pub(crate) fn new() -> Self {
+        Self { permits: Arc::new(Semaphore::new(AT_ONCE)), threads: Arc::default() }
+    }
+
+    /// Runs to its end even when the caller goes away: half a write is never left behind.
+    pub(crate) async fn run<T: Send + 'static>(
+        &self,
+        work: impl FnOnce() -> Result<T, StoreError> + Send + 'static,
+    ) -> Result<T, StoreError> {
+        if may_wait_here() {
+            return work();
+        }
+        let failed = |_| StoreError::Failed("work on the disk broke off".to_owned());
+        self.elsewhere(work).await.unwrap_or_else(|panic| Err(failed(panic)))
+    }
+
+    /// Runs several steps on one thread, which waits for each of them itself: handing each step
+    /// over and its result back costs more than most steps. To the end, as `run`.
+    async fn follow<T: Send + 'static>(
+        &self,
+        steps: impl Future<Output = T> + Send + 'static,
+    ) -> T {
+        if may_wait_here() {
+            return steps.await;
+        }
+        let runtime = Handle::current();
+        let work = move || {
+            let _here = WaitHere::new();
+            runtime.block_on(steps)
+        };
+        self.elsewhere(work).await.unwrap_or_else(|panic| std::panic::resume_unwind(panic))
+    }
+
+    async fn elsewhere<T: Send + 'static>(
+        &self,
+        work: impl FnOnce() -> T + Send + 'static,
+    ) -> std::thread::Result<T> {
+        // It is never closed.
+        let permit = Arc::clone(&self.permits).acquire_owned().await.ok();
+        let (sender, told) = oneshot::channel();
+        let task = Task { _permit: permit, state: Some(State::Waiting(work)), sender };
+        let mut task: Box<dyn Work> = Box::new(task);
+        while let Err((back, error)) = self.threads.start(task) {
+            tracing::warn!(%error, "no thread can be had to wait for the disk; trying again");
+            task = back;
+            tokio::time::sleep(NEXT_TRY).await;
+        }
+        told.await.unwrap_or_else(|error| Err(Box::new(error)))
+    }
+}
+
+struct Task<T, F> {
+    _permit: Option<OwnedSemaphorePermit>,
+    state: Option<State<T, F>>,
+    sender: oneshot::Sender<std::thread::Result<T>>,
+}
+
+enum State<T, F> {
+    Waiting(F),
+    Done(Result<T, Box<dyn Any + Send>>),
+}
+
+impl<T: Send, F: FnOnce() -> T + Send> Work for Task<T, F> {
+    fn work(&mut self) {
+        if let Some(State::Waiting(work)) = self.state.take() {
+            self.state = Some(State::Done(std::panic::catch_unwind(AssertUnwindSafe(work))));
+        }
+    }
+
+    fn tell(self: Box<Self>) {
+        if let Some(State::Done(result)) = self.state {
+            // A caller that went away does not need to know.
+            drop(self.sender.send(result));
+        }
+    }
+}
+
+thread_local! {
+    static WAITS: Cell<bool> = const { Cell::new(false) };
+}
+
+/// Is this a thread that may wait for the disk, in the middle of steps that follow each other?
+pub(crate) fn may_wait_here() -> bool {
+    WAITS.get()
+}
+
+struct WaitHere;
+
+impl WaitHere {
+    fn new() -> Self {
+        WAITS.set(true);
+        Self
+    }
+}
+
+impl Drop for WaitHere {
+    fn drop(&mut self) {
+        WAITS.set(false);
+    }
+}
+
+/// How steps that follow each other are run.
+#[derive(Clone, Debug)]
+pub struct Steps(Option<Blocking>);
+
+impl Steps {
+    pub(crate) fn on_one_thread(blocking: Blocking) -> Self {
+        Self(Some(blocking))
+    }
+
+    /// For stores that never wait for a disk of this machine.
+    pub fn as_they_come() -> Self {
+        Self(None)
+    }
+
+    /// To the end even when the caller goes away, and with the caller's runtime. A panic is the
+    /// caller's.
+    pub async fn follow<T: Send + 'static>(
+        &self,
+        steps: impl Future<Output = T> + Send + 'static,
+    ) -> T {
+        match &self.0 {
+            Some(blocking) => blocking.follow(steps).await,
+            None => match tokio::spawn(steps).await {
+                Ok(result) => result,
+                Err(error) => match error.try_into_panic() {
+                    Ok(panic) => std::panic::resume_unwind(panic),
+                    // Only the end of the runtime stops it, and with it whoever waits here.
+                    Err(_) => std::future::pending().await,
+                },
+            },
+        }
+    }
+}
+
+/// The guard, also after another holder panicked: every state kept behind these locks is checked
+/// against the file before it is used, or is whole after each statement.
+pub(crate) fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn thread() -> std::thread::ThreadId {
+        std::thread::current().id()
+    }
+
+    #[tokio::test]
+    async fn the_thread_that_worked_last_works_next() {
+        let blocking = Blocking::new();
+        let (begun, waiting) = std::sync::mpsc::channel::<()>();
+        let busy = {
+            let blocking = blocking.clone();
+            tokio::spawn(async move {
+                blocking.run(move || Ok((thread(), waiting.recv().is_ok()))).await
+            })
+        };
+        tokio::task::yield_now().await;
+        let second = blocking.run(|| Ok(thread())).await.unwrap();
+        begun.send(()).unwrap();
+        let (first, _) = busy.await.unwrap().unwrap();
+        assert_ne!(first, second, "one was busy");
+        for _ in 0..10 {
+            assert_eq!(blocking.run(|| Ok(thread())).await.unwrap(), first);
+        }
+    }
+
+    #[tokio::test]
+    async fn steps_that_follow_each_other_wait_on_one_thread() {
+        let blocking = Blocking::new();
+        let inner = blocking.clone();
+        let steps = Steps::on_one_thread(blocking.clone());
+        let threads = steps
+            .follow(async move {
+                let first = inner.run(|| Ok(thread())).await.unwrap();
+                tokio::task::yield_now().await;
+                (thread(), first, inner.run(|| Ok(thread())).await.unwrap())
+            })
+            .await;
+        assert_ne!(threads.0, thread());
+        assert_eq!((threads.0, threads.0), (threads.1, threads.2));
+        let after = blocking.run(|| Ok(may_wait_here())).await.unwrap();
+        assert!(!after, "only the steps wait where they are");
+    }
+
+    #[tokio::test]
+    async fn what_began_ends_although_nobody_waits_for_it() {
+        for steps in [Steps::on_one_thread(Blocking::new()), Steps::as_they_come()] {
+            let (sender, ended) = oneshot::channel();
+            let (go, gone) = oneshot::channel::<()>();
+            let asked = steps.follow(async move {
+                gone.await.unwrap();
+                sender.send(()).unwrap();
+            });
+            let gave_up = tokio::time::timeout(Duration::ZERO, asked).await;
+            assert!(gave_up.is_err());
+            go.send(()).unwrap();
+            ended.await.unwrap();
+        }
+    }
+
+    #[tokio::test]
+    async fn a_panic_on_a_thread_is_the_callers_and_leaves_the_thread_in_service() {
+        let blocking = Blocking::new();
+        let failed = blocking.run(|| -> Result<(), StoreError> { panic!("on purpose") }).await;
+        assert!(matches!(failed, Err(StoreError::Failed(_))), "{failed:?}");
+        for steps in [Steps::on_one_thread(blocking.clone()), Steps::as_they_come()] {
+            let steps = tokio::spawn(async move { steps.follow(async { panic!("again") }).await });
+            let joined: Result<(), _> = steps.await;
+            assert!(joined.unwrap_err().is_panic());
+        }
+        assert!(blocking.run(|| Ok(())).await.is_ok());
+    }
+}

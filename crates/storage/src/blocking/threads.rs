@@ -1,0 +1,141 @@
+//! Threads that wait for the disk. The one that worked last works next: what it needs is still in
+//! the processor's caches, and all the others may rest until they end.
+
+use std::io;
+use std::sync::{Arc, Condvar, Mutex, PoisonError};
+use std::time::Duration;
+
+use super::lock;
+
+/// A thread that had nothing to do for this long ends.
+const PATIENCE: Duration = Duration::from_secs(10);
+
+pub(super) trait Work: Send {
+    fn work(&mut self);
+
+    /// After it, and after the thread counts as free: whoever is told may come with more at once.
+    fn tell(self: Box<Self>);
+}
+
+/// Dropping it waits for what is under way.
+#[derive(Debug, Default)]
+pub(super) struct Threads(Arc<Shared>);
+
+#[derive(Debug, Default)]
+struct Shared {
+    state: Mutex<State>,
+    rest: Condvar,
+}
+
+#[derive(Debug, Default)]
+struct State {
+    /// The last one worked last.
+    idle: Vec<Arc<Desk>>,
+    busy: usize,
+}
+
+/// Where a thread finds its next work.
+#[derive(Default)]
+struct Desk {
+    work: Mutex<Option<Box<dyn Work>>>,
+    came: Condvar,
+}
+
+impl std::fmt::Debug for Desk {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Desk").finish_non_exhaustive()
+    }
+}
+
+thread_local! {
+    static IS_OURS: std::cell::Cell<bool> = const { std::cell::Cell::new(false) };
+}
+
+impl Threads {
+    /// Gives the work back where no thread can be had for it.
+    pub(super) fn start(&self, work: Box<dyn Work>) -> Result<(), (Box<dyn Work>, io::Error)> {
+        let idle = {
+            let mut state = lock(&self.0.state);
+            state.busy += 1;
+            state.idle.pop()
+        };
+        if let Some(desk) = idle {
+            desk.put(work);
+            return Ok(());
+        }
+        let desk = Arc::new(Desk { work: Mutex::new(Some(work)), came: Condvar::new() });
+        let (shared, place) = (Arc::clone(&self.0), Arc::clone(&desk));
+        let thread = std::thread::Builder::new().name("onyx-disk".to_owned());
+        match thread.spawn(move || shared.serve(&place)) {
+            Ok(_) => Ok(()),
+            Err(error) => {
+                lock(&self.0.state).busy -= 1;
+                let work = lock(&desk.work).take();
+                // Nobody else has seen the desk.
+                work.map_or(Ok(()), |work| Err((work, error)))
+            }
+        }
+    }
+}
+
+impl Drop for Threads {
+    fn drop(&mut self) {
+        if IS_OURS.get() {
+            return;
+        }
+        let mut state = lock(&self.0.state);
+        while state.busy > 0 {
+            state = self.0.rest.wait(state).unwrap_or_else(PoisonError::into_inner);
+        }
+    }
+}
+
+impl Shared {
+    fn serve(&self, desk: &Arc<Desk>) {
+        IS_OURS.set(true);
+        while let Some(mut work) = self.next(desk) {
+            work.work();
+            {
+                let mut state = lock(&self.state);
+                state.busy -= 1;
+                state.idle.push(Arc::clone(desk));
+                if state.busy == 0 {
+                    self.rest.notify_all();
+                }
+            }
+            work.tell();
+        }
+    }
+
+    fn next(&self, desk: &Arc<Desk>) -> Option<Box<dyn Work>> {
+        if let Some(work) = desk.take_within(PATIENCE) {
+            return Some(work);
+        }
+        let mut state = lock(&self.state);
+        let place = state.idle.iter().position(|idle| Arc::ptr_eq(idle, desk));
+        match place {
+            Some(place) => {
+                state.idle.remove(place);
+                None
+            }
+            // Somebody has just chosen this desk and is about to put work on it.
+            None => {
+                drop(state);
+                desk.take_within(Duration::MAX)
+            }
+        }
+    }
+}
+
+impl Desk {
+    fn put(&self, work: Box<dyn Work>) {
+        *lock(&self.work) = Some(work);
+        self.came.notify_one();
+    }
+
+    fn take_within(&self, patience: Duration) -> Option<Box<dyn Work>> {
+        let waited =
+            self.came.wait_timeout_while(lock(&self.work), patience, |work| work.is_none());
+        waited.unwrap_or_else(PoisonError::into_inner).0.take()
+    }
+}
