@@ -69,6 +69,8 @@ pub(crate) struct Driver {
     pub(crate) spent: Option<Arc<Mutex<f64>>>,
     /// How the last append left the log.
     pub(crate) log: Option<LogState>,
+    pub(crate) under_way: UnderWay,
+    pub(crate) opened: bool,
 }
 
 /// What others tell a run at work.
@@ -82,7 +84,7 @@ pub(crate) enum Whisper {
 type ToolFuture = BoxFuture<'static, Input>;
 
 /// What is under way outside of the state machine.
-struct UnderWay {
+pub(crate) struct UnderWay {
     models: SelectAll<BoxStream<'static, (LaneId, ModelEvent)>>,
     model_cancels: Vec<Cancel>,
     tools: FuturesUnordered<ToolFuture>,
@@ -92,7 +94,7 @@ struct UnderWay {
 }
 
 impl UnderWay {
-    fn new(lanes: usize) -> Self {
+    pub(crate) fn new(lanes: usize) -> Self {
         let (live_sender, live) = mpsc::channel(LIVE_OUTPUT_QUEUE);
         Self {
             models: SelectAll::new(),
@@ -106,30 +108,29 @@ impl UnderWay {
 }
 
 impl Driver {
+    /// Performs what the run begins with.
+    pub(crate) async fn open(mut self: Box<Self>) -> Box<Self> {
+        self.opened = true;
+        self.take(Input::Begin).await
+    }
+
     /// Runs to the end and gives back the session's history as it stands then, and how its log was
     /// left. The feed is closed and the session free when it returns.
-    pub(crate) async fn run(mut self) -> (Conversation, Option<LogState>) {
-        let mut under_way = UnderWay::new(self.lanes.len());
+    pub(crate) async fn run(mut self: Box<Self>) -> (Conversation, Option<LogState>) {
+        if !self.opened {
+            self = self.open().await;
+        }
         let mut cancelled = false;
-        let mut next = Input::Begin;
         let mut renew_at = self.clock.now().mono + LEASE_RENEWAL;
-        loop {
-            self.take(next, &mut under_way).await;
-            if self.state.is_over() {
-                break;
-            }
-            next = self.next_input(&mut under_way, &mut cancelled, &mut renew_at).await;
+        while !self.state.is_over() {
+            let next = self.next_input(&mut cancelled, &mut renew_at).await;
+            self = self.take(next).await;
         }
         self.feed.close();
         (self.state.into_history(), self.log)
     }
 
-    async fn next_input(
-        &mut self,
-        under_way: &mut UnderWay,
-        cancelled: &mut bool,
-        renew_at: &mut Duration,
-    ) -> Input {
+    async fn next_input(&mut self, cancelled: &mut bool, renew_at: &mut Duration) -> Input {
         loop {
             let now = self.clock.now().mono;
             let wake = self.state.wake_at().min(*renew_at).min(self.live_text.due());
@@ -140,11 +141,11 @@ impl Driver {
                     *cancelled = true;
                     return Input::Cancel;
                 }
-                Some(done) = under_way.tools.next() => return done,
-                Some((lane, id, chunk)) = under_way.live.recv() => {
+                Some(done) = self.under_way.tools.next() => return done,
+                Some((lane, id, chunk)) = self.under_way.live.recv() => {
                     return Input::ToolOutput(lane, id, chunk);
                 }
-                Some((lane, event)) = under_way.models.next() => return Input::Model(lane, event),
+                Some((lane, event)) = self.under_way.models.next() => return Input::Model(lane, event),
                 Some(whisper) = self.heard.recv() => match whisper {
                     Whisper::Words(delivery, words) => {
                         self.inbox.extend(words.turn);
@@ -185,21 +186,40 @@ impl Driver {
     }
 
     /// Steps once and performs everything that follows until nothing more follows at once.
-    async fn take(&mut self, input: Input, under_way: &mut UnderWay) {
-        let mut inputs = VecDeque::from([input]);
-        while let Some(input) = inputs.pop_front() {
-            if let Input::ToolDone(_, _, outcome) = &input {
-                self.decisions.proposed(outcome);
+    async fn take(mut self: Box<Self>, input: Input) -> Box<Self> {
+        let effects = self.step(input);
+        if !effects.iter().any(writes) {
+            self.perform_all(effects).await;
+            return self;
+        }
+        let steps = self.store.steps.clone();
+        let all = async move {
+            self.perform_all(effects).await;
+            self
+        };
+        steps.follow(all).await
+    }
+
+    fn step(&mut self, input: Input) -> Vec<Effect> {
+        if let Input::ToolDone(_, _, outcome) = &input {
+            self.decisions.proposed(outcome);
+        }
+        step(&mut self.state, self.clock.now(), input)
+    }
+
+    async fn perform_all(&mut self, effects: Vec<Effect>) {
+        let mut inputs = VecDeque::new();
+        let mut effects = effects;
+        loop {
+            for effect in effects {
+                inputs.extend(self.perform(effect).await);
             }
-            for effect in step(&mut self.state, self.clock.now(), input) {
-                if let Some(follows) = self.perform(effect, under_way).await {
-                    inputs.push_back(follows);
-                }
-            }
+            let Some(input) = inputs.pop_front() else { return };
+            effects = self.step(input);
         }
     }
 
-    async fn perform(&mut self, effect: Effect, under_way: &mut UnderWay) -> Option<Input> {
+    async fn perform(&mut self, effect: Effect) -> Option<Input> {
         match effect {
             Effect::Append(batch) => {
                 let turns = &batch.turns;
@@ -227,17 +247,17 @@ impl Driver {
                     self.feed.tell(lane, notice);
                 }
             }
-            Effect::CallModel(lane, request) => self.call_model(lane, *request, under_way),
+            Effect::CallModel(lane, request) => self.call_model(lane, *request),
             Effect::UseModel(lane, model) => return Some(self.use_model(lane, model)),
-            Effect::StopModel(lane) => under_way.model_cancels[usize::from(lane.0)].cancel(),
-            Effect::Invoke(lane, call) => self.invoke(lane, call, under_way),
+            Effect::StopModel(lane) => self.under_way.model_cancels[usize::from(lane.0)].cancel(),
+            Effect::Invoke(lane, call) => self.invoke(lane, call),
             Effect::AwaitDecision(lane, id, outcome, patience) => {
-                let cancel = under_way.tool_cancels[usize::from(lane.0)].clone();
+                let cancel = self.under_way.tool_cancels[usize::from(lane.0)].clone();
                 let decided = self.decisions.await_decision(*outcome, patience, cancel);
                 let done = async move { Input::ToolDone(lane, id, decided.await) };
-                under_way.tools.push(Box::pin(done));
+                self.under_way.tools.push(Box::pin(done));
             }
-            Effect::StopTools(lane) => under_way.tool_cancels[usize::from(lane.0)].cancel(),
+            Effect::StopTools(lane) => self.under_way.tool_cancels[usize::from(lane.0)].cancel(),
             Effect::Finish(summary) => self.finish(summary).await,
             // What was noted of a text stays: whoever closes the run keeps it.
             Effect::Abandon => self.release().await,
@@ -245,20 +265,17 @@ impl Driver {
         None
     }
 
-    fn call_model(
-        &self,
-        lane: LaneId,
-        request: onyx_types::ModelRequest,
-        under_way: &mut UnderWay,
-    ) {
+    fn call_model(&mut self, lane: LaneId, request: onyx_types::ModelRequest) {
         let index = usize::from(lane.0);
         let Some(model) = &self.lanes[index].model else {
             return;
         };
         let cancel = Cancel::new();
-        under_way.model_cancels[index] = cancel.clone();
+        self.under_way.model_cancels[index] = cancel.clone();
         let stream = model.stream(request, cancel.clone());
-        under_way.models.push(with_an_end(stream, cancel).map(move |event| (lane, event)).boxed());
+        self.under_way
+            .models
+            .push(with_an_end(stream, cancel).map(move |event| (lane, event)).boxed());
     }
 
     fn use_model(&mut self, lane: LaneId, id: String) -> Input {
@@ -279,15 +296,15 @@ impl Driver {
         }
     }
 
-    fn invoke(&self, lane: LaneId, call: ToolCall, under_way: &mut UnderWay) {
+    fn invoke(&mut self, lane: LaneId, call: ToolCall) {
         let index = usize::from(lane.0);
         let actor = &self.lanes[index];
         let (sender, mut chunks) = mpsc::channel::<String>(LIVE_OUTPUT_QUEUE);
-        if under_way.tool_cancels[index].is_cancelled() {
-            under_way.tool_cancels[index] = Cancel::new();
+        if self.under_way.tool_cancels[index].is_cancelled() {
+            self.under_way.tool_cancels[index] = Cancel::new();
         }
         let mut cx = actor.tool_cx.clone();
-        cx.cancel = under_way.tool_cancels[index].clone();
+        cx.cancel = self.under_way.tool_cancels[index].clone();
         cx.taint = self.state.taint(lane);
         if let Some(standing) = &mut cx.standing {
             let limit = Some(self.limits.max_cost).filter(|limit| *limit > 0.0);
@@ -301,9 +318,9 @@ impl Driver {
             false => self.attendance,
         };
         let execution = self.execution;
-        let live = under_way.live_sender.clone();
+        let live = self.under_way.live_sender.clone();
         let id = call.id.clone();
-        under_way.tools.push(Box::pin(async move {
+        self.under_way.tools.push(Box::pin(async move {
             let work = async {
                 let outcome: ToolOutcome =
                     toolbox.call(&call, &policy, attendance, execution, &cx).await;
@@ -372,6 +389,20 @@ impl Driver {
         if let Err(error) = self.store.leases.release(&self.lease).await {
             tracing::warn!(run = %self.run, %error, "the session's lease could not be released");
         }
+    }
+}
+
+/// Is it one that waits for the store?
+fn writes(effect: &Effect) -> bool {
+    match effect {
+        Effect::Append(_) | Effect::Finish(_) | Effect::Abandon => true,
+        Effect::Emit(..)
+        | Effect::CallModel(..)
+        | Effect::UseModel(..)
+        | Effect::StopModel(_)
+        | Effect::Invoke(..)
+        | Effect::AwaitDecision(..)
+        | Effect::StopTools(_) => false,
     }
 }
 

@@ -2,38 +2,28 @@
 
 use std::borrow::Cow;
 use std::collections::{BTreeSet, HashMap};
-use std::panic::AssertUnwindSafe;
 use std::sync::{Arc, Mutex, OnceLock, PoisonError, RwLock};
 use std::time::Duration;
 
-use futures::FutureExt as _;
 use onyx_knowledge::Index;
-use onyx_storage::{
-    BeginIn, BeginRun, Delivery, Lease, SessionChange, Store, StoreError, title_of,
-};
+use onyx_storage::{Delivery, Lease, Store, StoreError};
 use onyx_tools::{Granted, LiveOutput, Toolbox};
 use onyx_types::{
-    AgentId, Cancel, Clock, DraftId, ErrorCode, Event, Fault, LaneId, Limits, Mint, Model,
-    PersonId, RunId, RunStatus, Scope, SessionId, SessionKey, SessionOrigin, ToolUseId, TurnId,
-    Usage, UserContent, UserPart,
+    Cancel, Clock, DraftId, ErrorCode, Fault, Mint, Model, PersonId, RunId, Scope, SessionId,
+    SessionKey, ToolUseId, TurnId, UserContent, UserPart,
 };
 use tokio::sync::{Semaphore, broadcast, mpsc};
 
-use crate::actions::RunReport;
-use crate::client::{ClientInput, ClientTurn};
-use crate::decisions::Decisions;
-use crate::driver::{Driver, LEASE_LIFE, Whisper};
+use crate::driver::{LEASE_LIFE, Whisper};
 use crate::feed::{EventReader, Feed};
 use crate::finished::Finished;
 use crate::held::HeldLease;
-use crate::live_text::LiveNotes;
 use crate::models::Models;
 use crate::notices::{Happened, MOST_UNHEARD, Notice};
-use crate::place::{Place, check_input};
-use crate::request::{RunInput, RunRequest, RunTerms, StopTarget};
+use crate::place::check_input;
+use crate::request::{RunInput, RunRequest, StopTarget};
 use crate::roster::Roster;
-use crate::seats::{Seat, Seats};
-use crate::sessions::no_such_session;
+use crate::seats::Seats;
 use crate::step::{DecidedDraft, Speaker, UserInput};
 use crate::titles::{MOST_AT_ONCE, Naming, Titles};
 
@@ -114,17 +104,17 @@ pub struct ManagerOptions {
     pub fence_secret: [u8; 32],
 }
 
-struct LiveRun {
-    key: SessionKey,
-    begun: Duration,
-    feed: Arc<Feed>,
-    cancel: Cancel,
-    whisper: mpsc::Sender<Whisper>,
-    granted: Granted,
-    request: RunRequest,
-    steered: bool,
+pub(crate) struct LiveRun {
+    pub(crate) key: SessionKey,
+    pub(crate) begun: Duration,
+    pub(crate) feed: Arc<Feed>,
+    pub(crate) cancel: Cancel,
+    pub(crate) whisper: mpsc::Sender<Whisper>,
+    pub(crate) granted: Granted,
+    pub(crate) request: RunRequest,
+    pub(crate) steered: bool,
     /// Models that its tools used: what they cost is open until the run is booked.
-    kept: Vec<Arc<dyn Model>>,
+    pub(crate) kept: Vec<Arc<dyn Model>>,
 }
 
 /// A run at work, as somebody who wants to add words sees it.
@@ -169,7 +159,7 @@ pub struct RunHandle {
     pub run_id: RunId,
     pub session_id: SessionId,
     pub events: EventReader,
-    cancel: Cancel,
+    pub(crate) cancel: Cancel,
 }
 
 /// Stops one run; for surfaces whose client may go away.
@@ -189,7 +179,7 @@ impl RunHandle {
 }
 
 /// Words handed to a run that it has not looked at yet.
-const MOST_WAITING: usize = 64;
+pub(crate) const MOST_WAITING: usize = 64;
 /// How long the end of the process waits for sessions that are being named.
 const NAME_PATIENCE: Duration = Duration::from_secs(2);
 /// How long `stop` waits for a run to write its end.
@@ -253,7 +243,7 @@ impl RunManager {
         *self.inner.titles.write().unwrap_or_else(PoisonError::into_inner) = titles;
     }
 
-    fn titles(&self) -> Titles {
+    pub(crate) fn titles(&self) -> Titles {
         *self.inner.titles.read().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -307,11 +297,8 @@ impl RunManager {
         let models = request.model.as_deref().into_iter().chain(wanted);
         let notice = self.runtime_notice(&request.person, models).await?;
         let lease = self.lease(&place.key).await?;
-        match self.begin(request, scopes, &roster, place, &lease, (seat, notice)).await {
-            Ok(handle) => {
-                lease.hand_over();
-                Ok(handle)
-            }
+        match self.make_ready(request, scopes, &roster, place, &lease, (seat, notice)).await {
+            Ok(ready) => self.begin(ready, lease).await,
             Err(fault) => {
                 lease.release().await;
                 Err(fault)
@@ -319,247 +306,8 @@ impl RunManager {
         }
     }
 
-    async fn begin(
-        &self,
-        request: RunRequest,
-        retrieve: Vec<Scope>,
-        roster: &Roster,
-        place: Place,
-        lease: &Lease,
-        (seat, notice): (Seat, Option<Event>),
-    ) -> Result<RunHandle, Fault> {
-        let inner = &self.inner;
-        match inner.index.get() {
-            Some(index) if place.is_new => index.session_begins(&place.key.person),
-            Some(_) | None => {}
-        }
-        if !place.is_new {
-            self.close_leftover_runs(lease).await?;
-        }
-        self.note_conversations(&place.key.person, place.is_new).await?;
-        let now = inner.clock.now();
-        let (run, fresh_turn, seed) = {
-            let mut mint = self.mint();
-            (mint.run(now.wall), mint.turn(now.wall), mint.fork_seed())
-        };
-        let mut leading = match place.is_new {
-            true => Vec::new(),
-            false => self.waiting(&place.key).await?,
-        };
-        let inbox = leading.iter().filter_map(|words| words.turn).collect();
-        let decisions = match place.is_new {
-            true => Vec::new(),
-            false => self.untold_decisions(&place.key).await?,
-        };
-        let repeat = request.clone();
-        let view = request.view.clone();
-        let mut client = ClientInput::default();
-        let (input_turn, input) = match request.input {
-            RunInput::New(content) => {
-                let by = speaker(&request.terms);
-                let words = UserInput::new(inner.masked_words(content), by);
-                (fresh_turn, Some(UserInput { view: request.view, ..words }))
-            }
-            // Found before the session was held: it may have been deleted meanwhile.
-            RunInput::Stored(turn) | RunInput::Regenerate(turn) => {
-                (self.question_of(&place.key, turn).await?.id, None)
-            }
-            RunInput::Queued(message) => {
-                let is_it = |words: &UserInput| words.turn == Some(message) && !words.withdrawn;
-                let at = leading.iter().position(is_it);
-                // Somebody was quicker: that run has it, or it was taken back.
-                let at = at.ok_or_else(|| Fault::plain(ErrorCode::SessionBusy))?;
-                let words = leading.remove(at);
-                leading.truncate(at);
-                (message, Some(words))
-            }
-            RunInput::Waiting => {
-                let at = leading.iter().rposition(|words| !words.withdrawn).ok_or_else(|| {
-                    Fault::new(ErrorCode::InvalidRequest, "No words are waiting for an answer.")
-                })?;
-                let words = leading.remove(at);
-                (words.turn.unwrap_or(fresh_turn), Some(words))
-            }
-            RunInput::Client(sent) => {
-                client = *sent;
-                client.mask(|text| inner.masked(text), |words| inner.masked_words(words));
-                let words = client.turns.pop_if(|turn| matches!(turn, ClientTurn::User(_)));
-                let words = words.and_then(|turn| match turn {
-                    ClientTurn::User(content) => Some(content),
-                    ClientTurn::Assistant(_)
-                    | ClientTurn::ToolCall(_)
-                    | ClientTurn::ToolResult { .. } => None,
-                });
-                let words = words.map(|content| UserInput {
-                    view: request.view,
-                    ..UserInput::new(content, Speaker::Person)
-                });
-                (fresh_turn, words)
-            }
-        };
-        let limits = bounded(roster.limits(), &request.terms);
-        let depth = request.terms.delegated.as_ref().map_or(0, |parent| parent.depth);
-        let root = request.terms.delegated.as_ref().map_or(run, |parent| parent.root);
-        let text = input.as_ref().map(|words| words.content.text()).unwrap_or_default();
-        let title = title_of(&text);
-        let report = request.terms.action.map(|name| RunReport::new(run, name, text, now.wall));
-        let agents: Vec<_> = place.agents.iter().map(|agent| agent.id.clone()).collect();
-        let home = self.home_of(&place.key.person, place.root, place.origin).await?;
-        let retrieve = match &home {
-            Some(home) if retrieve.is_empty() => home.retrieval(agents.iter()),
-            Some(_) | None => retrieve,
-        };
-        let prepared = crate::sources::prepare(
-            inner,
-            crate::sources::Preparation {
-                run,
-                input_turn,
-                input,
-                leading,
-                decisions,
-                retrieve,
-                home,
-                view,
-                key: place.key.clone(),
-                agents: place.agents,
-                order: place.order,
-                model: request.model,
-                client,
-                is_new: place.is_new,
-                mint: Mint::new(seed),
-                limits: limits.clone(),
-                depth,
-                root,
-            },
-        )
-        .await?;
-        let begin = BeginRun {
-            run,
-            key: place.key.clone(),
-            input_turn,
-            started_at: now.wall,
-            session: match place.is_new {
-                true => BeginIn::New(place.origin),
-                false => BeginIn::Existing,
-            },
-        };
-        inner.store.ledger.begin_run(begin).await.map_err(|error| match error {
-            StoreError::AlreadyRun => {
-                Fault::new(ErrorCode::SessionBusy, "This message is being answered, or was.")
-                    .with_hint("Ask for another answer to get a second one.")
-            }
-            StoreError::NotFound => no_such_session(place.key.session),
-            other => other.into(),
-        })?;
-        if place.is_new {
-            self.keep_new(&place.key, place.origin, agents).await?;
-        }
-
-        let feed = Feed::new(run);
-        let cancel = Cancel::new();
-        let (whisper, heard) = mpsc::channel(MOST_WAITING);
-        let handle = RunHandle {
-            run_id: run,
-            session_id: place.key.session,
-            events: feed.read_after(0),
-            cancel: cancel.clone(),
-        };
-        let live = LiveRun {
-            key: place.key,
-            begun: now.mono,
-            feed: Arc::clone(&feed),
-            cancel: cancel.clone(),
-            whisper,
-            granted: prepared.granted.clone(),
-            request: repeat,
-            steered: false,
-            kept: Vec::new(),
-        };
-        let (person, session) = (live.key.person.clone(), live.key.session);
-        self.live().insert(run, live);
-        self.tell(&person, session, Happened::RunStarted(run));
-        let namer = prepared.actors.first().and_then(|actor| actor.model.clone());
-        let naming = namer
-            .filter(|_| place.nameless && is_named(place.origin) && depth == 0)
-            .filter(|_| self.titles() == Titles::Model)
-            .map(|model| Naming { key: lease.key.clone(), model });
-        let driver = Driver {
-            run,
-            state: prepared.state,
-            lanes: prepared.actors,
-            store: inner.store.clone(),
-            toolbox: Arc::clone(&inner.toolbox),
-            models: Arc::clone(&inner.models),
-            limits,
-            clock: Arc::clone(&inner.clock),
-            feed,
-            lease: lease.clone(),
-            seat: Some(seat),
-            cancel,
-            heard,
-            inbox,
-            decisions: Decisions::new(
-                lease.key.clone(),
-                Arc::clone(&inner.store.drafts),
-                Arc::clone(&inner.clock),
-                inner.notices.clone(),
-            ),
-            live_text: LiveNotes::new(prepared.model),
-            attendance: request.attendance,
-            execution: match request.dry_run {
-                crate::DryRun::Off => onyx_tools::Execution::Real,
-                crate::DryRun::On => onyx_tools::Execution::DryRun,
-            },
-            title,
-            report,
-            notice,
-            spent: request.terms.delegated.map(|parent| parent.spent),
-            log: None,
-        };
-        self.spawn(driver, naming);
-        Ok(handle)
-    }
-
-    /// What the log of a new session will not say, as far as there is such a thing.
-    async fn keep_new(
-        &self,
-        key: &SessionKey,
-        origin: SessionOrigin,
-        agents: Vec<AgentId>,
-    ) -> Result<(), Fault> {
-        if origin == SessionOrigin::Chat && agents.len() == 1 {
-            return Ok(());
-        }
-        let change = SessionChange { agents: Some(agents), ..SessionChange::default() };
-        self.change_session(&key.person, key.session, &change).await.map(drop)
-    }
-
-    fn spawn(&self, driver: Driver, naming: Option<Naming>) {
-        let manager = self.clone();
-        let (run, lease, feed) = (driver.run, driver.lease.clone(), Arc::clone(&driver.feed));
-        tokio::spawn(async move {
-            // A fault in our own code must not leave a session locked or a client waiting.
-            match AssertUnwindSafe(driver.run()).catch_unwind().await {
-                Ok((history, log)) => {
-                    if let Some(naming) = naming {
-                        manager.name_session(naming, &history);
-                    }
-                    manager.inner.recent.keep(lease.key, history, log);
-                }
-                Err(_) => {
-                    tracing::error!(%run, "the run's driver panicked");
-                    manager.release(&lease).await;
-                    feed.tell(LaneId::default(), Event::error(&Fault::plain(ErrorCode::Internal)));
-                    feed.tell(LaneId::default(), failed(run, lease.key.session));
-                    feed.close();
-                }
-            }
-            manager.retire(run).await;
-        });
-    }
-
     /// Moves a run from those at work to those that may still be read.
-    async fn retire(&self, run: RunId) {
+    pub(crate) async fn retire(&self, run: RunId) {
         let now = self.inner.clock.now().mono;
         let Some((person, feed)) =
             self.live().get(&run).map(|live| (live.key.person.clone(), Arc::clone(&live.feed)))
@@ -726,39 +474,8 @@ impl RunManager {
         self.inner.finished.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn live(&self) -> std::sync::MutexGuard<'_, HashMap<RunId, LiveRun>> {
+    pub(crate) fn live(&self) -> std::sync::MutexGuard<'_, HashMap<RunId, LiveRun>> {
         self.inner.live.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-}
-
-/// Conversations of passing clients and with the persona editor are in no list that needs a name.
-fn is_named(origin: SessionOrigin) -> bool {
-    !matches!(origin, SessionOrigin::Api | SessionOrigin::AgentEditor)
-}
-
-fn bounded(limits: &Limits, terms: &RunTerms) -> Limits {
-    let mut limits = limits.clone();
-    limits.max_steps = terms.max_steps.unwrap_or(u32::MAX).min(limits.max_steps);
-    if let Some(left) = terms.delegated.as_ref().and_then(|parent| parent.cost_left) {
-        limits.max_cost = if limits.max_cost > 0.0 { left.min(limits.max_cost) } else { left };
-    }
-    limits
-}
-
-fn speaker(terms: &RunTerms) -> Speaker {
-    match &terms.delegated {
-        Some(parent) => Speaker::Agent(parent.by.clone(), parent.taint),
-        None => Speaker::Person,
-    }
-}
-
-fn failed(run: RunId, session: SessionId) -> Event {
-    Event::Done {
-        session_id: session,
-        run_id: run,
-        status: RunStatus::Error,
-        assistant_turn_ids: Vec::new(),
-        usage: Usage::default(),
     }
 }
 

@@ -26,10 +26,11 @@ impl OwnedRun {
     /// any of them: so they happen in a task, whose result stops the run if nobody takes it.
     pub(super) async fn start(runs: &RunManager, request: RunRequest) -> Result<Self, Problem> {
         let runs = runs.clone();
-        let begun = tokio::spawn(async move {
+        // In a box: a task's future is moved several times.
+        let begun = tokio::spawn(Box::pin(async move {
             let handle = runs.start(request).await?;
             Ok(Self { handle, ended: false })
-        });
+        }));
         match begun.await {
             Ok(result) => result,
             Err(_) => Err(Problem::new(ErrorCode::Internal, "the run could not be started")),

@@ -23,12 +23,16 @@ const NEXT_TRY: Duration = Duration::from_millis(50);
 #[derive(Clone, Debug)]
 pub(crate) struct Blocking {
     permits: Arc<Semaphore>,
+    /// Of steps that follow each other. Apart, because a step may wait for somebody who waits for
+    /// one of the others; those wait for nothing but the disk.
+    step_permits: Arc<Semaphore>,
     threads: Arc<Threads>,
 }
 
 impl Blocking {
     pub(crate) fn new() -> Self {
-        Self { permits: Arc::new(Semaphore::new(AT_ONCE)), threads: Arc::default() }
+        let permits = || Arc::new(Semaphore::new(AT_ONCE));
+        Self { permits: permits(), step_permits: permits(), threads: Arc::default() }
     }
 
     /// Runs to its end even when the caller goes away: half a write is never left behind.
@@ -40,7 +44,7 @@ impl Blocking {
             return work();
         }
         let failed = |_| StoreError::Failed("work on the disk broke off".to_owned());
-        self.elsewhere(work).await.unwrap_or_else(|panic| Err(failed(panic)))
+        self.elsewhere(&self.permits, work).await.unwrap_or_else(|panic| Err(failed(panic)))
     }
 
     /// Runs several steps on one thread, which waits for each of them itself: handing each step
@@ -57,15 +61,17 @@ impl Blocking {
             let _here = WaitHere::new();
             runtime.block_on(steps)
         };
-        self.elsewhere(work).await.unwrap_or_else(|panic| std::panic::resume_unwind(panic))
+        let followed = self.elsewhere(&self.step_permits, work).await;
+        followed.unwrap_or_else(|panic| std::panic::resume_unwind(panic))
     }
 
     async fn elsewhere<T: Send + 'static>(
         &self,
+        permits: &Arc<Semaphore>,
         work: impl FnOnce() -> T + Send + 'static,
     ) -> std::thread::Result<T> {
         // It is never closed.
-        let permit = Arc::clone(&self.permits).acquire_owned().await.ok();
+        let permit = Arc::clone(permits).acquire_owned().await.ok();
         let (sender, told) = oneshot::channel();
         let task = Task { _permit: permit, state: Some(State::Waiting(work)), sender };
         let mut task: Box<dyn Work> = Box::new(task);
@@ -142,22 +148,19 @@ impl Steps {
         Self(None)
     }
 
-    /// To the end even when the caller goes away, and with the caller's runtime. A panic is the
-    /// caller's.
+    /// Do they run to their end, whoever goes away?
+    pub fn are_kept_together(&self) -> bool {
+        self.0.is_some()
+    }
+
+    /// With the caller's runtime. A panic is the caller's.
     pub async fn follow<T: Send + 'static>(
         &self,
         steps: impl Future<Output = T> + Send + 'static,
     ) -> T {
         match &self.0 {
             Some(blocking) => blocking.follow(steps).await,
-            None => match tokio::spawn(steps).await {
-                Ok(result) => result,
-                Err(error) => match error.try_into_panic() {
-                    Ok(panic) => std::panic::resume_unwind(panic),
-                    // Only the end of the runtime stops it, and with it whoever waits here.
-                    Err(_) => std::future::pending().await,
-                },
-            },
+            None => steps.await,
         }
     }
 }
@@ -215,19 +218,35 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn what_began_ends_although_nobody_waits_for_it() {
-        for steps in [Steps::on_one_thread(Blocking::new()), Steps::as_they_come()] {
-            let (sender, ended) = oneshot::channel();
-            let (go, gone) = oneshot::channel::<()>();
-            let asked = steps.follow(async move {
-                gone.await.unwrap();
-                sender.send(()).unwrap();
-            });
-            let gave_up = tokio::time::timeout(Duration::ZERO, asked).await;
-            assert!(gave_up.is_err());
-            go.send(()).unwrap();
-            ended.await.unwrap();
+    async fn steps_that_wait_for_somebody_leave_them_the_disk() {
+        let blocking = Blocking::new();
+        let steps = Steps::on_one_thread(blocking.clone());
+        let held = Arc::new(tokio::sync::Mutex::new(()));
+        let holder = Arc::clone(&held).lock_owned().await;
+        let mut waiting = tokio::task::JoinSet::new();
+        for _ in 0..2 * AT_ONCE {
+            let (steps, held) = (steps.clone(), Arc::clone(&held));
+            waiting
+                .spawn(async move { steps.follow(async move { drop(held.lock().await) }).await });
         }
+        tokio::task::yield_now().await;
+        blocking.run(move || Ok(drop(holder))).await.unwrap();
+        waiting.join_all().await;
+    }
+
+    #[tokio::test]
+    async fn what_began_ends_although_nobody_waits_for_it() {
+        let steps = Steps::on_one_thread(Blocking::new());
+        let (sender, ended) = oneshot::channel();
+        let (go, gone) = oneshot::channel::<()>();
+        let asked = steps.follow(async move {
+            gone.await.unwrap();
+            sender.send(()).unwrap();
+        });
+        let gave_up = tokio::time::timeout(Duration::ZERO, asked).await;
+        assert!(gave_up.is_err());
+        go.send(()).unwrap();
+        ended.await.unwrap();
     }
 
     #[tokio::test]

@@ -300,7 +300,9 @@ mod tests {
     }
 
     fn note(text: String) -> impl FnOnce(&Connection) -> Result<(), StoreError> + Send {
-        move |connection| Ok(connection.execute("INSERT INTO notes VALUES (?1)", [text]).map(drop)?)
+        move |connection| {
+            Ok(connection.execute("INSERT INTO notes VALUES (?1)", [text]).map(drop)?)
+        }
     }
 
     fn notes(connection: &Connection) -> Result<i64, StoreError> {
