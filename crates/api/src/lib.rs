@@ -59,7 +59,7 @@ pub use ready::{Dependency, DependencyState, Readiness};
 pub use routes::{router, routes};
 pub use serve::{Accept, Peer, serve};
 pub use settings::{AuthMode, AuthSettings, DEFAULT_PORT, Exposure, GatewaySettings};
-pub use state::ApiState;
+pub use state::{ApiState, Shared};
 pub use traffic::Traffic;
 pub use upstream::{
     Dialect, Embedded, Forward, Forwarded, Histogram, Listed, ModelFigures, Piece, Upstream,

@@ -1,3 +1,4 @@
+use std::ops::Deref;
 use std::sync::Arc;
 
 use onyx_agent::RunManager;
@@ -11,9 +12,25 @@ use crate::{
     Upstream,
 };
 
-/// What the routes share. Cheap to clone.
+/// What the routes share. Every layer clones it for every request, so it is one pointer.
 #[derive(Clone)]
-pub struct ApiState {
+pub struct ApiState(Arc<Shared>);
+
+impl ApiState {
+    pub fn new(shared: Shared) -> Self {
+        Self(Arc::new(shared))
+    }
+}
+
+impl Deref for ApiState {
+    type Target = Shared;
+
+    fn deref(&self) -> &Shared {
+        &self.0
+    }
+}
+
+pub struct Shared {
     pub runs: RunManager,
     pub store: Store,
     pub sources: Sources,

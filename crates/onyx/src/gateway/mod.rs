@@ -27,7 +27,9 @@ use std::time::Duration;
 use anyhow::{Context, Result};
 use axum::Router;
 use onyx_agent::{ManagerOptions, RunManager};
-use onyx_api::{ApiState, Authenticator, Changes, Exposure, Lanes, LogRing, Passing, Traffic};
+use onyx_api::{
+    ApiState, Authenticator, Changes, Exposure, Lanes, LogRing, Passing, Shared, Traffic,
+};
 use onyx_identity::{Identity, Secrets};
 use onyx_knowledge::{Chunking, Index, IndexSettings};
 use onyx_sources::Sources;
@@ -248,7 +250,7 @@ impl Gateway {
     }
 
     fn router(&self) -> Router {
-        onyx_api::router(ApiState {
+        onyx_api::router(ApiState::new(Shared {
             runs: self.live.runs.clone(),
             store: self.live.store.clone(),
             sources: self.sources.clone(),
@@ -263,7 +265,7 @@ impl Gateway {
             passing: self.passing.clone(),
             logs: Arc::clone(&self.logs),
             changes: self.live.changes.clone(),
-        })
+        }))
     }
 }
 
