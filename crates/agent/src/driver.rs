@@ -34,7 +34,7 @@ pub(crate) struct LaneActor {
     pub(crate) model: Option<Arc<dyn Model>>,
     /// Models from before a change: what they cost is open until the run is booked.
     pub(crate) retired: Vec<Arc<dyn Model>>,
-    pub(crate) policy: Policy,
+    pub(crate) policy: Arc<Policy>,
     pub(crate) tool_cx: ToolCx,
 }
 
@@ -311,7 +311,7 @@ impl Driver {
             standing.cost_left = limit.map(|limit| limit - self.state.cost());
         }
         cx.live = LiveOutput::to(sender);
-        let (toolbox, policy) = (Arc::clone(&self.toolbox), actor.policy.clone());
+        let (toolbox, policy) = (Arc::clone(&self.toolbox), Arc::clone(&actor.policy));
         // Nobody is asked about what nobody is shown.
         let attendance = match self.state.is_silent(lane) {
             true => Attendance::Unattended,

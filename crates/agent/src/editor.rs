@@ -28,7 +28,7 @@ pub(crate) fn profile(model: ModelChoice, toolbox: &Toolbox) -> Result<AgentProf
         id: PERSONA_EDITOR.parse()?,
         name: "Persona editor".to_owned(),
         model,
-        policy,
+        policy: policy.into(),
         temperature: None,
         max_output_tokens: None,
         workspace: None,

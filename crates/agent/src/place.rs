@@ -1,5 +1,7 @@
 //! Where a run happens, who answers, and what: decided before anything is written.
 
+use std::sync::Arc;
+
 use onyx_storage::{SessionMeta, TitleSource};
 use onyx_types::{
     AgentId, ErrorCode, Fault, LaneOrder, SessionId, SessionKey, SessionOrigin, UserContent,
@@ -15,7 +17,7 @@ use crate::roster::{AgentProfile, Roster};
 /// Where a run happens and who answers.
 pub(crate) struct Place {
     pub(crate) key: SessionKey,
-    pub(crate) agents: Vec<AgentProfile>,
+    pub(crate) agents: Vec<Arc<AgentProfile>>,
     pub(crate) order: LaneOrder,
     /// Nothing better than its first words names the session yet.
     pub(crate) nameless: bool,
@@ -61,7 +63,10 @@ impl RunManager {
     ) -> Result<Place, Fault> {
         let mut place = self.whole_place(request, roster).await?;
         if let Some(tier) = request.terms.tier {
-            place.agents.iter_mut().for_each(|agent| agent.policy = agent.policy.at_most(tier));
+            for agent in &mut place.agents {
+                let policy = Arc::new(agent.policy.at_most(tier));
+                Arc::make_mut(agent).policy = policy;
+            }
         }
         Ok(place)
     }
@@ -110,7 +115,7 @@ impl RunManager {
 /// A name that could not be had for so many messages is not asked for again.
 const NAMED_WITHIN: u64 = 8;
 
-fn existing(request: &RunRequest, meta: SessionMeta, agents: Vec<AgentProfile>) -> Place {
+fn existing(request: &RunRequest, meta: SessionMeta, agents: Vec<Arc<AgentProfile>>) -> Place {
     Place {
         agents,
         order: meta.mode,
@@ -126,11 +131,11 @@ fn existing(request: &RunRequest, meta: SessionMeta, agents: Vec<AgentProfile>) 
     }
 }
 
-fn profiles(roster: &Roster, agents: &[AgentId]) -> Result<Vec<AgentProfile>, Fault> {
+fn profiles(roster: &Roster, agents: &[AgentId]) -> Result<Vec<Arc<AgentProfile>>, Fault> {
     agents.iter().map(|id| profile(roster, id).cloned()).collect()
 }
 
-fn profile<'r>(roster: &'r Roster, id: &AgentId) -> Result<&'r AgentProfile, Fault> {
+fn profile<'r>(roster: &'r Roster, id: &AgentId) -> Result<&'r Arc<AgentProfile>, Fault> {
     if is_editor(id) {
         let message = "The persona editor answers in the persona editor only.";
         return Err(Fault::new(ErrorCode::Forbidden, message)

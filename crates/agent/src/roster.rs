@@ -11,19 +11,20 @@ use crate::settings::{AgentDefaults, AgentSettings, AgentsSettings, ModelSetting
 /// The agents of a config, resolved once: every value checked and filled in.
 #[derive(Clone, Debug)]
 pub struct Roster {
-    agents: Vec<AgentProfile>,
-    editor: AgentProfile,
+    agents: Vec<Arc<AgentProfile>>,
+    editor: Arc<AgentProfile>,
     disabled: Vec<AgentProfile>,
     default: usize,
     limits: Limits,
 }
 
+/// Shared by everything that a run starts.
 #[derive(Clone, Debug)]
 pub struct AgentProfile {
     pub id: AgentId,
     pub name: String,
     pub model: ModelChoice,
-    pub policy: Policy,
+    pub policy: Arc<Policy>,
     pub temperature: Option<f32>,
     pub max_output_tokens: Option<u32>,
     /// A folder whose persona files are read instead of the home's.
@@ -67,20 +68,20 @@ impl Roster {
             if raw.is_default && default.replace(agents.len()).is_some() {
                 return Err(invalid("agents: more than one is marked `default`".to_owned()));
             }
-            agents.push(profile(id, raw, &settings.defaults, toolbox, &mut warnings)?);
+            agents.push(profile(id, raw, &settings.defaults, toolbox, &mut warnings)?.into());
         }
         if agents.is_empty() {
             let id = FIRST_AGENT.parse()?;
             let raw = AgentSettings::default();
-            agents.push(profile(id, &raw, &settings.defaults, toolbox, &mut warnings)?);
+            agents.push(profile(id, &raw, &settings.defaults, toolbox, &mut warnings)?.into());
         }
-        let editor = editor::profile(choice(settings.defaults.model.as_ref()), toolbox)?;
+        let editor = editor::profile(choice(settings.defaults.model.as_ref()), toolbox)?.into();
         let (default, limits) = (default.unwrap_or(0), limits.clone());
         Ok((Self { agents, disabled, editor, default, limits }, warnings))
     }
 
     pub fn agents(&self) -> impl Iterator<Item = &AgentProfile> {
-        self.agents.iter()
+        self.agents.iter().map(|agent| &**agent)
     }
 
     /// Those that are switched off: to be looked at, not to be asked.
@@ -88,21 +89,21 @@ impl Roster {
         self.disabled.iter()
     }
 
-    pub fn get(&self, id: &AgentId) -> Option<&AgentProfile> {
+    pub fn get(&self, id: &AgentId) -> Option<&Arc<AgentProfile>> {
         self.agents.iter().find(|agent| agent.id == *id)
     }
 
-    pub fn default_agent(&self) -> &AgentProfile {
+    pub fn default_agent(&self) -> &Arc<AgentProfile> {
         &self.agents[self.default]
     }
 
     /// Whoever may have proposed something: one of the agents, or the one that edits them.
-    pub(crate) fn acting(&self, id: &AgentId) -> Option<&AgentProfile> {
+    pub(crate) fn acting(&self, id: &AgentId) -> Option<&Arc<AgentProfile>> {
         if editor::is_editor(id) { Some(&self.editor) } else { self.get(id) }
     }
 
     /// The built-in agent that edits the others; not one of them.
-    pub(crate) fn editor(&self) -> &AgentProfile {
+    pub(crate) fn editor(&self) -> &Arc<AgentProfile> {
         &self.editor
     }
 
@@ -137,7 +138,7 @@ fn profile(
     Ok(AgentProfile {
         name: raw.name.clone().unwrap_or_else(|| id.to_string()),
         model: choice(raw.model.as_ref().or(defaults.model.as_ref())),
-        policy,
+        policy: Arc::new(policy),
         temperature: raw.temperature.or(defaults.temperature),
         max_output_tokens: raw.max_tokens.or(defaults.max_tokens),
         workspace: raw.workspace.clone(),

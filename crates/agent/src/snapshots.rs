@@ -48,7 +48,7 @@ impl Snapshots {
         }
         let mut sources = written.clone();
         let untrusted = files.add_memory(&mut sources, now.wall).await?;
-        let rendered = sources.render().mapped(|text| inner.masked(text));
+        let rendered = sources.render_with(|text| inner.masked(text));
         Ok((self.keep(id, rendered, written, now.mono), untrusted))
     }
 
@@ -99,8 +99,8 @@ pub(crate) async fn without_memory(
     agent: &AgentProfile,
 ) -> Result<Arc<PromptSnapshot>, Fault> {
     let files = PromptFiles { files: &*inner.store.files, agent, person: &key.person };
-    let rendered = files.written_by_people().await?.render();
-    Ok(Arc::new(rendered.mapped(|text| inner.masked(text))))
+    let written = files.written_by_people().await?;
+    Ok(Arc::new(written.render_with(|text| inner.masked(text))))
 }
 
 /// The files behind one agent's prompts for one person, looked up together: a look-up on its own

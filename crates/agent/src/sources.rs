@@ -7,8 +7,7 @@ use onyx_knowledge::{Hit, Retrieval, Retrieved};
 use onyx_tools::{Addresses, Granted, LiveOutput, PathRules, Standing, ToolCx};
 use onyx_types::{
     AgentId, Cancel, ContextPiece, Event, Fault, LaneOrder, Limits, Mint, Origin, RunId, Scope,
-    ScopeSet, SessionKey, StatusCode, Taint, ToolChoice, ToolEffect, ToolUse, TurnBody, TurnId,
-    View,
+    ScopeSet, SessionKey, StatusCode, Taint, ToolChoice, ToolUse, TurnBody, TurnId, View,
 };
 
 use crate::client::{ClientInput, ClientTurn, MemoryUse, open_calls, with_all_results};
@@ -20,7 +19,7 @@ use crate::models::{ModelChoice, Payer};
 use crate::prompt::{self, Conversation, UntrustedPiece, untrusted_block};
 use crate::roster::AgentProfile;
 use crate::snapshots::without_memory;
-use crate::step::{DecidedDraft, LaneSetup, RunSetup, RunState, Speaker, ToolTraits, UserInput};
+use crate::step::{DecidedDraft, LaneSetup, RunSetup, RunState, Speaker, UserInput};
 
 /// What the manager has decided about a run before anything is read for it.
 pub(crate) struct Preparation {
@@ -37,7 +36,7 @@ pub(crate) struct Preparation {
     /// What the person looks at, where the words themselves do not say it.
     pub(crate) view: Option<View>,
     pub(crate) key: SessionKey,
-    pub(crate) agents: Vec<AgentProfile>,
+    pub(crate) agents: Vec<Arc<AgentProfile>>,
     pub(crate) order: LaneOrder,
     pub(crate) model: Option<String>,
     pub(crate) client: ClientInput,
@@ -233,16 +232,14 @@ async fn lane(
         None => snapshot,
     };
     let client = &ask.client;
-    let own = inner.toolbox.ready_offers(&agent.policy, &ask.key.person).into_iter();
-    // A call of the client's ends the run, so this answer is one.
-    let forced = client.tool_use.choice.is_forced();
-    let own = own.filter(|spec| !forced && !client.tools.iter().any(|tool| tool.name == spec.name));
-    let tools = own.map(|spec| ToolTraits {
-        offer: spec.offer(),
-        weight: inner.toolbox.weight(&spec.name),
-        parallel: spec.usual_effect == ToolEffect::Read,
-        repeats: spec.repeats,
-    });
+    let own = inner.toolbox.ready_offers(&agent.policy, &ask.key.person);
+    let is_clients = |name: &str| client.tools.iter().any(|tool| tool.name == name);
+    let tools = match client.tools.as_slice() {
+        // A call of the client's ends the run, so this answer is one.
+        _ if client.tool_use.choice.is_forced() => Arc::default(),
+        [] => own,
+        _ => Arc::new(own.without(is_clients)),
+    };
     let model_id = model
         .as_ref()
         .map_or_else(|| choice.primary.clone().unwrap_or_default(), |model| model.id().to_owned());
@@ -258,7 +255,7 @@ async fn lane(
             .unwrap_or(ask.limits.max_output_tokens),
         response_format: client.response_format.clone(),
         snapshot,
-        tools: tools.collect(),
+        tools,
         client_tools: match client.tool_use.choice {
             ToolChoice::None => Vec::new(),
             ToolChoice::Auto | ToolChoice::Required | ToolChoice::Named(_) => client.tools.clone(),
@@ -275,7 +272,7 @@ async fn lane(
     let actor = LaneActor {
         model,
         retired: Vec::new(),
-        policy: agent.policy.clone(),
+        policy: Arc::clone(&agent.policy),
         tool_cx: ToolCx {
             view,
             memories: Arc::clone(&agent.memories),

@@ -105,7 +105,7 @@ fn exchange(history: &Conversation) -> Option<String> {
 
 async fn ask(model: &dyn Model, exchange: String) -> (Option<String>, Usage) {
     let request = ModelRequest {
-        system: vec![SystemBlock { text: INSTRUCTION.to_owned(), stable: true }],
+        system: [SystemBlock { text: INSTRUCTION.to_owned(), stable: true }].into(),
         messages: Arc::new(vec![Message::user(exchange)]),
         max_output_tokens: OUTPUT_TOKENS,
         ..ModelRequest::default()

@@ -92,18 +92,19 @@ impl LogRing {
         level: LogLevel,
         target: &str,
         message: &str,
-        fields: Map<String, Value>,
+        mut fields: Map<String, Value>,
     ) {
         let mask = self.mask.read().unwrap_or_else(PoisonError::into_inner).clone();
         let clean = |text: &str| {
             let text = &text[..text.floor_char_boundary(LONGEST)];
             mask.as_ref().map_or_else(|| text.to_owned(), |mask| mask(text))
         };
-        let fields = fields.into_iter().map(|(name, value)| match value {
-            Value::String(text) => (name, clean(&text).into()),
-            other => (name, other),
-        });
-        let (fields, message) = (fields.collect(), clean(message));
+        for value in fields.values_mut() {
+            if let Value::String(text) = value {
+                *text = clean(text);
+            }
+        }
+        let message = clean(message);
         let mut lines = self.lines.lock().unwrap_or_else(PoisonError::into_inner);
         lines.last += 1;
         let seq = lines.last;
@@ -112,8 +113,10 @@ impl LogRing {
             lines.packed.pop_front();
         }
         lines.packed.push_back((seq, line.packed()));
-        // Nobody may be listening.
-        let _ = self.told.send(Arc::new(line));
+        if self.told.receiver_count() > 0 {
+            // The last of them may just have gone.
+            let _ = self.told.send(Arc::new(line));
+        }
     }
 
     /// What is kept after a line, and what comes from now on.

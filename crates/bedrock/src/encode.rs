@@ -69,7 +69,7 @@ fn tools(request: &ModelRequest) -> Result<Option<ToolConfiguration>, BuildError
         return Ok(None);
     }
     let mut tools = ToolConfiguration::builder();
-    for offer in &request.tools {
+    for offer in &*request.tools {
         let tool = ToolSpecification::builder()
             .name(portable(&offer.name))
             // An empty one is refused.

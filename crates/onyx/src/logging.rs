@@ -48,8 +48,8 @@ struct Kept {
     clock: SystemClock,
 }
 
-/// What a span says of everything that happens in it.
-struct Said(Map<String, Value>);
+/// What a span says of everything that happens in it. A list: hardly a word is said in most spans.
+struct Said(Vec<(&'static str, Value)>);
 
 impl<S: Subscriber + for<'a> LookupSpan<'a>> Layer<S> for Kept {
     fn on_new_span(&self, attributes: &Attributes<'_>, id: &Id, context: Context<'_, S>) {
@@ -63,17 +63,19 @@ impl<S: Subscriber + for<'a> LookupSpan<'a>> Layer<S> for Kept {
     fn on_event(&self, event: &Event<'_>, context: Context<'_, S>) {
         let mut fields = Fields::default();
         event.record(&mut fields);
+        let owned = |(name, value): (&str, Value)| (name.to_owned(), value);
+        let mut others: Map<String, Value> = fields.others.into_iter().map(owned).collect();
         for span in context.event_scope(event).into_iter().flatten() {
             if let Some(Said(said)) = span.extensions().get::<Said>() {
                 for (name, value) in said {
                     let name = format!("{}.{name}", span.name());
-                    fields.others.entry(name).or_insert_with(|| value.clone());
+                    others.entry(name).or_insert_with(|| value.clone());
                 }
             }
         }
         let metadata = event.metadata();
         let level = level(*metadata.level());
-        self.ring.push(self.clock.wall(), level, metadata.target(), &fields.message, fields.others);
+        self.ring.push(self.clock.wall(), level, metadata.target(), &fields.message, others);
     }
 }
 
@@ -90,7 +92,13 @@ const fn level(level: Level) -> LogLevel {
 #[derive(Default)]
 struct Fields {
     message: String,
-    others: Map<String, Value>,
+    others: Vec<(&'static str, Value)>,
+}
+
+impl Fields {
+    fn add(&mut self, field: &Field, value: impl Into<Value>) {
+        self.others.push((field.name(), value.into()));
+    }
 }
 
 impl Visit for Fields {
@@ -99,23 +107,23 @@ impl Visit for Fields {
             // Writing to a string cannot fail.
             let _ = write!(self.message, "{value:?}");
         } else {
-            self.others.insert(field.name().to_owned(), format!("{value:?}").into());
+            self.add(field, format!("{value:?}"));
         }
     }
 
     fn record_str(&mut self, field: &Field, value: &str) {
-        self.others.insert(field.name().to_owned(), value.into());
+        self.add(field, value);
     }
 
     fn record_u64(&mut self, field: &Field, value: u64) {
-        self.others.insert(field.name().to_owned(), value.into());
+        self.add(field, value);
     }
 
     fn record_i64(&mut self, field: &Field, value: i64) {
-        self.others.insert(field.name().to_owned(), value.into());
+        self.add(field, value);
     }
 
     fn record_bool(&mut self, field: &Field, value: bool) {
-        self.others.insert(field.name().to_owned(), value.into());
+        self.add(field, value);
     }
 }

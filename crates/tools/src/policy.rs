@@ -21,7 +21,8 @@ pub struct ToolSettings {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Policy {
     tier: Tier,
-    tools: BTreeSet<String>,
+    /// In order: every run looks each tool up.
+    tools: Vec<String>,
     commands: Vec<CommandRule>,
 }
 
@@ -47,6 +48,7 @@ impl Policy {
         }
         let commands = settings.commands.iter().map(|words| CommandRule::new(words));
         let commands = commands.collect::<Result<_, _>>()?;
+        let tools = tools.into_iter().collect();
         Ok((Self { tier, tools, commands }, warnings))
     }
 
@@ -72,7 +74,10 @@ impl Policy {
     }
 
     pub fn visibility(&self, tool: &str) -> Visibility {
-        if self.tools.contains(tool) { Visibility::Offered } else { Visibility::Absent }
+        match self.tools.binary_search_by(|known| known.as_str().cmp(tool)) {
+            Ok(_) => Visibility::Offered,
+            Err(_) => Visibility::Absent,
+        }
     }
 }
 

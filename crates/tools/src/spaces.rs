@@ -1,7 +1,8 @@
 use std::path::PathBuf;
 
 use onyx_storage::Area;
-use onyx_types::PersonId;
+
+use crate::Asked;
 
 /// Where people's spaces lie on this machine's disk.
 #[derive(Clone, Debug)]
@@ -16,7 +17,8 @@ impl Spaces {
 
     /// Without any, their tools would only lengthen every prompt.
     #[allow(clippy::disallowed_methods, reason = "looks for a fixed name; no model chose the path")]
-    pub(crate) fn are_there(&self, person: &PersonId) -> bool {
-        self.home.join(Area::Person(person.clone()).path()).join("spaces").exists()
+    pub(crate) fn are_there(&self, asked: &Asked<'_>) -> bool {
+        let folder = || self.home.join(Area::Person(asked.person.clone()).path()).join("spaces");
+        *asked.has_spaces.get_or_init(|| folder().exists())
     }
 }

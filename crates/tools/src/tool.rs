@@ -10,11 +10,20 @@ use crate::{Authorised, ToolCx, ToolError};
 pub struct Asked<'a> {
     pub person: &'a PersonId,
     pub(crate) has_repository: OnceCell<bool>,
+    pub(crate) has_spaces: OnceCell<bool>,
+    pub(crate) has_docker: OnceCell<bool>,
+    pub(crate) has_models: OnceCell<bool>,
 }
 
 impl<'a> Asked<'a> {
     pub fn of(person: &'a PersonId) -> Self {
-        Self { person, has_repository: OnceCell::new() }
+        Self {
+            person,
+            has_repository: OnceCell::new(),
+            has_spaces: OnceCell::new(),
+            has_docker: OnceCell::new(),
+            has_models: OnceCell::new(),
+        }
     }
 }
 

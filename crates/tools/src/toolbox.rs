@@ -5,10 +5,10 @@ use std::sync::Arc;
 use onyx_storage::{Drafts, Ledger, Objects, StoreError};
 use onyx_types::{
     Attendance, ErrorCode, Fault, PersonId, ToolCall, ToolOutcome, ToolSpec, Visibility,
-    estimate_tokens,
 };
 
 use crate::attempt::Attempt;
+use crate::offering::{Offering, Offerings, ToolTraits};
 use crate::output::{Keep, bound, one_line};
 use crate::schema::Checker;
 use crate::{Asked, Masker, Pending, Policy, Tool, ToolCx};
@@ -16,14 +16,13 @@ use crate::{Asked, Masker, Pending, Policy, Tool, ToolCx};
 /// Every tool there is, and the one way to call one.
 pub struct Toolbox {
     entries: Vec<Entry>,
+    offerings: Offerings,
     services: Services,
 }
 
 pub(crate) struct Entry {
     pub(crate) tool: Arc<dyn Tool>,
     pub(crate) checker: Checker,
-    /// What the model is shown of it, in tokens.
-    weight: usize,
 }
 
 /// What the toolbox itself needs to do its work.
@@ -54,10 +53,9 @@ impl Toolbox {
                 return Err(Fault::new(ErrorCode::Internal, message));
             }
             let checker = Checker::new(tool.spec())?;
-            let weight = weight(tool.spec());
-            entries.push(Entry { tool, checker, weight });
+            entries.push(Entry { tool, checker });
         }
-        Ok(Self { entries, services })
+        Ok(Self { entries, offerings: Offerings::default(), services })
     }
 
     pub fn specs(&self) -> impl Iterator<Item = &ToolSpec> {
@@ -68,23 +66,21 @@ impl Toolbox {
         self.entry(name).map(|entry| entry.tool.spec())
     }
 
-    /// What a prompt weighs more with this tool, in tokens, about.
-    pub fn weight(&self, name: &str) -> usize {
-        self.entry(name).map_or(0, |entry| entry.weight)
-    }
-
     /// What the agent is offered, always in the same order so that prompt caches hit.
     pub fn offers(&self, policy: &Policy) -> Vec<&ToolSpec> {
         self.specs().filter(|spec| is_offered(policy, &spec.name)).collect()
     }
 
     /// Of these, what can work for this person now.
-    pub fn ready_offers(&self, policy: &Policy, person: &PersonId) -> Vec<&ToolSpec> {
+    pub fn ready_offers(&self, policy: &Policy, person: &PersonId) -> Arc<Offering> {
         let asked = Asked::of(person);
-        let offered = |entry: &&Entry| {
-            is_offered(policy, &entry.tool.spec().name) && entry.tool.is_ready(&asked)
-        };
-        self.entries.iter().filter(offered).map(|entry| entry.tool.spec()).collect()
+        let offered =
+            |tool: &dyn Tool| is_offered(policy, &tool.spec().name) && tool.is_ready(&asked);
+        let ready: Vec<bool> = self.entries.iter().map(|entry| offered(&*entry.tool)).collect();
+        self.offerings.of(ready, |ready| {
+            let entries = self.entries.iter().zip(ready).filter(|(_, ready)| **ready);
+            entries.map(|(entry, _)| ToolTraits::of(entry.tool.spec())).collect()
+        })
     }
 
     /// Text without the secrets that are known here.
@@ -162,10 +158,6 @@ impl Toolbox {
     fn for_people(&self, line: &str) -> String {
         one_line(&self.services.masker.mask(line))
     }
-}
-
-fn weight(spec: &ToolSpec) -> usize {
-    estimate_tokens(spec.input_schema.text()) + estimate_tokens(&spec.description)
 }
 
 pub(crate) fn is_offered(policy: &Policy, name: &str) -> bool {

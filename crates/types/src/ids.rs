@@ -18,10 +18,11 @@ pub enum IdError {
 /// Writes the id as its string form and reads it back through `FromStr`, so that a wire value is
 /// checked exactly where it becomes an id.
 macro_rules! string_serde {
-    ($name:ident) => {
+    ($name:ident, |$id:ident, $serializer:ident| $write:expr) => {
         impl Serialize for $name {
-            fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-                serializer.collect_str(self)
+            fn serialize<S: Serializer>(&self, $serializer: S) -> Result<S::Ok, S::Error> {
+                let $id = self;
+                $write
             }
         }
         impl<'de> Deserialize<'de> for $name {
@@ -79,7 +80,11 @@ macro_rules! uuid_ids {
             }
         }
 
-        string_serde!($name);
+        // Without the detour over `Display`: a log is full of them.
+        string_serde!($name, |id, serializer| {
+            let mut text = [0; uuid::fmt::Hyphenated::LENGTH];
+            serializer.serialize_str(id.0.hyphenated().encode_lower(&mut text))
+        });
     )*};
 }
 
@@ -126,7 +131,7 @@ macro_rules! name_ids {
             }
         }
 
-        string_serde!($name);
+        string_serde!($name, |id, serializer| serializer.serialize_str(&id.0));
     )*};
 }
 
@@ -218,4 +223,4 @@ impl FromStr for Author {
     }
 }
 
-string_serde!(Author);
+string_serde!(Author, |author, serializer| serializer.collect_str(author));

@@ -42,11 +42,12 @@ pub struct EmbedderIdentity {
 /// One call to a model.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct ModelRequest {
-    /// Stable parts first, so that provider prompt caches hit.
-    pub system: Vec<SystemBlock>,
-    /// Shared with whoever keeps the conversation: by far the largest part.
+    /// Stable parts first, so that provider prompt caches hit. Like the rest that stays the same
+    /// from call to call, shared with whoever keeps it.
+    pub system: Arc<[SystemBlock]>,
+    /// By far the largest part.
     pub messages: Arc<Vec<Message>>,
-    pub tools: Vec<ToolOffer>,
+    pub tools: Arc<[ToolOffer]>,
     pub tool_use: ToolUse,
     pub max_output_tokens: u32,
     pub temperature: Option<f32>,

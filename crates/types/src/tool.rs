@@ -7,7 +7,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use crate::{DraftId, Hash, Origin, ToolEffect, ToolUseId, Usage};
+use crate::{DraftId, Hash, Origin, ToolEffect, ToolUseId, Usage, estimate_tokens};
 
 /// What a tool is: its name, what it takes, how it usually behaves.
 #[derive(Clone, Debug, PartialEq)]
@@ -24,24 +24,30 @@ pub struct ToolSpec {
     pub timeout: Duration,
 }
 
-/// A JSON Schema that is sent again and again: its text is written once.
+/// A JSON Schema that is sent again and again: its text is written and weighed once.
 #[derive(Clone)]
 pub struct Schema(Arc<Written>);
 
 struct Written {
     value: Value,
     text: OnceLock<String>,
+    tokens: OnceLock<usize>,
 }
 
 impl Schema {
     pub fn text(&self) -> &str {
         self.0.text.get_or_init(|| self.0.value.to_string())
     }
+
+    /// What the text weighs, by the rule that holds for all models.
+    pub fn tokens(&self) -> usize {
+        *self.0.tokens.get_or_init(|| estimate_tokens(self.text()))
+    }
 }
 
 impl From<Value> for Schema {
     fn from(value: Value) -> Self {
-        Self(Arc::new(Written { value, text: OnceLock::new() }))
+        Self(Arc::new(Written { value, text: OnceLock::new(), tokens: OnceLock::new() }))
     }
 }
 

@@ -1,4 +1,6 @@
-use onyx_types::{Hash, SystemBlock};
+use std::sync::{Arc, OnceLock};
+
+use onyx_types::{Hash, SystemBlock, estimate_tokens};
 
 use super::house_rules::HOUSE_RULES;
 
@@ -22,9 +24,16 @@ pub struct PromptSources {
 }
 
 /// Parts 1 to 4 of a session's prompts, rendered once and sent byte-equal until they must change.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, Default)]
 pub struct PromptSnapshot {
-    pub system: Vec<SystemBlock>,
+    pub system: Arc<[SystemBlock]>,
+    tokens: OnceLock<usize>,
+}
+
+impl PartialEq for PromptSnapshot {
+    fn eq(&self, other: &Self) -> bool {
+        self.system == other.system
+    }
 }
 
 const MAX_FILE: usize = 16 * 1024;
@@ -37,31 +46,34 @@ impl PromptSnapshot {
         self.with(format!("# From the client of this conversation\n{words}"))
     }
 
-    /// With every block as the function makes it.
-    pub(crate) fn mapped(mut self, change: impl Fn(String) -> String) -> Self {
-        for block in &mut self.system {
-            block.text = change(std::mem::take(&mut block.text));
-        }
-        self
+    pub(crate) fn with(&self, text: String) -> Self {
+        let last = SystemBlock { text, stable: true };
+        Self::new(self.system.iter().cloned().chain([last]))
     }
 
-    pub(crate) fn with(&self, text: String) -> Self {
-        let mut system = self.system.clone();
-        system.push(SystemBlock { text, stable: true });
-        Self { system }
+    /// What it weighs on a prompt, by the rule that holds for all models. Weighed once: sessions
+    /// share it.
+    pub fn tokens(&self) -> usize {
+        let weight = || self.system.iter().map(|block| estimate_tokens(&block.text)).sum();
+        *self.tokens.get_or_init(weight)
+    }
+
+    fn new(system: impl IntoIterator<Item = SystemBlock>) -> Self {
+        Self { system: system.into_iter().collect(), tokens: OnceLock::new() }
     }
 }
 
 impl PromptSources {
     pub fn render(&self) -> PromptSnapshot {
-        let person = self.person();
-        let agent =
-            SystemBlock { text: format!("{HOUSE_RULES}\n\n{}", self.agent()), stable: true };
-        let mut system = vec![agent];
-        if !person.is_empty() {
-            system.push(SystemBlock { text: person, stable: true });
-        }
-        PromptSnapshot { system }
+        self.render_with(|text| text)
+    }
+
+    /// With every block as the function makes it.
+    pub(crate) fn render_with(&self, change: impl Fn(String) -> String) -> PromptSnapshot {
+        let agent = format!("{HOUSE_RULES}\n\n{}", self.agent());
+        let person = Some(self.person()).filter(|person| !person.is_empty());
+        let texts = [agent].into_iter().chain(person);
+        PromptSnapshot::new(texts.map(|text| SystemBlock { text: change(text), stable: true }))
     }
 
     /// What tells one rendering's material from another's.

@@ -114,7 +114,7 @@ pub(super) fn after_flush(state: &mut RunState, lane: LaneId) -> Vec<Effect> {
 
 fn summarise(state: &mut RunState, lane: LaneId, range: TurnRange) -> Vec<Effect> {
     let request = ModelRequest {
-        system: vec![SystemBlock { text: SUMMARISE.to_owned(), stable: true }],
+        system: [SystemBlock { text: SUMMARISE.to_owned(), stable: true }].into(),
         messages: vec![Message::user(transcript(state, lane, range.last))].into(),
         max_output_tokens: SUMMARY_TOKENS,
         ..ModelRequest::default()
@@ -183,14 +183,11 @@ fn prompt_tokens(state: &RunState, lane: LaneId) -> usize {
 
 /// What every prompt of this lane weighs, whatever was said.
 pub(super) fn fixed_tokens(setup: &LaneSetup) -> usize {
-    let system: usize =
-        setup.snapshot.system.iter().map(|block| estimate_tokens(&block.text)).sum();
-    let own: usize = setup.tools.iter().map(|tool| tool.weight).sum();
-    let of_client = setup.client_tools.iter().map(|offer| {
-        let schema = estimate_tokens(offer.input_schema.text());
-        schema + estimate_tokens(&offer.description)
-    });
-    system + own + of_client.sum::<usize>()
+    let of_client = setup
+        .client_tools
+        .iter()
+        .map(|offer| offer.input_schema.tokens() + estimate_tokens(&offer.description));
+    setup.snapshot.tokens() + setup.tools.weight() + of_client.sum::<usize>()
 }
 
 /// The turns a summary would stand for: all but the newest, cut where no call waits for its
@@ -245,9 +242,9 @@ fn transcript(state: &RunState, lane: LaneId, last: TurnId) -> String {
 
 fn flush_request(state: &mut RunState, lane: LaneId) -> Option<ModelRequest> {
     let setup = &state.lane(lane).setup;
-    let tool = setup.tools.iter().find(|tool| tool.offer.name == "memory_write")?.offer.clone();
+    let tool = setup.tools.get("memory_write")?.offer.clone();
     let mut request = lane::request(state, lane);
-    request.tools = vec![tool];
+    request.tools = [tool].into();
     Arc::make_mut(&mut request.messages).push(Message::user(FLUSH));
     Some(request)
 }

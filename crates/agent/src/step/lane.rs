@@ -2,6 +2,7 @@ use std::collections::VecDeque;
 use std::sync::Arc;
 
 use onyx_storage::ModelUse;
+use onyx_tools::Offering;
 use onyx_types::{
     AgentId, ErrorCode, Event, Fault, LaneId, LaneOrder, Message, ModelRequest, ResponseFormat,
     Role, StatusCode, Taint, TokenCounter, ToolCall, ToolOffer, ToolOutcome, ToolUse, ToolUseId,
@@ -26,7 +27,7 @@ pub struct LaneSetup {
     pub temperature: Option<f32>,
     pub max_output_tokens: u32,
     pub snapshot: Arc<PromptSnapshot>,
-    pub tools: Vec<ToolTraits>,
+    pub tools: Arc<Offering>,
     /// Calls of these end the run: its client performs them.
     pub client_tools: Vec<ToolOffer>,
     pub tool_use: ToolUse,
@@ -34,18 +35,6 @@ pub struct LaneSetup {
     /// Set when the agent cannot answer at all (no such model, provider disabled).
     pub unable: Option<Fault>,
     pub taint: Taint,
-}
-
-/// What the loop must know of a tool.
-#[derive(Clone, Debug)]
-pub struct ToolTraits {
-    pub offer: ToolOffer,
-    /// What the offer weighs on a prompt, in tokens.
-    pub weight: usize,
-    /// Calls may run beside each other.
-    pub parallel: bool,
-    /// May be called with equal arguments any number of times.
-    pub repeats: bool,
 }
 
 pub(super) struct Lane {
@@ -227,9 +216,9 @@ pub(super) fn request(state: &mut RunState, lane: LaneId) -> ModelRequest {
         Arc::make_mut(&mut messages).push(Message::user(AGAIN));
     }
     ModelRequest {
-        system: setup.snapshot.system.clone(),
+        system: Arc::clone(&setup.snapshot.system),
         messages,
-        tools: offers(setup).cloned().collect(),
+        tools: offers(setup),
         tool_use: setup.tool_use.clone(),
         max_output_tokens: setup.max_output_tokens.min(state.limits.max_output_tokens),
         temperature: setup.temperature,
@@ -239,6 +228,10 @@ pub(super) fn request(state: &mut RunState, lane: LaneId) -> ModelRequest {
 }
 
 /// Everything the model may call, whoever performs it.
-pub(super) fn offers(setup: &LaneSetup) -> impl Iterator<Item = &ToolOffer> {
-    setup.tools.iter().map(|tool| &tool.offer).chain(&setup.client_tools)
+fn offers(setup: &LaneSetup) -> Arc<[ToolOffer]> {
+    let own = setup.tools.offers();
+    match setup.client_tools.as_slice() {
+        [] => Arc::clone(own),
+        of_client => own.iter().chain(of_client).cloned().collect(),
+    }
 }

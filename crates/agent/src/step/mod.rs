@@ -14,7 +14,8 @@ mod tools;
 mod waiting;
 
 pub use input::{Batch, DecidedDraft, Effect, Input, RunSummary, Speaker, StopReason, UserInput};
-pub use lane::{LaneSetup, ToolTraits};
+pub use lane::LaneSetup;
+pub use onyx_tools::{Offering, ToolTraits};
 pub use onyx_types::LaneOrder;
 pub(crate) use response::{USED_SO_FAR, UsedSoFar};
 pub use state::{Describe, RunSetup, RunState};

@@ -68,7 +68,7 @@ fn refusal<'a>(
     let mut looping = None;
     for call in calls {
         count += 1;
-        let repeats = lane.setup.tools.iter().any(|t| t.offer.name == call.name && t.repeats);
+        let repeats = lane.setup.tools.get(&call.name).is_some_and(|tool| tool.repeats);
         let same =
             lane.last_call.as_ref().is_some_and(|(n, i)| *n == call.name && *i == call.input);
         lane.identical_calls = if same { lane.identical_calls + 1 } else { 1 };
@@ -113,8 +113,8 @@ pub(super) fn start_tools(state: &mut RunState, lane: LaneId) -> Vec<Effect> {
         return Vec::new();
     }
     let lane_state = state.lane(lane);
-    let traits = &lane_state.setup.tools;
-    let parallel = |name: &str| traits.iter().any(|tool| tool.offer.name == name && tool.parallel);
+    let tools = &lane_state.setup.tools;
+    let parallel = |name: &str| tools.get(name).is_some_and(|tool| tool.parallel);
     let Phase::Tools(round) = &mut lane_state.phase else {
         return Vec::new();
     };

@@ -64,8 +64,10 @@ pub(crate) fn lane_setup(agent: &str) -> LaneSetup {
         client_tools: Vec::new(),
         response_format: None,
         tool_use: ToolUse::default(),
-        snapshot: Arc::new(PromptSnapshot { system: Vec::new() }),
-        tools: vec![tool("look", true), tool("change", false), tool("poll", true)],
+        snapshot: Arc::new(PromptSnapshot::default()),
+        tools: Arc::new(
+            [tool("look", true), tool("change", false), tool("poll", true)].into_iter().collect(),
+        ),
         unable: None,
         taint: Taint::Clean,
     }

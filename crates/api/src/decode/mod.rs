@@ -84,7 +84,7 @@ pub(crate) fn model_request(ask: Ask) -> ModelRequest {
     ModelRequest {
         system: system.into_iter().collect(),
         messages: messages.into(),
-        tools: client.tools,
+        tools: client.tools.into(),
         tool_use: client.tool_use,
         max_output_tokens: client.max_output_tokens.unwrap_or(0),
         temperature: client.temperature,

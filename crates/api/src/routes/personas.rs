@@ -41,7 +41,7 @@ pub(super) fn routes() -> Routes {
 
 fn known(state: &ApiState, id: &str) -> Result<AgentProfile, Problem> {
     let roster = state.runs.roster();
-    let found = id.parse().ok().and_then(|id: AgentId| roster.get(&id).cloned());
+    let found = id.parse().ok().and_then(|id: AgentId| roster.get(&id).map(|it| (**it).clone()));
     found.ok_or_else(|| Problem::new(ErrorCode::NotFound, format!("There is no persona {id:?}.")))
 }
 

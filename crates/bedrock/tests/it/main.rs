@@ -164,10 +164,11 @@ async fn a_request_is_written_as_the_service_wants_it() {
     let image = Block::Image { media_type: "image/png".into(), data: "AAAA".into() };
     let text = |text: &str| Block::Text { text: text.into() };
     let request = ModelRequest {
-        system: vec![
+        system: [
             SystemBlock { text: "You are".into(), stable: true },
             SystemBlock { text: "today".into(), stable: false },
-        ],
+        ]
+        .into(),
         messages: vec![
             Message { role: Role::User, content: vec![text("look"), image] },
             Message {
@@ -182,11 +183,12 @@ async fn a_request_is_written_as_the_service_wants_it() {
             Message { role: Role::User, content: vec![text("and"), result] },
         ]
         .into(),
-        tools: vec![ToolOffer {
+        tools: [ToolOffer {
             name: "mcp:files/read".into(),
             description: "Reads".into(),
             input_schema: json!({"type": "object"}).into(),
-        }],
+        }]
+        .into(),
         max_output_tokens: 100,
         ..ModelRequest::default()
     };

@@ -156,6 +156,10 @@ mod tests {
 
     use super::*;
 
+    fn system(text: &str) -> Arc<[SystemBlock]> {
+        [SystemBlock { text: text.to_owned(), stable: true }].into()
+    }
+
     fn request() -> ModelRequest {
         let use_of = Block::ToolUse {
             id: ToolUseId("1".to_owned()),
@@ -169,17 +173,18 @@ mod tests {
             is_error: false,
         };
         ModelRequest {
-            system: vec![SystemBlock { text: "A prompt.".to_owned(), stable: true }],
+            system: system("A prompt."),
             messages: Arc::new(vec![
                 Message::user("Read a."),
                 Message { role: Role::Assistant, content: vec![use_of] },
                 Message { role: Role::User, content: vec![result] },
             ]),
-            tools: vec![ToolOffer {
+            tools: [ToolOffer {
                 name: "read".to_owned(),
                 description: "Reads.".to_owned(),
                 input_schema: json!({"type": "object"}).into(),
-            }],
+            }]
+            .into(),
             max_output_tokens: 8_192,
             ..ModelRequest::default()
         }
@@ -188,7 +193,7 @@ mod tests {
     #[test]
     fn a_very_small_model_gets_a_short_prompt_and_no_tools() {
         let mut request = request();
-        request.system[0].text = "A long prompt. ".repeat(100);
+        request.system = system(&"A long prompt. ".repeat(100));
         let expected = Chat {
             messages: vec![
                 plain("system", SHORT_PROMPT.to_owned()),
@@ -198,7 +203,7 @@ mod tests {
             ..Chat::default()
         };
         assert_eq!(encode(&request, Ability::SmallTalk), Ok(expected));
-        request.system[0].text = "Give it a title.".to_owned();
+        request.system = system("Give it a title.");
         let kept = &encode(&request, Ability::SmallTalk).unwrap().messages[0];
         assert_eq!(*kept, plain("system", "Give it a title.".to_owned()));
     }

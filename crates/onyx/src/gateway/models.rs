@@ -248,7 +248,7 @@ impl ModelRouter for LiveModels {
     }
 
     fn has_choice(&self) -> bool {
-        self.get().registry.candidates().len() > 1
+        self.get().registry.has_choice()
     }
 }
 

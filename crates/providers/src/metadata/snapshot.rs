@@ -1,5 +1,7 @@
 //! `data/models.tsv`: one model a line, sorted by name, read in place.
 
+use memchr::{memchr, memrchr};
+
 use super::{LongPromptPrice, Modality, ModelFacts, Price};
 
 static TABLE: &str = include_str!("../../data/models.tsv");
@@ -26,9 +28,10 @@ fn lines_from(id: &str) -> std::str::Lines<'static> {
     // `low` and `high` are starts of lines, or the end.
     while low < high {
         let middle = line_start(low, low + (high - low) / 2);
-        let line = TABLE[middle..].lines().next().unwrap_or_default();
-        if line.split('\t').next().unwrap_or_default() < id {
-            low = (middle + line.len() + 1).min(TABLE.len());
+        let line = &TABLE.as_bytes()[middle..];
+        let until = |mark| memchr(mark, line).unwrap_or(line.len());
+        if line[..until(b'\t')] < *id.as_bytes() {
+            low = (middle + until(b'\n') + 1).min(TABLE.len());
         } else {
             high = middle;
         }
@@ -39,7 +42,7 @@ fn lines_from(id: &str) -> std::str::Lines<'static> {
 /// The start of the line that holds `at`, not before `low`.
 fn line_start(low: usize, at: usize) -> usize {
     let before = &TABLE.as_bytes()[low..at];
-    before.iter().rposition(|&byte| byte == b'\n').map_or(low, |newline| low + newline + 1)
+    memrchr(b'\n', before).map_or(low, |newline| low + newline + 1)
 }
 
 fn facts(columns: &str) -> ModelFacts {

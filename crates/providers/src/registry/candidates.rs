@@ -1,7 +1,8 @@
 use onyx_types::Fault;
 
 use super::Registry;
-use super::vendor::vendor;
+use super::provider::Provider;
+use super::source::Sourced;
 use crate::routing::{Candidate, Choice, RoutingSettings, Task, route};
 
 impl Registry {
@@ -9,17 +10,9 @@ impl Registry {
     /// names none.
     pub fn candidates(&self) -> Vec<Candidate> {
         let now = self.clock.now().mono;
-        let usable = self.providers.iter().filter_map(|entry| entry.resolved.as_ref().ok());
-        // Nobody chooses one that nobody is signed in at; who names it is told so.
-        let usable = usable.filter(|provider| provider.absence().is_none());
         let mut candidates = Vec::new();
-        for provider in usable {
-            let usual = || vendor(&provider.name).and_then(|vendor| vendor.default_model);
-            let named: Vec<&str> = match provider.models() {
-                [] => usual().into_iter().collect(),
-                models => models.iter().map(|model| model.id.as_str()).collect(),
-            };
-            candidates.extend(named.into_iter().map(|model| Candidate {
+        for provider in self.usable() {
+            candidates.extend(provider.choices().map(|model| Candidate {
                 id: format!("{}/{model}", provider.name),
                 facts: provider.facts(model, &self.metadata),
                 locality: provider.locality,
@@ -28,6 +21,19 @@ impl Registry {
         }
         candidates.extend(self.sources.iter().flat_map(|sourced| sourced.candidates(now)));
         candidates
+    }
+
+    /// Is there more than one to choose from?
+    pub fn has_choice(&self) -> bool {
+        let configured = self.usable().flat_map(|provider| provider.choices()).take(2).count();
+        let own = || self.sources.iter().map(Sourced::count).sum::<usize>();
+        configured > 1 || configured + own() > 1
+    }
+
+    /// Nobody chooses one that nobody is signed in at; who names it is told so.
+    fn usable(&self) -> impl Iterator<Item = &Provider> {
+        let resolved = self.providers.iter().filter_map(|entry| entry.resolved.as_deref().ok());
+        resolved.filter(|provider| provider.absence().is_none())
     }
 
     /// Decides for `auto`: which model takes the task, by the config's rules.

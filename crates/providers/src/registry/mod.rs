@@ -133,6 +133,7 @@ impl Registry {
                 if let Some(before) = &before {
                     provider.succeed(before);
                 }
+                provider.learn(&setup.metadata);
                 Arc::new(provider)
             });
             let resolved = resolved.map_err(|disabled| disabled.to_string());

@@ -7,7 +7,7 @@ use reqwest::{Client, Url};
 
 use super::health::HealthBook;
 use super::settings::{ModelSettings, ProviderKind};
-use super::vendor::{Locality, home_vendor};
+use super::vendor::{Locality, home_vendor, vendor};
 use crate::http::{Call, Endpoint, LazyClient, RawCall, Timeouts};
 use crate::metadata::{Metadata, ModelFacts, Price};
 use crate::oauth::Login;
@@ -22,6 +22,8 @@ pub(super) struct Provider {
     /// The address that every route of the provider is below.
     pub(super) base: Url,
     models: Vec<ModelSettings>,
+    /// All that is known of the models that may be chosen, in their order.
+    known: Vec<ModelFacts>,
     compat: Compat,
     pub(super) locality: Locality,
 }
@@ -81,7 +83,8 @@ impl Provider {
         compat: Compat,
         locality: Locality,
     ) -> Self {
-        Self { name: name.to_owned(), kind, line, base, models, compat, locality }
+        let (name, known) = (name.to_owned(), Vec::new());
+        Self { name, kind, line, base, models, known, compat, locality }
     }
 
     /// Goes on with the connections and the health of the provider it replaces, if that was the
@@ -106,7 +109,24 @@ impl Provider {
         &self.models
     }
 
+    /// The models to choose from: those the config names, else the usual one.
+    pub(super) fn choices(&self) -> impl Iterator<Item = &str> {
+        let named = self.models.iter().map(|model| model.id.as_str());
+        let usual = || vendor(&self.name).and_then(|vendor| vendor.default_model);
+        named.chain(self.models.is_empty().then(usual).flatten())
+    }
+
+    /// Looks up once what every call would ask for.
+    pub(super) fn learn(&mut self, metadata: &Metadata) {
+        self.known = self.choices().map(|model| self.looked_up(model, metadata)).collect();
+    }
+
     pub(super) fn facts(&self, model: &str, metadata: &Metadata) -> ModelFacts {
+        let known = self.choices().zip(&self.known).find(|(name, _)| *name == model);
+        known.map_or_else(|| self.looked_up(model, metadata), |(_, facts)| facts.clone())
+    }
+
+    fn looked_up(&self, model: &str, metadata: &Metadata) -> ModelFacts {
         let own = self.models.iter().find(|known| known.id == model);
         let own = own.map(|known| known.facts.clone()).unwrap_or_default();
         let mut facts =

@@ -119,6 +119,10 @@ impl Sourced {
         Some(format!("{}/{}", self.name, self.source.models().into_iter().next()?.id))
     }
 
+    pub(super) fn count(&self) -> usize {
+        self.source.models().len()
+    }
+
     pub(super) fn candidates(&self, now: Duration) -> impl Iterator<Item = Candidate> {
         self.source.models().into_iter().map(move |model| Candidate {
             id: format!("{}/{}", self.name, model.id),

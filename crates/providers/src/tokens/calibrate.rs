@@ -87,9 +87,9 @@ impl Model for Calibrate {
 /// `None` when the prompt holds what is not counted as text.
 fn estimate_request(request: &ModelRequest) -> Option<usize> {
     let mut tokens: usize = request.system.iter().map(|block| estimate_tokens(&block.text)).sum();
-    for tool in &request.tools {
+    for tool in &*request.tools {
         tokens += estimate_tokens(&tool.name) + estimate_tokens(&tool.description);
-        tokens += estimate_tokens(tool.input_schema.text());
+        tokens += tool.input_schema.tokens();
     }
     for block in request.messages.iter().flat_map(|message| &message.content) {
         tokens += match block {

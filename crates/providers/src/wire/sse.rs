@@ -1,5 +1,7 @@
 //! Splits a byte stream into server-sent events, however the bytes were cut on the way.
 
+use memchr::memchr2;
+
 /// A whole event: its name, if it has one, and its data lines joined by line feeds.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct SseEvent {
@@ -47,9 +49,8 @@ impl SseSplitter {
             self.after_cr = false;
             bytes = bytes.strip_prefix(b"\n").unwrap_or(bytes);
         }
-        while let Some(end) = bytes.iter().position(|byte| matches!(byte, b'\n' | b'\r')) {
-            self.extend_line(&bytes[..end])?;
-            events.extend(self.end_line()?);
+        while let Some(end) = memchr2(b'\n', b'\r', bytes) {
+            events.extend(self.end_line(&bytes[..end])?);
             let ended_by_cr = bytes[end] == b'\r';
             bytes = &bytes[end + 1..];
             if ended_by_cr {
@@ -65,24 +66,44 @@ impl SseSplitter {
     /// it; whether the data is whole is for the caller to see.
     pub fn end(&mut self) -> Result<Option<SseEvent>, SseError> {
         if !self.line.is_empty() {
-            self.end_line()?;
+            self.end_line(&[])?;
         }
         Ok(self.take_event())
     }
 
     fn extend_line(&mut self, bytes: &[u8]) -> Result<(), SseError> {
-        if self.line.len() + self.event.data.len() + bytes.len() > self.max_event_bytes {
-            return Err(SseError::TooLong(self.max_event_bytes));
-        }
+        self.bounded(bytes)?;
         self.line.extend_from_slice(bytes);
         Ok(())
     }
 
-    fn end_line(&mut self) -> Result<Option<SseEvent>, SseError> {
+    fn bounded(&self, bytes: &[u8]) -> Result<(), SseError> {
+        let length = self.line.len() + self.event.data.len() + bytes.len();
+        match length > self.max_event_bytes {
+            true => Err(SseError::TooLong(self.max_event_bytes)),
+            false => Ok(()),
+        }
+    }
+
+    /// The line ends with these bytes; nearly always they are all of it.
+    fn end_line(&mut self, rest: &[u8]) -> Result<Option<SseEvent>, SseError> {
         if self.line.is_empty() {
+            self.bounded(rest)?;
+            return self.whole_line(rest);
+        }
+        self.extend_line(rest)?;
+        let mut line = std::mem::take(&mut self.line);
+        let event = self.whole_line(&line);
+        line.clear();
+        self.line = line;
+        event
+    }
+
+    fn whole_line(&mut self, line: &[u8]) -> Result<Option<SseEvent>, SseError> {
+        if line.is_empty() {
             return Ok(self.take_event());
         }
-        let mut line = std::str::from_utf8(&self.line).map_err(|_| SseError::NotUtf8)?;
+        let mut line = std::str::from_utf8(line).map_err(|_| SseError::NotUtf8)?;
         if std::mem::take(&mut self.at_start) {
             line = line.strip_prefix('\u{feff}').unwrap_or(line);
         }
@@ -100,7 +121,6 @@ impl SseSplitter {
             // Comments (an empty field name), `id`, `retry` and unknown fields say nothing to us.
             _ => {}
         }
-        self.line.clear();
         Ok(None)
     }
 

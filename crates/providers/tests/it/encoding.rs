@@ -56,10 +56,11 @@ fn full_request() -> ModelRequest {
         "additionalProperties": false,
     });
     ModelRequest {
-        system: vec![
+        system: [
             SystemBlock { text: "You are".into(), stable: true },
             SystemBlock { text: "today".into(), stable: false },
-        ],
+        ]
+        .into(),
         messages: vec![
             user(vec![text("context"), text("question")]),
             assistant(vec![
@@ -76,11 +77,12 @@ fn full_request() -> ModelRequest {
             ]),
         ]
         .into(),
-        tools: vec![ToolOffer {
+        tools: [ToolOffer {
             name: "read_file".into(),
             description: "Reads a file".into(),
             input_schema: schema.into(),
-        }],
+        }]
+        .into(),
         max_output_tokens: 8_192,
         temperature: Some(0.7),
         response_format: Some(ResponseFormat::JsonSchema {

@@ -37,6 +37,10 @@ impl Docker {
         Self { program: Some(program), socket }
     }
 
+    fn is_here(&self) -> bool {
+        self.program.is_some() && self.socket.exists()
+    }
+
     fn program(&self) -> Result<&Path, ToolError> {
         let failed = |why: &str| ToolError::Failed(format!("Docker is not here: {why}"));
         let program = self.program.as_deref();
@@ -143,8 +147,8 @@ impl Tool for DockerTool {
         &self.spec
     }
 
-    fn is_ready(&self, _: &Asked<'_>) -> bool {
-        self.docker.program().is_ok()
+    fn is_ready(&self, asked: &Asked<'_>) -> bool {
+        *asked.has_docker.get_or_init(|| self.docker.is_here())
     }
 
     fn summary(&self, arguments: &Value) -> String {

@@ -72,7 +72,7 @@ impl Tool for ProposeChange {
     }
 
     fn is_ready(&self, asked: &Asked<'_>) -> bool {
-        self.1.are_there(asked.person)
+        self.1.are_there(asked)
     }
 
     fn summary(&self, arguments: &Value) -> String {

@@ -64,7 +64,7 @@ impl Tool for ReadEntity {
     }
 
     fn is_ready(&self, asked: &Asked<'_>) -> bool {
-        self.1.are_there(asked.person)
+        self.1.are_there(asked)
     }
 
     fn summary(&self, arguments: &Value) -> String {

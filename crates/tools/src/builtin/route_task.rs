@@ -48,8 +48,8 @@ impl Tool for RouteTask {
         &self.spec
     }
 
-    fn is_ready(&self, _: &Asked<'_>) -> bool {
-        self.router.has_choice()
+    fn is_ready(&self, asked: &Asked<'_>) -> bool {
+        *asked.has_models.get_or_init(|| self.router.has_choice())
     }
 
     fn summary(&self, arguments: &Value) -> String {

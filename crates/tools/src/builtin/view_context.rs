@@ -37,7 +37,7 @@ impl Tool for ViewContext {
     }
 
     fn is_ready(&self, asked: &Asked<'_>) -> bool {
-        self.1.are_there(asked.person)
+        self.1.are_there(asked)
     }
 
     fn summary(&self, _: &Value) -> String {

@@ -4,6 +4,7 @@ mod aftermath;
 mod output;
 mod processes;
 
+use std::fs::DirEntry;
 use std::path::{Path, PathBuf};
 use std::process::Stdio;
 use std::time::Duration;
@@ -100,9 +101,10 @@ impl Runtime {
     #[allow(clippy::disallowed_methods, reason = "looks for a fixed name; no model chose the path")]
     pub(crate) fn has_repository(&self, person: &onyx_types::PersonId) -> bool {
         let vault = self.vault(person);
+        let Ok(entries) = std::fs::read_dir(&vault) else { return false };
         let is_one = |folder: &Path| folder.join(".git").exists();
-        let entries = std::fs::read_dir(&vault).into_iter().flatten().flatten();
-        let mut folders = entries.filter(|entry| entry.file_type().is_ok_and(|kind| kind.is_dir()));
+        let is_folder = |entry: &DirEntry| entry.file_type().is_ok_and(|kind| kind.is_dir());
+        let mut folders = entries.flatten().filter(is_folder);
         is_one(&vault) || folders.by_ref().take(MOST_FOLDERS).any(|folder| is_one(&folder.path()))
     }
 

@@ -40,7 +40,7 @@ async fn without_docker_the_tools_are_not_offered_and_say_why() {
     let docker = Docker::at(nowhere.clone(), nowhere);
     let world = world.with_tools(docker_tools(&docker), Masker::default());
     let offers = world.toolbox.ready_offers(&world.policy, &world.cx.key.person);
-    assert_eq!(offers.len(), 0);
+    assert_eq!(offers.tools().len(), 0);
     let told = world.failed("docker_ps", json!({})).await;
     assert!(told.starts_with("Docker is not here: nothing listens at "), "{told}");
 }

@@ -28,7 +28,7 @@ async fn world() -> World {
 
 fn offered(world: &World) -> Vec<String> {
     let offers = world.toolbox.ready_offers(&world.policy, &world.cx.key.person);
-    offers.into_iter().map(|spec| spec.name.clone()).collect()
+    offers.offers().iter().map(|offer| offer.name.clone()).collect()
 }
 
 fn own(world: &World, path: &str, text: &str) {

@@ -190,7 +190,7 @@ async fn the_engine_is_not_for_fetching_and_none_means_no_search() {
     assert!(told.starts_with("not allowed: "), "{told}");
     let offered = || -> Vec<String> {
         let offers = world.toolbox.ready_offers(&world.policy, &world.cx.key.person);
-        offers.iter().map(|spec| spec.name.clone()).collect()
+        offers.offers().iter().map(|offer| offer.name.clone()).collect()
     };
     assert_eq!(offered(), ["web_search", "web_fetch"]);
     web.follow(&WebSettings::default()).unwrap();

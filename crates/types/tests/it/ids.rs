@@ -48,3 +48,17 @@ fn timestamps_are_written_in_utc_milliseconds() {
     assert_eq!("2026-11-15T03:53:00.123+01:00".parse::<Timestamp>().unwrap(), at);
     assert_eq!(at.utc_date(), "2026-11-15");
 }
+
+#[test]
+fn a_moment_is_written_as_rfc_3339_wherever_it_lies() {
+    let day = 24 * 60 * 60 * 1_000;
+    let moments = (0..4_000).map(|step| -200 * 365 * day + step * (37 * day + 3_723_004));
+    for millis in moments.chain([0, -1, 951_782_399_999, i64::MAX]) {
+        let at = Timestamp::from_millis(millis);
+        let known = jiff::Timestamp::from_millisecond(millis).unwrap_or(jiff::Timestamp::MAX);
+        let text = known.strftime("%Y-%m-%dT%H:%M:%S%.3fZ").to_string();
+        let shown = (at.to_string(), serde_json::to_value(at).unwrap());
+        assert_eq!(shown, (text.clone(), text.clone().into()));
+        assert_eq!((at.utc_date(), at.utc_time()), (text[..10].into(), text[11..16].into()));
+    }
+}

@@ -181,7 +181,7 @@ fn tools(body: &mut Vec<u8>, request: &ModelRequest, compat: &Compat) -> serde_j
         return Ok(());
     }
     body.extend_from_slice(b",\"tools\":[");
-    for offer in &request.tools {
+    for offer in &*request.tools {
         comma(body);
         body.extend_from_slice(b"{\"type\":\"function\",\"function\":{\"name\":");
         text(body, &portable(&offer.name))?;

@@ -78,17 +78,19 @@ fn history() -> Vec<Message> {
 
 fn request() -> ModelRequest {
     ModelRequest {
-        system: vec![
+        system: [
             SystemBlock { text: "You are".into(), stable: true },
             SystemBlock { text: "a helper".into(), stable: true },
             SystemBlock { text: "today".into(), stable: false },
-        ],
+        ]
+        .into(),
         messages: history().into(),
-        tools: vec![ToolOffer {
+        tools: [ToolOffer {
             name: TOOL.into(),
             description: "Reads".into(),
             input_schema: json!({"type": "object"}).into(),
-        }],
+        }]
+        .into(),
         max_output_tokens: 2_048,
         temperature: Some(0.5),
         response_format: Some(ResponseFormat::JsonSchema {

@@ -47,7 +47,7 @@ async fn on_every_wire_a_tool_with_any_name_is_offered_and_called_by_it() {
     for wire in Wire::ALL {
         let server = ScriptedModel::start().await;
         server.push(Answer::tool_calls([ScriptedCall::new("a", portable(name), &json!({"x": 1}))]));
-        let request = ModelRequest { tools: vec![offer(name)], ..hello() };
+        let request = ModelRequest { tools: [offer(name)].into(), ..hello() };
         let events: Vec<ModelEvent> =
             model(wire, &server, json!({})).stream(request, Cancel::new()).collect().await;
         let sent = server.last_request().body.to_string();

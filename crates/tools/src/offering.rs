@@ -1,0 +1,99 @@
+//! What a model is shown of the tools: made once for all runs that have the same ones.
+
+use std::sync::{Arc, Mutex, PoisonError};
+
+use onyx_types::{ToolEffect, ToolOffer, ToolSpec, estimate_tokens};
+
+/// Sets of tools in use at once: one for each policy, and few more when tools come and go.
+const MOST_KEPT: usize = 32;
+
+/// What the loop must know of a tool.
+#[derive(Clone, Debug)]
+pub struct ToolTraits {
+    pub offer: ToolOffer,
+    /// What the offer weighs on a prompt, in tokens.
+    pub weight: usize,
+    /// Calls may run beside each other.
+    pub parallel: bool,
+    /// May be called with equal arguments any number of times.
+    pub repeats: bool,
+}
+
+impl ToolTraits {
+    pub(crate) fn of(spec: &ToolSpec) -> Self {
+        Self {
+            offer: spec.offer(),
+            weight: spec.input_schema.tokens() + estimate_tokens(&spec.description),
+            parallel: spec.usual_effect == ToolEffect::Read,
+            repeats: spec.repeats,
+        }
+    }
+}
+
+/// The tools of a run.
+#[derive(Debug, Default)]
+pub struct Offering {
+    tools: Vec<ToolTraits>,
+    offers: Arc<[ToolOffer]>,
+    weight: usize,
+}
+
+impl Offering {
+    pub fn tools(&self) -> &[ToolTraits] {
+        &self.tools
+    }
+
+    /// As a request holds them.
+    pub fn offers(&self) -> &Arc<[ToolOffer]> {
+        &self.offers
+    }
+
+    /// What they weigh on a prompt together, in tokens.
+    pub fn weight(&self) -> usize {
+        self.weight
+    }
+
+    pub fn get(&self, name: &str) -> Option<&ToolTraits> {
+        self.tools.iter().find(|tool| tool.offer.name == name)
+    }
+
+    #[must_use]
+    pub fn without(&self, is_left_out: impl Fn(&str) -> bool) -> Self {
+        let kept = self.tools.iter().filter(|tool| !is_left_out(&tool.offer.name));
+        kept.cloned().collect()
+    }
+}
+
+impl FromIterator<ToolTraits> for Offering {
+    fn from_iter<I: IntoIterator<Item = ToolTraits>>(tools: I) -> Self {
+        let tools: Vec<ToolTraits> = tools.into_iter().collect();
+        Self {
+            offers: tools.iter().map(|tool| tool.offer.clone()).collect(),
+            weight: tools.iter().map(|tool| tool.weight).sum(),
+            tools,
+        }
+    }
+}
+
+/// The sets that were asked for last, each with which of the toolbox's tools are in it.
+#[derive(Default)]
+pub(crate) struct Offerings(Mutex<Vec<(Vec<bool>, Arc<Offering>)>>);
+
+impl Offerings {
+    pub(crate) fn of(
+        &self,
+        ready: Vec<bool>,
+        make: impl FnOnce(&[bool]) -> Offering,
+    ) -> Arc<Offering> {
+        let mut kept = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some((_, known)) = kept.iter().find(|(tools, _)| *tools == ready) {
+            return Arc::clone(known);
+        }
+        if kept.len() >= MOST_KEPT {
+            kept.remove(0);
+        }
+        let made = Arc::new(make(&ready));
+        kept.push((ready, Arc::clone(&made)));
+        made
+    }
+}
