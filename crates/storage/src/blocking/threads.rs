@@ -32,6 +32,8 @@ struct State {
     /// The last one worked last.
     idle: Vec<Arc<Desk>>,
     busy: usize,
+    /// Somebody waits until none is busy.
+    ending: bool,
 }
 
 /// Where a thread finds its next work.
@@ -84,6 +86,7 @@ impl Drop for Threads {
             return;
         }
         let mut state = lock(&self.0.state);
+        state.ending = true;
         while state.busy > 0 {
             state = self.0.rest.wait(state).unwrap_or_else(PoisonError::into_inner);
         }
@@ -99,7 +102,7 @@ impl Shared {
                 let mut state = lock(&self.state);
                 state.busy -= 1;
                 state.idle.push(Arc::clone(desk));
-                if state.busy == 0 {
+                if state.ending && state.busy == 0 {
                     self.rest.notify_all();
                 }
             }
