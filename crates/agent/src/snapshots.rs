@@ -4,7 +4,7 @@ use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
-use onyx_storage::{Area, Files, Found, ObjectMeta, StoreError, Wanted};
+use onyx_storage::{Area, Files, Found, ObjectKey, ObjectMeta, StoreError, Wanted};
 use onyx_tools::DailyLog;
 use onyx_types::{AgentId, Fault, PersonId, SessionId, SessionKey, Timestamp};
 
@@ -115,16 +115,15 @@ impl PromptFiles<'_> {
     async fn written_by_people(&self) -> Result<PromptSources, StoreError> {
         let agent = Area::Agent(self.agent.id.clone());
         let person = Area::Person(self.person.clone());
-        let skills = Wanted::Folder { key: "skills".parse()?, limit: MOST_SKILLS };
         let [identity, soul, agents, tools, skills, user, standing_instructions] = self
             .find([
-                file(&agent, "IDENTITY.md")?,
-                file(&agent, "SOUL.md")?,
-                file(&agent, "AGENTS.md")?,
-                file(&agent, "TOOLS.md")?,
-                (agent, skills),
-                file(&person, "USER.md")?,
-                file(&person, "vault/agents.md")?,
+                Place::File(&agent, "IDENTITY.md"),
+                Place::File(&agent, "SOUL.md"),
+                Place::File(&agent, "AGENTS.md"),
+                Place::File(&agent, "TOOLS.md"),
+                Place::Folder(&agent, "skills"),
+                Place::File(&person, "USER.md"),
+                Place::File(&person, "vault/agents.md"),
             ])
             .await?;
         let skills = match skills {
@@ -153,11 +152,12 @@ impl PromptFiles<'_> {
         let yesterday = Timestamp::from_millis(now.as_millis() - day.as_millis() as i64);
         let dates = [yesterday.utc_date(), now.utc_date()];
         let folder = Area::Memory(self.person.clone(), self.agent.id.clone());
+        let logs = dates.each_ref().map(|date| format!("daily/{date}.md"));
         let [memory, before, today] = self
             .find([
-                file(&folder, "MEMORY.md")?,
-                file(&folder, &format!("daily/{}.md", dates[0]))?,
-                file(&folder, &format!("daily/{}.md", dates[1]))?,
+                Place::File(&folder, "MEMORY.md"),
+                Place::File(&folder, &logs[0]),
+                Place::File(&folder, &logs[1]),
             ])
             .await?;
         sources.memory = text(memory);
@@ -183,8 +183,7 @@ impl PromptFiles<'_> {
     /// One line a skill: its name and what it says it is for.
     async fn skills(&self, entries: &[ObjectMeta]) -> Result<Vec<String>, StoreError> {
         let area = Area::Agent(self.agent.id.clone());
-        let mut names = Vec::new();
-        let mut wanted = Vec::new();
+        let mut skills = Vec::new();
         for entry in entries {
             let path = entry.key.as_str();
             let (name, path) = match path.strip_suffix(".md") {
@@ -192,36 +191,32 @@ impl PromptFiles<'_> {
                 None if entry.is_folder => (path, format!("{path}/SKILL.md")),
                 None => continue,
             };
-            match file(&area, &path) {
-                Ok(skill) => wanted.push(skill),
-                Err(error) => {
-                    tracing::warn!(path, %error, "left out of the prompt");
-                    continue;
-                }
+            if let Err(error) = path.parse::<ObjectKey>() {
+                tracing::warn!(path, %error, "left out of the prompt");
+                continue;
             }
-            names.push(name.trim_start_matches("skills/"));
+            skills.push((name.trim_start_matches("skills/"), path));
         }
-        let bodies = self.find_each(wanted).await?.into_iter().map(text);
-        let described = names.into_iter().zip(bodies);
+        let places: Vec<_> = skills.iter().map(|(_, path)| Place::File(&area, path)).collect();
+        let bodies = self.find_each(&places).await?.into_iter().map(text);
+        let described = skills.iter().zip(bodies);
         Ok(described
-            .filter_map(|(name, body)| Some(format!("- {name}: {}", purpose(&body?))))
+            .filter_map(|((name, _), body)| Some(format!("- {name}: {}", purpose(&body?))))
             .collect())
     }
 
-    async fn find<const N: usize>(
-        &self,
-        wanted: [(Area, Wanted); N],
-    ) -> Result<[Found; N], StoreError> {
-        let mut found = self.find_each(wanted.into()).await?.into_iter();
+    async fn find<const N: usize>(&self, places: [Place<'_>; N]) -> Result<[Found; N], StoreError> {
+        let mut found = self.find_each(&places).await?.into_iter();
         Ok(std::array::from_fn(|_| found.next().unwrap_or(Found::Nothing)))
     }
 
-    async fn find_each(&self, wanted: Vec<(Area, Wanted)>) -> Result<Vec<Found>, StoreError> {
-        let answers = self.files.find(wanted.clone()).await?;
-        let found = answers.into_iter().zip(&wanted).map(|(answer, wanted)| match answer {
+    async fn find_each(&self, places: &[Place<'_>]) -> Result<Vec<Found>, StoreError> {
+        let wanted = places.iter().map(Place::wanted).collect::<Result<_, _>>()?;
+        let answers = self.files.find(wanted).await?;
+        let found = answers.into_iter().zip(places).map(|(answer, place)| match answer {
             // One file that cannot be read must not silence the agent, and must not go unnoticed.
             Err(StoreError::Refused(why)) => {
-                tracing::warn!(?wanted, why, "left out of the prompt");
+                tracing::warn!(?place, why, "left out of the prompt");
                 Ok(Found::Nothing)
             }
             other => other,
@@ -230,8 +225,24 @@ impl PromptFiles<'_> {
     }
 }
 
-fn file(area: &Area, path: &str) -> Result<(Area, Wanted), StoreError> {
-    Ok((area.clone(), Wanted::File { key: path.parse()?, max_bytes: LONGEST_FILE }))
+/// What is looked up.
+#[derive(Debug)]
+enum Place<'a> {
+    File(&'a Area, &'a str),
+    Folder(&'a Area, &'a str),
+}
+
+impl Place<'_> {
+    fn wanted(&self) -> Result<(Area, Wanted), StoreError> {
+        Ok(match self {
+            Self::File(area, path) => {
+                ((*area).clone(), Wanted::File { key: path.parse()?, max_bytes: LONGEST_FILE })
+            }
+            Self::Folder(area, path) => {
+                ((*area).clone(), Wanted::Folder { key: path.parse()?, limit: MOST_SKILLS })
+            }
+        })
+    }
 }
 
 fn text(found: Found) -> Option<String> {

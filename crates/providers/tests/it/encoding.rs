@@ -6,6 +6,7 @@ use onyx_providers::wire::{
 use onyx_types::{
     Block, Message, ModelRequest, ResponseFormat, Role, SystemBlock, ToolOffer, ToolUseId,
 };
+use proptest::prelude::*;
 use serde_json::{Value, json};
 
 fn target(compat: Compat) -> Target {
@@ -187,4 +188,24 @@ fn a_bare_request_holds_nothing_that_was_not_asked_for() {
         "response_format": {"type": "json_object"},
     });
     assert_eq!(body, expected);
+}
+
+proptest! {
+    #[test]
+    fn every_text_arrives_as_it_was_written(
+        texts in proptest::collection::vec("(\\PC|[\\x00-\\x1f\"\\\\]){0,80}", 1..4),
+        said in "(?s).{0,200}",
+    ) {
+        let block = |text: &String| SystemBlock { text: text.clone(), stable: true };
+        let request = ModelRequest {
+            system: texts.iter().map(block).collect(),
+            messages: vec![user(vec![text(&said)])].into(),
+            ..ModelRequest::default()
+        };
+        let messages = encoded(&request, Compat::default())["messages"].take();
+        prop_assert_eq!(messages, json!([
+            {"role": "system", "content": texts.join("\n\n")},
+            {"role": "user", "content": said},
+        ]));
+    }
 }

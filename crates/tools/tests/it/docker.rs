@@ -1,4 +1,5 @@
 use std::os::unix::fs::PermissionsExt;
+use std::sync::Arc;
 
 use onyx_tools::{Docker, Masker, docker_tools};
 use onyx_types::Origin;
@@ -43,4 +44,16 @@ async fn without_docker_the_tools_are_not_offered_and_say_why() {
     assert_eq!(offers.tools().len(), 0);
     let told = world.failed("docker_ps", json!({})).await;
     assert!(told.starts_with("Docker is not here: nothing listens at "), "{told}");
+}
+
+#[tokio::test]
+async fn what_is_offered_follows_docker_and_is_made_once() {
+    let world = world().await;
+    let offered = || world.toolbox.ready_offers(&world.policy, &world.cx.key.person);
+    let running = offered();
+    assert_eq!(running.tools().len(), 4);
+    std::fs::remove_file(world.folder.path().join("docker.sock")).unwrap();
+    assert_eq!(offered().tools().len(), 0);
+    std::fs::write(world.folder.path().join("docker.sock"), "").unwrap();
+    assert!(Arc::ptr_eq(&running, &offered()));
 }

@@ -23,7 +23,7 @@ struct Rest<'a> {
     parallel_tool_calls: Option<bool>,
     stream: bool,
     #[serde(skip_serializing_if = "Option::is_none")]
-    stream_options: Option<Value>,
+    stream_options: Option<StreamOptions>,
     #[serde(skip_serializing_if = "Option::is_none")]
     max_tokens: Option<u32>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -34,6 +34,11 @@ struct Rest<'a> {
     response_format: Option<Value>,
     #[serde(skip_serializing_if = "Option::is_none")]
     prompt_cache_key: Option<&'a str>,
+}
+
+#[derive(Serialize)]
+struct StreamOptions {
+    include_usage: bool,
 }
 
 #[derive(Serialize)]
@@ -116,7 +121,7 @@ fn written(request: &ModelRequest, target: &Target) -> serde_json::Result<Vec<u8
         parallel_tool_calls: (request.tool_use.at_once == CallsAtOnce::One).then_some(false),
         stream: true,
         stream_options: match compat.stream_usage {
-            StreamUsage::Ask => Some(json!({"include_usage": true})),
+            StreamUsage::Ask => Some(StreamOptions { include_usage: true }),
             StreamUsage::Never => None,
         },
         max_tokens,
