@@ -24,8 +24,8 @@ use crate::place::check_input;
 use crate::request::{RunInput, RunRequest, StopTarget};
 use crate::roster::Roster;
 use crate::seats::Seats;
-use crate::step::{DecidedDraft, Speaker, UserInput};
-use crate::titles::{MOST_AT_ONCE, Naming, Titles};
+use crate::step::{DecidedDraft, UserInput};
+use crate::titles::{MOST_AT_ONCE, Titles};
 
 /// Shared by every surface; cheap to clone.
 #[derive(Clone)]
