@@ -11,25 +11,10 @@ const MAX_LENGTH: usize = 64;
 /// `_` and eight hex digits.
 const MARK_LENGTH: usize = 9;
 
-/// The bytes of a name that every wire takes: a table, since all names pass here at every call.
-const FITS: [bool; 256] = {
-    let mut fits = [false; 256];
-    let mut byte = 0;
-    while byte < 128 {
-        let c = byte as u8;
-        fits[byte] = c.is_ascii_alphanumeric() || c == b'_' || c == b'-';
-        byte += 1;
-    }
-    fits
-};
-
-fn fits(byte: u8) -> bool {
-    FITS[usize::from(byte)]
-}
-
 /// The name itself if every wire takes it, else one made of it. Depends on the name alone, so that
 /// a history names a tool as its offer does; the mark keeps two such names apart.
 pub fn portable(name: &str) -> Cow<'_, str> {
+    let fits = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'-');
     let starts = name.bytes().next().is_some_and(|byte| byte.is_ascii_alphabetic() || byte == b'_');
     if starts && name.len() <= MAX_LENGTH && name.bytes().all(fits) {
         return Cow::Borrowed(name);
@@ -43,6 +28,7 @@ pub fn portable(name: &str) -> Cow<'_, str> {
 /// An id of a call as every wire takes it. Ids pair calls with results and are never read back, so
 /// what comes first does not matter to them.
 pub(super) fn portable_id(id: &str) -> Cow<'_, str> {
+    let fits = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'-');
     if !id.is_empty() && id.len() <= MAX_LENGTH && id.bytes().all(fits) {
         Cow::Borrowed(id)
     } else {
