@@ -60,3 +60,64 @@ impl Drop for Place {
         self.0.open.fetch_sub(1, Ordering::Relaxed);
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use std::collections::HashMap;
+    use std::thread::ThreadId;
+
+    use tokio::runtime::{Builder, Runtime};
+    use tokio::sync::{mpsc, oneshot};
+
+    use super::*;
+
+    fn one_thread() -> Runtime {
+        Builder::new_multi_thread().worker_threads(1).build().unwrap()
+    }
+
+    /// Connections that say where they are answered and stay until they are told to go.
+    struct Visitors {
+        lanes: Lanes,
+        tasks: TaskTracker,
+        said: (mpsc::UnboundedSender<ThreadId>, mpsc::UnboundedReceiver<ThreadId>),
+    }
+
+    impl Visitors {
+        async fn one(&mut self) -> (ThreadId, oneshot::Sender<()>) {
+            let (go, told) = oneshot::channel();
+            let said = self.said.0.clone();
+            self.lanes.quietest().spawn(&self.tasks, async move {
+                said.send(std::thread::current().id()).unwrap();
+                told.await.ok();
+            });
+            (self.said.1.recv().await.unwrap(), go)
+        }
+    }
+
+    #[test]
+    fn connections_spread_over_all_lanes_and_a_free_place_is_taken_again() {
+        let (here, others) = (one_thread(), [one_thread(), one_thread()]);
+        let handles: Vec<_> = others.iter().map(|other| other.handle().clone()).collect();
+        here.block_on(async move {
+            let lanes = Lanes::here_and(handles);
+            let (tasks, said) = (TaskTracker::new(), mpsc::unbounded_channel());
+            let mut visitors = Visitors { lanes, tasks: tasks.clone(), said };
+            let mut open = Vec::new();
+            for _ in 0..6 {
+                open.push(visitors.one().await);
+            }
+            let mut at: HashMap<_, usize> = HashMap::new();
+            for (thread, _) in &open {
+                *at.entry(*thread).or_default() += 1;
+            }
+            assert_eq!(at.into_values().collect::<Vec<_>>(), [2, 2, 2]);
+
+            let (left, go) = open.remove(3);
+            go.send(()).unwrap();
+            while tasks.len() > 5 {
+                tokio::task::yield_now().await;
+            }
+            assert_eq!(visitors.one().await.0, left);
+        });
+    }
+}
