@@ -85,6 +85,32 @@ pub(crate) enum Whisper {
 
 type ToolFuture = BoxFuture<'static, Input>;
 
+/// What a run waits for beside its models and tools, from input to input.
+struct Waits {
+    /// `None` once it was told.
+    cancelled: Option<BoxFuture<'static, ()>>,
+    renew_at: Duration,
+    /// Rings when something is due, or before.
+    alarm: Option<Alarm>,
+}
+
+struct Alarm {
+    at: Duration,
+    sleep: BoxFuture<'static, ()>,
+}
+
+async fn waited_for(future: &mut Option<BoxFuture<'static, ()>>) {
+    if let Some(future) = future {
+        future.await;
+    }
+}
+
+async fn ringing(alarm: &mut Option<Alarm>) {
+    if let Some(alarm) = alarm {
+        (&mut alarm.sleep).await;
+    }
+}
+
 /// What is under way outside of the state machine.
 pub(crate) struct UnderWay {
     models: SelectAll<BoxStream<'static, (LaneId, ModelEvent)>>,
@@ -122,25 +148,31 @@ impl Driver {
         if !self.opened {
             self = self.open().await;
         }
-        let mut cancelled = false;
-        let mut renew_at = self.clock.now().mono + LEASE_RENEWAL;
+        let mut waits = Waits {
+            cancelled: Some(self.cancel.clone().into_cancelled()),
+            renew_at: self.clock.now().mono + LEASE_RENEWAL,
+            alarm: None,
+        };
         while !self.state.is_over() {
-            let next = self.next_input(&mut cancelled, &mut renew_at).await;
+            let next = self.next_input(&mut waits).await;
             self = self.take(next).await;
         }
         self.feed.close();
         (self.state.into_history(), self.log)
     }
 
-    async fn next_input(&mut self, cancelled: &mut bool, renew_at: &mut Duration) -> Input {
+    async fn next_input(&mut self, waits: &mut Waits) -> Input {
         loop {
-            let now = self.clock.now().mono;
-            let wake = self.state.wake_at().min(*renew_at).min(self.live_text.due());
-            let wake = wake.saturating_sub(now);
+            let wake = self.state.wake_at().min(waits.renew_at).min(self.live_text.due());
+            let Waits { cancelled, renew_at, alarm } = waits;
+            if alarm.as_ref().is_none_or(|alarm| wake < alarm.at) {
+                let sleep = self.clock.sleep(wake.saturating_sub(self.clock.now().mono));
+                *alarm = Some(Alarm { at: wake, sleep });
+            }
             tokio::select! {
                 biased;
-                () = self.cancel.cancelled(), if !*cancelled => {
-                    *cancelled = true;
+                () = waited_for(cancelled), if cancelled.is_some() => {
+                    *cancelled = None;
                     return Input::Cancel;
                 }
                 Some(done) = self.under_way.tools.next() => return done,
@@ -168,7 +200,8 @@ impl Driver {
                         }
                     }
                 },
-                () = self.clock.sleep(wake) => {
+                () = ringing(alarm) => {
+                    *alarm = None;
                     let now = self.clock.now().mono;
                     if now >= *renew_at {
                         *renew_at = now + LEASE_RENEWAL;

@@ -45,6 +45,8 @@ pub(crate) struct AtLength {
     pub(crate) length: usize,
     /// CPU of the first turn after a start, which has to open the session.
     pub(crate) first: Duration,
+    /// CPU after it, until the server rests: the search index reads a log that it does not know.
+    pub(crate) learning: Duration,
     pub(crate) next: Cost,
     pub(crate) request_bytes: usize,
     /// CPU of showing the newest messages.
@@ -93,12 +95,14 @@ impl Bench {
         let clock = CpuClock::of(&process)?;
         let before = clock.now()?;
         say_hello(&process, Some(&session)).await?;
-        let first = clock.now()? - before;
+        let answered = clock.now()?;
+        let first = answered - before;
+        let learning = until_rest(clock).await? - answered;
 
         let next = cost_of_turns(&process, Some(&session), (self.turns / 5).max(1)).await?;
         let request_bytes = model.last_request().raw.len();
         let last_page = cost_of_last_page(&process, &session).await?;
-        Ok(AtLength { length, first, next, request_bytes, last_page })
+        Ok(AtLength { length, first, learning, next, request_bytes, last_page })
     }
 
     pub(crate) async fn pair(&self) -> (ScriptedModel, OnyxProcess) {
@@ -124,6 +128,23 @@ impl Bench {
 /// A title by a model is a second, silent turn: it would be counted with the first.
 pub(crate) fn only_what_is_asked() -> Value {
     json!({"agents": {"defaults": {"titles": "words"}}})
+}
+
+/// The process's CPU time once it uses hardly any.
+async fn until_rest(clock: CpuClock) -> Result<Duration> {
+    const LOOK: Duration = Duration::from_millis(300);
+    const HARDLY_ANY: Duration = Duration::from_millis(3);
+    const PATIENCE: u32 = 200;
+    let mut before = clock.now()?;
+    for _ in 0..PATIENCE {
+        tokio::time::sleep(LOOK).await;
+        let now = clock.now()?;
+        if now - before < HARDLY_ANY {
+            return Ok(now);
+        }
+        before = now;
+    }
+    anyhow::bail!("the server does not come to rest")
 }
 
 async fn cost_of_turns(process: &OnyxProcess, session: Option<&str>, turns: u32) -> Result<Cost> {

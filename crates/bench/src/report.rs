@@ -33,6 +33,7 @@ impl Measured {
             json!({
                 "turns": point.length,
                 "first_cpu_ms": milliseconds(point.first),
+                "indexing_cpu_ms": milliseconds(point.learning),
                 "next_cpu_ms": milliseconds(point.next.cpu),
                 "last_page_cpu_ms": milliseconds(point.last_page),
                 "request_bytes": point.request_bytes,

@@ -187,15 +187,16 @@ pub(crate) fn render(rows: &[Row], lengths: &[AtLength], streams: &[Streams]) ->
     }
     let _ = writeln!(
         out,
-        "\n{:>16} {:>17} {:>17} {:>14}",
-        "turns in the log", "CPU, first turn", "CPU, each next", "request body"
+        "\n{:>16} {:>17} {:>14} {:>17} {:>14}",
+        "turns in the log", "CPU, first turn", "indexing", "CPU, each next", "request body"
     );
     for point in lengths {
         let _ = writeln!(
             out,
-            "{:>16} {:>14.2} ms {:>14.2} ms {:>11.1} kB",
+            "{:>16} {:>14.2} ms {:>11.0} ms {:>14.2} ms {:>11.1} kB",
             point.length,
             milliseconds(point.first),
+            milliseconds(point.learning),
             milliseconds(point.next.cpu),
             kilobytes(point.request_bytes)
         );
@@ -225,7 +226,8 @@ pub(crate) fn how_measured(turns: u32) -> String {
 How: the release binary with the smallest config and titles of words, over HTTP on loopback (POST
 /api/agent/chat-stream), one turn at a time, against a scripted model in this process that answers at once. CPU is the kernel's CPU clock of the onyx process
 (all threads, user and system), averaged over {turns} turns after warming up (a fifth of that at each length). Start is
-the median of 5. Memory is Rss of smaps_rollup. Long sessions repeat the server's own turns in its log file. Memory
+the median of 5. Memory is Rss of smaps_rollup. Long sessions repeat the server's own turns in its log file; what the search
+index takes to read such a log for the first time has a column of its own, and turns are measured after it. Memory
 growth: 16 conversations at once, a new session every 50 turns, from after a twentieth of the turns to the end. Streams:
 a model that sends 20 tokens a second, each with its time; the added gap is what lies between two tokens at the client
 beyond what lay between them at the model. Pass-through: a streamed chat completion to its end, the model asked directly

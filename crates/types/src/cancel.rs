@@ -1,3 +1,5 @@
+use std::pin::Pin;
+
 use tokio_util::sync::CancellationToken;
 
 /// A request to stop, shared by everything that works for one run.
@@ -25,5 +27,10 @@ impl Cancel {
 
     pub async fn cancelled(&self) {
         self.0.cancelled().await;
+    }
+
+    /// To be waited for again and again: each new wait is put into a list and taken out of it.
+    pub fn into_cancelled(self) -> Pin<Box<dyn Future<Output = ()> + Send>> {
+        Box::pin(self.0.cancelled_owned())
     }
 }

@@ -61,7 +61,7 @@ impl OwnedRun {
     where
         E: Encoder<Frame = Bytes> + Send + 'static,
     {
-        let frames = Frames { run: self, encoder };
+        let frames = Box::new(Frames { run: self, encoder });
         Body::from_stream(stream::unfold(frames, Frames::next_chunk))
     }
 
@@ -71,7 +71,7 @@ impl OwnedRun {
     where
         E: Encoder<Frame = Bytes> + Send + 'static,
     {
-        let frames = Frames { run: self, encoder };
+        let frames = Box::new(Frames { run: self, encoder });
         match frames.next_chunk().await {
             Some((first, frames)) => {
                 let rest = stream::unfold(frames, Frames::next_chunk);
@@ -90,13 +90,14 @@ impl Drop for OwnedRun {
     }
 }
 
+/// In a box: it is moved for every chunk.
 struct Frames<E> {
     run: OwnedRun,
     encoder: E,
 }
 
 impl<E: Encoder<Frame = Bytes>> Frames<E> {
-    async fn next_chunk(mut self) -> Option<(Result<Bytes, Infallible>, Self)> {
+    async fn next_chunk(mut self: Box<Self>) -> Option<(Result<Bytes, Infallible>, Box<Self>)> {
         if self.run.ended {
             return None;
         }

@@ -43,7 +43,7 @@ impl Model for Fallback {
             ready: VecDeque::new(),
             state: State::Silent,
         };
-        unfold(asking, Asking::next).boxed()
+        unfold(Box::new(asking), Asking::next).boxed()
     }
 }
 
@@ -68,7 +68,7 @@ enum State {
 }
 
 impl Asking {
-    async fn next(mut self) -> Option<(ModelEvent, Self)> {
+    async fn next(mut self: Box<Self>) -> Option<(ModelEvent, Box<Self>)> {
         if let Some(event) = self.ready.pop_front() {
             return Some((event, self));
         }

@@ -97,7 +97,7 @@ impl Model for Retry {
             attempt: 1,
             state: State::Silent,
         };
-        unfold(trying, Trying::next).boxed()
+        unfold(Box::new(trying), Trying::next).boxed()
     }
 }
 
@@ -123,7 +123,7 @@ enum State {
 }
 
 impl Trying {
-    async fn next(mut self) -> Option<(ModelEvent, Self)> {
+    async fn next(mut self: Box<Self>) -> Option<(ModelEvent, Box<Self>)> {
         match self.state {
             State::Over => return None,
             State::Waiting(wait) => {

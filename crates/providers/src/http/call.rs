@@ -1,5 +1,6 @@
 use std::collections::VecDeque;
 use std::future::Future;
+use std::pin::Pin;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -8,7 +9,7 @@ use futures::stream::{BoxStream, StreamExt, unfold};
 use onyx_types::{Cancel, ModelEvent, ModelFailure, ModelFailureClass, ModelRequest};
 use reqwest::header::{CONTENT_TYPE, HeaderMap, HeaderName, HeaderValue};
 use reqwest::{Client, Response, StatusCode};
-use tokio::time::{Instant, sleep_until};
+use tokio::time::{Instant, Sleep, sleep_until};
 
 use super::client::{Endpoint, Pass};
 use super::obstacle::transport;
@@ -62,22 +63,24 @@ impl Call {
             None => (self.wire.encode(request, &self.target)?.into(), None),
         };
         let start = Instant::now();
+        // In a box, as its parts: each piece of an answer moves all of it.
         let running = Running {
             endpoint: self.endpoint,
             wire: self.wire,
             names: ToolNames::of(&request.tools),
             target: self.target,
             deadlines: Deadlines {
-                cancel: self.cancel,
+                cancelled: self.cancel.into_cancelled(),
                 total: start + self.timeouts.total,
                 next_byte: start + self.timeouts.first_byte,
                 idle: self.timeouts.idle,
+                alarm: None,
             },
             ready: VecDeque::new(),
             tee,
             phase: Phase::Request { client: self.client, body },
         };
-        Ok(unfold(running, Running::next).boxed())
+        Ok(unfold(Box::new(running), Running::next).boxed())
     }
 }
 
@@ -94,31 +97,37 @@ struct Running {
 
 /// Everything that can end a call from this side.
 struct Deadlines {
-    cancel: Cancel,
+    cancelled: Pin<Box<dyn Future<Output = ()> + Send>>,
     total: Instant,
     /// When the next byte must have come.
     next_byte: Instant,
     idle: Duration,
+    /// Never later than the limit. It is not set anew for every byte, but when it rings.
+    alarm: Option<Pin<Box<Sleep>>>,
 }
 
 enum Phase {
     Request { client: Client, body: Bytes },
-    Body { response: Response, decoder: Box<dyn Decoder>, received: usize },
+    Body(Box<Answering>),
     Over,
 }
 
+struct Answering {
+    response: Response,
+    decoder: Box<dyn Decoder>,
+    received: usize,
+}
+
 impl Running {
-    async fn next(mut self) -> Option<(ModelEvent, Self)> {
+    async fn next(mut self: Box<Self>) -> Option<(ModelEvent, Box<Self>)> {
         loop {
             if let Some(event) = self.ready.pop_front() {
                 return Some((event, self));
             }
             let phase = std::mem::replace(&mut self.phase, Phase::Over);
             let advanced = match phase {
-                Phase::Request { client, body } => self.request(&client, body).await,
-                Phase::Body { response, decoder, received } => {
-                    self.read(response, decoder, received).await
-                }
+                Phase::Request { client, body } => Box::pin(self.request(&client, body)).await,
+                Phase::Body(answering) => self.read(answering).await,
                 Phase::Over => return None,
             };
             // On failure the phase stays `Over`: response and connection are dropped by now.
@@ -150,7 +159,7 @@ impl Running {
             tee.begin(form, response.headers());
         }
         let decoder = self.wire.decoder(form, &self.target);
-        Ok(Phase::Body { response, decoder, received: 0 })
+        Ok(Phase::Body(Box::new(Answering { response, decoder, received: 0 })))
     }
 
     async fn send(
@@ -177,12 +186,8 @@ impl Running {
         headers
     }
 
-    async fn read(
-        &mut self,
-        mut response: Response,
-        mut decoder: Box<dyn Decoder>,
-        received: usize,
-    ) -> Result<Phase, ModelFailure> {
+    async fn read(&mut self, mut answering: Box<Answering>) -> Result<Phase, ModelFailure> {
+        let Answering { response, decoder, received } = &mut *answering;
         let Some(bytes) = self.deadlines.in_time(response.chunk()).await?.map_err(transport)?
         else {
             let events = match &mut self.tee {
@@ -192,8 +197,8 @@ impl Running {
             self.take(events);
             return Ok(Phase::Over);
         };
-        let received = received + bytes.len();
-        if received > MAX_BODY_BYTES {
+        *received += bytes.len();
+        if *received > MAX_BODY_BYTES {
             let message = format!("the answer is longer than {MAX_BODY_BYTES} bytes");
             return Err(failure(ModelFailureClass::Transport, message));
         }
@@ -205,10 +210,10 @@ impl Running {
         let over = events.iter().any(is_last);
         self.take(events);
         if over {
-            let _ = tokio::time::timeout(TAIL, drain(response)).await;
+            let _ = Box::pin(tokio::time::timeout(TAIL, drain(answering.response))).await;
             return Ok(Phase::Over);
         }
-        Ok(Phase::Body { response, decoder, received })
+        Ok(Phase::Body(answering))
     }
 
     /// The status is known already, so a body that breaks off or does not end costs its words
@@ -235,22 +240,35 @@ impl Running {
 }
 
 impl Deadlines {
-    async fn in_time<T>(&self, work: impl Future<Output = T>) -> Result<T, ModelFailure> {
+    async fn in_time<T>(&mut self, work: impl Future<Output = T>) -> Result<T, ModelFailure> {
         let limit = self.total.min(self.next_byte);
-        tokio::select! {
-            biased;
-            () = self.cancel.cancelled() => {
-                Err(failure(ModelFailureClass::Cancelled, "the call was cancelled"))
+        let mut work = std::pin::pin!(work);
+        loop {
+            let alarm = self.alarm.get_or_insert_with(|| Box::pin(sleep_until(limit)));
+            if alarm.deadline() > limit {
+                alarm.as_mut().reset(limit);
             }
-            value = work => Ok(value),
-            () = sleep_until(limit) => {
-                let message = if limit == self.total {
-                    "the answer took longer than the provider's total timeout"
-                } else {
-                    "the provider sent nothing for longer than its timeout"
-                };
-                Err(failure(ModelFailureClass::Timeout, message))
+            tokio::select! {
+                biased;
+                () = &mut self.cancelled => {
+                    return Err(failure(ModelFailureClass::Cancelled, "the call was cancelled"));
+                }
+                value = &mut work => return Ok(value),
+                () = alarm => {
+                    self.alarm = None;
+                    if Instant::now() >= limit {
+                        return Err(failure(ModelFailureClass::Timeout, self.too_late(limit)));
+                    }
+                }
             }
+        }
+    }
+
+    fn too_late(&self, limit: Instant) -> &'static str {
+        if limit == self.total {
+            "the answer took longer than the provider's total timeout"
+        } else {
+            "the provider sent nothing for longer than its timeout"
         }
     }
 }
