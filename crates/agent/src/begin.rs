@@ -228,7 +228,6 @@ impl RunManager {
             log: None,
             under_way: UnderWay::new(lanes),
             opened: false,
-            hushed: false,
         });
         Ok(Ready { begin, keep, live, driver, naming, handle })
     }
@@ -244,7 +243,9 @@ impl RunManager {
                 return Err(fault);
             }
             lease.hand_over();
-            manager.live().insert(driver.run, live);
+            let (run, person, session) = (driver.run, live.key.person.clone(), live.key.session);
+            manager.live().insert(run, live);
+            manager.tell(&person, session, Happened::RunStarted(run));
             manager.work(driver, naming).await;
             Ok(handle)
         };
@@ -307,7 +308,6 @@ impl RunManager {
     ) {
         let manager = self.clone();
         tokio::spawn(Box::pin(async move {
-            manager.tell(&lease.key.person, lease.key.session, Happened::RunStarted(run));
             let ended = match opened {
                 Ok(driver) => AssertUnwindSafe(driver.run()).catch_unwind().await,
                 Err(panic) => Err(panic),

@@ -71,8 +71,6 @@ pub(crate) struct Driver {
     pub(crate) log: Option<LogState>,
     pub(crate) under_way: UnderWay,
     pub(crate) opened: bool,
-    /// Readers are woken when the steps it performs are done: they live on another thread.
-    pub(crate) hushed: bool,
 }
 
 /// What others tell a run at work.
@@ -228,15 +226,11 @@ impl Driver {
             return self;
         }
         let steps = self.store.steps.clone();
-        self.hushed = true;
         let all = async move {
             self.perform_all(effects).await;
             self
         };
-        let mut driver = steps.follow(all).await;
-        driver.hushed = false;
-        driver.feed.wake();
-        driver
+        steps.follow(all).await
     }
 
     fn step(&mut self, input: Input) -> Vec<Effect> {
@@ -281,11 +275,9 @@ impl Driver {
                 if let Some(report) = &mut self.report {
                     report.hear(&event);
                 }
-                for event in std::iter::once(event).chain(self.notice.take()) {
-                    match self.hushed {
-                        true => self.feed.note(lane, event),
-                        false => self.feed.tell(lane, event),
-                    }
+                self.feed.tell(lane, event);
+                if let Some(notice) = self.notice.take() {
+                    self.feed.tell(lane, notice);
                 }
             }
             Effect::CallModel(lane, request) => self.call_model(lane, *request),

@@ -70,19 +70,10 @@ impl Feed {
 
     /// Adds an event. Sequence numbers start at 1 and have no gaps.
     pub fn tell(&self, lane: LaneId, event: Event) {
-        self.note(lane, event);
-        self.wake();
-    }
-
-    /// As `tell`, for a writer that wakes the readers itself, soon.
-    pub(crate) fn note(&self, lane: LaneId, event: Event) {
         let mut log = self.lock();
         let seq = log.entries.len() as u64 + 1;
         log.add(seq, lane, event);
-    }
-
-    pub(crate) fn wake(&self) {
-        self.told.send_replace(self.lock().entries.len() as u64);
+        self.told.send_replace(seq);
     }
 
     /// Nothing more comes.

@@ -132,9 +132,14 @@ export async function loadConversation(id: string): Promise<void> {
   try {
     const page = await socket.session(id, { limit: PAGE });
     setState((state) => ({ sessions: { ...state.sessions, [id]: page.session } }));
+    // What came before the page and is not drawn yet belongs to the run that the page may end.
+    if (queue.length > 0) flush();
+    const isOver = (live?: Live) => live?.runId === told?.runId && live?.runId !== page.session.runId;
+    const shown = getState().conversations[id]?.live;
+    // The page may be quicker than the run's last event.
+    if (isOver(shown)) keepNotes(shown);
     changeConversation(id, (known) => {
-      const isOver = known.live?.runId === told?.runId && known.live?.runId !== page.session.runId;
-      const live = isOver ? undefined : known.live;
+      const live = isOver(known.live) ? undefined : known.live;
       return { ...known, ...joined(known, page), siblings: page.siblings, phase: 'ready', fault: undefined, live };
     });
     settlePending(id, page.turns);
