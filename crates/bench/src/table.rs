@@ -268,7 +268,7 @@ mod tests {
     fn point(length: usize, micros: u64, request_bytes: usize) -> AtLength {
         let cpu = Duration::from_micros(micros);
         let next = Cost { cpu, wall: cpu };
-        AtLength { length, first: cpu, next, request_bytes, last_page: cpu }
+        AtLength { length, first: cpu, learning: cpu, next, request_bytes, last_page: cpu }
     }
 
     fn verdicts(growth: &[AtLength]) -> Vec<Verdict> {
