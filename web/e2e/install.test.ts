@@ -73,6 +73,8 @@ test('a click on what an installed app tells brings its tab to the front, the on
   const hide = (tab: Page) => tab.evaluate(() => void Object.defineProperty(document, 'hidden', { configurable: true, get: () => true }));
   const [worker] = page.context().serviceWorkers();
   if (!worker) throw new Error('there is no worker');
+  // Before it is connected it hears of no run.
+  await page.getByLabel(/^System: (?!Not connected|Connecting)/).waitFor();
   await hide(page);
   const first = await told(at, 'while the app is away');
   await expect.poll(() => clicked(worker)).toBe('/settings');
