@@ -79,7 +79,7 @@ mod tests {
     struct Visitors {
         lanes: Lanes,
         tasks: TaskTracker,
-        said: (mpsc::UnboundedSender<ThreadId>, mpsc::UnboundedReceiver<ThreadId>),
+        said: (mpsc::Sender<ThreadId>, mpsc::Receiver<ThreadId>),
     }
 
     impl Visitors {
@@ -87,7 +87,7 @@ mod tests {
             let (go, told) = oneshot::channel();
             let said = self.said.0.clone();
             self.lanes.quietest().spawn(&self.tasks, async move {
-                said.send(std::thread::current().id()).unwrap();
+                said.send(std::thread::current().id()).await.unwrap();
                 told.await.ok();
             });
             (self.said.1.recv().await.unwrap(), go)
@@ -100,7 +100,7 @@ mod tests {
         let handles: Vec<_> = others.iter().map(|other| other.handle().clone()).collect();
         here.block_on(async move {
             let lanes = Lanes::here_and(handles);
-            let (tasks, said) = (TaskTracker::new(), mpsc::unbounded_channel());
+            let (tasks, said) = (TaskTracker::new(), mpsc::channel(1));
             let mut visitors = Visitors { lanes, tasks: tasks.clone(), said };
             let mut open = Vec::new();
             for _ in 0..6 {
