@@ -182,7 +182,7 @@ mod tests {
     #[tokio::test]
     async fn the_thread_that_worked_last_works_next() {
         let blocking = Blocking::new();
-        let (begun, waiting) = std::sync::mpsc::channel::<()>();
+        let (begun, waiting) = std::sync::mpsc::sync_channel::<()>(1);
         let busy = {
             let blocking = blocking.clone();
             tokio::spawn(async move {
@@ -230,7 +230,11 @@ mod tests {
                 .spawn(async move { steps.follow(async move { drop(held.lock().await) }).await });
         }
         tokio::task::yield_now().await;
-        blocking.run(move || Ok(drop(holder))).await.unwrap();
+        let free = move || {
+            drop(holder);
+            Ok(())
+        };
+        blocking.run(free).await.unwrap();
         waiting.join_all().await;
     }
 
