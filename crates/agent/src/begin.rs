@@ -286,8 +286,8 @@ impl RunManager {
         self.change_session(&key.person, key.session, &change).await.map(drop)
     }
 
-    /// Opens the run here if it can, and leaves the rest of it to a task. A fault in our own code must not
-    /// leave a session locked or a client waiting.
+    /// Opens the run here if it can, and leaves the rest of it to a task. A fault in our own code
+    /// must not leave a session locked or a client waiting.
     async fn work(&self, driver: Box<Driver>, naming: Option<Naming>) {
         let (run, lease, feed) = (driver.run, driver.lease.clone(), Arc::clone(&driver.feed));
         let opened = match self.inner.store.steps.are_kept_together() {

@@ -31,6 +31,7 @@ struct Desk {
 
 #[derive(Default)]
 struct Queue {
+    /// No more than there are callers that wait for them.
     jobs: VecDeque<Box<dyn Job>>,
     closed: bool,
 }
