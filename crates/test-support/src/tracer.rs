@@ -9,9 +9,15 @@ use nix::sys::signal::{Signal, kill};
 use nix::sys::wait::{Id, WaitPidFlag, WaitStatus, waitid, waitpid};
 use nix::unistd::Pid;
 use std::collections::HashSet;
+use std::ffi::OsString;
+use std::os::unix::ffi::OsStringExt;
+use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
 use std::sync::mpsc;
 use std::thread::JoinHandle;
+
+/// The longest path that a system call takes.
+const PATH_LENGTH: usize = 4096;
 
 /// One system call that would change a file.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -143,55 +149,98 @@ impl Trace {
     }
 
     fn change(&self, thread: Pid) -> Option<FileChange> {
-        let (number, first) = entered(thread)?;
-        let call = changing(number)?;
-        let at = match std::fs::read_link(format!("/proc/{}/fd/{first}", self.process)) {
-            Ok(at) => at,
-            // Not a descriptor but a path or the current folder: names of the process's own files.
-            Err(_) => self.folder.clone(),
-        };
+        let (number, arguments) = entered(thread)?;
+        let (call, names) = changing(number)?;
+        // A place that cannot be told is taken for one that counts.
+        let at = self.place(names, arguments).unwrap_or_else(|| self.folder.clone());
         // What is derived is written in the background, at any moment, and may be lost.
         let counts = at.starts_with(&self.folder) && !at.starts_with(self.folder.join("cache"));
         counts.then_some(FileChange { call, at })
     }
+
+    fn place(&self, names: Names, [first, second]: [u64; 2]) -> Option<PathBuf> {
+        match names {
+            Names::Descriptor => self.opened(as_descriptor(first)),
+            Names::Path => self.named(libc::AT_FDCWD, first),
+            Names::PathIn => self.named(as_descriptor(first), second),
+        }
+    }
+
+    fn opened(&self, descriptor: i32) -> Option<PathBuf> {
+        let link = match descriptor {
+            libc::AT_FDCWD => format!("/proc/{}/cwd", self.process),
+            _ => format!("/proc/{}/fd/{descriptor}", self.process),
+        };
+        std::fs::read_link(link).ok()
+    }
+
+    /// A name as the folder's own path has it: without links on the way.
+    fn named(&self, folder: i32, address: u64) -> Option<PathBuf> {
+        let path = self.text(address)?;
+        let path = if path.is_absolute() { path } else { self.opened(folder)?.join(path) };
+        let folder = path.parent().and_then(|folder| folder.canonicalize().ok());
+        Some(folder.zip(path.file_name()).map(|(folder, name)| folder.join(name)).unwrap_or(path))
+    }
+
+    /// The path that stands in the memory of the process.
+    fn text(&self, address: u64) -> Option<PathBuf> {
+        let memory = std::fs::File::open(format!("/proc/{}/mem", self.process)).ok()?;
+        let mut bytes = vec![0; PATH_LENGTH];
+        let read = memory.read_at(&mut bytes, address).ok()?;
+        let end = bytes[..read].iter().position(|byte| *byte == 0)?;
+        bytes.truncate(end);
+        Some(PathBuf::from(OsString::from_vec(bytes)))
+    }
 }
 
-fn changing(number: i64) -> Option<&'static str> {
-    const CALLS: &[(i64, &str)] = &[
-        (libc::SYS_write, "write"),
-        (libc::SYS_writev, "writev"),
-        (libc::SYS_pwrite64, "pwrite"),
-        (libc::SYS_pwritev, "pwritev"),
-        (libc::SYS_ftruncate, "ftruncate"),
-        (libc::SYS_fallocate, "fallocate"),
-        (libc::SYS_fsync, "fsync"),
-        (libc::SYS_fdatasync, "fdatasync"),
-        (libc::SYS_renameat, "rename"),
-        (libc::SYS_renameat2, "rename"),
-        (libc::SYS_linkat, "link"),
-        (libc::SYS_unlinkat, "unlink"),
-        (libc::SYS_mkdirat, "mkdir"),
+/// How a call names what it changes.
+#[derive(Clone, Copy, Debug)]
+enum Names {
+    /// A descriptor, first.
+    Descriptor,
+    /// A path, first.
+    Path,
+    /// The descriptor of a folder, then a path in it.
+    PathIn,
+}
+
+fn changing(number: i64) -> Option<(&'static str, Names)> {
+    const CALLS: &[(i64, &str, Names)] = &[
+        (libc::SYS_write, "write", Names::Descriptor),
+        (libc::SYS_writev, "writev", Names::Descriptor),
+        (libc::SYS_pwrite64, "pwrite", Names::Descriptor),
+        (libc::SYS_pwritev, "pwritev", Names::Descriptor),
+        (libc::SYS_ftruncate, "ftruncate", Names::Descriptor),
+        (libc::SYS_fallocate, "fallocate", Names::Descriptor),
+        (libc::SYS_fsync, "fsync", Names::Descriptor),
+        (libc::SYS_fdatasync, "fdatasync", Names::Descriptor),
+        (libc::SYS_renameat, "rename", Names::PathIn),
+        (libc::SYS_renameat2, "rename", Names::PathIn),
+        (libc::SYS_linkat, "link", Names::PathIn),
+        (libc::SYS_unlinkat, "unlink", Names::PathIn),
+        (libc::SYS_mkdirat, "mkdir", Names::PathIn),
         #[cfg(target_arch = "x86_64")]
-        (libc::SYS_rename, "rename"),
+        (libc::SYS_rename, "rename", Names::Path),
         #[cfg(target_arch = "x86_64")]
-        (libc::SYS_unlink, "unlink"),
+        (libc::SYS_unlink, "unlink", Names::Path),
         #[cfg(target_arch = "x86_64")]
-        (libc::SYS_mkdir, "mkdir"),
+        (libc::SYS_mkdir, "mkdir", Names::Path),
     ];
-    CALLS.iter().find(|(known, _)| *known == number).map(|(_, name)| *name)
+    let (_, name, names) = CALLS.iter().find(|(known, ..)| *known == number)?;
+    Some((name, *names))
 }
 
-/// Number and first argument of the call that a thread is entering.
+/// Number and first two arguments of the call that a thread is entering.
 #[cfg(target_arch = "x86_64")]
-fn entered(thread: Pid) -> Option<(i64, i32)> {
+fn entered(thread: Pid) -> Option<(i64, [u64; 2])> {
     let registers = ptrace::getregs(thread).ok()?;
-    Some((registers.orig_rax.cast_signed(), as_descriptor(registers.rdi)))
+    Some((registers.orig_rax.cast_signed(), [registers.rdi, registers.rsi]))
 }
 
 #[cfg(target_arch = "aarch64")]
-fn entered(thread: Pid) -> Option<(i64, i32)> {
+fn entered(thread: Pid) -> Option<(i64, [u64; 2])> {
     let registers = ptrace::getregs(thread).ok()?;
-    Some((registers.regs[8].cast_signed(), as_descriptor(registers.regs[0])))
+    Some((registers.regs[8].cast_signed(), [registers.regs[0], registers.regs[1]]))
 }
 
 /// Descriptors are 32 bits wide; the upper half of the register means nothing.
