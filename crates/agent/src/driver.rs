@@ -6,16 +6,17 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use futures::future::BoxFuture;
-use futures::stream::{BoxStream, FuturesUnordered, SelectAll, StreamExt};
+use futures::stream::{FuturesUnordered, StreamExt};
 use onyx_storage::{Delivery, Lease, LogState, RunOutcome, Store};
 use onyx_tools::{Execution, LiveOutput, Policy, ToolCx, Toolbox};
 use onyx_types::{
-    Attendance, Cancel, Clock, Event, Fault, LaneId, Limits, Model, ModelEvent, ModelFailure,
-    ModelFailureClass, RunId, ToolCall, ToolOutcome, ToolUseId, Turn, TurnId,
+    Attendance, Cancel, Clock, Event, Fault, LaneId, Limits, Model, RunId, ToolCall, ToolOutcome,
+    ToolUseId, Turn, TurnId,
 };
 use tokio::sync::mpsc;
 
 use crate::actions::RunReport;
+use crate::answers::Answers;
 use crate::decisions::Decisions;
 use crate::feed::Feed;
 use crate::live_text::LiveNotes;
@@ -111,7 +112,7 @@ async fn ringing(alarm: &mut Option<Alarm>) {
 
 /// What is under way outside of the state machine.
 pub(crate) struct UnderWay {
-    models: SelectAll<BoxStream<'static, (LaneId, ModelEvent)>>,
+    models: Answers,
     model_cancels: Vec<Cancel>,
     tools: FuturesUnordered<ToolFuture>,
     tool_cancels: Vec<Cancel>,
@@ -123,7 +124,7 @@ impl UnderWay {
     pub(crate) fn new(lanes: usize) -> Self {
         let (live_sender, live) = mpsc::channel(LIVE_OUTPUT_QUEUE);
         Self {
-            models: SelectAll::new(),
+            models: Answers::default(),
             model_cancels: (0..lanes).map(|_| Cancel::new()).collect(),
             tools: FuturesUnordered::new(),
             tool_cancels: (0..lanes).map(|_| Cancel::new()).collect(),
@@ -167,17 +168,20 @@ impl Driver {
                 let sleep = self.clock.sleep(wake.saturating_sub(self.clock.now().mono));
                 *alarm = Some(Alarm { at: wake, sleep });
             }
+            let told_live = !(self.under_way.tools.is_empty() && self.under_way.live.is_empty());
             tokio::select! {
+                // What comes most often is asked for first; the rest whenever there is none of it,
+                // and a stream from the network has pauses.
                 biased;
+                Some(done) = self.under_way.tools.next() => return done,
+                Some((lane, id, chunk)) = self.under_way.live.recv(), if told_live => {
+                    return Input::ToolOutput(lane, id, chunk);
+                }
+                Some((lane, event)) = self.under_way.models.next() => return Input::Model(lane, event),
                 () = waited_for(cancelled), if cancelled.is_some() => {
                     *cancelled = None;
                     return Input::Cancel;
                 }
-                Some(done) = self.under_way.tools.next() => return done,
-                Some((lane, id, chunk)) = self.under_way.live.recv() => {
-                    return Input::ToolOutput(lane, id, chunk);
-                }
-                Some((lane, event)) = self.under_way.models.next() => return Input::Model(lane, event),
                 Some(whisper) = self.heard.recv() => match whisper {
                     Whisper::Words(delivery, words) => {
                         self.inbox.extend(words.turn);
@@ -282,7 +286,10 @@ impl Driver {
             }
             Effect::CallModel(lane, request) => self.call_model(lane, *request),
             Effect::UseModel(lane, model) => return Some(self.use_model(lane, model)),
-            Effect::StopModel(lane) => self.under_way.model_cancels[usize::from(lane.0)].cancel(),
+            Effect::StopModel(lane) => {
+                self.under_way.model_cancels[usize::from(lane.0)].cancel();
+                self.under_way.models.drop_of(lane);
+            }
             Effect::Invoke(lane, call) => self.invoke(lane, call),
             Effect::AwaitDecision(lane, id, outcome, patience) => {
                 let cancel = self.under_way.tool_cancels[usize::from(lane.0)].clone();
@@ -305,10 +312,7 @@ impl Driver {
         };
         let cancel = Cancel::new();
         self.under_way.model_cancels[index] = cancel.clone();
-        let stream = model.stream(request, cancel.clone());
-        self.under_way
-            .models
-            .push(with_an_end(stream, cancel).map(move |event| (lane, event)).boxed());
+        self.under_way.models.add(lane, model.stream(request, cancel));
     }
 
     fn use_model(&mut self, lane: LaneId, id: String) -> Input {
@@ -437,34 +441,4 @@ fn writes(effect: &Effect) -> bool {
         | Effect::AwaitDecision(..)
         | Effect::StopTools(_) => false,
     }
-}
-
-/// Holds a model to its contract. Cancelling drops the stream, and with it the connection, also
-/// when the model ignores the token; a stream that just stops is a failure, never an answer.
-fn with_an_end(
-    stream: BoxStream<'static, ModelEvent>,
-    cancel: Cancel,
-) -> BoxStream<'static, ModelEvent> {
-    let stopped = {
-        let cancel = cancel.clone();
-        Box::pin(async move { cancel.cancelled().await })
-    };
-    let mut ended = false;
-    stream
-        .take_until(stopped)
-        .map(Some)
-        .chain(futures::stream::once(async { None }))
-        .filter_map(move |event| {
-            ended |= matches!(event, Some(ModelEvent::Finish(_) | ModelEvent::Failed(_)));
-            let missing = !ended && !cancel.is_cancelled();
-            futures::future::ready(event.or_else(|| missing.then(broke_off)))
-        })
-        .boxed()
-}
-
-fn broke_off() -> ModelEvent {
-    ModelEvent::Failed(ModelFailure {
-        class: ModelFailureClass::Truncated,
-        message: "The model's answer ended without saying so.".to_owned(),
-    })
 }

@@ -3,9 +3,9 @@
 //! a rejoining client sees no gap and no repeat.
 
 use std::sync::{Arc, Mutex, PoisonError};
+use std::task::{Poll, Waker};
 
 use onyx_types::{AgentId, Envelope, Event, LaneId, RunId, TurnId};
-use tokio::sync::watch;
 
 /// Live tool output beyond this is dropped from the buffer; the tool's result still holds it.
 const MAX_BYTES: usize = 4 * 1024 * 1024;
@@ -15,8 +15,6 @@ const MAX_BYTES: usize = 4 * 1024 * 1024;
 pub struct Feed {
     run: RunId,
     log: Mutex<Log>,
-    /// The number of events told; readers wait on it.
-    told: watch::Sender<u64>,
 }
 
 #[derive(Debug, Default)]
@@ -25,6 +23,8 @@ struct Log {
     texts: Vec<TextBuffer>,
     bytes: usize,
     closed: bool,
+    /// Of readers that have read everything.
+    waiting: Vec<Waker>,
 }
 
 #[derive(Debug)]
@@ -65,7 +65,7 @@ enum DeltaKind {
 
 impl Feed {
     pub fn new(run: RunId) -> Arc<Self> {
-        Arc::new(Self { run, log: Mutex::default(), told: watch::Sender::new(0) })
+        Arc::new(Self { run, log: Mutex::default() })
     }
 
     /// Adds an event. Sequence numbers start at 1 and have no gaps.
@@ -73,13 +73,14 @@ impl Feed {
         let mut log = self.lock();
         let seq = log.entries.len() as u64 + 1;
         log.add(seq, lane, event);
-        self.told.send_replace(seq);
+        log.wake_readers();
     }
 
     /// Nothing more comes.
     pub fn close(&self) {
-        self.lock().end();
-        self.told.send_modify(|_| {});
+        let mut log = self.lock();
+        log.end();
+        log.wake_readers();
     }
 
     pub fn is_closed(&self) -> bool {
@@ -110,7 +111,7 @@ impl Feed {
 
     /// Everything after `seq`, then what comes.
     pub fn read_after(self: &Arc<Self>, seq: u64) -> EventReader {
-        EventReader { feed: Arc::clone(self), told: self.told.subscribe(), after: seq }
+        EventReader { feed: Arc::clone(self), after: seq }
     }
 
     fn lock(&self) -> std::sync::MutexGuard<'_, Log> {
@@ -127,6 +128,16 @@ impl Log {
         self.texts.shrink_to_fit();
         for buffer in &mut self.texts {
             buffer.text.shrink_to_fit();
+        }
+    }
+
+    fn wake_readers(&mut self) {
+        self.waiting.drain(..).for_each(Waker::wake);
+    }
+
+    fn wake_later(&mut self, waker: &Waker) {
+        if !self.waiting.iter().any(|known| known.will_wake(waker)) {
+            self.waiting.push(waker.clone());
         }
     }
 
@@ -231,27 +242,31 @@ fn event_weight(event: &Event) -> usize {
 #[derive(Debug)]
 pub struct EventReader {
     feed: Arc<Feed>,
-    told: watch::Receiver<u64>,
     after: u64,
 }
 
 impl EventReader {
     /// The next event; `None` after the last one of a closed feed.
     pub async fn next(&mut self) -> Option<Arc<Envelope>> {
-        loop {
-            {
-                let log = self.feed.lock();
-                if let Some(envelope) = log.get(self.feed.run, self.after + 1) {
-                    self.after += 1;
-                    return Some(Arc::new(envelope));
-                }
-                if log.closed {
-                    return None;
-                }
-            }
-            if self.told.changed().await.is_err() {
-                return None;
-            }
+        std::future::poll_fn(|cx| self.read(Some(cx.waker()))).await
+    }
+
+    /// As `next`, without waiting. `Pending`: nothing is there yet.
+    pub fn next_now(&mut self) -> Poll<Option<Arc<Envelope>>> {
+        self.read(None)
+    }
+
+    /// The reader is woken for what is not there yet.
+    fn read(&mut self, waker: Option<&Waker>) -> Poll<Option<Arc<Envelope>>> {
+        let mut log = self.feed.lock();
+        if let Some(envelope) = log.get(self.feed.run, self.after + 1) {
+            self.after += 1;
+            return Poll::Ready(Some(Arc::new(envelope)));
         }
+        if log.closed {
+            return Poll::Ready(None);
+        }
+        waker.into_iter().for_each(|waker| log.wake_later(waker));
+        Poll::Pending
     }
 }

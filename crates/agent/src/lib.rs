@@ -5,6 +5,7 @@
 //! and no file system call may enter.
 
 mod actions;
+mod answers;
 mod begin;
 mod client;
 mod collected;

@@ -1,9 +1,12 @@
 //! An answer under way ends when the credential that asked for it is revoked.
 
-use axum::body::{Body, HttpBody as _};
+use std::pin::Pin;
+use std::task::{Context, Poll, ready};
+
+use axum::body::{Body, HttpBody};
 use axum::response::Response;
 use bytes::Bytes;
-use futures::{StreamExt as _, stream};
+use http_body::{Frame, SizeHint};
 use onyx_types::Cancel;
 
 #[derive(Debug, thiserror::Error)]
@@ -16,13 +19,40 @@ pub(crate) fn until_revoked(response: Response, revoked: Cancel) -> Response {
     if response.body().size_hint().exact().is_some() {
         return response;
     }
-    response.map(|body| {
-        let end = revoked.clone();
-        let live = body.into_data_stream().take_until(async move { end.cancelled().await });
-        let cut = stream::once(async move { revoked.is_cancelled() });
-        let cut = cut.filter_map(async |is_cut| {
-            is_cut.then(|| Err::<Bytes, axum::Error>(axum::Error::new(Revoked)))
-        });
-        Body::from_stream(live.chain(cut))
-    })
+    let revoked = revoked.into_cancelled();
+    response.map(|body| Body::new(UntilRevoked { body, revoked: Some(revoked) }))
+}
+
+struct UntilRevoked {
+    body: Body,
+    /// `None` once it was cut.
+    revoked: Option<Pin<Box<dyn Future<Output = ()> + Send>>>,
+}
+
+impl HttpBody for UntilRevoked {
+    type Data = Bytes;
+    type Error = axum::Error;
+
+    /// Whether it is revoked is asked while nothing comes, and the call wakes for both.
+    fn poll_frame(
+        mut self: Pin<&mut Self>,
+        cx: &mut Context<'_>,
+    ) -> Poll<Option<Result<Frame<Bytes>, axum::Error>>> {
+        let Self { body, revoked } = &mut *self;
+        let Some(end) = revoked else { return Poll::Ready(None) };
+        if let Poll::Ready(frame) = Pin::new(body).poll_frame(cx) {
+            return Poll::Ready(frame);
+        }
+        ready!(end.as_mut().poll(cx));
+        *revoked = None;
+        Poll::Ready(Some(Err(axum::Error::new(Revoked))))
+    }
+
+    fn is_end_stream(&self) -> bool {
+        self.revoked.is_none() || self.body.is_end_stream()
+    }
+
+    fn size_hint(&self) -> SizeHint {
+        self.body.size_hint()
+    }
 }

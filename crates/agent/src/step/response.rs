@@ -83,18 +83,24 @@ fn text_delta(state: &mut RunState, lane: LaneId, text: String) -> Vec<Effect> {
     if text.is_empty() {
         return Vec::new();
     }
-    let fresh = state.mint.turn(state.now.wall);
+    let turn_id = match state.lane(lane).response.text_turn {
+        Some(turn) => turn,
+        None => state.mint.turn(state.now.wall),
+    };
     let lane_state = state.lane(lane);
-    let turn_id = *lane_state.response.text_turn.get_or_insert(fresh);
+    lane_state.response.text_turn = Some(turn_id);
     lane_state.response.text.push_str(&text);
     let agent = lane_state.setup.agent.clone();
     vec![Effect::Emit(lane, Event::TextDelta { turn_id, agent, text })]
 }
 
 fn reasoning_delta(state: &mut RunState, lane: LaneId, text: String) -> Vec<Effect> {
-    let fresh = state.mint.turn(state.now.wall);
+    let turn_id = match state.lane(lane).response.reasoning_turn {
+        Some(turn) => turn,
+        None => state.mint.turn(state.now.wall),
+    };
     let lane_state = state.lane(lane);
-    let turn_id = *lane_state.response.reasoning_turn.get_or_insert(fresh);
+    lane_state.response.reasoning_turn = Some(turn_id);
     let agent = lane_state.setup.agent.clone();
     vec![Effect::Emit(lane, Event::ReasoningDelta { turn_id, agent, text })]
 }

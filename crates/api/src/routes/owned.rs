@@ -2,10 +2,11 @@
 
 use std::convert::Infallible;
 use std::sync::Arc;
+use std::task::Poll;
 
 use axum::body::Body;
 use bytes::{Bytes, BytesMut};
-use futures::{FutureExt, StreamExt as _, stream};
+use futures::{StreamExt as _, stream};
 use onyx_agent::{RunHandle, RunManager, RunRequest};
 use onyx_types::{Envelope, ErrorCode, RunId, SessionId};
 
@@ -43,9 +44,11 @@ impl OwnedRun {
         next
     }
 
-    /// As `next`, without waiting. `None`: nothing is there yet.
-    fn next_now(&mut self) -> Option<Option<Arc<Envelope>>> {
-        self.next().now_or_never()
+    /// As `next`, without waiting.
+    fn next_now(&mut self) -> Poll<Option<Arc<Envelope>>> {
+        let next = self.handle.events.next_now();
+        self.ended |= matches!(next, Poll::Ready(None));
+        next
     }
 
     pub(super) fn run_id(&self) -> RunId {
@@ -107,7 +110,7 @@ impl<E: Encoder<Frame = Bytes>> Frames<E> {
             self.add(&mut chunk, envelope);
         }
         while chunk.len() < CHUNK && !self.run.ended {
-            let Some(envelope) = self.run.next_now() else { break };
+            let Poll::Ready(envelope) = self.run.next_now() else { break };
             self.add(&mut chunk, envelope);
         }
         (!chunk.is_empty()).then(|| (Ok(chunk.freeze()), self))

@@ -1,8 +1,10 @@
 use std::collections::{BTreeMap, BTreeSet};
+use std::pin::Pin;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::task::{self, Context, Poll};
 
 use futures::future::{BoxFuture, FutureExt, ready};
-use futures::stream::{BoxStream, StreamExt, iter, once};
+use futures::stream::{BoxStream, Stream, StreamExt, once};
 use onyx_types::{
     AgentId, Cancel, Clock, Fault, Model, ModelEvent, ModelFailure, ModelFailureClass,
     ModelRequest, PersonId, StatusCode, Usage,
@@ -205,19 +207,47 @@ impl Model for Budget {
     fn stream(&self, request: ModelRequest, cancel: Cancel) -> BoxStream<'static, ModelEvent> {
         let (model, account) = (Arc::clone(&self.inner), Arc::clone(&self.account));
         let (payer, limits) = (self.payer.clone(), self.limits);
-        async move {
-            match account.till.check(&payer, limits).await {
-                Ok(()) => {
-                    let mut call =
-                        PaidCall { account, limits, model: model.id().to_owned(), cost: 0.0 };
-                    let events = model.stream(request, cancel);
-                    events.flat_map(move |event| iter(call.saw(event))).boxed()
-                }
+        let call = PaidCall { account, limits, model: model.id().to_owned(), cost: 0.0 };
+        let till = Arc::clone(&self.account.till);
+        let begin = async move {
+            match till.check(&payer, limits).await {
+                Ok(()) => model.stream(request, cancel),
                 Err(failure) => once(ready(ModelEvent::Failed(failure))).boxed(),
             }
+        };
+        Box::pin(Paying { stage: Stage::Checking(begin.boxed()), call, notice: None })
+    }
+}
+
+/// A call whose usage is paid for as it goes by.
+struct Paying {
+    stage: Stage,
+    call: PaidCall,
+    notice: Option<ModelEvent>,
+}
+
+enum Stage {
+    Checking(BoxFuture<'static, BoxStream<'static, ModelEvent>>),
+    Answering(BoxStream<'static, ModelEvent>),
+}
+
+impl Stream for Paying {
+    type Item = ModelEvent;
+
+    fn poll_next(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Option<ModelEvent>> {
+        let this = &mut *self;
+        if let Some(notice) = this.notice.take() {
+            return Poll::Ready(Some(notice));
         }
-        .flatten_stream()
-        .boxed()
+        if let Stage::Checking(begin) = &mut this.stage {
+            this.stage = Stage::Answering(task::ready!(begin.as_mut().poll(cx)));
+        }
+        let event = match &mut this.stage {
+            Stage::Answering(events) => task::ready!(events.poll_next_unpin(cx)),
+            Stage::Checking(_) => None,
+        };
+        this.notice = event.as_ref().and_then(|event| this.call.saw(event));
+        Poll::Ready(event)
     }
 }
 
@@ -231,10 +261,9 @@ struct PaidCall {
 }
 
 impl PaidCall {
-    fn saw(&mut self, event: ModelEvent) -> impl Iterator<Item = ModelEvent> + use<> {
-        let mut notice = None;
-        match &event {
-            ModelEvent::Usage(usage) => notice = self.pay(usage),
+    fn saw(&mut self, event: &ModelEvent) -> Option<ModelEvent> {
+        match event {
+            ModelEvent::Usage(usage) => return self.pay(usage),
             ModelEvent::AnsweredBy { model } => {
                 self.model.clone_from(model);
                 // The next model's usage comes on top of what the one before has cost.
@@ -250,7 +279,7 @@ impl PaidCall {
             | ModelEvent::Finish(_)
             | ModelEvent::Failed(_) => {}
         }
-        std::iter::once(event).chain(notice)
+        None
     }
 
     fn pay(&mut self, usage: &Usage) -> Option<ModelEvent> {

@@ -1,9 +1,12 @@
 use std::collections::hash_map::RandomState;
 use std::hash::{BuildHasher, Hasher};
+use std::pin::Pin;
 use std::sync::Arc;
+use std::task::{Context, Poll, ready};
 use std::time::Duration;
 
-use futures::stream::{BoxStream, StreamExt, unfold};
+use futures::future::{BoxFuture, FutureExt};
+use futures::stream::{BoxStream, Stream, StreamExt};
 use onyx_types::{
     Cancel, Clock, Model, ModelEvent, ModelFailure, ModelFailureClass, ModelRequest, StatusCode,
 };
@@ -96,8 +99,9 @@ impl Model for Retry {
             cancel,
             attempt: 1,
             state: State::Silent,
+            pause: None,
         };
-        unfold(Box::new(trying), Trying::next).boxed()
+        Box::pin(trying)
     }
 }
 
@@ -111,6 +115,8 @@ struct Trying {
     events: BoxStream<'static, ModelEvent>,
     attempt: u32,
     state: State,
+    /// While it waits.
+    pause: Option<BoxFuture<'static, Result<(), ModelEvent>>>,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -122,39 +128,51 @@ enum State {
     Over,
 }
 
-impl Trying {
-    async fn next(mut self: Box<Self>) -> Option<(ModelEvent, Box<Self>)> {
+impl Stream for Trying {
+    type Item = ModelEvent;
+
+    fn poll_next(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Option<ModelEvent>> {
         match self.state {
-            State::Over => return None,
+            State::Over => return Poll::Ready(None),
             State::Waiting(wait) => {
-                if let Err(event) = self.call_again(wait).await {
-                    self.state = State::Over;
-                    return Some((event, self));
+                let cancel = self.cancel.clone();
+                let pause = self.pause.get_or_insert_with(|| pause(wait, cancel).boxed());
+                let waited = ready!(pause.as_mut().poll(cx));
+                self.pause = None;
+                match waited {
+                    Ok(()) => self.call_again(),
+                    Err(event) => {
+                        self.state = State::Over;
+                        return Poll::Ready(Some(event));
+                    }
                 }
             }
             State::Silent | State::Speaking => {}
         }
-        let event = self.events.next().await.unwrap_or_else(|| {
+        let event = ready!(self.events.poll_next_unpin(cx)).unwrap_or_else(|| {
             failed(ModelFailureClass::Truncated, "the model's stream ended without a last event")
         });
-        let event = self.take(event);
-        Some((event, self))
+        Poll::Ready(Some(self.heard(event)))
     }
+}
 
-    async fn call_again(&mut self, wait: Duration) -> Result<(), ModelEvent> {
-        tokio::select! {
-            () = self.cancel.cancelled() => {
-                return Err(failed(ModelFailureClass::Cancelled, "the call was cancelled"));
-            }
-            () = tokio::time::sleep(wait) => {}
+async fn pause(wait: Duration, cancel: Cancel) -> Result<(), ModelEvent> {
+    tokio::select! {
+        () = cancel.cancelled() => {
+            Err(failed(ModelFailureClass::Cancelled, "the call was cancelled"))
         }
+        () = tokio::time::sleep(wait) => Ok(()),
+    }
+}
+
+impl Trying {
+    fn call_again(&mut self) {
         self.events = self.model.stream(self.request.clone(), self.cancel.clone());
         self.attempt += 1;
         self.state = State::Silent;
-        Ok(())
     }
 
-    fn take(&mut self, event: ModelEvent) -> ModelEvent {
+    fn heard(&mut self, event: ModelEvent) -> ModelEvent {
         if let (State::Silent, ModelEvent::Failed(failure)) = (self.state, &event)
             && let Some(wait) = self.wait_after(failure)
         {

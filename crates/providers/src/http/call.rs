@@ -1,14 +1,17 @@
 use std::collections::VecDeque;
-use std::future::Future;
+use std::future::{Future, poll_fn};
 use std::pin::Pin;
 use std::sync::Arc;
+use std::task::{Context, Poll, ready};
 use std::time::Duration;
 
 use bytes::Bytes;
-use futures::stream::{BoxStream, StreamExt, unfold};
+use futures::future::{BoxFuture, FutureExt};
+use futures::stream::{BoxStream, Stream};
+use http_body::Body as _;
 use onyx_types::{Cancel, ModelEvent, ModelFailure, ModelFailureClass, ModelRequest};
 use reqwest::header::{CONTENT_TYPE, HeaderMap, HeaderName, HeaderValue};
-use reqwest::{Client, Response, StatusCode};
+use reqwest::{Body, Client, Response, StatusCode};
 use tokio::time::{Instant, Sleep, sleep_until};
 
 use super::client::{Endpoint, Pass};
@@ -63,8 +66,7 @@ impl Call {
             None => (self.wire.encode(request, &self.target)?.into(), None),
         };
         let start = Instant::now();
-        // In a box, as its parts: each piece of an answer moves all of it.
-        let running = Running {
+        let running = Box::new(Running {
             endpoint: self.endpoint,
             wire: self.wire,
             names: ToolNames::of(&request.tools),
@@ -79,8 +81,8 @@ impl Call {
             ready: VecDeque::new(),
             tee,
             phase: Phase::Request { client: self.client, body },
-        };
-        Ok(unfold(Box::new(running), Running::next).boxed())
+        });
+        Ok(Box::pin(Telling { here: Some(running), busy: None }))
     }
 }
 
@@ -107,37 +109,93 @@ struct Deadlines {
 }
 
 enum Phase {
-    Request { client: Client, body: Bytes },
+    Request {
+        client: Client,
+        body: Bytes,
+    },
     Body(Box<Answering>),
+    /// All that is to be said has come, and the connection is to be used again.
+    Rest(Body),
     Over,
 }
 
 struct Answering {
-    response: Response,
+    body: Body,
     decoder: Box<dyn Decoder>,
     received: usize,
 }
 
-impl Running {
-    async fn next(mut self: Box<Self>) -> Option<(ModelEvent, Box<Self>)> {
+/// One call as a stream. Pieces of an answer are read where they are asked for: there are many, and
+/// each costs little beside a future of its own.
+struct Telling {
+    here: Option<Box<Running>>,
+    busy: Option<BoxFuture<'static, Box<Running>>>,
+}
+
+impl Stream for Telling {
+    type Item = ModelEvent;
+
+    fn poll_next(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Option<ModelEvent>> {
         loop {
-            if let Some(event) = self.ready.pop_front() {
-                return Some((event, self));
+            if let Some(work) = &mut self.busy {
+                self.here = Some(ready!(work.as_mut().poll(cx)));
+                self.busy = None;
             }
-            let phase = std::mem::replace(&mut self.phase, Phase::Over);
-            let advanced = match phase {
-                Phase::Request { client, body } => Box::pin(self.request(&client, body)).await,
-                Phase::Body(answering) => self.read(answering).await,
-                Phase::Over => return None,
-            };
-            // On failure the phase stays `Over`: response and connection are dropped by now.
-            match advanced {
-                Ok(phase) => self.phase = phase,
-                Err(failure) => {
-                    self.ready.push_back(ModelEvent::Failed(self.endpoint.mask(failure)));
+            let Some(running) = &mut self.here else { return Poll::Ready(None) };
+            let rests = matches!(running.phase, Phase::Rest(_));
+            if !rests && let Some(event) = running.ready.pop_front() {
+                return Poll::Ready(Some(event));
+            }
+            match running.phase {
+                Phase::Over => return Poll::Ready(None),
+                Phase::Body(_) if running.tee.is_none() => ready!(running.poll_piece(cx)),
+                Phase::Request { .. } | Phase::Body(_) | Phase::Rest(_) => {
+                    self.busy = self.here.take().map(|running| running.advance().boxed());
                 }
             }
         }
+    }
+}
+
+impl Running {
+    async fn advance(mut self: Box<Self>) -> Box<Self> {
+        let advanced = match std::mem::replace(&mut self.phase, Phase::Over) {
+            Phase::Request { client, body } => self.request(&client, body).await,
+            Phase::Body(answering) => self.read(answering).await,
+            Phase::Rest(body) => {
+                // Whether it ends in time only decides about the connection.
+                let _ = tokio::time::timeout(TAIL, drain(body)).await;
+                Ok(Phase::Over)
+            }
+            Phase::Over => Ok(Phase::Over),
+        };
+        self.settle(advanced);
+        self
+    }
+
+    /// On failure it is over: response and connection are dropped by now.
+    fn settle(&mut self, advanced: Result<Phase, ModelFailure>) {
+        self.phase = advanced.unwrap_or_else(|failure| {
+            self.ready.push_back(ModelEvent::Failed(self.endpoint.mask(failure)));
+            Phase::Over
+        });
+    }
+
+    fn poll_piece(&mut self, cx: &mut Context<'_>) -> Poll<()> {
+        let Phase::Body(answering) = &mut self.phase else { return Poll::Ready(()) };
+        let piece = ready!(answering.poll_bytes(cx, &mut self.deadlines));
+        let Phase::Body(mut answering) = std::mem::replace(&mut self.phase, Phase::Over) else {
+            return Poll::Ready(());
+        };
+        let advanced = piece.map(|bytes| {
+            let events = match &bytes {
+                Some(bytes) => answering.decoder.push(bytes),
+                None => answering.decoder.end(),
+            };
+            self.take(events, bytes.is_some().then_some(answering))
+        });
+        self.settle(advanced);
+        Poll::Ready(())
     }
 
     async fn request(&mut self, client: &Client, body: Bytes) -> Result<Phase, ModelFailure> {
@@ -159,7 +217,8 @@ impl Running {
             tee.begin(form, response.headers());
         }
         let decoder = self.wire.decoder(form, &self.target);
-        Ok(Phase::Body(Box::new(Answering { response, decoder, received: 0 })))
+        let body = Body::from(response);
+        Ok(Phase::Body(Box::new(Answering { body, decoder, received: 0 })))
     }
 
     async fn send(
@@ -186,34 +245,17 @@ impl Running {
         headers
     }
 
+    /// An answer that goes two ways.
     async fn read(&mut self, mut answering: Box<Answering>) -> Result<Phase, ModelFailure> {
-        let Answering { response, decoder, received } = &mut *answering;
-        let Some(bytes) = self.deadlines.in_time(response.chunk()).await?.map_err(transport)?
-        else {
-            let events = match &mut self.tee {
-                Some(tee) => tee.end(decoder.as_mut()).await,
-                None => decoder.end(),
-            };
-            self.take(events);
-            return Ok(Phase::Over);
+        let bytes = poll_fn(|cx| answering.poll_bytes(cx, &mut self.deadlines)).await?;
+        let decoder = answering.decoder.as_mut();
+        let events = match (&mut self.tee, &bytes) {
+            (Some(tee), Some(bytes)) => tee.push(bytes, decoder).await,
+            (Some(tee), None) => tee.end(decoder).await,
+            (None, Some(bytes)) => decoder.push(bytes),
+            (None, None) => decoder.end(),
         };
-        *received += bytes.len();
-        if *received > MAX_BODY_BYTES {
-            let message = format!("the answer is longer than {MAX_BODY_BYTES} bytes");
-            return Err(failure(ModelFailureClass::Transport, message));
-        }
-        self.deadlines.next_byte = Instant::now() + self.deadlines.idle;
-        let events = match &mut self.tee {
-            Some(tee) => tee.push(&bytes, decoder.as_mut()).await,
-            None => decoder.push(&bytes),
-        };
-        let over = events.iter().any(is_last);
-        self.take(events);
-        if over {
-            let _ = Box::pin(tokio::time::timeout(TAIL, drain(answering.response))).await;
-            return Ok(Phase::Over);
-        }
-        Ok(Phase::Body(answering))
+        Ok(self.take(events, bytes.is_some().then_some(answering)))
     }
 
     /// The status is known already, so a body that breaks off or does not end costs its words
@@ -231,35 +273,80 @@ impl Running {
         Ok(body)
     }
 
-    fn take(&mut self, events: Vec<ModelEvent>) {
+    /// Keeps what was said. There is more to come of an answer that neither ended nor said so.
+    fn take(&mut self, events: Vec<ModelEvent>, answering: Option<Box<Answering>>) -> Phase {
+        let over = events.iter().any(is_last);
         self.ready.extend(events.into_iter().map(|event| match event {
             ModelEvent::Failed(failure) => ModelEvent::Failed(self.endpoint.mask(failure)),
             other => self.names.restore(other),
         }));
+        match answering {
+            Some(answering) if over => Phase::Rest(answering.body),
+            Some(answering) => Phase::Body(answering),
+            None => Phase::Over,
+        }
+    }
+}
+
+impl Answering {
+    /// The next bytes; `None` at the end. What ends the call from this side is asked for while
+    /// nothing comes.
+    fn poll_bytes(
+        &mut self,
+        cx: &mut Context<'_>,
+        deadlines: &mut Deadlines,
+    ) -> Poll<Result<Option<Bytes>, ModelFailure>> {
+        while let Poll::Ready(frame) = Pin::new(&mut self.body).poll_frame(cx) {
+            let Some(frame) = frame.transpose().map_err(transport)? else {
+                return Poll::Ready(Ok(None));
+            };
+            let Ok(bytes) = frame.into_data() else { continue };
+            self.received += bytes.len();
+            if self.received > MAX_BODY_BYTES {
+                let message = format!("the answer is longer than {MAX_BODY_BYTES} bytes");
+                return Poll::Ready(Err(failure(ModelFailureClass::Transport, message)));
+            }
+            deadlines.next_byte = Instant::now() + deadlines.idle;
+            return Poll::Ready(Ok(Some(bytes)));
+        }
+        if let Poll::Ready(cancelled) = deadlines.poll_cancelled(cx) {
+            return Poll::Ready(Err(cancelled));
+        }
+        deadlines.poll_late(cx).map(Err)
     }
 }
 
 impl Deadlines {
     async fn in_time<T>(&mut self, work: impl Future<Output = T>) -> Result<T, ModelFailure> {
-        let limit = self.total.min(self.next_byte);
         let mut work = std::pin::pin!(work);
+        poll_fn(|cx| {
+            if let Poll::Ready(cancelled) = self.poll_cancelled(cx) {
+                return Poll::Ready(Err(cancelled));
+            }
+            match work.as_mut().poll(cx) {
+                Poll::Ready(value) => Poll::Ready(Ok(value)),
+                Poll::Pending => self.poll_late(cx).map(Err),
+            }
+        })
+        .await
+    }
+
+    fn poll_cancelled(&mut self, cx: &mut Context<'_>) -> Poll<ModelFailure> {
+        ready!(self.cancelled.as_mut().poll(cx));
+        Poll::Ready(failure(ModelFailureClass::Cancelled, "the call was cancelled"))
+    }
+
+    fn poll_late(&mut self, cx: &mut Context<'_>) -> Poll<ModelFailure> {
+        let limit = self.total.min(self.next_byte);
         loop {
             let alarm = self.alarm.get_or_insert_with(|| Box::pin(sleep_until(limit)));
             if alarm.deadline() > limit {
                 alarm.as_mut().reset(limit);
             }
-            tokio::select! {
-                biased;
-                () = &mut self.cancelled => {
-                    return Err(failure(ModelFailureClass::Cancelled, "the call was cancelled"));
-                }
-                value = &mut work => return Ok(value),
-                () = alarm => {
-                    self.alarm = None;
-                    if Instant::now() >= limit {
-                        return Err(failure(ModelFailureClass::Timeout, self.too_late(limit)));
-                    }
-                }
+            ready!(alarm.as_mut().poll(cx));
+            self.alarm = None;
+            if Instant::now() >= limit {
+                return Poll::Ready(failure(ModelFailureClass::Timeout, self.too_late(limit)));
             }
         }
     }
@@ -273,8 +360,8 @@ impl Deadlines {
     }
 }
 
-async fn drain(mut response: Response) {
-    while let Ok(Some(_)) = response.chunk().await {}
+async fn drain(mut body: Body) {
+    while let Some(Ok(_)) = poll_fn(|cx| Pin::new(&mut body).poll_frame(cx)).await {}
 }
 
 fn body_form(response: &Response) -> Result<BodyForm, ModelFailure> {

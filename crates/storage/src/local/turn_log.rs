@@ -145,14 +145,22 @@ impl Logs {
             return Ok(self.length(&mut slot, &lease.key)?.unwrap_or(Pos(0)));
         }
         let place = LogPlace::of(&lease.key);
-        let log = match slot.open(&*self.ops, &self.home, &place, Need::Append)? {
-            Some(log) => log,
+        let (log, new_in) = match slot.open(&*self.ops, &self.home, &place, Need::Append)? {
+            Some(log) => (log, None),
             None => {
-                let log = self.create(&place)?;
-                slot.log.insert(log)
+                let (log, folder) = self.create(&place)?;
+                (slot.log.insert(log), Some(folder))
             }
         };
-        match self.write(log, bytes) {
+        let written = self.write(log, bytes);
+        // After the file: where one journal keeps both, the name is durable with it by now.
+        if let Some(folder) = new_in
+            && let Err(error) = folder.keep_new(&*self.ops, &place.name)
+        {
+            slot.log = None;
+            return Err(error);
+        }
+        match written {
             Ok(pos) => Ok(pos),
             Err(WriteFault::NotWritten(error)) => Err(error),
             Err(WriteFault::Unknown(why)) => {
@@ -172,11 +180,11 @@ impl Logs {
         Ok(Pos(log.len))
     }
 
-    fn create(&self, place: &LogPlace) -> Result<OpenLog, StoreError> {
+    /// A new log, and the folder in which its name is not durable yet.
+    fn create(&self, place: &LogPlace) -> Result<(OpenLog, Dir), StoreError> {
         let folder = self.home.make_dirs(&*self.ops, &place.folder)?;
         let file = folder.open(&place.name, Access::AppendOrCreate).map_err(classify)?;
-        folder.keep_new(&*self.ops, &place.name)?;
-        Ok(OpenLog::new(file))
+        Ok((OpenLog::new(file), folder))
     }
 
     fn length(&self, slot: &mut Slot, key: &SessionKey) -> Result<Option<Pos>, StoreError> {

@@ -1,0 +1,109 @@
+//! The answers that come in, one for each lane whose model speaks.
+
+use std::task::{Context, Poll};
+
+use futures::stream::{BoxStream, StreamExt};
+use onyx_types::{LaneId, ModelEvent, ModelFailure, ModelFailureClass};
+
+/// Holds each model to its contract: a stream that just stops is a failure, never an answer.
+#[derive(Default)]
+pub(crate) struct Answers {
+    /// Few, so all of them are asked.
+    coming: Vec<Answer>,
+    /// Who is asked first. The next time it is another.
+    first: usize,
+}
+
+struct Answer {
+    lane: LaneId,
+    events: BoxStream<'static, ModelEvent>,
+    /// It said that it is over.
+    ended: bool,
+}
+
+impl Answers {
+    pub(crate) fn add(&mut self, lane: LaneId, events: BoxStream<'static, ModelEvent>) {
+        self.coming.push(Answer { lane, events, ended: false });
+    }
+
+    /// Stops an answer, and drops its connection, also when the model does not listen.
+    pub(crate) fn drop_of(&mut self, lane: LaneId) {
+        self.coming.retain(|answer| answer.lane != lane);
+    }
+
+    /// The next event of any of them; `None` when none comes.
+    pub(crate) async fn next(&mut self) -> Option<(LaneId, ModelEvent)> {
+        std::future::poll_fn(|cx| self.poll_next(cx)).await
+    }
+
+    fn poll_next(&mut self, cx: &mut Context<'_>) -> Poll<Option<(LaneId, ModelEvent)>> {
+        let mut asked = 0;
+        while asked < self.coming.len() {
+            let at = (self.first + asked) % self.coming.len();
+            let answer = &mut self.coming[at];
+            match answer.events.poll_next_unpin(cx) {
+                Poll::Ready(Some(event)) => {
+                    answer.ended |= matches!(event, ModelEvent::Finish(_) | ModelEvent::Failed(_));
+                    self.first = at + 1;
+                    return Poll::Ready(Some((answer.lane, event)));
+                }
+                Poll::Ready(None) => {
+                    let Answer { lane, ended, .. } = self.coming.remove(at);
+                    if !ended {
+                        return Poll::Ready(Some((lane, broke_off())));
+                    }
+                }
+                Poll::Pending => asked += 1,
+            }
+        }
+        if self.coming.is_empty() { Poll::Ready(None) } else { Poll::Pending }
+    }
+}
+
+fn broke_off() -> ModelEvent {
+    ModelEvent::Failed(ModelFailure {
+        class: ModelFailureClass::Truncated,
+        message: "The model's answer ended without saying so.".to_owned(),
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use futures::FutureExt as _;
+    use futures::stream::{self, pending};
+    use onyx_types::FinishReason;
+
+    use super::*;
+
+    fn text(words: &str) -> ModelEvent {
+        ModelEvent::TextDelta(words.to_owned())
+    }
+
+    fn all(answers: &mut Answers) -> Vec<(u16, ModelEvent)> {
+        let next = || answers.next().now_or_never().flatten();
+        std::iter::from_fn(next).map(|(lane, event)| (lane.0, event)).collect()
+    }
+
+    #[test]
+    fn no_lane_waits_for_another_to_end() {
+        let mut answers = Answers::default();
+        let finish = || ModelEvent::Finish(FinishReason::Stop);
+        answers.add(LaneId(0), stream::iter([text("a"), text("b"), finish()]).boxed());
+        answers.add(LaneId(1), stream::iter([text("c"), text("d"), finish()]).boxed());
+        answers.add(LaneId(2), pending().boxed());
+        let told = all(&mut answers);
+        let lanes: Vec<u16> = told.iter().map(|(lane, _)| *lane).collect();
+        assert_eq!(lanes, [0, 1, 0, 1, 0, 1]);
+        assert_eq!(answers.next().now_or_never(), None, "one is still coming");
+    }
+
+    #[test]
+    fn an_answer_that_just_stops_has_failed_and_one_that_was_dropped_says_nothing() {
+        let mut answers = Answers::default();
+        answers.add(LaneId(0), stream::iter([text("a")]).boxed());
+        assert_eq!(all(&mut answers), [(0, text("a")), (0, broke_off())]);
+        answers.add(LaneId(0), stream::iter([text("a")]).boxed());
+        answers.drop_of(LaneId(0));
+        assert_eq!(answers.next().now_or_never(), Some(None));
+    }
+}
