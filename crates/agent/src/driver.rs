@@ -202,6 +202,7 @@ impl Driver {
                         }
                     }
                 },
+                () = self.live_text.saved(&self.lease, &*self.clock), if self.live_text.is_saving() => {}
                 () = ringing(alarm) => {
                     *alarm = None;
                     let now = self.clock.now().mono;
@@ -212,7 +213,7 @@ impl Driver {
                         }
                     }
                     if now >= self.live_text.due() {
-                        self.live_text.save(&self.store, &self.lease, now).await;
+                        self.live_text.save(&self.store, &self.lease);
                     }
                     if now >= self.state.wake_at() {
                         return Input::Tick;

@@ -1,9 +1,11 @@
 //! Notes of streaming text, so that a crash loses at most the last quarter of a second of it.
 
+use std::sync::Arc;
 use std::time::Duration;
 
-use onyx_storage::{Lease, LiveText, Store};
-use onyx_types::{Event, LaneId, Turn};
+use futures::future::BoxFuture;
+use onyx_storage::{Lease, LiveText, Store, StoreError};
+use onyx_types::{Clock, Event, LaneId, Turn};
 
 const EVERY: Duration = Duration::from_millis(250);
 
@@ -13,16 +15,20 @@ pub(crate) struct LiveNotes {
     unsaved: Vec<LiveText>,
     due: Option<Duration>,
     saved_any: bool,
+    /// One at a time, so that pieces stand in their order.
+    saving: Option<Saving>,
 }
+
+type Saving = BoxFuture<'static, Result<(), (Vec<LiveText>, StoreError)>>;
 
 impl LiveNotes {
     pub(crate) fn new(model: String) -> Self {
-        Self { model, unsaved: Vec::new(), due: None, saved_any: false }
+        Self { model, unsaved: Vec::new(), due: None, saved_any: false, saving: None }
     }
 
-    /// When `save` must be called at the latest; far away while nothing is said.
+    /// When `save` must be called at the latest; far away while nothing is said, or is being saved.
     pub(crate) fn due(&self) -> Duration {
-        self.due.unwrap_or(Duration::MAX)
+        self.due.filter(|_| self.saving.is_none()).unwrap_or(Duration::MAX)
     }
 
     pub(crate) fn hear(&mut self, lane: LaneId, event: &Event, now: Duration) {
@@ -48,26 +54,52 @@ impl LiveNotes {
         }
     }
 
-    pub(crate) async fn save(&mut self, store: &Store, lease: &Lease, now: Duration) {
+    /// Begins to note what was said. The answer goes on meanwhile.
+    pub(crate) fn save(&mut self, store: &Store, lease: &Lease) {
         self.due = None;
         if self.unsaved.is_empty() {
             return;
         }
         self.saved_any = true;
-        match store.turns.note_live(lease, &self.unsaved).await {
-            Ok(()) => self.unsaved.clear(),
-            Err(error) => {
-                // The answer itself is not in danger: it is written, and any failure told, at its
-                // end. The pieces are tried again with the next: a note has no hole in it.
-                self.due = Some(now + EVERY);
-                tracing::warn!(session = %lease.key.session, %error, "live text could not be noted");
+        let (turns, lease) = (Arc::clone(&store.turns), lease.clone());
+        let pieces = std::mem::take(&mut self.unsaved);
+        self.saving = Some(Box::pin(async move {
+            let noted = turns.note_live(&lease, &pieces).await;
+            noted.map_err(|error| (pieces, error))
+        }));
+    }
+
+    /// Until what is being noted is.
+    pub(crate) async fn saved(&mut self, lease: &Lease, clock: &dyn Clock) {
+        let Some(saving) = &mut self.saving else { return };
+        let noted = saving.await;
+        self.saving = None;
+        if let Err((mut pieces, error)) = noted {
+            // The answer itself is not in danger: it is written, and any failure told, at its
+            // end. The pieces are tried again with the next: a note has no hole in it.
+            for later in self.unsaved.drain(..) {
+                match pieces.iter_mut().find(|piece| piece.turn == later.turn) {
+                    Some(piece) => piece.text.push_str(&later.text),
+                    None => pieces.push(later),
+                }
             }
+            self.unsaved = pieces;
+            self.due = Some(clock.now().mono + EVERY);
+            tracing::warn!(session = %lease.key.session, %error, "live text could not be noted");
         }
     }
 
-    pub(crate) async fn clear(&self, store: &Store, lease: &Lease) {
+    pub(crate) fn is_saving(&self) -> bool {
+        self.saving.is_some()
+    }
+
+    pub(crate) async fn clear(&mut self, store: &Store, lease: &Lease) {
         if !self.saved_any {
             return;
+        }
+        if let Some(saving) = self.saving.take() {
+            // Whether it was noted is the same now: its turn is in the log.
+            let _ = saving.await;
         }
         if let Err(error) = store.turns.clear_live(lease).await {
             // Its turns are in the log, so recovery knows the notes for what they are.
