@@ -119,7 +119,6 @@ pub(super) fn run_over(state: &mut RunState) -> Vec<Effect> {
 fn done(state: &RunState, status: RunStatus) -> Event {
     Event::Done {
         session_id: state.key.session,
-        run_id: state.run,
         status,
         assistant_turn_ids: state.assistant_turns.clone(),
         usage: state.usage,

@@ -337,7 +337,6 @@ impl RunState {
     pub(super) fn opening_events(&mut self) -> Vec<(LaneId, Event)> {
         let start = Event::Start {
             session_id: self.key.session,
-            run_id: self.run,
             agents: self.agents(),
             model: self.lanes.first().map(|lane| lane.setup.model_id.clone()).unwrap_or_default(),
         };
