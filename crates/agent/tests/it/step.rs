@@ -248,8 +248,8 @@ fn an_answer_goes_to_disk_before_it_is_told_as_complete() {
         ["start", "text_delta", "text_delta", "text_complete", "usage", "done"]
     );
     assert_eq!(bench.finished[0].status, RunStatus::Done);
-    assert_eq!(bench.finished[0].preview.as_deref(), Some("Hello"));
-    assert_eq!(bench.finished[0].messages_added, 2);
+    assert_eq!(bench.finished[0].messages.preview.as_deref(), Some("Hello"));
+    assert_eq!(bench.finished[0].messages.count, 2);
     assert_eq!(bench.status(), RunStatus::Done);
 }
 
