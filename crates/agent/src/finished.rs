@@ -90,3 +90,59 @@ impl Finished {
 fn weight_of(outline: &Outline) -> usize {
     outline.weight() + size_of::<Ended<Outline>>()
 }
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used)]
+mod tests {
+    use onyx_types::{Event, LaneId, Mint, RunStatus, Timestamp, Usage};
+
+    use super::*;
+
+    /// What a model that says `ok` makes of a message.
+    fn short_run(mint: &mut Mint) -> (RunId, Arc<Feed>) {
+        let now = Timestamp::from_millis(1);
+        let (run, turn_id, session_id) = (mint.run(now), mint.turn(now), mint.session(now));
+        let agent: onyx_types::AgentId = "main".parse().unwrap();
+        let usage = Usage { input: 1_000, output: 1, ..Usage::default() };
+        let (agents, model) = (vec![agent.clone()], "mine/some-model".to_owned());
+        let text = || "ok".to_owned();
+        let feed = Feed::new(run);
+        for event in [
+            Event::Start { session_id, agents, model },
+            Event::TextDelta { turn_id, agent: agent.clone(), text: text() },
+            Event::TextComplete { turn_id, agent, text: text() },
+            Event::Usage { usage },
+            Event::Done {
+                session_id,
+                status: RunStatus::Done,
+                assistant_turn_ids: vec![turn_id],
+                usage,
+            },
+        ] {
+            feed.tell(LaneId::default(), event);
+        }
+        feed.close();
+        (run, feed)
+    }
+
+    #[test]
+    fn ten_thousand_short_runs_are_kept_for_their_time_and_weigh_little() {
+        let (mut mint, mut finished) = (Mint::new(1), Finished::default());
+        let person: PersonId = "ana".parse().unwrap();
+        let mut runs = Vec::new();
+        for second in 0..10_000 {
+            let (run, feed) = short_run(&mut mint);
+            finished.keep(run, person.clone(), feed, KEPT_FOR * second / 10_000);
+            runs.push(run);
+        }
+        let weight = finished.outlined_bytes + finished.whole_bytes;
+        assert!(weight < 2_000_000, "{weight} bytes");
+        assert!(matches!(finished.find(&person, runs[0], KEPT_FOR), Some(Found::Outline(_))));
+        assert!(matches!(finished.find(&person, runs[9_999], KEPT_FOR), Some(Found::Whole(_))));
+        assert!(finished.find(&"bob".parse().unwrap(), runs[9_999], KEPT_FOR).is_none());
+        let later = KEPT_FOR + Duration::from_millis(1);
+        assert!(finished.find(&person, runs[0], later).is_none(), "its time is over");
+        assert!(finished.find(&person, runs[9_999], 3 * KEPT_FOR).is_none());
+        assert_eq!((finished.outlined_bytes, finished.whole_bytes), (0, 0));
+    }
+}

@@ -67,17 +67,19 @@ impl Outline {
 }
 
 fn outlined(log: &Log) -> Vec<u8> {
-    let completed = |voice: u32| {
-        let is_it = |told: &Told| matches!(told, Told::Complete(of) if *of == voice);
-        log.entries.iter().any(|entry| is_it(&entry.told))
-    };
+    let mut completed = vec![false; log.voices.len()];
+    for entry in &log.entries {
+        if let Told::Complete(voice) = entry.told {
+            completed[voice as usize] = true;
+        }
+    }
     let end = told_by_log(log);
     let mut out = Writer(Vec::with_capacity(64));
     out.number(u64::from(log.coalesced));
     out.number(log.voices.len() as u64);
-    for (voice, index) in log.voices.iter().zip(0..) {
+    for (voice, completed) in log.voices.iter().zip(&completed) {
         match voice {
-            Voice::Text { turn, .. } if completed(index) => {
+            Voice::Text { turn, .. } if *completed => {
                 out.number(0);
                 out.turn(*turn);
             }
@@ -101,7 +103,7 @@ fn outlined(log: &Log) -> Vec<u8> {
             Told::Complete(_) => Mark::Complete,
             Told::Pieces(pieces) => match log.voices[pieces.voice as usize] {
                 Voice::Output(_) => Mark::Gone,
-                Voice::Text { .. } if completed(pieces.voice) => Mark::Logged,
+                Voice::Text { .. } if completed[pieces.voice as usize] => Mark::Logged,
                 Voice::Text { .. } | Voice::Reasoning { .. } => Mark::Kept,
             },
         };
