@@ -92,7 +92,6 @@ fn weight_of(outline: &Outline) -> usize {
 }
 
 #[cfg(test)]
-#[allow(clippy::unwrap_used)]
 mod tests {
     use onyx_types::{Event, LaneId, Mint, RunStatus, Timestamp, Usage};
 

@@ -108,7 +108,7 @@ impl RunManager {
         };
         let (messages, title) = match wrote {
             true => self.said_in(&lease.key, row.run).await?,
-            false => Default::default(),
+            false => (Messages::default(), None),
         };
         Ok(RunOutcome {
             run: row.run,
