@@ -468,8 +468,6 @@ export interface components {
             type: "start";
             /** Format: uuid */
             session_id: string;
-            /** Format: uuid */
-            run_id: string;
             agents: string[];
             model: string;
         } | {
@@ -587,8 +585,6 @@ export interface components {
             type: "done";
             /** Format: uuid */
             session_id: string;
-            /** Format: uuid */
-            run_id: string;
             status: components["schemas"]["RunStatus"];
             assistant_turn_ids: string[];
             usage: components["schemas"]["Usage"];

@@ -323,7 +323,7 @@ impl RunManager {
                     tracing::error!(%run, "the run's driver panicked");
                     manager.release(&lease).await;
                     feed.tell(LaneId::default(), Event::error(&Fault::plain(ErrorCode::Internal)));
-                    feed.tell(LaneId::default(), failed(run, lease.key.session));
+                    feed.tell(LaneId::default(), failed(lease.key.session));
                     feed.close();
                 }
             }
@@ -353,10 +353,9 @@ fn speaker(terms: &RunTerms) -> Speaker {
     }
 }
 
-fn failed(run: RunId, session: SessionId) -> Event {
+fn failed(session: SessionId) -> Event {
     Event::Done {
         session_id: session,
-        run_id: run,
         status: RunStatus::Error,
         assistant_turn_ids: Vec::new(),
         usage: Usage::default(),

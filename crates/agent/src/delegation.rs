@@ -4,7 +4,7 @@ use std::sync::{Arc, PoisonError};
 
 use async_trait::async_trait;
 use futures::StreamExt as _;
-use onyx_storage::{SessionFilter, preview_of};
+use onyx_storage::{Messages, SessionFilter};
 use onyx_tools::{Answered, Delegates, ToolCx};
 use onyx_types::{
     AgentId, Attendance, ErrorCode, Fault, FinishReason, LaneId, Message, Model, ModelEvent,
@@ -88,9 +88,11 @@ impl Delegates for RunManager {
         let lease = self.lease(&key).await?;
         let written = async {
             self.close_leftover_runs(&lease).await?;
+            let mut messages = Messages::default();
+            messages.add(&turn);
             self.inner.store.turns.append(&lease, &[turn]).await?;
-            meta.message_count += 1;
-            meta.preview = preview_of(text);
+            meta.message_count += messages.count;
+            meta.preview = messages.preview.unwrap_or_default();
             meta.updated_at = cx.clock.wall();
             self.inner.store.ledger.put_session(person, &meta).await?;
             Ok::<_, Fault>(())

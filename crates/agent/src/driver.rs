@@ -399,8 +399,8 @@ impl Driver {
             ended_at: self.clock.wall(),
             usage: summary.usage,
             used: summary.used,
-            messages_added: summary.messages_added,
-            preview: summary.preview,
+            messages_added: summary.messages.count,
+            preview: summary.messages.preview,
             title: self.title.take(),
         };
         if let Err(error) = self.store.ledger.end_run(outcome).await {

@@ -1,61 +1,147 @@
-//! Feeds of runs that have ended, kept for those who come back for the rest.
+//! Feeds of runs that have ended, kept for those who come back for the rest. The newest are kept
+//! as they are, the others as outlines that the sessions' logs fill again: a gateway's memory must
+//! not grow with its traffic.
 
 use std::collections::VecDeque;
+use std::mem::size_of;
 use std::sync::Arc;
 use std::time::Duration;
 
 use onyx_types::{PersonId, RunId};
 
-use crate::feed::Feed;
+use crate::feed::{Feed, Outline};
 
 const KEPT_FOR: Duration = Duration::from_secs(10 * 60);
-/// All of them together; the oldest go first. A gateway's memory must not grow with its traffic.
-const MOST_BYTES: usize = 512 * 1024;
+/// Feeds kept as they are; beyond it the oldest become outlines.
+const MOST_WHOLE: usize = 512 * 1024;
+/// Outlines, which have the length of each piece that was told. Beyond it the oldest go, and only
+/// then: some 100,000 short runs, or hundreds of long ones, within the time that they are kept.
+const MOST_OUTLINED: usize = 16 * 1024 * 1024;
 
 #[derive(Default)]
 pub(crate) struct Finished {
-    feeds: VecDeque<Ended>,
-    bytes: usize,
+    outlined: VecDeque<Ended<Outline>>,
+    whole: VecDeque<Ended<Whole>>,
+    outlined_bytes: usize,
+    whole_bytes: usize,
 }
 
-struct Ended {
+struct Ended<T> {
     run: RunId,
+    at: Duration,
+    kept: T,
+}
+
+struct Whole {
     person: PersonId,
     feed: Arc<Feed>,
     weight: usize,
-    at: Duration,
+}
+
+/// How a run's events are kept.
+pub(crate) enum Found {
+    Whole(Arc<Feed>),
+    /// Whose run it is, its session tells.
+    Outline(Outline),
 }
 
 impl Finished {
     pub(crate) fn keep(&mut self, run: RunId, person: PersonId, feed: Arc<Feed>, now: Duration) {
-        let weight = feed.weight();
-        self.bytes += weight;
-        self.feeds.push_back(Ended { run, person, feed, weight, at: now });
+        let weight = feed.weight() + size_of::<Ended<Whole>>();
+        self.whole_bytes += weight;
+        self.whole.push_back(Ended { run, at: now, kept: Whole { person, feed, weight } });
+        // The newest always stays: somebody may be on their way back for it.
+        while self.whole_bytes > MOST_WHOLE
+            && self.whole.len() > 1
+            && let Some(Ended { run, at, kept }) = self.whole.pop_front()
+        {
+            self.whole_bytes -= kept.weight;
+            let outline = Outline::of(&kept.feed);
+            self.outlined_bytes += weight_of(&outline);
+            self.outlined.push_back(Ended { run, at, kept: outline });
+        }
         self.forget(now);
     }
 
-    pub(crate) fn find(
-        &mut self,
-        person: &PersonId,
-        run: RunId,
-        now: Duration,
-    ) -> Option<Arc<Feed>> {
+    pub(crate) fn find(&mut self, person: &PersonId, run: RunId, now: Duration) -> Option<Found> {
         self.forget(now);
-        let found = self.feeds.iter().rev().find(|ended| ended.run == run);
-        found.filter(|ended| ended.person == *person).map(|ended| Arc::clone(&ended.feed))
+        if let Some(ended) = self.whole.iter().rev().find(|ended| ended.run == run) {
+            let theirs = Some(&ended.kept).filter(|kept| kept.person == *person);
+            return theirs.map(|kept| Found::Whole(Arc::clone(&kept.feed)));
+        }
+        let ended = self.outlined.iter().rev().find(|ended| ended.run == run);
+        ended.map(|ended| Found::Outline(ended.kept.clone()))
     }
 
     fn forget(&mut self, now: Duration) {
-        while let Some(oldest) = self.feeds.front() {
-            let too_old = now.saturating_sub(oldest.at) > KEPT_FOR;
-            // The newest always stays: somebody may be on their way back for it.
-            let too_many = self.bytes > MOST_BYTES && self.feeds.len() > 1;
-            if !too_old && !too_many {
-                return;
-            }
-            if let Some(gone) = self.feeds.pop_front() {
-                self.bytes -= gone.weight;
-            }
+        let too_old = |at: Duration| now.saturating_sub(at) > KEPT_FOR;
+        while let Some(ended) = self
+            .outlined
+            .pop_front_if(|ended| self.outlined_bytes > MOST_OUTLINED || too_old(ended.at))
+        {
+            self.outlined_bytes -= weight_of(&ended.kept);
         }
+        while let Some(ended) = self.whole.pop_front_if(|ended| too_old(ended.at)) {
+            self.whole_bytes -= ended.kept.weight;
+        }
+    }
+}
+
+fn weight_of(outline: &Outline) -> usize {
+    outline.weight() + size_of::<Ended<Outline>>()
+}
+
+#[cfg(test)]
+mod tests {
+    use onyx_types::{Event, LaneId, Mint, RunStatus, Timestamp, Usage};
+
+    use super::*;
+
+    /// What a model that says `ok` makes of a message.
+    fn short_run(mint: &mut Mint) -> (RunId, Arc<Feed>) {
+        let now = Timestamp::from_millis(1);
+        let (run, turn_id, session_id) = (mint.run(now), mint.turn(now), mint.session(now));
+        let agent: onyx_types::AgentId = "main".parse().unwrap();
+        let usage = Usage { input: 1_000, output: 1, ..Usage::default() };
+        let (agents, model) = (vec![agent.clone()], "mine/some-model".to_owned());
+        let text = || "ok".to_owned();
+        let feed = Feed::new(run);
+        for event in [
+            Event::Start { session_id, agents, model },
+            Event::TextDelta { turn_id, agent: agent.clone(), text: text() },
+            Event::TextComplete { turn_id, agent, text: text() },
+            Event::Usage { usage },
+            Event::Done {
+                session_id,
+                status: RunStatus::Done,
+                assistant_turn_ids: vec![turn_id],
+                usage,
+            },
+        ] {
+            feed.tell(LaneId::default(), event);
+        }
+        feed.close();
+        (run, feed)
+    }
+
+    #[test]
+    fn ten_thousand_short_runs_are_kept_for_their_time_and_weigh_little() {
+        let (mut mint, mut finished) = (Mint::new(1), Finished::default());
+        let person: PersonId = "ana".parse().unwrap();
+        let mut runs = Vec::new();
+        for second in 0..10_000 {
+            let (run, feed) = short_run(&mut mint);
+            finished.keep(run, person.clone(), feed, KEPT_FOR * second / 10_000);
+            runs.push(run);
+        }
+        let weight = finished.outlined_bytes + finished.whole_bytes;
+        assert!(weight < 2_000_000, "{weight} bytes");
+        assert!(matches!(finished.find(&person, runs[0], KEPT_FOR), Some(Found::Outline(_))));
+        assert!(matches!(finished.find(&person, runs[9_999], KEPT_FOR), Some(Found::Whole(_))));
+        assert!(finished.find(&"bob".parse().unwrap(), runs[9_999], KEPT_FOR).is_none());
+        let later = KEPT_FOR + Duration::from_millis(1);
+        assert!(finished.find(&person, runs[0], later).is_none(), "its time is over");
+        assert!(finished.find(&person, runs[9_999], 3 * KEPT_FOR).is_none());
+        assert_eq!((finished.outlined_bytes, finished.whole_bytes), (0, 0));
     }
 }

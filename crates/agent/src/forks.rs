@@ -1,6 +1,6 @@
 //! Sessions that begin as a copy of another: editing an earlier message, asking for another answer.
 
-use onyx_storage::{Lease, SessionMeta, SessionStatus};
+use onyx_storage::{Lease, Messages, SessionMeta, SessionStatus};
 use onyx_types::{ErrorCode, Fault, PersonId, SessionId, SessionKey, Turn, TurnBody, TurnId};
 
 use crate::RunManager;
@@ -34,13 +34,14 @@ impl RunManager {
         let lease = self.lease(&key).await?;
         let copied = self.copy(&from, last, &lease).await;
         lease.release().await;
-        let messages = copied?;
+        let Messages { count, preview } = copied?;
         let meta = SessionMeta {
             session_id: fresh,
             status: SessionStatus::Active,
             created_at: now,
             updated_at: now,
-            message_count: messages,
+            message_count: count,
+            preview: preview.unwrap_or_default(),
             token_count: 0,
             root: original.root,
             fork_turn: Some(turn),
@@ -57,19 +58,19 @@ impl RunManager {
         from: &SessionKey,
         last: Option<TurnId>,
         to: &Lease,
-    ) -> Result<u64, Fault> {
-        let Some(last) = last else { return Ok(0) };
+    ) -> Result<Messages, Fault> {
+        let mut messages = Messages::default();
+        let Some(last) = last else { return Ok(messages) };
         self.inner.store.turns.copy_through(from, last, to).await.map_err(|error| match error {
             onyx_storage::StoreError::NotFound => no_such_turn(last),
             other => other.into(),
         })?;
-        let mut count = 0;
         self.walk_back(&to.key, |turn| {
-            count += u64::from(matches!(turn.body, TurnBody::User(_) | TurnBody::AssistantText(_)));
+            messages.add_older(turn);
             None::<()>
         })
         .await?;
-        Ok(count)
+        Ok(messages)
     }
 
     async fn turn_before(&self, key: &SessionKey, turn: TurnId) -> Result<Option<TurnId>, Fault> {
@@ -98,7 +99,7 @@ impl RunManager {
     }
 
     /// Shows turns from the newest back until the visitor has what it wants.
-    async fn walk_back<T>(
+    pub(crate) async fn walk_back<T>(
         &self,
         key: &SessionKey,
         mut visit: impl FnMut(&Turn) -> Option<T>,

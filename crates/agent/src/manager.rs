@@ -15,8 +15,8 @@ use onyx_types::{
 use tokio::sync::{Semaphore, broadcast, mpsc};
 
 use crate::driver::{LEASE_LIFE, Whisper};
-use crate::feed::{EventReader, Feed};
-use crate::finished::Finished;
+use crate::feed::{EventReader, Feed, Outline};
+use crate::finished::{Finished, Found};
 use crate::held::HeldLease;
 use crate::models::Models;
 use crate::notices::{Happened, MOST_UNHEARD, Notice};
@@ -395,11 +395,28 @@ impl RunManager {
             .filter(|live| live.key.person == *person)
             .map(|live| Arc::clone(&live.feed));
         let now = self.inner.clock.now().mono;
-        let feed = at_work.or_else(|| self.finished().find(person, run, now));
+        let found = at_work.map(Found::Whole).or_else(|| self.finished().find(person, run, now));
+        let feed = match found {
+            Some(Found::Whole(feed)) => Some(feed),
+            Some(Found::Outline(outline)) => self.filled(person, run, &outline).await?,
+            None => None,
+        };
         match feed {
             Some(feed) => Ok(feed.read_after(after)),
             None => Err(self.no_feed(person, run).await?),
         }
+    }
+
+    /// `None`: it is no run of this person's, or its log has lost what it said.
+    async fn filled(
+        &self,
+        person: &PersonId,
+        run: RunId,
+        outline: &Outline,
+    ) -> Result<Option<Arc<Feed>>, Fault> {
+        let Some(session) = self.session_of(person, run).await? else { return Ok(None) };
+        let logged = self.replay(person, session, run).await?;
+        Ok(outline.filled(run, &logged))
     }
 
     async fn no_feed(&self, person: &PersonId, run: RunId) -> Result<Fault, Fault> {

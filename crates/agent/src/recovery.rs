@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 use std::time::Duration;
 
-use onyx_storage::{Lease, LiveText, ModelUse, RunOutcome, RunRow, preview_of, title_of};
+use onyx_storage::{Lease, LiveText, Messages, ModelUse, RunOutcome, RunRow, title_of};
 use onyx_types::{
     AssistantText, Author, Cancel, ErrorCode, Fault, LaneId, Origin, RunEnd, RunId, RunStatus,
     SessionKey, TextStatus, Turn, TurnBody,
@@ -88,12 +88,10 @@ impl RunManager {
     }
 
     async fn close_in_log(&self, lease: &Lease, row: &RunRow) -> Result<RunOutcome, Fault> {
-        let mut said = Said::default();
-        let (status, used) = match self.find_marks(lease, row.run).await? {
-            Marks::Ended(status, used, all) => {
-                said = all;
-                (status, used)
-            }
+        let marks = self.find_marks(lease, row.run).await?;
+        let wrote = !matches!(marks, Marks::Absent);
+        let (status, used) = match marks {
+            Marks::Ended(status, used) => (status, used),
             Marks::Started(used) => {
                 let mut turns = self.interrupted_text(lease, row.run).await?;
                 turns.push(self.interrupted(row.run, &used));
@@ -108,6 +106,10 @@ impl RunManager {
                 (RunStatus::Interrupted, UsedSoFar::default())
             }
         };
+        let (messages, title) = match wrote {
+            true => self.said_in(&lease.key, row.run).await?,
+            false => (Messages::default(), None),
+        };
         Ok(RunOutcome {
             run: row.run,
             status,
@@ -119,10 +121,33 @@ impl RunManager {
                 model: used.model.unwrap_or_default(),
                 usage: used.usage,
             }],
-            messages_added: said.messages,
-            preview: said.preview,
-            title: said.title,
+            messages_added: messages.count,
+            preview: messages.preview,
+            title,
         })
+    }
+
+    /// What the session's row would have been told of the run.
+    async fn said_in(
+        &self,
+        key: &SessionKey,
+        run: RunId,
+    ) -> Result<(Messages, Option<String>), Fault> {
+        let (mut messages, mut title) = (Messages::default(), None);
+        let walked = self.walk_back(key, |turn| {
+            if turn.run != Some(run) {
+                return None;
+            }
+            messages.add_older(turn);
+            match &turn.body {
+                TurnBody::User(words) => title = title_of(&words.content.text()).or(title.take()),
+                TurnBody::RunStart(_) => return Some(()),
+                _ => {}
+            }
+            None
+        });
+        walked.await?;
+        Ok((messages, title))
     }
 
     async fn find_marks(&self, lease: &Lease, run: RunId) -> Result<Marks, Fault> {
@@ -136,7 +161,7 @@ impl RunManager {
             let used = used.get_or_insert_with(UsedSoFar::default);
             if let TurnBody::RunEnd(RunEnd { status, usage, model, .. }) = &turn.body {
                 let used = UsedSoFar { usage: *usage, model: model.clone() };
-                return Ok(Marks::Ended(*status, used, Said::in_run(run, &page.turns)));
+                return Ok(Marks::Ended(*status, used));
             }
             if let Some(so_far) = turn.extra.get(USED_SO_FAR)
                 && let Ok(so_far) = UsedSoFar::deserialize(so_far)
@@ -202,43 +227,5 @@ enum Marks {
     Absent,
     Started(UsedSoFar),
     /// Only its booking was lost.
-    Ended(RunStatus, UsedSoFar, Said),
-}
-
-/// What the session's row would have been told of the run.
-#[derive(Default)]
-struct Said {
-    messages: u64,
-    preview: Option<String>,
-    title: Option<String>,
-}
-
-impl Said {
-    fn in_run(run: RunId, turns: &[Turn]) -> Self {
-        let mut said = Self::default();
-        for turn in turns.iter().filter(|turn| turn.run == Some(run)) {
-            match &turn.body {
-                TurnBody::User(words) => {
-                    said.messages += 1;
-                    let text = words.content.text();
-                    said.title = said.title.or_else(|| title_of(&text));
-                    said.preview = Some(preview_of(&text));
-                }
-                TurnBody::AssistantText(text) if text.status == TextStatus::Complete => {
-                    said.messages += 1;
-                    said.preview = Some(preview_of(&text.content));
-                }
-                TurnBody::AssistantText(_)
-                | TurnBody::Reasoning(_)
-                | TurnBody::ToolCall(_)
-                | TurnBody::ToolResult(_)
-                | TurnBody::Decision(_)
-                | TurnBody::RunStart(_)
-                | TurnBody::RunEnd(_)
-                | TurnBody::Summary(_)
-                | TurnBody::Unknown(_) => {}
-            }
-        }
-        said
-    }
+    Ended(RunStatus, UsedSoFar),
 }

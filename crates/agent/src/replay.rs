@@ -94,7 +94,6 @@ impl RunManager {
                 (TurnBody::RunStart(start), _) => {
                     let event = Event::Start {
                         session_id: session,
-                        run_id: run,
                         agents: start.agents.clone(),
                         model: start.model.clone().unwrap_or_default(),
                     };
@@ -156,7 +155,7 @@ impl RunManager {
                         tell(turn.lane, Event::error(fault));
                     }
                     let answers = answers.clone();
-                    tell(turn.lane, done(session, run, end.status, answers, end.usage));
+                    tell(turn.lane, done(session, end.status, answers, end.usage));
                 }
                 _ => {}
             }
@@ -165,7 +164,7 @@ impl RunManager {
             let lane = onyx_types::LaneId::default();
             tell(lane, Event::error(&Fault::plain(ErrorCode::Interrupted)));
             let usage = Usage::default();
-            tell(lane, done(session, run, RunStatus::Interrupted, answers, usage));
+            tell(lane, done(session, RunStatus::Interrupted, answers, usage));
         }
         Ok(told)
     }
@@ -173,10 +172,9 @@ impl RunManager {
 
 fn done(
     session_id: SessionId,
-    run_id: RunId,
     status: RunStatus,
     assistant_turn_ids: Vec<TurnId>,
     usage: Usage,
 ) -> Event {
-    Event::Done { session_id, run_id, status, assistant_turn_ids, usage }
+    Event::Done { session_id, status, assistant_turn_ids, usage }
 }

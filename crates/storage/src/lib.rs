@@ -54,7 +54,7 @@ pub use ledger::{
 pub use local::{FileOps, LocalObjects, SystemFiles};
 pub use objects::{Expect, Object, ObjectKey, ObjectKeyError, ObjectMeta, Objects};
 pub use personas::{PersonaFiles, PersonaText, TestInput, TestInputId};
-pub use rebuild::{Rebuilt, find_session, preview_of, rebuild_person, title_of};
+pub use rebuild::{Messages, Rebuilt, find_session, preview_of, rebuild_person, title_of};
 pub use spaces::{Space, SpaceChange, Spaces};
 pub use sqlite::open_chunks;
 pub use store::Store;

@@ -1,3 +1,5 @@
+use std::borrow::Cow;
+
 use onyx_types::{
     PersonId, SessionId, SessionKey, SessionOrigin, TextStatus, Timestamp, Turn, TurnBody,
 };
@@ -22,6 +24,50 @@ pub struct Rebuilt {
 pub fn preview_of(text: &str) -> String {
     let line = text.split_whitespace().collect::<Vec<_>>().join(" ");
     line.chars().take(PREVIEW_CHARS).collect()
+}
+
+/// What a session's row says of the messages in its log: how many there are, and how the newest
+/// begins. A message is what a person wrote, or a text of an agent's that came to its end.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Messages {
+    pub count: u64,
+    pub preview: Option<String>,
+}
+
+impl Messages {
+    /// Takes in a turn that is newer than those before.
+    pub fn add(&mut self, turn: &Turn) {
+        if let Some(text) = message_in(&turn.body) {
+            self.count += 1;
+            self.preview = Some(preview_of(&text));
+        }
+    }
+
+    /// Takes in a turn that is older than those before.
+    pub fn add_older(&mut self, turn: &Turn) {
+        if let Some(text) = message_in(&turn.body) {
+            self.count += 1;
+            self.preview.get_or_insert_with(|| preview_of(&text));
+        }
+    }
+}
+
+fn message_in(body: &TurnBody) -> Option<Cow<'_, str>> {
+    match body {
+        TurnBody::User(user) => Some(Cow::Owned(user.content.text())),
+        TurnBody::AssistantText(answer) if answer.status == TextStatus::Complete => {
+            Some(Cow::Borrowed(&answer.content))
+        }
+        TurnBody::AssistantText(_)
+        | TurnBody::Reasoning(_)
+        | TurnBody::ToolCall(_)
+        | TurnBody::ToolResult(_)
+        | TurnBody::Decision(_)
+        | TurnBody::RunStart(_)
+        | TurnBody::RunEnd(_)
+        | TurnBody::Summary(_)
+        | TurnBody::Unknown(_) => None,
+    }
 }
 
 /// What a session is called until something better names it: its first line, shortened.
@@ -99,9 +145,8 @@ fn apply(meta: &mut SessionMeta, facts: SessionFacts) {
 struct LogSummary {
     oldest: Option<Timestamp>,
     newest: Option<Timestamp>,
-    messages: u64,
+    messages: Messages,
     tokens: u64,
-    preview: Option<String>,
     title: Option<String>,
     last_run: Option<(onyx_types::RunId, Option<onyx_types::RunStatus>)>,
     damaged: bool,
@@ -135,14 +180,10 @@ impl LogSummary {
             };
             self.last_run = Some((run, status));
         }
+        self.messages.add_older(turn);
         match &turn.body {
             TurnBody::User(user) => {
-                let text = user.content.text();
-                self.message(&text);
-                self.title = title_of(&text).or(self.title.take());
-            }
-            TurnBody::AssistantText(answer) if answer.status == TextStatus::Complete => {
-                self.message(&answer.content);
+                self.title = title_of(&user.content.text()).or(self.title.take());
             }
             TurnBody::RunEnd(end) => self.tokens += end.usage.tokens(),
             TurnBody::AssistantText(_)
@@ -156,11 +197,6 @@ impl LogSummary {
         }
     }
 
-    fn message(&mut self, text: &str) {
-        self.messages += 1;
-        self.preview.get_or_insert_with(|| preview_of(text));
-    }
-
     fn meta(&self, key: &SessionKey, row: Option<&SessionMeta>) -> SessionMeta {
         let oldest = self.oldest.unwrap_or(Timestamp::UNIX_EPOCH);
         SessionMeta {
@@ -168,9 +204,9 @@ impl LogSummary {
             agent: key.agent.clone(),
             created_at: oldest,
             updated_at: self.newest.unwrap_or(oldest),
-            message_count: self.messages,
+            message_count: self.messages.count,
             token_count: self.tokens,
-            preview: self.preview.clone().unwrap_or_default(),
+            preview: self.messages.preview.clone().unwrap_or_default(),
             last_run: self.last_run.map(|(run, _)| run),
             last_run_status: self.last_run.and_then(|(_, status)| status),
             title: row.and_then(|row| row.title.clone()).or_else(|| self.title.clone()),

@@ -22,7 +22,6 @@ pub struct Envelope {
 pub enum Event {
     Start {
         session_id: SessionId,
-        run_id: RunId,
         agents: Vec<AgentId>,
         model: String,
     },
@@ -94,7 +93,6 @@ pub enum Event {
     },
     Done {
         session_id: SessionId,
-        run_id: RunId,
         status: RunStatus,
         assistant_turn_ids: Vec<TurnId>,
         usage: Usage,

@@ -14,10 +14,10 @@ use super::response::{Response, written_by};
 use super::state::{RunState, Then};
 use crate::prompt;
 
-/// It starts over this share of the window, and keeps so much of the newest as it was. With the
-/// summary that comes to about 60 %, so one compaction lasts for a good while.
+/// It starts over this share of the window and goes down to that, a summary of full length and
+/// what every prompt carries included, so one compaction lasts for a good while.
 const START: (usize, usize) = (85, 100);
-const KEEP: (usize, usize) = (45, 100);
+const DOWN_TO: (usize, usize) = (60, 100);
 const SUMMARY_TOKENS: u32 = 1_500;
 
 const FLUSH: &str = "The older part of this conversation is about to be replaced by a summary. \
@@ -193,14 +193,14 @@ pub(super) fn fixed_tokens(setup: &LaneSetup) -> usize {
 /// The turns a summary would stand for: all but the newest, cut where no call waits for its
 /// result. The newest exchange is never part of it.
 fn older_part(state: &RunState, lane: LaneId) -> Option<TurnRange> {
-    let window = prompt::window(state.lanes[usize::from(lane.0)].setup.context_window);
+    let lane = &state.lanes[usize::from(lane.0)];
     let turns = state.history.turns();
-    let keep = window * KEEP.0 / KEEP.1;
-    let mut weight = 0;
+    let most = prompt::window(lane.setup.context_window) * DOWN_TO.0 / DOWN_TO.1;
+    let mut weight = lane.fixed_tokens + SUMMARY_TOKENS as usize;
     let mut keep_from = None;
     for index in (1..turns.len()).rev() {
         weight += prompt::turn_weight(&turns[index]);
-        if weight > keep && keep_from.is_some() {
+        if lane.setup.tokens.scaled(weight) > most && keep_from.is_some() {
             break;
         }
         if starts_step(turns, index) {

@@ -57,8 +57,6 @@ pub(super) fn end_lane_with(
         events.push((lane, Event::error(&fault)));
         state.unfinished_lanes.push(lane);
         state.error.get_or_insert(fault);
-    } else {
-        state.messages_added += 1;
     }
     if !state.lanes.iter().all(lane::Lane::is_over) {
         return state.append(turns, events, Then::LaneOver(lane));
@@ -109,8 +107,7 @@ pub(super) fn run_over(state: &mut RunState) -> Vec<Effect> {
             status,
             usage: state.usage,
             used: state.lanes.iter_mut().flat_map(|lane| take(&mut lane.used)).collect(),
-            messages_added: state.messages_added,
-            preview: state.preview.take(),
+            messages: take(&mut state.messages),
         }),
         Effect::Emit(LaneId::default(), done(state, status)),
     ]
@@ -119,7 +116,6 @@ pub(super) fn run_over(state: &mut RunState) -> Vec<Effect> {
 fn done(state: &RunState, status: RunStatus) -> Event {
     Event::Done {
         session_id: state.key.session,
-        run_id: state.run,
         status,
         assistant_turn_ids: state.assistant_turns.clone(),
         usage: state.usage,

@@ -1,6 +1,6 @@
 use std::time::Duration;
 
-use onyx_storage::{Delivery, ModelUse};
+use onyx_storage::{Delivery, Messages, ModelUse};
 use onyx_types::{
     AgentId, Author, BatchId, Decision, Event, Fault, LaneId, ModelEvent, ModelRequest, Origin,
     PersonId, RunStatus, Taint, ToolCall, ToolOutcome, ToolUseId, Turn, TurnId, Usage, UserContent,
@@ -64,8 +64,8 @@ pub struct RunSummary {
     pub usage: Usage,
     /// What it is made of.
     pub used: Vec<ModelUse>,
-    pub messages_added: u64,
-    pub preview: Option<String>,
+    /// That it added to the session.
+    pub messages: Messages,
 }
 
 /// What a person decided, on its way into the log.

@@ -1,6 +1,5 @@
 //! One answer of a model, from its first delta to a durable batch.
 
-use onyx_storage::preview_of;
 use onyx_types::{
     AssistantText, Author, ErrorCode, Event, Fault, FinishReason, LaneId, ModelEvent,
     ModelFailureClass, Origin, ReasoningTurn, Taint, TextStatus, ToolCall, ToolCallTurn, Turn,
@@ -178,7 +177,6 @@ pub(super) fn take_turns(
         });
         turns.push(state.turn_with_id(turn_id, lane, author, origin, body));
         state.assistant_turns.push(turn_id);
-        state.preview = Some(preview_of(&response.text));
         events.push((lane, Event::TextComplete { turn_id, agent, text: response.text }));
     }
     (turns, events)

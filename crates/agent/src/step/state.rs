@@ -2,7 +2,7 @@ use std::collections::{BTreeSet, VecDeque};
 use std::sync::Arc;
 use std::time::Duration;
 
-use onyx_storage::preview_of;
+use onyx_storage::Messages;
 use onyx_types::{
     AgentId, Author, BatchId, Event, Fault, LaneId, LaneOrder, Limits, Mint, Now, Origin, RunId,
     RunStart, RunStatus, SessionKey, Spending, Taint, TokenCounter, ToolCall, ToolUseId, Turn,
@@ -74,8 +74,7 @@ pub struct RunState {
     pub(super) tool_calls: u32,
     /// What the calls of this run are called.
     pub(super) call_ids: BTreeSet<ToolUseId>,
-    pub(super) messages_added: u64,
-    pub(super) preview: Option<String>,
+    pub(super) messages: Messages,
     pub(super) error: Option<Fault>,
     pub(super) unfinished_lanes: Vec<LaneId>,
     /// A lane has left calls to the client.
@@ -141,8 +140,7 @@ impl RunState {
             steps: 0,
             tool_calls: 0,
             call_ids: BTreeSet::new(),
-            messages_added: 0,
-            preview: None,
+            messages: Messages::default(),
             error: None,
             unfinished_lanes: Vec::new(),
             awaiting_client: false,
@@ -237,6 +235,7 @@ impl RunState {
         events: Vec<(LaneId, Event)>,
         then: Then,
     ) -> Vec<Effect> {
+        turns.iter().for_each(|turn| self.messages.add(turn));
         let id = self.mint.batch(self.now.wall);
         self.pending.push_back(Pending { batch: id, events, then });
         vec![Effect::Append(Batch { id, turns })]
@@ -303,8 +302,6 @@ impl RunState {
     pub(super) fn user_turn(&mut self, words: UserInput) -> Turn {
         let id = words.turn.unwrap_or_else(|| self.mint.turn(self.now.wall));
         let (author, origin) = (words.by.author(&self.key.person), words.by.origin());
-        self.messages_added += 1;
-        self.preview = Some(preview_of(&words.content.text()));
         let body = TurnBody::User(UserTurn {
             content: words.content,
             view: words.view,
@@ -337,7 +334,6 @@ impl RunState {
     pub(super) fn opening_events(&mut self) -> Vec<(LaneId, Event)> {
         let start = Event::Start {
             session_id: self.key.session,
-            run_id: self.run,
             agents: self.agents(),
             model: self.lanes.first().map(|lane| lane.setup.model_id.clone()).unwrap_or_default(),
         };

@@ -1,5 +1,7 @@
-use onyx_agent::Feed;
-use onyx_types::{Event, LaneId, RunId, StatusCode, TurnId};
+use std::task::Poll;
+
+use onyx_agent::{EventReader, Feed};
+use onyx_types::{Event, LaneId, RunId, StatusCode, ToolUseId, TurnId};
 use proptest::prelude::*;
 
 fn id() -> &'static str {
@@ -59,6 +61,90 @@ async fn a_complete_text_is_kept_once_and_told_whole() {
     assert!(weight < 2 * long.len(), "{weight} bytes for a text of {}", long.len());
     let (other, _) = told(vec![delta("a"), complete("another")]).await;
     assert_eq!(other, complete("another"), "what differs is told as it is");
+}
+
+fn many(pieces: usize) -> Vec<String> {
+    (0..pieces).map(|number| format!("{number} ü")).collect()
+}
+
+async fn texts(mut reader: EventReader) -> Vec<(u64, String)> {
+    let mut texts = Vec::new();
+    while let Some(envelope) = reader.next().await {
+        match &envelope.event {
+            Event::TextDelta { text, .. } | Event::ToolOutput { chunk: text, .. } => {
+                texts.push((envelope.seq, text.clone()));
+            }
+            other => panic!("{other:?}"),
+        }
+    }
+    texts
+}
+
+#[tokio::test]
+async fn beyond_its_bound_a_feed_gives_late_readers_pieces_together_and_live_ones_each() {
+    let feed = Feed::new(id().parse().unwrap());
+    let pieces = many(700_000);
+    let length: usize = pieces.iter().map(String::len).sum();
+    assert!(length > 5 * 1024 * 1024);
+    let mut live = feed.read_after(0);
+    for (piece, seq) in pieces.iter().zip(1..) {
+        feed.tell(LaneId(0), delta(piece));
+        let Poll::Ready(Some(told)) = live.next_now() else { panic!("it is there") };
+        assert_eq!((told.seq, &told.event), (seq, &delta(piece)));
+    }
+    feed.close();
+    let weight = feed.weight();
+    assert!(weight < length * 3 / 2, "{weight} bytes for a text of {length}");
+
+    let starts: Vec<usize> = pieces
+        .iter()
+        .scan(0, |at, piece| {
+            let start = *at;
+            *at += piece.len();
+            Some(start)
+        })
+        .collect();
+    let whole = pieces.concat();
+    for after in [0, 1, 4_711, 350_000, 699_999, 700_000] {
+        let told = texts(feed.read_after(after as u64)).await;
+        let rest = &whole[starts.get(after).copied().unwrap_or(whole.len())..];
+        assert!(told.len() < 200, "{} pieces", told.len());
+        assert_eq!(told.iter().map(|(_, text)| text.as_str()).collect::<String>(), rest);
+        assert!(told.is_sorted_by_key(|(seq, _)| *seq));
+        assert_eq!(told.last().map_or(after as u64, |(seq, _)| *seq), 700_000);
+        // Any number that was told is one to go on from.
+        if let Some((seq, first)) = told.first() {
+            let more: String =
+                texts(feed.read_after(*seq)).await.into_iter().map(|(_, text)| text).collect();
+            assert_eq!(format!("{first}{more}"), rest);
+        }
+    }
+    let parted = texts(feed.read_after(0).parted_at(4_711)).await;
+    let (old, new): (Vec<_>, Vec<_>) = parted.into_iter().partition(|(seq, _)| *seq <= 4_711);
+    let joined = |told: Vec<(u64, String)>| told.into_iter().map(|(_, text)| text);
+    assert_eq!(joined(old).collect::<String>(), whole[..starts[4_711]]);
+    assert_eq!(joined(new).collect::<String>(), whole[starts[4_711]..]);
+}
+
+#[tokio::test]
+async fn live_output_beyond_the_bound_is_seen_by_those_who_watch() {
+    let feed = Feed::new(id().parse().unwrap());
+    let mut live = feed.read_after(0);
+    let chunks: Vec<String> = (0..3_000).map(|n| format!("{n} {}", "x".repeat(4_096))).collect();
+    for chunk in &chunks {
+        let tool_use_id = ToolUseId("a".to_owned());
+        let event = Event::ToolOutput { tool_use_id, chunk: chunk.clone() };
+        feed.tell(LaneId(0), event.clone());
+        let Poll::Ready(Some(told)) = live.next_now() else { panic!("it is there") };
+        assert_eq!(told.event, event);
+    }
+    feed.close();
+    let weight = feed.weight();
+    assert!(weight < 5 * 1024 * 1024, "{weight} bytes are kept");
+    let late = texts(feed.read_after(0)).await;
+    assert_eq!(late.last().unwrap().0, 3_000);
+    let kept: String = late.into_iter().map(|(_, text)| text).collect();
+    assert!(kept.len() > 3 * 1024 * 1024 && chunks.concat().ends_with(&kept));
 }
 
 proptest! {

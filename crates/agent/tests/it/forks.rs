@@ -1,6 +1,8 @@
 use onyx_agent::{ForkPoint, RunInput};
-use onyx_test_support::Answer;
-use onyx_types::{ErrorCode, RunStatus, TurnBody, TurnId};
+use onyx_storage::Delivery;
+use onyx_test_support::{Answer, Finish, Script, ScriptedCall, Step};
+use onyx_types::{ErrorCode, RunStatus, SessionId, TurnBody, TurnId};
+use serde_json::json;
 
 use crate::world::{World, all, ana, kinds, request};
 
@@ -39,6 +41,61 @@ async fn another_answer_is_a_fork_of_the_same_family() {
     assert_eq!(meta.fork_turn, Some(find(&log, "user", 1)));
     let sent = world.model.last_request().body["messages"].to_string();
     assert!(sent.contains("second") && !sent.contains("\"two\""));
+}
+
+/// What the sessions' rows say of their messages, newest session first.
+async fn counted(world: &World, sessions: &[SessionId]) -> Vec<(u64, String)> {
+    let mut rows = Vec::new();
+    for session in sessions {
+        let meta = world.manager.session_meta(&ana(), *session).await.unwrap();
+        rows.push((meta.message_count, meta.preview));
+    }
+    rows
+}
+
+#[tokio::test]
+async fn messages_are_counted_alike_while_they_come_in_a_fork_and_from_the_log() {
+    let call = ScriptedCall::new("a", "list_files", &json!({}));
+    let first = Script::new([Step::Text("I look.".into()), Step::ToolCalls(vec![call])]);
+    let world = World::new([
+        Answer::script(first.ended(Finish::ToolCalls)).first_delay_ms(300),
+        Answer::text("blue it is"),
+        Answer::status(400, "{}"),
+        Answer::text("never mind"),
+        Answer::text("rather red"),
+    ])
+    .await;
+    let handle = world.start(None, "paint it").await.unwrap();
+    let session = handle.session_id;
+    world.manager.send(request(Some(session), "in blue"), Delivery::Steer).await.unwrap();
+    all(handle).await;
+    world.say(Some(session), "fails").await;
+    world.say(Some(session), "hm").await;
+    let log = world.log(session).await;
+    let answer = find(&log, "assistant_text", 1);
+    let mut again = request(Some(session), "");
+    again.input = RunInput::Regenerate(answer);
+    let handle = world.manager.start(again).await.unwrap();
+    let regenerated = handle.session_id;
+    all(handle).await;
+    let through = world.manager.fork(&ana(), session, ForkPoint::Through(answer)).await.unwrap();
+    let question = find(&log, "user", 0);
+    let start = world.manager.fork(&ana(), session, ForkPoint::Through(question)).await.unwrap();
+    let empty = world.manager.fork(&ana(), session, ForkPoint::Before(question)).await.unwrap();
+
+    let sessions = [session, regenerated, through, start, empty];
+    let rows = counted(&world, &sessions).await;
+    let row = |count, preview: &str| (count, preview.to_owned());
+    let expected = [
+        row(7, "never mind"),
+        row(4, "rather red"),
+        row(4, "blue it is"),
+        row(1, "paint it"),
+        row(0, ""),
+    ];
+    assert_eq!(rows, expected);
+    world.store.rebuild_sessions().await.unwrap();
+    assert_eq!(counted(&world, &sessions).await, expected);
 }
 
 #[tokio::test]

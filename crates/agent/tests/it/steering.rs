@@ -139,6 +139,11 @@ async fn text_that_streams_is_noted_and_survives_a_crash() {
     assert_eq!((text.content.as_str(), text.status.as_str()), ("half a th", "interrupted"));
     assert_eq!(log[2].origin, onyx_types::Origin::Agent, "nothing from outside was read");
     assert!(after.read(&format!("{path}.live")).is_none());
+    let row = async || after.manager.session_meta(&ana(), session).await.unwrap();
+    let booked = row().await;
+    assert_eq!((booked.message_count, booked.preview.as_str()), (1, "go"));
+    after.store.rebuild_sessions().await.unwrap();
+    assert_eq!(row().await.message_count, 1);
 
     world.manager.stop(&ana(), StopTarget::Run(run)).await.unwrap();
     wait_until("the notes are gone", PATIENCE, || world.read(&format!("{path}.live")).is_none())

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use onyx_agent::prompt::{Conversation, PromptSnapshot};
+use onyx_agent::prompt::{Conversation, PromptSnapshot, turn_weight};
 use onyx_agent::step::{
     Batch, Effect, Input, LaneOrder, LaneSetup, RunSetup, RunState, RunSummary, Speaker,
     ToolTraits, UserInput, step,
@@ -12,7 +12,7 @@ use onyx_types::{
     ErrorCode, Event, Fault, FinishReason, LaneId, Limits, Message, Mint, ModelEvent, ModelFailure,
     ModelFailureClass, ModelRequest, Now, Origin, RunStatus, SessionKey, StatusCode, Taint,
     TextStatus, Timestamp, TokenCounter, ToolCall, ToolOffer, ToolOutcome, ToolUse, ToolUseId,
-    Turn, TurnBody, Usage, UserContent,
+    Turn, TurnBody, Usage, UserContent, estimate_tokens,
 };
 use serde_json::{Value, json};
 
@@ -248,8 +248,8 @@ fn an_answer_goes_to_disk_before_it_is_told_as_complete() {
         ["start", "text_delta", "text_delta", "text_complete", "usage", "done"]
     );
     assert_eq!(bench.finished[0].status, RunStatus::Done);
-    assert_eq!(bench.finished[0].preview.as_deref(), Some("Hello"));
-    assert_eq!(bench.finished[0].messages_added, 2);
+    assert_eq!(bench.finished[0].messages.preview.as_deref(), Some("Hello"));
+    assert_eq!(bench.finished[0].messages.count, 2);
     assert_eq!(bench.status(), RunStatus::Done);
 }
 
@@ -535,4 +535,44 @@ fn a_model_that_a_tool_selects_answers_from_the_next_step_on_and_is_told() {
         })
         .collect();
     assert_eq!(models, ["two/m"]);
+}
+
+#[test]
+fn room_is_made_over_85_percent_of_the_window_and_down_to_60() {
+    const WINDOW: u32 = 100_000;
+    let setup = LaneSetup { context_window: Some(WINDOW), ..lane_setup("main") };
+    let fixed = setup.tools.weight();
+    let limits = Limits { max_steps: 500, max_tool_calls: 500, ..Limits::default() };
+    let mut bench = Bench::with_lanes(limits, vec![setup], LaneOrder::Sequential);
+    let weight = |turns: &[Turn]| turns.iter().map(turn_weight).sum::<usize>();
+    let summarises = |request: &ModelRequest| {
+        request.system.first().is_some_and(|block| block.text.starts_with("You compress"))
+    };
+    bench.give(Input::Begin);
+    let step_weight = loop {
+        let before = weight(&bench.log);
+        assert!(fixed + before <= 85_000, "no prompt is longer: {before}");
+        let id = format!("call {}", bench.log.len());
+        bench.asks(&[(&id, "look", json!({"at": id}))]);
+        bench.done(&id, ToolOutcome::ok("word ".repeat(800), ""));
+        if bench.requests.last().is_some_and(summarises) {
+            break weight(&bench.log) - before;
+        }
+    };
+    let full = fixed + weight(&bench.log);
+    assert!(full > 85_000, "it starts at {full}");
+    let words = (1..).find(|count| estimate_tokens(&"word ".repeat(*count)) > 1_490).unwrap();
+    bench.says(&"word ".repeat(words));
+    bench.model(ModelEvent::Finish(FinishReason::Stop));
+    let summary = bench.log.iter().find_map(|turn| match &turn.body {
+        TurnBody::Summary(summary) => Some((summary.replaces.last, turn_weight(turn))),
+        _ => None,
+    });
+    let (last, summary) = summary.unwrap();
+    let from = bench.log.iter().position(|turn| turn.id == last).unwrap() + 1;
+    let kept: Vec<Turn> = bench.log.drain(from..bench.log.len() - 1).collect();
+    let left = fixed + summary + weight(&kept);
+    let range = 60_000 - step_weight - 50..=60_000;
+    assert!(range.contains(&left), "{left} are left of {full}");
+    assert!(!summarises(bench.requests.last().unwrap()), "and the run goes on");
 }

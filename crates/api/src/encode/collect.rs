@@ -65,8 +65,8 @@ impl Encoder for Collect {
     type Frame = ChatReply;
 
     fn encode(&mut self, envelope: &Envelope) -> Vec<ChatReply> {
-        if let Event::Start { session_id, run_id, agents, model: _ } = &envelope.event {
-            self.reply = Some(ChatReply::new(*session_id, *run_id));
+        if let Event::Start { session_id, agents, model: _ } = &envelope.event {
+            self.reply = Some(ChatReply::new(*session_id, envelope.run_id));
             self.answers = agents.iter().cloned().map(Answer::by).collect();
         }
         let answer = self.answers.get_mut(usize::from(envelope.lane.0));

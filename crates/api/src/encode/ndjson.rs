@@ -82,10 +82,10 @@ impl Encoder for Ndjson {
     fn encode(&mut self, envelope: &Envelope) -> Vec<Bytes> {
         let delta;
         let line = match &envelope.event {
-            Event::Start { session_id, run_id, agents, model: _ } => {
+            Event::Start { session_id, agents, model: _ } => {
                 self.agents.clone_from(agents);
-                self.started = Some((*session_id, *run_id));
-                Line::Start { session_id: *session_id, run_id: *run_id }
+                self.started = Some((*session_id, envelope.run_id));
+                Line::Start { session_id: *session_id, run_id: envelope.run_id }
             }
             Event::TextDelta { turn_id, agent: _, text } => {
                 delta = self.text.delta(envelope.lane, *turn_id, text);
@@ -115,11 +115,11 @@ impl Encoder for Ndjson {
             }
             Event::Status { message, code: _ } => Line::Status { message },
             Event::Error { code, message, hint } => Line::Error { message, code: *code, hint },
-            Event::Done { session_id, run_id, status, assistant_turn_ids: _, usage } => {
+            Event::Done { session_id, status, assistant_turn_ids: _, usage } => {
                 self.done = true;
                 Line::Done {
                     session_id: *session_id,
-                    run_id: *run_id,
+                    run_id: envelope.run_id,
                     status: *status,
                     usage: *usage,
                 }

@@ -193,7 +193,7 @@ impl Encoder for WsFrames {
         self.speaks(envelope.lane, &envelope.event);
         let Some(session_id) = self.session else { return Vec::new() };
         let (kind, body) = match &envelope.event {
-            Event::Start { session_id: _, run_id: _, agents, model } => {
+            Event::Start { session_id: _, agents, model } => {
                 ("chat.start", Body::Start { agents, model })
             }
             Event::TextDelta { turn_id, agent: _, text } => {
@@ -244,7 +244,7 @@ impl Encoder for WsFrames {
             Event::Error { code, message, hint } => {
                 ("chat.error", Body::Error { code: *code, message, hint })
             }
-            Event::Done { session_id: _, run_id: _, status, assistant_turn_ids, usage } => {
+            Event::Done { session_id: _, status, assistant_turn_ids, usage } => {
                 let usage = usage.into();
                 ("chat.done", Body::Done { status: *status, assistant_turn_ids, usage })
             }

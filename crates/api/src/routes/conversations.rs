@@ -234,6 +234,7 @@ async fn rejoined(
     if from == ToldFrom::Feed
         && let Ok(events) = state.runs.events(&caller.person, run, 0).await
     {
+        let events = events.parted_at(after);
         return Ok(Wanted::Live { events, frames: CompanionFrames::default(), after });
     }
     let events: VecDeque<_> = state.runs.replay(&caller.person, session, run).await?.into();

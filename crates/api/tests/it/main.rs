@@ -5,6 +5,7 @@
 
 mod bodies;
 mod collect;
+mod envelope;
 mod foreign_formats;
 mod history;
 mod ndjson;

@@ -42,7 +42,6 @@ pub(crate) fn envelopes(events: impl IntoIterator<Item = Event>) -> Vec<Envelope
 pub(crate) fn start() -> Event {
     Event::Start {
         session_id: session(),
-        run_id: run(),
         agents: vec![agent()],
         model: "mine/some-model".to_owned(),
     }
@@ -63,7 +62,6 @@ pub(crate) fn error(code: ErrorCode, message: &str) -> Event {
 pub(crate) fn done(status: RunStatus) -> Event {
     Event::Done {
         session_id: session(),
-        run_id: run(),
         status,
         assistant_turn_ids: turns().to_vec(),
         usage: usage(),

@@ -93,3 +93,24 @@ async fn a_client_cut_off_at_any_byte_of_a_run_with_tools_misses_nothing_and_see
     assert_eq!(durable, ["start", "tool_call", "tool_result", "done"]);
     assert_eq!(reading.await.unwrap().last().unwrap()["type"], "done");
 }
+
+#[tokio::test]
+async fn a_client_finds_its_run_when_others_had_long_answers_meanwhile() {
+    let long = || Answer::text("long ".repeat(60_000));
+    let model = ScriptedModel::with_answers([Answer::text("short"), long(), long()]).await;
+    let onyx = onyx(&model).await;
+    let told = onyx.chat_lines(&json!({"message": "go"})).await.rest().await;
+    let run = told[0]["run_id"].as_str().unwrap().to_owned();
+    for _ in 0..2 {
+        onyx.chat_lines(&json!({"message": "everything"})).await.rest().await;
+    }
+    let path = format!("/api/runs/{run}/events?after=0");
+    let answer = onyx.client().request(Method::GET, &path).send().await.unwrap();
+    assert_eq!(answer.status(), 200);
+    for line in answer.text().await.unwrap().lines().filter(|line| line.starts_with("data:")) {
+        assert_eq!(line.matches("\"run_id\"").count(), 1, "{line}");
+    }
+    let mut reader = Rejoined::new(run);
+    reader.read(onyx.client(), usize::MAX).await.expect("the run is kept");
+    assert_eq!((reader.text.as_str(), reader.done, reader.fault), ("short", true, None));
+}

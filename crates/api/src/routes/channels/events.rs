@@ -138,9 +138,10 @@ impl Follower {
         }
         let Ok(Some(question)) = self.runs.question_of_run(&self.person, run).await else { return };
         let mut frames = ThreadFrames::new(question);
-        let Ok(mut events) = self.runs.events(&self.person, run, 0).await else {
+        let Ok(events) = self.runs.events(&self.person, run, 0).await else {
             return self.read_log(run, frames).await;
         };
+        let mut events = events.parted_at(after);
         let mut due: Option<Instant> = None;
         let mut next_flush = Instant::now();
         loop {

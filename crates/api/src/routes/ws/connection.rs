@@ -295,7 +295,7 @@ impl Connection {
     }
 
     async fn follow(&mut self, run: RunId, after: u64) -> Result<(), Problem> {
-        let reader = self.state.runs.events(&self.caller.person, run, 0).await?;
+        let reader = self.state.runs.events(&self.caller.person, run, 0).await?.parted_at(after);
         Ok(self.following.follow(run, after, reader, self.outbox.clone())?)
     }
 

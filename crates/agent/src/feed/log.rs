@@ -1,0 +1,376 @@
+//! The events themselves: neighbouring pieces of one text lie together, each as its length.
+
+use std::collections::VecDeque;
+use std::mem::size_of;
+use std::task::Waker;
+
+use onyx_types::{AgentId, Envelope, Event, LaneId, RunId, ToolUseId, TurnId};
+use serde::{Deserialize, Serialize};
+
+/// What a run may have told and still be read piece by piece. Beyond it a late reader gets
+/// neighbouring pieces as one, and the oldest live output of tools goes: their results hold it.
+const MAX_BYTES: usize = 4 * 1024 * 1024;
+/// Live output that is kept beyond the bound, for those who watch.
+const RECENT_OUTPUT: usize = 256 * 1024;
+/// Text that lies, and may be told, together.
+const MOST_TOGETHER: usize = 64 * 1024;
+
+#[derive(Debug, Default)]
+pub(super) struct Log {
+    pub(super) entries: Vec<Entry>,
+    pub(super) voices: Vec<Voice>,
+    /// Late readers get neighbouring pieces as one.
+    pub(super) coalesced: bool,
+    newest: u64,
+    bytes: usize,
+    /// Entries with live output, oldest first, and what they hold.
+    outputs: VecDeque<usize>,
+    output_bytes: usize,
+    closed: bool,
+    /// Of readers that have read everything.
+    waiting: Vec<Waker>,
+}
+
+/// One event, or neighbouring pieces of one text: `count` events from `first` on.
+#[derive(Debug)]
+pub(super) struct Entry {
+    pub(super) first: u64,
+    pub(super) count: u32,
+    pub(super) lane: LaneId,
+    pub(super) told: Told,
+}
+
+#[derive(Debug)]
+pub(super) enum Told {
+    Whole(Box<Event>),
+    Pieces(Box<Pieces>),
+    /// All that a voice has said, said again as complete.
+    Complete(u32),
+}
+
+#[derive(Debug, Default)]
+pub(super) struct Pieces {
+    pub(super) voice: u32,
+    pub(super) text: String,
+    /// Of each piece, as `lengths` writes them.
+    pub(super) lengths: Vec<u8>,
+    /// The text is no longer kept.
+    pub(super) gone: bool,
+}
+
+/// What comes in pieces.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub(super) enum Voice {
+    Text { turn: TurnId, agent: AgentId },
+    Reasoning { turn: TurnId, agent: AgentId },
+    Output(ToolUseId),
+}
+
+/// Where a reader is.
+#[derive(Debug)]
+pub(super) struct Cursor {
+    after: u64,
+    parted_at: u64,
+    entry: usize,
+    place: Place,
+}
+
+/// Before a piece of an entry.
+#[derive(Clone, Copy, Debug, Default)]
+struct Place {
+    /// How many pieces lie before it.
+    passed: u64,
+    length_at: usize,
+    text_at: usize,
+}
+
+impl Cursor {
+    pub(super) fn part_at(&mut self, seq: u64) {
+        self.parted_at = seq;
+    }
+}
+
+impl Entry {
+    pub(super) fn last(&self) -> u64 {
+        self.first + u64::from(self.count) - 1
+    }
+
+    fn weight(&self) -> usize {
+        size_of::<Self>()
+            + match &self.told {
+                Told::Whole(event) => size_of::<Event>() + event_weight(event),
+                Told::Pieces(pieces) => {
+                    size_of::<Pieces>() + pieces.text.capacity() + pieces.lengths.capacity()
+                }
+                Told::Complete(_) => 0,
+            }
+    }
+}
+
+impl Voice {
+    fn says(&self, text: String) -> Event {
+        match self.clone() {
+            Self::Text { turn: turn_id, agent } => Event::TextDelta { turn_id, agent, text },
+            Self::Reasoning { turn: turn_id, agent } => {
+                Event::ReasoningDelta { turn_id, agent, text }
+            }
+            Self::Output(tool_use_id) => Event::ToolOutput { tool_use_id, chunk: text },
+        }
+    }
+}
+
+impl Pieces {
+    fn add(&mut self, piece: &str) {
+        self.text.push_str(piece);
+        lengths::write(&mut self.lengths, piece.len() as u64);
+    }
+
+    fn pass(&self, place: &mut Place) {
+        let length = lengths::read(&self.lengths, &mut place.length_at).unwrap_or_default();
+        place.text_at += length as usize;
+        place.passed += 1;
+    }
+}
+
+impl Log {
+    pub(super) fn is_closed(&self) -> bool {
+        self.closed
+    }
+
+    pub(super) fn is_done(&self) -> bool {
+        let last = self.entries.last().map(|entry| &entry.told);
+        matches!(last, Some(Told::Whole(event)) if matches!(**event, Event::Done { .. }))
+    }
+
+    /// The number of the newest event.
+    pub(super) fn newest(&self) -> u64 {
+        self.newest
+    }
+
+    /// Numbers of which nothing is known any more.
+    pub(super) fn skip(&mut self, numbers: u64) {
+        self.newest += numbers;
+    }
+
+    pub(super) fn weight(&self) -> usize {
+        self.entries.iter().map(Entry::weight).sum::<usize>()
+            + self.voices.capacity() * size_of::<Voice>()
+    }
+
+    /// It may be kept for a while, so it gives back what it had for growing.
+    pub(super) fn end(&mut self) {
+        self.closed = true;
+        self.entries.shrink_to_fit();
+        self.voices.shrink_to_fit();
+        for entry in &mut self.entries {
+            if let Told::Pieces(pieces) = &mut entry.told {
+                pieces.text.shrink_to_fit();
+                pieces.lengths.shrink_to_fit();
+            }
+        }
+    }
+
+    pub(super) fn wake_readers(&mut self) {
+        self.waiting.drain(..).for_each(Waker::wake);
+    }
+
+    pub(super) fn wake_later(&mut self, waker: &Waker) {
+        if !self.waiting.iter().any(|known| known.will_wake(waker)) {
+            self.waiting.push(waker.clone());
+        }
+    }
+
+    pub(super) fn add(&mut self, lane: LaneId, event: Event) {
+        match event {
+            Event::TextDelta { turn_id: turn, agent, text } => {
+                self.piece(lane, Voice::Text { turn, agent }, &text);
+            }
+            Event::ReasoningDelta { turn_id: turn, agent, text } => {
+                self.piece(lane, Voice::Reasoning { turn, agent }, &text);
+            }
+            Event::ToolOutput { tool_use_id, chunk } => {
+                self.piece(lane, Voice::Output(tool_use_id), &chunk);
+            }
+            Event::TextComplete { turn_id: turn, agent, text } => {
+                let voice = Voice::Text { turn, agent: agent.clone() };
+                match self.known(&voice).filter(|voice| self.has_said(*voice, &text)) {
+                    Some(voice) => self.push(lane, 1, Told::Complete(voice)),
+                    None => {
+                        let event = Event::TextComplete { turn_id: turn, agent, text };
+                        self.push(lane, 1, Told::Whole(Box::new(event)));
+                    }
+                }
+            }
+            event => self.push(lane, 1, Told::Whole(Box::new(event))),
+        }
+        self.bound();
+    }
+
+    pub(super) fn push(&mut self, lane: LaneId, count: u32, told: Told) {
+        let entry = Entry { first: self.newest + 1, count, lane, told };
+        self.newest = entry.last();
+        self.bytes += entry.weight();
+        self.entries.push(entry);
+    }
+
+    fn known(&self, voice: &Voice) -> Option<u32> {
+        self.voices.iter().rposition(|known| known == voice).map(|at| at as u32)
+    }
+
+    fn piece(&mut self, lane: LaneId, voice: Voice, text: &str) {
+        let is_output = matches!(voice, Voice::Output(_));
+        let voice = self.known(&voice).unwrap_or_else(|| {
+            self.voices.push(voice);
+            self.voices.len() as u32 - 1
+        });
+        if is_output {
+            self.output_bytes += text.len();
+        }
+        if let Some(Entry { lane: at, count, told: Told::Pieces(pieces), .. }) =
+            self.entries.last_mut()
+            && (*at, pieces.voice, pieces.gone) == (lane, voice, false)
+            && pieces.text.len() + text.len() <= MOST_TOGETHER
+        {
+            pieces.add(text);
+            *count += 1;
+            self.newest += 1;
+            self.bytes += text.len() + 1;
+            return;
+        }
+        if is_output {
+            self.outputs.push_back(self.entries.len());
+        }
+        let mut pieces = Pieces { voice, ..Pieces::default() };
+        pieces.add(text);
+        self.push(lane, 1, Told::Pieces(Box::new(pieces)));
+    }
+
+    fn bound(&mut self) {
+        self.coalesced |= self.bytes > MAX_BYTES;
+        while self.bytes > MAX_BYTES
+            && self.output_bytes > RECENT_OUTPUT
+            && self.outputs.len() > 1
+            && let Some(oldest) = self.outputs.pop_front()
+        {
+            if let Told::Pieces(pieces) = &mut self.entries[oldest].told {
+                let length = pieces.text.len();
+                **pieces = Pieces { voice: pieces.voice, gone: true, ..Pieces::default() };
+                self.output_bytes -= length;
+                self.bytes = self.bytes.saturating_sub(length);
+            }
+        }
+    }
+
+    pub(super) fn said_by(&self, voice: u32) -> impl Iterator<Item = &str> {
+        self.entries.iter().filter_map(move |entry| match &entry.told {
+            Told::Pieces(pieces) if pieces.voice == voice => Some(pieces.text.as_str()),
+            Told::Pieces(_) | Told::Whole(_) | Told::Complete(_) => None,
+        })
+    }
+
+    fn has_said(&self, voice: u32, text: &str) -> bool {
+        let rest = self.said_by(voice).try_fold(text, |rest, said| rest.strip_prefix(said));
+        rest.is_some_and(str::is_empty)
+    }
+
+    pub(super) fn cursor(&self, after: u64) -> Cursor {
+        let entry = self.entries.partition_point(|entry| entry.last() <= after);
+        // The newest may yet grow.
+        let entry = entry.min(self.entries.len().saturating_sub(1));
+        Cursor { after, parted_at: 0, entry, place: Place::default() }
+    }
+
+    /// What comes after the cursor, which moves on.
+    pub(super) fn next(&self, run: RunId, cursor: &mut Cursor) -> Option<Envelope> {
+        let entry = loop {
+            let entry = self.entries.get(cursor.entry)?;
+            if entry.last() > cursor.after {
+                break entry;
+            }
+            if cursor.entry + 1 == self.entries.len() {
+                return None;
+            }
+            cursor.entry += 1;
+            cursor.place = Place::default();
+        };
+        let (seq, event) = match &entry.told {
+            Told::Whole(event) => (entry.first, Event::clone(event)),
+            Told::Complete(voice) => (entry.first, self.completed(*voice)?),
+            Told::Pieces(pieces) => {
+                let (seq, text) = self.pieces(entry, pieces, cursor);
+                (seq, self.voices[pieces.voice as usize].says(text))
+            }
+        };
+        cursor.after = seq;
+        Some(Envelope { seq, run_id: run, lane: entry.lane, event })
+    }
+
+    /// The next piece, or all that may come with it, and the number of the last of them.
+    fn pieces(&self, entry: &Entry, pieces: &Pieces, cursor: &mut Cursor) -> (u64, String) {
+        let next = entry.first.max(cursor.after + 1);
+        let last = match self.coalesced {
+            true if (next..entry.last()).contains(&cursor.parted_at) => cursor.parted_at,
+            true => entry.last(),
+            false => next,
+        };
+        if pieces.gone {
+            return (last, String::new());
+        }
+        let place = &mut cursor.place;
+        while entry.first + place.passed < next {
+            pieces.pass(place);
+        }
+        let start = place.text_at;
+        while entry.first + place.passed <= last {
+            pieces.pass(place);
+        }
+        (last, pieces.text[start..place.text_at].to_owned())
+    }
+
+    fn completed(&self, voice: u32) -> Option<Event> {
+        let Voice::Text { turn, agent } = self.voices.get(voice as usize)? else { return None };
+        let mut text = String::with_capacity(self.said_by(voice).map(str::len).sum());
+        text.extend(self.said_by(voice));
+        Some(Event::TextComplete { turn_id: *turn, agent: agent.clone(), text })
+    }
+}
+
+fn event_weight(event: &Event) -> usize {
+    match event {
+        Event::TextComplete { text, .. } => text.len(),
+        Event::ToolResult { output, summary, .. } => output.len() + summary.len(),
+        Event::ToolCall { input, .. } => input.to_string().len(),
+        Event::Context { pieces } => pieces.len() * 64,
+        Event::Draft { summary, .. } | Event::Confirm { summary, .. } => summary.len(),
+        Event::Status { message, .. } | Event::Error { message, .. } => message.len(),
+        Event::TextDelta { text, .. } | Event::ReasoningDelta { text, .. } => text.len(),
+        Event::ToolOutput { chunk, .. } => chunk.len(),
+        Event::Start { agents, model, .. } => agents.len() * size_of::<AgentId>() + model.len(),
+        Event::Done { assistant_turn_ids, .. } => assistant_turn_ids.len() * size_of::<TurnId>(),
+        Event::Usage { .. } => 0,
+    }
+}
+
+/// Numbers in as few bytes as they need, seven bits in each, the last without the eighth.
+pub(super) mod lengths {
+    pub(crate) fn write(bytes: &mut Vec<u8>, mut number: u64) {
+        while number >= 0x80 {
+            bytes.push(number as u8 | 0x80);
+            number >>= 7;
+        }
+        bytes.push(number as u8);
+    }
+
+    pub(crate) fn read(bytes: &[u8], at: &mut usize) -> Option<u64> {
+        let mut number = 0;
+        for shift in (0..u64::BITS).step_by(7) {
+            let byte = *bytes.get(*at)?;
+            *at += 1;
+            number |= u64::from(byte & 0x7f) << shift;
+            if byte < 0x80 {
+                return Some(number);
+            }
+        }
+        None
+    }
+}

@@ -1,0 +1,331 @@
+//! An ended feed without what its session's log holds: some fifty bytes for a short answer. With
+//! the log it becomes the feed again, number by number.
+
+use std::sync::{Arc, Mutex};
+
+use onyx_types::{Envelope, Event, LaneId, RunId, RunStatus, TurnId, Usage};
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+
+use super::Feed;
+use super::log::{Log, Pieces, Told, Voice, lengths};
+
+#[derive(Clone, Debug)]
+pub(crate) struct Outline(Arc<[u8]>);
+
+/// What an entry of an outline is. The first five are in the log, found by their turn.
+#[derive(Clone, Copy)]
+#[repr(u8)]
+enum Mark {
+    Start,
+    Complete,
+    Call,
+    Result,
+    Done,
+    /// What the end tells too.
+    Usage,
+    /// Pieces of a text that the log holds whole.
+    Logged,
+    /// Pieces with their text.
+    Kept,
+    /// Pieces whose text is not told again: a tool's result holds what it said while it worked.
+    Gone,
+    /// An event as it was.
+    Whole,
+}
+
+const MARKS: [Mark; 10] = [
+    Mark::Start,
+    Mark::Complete,
+    Mark::Call,
+    Mark::Result,
+    Mark::Done,
+    Mark::Usage,
+    Mark::Logged,
+    Mark::Kept,
+    Mark::Gone,
+    Mark::Whole,
+];
+
+impl Outline {
+    pub(crate) fn of(feed: &Feed) -> Self {
+        Self(outlined(&feed.lock()).into())
+    }
+
+    pub(crate) fn weight(&self) -> usize {
+        self.0.len()
+    }
+
+    /// The feed again, with what the run's log tells. `None`: a text is not in the log.
+    pub(crate) fn filled(&self, run: RunId, logged: &[Envelope]) -> Option<Arc<Feed>> {
+        let mut reader = Reader { bytes: &self.0, at: 0 };
+        let mut log = Log::default();
+        fill(&mut log, &mut reader, &Logged(logged))?;
+        log.end();
+        Some(Arc::new(Feed { run, log: Mutex::new(log) }))
+    }
+}
+
+fn outlined(log: &Log) -> Vec<u8> {
+    let mut completed = vec![false; log.voices.len()];
+    for entry in &log.entries {
+        if let Told::Complete(voice) = entry.told {
+            completed[voice as usize] = true;
+        }
+    }
+    let end = told_by_log(log);
+    let mut out = Writer(Vec::with_capacity(64));
+    out.number(u64::from(log.coalesced));
+    out.number(log.voices.len() as u64);
+    for (voice, completed) in log.voices.iter().zip(&completed) {
+        match voice {
+            Voice::Text { turn, .. } if *completed => {
+                out.number(0);
+                out.turn(*turn);
+            }
+            Voice::Text { .. } | Voice::Reasoning { .. } | Voice::Output(_) => {
+                out.number(1);
+                out.json(voice);
+            }
+        }
+    }
+    let mut before = 0;
+    for entry in &log.entries {
+        let mark = match &entry.told {
+            Told::Whole(event) => match &**event {
+                Event::Start { .. } => Mark::Start,
+                Event::ToolCall { .. } => Mark::Call,
+                Event::ToolResult { .. } => Mark::Result,
+                Event::Done { .. } if end.is_some() => Mark::Done,
+                Event::Usage { usage } if end == Some(*usage) => Mark::Usage,
+                _ => Mark::Whole,
+            },
+            Told::Complete(_) => Mark::Complete,
+            Told::Pieces(pieces) => match log.voices[pieces.voice as usize] {
+                Voice::Output(_) => Mark::Gone,
+                Voice::Text { .. } if completed[pieces.voice as usize] => Mark::Logged,
+                Voice::Text { .. } | Voice::Reasoning { .. } => Mark::Kept,
+            },
+        };
+        out.0.push(mark as u8);
+        out.number(u64::from(entry.lane.0));
+        out.number(entry.first - before - 1);
+        before = entry.last();
+        match &entry.told {
+            Told::Complete(voice) => out.number(u64::from(*voice)),
+            Told::Pieces(pieces) => {
+                out.number(u64::from(pieces.voice));
+                out.number(u64::from(entry.count));
+                match mark {
+                    Mark::Logged => out.number(pieces.text.len() as u64),
+                    Mark::Kept => out.bytes(pieces.text.as_bytes()),
+                    _ => continue,
+                }
+                out.bytes(&pieces.lengths);
+            }
+            Told::Whole(event) => match (mark, &**event) {
+                (Mark::Call, Event::ToolCall { turn_id, .. }) => out.turn(*turn_id),
+                (Mark::Result, Event::ToolResult { turn_id, summary, .. }) => {
+                    out.turn(*turn_id);
+                    out.bytes(summary.as_bytes());
+                }
+                (Mark::Whole, event) => out.json(event),
+                _ => {}
+            },
+        }
+    }
+    out.0
+}
+
+/// What the whole run used, if its end is told just so by its log.
+fn told_by_log(log: &Log) -> Option<Usage> {
+    let Told::Whole(last) = &log.entries.last()?.told else { return None };
+    let Event::Done { status: RunStatus::Done, assistant_turn_ids, usage, .. } = &**last else {
+        return None;
+    };
+    let answers = log.entries.iter().filter_map(|entry| match &entry.told {
+        Told::Complete(voice) => match log.voices[*voice as usize] {
+            Voice::Text { turn, .. } => Some(turn),
+            Voice::Reasoning { .. } | Voice::Output(_) => None,
+        },
+        Told::Whole(_) | Told::Pieces(_) => None,
+    });
+    answers.eq(assistant_turn_ids.iter().copied()).then_some(*usage)
+}
+
+fn fill(log: &mut Log, from: &mut Reader<'_>, logged: &Logged<'_>) -> Option<()> {
+    log.coalesced = from.number()? == 1;
+    let mut texts = Vec::new();
+    for _ in 0..from.number()? {
+        let (voice, text) = match from.number()? {
+            0 => logged.text(from.turn()?)?,
+            _ => (from.json()?, ""),
+        };
+        log.voices.push(voice);
+        texts.push(text);
+    }
+    let mut answers = Vec::new();
+    while from.at < from.bytes.len() {
+        let mark = *MARKS.get(usize::from(from.byte()?))?;
+        let lane = LaneId(u16::try_from(from.number()?).ok()?);
+        log.skip(from.number()?);
+        let mut count = 1;
+        let told = match mark {
+            Mark::Logged | Mark::Kept | Mark::Gone => {
+                let voice = u32::try_from(from.number()?).ok()?;
+                count = u32::try_from(from.number()?).ok()?;
+                let text = match mark {
+                    Mark::Logged => {
+                        let length = usize::try_from(from.number()?).ok()?;
+                        let text = texts.get_mut(voice as usize)?;
+                        let (said, rest) = text.split_at_checked(length)?;
+                        *text = rest;
+                        Some(said.to_owned())
+                    }
+                    Mark::Kept => Some(String::from_utf8(from.some()?.to_vec()).ok()?),
+                    _ => None,
+                };
+                Some(Told::Pieces(Box::new(match text {
+                    Some(text) => {
+                        Pieces { voice, text, lengths: from.some()?.to_vec(), gone: false }
+                    }
+                    None => Pieces { voice, gone: true, ..Pieces::default() },
+                })))
+            }
+            Mark::Complete => {
+                let voice = u32::try_from(from.number()?).ok()?;
+                if let Voice::Text { turn, .. } = log.voices.get(voice as usize)? {
+                    answers.push(*turn);
+                }
+                Some(Told::Complete(voice))
+            }
+            Mark::Start => logged.start(),
+            Mark::Call => logged.call(from.turn()?),
+            Mark::Result => {
+                let (turn, line) = (from.turn()?, from.some()?);
+                logged.result(turn, String::from_utf8(line.to_vec()).ok()?)
+            }
+            Mark::Usage => logged.usage(),
+            Mark::Done => logged.done(&answers),
+            Mark::Whole => Some(Told::Whole(Box::new(from.json()?))),
+        };
+        match told {
+            Some(told) => log.push(lane, count, told),
+            None => log.skip(1),
+        }
+    }
+    Some(())
+}
+
+/// What the log tells of the run.
+struct Logged<'a>(&'a [Envelope]);
+
+impl<'a> Logged<'a> {
+    fn find(&self, is_it: impl Fn(&Event) -> bool) -> Option<&'a Event> {
+        self.0.iter().map(|envelope| &envelope.event).find(|event| is_it(event))
+    }
+
+    fn text(&self, turn: TurnId) -> Option<(Voice, &'a str)> {
+        self.0.iter().find_map(|envelope| match &envelope.event {
+            Event::TextComplete { turn_id, agent, text } if *turn_id == turn => {
+                Some((Voice::Text { turn, agent: agent.clone() }, text.as_str()))
+            }
+            _ => None,
+        })
+    }
+
+    fn start(&self) -> Option<Told> {
+        self.find(|event| matches!(event, Event::Start { .. })).map(whole)
+    }
+
+    fn call(&self, turn: TurnId) -> Option<Told> {
+        let is_it =
+            |event: &Event| matches!(event, Event::ToolCall { turn_id, .. } if *turn_id == turn);
+        self.find(is_it).map(whole)
+    }
+
+    fn result(&self, turn: TurnId, line: String) -> Option<Told> {
+        let is_it =
+            |event: &Event| matches!(event, Event::ToolResult { turn_id, .. } if *turn_id == turn);
+        let mut event = self.find(is_it)?.clone();
+        if let Event::ToolResult { summary, .. } = &mut event {
+            *summary = line;
+        }
+        Some(Told::Whole(Box::new(event)))
+    }
+
+    fn done(&self, answers: &[TurnId]) -> Option<Told> {
+        let mut event = self.find(|event| matches!(event, Event::Done { .. }))?.clone();
+        if let Event::Done { assistant_turn_ids, .. } = &mut event {
+            *assistant_turn_ids = answers.to_vec();
+        }
+        Some(Told::Whole(Box::new(event)))
+    }
+
+    fn usage(&self) -> Option<Told> {
+        self.0.iter().find_map(|envelope| match &envelope.event {
+            Event::Done { usage, .. } => Some(whole(&Event::Usage { usage: *usage })),
+            _ => None,
+        })
+    }
+}
+
+fn whole(event: &Event) -> Told {
+    Told::Whole(Box::new(event.clone()))
+}
+
+struct Writer(Vec<u8>);
+
+impl Writer {
+    fn number(&mut self, number: u64) {
+        lengths::write(&mut self.0, number);
+    }
+
+    fn turn(&mut self, turn: TurnId) {
+        self.0.extend_from_slice(turn.as_uuid().as_bytes());
+    }
+
+    fn bytes(&mut self, bytes: &[u8]) {
+        self.number(bytes.len() as u64);
+        self.0.extend_from_slice(bytes);
+    }
+
+    fn json(&mut self, value: &impl Serialize) {
+        // Our own types always serialise; one that did not would be left out.
+        self.bytes(&serde_json::to_vec(value).unwrap_or_default());
+    }
+}
+
+struct Reader<'a> {
+    bytes: &'a [u8],
+    at: usize,
+}
+
+impl<'a> Reader<'a> {
+    fn number(&mut self) -> Option<u64> {
+        lengths::read(self.bytes, &mut self.at)
+    }
+
+    fn byte(&mut self) -> Option<u8> {
+        self.take(1).map(|byte| byte[0])
+    }
+
+    fn take(&mut self, length: usize) -> Option<&'a [u8]> {
+        let taken = self.bytes.get(self.at..self.at.checked_add(length)?)?;
+        self.at += length;
+        Some(taken)
+    }
+
+    fn some(&mut self) -> Option<&'a [u8]> {
+        let length = usize::try_from(self.number()?).ok()?;
+        self.take(length)
+    }
+
+    fn turn(&mut self) -> Option<TurnId> {
+        Some(TurnId::from_bytes(self.take(16)?.try_into().ok()?))
+    }
+
+    fn json<T: DeserializeOwned>(&mut self) -> Option<T> {
+        serde_json::from_slice(self.some()?).ok()
+    }
+}
