@@ -129,6 +129,8 @@ struct Given {
     taints: bool,
 }
 
+const PARTIAL: &str = "Context may lack something: not everything is indexed yet";
+
 /// A search that fails leaves the run without it, and says so.
 async fn retrieved(inner: &Inner, ask: &Preparation, lanes: &[LaneSetup]) -> Given {
     let (Some(index), Some(words)) = (inner.index.get(), &ask.input) else {
@@ -146,12 +148,17 @@ async fn retrieved(inner: &Inner, ask: &Preparation, lanes: &[LaneSetup]) -> Giv
     };
     let degraded = |message: String| Event::Status { message, code: StatusCode::Degraded };
     match index.retrieve(&retrieval).await {
-        Ok(Retrieved { hits, degraded: why }) => {
+        Ok(Retrieved { hits, degraded: why, partial }) => {
             let context = Event::Context { pieces: hits.iter().map(context_piece).collect() };
             let why = why.map(|why| degraded(format!("Context was searched by words only: {why}")));
+            let partial = partial.then(|| degraded(PARTIAL.to_owned()));
             Given {
                 taints: hits.iter().any(|hit| hit.origin.taints()),
-                events: why.into_iter().chain((!hits.is_empty()).then_some(context)).collect(),
+                events: why
+                    .into_iter()
+                    .chain(partial)
+                    .chain((!hits.is_empty()).then_some(context))
+                    .collect(),
                 pieces: hits.into_iter().map(untrusted_piece).collect(),
             }
         }

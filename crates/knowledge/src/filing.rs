@@ -8,6 +8,7 @@ use onyx_types::{Hash, Origin, Timestamp};
 
 use crate::chunk::is_date;
 use crate::places::{Place, is_binary_name};
+use crate::sync::Look;
 use crate::{Document, Index, KnowledgeError, Ruler, indexed_text};
 
 /// Longer files are no notes; reading them would take the memory of many.
@@ -25,6 +26,7 @@ pub(crate) struct File<'a> {
     pub(crate) listed: Option<Stamp>,
     /// What is known of it.
     pub(crate) before: Option<SourceRow>,
+    pub(crate) how: Look,
 }
 
 /// Whose files are read, and by what they are measured.
@@ -47,6 +49,8 @@ pub(crate) enum Reading {
         at: Timestamp,
     },
     New(SourceRow, Vec<ChunkRow>),
+    /// It holds the same, and is filed all the same.
+    Again(SourceRow, Vec<ChunkRow>),
 }
 
 impl Index {
@@ -54,15 +58,22 @@ impl Index {
     pub(crate) async fn file(&self, readings: Vec<Reading>) -> Result<u64, KnowledgeError> {
         let chunks = &self.inner.store.chunks;
         let (mut new, mut gone) = (Vec::with_capacity(readings.len()), Vec::new());
+        let mut changes = 0;
         for reading in readings {
             match reading {
                 Reading::Nothing => {}
-                Reading::Gone(key) => gone.push(key),
+                Reading::Gone(key) => {
+                    gone.push(key);
+                    changes += 1;
+                }
                 Reading::Same { key, stamp, at } => chunks.touch(&key, stamp, at).await?,
-                Reading::New(row, rows) => new.push((row, rows)),
+                Reading::New(row, rows) => {
+                    new.push((row, rows));
+                    changes += 1;
+                }
+                Reading::Again(row, rows) => new.push((row, rows)),
             }
         }
-        let changes = new.len() + gone.len();
         if !new.is_empty() {
             chunks.replace_all(new).await?;
         }
@@ -70,11 +81,12 @@ impl Index {
         for key in gone {
             chunks.remove(&key).await?;
         }
-        Ok(changes as u64)
+        Ok(changes)
     }
 
     pub(crate) async fn read(&self, file: File<'_>) -> Result<Reading, KnowledgeError> {
-        let File { whose: Owner { objects, ruler, .. }, key, path, place, listed, before } = file;
+        let File { whose, key, path, place, listed, before, how } = file;
+        let Owner { objects, ruler, history } = whose;
         let read = match is_binary_name(&key.path) {
             true => Err(StoreError::Refused("files of this kind hold no text".to_owned())),
             false => objects.get(path, LARGEST_FILE).await,
@@ -90,7 +102,8 @@ impl Index {
                     Some(stamp) => stamp,
                     None => stamp_of(&**objects, path).await?,
                 };
-                return Ok(problem(self.row(key, place, stamp, Hash::ZERO, ruler), before, why));
+                let row = self.row(key, place, stamp, Hash::ZERO, ruler);
+                return Ok(problem(row, before, why, how));
             }
             Err(error) => return Err(error.into()),
         };
@@ -100,17 +113,18 @@ impl Index {
             (before.checksum, before.kind, &before.scope) == (row.checksum, row.kind, &row.scope)
                 && self.is_well_cut(before, ruler)
         };
-        if before.as_ref().is_some_and(same) {
+        let is_same = before.as_ref().is_some_and(same);
+        if is_same && how == Look::Changes {
             return Ok(Reading::Same { key: row.key, stamp, at: row.indexed_at });
         }
-        row.origin = origin_of(&row, path, file.whose.history.as_ref()).await?;
+        row.origin = origin_of(&row, path, history.as_ref()).await?;
         match text_of(&object) {
             Ok(text) => {
                 row.origin = row.origin.max(declared_origin(text));
                 let rows = self.cut(&mut row, text, ruler);
-                Ok(Reading::New(row, rows))
+                Ok(if is_same { Reading::Again(row, rows) } else { Reading::New(row, rows) })
             }
-            Err(why) => Ok(problem(row, before, why)),
+            Err(why) => Ok(problem(row, before, why, how)),
         }
     }
 
@@ -169,12 +183,15 @@ impl Index {
     }
 }
 
-fn problem(mut row: SourceRow, before: Option<SourceRow>, why: String) -> Reading {
-    if before.is_some_and(|before| before.problem.as_ref() == Some(&why)) {
+fn problem(mut row: SourceRow, before: Option<SourceRow>, why: String, how: Look) -> Reading {
+    let is_same = before.as_ref().is_some_and(|before| before.problem.as_ref() == Some(&why));
+    // A row that tells of another cutting would be read again with every look.
+    let is_known = before.is_some_and(|before| before.chunking == row.chunking) && is_same;
+    if is_known && how == Look::Changes {
         return Reading::Same { key: row.key, stamp: row.stamp, at: row.indexed_at };
     }
     row.problem = Some(why);
-    Reading::New(row, Vec::new())
+    if is_same { Reading::Again(row, Vec::new()) } else { Reading::New(row, Vec::new()) }
 }
 
 /// Who wrote what the file holds. What lies among the sources came from outside.

@@ -190,6 +190,21 @@ impl Index {
         Ok(changes.into_iter().map(update).collect())
     }
 
+    /// The text index is made anew by the next follow.
+    pub(crate) async fn forget_text(&self) -> Result<(), KnowledgeError> {
+        let folder = self.inner.settings.home.join("cache/text");
+        let followers = self.lock_followers().await;
+        let forgotten = on_a_thread(followers, move |followers| {
+            followers.text = None;
+            followers.uncommitted = None;
+            match std::fs::remove_dir_all(folder) {
+                Err(error) if error.kind() != std::io::ErrorKind::NotFound => Err(error.into()),
+                Ok(()) | Err(_) => Ok(()),
+            }
+        });
+        forgotten.await.map(drop)
+    }
+
     /// Gives back what is only needed for writing.
     pub(crate) async fn rest(&self) {
         let followers = self.lock_followers().await;

@@ -287,6 +287,7 @@ impl Index {
 
     pub async fn status(&self, person: &PersonId) -> Result<IndexStatus, KnowledgeError> {
         let chunks = &self.inner.store.chunks;
+        self.notice_loss(chunks.epoch().await?);
         let model = self.counted_model().await?;
         let own = chunks.counts(Some(person), model.as_deref()).await?;
         let shared = chunks.counts(None, model.as_deref()).await?;

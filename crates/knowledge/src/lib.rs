@@ -11,6 +11,7 @@
 
 mod best;
 mod chunk;
+mod composed;
 mod embedding;
 mod error;
 mod filing;

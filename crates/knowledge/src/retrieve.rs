@@ -3,6 +3,7 @@
 use std::collections::HashSet;
 
 use futures::future::try_join_all;
+use onyx_storage::SourceKind;
 use onyx_types::{PersonId, Scope, ScopeSet, estimate_tokens};
 
 use crate::search::{Hit, Search};
@@ -22,6 +23,8 @@ pub struct Retrieved {
     /// Best first, no chunk twice, within the budget.
     pub hits: Vec<Hit>,
     pub degraded: Option<String>,
+    /// Not everything is indexed yet.
+    pub partial: bool,
 }
 
 const HITS_A_SCOPE: usize = 12;
@@ -39,17 +42,21 @@ impl Retrieval {
 
 impl Index {
     pub async fn retrieve(&self, retrieval: &Retrieval) -> Result<Retrieved, KnowledgeError> {
+        let kinds = SourceKind::ALL.into_iter().filter(|kind| *kind != SourceKind::Session);
         let searches: Vec<Search> = retrieval
             .scopes
             .iter()
             .map(|scope| Search {
                 text: retrieval.text.clone(),
                 scopes: ScopeSet::new(retrieval.person.clone(), vec![scope.clone()]),
-                kinds: Vec::new(),
+                // What was said here stands before the model already, and what was said
+                // elsewhere is for whoever asks for it.
+                kinds: kinds.clone().collect(),
                 limit: HITS_A_SCOPE,
             })
             .collect();
         let answers = try_join_all(searches.iter().map(|search| self.search_said(search))).await?;
+        let partial = answers.iter().any(|answer| answer.partial);
         let degraded = answers.iter().find_map(|answer| answer.degraded.clone());
         let mut hits: Vec<Hit> = answers.into_iter().flat_map(|answer| answer.hits).collect();
         hits.sort_by(|a, b| b.score.total_cmp(&a.score).then(a.chunk.cmp(&b.chunk)));
@@ -62,6 +69,6 @@ impl Index {
             left -= if fits { cost } else { 0 };
             fits
         });
-        Ok(Retrieved { hits, degraded })
+        Ok(Retrieved { hits, degraded, partial })
     }
 }

@@ -1,12 +1,13 @@
 //! Searching by words and by meaning at once.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::sync::PoisonError;
 use std::time::Duration;
 
 use onyx_storage::{ChunkId, Group, SourceKey, SourceKind, SourceRow, Standing, StoredChunk};
 use onyx_types::{MatchType, Origin, PersonId, Scope, ScopeSet, Timestamp};
 
+use crate::chunk::is_date;
 use crate::embedding::QueryVector;
 use crate::follow::{Commit, Lag};
 use crate::query::Wanted;
@@ -108,6 +109,8 @@ const FIRST_LOOK: Duration = Duration::from_secs(3);
 struct Ranks {
     text: Option<usize>,
     vectors: Option<usize>,
+    /// Its vector is still to be made: nothing is known of how near it is.
+    is_unmeasured: bool,
 }
 
 /// What a search finds before it begins.
@@ -167,8 +170,10 @@ impl Index {
             Some(text) => text.search(wanted, &seen, candidates)?,
             None => Vec::new(),
         };
+        let mut unmeasured = HashSet::new();
         let (nearest, degraded) = match (&query, &followers.vectors) {
             (Some(query), Some(vectors)) if vectors.model == query.model => {
+                unmeasured.extend(by_text.iter().filter(|chunk| !vectors.set.knows(**chunk)));
                 (vectors.set.nearest(&query.vector, &seen, candidates), degraded)
             }
             // Others have come to serve meanwhile: the next search goes by them.
@@ -177,7 +182,7 @@ impl Index {
         };
         drop(followers);
         let near = self.rescored(query.as_ref(), nearest, limit + limit / 2).await?;
-        let ranks = ranks(&by_text, &near);
+        let ranks = ranks(&by_text, &near, &unmeasured);
         let hits = self.hits(search, wanted, ranks, limit).await?;
         Ok(Answer { hits, degraded, partial })
     }
@@ -208,7 +213,7 @@ impl Index {
     }
 
     /// Somebody may have thrown the chunk table away.
-    fn notice_loss(&self, epoch: u64) {
+    pub(crate) fn notice_loss(&self, epoch: u64) {
         let mut state = self.state();
         if state.complete && state.epoch != Some(epoch) {
             state.complete = false;
@@ -321,12 +326,15 @@ impl Index {
 }
 
 impl Ranks {
-    /// Weighted reciprocal ranks, so that 1 is first on both sides.
+    /// Weighted reciprocal ranks, so that 1 is first on both sides. What was written a moment ago
+    /// has no vector to be ranked by: its words stand for both sides, or whatever has one would
+    /// come before it.
     fn fused(self, weights: Weights) -> f32 {
+        let near = if self.is_unmeasured { self.text } else { self.vectors };
         let part = |rank: Option<usize>, weight: f32| {
             rank.map_or(0.0, |rank| weight * (RANK_SOFTENER + 1.0) / (RANK_SOFTENER + rank as f32))
         };
-        let sum = part(self.text, weights.text) + part(self.vectors, weights.vectors);
+        let sum = part(self.text, weights.text) + part(near, weights.vectors);
         sum / (weights.text + weights.vectors).max(f32::MIN_POSITIVE)
     }
 
@@ -339,10 +347,16 @@ impl Ranks {
     }
 }
 
-fn ranks(by_text: &[ChunkId], near: &[ChunkId]) -> HashMap<ChunkId, Ranks> {
+fn ranks(
+    by_text: &[ChunkId],
+    near: &[ChunkId],
+    unmeasured: &HashSet<ChunkId>,
+) -> HashMap<ChunkId, Ranks> {
     let mut ranks = HashMap::<ChunkId, Ranks>::new();
     for (rank, chunk) in (1..).zip(by_text) {
-        ranks.entry(*chunk).or_default().text = Some(rank);
+        let ranks = ranks.entry(*chunk).or_default();
+        ranks.text = Some(rank);
+        ranks.is_unmeasured = unmeasured.contains(chunk);
     }
     for (rank, chunk) in (1..).zip(near) {
         ranks.entry(*chunk).or_default().vectors = Some(rank);
@@ -368,12 +382,18 @@ fn may_see(search: &Search, key: &SourceKey, scope: &Scope) -> bool {
     whose && search.scopes.allows(scope)
 }
 
+/// When what a log tells of was: its name says so, whenever it was copied or mended since.
+fn day_of(log: &SourceRow) -> Timestamp {
+    let name = log.key.path.rsplit('/').next().unwrap_or_default();
+    let day = is_date(name).then(|| format!("{}T23:59:59Z", &name[..10]).parse().ok()).flatten();
+    day.unwrap_or(log.stamp.modified)
+}
+
 fn hit(chunk: StoredChunk, ranks: Ranks, settings: &SearchSettings, now: Timestamp) -> Hit {
     let StoredChunk { id, source, row } = chunk;
     let mut score = ranks.fused(settings.weights);
     if let Some(days) = settings.half_life_days.filter(|_| source.kind == SourceKind::Daily) {
-        let age =
-            (now.as_millis() - source.stamp.modified.as_millis()).max(0) as f64 / 86_400_000.0;
+        let age = (now.as_millis() - day_of(&source).as_millis()).max(0) as f64 / 86_400_000.0;
         score *= 0.5_f64.powf(age / days.max(0.01)) as f32;
     }
     Hit {

@@ -2,14 +2,18 @@
 //! session costs no more than a short one.
 
 use std::borrow::Cow;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 
-use onyx_storage::{ChunkRow, SessionFilter, SessionMeta, SourceKey, SourceKind, SourceRow, Stamp};
-use onyx_types::{
-    Author, Hash, Origin, PersonId, RunId, Scope, SessionId, SessionKey, SessionOrigin, TextStatus,
-    Timestamp, Turn, TurnBody,
+use onyx_storage::{
+    ChunkRow, SessionFilter, SessionMeta, SourceKey, SourceKind, SourceRow, Spaces, Stamp,
 };
+use onyx_types::{
+    Author, Hash, Origin, PersonId, RunId, Scope, SessionId, SessionKey, SessionOrigin, SpaceId,
+    TextStatus, Timestamp, Turn, TurnBody,
+};
+use serde::{Deserialize, Serialize};
 
+use crate::sync::Look;
 use crate::{Document, Index, KnowledgeError, Ruler, indexed_text};
 
 /// Read of a log at once; one longer turn is read whole and let go again.
@@ -37,8 +41,12 @@ impl Index {
         match self.inner.store.ledger.session(person, session).await? {
             Some(meta) => {
                 let marks = self.inner.store.chunks.marks(&mark_name(person, session)).await?;
-                let known = marks.into_iter().next().map(|(_, mark)| mark);
-                self.file_new_runs(person, &meta, known.as_deref()).await
+                let known = marks.first().and_then(|(_, mark)| Mark::read(mark));
+                let spaces = match meta.origin == SessionOrigin::Companion {
+                    true => self.companions(person).await?,
+                    false => Companions::default(),
+                };
+                self.file_new_runs(person, &meta, known, &spaces).await
             }
             None => self.forget_session(person, session).await,
         }
@@ -54,66 +62,140 @@ impl Index {
         Ok(chunks.set_mark(&mark_name(person, session), "").await?)
     }
 
-    /// Sessions whose last run or name is not the one that was indexed, and those that are gone.
+    /// Sessions that are not as they were indexed, and those that are gone.
     pub(crate) async fn look_through_sessions(
         &self,
         person: &PersonId,
+        how: Look,
     ) -> Result<(), KnowledgeError> {
         let store = &self.inner.store;
-        let start = format!("session:{person}:");
-        let marks = store.chunks.marks(&start).await?.into_iter();
-        let mut marks: BTreeMap<String, String> =
-            marks.filter(|(_, mark)| !mark.is_empty()).collect();
+        let mut known = self.known_sessions(person, how).await?;
+        let spaces = self.companions(person).await?;
         let mut filter = SessionFilter { limit: SESSIONS_AT_ONCE, ..SessionFilter::default() };
         loop {
             let page = store.ledger.sessions(person, &filter).await?;
             let Some(last) = page.last() else { break };
             filter.before = Some(last.session_id);
             for meta in &page {
-                let known = marks.remove(&mark_name(person, meta.session_id));
-                if known.as_deref() != Some(mark_of(meta).as_str()) {
-                    self.file_new_runs(person, meta, known.as_deref()).await?;
-                }
+                let mark = known.remove(&meta.session_id).flatten();
+                self.file_if_behind(person, meta, mark, &spaces).await?;
             }
         }
-        for name in marks.into_keys() {
-            let Ok(session) = name[start.len()..].parse() else { continue };
+        for (session, mark) in known {
             // Lists leave out older forks; these are still there.
-            if store.ledger.session(person, session).await?.is_none() {
-                self.forget_session(person, session).await?;
+            match store.ledger.session(person, session).await? {
+                Some(meta) => self.file_if_behind(person, &meta, mark, &spaces).await?,
+                None => self.forget_session(person, session).await?,
             }
         }
         Ok(())
+    }
+
+    /// Sessions of which there is something in the index, and how far they were indexed, where
+    /// that is to be believed.
+    async fn known_sessions(
+        &self,
+        person: &PersonId,
+        how: Look,
+    ) -> Result<BTreeMap<SessionId, Option<Mark>>, KnowledgeError> {
+        let chunks = &self.inner.store.chunks;
+        let start = mark_start(person);
+        let mut known = BTreeMap::new();
+        for (name, mark) in chunks.marks(&start).await? {
+            let session = name[start.len()..].parse().ok().filter(|_| !mark.is_empty());
+            let mark = Mark::read(&mark).filter(|_| how == Look::Changes);
+            known.extend(session.map(|session| (session, mark)));
+        }
+        if how == Look::Anew {
+            let paths = chunks.paths_under(Some(person), SESSIONS).await?;
+            let sessions = paths.iter().filter_map(|path| path.split('/').nth(1)?.parse().ok());
+            known.extend(sessions.map(|session| (session, None)));
+        }
+        Ok(known)
+    }
+
+    async fn companions(&self, person: &PersonId) -> Result<Companions, KnowledgeError> {
+        let spaces = Spaces::new(&*self.inner.store.files, person)?.list().await?;
+        let companion = |space: onyx_storage::Space| Some((space.companion?, space.id));
+        Ok(spaces.into_iter().filter_map(companion).collect())
+    }
+
+    async fn file_if_behind(
+        &self,
+        person: &PersonId,
+        meta: &SessionMeta,
+        known: Option<Mark>,
+        spaces: &Companions,
+    ) -> Result<(), KnowledgeError> {
+        let is_current = |mark: &Mark| {
+            mark.run == meta.last_run && self.goes_on(mark, meta, scope_of(meta, spaces).as_ref())
+        };
+        match known.as_ref().is_some_and(is_current) {
+            true => Ok(()),
+            false => self.file_new_runs(person, meta, known, spaces).await,
+        }
+    }
+
+    /// Is what was indexed of a session still as it would be now? Name and scope are on every
+    /// chunk of it.
+    fn goes_on(&self, mark: &Mark, meta: &SessionMeta, scope: Option<&Scope>) -> bool {
+        mark.title == title_of(meta)
+            && Some(&mark.scope) == scope
+            && self.ruler().is_met_by(&mark.chunking, &self.inner.settings.chunking)
     }
 
     async fn file_new_runs(
         &self,
         person: &PersonId,
         meta: &SessionMeta,
-        known: Option<&str>,
+        known: Option<Mark>,
+        spaces: &Companions,
     ) -> Result<(), KnowledgeError> {
-        let Some(scope) = scope_of(meta) else { return Ok(()) };
+        let Some(scope) = scope_of(meta, spaces) else { return Ok(()) };
         let chunks = &self.inner.store.chunks;
         let _filing = self.inner.filing.lock().await;
-        let (last_run, last_title) =
-            known.and_then(|mark| mark.split_once(' ')).unwrap_or_default();
-        // Another name is on every chunk of it.
-        let anew = last_title != title_of(meta);
-        let last_run = last_run.parse().ok().filter(|_: &RunId| !anew);
-        if anew {
-            chunks.remove_under(Some(person), &prefix(meta.session_id)).await?;
+        let known = known.filter(|mark| self.goes_on(mark, meta, Some(&scope)));
+        let known_run = known.as_ref().and_then(|mark| mark.run);
+        let ruler = self.ruler();
+        let mark = Mark {
+            // More will be said in a run that is not over.
+            run: meta.last_run.filter(|_| meta.last_run_status.is_some()).or(known_run),
+            title: title_of(meta),
+            scope: scope.clone(),
+            chunking: ruler.fingerprint(&self.inner.settings.chunking),
+        };
+        let session = Indexed { person, meta, scope, ruler };
+        let filed = self.file_runs_after(&session, known_run).await?;
+        if known.is_none() {
+            self.drop_others(person, meta.session_id, &filed).await?;
         }
-        let session = Indexed { person, meta, scope, ruler: self.ruler() };
-        self.file_runs_after(&session, last_run).await?;
-        Ok(chunks.set_mark(&mark_name(person, meta.session_id), &mark_of(meta)).await?)
+        Ok(chunks.set_mark(&mark_name(person, meta.session_id), &mark.written()).await?)
     }
 
-    /// Reads from the end, and keeps no more than what is found of one run.
+    /// Runs of a session that its log does not hold.
+    async fn drop_others(
+        &self,
+        person: &PersonId,
+        session: SessionId,
+        filed: &BTreeSet<RunId>,
+    ) -> Result<(), KnowledgeError> {
+        let chunks = &self.inner.store.chunks;
+        let start = prefix(session);
+        for path in chunks.paths_under(Some(person), &start).await? {
+            if !path[start.len()..].parse().is_ok_and(|run| filed.contains(&run)) {
+                chunks.remove(&SourceKey { person: Some(person.clone()), path }).await?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Reads from the end, and keeps no more than what is found of one run. Which were filed?
     async fn file_runs_after(
         &self,
         session: &Indexed<'_>,
         last: Option<RunId>,
-    ) -> Result<(), KnowledgeError> {
+    ) -> Result<BTreeSet<RunId>, KnowledgeError> {
+        let mut filed = BTreeSet::new();
         let (agent, id) = (session.meta.agent.clone(), session.meta.session_id);
         let key = SessionKey { person: session.person.clone(), agent, session: id };
         let mut open = None::<(RunId, Said)>;
@@ -124,9 +206,10 @@ impl Index {
                 let Some(run) = turn.run else { continue };
                 if let Some((over, said)) = open.take_if(|(open, _)| *open != run) {
                     self.file_run(session, over, said).await?;
+                    filed.insert(over);
                 }
                 if Some(run) == last {
-                    return Ok(());
+                    return Ok(filed);
                 }
                 let (_, said) = open.get_or_insert_with(|| (run, Said::default()));
                 said.add_before(turn);
@@ -136,10 +219,11 @@ impl Index {
             }
             before = Some(page.start);
         }
-        match open {
-            Some((run, said)) => self.file_run(session, run, said).await,
-            None => Ok(()),
+        if let Some((run, said)) = open {
+            self.file_run(session, run, said).await?;
+            filed.insert(run);
         }
+        Ok(filed)
     }
 
     async fn file_run(
@@ -260,14 +344,23 @@ fn beginning(words: &str) -> &str {
     &words[..words.floor_char_boundary(LONGEST_MESSAGE)]
 }
 
-/// Whose searches may see a session; `None`: nobody's.
-fn scope_of(meta: &SessionMeta) -> Option<Scope> {
+/// Which space's companion a session is, by the first of its family.
+type Companions = HashMap<SessionId, SpaceId>;
+
+/// Whose searches may see a session; `None`: nobody's. What is said in a space stays in it: in a
+/// thread for that thread, with a companion for the space.
+fn scope_of(meta: &SessionMeta, spaces: &Companions) -> Option<Scope> {
+    // A thread goes by the id of its session. The companion of a space that is gone is found by
+    // its owner, and by no other conversation.
+    let alone = || meta.root.to_string().parse().ok().map(Scope::Thread);
     match meta.origin {
         // Passing clients' words are not kept for anybody.
         SessionOrigin::Api => None,
+        SessionOrigin::Thread => alone(),
+        SessionOrigin::Companion => {
+            spaces.get(&meta.root).cloned().map(Scope::Space).or_else(alone)
+        }
         SessionOrigin::Chat
-        | SessionOrigin::Companion
-        | SessionOrigin::Thread
         | SessionOrigin::AgentEditor
         | SessionOrigin::Connector
         | SessionOrigin::Job => Some(Scope::Agent(meta.agent.clone())),
@@ -279,17 +372,38 @@ fn title_of(meta: &SessionMeta) -> String {
     format!("{title} ({})", meta.created_at.utc_date())
 }
 
-/// What is remembered of a session: up to which run, under which name.
-fn mark_of(meta: &SessionMeta) -> String {
-    let run = meta.last_run.map_or_else(|| "-".to_owned(), |run| run.to_string());
-    format!("{run} {}", title_of(meta))
+/// What is remembered of a session: up to which run it was indexed, and as what.
+#[derive(Debug, Serialize, Deserialize)]
+struct Mark {
+    run: Option<RunId>,
+    title: String,
+    scope: Scope,
+    chunking: String,
+}
+
+impl Mark {
+    /// `None`: it says nothing that can be gone by, as those of older versions.
+    fn read(text: &str) -> Option<Self> {
+        serde_json::from_str(text).ok()
+    }
+
+    fn written(&self) -> String {
+        // Names and numbers: that cannot fail, and nothing written is indexed again.
+        serde_json::to_string(self).unwrap_or_default()
+    }
+}
+
+fn mark_start(person: &PersonId) -> String {
+    format!("session:{person}:")
 }
 
 fn mark_name(person: &PersonId, session: SessionId) -> String {
-    format!("session:{person}:{session}")
+    format!("{}{session}", mark_start(person))
 }
+
+const SESSIONS: &str = "sessions/";
 
 /// Paths of a session's runs begin so.
 fn prefix(session: SessionId) -> String {
-    format!("sessions/{session}/")
+    format!("{SESSIONS}{session}/")
 }

@@ -37,26 +37,40 @@ struct Changed {
     before: Option<SourceRow>,
 }
 
-/// How thoroughly a file is compared.
+/// What is read of what was indexed before.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Comparison {
-    /// By size and time; read only where these differ.
-    Stamp,
-    /// By what it holds.
-    Content,
+pub(crate) enum Look {
+    /// What differs.
+    Changes,
+    /// Everything, and nothing that the index holds is taken for true.
+    Anew,
+}
+
+/// While files are looked through; whichever way that ends, nobody is told of it any more.
+struct Underway<'a>(&'a Index);
+
+impl Drop for Underway<'_> {
+    fn drop(&mut self) {
+        self.0.state().progress = None;
+    }
 }
 
 impl Index {
-    /// Reads every file anew, whatever its time says, and brings everything up to date.
+    /// Reads and cuts every file and conversation anew, whatever the index says of it, a few at a
+    /// time: what it held serves until then. Vectors of what says the same are kept.
     pub async fn rebuild(&self) -> Result<SyncReport, KnowledgeError> {
-        let report = self.look_through(Comparison::Content).await?;
-        self.follow_to_the_end().await?;
+        let report = self.look_through(Look::Anew).await?;
+        if let Err(error) = self.follow_to_the_end().await {
+            tracing::warn!(%error, "the text index cannot be mended: it is made anew");
+            self.forget_text().await?;
+            self.follow_to_the_end().await?;
+        }
         Ok(report)
     }
 
     /// Looks through all files.
     pub async fn sync(&self) -> Result<SyncReport, KnowledgeError> {
-        let report = self.look_through(Comparison::Stamp).await?;
+        let report = self.look_through(Look::Changes).await?;
         self.follow_to_the_end().await?;
         Ok(report)
     }
@@ -78,26 +92,31 @@ impl Index {
             let mut pending = self.pending();
             (std::mem::take(&mut pending.everything), std::mem::take(&mut pending.people))
         };
-        let outcome = match everything {
-            true => self.look_through(Comparison::Stamp).await.map(drop),
-            false => self.look_through_people(&people.into_iter().collect::<Vec<_>>()).await,
-        };
-        if outcome.is_err() && everything {
-            self.pending().everything = true;
+        if everything {
+            let outcome = self.look_through(Look::Changes).await.map(drop);
+            self.pending().everything |= outcome.is_err();
+            return outcome;
+        }
+        let mut outcome = Ok(());
+        for person in people {
+            if let Err(error) = self.look_through_person(&person).await {
+                // Tried again with the next look; the others are not kept waiting for it.
+                self.pending().people.insert(person);
+                outcome = Err(error);
+            }
         }
         outcome
     }
 
-    async fn look_through_people(&self, people: &[PersonId]) -> Result<(), KnowledgeError> {
-        for person in people {
-            let _one_at_a_time = self.inner.looking.lock().await;
-            self.look_through_files(Some(person), Comparison::Stamp).await?;
-        }
-        Ok(())
+    async fn look_through_person(&self, person: &PersonId) -> Result<(), KnowledgeError> {
+        let _one_at_a_time = self.inner.looking.lock().await;
+        let _underway = Underway(self);
+        self.look_through_files(Some(person), Look::Changes).await.map(drop)
     }
 
-    async fn look_through(&self, how: Comparison) -> Result<SyncReport, KnowledgeError> {
+    async fn look_through(&self, how: Look) -> Result<SyncReport, KnowledgeError> {
         let _one_at_a_time = self.inner.looking.lock().await;
+        let _underway = Underway(self);
         let epoch = self.inner.store.chunks.epoch().await?;
         let mut report = self.look_through_files(None, how).await?;
         for person in self.inner.store.files.people()? {
@@ -105,12 +124,11 @@ impl Index {
             report.checked += of_person.checked;
             report.indexed += of_person.indexed;
             report.removed += of_person.removed;
-            self.look_through_sessions(&person).await?;
+            self.look_through_sessions(&person, how).await?;
         }
         let mut state = self.state();
         state.complete = true;
         state.epoch = Some(epoch);
-        state.progress = None;
         state.synced_at = Some(self.inner.clock.wall());
         Ok(report)
     }
@@ -118,7 +136,7 @@ impl Index {
     async fn look_through_files(
         &self,
         person: Option<&PersonId>,
-        how: Comparison,
+        how: Look,
     ) -> Result<SyncReport, KnowledgeError> {
         let whose = self.owner(person)?;
         let listed = list(&*whose.objects, person).await?;
@@ -130,7 +148,7 @@ impl Index {
         let mut changed = Vec::new();
         for (meta, place) in listed {
             let before = known.remove(meta.key.as_str());
-            let unread = how == Comparison::Stamp
+            let unread = how == Look::Changes
                 && before.as_ref().is_some_and(|row| self.is_unchanged(row, &meta, &whose.ruler));
             if !unread {
                 changed.push(Changed { meta, place, before });
@@ -141,7 +159,7 @@ impl Index {
         while changed.peek().is_some() {
             let batch = next_batch(&mut changed);
             let files = batch.len() as u64;
-            report.indexed += self.file_batch(person, &whose, batch).await?;
+            report.indexed += self.file_batch(person, &whose, batch, how).await?;
             self.progressed(files);
         }
         // After the new ones, so that a renamed file's chunks pass on their vectors.
@@ -158,12 +176,13 @@ impl Index {
         person: Option<&PersonId>,
         whose: &Owner,
         batch: Vec<Changed>,
+        how: Look,
     ) -> Result<u64, KnowledgeError> {
         let _filing = self.inner.filing.lock().await;
         let readings = batch.into_iter().map(|Changed { meta, place, before }| async move {
             let key = SourceKey { person: person.cloned(), path: meta.key.to_string() };
             let listed = Some(stamp(&meta));
-            self.read(File { whose, key, path: &meta.key, place, listed, before }).await
+            self.read(File { whose, key, path: &meta.key, place, listed, before, how }).await
         });
         let readings = futures::stream::iter(readings).buffered(READ_AT_ONCE);
         self.file(readings.try_collect().await?).await
@@ -205,7 +224,8 @@ impl Index {
         let before = self.inner.store.chunks.source(key).await?;
         let whose = self.owner(key.person.as_ref())?;
         let key = key.clone();
-        let file = File { whose: &whose, key, path: &path, place, listed: None, before };
+        let how = Look::Changes;
+        let file = File { whose: &whose, key, path: &path, place, listed: None, before, how };
         let reading = self.read(file).await?;
         self.file(vec![reading]).await.map(drop)
     }

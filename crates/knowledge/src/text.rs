@@ -373,8 +373,9 @@ fn term_query(field: Field, text: &str, weight: f32) -> Box<dyn Query> {
     Box::new(BoostQuery::new(Box::new(query), weight))
 }
 
-const PLAIN: &str = "plain";
-const FORMS: &str = "forms";
+/// How texts are taken apart, with the version of that: an index made by another is made anew.
+const PLAIN: &str = "plain 2";
+const FORMS: &str = "forms 2";
 const CHUNK: &str = "chunk";
 const GROUP: &str = "group";
 
@@ -388,7 +389,7 @@ fn schema() -> (Schema, Fields) {
         chunk: schema.add_u64_field(CHUNK, FAST),
         source: schema.add_u64_field("source", INDEXED),
         group: schema.add_u64_field(GROUP, FAST),
-        forms: schema.add_text_field(FORMS, text(FORMS, IndexRecordOption::WithFreqs)),
+        forms: schema.add_text_field("forms", text(FORMS, IndexRecordOption::WithFreqs)),
         words: schema
             .add_text_field("words", text(PLAIN, IndexRecordOption::WithFreqsAndPositions)),
         title: schema.add_text_field("title", text(PLAIN, IndexRecordOption::WithFreqs)),

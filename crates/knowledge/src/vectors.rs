@@ -1,6 +1,8 @@
 //! The vector side: every vector by its signs and as bytes, in memory. Signs pick, bytes rank, and
 //! the caller ranks the best of these by the vectors themselves.
 
+use std::collections::HashSet;
+
 use onyx_storage::{ChunkId, GroupId, SourceId, StoredVector};
 
 use crate::signs::{LONGEST, Signs, Slots};
@@ -21,6 +23,8 @@ pub(crate) struct VectorSet {
     groups: Vec<GroupId>,
     /// Slots that hold something.
     taken: Slots,
+    /// Chunks that are in a slot: a search asks for many of them.
+    known: HashSet<ChunkId>,
     /// How many vectors there are of each group.
     sizes: Vec<usize>,
     signs: Signs,
@@ -46,6 +50,7 @@ impl VectorSet {
         self.sources[slot] = stored.source;
         self.groups[slot] = stored.group;
         self.taken.set(slot, true);
+        self.known.insert(stored.chunk);
         self.signs.set(slot, &stored.vector);
         let steps = steps_a_number(&stored.vector);
         let bytes = &mut self.bytes[slot * self.dims..][..self.dims];
@@ -74,9 +79,15 @@ impl VectorSet {
                 self.sizes[self.groups[slot].0 as usize] -= 1;
                 self.groups[slot] = NOBODY;
                 self.taken.set(slot, false);
+                self.known.remove(&self.chunks[slot]);
                 self.free.push(slot);
             }
         }
+    }
+
+    /// May a chunk be among the nearest?
+    pub(crate) fn knows(&self, chunk: ChunkId) -> bool {
+        self.known.contains(&chunk)
     }
 
     /// The nearest of what may be seen and how near, best first, as their bytes tell.
@@ -239,6 +250,26 @@ mod tests {
         let found = chunks(near);
         assert!(found.iter().all(|chunk| chunk.0 % 3 == 1));
         assert!(exact(&vectors, &query, 1, 20).iter().all(|chunk| found.contains(chunk)));
+    }
+
+    #[test]
+    fn among_so_many_that_signs_pick_first_the_nearest_is_found_and_most_of_the_next() {
+        let (set, vectors) = set(3 * (ALL_RANKED as u64 + 500), 64);
+        let seen = Visible::from_iter([GroupId(2)]);
+        let (mut found, mut wanted) = (0, 0);
+        for near in (2..vectors.len()).step_by(3_000) {
+            // As a question lies near what answers it. All others lie anywhere, which is harder on
+            // signs than texts are.
+            let mut query = vector(near as u64 + 500_000, 64);
+            query.iter_mut().zip(&vectors[near]).for_each(|(a, b)| *a += 2.0 * b);
+            let picked = chunks(set.nearest(&query, &seen, 60));
+            assert_eq!((picked.len(), picked[0]), (60, ChunkId(near as u64)));
+            assert!(picked.iter().all(|chunk| chunk.0 % 3 == 2));
+            let exact = exact(&vectors, &query, 2, 10);
+            wanted += exact.len();
+            found += exact.iter().filter(|chunk| picked.contains(chunk)).count();
+        }
+        assert!(found * 10 >= wanted * 8, "{found} of {wanted}");
     }
 
     #[test]

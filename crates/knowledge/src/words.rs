@@ -6,11 +6,13 @@ use tantivy::tokenizer::{
     AsciiFoldingFilter, Language, Stemmer, TextAnalyzer, Token, TokenStream, Tokenizer,
 };
 
+use crate::composed::{Composed, is_mark};
+
 /// Longer ones are data, not words.
 const LONGEST_WORD: usize = 64;
 
-/// Words in lower case. Wide scripts, which do not part words, give pairs of characters; an
-/// identifier gives itself and its parts.
+/// Words in lower case and in one spelling. Wide scripts give pairs of characters; an identifier
+/// gives itself and its parts.
 #[derive(Clone, Default)]
 pub(crate) struct WordTokenizer;
 
@@ -44,11 +46,22 @@ impl TokenStream for Words {
 }
 
 fn words(text: &str) -> Vec<Token> {
+    let composed = Composed::of(text);
+    let mut tokens = words_in(composed.text());
+    for token in &mut tokens {
+        token.offset_from = composed.original(token.offset_from);
+        token.offset_to = composed.original(token.offset_to);
+    }
+    tokens
+}
+
+fn words_in(text: &str) -> Vec<Token> {
     let mut tokens = Vec::new();
     let mut position = 0;
     let mut start = None;
     for (at, c) in text.char_indices().chain([(text.len(), ' ')]) {
-        let inside = (c.is_alphanumeric() || c == '_') && !is_wide(c);
+        let is_letter = c.is_alphanumeric() || c == '_' || (start.is_some() && is_mark(c));
+        let inside = is_letter && !is_wide(c);
         match (start, inside) {
             (None, true) => start = Some(at),
             (Some(from), false) => {
@@ -128,11 +141,19 @@ fn push(tokens: &mut Vec<Token>, text: &str, from: usize, to: usize, position: u
     });
 }
 
-/// Scripts that are written without spaces.
+/// Scripts that are written without spaces, and the one that joins to a word what others write
+/// beside it.
 fn is_wide(c: char) -> bool {
     matches!(c,
         '\u{0e00}'..='\u{0e7f}' | '\u{3040}'..='\u{30ff}' | '\u{3400}'..='\u{4dbf}'
         | '\u{4e00}'..='\u{9fff}' | '\u{f900}'..='\u{faff}' | '\u{20000}'..='\u{2ffff}')
+        || is_hangul(c)
+}
+
+fn is_hangul(c: char) -> bool {
+    matches!(c,
+        '\u{1100}'..='\u{11ff}' | '\u{3130}'..='\u{318f}' | '\u{a960}'..='\u{a97f}'
+        | '\u{ac00}'..='\u{d7ff}')
 }
 
 /// Words as they stand, without accents.
@@ -227,16 +248,29 @@ pub(crate) fn in_tongue(tongue: usize, text: &str) -> String {
 
 fn words_and_stems(plain: &mut TextAnalyzer, stem: &mut TextAnalyzer, text: &str) -> Vec<Token> {
     let mut tokens = Vec::new();
+    let mut end = 0;
     let (mut words, mut stems) = (plain.token_stream(text), stem.token_stream(text));
     while words.advance() && stems.advance() {
         let (word, stem) = (words.token_mut(), stems.token_mut());
         let differs = word.text != stem.text;
+        let begins = word.offset_from >= end;
+        end = word.offset_to;
+        tokens.extend(opening(word).filter(|_| begins));
         tokens.push(std::mem::take(word));
         if differs {
             tokens.push(std::mem::take(stem));
         }
     }
     tokens
+}
+
+/// The first syllable of a Korean word: many are no longer, and are looked for without what is
+/// joined to them.
+fn opening(pair: &Token) -> Option<Token> {
+    let mut syllables = pair.text.chars();
+    let first = syllables.next().filter(|c| is_hangul(*c))?;
+    syllables.next()?;
+    Some(Token { text: first.to_string(), ..pair.clone() })
 }
 
 /// A language that has a stemmer here, and words that give it away.
@@ -386,6 +420,8 @@ impl Tongues {
 
     /// As a place in `TONGUES`.
     pub(crate) fn of(&self, text: &str) -> usize {
+        let text = Composed::of(text);
+        let text = text.text();
         let mut seen = [0_u32; TONGUES.len()];
         let words = text.split(|c: char| !c.is_alphanumeric()).filter(|word| !word.is_empty());
         // The start says enough.

@@ -192,6 +192,13 @@ pub trait ChunkStore: Send + Sync {
         prefix: &str,
     ) -> Result<u64, StoreError>;
 
+    /// The paths of every source whose path begins so, sorted.
+    async fn paths_under(
+        &self,
+        person: Option<&PersonId>,
+        prefix: &str,
+    ) -> Result<Vec<String>, StoreError>;
+
     async fn source(&self, key: &SourceKey) -> Result<Option<SourceRow>, StoreError>;
 
     /// Sources of one person (or the shared ones), sorted by path. Sessions are left out: there

@@ -1,79 +1,11 @@
 //! What was said is found, cited by its messages, and costs no more than it is worth.
 
-use std::time::Duration;
+use onyx_knowledge::{Chunking, Hit, Search};
+use onyx_storage::SourceKind;
+use onyx_types::{PersonId, Scope, ScopeSet, SessionOrigin};
 
-use onyx_knowledge::{Hit, Search};
-use onyx_storage::{BeginIn, BeginRun, SourceKind};
-use onyx_types::{
-    AssistantText, Author, LaneId, Mint, Origin, PersonId, RunId, SessionKey, SessionOrigin,
-    TextStatus, Turn, TurnBody, UserContent,
-};
-
+use crate::talk::Talk;
 use crate::world::{World, chat};
-
-struct Talk {
-    key: SessionKey,
-    mint: Mint,
-}
-
-impl Talk {
-    fn new(world: &World) -> Self {
-        let at = world.clock().wall();
-        let mut mint = Mint::new(7);
-        let key = SessionKey {
-            person: "anna".parse().unwrap(),
-            agent: "main".parse().unwrap(),
-            session: mint.session(at),
-        };
-        Self { key, mint }
-    }
-
-    /// A run in which person and agent speak in turns.
-    async fn run(&mut self, world: &World, words: &[String]) -> RunId {
-        let at = world.clock().wall();
-        let (run, input_turn) = (self.mint.run(at), self.mint.turn(at));
-        let key = self.key.clone();
-        let session = BeginIn::New(SessionOrigin::Chat);
-        let begin = BeginRun { run, key, input_turn, started_at: at, session };
-        world.store.ledger.begin_run(begin).await.unwrap();
-        let ttl = Duration::from_secs(60);
-        let lease = world.store.leases.acquire(&self.key, ttl).await.unwrap();
-        for (place, words) in words.iter().enumerate() {
-            let (author, body) = match place % 2 {
-                0 => (Author::Person(self.key.person.clone()), said_by_person(words)),
-                _ => (Author::Agent(self.key.agent.clone()), said_by_agent(words)),
-            };
-            let turn = Turn {
-                id: if place == 0 { input_turn } else { self.mint.turn(at) },
-                ts: at,
-                run: Some(run),
-                lane: LaneId::default(),
-                author,
-                origin: Origin::Person,
-                body,
-                extra: serde_json::Map::new(),
-            };
-            world.store.turns.append(&lease, &[turn]).await.unwrap();
-        }
-        world.store.leases.release(&lease).await.unwrap();
-        world.index.session_changed(self.key.person.clone(), self.key.session);
-        run
-    }
-}
-
-fn said_by_person(words: &str) -> TurnBody {
-    let content = UserContent::Text(words.to_owned());
-    TurnBody::User(content.into())
-}
-
-fn said_by_agent(words: &str) -> TurnBody {
-    TurnBody::AssistantText(AssistantText {
-        content: words.to_owned(),
-        status: TextStatus::Complete,
-        model: "mine/m".to_owned(),
-        provider_data: None,
-    })
-}
 
 async fn find(world: &World, text: &str) -> Vec<Hit> {
     let kinds = vec![SourceKind::Session];
@@ -88,7 +20,7 @@ fn lines(count: usize, word: &str) -> String {
 #[tokio::test]
 async fn a_conversation_is_cited_by_run_and_message() {
     let world = World::new().await;
-    let mut talk = Talk::new(&world);
+    let mut talk = Talk::new(&world, "anna", SessionOrigin::Chat);
     let long = lines(40, "filler");
     let words = ["Where is the key?", long.as_str(), "And then?", "Under the flowerpot."];
     let first = talk.run(&world, &words.map(str::to_owned)).await;
@@ -120,7 +52,7 @@ async fn a_conversation_is_cited_by_run_and_message() {
 #[tokio::test]
 async fn of_endless_messages_and_runs_a_bounded_part_is_found() {
     let world = World::new().await;
-    let mut talk = Talk::new(&world);
+    let mut talk = Talk::new(&world, "anna", SessionOrigin::Chat);
     let endless = format!("{} ending", format!("{} ", "x".repeat(60)).repeat(6_000));
     let mut words = vec!["oldest".to_owned()];
     words.extend((0..12).map(|n| format!("part{n} {endless}")));
@@ -131,4 +63,73 @@ async fn of_endless_messages_and_runs_a_bounded_part_is_found() {
     assert_eq!(find(&world, "part0").await, [], "of a run the beginning");
     let status = world.index.status(&anna).await.unwrap();
     assert_eq!(status.sources, 1);
+}
+
+#[tokio::test]
+async fn what_is_said_after_a_search_in_the_middle_of_a_run_is_found() {
+    let world = World::new().await;
+    let mut talk = Talk::new(&world, "anna", SessionOrigin::Chat);
+    let run = talk.begin(&world).await;
+    talk.say(&world, run, "Where does the marten live?").await;
+    assert_eq!(find(&world, "marten").await.len(), 1);
+    talk.say(&world, run, "Under the roof, in a nest of hay.").await;
+    assert_eq!(find(&world, "hay").await[0].end_line, 2);
+}
+
+#[tokio::test]
+async fn conversations_stay_where_they_were_held() {
+    let world = World::new().await;
+    let (space, other) =
+        ("0193b3a0-0000-7000-8000-000000000001", "0193b3a0-0000-7000-8000-000000000002");
+    let mut chat_ = Talk::new(&world, "anna", SessionOrigin::Chat);
+    let mut thread = Talk::new(&world, "anna", SessionOrigin::Thread);
+    let mut companion = Talk::new(&world, "anna", SessionOrigin::Companion);
+    chat_.run(&world, &["saffron in the chat".to_owned()]).await;
+    thread.run(&world, &["saffron in the thread".to_owned()]).await;
+    companion.run(&world, &["saffron with the companion".to_owned()]).await;
+    let card = |of: &str| format!("people/anna/spaces/{of}/space.json");
+    let of = |talk: &Talk| format!("{{\"companion\": \"{}\"}}", talk.key.session);
+    world.write(&card(space), of(&companion));
+    let anna: PersonId = "anna".parse().unwrap();
+    let said = async |scope: Scope| {
+        let scopes = ScopeSet::new(anna.clone(), vec![scope]);
+        let hits = world.ask("saffron", &scopes).await.hits;
+        hits.iter().map(|hit| hit.text.trim().to_owned()).collect::<Vec<_>>()
+    };
+    let in_space = |id: &str| Scope::Space(id.parse().unwrap());
+    let in_thread = Scope::Thread(thread.key.session.to_string().parse().unwrap());
+    assert_eq!(said(Scope::Agent("main".parse().unwrap())).await, ["person: saffron in the chat"]);
+    assert_eq!(said(in_thread).await, ["person: saffron in the thread"]);
+    assert_eq!(said(in_space(space)).await, ["person: saffron with the companion"]);
+    assert_eq!(said(in_space(other)).await, [""; 0]);
+    // Its owner finds all of it, wherever it was said.
+    let all = world.index.all_scopes(&anna).await.unwrap();
+    assert_eq!(world.ask("saffron", &all).await.hits.len(), 3);
+
+    // One that now belongs elsewhere goes along with the next look, nothing of it left behind.
+    world.write(&card(space), "{}");
+    world.write(&card(other), of(&companion));
+    world.index.sync().await.unwrap();
+    assert_eq!(said(in_space(space)).await, [""; 0]);
+    assert_eq!(said(in_space(other)).await, ["person: saffron with the companion"]);
+}
+
+#[tokio::test]
+async fn conversations_are_cut_anew_when_the_cutting_changes() {
+    let world = World::new().await;
+    let mut talk = Talk::new(&world, "anna", SessionOrigin::Chat);
+    talk.run(&world, &[lines(60, "juniper")]).await;
+    world.write("people/anna/vault/broken.txt", b"caf\xe9");
+    let before = find(&world, "juniper").await.len();
+    let smaller = Chunking { tokens: 100, overlap: 20 };
+    let world = world.reopen_cut(smaller).await;
+    world.index.sync().await.unwrap();
+    let after = find(&world, "juniper").await.len();
+    assert!(after > before, "{before} chunks before, {after} after");
+    // All that cannot be read was told of anew as well, and is not looked at with every sync.
+    let anna: PersonId = "anna".parse().unwrap();
+    let rows = world.store.chunks.sources(Some(&anna)).await.unwrap();
+    let [broken] = rows.as_slice() else { panic!("{rows:?}") };
+    assert_eq!(broken.chunking, smaller.fingerprint());
+    assert!(broken.problem.is_some());
 }

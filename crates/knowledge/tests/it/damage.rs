@@ -2,9 +2,12 @@
 
 use std::fs;
 use std::sync::Arc;
+use std::sync::atomic::Ordering;
 
-use onyx_types::MatchType;
+use onyx_types::{MatchType, PersonId, SessionOrigin};
+use rusqlite::Connection;
 
+use crate::talk::Talk;
 use crate::world::{Meaning, World, chat};
 
 async fn with_notes() -> (World, Vec<String>) {
@@ -104,4 +107,79 @@ async fn what_was_indexed_is_not_read_again_by_the_next_process() {
     let world = world.reopen().await;
     assert_eq!(world.index.sync().await.unwrap().indexed, 0);
     assert_eq!(world.paths("plum note").await, before);
+}
+
+#[tokio::test]
+async fn a_rebuild_believes_nothing_that_the_index_says() {
+    let (world, _) = with_notes().await;
+    let mut talk = Talk::new(&world, "anna", SessionOrigin::Chat);
+    talk.run(&world, &["The heron nests in the alder".to_owned()]).await;
+    let gone = talk.run(&world, &["The heron eats eels".to_owned()]).await;
+    world.write("people/anna/vault/photo.jpg", "no photo");
+    let embedder = Arc::new(Meaning::default());
+    world.index.set_embedder(Some(Arc::clone(&embedder) as _));
+    world.index.catch_up().await.unwrap();
+    let before = (world.paths("plum note").await, world.paths("heron").await);
+    let made = embedder.calls.load(Ordering::Relaxed);
+
+    let table = Connection::open(world.path("cache/index.db")).unwrap();
+    table.pragma_update(None, "foreign_keys", true).unwrap();
+    table
+        .execute_batch(&format!(
+            "UPDATE chunks SET text = replace(text, 'plum', 'forged');
+             DELETE FROM chunks WHERE id = (SELECT id FROM chunks WHERE text LIKE '%Note 7%');
+             UPDATE chunks SET text = 'forged' WHERE text LIKE '%alder%';
+             DELETE FROM sources WHERE path LIKE '%{gone}';
+             INSERT INTO sources SELECT id + 1000, grp, person, path || 'x', origin, title,
+                 checksum, size, modified, chunking, problem, indexed_at
+                 FROM sources WHERE path LIKE 'sessions/%';"
+        ))
+        .unwrap();
+    drop(table);
+    let forged = world.ask("plum note", &chat("anna")).await.hits;
+    assert!(forged.iter().any(|hit| hit.text.contains("forged")), "{forged:?}");
+
+    // Not one of the files has changed.
+    let report = world.index.rebuild().await.unwrap();
+    assert_eq!((report.checked, report.indexed, report.removed), (13, 0, 0));
+    let after = (world.paths("plum note").await, world.paths("heron").await);
+    assert_eq!((&after.0, after.1.len()), (&before.0, before.1.len()));
+    assert_eq!(world.paths("forged").await, [""; 0]);
+    let anna: PersonId = "anna".parse().unwrap();
+    let status = world.index.status(&anna).await.unwrap();
+    assert_eq!((status.sources, status.problem_count), (15, 1));
+    // Only what was deleted had lost its vector.
+    world.index.catch_up().await.unwrap();
+    let status = world.index.status(&anna).await.unwrap();
+    assert_eq!(status.vectors, status.chunks);
+    let searches = 4;
+    assert_eq!(embedder.calls.load(Ordering::Relaxed) - made, 2 + searches);
+}
+
+#[tokio::test]
+async fn status_notices_that_the_cache_was_deleted() {
+    let (world, _) = with_notes().await;
+    let anna: PersonId = "anna".parse().unwrap();
+    let status = world.index.status(&anna).await.unwrap();
+    assert_eq!((status.sources, status.complete), (12, true));
+    fs::remove_dir_all(world.path("cache")).unwrap();
+    let status = world.index.status(&anna).await.unwrap();
+    assert_eq!((status.sources, status.complete), (0, false));
+    // It is made anew without anybody searching.
+    world.index.catch_up().await.unwrap();
+    let status = world.index.status(&anna).await.unwrap();
+    assert_eq!((status.sources, status.complete), (12, true));
+}
+
+#[tokio::test]
+async fn a_text_index_that_took_texts_apart_otherwise_is_made_anew() {
+    let (world, before) = with_notes().await;
+    let meta = world.path("cache/text/meta.json");
+    let world = world.reopen().await;
+    let now = fs::read_to_string(&meta).unwrap();
+    let older = now.replace("\"plain 2\"", "\"plain\"");
+    assert_ne!(now, older);
+    fs::write(&meta, older).unwrap();
+    assert_eq!(world.paths("plum note").await, before);
+    assert!(fs::read_to_string(&meta).unwrap().contains("\"plain 2\""));
 }

@@ -216,3 +216,41 @@ async fn who_wrote_it_comes_along() {
     let expected = [Origin::Person, Origin::Agent, Origin::AgentTainted, Origin::External];
     assert_eq!(origins, expected);
 }
+
+#[tokio::test]
+async fn one_person_s_files_that_cannot_be_looked_through_are_tried_again() {
+    let world = World::new().await;
+    world.write("people/anna/vault/a.md", "cranberry");
+    world.write("people/bert/vault/a.md", "cranberry");
+    world.index.catch_up().await.unwrap();
+    let (anna, bert) = ("anna".parse().unwrap(), "bert".parse().unwrap());
+    // A link in place of a folder leads who knows where.
+    symlink("/etc", world.path("people/anna/memory")).unwrap();
+    for person in ["anna", "bert"] {
+        world.write(&format!("people/{person}/vault/b.md"), "cranberry and lingonberry");
+    }
+    world.index.session_begins(&anna);
+    world.index.session_begins(&bert);
+    assert!(world.index.catch_up().await.is_err());
+    assert_eq!(world.index.progress(), None);
+    let bert_finds = world.ask("lingonberry", &crate::world::chat("bert")).await;
+    assert_eq!(bert_finds.hits.len(), 1, "others are not kept waiting");
+    fs::remove_file(world.path("people/anna/memory")).unwrap();
+    world.index.catch_up().await.unwrap();
+    assert_eq!(world.paths("lingonberry").await, ["vault/b.md"]);
+}
+
+#[tokio::test]
+async fn nothing_is_under_way_once_a_person_s_files_were_looked_through() {
+    let world = World::new().await;
+    for n in 0..20 {
+        world.write(&format!("people/anna/vault/{n}.md"), format!("bilberry {n}"));
+    }
+    let anna = "anna".parse().unwrap();
+    world.index.catch_up().await.unwrap();
+    world.write("people/anna/vault/20.md", "bilberry 20");
+    world.index.session_begins(&anna);
+    world.index.catch_up().await.unwrap();
+    let status = world.index.status(&anna).await.unwrap();
+    assert_eq!((status.sources, status.progress), (21, None));
+}

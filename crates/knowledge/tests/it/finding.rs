@@ -51,6 +51,50 @@ async fn words_are_found_in_other_forms_in_the_language_of_the_text() {
 }
 
 #[tokio::test]
+async fn one_word_in_two_spellings_is_one_word() {
+    let world = World::new().await;
+    // As editors and file systems of another maker write it: u and its dots apart.
+    world.write(
+        "people/anna/vault/apart.md",
+        "Ein Mu\u{308}sli mit Cafe\u{301}, für \u{1e9b}\u{323}.",
+    );
+    world.write("people/anna/vault/Ko\u{308}nigsberg.md", "Nothing but a name.");
+    world.write("people/anna/vault/whole.md", "Ein Brötchen mit Käse.");
+    for (query, path) in [
+        ("Müsli", "vault/apart.md"),
+        ("Mu\u{308}sli", "vault/apart.md"),
+        ("musli", "vault/apart.md"),
+        ("\"müsli mit café\"", "vault/apart.md"),
+        ("Königsberg", "vault/Ko\u{308}nigsberg.md"),
+        ("Bro\u{308}tchen", "vault/whole.md"),
+        ("Ka\u{308}s*", "vault/whole.md"),
+    ] {
+        assert_eq!(world.paths(query).await, [path], "{query}");
+    }
+    let marked = world.find("Müsli").await.remove(0).snippet;
+    let marked: Vec<_> = marked.iter().filter(|part| part.hit).map(|p| p.text.as_str()).collect();
+    assert_eq!(marked, ["Mu\u{308}sli"]);
+}
+
+#[tokio::test]
+async fn korean_words_are_found_whatever_is_joined_to_them() {
+    let world = World::new().await;
+    world.write("people/anna/vault/friend.md", "어제 친구를 만났다.");
+    world.write("people/anna/vault/book.md", "새 책을 읽었다.");
+    // The same written as its letters.
+    world.write("people/anna/vault/school.md", "\u{1112}\u{1161}\u{11a8}\u{1100}\u{116d}에 갔다.");
+    for (query, path) in [
+        ("친구", "vault/friend.md"),
+        ("친구가", "vault/friend.md"),
+        ("책", "vault/book.md"),
+        ("학교", "vault/school.md"),
+        ("\"친구를 만났다\"", "vault/friend.md"),
+    ] {
+        assert_eq!(world.paths(query).await, [path], "{query}");
+    }
+}
+
+#[tokio::test]
 async fn phrases_beginnings_and_identifiers() {
     let world = World::new().await;
     world.write("people/anna/vault/a.md", "The red bike stands in the garage.");

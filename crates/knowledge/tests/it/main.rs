@@ -5,6 +5,8 @@ mod conversations;
 mod damage;
 mod files;
 mod finding;
+mod fresh;
 mod meaning;
 mod scopes;
+mod talk;
 mod world;

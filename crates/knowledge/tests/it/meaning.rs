@@ -233,7 +233,8 @@ async fn texts_are_cut_by_the_tokens_of_the_embedder_where_it_tells_them() {
     assert_eq!(ranges, [(1, 6), (6, 10), (10, 14), (14, 18)]);
     // An embedder that is away is no reason to cut worse.
     world.index.set_embedder(None);
-    assert_eq!(world.index.rebuild().await.unwrap().indexed, 0);
+    world.index.file_changed(key);
+    world.index.catch_up().await.unwrap();
     assert_eq!(chunks().await, 4);
 }
 
@@ -253,24 +254,21 @@ async fn weights_variety_and_age_are_settings() {
     let by_meaning = world.find("doctor letters").await;
     assert_eq!(by_meaning[0].path(), "vault/words.md");
 
-    let day =
-        |n: i64| std::time::SystemTime::now() - std::time::Duration::from_secs(86_400 * n as u64);
-    for (name, age) in [("2026-01-01", 300), ("2026-01-02", 1)] {
-        let path = format!("people/anna/memory/main/daily/{name}.md");
-        world.write(&path, if age > 1 { "- pear pear pear" } else { "- a pear was eaten" });
-        std::fs::File::options()
-            .write(true)
-            .open(world.path(&path))
-            .unwrap()
-            .set_modified(day(age))
-            .unwrap();
-    }
+    // The day that a log is of counts, not when it was written.
+    let now = world.clock().wall().as_millis();
+    let log = |age: i64| {
+        let day = onyx_types::Timestamp::from_millis(now - 86_400_000 * age).utc_date();
+        format!("memory/main/daily/{day}.md")
+    };
+    let (old, new) = (log(300), log(1));
+    world.write(&format!("people/anna/{new}"), "- a pear was eaten");
+    world.write(&format!("people/anna/{old}"), "- pear pear pear");
     world.index.sync().await.unwrap();
     world.index.catch_up().await.unwrap();
     world.index.set_search(only(1.0, 0.0));
-    assert_eq!(world.paths("pear").await[0], "memory/main/daily/2026-01-01.md");
+    assert_eq!(world.paths("pear").await[0], old);
     world.index.set_search(SearchSettings { half_life_days: Some(30.0), ..only(1.0, 0.0) });
-    assert_eq!(world.paths("pear").await[0], "memory/main/daily/2026-01-02.md");
+    assert_eq!(world.paths("pear").await[0], new);
 
     for n in 0..3 {
         world.write(&format!("people/anna/vault/glad{n}.md"), "happy happy plums plums");

@@ -27,11 +27,14 @@ impl World {
     }
 
     pub(crate) async fn at(folder: tempfile::TempDir) -> Self {
+        Self::cut(folder, Chunking::default()).await
+    }
+
+    async fn cut(folder: tempfile::TempDir, chunking: Chunking) -> Self {
         let home = Home::open(folder.path()).unwrap();
         let clock: Arc<dyn Clock> = Arc::new(SystemClock::new());
         let mut store = Store::open_embedded(home, Arc::clone(&clock)).await.unwrap();
-        let settings =
-            IndexSettings { home: folder.path().to_owned(), chunking: Chunking::default() };
+        let settings = IndexSettings { home: folder.path().to_owned(), chunking };
         let index = Index::new(store.clone(), Arc::clone(&clock), settings);
         store.files = index.observe(Arc::clone(&store.files));
         Self { folder, store, index, clock }
@@ -39,11 +42,16 @@ impl World {
 
     /// Another process over the same files.
     pub(crate) async fn reopen(self) -> Self {
+        self.reopen_cut(Chunking::default()).await
+    }
+
+    /// Another process that cuts texts otherwise.
+    pub(crate) async fn reopen_cut(self, chunking: Chunking) -> Self {
         let Self { folder, store, index, .. } = self;
         drop((store, index));
         // The home's lock goes with the last of its tasks.
         tokio::task::yield_now().await;
-        Self::at(folder).await
+        Self::cut(folder, chunking).await
     }
 
     pub(crate) fn clock(&self) -> &dyn Clock {

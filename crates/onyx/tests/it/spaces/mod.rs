@@ -3,6 +3,7 @@
 mod capture;
 mod companion;
 mod contracts;
+mod crossing;
 mod entities;
 mod injected;
 mod lifecycle;

@@ -73,6 +73,15 @@ impl ChunkStore for SqliteChunks {
         self.run(move |connection| write::remove_under(connection, &person, &prefix)).await
     }
 
+    async fn paths_under(
+        &self,
+        person: Option<&PersonId>,
+        prefix: &str,
+    ) -> Result<Vec<String>, StoreError> {
+        let (person, prefix) = (person_column(person), prefix.to_owned());
+        self.run(move |connection| read::paths_under(connection, &person, &prefix)).await
+    }
+
     async fn source(&self, key: &SourceKey) -> Result<Option<SourceRow>, StoreError> {
         let key = key.clone();
         self.run(move |connection| read::source(connection, &key)).await

@@ -43,6 +43,19 @@ pub(super) fn source(
     Ok(statement.query_row([&person, &key.path], |row| source_row(row, 0)).optional()?)
 }
 
+pub(super) fn paths_under(
+    connection: &Connection,
+    person: &str,
+    prefix: &str,
+) -> Result<Vec<String>, StoreError> {
+    let mut statement = connection.prepare_cached(
+        "SELECT path FROM sources
+         WHERE person = ?1 AND path >= ?2 AND path < ?2 || char(1114111) ORDER BY path",
+    )?;
+    let rows = statement.query_map([person, prefix], |row| row.get(0))?;
+    Ok(rows.collect::<Result<_, _>>()?)
+}
+
 pub(super) fn sources(connection: &Connection, person: &str) -> Result<Vec<SourceRow>, StoreError> {
     let mut statement = sql!(
         connection,

@@ -89,6 +89,8 @@ pub(crate) async fn everything_under_a_path_goes_at_once(on: Backend) {
     }
     on.chunks.replace(&source(Some("bert"), "s/one#1", "1"), &[]).await.unwrap();
     let anna = "anna".parse().unwrap();
+    let under = on.chunks.paths_under(Some(&anna), "s/one#").await.unwrap();
+    assert_eq!(under, ["s/one#1", "s/one#2"]);
     assert_eq!(on.chunks.remove_under(Some(&anna), "s/one#").await.unwrap(), 2);
     let left = on.chunks.sources(Some(&anna)).await.unwrap();
     assert_eq!(left.iter().map(|row| row.key.path.as_str()).collect::<Vec<_>>(), ["s/two#1"]);

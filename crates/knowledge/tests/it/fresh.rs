@@ -1,0 +1,96 @@
+//! What was written a moment ago stands where it belongs, however long its vector takes.
+
+use std::sync::Arc;
+
+use futures::future::BoxFuture;
+use onyx_knowledge::Search;
+use onyx_storage::Area;
+use onyx_types::{Cancel, Embedder, EmbedderIdentity, MatchType, ModelFailure};
+use tokio::sync::Semaphore;
+
+use crate::world::{Meaning, World, chat};
+
+/// Makes vectors of what is searched for at once, and of texts when it is let.
+struct Slow {
+    meaning: Meaning,
+    asked: Semaphore,
+    let_go: Semaphore,
+}
+
+impl Embedder for Slow {
+    fn identity(&self) -> EmbedderIdentity {
+        self.meaning.identity()
+    }
+
+    fn embed(&self, texts: Vec<String>) -> BoxFuture<'_, Result<Vec<Vec<f32>>, ModelFailure>> {
+        Box::pin(async move {
+            // A text says its title in a line of its own.
+            if texts.iter().any(|text| text.contains('\n')) {
+                self.asked.add_permits(1);
+                self.let_go.acquire().await.unwrap().forget();
+            }
+            self.meaning.embed(texts).await
+        })
+    }
+}
+
+const LOGS: usize = 8;
+
+async fn search(world: &World, text: &str) -> Vec<(String, MatchType)> {
+    let search =
+        Search { text: text.to_owned(), scopes: chat("anna"), kinds: Vec::new(), limit: 6 };
+    let answer = world.index.search(&search).await.unwrap();
+    assert_eq!((answer.degraded, answer.partial), (None, false));
+    answer.hits.iter().map(|hit| (hit.path(), hit.match_type)).collect()
+}
+
+fn log(day: usize) -> String {
+    format!("memory/main/daily/2026-01-0{day}.md")
+}
+
+#[tokio::test]
+async fn what_has_no_vector_yet_is_ranked_by_its_words() {
+    let world = World::new().await;
+    for day in 1..=LOGS {
+        let text = format!("- 10:00 swept the cellar, the code of day {day} was reviewed\n");
+        world.write(&format!("people/anna/{}", log(day)), text);
+    }
+    let slow = Arc::new(Slow {
+        meaning: Meaning::default(),
+        asked: Semaphore::new(0),
+        let_go: Semaphore::new(1),
+    });
+    world.index.set_embedder(Some(Arc::clone(&slow) as _));
+    world.index.catch_up().await.unwrap();
+    slow.asked.acquire().await.unwrap().forget();
+    let measured = search(&world, "cellar code").await;
+    assert!(measured.iter().all(|(_, how)| *how == MatchType::Hybrid), "{measured:?}");
+
+    let stop = Cancel::new();
+    let (index, ends) = (world.index.clone(), stop.clone());
+    let tending = tokio::spawn(async move { index.tend(ends).await });
+    let memory = Area::Memory("anna".parse().unwrap(), "main".parse().unwrap());
+    let memory = world.store.files.objects(&memory).unwrap();
+    let append = async |day: usize, text: &str| {
+        let key = format!("daily/2026-01-0{day}.md").parse().unwrap();
+        memory.append(&key, text.as_bytes()).await.unwrap();
+    };
+    append(9, "- 10:00 The cellar code is 9922\n").await;
+    assert_eq!(search(&world, "cellar code").await[0], (log(9), MatchType::Fts));
+    // The embedder has it and takes its time.
+    slow.asked.acquire().await.unwrap().forget();
+    assert_eq!(search(&world, "cellar code").await[0], (log(9), MatchType::Fts));
+    // What is cut anew because something was added to it has no vector either.
+    append(3, "- 11:00 The attic ladder is lent out\n").await;
+    assert_eq!(search(&world, "attic ladder").await[0], (log(3), MatchType::Fts));
+    // Words that say less come later, with a vector or without.
+    append(2, "- 12:00 Of the cellar and much else that was said there at great length\n").await;
+    assert_eq!(search(&world, "cellar code").await[0], (log(9), MatchType::Fts));
+
+    slow.let_go.add_permits(9);
+    stop.cancel();
+    tending.await.unwrap();
+    world.index.catch_up().await.unwrap();
+    assert_eq!(search(&world, "cellar code 9922").await[0], (log(9), MatchType::Hybrid));
+    assert_eq!(search(&world, "attic ladder").await[0], (log(3), MatchType::Hybrid));
+}
