@@ -21,10 +21,10 @@ test: setup ## run every test
 
 .PHONY: sim
 sim: setup ## run more simulated schedules (SEEDS=10000..30000), or one again (SEED=17)
-	@ONYX_SIM_SEEDS=$(or $(SEED),$(SEEDS),10000..30000) cargo nextest run --workspace --run-ignored only --no-capture chosen_seeds_hold
+	@ONYX_SIM_SEEDS=$(or $(SEED),$(SEEDS),10000..30000) cargo test --quiet --workspace --locked --tests chosen_seeds_hold -- --ignored --nocapture
 
 .PHONY: soak
-soak: setup ## faults of every kind against a server, for MINUTES=10 with SEED=1
+soak: setup ## faults of every kind against a server, for MINUTES=10; as the dice say, or the same again (SEED=17)
 	@./scripts/soak
 
 .PHONY: test-bedrock

@@ -20,8 +20,9 @@ def healthy(port, path):
         connection.close()
 
 
-def turn(port, path, headers, body):
-    """Sends one message; returns the seconds to the first word of the answer and the words."""
+def turn(port, path, headers, body, expected):
+    """Sends one message; returns the seconds to the first word of the answer, which must be what the model said: an
+    error told in words is no turn."""
     connection = http.client.HTTPConnection("127.0.0.1", port, timeout=180)
     began = time.perf_counter()
     first, words = None, []
@@ -41,7 +42,10 @@ def turn(port, path, headers, body):
         connection.close()
     if first is None:
         raise Failed("the answer had no words")
-    return first, "".join(words)
+    said = "".join(words).strip()
+    if said != expected:
+        raise Failed(f"it answered {said!r} where the model had said {expected!r}")
+    return first
 
 
 def _word(line):

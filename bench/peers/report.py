@@ -10,23 +10,48 @@ ROWS = [
     ("body_bytes", "request body for \"hello\"", "bytes", 0),
 ]
 
+# key, peer, how many times ours it must cost at the least
+TARGETS = [("cpu_per_turn_ms", "nanobot", 50)]
+
 HOW = """\
 How it was measured: the servers run one after the other, each in an empty home, with the same scripted model (it answers
 `ok` at once) as its provider, and are asked by the same client (`bench/peers/client.py`), one message after the other,
 each in a new session, streamed; Onyx's agent through `/api/agent/chat-stream`, its pass-through and the others through
-`/v1/chat/completions`. CPU is user and system time of the process with all it started, from `/proc`, over
-N turns after {warm} to warm up. First word: from sending the request to the first text of the answer. Idle memory:
-proportional set size {idle} s after it was healthy. The body is what reached the model. Other work on the machine moves
-the latencies, hardly the CPU time. Made by `make bench-peers`; nothing of the peers is in this repository.
+`/v1/chat/completions`. One that answers anything but the model's word is not measured. CPU is user and system time of
+the process with all it started, from `/proc`, over N turns after {warm} to warm up. First word: from sending the
+request to the first text of the answer. Idle memory: proportional set size {idle:g} s after it was healthy. The body is
+what reached the model. Other work on the machine moves the latencies, hardly the CPU time. Made by `make bench-peers`;
+nothing of the peers is in this repository.
 """
+
+
+def targets(servers):
+    """Each target with what was measured and whether that meets it."""
+    against = _ours(servers)
+    judged = []
+    for key, peer, wanted in TARGETS:
+        server = next((server for server in servers if server["name"] == peer), {})
+        times = _times(server, against.get(peer, {}), key)
+        verdict = "not measured" if times is None else "met" if times >= wanted else "MISSED"
+        judged.append({"key": key, "peer": peer, "wanted": wanted, "times": times and round(times, 1), "verdict": verdict})
+    return judged
+
+
+def _ours(servers):
+    """What each is held against: a proxy against ours as a proxy, an agent against ours as an agent."""
+    named = {server["name"]: server for server in servers}
+    agent, proxy = named.get("onyx", {}), named.get("onyx, pass-through", {})
+    return {name: proxy if name == "litellm" and proxy else agent for name in named}
+
+
+def _times(server, ours, key):
+    return server[key] / ours[key] if server.get(key) is not None and ours.get(key) else None
 
 
 def table(report):
     servers = report["servers"]
-    named = {server["name"]: server for server in servers}
-    agent, proxy = named.get("onyx", {}), named.get("onyx, pass-through", {})
-    # A proxy is held against ours as a proxy, an agent against ours as an agent.
-    ours = {server["name"]: proxy if server["name"] == "litellm" and proxy else agent for server in servers}
+    ours = _ours(servers)
+    verdicts = {(target["key"], target["peer"]): target for target in report["targets"]}
     lines = [
         "# Onyx beside its peers",
         "",
@@ -39,7 +64,7 @@ def table(report):
         "| what it does | " + " | ".join(server["note"] for server in servers) + " |",
     ]
     for key, title, unit, digits in ROWS:
-        cells = [_cell(server, ours[server["name"]], key, digits) for server in servers]
+        cells = [_cell(server, ours[server["name"]], key, digits, verdicts) for server in servers]
         lines.append(f"| {title}, {unit} | " + " | ".join(cells) + " |")
     missing = [f"- {server['name']}: not run: {server['not_run']}" for server in servers if "not_run" in server]
     note = [f"Note: {report['note']}", ""] if report.get("note") else []
@@ -47,12 +72,15 @@ def table(report):
     return "\n".join(lines + [""] + missing + ([""] if missing else []) + note + [how])
 
 
-def _cell(server, ours, key, digits):
+def _cell(server, ours, key, digits, verdicts):
+    target = verdicts.get((key, server["name"]))
+    verdict = f"; at least {target['wanted']}×: {target['verdict']}" if target else ""
     if "not_run" in server:
-        return "not run"
+        return f"not run{verdict}"
     if key == "start_cpu_ms" and server[key] < 10:
         return "< 10"
     value = f"{server[key]:,.{digits}f}"
-    if key == "turns" or server["name"].startswith("onyx") or not ours.get(key):
+    if key == "turns" or server["name"].startswith("onyx"):
         return value
-    return f"{value} ({server[key] / ours[key]:,.1f}×)"
+    times = _times(server, ours, key)
+    return f"{value} ({times:,.1f}×{verdict})" if times else f"{value}{verdict}"

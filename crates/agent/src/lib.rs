@@ -61,7 +61,7 @@ pub use onyx_tools::NotApproved;
 pub use preferences::{Preferences, PreferencesPatch, RuntimeMode};
 pub use queue::{Again, Answering, KeptMessage, NewMessage};
 pub use request::{Delegated, DryRun, RunInput, RunRequest, RunTerms, SessionRef, StopTarget};
-pub use roster::{AgentProfile, Roster};
+pub use roster::{AgentProfile, FIRST_AGENT, Roster};
 pub use sessions::{PatchFlaw, SessionPatch};
 pub use settings::{
     AgentDefaults, AgentMemorySettings, AgentSettings, AgentsSettings, ModelSetting,

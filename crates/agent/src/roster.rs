@@ -113,7 +113,7 @@ impl Roster {
 }
 
 /// What answers when the config names nobody.
-const FIRST_AGENT: &str = "main";
+pub const FIRST_AGENT: &str = "main";
 
 fn named(settings: &AgentsSettings) -> impl Iterator<Item = (String, &AgentSettings)> {
     let list = settings.list.iter().map(|raw| (raw.id.clone().unwrap_or_default(), raw));

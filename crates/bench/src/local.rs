@@ -4,11 +4,10 @@ use std::path::Path;
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, bail};
-use onyx_test_support::{DEFAULT_TOKEN, OnyxProcess, wait_until};
+use onyx_test_support::{DEFAULT_TOKEN, OnyxProcess, resident_bytes_of, wait_until};
 use serde_json::{Value, json};
 
 use crate::measure::Bench;
-use crate::process::{children, resident_bytes, resident_bytes_of};
 
 /// Texts of about a hundred tokens each.
 const CHUNKS: usize = 64;
@@ -21,9 +20,10 @@ pub(crate) struct Local {
     pub(crate) chunks_a_second: f64,
     /// From the first text ever to its vector, less what another takes.
     pub(crate) embedder_load: Duration,
+    /// Of the gateway, at rest before the first use of a model and after the last has ended.
     pub(crate) before_bytes: u64,
-    pub(crate) worker_bytes: u64,
     pub(crate) after_bytes: u64,
+    pub(crate) worker_bytes: u64,
 }
 
 #[derive(Debug)]
@@ -51,24 +51,26 @@ impl Bench {
             std::os::unix::fs::symlink(model.path(), models.join(model.file_name()))
                 .context("the weights cannot be linked into the home")?;
         }
-        let before_bytes = resident_bytes(&process)?;
+        let before_bytes = process.settled_bytes().await;
         let cold = embed(&process, 1).await?;
         let took = embed(&process, CHUNKS).await?;
         let chunks_a_second = CHUNKS as f64 / took.as_secs_f64();
         let embedder_load = cold.saturating_sub(took / CHUNKS as u32);
-        let embedder = children(&process)?;
-        let worker_bytes = embedder.first().map_or(Ok(0), |id| resident_bytes_of(*id))?;
+        let embedder = process.children();
+        let worker_bytes = held_by(embedder.first().copied())?;
         let words = match weights.join("smollm2").is_dir() {
             true => Some(words(&process, &embedder).await?),
             false => None,
         };
-        wait_until("the models' processes to end", PATIENCE, || {
-            children(&process).is_ok_and(|children| children.is_empty())
-        })
-        .await;
-        let after_bytes = resident_bytes(&process)?;
+        wait_until("the models' processes to end", PATIENCE, || process.children().is_empty())
+            .await;
+        let after_bytes = process.settled_bytes().await;
         Ok(Local { words, chunks_a_second, embedder_load, before_bytes, worker_bytes, after_bytes })
     }
+}
+
+fn held_by(worker: Option<u32>) -> Result<u64> {
+    worker.and_then(resident_bytes_of).context("the model's process has ended before its time")
 }
 
 /// How long so many texts take.
@@ -96,14 +98,14 @@ async fn words(process: &OnyxProcess, others: &[u32]) -> Result<Words> {
     let (first_at_50, _) = say(process, &prompt(50, 2), 1).await?;
     let (first_at_500, _) = say(process, &prompt(500, 3), 1).await?;
     let (long, output) = say(process, "Tell me a long story about a fox.", 200).await?;
-    let own = children(process)?.into_iter().find(|id| !others.contains(id));
+    let own = process.children().into_iter().find(|id| !others.contains(id));
     let speaking = long.saturating_sub(first_at_50).as_secs_f64();
     Ok(Words {
         load: cold.saturating_sub(first_at_50),
         first_at_50,
         first_at_500,
         tokens_a_second: output / speaking,
-        worker_bytes: own.map_or(Ok(0), resident_bytes_of)?,
+        worker_bytes: held_by(own)?,
     })
 }
 

@@ -23,6 +23,9 @@ use std::process::ExitCode;
 
 use anyhow::Result;
 use clap::Parser;
+use onyx_test_support::Occasion;
+
+use crate::streams::AskedStreams;
 
 /// Measures an onyx binary and prints a table of numbers and targets.
 #[derive(Debug, Parser)]
@@ -45,6 +48,9 @@ struct Arguments {
     /// A folder of weights as `onyx models pull` makes it; without it local models are left out.
     #[arg(long, value_name = "FOLDER")]
     weights: Option<PathBuf>,
+    /// What the binary was built from, for the record.
+    #[arg(long, value_name = "COMMIT", default_value = "unknown")]
+    commit: String,
     /// Where the numbers and curves go, beside the table.
     #[arg(long, value_name = "FOLDER")]
     out: Option<PathBuf>,
@@ -65,6 +71,7 @@ async fn main() -> ExitCode {
 }
 
 async fn run(arguments: &Arguments) -> Result<()> {
+    let begun = Occasion::begin();
     let bench = measure::Bench { onyx: arguments.onyx.clone(), turns: arguments.turns.max(1) };
 
     let start = bench.start().await?;
@@ -79,11 +86,12 @@ async fn run(arguments: &Arguments) -> Result<()> {
     };
     let mut streams = Vec::new();
     for count in &arguments.streams {
-        match bench.streams(*count).await {
-            Ok(measured) => streams.push(measured),
-            // The other numbers are worth no less for it.
-            Err(error) => eprintln!("bench: {count} streams were not measured: {error:#}"),
+        // One that fails is told in its row; the other numbers are worth no less for it.
+        let measured = bench.streams(*count).await.map_err(|error| format!("{error:#}"));
+        if let Err(why) = &measured {
+            eprintln!("bench: {count} streams were not measured: {why}");
         }
+        streams.push(AskedStreams { count: *count, measured });
     }
     let cap = bench.cap(CAP).await?;
     let passing = bench.pass_through().await?;
@@ -92,7 +100,9 @@ async fn run(arguments: &Arguments) -> Result<()> {
         None => None,
     };
 
-    let measured = report::Measured { start, turn, lengths, growth, streams, cap, passing, local };
+    let occasion = begun.end(&arguments.commit);
+    let measured =
+        report::Measured { occasion, start, turn, lengths, growth, streams, cap, passing, local };
     let rows = table::rows(&measured);
     print!("{}", table::render(&rows, &measured.lengths, &measured.streams));
     print!("{}", table::how_measured(bench.turns));

@@ -11,7 +11,6 @@ use crate::history;
 use crate::process::{CpuClock, resident_bytes};
 
 const STARTS: usize = 5;
-const SETTLE: Duration = Duration::from_millis(500);
 
 #[derive(Debug)]
 pub(crate) struct Bench {
@@ -62,8 +61,7 @@ impl Bench {
             let process = OnyxProcess::builder().binary(&self.onyx).start().await;
             times.push(CpuClock::of(&process)?.now()?);
             // What the start left to do must not be mistaken for idleness.
-            tokio::time::sleep(SETTLE).await;
-            idle_bytes = resident_bytes(&process)?;
+            idle_bytes = process.settled_bytes().await;
         }
         times.sort_unstable();
         Ok(Start { cpu_to_healthy: times[STARTS / 2], idle_bytes })

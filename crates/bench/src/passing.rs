@@ -2,65 +2,118 @@
 
 use std::time::{Duration, Instant};
 
-use anyhow::Result;
-use onyx_test_support::{AgentClient, DEFAULT_KEY};
-use serde_json::{Value, json};
+use anyhow::{Context, Result, ensure};
+use onyx_test_support::{AgentClient, Answer, DEFAULT_KEY, Script};
+use reqwest::Method;
+use serde_json::json;
 
 use crate::measure::Bench;
 use crate::process::CpuClock;
 
+/// Of a long answer.
+const CHUNKS: usize = 50;
+/// Each chunk's text, which stands nowhere else in an answer.
+const WORD: &str = "word ";
+
 #[derive(Debug)]
 pub(crate) struct PassThrough {
-    /// Of onyx, a request.
-    pub(crate) cpu: Duration,
-    /// To the whole answer, directly and through onyx.
-    pub(crate) direct: Spread,
-    pub(crate) through: Spread,
+    /// An answer of one word.
+    pub(crate) short: Answered,
+    /// One of many chunks, sent at once.
+    pub(crate) long: Answered,
 }
 
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug)]
+pub(crate) struct Answered {
+    pub(crate) chunks: usize,
+    /// Of onyx, a request.
+    pub(crate) cpu: Duration,
+    /// What onyx adds: to the first word, and to the end of the answer.
+    pub(crate) first: Spread,
+    pub(crate) whole: Spread,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Spread {
     pub(crate) p50: Duration,
     pub(crate) p99: Duration,
 }
 
-impl PassThrough {
-    pub(crate) fn added(&self) -> Spread {
-        Spread {
-            p50: self.through.p50.saturating_sub(self.direct.p50),
-            p99: self.through.p99.saturating_sub(self.direct.p99),
-        }
-    }
+/// Of one answer, from sending the request.
+#[derive(Debug, Clone, Copy)]
+struct Times {
+    first: Duration,
+    whole: Duration,
 }
 
 impl Bench {
-    /// The two are asked in turns, so that both meet the same machine.
     pub(crate) async fn pass_through(&self) -> Result<PassThrough> {
+        Ok(PassThrough { short: self.answered(1).await?, long: self.answered(CHUNKS).await? })
+    }
+
+    /// The two are asked in turns, so that both meet the same machine.
+    async fn answered(&self, chunks: usize) -> Result<Answered> {
         let (model, process) = self.pair().await;
+        model.set_default(Answer::script(Script::text_pieces(vec![WORD; chunks])));
         let directly = AgentClient::new(model.base_url(), DEFAULT_KEY);
         let clock = CpuClock::of(&process)?;
+        let both = async || {
+            let direct = ask(&directly, "/chat/completions", "some-model", chunks).await?;
+            let through = ask(&process, "/v1/chat/completions", "mine/some-model", chunks).await?;
+            anyhow::Ok((direct, through))
+        };
         for _ in 0..self.turns / 10 {
-            ask(&directly, "/chat/completions", "some-model").await;
-            ask(&process, "/v1/chat/completions", "mine/some-model").await;
+            both().await?;
         }
         let before = clock.now()?;
         let (mut direct, mut through) = (Vec::new(), Vec::new());
         for _ in 0..self.turns {
-            direct.push(ask(&directly, "/chat/completions", "some-model").await);
-            through.push(ask(&process, "/v1/chat/completions", "mine/some-model").await);
+            let (one, other) = both().await?;
+            direct.push(one);
+            through.push(other);
         }
         let cpu = (clock.now()? - before) / self.turns;
-        Ok(PassThrough { cpu, direct: spread(direct), through: spread(through) })
+        let of = |which: fn(&Times) -> Duration| {
+            added(direct.iter().map(which).collect(), through.iter().map(which).collect())
+        };
+        Ok(Answered { chunks, cpu, first: of(|times| times.first), whole: of(|times| times.whole) })
     }
 }
 
-/// The time to the end of a streamed answer.
-async fn ask(client: &AgentClient, path: &str, model: &str) -> Duration {
+/// The times of a streamed answer, which must be whole.
+async fn ask(client: &AgentClient, path: &str, model: &str, chunks: usize) -> Result<Times> {
     let message = json!({"role": "user", "content": "hello"});
-    let body: Value = json!({"model": model, "stream": true, "messages": [message]});
+    let body = json!({"model": model, "stream": true, "messages": [message]});
     let began = Instant::now();
-    let _ = client.post(path, &body).await.expect(200);
-    began.elapsed()
+    let mut response = client.request(Method::POST, path).json(&body).send().await?;
+    let status = response.status();
+    let (mut answer, mut first) = (Vec::new(), None);
+    while let Some(bytes) = response.chunk().await? {
+        answer.extend_from_slice(&bytes);
+        if first.is_none() && holds_a_word(&answer) {
+            first = Some(began.elapsed());
+        }
+    }
+    let whole = began.elapsed();
+    let answer = String::from_utf8_lossy(&answer);
+    ensure!(
+        status == 200 && answer.matches(WORD).count() == chunks && answer.contains("[DONE]"),
+        "an answer of {status} that is not the model's: {answer}"
+    );
+    Ok(Times { first: first.context("an answer without words")?, whole })
+}
+
+fn holds_a_word(answer: &[u8]) -> bool {
+    answer.windows(WORD.len()).any(|bytes| bytes == WORD.as_bytes())
+}
+
+/// Between the same ranks.
+fn added(direct: Vec<Duration>, through: Vec<Duration>) -> Spread {
+    let (direct, through) = (spread(direct), spread(through));
+    Spread {
+        p50: through.p50.saturating_sub(direct.p50),
+        p99: through.p99.saturating_sub(direct.p99),
+    }
 }
 
 fn spread(mut times: Vec<Duration>) -> Spread {
@@ -76,9 +129,7 @@ mod tests {
     #[test]
     fn what_is_added_is_between_the_same_ranks() {
         let ms = Duration::from_millis;
-        let direct = spread((1..=100).map(ms).collect());
-        let through = spread((3..=102).map(ms).collect());
-        let added = PassThrough { cpu: ms(1), direct, through }.added();
-        assert_eq!((added.p50, added.p99), (ms(2), ms(2)));
+        let added = added((1..=100).map(ms).collect(), (3..=102).map(ms).collect());
+        assert_eq!(added, Spread { p50: ms(2), p99: ms(2) });
     }
 }

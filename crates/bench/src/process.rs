@@ -5,7 +5,7 @@ use std::time::Duration;
 use anyhow::{Context, Result, anyhow};
 use nix::time::{ClockId, clock_getcpuclockid};
 use nix::unistd::Pid;
-use onyx_test_support::OnyxProcess;
+use onyx_test_support::{OnyxProcess, resident_bytes_of};
 
 /// The CPU time of all threads of a process, those that ended included.
 #[derive(Debug, Clone, Copy)]
@@ -25,37 +25,11 @@ impl CpuClock {
 
 /// Resident memory in bytes, shared pages counted whole.
 pub(crate) fn resident_bytes(process: &OnyxProcess) -> Result<u64> {
-    resident_bytes_of(process_id(process)?)
-}
-
-/// The processes that it has started.
-pub(crate) fn children(process: &OnyxProcess) -> Result<Vec<u32>> {
-    let parent = process_id(process)?;
-    let mut children = Vec::new();
-    for task in std::fs::read_dir(format!("/proc/{parent}/task"))? {
-        let ids = std::fs::read_to_string(task?.path().join("children"))?;
-        children.extend(ids.split_whitespace().filter_map(|id| id.parse::<u32>().ok()));
-    }
-    Ok(children)
-}
-
-pub(crate) fn resident_bytes_of(process: u32) -> Result<u64> {
-    let path = format!("/proc/{process}/smaps_rollup");
-    let text = std::fs::read_to_string(&path).with_context(|| format!("cannot read {path}"))?;
-    field_in_kibibytes(&text, "Rss:").map(|kibibytes| kibibytes * 1024)
+    resident_bytes_of(process_id(process)?).context("onyx has ended, or has no smaps_rollup")
 }
 
 fn process_id(process: &OnyxProcess) -> Result<u32> {
     process.process_id().ok_or_else(|| anyhow!("onyx has ended:\n{}", process.log()))
-}
-
-fn field_in_kibibytes(smaps: &str, name: &str) -> Result<u64> {
-    let line = smaps.lines().find_map(|line| line.strip_prefix(name));
-    let number = line.and_then(|rest| rest.split_whitespace().next());
-    number
-        .with_context(|| format!("smaps_rollup has no {name}"))?
-        .parse()
-        .context("smaps_rollup holds no number")
 }
 
 #[cfg(test)]
@@ -63,9 +37,12 @@ mod tests {
     use super::*;
 
     #[test]
-    fn memory_is_read_from_the_line_of_that_name() {
-        let smaps = "55d0-7ffc ---p 00000000 00:00 0 [rollup]\nRss:               12345 kB\nPss:                 999 kB\n";
-        assert_eq!(field_in_kibibytes(smaps, "Rss:").unwrap(), 12345);
-        assert!(field_in_kibibytes(smaps, "Swap:").is_err());
+    fn memory_that_was_written_to_is_resident() {
+        const BYTES: usize = 64_000_000;
+        let before = resident_bytes_of(std::process::id()).unwrap();
+        let written = std::hint::black_box(vec![1_u8; BYTES]);
+        let grown = resident_bytes_of(std::process::id()).unwrap() - before;
+        assert!((60_000_000..70_000_000).contains(&grown), "{grown} of {}", written.len());
+        assert_eq!(resident_bytes_of(u32::MAX), None);
     }
 }

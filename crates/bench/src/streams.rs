@@ -22,9 +22,15 @@ const MEASURED: Duration = Duration::from_secs(8);
 /// Streams that are being opened at once.
 const OPENING: usize = 64;
 
+/// So many were asked for; what they came to, or why they were not measured.
+#[derive(Debug)]
+pub(crate) struct AskedStreams {
+    pub(crate) count: usize,
+    pub(crate) measured: Result<Streams, String>,
+}
+
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Streams {
-    pub(crate) count: usize,
     /// Of the added gaps.
     pub(crate) p50: Duration,
     pub(crate) p99: Duration,
@@ -91,7 +97,6 @@ impl Bench {
         }
         gaps.sort_unstable();
         Ok(Streams {
-            count,
             p50: percentile(&gaps, 50).context("no token arrived")?,
             p99: percentile(&gaps, 99).context("no token arrived")?,
             cores: cpu.as_secs_f64() / (until - from).as_secs_f64(),

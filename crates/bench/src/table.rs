@@ -7,8 +7,9 @@ use serde_json::{Value, json};
 
 use crate::local::Local;
 use crate::measure::AtLength;
+use crate::passing::{Answered, PassThrough};
 use crate::report::Measured;
-use crate::streams::{Cap, Streams};
+use crate::streams::{AskedStreams, Cap, Streams};
 
 /// A cost is flat when the longest session costs at most this many times what a short one does.
 pub(crate) const FLAT: f64 = 1.5;
@@ -47,7 +48,8 @@ impl Verdict {
 }
 
 pub(crate) fn rows(measured: &Measured) -> Vec<Row> {
-    let Measured { start, turn, lengths, growth, streams, cap, passing, local } = measured;
+    let Measured { occasion: _, start, turn, lengths, growth, streams, cap, passing, local } =
+        measured;
     let mut rows = vec![
         at_most("CPU per turn, fresh sessions", milliseconds(turn.fresh_sessions.cpu), 1.0, "ms"),
         at_most("CPU per turn, one session", milliseconds(turn.one_session.cpu), 1.0, "ms"),
@@ -65,16 +67,14 @@ pub(crate) fn rows(measured: &Measured) -> Vec<Row> {
         let grown = format!("memory growth over {} turns", growth.turns());
         rows.push(at_most(&grown, megabytes(growth.bytes()), 5.0, "MB"));
     }
-    rows.extend(
-        streams.iter().max_by_key(|streams| streams.count).into_iter().flat_map(most_streams),
-    );
+    rows.extend(streams.iter().max_by_key(|asked| asked.count).into_iter().flat_map(most_streams));
     rows.push(beyond_cap(cap));
-    let added = passing.added();
-    rows.extend([
-        at_most("pass-through: CPU a request", milliseconds(passing.cpu), 0.5, "ms"),
-        at_most("pass-through: added, p50", milliseconds(added.p50), 1.0, "ms"),
-        at_most("pass-through: added, p99", milliseconds(added.p99), 3.0, "ms"),
-    ]);
+    let PassThrough { short, long } = passing;
+    rows.push(at_most("pass-through: CPU a request", milliseconds(short.cpu), 0.5, "ms"));
+    rows.extend(added("pass-through", short));
+    let chunks = format!("{} chunks", long.chunks);
+    rows.push(shown(&format!("{chunks}: CPU a request"), milliseconds(long.cpu), "ms"));
+    rows.extend(added(&chunks, long));
     rows.extend(local.iter().flat_map(local_models));
     rows
 }
@@ -100,10 +100,34 @@ fn local_models(local: &Local) -> Vec<Row> {
     rows
 }
 
-fn most_streams(streams: &Streams) -> [Row; 2] {
-    let gap = format!("{} streams: p99 added gap", streams.count);
-    let cores = format!("{} streams: CPU of onyx", streams.count);
-    [at_most(&gap, milliseconds(streams.p99), 250.0, "ms"), shown(&cores, streams.cores, "cores")]
+fn added(what: &str, answered: &Answered) -> [Row; 4] {
+    let Answered { first, whole, .. } = answered;
+    let [named, of_first] = [format!("{what}: added"), format!("{what}: first token added")];
+    [
+        at_most(&format!("{of_first}, p50"), milliseconds(first.p50), 1.0, "ms"),
+        at_most(&format!("{of_first}, p99"), milliseconds(first.p99), 3.0, "ms"),
+        at_most(&format!("{named}, p50"), milliseconds(whole.p50), 1.0, "ms"),
+        at_most(&format!("{named}, p99"), milliseconds(whole.p99), 3.0, "ms"),
+    ]
+}
+
+/// Those that were asked for, whether or not they came about: fewer that did prove nothing.
+fn most_streams(asked: &AskedStreams) -> Vec<Row> {
+    const MOST_GAP: f64 = 250.0;
+    let gap = format!("{} streams: p99 added gap", asked.count);
+    let cores = format!("{} streams: CPU of onyx", asked.count);
+    match &asked.measured {
+        Ok(streams) => vec![
+            at_most(&gap, milliseconds(streams.p99), MOST_GAP, "ms"),
+            shown(&cores, streams.cores, "cores"),
+        ],
+        Err(_) => vec![Row {
+            what: gap,
+            measured: "not measured".to_owned(),
+            target: format!("<= {MOST_GAP} ms"),
+            verdict: Verdict::Missed,
+        }],
+    }
 }
 
 fn beyond_cap(cap: &Cap) -> Row {
@@ -178,7 +202,7 @@ impl Row {
     }
 }
 
-pub(crate) fn render(rows: &[Row], lengths: &[AtLength], streams: &[Streams]) -> String {
+pub(crate) fn render(rows: &[Row], lengths: &[AtLength], streams: &[AskedStreams]) -> String {
     let mut out = String::new();
     // Writing to a string cannot fail.
     let _ = writeln!(out, "\n{:<38} {:>15}   {:<10} ", "what", "measured", "target");
@@ -206,16 +230,17 @@ pub(crate) fn render(rows: &[Row], lengths: &[AtLength], streams: &[Streams]) ->
         "\n{:>16} {:>17} {:>17} {:>14} {:>10}",
         "streams at once", "added gap, p50", "added gap, p99", "CPU of onyx", "memory"
     );
-    for point in streams {
-        let _ = writeln!(
-            out,
-            "{:>16} {:>14.2} ms {:>14.2} ms {:>8.2} cores {:>7.1} MB",
-            point.count,
-            milliseconds(point.p50),
-            milliseconds(point.p99),
-            point.cores,
-            megabytes(point.bytes)
-        );
+    for AskedStreams { count, measured } in streams {
+        let _ = match measured {
+            Ok(Streams { p50, p99, cores, bytes }) => writeln!(
+                out,
+                "{count:>16} {:>14.2} ms {:>14.2} ms {cores:>8.2} cores {:>7.1} MB",
+                milliseconds(*p50),
+                milliseconds(*p99),
+                megabytes(*bytes)
+            ),
+            Err(why) => writeln!(out, "{count:>16} not measured: {why}"),
+        };
     }
     out
 }
@@ -226,12 +251,13 @@ pub(crate) fn how_measured(turns: u32) -> String {
 How: the release binary with the smallest config and titles of words, over HTTP on loopback (POST
 /api/agent/chat-stream), one turn at a time, against a scripted model in this process that answers at once. CPU is the kernel's CPU clock of the onyx process
 (all threads, user and system), averaged over {turns} turns after warming up (a fifth of that at each length). Start is
-the median of 5. Memory is Rss of smaps_rollup. Long sessions repeat the server's own turns in its log file; what the search
+the median of 5. Memory is Rss of smaps_rollup; at rest, once two looks half a second apart agree. Long sessions repeat the server's own turns in its log file; what the search
 index takes to read such a log for the first time has a column of its own, and turns are measured after it. Memory
 growth: 16 conversations at once, a new session every 50 turns, from after a twentieth of the turns to the end. Streams:
 a model that sends 20 tokens a second, each with its time; the added gap is what lies between two tokens at the client
-beyond what lay between them at the model. Pass-through: a streamed chat completion to its end, the model asked directly
-and through onyx in turns; added is the difference at the same rank. Client and model run on the same cores as onyx.
+beyond what lay between them at the model. Pass-through: a streamed chat completion of one word, and of 50 chunks sent
+at once, the model asked directly and through onyx in turns; added is the difference at the same rank, to the end of the
+answer and to its first word. Client and model run on the same cores as onyx.
 "
     )
 }
@@ -302,6 +328,24 @@ mod tests {
         let growth =
             [point(10, 500, 2_000), point(1_000, 500, 90_000), point(100_000, 500, 9_000_000)];
         assert_eq!(verdicts(&growth), [Verdict::Met, Verdict::Missed]);
+    }
+
+    #[test]
+    fn streams_that_were_asked_for_and_not_measured_are_missed_whatever_fewer_did() {
+        let ms = Duration::from_millis(1);
+        let few = Ok(Streams { p50: ms, p99: ms, cores: 0.5, bytes: 1 });
+        let asked = [
+            AskedStreams { count: 1_000, measured: few },
+            AskedStreams { count: 2_000, measured: Err("refused with 503".to_owned()) },
+        ];
+        let most = asked.iter().max_by_key(|asked| asked.count).unwrap();
+        let [row]: [Row; 1] = most_streams(most).try_into().unwrap();
+        assert_eq!(
+            (row.what.as_str(), row.verdict),
+            ("2000 streams: p99 added gap", Verdict::Missed)
+        );
+        assert_eq!((row.measured.as_str(), row.target.as_str()), ("not measured", "<= 250 ms"));
+        assert!(render(&[], &[], &asked).contains("2000 not measured: refused with 503"));
     }
 
     #[test]

@@ -46,7 +46,7 @@ pub use weights::{
     KNOWN, MINILM, ModelsFolder, Part, Pip, Place, Progress, SMOLLM2, Stored, Weights,
     WeightsError, Wheels, sha256_of,
 };
-pub use worker::{Launch, serve as serve_worker};
+pub use worker::{Launch, Released, serve as serve_worker};
 
 use std::time::Duration;
 

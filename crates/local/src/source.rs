@@ -15,7 +15,7 @@ use crate::chat::{Ability, LocalModel};
 use crate::gguf::{Gguf, GgufError};
 use crate::weights::{MINILM, ModelsFolder, SMOLLM2, Stored, Weights};
 use crate::worker::{Job, Keeper};
-use crate::{Allowance, Launch, LocalEmbedder, embed, llama};
+use crate::{Allowance, Launch, LocalEmbedder, Released, embed, llama};
 
 /// The window of a model whose config says nothing: what a conversation needs, and memory that a
 /// small machine has.
@@ -50,6 +50,7 @@ pub enum Named {
 #[derive(Debug)]
 pub struct LocalModels {
     settings: LocalSettings,
+    released: Released,
     embedder: OnceLock<Arc<LocalEmbedder>>,
     /// Files that were looked at, as they were then.
     headers: Mutex<HashMap<PathBuf, (SystemTime, Arc<Gguf>)>>,
@@ -58,9 +59,10 @@ pub struct LocalModels {
 }
 
 impl LocalModels {
-    pub fn new(settings: LocalSettings) -> Self {
+    pub fn new(settings: LocalSettings, released: Released) -> Self {
         Self {
             settings,
+            released,
             embedder: OnceLock::new(),
             headers: Mutex::default(),
             keepers: Mutex::default(),
@@ -72,7 +74,10 @@ impl LocalModels {
         let stored = Weights::named(MINILM).and_then(|minilm| self.settings.folder.known(minilm));
         let stored = stored.ok_or_else(|| missing(MINILM))?;
         let LocalSettings { launch, allowance, .. } = &self.settings;
-        let make = || Arc::new(LocalEmbedder::new(&stored.path, launch.clone(), *allowance));
+        let make = || {
+            let launch = launch.clone();
+            Arc::new(LocalEmbedder::new(&stored.path, launch, *allowance, self.released))
+        };
         Ok(Arc::clone(self.embedder.get_or_init(make)))
     }
 
@@ -141,7 +146,7 @@ impl LocalModels {
             // work on the machine, an answer took six times as long as with one fewer.
             let (file, threads) = (path.to_owned(), allowance.threads.saturating_sub(1).max(1));
             let job = Job::Generate { file, window, threads };
-            Arc::new(Keeper::new(launch.clone(), job, allowance.idle))
+            Arc::new(Keeper::new(launch.clone(), job, allowance.idle, self.released))
         };
         Arc::clone(keepers.entry(path.to_owned()).or_insert_with(make))
     }
@@ -149,14 +154,26 @@ impl LocalModels {
 
 /// The advice is part of the message: not every way to the person carries a hint.
 fn missing(name: &str) -> Fault {
-    unavailable(format!(
+    let message = format!(
         "the weights of local/{name} are not on this machine: fetch them with `onyx models pull \
          {name}`, or name another provider in onyx.json"
-    ))
+    );
+    unavailable(message, "Fetch its weights with `onyx models pull`, or choose another model.")
 }
 
-fn unavailable(message: String) -> Fault {
-    Fault::new(ErrorCode::ProviderUnavailable, message)
+fn damaged(name: &str, path: &Path, error: &GgufError) -> Fault {
+    let hint = format!("Remove it with `onyx models rm {name}`, then pull it again.");
+    unavailable(format!("{}: {error}", path.display()), &hint)
+}
+
+/// The usual hint of its code is for providers with an address.
+fn unavailable(message: String, hint: &str) -> Fault {
+    Fault::new(ErrorCode::ProviderUnavailable, message).with_hint(hint)
+}
+
+fn not_built_in(name: &str) -> Fault {
+    let message = format!("local/{name}: {}", llama::NOT_BUILT_IN);
+    unavailable(message, "Take a build with llama.cpp in it, or choose another model.")
 }
 
 impl ModelSource for LocalModels {
@@ -204,26 +221,37 @@ impl ModelSource for LocalModels {
 
     fn model(&self, name: &str) -> Result<Arc<dyn Model>, Fault> {
         if name == MINILM {
-            let wordless =
-                || unavailable("local/minilm makes vectors and says no words".to_owned());
+            let wordless = || {
+                let message = "local/minilm makes vectors and says no words".to_owned();
+                unavailable(message, "Choose another model.")
+            };
             return Err(self.minilm().err().unwrap_or_else(wordless));
         }
         let path = self.gguf(name)?;
         if !llama::BUILT_IN {
-            return Err(unavailable(format!("local/{name}: {}", llama::NOT_BUILT_IN)));
+            return Err(not_built_in(name));
         }
         let header = match self.header(&path) {
             Ok(header) => header,
             Err(GgufError::Unreadable(error)) if error.kind() == std::io::ErrorKind::NotFound => {
                 return Err(missing(name));
             }
-            Err(error) => return Err(unavailable(format!("{}: {error}", path.display()))),
+            Err(error) => return Err(damaged(name, &path, &error)),
         };
         let facts = self.facts(name, &header);
         let window = facts.context_window.unwrap_or(USUAL_WINDOW);
         let ability = Ability::of(&header, facts.tools.unwrap_or(false));
         let id = format!("{}/{name}", self.settings.name);
         Ok(Arc::new(LocalModel::new(id, window, ability, self.keeper(&path, window))))
+    }
+
+    /// One that has only vectors is of use to the memory.
+    fn obstacle(&self) -> Option<Fault> {
+        let stored = self.settings.folder.list().is_ok_and(|stored| !stored.is_empty());
+        if stored || !self.models().is_empty() {
+            return None;
+        }
+        Some(if llama::BUILT_IN { missing(SMOLLM2) } else { not_built_in(SMOLLM2) })
     }
 
     fn weights(&self, name: &str) -> Option<ModelWeights> {

@@ -17,17 +17,18 @@ pub(crate) fn give_large_blocks_back() {
 pub(crate) fn give_large_blocks_back() {}
 
 /// Unmaps the code that ran so far. The kernel maps it in large pieces, most of which only the start
-/// needs; what is needed again comes back from the file, without a read where it is still cached.
+/// needs, or the use of a model that has ended; what is needed again comes back from the file,
+/// without a read where it is still cached.
 #[cfg(target_os = "linux")]
-pub(crate) fn give_code_of_the_start_back() {
+pub(crate) fn give_code_back() {
     match code_of_this_program() {
         Ok(pieces) => pieces.into_iter().for_each(unmap),
-        Err(error) => tracing::debug!(%error, "the code of the start stays mapped"),
+        Err(error) => tracing::debug!(%error, "code that ran stays mapped"),
     }
 }
 
 #[cfg(not(target_os = "linux"))]
-pub(crate) fn give_code_of_the_start_back() {}
+pub(crate) fn give_code_back() {}
 
 /// Where the machine code of this file lies: mapped for running and never written.
 #[cfg(target_os = "linux")]
@@ -53,7 +54,7 @@ fn unmap(piece: std::ops::Range<usize>) {
     // from the file; an access brings the same bytes back.
     if unsafe { libc::madvise(start, piece.len(), libc::MADV_DONTNEED) } != 0 {
         let error = std::io::Error::last_os_error();
-        tracing::debug!(%error, "the code of the start stays mapped");
+        tracing::debug!(%error, "code that ran stays mapped");
     }
 }
 
@@ -91,7 +92,7 @@ mod tests {
             let _ = unsafe { byte.read_volatile() };
         }
         let before = mapped_code();
-        give_code_of_the_start_back();
+        give_code_back();
         let after = mapped_code();
         assert!(after * 2 < before, "{before} bytes were mapped, {after} are");
     }

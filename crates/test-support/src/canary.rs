@@ -1,7 +1,12 @@
 //! Secrets that give themselves away. Every secret of a test holds one mark that stands nowhere
-//! else; whatever a process writes or sends is searched for it.
+//! else; whatever a process writes or sends is searched for it, as it is and in base64.
 
 use std::path::{Path, PathBuf};
+use std::sync::LazyLock;
+
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
+use memchr::memmem;
 
 /// Part of every secret that tests hand out.
 pub const CANARY: &str = "canary7f3a91c5";
@@ -9,19 +14,33 @@ pub const CANARY: &str = "canary7f3a91c5";
 /// Headers of a request to a provider that carry its key; `x-more` is one that tests configure.
 const KEY_HEADERS: &[&str] = &["authorization", "x-api-key", "api-key", "x-goog-api-key", "x-more"];
 
+/// The mark, and what base64 makes of it wherever it stands in a text. Letters and digits come out
+/// alike in either alphabet.
+static MARKS: LazyLock<[Vec<u8>; 4]> = LazyLock::new(|| {
+    let encoded = |skipped: usize| {
+        let rest = &CANARY.as_bytes()[skipped..];
+        STANDARD.encode(&rest[..rest.len() / 3 * 3]).into_bytes()
+    };
+    [CANARY.as_bytes().to_vec(), encoded(0), encoded(1), encoded(2)]
+});
+
 /// A secret of a kind, by which a leak is told from others.
 pub fn secret(kind: &str) -> String {
     format!("{kind}_{CANARY}")
 }
 
+fn find(bytes: &[u8]) -> Option<usize> {
+    MARKS.iter().find_map(|mark| memmem::find(bytes, mark))
+}
+
 pub(crate) fn is_in(bytes: &[u8]) -> bool {
-    memchr::memmem::find(bytes, CANARY.as_bytes()).is_some()
+    find(bytes).is_some()
 }
 
 /// Panics with what stands around the secret.
 #[track_caller]
 pub fn assert_absent(place: &str, bytes: &[u8]) {
-    if let Some(at) = memchr::memmem::find(bytes, CANARY.as_bytes()) {
+    if let Some(at) = find(bytes) {
         let (start, end) = (at.saturating_sub(80), bytes.len().min(at + 80));
         panic!("a secret leaked into {place}: …{}…", String::from_utf8_lossy(&bytes[start..end]));
     }
@@ -41,7 +60,7 @@ pub(crate) fn search(folder: &Path, homes_of_secrets: &[PathBuf], more: &[String
             found.extend(search(&path, homes_of_secrets, more));
         } else if kind.is_ok_and(|kind| kind.is_file()) && !homes_of_secrets.contains(&path) {
             let bytes = std::fs::read(&path).unwrap_or_default();
-            let known = |secret: &String| memchr::memmem::find(&bytes, secret.as_bytes()).is_some();
+            let known = |secret: &String| memmem::find(&bytes, secret.as_bytes()).is_some();
             if is_in(&bytes) || more.iter().any(known) {
                 found.push(path);
             }

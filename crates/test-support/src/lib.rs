@@ -20,6 +20,7 @@ mod clock;
 mod desktop;
 mod gullible;
 mod memory;
+mod occasion;
 mod process;
 mod script;
 mod server;
@@ -34,8 +35,10 @@ pub use clock::ManualClock;
 pub use desktop::Desktop;
 pub use gullible::{ORDER, QUOTE};
 pub use memory::{LeasePlace, MemoryDisk, Moment, Op, OpenTurnstile, Passing, Turnstile};
+pub use occasion::{Begun, Load, Occasion};
 pub use process::{
-    AgentClient, ChatLines, DEFAULT_KEY, DEFAULT_TOKEN, OnyxBuilder, OnyxProcess, Reply, SmallDisk,
+    AgentClient, ChatLines, DEFAULT_KEY, DEFAULT_PASSWORD, DEFAULT_TOKEN, OnyxBuilder, OnyxProcess,
+    Reply, SmallDisk, resident_bytes_of,
 };
 pub use script::{
     ErrorKind, Finish, Script, ScriptedCall, ScriptedError, ScriptedUsage, Step, Terminator,

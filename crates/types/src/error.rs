@@ -62,7 +62,7 @@ error_table! {
     ProviderOverloaded "provider_overloaded" 503 "The provider is overloaded." "Wait, or configure a fallback model.";
     ProviderContextLength "provider_context_length" 422 "The conversation is longer than the model's window." "Start a new session, or choose a model with a larger window.";
     ProviderTruncated "provider_truncated" 502 "The provider's answer broke off." "Send the message again.";
-    ProviderUnavailable "provider_unavailable" 502 "The provider cannot be reached." "Check `baseUrl` and the network; `onyx doctor` tests it.";
+    ProviderUnavailable "provider_unavailable" 502 "The provider cannot be reached." "`onyx doctor` tests it. Check `baseUrl` and the network; of a model that runs here, `onyx models info`.";
     ProviderTimeout "provider_timeout" 504 "The provider did not answer in time." "Try again, or raise the provider's `timeouts`.";
     ProviderRefused "provider_refused" 422 "The provider refused the request." "The message says why; change the request or the model.";
     ToolDenied "tool_denied" 403 "The gate did not allow the tool call." "Raise the agent's tier or its tool list if it should be allowed.";

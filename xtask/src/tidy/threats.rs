@@ -4,6 +4,7 @@ use super::{Problem, SourceFile, neighbours};
 
 const PAPER: &str = "THREAT_MODEL.md";
 const NOT_YET: &str = "not yet";
+const PLACES: &[&str] = &["crates/", "web/", "clients/"];
 
 pub(super) fn check(files: &[SourceFile]) -> Vec<Problem> {
     let Some(paper) = files.iter().find(|file| file.path == PAPER) else {
@@ -11,7 +12,20 @@ pub(super) fn check(files: &[SourceFile]) -> Vec<Problem> {
     };
     let tests: Vec<&SourceFile> = files.iter().filter(|file| holds_tests(file)).collect();
     let rows = paper.text.lines().filter_map(proof_of_row);
-    rows.flat_map(|(threat, proof)| problems_of(threat, proof, &tests)).collect()
+    let unproven = rows.flat_map(|(threat, proof)| problems_of(threat, proof, &tests));
+    unproven.chain(places_that_are_gone(&paper.text, files)).collect()
+}
+
+/// Files and folders that it names.
+fn places_that_are_gone(text: &str, files: &[SourceFile]) -> Vec<Problem> {
+    let named = text.lines().flat_map(|line| line.split('`').skip(1).step_by(2));
+    let places = named.filter(|name| PLACES.iter().any(|folder| name.starts_with(folder)));
+    let is_there = |place: &str| {
+        let below = format!("{place}/");
+        files.iter().any(|file| file.path == place || file.path.starts_with(&below))
+    };
+    let gone = places.filter(|place| !is_there(place));
+    gone.map(|place| Problem::new(PAPER, format!("there is no {place}"))).collect()
 }
 
 fn holds_tests(file: &SourceFile) -> bool {
@@ -79,6 +93,15 @@ mod tests {
         let found = problems("| thieves | locks in `doors.rs` | surely |");
         let rule = "\"thieves\" has neither a test nor \"not yet\"";
         assert_eq!(found, [Problem::new(PAPER, rule)]);
+    }
+
+    #[test]
+    fn a_place_that_is_gone_is_named() {
+        let row = |place: &str| format!("| thieves | locks (`{place}`) | `a_thief_is_caught` |");
+        assert_eq!(problems(&row("crates/a/src/lib.rs")), []);
+        assert_eq!(problems(&row("crates/a/tests")), []);
+        let rule = "there is no crates/a/src/locks.rs";
+        assert_eq!(problems(&row("crates/a/src/locks.rs")), [Problem::new(PAPER, rule)]);
     }
 
     #[test]

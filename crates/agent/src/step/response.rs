@@ -53,9 +53,10 @@ pub(super) fn model_event(state: &mut RunState, lane: LaneId, event: ModelEvent)
             state.lane(lane).response.usage = usage;
             Vec::new()
         }
-        ModelEvent::Notice { code, message } => {
-            vec![Effect::Emit(lane, Event::Status { message, code })]
-        }
+        ModelEvent::Notice { code, message } => match state.is_news(code, &message) {
+            true => vec![Effect::Emit(lane, Event::Status { message, code })],
+            false => Vec::new(),
+        },
         ModelEvent::AnsweredBy { model } => {
             // What the model before has used comes on top of what this one will.
             let usage = std::mem::take(&mut state.lane(lane).response.usage);

@@ -5,8 +5,8 @@ use std::time::Duration;
 use onyx_storage::Messages;
 use onyx_types::{
     AgentId, Author, BatchId, Event, Fault, LaneId, LaneOrder, Limits, Mint, Now, Origin, RunId,
-    RunStart, RunStatus, SessionKey, Spending, Taint, TokenCounter, ToolCall, ToolUseId, Turn,
-    TurnBody, TurnId, Usage, UserTurn,
+    RunStart, RunStatus, SessionKey, Spending, StatusCode, Taint, TokenCounter, ToolCall,
+    ToolUseId, Turn, TurnBody, TurnId, Usage, UserTurn,
 };
 use serde_json::Map;
 
@@ -79,6 +79,8 @@ pub struct RunState {
     pub(super) unfinished_lanes: Vec<LaneId>,
     /// A lane has left calls to the client.
     pub(super) awaiting_client: bool,
+    /// What models said of themselves.
+    caveats: BTreeSet<String>,
     pub(super) assistant_turns: Vec<TurnId>,
     pending: VecDeque<Pending>,
     /// Decided when the last batch is appended.
@@ -144,6 +146,7 @@ impl RunState {
             error: None,
             unfinished_lanes: Vec::new(),
             awaiting_client: false,
+            caveats: BTreeSet::new(),
             assistant_turns: Vec::new(),
             pending: VecDeque::new(),
             status: None,
@@ -189,6 +192,12 @@ impl RunState {
     /// How the lane's model counts, when another takes its place.
     pub fn count_with(&mut self, lane: LaneId, tokens: Arc<dyn TokenCounter>) {
         self.lane(lane).setup.tokens = tokens;
+    }
+
+    /// Whether nobody was told yet. A state is said once a run, however often its model is called;
+    /// of what happens, such as a retry, each time counts.
+    pub(super) fn is_news(&mut self, code: StatusCode, message: &str) -> bool {
+        code != StatusCode::Degraded || self.caveats.insert(message.to_owned())
     }
 
     pub(super) fn describe(&self, call: &ToolCall) -> String {

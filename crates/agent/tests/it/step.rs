@@ -32,6 +32,10 @@ pub(crate) struct Bench {
     pub(crate) hold_appends: bool,
 }
 
+fn notice(code: StatusCode) -> ModelEvent {
+    ModelEvent::Notice { code, message: "a very small model".to_owned() }
+}
+
 pub(crate) fn tool(name: &str, parallel: bool) -> ToolTraits {
     ToolTraits {
         offer: ToolOffer {
@@ -251,6 +255,24 @@ fn an_answer_goes_to_disk_before_it_is_told_as_complete() {
     assert_eq!(bench.finished[0].messages.preview.as_deref(), Some("Hello"));
     assert_eq!(bench.finished[0].messages.count, 2);
     assert_eq!(bench.status(), RunStatus::Done);
+}
+
+#[test]
+fn what_a_model_says_of_itself_is_told_once_a_run_and_a_retry_each_time() {
+    let mut bench = Bench::new(Limits::default());
+    bench.give(Input::Begin);
+    for call in ["a", "b"] {
+        bench.model(notice(StatusCode::Degraded));
+        bench.model(notice(StatusCode::Retry));
+        bench.asks(&[(call, "look", json!({"call": call}))]);
+        bench.done(call, ToolOutcome::ok("seen", ""));
+    }
+    let told = bench.told.iter().filter_map(|event| match event {
+        Event::Status { code, .. } => Some(*code),
+        _ => None,
+    });
+    let once = [StatusCode::Degraded, StatusCode::Retry, StatusCode::Retry];
+    assert_eq!(told.collect::<Vec<_>>(), once);
 }
 
 #[test]

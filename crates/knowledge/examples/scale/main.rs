@@ -30,10 +30,11 @@ use std::time::{Duration, Instant};
 use clap::{Parser, ValueEnum};
 use onyx_knowledge::{Chunking, Index, IndexSettings, Search};
 use onyx_storage::{Home, Store};
+use onyx_test_support::Occasion;
 use onyx_types::{Clock, PersonId, Scope, ScopeSet, SystemClock};
 
 use crate::corpus::Corpus;
-use crate::table::{Load, Row};
+use crate::table::Row;
 
 #[derive(Debug, Parser)]
 struct Arguments {
@@ -49,6 +50,9 @@ struct Arguments {
     /// Where texts and vectors are kept between runs.
     #[arg(long, value_name = "FOLDER")]
     corpus: PathBuf,
+    /// What the binary was built from, for the record.
+    #[arg(long, value_name = "COMMIT", default_value = "unknown")]
+    commit: String,
     /// Where the numbers go, beside the table.
     #[arg(long, value_name = "FOLDER")]
     out: Option<PathBuf>,
@@ -97,16 +101,16 @@ fn all(arguments: &Arguments) {
     let folder = tempfile::tempdir().unwrap();
     let mut rows = run(Part::Corpus, folder.path());
     // After the embedding, which is no part of this.
-    let before = Load::now();
+    let begun = Occasion::begin();
     rows.extend(run(Part::Make, folder.path()));
     rows.extend(run(Part::Ask, folder.path()));
     if arguments.tiny > 0 {
         rows.extend(run(Part::Tiny, tempfile::tempdir().unwrap().path()));
     }
-    let load = Load::since(before);
-    table::print(&rows, &load);
+    let occasion = begun.end(&arguments.commit);
+    table::print(&rows, &occasion.load);
     if let Some(out) = &arguments.out {
-        table::write(&rows, &load, out);
+        table::write(&rows, &occasion, out);
     }
 }
 

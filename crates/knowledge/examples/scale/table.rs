@@ -3,9 +3,8 @@
 use std::fs;
 use std::path::Path;
 
-use onyx_types::{Clock as _, SystemClock};
+use onyx_test_support::{Load, Occasion};
 use serde::{Deserialize, Serialize};
-use serde_json::json;
 
 #[derive(Debug, Serialize, Deserialize)]
 pub(crate) struct Row {
@@ -13,24 +12,6 @@ pub(crate) struct Row {
     measured: String,
     target: String,
     verdict: String,
-}
-
-/// How many processes wanted the machine, this one among them: averages of a minute.
-#[derive(Debug, Serialize)]
-pub(crate) struct Load {
-    before: String,
-    after: String,
-}
-
-impl Load {
-    pub(crate) fn now() -> String {
-        let averages = fs::read_to_string("/proc/loadavg").unwrap();
-        averages.split(' ').next().unwrap_or_default().to_owned()
-    }
-
-    pub(crate) fn since(before: String) -> Self {
-        Self { before, after: Self::now() }
-    }
 }
 
 pub(crate) fn at_most(what: &str, value: f64, limit: f64, unit: &str) -> Row {
@@ -60,14 +41,10 @@ pub(crate) fn print(rows: &[Row], Load { before, after }: &Load) {
     }
 }
 
-/// Beside what else the machine did meanwhile.
-pub(crate) fn write(rows: &[Row], load: &Load, folder: &Path) {
+/// Beside when it was, of what, and what else the machine did meanwhile.
+pub(crate) fn write(rows: &[Row], occasion: &Occasion, folder: &Path) {
     fs::create_dir_all(folder).unwrap();
-    let numbers = json!({
-        "measured_at": SystemClock::new().wall().to_string(),
-        "cores": std::thread::available_parallelism().unwrap(),
-        "load": load,
-        "rows": rows,
-    });
+    let mut numbers = serde_json::to_value(occasion).unwrap();
+    numbers["rows"] = serde_json::to_value(rows).unwrap();
     fs::write(folder.join("index.json"), format!("{numbers:#}\n")).unwrap();
 }

@@ -14,7 +14,7 @@ use futures::future::{BoxFuture, FutureExt};
 use futures::stream::{StreamExt, TryStreamExt, iter};
 use onyx_types::{Embedder, EmbedderIdentity, ModelFailure};
 
-use crate::worker::{FailedClass, Job, Keeper, Launch, Order, Refusal, Replies, Reply};
+use crate::worker::{FailedClass, Job, Keeper, Launch, Order, Refusal, Released, Replies, Reply};
 use crate::{Allowance, LOCAL, MINILM};
 
 /// The numbers of a vector.
@@ -39,10 +39,10 @@ pub struct LocalEmbedder {
 }
 
 impl LocalEmbedder {
-    pub fn new(folder: &Path, launch: Launch, allowance: Allowance) -> Self {
+    pub fn new(folder: &Path, launch: Launch, allowance: Allowance, released: Released) -> Self {
         let job = Job::Embed { folder: folder.to_owned(), threads: allowance.threads };
         Self {
-            keeper: Keeper::new(launch, job, allowance.idle),
+            keeper: Keeper::new(launch, job, allowance.idle, released),
             #[cfg(feature = "embed")]
             tokens: tokens::Tokens::of(folder),
         }

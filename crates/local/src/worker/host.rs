@@ -10,8 +10,8 @@ use tokio::io::{AsyncBufReadExt, AsyncWriteExt, BufReader, Lines};
 use tokio::process::{Child, ChildStdin, ChildStdout, Command};
 use tokio::sync::mpsc;
 
-use super::Launch;
 use super::protocol::{FailedClass, Job, Order, Reply};
+use super::{Launch, Released};
 
 /// Orders on their way to the process.
 const ORDERS: usize = 64;
@@ -32,7 +32,11 @@ pub(super) struct Worker {
 type Open = Arc<Mutex<Result<HashMap<u64, mpsc::Sender<Reply>>, ModelFailure>>>;
 
 impl Worker {
-    pub(super) async fn start(launch: &Launch, job: &Job) -> Result<Self, ModelFailure> {
+    pub(super) async fn start(
+        launch: &Launch,
+        job: &Job,
+        released: Released,
+    ) -> Result<Self, ModelFailure> {
         let cannot = |error: std::io::Error| {
             FailedClass::Unavailable.failure(format!("the model's process cannot start: {error}"))
         };
@@ -63,7 +67,11 @@ impl Worker {
         }
         let (orders, receiver) = mpsc::channel(ORDERS);
         let open = Arc::new(Mutex::new(Ok(HashMap::new())));
-        tokio::spawn(run(child, stdin, lines, receiver, Arc::clone(&open)));
+        let running = run(child, stdin, lines, receiver, Arc::clone(&open));
+        tokio::spawn(async move {
+            running.await;
+            released();
+        });
         Ok(Self { orders, open, next: AtomicU64::new(0) })
     }
 

@@ -6,15 +6,16 @@ use std::time::Duration;
 use onyx_types::ModelFailure;
 use tokio::sync::mpsc;
 
-use super::Launch;
 use super::host::Worker;
 use super::protocol::{Job, Order, Reply};
+use super::{Launch, Released};
 
 #[derive(Debug)]
 pub(crate) struct Keeper {
     launch: Launch,
     job: Job,
     idle: Duration,
+    released: Released,
     state: Arc<Mutex<State>>,
     /// Held while a process starts, so that there is only one.
     starting: tokio::sync::Mutex<()>,
@@ -29,8 +30,9 @@ struct State {
 }
 
 impl Keeper {
-    pub(crate) fn new(launch: Launch, job: Job, idle: Duration) -> Self {
-        Self { launch, job, idle, state: Arc::default(), starting: tokio::sync::Mutex::default() }
+    pub(crate) fn new(launch: Launch, job: Job, idle: Duration, released: Released) -> Self {
+        let (state, starting) = (Arc::default(), tokio::sync::Mutex::default());
+        Self { launch, job, idle, released, state, starting }
     }
 
     /// Sends an order to the process, which is started if there is none.
@@ -56,7 +58,7 @@ impl Keeper {
         if let Some(lease) = self.running() {
             return Ok(lease);
         }
-        let worker = Arc::new(Worker::start(&self.launch, &self.job).await?);
+        let worker = Arc::new(Worker::start(&self.launch, &self.job, self.released).await?);
         let mut state = locked(&self.state);
         state.worker = Some(Arc::clone(&worker));
         Ok(self.taken(&mut state, worker))

@@ -22,6 +22,9 @@ pub(crate) use protocol::{Ended, FailedClass, Job, Order, Reply};
 use std::ffi::OsString;
 use std::path::PathBuf;
 
+/// Called after a model's process has ended: what only its use needed is of no use any more.
+pub type Released = fn();
+
 /// How the process is started.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Launch {

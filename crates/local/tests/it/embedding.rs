@@ -1,4 +1,5 @@
 use std::fs;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
 use base64::Engine;
@@ -8,7 +9,7 @@ use onyx_test_support::wait_until;
 use onyx_types::{Embedder, EmbedderIdentity, ModelFailureClass};
 use serde_json::Value;
 
-use crate::support::{PATIENCE, children, embedder, minilm_folder};
+use crate::support::{PATIENCE, children, embedder, minilm_folder, telling_embedder};
 
 const LONG: Duration = Duration::from_secs(600);
 
@@ -97,6 +98,17 @@ async fn the_process_starts_at_first_use_gets_no_environment_and_ends_when_idle(
     wait_until("the process to end", PATIENCE, || children().is_empty()).await;
 
     assert_eq!(embedder.embed(vec!["hello".to_owned()]).await.unwrap(), first);
+}
+
+#[tokio::test]
+async fn the_end_of_each_process_is_told() {
+    static ENDS: AtomicUsize = AtomicUsize::new(0);
+    let ended = || _ = ENDS.fetch_add(1, Ordering::SeqCst);
+    let embedder = telling_embedder(&minilm_folder(), Duration::from_millis(50), ended);
+    for end in 1..=2 {
+        embedder.embed(vec!["hello".to_owned()]).await.unwrap();
+        wait_until("its end", PATIENCE, || ENDS.load(Ordering::SeqCst) == end).await;
+    }
 }
 
 #[tokio::test]

@@ -1,7 +1,9 @@
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use onyx_local::{Allowance, Launch, LocalEmbedder, MINILM, ModelsFolder, Weights, Wheels};
+use onyx_local::{
+    Allowance, Launch, LocalEmbedder, MINILM, ModelsFolder, Released, Weights, Wheels,
+};
 
 pub(crate) const PATIENCE: Duration = Duration::from_secs(60);
 
@@ -37,7 +39,12 @@ pub(crate) fn launch() -> Launch {
 }
 
 pub(crate) fn embedder(folder: &Path, idle: Duration) -> LocalEmbedder {
-    LocalEmbedder::new(folder, launch(), Allowance { threads: 2, idle })
+    telling_embedder(folder, idle, || {})
+}
+
+/// One that says when its process has ended.
+pub(crate) fn telling_embedder(folder: &Path, idle: Duration, released: Released) -> LocalEmbedder {
+    LocalEmbedder::new(folder, launch(), Allowance { threads: 2, idle }, released)
 }
 
 /// The processes that this one has started and that still run.

@@ -1,6 +1,7 @@
 //! `onyx providers`, `onyx models`, `onyx budgets`: who can answer, how they do, what it costs.
 
 use anyhow::Result;
+use onyx_local::LOCAL;
 use serde::Deserialize;
 use serde_json::{Value, json};
 
@@ -263,7 +264,9 @@ fn model_table(all: Models) {
 
 /// What is known of one. The sums of its files are reckoned here, from what lies on the disk.
 async fn info(client: &Client, model: &str, json: bool) -> Result<Exit, ClientError> {
-    let path = format!("/api/admin/models/{model}");
+    // A name alone is of weights on this machine, as for `pull` and `rm`.
+    let provider = if model.contains('/') { String::new() } else { format!("{LOCAL}/") };
+    let path = format!("/api/admin/models/{provider}{model}");
     let mut value: Value = client.get_json(&path).await?;
     if let Some(weights) = value.get_mut("weights") {
         weights::add_sums(weights).await;

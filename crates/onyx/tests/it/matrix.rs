@@ -7,7 +7,9 @@ use std::time::Duration;
 
 use onyx_api::{Access, Route};
 use onyx_storage::{CredentialKind, CredentialRow, Home, Store};
-use onyx_test_support::{DEFAULT_TOKEN, OnyxProcess, Reply, ScriptedModel, wait_for};
+use onyx_test_support::{
+    DEFAULT_PASSWORD as PASSWORD, DEFAULT_TOKEN, OnyxProcess, Reply, ScriptedModel, wait_for,
+};
 use onyx_types::{Clock as _, SystemClock};
 use reqwest::{Method, RequestBuilder};
 use serde_json::{Value, json};
@@ -25,8 +27,6 @@ const PUBLIC: &[(&str, &str)] = &[
     ("POST", "/api/auth/pair"),
     ("GET", "/api/auth/pair/{id}"),
 ];
-
-const PASSWORD: &str = "correct horse battery";
 
 /// A way of showing who one is.
 #[derive(Clone, Debug)]

@@ -95,6 +95,27 @@ async fn doctor_says_of_each_agent_whether_its_model_can_be_had() {
 }
 
 #[tokio::test]
+async fn doctor_says_that_nothing_answers_where_the_config_names_a_provider_without_weights() {
+    let folder = tempfile::tempdir().unwrap();
+    let home = folder.path().join("home");
+    std::fs::create_dir(&home).unwrap();
+    std::fs::write(home.join("onyx.json"), r#"{"providers": {"local": {}}}"#).unwrap();
+    let chat = run(&home, &["chat", "hi"]).await;
+    assert_ne!(chat.code, Some(0), "{chat:?}");
+    assert!(!chat.err.contains("`baseUrl`"), "{chat:?}");
+
+    let doctor = run(&home, &["doctor", "--json"]).await;
+    assert_eq!(doctor.code, Some(1), "{doctor:?}");
+    let checks: Vec<Value> = serde_json::from_str(&doctor.out).unwrap();
+    let of = |name: &str| checks.iter().find(|check| check["name"] == name).unwrap();
+    assert_eq!(of("provider local")["state"], "broken", "{checks:?}");
+    assert_eq!(of("agent main")["state"], "broken", "{checks:?}");
+    // Which way out depends on how this binary was built.
+    let mend = of("provider local")["mend"].as_str().unwrap();
+    assert!(mend.contains("onyx models pull smollm2") || mend.contains("make run"), "{mend}");
+}
+
+#[tokio::test]
 async fn exit_codes_tell_what_went_wrong() {
     let model = ScriptedModel::start().await;
     let home = home(&model).await;

@@ -1,6 +1,8 @@
 //! Coming back to a run by `GET /api/runs/{id}/events?after=`, cut off at any byte.
 
-use onyx_test_support::{AgentClient, Answer, Finish, Script, ScriptedCall, ScriptedModel, Step};
+use onyx_test_support::{
+    AgentClient, Answer, Finish, Script, ScriptedCall, ScriptedModel, Step, canary,
+};
 use reqwest::Method;
 use serde_json::{Value, json};
 
@@ -36,6 +38,7 @@ impl Rejoined {
         {
             stream.extend_from_slice(&more);
         }
+        canary::assert_absent("a run's events", &stream);
         stream.truncate(bytes);
         let whole = stream.windows(2).rposition(|two| two == b"\n\n").map_or(0, |at| at + 2);
         for frame in String::from_utf8_lossy(&stream[..whole]).split("\n\n") {

@@ -4,8 +4,8 @@ use std::time::Duration;
 
 use futures::{SinkExt, StreamExt};
 use onyx_test_support::{
-    Answer, DEFAULT_TOKEN, OnyxProcess, Script, ScriptedCall, ScriptedModel, Step, wait_for,
-    wait_until,
+    Answer, DEFAULT_TOKEN, OnyxProcess, Script, ScriptedCall, ScriptedModel, Step, canary,
+    wait_for, wait_until,
 };
 use serde_json::{Value, json};
 use tokio::net::TcpStream;
@@ -34,6 +34,11 @@ async fn signed_in(onyx: &OnyxProcess) -> Client {
     open(onyx, &[("authorization", &bearer)]).await.unwrap()
 }
 
+fn parsed(frame: &str) -> Value {
+    canary::assert_absent("a frame", frame.as_bytes());
+    serde_json::from_str(frame).unwrap()
+}
+
 impl Client {
     async fn tell(&mut self, frame: Value) {
         self.0.send(Message::text(frame.to_string())).await.unwrap();
@@ -43,7 +48,7 @@ impl Client {
     async fn next(&mut self) -> Result<Value, Option<CloseCode>> {
         loop {
             match timeout(LIMIT, self.0.next()).await.expect("a frame in time") {
-                Some(Ok(Message::Text(text))) => return Ok(serde_json::from_str(&text).unwrap()),
+                Some(Ok(Message::Text(text))) => return Ok(parsed(&text)),
                 Some(Ok(Message::Close(frame))) => return Err(frame.map(|frame| frame.code)),
                 Some(Ok(_)) => {}
                 Some(Err(_)) | None => return Err(None),
@@ -79,6 +84,12 @@ impl Client {
             }
         }
     }
+}
+
+#[test]
+#[should_panic(expected = "a secret leaked into a frame")]
+fn a_secret_in_a_frame_fails_the_test() {
+    parsed(&json!({"type": "event", "text": DEFAULT_TOKEN}).to_string());
 }
 
 #[tokio::test]

@@ -1,6 +1,6 @@
 use std::time::Duration;
 
-use onyx_types::ModelFailureClass;
+use onyx_types::{Fault, ModelFailureClass};
 use serde::Serialize;
 
 use super::listing::ListedModel;
@@ -181,6 +181,13 @@ pub(super) fn sourced(status: &ProviderStatus) -> ProviderTest {
     let models = status.models.iter();
     let models = models.map(|id| ListedModel { id: id.clone(), context_window: None }).collect();
     works(&status.name, Duration::ZERO, models, &[])
+}
+
+/// The fault says what is missing and how to come by it.
+pub(super) fn unusable(name: &str, fault: Fault) -> ProviderTest {
+    let advice = fault.message.clone();
+    let finding = Finding::Fails { trouble: Trouble::Broken, message: fault.message };
+    ProviderTest { name: name.to_owned(), finding, advice }
 }
 
 pub(super) fn disabled(name: &str, reason: &str) -> ProviderTest {

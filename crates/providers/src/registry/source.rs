@@ -33,6 +33,11 @@ pub trait ModelSource: Send + Sync + std::fmt::Debug {
 
     fn model(&self, name: &str) -> Result<Arc<dyn Model>, Fault>;
 
+    /// Why none of its models can be had, and the way out.
+    fn obstacle(&self) -> Option<Fault> {
+        None
+    }
+
     /// Its embedding model of this name.
     fn embedder(&self, name: &str) -> Result<Arc<dyn Embedder>, Fault> {
         let message =
@@ -130,6 +135,10 @@ impl Sourced {
             facts: model.facts,
             locality: self.source.locality(),
         })
+    }
+
+    pub(super) fn obstacle(&self) -> Option<Fault> {
+        self.source.obstacle()
     }
 
     pub(super) fn is_shown(&self) -> bool {

@@ -11,6 +11,8 @@ use tokio::process::{Child, Command};
 
 /// Of the owner, in the smallest config. Holds the canary.
 pub const DEFAULT_TOKEN: &str = "onyx_sk_canary7f3a91c5";
+/// Of people who sign in with one. Holds the canary.
+pub const DEFAULT_PASSWORD: &str = "correct horse canary7f3a91c5";
 /// Of the provider `mine`, in the environment. Holds the canary.
 pub const DEFAULT_KEY: &str = "sk-canary7f3a91c5";
 

@@ -3,10 +3,12 @@
 mod client;
 mod disk;
 mod launch;
+mod memory;
 
 pub use client::{AgentClient, ChatLines, Reply};
 pub use disk::SmallDisk;
-pub use launch::{DEFAULT_KEY, DEFAULT_TOKEN, OnyxBuilder};
+pub use launch::{DEFAULT_KEY, DEFAULT_PASSWORD, DEFAULT_TOKEN, OnyxBuilder};
+pub use memory::resident_bytes_of;
 
 use crate::canary;
 use rustix::process::{Pid, Signal, kill_process};
@@ -107,12 +109,14 @@ impl OnyxProcess {
         (self.child, self.client) = self.launch.run(self.folder.path()).await;
     }
 
-    /// Resident memory of its own, in bytes: without its code and other files, which the kernel
-    /// maps and unmaps as it likes.
-    pub fn resident_bytes(&self) -> u64 {
-        let fields = self.proc_fields("statm");
-        let pages = |index: usize| fields[index].parse::<u64>().expect("a number of pages");
-        (pages(1) - pages(2)) * rustix::param::page_size() as u64
+    /// The processes that it has started.
+    pub fn children(&self) -> Vec<u32> {
+        let tasks = format!("/proc/{}/task", self.process_id().expect("the process runs"));
+        let tasks = std::fs::read_dir(tasks).expect("the process runs").flatten();
+        // A thread may end meanwhile; its children are another's then.
+        let ids = tasks.map(|task| std::fs::read_to_string(task.path().join("children")));
+        let ids: Vec<String> = ids.map(Result::unwrap_or_default).collect();
+        ids.iter().flat_map(|ids| ids.split_whitespace()).filter_map(|id| id.parse().ok()).collect()
     }
 
     /// CPU time used so far, user and system.

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use onyx_agent::ModelSetting;
+use onyx_agent::{AgentSettings, FIRST_AGENT, ModelSetting};
 use onyx_identity::Secrets;
 use onyx_local::{LOCAL, SMOLLM2};
 use onyx_providers::{
@@ -108,7 +108,12 @@ fn wanted_models(config: &Config, registry: &Registry) -> Vec<(String, Option<St
     let listed = config.agents.list.iter().map(|agent| (agent.id.clone(), agent));
     let entries = config.agents.entries.iter().map(|(id, agent)| (Some(id.clone()), agent));
     let enabled = listed.chain(entries).filter(|(_, agent)| agent.enabled != Some(false));
+    // Where the config names nobody, there is one all the same.
+    let first = AgentSettings::default();
+    let nobody = config.agents.list.is_empty() && config.agents.entries.is_empty();
+    let unnamed = nobody.then(|| (Some(FIRST_AGENT.to_owned()), &first));
     enabled
+        .chain(unnamed)
         .map(|(id, agent)| {
             let model = agent.model.as_ref().or(config.agents.defaults.model.as_ref());
             let wanted = match model {

@@ -71,7 +71,7 @@ async fn slow_clients_are_let_go_in_time_cost_little_and_hold_up_nobody() {
     let sockets = open_sockets(&onyx);
     let began = Instant::now();
 
-    let before = onyx.resident_bytes();
+    let before = onyx.own_bytes();
     let long: Vec<String> = (0..2_560).map(|_| "x".repeat(4_096)).collect();
     model.set_default(Answer::script(Script::text_pieces(long)));
     let mut deaf = Vec::new();
@@ -87,7 +87,7 @@ async fn slow_clients_are_let_go_in_time_cost_little_and_hold_up_nobody() {
     model.set_default(Answer::text("ok"));
     // What those who do not read were told is kept for them, within bounds; from here on nothing
     // may be added.
-    let memory = onyx.resident_bytes();
+    let memory = onyx.own_bytes();
     let kept = memory.saturating_sub(before) / MEBIBYTE;
     println!("two unread answers of 10 MiB keep {kept} MiB");
     assert!(kept < MOST_KEPT, "{kept} MiB are kept for two who do not read");
@@ -116,7 +116,7 @@ async fn slow_clients_are_let_go_in_time_cost_little_and_hold_up_nobody() {
         open_sockets(&onyx) < sockets + deaf.len()
     })
     .await;
-    let grown = onyx.resident_bytes().saturating_sub(memory) / MEBIBYTE;
+    let grown = onyx.own_bytes().saturating_sub(memory) / MEBIBYTE;
     println!("let go after {:?}, {grown} MiB more", began.elapsed());
     // An answer that nobody read is stored and indexed when its reader is let go.
     assert!(grown < MOST_STORED, "grown by {grown} MiB");

@@ -57,7 +57,7 @@ async fn slow_model_servers_meet_their_deadlines_and_hold_up_nobody() {
         let slow = answers.iter().find(|(name, _)| request.body["model"] == *name);
         slow.map_or_else(|| Answer::text("ok"), |(_, answer)| answer.clone())
     });
-    let before = onyx.resident_bytes();
+    let before = onyx.own_bytes();
     for what in names {
         let (body, quick) = (json!({"message": "go", "agent": what}), json!({"message": "hello"}));
         let (slow, quick) =
@@ -73,6 +73,6 @@ async fn slow_model_servers_meet_their_deadlines_and_hold_up_nobody() {
     // Tried again and again, it may be given up as unavailable before the last try.
     let code = head.error.as_deref();
     assert!(matches!(code, Some("provider_timeout" | "provider_unavailable")), "{head:?}");
-    let grown = onyx.resident_bytes().saturating_sub(before);
+    let grown = onyx.own_bytes().saturating_sub(before);
     assert!(grown < 16 * 1024 * 1024, "grown by {grown} bytes");
 }

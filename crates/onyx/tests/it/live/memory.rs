@@ -11,12 +11,12 @@ use crate::said;
 #[ignore = "make test-live"]
 async fn memory_goes_back_when_the_model_is_idle_and_a_killed_one_comes_back() {
     let onyx = started(json!({"timeouts": {"idleSeconds": 1}})).await;
-    let before = onyx.resident_bytes();
+    let before = onyx.settled_bytes().await;
     let ask = json!({"message": FRANCE});
     assert!(said(&onyx.chat_stream(&ask).await).contains("Paris"));
     wait_until("the model's process to end", PATIENCE, || worker_of(&onyx).is_none()).await;
 
-    let after = onyx.resident_bytes();
+    let after = onyx.settled_bytes().await;
     println!("gateway: {} MB before, {} MB after", before / 1_000_000, after / 1_000_000);
     assert!(after < before + 10_000_000, "{before} {after}");
     let mut lines = onyx.chat_lines(&json!({"message": "Tell me a long story."})).await;

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use futures::{SinkExt, StreamExt};
-use onyx_test_support::{AgentClient, DEFAULT_TOKEN};
+use onyx_test_support::{AgentClient, DEFAULT_TOKEN, canary};
 use serde_json::{Value, json};
 use tokio::time::timeout;
 use tokio_tungstenite::connect_async;
@@ -29,6 +29,7 @@ async fn told(client: &AgentClient, session: &str, words: &str) -> Option<bool> 
     socket.send(Message::text(frame.to_string())).await.ok()?;
     while let Some(Ok(message)) = socket.next().await {
         let Message::Text(text) = message else { continue };
+        canary::assert_absent("a frame", text.as_bytes());
         let answer: Value = serde_json::from_str(&text).ok()?;
         if answer["id"] == "s" {
             return Some(answer["error"].is_null());

@@ -28,7 +28,7 @@ pub(super) struct World {
 
 impl World {
     pub(super) fn new(onyx: OnyxProcess, lasts: Duration) -> Self {
-        let memory = RefCell::new(vec![onyx.resident_bytes()]);
+        let memory = RefCell::new(vec![onyx.own_bytes()]);
         Self {
             onyx: RwLock::new(onyx),
             began: Instant::now(),
@@ -74,7 +74,7 @@ impl World {
     }
 
     pub(super) fn remember_memory(&self, onyx: &OnyxProcess) {
-        self.memory.borrow_mut().push(onyx.resident_bytes());
+        self.memory.borrow_mut().push(onyx.own_bytes());
     }
 
     pub(super) fn report(&self, seed: u64) -> Vec<String> {

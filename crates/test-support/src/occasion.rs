@@ -1,0 +1,49 @@
+//! When, where and of what figures were taken: without it nobody can tell whether they still hold.
+
+use onyx_types::{Clock as _, SystemClock};
+use serde::Serialize;
+
+/// A measurement that is over.
+#[derive(Clone, Debug, Serialize)]
+pub struct Occasion {
+    pub measured_at: String,
+    pub cores: usize,
+    pub load: Load,
+    /// Of what was measured; `+changes` after it: with edits that are in no commit.
+    pub commit: String,
+}
+
+/// How many processes wanted the machine, the measurement's among them: averages of a minute.
+#[derive(Clone, Debug, Serialize)]
+pub struct Load {
+    pub before: String,
+    pub after: String,
+}
+
+/// A measurement under way.
+#[derive(Debug)]
+pub struct Begun {
+    load: String,
+}
+
+impl Occasion {
+    pub fn begin() -> Begun {
+        Begun { load: load() }
+    }
+}
+
+impl Begun {
+    pub fn end(self, commit: impl Into<String>) -> Occasion {
+        Occasion {
+            measured_at: SystemClock::new().wall().to_string(),
+            cores: std::thread::available_parallelism().map_or(1, usize::from),
+            load: Load { before: self.load, after: load() },
+            commit: commit.into(),
+        }
+    }
+}
+
+fn load() -> String {
+    let averages = std::fs::read_to_string("/proc/loadavg").expect("Linux tells its load");
+    averages.split(' ').next().unwrap_or_default().to_owned()
+}
