@@ -167,8 +167,8 @@ pub(in crate::routes) async fn read(
                 return Ok(Json(VersionList { versions }).into_response());
             }
             // What stands before it can be no file: it is one itself, and is not there.
-            (Err(_), Ok(_)) => {}
-            (Err(fault), Err(_)) => return Err(fault.into()),
+            (Err(fault), Ok(_)) if fault.code == ErrorCode::InvalidRequest => {}
+            (Err(fault), _) => return Err(fault.into()),
         }
     }
     let found = found?
