@@ -1,5 +1,5 @@
-//! Memory of an OpenClaw workspace: `MEMORY.md` (or `memory.md`) and everything in `memory/` that is
-//! markdown. Nothing that is here is lost, bringing it twice changes nothing, and what is not
+//! Memory of an OpenClaw workspace: `MEMORY.md` (or `memory.md`) and all markdown in `memory/`.
+//! Nothing that is here is lost, bringing it twice changes nothing, and what is not
 //! brought is said.
 
 use std::fs::{self, DirEntry};
