@@ -2030,7 +2030,7 @@ export interface components {
         /** @enum {string} */
         Target: "daily" | "memory";
         FilesQuery: {
-            /** @description Some of memory, daily, note, by commas; memory and daily unless told otherwise. */
+            /** @description Some of the kinds of sources, by commas; memory and daily unless told otherwise. */
             types?: string | null;
             /** @description Only paths after this one. */
             after?: string | null;

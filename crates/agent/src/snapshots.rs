@@ -4,18 +4,20 @@ use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
-use onyx_storage::{Area, Files, Found, ObjectKey, ObjectMeta, StoreError, Wanted};
+use onyx_storage::{Area, End, Files, Found, ObjectKey, ObjectMeta, StoreError, Wanted};
 use onyx_tools::DailyLog;
 use onyx_types::{AgentId, Fault, PersonId, SessionId, SessionKey, Timestamp};
 
 use crate::manager::Inner;
-use crate::prompt::{PromptSnapshot, PromptSources, UntrustedPiece};
+use crate::prompt::{FileText, MAX_DAILY, PromptSnapshot, PromptSources, UntrustedPiece, bounded};
 use crate::roster::AgentProfile;
 
 /// A session left alone this long gets a fresh rendering: no provider's cache lives longer.
 const IDLE: Duration = Duration::from_secs(60 * 60);
 const MOST_KEPT: usize = 128;
-const LONGEST_FILE: u64 = 256 * 1024;
+/// How much of the end of a file is read: more than any prompt shows of it.
+const LONGEST_END: u64 = 256 * 1024;
+const LONGEST_SKILL: u64 = 256 * 1024;
 const MOST_SKILLS: usize = 64;
 
 /// Rendered prompts of recent sessions.
@@ -128,7 +130,7 @@ impl PromptFiles<'_> {
             .await?;
         let skills = match skills {
             Found::Folder(entries) => self.skills(&entries).await?,
-            Found::Nothing | Found::File(_) => Vec::new(),
+            Found::Nothing | Found::File(_) | Found::End(_) => Vec::new(),
         };
         Ok(PromptSources {
             agent_name: self.agent.name.clone(),
@@ -164,17 +166,17 @@ impl PromptFiles<'_> {
         let mut untrusted = Vec::new();
         for (date, log) in dates.into_iter().zip([before, today]) {
             let Some(log) = text(log) else { continue };
-            let log = DailyLog::split(&log);
+            let (before, log) = (log.before, DailyLog::split(&log.text));
             if !log.untrusted.trim().is_empty() {
                 untrusted.push(UntrustedPiece {
                     scope: "agent".to_owned(),
                     source: format!("daily/{date}.md"),
                     lines: None,
-                    text: log.untrusted,
+                    text: bounded(&log.untrusted, before, MAX_DAILY).into_owned(),
                 });
             }
             if !log.trusted.trim().is_empty() {
-                sources.daily.push((date, log.trusted));
+                sources.daily.push((date, FileText { text: log.trusted, before }));
             }
         }
         Ok(untrusted)
@@ -197,11 +199,11 @@ impl PromptFiles<'_> {
             }
             skills.push((name.trim_start_matches("skills/"), path));
         }
-        let places: Vec<_> = skills.iter().map(|(_, path)| Place::File(&area, path)).collect();
+        let places: Vec<_> = skills.iter().map(|(_, path)| Place::Skill(&area, path)).collect();
         let bodies = self.find_each(&places).await?.into_iter().map(text);
         let described = skills.iter().zip(bodies);
         Ok(described
-            .filter_map(|((name, _), body)| Some(format!("- {name}: {}", purpose(&body?))))
+            .filter_map(|((name, _), body)| Some(format!("- {name}: {}", purpose(&body?.text))))
             .collect())
     }
 
@@ -229,6 +231,8 @@ impl PromptFiles<'_> {
 #[derive(Debug)]
 enum Place<'a> {
     File(&'a Area, &'a str),
+    /// Read from its beginning, where it says what it is for.
+    Skill(&'a Area, &'a str),
     Folder(&'a Area, &'a str),
 }
 
@@ -236,7 +240,10 @@ impl Place<'_> {
     fn wanted(&self) -> Result<(Area, Wanted), StoreError> {
         Ok(match self {
             Self::File(area, path) => {
-                ((*area).clone(), Wanted::File { key: path.parse()?, max_bytes: LONGEST_FILE })
+                ((*area).clone(), Wanted::End { key: path.parse()?, max_bytes: LONGEST_END })
+            }
+            Self::Skill(area, path) => {
+                ((*area).clone(), Wanted::File { key: path.parse()?, max_bytes: LONGEST_SKILL })
             }
             Self::Folder(area, path) => {
                 ((*area).clone(), Wanted::Folder { key: path.parse()?, limit: MOST_SKILLS })
@@ -245,11 +252,24 @@ impl Place<'_> {
     }
 }
 
-fn text(found: Found) -> Option<String> {
+fn text(found: Found) -> Option<FileText> {
     match found {
-        Found::File(object) => Some(String::from_utf8_lossy(&object.bytes).into_owned()),
+        Found::File(object) => Some(String::from_utf8_lossy(&object.bytes).into()),
+        Found::End(end) => Some(whole_lines(&end)),
         Found::Nothing | Found::Folder(_) => None,
     }
+}
+
+/// From the first line that is whole: half of one may have lost the mark of where it comes from.
+fn whole_lines(End { bytes, before }: &End) -> FileText {
+    let but_last = &bytes[..bytes.len().saturating_sub(1)];
+    let start = match before {
+        0 => 0,
+        // One line and nothing else: what there is of it.
+        _ => but_last.iter().position(|byte| *byte == b'\n').map_or(0, |end| end + 1),
+    };
+    let text = String::from_utf8_lossy(&bytes[start..]).into_owned();
+    FileText { text, before: before + start as u64 }
 }
 
 /// `description:` of the front matter, else the first line with words.

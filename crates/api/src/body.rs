@@ -10,6 +10,7 @@ use axum::http::request::Parts;
 use axum::http::{HeaderMap, StatusCode, header};
 use bytes::{Bytes, BytesMut};
 use http_body_util::BodyExt;
+use onyx_sources::LARGEST_DOCUMENT;
 use onyx_types::ErrorCode;
 use serde::de::{DeserializeOwned, IgnoredAny};
 use serde_json::Value;
@@ -17,10 +18,13 @@ use tokio::time::timeout;
 
 use crate::Problem;
 
-/// The largest request body.
+/// The largest request body, but for documents.
 pub const MAX_BODY: usize = 8 * 1024 * 1024;
 
-/// A client that sends slower than this is gone or hostile.
+/// The largest document that can be read, as base64, with something said of it.
+pub(crate) const MAX_DOCUMENT_BODY: usize = LARGEST_DOCUMENT / 3 * 4 + 64 * 1024;
+
+/// A client that takes longer for as much as this is gone or hostile.
 const READ_LIMIT: Duration = Duration::from_secs(60);
 
 /// What a refused upload may still send before the connection is closed on it.
@@ -36,8 +40,35 @@ impl<T: DeserializeOwned, S: Send + Sync> FromRequest<S> for JsonBody<T> {
 
     async fn from_request(request: Request, _: &S) -> Result<Self, Problem> {
         let (parts, body) = request.into_parts();
-        let bytes = read(&parts.headers, body).await?;
+        let bytes = read(&parts.headers, body, MAX_BODY).await?;
         parse(&bytes).map(Self)
+    }
+}
+
+/// A JSON body that may hold a document.
+#[derive(Debug)]
+pub(crate) struct DocumentBody<T>(pub(crate) T);
+
+impl<T: DeserializeOwned, S: Send + Sync> FromRequest<S> for DocumentBody<T> {
+    type Rejection = Problem;
+
+    async fn from_request(request: Request, _: &S) -> Result<Self, Problem> {
+        let (parts, body) = request.into_parts();
+        let bytes = read(&parts.headers, body, MAX_DOCUMENT_BODY).await?;
+        parse(&bytes).map(Self)
+    }
+}
+
+/// A body of any kind.
+#[derive(Debug)]
+pub(crate) struct RawBody(pub(crate) Bytes);
+
+impl<S: Send + Sync> FromRequest<S> for RawBody {
+    type Rejection = Problem;
+
+    async fn from_request(request: Request, _: &S) -> Result<Self, Problem> {
+        let (parts, body) = request.into_parts();
+        read(&parts.headers, body, MAX_BODY).await.map(Self)
     }
 }
 
@@ -50,7 +81,7 @@ impl<T: DeserializeOwned + Default, S: Send + Sync> FromRequest<S> for OptionalB
 
     async fn from_request(request: Request, _: &S) -> Result<Self, Problem> {
         let (parts, body) = request.into_parts();
-        let bytes = read(&parts.headers, body).await?;
+        let bytes = read(&parts.headers, body, MAX_BODY).await?;
         if bytes.is_empty() { Ok(Self(T::default())) } else { parse(&bytes).map(Self) }
     }
 }
@@ -85,16 +116,17 @@ fn unreadable(why: impl Into<String>) -> Problem {
     Problem::new(ErrorCode::InvalidRequest, why)
 }
 
-async fn read(headers: &HeaderMap, body: Body) -> Result<Bytes, Problem> {
+async fn read(headers: &HeaderMap, body: Body, most: usize) -> Result<Bytes, Problem> {
     let declared = content_length(headers)?;
-    if declared.is_some_and(|length| length > MAX_BODY as u64) {
+    if declared.is_some_and(|length| length > most as u64) {
         // A client that waits for `100 Continue` has sent nothing and will not.
         if !headers.contains_key(header::EXPECT) {
             tokio::spawn(drain(body));
         }
-        return Err(too_large());
+        return Err(too_large(most));
     }
-    match timeout(READ_LIMIT, collect(body)).await {
+    let bodies = u32::try_from(most.div_ceil(MAX_BODY)).unwrap_or(u32::MAX);
+    match timeout(READ_LIMIT.saturating_mul(bodies), collect(body, most)).await {
         Ok(result) => result,
         Err(_) => Err(Problem::new(ErrorCode::InvalidRequest, "the body did not arrive in time")
             .with_status(StatusCode::REQUEST_TIMEOUT)),
@@ -107,16 +139,16 @@ fn content_length(headers: &HeaderMap) -> Result<Option<u64>, Problem> {
     length.map(Some).ok_or_else(|| Problem::field("Content-Length", "not a number of bytes"))
 }
 
-async fn collect(mut body: Body) -> Result<Bytes, Problem> {
+async fn collect(mut body: Body, most: usize) -> Result<Bytes, Problem> {
     let mut bytes = BytesMut::new();
     while let Some(frame) = body.frame().await {
         let Ok(frame) = frame else {
             return Err(unreadable("the body broke off"));
         };
         let Ok(data) = frame.into_data() else { continue };
-        if bytes.len() + data.len() > MAX_BODY {
+        if bytes.len() + data.len() > most {
             tokio::spawn(drain(body));
-            return Err(too_large());
+            return Err(too_large(most));
         }
         bytes.extend_from_slice(&data);
     }
@@ -138,10 +170,10 @@ async fn drain(mut body: Body) {
     let _ = timeout(DRAIN_LIMIT, rest).await;
 }
 
-fn too_large() -> Problem {
+fn too_large(most: usize) -> Problem {
     Problem::new(
         ErrorCode::TooLarge,
-        format!("the body is larger than {} MiB", MAX_BODY / (1024 * 1024)),
+        format!("the body is larger than {} MiB", most / (1024 * 1024)),
     )
 }
 

@@ -120,8 +120,10 @@ impl Index {
         Ruler::of(self.embedder_now().embedder)
     }
 
+    /// Is it to be tried again? One that is not at hand announces itself when it comes.
     pub(crate) fn is_embedder_failing(&self) -> bool {
-        self.embedder_now().failing.is_some()
+        let state = self.embedder_now();
+        state.embedder.is_some() && state.failing.is_some()
     }
 
     /// Who makes vectors, and how that goes.

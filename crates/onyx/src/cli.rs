@@ -278,7 +278,7 @@ pub(crate) enum MemoryCommand {
     /// Bring the memory of an OpenClaw workspace along; nothing here is lost
     Import {
         folder: std::path::PathBuf,
-        /// Whose memory it becomes; `main` without it
+        /// Whose memory it becomes; the default agent's without it
         #[arg(short, long)]
         agent: Option<AgentId>,
         #[command(flatten)]

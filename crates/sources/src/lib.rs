@@ -18,5 +18,6 @@ mod service;
 
 pub use capture::{Captured, NewCapture};
 pub use error::SourceError;
+pub use onyx_extract::LARGEST_DOCUMENT;
 pub use record::{DocumentRecord, SourceRecord, SourceState, Supply};
 pub use service::{NewSource, NewSupply, Progress, Sources};

@@ -62,6 +62,30 @@ pub(crate) async fn all(person: &dyn Objects) -> Result<Vec<(ObjectKey, SourceId
     Ok(found)
 }
 
+/// Where the versions of a source's texts are kept.
+pub(crate) fn kept_versions(folder: &ObjectKey) -> Result<ObjectKey, StoreError> {
+    Ok(format!("history/files/{folder}").parse()?)
+}
+
+/// Every file in a folder and in the folders in it.
+pub(crate) async fn below(
+    person: &dyn Objects,
+    folder: &ObjectKey,
+) -> Result<Vec<ObjectKey>, SourceError> {
+    let mut files = Vec::new();
+    let mut folders = vec![folder.clone()];
+    while let Some(folder) = folders.pop() {
+        let children = match person.list(Some(&folder), usize::MAX).await {
+            Err(StoreError::NotFound) => continue,
+            children => children?,
+        };
+        for child in children {
+            if child.is_folder { folders.push(child.key) } else { files.push(child.key) }
+        }
+    }
+    Ok(files)
+}
+
 async fn folders(person: &dyn Objects, path: &str) -> Result<Vec<String>, SourceError> {
     let children = match person.list(Some(&path.parse()?), MOST).await {
         Err(StoreError::NotFound) => return Ok(Vec::new()),

@@ -9,8 +9,8 @@ use tokio::sync::{Semaphore, watch};
 use tokio::task::AbortHandle;
 
 use crate::gather::{ORIGINAL, Places};
-use crate::import::{Import, read_record, write_record};
-use crate::place::{all, folder_of};
+use crate::import::{Import, read_record, record_key, write_record};
+use crate::place::{all, below, folder_of, kept_versions};
 use crate::{SourceError, SourceRecord, SourceState, Supply};
 
 /// Sources that are brought in at the same time; the others wait.
@@ -172,21 +172,19 @@ impl Sources {
             running.task.abort();
         }
         let objects = self.objects(person)?;
-        // What says that it is a source goes last: cut off by a crash, it can be removed again.
-        let mut files: Vec<ObjectKey> = objects
-            .list(Some(&folder), usize::MAX)
-            .await?
-            .into_iter()
-            .map(|file| file.key)
-            .collect();
-        files.sort_by_key(|file| file.parts().last() == Some("source.json"));
-        for file in files {
-            match objects.delete(&file, Expect::Anything).await {
-                Ok(()) | Err(StoreError::NotFound) => {}
-                Err(error) => return Err(error.into()),
-            }
+        let record = record_key(&folder)?;
+        // The texts go before what is kept of them, which says that they are from outside. What
+        // says that it is a source goes last: cut off by a crash, it can be removed again.
+        let kept = kept_versions(&folder)?;
+        for file in below(&*objects, &folder).await?.into_iter().filter(|file| *file != record) {
+            delete(&*objects, &file).await?;
         }
-        Ok(())
+        for file in below(&*objects, &kept).await? {
+            delete(&*objects, &file).await?;
+        }
+        remove_empty(&*objects, &kept).await?;
+        delete(&*objects, &record).await?;
+        remove_empty(&*objects, &folder).await
     }
 
     /// How far it is, and every change of that until it is done.
@@ -356,6 +354,20 @@ pub(crate) fn bounded(field: &'static str, bytes: Vec<u8>) -> Result<Vec<u8>, So
             Err(SourceError::invalid(field, format!("it is larger than {LARGEST_DOCUMENT} bytes")))
         }
         _ => Ok(bytes),
+    }
+}
+
+async fn delete(objects: &dyn Objects, file: &ObjectKey) -> Result<(), SourceError> {
+    match objects.delete(file, Expect::Anything).await {
+        Ok(()) | Err(StoreError::NotFound) => Ok(()),
+        Err(error) => Err(error.into()),
+    }
+}
+
+async fn remove_empty(objects: &dyn Objects, folder: &ObjectKey) -> Result<(), SourceError> {
+    match objects.remove_empty(folder).await {
+        Ok(()) | Err(StoreError::NotFound) => Ok(()),
+        Err(error) => Err(error.into()),
     }
 }
 

@@ -45,8 +45,19 @@ impl Area {
 /// Something to be looked up in an area.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub enum Wanted {
-    File { key: ObjectKey, max_bytes: u64 },
-    Folder { key: ObjectKey, limit: usize },
+    File {
+        key: ObjectKey,
+        max_bytes: u64,
+    },
+    /// The last bytes of a file of any size.
+    End {
+        key: ObjectKey,
+        max_bytes: u64,
+    },
+    Folder {
+        key: ObjectKey,
+        limit: usize,
+    },
 }
 
 impl Wanted {
@@ -54,6 +65,10 @@ impl Wanted {
         match self {
             Self::File { key, max_bytes } => {
                 Ok(objects.get(key, *max_bytes).await?.map_or(Found::Nothing, Found::File))
+            }
+            Self::End { key, max_bytes } => {
+                let whole = objects.get(key, u64::MAX).await?;
+                Ok(whole.map_or(Found::Nothing, |object| Found::End(End::of(object, *max_bytes))))
             }
             Self::Folder { key, limit } => match objects.list(Some(key), *limit).await {
                 Err(StoreError::NotFound) => Ok(Found::Nothing),
@@ -68,7 +83,23 @@ impl Wanted {
 pub enum Found {
     Nothing,
     File(Object),
+    End(End),
     Folder(Vec<ObjectMeta>),
+}
+
+/// The last bytes of a file, and how many stand before them.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct End {
+    pub bytes: Vec<u8>,
+    pub before: u64,
+}
+
+impl End {
+    fn of(Object { mut bytes, .. }: Object, max_bytes: u64) -> Self {
+        let most = usize::try_from(max_bytes).unwrap_or(usize::MAX);
+        let before = bytes.len().saturating_sub(most);
+        Self { bytes: bytes.split_off(before), before: before as u64 }
+    }
 }
 
 /// The files of a home, area by area.

@@ -41,7 +41,7 @@ pub use drafts::{Draft, DraftChange, DraftFilter, DraftMove, Drafts};
 pub use entities::{Entities, Entity, EntityChange, EntityEdit, declared_origin};
 pub use error::StoreError;
 pub use facts::{forget_facts, keep_facts};
-pub use files::{Area, Files, Found, Wanted};
+pub use files::{Area, End, Files, Found, Wanted};
 pub use front_matter::FrontMatter;
 pub use history::{Change, History, Version};
 pub use home::{Home, HomeError, HomePaths};

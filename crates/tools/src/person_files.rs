@@ -31,11 +31,12 @@ impl PersonFiles {
         Self { files, person, clock }
     }
 
-    /// `None` when there is none. Shared documents can be read by their `shared/` path.
+    /// `None` when there is none. Everything that a search names can be read by that name, shared
+    /// documents by their `shared/` path.
     pub async fn read(&self, path: &str) -> Result<Option<Object>, Fault> {
         let (objects, key) = match path.strip_prefix("shared/") {
             Some(rest) => (self.files.objects(&Area::Shared)?, key_of(rest)?),
-            None => (self.objects()?, own_key(path)?),
+            None => (self.objects()?, readable_key(path)?),
         };
         match objects.get(&key, LARGEST_PERSON_FILE).await {
             Err(StoreError::NotFound) => Ok(None),
@@ -69,7 +70,7 @@ impl PersonFiles {
 
     /// Newest first.
     pub async fn versions(&self, path: &str) -> Result<Vec<NumberedVersion>, Fault> {
-        let key = own_key(path)?;
+        let key = readable_key(path)?;
         let versions = self.files.history(&self.person)?.versions(&key).await?;
         let numbers = (1..=versions.len() as u64).rev();
         let numbered = numbers.zip(versions);
@@ -213,6 +214,18 @@ fn own_key(path: &str) -> Result<ObjectKey, Fault> {
             ErrorCode::InvalidRequest,
             format!("path: {path:?} is not in memory/<agent>/, not in vault/ and not USER.md"),
         )),
+    }
+}
+
+/// What can be written here, and what a space holds: that has a door of its own for changes.
+fn readable_key(path: &str) -> Result<ObjectKey, Fault> {
+    let key = key_of(path)?;
+    let parts: Vec<&str> = key.parts().collect();
+    match parts.as_slice() {
+        ["spaces", _, "pages" | "tasks" | "refs" | "projects", _]
+        | ["spaces", _, "sources", _, _, ..]
+        | ["spaces", _, "channels" | "threads", _, "sources", _, _, ..] => Ok(key),
+        _ => own_key(path),
     }
 }
 

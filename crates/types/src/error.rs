@@ -47,7 +47,7 @@ error_table! {
     DraftDecided "draft_decided" 409 "The draft was decided already." "Nothing to do.";
     DraftExpired "draft_expired" 410 "The draft has expired." "Ask the agent to propose it again.";
     VersionConflict "version_conflict" 412 "The file changed since it was read." "Read it again and repeat the change.";
-    TooLarge "too_large" 413 "The request is too large." "Send less, or raise the limit in the config.";
+    TooLarge "too_large" 413 "The request is too large." "Send less at once; the message says how much is allowed.";
     InvalidAction "invalid_action" 422 "The action file is not valid." "Mend the file; the message says where.";
     RateLimited "rate_limited" 429 "Too many requests." "Wait, then try again.";
     LimitSteps "limit_steps" 422 "The run met its limit of steps." "Continue with a new message, or raise `limits.max_steps`.";

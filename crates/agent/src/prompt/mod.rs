@@ -11,7 +11,8 @@ mod weight;
 
 pub use conversation::Conversation;
 pub(crate) use conversation::is_question;
-pub use snapshot::{PromptSnapshot, PromptSources, bounded};
+pub use snapshot::{FileText, PromptSnapshot, PromptSources};
+pub(crate) use snapshot::{MAX_DAILY, bounded};
 pub use transcript::transcript;
 pub use untrusted::{UntrustedPiece, untrusted_block};
 pub use weight::{turn_weight, window};

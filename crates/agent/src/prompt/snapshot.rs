@@ -1,3 +1,4 @@
+use std::borrow::Cow;
 use std::sync::{Arc, OnceLock};
 
 use onyx_types::{Hash, SystemBlock, estimate_tokens};
@@ -8,19 +9,33 @@ use super::house_rules::HOUSE_RULES;
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct PromptSources {
     pub agent_name: String,
-    pub identity: Option<String>,
-    pub soul: Option<String>,
-    pub agents: Option<String>,
-    pub tools: Option<String>,
+    pub identity: Option<FileText>,
+    pub soul: Option<FileText>,
+    pub agents: Option<FileText>,
+    pub tools: Option<FileText>,
     /// One line per skill.
     pub skills: Vec<String>,
-    pub user: Option<String>,
-    pub standing_instructions: Option<String>,
-    pub memory: Option<String>,
+    pub user: Option<FileText>,
+    pub standing_instructions: Option<FileText>,
+    pub memory: Option<FileText>,
     /// Date and text, oldest first.
-    pub daily: Vec<(String, String)>,
+    pub daily: Vec<(String, FileText)>,
     /// Space, channel and thread the session lives in.
     pub place: Option<String>,
+}
+
+/// What a file holds, or its end where it is too long to be read.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct FileText {
+    pub text: String,
+    /// Bytes that stand before it.
+    pub before: u64,
+}
+
+impl<T: Into<String>> From<T> for FileText {
+    fn from(text: T) -> Self {
+        Self { text: text.into(), before: 0 }
+    }
 }
 
 /// Parts 1 to 4 of a session's prompts, rendered once and sent byte-equal until they must change.
@@ -38,7 +53,7 @@ impl PartialEq for PromptSnapshot {
 
 const MAX_FILE: usize = 16 * 1024;
 const MAX_MEMORY: usize = 12 * 1024;
-const MAX_DAILY: usize = 4 * 1024;
+pub(crate) const MAX_DAILY: usize = 4 * 1024;
 
 impl PromptSnapshot {
     /// With a client's words at the end: they add to what the agent is and replace nothing.
@@ -83,36 +98,32 @@ impl PromptSources {
 
     fn agent(&self) -> String {
         let mut text = format!("Your name is {}.", self.agent_name);
-        section(&mut text, "Identity", self.identity.as_deref(), MAX_FILE);
-        section(&mut text, "Soul", self.soul.as_deref(), MAX_FILE);
-        section(&mut text, "Working rules", self.agents.as_deref(), MAX_FILE);
-        section(&mut text, "Tool notes", self.tools.as_deref(), MAX_FILE);
+        section(&mut text, "Identity", self.identity.as_ref(), MAX_FILE);
+        section(&mut text, "Soul", self.soul.as_ref(), MAX_FILE);
+        section(&mut text, "Working rules", self.agents.as_ref(), MAX_FILE);
+        section(&mut text, "Tool notes", self.tools.as_ref(), MAX_FILE);
         if !self.skills.is_empty() {
-            section(&mut text, "Skills", Some(&self.skills.join("\n")), MAX_FILE);
+            section(&mut text, "Skills", Some(&self.skills.join("\n").into()), MAX_FILE);
         }
         text
     }
 
     fn person(&self) -> String {
         let mut text = String::new();
-        section(&mut text, "The person", self.user.as_deref(), MAX_FILE);
-        section(
-            &mut text,
-            "Standing instructions",
-            self.standing_instructions.as_deref(),
-            MAX_FILE,
-        );
-        section(&mut text, "Memory", self.memory.as_deref(), MAX_MEMORY);
+        section(&mut text, "The person", self.user.as_ref(), MAX_FILE);
+        section(&mut text, "Standing instructions", self.standing_instructions.as_ref(), MAX_FILE);
+        section(&mut text, "Memory", self.memory.as_ref(), MAX_MEMORY);
         for (date, log) in &self.daily {
             section(&mut text, &format!("Daily log {date}"), Some(log), MAX_DAILY);
         }
-        section(&mut text, "Where this conversation lives", self.place.as_deref(), MAX_FILE);
+        let place = self.place.as_deref().map(FileText::from);
+        section(&mut text, "Where this conversation lives", place.as_ref(), MAX_FILE);
         text
     }
 }
 
-fn section(into: &mut String, title: &str, body: Option<&str>, max_bytes: usize) {
-    let Some(body) = body.map(str::trim).filter(|body| !body.is_empty()) else {
+fn section(into: &mut String, title: &str, file: Option<&FileText>, max_bytes: usize) {
+    let Some(FileText { text, before }) = file.filter(|file| !file.text.trim().is_empty()) else {
         return;
     };
     if !into.is_empty() {
@@ -121,17 +132,15 @@ fn section(into: &mut String, title: &str, body: Option<&str>, max_bytes: usize)
     into.push_str("# ");
     into.push_str(title);
     into.push('\n');
-    into.push_str(&bounded(body, max_bytes));
+    into.push_str(&bounded(text.trim(), *before, max_bytes));
 }
 
-/// The text, or its end with a note where it was cut: the newest lines of memory matter most.
-pub fn bounded(text: &str, max_bytes: usize) -> std::borrow::Cow<'_, str> {
-    if text.len() <= max_bytes {
-        return text.into();
+/// The text, or its end with a note where it was cut, here or before: the newest lines of memory
+/// matter most.
+pub(crate) fn bounded(text: &str, before: u64, max_bytes: usize) -> Cow<'_, str> {
+    let start = text.ceil_char_boundary(text.len().saturating_sub(max_bytes));
+    match before + start as u64 {
+        0 => text.into(),
+        left_out => format!("[{left_out} earlier bytes left out]\n{}", &text[start..]).into(),
     }
-    let mut start = text.len() - max_bytes;
-    while !text.is_char_boundary(start) {
-        start += 1;
-    }
-    format!("[{start} earlier bytes left out]\n{}", &text[start..]).into()
 }

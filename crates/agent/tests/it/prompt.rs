@@ -49,10 +49,10 @@ fn the_fence_differs_by_turn_and_secret() {
 fn stable_parts_come_in_order_and_bounded() {
     let sources = PromptSources {
         agent_name: "Main".to_owned(),
-        soul: Some("calm".to_owned()),
-        user: Some("Ana".to_owned()),
-        memory: Some(format!("{}newest fact", "old fact\n".repeat(4_000))),
-        daily: vec![("2026-11-14".to_owned(), "walked".to_owned())],
+        soul: Some("calm".into()),
+        user: Some("Ana".into()),
+        memory: Some(format!("{}newest fact", "old fact\n".repeat(4_000)).into()),
+        daily: vec![("2026-11-14".to_owned(), "walked".into())],
         ..PromptSources::default()
     };
     let snapshot = sources.render();

@@ -5,7 +5,7 @@ pub(super) mod files;
 use axum::Json;
 use axum::extract::State;
 use onyx_knowledge::{Answer, Hit, IndexStatus, Search, SnippetPart};
-use onyx_storage::SourceKind;
+use onyx_storage::{Channels, SourceKind, Spaces};
 use onyx_types::{AgentId, Fault, MatchType, Origin, Scope, ScopeSet, Timestamp};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -129,10 +129,10 @@ pub(super) async fn find(
         }
         (Some(agent), None) => {
             let kinds = vec![SourceKind::Memory, SourceKind::Daily];
-            (Some(Scope::Agent(agent)), kinds)
+            (Some(("agent", Scope::Agent(agent))), kinds)
         }
         (None, scope) => {
-            let scope = scope.map(parse_scope).transpose()?;
+            let scope = scope.map(parse_scope).transpose()?.map(|scope| ("scope", scope));
             (scope, all().filter(|kind| *kind != SourceKind::Session).collect())
         }
     };
@@ -150,7 +150,7 @@ pub(super) async fn search_all(
     let kinds = query.types.as_deref().unwrap_or_default();
     let kinds = kinds.split(',').map(str::trim).filter(|name| !name.is_empty());
     let kinds = kinds.map(parse_kind).collect::<Result<Vec<_>, _>>()?;
-    let scopes = scopes_of(&state, &caller, space).await?;
+    let scopes = scopes_of(&state, &caller, space.map(|space| ("space", space))).await?;
     Ok(Json(ask(&state, query.q, scopes, kinds, query.limit).await?))
 }
 
@@ -172,15 +172,43 @@ async fn ask(
     Ok(state.index.search(&search).await.map_err(Fault::from)?.into())
 }
 
-/// Everything of the caller's, or the one scope of it that is asked for.
+/// Everything of the caller's, or the one scope of it that a field asks for.
 async fn scopes_of(
     state: &ApiState,
     caller: &AuthContext,
-    wanted: Option<Scope>,
+    wanted: Option<(&'static str, Scope)>,
 ) -> Result<ScopeSet, Problem> {
-    match wanted {
-        Some(scope) => Ok(ScopeSet::new(caller.person.clone(), vec![scope])),
-        None => Ok(state.index.all_scopes(&caller.person).await.map_err(Fault::from)?),
+    let all = async || state.index.all_scopes(&caller.person).await.map_err(Fault::from);
+    let Some((field, scope)) = wanted else { return Ok(all().await?) };
+    // What is gone but left something behind can still be searched.
+    if !is_there(state, caller, &scope).await? && !all().await?.allows(&scope) {
+        return Err(Problem::unknown(field, format!("there is no {}", named(&scope))));
+    }
+    Ok(ScopeSet::new(caller.person.clone(), vec![scope]))
+}
+
+async fn is_there(state: &ApiState, caller: &AuthContext, scope: &Scope) -> Result<bool, Fault> {
+    let (files, person) = (&*state.store.files, &caller.person);
+    Ok(match scope {
+        Scope::Person | Scope::Shared => true,
+        Scope::Agent(id) => {
+            let roster = state.runs.roster();
+            roster.agents().chain(roster.disabled()).any(|agent| agent.id == *id)
+        }
+        Scope::Space(id) => Spaces::new(files, person)?.get(id).await?.is_some(),
+        Scope::Channel(id) => Channels::new(files, person)?.get(id).await?.is_some(),
+        Scope::Thread(id) => Channels::new(files, person)?.with_thread(id).await?.is_some(),
+    })
+}
+
+fn named(scope: &Scope) -> String {
+    match scope {
+        Scope::Person => "person".to_owned(),
+        Scope::Shared => "shared".to_owned(),
+        Scope::Agent(id) => format!("agent {id}"),
+        Scope::Space(id) => format!("space {id}"),
+        Scope::Channel(id) => format!("channel {id}"),
+        Scope::Thread(id) => format!("thread {id}"),
     }
 }
 

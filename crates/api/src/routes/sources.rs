@@ -19,7 +19,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use tokio::sync::watch;
 
-use crate::body::JsonBody;
+use crate::body::DocumentBody;
 use crate::{ApiState, AuthContext, Problem, QueryOf};
 
 const KEEP_ALIVE: Duration = Duration::from_secs(15);
@@ -149,9 +149,16 @@ pub(super) async fn list(
 pub(super) async fn add(
     State(state): State<ApiState>,
     caller: AuthContext,
-    JsonBody(request): JsonBody<SourceRequest>,
+    DocumentBody(request): DocumentBody<SourceRequest>,
 ) -> Result<impl IntoResponse, Problem> {
-    let record = state.sources.add(&caller.person, request.try_into()?).await.map_err(problem)?;
+    let source: NewSource = request.try_into()?;
+    if let Scope::Agent(agent) = &source.scope {
+        let roster = state.runs.roster();
+        if !roster.agents().chain(roster.disabled()).any(|known| known.id == *agent) {
+            return Err(Problem::field("scope.id", "there is no such agent"));
+        }
+    }
+    let record = state.sources.add(&caller.person, source).await.map_err(problem)?;
     let location = format!("/api/sources/{}", record.id);
     Ok((StatusCode::CREATED, [(header::LOCATION, location)], Json(SourceView::from(record))))
 }

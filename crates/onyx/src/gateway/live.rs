@@ -25,6 +25,8 @@ pub(super) struct Live {
     pub(super) store: Store,
     pub(super) index: Index,
     pub(super) memory: RwLock<MemorySettings>,
+    /// The settings of memory may be others now; who keeps its embedder looks at them.
+    pub(super) other_embedder: tokio::sync::Notify,
     pub(super) toolbox: Arc<Toolbox>,
     pub(super) web: Web,
     pub(super) masker: Masker,
@@ -94,7 +96,7 @@ impl Live {
         self.models.set(models);
         self.index.set_search(search);
         self.set_memory(config.memory.clone());
-        self.use_embedder().await;
+        self.other_embedder.notify_one();
         self.runs.set_roster(roster);
         self.runs.set_max_runs(config.gateway.max_runs());
         self.runs.set_titles(titles(&config));

@@ -5,9 +5,10 @@ use std::time::Duration;
 
 use onyx_agent::{Happened, Notice};
 use onyx_api::Change;
-use onyx_knowledge::{MemorySettings, Touched};
+use onyx_knowledge::{Embedding, MemorySettings, Touched};
 use onyx_types::{Cancel, Embedder};
 use tokio::sync::broadcast::error::RecvError;
+use tokio::time::{sleep, timeout};
 
 use super::live::Live;
 
@@ -17,6 +18,11 @@ const EMBEDDED: &str = "local/minilm";
 const GATHER: Duration = Duration::from_millis(200);
 /// `memory.embedder` of somebody who wants none.
 const OFF: &str = "off";
+/// An embedder that cannot be had is asked for again after this long, then after twice as long.
+const FIRST_WAIT: Duration = Duration::from_secs(1);
+const LONGEST_WAIT: Duration = Duration::from_secs(60);
+/// One that takes a connection and says nothing is given up after this, until the next time.
+const PATIENCE: Duration = Duration::from_secs(60);
 
 pub(super) async fn tend(live: &Live, stop: Cancel) {
     let mut notices = live.runs.notices();
@@ -41,11 +47,14 @@ pub(super) async fn tend(live: &Live, stop: Cancel) {
                 });
             }
             // An import writes many files; one word of it is enough.
-            tokio::time::sleep(GATHER).await;
+            sleep(GATHER).await;
         }
     };
-    live.use_embedder().await;
     tokio::select! {
+        // First, so that an embedder that is here already measures the first text too; one that
+        // must be asked keeps nobody waiting.
+        biased;
+        () = live.keep_embedder() => {}
         () = live.index.tend(stop) => {}
         () = hear => {}
         () = tell => {}
@@ -61,28 +70,90 @@ fn hear(live: &Live, Notice { person, session, happened }: Notice) {
     }
 }
 
+/// What became of an attempt to take up the embedder of the config.
+enum Attempt {
+    /// There is one, or none is wanted.
+    Settled,
+    Failed,
+}
+
 impl Live {
-    /// Takes up the embedder of the config that counts now.
-    pub(super) async fn use_embedder(&self) {
-        let settings = self.memory.read().unwrap_or_else(PoisonError::into_inner).clone();
-        match settings.embedder.as_deref() {
-            Some(OFF) => self.index.set_embedder(None),
-            Some(id) => match self.models.get().registry.embedder(id).await {
-                Ok(embedder) => self.index.set_embedder(Some(embedder)),
-                Err(fault) => self.index.set_failing_embedder(id, &fault.message),
-            },
-            None => self.index.set_embedder(self.embedded().await),
+    /// Takes up the embedder of the config, and that of every config that comes. One that cannot be
+    /// had is asked for again: nobody else would see that it is back.
+    async fn keep_embedder(&self) {
+        let mut wait = FIRST_WAIT;
+        loop {
+            let attempt = tokio::select! {
+                attempt = self.use_embedder() => attempt,
+                () = self.other_embedder.notified() => {
+                    wait = FIRST_WAIT;
+                    continue;
+                }
+            };
+            let rest = async {
+                match attempt {
+                    Attempt::Settled => std::future::pending().await,
+                    Attempt::Failed => sleep(wait).await,
+                }
+            };
+            tokio::select! {
+                () = rest => wait = (wait * 2).min(LONGEST_WAIT),
+                () = self.other_embedder.notified() => wait = FIRST_WAIT,
+            }
         }
-        self.find_retired_embedder().await;
+    }
+
+    async fn use_embedder(&self) -> Attempt {
+        let settings = self.memory.read().unwrap_or_else(PoisonError::into_inner).clone();
+        let wanted = settings.embedder.as_deref();
+        let attempt = match wanted {
+            Some(OFF) => {
+                self.index.set_embedder(None);
+                Attempt::Settled
+            }
+            Some(id) => self.ask_for(id).await,
+            None => {
+                self.index.set_embedder(self.embedded().await);
+                Attempt::Settled
+            }
+        };
+        self.find_retired_embedder(wanted).await;
+        attempt
+    }
+
+    async fn ask_for(&self, id: &str) -> Attempt {
+        if self.index.embedding() == Embedding::Off {
+            // Until it answers, searches must not say that nobody wants one.
+            self.index.set_failing_embedder(id, "it has not answered yet");
+        }
+        match self.embedder(id).await {
+            Ok(embedder) => {
+                self.index.set_embedder(Some(embedder));
+                Attempt::Settled
+            }
+            Err(why) => {
+                self.index.set_failing_embedder(id, &why);
+                Attempt::Failed
+            }
+        }
+    }
+
+    async fn embedder(&self, id: &str) -> Result<Arc<dyn Embedder>, String> {
+        match timeout(PATIENCE, self.models.get().registry.embedder(id)).await {
+            Ok(answer) => answer.map_err(|fault| fault.message),
+            Err(_) => Err(format!("it did not answer within {} s", PATIENCE.as_secs())),
+        }
     }
 
     /// Who made the vectors that are there, while those of another are made.
-    async fn find_retired_embedder(&self) {
+    async fn find_retired_embedder(&self, wanted: Option<&str>) {
         match self.index.missing_embedder().await {
-            Ok(Some(id)) => match self.models.get().registry.embedder(&id).await {
+            // It is the one that cannot be had now.
+            Ok(Some(id)) if wanted == Some(&id) => {}
+            Ok(Some(id)) => match self.embedder(&id).await {
                 Ok(embedder) => self.index.add_retired_embedder(embedder),
                 // Searches say so until the new vectors are there.
-                Err(fault) => tracing::info!(id, why = fault.message, "old vectors cannot serve"),
+                Err(why) => tracing::info!(id, why, "old vectors cannot serve"),
             },
             Ok(None) => {}
             Err(error) => tracing::warn!(%error, "whose vectors are there is unknown"),

@@ -129,6 +129,7 @@ impl Gateway {
             store,
             index,
             memory: RwLock::new(parts.memory),
+            other_embedder: tokio::sync::Notify::new(),
             toolbox: parts.toolbox,
             web: parts.web,
             models: parts.models,

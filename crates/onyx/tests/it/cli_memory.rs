@@ -171,3 +171,98 @@ async fn the_memory_of_openclaw_is_brought_without_a_server() {
     let folder = unheld(&model).await;
     bring(&folder.path().join("home")).await;
 }
+
+#[tokio::test]
+async fn a_file_that_is_no_text_is_shown_as_it_is_and_never_edited() {
+    let model = ScriptedModel::start().await;
+    let onyx = onyx(&model).await;
+    let home = onyx.home();
+    let binary: Vec<u8> = (0..=255).cycle().take(200_000).collect();
+    for (name, bytes) in [("latin1.md", b"caf\xe9\n".as_slice()), ("picture.png", &binary)] {
+        let path = home.join("people/owner/vault").join(name);
+        write(&path, bytes);
+        let named = format!("vault/{name}");
+        let edited = edit(&home, &named, "echo more >> \"$1\"").await;
+        assert_ne!(edited.code, Some(0), "{edited:?}");
+        assert!(edited.err.contains("is not UTF-8 text"), "{edited:?}");
+        assert_eq!(fs::read(&path).unwrap(), bytes, "{name}");
+        let shown = command(&home, &["memory", "show", &named]).output().await.unwrap();
+        assert_eq!((shown.status.code(), shown.stdout.as_slice()), (Some(0), bytes), "{name}");
+        let read = onyx.get(&format!("/v1/memory/files/{named}")).await.expect(200);
+        assert_eq!(read.headers["content-type"], "application/octet-stream");
+    }
+}
+
+#[tokio::test]
+async fn what_a_person_wrote_is_kept_when_it_cannot_be_written() {
+    const FILE: &str = "memory/main/MEMORY.md";
+    let model = ScriptedModel::start().await;
+    let onyx = onyx(&model).await;
+    let home = onyx.home();
+    let path = home.join("people/owner").join(FILE);
+    write(&path, "before\n");
+    let kept = |ran: &Ran| -> Vec<u8> {
+        assert_ne!(ran.code, Some(0), "{ran:?}");
+        let (_, path) = ran.err.split_once("kept in ").unwrap_or_else(|| panic!("{ran:?}"));
+        let bytes = fs::read(path.lines().next().unwrap()).unwrap();
+        fs::remove_file(path.lines().next().unwrap()).unwrap();
+        bytes
+    };
+    let meanwhile = format!("echo mine > \"$1\"; echo theirs > '{}'", path.display());
+    let refused = edit(&home, FILE, &meanwhile).await;
+    assert!(refused.err.contains("version_conflict"), "{refused:?}");
+    assert_eq!(kept(&refused), b"mine\n");
+    assert_eq!(fs::read(&path).unwrap(), b"theirs\n");
+
+    let large = edit(&home, FILE, "head -c 9000000 /dev/zero | tr '\\0' a > \"$1\"").await;
+    assert!(large.err.contains("too_large"), "{large:?}");
+    assert_eq!(kept(&large).len(), 9_000_000);
+    let odd = edit(&home, FILE, "printf 'caf\\351' > \"$1\"").await;
+    assert_eq!(kept(&odd), b"caf\xe9");
+    let left = edit(&home, FILE, "exit 3").await;
+    assert!(left.code != Some(0) && !left.err.contains("kept in"), "{left:?}");
+    assert_eq!(fs::read(&path).unwrap(), b"theirs\n");
+}
+
+#[tokio::test]
+async fn the_memory_of_openclaw_comes_whole_and_to_whom_it_is_meant() {
+    let model = ScriptedModel::start().await;
+    let agents = json!({"agents": {"list": [
+        {"id": "main", "default": false, "model": "mine/m"},
+        {"id": "anna", "default": true, "model": "mine/m"},
+    ]}});
+    let onyx = crate::builder(&model).merge(agents).start().await;
+    let (home, folder) = (onyx.home(), tempfile::tempdir().unwrap());
+    let claw = folder.path();
+    let import = |more: &[&'static str]| {
+        let arguments = ["memory", "import", claw.to_str().unwrap()];
+        let arguments: Vec<String> =
+            arguments.iter().chain(more).map(ToString::to_string).collect();
+        let home = home.clone();
+        async move { run(&home, &arguments.iter().map(String::as_str).collect::<Vec<_>>()).await }
+    };
+    write(&claw.join("memory.md"), "Plays the oboe.\n");
+    write(&claw.join("memory/projects/boat/plan.md"), "Caulk it.\n");
+    write(&claw.join("memory/projects/2026-01-05.md"), "A day of a project.\n");
+    write(&claw.join("memory/notes.txt"), "no\n");
+    let nobody = import(&["-a", "nobody"]).await;
+    assert_eq!((nobody.code, nobody.out.as_str()), (Some(4), ""), "{nobody:?}");
+    assert!(nobody.err.contains("there is no agent nobody"), "{nobody:?}");
+    let memory = home.join("people/owner/memory");
+    assert!(!memory.join("nobody").exists());
+
+    let brought = import(&[]).await;
+    assert_eq!(brought.code, Some(0), "{brought:?}");
+    assert!(brought.err.contains("left out: ") && brought.err.contains("notes.txt"), "{brought:?}");
+    for (path, text) in [
+        ("MEMORY.md", "Plays the oboe.\n"),
+        ("projects/boat/plan.md", "Caulk it.\n"),
+        ("projects/2026-01-05.md", "A day of a project.\n"),
+    ] {
+        let there = memory.join("anna").join(path);
+        assert_eq!(fs::read_to_string(&there).unwrap(), text, "{}", there.display());
+    }
+    assert!(!memory.join("main").exists());
+    let other = import(&["-a", "main"]).await;
+    assert!(other.code == Some(0) && memory.join("main/MEMORY.md").is_file(), "{other:?}");
+}

@@ -10,17 +10,17 @@ use serde_json::{Value, json};
 
 use crate::{SOON, builder, onyx};
 
-fn write(onyx: &OnyxProcess, path: &str, text: &str) {
+pub(crate) fn write(onyx: &OnyxProcess, path: &str, text: &str) {
     let path = onyx.home().join(path);
     fs::create_dir_all(path.parent().unwrap()).unwrap();
     fs::write(path, text).unwrap();
 }
 
-async fn search(onyx: &OnyxProcess, query: &str) -> Value {
+pub(crate) async fn search(onyx: &OnyxProcess, query: &str) -> Value {
     onyx.get(&format!("/v1/memory/search?{query}")).await.expect(200).json()
 }
 
-fn paths(found: &Value) -> Vec<&str> {
+pub(crate) fn paths(found: &Value) -> Vec<&str> {
     let results = found["results"].as_array().unwrap();
     results.iter().map(|result| result["path"].as_str().unwrap()).collect()
 }

@@ -1,5 +1,7 @@
 //! Knowledge sources through the server: attached, brought in, found by searches, taken away.
 
+use base64::Engine as _;
+use base64::prelude::BASE64_STANDARD;
 use onyx_test_support::{OnyxProcess, Reply, ScriptedModel, wait_for};
 use reqwest::Method;
 use serde_json::{Value, json};
@@ -70,6 +72,26 @@ async fn a_sent_pdf_is_read_and_found() {
 }
 
 #[tokio::test]
+async fn a_sent_file_may_be_as_large_as_a_document_may_be() {
+    let (_model, onyx) = server().await;
+    let words = format!("{}Quastenflosser", "word ".repeat(12_000_000 / 5));
+    let large = json!({"kind": "file", "name": "large.txt", "data": BASE64_STANDARD.encode(words)});
+    let made = onyx.client().post("/api/sources", &in_home(&large)).await.expect(201).json();
+    assert_eq!(made["from"], "large.txt");
+    let path = format!("/api/sources/{}", made["id"].as_str().unwrap());
+    let source = wait_for("the import", SOON * 6, async || {
+        let source = onyx.client().get(&path).await.expect(200).json();
+        (source["state"] != "importing").then_some(source)
+    })
+    .await;
+    assert_eq!(source["documents"][0]["bytes"], 12_000_014, "{source}");
+    let larger = "x".repeat(46_000_000);
+    let larger = in_home(&json!({"kind": "file", "name": "larger.txt", "data": larger}));
+    let problem = onyx.client().post("/api/sources", &larger).await.expect(413).json();
+    assert_eq!(problem["code"], "too_large", "{problem}");
+}
+
+#[tokio::test]
 async fn a_folder_of_the_vault_is_synced_when_asked() {
     let (_model, onyx) = server().await;
     let source = attach(&onyx, json!({"kind": "folder", "path": "manuals"})).await;
@@ -100,6 +122,10 @@ async fn a_wrong_request_names_its_field() {
         ),
         (
             json!({"scope": {"type": "space", "id": "No Such"}, "kind": "text", "text": "x"}),
+            "scope.id",
+        ),
+        (
+            json!({"scope": {"type": "agent", "id": "nobody"}, "kind": "text", "text": "x"}),
             "scope.id",
         ),
     ];

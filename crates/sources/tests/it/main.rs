@@ -230,12 +230,17 @@ async fn a_source_lies_where_its_scope_is_and_is_its_persons_alone() {
 #[tokio::test]
 async fn a_removed_source_leaves_nothing() {
     let world = World::new(Vec::new());
-    let record = world.add(NewSupply::Text { text: "words".into() }).await;
+    world.write("vault/manuals/boiler.md", "The first words");
+    let record = world.add(NewSupply::Folder { path: "manuals".into() }).await;
+    world.write("vault/manuals/boiler.md", "Other words");
+    world.sync(record.id).await;
+    let folder = format!("spaces/home/sources/{}", record.id);
+    let places = [world.path(&folder), world.path(&format!("history/files/{folder}"))];
+    assert!(places.iter().all(|place| place.is_dir()), "{places:?}");
     world.sources.remove(&anna(), record.id).await.unwrap();
 
     assert_eq!(world.sources.list(&anna()).await.unwrap(), []);
-    let folder = world.path(&format!("spaces/home/sources/{}", record.id));
-    assert_eq!(fs::read_dir(folder).map_or(0, Iterator::count), 0);
+    assert!(places.iter().all(|place| !place.exists()), "{places:?}");
     assert!(matches!(world.sources.sync(&anna(), record.id).await, Err(SourceError::NotFound)));
 }
 

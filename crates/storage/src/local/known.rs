@@ -111,6 +111,7 @@ impl KnownFiles {
         let fits = match (&mark, &found) {
             (Some(Mark::Absent), Ok(Found::Nothing)) => true,
             (Some(Mark::File { .. }), Ok(Found::File(object))) => object.bytes.len() <= LARGEST,
+            (Some(Mark::File { .. }), Ok(Found::End(end))) => end.bytes.len() <= LARGEST,
             _ => false,
         };
         match (mark, &found) {
@@ -146,6 +147,7 @@ impl Known {
         OVERHEAD
             + match &self.found {
                 Found::File(object) => object.bytes.len(),
+                Found::End(end) => end.bytes.len(),
                 Found::Nothing | Found::Folder(_) => 0,
             }
     }
@@ -153,7 +155,7 @@ impl Known {
 
 fn key_of(wanted: &Wanted) -> &ObjectKey {
     match wanted {
-        Wanted::File { key, .. } | Wanted::Folder { key, .. } => key,
+        Wanted::File { key, .. } | Wanted::End { key, .. } | Wanted::Folder { key, .. } => key,
     }
 }
 
@@ -213,7 +215,7 @@ mod tests {
             };
             match found {
                 Found::File(object) => Some(String::from_utf8(object.bytes).unwrap()),
-                Found::Nothing | Found::Folder(_) => None,
+                Found::Nothing | Found::End(_) | Found::Folder(_) => None,
             }
         }
 

@@ -1,5 +1,5 @@
 use std::fs::File;
-use std::io::{self, Read as _};
+use std::io::{self, Read as _, Seek as _, SeekFrom};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard};
 
@@ -8,7 +8,7 @@ use rustix::fs::{FileType, Mode, Stat};
 use rustix::io::Errno;
 
 use crate::blocking::lock;
-use crate::{Expect, Object, ObjectKey, ObjectMeta, StoreError};
+use crate::{End, Expect, Object, ObjectKey, ObjectMeta, StoreError};
 
 use super::beneath::{Access, Dir, classify, plain_file};
 use super::ops::{AppendFault, FileOps, append_whole};
@@ -48,6 +48,15 @@ impl ObjectFiles {
         refuse_unfinished(key)?;
         match self.root.open(key.as_str(), Access::Read) {
             Ok(file) => read(&file, max_bytes).map(Some),
+            Err(Errno::NOENT | Errno::NOTDIR) => Ok(None),
+            Err(error) => Err(classify(error)),
+        }
+    }
+
+    pub(crate) fn end(&self, key: &ObjectKey, max_bytes: u64) -> Result<Option<End>, StoreError> {
+        refuse_unfinished(key)?;
+        match self.root.open(key.as_str(), Access::Read) {
+            Ok(file) => read_end(file, max_bytes).map(Some),
             Err(Errno::NOENT | Errno::NOTDIR) => Ok(None),
             Err(error) => Err(classify(error)),
         }
@@ -324,6 +333,14 @@ fn read(file: &File, max_bytes: u64) -> Result<Object, StoreError> {
         return Err(too_large());
     }
     Ok(Object { hash: Hash::of(&bytes), bytes, modified: modified(&stat) })
+}
+
+fn read_end(mut file: File, max_bytes: u64) -> Result<End, StoreError> {
+    let before = size(&plain_file(&file)?)?.saturating_sub(max_bytes);
+    file.seek(SeekFrom::Start(before))?;
+    let mut bytes = Vec::new();
+    file.take(max_bytes).read_to_end(&mut bytes)?;
+    Ok(End { bytes, before })
 }
 
 fn describe(

@@ -58,6 +58,9 @@ impl LocalObjects {
             Wanted::File { key, max_bytes } => {
                 Ok(self.files.get(key, *max_bytes)?.map_or(Found::Nothing, Found::File))
             }
+            Wanted::End { key, max_bytes } => {
+                Ok(self.files.end(key, *max_bytes)?.map_or(Found::Nothing, Found::End))
+            }
             Wanted::Folder { key, limit } => match self.files.list(Some(key), *limit) {
                 Err(StoreError::NotFound) => Ok(Found::Nothing),
                 listed => listed.map(Found::Folder),

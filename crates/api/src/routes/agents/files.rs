@@ -1,7 +1,6 @@
 //! `/v1/agents/{id}/files/{name}`: the files that say who an agent is. What a change replaces is
 //! kept in the agent's own history.
 
-use axum::body::Bytes;
 use axum::extract::{Path, State};
 use axum::http::{HeaderMap, HeaderValue, StatusCode, header};
 use axum::response::{IntoResponse, Response};
@@ -9,6 +8,7 @@ use onyx_storage::{Change, Expect, History, Object, ObjectKey, Objects, StoreErr
 use onyx_types::{Author, ErrorCode, Fault, Hash, Origin};
 
 use super::{known, objects};
+use crate::body::RawBody;
 use crate::etag::{etag, expected};
 use crate::{ApiState, AuthContext, Problem};
 
@@ -33,7 +33,7 @@ pub(crate) async fn write(
     caller: AuthContext,
     Path((id, name)): Path<(String, String)>,
     headers: HeaderMap,
-    body: Bytes,
+    RawBody(body): RawBody,
 ) -> Result<Response, Problem> {
     let agent = known(&state.runs.roster(), &id)?.id.clone();
     let key = file_key(&name)?;

@@ -3,7 +3,6 @@
 use std::sync::Arc;
 
 use axum::Json;
-use axum::body::Bytes;
 use axum::extract::{Path, State};
 use axum::http::{HeaderMap, HeaderValue, StatusCode, header};
 use axum::response::{IntoResponse, Response};
@@ -13,7 +12,7 @@ use onyx_types::{Author, ErrorCode, Fault, Origin, RunId, Scope, Timestamp};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::body::JsonBody;
+use crate::body::{JsonBody, RawBody};
 use crate::etag::{etag, expected};
 use crate::{ApiState, AuthContext, Problem, QueryOf};
 
@@ -26,7 +25,7 @@ pub(super) fn own(state: &ApiState, caller: &AuthContext) -> PersonFiles {
 
 #[derive(Deserialize, JsonSchema)]
 pub(crate) struct FilesQuery {
-    /// Some of memory, daily, note, by commas; memory and daily unless told otherwise.
+    /// Some of the kinds of sources, by commas; memory and daily unless told otherwise.
     #[schemars(regex(
         pattern = r"^ *(page|task|ref|project|note|source|memory|daily|session|shared)( *, *(page|task|ref|project|note|source|memory|daily|session|shared))* *$"
     ))]
@@ -61,7 +60,10 @@ struct FileView {
 impl From<SourceRow> for FileView {
     fn from(row: SourceRow) -> Self {
         Self {
-            path: row.key.path,
+            path: match row.key.person {
+                Some(_) => row.key.path,
+                None => format!("shared/{}", row.key.path),
+            },
             source: row.kind,
             scope: row.scope,
             title: row.title,
@@ -85,12 +87,17 @@ pub(in crate::routes) async fn list(
     let kinds = query.types.as_deref().unwrap_or("memory,daily");
     let kinds: Vec<SourceKind> =
         kinds.split(',').map(str::trim).map(super::parse_kind).collect::<Result<_, _>>()?;
-    let sources = state.index.files(&caller.person).await.map_err(Fault::from)?;
+    let mut sources = state.index.files(&caller.person).await.map_err(Fault::from)?;
+    if kinds.contains(&SourceKind::Shared) {
+        sources.extend(state.store.chunks.sources(None).await.map_err(Fault::from)?);
+    }
     let after = query.after.as_deref().unwrap_or_default();
     let wanted = sources.into_iter().filter(|row| kinds.contains(&row.kind));
-    let mut wanted = wanted.filter(|row| row.key.path.as_str() > after);
-    let files: Vec<FileView> = wanted.by_ref().take(limit as usize).map(FileView::from).collect();
-    let more = wanted.next().is_some();
+    let wanted = wanted.map(FileView::from).filter(|file| file.path.as_str() > after);
+    let mut files: Vec<FileView> = wanted.collect();
+    files.sort_by(|a, b| a.path.cmp(&b.path));
+    let more = files.len() > limit as usize;
+    files.truncate(limit as usize);
     let after = files.last().filter(|_| more).map(|file| file.path.clone());
     Ok(Json(FileList { files, after }))
 }
@@ -140,7 +147,7 @@ pub(crate) struct ReadQuery {
     version: Option<u64>,
 }
 
-/// A file; `…/history` is what became of it.
+/// A file; `…/history` is what became of it, unless a file has that name.
 pub(in crate::routes) async fn read(
     State(state): State<ApiState>,
     caller: AuthContext,
@@ -148,20 +155,34 @@ pub(in crate::routes) async fn read(
     QueryOf(query): QueryOf<ReadQuery>,
 ) -> Result<Response, Problem> {
     let own = own(&state, &caller);
-    if let Some(path) = path.strip_suffix("/history") {
-        let versions = own.versions(path).await?;
-        let versions = versions.into_iter().map(VersionView::from).collect();
-        return Ok(Json(VersionList { versions }).into_response());
-    }
-    let kind = (header::CONTENT_TYPE, HeaderValue::from_static("text/markdown; charset=utf-8"));
     if let Some(number) = query.version {
         let bytes = own.version(&path, number).await?.unwrap_or_default();
-        return Ok(([kind], bytes).into_response());
+        return Ok(([kind_of(&bytes)], bytes).into_response());
     }
-    let found = own.read(&path).await?;
-    let found = found
+    let found = own.read(&path).await;
+    if let (Some(file), false) = (path.strip_suffix("/history"), matches!(found, Ok(Some(_)))) {
+        match (own.versions(file).await, &found) {
+            (Ok(versions), _) => {
+                let versions = versions.into_iter().map(VersionView::from).collect();
+                return Ok(Json(VersionList { versions }).into_response());
+            }
+            // What stands before it can be no file: it is one itself, and is not there.
+            (Err(fault), Ok(_)) if fault.code == ErrorCode::InvalidRequest => {}
+            (Err(fault), _) => return Err(fault.into()),
+        }
+    }
+    let found = found?
         .ok_or_else(|| Problem::new(ErrorCode::NotFound, format!("There is no file {path:?}.")))?;
-    Ok(([kind, etag(&found.hash)], found.bytes).into_response())
+    Ok(([kind_of(&found.bytes), etag(&found.hash)], found.bytes).into_response())
+}
+
+/// People keep more than texts in their vault.
+fn kind_of(bytes: &[u8]) -> (header::HeaderName, HeaderValue) {
+    let kind = match std::str::from_utf8(bytes) {
+        Ok(_) => "text/markdown; charset=utf-8",
+        Err(_) => "application/octet-stream",
+    };
+    (header::CONTENT_TYPE, HeaderValue::from_static(kind))
 }
 
 /// Writes the file whole. With `If-Match` only what was read before is replaced, with
@@ -171,7 +192,7 @@ pub(in crate::routes) async fn write(
     caller: AuthContext,
     Path(path): Path<String>,
     headers: HeaderMap,
-    body: Bytes,
+    RawBody(body): RawBody,
 ) -> Result<Response, Problem> {
     let hash = own(&state, &caller).write(&path, &body, expected(&headers)?).await?;
     Ok((StatusCode::NO_CONTENT, [etag(&hash)]).into_response())

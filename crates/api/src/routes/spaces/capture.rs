@@ -13,7 +13,8 @@ use serde::Deserialize;
 
 use super::entities::{check_title, made};
 use super::find;
-use crate::{ApiState, AuthContext, JsonBody, Problem};
+use crate::body::DocumentBody;
+use crate::{ApiState, AuthContext, Problem};
 
 /// One of `url`, `text`, and `data` with its `name`.
 #[derive(Deserialize, JsonSchema)]
@@ -35,7 +36,7 @@ pub(super) async fn capture(
     State(state): State<ApiState>,
     caller: AuthContext,
     Path(space): Path<String>,
-    JsonBody(mut request): JsonBody<CaptureRequest>,
+    DocumentBody(mut request): DocumentBody<CaptureRequest>,
 ) -> Result<Response, Problem> {
     let space = find(&state, &caller, &space).await?.id;
     let (title, tags) = (request.title.take(), request.tags.take());

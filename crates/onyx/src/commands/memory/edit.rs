@@ -5,6 +5,7 @@ use std::process::Command;
 
 use anyhow::{Context, Result, bail};
 use serde_json::json;
+use tempfile::TempPath;
 
 use super::{read, told, write};
 use crate::cli::AsJson;
@@ -29,7 +30,14 @@ async fn edit(connection: &Connection, path: &str, json: AsJson) -> Result<Exit>
         Err(error) => return Ok(refused(&error)),
     };
     let (text, tag) = before.map_or((String::new(), None), |(text, tag)| (text, Some(tag)));
-    let edited = in_editor(&text)?;
+    let draft = draft(&text)?;
+    let edited = match in_editor(&draft) {
+        Ok(edited) => edited,
+        Err(error) => {
+            keep(draft, &text);
+            return Err(error);
+        }
+    };
     if edited == text {
         output::aside("nothing was changed");
         return Ok(Exit::Done);
@@ -43,27 +51,46 @@ async fn edit(connection: &Connection, path: &str, json: AsJson) -> Result<Exit>
             );
             Exit::Done
         }
-        Err(error) => refused(&error),
+        Err(error) => {
+            let exit = refused(&error);
+            keep(draft, &text);
+            exit
+        }
     })
 }
 
-fn in_editor(text: &str) -> Result<String> {
+/// What a person wrote is not thrown away because it could not be put in its place.
+fn keep(draft: TempPath, before: &str) {
+    if std::fs::read(&draft).is_ok_and(|now| now == before.as_bytes()) {
+        return;
+    }
+    match draft.keep() {
+        Ok(path) => output::aside(&format!("what you wrote is kept in {}", path.display())),
+        Err(error) => output::aside(&format!("what you wrote could not be kept: {error}")),
+    }
+}
+
+fn draft(text: &str) -> Result<TempPath> {
     let mut file = tempfile::Builder::new()
         .prefix("onyx-")
         .suffix(".md")
         .tempfile()
         .context("cannot make a file to edit")?;
     file.write_all(text.as_bytes()).context("cannot make a file to edit")?;
+    Ok(file.into_temp_path())
+}
+
+fn in_editor(draft: &TempPath) -> Result<String> {
     let editor = env::editor();
     let mut words = editor.split_whitespace();
     let program = words.next().unwrap_or("vi");
     let status = Command::new(program)
         .args(words)
-        .arg(file.path())
+        .arg(draft.as_os_str())
         .status()
         .with_context(|| format!("the editor {program} cannot be started; set EDITOR"))?;
     if !status.success() {
         bail!("the editor {program} ended with {status}; nothing was written");
     }
-    std::fs::read_to_string(file.path()).context("the edited file cannot be read")
+    std::fs::read_to_string(draft).context("the edited file cannot be read")
 }

@@ -1,12 +1,13 @@
-//! Memory of an OpenClaw workspace: `MEMORY.md` and `memory/*.md`. Nothing that is here is lost,
-//! and bringing it twice changes nothing.
+//! Memory of an OpenClaw workspace: `MEMORY.md` (or `memory.md`) and all markdown in `memory/`.
+//! Nothing that is here is lost, bringing it twice changes nothing, and what is not
+//! brought is said.
 
-use std::fs;
-use std::path::{Path, PathBuf};
+use std::fs::{self, DirEntry};
+use std::path::Path;
 
 use anyhow::{Context, Result, bail};
-use onyx_types::AgentId;
-use serde::Serialize;
+use onyx_types::{AgentId, ErrorCode, Fault};
+use serde::{Deserialize, Serialize};
 use serde_json::json;
 
 use super::{read, told, write};
@@ -15,11 +16,25 @@ use crate::client::{Client, ClientError};
 use crate::commands::through;
 use crate::exit::Exit;
 use crate::home::HomeFolder;
+use crate::output;
 
-/// A file and where it goes.
+/// Of the memory itself; OpenClaw reads either.
+const NAMES: [&str; 2] = ["MEMORY.md", "memory.md"];
+/// Deeper than anybody sorts their memory.
+const DEEPEST: usize = 16;
+
+/// A text and where it goes within the agent's memory.
 struct Import {
-    from: PathBuf,
     to: String,
+    text: String,
+}
+
+/// What a workspace holds.
+#[derive(Default)]
+struct Workspace {
+    imports: Vec<Import>,
+    /// Each with the reason.
+    left_out: Vec<String>,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
@@ -30,26 +45,36 @@ enum Outcome {
     AlreadyThere,
 }
 
+#[derive(Deserialize)]
+struct Agents {
+    agents: Vec<Agent>,
+}
+
+#[derive(Deserialize)]
+struct Agent {
+    id: AgentId,
+    default: bool,
+}
+
 pub(super) async fn run(
     home: &HomeFolder,
     folder: &Path,
     agent: Option<&AgentId>,
     json: AsJson,
 ) -> Result<Exit> {
-    let agent = agent.map_or("main", AgentId::as_str);
-    let imports = imports(folder, agent)?;
+    // Whole before anything is written: a file that cannot be read stops it.
+    let Workspace { imports, left_out } = Workspace::read(folder)?;
+    for words in &left_out {
+        output::aside(&format!("left out: {words}"));
+    }
     if imports.is_empty() {
         bail!("{} holds no MEMORY.md and no memory/*.md", folder.display());
     }
-    let mut texts = Vec::new();
-    for import in imports {
-        let text = fs::read_to_string(&import.from)
-            .with_context(|| format!("{} cannot be read", import.from.display()))?;
-        texts.push((import.to, text));
-    }
     through(home, async |client| {
-        for (to, text) in &texts {
-            let outcome = bring(client, to, text).await?;
+        let agent = whose(client, agent).await?;
+        for Import { to, text } in &imports {
+            let to = format!("memory/{agent}/{to}");
+            let outcome = bring(client, &to, text).await?;
             let words = match outcome {
                 Outcome::New => "brought",
                 Outcome::Added => "added to",
@@ -62,36 +87,81 @@ pub(super) async fn run(
     .await
 }
 
-fn imports(folder: &Path, agent: &str) -> Result<Vec<Import>> {
-    let mut imports = Vec::new();
-    let memory = folder.join("MEMORY.md");
-    if memory.is_file() {
-        imports.push(Import { from: memory, to: format!("memory/{agent}/MEMORY.md") });
-    }
-    let logs = folder.join("memory");
-    if !logs.is_dir() {
-        return Ok(imports);
-    }
-    let entries =
-        fs::read_dir(&logs).with_context(|| format!("{} cannot be read", logs.display()))?;
-    let mut names = Vec::new();
-    for entry in entries {
-        let entry = entry.with_context(|| format!("{} cannot be read", logs.display()))?;
-        if entry.path().is_file()
-            && let Ok(name) = entry.file_name().into_string()
-        {
-            names.push(name);
+/// The agent that is named, or the one who answers when nobody is.
+async fn whose(client: &Client, named: Option<&AgentId>) -> Result<AgentId, ClientError> {
+    let Agents { agents } = client.get_json("/v1/agents").await?;
+    let mut agents = agents.into_iter();
+    let found = match named {
+        Some(id) => agents.find(|agent| agent.id == *id),
+        None => agents.find(|agent| agent.default),
+    };
+    found.map(|agent| agent.id).ok_or_else(|| {
+        let who = named.map_or("a default agent", AgentId::as_str);
+        let fault = Fault::new(ErrorCode::NotFound, format!("there is no agent {who}"));
+        ClientError::Refused(fault.with_hint("`onyx doctor` lists the agents."))
+    })
+}
+
+impl Workspace {
+    fn read(folder: &Path) -> Result<Self> {
+        let mut workspace = Self::default();
+        for entry in entries(folder)? {
+            // By the name as it is spelt, also where `MEMORY.md` opens `memory.md`.
+            if NAMES.iter().any(|name| entry.file_name() == *name) && entry.path().is_file() {
+                workspace.take(&entry.path(), "MEMORY.md".to_owned())?;
+            }
         }
+        let memory = folder.join("memory");
+        if memory.is_dir() {
+            workspace.look_through(&memory, "", DEEPEST)?;
+        }
+        Ok(workspace)
     }
-    names.sort();
-    for name in names.iter().filter(|name| name.ends_with(".md") && !name.starts_with('.')) {
-        let to = match is_day(name.trim_end_matches(".md")) {
-            true => format!("memory/{agent}/daily/{name}"),
-            false => format!("memory/{agent}/{name}"),
-        };
-        imports.push(Import { from: logs.join(name), to });
+
+    fn look_through(&mut self, folder: &Path, below: &str, deeper: usize) -> Result<()> {
+        for entry in entries(folder)? {
+            let path = entry.path();
+            let kind =
+                entry.file_type().with_context(|| format!("{} cannot be read", path.display()))?;
+            let Ok(name) = entry.file_name().into_string() else {
+                self.leave_out(&path, "its name is not UTF-8");
+                continue;
+            };
+            if name.starts_with('.') {
+                self.leave_out(&path, "it is hidden");
+            } else if kind.is_dir() && deeper == 0 {
+                self.leave_out(&path, "it lies too deep");
+            } else if kind.is_dir() {
+                self.look_through(&path, &format!("{below}{name}/"), deeper - 1)?;
+            } else if !path.is_file() || !name.ends_with(".md") {
+                self.leave_out(&path, "it is no markdown file");
+            } else if below.is_empty() && is_day(name.trim_end_matches(".md")) {
+                self.take(&path, format!("daily/{name}"))?;
+            } else {
+                self.take(&path, format!("{below}{name}"))?;
+            }
+        }
+        Ok(())
     }
-    Ok(imports)
+
+    fn take(&mut self, from: &Path, to: String) -> Result<()> {
+        let text = fs::read_to_string(from)
+            .with_context(|| format!("{} cannot be read", from.display()))?;
+        self.imports.push(Import { to, text });
+        Ok(())
+    }
+
+    fn leave_out(&mut self, path: &Path, why: &str) {
+        self.left_out.push(format!("{}: {why}", path.display()));
+    }
+}
+
+/// In the order of their names.
+fn entries(folder: &Path) -> Result<Vec<DirEntry>> {
+    let read = || fs::read_dir(folder)?.collect::<std::io::Result<Vec<_>>>();
+    let mut entries = read().with_context(|| format!("{} cannot be read", folder.display()))?;
+    entries.sort_by_key(DirEntry::file_name);
+    Ok(entries)
 }
 
 fn is_day(name: &str) -> bool {

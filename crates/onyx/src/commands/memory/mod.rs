@@ -4,6 +4,7 @@ mod edit;
 mod import;
 
 use anyhow::Result;
+use onyx_types::{ErrorCode, Fault};
 use serde::Deserialize;
 use serde_json::{Value, json};
 
@@ -218,18 +219,25 @@ impl Status {
     }
 }
 
-/// Reads a file of the person's; `None` when there is none.
+/// Reads a text of the person's, with its tag; `None` when there is none.
 async fn read(client: &Client, path: &str) -> Result<Option<(String, String)>, ClientError> {
     let response = match client.get(&file(path)).await {
         Ok(response) => response,
-        Err(ClientError::Refused(fault)) if fault.code == onyx_types::ErrorCode::NotFound => {
+        Err(ClientError::Refused(fault)) if fault.code == ErrorCode::NotFound => {
             return Ok(None);
         }
         Err(error) => return Err(error),
     };
     let tag = response.headers().get("etag").and_then(|tag| tag.to_str().ok());
     let tag = tag.unwrap_or_default().to_owned();
-    let text = response.text().await.map_err(ClientError::Unreachable)?;
+    let bytes = response.bytes().await.map_err(ClientError::Unreachable)?;
+    // Read as text all the same, it would be written back as something else.
+    let text = String::from_utf8(bytes.into()).map_err(|error| {
+        let at = error.utf8_error().valid_up_to();
+        let why = format!("{path} is not UTF-8 text (byte {at}); it is left as it is");
+        let hint = "Change it with a program that knows what it is.";
+        ClientError::Refused(Fault::new(ErrorCode::InvalidRequest, why).with_hint(hint))
+    })?;
     Ok(Some((text, tag)))
 }
 

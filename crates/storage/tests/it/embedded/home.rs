@@ -3,8 +3,8 @@ use std::os::unix::fs::PermissionsExt as _;
 use std::sync::Arc;
 
 use onyx_storage::{
-    Area, Delivery, Expect, Files as _, Found, Home, HomeError, InboxRow, ObjectKey, StoreError,
-    Wanted,
+    Area, Delivery, End, Expect, Files as _, Found, Home, HomeError, InboxRow, ObjectKey,
+    StoreError, Wanted,
 };
 
 use crate::support::{Maker, TempStore};
@@ -131,6 +131,7 @@ async fn many_things_are_looked_up_in_one_go_and_each_answers_for_itself() {
     let home = Home::open(folder.path()).unwrap();
     let area = |name: &str| Area::Agent(name.parse().unwrap());
     let file = |path: &str| Wanted::File { key: path.parse().unwrap(), max_bytes: 8 };
+    let end = |path: &str| Wanted::End { key: path.parse().unwrap(), max_bytes: 8 };
     let list = |path: &str| Wanted::Folder { key: path.parse().unwrap(), limit: 9 };
     fs::create_dir_all(folder.path().join("agents/main/skills")).unwrap();
     fs::write(folder.path().join("agents/main/SOUL.md"), "calm").unwrap();
@@ -140,14 +141,20 @@ async fn many_things_are_looked_up_in_one_go_and_each_answers_for_itself() {
         (area("main"), file("SOUL.md")),
         (area("other"), file("SOUL.md")),
         (area("main"), file("LONG.md")),
+        (area("main"), end("LONG.md")),
+        (area("main"), end("SOUL.md")),
+        (area("main"), end("NONE.md")),
         (area("main"), list("skills")),
         (area("main"), list("nowhere")),
     ];
     let found = home.find(wanted).await.unwrap();
-    let [soul, none, long, skills, nowhere] = found.try_into().unwrap();
+    let [soul, none, long, ends @ .., skills, nowhere]: [_; 8] = found.try_into().unwrap();
     assert!(matches!(soul, Ok(Found::File(object)) if object.bytes == b"calm"));
     assert_eq!((none.unwrap(), nowhere.unwrap()), (Found::Nothing, Found::Nothing));
     assert!(matches!(long, Err(StoreError::Refused(_))));
+    let end = |bytes: &[u8], before| Found::End(End { bytes: bytes.to_vec(), before });
+    let ends = ends.map(Result::unwrap);
+    assert_eq!(ends, [end(b" allowed", 11), end(b"calm", 0), Found::Nothing]);
     let Ok(Found::Folder(entries)) = skills else { panic!("{skills:?}") };
     assert_eq!(entries.len(), 1);
     assert_eq!(entries[0].key.as_str(), "skills/cook.md");

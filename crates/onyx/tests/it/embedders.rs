@@ -1,0 +1,80 @@
+//! Embedders that are late, and embedders that say nothing: neither keeps words from being found.
+
+use std::fs;
+
+use onyx_test_support::{DEFAULT_KEY, OnyxProcess, ScriptedModel, wait_for};
+use serde_json::{Value, json};
+
+use crate::memory::{paths, search, write};
+use crate::{SOON, builder};
+
+/// A port at which nobody listens.
+async fn free_port() -> u16 {
+    let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
+    listener.local_addr().unwrap().port()
+}
+
+/// A server whose embedder is at a port, whoever may be there.
+async fn embedding_at(model: &ScriptedModel, port: u16) -> OnyxProcess {
+    let far = json!({"kind": "openai", "baseUrl": format!("http://127.0.0.1:{port}/v1"),
+        "apiKey": DEFAULT_KEY});
+    let config = json!({"memory": {"embedder": "far/embed"}, "providers": {"far": far}});
+    builder(model).merge(config).start().await
+}
+
+async fn index(onyx: &OnyxProcess) -> Value {
+    onyx.get("/v1/memory/status").await.expect(200).json()
+}
+
+#[tokio::test]
+async fn an_embedder_that_comes_after_the_server_is_used_without_anybody_asking() {
+    let model = ScriptedModel::start().await;
+    let port = free_port().await;
+    let onyx = embedding_at(&model, port).await;
+    write(&onyx, "people/owner/vault/a.md", "tulips");
+    wait_for("it is found by words", SOON, async || {
+        (paths(&search(&onyx, "q=tulips").await) == ["vault/a.md"]).then_some(())
+    })
+    .await;
+    wait_for("the embedder was asked in vain", SOON, async || {
+        let reason = index(&onyx).await["embedding"]["reason"].clone();
+        reason.as_str().is_some_and(|it| !it.contains("not answered yet")).then_some(())
+    })
+    .await;
+    let _far = ScriptedModel::start_on(port).await;
+    wait_for("vectors are made", SOON * 6, async || {
+        let status = index(&onyx).await;
+        (status["vectors"] == 1 && status["embedding"]["state"] == "ready").then_some(())
+    })
+    .await;
+    let found = search(&onyx, "q=tulips").await;
+    let first = &found["results"][0];
+    assert_eq!((&found["degraded"], &first["match_type"]), (&json!(false), &json!("hybrid")));
+}
+
+#[tokio::test]
+async fn an_embedder_that_says_nothing_keeps_no_file_from_being_found() {
+    let model = ScriptedModel::start().await;
+    let silent = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let onyx = embedding_at(&model, silent.local_addr().unwrap().port()).await;
+    // Taken, and never answered.
+    let _connection = silent.accept().await.unwrap();
+    write(&onyx, "people/owner/vault/a.md", "tulips");
+    wait_for("it is found by words", SOON, async || {
+        (paths(&search(&onyx, "q=tulips").await) == ["vault/a.md"]).then_some(())
+    })
+    .await;
+    let status = index(&onyx).await;
+    assert_eq!((&status["complete"], &status["watching"]["state"]), (&json!(true), &json!("on")));
+    assert_eq!(status["embedding"]["state"], "failing", "{status}");
+    assert_eq!(status["embedding"]["reason"], "it has not answered yet");
+    // An edit of the config does not wait for it either.
+    let mut config: Value = serde_json::from_slice(&fs::read(onyx.config_path()).unwrap()).unwrap();
+    config["memory"]["embedder"] = json!("mine/embed");
+    fs::write(onyx.config_path(), config.to_string()).unwrap();
+    wait_for("the other one makes vectors", SOON, async || {
+        let status = index(&onyx).await;
+        (status["vectors"] == 1 && status["embedding"]["state"] == "ready").then_some(())
+    })
+    .await;
+}
