@@ -5,8 +5,8 @@ use axum::extract::{Path, State};
 use axum::http::{HeaderMap, StatusCode};
 use onyx_agent::{KeptMessage, NewMessage as Message, StopTarget};
 use onyx_knowledge::{Hit, Retrieval};
-use onyx_storage::{Delivery, InboxRow, SessionMeta};
-use onyx_types::{AgentId, ErrorCode, Fault, MatchType, Origin, Scope, TurnId};
+use onyx_storage::{Delivery, SessionMeta};
+use onyx_types::{AgentId, ErrorCode, Fault, MatchType, Origin, Scope, Timestamp, TurnId};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -60,7 +60,8 @@ async fn unanswered(
         messages.push(MessageView::posted(&row));
         if state.runs.is_promised(row.turn) {
             let agents = state.runs.answerers(&caller.person, meta, &text).await?;
-            messages.extend(agents.iter().map(|agent| placeholder(&row, agent)));
+            let answers = agents.iter().map(|agent| placeholder(row.turn, row.received_at, agent));
+            messages.extend(answers);
         }
     }
     Ok(messages)
@@ -91,14 +92,14 @@ fn name(question: Option<TurnId>, message: &HistoryMessage) -> String {
     }
 }
 
-fn placeholder(row: &InboxRow, agent: &AgentId) -> MessageView {
+fn placeholder(question: TurnId, at: Timestamp, agent: &AgentId) -> MessageView {
     MessageView {
-        id: answer_id(row.turn, agent),
+        id: answer_id(question, agent),
         role: MessageRole::Assistant,
         author: agent.to_string(),
         content: String::new(),
         status: MessageStatus::Streaming,
-        created_at: row.received_at,
+        created_at: at,
         error: None,
         metadata: Metadata::default(),
     }
@@ -135,12 +136,13 @@ pub(in crate::routes) async fn send(
     let delivery = Delivery::FollowUp;
     let message = Message { content: request.content, view: None, client_id, delivery };
     let sent = match state.runs.keep_message(&caller.person, meta.session_id, message).await? {
-        KeptMessage::Known(turn) => sent_before(&state, &caller, &meta, turn).await?,
+        KeptMessage::Known(turn) => sent_before(&state, &caller, &meta, turn, &agents).await?,
         KeptMessage::New(row) => {
             state.runs.promise(&caller.person, meta.session_id, row.turn);
+            let answer = |agent| placeholder(row.turn, row.received_at, agent);
             Sent {
                 user_message: MessageView::posted(&row),
-                assistant_messages: agents.iter().map(|agent| placeholder(&row, agent)).collect(),
+                assistant_messages: agents.iter().map(answer).collect(),
             }
         }
     };
@@ -153,6 +155,7 @@ async fn sent_before(
     caller: &AuthContext,
     meta: &SessionMeta,
     message: TurnId,
+    agents: &[AgentId],
 ) -> Result<Sent, Problem> {
     const NEWEST: usize = 200;
     let page = page(state, caller, meta.session_id, None, Some(NEWEST)).await?;
@@ -163,13 +166,16 @@ async fn sent_before(
     let (mut own, rest): (Vec<_>, Vec<_>) =
         messages.into_iter().partition(|message| message.id == id);
     let none = || Problem::new(ErrorCode::NotFound, format!("There is no message {id}."));
-    Ok(Sent {
-        user_message: own.pop().ok_or_else(none)?,
-        assistant_messages: rest
-            .into_iter()
-            .filter(|message| message.id.starts_with(&its_answers))
-            .collect(),
-    })
+    let user_message = own.pop().ok_or_else(none)?;
+    let mut assistant_messages: Vec<_> =
+        rest.into_iter().filter(|message| message.id.starts_with(&its_answers)).collect();
+    if assistant_messages.is_empty() {
+        // Kept a moment ago, and whoever sent it first has not promised the answers yet; or their
+        // run has just begun.
+        let at = user_message.created_at;
+        assistant_messages.extend(agents.iter().map(|agent| placeholder(message, at, agent)));
+    }
+    Ok(Sent { user_message, assistant_messages })
 }
 
 #[derive(Serialize, JsonSchema)]
