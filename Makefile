@@ -58,7 +58,7 @@ rules: setup ## all of check but clippy
 	@$(step) "spelling" $(tool) typos
 
 .PHONY: bench
-bench: setup ## measure a release build and print the table of targets
+bench: setup ## measure a release build, its search index and how well searches answer
 	@./scripts/bench
 
 .PHONY: judge
