@@ -11,6 +11,7 @@ use crate::wait_for;
 
 const SOON: Duration = Duration::from_secs(10);
 const SERVICE: &str = "org.freedesktop.secrets";
+const BUS: &str = "org.freedesktop.DBus";
 
 #[derive(Debug)]
 pub struct Desktop {
@@ -36,8 +37,10 @@ impl Desktop {
             .kill_on_drop(true)
             .spawn()
             .expect("dbus-daemon is installed (scripts/setup)");
-        wait_for("the bus", SOON, async || socket(folder.path()).exists().then_some(())).await;
-        Self { folder, keyring: None, _bus: bus }
+        let desktop = Self { folder, keyring: None, _bus: bus };
+        // Its socket is there a moment before anybody listens.
+        wait_for("the bus", SOON, async || desktop.has_owner(BUS).await).await;
+        desktop
     }
 
     /// With a keyring that its person has opened.
@@ -83,9 +86,14 @@ impl Desktop {
     }
 
     async fn has_keyring(&self) -> bool {
-        let name = format!("string:{SERVICE}");
+        self.has_owner(SERVICE).await.unwrap()
+    }
+
+    /// `None` where the bus does not answer.
+    async fn has_owner(&self, name: &str) -> Option<bool> {
         let asked = "org.freedesktop.DBus.NameHasOwner";
-        self.send("org.freedesktop.DBus", asked, &name).await.unwrap().contains("true")
+        let answer = self.send(BUS, asked, &format!("string:{name}")).await?;
+        Some(answer.contains("true"))
     }
 
     /// The answer to a call, as a stranger's program prints it.
@@ -111,10 +119,6 @@ impl Desktop {
     }
 }
 
-fn socket(folder: &Path) -> PathBuf {
-    folder.join("bus")
-}
-
 fn address(folder: &Path) -> String {
-    format!("unix:path={}", socket(folder).display())
+    format!("unix:path={}", folder.join("bus").display())
 }
