@@ -131,7 +131,9 @@ test('tasks are added and moved by keys, by dragging and by a menu', async () =>
   await page.keyboard.press('Shift+ArrowRight');
   await column('Doing').getByRole('link', { name: 'Buy oil' }).waitFor();
   await expect.poll(status, PATIENT).toBe('doing');
-  // It is still in hand: the next key moves it on.
+  // It is still in hand, also after the board was read anew: the next key moves it on.
+  const inHand = () => page.evaluate(() => document.activeElement?.textContent);
+  await expect.poll(inHand, PATIENT).toContain('Buy oil');
   await page.keyboard.press('Shift+ArrowRight');
   await column('Waiting').getByRole('link', { name: 'Buy oil' }).waitFor();
   await expect.poll(status, PATIENT).toBe('waiting');
