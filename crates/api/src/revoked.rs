@@ -1,7 +1,7 @@
 //! An answer under way ends when the credential that asked for it is revoked.
 
 use std::pin::Pin;
-use std::task::{Context, Poll, ready};
+use std::task::{Context, Poll};
 
 use axum::body::{Body, HttpBody};
 use axum::response::Response;
@@ -33,17 +33,16 @@ impl HttpBody for UntilRevoked {
     type Data = Bytes;
     type Error = axum::Error;
 
-    /// Whether it is revoked is asked while nothing comes, and the call wakes for both.
+    /// Whether it is revoked is asked first: a client that reads slowly always finds something.
     fn poll_frame(
         mut self: Pin<&mut Self>,
         cx: &mut Context<'_>,
     ) -> Poll<Option<Result<Frame<Bytes>, axum::Error>>> {
         let Self { body, revoked } = &mut *self;
         let Some(end) = revoked else { return Poll::Ready(None) };
-        if let Poll::Ready(frame) = Pin::new(body).poll_frame(cx) {
-            return Poll::Ready(frame);
+        if end.as_mut().poll(cx).is_pending() {
+            return Pin::new(body).poll_frame(cx);
         }
-        ready!(end.as_mut().poll(cx));
         *revoked = None;
         Poll::Ready(Some(Err(axum::Error::new(Revoked))))
     }
@@ -54,5 +53,29 @@ impl HttpBody for UntilRevoked {
 
     fn size_hint(&self) -> SizeHint {
         self.body.size_hint()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::convert::Infallible;
+
+    use futures::{FutureExt as _, stream};
+    use http_body_util::BodyExt as _;
+
+    use super::*;
+
+    /// A reader who is behind finds the next piece at once, every time.
+    #[test]
+    fn a_stream_that_always_has_more_is_cut_too() {
+        let more = stream::repeat_with(|| Ok::<_, Infallible>(Bytes::from_static(b"more")));
+        let revoked = Cancel::new();
+        let response = until_revoked(Response::new(Body::from_stream(more)), revoked.clone());
+        let mut body = response.into_body();
+        let mut next = || body.frame().now_or_never().unwrap();
+        assert!(next().unwrap().unwrap().is_data());
+        revoked.cancel();
+        assert_eq!(next().unwrap().unwrap_err().to_string(), "the credential was revoked");
+        assert!(next().is_none());
     }
 }
