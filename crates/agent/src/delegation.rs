@@ -14,11 +14,11 @@ use onyx_types::{
 use serde_json::Map;
 
 use crate::RunManager;
-use crate::collected::{Collected, StopOnDrop, collected};
-use crate::models::{ModelChoice, Payer};
+use crate::runs::collected::{Collected, StopOnDrop, collected};
+use crate::agents::models::{ModelChoice, Payer};
 use crate::notices::Happened;
-use crate::place::check_content;
-use crate::request::{Delegated, DryRun, RunInput, RunRequest, RunTerms, SessionRef};
+use crate::runs::resolve::check_content;
+use crate::runs::request::{Delegated, DryRun, RunInput, RunRequest, RunTerms, SessionRef};
 use crate::step::Speaker;
 
 #[async_trait]

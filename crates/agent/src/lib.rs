@@ -5,65 +5,37 @@
 //! and no file system call may enter.
 
 mod actions;
-mod answers;
-mod begin;
-mod client;
-mod collected;
-mod decisions;
+mod agents;
+mod conversations;
 mod delegation;
 mod drafts;
-mod driver;
-mod editor;
-mod facts;
+mod drive;
 mod feed;
-mod figures;
-mod finished;
-mod forks;
-mod held;
-mod homes;
-mod inbox;
-mod live_text;
-mod manager;
-mod models;
 mod notices;
-mod passing;
-
-mod place;
-mod preferences;
+mod personas;
 pub mod prompt;
-mod queue;
-mod recent;
-mod recovery;
-mod replay;
-mod request;
-mod roster;
-mod seats;
+mod runs;
 mod sessions;
-mod settings;
-mod snapshots;
-mod sources;
 pub mod step;
-mod titles;
-mod undo;
 
 pub use actions::{ACTIONS_FOLDER, Action, ActionAsk, ActionName, Confirmation, Recipe};
-pub use client::{ClientInput, ClientTurn, MemoryUse};
-pub use drafts::{ApprovalScope, Yes};
-pub use feed::{EventReader, Feed};
-pub use figures::{RUN_SECONDS, RunFigures};
-pub use forks::ForkPoint;
-pub use homes::check_card;
-pub use inbox::Sent;
-pub use manager::{Canceller, ManagerOptions, RunHandle, RunManager};
-pub use models::{ModelChoice, Models, Payer};
-pub use notices::{Happened, Notice};
-pub use onyx_tools::NotApproved;
-pub use preferences::{Preferences, PreferencesPatch, RuntimeMode};
-pub use queue::{Again, Answering, KeptMessage, NewMessage};
-pub use request::{Delegated, DryRun, RunInput, RunRequest, RunTerms, SessionRef, StopTarget};
-pub use roster::{AgentProfile, FIRST_AGENT, Roster};
-pub use sessions::{PatchFlaw, SessionPatch};
-pub use settings::{
+pub use agents::models::{ModelChoice, Models, Payer};
+pub use agents::preferences::{Preferences, PreferencesPatch, RuntimeMode};
+pub use agents::roster::{AgentProfile, FIRST_AGENT, Roster};
+pub use agents::settings::{
     AgentDefaults, AgentMemorySettings, AgentSettings, AgentsSettings, ModelSetting,
 };
-pub use titles::Titles;
+pub use conversations::spaces::check_card;
+pub use conversations::{Again, Answering, KeptMessage, NewMessage};
+pub use drafts::{ApprovalScope, Yes};
+pub use feed::{EventReader, Feed};
+pub use notices::{Happened, Notice};
+pub use onyx_tools::NotApproved;
+pub use runs::figures::{RUN_SECONDS, RunFigures};
+pub use runs::inbox::Sent;
+pub use runs::request::{Delegated, DryRun, RunInput, RunRequest, RunTerms, SessionRef, StopTarget};
+pub use runs::{Canceller, ManagerOptions, RunHandle, RunManager};
+pub use sessions::forks::ForkPoint;
+pub use sessions::titles::Titles;
+pub use sessions::{PatchFlaw, SessionPatch};
+pub use step::client::{ClientInput, ClientTurn, MemoryUse};

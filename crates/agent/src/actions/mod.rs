@@ -1,7 +1,6 @@
 //! Actions: prompt files in the person's vault, each shown as a button and run like a message.
 
 mod front;
-mod report;
 mod template;
 
 use std::collections::BTreeSet;
@@ -13,10 +12,8 @@ use onyx_types::{
 };
 
 use crate::RunManager;
-use crate::request::{DryRun, RunInput, RunRequest, RunTerms, SessionRef};
+use crate::runs::request::{DryRun, RunInput, RunRequest, RunTerms, SessionRef};
 use template::Values;
-
-pub(crate) use report::RunReport;
 
 /// Where they lie in the vault. Not for anybody to move: what lies there counts as instructions.
 pub const ACTIONS_FOLDER: &str = "agent/actions";

@@ -2,6 +2,8 @@
 //! providers' prompt caches hit; what was retrieved travels beside the message, marked untrusted.
 
 mod conversation;
+pub(crate) mod files;
+pub(crate) mod history;
 mod house_rules;
 mod snapshot;
 mod transcript;

@@ -3,6 +3,7 @@
 //! Nothing here reads a clock, a file or a socket, and nothing awaits. The driver performs what
 //! is decided and reports back; what is told to people as durable is released only by `Appended`.
 
+pub(crate) mod client;
 mod compaction;
 mod ending;
 mod flush;

@@ -12,7 +12,7 @@ use serde_json::Map;
 
 use super::input::{Batch, DecidedDraft, Effect, Speaker, UserInput};
 use super::lane::{Lane, LaneSetup, Phase};
-use crate::client::ClientTurn;
+use crate::step::client::ClientTurn;
 use crate::prompt::Conversation;
 
 /// Everything a run starts from.

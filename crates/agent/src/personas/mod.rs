@@ -9,11 +9,11 @@ use onyx_types::{
 };
 
 use crate::RunManager;
-use crate::client::{ClientInput, ClientTurn, MemoryUse};
-use crate::collected::{Collected, StopOnDrop, collected};
-use crate::models::ModelChoice;
-use crate::request::{DryRun, RunInput, RunRequest, RunTerms, SessionRef};
-use crate::roster::{AgentProfile, Roster};
+use crate::step::client::{ClientInput, ClientTurn, MemoryUse};
+use crate::runs::collected::{Collected, StopOnDrop, collected};
+use crate::agents::models::ModelChoice;
+use crate::runs::request::{DryRun, RunInput, RunRequest, RunTerms, SessionRef};
+use crate::agents::roster::{AgentProfile, Roster};
 
 pub(crate) fn is_editor(agent: &AgentId) -> bool {
     agent.as_str() == PERSONA_EDITOR

@@ -1,5 +1,7 @@
 //! Drafts as people see and decide them.
 
+mod undo;
+
 use std::collections::BTreeSet;
 use std::sync::PoisonError;
 
@@ -8,10 +10,10 @@ use onyx_tools::{Approval, Granted, NotApproved, ToolCx};
 use onyx_types::{DraftId, DraftState, ErrorCode, Fault, Hash, PersonId, SessionKey, TurnBody};
 
 use crate::RunManager;
-use crate::decisions::decided;
-use crate::manager::AtWork;
+use crate::drive::decisions::decided;
+use crate::runs::AtWork;
 use crate::notices::Happened;
-use crate::sources::tool_cx;
+use crate::runs::context::tool_cx;
 use crate::step::DecidedDraft;
 
 /// How far an approval goes.

@@ -5,8 +5,8 @@ use std::collections::BTreeSet;
 use onyx_storage::{Delivery, InboxRow};
 use onyx_types::{Fault, PersonId, RunId, SessionKey, TurnId, UserTurn};
 
-use crate::manager::{RunHandle, RunManager};
-use crate::request::{RunInput, RunRequest, SessionRef};
+use crate::runs::{RunHandle, RunManager};
+use crate::runs::request::{RunInput, RunRequest, SessionRef};
 use crate::step::{Speaker, UserInput};
 
 /// What became of a message.
@@ -30,7 +30,7 @@ impl RunManager {
         let Some(live) = self.at_work(&request.person, session) else {
             return self.start(request).await.map(Sent::Started);
         };
-        crate::place::check_content(content, self.roster().limits().max_prompt_bytes)?;
+        crate::runs::resolve::check_content(content, self.roster().limits().max_prompt_bytes)?;
         let now = self.inner.clock.wall();
         let turn = self.mint().turn(now);
         let content = self.inner.masked_words(content.clone());

@@ -1,5 +1,11 @@
 //! Reading and tidying sessions, for every surface.
 
+mod expiry;
+pub(crate) mod forks;
+pub(crate) mod lease;
+mod replay;
+pub(crate) mod titles;
+
 use onyx_storage::{
     Page, Pos, SessionChange, SessionFilter, SessionMeta, SessionStatus, StoreError, TitleSource,
     forget_facts, keep_facts,
@@ -8,7 +14,7 @@ use onyx_types::{
     AgentId, ErrorCode, Fault, LaneOrder, PersonId, SessionId, SessionKey, SessionOrigin,
 };
 
-use crate::held::HeldLease;
+use crate::sessions::lease::HeldLease;
 use crate::notices::Happened;
 use crate::{Roster, RunManager};
 

@@ -13,22 +13,22 @@ use onyx_types::{
 use tokio::sync::mpsc;
 
 use crate::RunManager;
-use crate::actions::RunReport;
-use crate::client::{ClientInput, ClientTurn};
-use crate::decisions::Decisions;
-use crate::driver::{Driver, UnderWay};
+use crate::drive::report::RunReport;
+use crate::step::client::{ClientInput, ClientTurn};
+use crate::drive::decisions::Decisions;
+use crate::drive::driver::{Driver, UnderWay};
 use crate::feed::Feed;
-use crate::held::HeldLease;
-use crate::live_text::LiveNotes;
-use crate::manager::{LiveRun, MOST_WAITING, RunHandle};
+use crate::sessions::lease::HeldLease;
+use crate::drive::live_text::LiveNotes;
+use crate::runs::{LiveRun, MOST_WAITING, RunHandle};
 use crate::notices::Happened;
-use crate::place::Place;
-use crate::request::{RunInput, RunRequest, RunTerms};
-use crate::roster::Roster;
-use crate::seats::Seat;
+use crate::runs::resolve::Place;
+use crate::runs::request::{RunInput, RunRequest, RunTerms};
+use crate::agents::roster::Roster;
+use crate::drive::slots::Seat;
 use crate::sessions::no_such_session;
 use crate::step::{Speaker, UserInput};
-use crate::titles::{Naming, Titles};
+use crate::sessions::titles::{Naming, Titles};
 
 /// A run of which nothing is written yet.
 pub(crate) struct Ready {
@@ -133,9 +133,9 @@ impl RunManager {
             Some(home) if retrieve.is_empty() => home.retrieval(agents.iter()),
             Some(_) | None => retrieve,
         };
-        let prepared = crate::sources::prepare(
+        let prepared = crate::runs::context::prepare(
             inner,
-            crate::sources::Preparation {
+            crate::runs::context::Preparation {
                 run,
                 input_turn,
                 input,

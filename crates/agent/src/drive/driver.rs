@@ -15,14 +15,14 @@ use onyx_types::{
 };
 use tokio::sync::mpsc;
 
-use crate::actions::RunReport;
-use crate::answers::Answers;
-use crate::decisions::Decisions;
+use crate::drive::report::RunReport;
+use crate::drive::model_streams::Answers;
+use crate::drive::decisions::Decisions;
 use crate::feed::Feed;
-use crate::live_text::LiveNotes;
-use crate::models::{ModelChoice, Models, Payer};
+use crate::drive::live_text::LiveNotes;
+use crate::agents::models::{ModelChoice, Models, Payer};
 use crate::prompt::Conversation;
-use crate::seats::Seat;
+use crate::drive::slots::Seat;
 use crate::step::{DecidedDraft, Effect, Input, RunState, RunSummary, UserInput, step};
 
 /// How long a session's lease lives without renewal, and how often it is renewed.

@@ -10,15 +10,15 @@ use onyx_types::{
     ScopeSet, SessionKey, StatusCode, Taint, ToolChoice, ToolUse, TurnBody, TurnId, View,
 };
 
-use crate::client::{ClientInput, ClientTurn, MemoryUse, open_calls, with_all_results};
-use crate::driver::LaneActor;
-use crate::editor::{self, is_editor};
-use crate::homes::Home;
-use crate::manager::Inner;
-use crate::models::{ModelChoice, Payer};
+use crate::step::client::{ClientInput, ClientTurn, MemoryUse, open_calls, with_all_results};
+use crate::drive::driver::LaneActor;
+use crate::personas::{self, is_editor};
+use crate::conversations::spaces::Home;
+use crate::runs::Inner;
+use crate::agents::models::{ModelChoice, Payer};
 use crate::prompt::{self, Conversation, UntrustedPiece, untrusted_block};
-use crate::roster::AgentProfile;
-use crate::snapshots::without_memory;
+use crate::agents::roster::AgentProfile;
+use crate::prompt::files::without_memory;
 use crate::step::{DecidedDraft, LaneSetup, RunSetup, RunState, Speaker, UserInput};
 
 /// What the manager has decided about a run before anything is read for it.

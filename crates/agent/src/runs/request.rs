@@ -6,7 +6,7 @@ use onyx_types::{
 };
 
 use crate::actions::ActionName;
-use crate::client::ClientInput;
+use crate::step::client::ClientInput;
 
 /// Everything a surface decides about a run. The person comes from the credential.
 #[derive(Clone, Debug)]

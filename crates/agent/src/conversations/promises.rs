@@ -9,7 +9,7 @@ use onyx_types::{ErrorCode, Fault, PersonId, SessionId, SessionKey, SessionOrigi
 use super::{Again, LOOK};
 use crate::RunManager;
 use crate::notices::Happened;
-use crate::request::StopTarget;
+use crate::runs::request::StopTarget;
 
 /// Messages that somebody has undertaken to have answered in their turn.
 #[derive(Default)]

@@ -1,6 +1,7 @@
 //! What a run has told so far. Readers pull at their own pace from any sequence number, so a slow
 //! one costs nothing and a second viewer or a rejoining client sees no gap and no repeat.
 
+pub(crate) mod finished;
 mod log;
 mod outline;
 

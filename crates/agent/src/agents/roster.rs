@@ -4,9 +4,9 @@ use std::sync::Arc;
 use onyx_tools::{Policy, ToolSettings, Toolbox};
 use onyx_types::{AgentId, ErrorCode, Fault, Limits, Tier};
 
-use crate::editor;
-use crate::models::ModelChoice;
-use crate::settings::{AgentDefaults, AgentSettings, AgentsSettings, ModelSetting};
+use crate::personas as editor;
+use crate::agents::models::ModelChoice;
+use crate::agents::settings::{AgentDefaults, AgentSettings, AgentsSettings, ModelSetting};
 
 /// The agents of a config, resolved once: every value checked and filled in.
 #[derive(Clone, Debug)]

@@ -3,6 +3,7 @@
 
 mod keeping;
 mod promises;
+pub(crate) mod spaces;
 
 use std::time::Duration;
 
@@ -15,7 +16,7 @@ use tokio::sync::broadcast;
 use crate::RunManager;
 use crate::feed::EventReader;
 use crate::notices::Notice;
-use crate::request::{DryRun, RunInput, RunRequest, RunTerms, SessionRef};
+use crate::runs::request::{DryRun, RunInput, RunRequest, RunTerms, SessionRef};
 use crate::sessions::no_such_session;
 
 pub use keeping::{KeptMessage, NewMessage};

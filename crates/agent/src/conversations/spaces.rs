@@ -14,8 +14,8 @@ use onyx_types::{
 };
 
 use crate::RunManager;
-use crate::request::StopTarget;
-use crate::roster::Roster;
+use crate::runs::request::StopTarget;
+use crate::agents::roster::Roster;
 
 /// More would be a crowd, and each costs a call.
 const MOST_ANSWERS: usize = 8;

@@ -8,9 +8,9 @@ use onyx_storage::{Area, End, Files, Found, ObjectKey, ObjectMeta, StoreError, W
 use onyx_tools::DailyLog;
 use onyx_types::{AgentId, Fault, PersonId, SessionId, SessionKey, Timestamp};
 
-use crate::manager::Inner;
+use crate::runs::Inner;
 use crate::prompt::{FileText, MAX_DAILY, PromptSnapshot, PromptSources, UntrustedPiece, bounded};
-use crate::roster::AgentProfile;
+use crate::agents::roster::AgentProfile;
 
 /// A session left alone this long gets a fresh rendering: no provider's cache lives longer.
 const IDLE: Duration = Duration::from_secs(60 * 60);

@@ -36,7 +36,7 @@ impl RunManager {
     ) -> Result<KeptMessage, Fault> {
         let NewMessage { content, view, client_id, delivery } = message;
         let content = UserContent::Text(content);
-        crate::place::check_content(&content, self.roster().limits().max_prompt_bytes)?;
+        crate::runs::resolve::check_content(&content, self.roster().limits().max_prompt_bytes)?;
         let key = self.key_of_session(person, session).await?;
         let content = self.inner.masked_words(content);
         // Of two that come at once under one name the second must find the first.

@@ -6,7 +6,7 @@ use onyx_storage::{Area, Change, Expect, ObjectKey, Store, StoreError};
 use onyx_types::{Author, Event, Hash, Origin, RunId, SessionKey, Taint, Timestamp, ToolUseId};
 use serde_json::Value;
 
-use super::ActionName;
+use crate::actions::ActionName;
 use crate::step::RunSummary;
 
 /// More of one tool's output is in the session's log.

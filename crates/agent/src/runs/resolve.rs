@@ -8,11 +8,11 @@ use onyx_types::{
 };
 
 use crate::RunManager;
-use crate::client::ClientTurn;
-use crate::editor::is_editor;
-use crate::forks::ForkPoint;
-use crate::request::{RunInput, RunRequest, SessionRef};
-use crate::roster::{AgentProfile, Roster};
+use crate::step::client::ClientTurn;
+use crate::personas::is_editor;
+use crate::sessions::forks::ForkPoint;
+use crate::runs::request::{RunInput, RunRequest, SessionRef};
+use crate::agents::roster::{AgentProfile, Roster};
 
 /// Where a run happens and who answers.
 pub(crate) struct Place {

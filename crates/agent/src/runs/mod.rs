@@ -1,5 +1,15 @@
 //! Starts, stops and finds runs. At most one run works on a session at a time.
 
+pub(crate) mod collected;
+pub(crate) mod context;
+mod facts;
+pub(crate) mod figures;
+pub(crate) mod inbox;
+mod recovery;
+pub(crate) mod request;
+pub(crate) mod resolve;
+mod start;
+
 use std::borrow::Cow;
 use std::collections::{BTreeSet, HashMap};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError, RwLock};
@@ -14,18 +24,18 @@ use onyx_types::{
 };
 use tokio::sync::{Semaphore, broadcast, mpsc};
 
-use crate::driver::{LEASE_LIFE, Whisper};
+use crate::drive::driver::{LEASE_LIFE, Whisper};
 use crate::feed::{EventReader, Feed, Outline};
-use crate::finished::{Finished, Found};
-use crate::held::HeldLease;
-use crate::models::Models;
+use crate::feed::finished::{Finished, Found};
+use crate::sessions::lease::HeldLease;
+use crate::agents::models::Models;
 use crate::notices::{Happened, MOST_UNHEARD, Notice};
-use crate::place::check_input;
-use crate::request::{RunInput, RunRequest, StopTarget};
-use crate::roster::Roster;
-use crate::seats::Seats;
+use crate::runs::resolve::check_input;
+use crate::runs::request::{RunInput, RunRequest, StopTarget};
+use crate::agents::roster::Roster;
+use crate::drive::slots::Seats;
 use crate::step::{DecidedDraft, UserInput};
-use crate::titles::{MOST_AT_ONCE, Titles};
+use crate::sessions::titles::{MOST_AT_ONCE, Titles};
 
 /// Shared by every surface; cheap to clone.
 #[derive(Clone)]
@@ -44,9 +54,9 @@ pub(crate) struct Inner {
     seats: Arc<Seats>,
     live: Mutex<HashMap<RunId, LiveRun>>,
     finished: Mutex<Finished>,
-    pub(crate) tally: crate::figures::Tally,
-    pub(crate) snapshots: crate::snapshots::Snapshots,
-    pub(crate) recent: crate::recent::RecentTurns,
+    pub(crate) tally: crate::runs::figures::Tally,
+    pub(crate) snapshots: crate::prompt::files::Snapshots,
+    pub(crate) recent: crate::prompt::history::RecentTurns,
     /// Drafts that this process is applying.
     pub(crate) applying: Mutex<BTreeSet<DraftId>>,
     /// Held while a session's settings change.
@@ -55,7 +65,7 @@ pub(crate) struct Inner {
     pub(crate) editors: tokio::sync::Mutex<()>,
     /// Held while a space's companion is looked for or begun.
     pub(crate) homes: tokio::sync::Mutex<()>,
-    pub(crate) promised: crate::queue::Promised,
+    pub(crate) promised: crate::conversations::Promised,
     /// Held while a message is kept that its sender may repeat.
     pub(crate) posting: tokio::sync::Mutex<()>,
     pub(crate) notices: broadcast::Sender<Notice>,
@@ -207,14 +217,14 @@ impl RunManager {
             seats,
             live: Mutex::default(),
             finished: Mutex::default(),
-            tally: crate::figures::Tally::default(),
-            snapshots: crate::snapshots::Snapshots::default(),
-            recent: crate::recent::RecentTurns::default(),
+            tally: crate::runs::figures::Tally::default(),
+            snapshots: crate::prompt::files::Snapshots::default(),
+            recent: crate::prompt::history::RecentTurns::default(),
             applying: Mutex::default(),
             settings: tokio::sync::Mutex::default(),
             editors: tokio::sync::Mutex::default(),
             homes: tokio::sync::Mutex::default(),
-            promised: crate::queue::Promised::default(),
+            promised: crate::conversations::Promised::default(),
             posting: tokio::sync::Mutex::default(),
             notices: broadcast::Sender::new(MOST_UNHEARD),
             conversing: Mutex::default(),
@@ -317,7 +327,7 @@ impl RunManager {
         // Before it is gone from those at work: who asks for its events finds them at any moment.
         self.finished().keep(run, person, feed, now);
         let Some(ended) = self.live().remove(&run) else { return };
-        let ending = ended.feed.last().and_then(|last| crate::figures::ending(&last.event));
+        let ending = ended.feed.last().and_then(|last| crate::runs::figures::ending(&last.event));
         if let Some((status, usage)) = ending {
             self.inner.tally.add(status, &usage, now.saturating_sub(ended.begun));
             let (session, agent) = (ended.key.session, &ended.key.agent);
