@@ -4,7 +4,7 @@ use std::sync::{Arc, PoisonError};
 
 use async_trait::async_trait;
 use futures::StreamExt as _;
-use onyx_storage::{Messages, SessionFilter};
+use onyx_storage::Messages;
 use onyx_tools::{Answered, Delegates, ToolCx};
 use onyx_types::{
     AgentId, Attendance, ErrorCode, Fault, FinishReason, LaneId, Message, Model, ModelEvent,
@@ -13,23 +13,22 @@ use onyx_types::{
 };
 use serde_json::Map;
 
-use crate::RunManager;
-use crate::runs::collected::{Collected, StopOnDrop, collected};
-use crate::agents::models::{ModelChoice, Payer};
-use crate::notices::Happened;
-use crate::runs::resolve::check_content;
-use crate::runs::request::{Delegated, DryRun, RunInput, RunRequest, RunTerms, SessionRef};
+use crate::agents::{ModelChoice, Payer};
+use crate::notices::NoticeKind;
+use crate::runs::{
+    CollectedAnswer, Delegated, DryRun, RunInput, RunRequest, RunTerms, SessionRef, check_content,
+};
+use crate::services::AgentServices;
 use crate::step::Speaker;
 
 #[async_trait]
-impl Delegates for RunManager {
+impl Delegates for AgentServices {
     fn agents(&self) -> Vec<AgentId> {
         self.roster().agents().map(|agent| agent.id.clone()).collect()
     }
 
     fn has_other_sessions(&self, person: &PersonId) -> bool {
-        let known = self.inner.conversing.lock().unwrap_or_else(PoisonError::into_inner);
-        known.contains(person)
+        self.sessions.has_several(person)
     }
 
     /// The agent answers in a conversation of its own, at most at the tier of who asks, with what
@@ -47,7 +46,8 @@ impl Delegates for RunManager {
         };
         let spent = Arc::clone(&delegated.spent);
         let mut run = self
-            .start(RunRequest {
+            .runs
+            .start_owned(RunRequest {
                 person: cx.key.person.clone(),
                 session: SessionRef::New {
                     origin: SessionOrigin::Chat,
@@ -65,9 +65,8 @@ impl Delegates for RunManager {
                 dry_run: DryRun::Off,
             })
             .await?;
-        let _stop = StopOnDrop(run.canceller());
-        let Collected { text, origin } = tokio::select! {
-            answer = collected(&mut run.events) => answer,
+        let CollectedAnswer { text, origin } = tokio::select! {
+            answer = run.collect() => answer,
             () = cx.cancel.cancelled() => return Err(Fault::plain(ErrorCode::Cancelled)),
         };
         let spent = *spent.lock().unwrap_or_else(PoisonError::into_inner);
@@ -78,29 +77,29 @@ impl Delegates for RunManager {
         let content = UserContent::Text(text.to_owned());
         check_content(&content, self.roster().limits().max_prompt_bytes)?;
         let person = &cx.key.person;
-        let mut meta = self.session_meta(person, session).await?;
+        let mut meta = self.sessions.meta(person, session).await?;
         if meta.origin == SessionOrigin::AgentEditor {
             let message = "Only a person writes to the persona editor.";
             return Err(Fault::new(ErrorCode::Forbidden, message));
         }
         let key = SessionKey { person: person.clone(), agent: meta.agent.clone(), session };
         let turn = self.words_of_agent(content, cx);
-        let lease = self.lease(&key).await?;
+        let lease = self.sessions.acquire_lease(&key).await?;
         let written = async {
-            self.close_leftover_runs(&lease).await?;
+            self.shared.recovery.close_leftover_runs(&lease).await?;
             let mut messages = Messages::default();
             messages.add(&turn);
-            self.inner.store.turns.append(&lease, &[turn]).await?;
+            self.shared.store.turns.append(&lease, &[turn]).await?;
             meta.message_count += messages.count;
             meta.preview = messages.preview.unwrap_or_default();
             meta.updated_at = cx.clock.wall();
-            self.inner.store.ledger.put_session(person, &meta).await?;
+            self.shared.store.ledger.put_session(person, &meta).await?;
             Ok::<_, Fault>(())
         };
         let written = written.await;
         lease.release().await;
         written?;
-        self.tell(person, session, Happened::Changed);
+        self.shared.notices.tell(person, session, NoticeKind::SessionChanged);
         Ok(())
     }
 
@@ -111,18 +110,18 @@ impl Delegates for RunManager {
             limits.max_cost = left;
         }
         let payer = Payer { person: &cx.key.person, agent: &cx.agent, limits: &limits };
-        let model = self.inner.models.resolve(&ModelChoice::only(model), payer)?;
+        let model = self.shared.models.resolve(&ModelChoice::only(model), payer)?;
         let (text, usage) = answer(&*model, task, limits.max_output_tokens, cx).await;
         let spent = Spending::OfRun { model: model.id().to_owned(), usage };
         let spent = match cx.standing {
             Some(_) => {
-                self.keep_model(cx.run, model);
+                self.shared.live.keep_model(cx.run, model);
                 Some(spent)
             }
             // No run is at work that could book it.
             None => {
                 let now = cx.clock.wall();
-                self.inner.store.ledger.book(&cx.key, model.id(), usage, now).await?;
+                self.shared.store.ledger.book(&cx.key, model.id(), usage, now).await?;
                 None
             }
         };
@@ -130,31 +129,12 @@ impl Delegates for RunManager {
     }
 }
 
-impl RunManager {
-    /// Notes, until it is so once, whether the person has more than one conversation: what is only
-    /// for those who have is not offered to others. A new one is not in the ledger yet.
-    pub(crate) async fn note_conversations(
-        &self,
-        person: &PersonId,
-        is_new: bool,
-    ) -> Result<(), Fault> {
-        if self.has_other_sessions(person) {
-            return Ok(());
-        }
-        let filter = SessionFilter { limit: 2, ..SessionFilter::default() };
-        let known = self.inner.store.ledger.sessions(person, &filter).await?.len();
-        if known + usize::from(is_new) > 1 {
-            let mut known = self.inner.conversing.lock().unwrap_or_else(PoisonError::into_inner);
-            known.insert(person.clone());
-        }
-        Ok(())
-    }
-
+impl AgentServices {
     fn words_of_agent(&self, content: UserContent, cx: &ToolCx) -> Turn {
         let by = Speaker::Agent(cx.agent.clone(), cx.taint);
         let now = cx.clock.wall();
         Turn {
-            id: self.mint().turn(now),
+            id: self.shared.ids.turn(),
             ts: now,
             run: None,
             lane: LaneId::default(),

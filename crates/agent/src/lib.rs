@@ -1,8 +1,13 @@
-//! The agent loop: a pure state machine, a driver that performs its effects, prompt assembly, and
-//! the manager that starts, stops and recovers runs.
+//! The agent loop: a pure state machine (`step`), a driver that performs its effects (`drive`), the
+//! prompts (`prompt`), and the rooms that surfaces use: `runs`, `sessions`, `drafts`,
+//! `conversations`, `actions` and `personas`. `services` opens all of them over one store.
 //!
-//! It sees models, tools and stores through their traits. No provider, no wire format, no HTTP
-//! and no file system call may enter.
+//! Imports between rooms go one way, from the top: `services` and `delegation`; then
+//! `conversations`, `drafts`, `actions`, `personas`; `runs`; `drive`; `sessions`, `step`; `prompt`;
+//! `agents`, `feed`, `notices`.
+//!
+//! The crate sees models, tools and stores through their traits. No provider, no wire format, no
+//! HTTP and no file system call may enter.
 
 mod actions;
 mod agents;
@@ -15,27 +20,27 @@ mod notices;
 mod personas;
 pub mod prompt;
 mod runs;
+mod services;
 mod sessions;
 pub mod step;
 
-pub use actions::{ACTIONS_FOLDER, Action, ActionAsk, ActionName, Confirmation, Recipe};
-pub use agents::models::{ModelChoice, Models, Payer};
-pub use agents::preferences::{Preferences, PreferencesPatch, RuntimeMode};
-pub use agents::roster::{AgentProfile, FIRST_AGENT, Roster};
-pub use agents::settings::{
-    AgentDefaults, AgentMemorySettings, AgentSettings, AgentsSettings, ModelSetting,
+pub use actions::{ACTIONS_FOLDER, Action, ActionRequest, ActionSpec, Actions, Confirmation};
+pub use agents::{
+    AgentDefaults, AgentMemorySettings, AgentProfile, AgentSettings, AgentsSettings, FIRST_AGENT,
+    ModelChoice, ModelSetting, Models, Payer, PreferenceFiles, Preferences, PreferencesPatch,
+    Roster, RuntimeMode, Titles,
 };
-pub use conversations::spaces::check_card;
-pub use conversations::{Again, Answering, KeptMessage, NewMessage};
-pub use drafts::{ApprovalScope, Yes};
+pub use conversations::{AfterFailure, Conversations, KeptMessage, MessageAnswer, NewMessage};
+pub use drafts::{ApprovalOptions, ApprovalScope, Approvals, Undo};
+pub use drive::ActionName;
 pub use feed::{EventReader, Feed};
-pub use notices::{Happened, Notice};
+pub use notices::{Notice, NoticeKind, Notifier};
 pub use onyx_tools::NotApproved;
-pub use runs::figures::{RUN_SECONDS, RunFigures};
-pub use runs::inbox::Sent;
-pub use runs::request::{Delegated, DryRun, RunInput, RunRequest, RunTerms, SessionRef, StopTarget};
-pub use runs::{Canceller, ManagerOptions, RunHandle, RunManager};
-pub use sessions::forks::ForkPoint;
-pub use sessions::titles::Titles;
-pub use sessions::{PatchFlaw, SessionPatch};
+pub use personas::Personas;
+pub use runs::{
+    Canceller, Delegated, DryRun, OwnedRun, RUN_SECONDS, RunFigures, RunHandle, RunInput,
+    RunRequest, RunTerms, Runs, SendOutcome, SessionRef, StopTarget,
+};
+pub use services::{AgentOptions, AgentServices};
+pub use sessions::{ForkPoint, PatchFlaw, RunReplay, SessionPatch, Sessions, check_card};
 pub use step::client::{ClientInput, ClientTurn, MemoryUse};

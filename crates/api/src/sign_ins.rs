@@ -42,7 +42,7 @@ pub(crate) async fn note(
     };
     let place = from.map_or_else(|| "this machine's own user".to_owned(), |from| from.to_string());
     let entry = AuditEntry {
-        ts: state.runs.now(),
+        ts: state.agent.now(),
         person: person.clone(),
         actor_kind: "person".to_owned(),
         actor: person.to_string(),

@@ -1,7 +1,7 @@
 use std::ops::Deref;
 use std::sync::Arc;
 
-use onyx_agent::RunManager;
+use onyx_agent::AgentServices;
 use onyx_identity::Secrets;
 use onyx_knowledge::Index;
 use onyx_sources::Sources;
@@ -31,7 +31,7 @@ impl Deref for ApiState {
 }
 
 pub struct Shared {
-    pub runs: RunManager,
+    pub agent: AgentServices,
     pub store: Store,
     pub sources: Sources,
     pub index: Index,

@@ -56,7 +56,7 @@ impl MessageView {
             ToolTrace {
                 id: call.id.clone(),
                 tool: call.tool.clone(),
-                args_summary: state.runs.call_summary(&asked),
+                args_summary: state.agent.call_summary(&asked),
                 status: ToolState::of(call.ok),
             }
         });
@@ -135,7 +135,7 @@ pub(crate) async fn page(
     let mut turns: Vec<Turn> = Vec::new();
     let mut cursor = None;
     loop {
-        let page = state.runs.turns(&caller.person, session, cursor, TURNS).await?;
+        let page = state.agent.sessions.turns(&caller.person, session, cursor, TURNS).await?;
         let (has_older, start) = (page.has_older, page.start);
         let mut older = page.turns;
         older.append(&mut turns);
@@ -171,7 +171,7 @@ pub(crate) async fn waiting(
     session: SessionId,
     newest: &MessagePage,
 ) -> Result<Vec<InboxRow>, Problem> {
-    let mut rows = state.runs.unanswered(&caller.person, session).await?;
+    let mut rows = state.agent.conversations.unanswered(&caller.person, session).await?;
     rows.retain(|row| !newest.messages.iter().any(|message| message.id == row.turn));
     Ok(rows)
 }

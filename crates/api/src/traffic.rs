@@ -65,7 +65,7 @@ pub(crate) async fn followed(
 ) -> Response {
     let sent = request.headers().get(&REQUEST_ID).filter(|id| is_usable(id)).cloned();
     let id = sent.unwrap_or_else(|| {
-        let id = format!("req_{}", state.runs.fresh_id());
+        let id = format!("req_{}", state.agent.fresh_id());
         HeaderValue::try_from(id).unwrap_or(HeaderValue::from_static("req"))
     });
     let span = tracing::info_span!(

@@ -3,12 +3,12 @@
 use onyx_types::AgentId;
 use serde_json::{Map, Value};
 
-use super::{Recipe, template};
+use super::{ActionSpec, template};
 
 const KNOWN: [&str; 5] = ["requires_confirmation", "max_steps", "agent", "model", "schedule"];
 
 /// What the file says, with what is odd about it; or why it cannot be run.
-pub(super) fn parse(text: &str, longest: usize) -> Result<(Recipe, Vec<String>), String> {
+pub(super) fn parse(text: &str, longest: usize) -> Result<(ActionSpec, Vec<String>), String> {
     let (front, body) = split(text)?;
     let mut fields = front.map_or(Ok(Map::new()), fields)?;
     let mut warnings: Vec<String> = fields
@@ -16,7 +16,7 @@ pub(super) fn parse(text: &str, longest: usize) -> Result<(Recipe, Vec<String>),
         .filter(|key| !KNOWN.contains(&key.as_str()))
         .map(|key| format!("the front matter has no key {key:?}; there are {}", KNOWN.join(", ")))
         .collect();
-    let recipe = Recipe {
+    let recipe = ActionSpec {
         requires_confirmation: flag(&mut fields, "requires_confirmation")?.unwrap_or(false),
         max_steps: count(&mut fields, "max_steps")?,
         agent: agent(&mut fields)?,
@@ -117,7 +117,7 @@ mod tests {
         let text = "---\nrequires_confirmation: true\nmax_steps: 3\nagent: main\n\
             model: mine/m # the small one\nschedule: '0 7 * * *'\n---\n\nDo it.\n---\nreally\n";
         let (recipe, warnings) = parse(text, 100).unwrap();
-        let expected = Recipe {
+        let expected = ActionSpec {
             requires_confirmation: true,
             max_steps: Some(3),
             agent: Some("main".parse().unwrap()),

@@ -1,4 +1,7 @@
 //! Actions: prompt files in the person's vault, each shown as a button and run like a message.
+//!
+//! Surfaces come in: they list actions, and turn one into a request that `runs` starts. Nothing here
+//! starts a run or writes to the vault.
 
 mod front;
 mod template;
@@ -6,13 +9,15 @@ mod template;
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
-use onyx_storage::{Area, ObjectKey, Objects, StoreError};
+use onyx_storage::{Area, Files, ObjectKey, Objects, StoreError};
 use onyx_types::{
-    AgentId, Attendance, ErrorCode, Fault, PersonId, SessionId, SessionOrigin, UserContent, slug,
+    AgentId, Attendance, Clock, ErrorCode, Fault, PersonId, SessionId, SessionOrigin, UserContent,
+    slug,
 };
 
-use crate::RunManager;
-use crate::runs::request::{DryRun, RunInput, RunRequest, RunTerms, SessionRef};
+use crate::agents::CurrentRoster;
+use crate::drive::ActionName;
+use crate::runs::{DryRun, RunInput, RunRequest, RunTerms, SessionRef};
 use template::Values;
 
 /// Where they lie in the vault. Not for anybody to move: what lies there counts as instructions.
@@ -30,12 +35,12 @@ pub struct Action {
     /// What works but is probably not what was meant.
     pub warnings: Vec<String>,
     /// Or why it does not run.
-    pub recipe: Result<Recipe, String>,
+    pub recipe: Result<ActionSpec, String>,
 }
 
 /// What an action does when it is run.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Recipe {
+pub struct ActionSpec {
     pub requires_confirmation: bool,
     pub max_steps: Option<u32>,
     pub agent: Option<AgentId>,
@@ -45,16 +50,9 @@ pub struct Recipe {
     pub prompt: String,
 }
 
-/// The name of an action in the record of its run.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct ActionName {
-    pub id: String,
-    pub label: String,
-}
-
-/// A wish to run an action.
+/// An action that a person wants to run.
 #[derive(Clone, Debug)]
-pub struct ActionAsk {
+pub struct ActionRequest {
     pub person: PersonId,
     pub action: String,
     pub session: Option<SessionId>,
@@ -80,9 +78,25 @@ struct Named {
     warning: Option<String>,
 }
 
-impl RunManager {
+/// The actions of people's vaults. Cheap to clone.
+#[derive(Clone)]
+pub struct Actions {
+    files: Arc<dyn Files>,
+    clock: Arc<dyn Clock>,
+    roster: Arc<CurrentRoster>,
+}
+
+impl Actions {
+    pub(crate) fn new(
+        files: Arc<dyn Files>,
+        clock: Arc<dyn Clock>,
+        roster: Arc<CurrentRoster>,
+    ) -> Self {
+        Self { files, clock, roster }
+    }
+
     /// Every action of the person, broken ones too, by the names of their files.
-    pub async fn actions(&self, person: &PersonId) -> Result<Vec<Action>, Fault> {
+    pub async fn list(&self, person: &PersonId) -> Result<Vec<Action>, Fault> {
         let vault = self.vault(person)?;
         let mut actions = Vec::new();
         for named in names(&*vault).await? {
@@ -92,7 +106,7 @@ impl RunManager {
     }
 
     /// The run that an action asks for.
-    pub async fn action_request(&self, ask: ActionAsk) -> Result<RunRequest, Fault> {
+    pub async fn run_request(&self, ask: ActionRequest) -> Result<RunRequest, Fault> {
         let vault = self.vault(&ask.person)?;
         let mut named = names(&*vault).await?.into_iter().filter(|named| named.id == ask.action);
         let named = named.next().ok_or_else(|| {
@@ -109,7 +123,7 @@ impl RunManager {
             let message = format!("The action {:?} runs only when you confirm it.", action.label);
             return Err(Fault::new(ErrorCode::ConfirmationRequired, message));
         }
-        let now = self.now();
+        let now = self.clock.wall();
         let (date, time) = (now.utc_date(), now.utc_time());
         let prompt = template::render(
             &recipe.prompt,
@@ -146,7 +160,7 @@ impl RunManager {
     }
 
     fn vault(&self, person: &PersonId) -> Result<Arc<dyn Objects>, Fault> {
-        Ok(self.inner.store.files.objects(&Area::Vault(person.clone()))?)
+        Ok(self.files.objects(&Area::Vault(person.clone()))?)
     }
 
     async fn read_action(
@@ -172,8 +186,8 @@ impl RunManager {
         vault: &dyn Objects,
         person: &PersonId,
         key: &ObjectKey,
-    ) -> Result<Result<(Recipe, Vec<String>), String>, Fault> {
-        let roster = self.roster();
+    ) -> Result<Result<(ActionSpec, Vec<String>), String>, Fault> {
+        let roster = self.roster.get();
         let longest = roster.limits().max_action_bytes;
         let object = match vault.get(key, (longest + LONGEST_FRONT) as u64).await {
             Ok(Some(object)) => object,
@@ -193,7 +207,7 @@ impl RunManager {
             return Ok(Err(format!("agent: there is no agent {agent}")));
         }
         let kept_as: ObjectKey = format!("vault/{key}").parse().map_err(StoreError::from)?;
-        let history = self.inner.store.files.history(person)?;
+        let history = self.files.history(person)?;
         // Words from outside must not become the person's own at the press of a button.
         recipe.requires_confirmation |= history.provenance(&kept_as, object.hash).await?.taints();
         Ok(Ok((recipe, warnings)))

@@ -1,6 +1,19 @@
-//! The agents of a config, the models they ask for, and what a person chose for them.
+//! Who can answer: the agents of a config, the models they ask for, the built-in persona editor,
+//! and what each person chose for their agents.
+//!
+//! Every room may look here. Nothing here starts a run or knows of sessions.
 
-pub(crate) mod models;
-pub(crate) mod preferences;
-pub(crate) mod roster;
-pub(crate) mod settings;
+mod editor;
+mod models;
+mod preferences;
+mod roster;
+mod settings;
+
+pub(crate) use editor::{is_editor, prompt as editor_prompt, toolless};
+pub use models::{ModelChoice, Models, Payer};
+pub use preferences::{PreferenceFiles, Preferences, PreferencesPatch, RuntimeMode};
+pub(crate) use roster::CurrentRoster;
+pub use roster::{AgentProfile, FIRST_AGENT, Roster};
+pub use settings::{
+    AgentDefaults, AgentMemorySettings, AgentSettings, AgentsSettings, ModelSetting, Titles,
+};

@@ -2,13 +2,12 @@
 //! instructions in `vault/agents.md`.
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
-use onyx_storage::{Area, Change, Expect, Found, ObjectKey, StoreError, Wanted};
-use onyx_types::{Author, ErrorCode, Event, Fault, Hash, Origin, PersonId, StatusCode};
+use onyx_storage::{Area, Change, Expect, Files, Found, ObjectKey, StoreError, Wanted};
+use onyx_types::{Author, Clock, ErrorCode, Event, Fault, Hash, Origin, PersonId, StatusCode};
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
-
-use crate::RunManager;
 
 /// Which way calls to Anthropic's models go.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -46,7 +45,7 @@ pub struct PreferencesPatch {
 struct File {
     #[serde(default)]
     runtime_mode: RuntimeMode,
-    #[serde(default = "yes")]
+    #[serde(default = "allowed")]
     fallback: bool,
     #[serde(default)]
     flags: BTreeMap<String, bool>,
@@ -55,7 +54,7 @@ struct File {
     more: Map<String, Value>,
 }
 
-fn yes() -> bool {
+fn allowed() -> bool {
     true
 }
 
@@ -68,22 +67,34 @@ const LONGEST_FILE: u64 = 64 * 1024;
 const LONGEST_PROMPT: usize = 256 * 1024;
 const MOST_FLAGS: usize = 100;
 
-impl RunManager {
-    pub async fn preferences(&self, person: &PersonId) -> Result<Preferences, Fault> {
-        let (file, prompt) = self.read_settings(person).await?;
+/// Reads and changes people's preferences.
+#[derive(Clone)]
+pub struct PreferenceFiles {
+    files: Arc<dyn Files>,
+    clock: Arc<dyn Clock>,
+    /// Held while a file changes, so that the later of two changes does not undo the earlier.
+    changing: Arc<tokio::sync::Mutex<()>>,
+}
+
+impl PreferenceFiles {
+    pub(crate) fn new(files: Arc<dyn Files>, clock: Arc<dyn Clock>) -> Self {
+        Self { files, clock, changing: Arc::default() }
+    }
+
+    pub async fn get(&self, person: &PersonId) -> Result<Preferences, Fault> {
+        let (file, prompt) = self.read(person).await?;
         Ok(settings(file, prompt))
     }
 
     /// Changes what the patch names and gives back how all of it is then.
-    pub async fn change_preferences(
+    pub async fn change(
         &self,
         person: &PersonId,
         patch: PreferencesPatch,
     ) -> Result<Preferences, Fault> {
-        // The later of two changes must not undo the earlier.
-        let _turn = self.inner.settings.lock().await;
-        let (mut file, mut prompt) = self.read_settings(person).await?;
-        let objects = self.inner.store.files.objects(&Area::Person(person.clone()))?;
+        let _changing = self.changing.lock().await;
+        let (mut file, mut prompt) = self.read(person).await?;
+        let objects = self.files.objects(&Area::Person(person.clone()))?;
         if let Some(text) = patch.prompt.filter(|text| *text != prompt) {
             self.keep_instructions(person, &prompt, &text).await?;
             prompt = text;
@@ -116,7 +127,7 @@ impl RunManager {
         if !models.any(is_anthropic) {
             return Ok(None);
         }
-        let preferences = self.preferences(person).await?;
+        let preferences = self.get(person).await?;
         match (preferences.runtime_mode, preferences.fallback) {
             (RuntimeMode::AnthropicApiKey, _) => Ok(None),
             (RuntimeMode::GatewaySubscription, true) => Ok(Some(Event::Status {
@@ -142,9 +153,9 @@ impl RunManager {
             let message = format!("prompt: it may have {LONGEST_PROMPT} bytes");
             return Err(Fault::new(ErrorCode::TooLarge, message));
         }
-        let files = &self.inner.store.files;
+        let files = &self.files;
         let change = Change {
-            ts: self.now(),
+            ts: self.clock.wall(),
             author: Author::Person(person.clone()),
             origin: Origin::Person,
             run: None,
@@ -159,12 +170,12 @@ impl RunManager {
         Ok(())
     }
 
-    async fn read_settings(&self, person: &PersonId) -> Result<(File, String), Fault> {
+    async fn read(&self, person: &PersonId) -> Result<(File, String), Fault> {
         let area = Area::Person(person.clone());
         let file = Wanted::File { key: key(FILE)?, max_bytes: LONGEST_FILE };
         let prompt = Wanted::File { key: key(INSTRUCTIONS)?, max_bytes: LONGEST_PROMPT as u64 };
         let wanted = vec![(area.clone(), file), (area, prompt)];
-        let mut found = self.inner.store.files.find(wanted).await?.into_iter();
+        let mut found = self.files.find(wanted).await?.into_iter();
         let mut next = || match found.next() {
             Some(Ok(Found::File(object))) => Ok(Some(object.bytes)),
             Some(Err(StoreError::NotFound)) | Some(Ok(_)) | None => Ok(None),

@@ -1,12 +1,12 @@
 use std::collections::BTreeSet;
-use std::sync::Arc;
+use std::sync::{Arc, PoisonError, RwLock};
 
 use onyx_tools::{Policy, ToolSettings, Toolbox};
 use onyx_types::{AgentId, ErrorCode, Fault, Limits, Tier};
 
-use crate::personas as editor;
-use crate::agents::models::ModelChoice;
-use crate::agents::settings::{AgentDefaults, AgentSettings, AgentsSettings, ModelSetting};
+use super::editor;
+use super::models::ModelChoice;
+use super::settings::{AgentDefaults, AgentSettings, AgentsSettings, ModelSetting};
 
 /// The agents of a config, resolved once: every value checked and filled in.
 #[derive(Clone, Debug)]
@@ -109,6 +109,41 @@ impl Roster {
 
     pub fn limits(&self) -> &Limits {
         &self.limits
+    }
+
+    /// The model that a name means: `<provider>/<model>` itself, an agent's, or the default agent's.
+    /// `None`: the one that answers where none is named.
+    pub fn model_named(&self, name: Option<&str>) -> Result<Option<String>, Fault> {
+        let unknown = |name: &str| {
+            Fault::new(ErrorCode::ModelNotFound, format!("There is no model or agent {name:?}."))
+        };
+        let agent = match name {
+            Some(model) if model.contains('/') => return Ok(Some(model.to_owned())),
+            None => self.default_agent(),
+            Some(name) => {
+                let id = name.strip_prefix("onyx:").unwrap_or(name).parse().ok();
+                id.and_then(|id| self.get(&id)).ok_or_else(|| unknown(name))?
+            }
+        };
+        Ok(agent.model.primary.clone())
+    }
+}
+
+/// The roster that counts now. An edit of the config replaces it; a run keeps the roster that it
+/// began with.
+pub(crate) struct CurrentRoster(RwLock<Arc<Roster>>);
+
+impl CurrentRoster {
+    pub(crate) fn new(roster: Roster) -> Self {
+        Self(RwLock::new(Arc::new(roster)))
+    }
+
+    pub(crate) fn get(&self) -> Arc<Roster> {
+        Arc::clone(&self.0.read().unwrap_or_else(PoisonError::into_inner))
+    }
+
+    pub(crate) fn set(&self, roster: Roster) {
+        *self.0.write().unwrap_or_else(PoisonError::into_inner) = Arc::new(roster);
     }
 }
 

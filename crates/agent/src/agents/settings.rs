@@ -4,8 +4,6 @@ use onyx_tools::ToolSettings;
 use onyx_types::Tier;
 use serde::{Deserialize, Serialize};
 
-use crate::Titles;
-
 /// `agents` of `onyx.json` as written: nothing checked, nothing filled in.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default, rename_all = "camelCase")]
@@ -26,6 +24,15 @@ pub struct AgentDefaults {
     pub max_tokens: Option<u32>,
     /// Who names sessions; `model` unless told otherwise.
     pub titles: Option<Titles>,
+}
+
+/// Who names sessions: a model, or only their first words. No model is asked unless told to.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Titles {
+    #[default]
+    Words,
+    Model,
 }
 
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]

@@ -6,7 +6,8 @@ use onyx_types::{
     View,
 };
 
-use crate::RunManager;
+use super::Conversations;
+use crate::runs::check_content;
 
 /// A message to be kept.
 #[derive(Clone, Debug, PartialEq)]
@@ -25,7 +26,7 @@ pub enum KeptMessage {
     Known(TurnId),
 }
 
-impl RunManager {
+impl Conversations {
     /// Keeps a message; it is on disk when this returns. It is answered when it is asked for, or
     /// promised.
     pub async fn keep_message(
@@ -36,12 +37,11 @@ impl RunManager {
     ) -> Result<KeptMessage, Fault> {
         let NewMessage { content, view, client_id, delivery } = message;
         let content = UserContent::Text(content);
-        crate::runs::resolve::check_content(&content, self.roster().limits().max_prompt_bytes)?;
-        let key = self.key_of_session(person, session).await?;
-        let content = self.inner.masked_words(content);
-        // Of two that come at once under one name the second must find the first.
-        let _turn = match &client_id {
-            Some(_) => Some(self.inner.posting.lock().await),
+        check_content(&content, self.shared.roster.get().limits().max_prompt_bytes)?;
+        let key = self.shared.sessions.key(person, session).await?;
+        let content = self.shared.mask.content(content);
+        let _keeping = match &client_id {
+            Some(_) => Some(self.shared.locks.keeping.lock().await),
             None => None,
         };
         if let Some(name) = &client_id
@@ -55,11 +55,10 @@ impl RunManager {
             }
             return Ok(KeptMessage::Known(known));
         }
-        let now = self.inner.clock.wall();
-        let turn = self.mint().turn(now);
+        let (turn, now) = (self.shared.ids.turn(), self.shared.ids.now());
         let words = UserTurn { view, client_id, ..content.into() };
         let row = InboxRow { turn, delivery, words, received_at: now };
-        self.inner.store.ledger.put_inbox(&key, row.clone()).await?;
+        self.shared.ledger.put_inbox(&key, row.clone()).await?;
         Ok(KeptMessage::New(row))
     }
 
@@ -72,11 +71,11 @@ impl RunManager {
     ) -> Result<Option<(TurnId, UserTurn)>, Fault> {
         const NEWEST: usize = 256;
         let is_it = |words: &UserTurn| words.client_id.as_deref() == Some(name);
-        let rows = self.inner.store.ledger.inbox(key).await?;
+        let rows = self.shared.ledger.inbox(key).await?;
         if let Some(row) = rows.into_iter().find(|row| is_it(&row.words)) {
             return Ok(Some((row.turn, row.words)));
         }
-        let page = self.turns(&key.person, key.session, None, NEWEST).await?;
+        let page = self.shared.sessions.turns(&key.person, key.session, None, NEWEST).await?;
         Ok(page.turns.into_iter().find_map(|turn| match turn.body {
             TurnBody::User(words) if is_it(&words) => Some((turn.id, words)),
             _ => None,
@@ -89,7 +88,7 @@ impl RunManager {
         person: &PersonId,
         session: SessionId,
     ) -> Result<Vec<InboxRow>, Fault> {
-        let key = self.key_of_session(person, session).await?;
-        Ok(self.inner.store.ledger.inbox(&key).await?)
+        let key = self.shared.sessions.key(person, session).await?;
+        Ok(self.shared.ledger.inbox(&key).await?)
     }
 }

@@ -1,329 +1,66 @@
-//! Messages of conversations that live in a space: kept at once, answered one after the other,
-//! each by a run of its own, and never twice.
+//! Conversations of a space, its companion and the threads of its channels: how they are opened and
+//! closed, how messages wait in them, and how each message is answered.
+//!
+//! A message is on disk before its sender hears of it. Messages are answered one after the other,
+//! each by a run of its own, and never twice. Surfaces come in; runs are started through `runs`.
+//! Which space a session belongs to is looked up in `sessions`.
 
+mod answers;
 mod keeping;
 mod promises;
-pub(crate) mod spaces;
+mod queue;
+mod spaces;
 
-use std::time::Duration;
+use std::sync::Arc;
 
-use onyx_types::{
-    Attendance, Envelope, ErrorCode, Fault, PersonId, RunId, RunStatus, SessionId, SessionKey,
-    Turn, TurnBody, TurnId, View,
-};
-use tokio::sync::broadcast;
+use onyx_storage::{Files, Ledger};
+use onyx_types::Clock;
 
-use crate::RunManager;
-use crate::feed::EventReader;
-use crate::notices::Notice;
-use crate::runs::request::{DryRun, RunInput, RunRequest, RunTerms, SessionRef};
-use crate::sessions::no_such_session;
+use crate::agents::CurrentRoster;
+use crate::notices::Notifier;
+use crate::prompt::SecretMask;
+use crate::runs::Runs;
+use crate::sessions::{Ids, RunReplay, SessionSpaces, Sessions};
 
+pub use answers::{AfterFailure, MessageAnswer};
 pub use keeping::{KeptMessage, NewMessage};
-pub(crate) use promises::Promised;
+pub(crate) use promises::{LocalPromises, Promises};
 
-/// What a message gets for an answer.
-#[derive(Debug)]
-pub enum Answering {
-    /// Its run is at work, or its events are still kept.
-    Live { run: RunId, events: EventReader },
-    /// As the log has it.
-    Kept { run: RunId, events: Vec<Envelope> },
+/// The conversations of people's spaces. Cheap to clone.
+#[derive(Clone)]
+pub struct Conversations {
+    shared: Arc<Shared>,
 }
 
-/// What happens to a message whose run did not come to a good end.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Again {
-    /// It is run again.
-    Run,
-    /// Its end is told.
-    Tell,
+pub(crate) struct Shared {
+    pub(crate) sessions: Sessions,
+    pub(crate) spaces: SessionSpaces,
+    pub(crate) replay: RunReplay,
+    pub(crate) runs: Runs,
+    pub(crate) roster: Arc<CurrentRoster>,
+    pub(crate) notices: Arc<dyn Notifier>,
+    pub(crate) files: Arc<dyn Files>,
+    pub(crate) ledger: Arc<dyn Ledger>,
+    pub(crate) clock: Arc<dyn Clock>,
+    pub(crate) ids: Ids,
+    pub(crate) mask: SecretMask,
+    pub(crate) promises: Arc<dyn Promises>,
+    pub(crate) locks: Locks,
 }
 
-/// How long a waiting message goes without looking, should it have missed a notice.
-const LOOK: Duration = Duration::from_millis(500);
-/// Refusals of a session that nobody works on before the refusal is believed.
-const MOST_REFUSALS: usize = 20;
-
-/// Where a message is.
-enum Stage {
-    /// Nobody answers it yet; whether others are to be answered before it.
-    Waiting {
-        behind: bool,
-    },
-    Logged {
-        turns: Vec<Turn>,
-        run: RunId,
-        status: Option<RunStatus>,
-    },
+/// What must not happen twice at once.
+#[derive(Default)]
+pub(crate) struct Locks {
+    /// Held while a companion is looked for or made, so that two who open it meet in one
+    /// conversation.
+    opening: tokio::sync::Mutex<()>,
+    /// Held while a message is kept that its sender may repeat, so that of two that come at once
+    /// under one name the second finds the first.
+    keeping: tokio::sync::Mutex<()>,
 }
 
-impl RunManager {
-    /// The answer to a message: begun when its turn comes, joined while it is given, replayed when
-    /// it was. Only a run that failed, was stopped or broke off is repeated, and only if so asked.
-    pub async fn answer_to(
-        &self,
-        person: &PersonId,
-        session: SessionId,
-        message: TurnId,
-        again: Again,
-    ) -> Result<Answering, Fault> {
-        let key = self.key_of_session(person, session).await?;
-        let mut notices = self.notices();
-        let mut refused = 0;
-        loop {
-            if let Some(run) = self.run_answering(person, message)
-                && let Ok(events) = self.events(person, run, 0).await
-            {
-                return Ok(Answering::Live { run, events });
-            }
-            if self.inner.promised.is_closing(session) {
-                return Err(no_such_session(session));
-            }
-            let begin = match self.stage(&key, message).await? {
-                Stage::Waiting { behind: true } => None,
-                Stage::Waiting { behind: false } => Some(RunInput::Queued(message)),
-                Stage::Logged { turns, run, status } => {
-                    if self.run_of(person, session) == Some(run) {
-                        let events = self.events(person, run, 0).await?;
-                        return Ok(Answering::Live { run, events });
-                    }
-                    let failed = status.is_none_or(RunStatus::may_run_again);
-                    if again == Again::Tell || !failed {
-                        return self.told(person, session, run, &turns).await;
-                    }
-                    Some(RunInput::Stored(message))
-                }
-            };
-            if let Some(input) = begin
-                && self.at_work(person, session).is_none()
-            {
-                match self.begin_answer(person, session, input).await {
-                    Err(fault) if fault.code == ErrorCode::SessionBusy => {
-                        refused += 1;
-                        if refused > MOST_REFUSALS {
-                            return Err(fault);
-                        }
-                    }
-                    Err(fault) => return Err(fault),
-                    Ok(handle) => {
-                        self.inner.promised.lock().remove(&message);
-                        if self.inner.promised.is_taken_back(message) {
-                            // While it began.
-                            handle.canceller().cancel();
-                        }
-                        let (run, events) = (handle.run_id, handle.events);
-                        return Ok(Answering::Live { run, events });
-                    }
-                }
-            }
-            self.inner.clock.within(LOOK, something_of(&mut notices, session)).await;
-        }
-    }
-
-    /// `NotFound` unless the message is in the conversation.
-    pub async fn check_message(
-        &self,
-        person: &PersonId,
-        session: SessionId,
-        message: TurnId,
-    ) -> Result<(), Fault> {
-        let key = self.key_of_session(person, session).await?;
-        self.stage(&key, message).await.map(drop)
-    }
-
-    /// The newest message of the person's in the conversation.
-    pub async fn latest_message(
-        &self,
-        person: &PersonId,
-        session: SessionId,
-    ) -> Result<TurnId, Fault> {
-        let key = self.key_of_session(person, session).await?;
-        let rows = self.inner.store.ledger.inbox(&key).await?;
-        if let Some(row) = rows.iter().rfind(|row| !row.words.withdrawn) {
-            return Ok(row.turn);
-        }
-        let none = || Fault::new(ErrorCode::NotFound, "Nothing has been said here yet.");
-        let page = self.turns(person, session, None, 1).await?;
-        let newest = page.turns.last().map(|turn| turn.id).ok_or_else(none)?;
-        Ok(self.question_of(&key, newest).await?.id)
-    }
-
-    async fn told(
-        &self,
-        person: &PersonId,
-        session: SessionId,
-        run: RunId,
-        turns: &[Turn],
-    ) -> Result<Answering, Fault> {
-        match self.events(person, run, 0).await {
-            Ok(events) => Ok(Answering::Live { run, events }),
-            Err(_) => {
-                let events = self.replayed(person, session, run, turns).await?;
-                Ok(Answering::Kept { run, events })
-            }
-        }
-    }
-
-    /// Starting takes several steps that must not be torn apart by a client that goes away.
-    async fn begin_answer(
-        &self,
-        person: &PersonId,
-        session: SessionId,
-        input: RunInput,
-    ) -> Result<crate::RunHandle, Fault> {
-        let (manager, person) = (self.clone(), person.clone());
-        let begun = tokio::spawn(async move {
-            let meta = manager.session_meta(&person, session).await?;
-            let (words, view) = manager.words_of(&person, &meta, &input).await?;
-            let agents = manager.answerers(&person, &meta, &words).await?;
-            manager
-                .start(RunRequest {
-                    person,
-                    session: SessionRef::Asking { session, agents },
-                    input,
-                    view,
-                    model: None,
-                    terms: RunTerms::default(),
-                    attendance: Attendance::Attended,
-                    dry_run: DryRun::Off,
-                })
-                .await
-        });
-        begun.await.unwrap_or_else(|_| Err(Fault::plain(ErrorCode::Internal)))
-    }
-
-    async fn words_of(
-        &self,
-        person: &PersonId,
-        meta: &onyx_storage::SessionMeta,
-        input: &RunInput,
-    ) -> Result<(String, Option<View>), Fault> {
-        let key = SessionKey {
-            person: person.clone(),
-            agent: meta.agent.clone(),
-            session: meta.session_id,
-        };
-        let words = match input {
-            RunInput::Queued(message) => {
-                let rows = self.inner.store.ledger.inbox(&key).await?;
-                rows.into_iter().find(|row| row.turn == *message).map(|row| row.words)
-            }
-            RunInput::Stored(message) => match self.question_of(&key, *message).await?.body {
-                TurnBody::User(words) => Some(words),
-                _ => None,
-            },
-            RunInput::New(_)
-            | RunInput::Regenerate(_)
-            | RunInput::Waiting
-            | RunInput::Client(_) => None,
-        };
-        let words = words.ok_or_else(|| Fault::plain(ErrorCode::SessionBusy))?;
-        Ok((words.content.text(), words.view))
-    }
-
-    async fn stage(&self, key: &SessionKey, message: TurnId) -> Result<Stage, Fault> {
-        // The inbox first: what is taken out of it is in the log before.
-        let rows = self.inner.store.ledger.inbox(key).await?;
-        if let Some(turns) = self.turns_from(key, message).await? {
-            if let Some(TurnBody::User(words)) = turns.first().map(|message| &message.body)
-                && words.withdrawn
-            {
-                return Err(taken_back());
-            }
-            let (run, status) = last_run(&turns);
-            return match run {
-                Some(run) => Ok(Stage::Logged { turns, run, status }),
-                // A message that no run has taken: of a fork, or written by hand.
-                None => Err(Fault::plain(ErrorCode::NotFound)),
-            };
-        }
-        let Some(at) = rows.iter().position(|row| row.turn == message) else {
-            let what = format!("There is no message {message} in this conversation.");
-            return Err(Fault::new(ErrorCode::NotFound, what));
-        };
-        if rows[at].words.withdrawn {
-            return Err(taken_back());
-        }
-        let promised = self.inner.promised.lock();
-        let behind = rows[..at].iter().any(|row| promised.contains_key(&row.turn));
-        Ok(Stage::Waiting { behind })
-    }
-
-    /// The message and everything after it, once it is in the log.
-    async fn turns_from(
-        &self,
-        key: &SessionKey,
-        message: TurnId,
-    ) -> Result<Option<Vec<Turn>>, Fault> {
-        const PAGE: usize = 64;
-        let mut newer: Vec<Turn> = Vec::new();
-        let mut before = None;
-        loop {
-            let page = self.turns(&key.person, key.session, before, PAGE).await?;
-            let found = page.turns.iter().position(|turn| turn.id == message);
-            let mut turns = page.turns;
-            turns.drain(..found.unwrap_or(0));
-            turns.append(&mut newer);
-            if found.is_some() {
-                return Ok(Some(turns));
-            }
-            if !page.has_older {
-                return Ok(None);
-            }
-            newer = turns;
-            before = Some(page.start);
-        }
-    }
-
-    async fn key_of_session(
-        &self,
-        person: &PersonId,
-        session: SessionId,
-    ) -> Result<SessionKey, Fault> {
-        let meta = self.session_meta(person, session).await?;
-        Ok(SessionKey { person: person.clone(), agent: meta.agent, session })
-    }
-}
-
-fn taken_back() -> Fault {
-    Fault::new(ErrorCode::Cancelled, "This message was taken back before it was answered.")
-        .with_hint("Send it again to have it answered.")
-}
-
-/// The run that answered a message last, and how it ended. `turns` begin with the message.
-fn last_run(turns: &[Turn]) -> (Option<RunId>, Option<RunStatus>) {
-    let mut run = turns.first().and_then(|message| message.run);
-    let mut status = None;
-    let mut begun = None;
-    for turn in turns.iter().skip(1) {
-        match &turn.body {
-            // A run begins before the words that it takes with it: until the next turn says so, it
-            // may be of another message.
-            TurnBody::RunStart(_) => begun = turn.run,
-            TurnBody::User(_) if turn.run == run => {}
-            TurnBody::User(_) => break,
-            body => {
-                if begun.is_some() && turn.run == begun {
-                    (run, status, begun) = (begun.take(), None, None);
-                }
-                if let TurnBody::RunEnd(end) = body
-                    && turn.run == run
-                {
-                    status = Some(end.status);
-                }
-            }
-        }
-    }
-    (run, status)
-}
-
-async fn something_of(notices: &mut broadcast::Receiver<Notice>, session: SessionId) {
-    loop {
-        match notices.recv().await {
-            Ok(notice) if notice.session != session => {}
-            // What was missed may have been of this session.
-            Ok(_) | Err(_) => return,
-        }
+impl Conversations {
+    pub(crate) fn new(shared: Shared) -> Self {
+        Self { shared: Arc::new(shared) }
     }
 }

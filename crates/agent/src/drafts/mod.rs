@@ -1,20 +1,27 @@
-//! Drafts as people see and decide them.
+//! Drafts: what agents propose and people decide, how an approved draft is applied, how drafts that
+//! a crash left behind are settled, and how a run's changes are undone.
+//!
+//! Surfaces come in, and the services settle drafts now and then. Whether a tool needs a person is
+//! decided in the tools crate, and how a run waits for a decision in `step` and `drive`; neither
+//! happens here.
 
+mod leases;
 mod undo;
 
-use std::collections::BTreeSet;
-use std::sync::PoisonError;
+use std::sync::Arc;
 
-use onyx_storage::{Draft, DraftFilter, StoreError};
-use onyx_tools::{Approval, Granted, NotApproved, ToolCx};
-use onyx_types::{DraftId, DraftState, ErrorCode, Fault, Hash, PersonId, SessionKey, TurnBody};
+use onyx_storage::{Draft, DraftFilter, Drafts, Files, StoreError};
+use onyx_tools::{Approval, Granted, NotApproved, ToolCx, Toolbox};
+use onyx_types::{Clock, DraftId, DraftState, ErrorCode, Fault, Hash, PersonId};
 
-use crate::RunManager;
-use crate::drive::decisions::decided;
-use crate::runs::AtWork;
-use crate::notices::Happened;
-use crate::runs::context::tool_cx;
-use crate::step::DecidedDraft;
+use crate::agents::CurrentRoster;
+use crate::drive::tool_context;
+use crate::notices::{NoticeKind, Notifier};
+use crate::runs::{LiveRuns, RunContact};
+use leases::DraftLease;
+
+pub(crate) use leases::{DraftLeases, LocalDraftLeases};
+pub use undo::Undo;
 
 /// How far an approval goes.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -25,204 +32,184 @@ pub enum ApprovalScope {
     Run,
 }
 
-/// A person's yes.
+/// What a person says with their approval.
 #[derive(Clone, Debug, Default)]
-pub struct Yes {
+pub struct ApprovalOptions {
     pub reason: Option<String>,
     /// The hash of the draft as they saw it.
     pub seen: Option<Hash>,
     pub scope: ApprovalScope,
 }
 
-/// How far back a log is searched for decisions that a crash kept from being noted.
-const LOOK_BACK: usize = 256;
+/// The drafts of people, and their decisions. Cheap to clone.
+#[derive(Clone)]
+pub struct Approvals {
+    shared: Arc<Shared>,
+}
 
-impl RunManager {
-    pub async fn drafts(
-        &self,
-        person: &PersonId,
-        filter: &DraftFilter,
-    ) -> Result<Vec<Draft>, Fault> {
-        let drafts = self.inner.store.drafts.drafts(person, filter).await?;
-        let now = self.inner.clock.wall();
+pub(crate) struct Shared {
+    pub(crate) drafts: Arc<dyn Drafts>,
+    pub(crate) files: Arc<dyn Files>,
+    pub(crate) toolbox: Arc<Toolbox>,
+    pub(crate) clock: Arc<dyn Clock>,
+    pub(crate) roster: Arc<CurrentRoster>,
+    pub(crate) notices: Arc<dyn Notifier>,
+    pub(crate) live: Arc<dyn LiveRuns>,
+    pub(crate) leases: Arc<dyn DraftLeases>,
+}
+
+impl Approvals {
+    pub(crate) fn new(shared: Shared) -> Self {
+        Self { shared: Arc::new(shared) }
+    }
+
+    pub async fn list(&self, person: &PersonId, filter: &DraftFilter) -> Result<Vec<Draft>, Fault> {
+        let drafts = self.shared.drafts.drafts(person, filter).await?;
+        let now = self.shared.clock.wall();
         if drafts.iter().any(|draft| draft.state.is_open() && draft.expires_at <= now) {
-            self.settle_drafts().await?;
-            return Ok(self.inner.store.drafts.drafts(person, filter).await?);
+            self.settle().await?;
+            return Ok(self.shared.drafts.drafts(person, filter).await?);
         }
         Ok(drafts)
     }
 
-    pub async fn draft(&self, person: &PersonId, id: DraftId) -> Result<Draft, Fault> {
-        let draft = self.inner.store.drafts.draft(person, id).await?;
+    pub async fn get(&self, person: &PersonId, id: DraftId) -> Result<Draft, Fault> {
+        let draft = self.shared.drafts.draft(person, id).await?;
         let no_such = || Fault::new(ErrorCode::NotFound, format!("There is no draft {id}."));
         let draft = draft.ok_or_else(no_such)?;
-        if draft.state.is_open() && draft.expires_at <= self.inner.clock.wall() {
-            self.settle_drafts().await?;
-            return self.inner.store.drafts.draft(person, id).await?.ok_or_else(no_such);
+        if draft.state.is_open() && draft.expires_at <= self.shared.clock.wall() {
+            self.settle().await?;
+            return self.shared.drafts.draft(person, id).await?.ok_or_else(no_such);
         }
         Ok(draft)
     }
 
     /// Applies what a person approved. Once begun it goes on, whether or not the caller waits.
-    pub async fn approve_draft(
+    pub async fn approve(
         &self,
         person: &PersonId,
         id: DraftId,
-        yes: Yes,
+        options: ApprovalOptions,
     ) -> Result<Draft, NotApproved> {
-        let draft = self.draft(person, id).await.map_err(plain)?;
-        if yes.scope == ApprovalScope::Run && !Granted::default().allow(&draft.plan) {
+        let draft = self.get(person, id).await.map_err(plain)?;
+        if options.scope == ApprovalScope::Run && !Granted::default().allow(&draft.plan) {
             let message = "scope: only what reaches a host can be allowed for the whole run";
             return Err(plain(Fault::new(ErrorCode::InvalidRequest, message)));
         }
-        let (manager, person) = (self.clone(), person.clone());
-        let work = tokio::spawn(async move { manager.apply(draft, &person, yes).await });
+        let (approvals, person) = (self.clone(), person.clone());
+        let work = tokio::spawn(async move { approvals.apply(draft, &person, options).await });
         work.await.unwrap_or_else(|_| Err(plain(Fault::plain(ErrorCode::Internal))))
     }
 
-    async fn apply(&self, draft: Draft, person: &PersonId, yes: Yes) -> Result<Draft, NotApproved> {
+    async fn apply(
+        &self,
+        draft: Draft,
+        person: &PersonId,
+        options: ApprovalOptions,
+    ) -> Result<Draft, NotApproved> {
         let (id, session) = (draft.id, draft.key.session);
-        let roster = self.roster();
+        let roster = self.shared.roster.get();
         let Some(profile) = roster.acting(&draft.agent) else {
             let message = format!("There is no agent {} any more.", draft.agent);
             return Err(plain(Fault::new(ErrorCode::ToolDenied, message)));
         };
-        let scope = yes.scope;
-        let mut cx = ToolCx { answer: yes.reason.clone(), ..self.draft_cx(&draft) };
-        let waiting = self.at_work(&draft.key.person, session);
-        let waits = |run: &AtWork| run.run == draft.run && !run.cancel.is_cancelled();
+        let ApprovalOptions { reason, seen, scope } = options;
+        let mut cx = ToolCx { answer: reason.clone(), ..self.tool_context(&draft) };
+        let waiting = self.shared.live.on_session(&draft.key.person, session);
+        let waits =
+            |contact: &RunContact| contact.run == draft.run && !contact.cancel.is_cancelled();
         if let Some(waiting) = waiting.filter(waits) {
-            // What it says is shown where it is waited for, and it ends with who waits.
-            cx.live = waiting.live_output(draft.call.clone());
+            // Its output is shown where the run waits for it, and it is stopped with that run.
+            cx.live = waiting.messages.live_output(draft.call.clone());
             cx.cancel = waiting.cancel;
         }
-        let approval = Approval { person: person.clone(), reason: yes.reason, seen: yes.seen };
-        let _held = self.hold(id);
-        let done = self.inner.toolbox.approve(draft, &approval, &profile.policy, &cx).await;
+        let approval = Approval { person: person.clone(), reason, seen };
+        // Where somebody else has the lease, the draft's state in the ledger refuses this approval.
+        let _lease = DraftLease::acquire(&self.shared.leases, id);
+        let done = self.shared.toolbox.approve(draft, &approval, &profile.policy, &cx).await;
         if let Ok(draft) = &done {
             if scope == ApprovalScope::Run && draft.state == DraftState::Applied {
                 self.grant(draft);
             }
             self.tell_run(draft);
         }
-        self.tell(person, session, Happened::Draft(id));
+        self.shared.notices.tell(person, session, NoticeKind::Draft(id));
         done
     }
 
-    pub async fn reject_draft(
+    pub async fn reject(
         &self,
         person: &PersonId,
         id: DraftId,
         reason: Option<String>,
     ) -> Result<Draft, NotApproved> {
-        let draft = self.draft(person, id).await.map_err(plain)?;
-        let cx = self.draft_cx(&draft);
-        let rejected = self.inner.toolbox.reject(draft, person, reason, &cx).await?;
+        let draft = self.get(person, id).await.map_err(plain)?;
+        let cx = self.tool_context(&draft);
+        let rejected = self.shared.toolbox.reject(draft, person, reason, &cx).await?;
         self.tell_run(&rejected);
-        self.tell(person, rejected.key.session, Happened::Draft(id));
+        self.shared.notices.tell(person, rejected.key.session, NoticeKind::Draft(id));
         Ok(rejected)
     }
 
-    /// Settles what a crash left half done, and what has run out.
-    pub(crate) async fn settle_drafts(&self) -> Result<(), Fault> {
-        let now = self.inner.clock.wall();
-        for draft in self.inner.store.drafts.unsettled_drafts(now).await? {
-            if self.holds(draft.id) {
-                continue;
-            }
+    /// Settles drafts that a crash left half applied, and drafts that have expired.
+    pub(crate) async fn settle(&self) -> Result<(), Fault> {
+        let now = self.shared.clock.wall();
+        for draft in self.shared.drafts.unsettled_drafts(now).await? {
             let (id, person, session) = (draft.id, draft.key.person.clone(), draft.key.session);
-            let cx = self.draft_cx(&draft);
-            let settled = match draft.state {
-                DraftState::Applying => {
-                    let cx = ToolCx { answer: draft.reason.clone(), ..cx };
-                    let _held = self.hold(id);
-                    self.inner.toolbox.recover_draft(draft, &cx).await
-                }
-                _ => self.inner.toolbox.expire_draft(draft, &cx).await,
-            };
-            match settled {
-                Ok(draft) => {
+            match self.settle_one(draft).await {
+                Ok(Some(draft)) => {
                     tracing::info!(%id, state = draft.state.as_str(), "a draft was settled");
-                    self.tell(&person, session, Happened::Draft(id));
+                    self.shared.notices.tell(&person, session, NoticeKind::Draft(id));
                 }
-                // Somebody decided it in this moment.
-                Err(StoreError::Conflict | StoreError::NotFound) => {}
+                // Somebody applies it or has decided it in this moment.
+                Ok(None) | Err(StoreError::Conflict | StoreError::NotFound) => {}
                 Err(error) => tracing::error!(%id, %error, "a draft could not be settled"),
             }
         }
         Ok(())
     }
 
-    /// Decisions that the session's log does not tell of yet.
-    pub(crate) async fn untold_decisions(
-        &self,
-        key: &SessionKey,
-    ) -> Result<Vec<DecidedDraft>, Fault> {
-        let drafts = self.inner.store.drafts.undelivered_drafts(key).await?;
-        if drafts.is_empty() {
-            return Ok(Vec::new());
-        }
-        // A crash between the log and the ledger leaves it told and not noted: the log is right.
-        let page = self.inner.store.turns.tail(key, None, LOOK_BACK).await?;
-        let told: BTreeSet<DraftId> = page
-            .turns
-            .iter()
-            .filter_map(|turn| match &turn.body {
-                TurnBody::Decision(decision) => Some(decision.draft_id),
-                _ => None,
-            })
-            .collect();
-        let (done, open): (Vec<_>, Vec<_>) =
-            drafts.iter().partition(|draft| told.contains(&draft.id));
-        if !done.is_empty() {
-            let done: Vec<_> = done.iter().map(|draft| draft.id).collect();
-            self.inner.store.drafts.deliver_drafts(key, &done).await?;
-        }
-        Ok(open.into_iter().map(decided).collect())
+    /// `None`: somebody works on the draft, or did since it was listed.
+    async fn settle_one(&self, listed: Draft) -> Result<Option<Draft>, StoreError> {
+        let Some(_lease) = DraftLease::acquire(&self.shared.leases, listed.id) else {
+            return Ok(None);
+        };
+        // Read again under the lease: whoever held it before may have finished.
+        let draft = self.shared.drafts.draft(&listed.key.person, listed.id).await?;
+        let Some(draft) = draft.filter(|draft| draft.state == listed.state) else {
+            return Ok(None);
+        };
+        let cx = self.tool_context(&draft);
+        let settled = match draft.state {
+            DraftState::Applying => {
+                let cx = ToolCx { answer: draft.reason.clone(), ..cx };
+                self.shared.toolbox.recover_draft(draft, &cx).await
+            }
+            _ => self.shared.toolbox.expire_draft(draft, &cx).await,
+        };
+        settled.map(Some)
     }
 
-    fn draft_cx(&self, draft: &Draft) -> ToolCx {
-        let limits = self.roster().limits().clone();
-        let cx = tool_cx(&self.inner, &draft.key, &draft.agent, draft.run, &limits);
+    fn tool_context(&self, draft: &Draft) -> ToolCx {
+        let shared = &self.shared;
+        let roster = shared.roster.get();
+        let (key, agent, limits) = (&draft.key, &draft.agent, roster.limits());
+        let cx = tool_context(&shared.files, &shared.clock, key, agent, draft.run, limits);
         ToolCx { taint: draft.taint, ..cx }
     }
 
     /// A run at work on the session is told at its next step.
     fn tell_run(&self, draft: &Draft) {
-        if let Some(at_work) = self.at_work(&draft.key.person, draft.key.session) {
-            at_work.tell_decision(decided(draft));
+        let contact = self.shared.live.on_session(&draft.key.person, draft.key.session);
+        if let Some(contact) = contact {
+            contact.messages.decided(draft.into());
         }
     }
 
     fn grant(&self, draft: &Draft) {
-        if let Some(granted) = self.granted_of(draft.run) {
-            granted.allow(&draft.plan);
+        if let Some(contact) = self.shared.live.get(draft.run) {
+            contact.granted.allow(&draft.plan);
         }
-    }
-
-    /// While it is held, nobody takes it for left behind.
-    fn hold(&self, id: DraftId) -> Held<'_> {
-        self.applying().insert(id);
-        Held { manager: self, id }
-    }
-
-    fn holds(&self, id: DraftId) -> bool {
-        self.applying().contains(&id)
-    }
-
-    fn applying(&self) -> std::sync::MutexGuard<'_, BTreeSet<DraftId>> {
-        self.inner.applying.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-}
-
-struct Held<'a> {
-    manager: &'a RunManager,
-    id: DraftId,
-}
-
-impl Drop for Held<'_> {
-    fn drop(&mut self) {
-        self.manager.applying().remove(&self.id);
     }
 }
 

@@ -1,20 +1,19 @@
 //! Taking back what a run wrote, as one.
 
 use std::collections::BTreeMap;
-
-use onyx_storage::{
-    Area, AuditEntry, Change, Expect, History, Object, ObjectKey, Objects, StoreError, Version,
-};
-use onyx_types::{
-    Author, ErrorCode, Fault, Origin, PersonId, RunId, SessionId, SessionOrigin, Timestamp,
-    ToolEffect, Verdict,
-};
 use std::sync::Arc;
 
-use crate::RunManager;
+use onyx_storage::{
+    Area, AuditEntry, Change, Expect, Files, History, Ledger, Object, ObjectKey, Objects, Store,
+    StoreError, Version,
+};
+use onyx_types::{
+    Author, Clock, ErrorCode, Fault, Origin, PersonId, RunId, SessionId, SessionOrigin, Timestamp,
+    ToolEffect, Verdict,
+};
 
-/// A file as a run left it and as it was before.
-struct Step {
+/// A file to restore: as a run left it and as it was before.
+struct Restoration {
     path: ObjectKey,
     current: Option<Object>,
     before: Option<Vec<u8>>,
@@ -22,7 +21,7 @@ struct Step {
 
 /// A folder that the run wrote to, with its history.
 struct Root {
-    /// Stands before its paths where they are told.
+    /// Stands before its paths where people read them.
     name: String,
     objects: Arc<dyn Objects>,
     history: History,
@@ -34,10 +33,22 @@ impl Root {
     }
 }
 
-impl RunManager {
+/// Takes back what runs wrote. Cheap to clone.
+#[derive(Clone)]
+pub struct Undo {
+    files: Arc<dyn Files>,
+    ledger: Arc<dyn Ledger>,
+    clock: Arc<dyn Clock>,
+}
+
+impl Undo {
+    pub(crate) fn new(store: &Store, clock: Arc<dyn Clock>) -> Self {
+        Self { files: Arc::clone(&store.files), ledger: Arc::clone(&store.ledger), clock }
+    }
+
     /// Restores every file the run changed to what it held before, or none: a file that somebody
     /// changed since is named and nothing is touched. Returns the restored paths.
-    pub async fn undo(&self, person: &PersonId, run: RunId) -> Result<Vec<String>, Fault> {
+    pub async fn run(&self, person: &PersonId, run: RunId) -> Result<Vec<String>, Fault> {
         let (session, roots) = self.undoable(person, run).await?;
         let mut restored = Vec::new();
         for (root, steps) in plans(&roots, run).await? {
@@ -50,20 +61,14 @@ impl RunManager {
         Ok(restored)
     }
 
-    /// The paths that `undo` would restore; touches nothing.
-    pub async fn undo_plan(&self, person: &PersonId, run: RunId) -> Result<Vec<String>, Fault> {
+    /// The paths that `run` would restore; touches nothing.
+    pub async fn plan(&self, person: &PersonId, run: RunId) -> Result<Vec<String>, Fault> {
         let (_, roots) = self.undoable(person, run).await?;
         let plans = plans(&roots, run).await?;
-        let names = |(root, steps): &(&Root, Vec<Step>)| -> Vec<String> {
+        let names = |(root, steps): &(&Root, Vec<Restoration>)| -> Vec<String> {
             steps.iter().map(|step| root.name(&step.path)).collect()
         };
         Ok(plans.iter().flat_map(names).collect())
-    }
-
-    /// Where a run of the person's happened; `NotFound` when they have none of this id.
-    pub async fn session_of_run(&self, person: &PersonId, run: RunId) -> Result<SessionId, Fault> {
-        let row = self.inner.store.ledger.run(person, run).await?;
-        row.map(|row| row.key.session).ok_or_else(|| no_such_run(run))
     }
 
     async fn undoable(
@@ -71,14 +76,14 @@ impl RunManager {
         person: &PersonId,
         run: RunId,
     ) -> Result<(SessionId, Vec<Root>), Fault> {
-        let row = self.inner.store.ledger.run(person, run).await?;
+        let row = self.ledger.run(person, run).await?;
         let row = row.ok_or_else(|| no_such_run(run))?;
         if row.status.is_none() {
             return Err(Fault::new(ErrorCode::SessionBusy, "The run is still at work."));
         }
         let mut roots = vec![self.root(&Area::Person(person.clone()), String::new())?];
-        let session = self.inner.store.ledger.session(person, row.key.session).await?;
-        // There the files of an agent are what is worked on.
+        let session = self.ledger.session(person, row.key.session).await?;
+        // In the persona editor, the files of an agent are what is worked on.
         if session.is_some_and(|session| session.origin == SessionOrigin::AgentEditor) {
             let area = Area::Agent(row.key.agent);
             let name = format!("{}/", area.path());
@@ -88,11 +93,16 @@ impl RunManager {
     }
 
     fn root(&self, area: &Area, name: String) -> Result<Root, Fault> {
-        let objects = self.inner.store.files.objects(area)?;
+        let objects = self.files.objects(area)?;
         Ok(Root { name, history: History::new(Arc::clone(&objects)), objects })
     }
 
-    async fn restore(&self, root: &Root, person: &PersonId, step: &Step) -> Result<(), Fault> {
+    async fn restore(
+        &self,
+        root: &Root,
+        person: &PersonId,
+        step: &Restoration,
+    ) -> Result<(), Fault> {
         let Root { objects, history, .. } = root;
         let expect = step.current.as_ref().map_or(Expect::Absent, |o| Expect::Is(o.hash));
         let after = step.before.as_deref().map(onyx_types::Hash::of);
@@ -102,7 +112,7 @@ impl RunManager {
             None => Origin::Person,
         };
         let change = Change {
-            ts: self.inner.clock.wall(),
+            ts: self.clock.wall(),
             author: Author::Person(person.clone()),
             origin,
             run: None,
@@ -124,7 +134,7 @@ impl RunManager {
         run: RunId,
         restored: &[String],
     ) -> Result<(), Fault> {
-        let ts: Timestamp = self.inner.clock.wall();
+        let ts: Timestamp = self.clock.wall();
         let entry = AuditEntry {
             ts,
             person: person.clone(),
@@ -139,13 +149,13 @@ impl RunManager {
             diff_summary: restored.join(", "),
             result: format!("restored {} files", restored.len()),
         };
-        self.inner.store.ledger.append_audit(entry).await?;
+        self.ledger.append_audit(entry).await?;
         Ok(())
     }
 }
 
 /// Every folder's part, looked at before anything is touched.
-async fn plans(roots: &[Root], run: RunId) -> Result<Vec<(&Root, Vec<Step>)>, Fault> {
+async fn plans(roots: &[Root], run: RunId) -> Result<Vec<(&Root, Vec<Restoration>)>, Fault> {
     let mut plans = Vec::new();
     for root in roots {
         plans.push((root, plan(&*root.objects, &root.history, run).await?));
@@ -154,7 +164,11 @@ async fn plans(roots: &[Root], run: RunId) -> Result<Vec<(&Root, Vec<Step>)>, Fa
 }
 
 /// What is to be restored; a `version_conflict` naming the files that changed since.
-async fn plan(objects: &dyn Objects, history: &History, run: RunId) -> Result<Vec<Step>, Fault> {
+async fn plan(
+    objects: &dyn Objects,
+    history: &History,
+    run: RunId,
+) -> Result<Vec<Restoration>, Fault> {
     let mut by_path = BTreeMap::<ObjectKey, Vec<Version>>::new();
     for version in history.changes_of_run(run).await? {
         by_path.entry(version.path.clone()).or_default().push(version);
@@ -177,7 +191,7 @@ async fn plan(objects: &dyn Objects, history: &History, run: RunId) -> Result<Ve
             continue;
         }
         let before = history.read(first).await?;
-        steps.push(Step { path, current, before });
+        steps.push(Restoration { path, current, before });
     }
     if changed.is_empty() {
         return Ok(steps);
@@ -187,6 +201,6 @@ async fn plan(objects: &dyn Objects, history: &History, run: RunId) -> Result<Ve
         .with_hint("Restore the other files one by one from their history."))
 }
 
-fn no_such_run(run: RunId) -> Fault {
+pub(crate) fn no_such_run(run: RunId) -> Fault {
     Fault::new(ErrorCode::NotFound, format!("There is no run {run}."))
 }

@@ -1,88 +1,42 @@
-//! Performs what `step` decides. No decision is made here: inputs go in, effects come out, and
-//! what an effect brings goes in again.
+//! One run from its beginning to its end.
 
 use std::collections::VecDeque;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, PoisonError};
 use std::time::Duration;
 
 use futures::future::BoxFuture;
-use futures::stream::{FuturesUnordered, StreamExt};
-use onyx_storage::{Delivery, Lease, LogState, RunOutcome, Store};
-use onyx_tools::{Execution, LiveOutput, Policy, ToolCx, Toolbox};
-use onyx_types::{
-    Attendance, Cancel, Clock, Event, Fault, LaneId, Limits, Model, RunId, ToolCall, ToolOutcome,
-    ToolUseId, Turn, TurnId,
-};
+use futures::stream::StreamExt;
+use onyx_storage::{LogState, RunOutcome};
+use onyx_tools::{Execution, LiveOutput};
+use onyx_types::{Cancel, Event, Fault, LaneId, Limits, ModelRequest, RunId, ToolOutcome, Turn};
 use tokio::sync::mpsc;
 
-use crate::drive::report::RunReport;
-use crate::drive::model_streams::Answers;
-use crate::drive::decisions::Decisions;
-use crate::feed::Feed;
-use crate::drive::live_text::LiveNotes;
-use crate::agents::models::{ModelChoice, Models, Payer};
+use super::decisions::await_decision;
+use super::parts::{
+    Books, DriveServices, LIVE_OUTPUT_QUEUE, LaneActor, Mailbox, Outlet, SessionHold, UnderWay,
+};
+use crate::agents::{ModelChoice, Payer};
+use crate::notices::NoticeKind;
 use crate::prompt::Conversation;
-use crate::drive::slots::Seat;
-use crate::step::{DecidedDraft, Effect, Input, RunState, RunSummary, UserInput, step};
+use crate::sessions::LEASE_LIFE;
+use crate::step::{Batch, Effect, Input, Invocation, NewModel, RunState, RunSummary, step};
 
-/// How long a session's lease lives without renewal, and how often it is renewed.
-pub(crate) const LEASE_LIFE: Duration = Duration::from_secs(30);
+/// How often a session's lease is renewed.
 const LEASE_RENEWAL: Duration = Duration::from_secs(10);
-const LIVE_OUTPUT_QUEUE: usize = 64;
-
-/// What one lane needs to act: its model, its policy, and for whom its tools work.
-pub(crate) struct LaneActor {
-    pub(crate) model: Option<Arc<dyn Model>>,
-    /// Models from before a change: what they cost is open until the run is booked.
-    pub(crate) retired: Vec<Arc<dyn Model>>,
-    pub(crate) policy: Arc<Policy>,
-    pub(crate) tool_cx: ToolCx,
-}
 
 pub(crate) struct Driver {
     pub(crate) run: RunId,
     pub(crate) state: RunState,
     pub(crate) lanes: Vec<LaneActor>,
-    pub(crate) store: Store,
-    pub(crate) toolbox: Arc<Toolbox>,
-    pub(crate) models: Arc<dyn Models>,
     pub(crate) limits: Limits,
-    pub(crate) clock: Arc<dyn Clock>,
-    pub(crate) feed: Arc<Feed>,
-    pub(crate) lease: Lease,
-    /// Given back before the end is told: who hears of it may come with the next message at once.
-    pub(crate) seat: Option<Seat>,
-    pub(crate) cancel: Cancel,
-    pub(crate) heard: mpsc::Receiver<Whisper>,
-    /// Words from the inbox that are not known to stand in the log yet.
-    pub(crate) inbox: Vec<TurnId>,
-    pub(crate) decisions: Decisions,
-    pub(crate) live_text: LiveNotes,
-    pub(crate) attendance: Attendance,
     pub(crate) execution: Execution,
-    /// Given to the session where it has none yet.
-    pub(crate) title: Option<String>,
-    /// To be told right after `start`.
-    pub(crate) notice: Option<Event>,
-    /// Of an action's run.
-    pub(crate) report: Option<RunReport>,
-    /// For the run that asked for this one: what it cost.
-    pub(crate) spent: Option<Arc<Mutex<f64>>>,
-    /// How the last append left the log.
-    pub(crate) log: Option<LogState>,
+    pub(crate) services: Arc<DriveServices>,
+    pub(crate) session: SessionHold,
+    pub(crate) mailbox: Mailbox,
+    pub(crate) outlet: Outlet,
+    pub(crate) books: Books,
     pub(crate) under_way: UnderWay,
-    pub(crate) opened: bool,
 }
-
-/// What others tell a run at work.
-pub(crate) enum Whisper {
-    Words(Delivery, UserInput),
-    Decided(DecidedDraft),
-    /// Of a call that a person approved.
-    Output(ToolUseId, String),
-}
-
-type ToolFuture = BoxFuture<'static, Input>;
 
 /// What a run waits for beside its models and tools, from input to input.
 struct Waits {
@@ -110,127 +64,97 @@ async fn ringing(alarm: &mut Option<Alarm>) {
     }
 }
 
-/// What is under way outside of the state machine.
-pub(crate) struct UnderWay {
-    models: Answers,
-    model_cancels: Vec<Cancel>,
-    tools: FuturesUnordered<ToolFuture>,
-    tool_cancels: Vec<Cancel>,
-    live_sender: mpsc::Sender<(LaneId, ToolUseId, String)>,
-    live: mpsc::Receiver<(LaneId, ToolUseId, String)>,
-}
-
-impl UnderWay {
-    pub(crate) fn new(lanes: usize) -> Self {
-        let (live_sender, live) = mpsc::channel(LIVE_OUTPUT_QUEUE);
-        Self {
-            models: Answers::default(),
-            model_cancels: (0..lanes).map(|_| Cancel::new()).collect(),
-            tools: FuturesUnordered::new(),
-            tool_cancels: (0..lanes).map(|_| Cancel::new()).collect(),
-            live_sender,
-            live,
-        }
-    }
-}
-
 impl Driver {
-    /// Performs what the run begins with.
-    pub(crate) async fn open(mut self: Box<Self>) -> Box<Self> {
-        self.opened = true;
+    /// Performs what the run begins with: its question is in the log when this returns.
+    pub(crate) async fn open(self: Box<Self>) -> Box<Self> {
         self.take(Input::Begin).await
     }
 
     /// Runs to the end and gives back the session's history as it stands then, and how its log was
     /// left. The feed is closed and the session free when it returns.
     pub(crate) async fn run(mut self: Box<Self>) -> (Conversation, Option<LogState>) {
-        if !self.opened {
-            self = self.open().await;
-        }
         let mut waits = Waits {
-            cancelled: Some(self.cancel.clone().into_cancelled()),
-            renew_at: self.clock.now().mono + LEASE_RENEWAL,
+            cancelled: Some(self.mailbox.cancel.clone().into_cancelled()),
+            renew_at: self.services.clock.now().mono + LEASE_RENEWAL,
             alarm: None,
         };
         while !self.state.is_over() {
             let next = self.next_input(&mut waits).await;
             self = self.take(next).await;
         }
-        self.feed.close();
-        (self.state.into_history(), self.log)
+        self.outlet.feed.close();
+        (self.state.into_history(), self.session.log)
     }
 
     async fn next_input(&mut self, waits: &mut Waits) -> Input {
         loop {
-            let wake = self.state.wake_at().min(waits.renew_at).min(self.live_text.due());
-            let Waits { cancelled, renew_at, alarm } = waits;
-            if alarm.as_ref().is_none_or(|alarm| wake < alarm.at) {
-                let sleep = self.clock.sleep(wake.saturating_sub(self.clock.now().mono));
-                *alarm = Some(Alarm { at: wake, sleep });
-            }
-            let told_live = !(self.under_way.tools.is_empty() && self.under_way.live.is_empty());
+            self.set_alarm(waits);
+            let Waits { cancelled, alarm, .. } = waits;
+            let UnderWay { models, tools, live, .. } = &mut self.under_way;
+            let may_hear_live = !(tools.is_empty() && live.is_empty());
+            let live_text = &mut self.outlet.live_text;
             tokio::select! {
                 // What comes most often is asked for first; the rest whenever there is none of it,
                 // and a stream from the network has pauses.
                 biased;
-                Some(done) = self.under_way.tools.next() => return done,
-                Some((lane, id, chunk)) = self.under_way.live.recv(), if told_live => {
+                Some(done) = tools.next() => return done,
+                Some((lane, id, chunk)) = live.recv(), if may_hear_live => {
                     return Input::ToolOutput(lane, id, chunk);
                 }
-                Some((lane, event)) = self.under_way.models.next() => return Input::Model(lane, event),
+                Some((lane, event)) = models.next() => return Input::Model(lane, event),
                 () = waited_for(cancelled), if cancelled.is_some() => {
                     *cancelled = None;
                     return Input::Cancel;
                 }
-                Some(whisper) = self.heard.recv() => match whisper {
-                    Whisper::Words(delivery, words) => {
-                        self.inbox.extend(words.turn);
-                        for lane in self.lanes.iter().take(1) {
-                            // One set for the whole run.
-                            lane.tool_cx.addresses.person_wrote(&words.content.text());
-                        }
-                        return Input::Steer(delivery, words);
-                    }
-                    Whisper::Output(id, chunk) => {
-                        if let Some(lane) = self.state.lane_of(&id) {
-                            return Input::ToolOutput(lane, id, chunk);
-                        }
-                    }
-                    Whisper::Decided(decided) => {
-                        if let Some(decided) = self.decisions.heard(decided) {
-                            return Input::Decided(decided);
-                        }
-                    }
-                },
-                () = self.live_text.saved(&self.lease, &*self.clock), if self.live_text.is_saving() => {}
+                Some(message) = self.mailbox.messages.recv() => return message.into_input(),
+                () = live_text.saved(&self.session.lease, &*self.services.clock),
+                    if live_text.is_saving() => {}
                 () = ringing(alarm) => {
                     *alarm = None;
-                    let now = self.clock.now().mono;
-                    if now >= *renew_at {
-                        *renew_at = now + LEASE_RENEWAL;
-                        if let Err(error) = self.store.leases.renew(&self.lease, LEASE_LIFE).await {
-                            return Input::StoreFailed(error.into());
-                        }
-                    }
-                    if now >= self.live_text.due() {
-                        self.live_text.save(&self.store, &self.lease);
-                    }
-                    if now >= self.state.wake_at() {
-                        return Input::Tick;
+                    if let Some(input) = self.alarm_rang(waits).await {
+                        return input;
                     }
                 }
             }
         }
     }
 
-    /// Steps once and performs everything that follows until nothing more follows at once.
+    fn set_alarm(&self, waits: &mut Waits) {
+        let due = self.outlet.live_text.due();
+        let wake = self.state.wake_at().min(waits.renew_at).min(due);
+        if waits.alarm.as_ref().is_none_or(|alarm| wake < alarm.at) {
+            let clock = &self.services.clock;
+            let sleep = clock.sleep(wake.saturating_sub(clock.now().mono));
+            waits.alarm = Some(Alarm { at: wake, sleep });
+        }
+    }
+
+    /// Renews the lease, notes streaming text and ticks, as far as each is due.
+    async fn alarm_rang(&mut self, waits: &mut Waits) -> Option<Input> {
+        let now = self.services.clock.now().mono;
+        if now >= waits.renew_at {
+            waits.renew_at = now + LEASE_RENEWAL;
+            let renewed = self.services.leases.renew(&self.session.lease, LEASE_LIFE).await;
+            if let Err(error) = renewed {
+                return Some(Input::StoreFailed(error.into()));
+            }
+        }
+        if now >= self.outlet.live_text.due() {
+            self.outlet.live_text.save(&self.services.turns, &self.session.lease);
+        }
+        (now >= self.state.wake_at()).then_some(Input::Tick)
+    }
+
+    /// Steps once and performs everything that follows until nothing more follows at once. Steps
+    /// that write run where the store keeps writes together: each hand-over between threads would
+    /// cost more than the step.
     async fn take(mut self: Box<Self>, input: Input) -> Box<Self> {
         let effects = self.step(input);
         if !effects.iter().any(writes) {
             self.perform_all(effects).await;
             return self;
         }
-        let steps = self.store.steps.clone();
+        let steps = self.services.steps.clone();
         let all = async move {
             self.perform_all(effects).await;
             self
@@ -239,10 +163,7 @@ impl Driver {
     }
 
     fn step(&mut self, input: Input) -> Vec<Effect> {
-        if let Input::ToolDone(_, _, outcome) = &input {
-            self.decisions.proposed(outcome);
-        }
-        step(&mut self.state, self.clock.now(), input)
+        step(&mut self.state, self.services.clock.now(), input)
     }
 
     async fn perform_all(&mut self, effects: Vec<Effect>) {
@@ -259,82 +180,96 @@ impl Driver {
 
     async fn perform(&mut self, effect: Effect) -> Option<Input> {
         match effect {
-            Effect::Append(batch) => {
-                let turns = &batch.turns;
-                return Some(match self.store.turns.append(&self.lease, turns).await {
-                    Ok(_) => {
-                        self.log = self.store.turns.state_now(&self.lease.key);
-                        self.live_text.written(turns);
-                        self.clear_inbox(turns).await;
-                        self.decisions.written(turns).await;
-                        Input::Appended(batch)
-                    }
-                    Err(error) => {
-                        tracing::error!(run = %self.run, %error, "turns could not be written");
-                        Input::StoreFailed(Fault::from(error))
-                    }
-                });
-            }
-            Effect::Emit(lane, event) => {
-                self.live_text.hear(lane, &event, self.clock.now().mono);
-                if let Some(report) = &mut self.report {
-                    report.hear(&event);
-                }
-                self.feed.tell(lane, event);
-                if let Some(notice) = self.notice.take() {
-                    self.feed.tell(lane, notice);
-                }
-            }
+            Effect::Append(batch) => return Some(self.append(batch).await),
+            Effect::Emit(lane, event) => self.emit(lane, event),
             Effect::CallModel(lane, request) => self.call_model(lane, *request),
-            Effect::UseModel(lane, model) => return Some(self.use_model(lane, model)),
+            Effect::UseModel(lane, model) => return Some(self.use_model(lane, &model)),
             Effect::StopModel(lane) => {
                 self.under_way.model_cancels[usize::from(lane.0)].cancel();
-                self.under_way.models.drop_of(lane);
+                self.under_way.models.remove(lane);
             }
-            Effect::Invoke(lane, call) => self.invoke(lane, call),
+            Effect::Invoke(lane, invocation) => self.invoke(lane, *invocation),
             Effect::AwaitDecision(lane, id, outcome, patience) => {
                 let cancel = self.under_way.tool_cancels[usize::from(lane.0)].clone();
-                let decided = self.decisions.await_decision(*outcome, patience, cancel);
+                let person = self.session.lease.key.person.clone();
+                let decided = await_decision(&self.services, person, *outcome, patience, cancel);
                 let done = async move { Input::ToolDone(lane, id, decided.await) };
                 self.under_way.tools.push(Box::pin(done));
             }
+            Effect::NotifyDraft(draft) => {
+                let key = &self.session.lease.key;
+                self.services.notices.tell(&key.person, key.session, NoticeKind::Draft(draft));
+            }
+            Effect::NoteAddresses(text) => {
+                // All lanes share one set of addresses.
+                if let Some(lane) = self.lanes.first() {
+                    lane.tool_cx.addresses.person_wrote(&text);
+                }
+            }
             Effect::StopTools(lane) => self.under_way.tool_cancels[usize::from(lane.0)].cancel(),
             Effect::Finish(summary) => self.finish(summary).await,
-            // What was noted of a text stays: whoever closes the run keeps it.
+            // Noted text stays: whoever closes the run keeps it.
             Effect::Abandon => self.release().await,
         }
         None
     }
 
-    fn call_model(&mut self, lane: LaneId, request: onyx_types::ModelRequest) {
+    async fn append(&mut self, batch: Batch) -> Input {
+        let turns = &batch.turns;
+        if let Err(error) = self.services.turns.append(&self.session.lease, turns).await {
+            tracing::error!(run = %self.run, %error, "turns could not be written");
+            return Input::StoreFailed(Fault::from(error));
+        }
+        self.session.log = self.services.turns.state_now(&self.session.lease.key);
+        self.outlet.live_text.written(turns);
+        self.clear_inbox(turns).await;
+        if !batch.decided.is_empty() {
+            let key = &self.session.lease.key;
+            let delivered = self.services.drafts.deliver_drafts(key, &batch.decided).await;
+            if let Err(error) = delivered {
+                // The log is looked at before a decision is told again.
+                tracing::warn!(%error, "told decisions could not be noted");
+            }
+        }
+        Input::Appended(batch)
+    }
+
+    fn emit(&mut self, lane: LaneId, event: Event) {
+        self.outlet.live_text.hear(lane, &event, &*self.services.clock);
+        if let Some(report) = &mut self.outlet.report {
+            report.hear(&event);
+        }
+        self.outlet.feed.tell(lane, event);
+    }
+
+    fn call_model(&mut self, lane: LaneId, request: ModelRequest) {
         let index = usize::from(lane.0);
-        let Some(model) = &self.lanes[index].model else {
-            return;
-        };
+        let Some(model) = &self.lanes[index].model else { return };
         let cancel = Cancel::new();
         self.under_way.model_cancels[index] = cancel.clone();
         self.under_way.models.add(lane, model.stream(request, cancel));
     }
 
-    fn use_model(&mut self, lane: LaneId, id: String) -> Input {
+    fn use_model(&mut self, lane: LaneId, id: &str) -> Input {
         let actor = &mut self.lanes[usize::from(lane.0)];
         let payer = Payer {
             person: &actor.tool_cx.key.person,
             agent: &actor.tool_cx.agent,
             limits: &self.limits,
         };
-        match self.models.resolve(&ModelChoice::only(&id), payer) {
+        match self.services.models.resolve(&ModelChoice::only(id), payer) {
             Ok(model) => {
-                let window = model.context_window();
+                let context_window = model.context_window();
+                let tokens = self.services.models.token_counter(id);
                 actor.retired.extend(actor.model.replace(model));
-                self.state.count_with(lane, self.models.token_counter(&id));
-                Input::ModelChanged(lane, id, window)
+                Input::ModelChanged(lane, NewModel { id: id.to_owned(), context_window, tokens })
             }
             Err(fault) => Input::ModelRefused(lane, fault),
         }
     }
 
-    fn invoke(&mut self, lane: LaneId, call: ToolCall) {
+    fn invoke(&mut self, lane: LaneId, invocation: Invocation) {
+        let Invocation { call, attendance, taint, cost_left } = invocation;
         let index = usize::from(lane.0);
         let actor = &self.lanes[index];
         let (sender, mut chunks) = mpsc::channel::<String>(LIVE_OUTPUT_QUEUE);
@@ -343,18 +278,12 @@ impl Driver {
         }
         let mut cx = actor.tool_cx.clone();
         cx.cancel = self.under_way.tool_cancels[index].clone();
-        cx.taint = self.state.taint(lane);
+        cx.taint = taint;
         if let Some(standing) = &mut cx.standing {
-            let limit = Some(self.limits.max_cost).filter(|limit| *limit > 0.0);
-            standing.cost_left = limit.map(|limit| limit - self.state.cost());
+            standing.cost_left = cost_left;
         }
         cx.live = LiveOutput::to(sender);
-        let (toolbox, policy) = (Arc::clone(&self.toolbox), Arc::clone(&actor.policy));
-        // Nobody is asked about what nobody is shown.
-        let attendance = match self.state.is_silent(lane) {
-            true => Attendance::Unattended,
-            false => self.attendance,
-        };
+        let (toolbox, policy) = (Arc::clone(&self.services.toolbox), Arc::clone(&actor.policy));
         let execution = self.execution;
         let live = self.under_way.live_sender.clone();
         let id = call.id.clone();
@@ -367,7 +296,7 @@ impl Driver {
             };
             let forward = async {
                 while let Some(chunk) = chunks.recv().await {
-                    // Full: live output may be lost, the result holds the whole.
+                    // Where the queue is full, live output is lost; the result holds all of it.
                     let _ = live.try_send((lane, id.clone(), chunk));
                 }
             };
@@ -377,12 +306,14 @@ impl Driver {
     }
 
     async fn clear_inbox(&mut self, turns: &[Turn]) {
+        let waiting = &mut self.session.inbox;
         let delivered: Vec<_> =
-            self.inbox.extract_if(.., |id| turns.iter().any(|turn| turn.id == *id)).collect();
+            waiting.extract_if(.., |id| turns.iter().any(|turn| turn.id == *id)).collect();
         if delivered.is_empty() {
             return;
         }
-        if let Err(error) = self.store.ledger.clear_inbox(&self.lease.key, &delivered).await {
+        let key = &self.session.lease.key;
+        if let Err(error) = self.services.ledger.clear_inbox(key, &delivered).await {
             // They stand in the log under these ids, so nobody takes them for new.
             tracing::warn!(run = %self.run, %error, "delivered words could not be taken out of the inbox");
         }
@@ -390,47 +321,46 @@ impl Driver {
 
     async fn finish(&mut self, summary: RunSummary) {
         self.keep_report(&summary).await;
-        if let Some(spent) = &self.spent {
-            *spent.lock().unwrap_or_else(PoisonError::into_inner) = self.state.cost();
+        if let Some(spent) = &self.books.spent {
+            *spent.lock().unwrap_or_else(PoisonError::into_inner) = summary.cost;
         }
         let outcome = RunOutcome {
             run: self.run,
             status: summary.status,
-            ended_at: self.clock.wall(),
+            ended_at: self.services.clock.wall(),
             usage: summary.usage,
             used: summary.used,
             messages_added: summary.messages.count,
             preview: summary.messages.preview,
-            title: self.title.take(),
+            title: self.books.title.take(),
         };
-        if let Err(error) = self.store.ledger.end_run(outcome).await {
+        if let Err(error) = self.services.ledger.end_run(outcome).await {
             // The log has the end; the books catch up when the session is next opened.
             tracing::error!(run = %self.run, %error, "the run's end could not be booked");
         }
-        self.live_text.clear(&self.store, &self.lease).await;
+        self.outlet.live_text.clear(&*self.services.turns, &self.session.lease).await;
         self.release().await;
     }
 
     async fn keep_report(&mut self, summary: &RunSummary) {
-        let Some(report) = self.report.take() else { return };
-        let lanes = (0..self.lanes.len()).map(|index| LaneId(index as u16));
-        let taint = lanes.map(|lane| self.state.taint(lane)).max().unwrap_or_default();
-        let (store, key, now) = (&self.store, &self.lease.key, self.clock.wall());
-        if let Err(error) = report.keep(store, key, summary, taint, now).await {
+        let Some(report) = self.outlet.report.take() else { return };
+        let (files, key) = (&*self.services.files, &self.session.lease.key);
+        let now = self.services.clock.wall();
+        if let Err(error) = report.keep(files, key, summary, now).await {
             // The session's log holds all of it.
             tracing::error!(run = %self.run, %error, "the run's page could not be written");
         }
     }
 
     async fn release(&mut self) {
-        self.seat = None;
-        if let Err(error) = self.store.leases.release(&self.lease).await {
+        self.session.slot = None;
+        if let Err(error) = self.services.leases.release(&self.session.lease).await {
             tracing::warn!(run = %self.run, %error, "the session's lease could not be released");
         }
     }
 }
 
-/// Is it one that waits for the store?
+/// Whether the effect waits for the store.
 fn writes(effect: &Effect) -> bool {
     match effect {
         Effect::Append(_) | Effect::Finish(_) | Effect::Abandon => true,
@@ -440,6 +370,8 @@ fn writes(effect: &Effect) -> bool {
         | Effect::StopModel(_)
         | Effect::Invoke(..)
         | Effect::AwaitDecision(..)
+        | Effect::NotifyDraft(_)
+        | Effect::NoteAddresses(_)
         | Effect::StopTools(_) => false,
     }
 }

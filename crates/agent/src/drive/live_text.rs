@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use futures::future::BoxFuture;
-use onyx_storage::{Lease, LiveText, Store, StoreError};
+use onyx_storage::{Lease, LiveText, StoreError, TurnLog};
 use onyx_types::{Clock, Event, LaneId, Turn};
 
 const EVERY: Duration = Duration::from_millis(250);
@@ -31,9 +31,9 @@ impl LiveNotes {
         self.due.filter(|_| self.saving.is_none()).unwrap_or(Duration::MAX)
     }
 
-    pub(crate) fn hear(&mut self, lane: LaneId, event: &Event, now: Duration) {
+    pub(crate) fn hear(&mut self, lane: LaneId, event: &Event, clock: &dyn Clock) {
         let Event::TextDelta { turn_id, agent, text } = event else { return };
-        self.due.get_or_insert(now + EVERY);
+        self.due.get_or_insert_with(|| clock.now().mono + EVERY);
         match self.unsaved.iter_mut().find(|piece| piece.turn == *turn_id) {
             Some(piece) => piece.text.push_str(text),
             None => self.unsaved.push(LiveText {
@@ -46,7 +46,7 @@ impl LiveNotes {
         }
     }
 
-    /// These turns are in the log: no note is needed any more.
+    /// These turns are in the log, so that no note of them is needed any more.
     pub(crate) fn written(&mut self, turns: &[Turn]) {
         self.unsaved.retain(|piece| !turns.iter().any(|turn| turn.id == piece.turn));
         if self.unsaved.is_empty() {
@@ -55,13 +55,13 @@ impl LiveNotes {
     }
 
     /// Begins to note what was said. The answer goes on meanwhile.
-    pub(crate) fn save(&mut self, store: &Store, lease: &Lease) {
+    pub(crate) fn save(&mut self, turns: &Arc<dyn TurnLog>, lease: &Lease) {
         self.due = None;
         if self.unsaved.is_empty() {
             return;
         }
         self.saved_any = true;
-        let (turns, lease) = (Arc::clone(&store.turns), lease.clone());
+        let (turns, lease) = (Arc::clone(turns), lease.clone());
         let pieces = std::mem::take(&mut self.unsaved);
         self.saving = Some(Box::pin(async move {
             let noted = turns.note_live(&lease, &pieces).await;
@@ -69,7 +69,7 @@ impl LiveNotes {
         }));
     }
 
-    /// Until what is being noted is.
+    /// Returns when the notes that are being written are on disk.
     pub(crate) async fn saved(&mut self, lease: &Lease, clock: &dyn Clock) {
         let Some(saving) = &mut self.saving else { return };
         let noted = saving.await;
@@ -93,7 +93,7 @@ impl LiveNotes {
         self.saving.is_some()
     }
 
-    pub(crate) async fn clear(&mut self, store: &Store, lease: &Lease) {
+    pub(crate) async fn clear(&mut self, turns: &dyn TurnLog, lease: &Lease) {
         if !self.saved_any {
             return;
         }
@@ -101,7 +101,7 @@ impl LiveNotes {
             // Whether it was noted is the same now: its turn is in the log.
             let _ = saving.await;
         }
-        if let Err(error) = store.turns.clear_live(lease).await {
+        if let Err(error) = turns.clear_live(lease).await {
             // Its turns are in the log, so recovery knows the notes for what they are.
             tracing::warn!(session = %lease.key.session, %error, "live text could not be removed");
         }

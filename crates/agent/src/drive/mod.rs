@@ -1,8 +1,24 @@
-//! Performs what `step` decides.
+//! Performs what `step` decides: calls models and tools, writes turns, tells events.
+//!
+//! `runs` makes a driver and lets it go; `drafts` uses the conditions under which tools work.
+//! No decision about a run is made here: inputs go into `step`, effects come out, and what an
+//! effect brings goes in again.
 
-pub(crate) mod decisions;
-pub(crate) mod driver;
-pub(crate) mod live_text;
-pub(crate) mod model_streams;
-pub(crate) mod report;
-pub(crate) mod slots;
+mod decisions;
+mod driver;
+mod live_text;
+mod messages;
+mod model_streams;
+mod parts;
+mod report;
+mod slots;
+mod tool_context;
+
+pub(crate) use driver::Driver;
+pub(crate) use live_text::LiveNotes;
+pub(crate) use messages::{MessageSender, messages};
+pub(crate) use parts::{Books, DriveServices, LaneActor, Mailbox, Outlet, SessionHold, UnderWay};
+pub use report::ActionName;
+pub(crate) use report::RunReport;
+pub(crate) use slots::{RunSlot, RunSlots};
+pub(crate) use tool_context::tool_context;

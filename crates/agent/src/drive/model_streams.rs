@@ -1,4 +1,4 @@
-//! The answers that come in, one for each lane whose model speaks.
+//! The answers that stream in, one for each lane whose model speaks.
 
 use std::task::{Context, Poll};
 
@@ -7,27 +7,27 @@ use onyx_types::{LaneId, ModelEvent, ModelFailure, ModelFailureClass};
 
 /// Holds each model to its contract: a stream that just stops is a failure, never an answer.
 #[derive(Default)]
-pub(crate) struct Answers {
-    /// Few, so all of them are asked.
-    coming: Vec<Answer>,
-    /// Who is asked first. The next time it is another.
+pub(crate) struct ModelStreams {
+    /// There are few, so all of them are polled.
+    coming: Vec<ModelStream>,
+    /// Which one is polled first; the next time it is another.
     first: usize,
 }
 
-struct Answer {
+struct ModelStream {
     lane: LaneId,
     events: BoxStream<'static, ModelEvent>,
-    /// It said that it is over.
+    /// Whether the model said that it is done.
     ended: bool,
 }
 
-impl Answers {
+impl ModelStreams {
     pub(crate) fn add(&mut self, lane: LaneId, events: BoxStream<'static, ModelEvent>) {
-        self.coming.push(Answer { lane, events, ended: false });
+        self.coming.push(ModelStream { lane, events, ended: false });
     }
 
-    /// Stops an answer, and drops its connection, also when the model does not listen.
-    pub(crate) fn drop_of(&mut self, lane: LaneId) {
+    /// Drops an answer and its connection, also when the model does not listen to its cancel.
+    pub(crate) fn remove(&mut self, lane: LaneId) {
         self.coming.retain(|answer| answer.lane != lane);
     }
 
@@ -48,7 +48,7 @@ impl Answers {
                     return Poll::Ready(Some((answer.lane, event)));
                 }
                 Poll::Ready(None) => {
-                    let Answer { lane, ended, .. } = self.coming.remove(at);
+                    let ModelStream { lane, ended, .. } = self.coming.remove(at);
                     if !ended {
                         return Poll::Ready(Some((lane, broke_off())));
                     }
@@ -79,14 +79,14 @@ mod tests {
         ModelEvent::TextDelta(words.to_owned())
     }
 
-    fn all(answers: &mut Answers) -> Vec<(u16, ModelEvent)> {
+    fn all(answers: &mut ModelStreams) -> Vec<(u16, ModelEvent)> {
         let next = || answers.next().now_or_never().flatten();
         std::iter::from_fn(next).map(|(lane, event)| (lane.0, event)).collect()
     }
 
     #[test]
     fn no_lane_waits_for_another_to_end() {
-        let mut answers = Answers::default();
+        let mut answers = ModelStreams::default();
         let finish = || ModelEvent::Finish(FinishReason::Stop);
         answers.add(LaneId(0), stream::iter([text("a"), text("b"), finish()]).boxed());
         answers.add(LaneId(1), stream::iter([text("c"), text("d"), finish()]).boxed());
@@ -99,11 +99,11 @@ mod tests {
 
     #[test]
     fn an_answer_that_just_stops_has_failed_and_one_that_was_dropped_says_nothing() {
-        let mut answers = Answers::default();
+        let mut answers = ModelStreams::default();
         answers.add(LaneId(0), stream::iter([text("a")]).boxed());
         assert_eq!(all(&mut answers), [(0, text("a")), (0, broke_off())]);
         answers.add(LaneId(0), stream::iter([text("a")]).boxed());
-        answers.drop_of(LaneId(0));
+        answers.remove(LaneId(0));
         assert_eq!(answers.next().now_or_never(), Some(None));
     }
 }

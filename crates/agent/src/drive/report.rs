@@ -2,15 +2,21 @@
 
 use std::fmt::Write as _;
 
-use onyx_storage::{Area, Change, Expect, ObjectKey, Store, StoreError};
+use onyx_storage::{Area, Change, Expect, Files, ObjectKey, StoreError};
 use onyx_types::{Author, Event, Hash, Origin, RunId, SessionKey, Taint, Timestamp, ToolUseId};
 use serde_json::Value;
 
-use crate::actions::ActionName;
 use crate::step::RunSummary;
 
 /// More of one tool's output is in the session's log.
 const LONGEST_OUTPUT: usize = 4 * 1024;
+
+/// The name of an action in the record of its run.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ActionName {
+    pub id: String,
+    pub label: String,
+}
 
 pub(crate) struct RunReport {
     action: ActionName,
@@ -82,16 +88,15 @@ impl RunReport {
     /// Writes `agent/runs/YYYY/MM/DD/<run>.md`, marked as what it is: an agent's words.
     pub(crate) async fn keep(
         self,
-        store: &Store,
+        files: &dyn Files,
         key: &SessionKey,
         summary: &RunSummary,
-        taint: Taint,
         now: Timestamp,
     ) -> Result<(), StoreError> {
         let day = self.started.utc_date().replace('-', "/");
         let path: ObjectKey = format!("agent/runs/{day}/{}.md", self.run).parse()?;
         let text = self.markdown(key, summary, now);
-        let origin = match taint {
+        let origin = match summary.taint {
             Taint::Clean => Origin::Agent,
             Taint::Tainted => Origin::AgentTainted,
         };
@@ -100,8 +105,8 @@ impl RunReport {
         let change = Change { ts: now, author, origin, run: None, tool: "action".to_owned() };
         let kept_as = format!("vault/{path}").parse()?;
         let after = Some(Hash::of(text.as_bytes()));
-        store.files.history(&key.person)?.keep(&kept_as, None, after, change).await?;
-        let vault = store.files.objects(&Area::Vault(key.person.clone()))?;
+        files.history(&key.person)?.keep(&kept_as, None, after, change).await?;
+        let vault = files.objects(&Area::Vault(key.person.clone()))?;
         vault.put(&path, text.as_bytes(), Expect::Absent).await?;
         Ok(())
     }

@@ -4,35 +4,35 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 #[derive(Debug)]
-pub(crate) struct Seats {
+pub(crate) struct RunSlots {
     taken: AtomicUsize,
     most: AtomicUsize,
 }
 
 /// Held while a run is at work; dropping it lets another one in.
 #[derive(Debug)]
-pub(crate) struct Seat(Arc<Seats>);
+pub(crate) struct RunSlot(Arc<RunSlots>);
 
-impl Seats {
+impl RunSlots {
     pub(crate) fn new(most: usize) -> Arc<Self> {
         Arc::new(Self { taken: AtomicUsize::new(0), most: AtomicUsize::new(most) })
     }
 
-    /// Runs that sit already stay, also when there are more of them than that.
+    /// Runs at work go on, also when there are more of them than that.
     pub(crate) fn set_most(&self, most: usize) {
         self.most.store(most, Ordering::Relaxed);
     }
 
     /// `None`: all are taken.
-    pub(crate) fn take(self: &Arc<Self>) -> Option<Seat> {
+    pub(crate) fn take(self: &Arc<Self>) -> Option<RunSlot> {
         let most = self.most.load(Ordering::Relaxed);
         let free = |taken: usize| (taken < most).then_some(taken + 1);
         self.taken.fetch_update(Ordering::Relaxed, Ordering::Relaxed, free).ok()?;
-        Some(Seat(Arc::clone(self)))
+        Some(RunSlot(Arc::clone(self)))
     }
 }
 
-impl Drop for Seat {
+impl Drop for RunSlot {
     fn drop(&mut self) {
         self.0.taken.fetch_sub(1, Ordering::Relaxed);
     }

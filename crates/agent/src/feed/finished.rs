@@ -9,7 +9,7 @@ use std::time::Duration;
 
 use onyx_types::{PersonId, RunId};
 
-use crate::feed::{Feed, Outline};
+use super::{Feed, Outline};
 
 const KEPT_FOR: Duration = Duration::from_secs(10 * 60);
 /// Feeds kept as they are; beyond it the oldest become outlines.
@@ -19,7 +19,7 @@ const MOST_WHOLE: usize = 512 * 1024;
 const MOST_OUTLINED: usize = 16 * 1024 * 1024;
 
 #[derive(Default)]
-pub(crate) struct Finished {
+pub(crate) struct FinishedFeeds {
     outlined: VecDeque<Ended<Outline>>,
     whole: VecDeque<Ended<Whole>>,
     outlined_bytes: usize,
@@ -39,13 +39,13 @@ struct Whole {
 }
 
 /// How a run's events are kept.
-pub(crate) enum Found {
+pub(crate) enum KeptFeed {
     Whole(Arc<Feed>),
     /// Whose run it is, its session tells.
     Outline(Outline),
 }
 
-impl Finished {
+impl FinishedFeeds {
     pub(crate) fn keep(&mut self, run: RunId, person: PersonId, feed: Arc<Feed>, now: Duration) {
         let weight = feed.weight() + size_of::<Ended<Whole>>();
         self.whole_bytes += weight;
@@ -63,14 +63,19 @@ impl Finished {
         self.forget(now);
     }
 
-    pub(crate) fn find(&mut self, person: &PersonId, run: RunId, now: Duration) -> Option<Found> {
+    pub(crate) fn find(
+        &mut self,
+        person: &PersonId,
+        run: RunId,
+        now: Duration,
+    ) -> Option<KeptFeed> {
         self.forget(now);
         if let Some(ended) = self.whole.iter().rev().find(|ended| ended.run == run) {
             let theirs = Some(&ended.kept).filter(|kept| kept.person == *person);
-            return theirs.map(|kept| Found::Whole(Arc::clone(&kept.feed)));
+            return theirs.map(|kept| KeptFeed::Whole(Arc::clone(&kept.feed)));
         }
         let ended = self.outlined.iter().rev().find(|ended| ended.run == run);
-        ended.map(|ended| Found::Outline(ended.kept.clone()))
+        ended.map(|ended| KeptFeed::Outline(ended.kept.clone()))
     }
 
     fn forget(&mut self, now: Duration) {
@@ -126,7 +131,7 @@ mod tests {
 
     #[test]
     fn ten_thousand_short_runs_are_kept_for_their_time_and_weigh_little() {
-        let (mut mint, mut finished) = (Mint::new(1), Finished::default());
+        let (mut mint, mut finished) = (Mint::new(1), FinishedFeeds::default());
         let person: PersonId = "ana".parse().unwrap();
         let mut runs = Vec::new();
         for second in 0..10_000 {
@@ -136,8 +141,8 @@ mod tests {
         }
         let weight = finished.outlined_bytes + finished.whole_bytes;
         assert!(weight < 2_000_000, "{weight} bytes");
-        assert!(matches!(finished.find(&person, runs[0], KEPT_FOR), Some(Found::Outline(_))));
-        assert!(matches!(finished.find(&person, runs[9_999], KEPT_FOR), Some(Found::Whole(_))));
+        assert!(matches!(finished.find(&person, runs[0], KEPT_FOR), Some(KeptFeed::Outline(_))));
+        assert!(matches!(finished.find(&person, runs[9_999], KEPT_FOR), Some(KeptFeed::Whole(_))));
         assert!(finished.find(&"bob".parse().unwrap(), runs[9_999], KEPT_FOR).is_none());
         let later = KEPT_FOR + Duration::from_millis(1);
         assert!(finished.find(&person, runs[0], later).is_none(), "its time is over");

@@ -1,7 +1,10 @@
-//! What a run has told so far. Readers pull at their own pace from any sequence number, so a slow
-//! one costs nothing and a second viewer or a rejoining client sees no gap and no repeat.
+//! What a run has told so far, and what is kept of that after its end.
+//!
+//! The driver writes; readers pull at their own pace from any sequence number, so a slow one costs
+//! nothing and a second viewer or a rejoining client sees no gap and no repeat. Nothing here knows
+//! sessions or stores.
 
-pub(crate) mod finished;
+mod finished;
 mod log;
 mod outline;
 
@@ -10,6 +13,7 @@ use std::task::{Poll, Waker};
 
 use onyx_types::{Envelope, Event, LaneId, RunId};
 
+pub(crate) use self::finished::{FinishedFeeds, KeptFeed};
 use self::log::{Cursor, Log};
 pub(crate) use self::outline::Outline;
 

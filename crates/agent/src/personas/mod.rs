@@ -1,83 +1,36 @@
-//! The built-in agent that edits personas: who it is, the session in which it works on one of them,
-//! and how a persona is tried out.
+//! Personas: the session in which one is edited, and how one is tried out.
+//!
+//! Surfaces that have checked that the person may edit agents come in, and the persona tools. The
+//! editor's own profile and prompt are in `agents`; files of personas are written by tools.
 
-use onyx_storage::{SessionFilter, SessionMeta, SessionStatus, TitleSource};
-use onyx_tools::{PERSONA_EDITOR, PERSONA_GROUP, Policy, TestAnswer, ToolSettings, Toolbox};
+use std::sync::Arc;
+
+use onyx_storage::{SessionFilter, SessionStatus};
+use onyx_tools::{PERSONA_EDITOR, TestAnswer};
 use onyx_types::{
     AgentId, Attendance, Cancel, ErrorCode, Fault, LaneOrder, PersonId, SessionId, SessionOrigin,
     Tier, UserContent,
 };
 
-use crate::RunManager;
+use crate::runs::{CollectedAnswer, DryRun, RunInput, RunRequest, RunTerms, Runs, SessionRef};
+use crate::sessions::{NewSession, Sessions};
 use crate::step::client::{ClientInput, ClientTurn, MemoryUse};
-use crate::runs::collected::{Collected, StopOnDrop, collected};
-use crate::agents::models::ModelChoice;
-use crate::runs::request::{DryRun, RunInput, RunRequest, RunTerms, SessionRef};
-use crate::agents::roster::{AgentProfile, Roster};
 
-pub(crate) fn is_editor(agent: &AgentId) -> bool {
-    agent.as_str() == PERSONA_EDITOR
+/// Editing and trying personas. Cheap to clone.
+#[derive(Clone)]
+pub struct Personas {
+    sessions: Sessions,
+    runs: Runs,
+    /// Held while an editor session is looked for or made, so that two first messages at once meet
+    /// in one session.
+    opening: Arc<tokio::sync::Mutex<()>>,
 }
 
-/// The editor has its own tools and nobody else's.
-pub(crate) fn profile(model: ModelChoice, toolbox: &Toolbox) -> Result<AgentProfile, Fault> {
-    let only_its_own = format!("group:{PERSONA_GROUP}");
-    let tools = ToolSettings { allow: Some(vec![only_its_own]), ..ToolSettings::default() };
-    let (policy, _) = Policy::resolve(Tier::Act, &tools, toolbox)?;
-    Ok(AgentProfile {
-        id: PERSONA_EDITOR.parse()?,
-        name: "Persona editor".to_owned(),
-        model,
-        policy: policy.into(),
-        temperature: None,
-        max_output_tokens: None,
-        workspace: None,
-        memories: [].into(),
-    })
-}
-
-/// The tools of any other agent: everything that its settings say but what is the editor's.
-pub(crate) fn tools_of_others(settings: &ToolSettings, toolbox: &Toolbox) -> ToolSettings {
-    let mut tools = settings.clone();
-    if toolbox.specs().any(|spec| spec.group == PERSONA_GROUP) {
-        tools.deny.push(format!("group:{PERSONA_GROUP}"));
+impl Personas {
+    pub(crate) fn new(sessions: Sessions, runs: Runs) -> Self {
+        Self { sessions, runs, opening: Arc::default() }
     }
-    tools
-}
 
-/// What the editor is told beside the house rules. The persona's name is the one of this moment.
-pub(crate) fn prompt(roster: &Roster, persona: &AgentId) -> String {
-    let name = roster.get(persona).map_or(persona.as_str(), |agent| agent.name.as_str());
-    format!(
-        "# Your work\n\
-         You help a person edit one persona of Onyx. Onyx is a home for a person's AI agents; a \
-         persona is an agent with a name and a system prompt of its own. Several personas may \
-         answer one message, one after the other or side by side, so that a person hears \
-         different views, a debate, or the words of somebody who knows a field.\n\n\
-         With your tools you can look at the persona and change its name and its system prompt, \
-         keep test inputs (things to say to the persona to see how it answers), and try them.\n\n\
-         # The persona\nID: {persona}\nName: {name}\n\n\
-         # Guidelines\n\
-         - Be brief: the person sees every change where it is made.\n\
-         - Read what is there before you change it, and pass on the whole new text.\n\
-         - Keep the person's intent and way of writing in a system prompt.\n\
-         - Ask when a wish can be understood in two ways.\n\
-         - After a change say in a sentence what you did.\n\
-         - A good system prompt says who speaks, to whom, in which tone, what matters and what to \
-         leave alone; short, concrete sentences do more than long lists."
-    )
-}
-
-/// Why a model that has no tools cannot do this work.
-pub(crate) fn toolless(model: &str) -> Fault {
-    Fault::new(
-        ErrorCode::ProviderRefused,
-        format!("{model} has no tools, and the persona editor works with nothing else."),
-    )
-    .with_hint("Name a model that can call tools as `agents.defaults.model` in onyx.json.")
-}
-
-impl RunManager {
     /// The conversation in which the person edits the persona now, if there is one.
     pub async fn editor_session(
         &self,
@@ -91,7 +44,7 @@ impl RunManager {
             limit: 1,
             ..SessionFilter::default()
         };
-        Ok(self.sessions(person, &filter).await?.first().map(|session| session.session_id))
+        Ok(self.sessions.list(person, &filter).await?.first().map(|session| session.session_id))
     }
 
     /// The same, made where there is none.
@@ -100,34 +53,18 @@ impl RunManager {
         person: &PersonId,
         persona: &AgentId,
     ) -> Result<SessionId, Fault> {
-        // Two first messages at once meet in one conversation.
-        let _turn = self.inner.editors.lock().await;
+        let _opening = self.opening.lock().await;
         if let Some(session) = self.editor_session(person, persona).await? {
             return Ok(session);
         }
-        let now = self.inner.clock.wall();
-        let fresh = self.mint().session(now);
-        let meta = SessionMeta {
-            session_id: fresh,
+        let new = NewSession {
             agent: persona.clone(),
-            origin: SessionOrigin::AgentEditor,
             agents: vec![PERSONA_EDITOR.parse()?],
+            origin: SessionOrigin::AgentEditor,
             mode: LaneOrder::default(),
             title: None,
-            titled_by: TitleSource::Words,
-            status: SessionStatus::Active,
-            created_at: now,
-            updated_at: now,
-            message_count: 0,
-            token_count: 0,
-            preview: String::new(),
-            root: fresh,
-            fork_turn: None,
-            last_run: None,
-            last_run_status: None,
         };
-        self.put_new(person, &meta).await?;
-        Ok(fresh)
+        Ok(self.sessions.create(person, new).await?.session_id)
     }
 
     /// Puts the conversation away and begins another.
@@ -137,12 +74,12 @@ impl RunManager {
         persona: &AgentId,
     ) -> Result<SessionId, Fault> {
         match self.editor_session(person, persona).await? {
-            Some(session) => self.clear(person, session).await,
+            Some(session) => self.sessions.clear(person, session).await,
             None => self.open_editor(person, persona).await,
         }
     }
 
-    /// A message to the editor.
+    /// The run that answers a message to the editor.
     pub async fn editor_request(
         &self,
         person: &PersonId,
@@ -182,10 +119,9 @@ impl RunManager {
         cancel: &Cancel,
     ) -> Result<TestAnswer, Fault> {
         let request = Self::test_request(person.clone(), persona.clone(), content.to_owned());
-        let mut run = self.start(request).await?;
-        let _stop = StopOnDrop(run.canceller());
+        let mut run = self.runs.start_owned(request).await?;
         tokio::select! {
-            Collected { text, origin } = collected(&mut run.events) => {
+            CollectedAnswer { text, origin } = run.collect() => {
                 Ok(TestAnswer { text: text?, origin })
             }
             () = cancel.cancelled() => Err(Fault::plain(ErrorCode::Cancelled)),

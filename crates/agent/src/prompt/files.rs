@@ -1,131 +1,42 @@
-//! The files behind a prompt, and when they are read into it again.
+//! Reads the files that a prompt is made of.
 
-use std::collections::HashMap;
-use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use onyx_storage::{Area, End, Files, Found, ObjectKey, ObjectMeta, StoreError, Wanted};
 use onyx_tools::DailyLog;
-use onyx_types::{AgentId, Fault, PersonId, SessionId, SessionKey, Timestamp};
+use onyx_types::{PersonId, Timestamp};
 
-use crate::runs::Inner;
-use crate::prompt::{FileText, MAX_DAILY, PromptSnapshot, PromptSources, UntrustedPiece, bounded};
-use crate::agents::roster::AgentProfile;
+use super::snapshot::{FileText, MAX_DAILY, PromptSources, bounded};
+use super::untrusted::UntrustedPiece;
+use crate::agents::AgentProfile;
 
-/// A session left alone this long gets a fresh rendering: no provider's cache lives longer.
-const IDLE: Duration = Duration::from_secs(60 * 60);
-const MOST_KEPT: usize = 128;
 /// How much of the end of a file is read: more than any prompt shows of it.
 const LONGEST_END: u64 = 256 * 1024;
 const LONGEST_SKILL: u64 = 256 * 1024;
 const MOST_SKILLS: usize = 64;
 
-/// Rendered prompts of recent sessions.
-#[derive(Default)]
-pub(crate) struct Snapshots(Mutex<HashMap<(SessionId, AgentId), Kept>>);
-
-struct Kept {
-    snapshot: Arc<PromptSnapshot>,
-    /// What a person writes; a change here renders anew. What agents write into memory meanwhile
-    /// does not: it would throw the provider's cache away at every step.
-    written_by_people: Arc<PromptSources>,
-    used: Duration,
-}
-
-impl Snapshots {
-    /// The session's rendering, made anew if a person edited the files or it lay idle, and what of
-    /// the memory may only travel as untrusted text.
-    pub(crate) async fn current(
-        &self,
-        inner: &Inner,
-        key: &SessionKey,
-        agent: &AgentProfile,
-    ) -> Result<(Arc<PromptSnapshot>, Vec<UntrustedPiece>), Fault> {
-        let now = inner.clock.now();
-        let files = PromptFiles { files: &*inner.store.files, agent, person: &key.person };
-        let written = files.written_by_people().await?;
-        let id = (key.session, agent.id.clone());
-        if let Some(snapshot) = self.unchanged(&id, &written, now.mono) {
-            return Ok((snapshot, Vec::new()));
-        }
-        let mut sources = written.clone();
-        let untrusted = files.add_memory(&mut sources, now.wall).await?;
-        let rendered = sources.render_with(|text| inner.masked(text));
-        Ok((self.keep(id, rendered, written, now.mono), untrusted))
-    }
-
-    fn unchanged(
-        &self,
-        id: &(SessionId, AgentId),
-        written: &PromptSources,
-        now: Duration,
-    ) -> Option<Arc<PromptSnapshot>> {
-        let mut kept = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        let found = kept.get_mut(id)?;
-        if now.saturating_sub(found.used) >= IDLE || *found.written_by_people != *written {
-            return None;
-        }
-        found.used = now;
-        Some(Arc::clone(&found.snapshot))
-    }
-
-    fn keep(
-        &self,
-        id: (SessionId, AgentId),
-        snapshot: PromptSnapshot,
-        written_by_people: PromptSources,
-        used: Duration,
-    ) -> Arc<PromptSnapshot> {
-        let mut kept = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        if kept.len() >= MOST_KEPT {
-            let oldest = kept.iter().min_by_key(|(_, kept)| kept.used).map(|(id, _)| id.clone());
-            oldest.map(|id| kept.remove(&id));
-        }
-        // Most sessions of a person with an agent begin with the same words: one copy serves all.
-        let alike = kept.values().find(|kept| {
-            *kept.snapshot == snapshot && *kept.written_by_people == written_by_people
-        });
-        let (snapshot, written_by_people) = match alike {
-            Some(kept) => (Arc::clone(&kept.snapshot), Arc::clone(&kept.written_by_people)),
-            None => (Arc::new(snapshot), Arc::new(written_by_people)),
-        };
-        kept.insert(id, Kept { snapshot: Arc::clone(&snapshot), written_by_people, used });
-        snapshot
-    }
-}
-
-/// A rendering for one run that does not want the agent's notes about the person.
-pub(crate) async fn without_memory(
-    inner: &Inner,
-    key: &SessionKey,
-    agent: &AgentProfile,
-) -> Result<Arc<PromptSnapshot>, Fault> {
-    let files = PromptFiles { files: &*inner.store.files, agent, person: &key.person };
-    let written = files.written_by_people().await?;
-    Ok(Arc::new(written.render_with(|text| inner.masked(text))))
-}
-
-/// The files behind one agent's prompts for one person, looked up together: a look-up on its own
-/// costs more than the reading.
-struct PromptFiles<'a> {
-    files: &'a dyn Files,
-    agent: &'a AgentProfile,
-    person: &'a PersonId,
+/// The files behind one agent's prompts for one person. They are looked up together, because one
+/// look-up costs more than reading the file.
+pub(super) struct PromptFiles<'a> {
+    pub(super) files: &'a dyn Files,
+    pub(super) agent: &'a AgentProfile,
+    pub(super) person: &'a PersonId,
 }
 
 impl PromptFiles<'_> {
-    async fn written_by_people(&self) -> Result<PromptSources, StoreError> {
+    /// The texts that people write: who the agent is, its skills, the person's instructions.
+    pub(super) async fn written_by_people(&self) -> Result<PromptSources, StoreError> {
         let agent = Area::Agent(self.agent.id.clone());
         let person = Area::Person(self.person.clone());
         let [identity, soul, agents, tools, skills, user, standing_instructions] = self
             .find([
-                Place::File(&agent, "IDENTITY.md"),
-                Place::File(&agent, "SOUL.md"),
-                Place::File(&agent, "AGENTS.md"),
-                Place::File(&agent, "TOOLS.md"),
-                Place::Folder(&agent, "skills"),
-                Place::File(&person, "USER.md"),
-                Place::File(&person, "vault/agents.md"),
+                Lookup::File(&agent, "IDENTITY.md"),
+                Lookup::File(&agent, "SOUL.md"),
+                Lookup::File(&agent, "AGENTS.md"),
+                Lookup::File(&agent, "TOOLS.md"),
+                Lookup::Folder(&agent, "skills"),
+                Lookup::File(&person, "USER.md"),
+                Lookup::File(&person, "vault/agents.md"),
             ])
             .await?;
         let skills = match skills {
@@ -145,7 +56,8 @@ impl PromptFiles<'_> {
         })
     }
 
-    async fn add_memory(
+    /// Adds what the agent remembers. Returns what of it may only travel as untrusted text.
+    pub(super) async fn add_memory(
         &self,
         sources: &mut PromptSources,
         now: Timestamp,
@@ -157,9 +69,9 @@ impl PromptFiles<'_> {
         let logs = dates.each_ref().map(|date| format!("daily/{date}.md"));
         let [memory, before, today] = self
             .find([
-                Place::File(&folder, "MEMORY.md"),
-                Place::File(&folder, &logs[0]),
-                Place::File(&folder, &logs[1]),
+                Lookup::File(&folder, "MEMORY.md"),
+                Lookup::File(&folder, &logs[0]),
+                Lookup::File(&folder, &logs[1]),
             ])
             .await?;
         sources.memory = text(memory);
@@ -199,26 +111,29 @@ impl PromptFiles<'_> {
             }
             skills.push((name.trim_start_matches("skills/"), path));
         }
-        let places: Vec<_> = skills.iter().map(|(_, path)| Place::Skill(&area, path)).collect();
-        let bodies = self.find_each(&places).await?.into_iter().map(text);
+        let lookups: Vec<_> = skills.iter().map(|(_, path)| Lookup::Skill(&area, path)).collect();
+        let bodies = self.find_each(&lookups).await?.into_iter().map(text);
         let described = skills.iter().zip(bodies);
         Ok(described
             .filter_map(|((name, _), body)| Some(format!("- {name}: {}", purpose(&body?.text))))
             .collect())
     }
 
-    async fn find<const N: usize>(&self, places: [Place<'_>; N]) -> Result<[Found; N], StoreError> {
-        let mut found = self.find_each(&places).await?.into_iter();
+    async fn find<const N: usize>(
+        &self,
+        lookups: [Lookup<'_>; N],
+    ) -> Result<[Found; N], StoreError> {
+        let mut found = self.find_each(&lookups).await?.into_iter();
         Ok(std::array::from_fn(|_| found.next().unwrap_or(Found::Nothing)))
     }
 
-    async fn find_each(&self, places: &[Place<'_>]) -> Result<Vec<Found>, StoreError> {
-        let wanted = places.iter().map(Place::wanted).collect::<Result<_, _>>()?;
+    async fn find_each(&self, lookups: &[Lookup<'_>]) -> Result<Vec<Found>, StoreError> {
+        let wanted = lookups.iter().map(Lookup::wanted).collect::<Result<_, _>>()?;
         let answers = self.files.find(wanted).await?;
-        let found = answers.into_iter().zip(places).map(|(answer, place)| match answer {
+        let found = answers.into_iter().zip(lookups).map(|(answer, lookup)| match answer {
             // One file that cannot be read must not silence the agent, and must not go unnoticed.
             Err(StoreError::Refused(why)) => {
-                tracing::warn!(?place, why, "left out of the prompt");
+                tracing::warn!(?lookup, why, "left out of the prompt");
                 Ok(Found::Nothing)
             }
             other => other,
@@ -227,16 +142,16 @@ impl PromptFiles<'_> {
     }
 }
 
-/// What is looked up.
+/// One file or folder to be looked up.
 #[derive(Debug)]
-enum Place<'a> {
+enum Lookup<'a> {
     File(&'a Area, &'a str),
     /// Read from its beginning, where it says what it is for.
     Skill(&'a Area, &'a str),
     Folder(&'a Area, &'a str),
 }
 
-impl Place<'_> {
+impl Lookup<'_> {
     fn wanted(&self) -> Result<(Area, Wanted), StoreError> {
         Ok(match self {
             Self::File(area, path) => {

@@ -2,12 +2,13 @@
 //! that a conversation under way is not read and parsed anew at every message.
 
 use std::collections::HashMap;
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Arc, Mutex, PoisonError};
 
-use onyx_storage::{LogState, Store, StoreError};
+use onyx_storage::{LogState, StoreError, TurnLog};
 use onyx_types::{Fault, SessionKey, Turn, TurnBody, TurnId};
 
-use crate::prompt::{self, Conversation};
+use super::conversation::{Conversation, is_question};
+use super::weight::turn_weight;
 
 /// All of them together; the longest unused go first, and one alone may take more.
 const MOST_BYTES: usize = 768 * 1024;
@@ -16,9 +17,11 @@ const LARGEST: usize = 4 * 1024 * 1024;
 const FIRST_PAGE: usize = 64;
 const LARGEST_PAGE: usize = 2_048;
 
-/// Conversations of sessions that were at work lately.
-#[derive(Default)]
-pub(crate) struct RecentTurns(Mutex<Kept>);
+/// Histories of sessions that had a run lately.
+pub(crate) struct HistoryCache {
+    turns: Arc<dyn TurnLog>,
+    recent: Mutex<Kept>,
+}
 
 #[derive(Default)]
 struct Kept {
@@ -36,7 +39,11 @@ struct Entry {
     used: u64,
 }
 
-impl RecentTurns {
+impl HistoryCache {
+    pub(crate) fn new(turns: Arc<dyn TurnLog>) -> Self {
+        Self { turns, recent: Mutex::default() }
+    }
+
     /// The session's conversation as a run left it.
     pub(crate) fn keep(&self, key: SessionKey, conversation: Conversation, log: Option<LogState>) {
         let bytes = conversation.bytes();
@@ -60,17 +67,16 @@ impl RecentTurns {
     /// until a window of this size is filled. Never reads more of a long log than that.
     pub(crate) async fn load(
         &self,
-        store: &Store,
         key: &SessionKey,
         window: usize,
     ) -> Result<Conversation, Fault> {
         if let Some(mut entry) = self.take(key)
-            && entry.is_current(store, key).await?
+            && entry.is_current(&*self.turns, key).await?
         {
             entry.conversation.limit(window * 2);
             return Ok(entry.conversation);
         }
-        read(store, key, window).await
+        read(&*self.turns, key, window).await
     }
 
     fn take(&self, key: &SessionKey) -> Option<Entry> {
@@ -78,7 +84,7 @@ impl RecentTurns {
     }
 
     fn lock(&self) -> std::sync::MutexGuard<'_, Kept> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+        self.recent.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
@@ -93,11 +99,11 @@ impl Kept {
 impl Entry {
     /// Is the log still as it was left? Another run, a crash or a person with an editor may have
     /// been there.
-    async fn is_current(&self, store: &Store, key: &SessionKey) -> Result<bool, Fault> {
-        if let (Some(left), Some(found)) = (self.log, store.turns.state_now(key)) {
+    async fn is_current(&self, turns: &dyn TurnLog, key: &SessionKey) -> Result<bool, Fault> {
+        if let (Some(left), Some(found)) = (self.log, turns.state_now(key)) {
             return Ok(left == found);
         }
-        let newest = match store.turns.tail(key, None, 1).await {
+        let newest = match turns.tail(key, None, 1).await {
             Ok(page) => page.turns.into_iter().next(),
             Err(StoreError::NotFound) => None,
             Err(error) => return Err(error.into()),
@@ -106,20 +112,20 @@ impl Entry {
     }
 }
 
-async fn read(store: &Store, key: &SessionKey, window: usize) -> Result<Conversation, Fault> {
+async fn read(turns: &dyn TurnLog, key: &SessionKey, window: usize) -> Result<Conversation, Fault> {
     let mut pages = Vec::new();
     let (mut before, mut tokens, mut replaced) = (None, 0, None);
     let mut size = FIRST_PAGE;
     // What counts begins with a person's words: an answer without its question is of no use.
     let mut usable = 0;
     let cut_off = loop {
-        let page = match store.turns.tail(key, before, size).await {
+        let page = match turns.tail(key, before, size).await {
             Ok(page) => page,
             Err(StoreError::NotFound) => break false,
             Err(error) => return Err(error.into()),
         };
-        let weigh = |turns: &[Turn]| turns.iter().map(prompt::turn_weight).sum::<usize>();
-        if let Some(question) = page.turns.iter().position(prompt::is_question) {
+        let weigh = |page: &[Turn]| page.iter().map(turn_weight).sum::<usize>();
+        if let Some(question) = page.turns.iter().position(is_question) {
             usable = tokens + weigh(&page.turns[question..]);
         }
         tokens += weigh(&page.turns);

@@ -1,20 +1,27 @@
-//! One place builds every prompt. Stable parts come first and are snapshotted per session, so that
-//! providers' prompt caches hit; what was retrieved travels beside the message, marked untrusted.
+//! Builds every prompt: the stable part, the history, and what was retrieved for a message.
+//!
+//! Stable parts come first and are kept per session, so that providers' prompt caches hit. Retrieved
+//! text travels beside the message, marked untrusted. `step` and `runs` come in; nothing here calls
+//! a model, decides what a run does next, or writes anything.
 
 mod conversation;
-pub(crate) mod files;
-pub(crate) mod history;
+mod files;
+mod history;
 mod house_rules;
+mod mask;
 mod snapshot;
+mod snapshots;
 mod transcript;
 mod untrusted;
 mod view;
 mod weight;
 
 pub use conversation::Conversation;
-pub(crate) use conversation::is_question;
+pub(crate) use history::HistoryCache;
+pub(crate) use mask::SecretMask;
 pub use snapshot::{FileText, PromptSnapshot, PromptSources};
-pub(crate) use snapshot::{MAX_DAILY, bounded};
+pub(crate) use snapshots::PromptSnapshots;
 pub use transcript::transcript;
 pub use untrusted::{UntrustedPiece, untrusted_block};
+pub(crate) use view::OUTCOME_UNKNOWN;
 pub use weight::{turn_weight, window};

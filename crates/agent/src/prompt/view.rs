@@ -7,8 +7,8 @@ use onyx_types::{
     Turn, TurnBody, UserContent, UserPart, UserTurn,
 };
 
-use crate::step::OUTCOME_UNKNOWN;
-
+/// Stands for the result of a call that was cut off: it must not be taken for undone.
+pub(crate) const OUTCOME_UNKNOWN: &str = "Outcome unknown, check before repeating.";
 const SHORT_RESULT: usize = 400;
 
 /// The conversation as one agent and model see it: its own turns as assistant, everything else as
@@ -22,7 +22,7 @@ pub(super) struct View {
     /// Own calls whose results have not come.
     open: Vec<ToolUseId>,
     /// What came between a call and its results; it follows them.
-    held: Vec<Block>,
+    deferred: Vec<Block>,
     /// Turns that are in it.
     pub(super) turns: usize,
 }
@@ -41,7 +41,7 @@ impl View {
             model: model.to_owned(),
             messages: Arc::default(),
             open: Vec::new(),
-            held: Vec::new(),
+            deferred: Vec::new(),
             turns: 0,
         };
         if let Some(summary) = summary {
@@ -53,7 +53,7 @@ impl View {
 
     /// What a model is to see now: calls without a result get one that says so.
     pub(super) fn messages(&self) -> Arc<Vec<Message>> {
-        if self.open.is_empty() && self.held.is_empty() {
+        if self.open.is_empty() && self.deferred.is_empty() {
             return Arc::clone(&self.messages);
         }
         let mut closed = self.clone();
@@ -111,7 +111,7 @@ impl View {
                         is_error: result.is_error,
                     };
                     self.push(Role::User, block);
-                    self.release_held();
+                    self.release_deferred();
                 }
             }
             TurnBody::Decision(decision) => {
@@ -136,7 +136,7 @@ impl View {
     /// Calls of one response follow each other; a later response leaves open calls behind.
     fn goes_on_answering(&self) -> bool {
         let last = self.messages.last();
-        self.held.is_empty() && last.is_some_and(|message| message.role == Role::Assistant)
+        self.deferred.is_empty() && last.is_some_and(|message| message.role == Role::Assistant)
     }
 
     fn user(&mut self, blocks: Vec<Block>) {
@@ -145,7 +145,7 @@ impl View {
                 self.push(Role::User, block);
             }
         } else {
-            self.held.extend(blocks);
+            self.deferred.extend(blocks);
         }
     }
 
@@ -155,12 +155,12 @@ impl View {
             let content = OUTCOME_UNKNOWN.to_owned();
             self.push(Role::User, Block::ToolResult { id, content, is_error: true });
         }
-        self.release_held();
+        self.release_deferred();
     }
 
-    fn release_held(&mut self) {
+    fn release_deferred(&mut self) {
         if self.open.is_empty() {
-            for block in std::mem::take(&mut self.held) {
+            for block in std::mem::take(&mut self.deferred) {
                 self.push(Role::User, block);
             }
         }

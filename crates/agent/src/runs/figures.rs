@@ -6,8 +6,6 @@ use std::time::Duration;
 
 use onyx_types::{Event, RunStatus, Usage};
 
-use crate::RunManager;
-
 /// Upper bounds of the buckets of run times, in seconds; one more holds the rest.
 pub const RUN_SECONDS: [f64; 9] = [0.1, 0.5, 1.0, 5.0, 15.0, 60.0, 180.0, 600.0, 3_600.0];
 
@@ -22,12 +20,17 @@ pub struct RunFigures {
     pub buckets: [u64; RUN_SECONDS.len() + 1],
 }
 
-/// Kept by the manager.
+/// Counts runs as they end.
 #[derive(Debug, Default)]
-pub(crate) struct Tally(Mutex<RunFigures>);
+pub(super) struct RunCounters(Mutex<RunFigures>);
 
-impl Tally {
-    pub(crate) fn add(&self, status: RunStatus, usage: &Usage, took: Duration) {
+impl RunCounters {
+    pub(super) fn figures(&self, at_work: usize) -> RunFigures {
+        let figures = self.0.lock().unwrap_or_else(PoisonError::into_inner).clone();
+        RunFigures { at_work, ..figures }
+    }
+
+    pub(super) fn add(&self, status: RunStatus, usage: &Usage, took: Duration) {
         let seconds = took.as_secs_f64();
         let bucket = RUN_SECONDS.iter().position(|bound| seconds <= *bound);
         let mut figures = self.0.lock().unwrap_or_else(PoisonError::into_inner);
@@ -38,15 +41,8 @@ impl Tally {
     }
 }
 
-impl RunManager {
-    pub fn figures(&self) -> RunFigures {
-        let figures = self.inner.tally.0.lock().unwrap_or_else(PoisonError::into_inner).clone();
-        RunFigures { at_work: self.runs_at_work(), ..figures }
-    }
-}
-
 /// How a run ended, if this was its last event.
-pub(crate) fn ending(event: &Event) -> Option<(RunStatus, Usage)> {
+pub(super) fn ending(event: &Event) -> Option<(RunStatus, Usage)> {
     match event {
         Event::Done { status, usage, .. } => Some((*status, *usage)),
         _ => None,

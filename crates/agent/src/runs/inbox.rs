@@ -2,16 +2,22 @@
 
 use std::collections::BTreeSet;
 
-use onyx_storage::{Delivery, InboxRow};
-use onyx_types::{Fault, PersonId, RunId, SessionKey, TurnId, UserTurn};
+use futures::future::BoxFuture;
+use onyx_storage::{Delivery, InboxRow, Ledger, TurnLog};
+use onyx_types::{ErrorCode, Fault, RunId, SessionKey, TurnId, UserTurn};
 
-use crate::runs::{RunHandle, RunManager};
-use crate::runs::request::{RunInput, RunRequest, SessionRef};
+use super::Runs;
+use super::owned::RunHandle;
+use super::plan::check_content;
+use super::request::{RunInput, RunRequest, SessionRef};
 use crate::step::{Speaker, UserInput};
+
+/// How far back a log is searched for words that a crash left in the inbox too.
+const LOOK_BACK: usize = 256;
 
 /// What became of a message.
 #[derive(Debug)]
-pub enum Sent {
+pub enum SendOutcome {
     Started(RunHandle),
     /// It is on disk and belongs to the run under way.
     Queued {
@@ -20,92 +26,99 @@ pub enum Sent {
     },
 }
 
-impl RunManager {
+impl Runs {
     /// Starts a run with these words or, while the session is at work, hands them to that run.
-    pub async fn send(&self, request: RunRequest, delivery: Delivery) -> Result<Sent, Fault> {
+    pub async fn send(
+        &self,
+        request: RunRequest,
+        delivery: Delivery,
+    ) -> Result<SendOutcome, Fault> {
         let (RunInput::New(content), Some(session)) = (&request.input, request.session.existing())
         else {
-            return self.start(request).await.map(Sent::Started);
+            return self.start(request).await.map(SendOutcome::Started);
         };
-        let Some(live) = self.at_work(&request.person, session) else {
-            return self.start(request).await.map(Sent::Started);
+        let live = &self.shared.live;
+        let Some(contact) = live.on_session(&request.person, session) else {
+            return self.start(request).await.map(SendOutcome::Started);
         };
-        crate::runs::resolve::check_content(content, self.roster().limits().max_prompt_bytes)?;
-        let now = self.inner.clock.wall();
-        let turn = self.mint().turn(now);
-        let content = self.inner.masked_words(content.clone());
+        check_content(content, self.shared.roster.get().limits().max_prompt_bytes)?;
+        let (turn, now) = (self.shared.ids.turn(), self.shared.ids.now());
+        let content = self.shared.context.mask.content(content.clone());
         let words = UserTurn { view: request.view.clone(), ..content.into() };
         let row = InboxRow { turn, delivery, words: words.clone(), received_at: now };
-        self.expect_words(live.run);
-        self.inner.store.ledger.put_inbox(&live.key, row).await?;
-        live.tell(delivery, input(turn, words));
+        live.expect_words(contact.run);
+        self.shared.drive.ledger.put_inbox(&contact.key, row).await?;
+        contact.messages.words(delivery, user_input(turn, words));
         // A run that ended meanwhile did not take them; they get a run of their own.
-        if self.at_work(&request.person, session).is_none()
-            && let Some(handle) = self.answer_waiting(live.key, &request).await
+        if live.on_session(&request.person, session).is_none()
+            && let Some(handle) = self.answer_waiting(contact.key, request).await
         {
-            return Ok(Sent::Started(handle));
+            return Ok(SendOutcome::Started(handle));
         }
-        Ok(Sent::Queued { turn, run: live.run })
+        Ok(SendOutcome::Queued { turn, run: contact.run })
     }
 
-    /// Starts a run for words that nobody took, if there are any.
-    pub(crate) async fn answer_waiting(
+    /// Starts a run for words that nobody took, if there are any. In a box, because the end of a
+    /// run may start the next one.
+    pub(super) fn answer_waiting(
         &self,
         key: SessionKey,
-        like: &RunRequest,
-    ) -> Option<RunHandle> {
-        let waiting = match self.waiting(&key).await {
-            Ok(waiting) => waiting,
-            Err(fault) => {
-                tracing::error!(session = %key.session, %fault, "the inbox could not be read");
+        like: RunRequest,
+    ) -> BoxFuture<'_, Option<RunHandle>> {
+        Box::pin(async move {
+            let drive = &self.shared.drive;
+            let waiting = match waiting_words(&*drive.ledger, &*drive.turns, &key).await {
+                Ok(waiting) => waiting,
+                Err(fault) => {
+                    tracing::error!(session = %key.session, %fault, "the inbox could not be read");
+                    return None;
+                }
+            };
+            if waiting.iter().all(|words| words.withdrawn) {
                 return None;
             }
-        };
-        if waiting.iter().all(|words| words.withdrawn) {
-            return None;
-        }
-        let request = RunRequest {
-            session: SessionRef::Existing(key.session),
-            input: RunInput::Waiting,
-            view: None,
-            ..like.clone()
-        };
-        match self.start(request).await {
-            Ok(handle) => Some(handle),
-            // Somebody was quicker: that run takes the words with it.
-            Err(fault) if fault.code == onyx_types::ErrorCode::SessionBusy => None,
-            Err(fault) => {
-                tracing::warn!(session = %key.session, %fault, "waiting words lead the next run");
-                None
+            let request = RunRequest {
+                session: SessionRef::Existing(key.session),
+                input: RunInput::Waiting,
+                view: None,
+                ..like
+            };
+            match self.start(request).await {
+                Ok(handle) => Some(handle),
+                // Another run was quicker: it takes the words with it.
+                Err(fault) if fault.code == ErrorCode::SessionBusy => None,
+                Err(fault) => {
+                    tracing::warn!(session = %key.session, %fault, "waiting words lead the next run");
+                    None
+                }
             }
-        }
-    }
-
-    /// Words in the inbox that do not stand in the log yet, oldest first.
-    pub(crate) async fn waiting(&self, key: &SessionKey) -> Result<Vec<UserInput>, Fault> {
-        let rows = self.inner.store.ledger.inbox(key).await?;
-        if rows.is_empty() {
-            return Ok(Vec::new());
-        }
-        // A crash between the log and the inbox leaves words in both: the log is right.
-        let page = self.inner.store.turns.tail(key, None, 256).await?;
-        let written: BTreeSet<_> = page.turns.iter().map(|turn| turn.id).collect();
-        let (done, open): (Vec<_>, Vec<_>) =
-            rows.into_iter().partition(|row| written.contains(&row.turn));
-        if !done.is_empty() {
-            let done: Vec<_> = done.iter().map(|row| row.turn).collect();
-            self.inner.store.ledger.clear_inbox(key, &done).await?;
-        }
-        Ok(open.into_iter().map(|row| input(row.turn, row.words)).collect())
-    }
-
-    /// The run that works on a session now.
-    pub fn run_of(&self, person: &PersonId, session: onyx_types::SessionId) -> Option<RunId> {
-        self.at_work(person, session).map(|live| live.run)
+        })
     }
 }
 
-fn input(turn: TurnId, words: UserTurn) -> UserInput {
+/// Words in the inbox that do not stand in the log yet, oldest first.
+pub(super) async fn waiting_words(
+    ledger: &dyn Ledger,
+    turns: &dyn TurnLog,
+    key: &SessionKey,
+) -> Result<Vec<UserInput>, Fault> {
+    let rows = ledger.inbox(key).await?;
+    if rows.is_empty() {
+        return Ok(Vec::new());
+    }
+    // A crash between the log and the inbox leaves words in both: the log is right.
+    let page = turns.tail(key, None, LOOK_BACK).await?;
+    let written: BTreeSet<_> = page.turns.iter().map(|turn| turn.id).collect();
+    let (done, open): (Vec<_>, Vec<_>) =
+        rows.into_iter().partition(|row| written.contains(&row.turn));
+    if !done.is_empty() {
+        let done: Vec<_> = done.iter().map(|row| row.turn).collect();
+        ledger.clear_inbox(key, &done).await?;
+    }
+    Ok(open.into_iter().map(|row| user_input(row.turn, row.words)).collect())
+}
+
+fn user_input(turn: TurnId, words: UserTurn) -> UserInput {
     UserInput {
         turn: Some(turn),
         content: words.content,

@@ -1,48 +1,45 @@
 //! Closing runs that a crash, or a store that refused to write, left open.
 
 use std::collections::BTreeSet;
-use std::time::Duration;
+use std::sync::Arc;
 
-use onyx_storage::{Lease, LiveText, Messages, ModelUse, RunOutcome, RunRow, title_of};
+use onyx_storage::{
+    Lease, Ledger, LiveText, Messages, ModelUse, RunOutcome, RunRow, Store, StoreError, TurnLog,
+    title_of,
+};
 use onyx_types::{
-    AssistantText, Author, Cancel, ErrorCode, Fault, LaneId, Origin, RunEnd, RunId, RunStatus,
-    SessionKey, TextStatus, Turn, TurnBody,
+    AssistantText, Author, ErrorCode, Fault, LaneId, Origin, RunEnd, RunId, RunStatus, SessionKey,
+    TextStatus, Turn, TurnBody,
 };
 use serde::Deserialize as _;
 use serde_json::Map;
 
-use crate::RunManager;
+use crate::sessions::{Ids, Sessions};
 use crate::step::{USED_SO_FAR, UsedSoFar};
 
 /// A run's end lies within its last batch, so it is among the newest turns of the log.
 const LOOK_BACK: usize = 64;
 
-/// How often runs that lost their process, or could not write their end, are looked for.
-const LOOK_AFTER: Duration = Duration::from_secs(30);
+/// Closes runs that were left open.
+#[derive(Clone)]
+pub(crate) struct Recovery {
+    sessions: Sessions,
+    turns: Arc<dyn TurnLog>,
+    ledger: Arc<dyn Ledger>,
+    ids: Ids,
+}
 
-impl RunManager {
-    /// Closes such runs now and then, until it is told to stop; and first has answered what an
-    /// earlier process had yet to.
-    pub async fn tend(&self, stop: &Cancel) {
-        if let Err(fault) = self.take_up_promises().await {
-            tracing::error!(%fault, "waiting messages could not be looked for");
-        }
-        loop {
-            tokio::select! {
-                () = stop.cancelled() => return,
-                () = self.inner.clock.sleep(LOOK_AFTER) => {}
-            }
-            if let Err(fault) = self.recover().await {
-                tracing::warn!(%fault, "open runs could not be looked for");
-            }
-        }
+impl Recovery {
+    pub(crate) fn new(sessions: Sessions, store: &Store, ids: Ids) -> Self {
+        let (turns, ledger) = (Arc::clone(&store.turns), Arc::clone(&store.ledger));
+        Self { sessions, turns, ledger, ids }
     }
 
     /// Closes what an earlier process, another gateway that is gone, or a store that refused to
     /// write left open. Called before the first request and now and then: runs at work, here or
-    /// elsewhere, hold their session and are left alone.
-    pub async fn recover(&self) -> Result<usize, Fault> {
-        let open = self.inner.store.ledger.active_runs().await?;
+    /// elsewhere, hold their session and are left alone. Returns how many it closed.
+    pub(crate) async fn close_all(&self) -> Result<usize, Fault> {
+        let open = self.ledger.active_runs().await?;
         let sessions: BTreeSet<SessionKey> = open.into_iter().map(|row| row.key).collect();
         let mut closed = 0;
         for key in sessions {
@@ -56,12 +53,11 @@ impl RunManager {
                 }
             }
         }
-        self.settle_drafts().await?;
         Ok(closed)
     }
 
     async fn close_if_left(&self, key: &SessionKey) -> Result<usize, Fault> {
-        let lease = self.lease(key).await?;
+        let lease = self.sessions.acquire_lease(key).await?;
         let closed = self.close_leftover_runs(&lease).await;
         lease.release().await;
         closed
@@ -71,7 +67,7 @@ impl RunManager {
     /// process lost the session. Asked under the lease: before, one might still be at work, or be
     /// closed and followed by another.
     pub(crate) async fn close_leftover_runs(&self, lease: &Lease) -> Result<usize, Fault> {
-        let open = self.inner.store.ledger.open_runs(&lease.key).await?;
+        let open = self.ledger.open_runs(&lease.key).await?;
         if open.is_empty() {
             return Ok(0);
         }
@@ -80,9 +76,9 @@ impl RunManager {
             outcomes.push(self.close_in_log(lease, row).await?);
         }
         // The notes are the session's: the run that made them has taken them into the log by now.
-        self.inner.store.turns.clear_live(lease).await?;
+        self.turns.clear_live(lease).await?;
         for outcome in outcomes {
-            self.inner.store.ledger.end_run(outcome).await?;
+            self.ledger.end_run(outcome).await?;
         }
         Ok(open.len())
     }
@@ -95,25 +91,26 @@ impl RunManager {
             Marks::Started(used) => {
                 let mut turns = self.interrupted_text(lease, row.run).await?;
                 turns.push(self.interrupted(row.run, &used));
-                self.inner.store.turns.append(lease, &turns).await?;
+                self.turns.append(lease, &turns).await?;
                 (RunStatus::Interrupted, used)
             }
             // The crash came before the first write: there is nothing to close in the log. Where
             // the log is read-only after a failed sync that is not known, and shows only to the
             // next process: writing nothing tells.
             Marks::Absent => {
-                self.inner.store.turns.append(lease, &[]).await?;
+                self.turns.append(lease, &[]).await?;
                 (RunStatus::Interrupted, UsedSoFar::default())
             }
         };
-        let (messages, title) = match wrote {
-            true => self.said_in(&lease.key, row.run).await?,
-            false => (Messages::default(), None),
+        let (messages, title) = if wrote {
+            self.said_in(&lease.key, row.run).await?
+        } else {
+            (Messages::default(), None)
         };
         Ok(RunOutcome {
             run: row.run,
             status,
-            ended_at: self.inner.clock.wall(),
+            ended_at: self.ids.now(),
             usage: used.usage,
             // Which of several agents used what is in no log.
             used: vec![ModelUse {
@@ -134,7 +131,7 @@ impl RunManager {
         run: RunId,
     ) -> Result<(Messages, Option<String>), Fault> {
         let (mut messages, mut title) = (Messages::default(), None);
-        let walked = self.walk_back(key, |turn| {
+        let walked = self.sessions.walk_back(key, |turn| {
             if turn.run != Some(run) {
                 return None;
             }
@@ -151,9 +148,9 @@ impl RunManager {
     }
 
     async fn find_marks(&self, lease: &Lease, run: RunId) -> Result<Marks, Fault> {
-        let page = match self.inner.store.turns.tail(&lease.key, None, LOOK_BACK).await {
+        let page = match self.turns.tail(&lease.key, None, LOOK_BACK).await {
             Ok(page) => page,
-            Err(onyx_storage::StoreError::NotFound) => return Ok(Marks::Absent),
+            Err(StoreError::NotFound) => return Ok(Marks::Absent),
             Err(error) => return Err(error.into()),
         };
         let mut used = None;
@@ -174,11 +171,11 @@ impl RunManager {
 
     /// What the run was saying when it was cut off, as far as it was noted.
     async fn interrupted_text(&self, lease: &Lease, run: RunId) -> Result<Vec<Turn>, Fault> {
-        let noted = self.inner.store.turns.live(&lease.key).await?;
+        let noted = self.turns.live(&lease.key).await?;
         if noted.is_empty() {
             return Ok(Vec::new());
         }
-        let page = self.inner.store.turns.tail(&lease.key, None, LOOK_BACK).await?;
+        let page = self.turns.tail(&lease.key, None, LOOK_BACK).await?;
         let is_new = |text: &&LiveText| !page.turns.iter().any(|turn| turn.id == text.turn);
         // What it had read before stands in the log, so its taint does too.
         let tainted = page.turns.iter().any(|turn| turn.origin.taints());
@@ -208,10 +205,9 @@ impl RunManager {
     }
 
     fn mark(&self, run: RunId, body: TurnBody) -> Turn {
-        let now = self.inner.clock.wall();
         Turn {
-            id: self.mint().turn(now),
-            ts: now,
+            id: self.ids.turn(),
+            ts: self.ids.now(),
             run: Some(run),
             lane: LaneId::default(),
             author: Author::System,

@@ -5,7 +5,7 @@ use onyx_types::{
     UserContent, View,
 };
 
-use crate::actions::ActionName;
+use crate::drive::ActionName;
 use crate::step::client::ClientInput;
 
 /// Everything a surface decides about a run. The person comes from the credential.
@@ -39,12 +39,12 @@ pub struct Delegated {
     pub by: AgentId,
     /// The run that the person's message set off.
     pub root: RunId,
-    /// Of the run that it asks for: 1 or more.
+    /// How many runs asked for another on the way to this one: 1 or more.
     pub depth: u8,
     pub taint: Taint,
     /// `None`: there is no limit.
     pub cost_left: Option<f64>,
-    /// Where it says at its end what it and those that it asked have cost.
+    /// Where the run writes at its end what it and those that it asked have cost.
     pub spent: Arc<Mutex<f64>>,
 }
 

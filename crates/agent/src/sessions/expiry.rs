@@ -1,29 +1,30 @@
-//! Conversations that clients keep themselves: their logs are there for a day, for looking into.
+//! Sessions of API clients, which keep their conversations themselves. Their logs are kept for a
+//! day, so that somebody can look into them.
 
 use std::time::Duration;
 
 use onyx_storage::SessionFilter;
 use onyx_types::{ErrorCode, Fault, PersonId, SessionOrigin, Timestamp};
 
-use crate::RunManager;
+use super::Sessions;
 
 const KEPT: Duration = Duration::from_secs(24 * 60 * 60);
 const PAGE: u32 = 200;
 
-impl RunManager {
+impl Sessions {
     /// Removes the sessions of API clients that nobody has used for a day; tells how many.
-    pub async fn forget_passing_sessions(&self) -> Result<u64, Fault> {
+    pub async fn delete_expired_client_sessions(&self) -> Result<u64, Fault> {
         let kept = i64::try_from(KEPT.as_millis()).unwrap_or(i64::MAX);
-        let until = Timestamp::from_millis(self.now().as_millis().saturating_sub(kept));
-        let mut forgotten = 0;
-        for person in self.inner.store.files.people()? {
-            forgotten += self.forget_of(&person, until).await?;
+        let until = Timestamp::from_millis(self.shared.ids.now().as_millis().saturating_sub(kept));
+        let mut deleted = 0;
+        for person in self.shared.files.people()? {
+            deleted += self.delete_expired_of(&person, until).await?;
         }
-        Ok(forgotten)
+        Ok(deleted)
     }
 
-    async fn forget_of(&self, person: &PersonId, until: Timestamp) -> Result<u64, Fault> {
-        let mut forgotten = 0;
+    async fn delete_expired_of(&self, person: &PersonId, until: Timestamp) -> Result<u64, Fault> {
+        let mut deleted = 0;
         loop {
             let filter = SessionFilter {
                 origin: Some(SessionOrigin::Api),
@@ -31,19 +32,19 @@ impl RunManager {
                 limit: PAGE,
                 ..SessionFilter::default()
             };
-            let old = self.sessions(person, &filter).await?;
-            let mut removed = 0;
+            let old = self.list(person, &filter).await?;
+            let mut on_page = 0;
             for meta in &old {
-                match self.delete_session(person, meta.session_id).await {
-                    Ok(()) => removed += 1,
+                match self.delete(person, meta.session_id).await {
+                    Ok(()) => on_page += 1,
                     // At work again: not old after all.
                     Err(fault) if fault.code == ErrorCode::SessionBusy => {}
                     Err(fault) => return Err(fault),
                 }
             }
-            forgotten += removed;
-            if removed == 0 || old.len() < PAGE as usize {
-                return Ok(forgotten);
+            deleted += on_page;
+            if on_page == 0 || old.len() < PAGE as usize {
+                return Ok(deleted);
             }
         }
     }

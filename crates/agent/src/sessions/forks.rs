@@ -1,9 +1,10 @@
 //! Sessions that begin as a copy of another: editing an earlier message, asking for another answer.
 
 use onyx_storage::{Lease, Messages, SessionMeta, SessionStatus};
-use onyx_types::{ErrorCode, Fault, PersonId, SessionId, SessionKey, Turn, TurnBody, TurnId};
+use onyx_types::{Fault, PersonId, SessionId, SessionKey, TurnId};
 
-use crate::RunManager;
+use super::Sessions;
+use super::log::no_such_turn;
 
 /// Where a fork leaves its original.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -14,7 +15,7 @@ pub enum ForkPoint {
     Before(TurnId),
 }
 
-impl RunManager {
+impl Sessions {
     /// Copies a session up to a turn into a new one of the same family.
     pub async fn fork(
         &self,
@@ -22,16 +23,15 @@ impl RunManager {
         session: SessionId,
         point: ForkPoint,
     ) -> Result<SessionId, Fault> {
-        let original = self.session_meta(person, session).await?;
+        let original = self.meta(person, session).await?;
         let from = SessionKey { person: person.clone(), agent: original.agent.clone(), session };
         let (turn, last) = match point {
             ForkPoint::Through(turn) => (turn, Some(turn)),
             ForkPoint::Before(turn) => (turn, self.turn_before(&from, turn).await?),
         };
-        let now = self.inner.clock.wall();
-        let fresh = self.mint().session(now);
+        let (fresh, now) = (self.shared.ids.session(), self.shared.ids.now());
         let key = SessionKey { session: fresh, ..from.clone() };
-        let lease = self.lease(&key).await?;
+        let lease = self.acquire_lease(&key).await?;
         let copied = self.copy(&from, last, &lease).await;
         lease.release().await;
         let Messages { count, preview } = copied?;
@@ -61,7 +61,7 @@ impl RunManager {
     ) -> Result<Messages, Fault> {
         let mut messages = Messages::default();
         let Some(last) = last else { return Ok(messages) };
-        self.inner.store.turns.copy_through(from, last, to).await.map_err(|error| match error {
+        self.shared.turns.copy_through(from, last, to).await.map_err(|error| match error {
             onyx_storage::StoreError::NotFound => no_such_turn(last),
             other => other.into(),
         })?;
@@ -84,41 +84,4 @@ impl RunManager {
             .await?;
         if seen { Ok(found) } else { Err(no_such_turn(turn)) }
     }
-
-    /// The user turn that an answer (or a message itself) belongs to.
-    pub(crate) async fn question_of(&self, key: &SessionKey, turn: TurnId) -> Result<Turn, Fault> {
-        let mut seen = false;
-        let found = self
-            .walk_back(key, |candidate| {
-                seen |= candidate.id == turn;
-                let is_question = seen && matches!(candidate.body, TurnBody::User(_));
-                is_question.then(|| candidate.clone())
-            })
-            .await?;
-        found.ok_or_else(|| no_such_turn(turn))
-    }
-
-    /// Shows turns from the newest back until the visitor has what it wants.
-    pub(crate) async fn walk_back<T>(
-        &self,
-        key: &SessionKey,
-        mut visit: impl FnMut(&Turn) -> Option<T>,
-    ) -> Result<Option<T>, Fault> {
-        const PAGE: usize = 256;
-        let mut before = None;
-        loop {
-            let page = self.inner.store.turns.tail(key, before, PAGE).await?;
-            if let Some(found) = page.turns.iter().rev().find_map(&mut visit) {
-                return Ok(Some(found));
-            }
-            if !page.has_older {
-                return Ok(None);
-            }
-            before = Some(page.start);
-        }
-    }
-}
-
-fn no_such_turn(turn: TurnId) -> Fault {
-    Fault::new(ErrorCode::NotFound, format!("There is no turn {turn} in this session."))
 }

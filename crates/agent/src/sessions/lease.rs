@@ -1,37 +1,36 @@
-//! A lease that is given back when whoever took it goes away: a client may hang up in the middle
-//! of any request, and its session must be free for the next one.
-
 use std::ops::Deref;
+use std::sync::Arc;
 
-use onyx_storage::Lease;
+use onyx_storage::{Lease, Leases};
 use tokio::runtime::Handle;
 
-use crate::RunManager;
-
-pub(crate) struct HeldLease {
-    manager: RunManager,
+/// A session's lease that is given back when its holder goes away: a client may hang up in the
+/// middle of any request, and its session must be free for the next one.
+pub(crate) struct LeaseGuard {
+    leases: Arc<dyn Leases>,
     lease: Lease,
-    /// Nobody has given it back yet, or taken that over.
+    /// Whether this guard still has to give the lease back.
     ours: bool,
 }
 
-impl HeldLease {
-    pub(crate) fn new(manager: RunManager, lease: Lease) -> Self {
-        Self { manager, lease, ours: true }
+impl LeaseGuard {
+    pub(super) fn new(leases: Arc<dyn Leases>, lease: Lease) -> Self {
+        Self { leases, lease, ours: true }
     }
 
     pub(crate) async fn release(mut self) {
-        self.manager.release(&self.lease).await;
+        release(&*self.leases, &self.lease).await;
         self.ours = false;
     }
 
-    /// From here on somebody else gives it back.
-    pub(crate) fn hand_over(mut self) {
+    /// From here on the run's driver gives it back.
+    pub(crate) fn hand_over(mut self) -> Lease {
         self.ours = false;
+        self.lease.clone()
     }
 }
 
-impl Deref for HeldLease {
+impl Deref for LeaseGuard {
     type Target = Lease;
 
     fn deref(&self) -> &Lease {
@@ -39,12 +38,20 @@ impl Deref for HeldLease {
     }
 }
 
-impl Drop for HeldLease {
+impl Drop for LeaseGuard {
     fn drop(&mut self) {
-        // Without a runtime the process is ending, and the lease ends with it or by its time.
-        if let (true, Ok(runtime)) = (self.ours, Handle::try_current()) {
-            let (manager, lease) = (self.manager.clone(), self.lease.clone());
-            runtime.spawn(async move { manager.release(&lease).await });
+        // Without a runtime the process is ending, and the lease ends with it or when it expires.
+        if self.ours
+            && let Ok(runtime) = Handle::try_current()
+        {
+            let (leases, lease) = (Arc::clone(&self.leases), self.lease.clone());
+            runtime.spawn(async move { release(&*leases, &lease).await });
         }
+    }
+}
+
+async fn release(leases: &dyn Leases, lease: &Lease) {
+    if let Err(error) = leases.release(lease).await {
+        tracing::warn!(session = %lease.key.session, %error, "a lease could not be released");
     }
 }

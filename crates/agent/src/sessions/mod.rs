@@ -1,130 +1,127 @@
-//! Reading and tidying sessions, for every surface.
+//! Sessions: their metadata, leases, forks, titles, the space they belong to, and the replay of
+//! what their runs said.
+//!
+//! `runs` and every room above it come in. Nothing here starts a run or calls a tool. Whoever
+//! writes to a session's log holds its lease, which is taken here.
 
 mod expiry;
-pub(crate) mod forks;
-pub(crate) mod lease;
+mod forks;
+mod ids;
+mod lease;
+mod log;
+mod patch;
 mod replay;
-pub(crate) mod titles;
+mod space;
+mod titles;
+
+use std::collections::BTreeSet;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
 
 use onyx_storage::{
-    Page, Pos, SessionChange, SessionFilter, SessionMeta, SessionStatus, StoreError, TitleSource,
-    forget_facts, keep_facts,
+    Files, Leases, Ledger, SessionChange, SessionFilter, SessionMeta, SessionStatus, Store,
+    StoreError, TitleSource, TurnLog, forget_facts, keep_facts,
 };
 use onyx_types::{
-    AgentId, ErrorCode, Fault, LaneOrder, PersonId, SessionId, SessionKey, SessionOrigin,
+    AgentId, ErrorCode, Fault, LaneOrder, PersonId, RunId, SessionId, SessionKey, SessionOrigin,
 };
 
-use crate::sessions::lease::HeldLease;
-use crate::notices::Happened;
-use crate::{Roster, RunManager};
+use crate::agents::CurrentRoster;
+use crate::notices::{NoticeKind, Notifier};
+use patch::one_line;
 
-/// What a person may change of a session; `None` leaves it.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct SessionPatch {
-    pub title: Option<String>,
-    pub status: Option<SessionStatus>,
-    /// Who answers from the next message on.
-    pub agents: Option<Vec<AgentId>>,
-    pub mode: Option<LaneOrder>,
+pub use forks::ForkPoint;
+pub(crate) use ids::Ids;
+pub(crate) use lease::LeaseGuard;
+pub use patch::{PatchFlaw, SessionPatch};
+pub use replay::RunReplay;
+pub use space::check_card;
+pub(crate) use space::{SessionSpace, SessionSpaces};
+pub(crate) use titles::{SessionNamer, SessionToName};
+
+/// How long a session's lease lives without renewal.
+pub(crate) const LEASE_LIFE: Duration = Duration::from_secs(30);
+
+/// Everything about sessions but the runs in them. Cheap to clone.
+#[derive(Clone)]
+pub struct Sessions {
+    shared: Arc<Shared>,
 }
 
-/// A field of a patch that cannot be taken, by its path.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct PatchFlaw {
-    pub field: String,
-    pub why: String,
-    pub code: ErrorCode,
+struct Shared {
+    turns: Arc<dyn TurnLog>,
+    ledger: Arc<dyn Ledger>,
+    files: Arc<dyn Files>,
+    leases: Arc<dyn Leases>,
+    roster: Arc<CurrentRoster>,
+    notices: Arc<dyn Notifier>,
+    ids: Ids,
+    /// Held while a session's row and file change, so that the later of two changes does not leave
+    /// the earlier file behind.
+    changing: tokio::sync::Mutex<()>,
+    /// People who are known to have more than one session.
+    with_several: Mutex<BTreeSet<PersonId>>,
 }
 
-const LONGEST_TITLE: usize = 200;
-/// More would be a crowd, and each costs a call.
-const MOST_AGENTS: usize = 8;
+/// A session to be made.
+pub(crate) struct NewSession {
+    pub(crate) agent: AgentId,
+    /// Who answers in it.
+    pub(crate) agents: Vec<AgentId>,
+    pub(crate) origin: SessionOrigin,
+    pub(crate) mode: LaneOrder,
+    /// Without a title, the first words name the session until a model does.
+    pub(crate) title: Option<String>,
+}
 
-impl SessionPatch {
-    pub fn check(&self, roster: &Roster) -> Result<(), PatchFlaw> {
-        if let Some(title) = &self.title {
-            let length = one_line(title).chars().count();
-            if length == 0 {
-                return Err(flaw("title", "it is empty"));
-            }
-            if length > LONGEST_TITLE {
-                let why = format!("it has {length} characters; {LONGEST_TITLE} are allowed");
-                return Err(flaw("title", why));
-            }
-        }
-        self.agents.as_deref().map_or(Ok(()), |agents| check_agents(agents, roster))
+impl Sessions {
+    pub(crate) fn new(
+        store: &Store,
+        roster: Arc<CurrentRoster>,
+        notices: Arc<dyn Notifier>,
+        ids: Ids,
+    ) -> Self {
+        let shared = Shared {
+            turns: Arc::clone(&store.turns),
+            ledger: Arc::clone(&store.ledger),
+            files: Arc::clone(&store.files),
+            leases: Arc::clone(&store.leases),
+            roster,
+            notices,
+            ids,
+            changing: tokio::sync::Mutex::default(),
+            with_several: Mutex::default(),
+        };
+        Self { shared: Arc::new(shared) }
     }
-}
 
-fn check_agents(agents: &[AgentId], roster: &Roster) -> Result<(), PatchFlaw> {
-    if agents.is_empty() || agents.len() > MOST_AGENTS {
-        return Err(flaw("agents", format!("1 to {MOST_AGENTS} agents answer in a session")));
+    pub async fn meta(&self, person: &PersonId, session: SessionId) -> Result<SessionMeta, Fault> {
+        self.find(person, session).await?.ok_or_else(|| no_such_session(session))
     }
-    for (index, agent) in agents.iter().enumerate() {
-        let field = format!("agents[{index}]");
-        if roster.get(agent).is_none() {
-            let known: Vec<_> = roster.agents().map(|agent| agent.id.as_str()).collect();
-            let why = format!("there is no agent {agent}; agents: {}", known.join(", "));
-            return Err(PatchFlaw { field, why, code: ErrorCode::NotFound });
-        }
-        if agents[..index].contains(agent) {
-            return Err(flaw(field, format!("{agent} is there twice")));
-        }
-    }
-    Ok(())
-}
 
-fn flaw(field: impl Into<String>, why: impl Into<String>) -> PatchFlaw {
-    PatchFlaw { field: field.into(), why: why.into(), code: ErrorCode::InvalidRequest }
-}
-
-impl From<PatchFlaw> for Fault {
-    fn from(flaw: PatchFlaw) -> Self {
-        Self::new(flaw.code, format!("{}: {}", flaw.field, flaw.why)).with_field(flaw.field)
-    }
-}
-
-pub(crate) fn one_line(text: &str) -> String {
-    let plain = text.replace(|c: char| c.is_control(), " ");
-    plain.split_whitespace().collect::<Vec<_>>().join(" ")
-}
-
-impl RunManager {
-    pub async fn session_meta(
+    pub(crate) async fn find(
         &self,
         person: &PersonId,
         session: SessionId,
-    ) -> Result<SessionMeta, Fault> {
-        let found = self.inner.store.ledger.session(person, session).await?;
-        found.ok_or_else(|| no_such_session(session))
+    ) -> Result<Option<SessionMeta>, Fault> {
+        Ok(self.shared.ledger.session(person, session).await?)
     }
 
-    /// Some turns, oldest first; the newest page without `before`.
-    pub async fn turns(
+    pub(crate) async fn key(
         &self,
         person: &PersonId,
         session: SessionId,
-        before: Option<Pos>,
-        limit: usize,
-    ) -> Result<Page, Fault> {
-        let meta = self.session_meta(person, session).await?;
-        let key = SessionKey { person: person.clone(), agent: meta.agent, session };
-        match self.inner.store.turns.tail(&key, before, limit).await {
-            Ok(page) => Ok(page),
-            // A session that was made and not yet written to.
-            Err(StoreError::NotFound) => {
-                Ok(Page { turns: Vec::new(), start: Pos(0), has_older: false, damage: Vec::new() })
-            }
-            Err(error) => Err(error.into()),
-        }
+    ) -> Result<SessionKey, Fault> {
+        let meta = self.meta(person, session).await?;
+        Ok(SessionKey { person: person.clone(), agent: meta.agent, session })
     }
 
-    pub async fn sessions(
+    pub async fn list(
         &self,
         person: &PersonId,
         filter: &SessionFilter,
     ) -> Result<Vec<SessionMeta>, Fault> {
-        Ok(self.inner.store.ledger.sessions(person, filter).await?)
+        Ok(self.shared.ledger.sessions(person, filter).await?)
     }
 
     /// The session and its forks, itself among them, in the order they were made.
@@ -133,112 +130,160 @@ impl RunManager {
         person: &PersonId,
         session: &SessionMeta,
     ) -> Result<Vec<SessionMeta>, Fault> {
-        Ok(self.inner.store.ledger.family(person, session.root).await?)
+        Ok(self.shared.ledger.family(person, session.root).await?)
+    }
+
+    /// Where a run of this person happened.
+    pub async fn of_run(&self, person: &PersonId, run: RunId) -> Result<Option<SessionId>, Fault> {
+        let row = self.shared.ledger.run(person, run).await?;
+        Ok(row.map(|row| row.key.session))
+    }
+
+    /// `NotFound` unless the run is one of this person's.
+    pub async fn check_run(&self, person: &PersonId, run: RunId) -> Result<(), Fault> {
+        let known = self.of_run(person, run).await?.is_some();
+        let no_such = || Fault::new(ErrorCode::NotFound, format!("There is no run {run}."));
+        if known { Ok(()) } else { Err(no_such()) }
     }
 
     /// Renames, archives or brings back a session, or changes who answers in it. A run at work
     /// goes on as it began.
-    pub async fn patch_session(
+    pub async fn patch(
         &self,
         person: &PersonId,
         session: SessionId,
         patch: SessionPatch,
     ) -> Result<SessionMeta, Fault> {
-        patch.check(&self.roster())?;
+        patch.check(&self.shared.roster.get())?;
         let change = SessionChange {
             title: patch.title.map(|title| (one_line(&title), TitleSource::Person)),
             status: patch.status,
             agents: patch.agents,
             mode: patch.mode,
         };
-        self.change_session(person, session, &change).await
+        self.change(person, session, &change).await
     }
 
-    /// Changes the row, and keeps what the log does not say on disk.
-    pub(crate) async fn change_session(
+    /// Changes the row, and keeps on disk what the log does not say.
+    pub(crate) async fn change(
         &self,
         person: &PersonId,
         session: SessionId,
         change: &SessionChange,
     ) -> Result<SessionMeta, Fault> {
-        // Row and file change together: the later of two changes must not leave the earlier file.
-        let _turn = self.inner.settings.lock().await;
-        let store = &self.inner.store;
-        let changed = store.ledger.change_session(person, session, change).await;
+        let _changing = self.shared.changing.lock().await;
+        let changed = self.shared.ledger.change_session(person, session, change).await;
         let meta = changed.map_err(|error| match error {
             StoreError::NotFound => no_such_session(session),
             other => other.into(),
         })?;
-        keep_facts(&*store.files, &key_of(person, &meta), &meta).await?;
-        self.tell(person, session, Happened::Changed);
+        keep_facts(&*self.shared.files, &key_of(person, &meta), &meta).await?;
+        self.shared.notices.tell(person, session, NoticeKind::SessionChanged);
         Ok(meta)
     }
 
-    /// A new session's row, and on disk what its log will not say.
-    pub(crate) async fn put_new(&self, person: &PersonId, meta: &SessionMeta) -> Result<(), Fault> {
-        self.inner.store.ledger.put_session(person, meta).await?;
-        let said_by_the_log = meta.origin == SessionOrigin::Chat
-            && meta.root == meta.session_id
-            && meta.agents == [meta.agent.clone()];
-        if !said_by_the_log {
-            keep_facts(&*self.inner.store.files, &key_of(person, meta), meta).await?;
-        }
-        self.tell(person, meta.session_id, Happened::Changed);
-        Ok(())
-    }
-
-    /// Removes a session for good: its log first, so that nothing is left that a rebuild would
-    /// bring back.
-    pub async fn delete_session(&self, person: &PersonId, session: SessionId) -> Result<(), Fault> {
-        let lease = self.lease_of(person, session).await?;
-        let removed = async {
-            self.inner.store.turns.delete(&lease).await?;
-            forget_facts(&*self.inner.store.files, &lease.key).await?;
-            self.inner.store.ledger.delete_session(person, session).await
-        };
-        let removed = removed.await;
-        lease.release().await;
-        removed?;
-        self.tell(person, session, Happened::Deleted);
-        Ok(())
-    }
-
-    async fn lease_of(&self, person: &PersonId, session: SessionId) -> Result<HeldLease, Fault> {
-        let meta = self.session_meta(person, session).await?;
-        self.lease(&SessionKey { person: person.clone(), agent: meta.agent, session }).await
-    }
-
-    /// Archives a session and makes a fresh one with the same agent.
-    pub async fn clear(&self, person: &PersonId, session: SessionId) -> Result<SessionId, Fault> {
-        let lease = self.lease_of(person, session).await?;
-        let archive =
-            SessionChange { status: Some(SessionStatus::Archived), ..SessionChange::default() };
-        let archived = self.change_session(person, session, &archive).await;
-        lease.release().await;
-        let meta = archived?;
-        let now = self.inner.clock.wall();
-        let fresh = self.mint().session(now);
+    /// Makes a session that has no turns yet.
+    pub(crate) async fn create(
+        &self,
+        person: &PersonId,
+        new: NewSession,
+    ) -> Result<SessionMeta, Fault> {
+        let (session_id, now) = (self.shared.ids.session(), self.shared.ids.now());
+        let titled_by = if new.title.is_some() { TitleSource::Person } else { TitleSource::Words };
         let meta = SessionMeta {
-            session_id: fresh,
-            agent: meta.agent,
-            origin: meta.origin,
-            agents: meta.agents,
-            mode: meta.mode,
-            title: None,
-            titled_by: TitleSource::Words,
+            session_id,
+            agent: new.agent,
+            origin: new.origin,
+            agents: new.agents,
+            mode: new.mode,
+            title: new.title,
+            titled_by,
             status: SessionStatus::Active,
             created_at: now,
             updated_at: now,
             message_count: 0,
             token_count: 0,
             preview: String::new(),
-            root: fresh,
+            root: session_id,
             fork_turn: None,
             last_run: None,
             last_run_status: None,
         };
         self.put_new(person, &meta).await?;
-        Ok(fresh)
+        Ok(meta)
+    }
+
+    /// Writes a new session's row, and on disk what its log will not say.
+    async fn put_new(&self, person: &PersonId, meta: &SessionMeta) -> Result<(), Fault> {
+        self.shared.ledger.put_session(person, meta).await?;
+        let said_by_the_log = meta.origin == SessionOrigin::Chat
+            && meta.root == meta.session_id
+            && meta.agents == [meta.agent.clone()];
+        if !said_by_the_log {
+            keep_facts(&*self.shared.files, &key_of(person, meta), meta).await?;
+        }
+        self.shared.notices.tell(person, meta.session_id, NoticeKind::SessionChanged);
+        Ok(())
+    }
+
+    /// Removes a session for good: its log first, so that nothing is left that a rebuild would
+    /// bring back.
+    pub async fn delete(&self, person: &PersonId, session: SessionId) -> Result<(), Fault> {
+        let lease = self.acquire_lease(&self.key(person, session).await?).await?;
+        let removed = async {
+            self.shared.turns.delete(&lease).await?;
+            forget_facts(&*self.shared.files, &lease.key).await?;
+            self.shared.ledger.delete_session(person, session).await
+        };
+        let removed = removed.await;
+        lease.release().await;
+        removed?;
+        self.shared.notices.tell(person, session, NoticeKind::SessionDeleted);
+        Ok(())
+    }
+
+    /// Archives a session and makes a fresh one with the same agent.
+    pub async fn clear(&self, person: &PersonId, session: SessionId) -> Result<SessionId, Fault> {
+        let lease = self.acquire_lease(&self.key(person, session).await?).await?;
+        let archive =
+            SessionChange { status: Some(SessionStatus::Archived), ..SessionChange::default() };
+        let archived = self.change(person, session, &archive).await;
+        lease.release().await;
+        let SessionMeta { agent, agents, origin, mode, .. } = archived?;
+        let fresh = NewSession { agent, agents, origin, mode, title: None };
+        Ok(self.create(person, fresh).await?.session_id)
+    }
+
+    /// Only the holder of a session's lease writes to its log. `SessionBusy`: a run works on it.
+    pub(crate) async fn acquire_lease(&self, key: &SessionKey) -> Result<LeaseGuard, Fault> {
+        let acquired = self.shared.leases.acquire(key, LEASE_LIFE).await;
+        let lease = acquired.map_err(|error| match error {
+            StoreError::Busy => Fault::plain(ErrorCode::SessionBusy),
+            other => other.into(),
+        })?;
+        Ok(LeaseGuard::new(Arc::clone(&self.shared.leases), lease))
+    }
+
+    /// Whether the person is known to have more than one session.
+    pub(crate) fn has_several(&self, person: &PersonId) -> bool {
+        let known = self.shared.with_several.lock().unwrap_or_else(PoisonError::into_inner);
+        known.contains(person)
+    }
+
+    /// Notes whether the person has more than one session, until that is so once: tools that
+    /// reach other sessions are offered only to those who have some. A session that is about to
+    /// begin is not in the ledger yet.
+    pub(crate) async fn note_several(&self, person: &PersonId, is_new: bool) -> Result<(), Fault> {
+        if self.has_several(person) {
+            return Ok(());
+        }
+        let filter = SessionFilter { limit: 2, ..SessionFilter::default() };
+        let known = self.shared.ledger.sessions(person, &filter).await?.len();
+        if known + usize::from(is_new) > 1 {
+            let mut known = self.shared.with_several.lock().unwrap_or_else(PoisonError::into_inner);
+            known.insert(person.clone());
+        }
+        Ok(())
     }
 }
 

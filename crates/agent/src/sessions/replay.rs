@@ -1,26 +1,42 @@
 //! What a run told, as its log remembers it: for those who come back when its events are no longer
 //! kept. Whole texts instead of pieces, everything else as it was.
 
+use std::sync::Arc;
+
+use onyx_storage::Drafts;
+use onyx_tools::Toolbox;
 use onyx_types::{
     Author, Envelope, ErrorCode, Event, Fault, PersonId, RunId, RunStatus, SessionId, ToolCall,
     Turn, TurnBody, TurnId, Usage,
 };
 
-use crate::RunManager;
+use super::Sessions;
 
 /// Turns read at a time.
 const PAGE: usize = 256;
 
-impl RunManager {
+/// Tells again what runs said, from their sessions' logs.
+#[derive(Clone)]
+pub struct RunReplay {
+    sessions: Sessions,
+    drafts: Arc<dyn Drafts>,
+    toolbox: Arc<Toolbox>,
+}
+
+impl RunReplay {
+    pub(crate) fn new(sessions: Sessions, drafts: Arc<dyn Drafts>, toolbox: Arc<Toolbox>) -> Self {
+        Self { sessions, drafts, toolbox }
+    }
+
     /// What a run told, from its log alone.
-    pub async fn replay(
+    pub async fn of_run(
         &self,
         person: &PersonId,
         session: SessionId,
         run: RunId,
     ) -> Result<Vec<Envelope>, Fault> {
         let turns = self.turns_since(person, session, run).await?;
-        self.replayed(person, session, run, &turns).await
+        self.of_turns(person, session, run, &turns).await
     }
 
     /// The runs that came after one, in their order.
@@ -35,42 +51,19 @@ impl RunManager {
         Ok(begun.filter_map(|turn| turn.run).filter(|other| *other != run).collect())
     }
 
-    /// The message that a run answers.
-    pub async fn question_of_run(
-        &self,
-        person: &PersonId,
-        run: RunId,
-    ) -> Result<Option<TurnId>, Fault> {
-        let row = self.inner.store.ledger.run(person, run).await?;
-        Ok(row.map(|row| row.input_turn))
-    }
-
-    /// From the run's beginning on.
     async fn turns_since(
         &self,
         person: &PersonId,
         session: SessionId,
         run: RunId,
     ) -> Result<Vec<Turn>, Fault> {
-        let mut turns: Vec<Turn> = Vec::new();
-        let mut before = None;
-        loop {
-            let page = self.turns(person, session, before, PAGE).await?;
-            let is_start =
-                |turn: &Turn| turn.run == Some(run) && matches!(turn.body, TurnBody::RunStart(_));
-            let start = page.turns.iter().position(is_start);
-            let mut older = page.turns;
-            older.drain(..start.unwrap_or(0));
-            older.append(&mut turns);
-            turns = older;
-            if start.is_some() || !page.has_older {
-                return Ok(turns);
-            }
-            before = Some(page.start);
-        }
+        let is_start =
+            |turn: &Turn| turn.run == Some(run) && matches!(turn.body, TurnBody::RunStart(_));
+        Ok(self.sessions.turns_since(person, session, PAGE, is_start).await?.0)
     }
 
-    pub(crate) async fn replayed(
+    /// What a run told, from turns of its session that are read already.
+    pub(crate) async fn of_turns(
         &self,
         person: &PersonId,
         session: SessionId,
@@ -117,7 +110,7 @@ impl RunManager {
                         tool_use_id: call.tool_use_id.clone(),
                         tool: call.tool_name.clone(),
                         input: call.input.clone(),
-                        summary: self.inner.toolbox.summary(&asked),
+                        summary: self.toolbox.summary(&asked),
                     };
                     tell(turn.lane, event);
                 }
@@ -137,7 +130,7 @@ impl RunManager {
                     tell(turn.lane, event);
                     if let Some(id) = result.draft_id
                         // A draft that is gone has nothing more to be decided.
-                        && let Ok(Some(draft)) = self.inner.store.drafts.draft(person, id).await
+                        && let Ok(Some(draft)) = self.drafts.draft(person, id).await
                     {
                         let plan = draft.plan;
                         let event = Event::Draft {

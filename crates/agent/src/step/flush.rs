@@ -2,24 +2,22 @@
 //! Its calls pass the gate and stand in the log like any others, marked so that nobody is shown
 //! them and no later prompt repeats them.
 
-use onyx_types::{LaneId, ModelEvent, ToolCall, Turn};
-use serde_json::Value;
+use onyx_types::{LaneId, ModelEvent, ToolCall};
 
-use super::compaction;
 use super::input::Effect;
 use super::lane::{Phase, ToolRound};
-use super::response::call_turn;
-use super::state::{RunState, Then};
-use super::tools::name_apart;
+use super::state::{Next, RunState};
+use super::turns::{call_turn, make_id_unique, mark_silent};
 
 /// More would not be saving but dumping.
 const MOST_CALLS: usize = 8;
 
-pub(super) fn mark_silent(turn: &mut Turn) {
-    turn.extra.insert("silent".to_owned(), Value::Bool(true));
-}
-
-pub(super) fn model_event(state: &mut RunState, lane: LaneId, event: ModelEvent) -> Vec<Effect> {
+pub(super) fn model_event(
+    state: &mut RunState,
+    lane: LaneId,
+    event: ModelEvent,
+    effects: &mut Vec<Effect>,
+) -> Next {
     let response = &mut state.lane(lane).response;
     match event {
         ModelEvent::ToolCallEnd { id, name, arguments, provider_data, index: _ } => {
@@ -29,12 +27,12 @@ pub(super) fn model_event(state: &mut RunState, lane: LaneId, event: ModelEvent)
             }
         }
         ModelEvent::Usage(usage) => response.usage = usage,
-        ModelEvent::Finish(_) => return finished(state, lane),
+        ModelEvent::Finish(_) => return finished(state, lane, effects),
         // Memory could not be saved; the conversation itself loses nothing, its file is whole.
         ModelEvent::Failed(_) => {
             let response = std::mem::take(response);
             state.spend(lane, &response.usage);
-            return compaction::after_flush(state, lane);
+            return Next::AfterFlush(lane);
         }
         ModelEvent::TextDelta(_)
         | ModelEvent::ReasoningDelta(_)
@@ -44,26 +42,26 @@ pub(super) fn model_event(state: &mut RunState, lane: LaneId, event: ModelEvent)
         | ModelEvent::Notice { .. }
         | ModelEvent::AnsweredBy { .. } => {}
     }
-    Vec::new()
+    Next::Wait
 }
 
-fn finished(state: &mut RunState, lane: LaneId) -> Vec<Effect> {
+fn finished(state: &mut RunState, lane: LaneId, effects: &mut Vec<Effect>) -> Next {
     let response = std::mem::take(&mut state.lane(lane).response);
     state.spend(lane, &response.usage);
     if response.calls.is_empty() {
-        return compaction::after_flush(state, lane);
+        return Next::AfterFlush(lane);
     }
     let mut round = ToolRound::default();
     let mut turns = Vec::new();
     for (mut call, provider_data) in response.calls {
-        name_apart(state, &mut call);
+        make_id_unique(state, &mut call);
         let mut turn = call_turn(state, lane, &call, provider_data);
         mark_silent(&mut turn);
         round.calls.push((turn.id, call.clone()));
         round.queue.push_back(call);
         turns.push(turn);
     }
-    state.tool_calls += round.calls.len() as u32;
+    state.spent.tool_calls += round.calls.len() as u32;
     state.lane(lane).phase = Phase::Tools(round);
-    state.append(turns, Vec::new(), Then::RunTools(lane))
+    state.append(turns, Vec::new(), Next::RunTools(lane), effects)
 }

@@ -1,14 +1,18 @@
+//! What goes into a step and what comes out of it.
+
+use std::fmt;
+use std::sync::Arc;
 use std::time::Duration;
 
-use onyx_storage::{Delivery, Messages, ModelUse};
+use onyx_storage::{Delivery, Draft, Messages, ModelUse};
 use onyx_types::{
-    AgentId, Author, BatchId, Decision, Event, Fault, LaneId, ModelEvent, ModelRequest, Origin,
-    PersonId, RunStatus, Taint, ToolCall, ToolOutcome, ToolUseId, Turn, TurnId, Usage, UserContent,
-    View,
+    AgentId, Attendance, Author, BatchId, Decision, DraftId, DraftState, Event, Fault, LaneId,
+    ModelEvent, ModelRequest, Origin, PersonId, RunStatus, Taint, TokenCounter, ToolCall,
+    ToolOutcome, ToolUseId, Turn, TurnId, Usage, UserContent, View,
 };
 
 /// What happened.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug)]
 pub enum Input {
     Begin,
     Model(LaneId, ModelEvent),
@@ -16,12 +20,15 @@ pub enum Input {
     Appended(Batch),
     ToolDone(LaneId, ToolUseId, ToolOutcome),
     ToolOutput(LaneId, ToolUseId, String),
-    /// Another model is in place, with its window.
-    ModelChanged(LaneId, String, Option<u32>),
+    /// Live output of a call that a person approved while the run waits for it.
+    ApprovedOutput(ToolUseId, String),
+    /// Another model is in place.
+    ModelChanged(LaneId, NewModel),
     /// Another model was asked for and cannot be had.
     ModelRefused(LaneId, Fault),
+    /// A person added words while the run works.
     Steer(Delivery, UserInput),
-    /// A person decided on a draft that no call waits for.
+    /// A person decided on a draft of the session.
     Decided(DecidedDraft),
     Tick,
     Cancel,
@@ -38,7 +45,11 @@ pub enum Effect {
     StopModel(LaneId),
     /// Put this model in place of the lane's, then report `ModelChanged` or `ModelRefused`.
     UseModel(LaneId, String),
-    Invoke(LaneId, ToolCall),
+    Invoke(LaneId, Box<Invocation>),
+    /// Tell everybody who shows drafts that this one is new or changed.
+    NotifyDraft(DraftId),
+    /// A person wrote this text: addresses in it may be fetched from now on.
+    NoteAddresses(String),
     /// Wait so long for a person to decide on the outcome's draft, then report `ToolDone`.
     AwaitDecision(LaneId, ToolUseId, Box<ToolOutcome>, Duration),
     /// Tell running tools to stop; they still report.
@@ -55,6 +66,33 @@ pub enum Effect {
 pub struct Batch {
     pub id: BatchId,
     pub turns: Vec<Turn>,
+    /// Drafts whose decision the turns tell the model of.
+    pub decided: Vec<DraftId>,
+}
+
+/// A tool call that is to run now, and under which conditions.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Invocation {
+    pub call: ToolCall,
+    pub attendance: Attendance,
+    pub taint: Taint,
+    /// What is left of the run's money; `None`: there is no limit.
+    pub cost_left: Option<f64>,
+}
+
+/// A model that takes the place of a lane's.
+#[derive(Clone)]
+pub struct NewModel {
+    pub id: String,
+    pub context_window: Option<u32>,
+    /// How it counts tokens.
+    pub tokens: Arc<dyn TokenCounter>,
+}
+
+impl fmt::Debug for NewModel {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_tuple("NewModel").field(&self.id).field(&self.context_window).finish()
+    }
 }
 
 /// What the books need to know of an ended run.
@@ -62,9 +100,13 @@ pub struct Batch {
 pub struct RunSummary {
     pub status: RunStatus,
     pub usage: Usage,
-    /// What it is made of.
+    /// The usage of each agent and model.
     pub used: Vec<ModelUse>,
-    /// That it added to the session.
+    /// What this run and those that it asked for have cost.
+    pub cost: f64,
+    /// Whether any lane has read content from outside.
+    pub taint: Taint,
+    /// The messages that the run added to the session.
     pub messages: Messages,
 }
 
@@ -72,14 +114,30 @@ pub struct RunSummary {
 #[derive(Clone, Debug, PartialEq)]
 pub struct DecidedDraft {
     pub decision: Decision,
-    /// Of what it brought.
+    /// Where the output of an approved call came from.
     pub origin: Origin,
+}
+
+impl From<&Draft> for DecidedDraft {
+    fn from(draft: &Draft) -> Self {
+        let origin = match draft.state {
+            DraftState::Applied | DraftState::Failed => draft.origin,
+            _ => Origin::Person,
+        };
+        let decision = Decision {
+            draft_id: draft.id,
+            state: draft.state,
+            reason: draft.reason.clone(),
+            output: draft.output.clone(),
+        };
+        Self { decision, origin }
+    }
 }
 
 /// Words for a session.
 #[derive(Clone, Debug, PartialEq)]
 pub struct UserInput {
-    /// The id it is known by already, if it is.
+    /// The id it has already, if it has one.
     pub turn: Option<TurnId>,
     pub content: UserContent,
     pub view: Option<View>,
@@ -87,7 +145,7 @@ pub struct UserInput {
     pub context: Option<String>,
     /// What the sender calls it.
     pub client_id: Option<String>,
-    /// Taken back: it is kept in the log, and nobody answers it.
+    /// It was withdrawn: the log keeps it, and nobody answers it.
     pub withdrawn: bool,
     pub by: Speaker,
 }

@@ -1,20 +1,17 @@
+//! One answering agent of a run: what it was given, and where it stands.
+
 use std::collections::VecDeque;
 use std::sync::Arc;
 
 use onyx_storage::ModelUse;
 use onyx_tools::Offering;
 use onyx_types::{
-    AgentId, ErrorCode, Event, Fault, LaneId, LaneOrder, Message, ModelRequest, ResponseFormat,
-    Role, StatusCode, Taint, TokenCounter, ToolCall, ToolOffer, ToolOutcome, ToolUse, ToolUseId,
-    TurnId, Usage,
+    AgentId, Fault, LaneId, ResponseFormat, Taint, TokenCounter, ToolCall, ToolOffer, ToolOutcome,
+    ToolUse, ToolUseId, TurnId, TurnRange, Usage, estimate_tokens,
 };
+use serde_json::Value;
 
-use super::compaction::{self, Compacting, Room};
-use super::ending;
-use super::input::Effect;
-use super::response::Response;
-use super::state::RunState;
-use crate::prompt::{self, PromptSnapshot};
+use crate::prompt::PromptSnapshot;
 
 /// One answering agent, resolved for this run.
 pub struct LaneSetup {
@@ -44,15 +41,13 @@ pub(super) struct Lane {
     pub(super) response: Response,
     /// Which model answers now: the configured one or a fallback.
     pub(super) answering: String,
-    /// The newest tool call and how often it came in a row.
-    pub(super) last_call: Option<(String, serde_json::Value)>,
-    pub(super) identical_calls: u32,
+    pub(super) last_calls: LastCalls,
     pub(super) room: Room,
     /// How often the provider said that the prompt was too long.
     pub(super) overflows: u32,
-    /// Memory was given its chance to be written in this run.
+    /// Whether memory had its chance to be written in this run.
     pub(super) flushed: bool,
-    /// What goes on now is not for people to see.
+    /// Whether what goes on now is hidden from people.
     pub(super) silent: bool,
     /// What every prompt weighs, whatever was said.
     pub(super) fixed_tokens: usize,
@@ -66,22 +61,57 @@ pub(super) enum Phase {
     /// The response, or the results, are on their way to disk.
     Saving,
     Tools(ToolRound),
-    Compacting(Compacting),
+    Compacting(SummaryUnderWay),
     Over,
+}
+
+/// What a model has said in this step so far.
+#[derive(Default)]
+pub(super) struct Response {
+    pub(super) text_turn: Option<TurnId>,
+    pub(super) reasoning_turn: Option<TurnId>,
+    pub(super) text: String,
+    pub(super) reasoning: Vec<Value>,
+    pub(super) calls: Vec<(ToolCall, Option<Value>)>,
+    pub(super) usage: Usage,
 }
 
 /// The tool calls of one response.
 #[derive(Default)]
 pub(super) struct ToolRound {
     pub(super) queue: VecDeque<ToolCall>,
-    /// Left to the client once the others are done.
+    /// Calls that are left to the client once the others are done.
     pub(super) for_client: Vec<ToolCall>,
     pub(super) running: Vec<ToolUseId>,
-    /// Of those, the ones for which a person must decide.
+    /// Running calls that wait for a person's decision.
     pub(super) awaiting: Vec<ToolUseId>,
-    /// In the order of the calls.
+    /// In the order in which the model asked for them.
     pub(super) calls: Vec<(TurnId, ToolCall)>,
     pub(super) outcomes: Vec<(ToolUseId, ToolOutcome)>,
+}
+
+/// The newest tool call and how often it came in a row, to recognise a loop.
+#[derive(Default)]
+pub(super) struct LastCalls {
+    newest: Option<(String, Value)>,
+    in_a_row: u32,
+}
+
+/// Where a lane stands with making room in its prompt.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) enum Room {
+    #[default]
+    Enough,
+    /// A summary could not be had in this run: the prompt is cut to fit instead.
+    CutToFit,
+}
+
+/// A summary that the model is writing.
+pub(super) struct SummaryUnderWay {
+    /// The turns that it will stand for.
+    pub(super) range: TurnRange,
+    pub(super) text: String,
+    pub(super) usage: Usage,
 }
 
 impl Lane {
@@ -89,12 +119,11 @@ impl Lane {
         Self {
             id,
             answering: setup.model_id.clone(),
-            fixed_tokens: compaction::fixed_tokens(&setup),
+            fixed_tokens: fixed_tokens(&setup),
             setup,
             phase: Phase::Waiting,
             response: Response::default(),
-            last_call: None,
-            identical_calls: 0,
+            last_calls: LastCalls::default(),
             room: Room::default(),
             overflows: 0,
             flushed: false,
@@ -119,6 +148,7 @@ impl Lane {
         }
     }
 
+    /// Whether the client performs this call.
     pub(super) fn is_clients(&self, call: &ToolCall) -> bool {
         self.setup.client_tools.iter().any(|tool| tool.name == call.name)
     }
@@ -126,112 +156,27 @@ impl Lane {
     pub(super) fn is_over(&self) -> bool {
         matches!(self.phase, Phase::Over)
     }
-}
 
-pub(super) fn start_lanes(state: &mut RunState) -> Vec<Effect> {
-    let count = match state.order {
-        LaneOrder::Sequential => 1,
-        LaneOrder::Parallel => state.lanes.len(),
-    };
-    (0..count).flat_map(|index| next_step(state, LaneId(index as u16))).collect()
-}
-
-/// Calls the model once more, unless a limit says no; makes room first where it is needed.
-pub(super) fn next_step(state: &mut RunState, lane: LaneId) -> Vec<Effect> {
-    if let Some(effects) = cannot_go_on(state, lane) {
-        return effects;
-    }
-    compaction::if_needed(state, lane).unwrap_or_else(|| call(state, lane))
-}
-
-/// From here on another model answers. What the one before has thought is not shown to it.
-pub(super) fn change_model(
-    state: &mut RunState,
-    lane: LaneId,
-    model: String,
-    window: Option<u32>,
-) -> Vec<Effect> {
-    let message = format!("{model} answers from here on.");
-    let lane_state = state.lane(lane);
-    lane_state.answering.clone_from(&model);
-    lane_state.setup.model_id = model;
-    lane_state.setup.context_window = window;
-    vec![Effect::Emit(lane, Event::Status { message, code: StatusCode::Fallback })]
-}
-
-fn cannot_go_on(state: &mut RunState, lane: LaneId) -> Option<Vec<Effect>> {
-    if state.is_ending() {
-        return Some(Vec::new());
-    }
-    let unable = state.lane(lane).setup.unable.clone();
-    let fault = unable.or_else(|| limit_met(state))?;
-    Some(ending::lane_failed(state, lane, fault))
-}
-
-/// Calls the model with what there is.
-pub(super) fn call(state: &mut RunState, lane: LaneId) -> Vec<Effect> {
-    if let Some(effects) = cannot_go_on(state, lane) {
-        return effects;
-    }
-    state.steps += 1;
-    let request = request(state, lane);
-    let lane = state.lane(lane);
-    lane.silent = false;
-    lane.phase = Phase::Calling;
-    lane.response = Response::default();
-    vec![Effect::CallModel(lane.id, Box::new(request))]
-}
-
-fn limit_met(state: &RunState) -> Option<Fault> {
-    let limits = &state.limits;
-    if state.steps >= limits.max_steps {
-        let message = format!("The run met its limit of {} steps.", limits.max_steps);
-        return Some(Fault::new(ErrorCode::LimitSteps, message));
-    }
-    let cost = state.cost();
-    if limits.max_cost > 0.0 && cost >= limits.max_cost {
-        let message = format!("The run cost {cost:.4}; its limit is {:.2}.", limits.max_cost);
-        return Some(Fault::new(ErrorCode::LimitBudget, message));
-    }
-    None
-}
-
-/// A prompt ends with the model's own words when an answer that was broken off is asked for again;
-/// many providers refuse that, and others would go on in the middle of a sentence.
-const AGAIN: &str = "[The answer above was broken off. Answer the message before it again.]";
-
-pub(super) fn request(state: &mut RunState, lane: LaneId) -> ModelRequest {
-    let lane = &state.lanes[usize::from(lane.0)];
-    let setup = &lane.setup;
-    let mut messages = match lane.room {
-        Room::Enough => state.history.messages(&setup.agent, &lane.answering),
-        Room::CutToFit => {
-            let window = prompt::window(setup.context_window);
-            let room = (window * 6 / 10) as f64 / setup.tokens.scale();
-            let budget = (room as usize).saturating_sub(lane.fixed_tokens);
-            state.history.messages_within(&setup.agent, &lane.answering, budget)
-        }
-    };
-    if messages.last().is_some_and(|message| message.role == Role::Assistant) {
-        Arc::make_mut(&mut messages).push(Message::user(AGAIN));
-    }
-    ModelRequest {
-        system: Arc::clone(&setup.snapshot.system),
-        messages,
-        tools: offers(setup),
-        tool_use: setup.tool_use.clone(),
-        max_output_tokens: setup.max_output_tokens.min(state.limits.max_output_tokens),
-        temperature: setup.temperature,
-        response_format: setup.response_format.clone(),
-        cache_key: Some(state.key.session.to_string()),
+    pub(super) fn awaits_decision(&self) -> bool {
+        matches!(&self.phase, Phase::Tools(round) if !round.awaiting.is_empty())
     }
 }
 
-/// Everything the model may call, whoever performs it.
-fn offers(setup: &LaneSetup) -> Arc<[ToolOffer]> {
-    let own = setup.tools.offers();
-    match setup.client_tools.as_slice() {
-        [] => Arc::clone(own),
-        of_client => own.iter().chain(of_client).cloned().collect(),
+impl LastCalls {
+    /// How often this call has come in a row, itself included.
+    pub(super) fn count(&mut self, call: &ToolCall) -> u32 {
+        let same = self.newest.as_ref().is_some_and(|(n, i)| *n == call.name && *i == call.input);
+        self.in_a_row = if same { self.in_a_row + 1 } else { 1 };
+        self.newest = Some((call.name.clone(), call.input.clone()));
+        self.in_a_row
     }
+}
+
+/// What every prompt of the lane weighs, whatever was said.
+fn fixed_tokens(setup: &LaneSetup) -> usize {
+    let of_client = setup
+        .client_tools
+        .iter()
+        .map(|offer| offer.input_schema.tokens() + estimate_tokens(&offer.description));
+    setup.snapshot.tokens() + setup.tools.weight() + of_client.sum::<usize>()
 }

@@ -1,106 +1,128 @@
-//! The decision half of a run: a pure function from state and input to effects.
+//! Decides what a run does next: a pure function from state and input to effects.
 //!
-//! Nothing here reads a clock, a file or a socket, and nothing awaits. The driver performs what
-//! is decided and reports back; what is told to people as durable is released only by `Appended`.
+//! `drive` comes in with inputs and performs the effects; `runs` makes the state. Nothing here
+//! reads a clock, a file or a socket, and nothing awaits. Durable events are emitted only once
+//! `Appended` says that their turns are on disk.
+//!
+//! A step reads top-down. `step` hands the input to the file that knows it. That file changes the
+//! state, adds effects, and returns what follows (`Next`). Only `go_on` acts on a `Next`, so the
+//! files never call each other in a circle.
 
+mod answer;
+mod calling;
 pub(crate) mod client;
 mod compaction;
 mod ending;
 mod flush;
 mod input;
 mod lane;
-mod response;
+mod opening;
+mod request;
+mod results;
 mod state;
+mod taint;
 mod tools;
+mod turns;
 mod waiting;
-
-pub use input::{Batch, DecidedDraft, Effect, Input, RunSummary, Speaker, StopReason, UserInput};
-pub use lane::LaneSetup;
-pub use onyx_tools::{Offering, ToolTraits};
-pub use onyx_types::LaneOrder;
-pub(crate) use response::{USED_SO_FAR, UsedSoFar};
-pub use state::{Describe, RunSetup, RunState};
-pub(crate) use tools::OUTCOME_UNKNOWN;
 
 use std::sync::Arc;
 
-use onyx_storage::Delivery;
 use onyx_types::{Event, Now, StatusCode};
+
+pub use input::{
+    Batch, DecidedDraft, Effect, Input, Invocation, NewModel, RunSummary, Speaker, StopReason,
+    UserInput,
+};
+pub use lane::LaneSetup;
+pub use onyx_tools::{Offering, ToolTraits};
+pub use onyx_types::LaneOrder;
+pub use state::{DescribeCall, RunSetup, RunState};
+pub(crate) use turns::{USED_SO_FAR, UsedSoFar};
+
+use state::Next;
 
 /// Decides what follows from one input. Called by one driver at a time, in order.
 pub fn step(state: &mut RunState, now: Now, input: Input) -> Vec<Effect> {
-    state.now = now;
-    if state.is_over() {
-        return Vec::new();
+    state.clock.now = now;
+    let mut effects = Vec::new();
+    if !state.is_over() {
+        let next = receive(state, input, &mut effects);
+        go_on(state, next, &mut effects);
     }
-    match input {
-        Input::Begin => begin(state),
-        Input::Model(lane, event) => response::model_event(state, lane, event),
-        Input::Appended(batch) => appended(state, batch),
-        Input::ToolDone(lane, id, outcome) => tools::tool_done(state, lane, &id, outcome),
-        Input::ToolOutput(lane, id, chunk) => {
-            vec![Effect::Emit(lane, Event::ToolOutput { tool_use_id: id, chunk })]
-        }
-        Input::ModelChanged(lane, model, window) => lane::change_model(state, lane, model, window),
-        Input::ModelRefused(lane, fault) => {
-            let message = format!("The model was not changed: {}", fault.message);
-            vec![Effect::Emit(lane, Event::Status { message, code: StatusCode::Degraded })]
-        }
-        Input::Steer(delivery, words) => {
-            match delivery {
-                Delivery::Steer => state.steering.push(words),
-                Delivery::FollowUp | Delivery::OnRequest => state.follow_ups.push(words),
-            }
-            Vec::new()
-        }
-        Input::Decided(decided) => {
-            state.decisions.push(decided);
-            Vec::new()
-        }
-        Input::Tick => tick(state),
-        Input::Cancel => ending::stop(state, StopReason::Cancelled),
-        Input::StoreFailed(fault) => ending::store_failed(state, &fault),
-    }
-}
-
-fn begin(state: &mut RunState) -> Vec<Effect> {
-    let mut turns = vec![state.run_start_turn()];
-    turns.extend(state.opening_turns());
-    let events = state.opening_events();
-    state.append(turns, events, state::Then::StartLanes)
-}
-
-fn appended(state: &mut RunState, batch: Batch) -> Vec<Effect> {
-    let Some(pending) = state.take_pending(batch.id) else {
-        return Vec::new();
-    };
-    let heard = tools::tainted_by_others(state, &batch.turns);
-    state.history.extend(batch.turns.into_iter().map(Arc::new));
-    let mut effects: Vec<_> =
-        pending.events.into_iter().map(|(lane, event)| Effect::Emit(lane, event)).collect();
-    effects.extend(heard);
-    effects.extend(match pending.then {
-        state::Then::StartLanes => lane::start_lanes(state),
-        state::Then::RunTools(lane) => tools::start_tools(state, lane),
-        state::Then::NextStep(lane) => lane::next_step(state, lane),
-        state::Then::CallModel(lane) => lane::call(state, lane),
-        state::Then::AfterFlush(lane) => compaction::after_flush(state, lane),
-        state::Then::LaneOver(lane) => ending::lane_over(state, lane),
-        state::Then::RunOver => ending::run_over(state),
-    });
     effects
 }
 
-fn tick(state: &mut RunState) -> Vec<Effect> {
-    if let Some(deadline) = state.stopping_until {
-        return if state.now.mono >= deadline {
-            ending::finish_stopping(state)
-        } else {
-            Vec::new()
+fn receive(state: &mut RunState, input: Input, effects: &mut Vec<Effect>) -> Next {
+    match input {
+        Input::Begin => opening::begin(state, effects),
+        Input::Model(lane, event) => answer::model_event(state, lane, event, effects),
+        Input::Appended(batch) => appended(state, batch, effects),
+        Input::ToolDone(lane, id, outcome) => tools::done(state, lane, &id, outcome, effects),
+        Input::ToolOutput(lane, tool_use_id, chunk) => {
+            effects.push(Effect::Emit(lane, Event::ToolOutput { tool_use_id, chunk }));
+            Next::Wait
+        }
+        Input::ApprovedOutput(id, chunk) => tools::approved_output(state, id, chunk, effects),
+        Input::ModelChanged(lane, model) => calling::change_model(state, lane, model, effects),
+        Input::ModelRefused(lane, fault) => {
+            let message = format!("The model was not changed: {}", fault.message);
+            let event = Event::Status { message, code: StatusCode::Degraded };
+            effects.push(Effect::Emit(lane, event));
+            Next::Wait
+        }
+        Input::Steer(delivery, words) => waiting::add_words(state, delivery, words, effects),
+        Input::Decided(decided) => waiting::add_decision(state, decided),
+        Input::Tick => tick(state),
+        Input::Cancel => Next::Stop(StopReason::Cancelled),
+        Input::StoreFailed(fault) => ending::store_failed(state, &fault, effects),
+    }
+}
+
+/// Does what follows, until nothing more does before the next input.
+fn go_on(state: &mut RunState, mut next: Next, effects: &mut Vec<Effect>) {
+    loop {
+        next = match next {
+            Next::Wait => return,
+            Next::StartLanes => {
+                for lane in calling::first_lanes(state) {
+                    go_on(state, Next::NextStep(lane), effects);
+                }
+                return;
+            }
+            Next::NextStep(lane) => calling::next_step(state, lane),
+            Next::MakeRoom(lane) => compaction::start(state, lane, effects),
+            Next::Overflowed(lane, fault) => compaction::after_overflow(state, lane, fault),
+            Next::CallModel(lane) => calling::call(state, lane, effects),
+            Next::RunTools(lane) => tools::start(state, lane, effects),
+            Next::AfterFlush(lane) => compaction::after_flush(state, lane, effects),
+            Next::EndLane(lane, status, fault) => {
+                ending::end_lane(state, lane, status, fault, effects)
+            }
+            Next::LaneOver(lane) => ending::lane_over(state, lane),
+            Next::Stop(reason) => ending::stop(state, reason, effects),
+            Next::FinishStopping => ending::finish_stopping(state, effects),
+            Next::RunOver => ending::run_over(state, effects),
         };
     }
-    if !state.waits_for_person() && state.now.mono >= state.deadline {
-        return ending::stop(state, StopReason::OutOfTime);
+}
+
+/// Turns are durable: what waited for them is told, and the run goes on from there.
+fn appended(state: &mut RunState, batch: Batch, effects: &mut Vec<Effect>) -> Next {
+    let Some(pending) = state.take_pending(batch.id) else { return Next::Wait };
+    let told = pending.events.into_iter().map(|(lane, event)| Effect::Emit(lane, event));
+    effects.extend(told);
+    taint::by_others(state, &batch.turns, effects);
+    state.history.extend(batch.turns.into_iter().map(Arc::new));
+    pending.next
+}
+
+fn tick(state: &RunState) -> Next {
+    let now = state.clock.now.mono;
+    if let Some(last_moment) = state.clock.stopping_until {
+        return if now >= last_moment { Next::FinishStopping } else { Next::Wait };
     }
-    Vec::new()
+    if !state.clock.is_paused() && now >= state.clock.deadline {
+        return Next::Stop(StopReason::OutOfTime);
+    }
+    Next::Wait
 }

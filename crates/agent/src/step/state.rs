@@ -1,18 +1,19 @@
+//! A run at work, in named parts.
+
 use std::collections::{BTreeSet, VecDeque};
 use std::sync::Arc;
 use std::time::Duration;
 
 use onyx_storage::Messages;
 use onyx_types::{
-    AgentId, Author, BatchId, Event, Fault, LaneId, LaneOrder, Limits, Mint, Now, Origin, RunId,
-    RunStart, RunStatus, SessionKey, Spending, StatusCode, Taint, TokenCounter, ToolCall,
-    ToolUseId, Turn, TurnBody, TurnId, Usage, UserTurn,
+    AgentId, Attendance, BatchId, DraftId, Event, Fault, LaneId, LaneOrder, Limits, Mint, Now,
+    RunId, RunStatus, SessionKey, Spending, StatusCode, TextStatus, ToolCall, ToolUseId, Turn,
+    TurnBody, TurnId, Usage,
 };
-use serde_json::Map;
 
-use super::input::{Batch, DecidedDraft, Effect, Speaker, UserInput};
-use super::lane::{Lane, LaneSetup, Phase};
-use crate::step::client::ClientTurn;
+use super::client::ClientTurn;
+use super::input::{Batch, DecidedDraft, Effect, StopReason, UserInput};
+use super::lane::{Lane, LaneSetup};
 use crate::prompt::Conversation;
 
 /// Everything a run starts from.
@@ -28,129 +29,169 @@ pub struct RunSetup {
     pub decisions: Vec<DecidedDraft>,
     /// Told right after the start: what the message was given beside it.
     pub opening: Vec<Event>,
-    /// Told by a client: what its tools found, or a conversation that it remembers.
+    /// What a client's tools found, or a conversation that the client remembers.
     pub client_turns: Vec<ClientTurn>,
     pub lanes: Vec<LaneSetup>,
     pub order: LaneOrder,
     pub limits: Limits,
+    /// Whether a person is there to be asked.
+    pub attendance: Attendance,
     /// What the log holds before this run, oldest first, as far as a prompt can use it.
     pub history: Conversation,
     pub mint: Mint,
     pub now: Now,
-    pub describe: Describe,
+    pub describe: DescribeCall,
 }
 
-/// One human line for a tool call.
-pub type Describe = Arc<dyn Fn(&ToolCall) -> String + Send + Sync>;
+/// Makes one human line of a tool call.
+pub type DescribeCall = Arc<dyn Fn(&ToolCall) -> String + Send + Sync>;
 
 /// One run at work.
 pub struct RunState {
     pub(super) run: RunId,
     pub(super) key: SessionKey,
-    input_turn: TurnId,
-    input: Option<UserInput>,
-    leading: Vec<UserInput>,
-    opening: Vec<Event>,
-    client_turns: Vec<ClientTurn>,
     pub(super) lanes: Vec<Lane>,
     pub(super) order: LaneOrder,
     pub(super) limits: Limits,
+    pub(super) attendance: Attendance,
     pub(super) history: Conversation,
+    pub(super) opening: Opening,
+    pub(super) clock: RunClock,
+    pub(super) waiting: WaitingInputs,
+    pub(super) spent: Spent,
+    /// The ids of this run's tool calls.
+    pub(super) call_ids: BTreeSet<ToolUseId>,
+    pub(super) ending: Ending,
     pub(super) mint: Mint,
+    pending: VecDeque<Pending>,
+    describe: DescribeCall,
+    /// What models said of themselves, so that each is told once.
+    caveats: BTreeSet<String>,
+}
+
+/// What a run writes and tells first.
+pub(super) struct Opening {
+    pub(super) input_turn: TurnId,
+    pub(super) input: Option<UserInput>,
+    pub(super) leading: Vec<UserInput>,
+    pub(super) client_turns: Vec<ClientTurn>,
+    pub(super) events: Vec<Event>,
+}
+
+/// When a run must end. It stands still while a person is waited for.
+pub(super) struct RunClock {
     pub(super) now: Now,
-    describe: Describe,
     pub(super) deadline: Duration,
-    /// Since when a person is waited for, which stops the clock.
     pub(super) paused_at: Option<Duration>,
     /// Set while running tools get their last moment to report.
     pub(super) stopping_until: Option<Duration>,
+}
+
+/// What people have said and decided and the model has not seen yet.
+#[derive(Default)]
+pub(super) struct WaitingInputs {
+    /// Taken with the next step.
     pub(super) steering: Vec<UserInput>,
-    pub(super) decisions: Vec<DecidedDraft>,
+    /// Taken when the answer is complete.
     pub(super) follow_ups: Vec<UserInput>,
+    pub(super) decisions: Vec<DecidedDraft>,
+    /// Drafts for which calls of this run wait, or have their decision: it comes with the call's
+    /// result and not by itself.
+    pub(super) awaited_drafts: BTreeSet<DraftId>,
+    /// Drafts whose decision is part of a result that is not written yet.
+    pub(super) decided_drafts: Vec<DraftId>,
+}
+
+/// What is counted against the run's limits.
+#[derive(Default)]
+pub(super) struct Spent {
     pub(super) usage: Usage,
     /// Cost of what this run asked others to do, booked by them.
-    pub(super) spent_elsewhere: f64,
+    pub(super) elsewhere: f64,
     pub(super) steps: u32,
     pub(super) tool_calls: u32,
-    /// What the calls of this run are called.
-    pub(super) call_ids: BTreeSet<ToolUseId>,
-    pub(super) messages: Messages,
+}
+
+/// What is known of the run's end.
+#[derive(Default)]
+pub(super) struct Ending {
     pub(super) error: Option<Fault>,
     pub(super) unfinished_lanes: Vec<LaneId>,
-    /// A lane has left calls to the client.
+    /// Whether a lane has left calls to the client.
     pub(super) awaiting_client: bool,
-    /// What models said of themselves.
-    caveats: BTreeSet<String>,
     pub(super) assistant_turns: Vec<TurnId>,
-    pending: VecDeque<Pending>,
+    pub(super) messages: Messages,
     /// Decided when the last batch is appended.
     pub(super) status: Option<RunStatus>,
-    over: bool,
+    pub(super) over: bool,
 }
 
 /// A batch on its way to disk, and what waits for it.
 pub(super) struct Pending {
     batch: BatchId,
     pub(super) events: Vec<(LaneId, Event)>,
-    pub(super) then: Then,
+    pub(super) next: Next,
 }
 
-/// What a durable batch makes possible.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Then {
+/// What follows in the same step, or once a batch is durable.
+#[derive(Debug)]
+pub(super) enum Next {
+    /// Nothing, until the next input.
+    Wait,
     StartLanes,
-    RunTools(LaneId),
+    /// Call the model once more, unless a limit says no; make room first where it is needed.
     NextStep(LaneId),
-    /// Room was made: call without looking again.
+    MakeRoom(LaneId),
+    /// The provider said that the prompt is too long.
+    Overflowed(LaneId, Fault),
+    /// Call the model without looking for room.
     CallModel(LaneId),
+    RunTools(LaneId),
+    /// The silent turn before compaction is over.
     AfterFlush(LaneId),
+    /// The lane's last words, as they are, and why it could not go on.
+    EndLane(LaneId, TextStatus, Option<Fault>),
+    /// The lane is durable to its end.
     LaneOver(LaneId),
+    Stop(StopReason),
+    /// Every tool has reported, or its last moment is over.
+    FinishStopping,
+    /// The run is durable to its end.
     RunOver,
 }
 
 impl RunState {
     pub fn new(setup: RunSetup) -> Self {
-        let lanes = setup
-            .lanes
-            .into_iter()
-            .enumerate()
-            .map(|(index, setup)| Lane::new(LaneId(index as u16), setup))
-            .collect();
+        let lanes = setup.lanes.into_iter().enumerate();
         Self {
             run: setup.run,
             key: setup.key,
-            input_turn: setup.input_turn,
-            input: setup.input,
-            leading: setup.leading,
-            opening: setup.opening,
-            client_turns: setup.client_turns,
-            lanes,
+            lanes: lanes.map(|(index, setup)| Lane::new(LaneId(index as u16), setup)).collect(),
             order: setup.order,
-            deadline: setup.now.mono + setup.limits.run_time(),
-            limits: setup.limits,
+            attendance: setup.attendance,
             history: setup.history,
-            mint: setup.mint,
-            now: setup.now,
-            describe: setup.describe,
-            paused_at: None,
-            stopping_until: None,
-            decisions: setup.decisions,
-            steering: Vec::new(),
-            follow_ups: Vec::new(),
-            usage: Usage::default(),
-            spent_elsewhere: 0.0,
-            steps: 0,
-            tool_calls: 0,
+            opening: Opening {
+                input_turn: setup.input_turn,
+                input: setup.input,
+                leading: setup.leading,
+                client_turns: setup.client_turns,
+                events: setup.opening,
+            },
+            clock: RunClock {
+                now: setup.now,
+                deadline: setup.now.mono + setup.limits.run_time(),
+                paused_at: None,
+                stopping_until: None,
+            },
+            limits: setup.limits,
+            waiting: WaitingInputs { decisions: setup.decisions, ..WaitingInputs::default() },
+            spent: Spent::default(),
             call_ids: BTreeSet::new(),
-            messages: Messages::default(),
-            error: None,
-            unfinished_lanes: Vec::new(),
-            awaiting_client: false,
-            caveats: BTreeSet::new(),
-            assistant_turns: Vec::new(),
+            ending: Ending::default(),
+            mint: setup.mint,
             pending: VecDeque::new(),
-            status: None,
-            over: false,
+            describe: setup.describe,
+            caveats: BTreeSet::new(),
         }
     }
 
@@ -161,37 +202,29 @@ impl RunState {
 
     /// When the driver must send a `Tick` at the latest.
     pub fn wake_at(&self) -> Duration {
-        let deadline = if self.waits_for_person() { Duration::MAX } else { self.deadline };
-        self.stopping_until.unwrap_or(deadline)
-    }
-
-    pub(super) fn waits_for_person(&self) -> bool {
-        self.paused_at.is_some()
-    }
-
-    /// What goes on in this lane is not for people to see.
-    pub fn is_silent(&self, lane: LaneId) -> bool {
-        self.lanes[usize::from(lane.0)].silent
-    }
-
-    /// Where a call is under way.
-    pub fn lane_of(&self, call: &ToolUseId) -> Option<LaneId> {
-        let runs = |lane: &&Lane| matches!(&lane.phase, Phase::Tools(round) if round.running.contains(call));
-        self.lanes.iter().find(runs).map(|lane| lane.id)
+        let deadline = if self.clock.is_paused() { Duration::MAX } else { self.clock.deadline };
+        self.clock.stopping_until.unwrap_or(deadline)
     }
 
     pub fn is_over(&self) -> bool {
-        self.over
+        self.ending.over
     }
 
-    /// Has this lane read anything from outside?
-    pub fn taint(&self, lane: LaneId) -> Taint {
-        self.lanes[usize::from(lane.0)].setup.taint
+    /// Whether the run's last batch is on its way to disk.
+    pub(super) fn is_ending(&self) -> bool {
+        self.ending.status.is_some()
     }
 
-    /// How the lane's model counts, when another takes its place.
-    pub fn count_with(&mut self, lane: LaneId, tokens: Arc<dyn TokenCounter>) {
-        self.lane(lane).setup.tokens = tokens;
+    pub(super) fn is_stopping(&self) -> bool {
+        self.clock.stopping_until.is_some()
+    }
+
+    pub(super) fn lane(&mut self, lane: LaneId) -> &mut Lane {
+        &mut self.lanes[usize::from(lane.0)]
+    }
+
+    pub(super) fn agents(&self) -> Vec<AgentId> {
+        self.lanes.iter().map(|lane| lane.setup.agent.clone()).collect()
     }
 
     /// Whether nobody was told yet. A state is said once a run, however often its model is called;
@@ -204,21 +237,9 @@ impl RunState {
         (self.describe)(call)
     }
 
-    pub(super) fn set_over(&mut self) {
-        self.over = true;
-    }
-
-    pub(super) fn is_ending(&self) -> bool {
-        self.status.is_some()
-    }
-
-    pub(super) fn lane(&mut self, lane: LaneId) -> &mut Lane {
-        &mut self.lanes[usize::from(lane.0)]
-    }
-
     /// Counts what a lane's model has used.
     pub(super) fn spend(&mut self, lane: LaneId, usage: &Usage) {
-        self.usage.add(usage);
+        self.spent.usage.add(usage);
         self.lane(lane).spend(usage);
     }
 
@@ -226,138 +247,63 @@ impl RunState {
     pub(super) fn spend_on_tool(&mut self, lane: LaneId, spending: Spending) {
         match spending {
             Spending::OfRun { model, usage } => {
-                self.usage.add(&usage);
+                self.spent.usage.add(&usage);
                 self.lane(lane).spend_on(model, &usage);
             }
-            Spending::Elsewhere(cost) => self.spent_elsewhere += cost,
+            Spending::Elsewhere(cost) => self.spent.elsewhere += cost,
         }
     }
 
     /// What this run and those that it asked for have cost.
-    pub fn cost(&self) -> f64 {
-        self.usage.cost.unwrap_or(0.0) + self.spent_elsewhere
+    pub(super) fn cost(&self) -> f64 {
+        self.spent.usage.cost.unwrap_or(0.0) + self.spent.elsewhere
     }
 
+    /// Hands turns over to be made durable. The events are told, and the run goes on with `next`,
+    /// once they are.
     pub(super) fn append(
         &mut self,
         turns: Vec<Turn>,
         events: Vec<(LaneId, Event)>,
-        then: Then,
-    ) -> Vec<Effect> {
-        turns.iter().for_each(|turn| self.messages.add(turn));
-        let id = self.mint.batch(self.now.wall);
-        self.pending.push_back(Pending { batch: id, events, then });
-        vec![Effect::Append(Batch { id, turns })]
+        next: Next,
+        effects: &mut Vec<Effect>,
+    ) -> Next {
+        let mut decided = Vec::new();
+        for turn in &turns {
+            self.ending.messages.add(turn);
+            match &turn.body {
+                TurnBody::Decision(decision) => decided.push(decision.draft_id),
+                TurnBody::ToolResult(result) => {
+                    let given = &mut self.waiting.decided_drafts;
+                    decided.extend(given.extract_if(.., |id| result.draft_id == Some(*id)));
+                }
+                _ => {}
+            }
+        }
+        let id = self.mint.batch(self.clock.now.wall);
+        self.pending.push_back(Pending { batch: id, events, next });
+        effects.push(Effect::Append(Batch { id, turns, decided }));
+        Next::Wait
     }
 
     pub(super) fn take_pending(&mut self, batch: BatchId) -> Option<Pending> {
         let index = self.pending.iter().position(|pending| pending.batch == batch)?;
         self.pending.remove(index)
     }
+}
 
-    pub(super) fn turn(
-        &mut self,
-        lane: LaneId,
-        author: Author,
-        origin: Origin,
-        body: TurnBody,
-    ) -> Turn {
-        let id = self.mint.turn(self.now.wall);
-        self.turn_with_id(id, lane, author, origin, body)
+impl RunClock {
+    pub(super) fn is_paused(&self) -> bool {
+        self.paused_at.is_some()
     }
 
-    pub(super) fn turn_with_id(
-        &self,
-        id: TurnId,
-        lane: LaneId,
-        author: Author,
-        origin: Origin,
-        body: TurnBody,
-    ) -> Turn {
-        Turn {
-            id,
-            ts: self.now.wall,
-            run: Some(self.run),
-            lane,
-            author,
-            origin,
-            body,
-            extra: Map::new(),
+    pub(super) fn pause(&mut self) {
+        self.paused_at.get_or_insert(self.now.mono);
+    }
+
+    pub(super) fn resume(&mut self) {
+        if let Some(since) = self.paused_at.take() {
+            self.deadline += self.now.mono.saturating_sub(since);
         }
-    }
-
-    pub(super) fn run_start_turn(&mut self) -> Turn {
-        let body = TurnBody::RunStart(RunStart {
-            agents: self.agents(),
-            model: self.lanes.first().map(|lane| lane.setup.model_id.clone()),
-        });
-        self.turn(LaneId::default(), Author::System, Origin::Agent, body)
-    }
-
-    /// What the run answers, as far as it is not in the log yet.
-    pub(super) fn opening_turns(&mut self) -> Vec<Turn> {
-        let told = std::mem::take(&mut self.client_turns);
-        let mut turns: Vec<_> = told.into_iter().map(|turn| self.client_turn(turn)).collect();
-        turns.extend(super::waiting::decision_turns(self));
-        let leading = std::mem::take(&mut self.leading);
-        turns.extend(leading.into_iter().map(|words| self.user_turn(words)));
-        if let Some(words) = self.input.take() {
-            let words = UserInput { turn: Some(self.input_turn), ..words };
-            turns.push(self.user_turn(words));
-        }
-        turns
-    }
-
-    pub(super) fn user_turn(&mut self, words: UserInput) -> Turn {
-        let id = words.turn.unwrap_or_else(|| self.mint.turn(self.now.wall));
-        let (author, origin) = (words.by.author(&self.key.person), words.by.origin());
-        let body = TurnBody::User(UserTurn {
-            content: words.content,
-            view: words.view,
-            context: words.context,
-            client_id: words.client_id,
-            withdrawn: words.withdrawn,
-        });
-        self.turn_with_id(id, LaneId::default(), author, origin, body)
-    }
-
-    fn client_turn(&mut self, turn: ClientTurn) -> Turn {
-        let (author, origin) = match &turn {
-            ClientTurn::User(content) => {
-                let content = content.clone();
-                return self.user_turn(UserInput::new(content, Speaker::Person));
-            }
-            ClientTurn::Assistant(_) | ClientTurn::ToolCall(_) => {
-                let agent = self.lanes.first().map(|lane| lane.setup.agent.clone());
-                (agent.map_or(Author::System, Author::Agent), Origin::Agent)
-            }
-            ClientTurn::ToolResult { .. } if turn.is_from_outside() => {
-                (Author::System, Origin::External)
-            }
-            ClientTurn::ToolResult { .. } => (Author::System, Origin::Agent),
-        };
-        self.turn(LaneId::default(), author, origin, turn.into_body())
-    }
-
-    /// The start, and what the run was given with it.
-    pub(super) fn opening_events(&mut self) -> Vec<(LaneId, Event)> {
-        let start = Event::Start {
-            session_id: self.key.session,
-            agents: self.agents(),
-            model: self.lanes.first().map(|lane| lane.setup.model_id.clone()).unwrap_or_default(),
-        };
-        let given = std::mem::take(&mut self.opening);
-        let tainted = self.lanes.iter().any(|lane| lane.setup.taint == Taint::Tainted);
-        let told = tainted.then(super::tools::tainted);
-        [start]
-            .into_iter()
-            .chain(given)
-            .chain(told)
-            .map(|event| (LaneId::default(), event))
-            .collect()
-    }
-
-    fn agents(&self) -> Vec<AgentId> {
-        self.lanes.iter().map(|lane| lane.setup.agent.clone()).collect()
     }
 }

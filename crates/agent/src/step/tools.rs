@@ -1,25 +1,29 @@
 //! The tool calls of one response: saved, run, their results saved.
 
 use onyx_types::{
-    Author, ErrorCode, Event, Fault, LaneId, Origin, StatusCode, Taint, TextStatus, ToolCall,
-    ToolOutcome, ToolResultTurn, ToolUseId, Turn, TurnBody, TurnId,
+    Attendance, ErrorCode, Event, Fault, LaneId, TextStatus, ToolCall, ToolOutcome, ToolUseId,
+    Turn, TurnId,
 };
 
-use super::input::Effect;
+use super::input::{Effect, Invocation};
 use super::lane::{Phase, ToolRound};
-use super::response::{call_turn, note_usage, steering_turns, take_turns, usage_event};
-use super::state::{RunState, Then};
-use super::{ending, flush, waiting};
+use super::results::{result, take_results};
+use super::state::{Next, RunState};
+use super::turns::{
+    Events, call_turn, decision_turns, make_id_unique, note_usage, steering_turns, take_answer,
+    usage_event,
+};
+use super::{ending, taint, waiting};
 
 /// The model asked for tools: the calls are made durable first, and run only then.
-pub(super) fn asked_for(state: &mut RunState, lane: LaneId) -> Vec<Effect> {
-    let (mut turns, mut events) = take_turns(state, lane, TextStatus::Complete);
+pub(super) fn asked_for(state: &mut RunState, lane: LaneId, effects: &mut Vec<Effect>) -> Next {
+    let (mut turns, mut events) = take_answer(state, lane, TextStatus::Complete);
     let calls = std::mem::take(&mut state.lane(lane).response.calls);
     let refusal = refusal(state, lane, calls.iter().map(|(call, _)| call));
     let mut round = ToolRound::default();
     let asked = calls.len() as u32;
     for (mut call, provider_data) in calls {
-        name_apart(state, &mut call);
+        make_id_unique(state, &mut call);
         let turn = call_turn(state, lane, &call, provider_data);
         events.push((lane, call_event(state, lane, turn.id, &call)));
         if state.lane(lane).is_clients(&call) {
@@ -30,30 +34,17 @@ pub(super) fn asked_for(state: &mut RunState, lane: LaneId) -> Vec<Effect> {
         }
         turns.push(turn);
     }
-    state.tool_calls += asked;
+    state.spent.tool_calls += asked;
     events.push(usage_event(state, lane));
     note_usage(state, lane, &mut turns);
     if let Some(fault) = refusal {
-        return refuse(state, lane, &round, turns, events, fault);
+        return refuse(state, lane, &round, turns, events, fault, effects);
     }
     if round.calls.is_empty() {
-        return ending::left_to_client(state, lane, turns, events);
+        return ending::leave_to_client(state, lane, turns, events, effects);
     }
     state.lane(lane).phase = Phase::Tools(round);
-    state.append(turns, events, Then::RunTools(lane))
-}
-
-/// An id that an earlier call of this run or of the prompt has, or none, becomes one of our own:
-/// some servers number the calls of each answer anew, and a result must belong to one call.
-pub(super) fn name_apart(state: &mut RunState, call: &mut ToolCall) {
-    let in_prompt = state.history.turns().iter().any(
-        |turn| matches!(&turn.body, TurnBody::ToolCall(earlier) if earlier.tool_use_id == call.id),
-    );
-    if in_prompt || call.id.0.is_empty() || state.call_ids.contains(&call.id) {
-        let fresh = state.mint.uuid(state.now.wall).simple();
-        call.id = ToolUseId(format!("call_{fresh}"));
-    }
-    state.call_ids.insert(call.id.clone());
+    state.append(turns, events, Next::RunTools(lane), effects)
 }
 
 /// Why these calls must not run, if a limit or a loop says so.
@@ -63,17 +54,14 @@ fn refusal<'a>(
     calls: impl Iterator<Item = &'a ToolCall>,
 ) -> Option<Fault> {
     let max_identical = state.limits.max_identical_calls;
-    let mut count = state.tool_calls;
+    let mut count = state.spent.tool_calls;
     let lane = state.lane(lane);
     let mut looping = None;
     for call in calls {
         count += 1;
         let repeats = lane.setup.tools.get(&call.name).is_some_and(|tool| tool.repeats);
-        let same =
-            lane.last_call.as_ref().is_some_and(|(n, i)| *n == call.name && *i == call.input);
-        lane.identical_calls = if same { lane.identical_calls + 1 } else { 1 };
-        lane.last_call = Some((call.name.clone(), call.input.clone()));
-        if !repeats && lane.identical_calls >= max_identical {
+        let in_a_row = lane.last_calls.count(call);
+        if !repeats && in_a_row >= max_identical {
             let message = format!(
                 "{} was called {max_identical} times in a row with the same input.",
                 call.name
@@ -95,184 +83,119 @@ fn refuse(
     lane: LaneId,
     round: &ToolRound,
     mut turns: Vec<Turn>,
-    mut events: Vec<(LaneId, Event)>,
+    mut events: Events,
     fault: Fault,
-) -> Vec<Effect> {
+    effects: &mut Vec<Effect>,
+) -> Next {
     for call in round.calls.iter().map(|(_, call)| call).chain(&round.for_client) {
         let outcome = ToolOutcome::error(format!("Not run: {}", fault.message));
-        let (turn, event) = result_turn(state, lane, call, &outcome);
+        let (turn, event) = result(state, lane, call, &outcome);
         turns.push(turn);
         events.push(event);
     }
-    ending::end_lane_with(state, lane, turns, events, Some(fault))
+    ending::end_lane_with(state, lane, turns, events, Some(fault), effects)
 }
 
 /// The calls are durable: start as many as may run together.
-pub(super) fn start_tools(state: &mut RunState, lane: LaneId) -> Vec<Effect> {
-    if state.is_ending() || state.stopping_until.is_some() {
-        return Vec::new();
+pub(super) fn start(state: &mut RunState, lane: LaneId, effects: &mut Vec<Effect>) -> Next {
+    if state.is_ending() || state.is_stopping() {
+        return Next::Wait;
     }
+    let limit = Some(state.limits.max_cost).filter(|limit| *limit > 0.0);
+    let cost_left = limit.map(|limit| limit - state.cost());
+    let attended = state.attendance;
     let lane_state = state.lane(lane);
+    // Nobody is asked about what nobody is shown.
+    let attendance = if lane_state.silent { Attendance::Unattended } else { attended };
+    let taint = lane_state.setup.taint;
     let tools = &lane_state.setup.tools;
-    let parallel = |name: &str| tools.get(name).is_some_and(|tool| tool.parallel);
-    let Phase::Tools(round) = &mut lane_state.phase else {
-        return Vec::new();
-    };
-    let mut effects = Vec::new();
+    let Phase::Tools(round) = &mut lane_state.phase else { return Next::Wait };
     while let Some(call) = round.queue.front() {
-        let alone = !parallel(&call.name);
+        let alone = !tools.get(&call.name).is_some_and(|tool| tool.parallel);
         if alone && !round.running.is_empty() {
             break;
         }
         let Some(call) = round.queue.pop_front() else { break };
         round.running.push(call.id.clone());
-        effects.push(Effect::Invoke(lane, call));
+        let invocation = Invocation { call, attendance, taint, cost_left };
+        effects.push(Effect::Invoke(lane, Box::new(invocation)));
         if alone {
             break;
         }
     }
-    effects
+    Next::Wait
 }
 
-pub(super) fn tool_done(
+/// Output of a call that a person approved is shown where the run waits for it.
+pub(super) fn approved_output(
+    state: &RunState,
+    tool_use_id: ToolUseId,
+    chunk: String,
+    effects: &mut Vec<Effect>,
+) -> Next {
+    let waiting = state.lanes.iter().find(
+        |lane| matches!(&lane.phase, Phase::Tools(round) if round.running.contains(&tool_use_id)),
+    );
+    if let Some(lane) = waiting {
+        effects.push(Effect::Emit(lane.id, Event::ToolOutput { tool_use_id, chunk }));
+    }
+    Next::Wait
+}
+
+pub(super) fn done(
     state: &mut RunState,
     lane: LaneId,
     id: &ToolUseId,
     mut outcome: ToolOutcome,
-) -> Vec<Effect> {
+    effects: &mut Vec<Effect>,
+) -> Next {
+    waiting::note_proposal(state, &outcome, effects);
     if let Some(spending) = outcome.spent.take() {
         state.spend_on_tool(lane, *spending);
     }
-    if waiting::is_asked(state, &outcome) {
-        return waiting::ask(state, lane, id, outcome);
+    if waiting::needs_decision(state, &outcome) {
+        return waiting::ask(state, lane, id, outcome, effects);
     }
     waiting::answered(state, lane, id);
     let tainting = outcome.origin.taints();
     let model = outcome.model.clone().filter(|_| !outcome.is_error);
-    let lane_state = state.lane(lane);
-    let Phase::Tools(round) = &mut lane_state.phase else {
-        return Vec::new();
-    };
+    let Phase::Tools(round) = &mut state.lane(lane).phase else { return Next::Wait };
     let Some(index) = round.running.iter().position(|running| running == id) else {
-        return Vec::new();
+        return Next::Wait;
     };
     round.running.remove(index);
     round.outcomes.push((id.clone(), outcome));
     let others = !round.running.is_empty();
     let finished = !others && round.queue.is_empty();
 
-    let mut effects = Vec::new();
     effects.extend(model.map(|model| Effect::UseModel(lane, model)));
-    if tainting && lane_state.setup.taint == Taint::Clean {
-        lane_state.setup.taint = Taint::Tainted;
-        effects.push(Effect::Emit(lane, tainted()));
+    if tainting {
+        taint::lane(state, lane, effects);
     }
-    if state.stopping_until.is_some() {
-        if !others {
-            effects.extend(ending::finish_stopping(state));
-        }
-    } else if finished {
-        effects.extend(save_results(state, lane));
-    } else {
-        effects.extend(start_tools(state, lane));
+    if state.is_stopping() {
+        return if others { Next::Wait } else { Next::FinishStopping };
     }
-    effects
+    if finished { save_results(state, lane, effects) } else { Next::RunTools(lane) }
 }
 
-fn save_results(state: &mut RunState, lane: LaneId) -> Vec<Effect> {
+fn save_results(state: &mut RunState, lane: LaneId, effects: &mut Vec<Effect>) -> Next {
     let for_client =
         matches!(&state.lane(lane).phase, Phase::Tools(round) if !round.for_client.is_empty());
     let (mut turns, events) = take_results(state, lane);
     if for_client {
-        return ending::left_to_client(state, lane, turns, events);
+        return ending::leave_to_client(state, lane, turns, events, effects);
     }
     if state.lane(lane).silent {
-        return state.append(turns, events, Then::AfterFlush(lane));
+        return state.append(turns, events, Next::AfterFlush(lane), effects);
     }
-    let decisions = waiting::decision_turns(state);
-    let mut effects = tainted_by_decisions(state, &decisions);
+    let decisions = decision_turns(state);
+    if decisions.iter().any(|turn| turn.origin.taints()) {
+        taint::all_lanes(state, effects);
+    }
     turns.extend(decisions);
     turns.extend(steering_turns(state));
     state.lane(lane).phase = Phase::Saving;
-    effects.extend(state.append(turns, events, Then::NextStep(lane)));
-    effects
-}
-
-fn tainted_by_decisions(state: &mut RunState, decisions: &[Turn]) -> Vec<Effect> {
-    match decisions.iter().any(|turn| turn.origin.taints()) {
-        true => taint_all(state),
-        false => Vec::new(),
-    }
-}
-
-/// One result for each call, in the order of the calls. A call whose outcome is not known (it was
-/// stopped) says so: it must not be taken for undone.
-pub(super) fn take_results(
-    state: &mut RunState,
-    lane: LaneId,
-) -> (Vec<Turn>, Vec<(LaneId, Event)>) {
-    let Phase::Tools(round) = std::mem::replace(&mut state.lane(lane).phase, Phase::Saving) else {
-        return (Vec::new(), Vec::new());
-    };
-    let ToolRound { queue, calls, mut outcomes, for_client, .. } = round;
-    let mut turns = Vec::new();
-    let mut events = Vec::new();
-    for (_, call) in &calls {
-        let outcome = match outcomes.iter().position(|(id, _)| *id == call.id) {
-            Some(index) => outcomes.swap_remove(index).1,
-            None if queue.contains(call) => {
-                ToolOutcome::error("Not run: the run was stopped first.")
-            }
-            None => ToolOutcome::error(OUTCOME_UNKNOWN),
-        };
-        let (turn, event) = result_turn(state, lane, call, &outcome);
-        turns.push(turn);
-        events.push(event);
-        events.extend(waiting::draft_event(&outcome).map(|event| (lane, event)));
-    }
-    if state.stopping_until.is_some() {
-        for call in &for_client {
-            let outcome = ToolOutcome::error("Not run: the run was stopped first.");
-            let (turn, event) = result_turn(state, lane, call, &outcome);
-            turns.push(turn);
-            events.push(event);
-        }
-    }
-    if state.lane(lane).silent {
-        turns.iter_mut().for_each(flush::mark_silent);
-        events.clear();
-    }
-    (turns, events)
-}
-
-pub(crate) const OUTCOME_UNKNOWN: &str = "Outcome unknown, check before repeating.";
-
-fn result_turn(
-    state: &mut RunState,
-    lane: LaneId,
-    call: &ToolCall,
-    outcome: &ToolOutcome,
-) -> (Turn, (LaneId, Event)) {
-    let duration_ms = u64::try_from(outcome.duration.as_millis()).unwrap_or(u64::MAX);
-    let body = TurnBody::ToolResult(ToolResultTurn {
-        tool_use_id: call.id.clone(),
-        output: outcome.output.clone(),
-        is_error: outcome.is_error,
-        draft_id: outcome.draft.as_ref().map(|proposal| proposal.draft),
-        duration_ms,
-    });
-    let origin = if outcome.is_error { Origin::Agent } else { outcome.origin };
-    let turn = state.turn(lane, Author::System, origin, body);
-    let event = Event::ToolResult {
-        turn_id: turn.id,
-        tool_use_id: call.id.clone(),
-        tool: call.name.clone(),
-        ok: !outcome.is_error,
-        output: outcome.output.clone(),
-        summary: outcome.summary.clone(),
-        duration_ms,
-    };
-    (turn, (lane, event))
+    state.append(turns, events, Next::NextStep(lane), effects)
 }
 
 fn call_event(state: &mut RunState, lane: LaneId, turn_id: TurnId, call: &ToolCall) -> Event {
@@ -283,32 +206,5 @@ fn call_event(state: &mut RunState, lane: LaneId, turn_id: TurnId, call: &ToolCa
         tool: call.name.clone(),
         input: call.input.clone(),
         summary: state.describe(call),
-    }
-}
-
-/// What one agent says is in the others' next prompts, so they have read what it has read.
-pub(super) fn tainted_by_others(state: &mut RunState, turns: &[Turn]) -> Vec<Effect> {
-    let said =
-        |turn: &Turn| turn.origin.taints() && matches!(turn.body, TurnBody::AssistantText(_));
-    if !turns.iter().any(said) {
-        return Vec::new();
-    }
-    taint_all(state)
-}
-
-fn taint_all(state: &mut RunState) -> Vec<Effect> {
-    let clean = state.lanes.iter_mut().filter(|lane| lane.setup.taint == Taint::Clean);
-    clean
-        .map(|lane| {
-            lane.setup.taint = Taint::Tainted;
-            Effect::Emit(lane.id, tainted())
-        })
-        .collect()
-}
-
-pub(super) fn tainted() -> Event {
-    Event::Status {
-        message: "This run has read content from outside; reaching out now needs you.".to_owned(),
-        code: StatusCode::Tainted,
     }
 }

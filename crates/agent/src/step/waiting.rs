@@ -1,12 +1,65 @@
-//! Calls that wait for a person. While one does, the run's clock stands still.
+//! What waits for a person, and what people say and decide meanwhile. While a call waits for a
+//! decision, the run's clock stands still.
 
-use onyx_types::{
-    Answer, Author, Event, LaneId, Proposal, StatusCode, ToolOutcome, ToolUseId, Turn, TurnBody,
-};
+use onyx_storage::Delivery;
+use onyx_types::{Answer, Event, LaneId, Proposal, StatusCode, ToolOutcome, ToolUseId};
 
-use super::input::{DecidedDraft, Effect};
+use super::input::{DecidedDraft, Effect, Speaker, UserInput};
 use super::lane::{Lane, Phase};
-use super::state::RunState;
+use super::state::{Next, RunState};
+
+/// Words that a person adds wait for the next step, or for the end of the answer.
+pub(super) fn add_words(
+    state: &mut RunState,
+    delivery: Delivery,
+    words: UserInput,
+    effects: &mut Vec<Effect>,
+) -> Next {
+    if words.by == Speaker::Person {
+        effects.push(Effect::NoteAddresses(words.content.text()));
+    }
+    match delivery {
+        Delivery::Steer => state.waiting.steering.push(words),
+        Delivery::FollowUp | Delivery::OnRequest => state.waiting.follow_ups.push(words),
+    }
+    Next::Wait
+}
+
+/// A decision is told with the next step, unless it comes with the result of a call of this run.
+pub(super) fn add_decision(state: &mut RunState, decided: DecidedDraft) -> Next {
+    if !state.waiting.awaited_drafts.contains(&decided.decision.draft_id) {
+        state.waiting.decisions.push(decided);
+    }
+    Next::Wait
+}
+
+/// A call came back. What it left for a person is told to everybody who shows drafts.
+pub(super) fn note_proposal(
+    state: &mut RunState,
+    outcome: &ToolOutcome,
+    effects: &mut Vec<Effect>,
+) {
+    let Some(proposal) = &outcome.draft else { return };
+    let waiting = &mut state.waiting;
+    match proposal.answer {
+        Answer::Given => waiting.decided_drafts.push(proposal.draft),
+        Answer::Awaited => {
+            waiting.awaited_drafts.insert(proposal.draft);
+        }
+        // Nobody decided in time: a decision from now on is told by itself.
+        Answer::Later => {
+            waiting.awaited_drafts.remove(&proposal.draft);
+        }
+    }
+    let changed = proposal.replaces.iter().chain([&proposal.draft]);
+    effects.extend(changed.map(|draft| Effect::NotifyDraft(*draft)));
+}
+
+/// Whether a person must decide before this outcome is final.
+pub(super) fn needs_decision(state: &RunState, outcome: &ToolOutcome) -> bool {
+    let awaited = outcome.draft.as_ref().is_some_and(|draft| draft.answer == Answer::Awaited);
+    awaited && !state.is_stopping()
+}
 
 /// The call needs a person now: they are shown what it would do, and the run waits.
 pub(super) fn ask(
@@ -14,8 +67,9 @@ pub(super) fn ask(
     lane: LaneId,
     id: &ToolUseId,
     outcome: ToolOutcome,
-) -> Vec<Effect> {
-    let Some(proposal) = outcome.draft.as_deref() else { return Vec::new() };
+    effects: &mut Vec<Effect>,
+) -> Next {
+    let Some(proposal) = outcome.draft.as_deref() else { return Next::Wait };
     let patience = state.limits.confirm_time();
     let Proposal { draft, tool, summary, preview, .. } = proposal.clone();
     let confirm = Event::Confirm {
@@ -23,27 +77,20 @@ pub(super) fn ask(
         tool,
         summary,
         preview,
-        expires_at: state.now.wall.saturating_add(patience),
+        expires_at: state.clock.now.wall.saturating_add(patience),
     };
     let waiting = Event::Status {
         message: "Waiting for you to decide.".to_owned(),
         code: StatusCode::Waiting,
     };
-    state.paused_at.get_or_insert(state.now.mono);
+    state.clock.pause();
     if let Phase::Tools(round) = &mut state.lane(lane).phase {
         round.awaiting.push(id.clone());
     }
-    vec![
-        Effect::Emit(lane, confirm),
-        Effect::Emit(lane, waiting),
-        Effect::AwaitDecision(lane, id.clone(), Box::new(outcome), patience),
-    ]
-}
-
-/// Must a person decide before this outcome is one?
-pub(super) fn is_asked(state: &RunState, outcome: &ToolOutcome) -> bool {
-    let awaited = outcome.draft.as_ref().is_some_and(|draft| draft.answer == Answer::Awaited);
-    awaited && state.stopping_until.is_none()
+    effects.push(Effect::Emit(lane, confirm));
+    effects.push(Effect::Emit(lane, waiting));
+    effects.push(Effect::AwaitDecision(lane, id.clone(), Box::new(outcome), patience));
+    Next::Wait
 }
 
 /// A call has its outcome; with the last that waited for a person, the clock goes on.
@@ -51,32 +98,7 @@ pub(super) fn answered(state: &mut RunState, lane: LaneId, id: &ToolUseId) {
     if let Phase::Tools(round) = &mut state.lane(lane).phase {
         round.awaiting.retain(|waiting| waiting != id);
     }
-    if !state.lanes.iter().any(awaits)
-        && let Some(since) = state.paused_at.take()
-    {
-        state.deadline += state.now.mono.saturating_sub(since);
+    if !state.lanes.iter().any(Lane::awaits_decision) {
+        state.clock.resume();
     }
-}
-
-fn awaits(lane: &Lane) -> bool {
-    matches!(&lane.phase, Phase::Tools(round) if !round.awaiting.is_empty())
-}
-
-pub(super) fn draft_event(outcome: &ToolOutcome) -> Option<Event> {
-    let Proposal { draft, tool, summary, preview, answer, .. } = outcome.draft.as_deref()?.clone();
-    match answer {
-        Answer::Later => Some(Event::Draft { draft_id: draft, tool, summary, preview }),
-        // It was told of when the wait began.
-        Answer::Awaited | Answer::Given => None,
-    }
-}
-
-/// What was decided since the last step.
-pub(super) fn decision_turns(state: &mut RunState) -> Vec<Turn> {
-    let decided = std::mem::take(&mut state.decisions);
-    let turn = |DecidedDraft { decision, origin }| {
-        let author = Author::Person(state.key.person.clone());
-        state.turn(LaneId::default(), author, origin, TurnBody::Decision(decision))
-    };
-    decided.into_iter().map(turn).collect()
 }

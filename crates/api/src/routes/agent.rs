@@ -9,7 +9,7 @@ use axum::Json;
 use axum::extract::State;
 use axum::http::header;
 use axum::response::{IntoResponse, Response};
-use onyx_agent::{StopTarget, Yes};
+use onyx_agent::{ApprovalOptions, StopTarget};
 use onyx_types::{ErrorCode, Fault, RunId, RunStatus, SessionId};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -82,7 +82,7 @@ async fn start(
     mut request: ChatRequest,
 ) -> Result<OwnedRun, Problem> {
     if let (Some(session), Some(agent)) = (request.session_id, &request.agent) {
-        let meta = state.runs.session_meta(&caller.person, session).await?;
+        let meta = state.agent.sessions.meta(&caller.person, session).await?;
         if !meta.agents.contains(agent) {
             let agents: Vec<_> = meta.agents.iter().map(|agent| agent.as_str()).collect();
             let why = format!("in this session answer: {}", agents.join(", "));
@@ -92,14 +92,17 @@ async fn start(
     let person = caller.person.clone();
     let approves = request.approves().to_vec();
     let request = match request.action_id.take() {
-        Some(action) => state.runs.action_request(request.into_action(action, person)).await?,
+        Some(action) => {
+            state.agent.actions.run_request(request.into_action(action, person)).await?
+        }
         None => request.into_run(person)?,
     };
     for draft in approves {
-        let approved = state.runs.approve_draft(&caller.person, draft, Yes::default()).await;
+        let approved =
+            state.agent.approvals.approve(&caller.person, draft, ApprovalOptions::default()).await;
         approved.map_err(super::pending_changes::refused)?;
     }
-    OwnedRun::start(&state.runs, request).await
+    OwnedRun::start(&state.agent.runs, request).await
 }
 
 #[derive(Deserialize, JsonSchema)]
@@ -132,7 +135,7 @@ pub(super) async fn stop(
         }
         (None, None) => return Err(Problem::field("session_id", "missing; give it or `run_id`")),
     };
-    Ok(Json(Stopped { stopped: state.runs.stop(&caller.person, target).await? }))
+    Ok(Json(Stopped { stopped: state.agent.runs.stop(&caller.person, target).await? }))
 }
 
 #[derive(Deserialize, JsonSchema)]
@@ -150,7 +153,7 @@ pub(super) async fn clear(
     caller: AuthContext,
     JsonBody(request): JsonBody<SessionRequest>,
 ) -> Result<Json<Cleared>, Problem> {
-    let session_id = state.runs.clear(&caller.person, request.session_id).await?;
+    let session_id = state.agent.sessions.clear(&caller.person, request.session_id).await?;
     Ok(Json(Cleared { session_id }))
 }
 

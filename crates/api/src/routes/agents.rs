@@ -180,7 +180,7 @@ impl AgentView {
 }
 
 pub(super) async fn list(State(state): State<ApiState>) -> Json<AgentList> {
-    let roster = state.runs.roster();
+    let roster = state.agent.roster();
     let all = roster.agents().chain(roster.disabled());
     Json(AgentList { agents: all.map(|agent| AgentView::of(&roster, agent)).collect() })
 }
@@ -193,7 +193,7 @@ pub(super) async fn show(
 }
 
 async fn details(state: &ApiState, id: &str) -> Result<Response, Problem> {
-    let roster = state.runs.roster();
+    let roster = state.agent.roster();
     let agent = known(&roster, id)?;
     let files = match objects(state, &agent.id)?.list(None, MOST_FILES).await {
         Ok(entries) => entries

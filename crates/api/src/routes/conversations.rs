@@ -12,7 +12,7 @@ use axum::response::IntoResponse;
 use axum::response::sse::{Event, KeepAlive, Sse};
 use futures::Stream;
 use futures::stream::unfold;
-use onyx_agent::{Again, Answering, EventReader, KeptMessage, NewMessage};
+use onyx_agent::{AfterFailure, EventReader, KeptMessage, MessageAnswer, NewMessage};
 use onyx_storage::{Delivery, SessionMeta};
 use onyx_types::{
     AgentId, Envelope, ErrorCode, Event as Told, Fault, RunId, SessionId, SessionOrigin, TurnId,
@@ -52,7 +52,7 @@ pub(super) async fn companion(
     Path(space): Path<String>,
 ) -> Result<Json<CompanionView>, Problem> {
     let space = find(&state, &caller, &space).await?.id;
-    let (meta, agent) = state.runs.open_companion(&caller.person, &space).await?;
+    let (meta, agent) = state.agent.conversations.open_companion(&caller.person, &space).await?;
     Ok(Json(CompanionView {
         conversation_id: meta.session_id,
         space: space.to_string(),
@@ -62,7 +62,7 @@ pub(super) async fn companion(
 }
 
 fn name_of(state: &ApiState, agent: &AgentId) -> String {
-    let roster = state.runs.roster();
+    let roster = state.agent.roster();
     roster.get(agent).map_or_else(|| agent.to_string(), |agent| agent.name.clone())
 }
 
@@ -99,21 +99,22 @@ pub(super) async fn post(
     }
     let view =
         request.view.map(|view| View { entity_type: view.entity_type, entity_id: view.entity_id });
-    let delivery = match state.runs.run_of(&caller.person, session) {
+    let delivery = match state.agent.runs.on_session(&caller.person, session) {
         // It follows the answer under way, whether or not anybody asks for it.
         Some(_) => Delivery::FollowUp,
         None => Delivery::OnRequest,
     };
     let message = NewMessage { content: request.content, view, client_id, delivery };
-    let message_id = match state.runs.keep_message(&caller.person, session, message).await? {
-        KeptMessage::Known(turn) => turn,
-        KeptMessage::New(row) => {
-            if delivery == Delivery::FollowUp {
-                state.runs.promise(&caller.person, session, row.turn);
+    let message_id =
+        match state.agent.conversations.keep_message(&caller.person, session, message).await? {
+            KeptMessage::Known(turn) => turn,
+            KeptMessage::New(row) => {
+                if delivery == Delivery::FollowUp {
+                    state.agent.conversations.promise(&caller.person, session, row.turn);
+                }
+                row.turn
             }
-            row.turn
-        }
-    };
+        };
     Ok((StatusCode::CREATED, Json(Posted { message_id })))
 }
 
@@ -170,9 +171,9 @@ pub(super) async fn stream(
         None => {
             let message = match query.message_id {
                 Some(id) => message_id(&id)?,
-                None => state.runs.latest_message(&caller.person, session).await?,
+                None => state.agent.conversations.latest_message(&caller.person, session).await?,
             };
-            state.runs.check_message(&caller.person, session, message).await?;
+            state.agent.conversations.check_message(&caller.person, session, message).await?;
             Wanted::Answer(message)
         }
     };
@@ -228,16 +229,16 @@ async fn rejoined(
     session: SessionId,
     Seen { run, after, from }: Seen,
 ) -> Result<Wanted, Problem> {
-    if state.runs.session_of(&caller.person, run).await? != Some(session) {
+    if state.agent.sessions.of_run(&caller.person, run).await? != Some(session) {
         return Err(Problem::field("Last-Event-ID", "is not one of this stream"));
     }
     if from == ToldFrom::Feed
-        && let Ok(events) = state.runs.events(&caller.person, run, 0).await
+        && let Ok(events) = state.agent.runs.events(&caller.person, run, 0).await
     {
         let events = events.parted_at(after);
         return Ok(Wanted::Live { events, frames: CompanionFrames::default(), after });
     }
-    let events: VecDeque<_> = state.runs.replay(&caller.person, session, run).await?.into();
+    let events: VecDeque<_> = state.agent.replay.of_run(&caller.person, session, run).await?.into();
     let is_end = |event: &Told| matches!(event, Told::Error { .. } | Told::Done { .. });
     let after = match from {
         ToldFrom::Log => after,
@@ -284,13 +285,17 @@ impl Telling {
     }
 
     async fn begin(&mut self, message: TurnId) {
-        let (runs, person) = (&self.state.runs, &self.caller.person);
-        match runs.answer_to(person, self.session, message, Again::Run).await {
-            Ok(Answering::Live { run: _, events }) => {
+        let (agent, person) = (&self.state.agent, &self.caller.person);
+        match agent
+            .conversations
+            .answer_to(person, self.session, message, AfterFailure::RunAgain)
+            .await
+        {
+            Ok(MessageAnswer::Live { run: _, events }) => {
                 let frames = CompanionFrames::default();
                 self.wanted = Wanted::Live { events, frames, after: 0 };
             }
-            Ok(Answering::Kept { run: _, events }) => {
+            Ok(MessageAnswer::Logged { run: _, events }) => {
                 let frames = CompanionFrames::told_from(ToldFrom::Log);
                 self.wanted = Wanted::Kept { events: events.into(), frames, after: 0 };
             }
@@ -307,7 +312,8 @@ async fn conversation(
 ) -> Result<SessionMeta, Problem> {
     let none = || Problem::new(ErrorCode::NotFound, format!("There is no conversation {id:?}."));
     let session: SessionId = id.parse().map_err(|_| none())?;
-    let meta = state.runs.session_meta(&caller.person, session).await.map_err(|_: Fault| none())?;
+    let meta =
+        state.agent.sessions.meta(&caller.person, session).await.map_err(|_: Fault| none())?;
     match meta.origin {
         SessionOrigin::Companion => Ok(meta),
         SessionOrigin::Chat

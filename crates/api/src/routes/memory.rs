@@ -192,7 +192,7 @@ async fn is_there(state: &ApiState, caller: &AuthContext, scope: &Scope) -> Resu
     Ok(match scope {
         Scope::Person | Scope::Shared => true,
         Scope::Agent(id) => {
-            let roster = state.runs.roster();
+            let roster = state.agent.roster();
             roster.agents().chain(roster.disabled()).any(|agent| agent.id == *id)
         }
         Scope::Space(id) => Spaces::new(files, person)?.get(id).await?.is_some(),
@@ -274,7 +274,7 @@ pub(super) async fn write(
     caller: AuthContext,
     JsonBody(new): JsonBody<NewMemory>,
 ) -> Result<Json<Remembered>, Problem> {
-    let roster = state.runs.roster();
+    let roster = state.agent.roster();
     let agent = match new.agent {
         Some(agent) if roster.get(&agent).is_none() => {
             return Err(Problem::unknown("agent", format!("there is no agent {agent}")));

@@ -12,7 +12,7 @@ use crate::upstream::ModelFigures;
 
 pub(super) async fn metrics(State(state): State<ApiState>) -> impl IntoResponse {
     let mut page = Page::default();
-    runs(&mut page, &state.runs.figures());
+    runs(&mut page, &state.agent.runs.figures());
     let (requests, open) = state.traffic.figures();
     page.family("onyx_http_responses_total", "counter", "Answers by the class of their status");
     for (class, count) in requests {

@@ -7,8 +7,8 @@ use std::task::Poll;
 use axum::body::Body;
 use bytes::{Bytes, BytesMut};
 use futures::{StreamExt as _, stream};
-use onyx_agent::{RunHandle, RunManager, RunRequest};
-use onyx_types::{Envelope, ErrorCode, RunId, SessionId};
+use onyx_agent::{RunRequest, Runs};
+use onyx_types::{Envelope, RunId, SessionId};
 
 use crate::Problem;
 use crate::encode::Encoder;
@@ -17,46 +17,23 @@ use crate::encode::Encoder;
 const CHUNK: usize = 16 * 1024;
 
 /// Dropping it before its last event stops the run.
-pub(crate) struct OwnedRun {
-    handle: RunHandle,
-    ended: bool,
-}
+pub(crate) struct OwnedRun(onyx_agent::OwnedRun);
 
 impl OwnedRun {
-    /// Starting takes several steps that must not be torn apart, and a request may be dropped at
-    /// any of them: so they happen in a task, whose result stops the run if nobody takes it.
-    pub(super) async fn start(runs: &RunManager, request: RunRequest) -> Result<Self, Problem> {
-        let runs = runs.clone();
-        // In a box: a task's future is moved several times.
-        let begun = tokio::spawn(Box::pin(async move {
-            let handle = runs.start(request).await?;
-            Ok(Self { handle, ended: false })
-        }));
-        match begun.await {
-            Ok(result) => result,
-            Err(_) => Err(Problem::new(ErrorCode::Internal, "the run could not be started")),
-        }
+    pub(super) async fn start(runs: &Runs, request: RunRequest) -> Result<Self, Problem> {
+        Ok(Self(runs.start_owned(request).await?))
     }
 
     pub(super) async fn next(&mut self) -> Option<Arc<Envelope>> {
-        let next = self.handle.events.next().await;
-        self.ended |= next.is_none();
-        next
-    }
-
-    /// As `next`, without waiting.
-    fn next_now(&mut self) -> Poll<Option<Arc<Envelope>>> {
-        let next = self.handle.events.next_now();
-        self.ended |= matches!(next, Poll::Ready(None));
-        next
+        self.0.next().await
     }
 
     pub(super) fn run_id(&self) -> RunId {
-        self.handle.run_id
+        self.0.run_id()
     }
 
     pub(super) fn session_id(&self) -> SessionId {
-        self.handle.session_id
+        self.0.session_id()
     }
 
     /// The run in a surface's format.
@@ -85,14 +62,6 @@ impl OwnedRun {
     }
 }
 
-impl Drop for OwnedRun {
-    fn drop(&mut self) {
-        if !self.ended {
-            self.handle.canceller().cancel();
-        }
-    }
-}
-
 /// In a box: it is moved for every chunk.
 struct Frames<E> {
     run: OwnedRun,
@@ -101,16 +70,16 @@ struct Frames<E> {
 
 impl<E: Encoder<Frame = Bytes>> Frames<E> {
     async fn next_chunk(mut self: Box<Self>) -> Option<(Result<Bytes, Infallible>, Box<Self>)> {
-        if self.run.ended {
+        if self.run.0.has_ended() {
             return None;
         }
         let mut chunk = BytesMut::new();
-        while chunk.is_empty() && !self.run.ended {
+        while chunk.is_empty() && !self.run.0.has_ended() {
             let envelope = self.run.next().await;
             self.add(&mut chunk, envelope);
         }
-        while chunk.len() < CHUNK && !self.run.ended {
-            let Poll::Ready(envelope) = self.run.next_now() else { break };
+        while chunk.len() < CHUNK && !self.run.0.has_ended() {
+            let Poll::Ready(envelope) = self.run.0.next_now() else { break };
             self.add(&mut chunk, envelope);
         }
         (!chunk.is_empty()).then(|| (Ok(chunk.freeze()), self))

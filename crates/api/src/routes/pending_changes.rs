@@ -9,7 +9,7 @@ use axum::extract::{Path, State};
 use axum::response::sse::{Event, KeepAlive, Sse};
 use futures::Stream;
 use futures::stream::unfold;
-use onyx_agent::{ApprovalScope, Happened, NotApproved, Yes};
+use onyx_agent::{ApprovalOptions, ApprovalScope, NotApproved, NoticeKind};
 use onyx_storage::{Draft, DraftFilter};
 use onyx_types::{
     AgentId, DraftId, DraftState, Hash, PersonId, Preview, RunId, SessionId, Taint, Timestamp,
@@ -132,7 +132,7 @@ pub(super) async fn page(
         // One more tells whether there are older ones.
         limit: limit + 1,
     };
-    let mut drafts = state.runs.drafts(&caller.person, &filter).await?;
+    let mut drafts = state.agent.approvals.list(&caller.person, &filter).await?;
     let more = drafts.len() > limit as usize;
     drafts.truncate(limit as usize);
     let before = drafts.last().filter(|_| more).map(|draft| draft.id);
@@ -144,7 +144,7 @@ pub(super) async fn show(
     caller: AuthContext,
     Path(id): Path<String>,
 ) -> Result<Json<PendingChange>, Problem> {
-    Ok(Json(state.runs.draft(&caller.person, draft_id(&id)?).await?.into()))
+    Ok(Json(state.agent.approvals.get(&caller.person, draft_id(&id)?).await?.into()))
 }
 
 /// What a person says with a decision.
@@ -169,7 +169,7 @@ pub(super) enum Scope {
 }
 
 impl DraftDecision {
-    pub(super) fn yes(&self) -> Result<Yes, Problem> {
+    pub(super) fn yes(&self) -> Result<ApprovalOptions, Problem> {
         let seen = match self.plan_hash.as_deref() {
             None => None,
             Some(text) => Some(
@@ -181,7 +181,7 @@ impl DraftDecision {
             Scope::Once => ApprovalScope::Once,
             Scope::Run => ApprovalScope::Run,
         };
-        Ok(Yes { reason: self.reason()?, seen, scope })
+        Ok(ApprovalOptions { reason: self.reason()?, seen, scope })
     }
 
     pub(super) fn reason(&self) -> Result<Option<String>, Problem> {
@@ -202,7 +202,7 @@ pub(super) async fn approve(
     OptionalBody(decision): OptionalBody<DraftDecision>,
 ) -> Result<Json<PendingChange>, Problem> {
     let (id, yes) = (draft_id(&id)?, decision.yes()?);
-    let approved = state.runs.approve_draft(&caller.person, id, yes).await.map_err(refused)?;
+    let approved = state.agent.approvals.approve(&caller.person, id, yes).await.map_err(refused)?;
     Ok(Json(approved.into()))
 }
 
@@ -213,7 +213,8 @@ pub(super) async fn reject(
     OptionalBody(decision): OptionalBody<DraftDecision>,
 ) -> Result<Json<PendingChange>, Problem> {
     let (id, reason) = (draft_id(&id)?, decision.reason()?);
-    let rejected = state.runs.reject_draft(&caller.person, id, reason).await.map_err(refused)?;
+    let rejected =
+        state.agent.approvals.reject(&caller.person, id, reason).await.map_err(refused)?;
     Ok(Json(rejected.into()))
 }
 
@@ -233,7 +234,7 @@ pub(super) async fn events(
     State(state): State<ApiState>,
     caller: AuthContext,
 ) -> Sse<impl Stream<Item = Result<Event, Infallible>>> {
-    let notices = state.runs.notices();
+    let notices = state.agent.notices();
     let feed = unfold((notices, state, VecDeque::new()), move |(mut notices, state, mut due)| {
         let person = caller.person.clone();
         async move {
@@ -243,7 +244,7 @@ pub(super) async fn events(
                 }
                 match notices.recv().await {
                     Ok(notice) if notice.person == person => {
-                        if let Happened::Draft(id) = notice.happened {
+                        if let NoticeKind::Draft(id) = notice.kind {
                             due.push_back(frame(&state, &person, id).await);
                         }
                     }
@@ -258,7 +259,7 @@ pub(super) async fn events(
 }
 
 async fn frame(state: &ApiState, person: &PersonId, id: DraftId) -> Event {
-    match state.runs.draft(person, id).await {
+    match state.agent.approvals.get(person, id).await {
         Ok(draft) => {
             let event = Event::default().event("draft").id(id.to_string());
             event.json_data(PendingChange::from(draft)).unwrap_or_else(|_| missed())

@@ -40,7 +40,7 @@ pub(super) fn routes() -> Routes {
 }
 
 fn known(state: &ApiState, id: &str) -> Result<AgentProfile, Problem> {
-    let roster = state.runs.roster();
+    let roster = state.agent.roster();
     let found = id.parse().ok().and_then(|id: AgentId| roster.get(&id).map(|it| (**it).clone()));
     found.ok_or_else(|| Problem::new(ErrorCode::NotFound, format!("There is no persona {id:?}.")))
 }
@@ -52,7 +52,7 @@ fn files(state: &ApiState, persona: &AgentId) -> Result<PersonaFiles, Problem> {
 /// A person's own change.
 fn change(state: &ApiState, caller: &AuthContext) -> Change {
     Change {
-        ts: state.runs.now(),
+        ts: state.agent.now(),
         author: Author::Person(caller.person.clone()),
         origin: Origin::Person,
         run: None,

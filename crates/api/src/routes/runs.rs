@@ -37,7 +37,7 @@ pub(super) async fn events(
         (_, Some(after)) => after,
         (after, None) => after.unwrap_or(0),
     };
-    let reader = state.runs.events(&caller.person, run, after).await?;
+    let reader = state.agent.runs.events(&caller.person, run, after).await?;
     Ok(Sse::new(frames(reader)).keep_alive(KeepAlive::new().interval(KEEP_ALIVE)))
 }
 
@@ -80,10 +80,10 @@ pub(super) async fn cancel(
     Path(id): Path<String>,
 ) -> Result<Json<Stopped>, Problem> {
     let run = run_id(&id)?;
-    let stopped = state.runs.stop(&caller.person, StopTarget::Run(run)).await?;
+    let stopped = state.agent.runs.stop(&caller.person, StopTarget::Run(run)).await?;
     if !stopped {
         // One that has ended is fine; one that the person never had is not there.
-        state.runs.session_of_run(&caller.person, run).await?;
+        state.agent.sessions.check_run(&caller.person, run).await?;
     }
     Ok(Json(Stopped { stopped }))
 }
@@ -110,9 +110,9 @@ pub(super) async fn undo(
 ) -> Result<Json<Undone>, Problem> {
     let run = run_id(&id)?;
     let restored = if dry_run {
-        state.runs.undo_plan(&caller.person, run).await?
+        state.agent.undo.plan(&caller.person, run).await?
     } else {
-        state.runs.undo(&caller.person, run).await?
+        state.agent.undo.run(&caller.person, run).await?
     };
     Ok(Json(Undone { restored, dry_run }))
 }

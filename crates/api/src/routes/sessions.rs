@@ -134,7 +134,7 @@ pub(super) async fn list_page(
     let wanted = usize::try_from(filter.limit).unwrap_or(usize::MAX);
     // One more tells whether there are older ones.
     filter.limit += 1;
-    let mut sessions = state.runs.sessions(&caller.person, &filter).await?;
+    let mut sessions = state.agent.sessions.list(&caller.person, &filter).await?;
     let more = sessions.len() > wanted;
     sessions.truncate(wanted);
     let before = sessions.last().filter(|_| more).map(|meta| meta.session_id);
@@ -183,8 +183,8 @@ pub(super) async fn show(
     caller: AuthContext,
     Path(id): Path<String>,
 ) -> Result<Json<SessionWithSiblings>, Problem> {
-    let meta = state.runs.session_meta(&caller.person, session_id(&id)?).await?;
-    let family = state.runs.family(&caller.person, &meta).await?;
+    let meta = state.agent.sessions.meta(&caller.person, session_id(&id)?).await?;
+    let family = state.agent.sessions.family(&caller.person, &meta).await?;
     let siblings = family.into_iter().map(Sibling::from).collect();
     Ok(Json(SessionWithSiblings { session: meta.into(), siblings }))
 }
@@ -211,7 +211,7 @@ pub(super) async fn turns(
 ) -> Result<Json<TurnList>, Problem> {
     let limit = turns_limit("limit", query.limit)?;
     let before = query.before.map(Pos);
-    let page = state.runs.turns(&caller.person, session_id(&id)?, before, limit).await;
+    let page = state.agent.sessions.turns(&caller.person, session_id(&id)?, before, limit).await;
     let page = page.map_err(|fault| match (before, fault.code) {
         (Some(_), ErrorCode::InvalidRequest) => Problem::unknown("before", fault.message),
         _ => fault.into(),
@@ -243,11 +243,11 @@ pub(super) async fn whole_runs(
     let limit = bounded("limit", limit, HISTORY_DEFAULT, HISTORY_DEFAULT)?;
     let before = before.map(Pos);
     let Page { turns, mut start, mut has_older, damage: _ } =
-        state.runs.turns(&caller.person, session, before, limit).await?;
+        state.agent.sessions.turns(&caller.person, session, before, limit).await?;
     let mut lead = Vec::new();
     let mut first_begins_run = turns.first().is_none_or(begins_run);
     while has_older && !first_begins_run && lead.len() < LONGEST_RUN {
-        let page = state.runs.turns(&caller.person, session, Some(start), 1).await?;
+        let page = state.agent.sessions.turns(&caller.person, session, Some(start), 1).await?;
         (start, has_older) = (page.start, page.has_older);
         first_begins_run = page.turns.first().is_some_and(begins_run);
         lead.extend(page.turns);

@@ -153,7 +153,7 @@ pub(super) async fn add(
 ) -> Result<impl IntoResponse, Problem> {
     let source: NewSource = request.try_into()?;
     if let Scope::Agent(agent) = &source.scope {
-        let roster = state.runs.roster();
+        let roster = state.agent.roster();
         if !roster.agents().chain(roster.disabled()).any(|known| known.id == *agent) {
             return Err(Problem::field("scope.id", "there is no such agent"));
         }

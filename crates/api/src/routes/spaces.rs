@@ -231,7 +231,7 @@ pub(super) async fn find(
 /// A person's own change.
 pub(super) fn by(state: &ApiState, caller: &AuthContext) -> Change {
     Change {
-        ts: state.runs.now(),
+        ts: state.agent.now(),
         author: Author::Person(caller.person.clone()),
         origin: Origin::Person,
         run: None,
@@ -262,7 +262,7 @@ pub(super) fn checked_name(name: &str) -> Result<String, Problem> {
 }
 
 pub(super) fn known_agent(state: &ApiState, id: &str) -> Result<AgentId, Problem> {
-    let roster = state.runs.roster();
+    let roster = state.agent.roster();
     let found = id.parse().ok().filter(|id| roster.get(id).is_some());
     found.ok_or_else(|| {
         let known: Vec<_> = roster.agents().map(|agent| agent.id.as_str()).collect();

@@ -26,10 +26,10 @@ pub(super) async fn chat(
     JsonBody(mut request): JsonBody<UiChatRequest>,
 ) -> Result<Response, Problem> {
     let mut talk = request.conversation()?;
-    let roster = state.runs.roster();
+    let roster = state.agent.roster();
     let limits = roster.limits().clone();
-    let model = state.runs.model_named(request.model.as_deref())?;
-    if let Some(block) = state.runs.untrusted_block(&talk.evidence) {
+    let model = state.agent.roster().model_named(request.model.as_deref())?;
+    if let Some(block) = state.agent.untrusted_block(&talk.evidence) {
         talk.system.push(EVIDENCE_RULE.to_owned());
         if let Some(last) = talk.messages.last_mut() {
             last.content.push(Block::Text { text: block });
@@ -52,7 +52,7 @@ pub(super) async fn chat(
     let model = state.upstream.plain(&caller.person, &limits, model.as_deref(), bytes)?;
     // Dropping the events closes the connection, so nothing else needs to cancel.
     let events = model.stream(asked, Cancel::new());
-    let frames = UiMessageFrames::new(state.runs.fresh_id());
+    let frames = UiMessageFrames::new(state.agent.fresh_id());
     let under_way = state.passing.begin();
     let mut told = Told {
         answer: ModelAnswer::new(events, under_way),

@@ -30,7 +30,7 @@ impl Desk {
 #[async_trait]
 impl PersonaDesk for Desk {
     fn name(&self, persona: &AgentId) -> Result<String, Fault> {
-        let roster = self.live()?.runs.roster();
+        let roster = self.live()?.agent.roster();
         let agent = roster.get(persona).ok_or_else(|| no_persona(persona))?;
         Ok(agent.name.clone())
     }
@@ -54,7 +54,7 @@ impl PersonaDesk for Desk {
         content: &str,
         cancel: &Cancel,
     ) -> Result<TestAnswer, Fault> {
-        self.live()?.runs.answer_test(person, persona, content, cancel).await
+        self.live()?.agent.personas.answer_test(person, persona, content, cancel).await
     }
 }
 
@@ -62,23 +62,23 @@ impl PersonaDesk for Desk {
 impl Delegates for Desk {
     fn agents(&self) -> Vec<AgentId> {
         // A server that is stopping asks nobody.
-        self.live().map(|live| live.runs.agents()).unwrap_or_default()
+        self.live().map(|live| live.agent.agents()).unwrap_or_default()
     }
 
     fn has_other_sessions(&self, person: &PersonId) -> bool {
-        self.live().is_ok_and(|live| live.runs.has_other_sessions(person))
+        self.live().is_ok_and(|live| live.agent.has_other_sessions(person))
     }
 
     async fn ask(&self, agent: &AgentId, message: &str, cx: &ToolCx) -> Result<Answered, Fault> {
-        self.live()?.runs.ask(agent, message, cx).await
+        self.live()?.agent.ask(agent, message, cx).await
     }
 
     async fn post(&self, session: SessionId, text: &str, cx: &ToolCx) -> Result<(), Fault> {
-        self.live()?.runs.post(session, text, cx).await
+        self.live()?.agent.post(session, text, cx).await
     }
 
     async fn think(&self, model: &str, task: &str, cx: &ToolCx) -> Result<Answered, Fault> {
-        self.live()?.runs.think(model, task, cx).await
+        self.live()?.agent.think(model, task, cx).await
     }
 }
 

@@ -3,7 +3,7 @@
 use std::sync::{Arc, PoisonError, RwLock};
 
 use futures::future::BoxFuture;
-use onyx_agent::{Roster, RunManager, Titles};
+use onyx_agent::{AgentServices, Roster, Titles};
 use onyx_api::{Authenticator, Change, Changes, Dependency, Exposure, Readiness};
 use onyx_identity::{Declared, Secrets, Token};
 use onyx_knowledge::{Embedding, Index, MemorySettings, SearchSettings};
@@ -31,7 +31,7 @@ pub(super) struct Live {
     pub(super) web: Web,
     pub(super) masker: Masker,
     pub(super) models: Arc<LiveModels>,
-    pub(super) runs: RunManager,
+    pub(super) agent: AgentServices,
     pub(super) auth: Arc<Authenticator>,
     pub(super) secrets: Arc<Secrets>,
     pub(super) broken: RwLock<Option<ConfigError>>,
@@ -97,9 +97,9 @@ impl Live {
         self.index.set_search(search);
         self.set_memory(config.memory.clone());
         self.other_embedder.notify_one();
-        self.runs.set_roster(roster);
-        self.runs.set_max_runs(config.gateway.max_runs());
-        self.runs.set_titles(titles(&config));
+        self.agent.set_roster(roster);
+        self.agent.set_max_runs(config.gateway.max_runs());
+        self.agent.set_titles(titles(&config));
         self.auth.set_hosts(&config.gateway.hosts);
         self.auth.identity().declare(declared).await?;
         remember(&self.home, &config);

@@ -3,7 +3,7 @@
 use std::sync::{Arc, PoisonError};
 use std::time::Duration;
 
-use onyx_agent::{Happened, Notice};
+use onyx_agent::{Notice, NoticeKind};
 use onyx_api::Change;
 use onyx_knowledge::{Embedding, MemorySettings, Touched};
 use onyx_types::{Cancel, Embedder};
@@ -25,7 +25,7 @@ const LONGEST_WAIT: Duration = Duration::from_secs(60);
 const PATIENCE: Duration = Duration::from_secs(60);
 
 pub(super) async fn tend(live: &Live, stop: Cancel) {
-    let mut notices = live.runs.notices();
+    let mut notices = live.agent.notices();
     let hear = async {
         loop {
             match notices.recv().await {
@@ -61,10 +61,10 @@ pub(super) async fn tend(live: &Live, stop: Cancel) {
     }
 }
 
-fn hear(live: &Live, Notice { person, session, happened }: Notice) {
-    match happened {
-        Happened::RunStarted(_) | Happened::TakenBack(_) | Happened::Draft(_) => {}
-        Happened::RunEnded(_) | Happened::Changed | Happened::Deleted => {
+fn hear(live: &Live, Notice { person, session, kind }: Notice) {
+    match kind {
+        NoticeKind::RunStarted(_) | NoticeKind::MessageWithdrawn(_) | NoticeKind::Draft(_) => {}
+        NoticeKind::RunEnded(_) | NoticeKind::SessionChanged | NoticeKind::SessionDeleted => {
             live.index.session_changed(person, session);
         }
     }

@@ -26,7 +26,7 @@ use std::time::Duration;
 
 use anyhow::{Context, Result};
 use axum::Router;
-use onyx_agent::{ManagerOptions, RunManager};
+use onyx_agent::{AgentOptions, AgentServices};
 use onyx_api::{
     ApiState, Authenticator, Changes, Exposure, Lanes, LogRing, Passing, Shared, Traffic,
 };
@@ -109,7 +109,7 @@ impl Gateway {
             Identity::open(Arc::clone(&store.accounts), Arc::clone(&clock), parts.declared);
         let auth = Authenticator::new(Arc::new(identity.await?));
         auth.set_hosts(&parts.hosts);
-        let runs = RunManager::new(
+        let agent = AgentServices::new(
             store.clone(),
             Arc::clone(&parts.toolbox),
             Arc::clone(&parts.models) as Arc<dyn onyx_agent::Models>,
@@ -117,10 +117,10 @@ impl Gateway {
             Arc::clone(&clock),
             options(parts.max_runs)?,
         );
-        runs.set_titles(parts.titles);
+        agent.set_titles(parts.titles);
         let sources = sources::open(&store, &parts.web, &clock)?;
-        runs.set_index(index.clone());
-        let closed = runs.recover().await.context("cannot close interrupted runs")?;
+        agent.set_index(index.clone());
+        let closed = agent.recover().await.context("cannot close interrupted runs")?;
         if closed > 0 {
             tracing::info!(closed, "runs of an earlier process were closed as interrupted");
         }
@@ -133,7 +133,7 @@ impl Gateway {
             toolbox: parts.toolbox,
             web: parts.web,
             models: parts.models,
-            runs,
+            agent,
             auth: Arc::new(auth),
             secrets,
             masker: parts.masker,
@@ -184,8 +184,8 @@ impl Gateway {
         let lane = Lanes::here_and([]);
         self.servers.spawn(onyx_api::serve(listener, self.router(), lane, self.stop.clone()));
         self.socket = Some(socket);
-        let (runs, stop) = (self.live.runs.clone(), self.stop.clone());
-        self.servers.spawn(async move { runs.tend(&stop).await });
+        let (agent, stop) = (self.live.agent.clone(), self.stop.clone());
+        self.servers.spawn(async move { agent.tend(&stop).await });
         let mut watch = config::watch(&self.live.home)?;
         let (live, stop) = (Arc::clone(&self.live), self.stop.clone());
         self.servers.spawn(async move {
@@ -208,10 +208,10 @@ impl Gateway {
 
     /// Forgets what passing clients left behind, now and every hour.
     pub(crate) fn tidy_up(&mut self) {
-        let (runs, stop) = (self.live.runs.clone(), self.stop.clone());
+        let (agent, stop) = (self.live.agent.clone(), self.stop.clone());
         self.servers.spawn(async move {
             loop {
-                if let Err(fault) = runs.forget_passing_sessions().await {
+                if let Err(fault) = agent.sessions.delete_expired_client_sessions().await {
                     tracing::warn!(%fault, "old sessions of API clients could not be removed");
                 }
                 tokio::select! {
@@ -241,7 +241,7 @@ impl Gateway {
     /// clients, and lets go of the home.
     pub(crate) async fn close(mut self) {
         self.stop.cancel();
-        tokio::join!(self.live.runs.drain(PATIENCE), self.passing.drain(PATIENCE));
+        tokio::join!(self.live.agent.drain(PATIENCE), self.passing.drain(PATIENCE));
         self.live.models.logins().settle().await;
         let all = async { while self.servers.join_next().await.is_some() {} };
         if tokio::time::timeout(FAREWELL, all).await.is_err() {
@@ -252,7 +252,7 @@ impl Gateway {
 
     fn router(&self) -> Router {
         onyx_api::router(ApiState::new(Shared {
-            runs: self.live.runs.clone(),
+            agent: self.live.agent.clone(),
             store: self.live.store.clone(),
             sources: self.sources.clone(),
             index: self.live.index.clone(),
@@ -278,11 +278,11 @@ async fn exposure(store: &Store) -> Result<Exposure> {
     Ok(if has_password || has_token { Exposure::Guarded } else { Exposure::Unguarded })
 }
 
-fn options(max_runs: usize) -> Result<ManagerOptions> {
+fn options(max_runs: usize) -> Result<AgentOptions> {
     let mut seed = [0; 8];
     let mut fence_secret = [0; 32];
     getrandom::fill(&mut seed)
         .and_then(|()| getrandom::fill(&mut fence_secret))
         .context("the system gives no random numbers")?;
-    Ok(ManagerOptions { max_runs, seed: u64::from_le_bytes(seed), fence_secret })
+    Ok(AgentOptions { max_runs, seed: u64::from_le_bytes(seed), fence_secret })
 }

@@ -125,7 +125,7 @@ impl Live {
     /// A file that names nobody has one agent all the same; the first that is written must not
     /// take its place.
     fn write_implied_agent(&self, file: &ConfigText, new: &AgentId) -> Result<(), ConfigError> {
-        let implied = self.runs.roster().default_agent().id.clone();
+        let implied = self.agent.roster().default_agent().id.clone();
         if file.has_agents() || implied == *new {
             return Ok(());
         }

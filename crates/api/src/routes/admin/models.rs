@@ -47,9 +47,9 @@ struct Account {
 
 /// What is stored; runs at work are booked at their end.
 pub(crate) async fn budgets(State(state): State<ApiState>) -> Result<Json<Budgets>, Problem> {
-    let day = state.runs.today();
+    let day = state.agent.today();
     let spending = state.store.ledger.spending(&day).await.map_err(Fault::from)?;
-    let roster = state.runs.roster();
+    let roster = state.agent.roster();
     let limits = roster.limits();
     Ok(Json(Budgets {
         day,

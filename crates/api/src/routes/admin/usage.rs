@@ -68,7 +68,7 @@ pub(crate) async fn usage(
 ) -> Result<Json<UsageReport>, Problem> {
     let until = match query.until {
         Some(day) => checked("until", day)?,
-        None => state.runs.today(),
+        None => state.agent.today(),
     };
     let since = match query.since {
         Some(day) => checked("since", day)?,

@@ -3,7 +3,7 @@
 use axum::Json;
 use axum::extract::{Path, State};
 use axum::response::Response;
-use onyx_agent::{Action, ActionAsk};
+use onyx_agent::{Action, ActionRequest};
 use onyx_types::SessionId;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -44,7 +44,7 @@ pub(crate) async fn list(
     State(state): State<ApiState>,
     caller: AuthContext,
 ) -> Result<Json<Vec<ActionView>>, Problem> {
-    let actions = state.runs.actions(&caller.person).await?;
+    let actions = state.agent.actions.list(&caller.person).await?;
     Ok(Json(actions.into_iter().map(ActionView::from).collect()))
 }
 
@@ -64,7 +64,7 @@ pub(crate) async fn run(
     Path(action): Path<String>,
     JsonBody(request): JsonBody<RunAction>,
 ) -> Result<Response, Problem> {
-    let ask = ActionAsk {
+    let ask = ActionRequest {
         person: caller.person.clone(),
         action,
         session: request.session_id,
@@ -73,6 +73,6 @@ pub(crate) async fn run(
         confirmation: confirmation(request.confirm == Some(true)),
         dry_run: dry_run(request.dry_run),
     };
-    let request = state.runs.action_request(ask).await?;
-    Ok(lines(OwnedRun::start(&state.runs, request).await?, Ndjson::default()).await)
+    let request = state.agent.actions.run_request(ask).await?;
+    Ok(lines(OwnedRun::start(&state.agent.runs, request).await?, Ndjson::default()).await)
 }

@@ -40,7 +40,7 @@ pub(crate) async fn show(
     State(state): State<ApiState>,
     caller: AuthContext,
 ) -> Result<Json<AgentHealth>, Problem> {
-    let preferences = state.runs.preferences(&caller.person).await?;
+    let preferences = state.agent.preferences.get(&caller.person).await?;
     let (runtime, detail) = match preferences.runtime_mode {
         RuntimeMode::AnthropicApiKey => (DependencyState::Ok, None),
         RuntimeMode::GatewaySubscription => (DependencyState::Degraded, Some(NO_GATEWAY)),
@@ -55,7 +55,7 @@ pub(crate) async fn show(
 }
 
 async fn provider(state: &ApiState) -> Option<Dependency> {
-    let model = state.runs.roster().default_agent().model.primary.clone()?;
+    let model = state.agent.roster().default_agent().model.primary.clone()?;
     let name = format!("provider:{}", model.split('/').next().unwrap_or_default());
     let all = state.readiness.dependencies().await;
     let found = all.into_iter().find(|dependency| dependency.name == name);

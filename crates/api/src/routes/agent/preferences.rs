@@ -45,7 +45,7 @@ pub(crate) async fn show(
     State(state): State<ApiState>,
     caller: AuthContext,
 ) -> Result<Json<PreferencesView>, Problem> {
-    Ok(Json(state.runs.preferences(&caller.person).await?.into()))
+    Ok(Json(state.agent.preferences.get(&caller.person).await?.into()))
 }
 
 pub(crate) async fn change(
@@ -63,7 +63,7 @@ pub(crate) async fn change(
         flags: change.flags,
         prompt: change.prompt,
     };
-    Ok(Json(state.runs.change_preferences(&caller.person, patch).await?.into()))
+    Ok(Json(state.agent.preferences.change(&caller.person, patch).await?.into()))
 }
 
 impl From<Mode> for RuntimeMode {

@@ -3,7 +3,7 @@
 use std::fmt::Display;
 use std::str::FromStr;
 
-use onyx_agent::{ActionAsk, Confirmation, DryRun, RunInput, RunRequest, RunTerms, SessionRef};
+use onyx_agent::{ActionRequest, Confirmation, DryRun, RunInput, RunRequest, RunTerms, SessionRef};
 use onyx_types::{AgentId, Attendance, DraftId, PersonId, SessionId, SessionOrigin, UserContent};
 use schemars::JsonSchema;
 use serde::{Deserialize, Deserializer};
@@ -72,8 +72,8 @@ impl ChatRequest {
     }
 
     /// The same for a request that names an action; the message stands beside the action's prompt.
-    pub(super) fn into_action(self, action: String, person: PersonId) -> ActionAsk {
-        ActionAsk {
+    pub(super) fn into_action(self, action: String, person: PersonId) -> ActionRequest {
+        ActionRequest {
             person,
             action,
             session: self.session_id,

@@ -35,7 +35,7 @@ pub(crate) async fn create(
 ) -> Result<Response, Problem> {
     let Named { id } = typed(body.clone().into())?;
     let fields: AgentFields = typed(body.into())?;
-    if known(&state.runs.roster(), id.as_str()).is_ok() {
+    if known(&state.agent.roster(), id.as_str()).is_ok() {
         let there = Problem::field("id", format!("there is an agent `{id}` already"));
         return Err(there.with_status(StatusCode::CONFLICT));
     }
@@ -52,7 +52,7 @@ pub(crate) async fn replace(
     headers: HeaderMap,
     JsonBody(fields): JsonBody<AgentFields>,
 ) -> Result<Response, Problem> {
-    let id = known(&state.runs.roster(), &id)?.id.clone();
+    let id = known(&state.agent.roster(), &id)?.id.clone();
     put(&state, &id, fields.settings(&id)?, expected(&headers)?).await?;
     details(&state, id.as_str()).await
 }
@@ -66,7 +66,7 @@ pub(crate) async fn patch(
     headers: HeaderMap,
     JsonBody(changes): JsonBody<Map<String, Value>>,
 ) -> Result<Response, Problem> {
-    let id = known(&state.runs.roster(), &id)?.id.clone();
+    let id = known(&state.agent.roster(), &id)?.id.clone();
     let written = state.configuration.agent(&id)?;
     let present = written.as_ref().map_or(Expect::Absent, |written| Expect::Is(written.hash));
     let expected = match expected(&headers)? {
@@ -92,7 +92,7 @@ pub(crate) async fn remove(
     Path(id): Path<String>,
     headers: HeaderMap,
 ) -> Result<StatusCode, Problem> {
-    let id = known(&state.runs.roster(), &id)?.id.clone();
+    let id = known(&state.agent.roster(), &id)?.id.clone();
     state.configuration.change(ConfigChange::RemoveAgent(id), expected(&headers)?).await?;
     Ok(StatusCode::NO_CONTENT)
 }

@@ -19,7 +19,7 @@ pub(crate) async fn read(
     State(state): State<ApiState>,
     Path((id, name)): Path<(String, String)>,
 ) -> Result<Response, Problem> {
-    let agent = known(&state.runs.roster(), &id)?.id.clone();
+    let agent = known(&state.agent.roster(), &id)?.id.clone();
     let found = current(&*objects(&state, &agent)?, &file_key(&name)?).await?;
     let found = found.ok_or_else(|| no_file(&name))?;
     let kind = (header::CONTENT_TYPE, HeaderValue::from_static("text/markdown; charset=utf-8"));
@@ -35,7 +35,7 @@ pub(crate) async fn write(
     headers: HeaderMap,
     RawBody(body): RawBody,
 ) -> Result<Response, Problem> {
-    let agent = known(&state.runs.roster(), &id)?.id.clone();
+    let agent = known(&state.agent.roster(), &id)?.id.clone();
     let key = file_key(&name)?;
     if body.len() > LONGEST_FILE {
         let message = format!("a file of an agent has at most {LONGEST_FILE} bytes");
@@ -55,7 +55,7 @@ pub(crate) async fn write(
         return Err(Fault::plain(ErrorCode::VersionConflict).into());
     }
     let change = Change {
-        ts: state.runs.now(),
+        ts: state.agent.now(),
         author: Author::Person(caller.person.clone()),
         origin: Origin::Person,
         run: None,

@@ -130,7 +130,7 @@ async fn assigned(
 }
 
 fn known(state: &ApiState, id: &str) -> Result<AgentId, Problem> {
-    let roster = state.runs.roster();
+    let roster = state.agent.roster();
     let found = id.parse().ok().filter(|id| roster.get(id).is_some());
     found.ok_or_else(|| Problem::unknown("agent", format!("there is no agent {id:?}")))
 }

@@ -9,7 +9,7 @@ use axum::http::HeaderMap;
 use axum::response::sse::{Event, KeepAlive, Sse};
 use futures::Stream;
 use futures::stream::unfold;
-use onyx_agent::{Happened, Notice, RunManager};
+use onyx_agent::{AgentServices, Notice, NoticeKind};
 use onyx_types::{ErrorCode, PersonId, RunId, SessionId, TurnId};
 use tokio::sync::broadcast::Receiver;
 use tokio::sync::broadcast::error::RecvError;
@@ -36,17 +36,17 @@ pub(in crate::routes) async fn events(
     let session = session_of(&state, &caller, &id).await?.session_id;
     let seen = seen(&headers)?;
     if let Some(Seen { run, .. }) = &seen
-        && state.runs.session_of(&caller.person, *run).await? != Some(session)
+        && state.agent.sessions.of_run(&caller.person, *run).await? != Some(session)
     {
         return Err(Problem::field("Last-Event-ID", "is not one of this thread"));
     }
     let (told, frames) = mpsc::channel(MOST_UNREAD);
-    let runs = state.runs.clone();
+    let agent = state.agent.clone();
     // Heard from here on: what begins before the task does is not missed.
-    let notices = runs.notices();
+    let notices = agent.notices();
     let person = caller.person.clone();
     let (later, followed) = (VecDeque::new(), HashSet::new());
-    let follower = Follower { runs, person, session, told, notices, later, followed };
+    let follower = Follower { agent, person, session, told, notices, later, followed };
     tokio::spawn(follower.follow(seen));
     let frames = unfold(frames, |mut frames: mpsc::Receiver<SseFrame>| async move {
         let frame = frames.recv().await?;
@@ -57,7 +57,7 @@ pub(in crate::routes) async fn events(
 
 /// Ends when the client or the thread has gone; the runs go on.
 struct Follower {
-    runs: RunManager,
+    agent: AgentServices,
     person: PersonId,
     session: SessionId,
     told: mpsc::Sender<SseFrame>,
@@ -69,7 +69,7 @@ struct Follower {
 }
 
 enum Heard {
-    Happened(Happened),
+    Notice(NoticeKind),
     /// Nobody knows what.
     Missed,
     /// Nothing more will be.
@@ -80,13 +80,13 @@ impl Follower {
     async fn follow(mut self, seen: Option<Seen>) {
         if let Some(Seen { run, after, .. }) = seen {
             self.run(run, after).await;
-            let later = self.runs.runs_after(&self.person, self.session, run).await;
+            let later = self.agent.replay.runs_after(&self.person, self.session, run).await;
             for later in later.unwrap_or_default() {
                 self.run(later, 0).await;
             }
         }
         loop {
-            if let Some(run) = self.runs.run_of(&self.person, self.session) {
+            if let Some(run) = self.agent.runs.on_session(&self.person, self.session) {
                 self.run(run, 0).await;
             }
             let heard = match self.later.pop_front() {
@@ -98,32 +98,35 @@ impl Follower {
             };
             match heard {
                 Heard::Over => return,
-                Heard::Happened(Happened::RunStarted(run)) => self.run(run, 0).await,
-                Heard::Happened(Happened::TakenBack(message)) => self.taken_back(message).await,
-                Heard::Happened(Happened::Deleted) => break,
+                Heard::Notice(NoticeKind::RunStarted(run)) => self.run(run, 0).await,
+                Heard::Notice(NoticeKind::MessageWithdrawn(message)) => {
+                    self.withdrawn(message).await
+                }
+                Heard::Notice(NoticeKind::SessionDeleted) => break,
                 // It may have been the thread's end; what else it was is looked for again.
                 Heard::Missed => {
-                    let there = self.runs.session_meta(&self.person, self.session).await;
+                    let there = self.agent.sessions.meta(&self.person, self.session).await;
                     if there.is_err_and(|fault| fault.code == ErrorCode::NotFound) {
                         break;
                     }
                 }
-                Heard::Happened(Happened::RunEnded(_) | Happened::Changed | Happened::Draft(_)) => {
-                }
+                Heard::Notice(
+                    NoticeKind::RunEnded(_) | NoticeKind::SessionChanged | NoticeKind::Draft(_),
+                ) => {}
             }
         }
         // Who cannot be told has gone.
         let _ = self.tell(ThreadFrames::deleted()).await;
     }
 
-    async fn taken_back(&self, message: TurnId) {
+    async fn withdrawn(&self, message: TurnId) {
         let (person, session) = (&self.person, self.session);
         let agents = async {
-            let rows = self.runs.unanswered(person, session).await?;
+            let rows = self.agent.conversations.unanswered(person, session).await?;
             let text = rows.iter().find(|row| row.turn == message);
             let text = text.map(|row| row.words.content.text()).unwrap_or_default();
-            let meta = self.runs.session_meta(person, session).await?;
-            self.runs.answerers(person, &meta, &text).await
+            let meta = self.agent.sessions.meta(person, session).await?;
+            self.agent.conversations.answerers(person, &meta, &text).await
         };
         // A thread that is gone tells so by itself.
         if let Ok(agents) = agents.await {
@@ -136,9 +139,12 @@ impl Follower {
         if !self.followed.insert(run) || self.told.is_closed() {
             return;
         }
-        let Ok(Some(question)) = self.runs.question_of_run(&self.person, run).await else { return };
+        let Ok(Some(question)) = self.agent.sessions.question_of_run(&self.person, run).await
+        else {
+            return;
+        };
         let mut frames = ThreadFrames::new(question);
-        let Ok(events) = self.runs.events(&self.person, run, 0).await else {
+        let Ok(events) = self.agent.runs.events(&self.person, run, 0).await else {
             return self.read_log(run, frames).await;
         };
         let mut events = events.parted_at(after);
@@ -155,8 +161,8 @@ impl Follower {
                 () = self.told.closed() => return,
                 heard = hear(&mut self.notices, self.session) => match heard {
                     Heard::Over => return,
-                    Heard::Happened(Happened::TakenBack(message)) => {
-                        self.taken_back(message).await;
+                    Heard::Notice(NoticeKind::MessageWithdrawn(message)) => {
+                        self.withdrawn(message).await;
                         continue;
                     }
                     heard => {
@@ -191,7 +197,9 @@ impl Follower {
 
     /// A run whose events are no longer kept: how it ended is.
     async fn read_log(&self, run: RunId, mut frames: ThreadFrames) {
-        let Ok(events) = self.runs.replay(&self.person, self.session, run).await else { return };
+        let Ok(events) = self.agent.replay.of_run(&self.person, self.session, run).await else {
+            return;
+        };
         for envelope in &events {
             let told = frames.encode(envelope);
             if self.tell(told).await.is_err() {
@@ -213,7 +221,7 @@ impl Follower {
 async fn hear(notices: &mut Receiver<Notice>, session: SessionId) -> Heard {
     loop {
         match notices.recv().await {
-            Ok(notice) if notice.session == session => return Heard::Happened(notice.happened),
+            Ok(notice) if notice.session == session => return Heard::Notice(notice.kind),
             Ok(_) => {}
             Err(RecvError::Lagged(_)) => return Heard::Missed,
             Err(RecvError::Closed) => return Heard::Over,

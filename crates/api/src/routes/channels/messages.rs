@@ -58,8 +58,8 @@ async fn unanswered(
     for row in waiting(state, caller, meta.session_id, page).await? {
         let text = row.words.content.text();
         messages.push(MessageView::posted(&row));
-        if state.runs.is_promised(row.turn) {
-            let agents = state.runs.answerers(&caller.person, meta, &text).await?;
+        if state.agent.conversations.is_promised(row.turn) {
+            let agents = state.agent.conversations.answerers(&caller.person, meta, &text).await?;
             let answers = agents.iter().map(|agent| placeholder(row.turn, row.received_at, agent));
             messages.extend(answers);
         }
@@ -132,13 +132,19 @@ pub(in crate::routes) async fn send(
     if request.content.trim().is_empty() {
         return Err(Problem::field("content", "it is empty"));
     }
-    let agents = state.runs.answerers(&caller.person, &meta, &request.content).await?;
+    let agents =
+        state.agent.conversations.answerers(&caller.person, &meta, &request.content).await?;
     let delivery = Delivery::FollowUp;
     let message = Message { content: request.content, view: None, client_id, delivery };
-    let sent = match state.runs.keep_message(&caller.person, meta.session_id, message).await? {
+    let sent = match state
+        .agent
+        .conversations
+        .keep_message(&caller.person, meta.session_id, message)
+        .await?
+    {
         KeptMessage::Known(turn) => sent_before(&state, &caller, &meta, turn, &agents).await?,
         KeptMessage::New(row) => {
-            state.runs.promise(&caller.person, meta.session_id, row.turn);
+            state.agent.conversations.promise(&caller.person, meta.session_id, row.turn);
             let answer = |agent| placeholder(row.turn, row.received_at, agent);
             Sent {
                 user_message: MessageView::posted(&row),
@@ -194,11 +200,11 @@ pub(in crate::routes) async fn cancel(
     let none = || Problem::new(ErrorCode::NotFound, format!("No answer {id:?} is under way."));
     let question = id.split_once('.').map_or(id.as_str(), |(question, _)| question);
     let question: TurnId = question.parse().map_err(|_| none())?;
-    if let Some(run) = state.runs.run_answering(&caller.person, question) {
-        let cancelled = state.runs.stop(&caller.person, StopTarget::Run(run)).await?;
+    if let Some(run) = state.agent.runs.answering(&caller.person, question) {
+        let cancelled = state.agent.runs.stop(&caller.person, StopTarget::Run(run)).await?;
         return Ok(Json(Cancelled { cancelled }));
     }
-    if state.runs.take_back(&caller.person, question).await? {
+    if state.agent.conversations.withdraw(&caller.person, question).await? {
         return Ok(Json(Cancelled { cancelled: true }));
     }
     Err(none())
@@ -259,7 +265,7 @@ pub(in crate::routes) async fn context(
     let meta = session_of(&state, &caller, &id).await?;
     let retrieval = Retrieval {
         person: caller.person.clone(),
-        scopes: state.runs.retrieval_scopes(&caller.person, &meta, &query.q).await?,
+        scopes: state.agent.conversations.retrieval_scopes(&caller.person, &meta, &query.q).await?,
         text: query.q,
         max_tokens: Retrieval::budget(usize::MAX),
     };

@@ -88,7 +88,8 @@ pub(in crate::routes) async fn create(
         ErrorCode::NotFound => Problem::unknown("channel", "there is no such channel"),
         _ => problem,
     })?;
-    let (channel, thread) = state.runs.open_thread(&caller.person, &channel, title).await?;
+    let (channel, thread) =
+        state.agent.conversations.open_thread(&caller.person, &channel, title).await?;
     let location = [(header::LOCATION, format!("/api/threads/{}", thread.id))];
     let view = Json(ThreadView::of(&channel, &thread));
     Ok((StatusCode::CREATED, location, view).into_response())
@@ -119,7 +120,7 @@ pub(in crate::routes) async fn patch(
     .await?;
     if let Some(session) = thread.session() {
         let patch = SessionPatch { title: Some(title.clone()), ..SessionPatch::default() };
-        state.runs.patch_session(&caller.person, session, patch).await?;
+        state.agent.sessions.patch(&caller.person, session, patch).await?;
     }
     Ok(Json(ThreadView::of(&channel, &Thread { title, ..thread })))
 }
@@ -164,7 +165,7 @@ pub(super) async fn session_of(
     let (_, thread) = find_thread(state, caller, id).await?;
     let none = || Problem::new(ErrorCode::NotFound, format!("There is no thread {id:?}."));
     let session = thread.session().ok_or_else(none)?;
-    Ok(state.runs.session_meta(&caller.person, session).await?)
+    Ok(state.agent.sessions.meta(&caller.person, session).await?)
 }
 
 fn title(title: &str) -> Result<String, Problem> {

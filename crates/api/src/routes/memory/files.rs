@@ -20,7 +20,7 @@ const LIST_MAX: u32 = 1_000;
 
 pub(super) fn own(state: &ApiState, caller: &AuthContext) -> PersonFiles {
     let files = Arc::clone(&state.store.files);
-    PersonFiles::new(files, caller.person.clone(), state.runs.clock())
+    PersonFiles::new(files, caller.person.clone(), state.agent.clock())
 }
 
 #[derive(Deserialize, JsonSchema)]

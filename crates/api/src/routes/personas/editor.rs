@@ -34,8 +34,9 @@ pub(super) async fn chat(
     if request.message.trim().is_empty() {
         return Err(Problem::field("message", "it is empty"));
     }
-    let request = state.runs.editor_request(&caller.person, &persona, request.message).await?;
-    Ok(streamed(OwnedRun::start(&state.runs, request).await?))
+    let request =
+        state.agent.personas.editor_request(&caller.person, &persona, request.message).await?;
+    Ok(streamed(OwnedRun::start(&state.agent.runs, request).await?))
 }
 
 #[derive(Deserialize, JsonSchema)]
@@ -57,7 +58,7 @@ pub(super) async fn clear(
     JsonBody(request): JsonBody<OfPersona>,
 ) -> Result<Json<Cleared>, Problem> {
     let persona = known(&state, &request.persona_id)?.id;
-    let session_id = state.runs.clear_editor(&caller.person, &persona).await?;
+    let session_id = state.agent.personas.clear_editor(&caller.person, &persona).await?;
     Ok(Json(Cleared { session_id }))
 }
 
@@ -117,11 +118,12 @@ pub(super) async fn history(
     QueryOf(query): QueryOf<HistoryQuery>,
 ) -> Result<Json<History>, Problem> {
     let persona = known(&state, &query.persona_id)?.id;
-    let Some(session) = state.runs.editor_session(&caller.person, &persona).await? else {
+    let Some(session) = state.agent.personas.editor_session(&caller.person, &persona).await? else {
         return Ok(Json(History { turns: Vec::new(), before: None }));
     };
     let limit = query.limit.unwrap_or(PAGE).clamp(1, PAGE);
-    let page = state.runs.turns(&caller.person, session, query.before.map(Pos), limit).await?;
+    let page =
+        state.agent.sessions.turns(&caller.person, session, query.before.map(Pos), limit).await?;
     let turns = page.turns.into_iter().filter_map(view).collect();
     Ok(Json(History { turns, before: page.has_older.then_some(page.start.0) }))
 }

@@ -38,7 +38,11 @@ async fn view(state: &ApiState, caller: &AuthContext, id: &str) -> Result<Person
     let prompt = files.system_prompt().await.map_err(Fault::from)?;
     let tests = files.test_input_ids().await.map_err(Fault::from)?;
     Ok(PersonaView {
-        agent_chat_session_id: state.runs.editor_session(&caller.person, &agent.id).await?,
+        agent_chat_session_id: state
+            .agent
+            .personas
+            .editor_session(&caller.person, &agent.id)
+            .await?,
         id: agent.id,
         name: agent.name,
         system_prompt: prompt.map(|prompt| prompt.text).unwrap_or_default(),
@@ -66,7 +70,7 @@ pub(super) async fn put(
     if body.name.as_ref().is_some_and(|name| name.trim().is_empty()) {
         return Err(Problem::field("name", "it is empty"));
     }
-    let is_new = state.runs.roster().get(&persona).is_none();
+    let is_new = state.agent.roster().get(&persona).is_none();
     if is_new || body.name.is_some() {
         name(&state, &persona, body.name).await?;
     }

@@ -4,7 +4,7 @@ use axum::Json;
 use axum::extract::{Path, State};
 use axum::http::StatusCode;
 use axum::response::Response;
-use onyx_agent::RunManager;
+use onyx_agent::Personas;
 use onyx_storage::{PersonaFiles, TestInput, TestInputId};
 use onyx_types::{ErrorCode, Fault};
 use schemars::JsonSchema;
@@ -116,8 +116,8 @@ pub(super) async fn run(
     let persona = known(&state, &id)?.id;
     let input = existing(&files(&state, &persona)?, &test).await?;
     let person = caller.person.clone();
-    let request = RunManager::test_request(person, persona, input.content.text);
-    Ok(streamed(OwnedRun::start(&state.runs, request).await?))
+    let request = Personas::test_request(person, persona, input.content.text);
+    Ok(streamed(OwnedRun::start(&state.agent.runs, request).await?))
 }
 
 async fn existing(files: &PersonaFiles, test: &str) -> Result<TestInput, Problem> {

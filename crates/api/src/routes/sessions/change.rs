@@ -30,11 +30,11 @@ pub(in crate::routes) async fn patch(
 ) -> Result<Json<SessionView>, Problem> {
     let id = session_id(&id)?;
     // What is not there has no fields that could be wrong.
-    state.runs.session_meta(&caller.person, id).await?;
+    state.agent.sessions.meta(&caller.person, id).await?;
     let Patch { title, status, agents, mode } = patch;
     let patch = SessionPatch { title, status, agents, mode };
-    patch.check(&state.runs.roster()).map_err(Fault::from)?;
-    let meta = state.runs.patch_session(&caller.person, id, patch).await?;
+    patch.check(&state.agent.roster()).map_err(Fault::from)?;
+    let meta = state.agent.sessions.patch(&caller.person, id, patch).await?;
     Ok(Json(meta.into()))
 }
 
@@ -43,7 +43,7 @@ pub(in crate::routes) async fn delete(
     caller: AuthContext,
     Path(id): Path<String>,
 ) -> Result<StatusCode, Problem> {
-    state.runs.delete_session(&caller.person, session_id(&id)?).await?;
+    state.agent.sessions.delete(&caller.person, session_id(&id)?).await?;
     Ok(StatusCode::NO_CONTENT)
 }
 
@@ -65,7 +65,7 @@ pub(in crate::routes) async fn fork(
         true => ForkPoint::Before(fork.turn_id),
         false => ForkPoint::Through(fork.turn_id),
     };
-    let fresh = state.runs.fork(&caller.person, session_id(&id)?, point).await?;
-    let meta = state.runs.session_meta(&caller.person, fresh).await?;
+    let fresh = state.agent.sessions.fork(&caller.person, session_id(&id)?, point).await?;
+    let meta = state.agent.sessions.meta(&caller.person, fresh).await?;
     Ok((StatusCode::CREATED, Json(meta.into())))
 }

@@ -8,7 +8,7 @@ use axum::http::header;
 use axum::response::{IntoResponse, Response};
 use bytes::Bytes;
 use futures::stream;
-use onyx_agent::RunManager;
+use onyx_agent::Sessions;
 use onyx_storage::{Pos, SessionMeta};
 use onyx_types::{Fault, PersonId, SessionId, Turn};
 use schemars::JsonSchema;
@@ -42,7 +42,7 @@ pub(in crate::routes) async fn export(
     Path(id): Path<String>,
     QueryOf(query): QueryOf<ExportQuery>,
 ) -> Result<Response, Problem> {
-    let meta = state.runs.session_meta(&caller.person, session_id(&id)?).await?;
+    let meta = state.agent.sessions.meta(&caller.person, session_id(&id)?).await?;
     let (content_type, page) = match query.format {
         Format::Jsonl => ("application/x-ndjson", Page::Jsonl),
         Format::Markdown => {
@@ -50,7 +50,7 @@ pub(in crate::routes) async fn export(
             ("text/markdown; charset=utf-8", Page::Markdown(page))
         }
     };
-    let pages = Pages::open(&state.runs, &caller.person, meta.session_id).await?;
+    let pages = Pages::open(&state.agent.sessions, &caller.person, meta.session_id).await?;
     let head = page.head(&meta).into_bytes();
     let body = stream::unfold(Some((Export { pages, page }, head)), |export| async {
         let (mut export, ready) = export?;
@@ -82,7 +82,7 @@ impl Export {
 /// A session's turns from the first on, a page at a time. The log is read from its end, so the
 /// places where pages begin are found first.
 struct Pages {
-    runs: RunManager,
+    sessions: Sessions,
     person: PersonId,
     session: SessionId,
     /// Where each older page ends, the oldest last.
@@ -92,21 +92,25 @@ struct Pages {
 }
 
 impl Pages {
-    async fn open(runs: &RunManager, person: &PersonId, session: SessionId) -> Result<Self, Fault> {
-        let mut page = runs.turns(person, session, None, PAGE).await?;
+    async fn open(
+        sessions: &Sessions,
+        person: &PersonId,
+        session: SessionId,
+    ) -> Result<Self, Fault> {
+        let mut page = sessions.turns(person, session, None, PAGE).await?;
         let newest = Some(std::mem::take(&mut page.turns));
         let mut ends = Vec::new();
         while page.has_older {
             ends.push(page.start);
-            page = runs.turns(person, session, Some(page.start), PAGE).await?;
+            page = sessions.turns(person, session, Some(page.start), PAGE).await?;
         }
-        Ok(Self { runs: runs.clone(), person: person.clone(), session, ends, newest })
+        Ok(Self { sessions: sessions.clone(), person: person.clone(), session, ends, newest })
     }
 
     async fn next(&mut self) -> Result<Option<Vec<Turn>>, Fault> {
         match self.ends.pop() {
             Some(end) => {
-                let page = self.runs.turns(&self.person, self.session, Some(end), PAGE).await?;
+                let page = self.sessions.turns(&self.person, self.session, Some(end), PAGE).await?;
                 Ok(Some(page.turns))
             }
             None => Ok(self.newest.take()),

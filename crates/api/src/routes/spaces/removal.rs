@@ -13,7 +13,7 @@ pub(in crate::routes) async fn close(
     sessions: impl IntoIterator<Item = SessionId>,
 ) -> Result<(), Problem> {
     for session in sessions {
-        state.runs.close_conversation(&caller.person, session).await?;
+        state.agent.conversations.close(&caller.person, session).await?;
     }
     Ok(())
 }

@@ -47,7 +47,7 @@ async fn all(state: &ApiState) -> Vec<ModelView> {
         owned_by,
         context_window,
     };
-    let roster = state.runs.roster();
+    let roster = state.agent.roster();
     let agents =
         roster.agents().map(|agent| view(format!("onyx:{}", agent.id), "onyx".into(), None));
     let mut models: Vec<ModelView> = agents.collect();

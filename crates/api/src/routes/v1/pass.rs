@@ -28,14 +28,14 @@ pub(super) async fn through(
     body: Map<String, Value>,
 ) -> Result<Response, Problem> {
     let head = AnswerHead {
-        id: state.runs.fresh_id(),
+        id: state.agent.fresh_id(),
         model: sent.model.clone().unwrap_or_else(|| model.clone()),
-        created: state.runs.now().as_millis() / 1_000,
+        created: state.agent.now().as_millis() / 1_000,
         session: None,
         usage: sent.usage,
         echo: dialect.echo(&body),
     };
-    let limits = state.runs.roster().limits().clone();
+    let limits = state.agent.roster().limits().clone();
     let forward = Forward { person: caller.person.clone(), limits, model, dialect, body };
     match state.upstream.forward(forward)? {
         Forwarded::SameWire(pieces) => {

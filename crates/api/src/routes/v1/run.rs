@@ -64,12 +64,12 @@ pub(super) async fn answer(
         attendance: Attendance::Unattended,
         dry_run: DryRun::Off,
     };
-    let run = OwnedRun::start(&state.runs, request).await?;
+    let run = OwnedRun::start(&state.agent.runs, request).await?;
     let named = sent.model.unwrap_or_else(|| "onyx".to_owned());
     let head = AnswerHead {
         id: run.run_id().to_string(),
         model: named,
-        created: state.runs.now().as_millis() / 1_000,
+        created: state.agent.now().as_millis() / 1_000,
         session: Some(run.session_id().to_string()),
         usage: sent.usage,
         echo,
@@ -136,7 +136,7 @@ async fn place(
         let agents = agent.into_iter().collect();
         return Ok(SessionRef::New { origin: SessionOrigin::Api, agents });
     };
-    let meta = state.runs.session_meta(&caller.person, session).await?;
+    let meta = state.agent.sessions.meta(&caller.person, session).await?;
     if let Some(agent) = agent.filter(|agent| *agent != meta.agent) {
         let why = format!("the session belongs to the agent `{}`, not to `{agent}`", meta.agent);
         return Err(Problem::field("model", why));
@@ -152,7 +152,7 @@ async fn answered_in(
 ) -> Result<SessionId, Problem> {
     let run = previous.strip_prefix("resp_").and_then(|id| id.parse::<RunId>().ok());
     let session = match run {
-        Some(run) => state.runs.session_of(&caller.person, run).await?,
+        Some(run) => state.agent.sessions.of_run(&caller.person, run).await?,
         None => None,
     };
     session.ok_or_else(|| {

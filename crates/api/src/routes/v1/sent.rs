@@ -61,7 +61,7 @@ impl Sent {
     }
 
     pub(super) fn target(&self, state: &ApiState) -> Result<Target, Problem> {
-        let roster = state.runs.roster();
+        let roster = state.agent.roster();
         let named = match &self.model {
             None => None,
             Some(model) => match model.strip_prefix("onyx:") {

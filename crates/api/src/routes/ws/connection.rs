@@ -7,7 +7,9 @@ use std::time::Duration;
 use axum::extract::ws::WebSocket;
 use futures::StreamExt as _;
 use futures::stream::SplitStream;
-use onyx_agent::{DryRun, ForkPoint, RunInput, RunRequest, RunTerms, Sent, SessionRef, StopTarget};
+use onyx_agent::{
+    DryRun, ForkPoint, RunInput, RunRequest, RunTerms, SendOutcome, SessionRef, StopTarget,
+};
 use onyx_storage::{Delivery, SessionFilter};
 use onyx_types::{Attendance, ErrorCode, RunId, SessionOrigin};
 use tokio::time::timeout;
@@ -162,7 +164,7 @@ impl Connection {
             }
             Command::Abort(abort) => {
                 let target = target(&abort)?;
-                let stopped = self.state.runs.stop(&self.caller.person, target).await?;
+                let stopped = self.state.agent.runs.stop(&self.caller.person, target).await?;
                 self.answer(reply, &Stopped { stopped }).await;
             }
             Command::Resume(resume) => self.resume(resume, reply).await?,
@@ -241,7 +243,7 @@ impl Connection {
         };
         if let Some(turn) = send.edit {
             let point = ForkPoint::Before(turn);
-            session = self.state.runs.fork(&self.caller.person, session, point).await?;
+            session = self.state.agent.sessions.fork(&self.caller.person, session, point).await?;
         }
         let session = match send.agent {
             Some(agent) => SessionRef::Asking { session, agents: vec![agent] },
@@ -262,13 +264,13 @@ impl Connection {
 
     async fn start(&self, request: RunRequest, delivery: Delivery) -> Result<SendResult, Problem> {
         let session = request.session.existing();
-        Ok(match self.state.runs.send(request, delivery).await? {
-            Sent::Started(handle) => SendResult {
+        Ok(match self.state.agent.runs.send(request, delivery).await? {
+            SendOutcome::Started(handle) => SendResult {
                 session_id: handle.session_id,
                 run_id: handle.run_id,
                 queued_turn_id: None,
             },
-            Sent::Queued { turn, run } => SendResult {
+            SendOutcome::Queued { turn, run } => SendResult {
                 session_id: session.ok_or_else(|| {
                     Problem::new(ErrorCode::Internal, "a new session was at work already")
                 })?,
@@ -289,13 +291,14 @@ impl Connection {
 
     async fn resume(&mut self, resume: Resume, reply: &Reply<'_>) -> Result<(), Problem> {
         // A run that is not known must be refused before anything is promised.
-        self.state.runs.events(&self.caller.person, resume.run_id, 0).await?;
+        self.state.agent.runs.events(&self.caller.person, resume.run_id, 0).await?;
         self.answer(reply, &Empty {}).await;
         self.follow(resume.run_id, resume.after).await
     }
 
     async fn follow(&mut self, run: RunId, after: u64) -> Result<(), Problem> {
-        let reader = self.state.runs.events(&self.caller.person, run, 0).await?.parted_at(after);
+        let reader =
+            self.state.agent.runs.events(&self.caller.person, run, 0).await?.parted_at(after);
         Ok(self.following.follow(run, after, reader, self.outbox.clone())?)
     }
 
@@ -329,7 +332,7 @@ impl Connection {
             ..SessionFilter::default()
         };
         let page = sessions::list_page(&self.state, &self.caller, filter).await?;
-        let running = self.state.runs.runs_of(&self.caller.person);
+        let running = self.state.agent.runs.of_person(&self.caller.person);
         let run_of = |id| running.iter().find(|(session, _)| *session == id).map(|(_, run)| *run);
         let views = page.sessions.into_iter().map(|meta| {
             let run = run_of(meta.session_id);
@@ -343,12 +346,12 @@ impl Connection {
     async fn get(&self, get: SessionsGet, reply: &Reply<'_>) -> Result<(), Problem> {
         let person = &self.caller.person;
         // Asked first: a run that ends meanwhile is still known, and its turns are in the page.
-        let run = self.state.runs.run_of(person, get.session_id);
-        let meta = self.state.runs.session_meta(person, get.session_id).await?;
-        let family = self.state.runs.family(person, &meta).await?;
+        let run = self.state.agent.runs.on_session(person, get.session_id);
+        let meta = self.state.agent.sessions.meta(person, get.session_id).await?;
+        let family = self.state.agent.sessions.family(person, &meta).await?;
         let limit = sessions::turns_limit("data.limit", get.limit)?;
         let before = get.before.map(onyx_storage::Pos);
-        let page = self.state.runs.turns(person, get.session_id, before, limit).await?;
+        let page = self.state.agent.sessions.turns(person, get.session_id, before, limit).await?;
         let page = answer::SessionPage {
             session: SessionView::new(meta, run),
             siblings: family.into_iter().map(answer::Sibling::from).collect(),
@@ -360,10 +363,10 @@ impl Connection {
     }
 
     async fn decide(&self, decide: DraftsDecide, reply: &Reply<'_>) -> Result<(), Problem> {
-        let (runs, person, id) = (&self.state.runs, &self.caller.person, decide.draft_id);
+        let (agent, person, id) = (&self.state.agent, &self.caller.person, decide.draft_id);
         let decided = match decide.decision {
-            Word::Approve => runs.approve_draft(person, id, decide.said.yes()?).await,
-            Word::Reject => runs.reject_draft(person, id, decide.said.reason()?).await,
+            Word::Approve => agent.approvals.approve(person, id, decide.said.yes()?).await,
+            Word::Reject => agent.approvals.reject(person, id, decide.said.reason()?).await,
         };
         let draft = decided.map_err(pending_changes::refused)?;
         self.answer(reply, &answer::draft(draft.into())).await;
@@ -371,8 +374,8 @@ impl Connection {
     }
 
     async fn status(&self, reply: &Reply<'_>) {
-        let roster = self.state.runs.roster();
-        let live = self.state.runs.runs_of(&self.caller.person).into_iter();
+        let roster = self.state.agent.roster();
+        let live = self.state.agent.runs.of_person(&self.caller.person).into_iter();
         let status = answer::Status {
             version: env!("CARGO_PKG_VERSION"),
             dependencies: self.state.readiness.dependencies().await,

@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-use onyx_agent::{EventReader, Happened, Notice};
+use onyx_agent::{EventReader, Notice, NoticeKind};
 use onyx_types::{DraftId, ErrorCode, Fault, PersonId, RunId, SessionId};
 use serde::Serialize;
 use tokio::sync::broadcast::error::RecvError;
@@ -95,7 +95,7 @@ impl EventData<'static> {
 
 /// Tells what changes for this person, until the connection ends.
 pub(super) async fn broadcasts(state: ApiState, person: PersonId, outbox: Outbox) {
-    let (mut notices, mut changes) = (state.runs.notices(), state.changes.heard());
+    let (mut notices, mut changes) = (state.agent.notices(), state.changes.heard());
     // Only the telling may keep a server's parts alive, and this is none of it.
     drop(state);
     loop {
@@ -131,12 +131,16 @@ pub(super) async fn broadcasts(state: ApiState, person: PersonId, outbox: Outbox
 
 fn describe(notice: &Notice) -> EventData<'static> {
     let told = EventData { session_id: Some(notice.session), ..EventData::MISSED };
-    match notice.happened {
-        Happened::Changed | Happened::TakenBack(_) => EventData { change: "changed", ..told },
-        Happened::Deleted => EventData { change: "removed", ..told },
-        Happened::RunStarted(run) => EventData { change: "run_started", run_id: Some(run), ..told },
-        Happened::RunEnded(run) => EventData { change: "run_ended", run_id: Some(run), ..told },
-        Happened::Draft(draft) => {
+    match notice.kind {
+        NoticeKind::SessionChanged | NoticeKind::MessageWithdrawn(_) => {
+            EventData { change: "changed", ..told }
+        }
+        NoticeKind::SessionDeleted => EventData { change: "removed", ..told },
+        NoticeKind::RunStarted(run) => {
+            EventData { change: "run_started", run_id: Some(run), ..told }
+        }
+        NoticeKind::RunEnded(run) => EventData { change: "run_ended", run_id: Some(run), ..told },
+        NoticeKind::Draft(draft) => {
             EventData { topic: "drafts", change: "changed", draft_id: Some(draft), ..told }
         }
     }

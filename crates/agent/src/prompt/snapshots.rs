@@ -1,0 +1,118 @@
+//! Keeps rendered prompts per session, so that every prompt of a session begins with the same bytes
+//! and the provider's prompt cache is hit.
+
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use onyx_storage::Files;
+use onyx_types::{AgentId, Clock, Fault, SessionId, SessionKey};
+
+use super::files::PromptFiles;
+use super::mask::SecretMask;
+use super::snapshot::{PromptSnapshot, PromptSources};
+use super::untrusted::UntrustedPiece;
+use crate::agents::AgentProfile;
+
+/// A session left alone this long gets a fresh rendering: no provider's cache lives longer.
+const IDLE: Duration = Duration::from_secs(60 * 60);
+const MOST_KEPT: usize = 128;
+
+/// Rendered prompts of recent sessions.
+pub(crate) struct PromptSnapshots {
+    files: Arc<dyn Files>,
+    clock: Arc<dyn Clock>,
+    mask: SecretMask,
+    recent: Mutex<HashMap<(SessionId, AgentId), Kept>>,
+}
+
+struct Kept {
+    snapshot: Arc<PromptSnapshot>,
+    /// What a person writes; a change here renders anew. What agents write into memory meanwhile
+    /// does not: it would throw the provider's cache away at every step.
+    written_by_people: Arc<PromptSources>,
+    used: Duration,
+}
+
+impl PromptSnapshots {
+    pub(crate) fn new(files: Arc<dyn Files>, clock: Arc<dyn Clock>, mask: SecretMask) -> Self {
+        Self { files, clock, mask, recent: Mutex::default() }
+    }
+
+    /// The session's rendering, made anew if a person edited the files or it lay idle, and what of
+    /// the memory may only travel as untrusted text.
+    pub(crate) async fn current(
+        &self,
+        key: &SessionKey,
+        agent: &AgentProfile,
+    ) -> Result<(Arc<PromptSnapshot>, Vec<UntrustedPiece>), Fault> {
+        let now = self.clock.now();
+        let files = self.files_of(key, agent);
+        let written = files.written_by_people().await?;
+        let id = (key.session, agent.id.clone());
+        if let Some(snapshot) = self.unchanged(&id, &written, now.mono) {
+            return Ok((snapshot, Vec::new()));
+        }
+        let mut sources = written.clone();
+        let untrusted = files.add_memory(&mut sources, now.wall).await?;
+        let rendered = sources.render_with(|text| self.mask.text(text));
+        Ok((self.keep(id, rendered, written, now.mono), untrusted))
+    }
+
+    fn unchanged(
+        &self,
+        id: &(SessionId, AgentId),
+        written: &PromptSources,
+        now: Duration,
+    ) -> Option<Arc<PromptSnapshot>> {
+        let mut kept = self.lock();
+        let found = kept.get_mut(id)?;
+        if now.saturating_sub(found.used) >= IDLE || *found.written_by_people != *written {
+            return None;
+        }
+        found.used = now;
+        Some(Arc::clone(&found.snapshot))
+    }
+
+    fn keep(
+        &self,
+        id: (SessionId, AgentId),
+        snapshot: PromptSnapshot,
+        written_by_people: PromptSources,
+        used: Duration,
+    ) -> Arc<PromptSnapshot> {
+        let mut kept = self.lock();
+        if kept.len() >= MOST_KEPT {
+            let oldest = kept.iter().min_by_key(|(_, kept)| kept.used).map(|(id, _)| id.clone());
+            oldest.map(|id| kept.remove(&id));
+        }
+        // Most sessions of a person with an agent begin with the same words: one copy serves all.
+        let alike = kept.values().find(|kept| {
+            *kept.snapshot == snapshot && *kept.written_by_people == written_by_people
+        });
+        let (snapshot, written_by_people) = match alike {
+            Some(kept) => (Arc::clone(&kept.snapshot), Arc::clone(&kept.written_by_people)),
+            None => (Arc::new(snapshot), Arc::new(written_by_people)),
+        };
+        kept.insert(id, Kept { snapshot: Arc::clone(&snapshot), written_by_people, used });
+        snapshot
+    }
+
+    /// A rendering for one run that does not want the agent's notes about the person.
+    pub(crate) async fn without_memory(
+        &self,
+        key: &SessionKey,
+        agent: &AgentProfile,
+    ) -> Result<Arc<PromptSnapshot>, Fault> {
+        let written = self.files_of(key, agent).written_by_people().await?;
+        Ok(Arc::new(written.render_with(|text| self.mask.text(text))))
+    }
+
+    fn files_of<'a>(&'a self, key: &'a SessionKey, agent: &'a AgentProfile) -> PromptFiles<'a> {
+        PromptFiles { files: &*self.files, agent, person: &key.person }
+    }
+
+    fn lock(&self) -> MutexGuard<'_, HashMap<(SessionId, AgentId), Kept>> {
+        self.recent.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}

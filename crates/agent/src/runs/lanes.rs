@@ -1,0 +1,211 @@
+//! One lane for each agent that answers: its model, its prompt, its tools.
+
+use std::sync::Arc;
+
+use onyx_tools::{Offering, Standing, ToolCx};
+use onyx_types::{
+    Fault, Model, RunId, ScopeSet, SessionKey, Taint, ToolChoice, ToolOffer, ToolUse, View,
+};
+
+use super::Shared;
+use super::opening::OpenedSession;
+use super::plan::RunPlan;
+use crate::agents::{AgentProfile, ModelChoice, Payer, editor_prompt, is_editor, toolless};
+use crate::drive::{LaneActor, tool_context};
+use crate::prompt::{self, PromptSnapshot, UntrustedPiece};
+use crate::sessions::SessionSpace;
+use crate::step::LaneSetup;
+use crate::step::client::{ClientInput, MemoryUse};
+
+/// The lanes of a run, as `step` and `drive` need them.
+#[derive(Default)]
+pub(super) struct Lanes {
+    pub(super) setups: Vec<LaneSetup>,
+    pub(super) actors: Vec<LaneActor>,
+    /// What of the agents' memory may only travel as untrusted text.
+    pub(super) untrusted: Vec<UntrustedPiece>,
+    /// The widest window, in the tokens by which turns are weighed.
+    pub(super) widest: usize,
+}
+
+/// What all lanes of a run share.
+struct LaneContext<'a> {
+    runs: &'a Shared,
+    plan: &'a RunPlan,
+    run: RunId,
+    client: &'a ClientInput,
+    space: Option<&'a SessionSpace>,
+    view: Option<View>,
+}
+
+/// A model, or why it cannot be had. That is the run's error, not the request's: the words are
+/// kept.
+struct ResolvedModel {
+    id: String,
+    model: Option<Arc<dyn Model>>,
+    unable: Option<Fault>,
+}
+
+pub(super) async fn set_up(
+    runs: &Shared,
+    plan: &RunPlan,
+    opened: &OpenedSession,
+    space: Option<&SessionSpace>,
+) -> Result<Lanes, Fault> {
+    let of_words = opened.message.words.as_ref().and_then(|words| words.view.clone());
+    let view = of_words.or_else(|| plan.request.view.clone());
+    let (run, client) = (opened.run, &opened.message.client);
+    let cx = LaneContext { runs, plan, run, client, space, view };
+    let mut lanes = Lanes::default();
+    for agent in &plan.agents {
+        let resolved = cx.model(agent);
+        let (snapshot, untrusted) = cx.snapshot(agent).await?;
+        lanes.actors.push(cx.actor(agent, resolved.model.clone()));
+        let setup = cx.setup(agent, resolved, snapshot);
+        lanes.widest = lanes.widest.max(weighed_window(&setup));
+        lanes.setups.push(setup);
+        lanes.untrusted.extend(untrusted);
+    }
+    Ok(lanes)
+}
+
+/// The lane's window in the tokens of the rule by which turns are weighed: a model that counts
+/// less than the rule has room for more of the conversation.
+fn weighed_window(lane: &LaneSetup) -> usize {
+    let window = prompt::window(lane.context_window);
+    (window as f64 / lane.tokens.scale().max(0.1)) as usize
+}
+
+impl LaneContext<'_> {
+    fn key(&self) -> &SessionKey {
+        &self.plan.session.key
+    }
+
+    fn model(&self, agent: &AgentProfile) -> ResolvedModel {
+        let wanted = self.plan.request.model.as_ref();
+        let choice = wanted.map_or_else(|| agent.model.clone(), ModelChoice::only);
+        let models = &self.runs.drive.models;
+        let limits = &self.plan.limits;
+        let payer = Payer { person: &self.key().person, agent: &agent.id, limits };
+        match models.resolve(&choice, payer) {
+            Ok(model) => {
+                let id = model.id().to_owned();
+                if is_editor(&agent.id) && models.lacks_tools(&id) {
+                    let unable = Some(toolless(&id));
+                    let id = choice.primary.unwrap_or_default();
+                    return ResolvedModel { id, model: None, unable };
+                }
+                ResolvedModel { id, model: Some(model), unable: None }
+            }
+            Err(fault) => {
+                let id = choice.primary.unwrap_or_default();
+                ResolvedModel { id, model: None, unable: Some(fault) }
+            }
+        }
+    }
+
+    /// The stable part of the lane's prompts.
+    async fn snapshot(
+        &self,
+        agent: &AgentProfile,
+    ) -> Result<(Arc<PromptSnapshot>, Vec<UntrustedPiece>), Fault> {
+        let snapshots = &self.runs.context.snapshots;
+        let (mut snapshot, untrusted) = match self.client.memory {
+            MemoryUse::Include => snapshots.current(self.key(), agent).await?,
+            MemoryUse::LeaveOut => (snapshots.without_memory(self.key(), agent).await?, Vec::new()),
+        };
+        if let Some(words) = &self.client.system {
+            snapshot = Arc::new(snapshot.followed_by(words));
+        }
+        if is_editor(&agent.id) {
+            let text = editor_prompt(&self.runs.roster.get(), &self.key().agent);
+            snapshot = Arc::new(snapshot.with(text));
+        }
+        if let Some(space) = self.space {
+            snapshot = Arc::new(snapshot.with(space.prompt_text(self.view.as_ref())));
+        }
+        Ok((snapshot, untrusted))
+    }
+
+    fn setup(
+        &self,
+        agent: &AgentProfile,
+        resolved: ResolvedModel,
+        snapshot: Arc<PromptSnapshot>,
+    ) -> LaneSetup {
+        let client = self.client;
+        let (client_tools, tool_use) = self.client_tools();
+        LaneSetup {
+            agent: agent.id.clone(),
+            tokens: self.runs.drive.models.token_counter(&resolved.id),
+            model_id: resolved.id,
+            context_window: resolved.model.as_ref().and_then(|model| model.context_window()),
+            temperature: client.temperature.or(agent.temperature),
+            max_output_tokens: client
+                .max_output_tokens
+                .or(agent.max_output_tokens)
+                .unwrap_or(self.plan.limits.max_output_tokens),
+            response_format: client.response_format.clone(),
+            snapshot,
+            tools: self.own_tools(agent),
+            client_tools,
+            tool_use,
+            unable: resolved.unable,
+            taint: Taint::Clean,
+        }
+    }
+
+    /// The agent's own tools, without those for which the client's stand in.
+    fn own_tools(&self, agent: &AgentProfile) -> Arc<Offering> {
+        let client = self.client;
+        // A call of the client's tools ends the run, so nothing else is offered where one is forced.
+        if client.tool_use.choice.is_forced() {
+            return Arc::default();
+        }
+        let own = self.runs.drive.toolbox.ready_offers(&agent.policy, &self.key().person);
+        if client.tools.is_empty() {
+            return own;
+        }
+        let is_clients = |name: &str| client.tools.iter().any(|tool| tool.name == name);
+        Arc::new(own.without(is_clients))
+    }
+
+    fn client_tools(&self) -> (Vec<ToolOffer>, ToolUse) {
+        let client = self.client;
+        match client.tool_use.choice {
+            ToolChoice::None => {
+                let tool_use = ToolUse { choice: ToolChoice::Auto, ..client.tool_use.clone() };
+                (Vec::new(), tool_use)
+            }
+            ToolChoice::Auto | ToolChoice::Required | ToolChoice::Named(_) => {
+                (client.tools.clone(), client.tool_use.clone())
+            }
+        }
+    }
+
+    fn actor(&self, agent: &AgentProfile, model: Option<Arc<dyn Model>>) -> LaneActor {
+        let drive = &self.runs.drive;
+        let limits = &self.plan.limits;
+        let base =
+            tool_context(&drive.files, &drive.clock, self.key(), &agent.id, self.run, limits);
+        let scopes = match self.space {
+            Some(space) => ScopeSet::new(self.key().person.clone(), space.scopes(&agent.id)),
+            None => base.scopes.clone(),
+        };
+        let delegated = self.plan.request.terms.delegated.as_ref();
+        let standing = Standing {
+            root: delegated.map_or(self.run, |parent| parent.root),
+            depth: delegated.map_or(0, |parent| parent.depth),
+            tier: agent.policy.tier(),
+            cost_left: None,
+        };
+        let tool_cx = ToolCx {
+            view: self.view.clone(),
+            memories: Arc::clone(&agent.memories),
+            standing: Some(standing),
+            scopes,
+            ..base
+        };
+        LaneActor { model, retired: Vec::new(), policy: Arc::clone(&agent.policy), tool_cx }
+    }
+}

@@ -1,0 +1,141 @@
+//! The runs at work.
+
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use onyx_tools::Granted;
+use onyx_types::{Cancel, Model, PersonId, RunId, SessionId, SessionKey, TurnId};
+
+use super::request::RunRequest;
+use crate::drive::MessageSender;
+use crate::feed::Feed;
+
+/// A run at work, as it is entered when it begins.
+pub(crate) struct LiveRun {
+    pub(crate) begun: Duration,
+    pub(crate) contact: RunContact,
+    /// The message that it answers, where that was known before the run.
+    pub(crate) answers: Option<TurnId>,
+    /// How a run is asked for that goes on with words which this one did not take.
+    pub(crate) follow_up: RunRequest,
+    /// Whether words were sent to it, so that its end looks for those that it did not take.
+    pub(crate) expects_words: bool,
+    /// Models that its tools used: what they cost is open until the run is booked.
+    pub(crate) tool_models: Vec<Arc<dyn Model>>,
+}
+
+/// How others reach a run at work.
+#[derive(Clone)]
+pub(crate) struct RunContact {
+    pub(crate) run: RunId,
+    pub(crate) key: SessionKey,
+    pub(crate) feed: Arc<Feed>,
+    pub(crate) cancel: Cancel,
+    pub(crate) messages: MessageSender,
+    /// What a person allowed it.
+    pub(crate) granted: Granted,
+}
+
+/// Finds runs at work.
+///
+/// In one process that is a table. With several processes over one store, another implementation
+/// would find the process that holds a session's lease and hand out contacts that reach it.
+pub(crate) trait LiveRuns: Send + Sync {
+    fn add(&self, run: LiveRun);
+
+    fn remove(&self, run: RunId) -> Option<LiveRun>;
+
+    /// How many there are, with those that told their end and are tidying up.
+    fn count(&self) -> usize;
+
+    /// All of them, with those that told their end and are tidying up.
+    fn all(&self) -> Vec<RunContact>;
+
+    /// This run, also when it told its end and is tidying up.
+    fn get(&self, run: RunId) -> Option<RunContact>;
+
+    /// The runs of a person that have not told their end.
+    fn of_person(&self, person: &PersonId) -> Vec<(SessionId, RunId)>;
+
+    /// The run that works on a session. A run whose end was told does no more: the session is free.
+    fn on_session(&self, person: &PersonId, session: SessionId) -> Option<RunContact>;
+
+    /// The run that answers a message and has not told its end.
+    fn answering(&self, person: &PersonId, message: TurnId) -> Option<RunId>;
+
+    /// From now on the run's end looks for words that it did not take.
+    fn expect_words(&self, run: RunId);
+
+    /// What the model costs counts as open until the run is booked.
+    fn keep_model(&self, run: RunId, model: Arc<dyn Model>);
+}
+
+/// The runs of this process.
+#[derive(Default)]
+pub(crate) struct LocalRuns(Mutex<HashMap<RunId, LiveRun>>);
+
+impl LocalRuns {
+    fn lock(&self) -> MutexGuard<'_, HashMap<RunId, LiveRun>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl LiveRun {
+    fn is_of(&self, person: &PersonId) -> bool {
+        self.contact.key.person == *person && !self.contact.feed.is_done()
+    }
+}
+
+impl LiveRuns for LocalRuns {
+    fn add(&self, run: LiveRun) {
+        self.lock().insert(run.contact.run, run);
+    }
+
+    fn remove(&self, run: RunId) -> Option<LiveRun> {
+        self.lock().remove(&run)
+    }
+
+    fn count(&self) -> usize {
+        self.lock().len()
+    }
+
+    fn all(&self) -> Vec<RunContact> {
+        self.lock().values().map(|live| live.contact.clone()).collect()
+    }
+
+    fn get(&self, run: RunId) -> Option<RunContact> {
+        self.lock().get(&run).map(|live| live.contact.clone())
+    }
+
+    fn of_person(&self, person: &PersonId) -> Vec<(SessionId, RunId)> {
+        let live = self.lock();
+        let theirs = live.values().filter(|live| live.is_of(person));
+        theirs.map(|live| (live.contact.key.session, live.contact.run)).collect()
+    }
+
+    fn on_session(&self, person: &PersonId, session: SessionId) -> Option<RunContact> {
+        let live = self.lock();
+        let found =
+            live.values().find(|live| live.contact.key.session == session && live.is_of(person));
+        found.map(|live| live.contact.clone())
+    }
+
+    fn answering(&self, person: &PersonId, message: TurnId) -> Option<RunId> {
+        let live = self.lock();
+        let found = live.values().find(|live| live.answers == Some(message) && live.is_of(person));
+        found.map(|live| live.contact.run)
+    }
+
+    fn expect_words(&self, run: RunId) {
+        if let Some(live) = self.lock().get_mut(&run) {
+            live.expects_words = true;
+        }
+    }
+
+    fn keep_model(&self, run: RunId, model: Arc<dyn Model>) {
+        if let Some(live) = self.lock().get_mut(&run) {
+            live.tool_models.push(model);
+        }
+    }
+}

@@ -1,0 +1,214 @@
+//! Phase 1 of a start, resolve input: a request becomes a plan. It says in which session the run
+//! happens, who answers and within which limits. Nothing is written but the fork that asking for
+//! another answer makes.
+
+use std::sync::Arc;
+
+use onyx_storage::{SessionMeta, TitleSource};
+use onyx_types::{
+    AgentId, ErrorCode, Event, Fault, LaneOrder, Limits, Scope, SessionId, SessionKey,
+    SessionOrigin, UserContent,
+};
+
+use super::Shared;
+use super::request::{RunInput, RunRequest, RunTerms, SessionRef};
+use crate::agents::{AgentProfile, Roster, is_editor};
+use crate::drive::RunSlot;
+use crate::sessions::ForkPoint;
+use crate::step::client::ClientTurn;
+
+/// A name that could not be had for so many messages is not asked for again.
+const NAMED_WITHIN: u64 = 8;
+
+/// What is decided about a run before its session is opened.
+pub(super) struct RunPlan {
+    /// As it was asked for, with its input resolved.
+    pub(super) request: RunRequest,
+    pub(super) session: SessionAddress,
+    pub(super) agents: Vec<Arc<AgentProfile>>,
+    pub(super) order: LaneOrder,
+    pub(super) limits: Limits,
+    /// Where to look for what the message is answered from, where the caller says so.
+    pub(super) scopes: Vec<Scope>,
+    /// To be told right after the start.
+    pub(super) notice: Option<Event>,
+    pub(super) roster: Arc<Roster>,
+    /// Held so that no more runs than allowed are at work at once.
+    pub(super) slot: RunSlot,
+}
+
+/// The session in which a run happens.
+pub(super) struct SessionAddress {
+    pub(super) key: SessionKey,
+    pub(super) origin: SessionOrigin,
+    pub(super) is_new: bool,
+    /// The first of its family of forks.
+    pub(super) root: SessionId,
+    /// Whether nothing better than its first words names the session yet.
+    pub(super) unnamed: bool,
+}
+
+/// Who answers, and where.
+struct Answerers {
+    session: SessionAddress,
+    agents: Vec<Arc<AgentProfile>>,
+    order: LaneOrder,
+}
+
+pub(super) async fn resolve_input(
+    runs: &Shared,
+    request: RunRequest,
+    scopes: Vec<Scope>,
+) -> Result<RunPlan, Fault> {
+    let roster = runs.roster.get();
+    let request = resolve_question(runs, request).await?;
+    check_input(&request.input, roster.limits().max_prompt_bytes)?;
+    let slot = runs.slots.take().ok_or_else(|| Fault::plain(ErrorCode::Overloaded))?;
+    let Answerers { session, mut agents, order } = answerers(runs, &request, &roster).await?;
+    if let Some(tier) = request.terms.tier {
+        for agent in &mut agents {
+            let policy = Arc::new(agent.policy.at_most(tier));
+            Arc::make_mut(agent).policy = policy;
+        }
+    }
+    let wanted = agents.iter().filter_map(|agent| agent.model.primary.as_deref());
+    let models = request.model.as_deref().into_iter().chain(wanted);
+    let notice = runs.preferences.runtime_notice(&request.person, models).await?;
+    let limits = bounded(roster.limits(), &request.terms);
+    Ok(RunPlan { request, session, agents, order, limits, scopes, notice, roster, slot })
+}
+
+/// Finds the question that a stored message or an answer belongs to. Asking for another answer is
+/// a fork that answers the same question.
+async fn resolve_question(runs: &Shared, mut request: RunRequest) -> Result<RunRequest, Fault> {
+    let (turn, in_fork) = match request.input {
+        RunInput::New(_) | RunInput::Queued(_) | RunInput::Waiting | RunInput::Client(_) => {
+            return Ok(request);
+        }
+        RunInput::Stored(turn) => (turn, false),
+        RunInput::Regenerate(turn) => (turn, true),
+    };
+    let Some(session) = request.session.existing() else {
+        let message = "A stored message is answered in its own session.";
+        return Err(Fault::new(ErrorCode::InvalidRequest, message));
+    };
+    let key = runs.sessions.key(&request.person, session).await?;
+    let question = runs.sessions.question_of(&key, turn).await?.id;
+    if in_fork {
+        let point = ForkPoint::Through(question);
+        let fork = runs.sessions.fork(&request.person, session, point).await?;
+        request.session = match request.session {
+            SessionRef::Asking { agents, .. } => SessionRef::Asking { session: fork, agents },
+            SessionRef::Editor(_) => SessionRef::Editor(fork),
+            SessionRef::Existing(_) | SessionRef::New { .. } => SessionRef::Existing(fork),
+        };
+    }
+    request.input = RunInput::Stored(question);
+    Ok(request)
+}
+
+async fn answerers(
+    runs: &Shared,
+    request: &RunRequest,
+    roster: &Roster,
+) -> Result<Answerers, Fault> {
+    let person = &request.person;
+    match &request.session {
+        SessionRef::Existing(session) => {
+            let meta = runs.sessions.meta(person, *session).await?;
+            let agents = profiles(roster, &meta.agents)?;
+            Ok(existing(request, meta, agents))
+        }
+        SessionRef::Asking { session, agents } => {
+            let meta = runs.sessions.meta(person, *session).await?;
+            let agents = profiles(roster, agents)?;
+            Ok(existing(request, meta, agents))
+        }
+        SessionRef::Editor(session) => {
+            let meta = runs.sessions.meta(person, *session).await?;
+            Ok(existing(request, meta, vec![roster.editor().clone()]))
+        }
+        SessionRef::New { origin, agents } => {
+            let agents = match agents.as_slice() {
+                [] => vec![roster.default_agent().clone()],
+                agents => profiles(roster, agents)?,
+            };
+            Ok(new_session(request, *origin, agents, runs.ids.session()))
+        }
+    }
+}
+
+fn new_session(
+    request: &RunRequest,
+    origin: SessionOrigin,
+    agents: Vec<Arc<AgentProfile>>,
+    session: SessionId,
+) -> Answerers {
+    let agent = agents[0].id.clone();
+    let key = SessionKey { person: request.person.clone(), agent, session };
+    let session = SessionAddress { key, origin, is_new: true, root: session, unnamed: true };
+    Answerers { session, agents, order: LaneOrder::default() }
+}
+
+fn existing(request: &RunRequest, meta: SessionMeta, agents: Vec<Arc<AgentProfile>>) -> Answerers {
+    let unnamed = meta.titled_by == TitleSource::Words && meta.message_count < NAMED_WITHIN;
+    let person = request.person.clone();
+    let key = SessionKey { person, agent: meta.agent, session: meta.session_id };
+    let session =
+        SessionAddress { key, origin: meta.origin, is_new: false, root: meta.root, unnamed };
+    Answerers { session, agents, order: meta.mode }
+}
+
+fn profiles(roster: &Roster, agents: &[AgentId]) -> Result<Vec<Arc<AgentProfile>>, Fault> {
+    agents.iter().map(|id| profile(roster, id).cloned()).collect()
+}
+
+fn profile<'r>(roster: &'r Roster, id: &AgentId) -> Result<&'r Arc<AgentProfile>, Fault> {
+    if is_editor(id) {
+        let message = "The persona editor answers in the persona editor only.";
+        return Err(Fault::new(ErrorCode::Forbidden, message)
+            .with_hint("Send it to /api/persona-agent/chat."));
+    }
+    roster.get(id).ok_or_else(|| {
+        let known: Vec<_> = roster.agents().map(|agent| agent.id.as_str()).collect();
+        Fault::new(ErrorCode::NotFound, format!("There is no agent {id}."))
+            .with_hint(format!("Agents: {}.", known.join(", ")))
+    })
+}
+
+/// A run's terms can narrow the limits of the config and never widen them.
+fn bounded(limits: &Limits, terms: &RunTerms) -> Limits {
+    let mut limits = limits.clone();
+    limits.max_steps = terms.max_steps.unwrap_or(u32::MAX).min(limits.max_steps);
+    if let Some(left) = terms.delegated.as_ref().and_then(|parent| parent.cost_left) {
+        limits.max_cost = if limits.max_cost > 0.0 { left.min(limits.max_cost) } else { left };
+    }
+    limits
+}
+
+fn check_input(input: &RunInput, max_bytes: usize) -> Result<(), Fault> {
+    match input {
+        RunInput::New(content) => check_content(content, max_bytes),
+        RunInput::Client(client) => client.turns.iter().try_for_each(|turn| match turn {
+            ClientTurn::User(content) => check_content(content, max_bytes),
+            ClientTurn::Assistant(_) | ClientTurn::ToolCall(_) | ClientTurn::ToolResult { .. } => {
+                Ok(())
+            }
+        }),
+        RunInput::Stored(_) | RunInput::Regenerate(_) | RunInput::Queued(_) | RunInput::Waiting => {
+            Ok(())
+        }
+    }
+}
+
+pub(crate) fn check_content(content: &UserContent, max_bytes: usize) -> Result<(), Fault> {
+    let size = content.byte_len();
+    if size > max_bytes {
+        let message = format!("The message has {size} bytes; {max_bytes} are allowed.");
+        return Err(Fault::new(ErrorCode::LimitPrompt, message));
+    }
+    if size == 0 || matches!(content, UserContent::Text(text) if text.trim().is_empty()) {
+        return Err(Fault::new(ErrorCode::InvalidRequest, "message: must not be empty"));
+    }
+    Ok(())
+}

@@ -1,0 +1,67 @@
+//! Reading what a run tells: while it works, for a while after its end, and from its log.
+
+use std::sync::{Arc, MutexGuard, PoisonError};
+
+use onyx_types::{ErrorCode, Fault, PersonId, RunId};
+
+use super::Runs;
+use crate::feed::{EventReader, Feed, FinishedFeeds, KeptFeed, Outline};
+
+impl Runs {
+    /// What a run tells, from after a sequence number on: no gap, no repeat.
+    pub async fn events(
+        &self,
+        person: &PersonId,
+        run: RunId,
+        after: u64,
+    ) -> Result<EventReader, Fault> {
+        let at_work = self.shared.live.get(run).filter(|contact| contact.key.person == *person);
+        let found = match at_work {
+            Some(contact) => Some(KeptFeed::Whole(contact.feed)),
+            None => {
+                let now = self.shared.drive.clock.now().mono;
+                self.finished().find(person, run, now)
+            }
+        };
+        let feed = match found {
+            Some(KeptFeed::Whole(feed)) => Some(feed),
+            Some(KeptFeed::Outline(outline)) => self.filled(person, run, &outline).await?,
+            None => None,
+        };
+        match feed {
+            Some(feed) => Ok(feed.read_after(after)),
+            None => Err(self.no_feed(person, run).await?),
+        }
+    }
+
+    /// An outline filled from the log. `None`: it is no run of this person's, or the log has lost
+    /// what the run said.
+    async fn filled(
+        &self,
+        person: &PersonId,
+        run: RunId,
+        outline: &Outline,
+    ) -> Result<Option<Arc<Feed>>, Fault> {
+        let Some(session) = self.shared.sessions.of_run(person, run).await? else {
+            return Ok(None);
+        };
+        let logged = self.shared.replay.of_run(person, session, run).await?;
+        Ok(outline.filled(run, &logged))
+    }
+
+    async fn no_feed(&self, person: &PersonId, run: RunId) -> Result<Fault, Fault> {
+        let known = self.shared.sessions.of_run(person, run).await?.is_some();
+        let message = if known {
+            format!(
+                "The events of run {run} are no longer kept; its session's history has the answer."
+            )
+        } else {
+            format!("There is no run {run}.")
+        };
+        Ok(Fault::new(ErrorCode::NotFound, message))
+    }
+
+    pub(super) fn finished(&self) -> MutexGuard<'_, FinishedFeeds> {
+        self.shared.finished.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}

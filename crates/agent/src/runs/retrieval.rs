@@ -1,0 +1,143 @@
+//! What is found for a message without the model asking, and which addresses the session has seen.
+
+use std::collections::BTreeSet;
+
+use onyx_knowledge::{Hit, Index, Retrieval, Retrieved};
+use onyx_tools::Addresses;
+use onyx_types::{ContextPiece, Event, Origin, PersonId, RunId, Scope, StatusCode, TurnBody};
+
+use super::opening::MessageToAnswer;
+use crate::prompt::{self, Conversation, UntrustedPiece};
+use crate::step::client::ClientTurn;
+use crate::step::{LaneSetup, Speaker};
+
+/// Text that was found for the message, and what people are told of it.
+#[derive(Default)]
+pub(super) struct RetrievedContext {
+    pub(super) pieces: Vec<UntrustedPiece>,
+    pub(super) events: Vec<Event>,
+    pub(super) taints: bool,
+}
+
+const PARTIAL: &str = "Context may lack something: not everything is indexed yet";
+
+/// Searches for the message in these scopes. A search that fails leaves the run without context,
+/// and says so.
+pub(super) async fn retrieve(
+    index: Option<&Index>,
+    person: &PersonId,
+    run: RunId,
+    message: &MessageToAnswer,
+    scopes: Vec<Scope>,
+    lanes: &[LaneSetup],
+) -> RetrievedContext {
+    let (Some(index), Some(words)) = (index, &message.words) else {
+        return RetrievedContext::default();
+    };
+    if scopes.is_empty() {
+        return RetrievedContext::default();
+    }
+    let window = lanes.iter().map(|lane| prompt::window(lane.context_window)).min();
+    let retrieval = Retrieval {
+        person: person.clone(),
+        scopes,
+        text: words.content.text(),
+        max_tokens: Retrieval::budget(window.unwrap_or_default()),
+    };
+    match index.retrieve(&retrieval).await {
+        Ok(retrieved) => RetrievedContext::from(retrieved),
+        Err(error) => {
+            tracing::warn!(%run, %error, "a message is answered without context");
+            let events = vec![degraded(format!("Answered without context: {error}"))];
+            RetrievedContext { events, ..RetrievedContext::default() }
+        }
+    }
+}
+
+impl From<Retrieved> for RetrievedContext {
+    fn from(Retrieved { hits, degraded: why, partial }: Retrieved) -> Self {
+        let why = why.map(|why| degraded(format!("Context was searched by words only: {why}")));
+        let partial = partial.then(|| degraded(PARTIAL.to_owned()));
+        let context = Event::Context { pieces: hits.iter().map(context_piece).collect() };
+        let context = (!hits.is_empty()).then_some(context);
+        Self {
+            taints: hits.iter().any(|hit| hit.origin.taints()),
+            events: why.into_iter().chain(partial).chain(context).collect(),
+            pieces: hits.into_iter().map(untrusted_piece).collect(),
+        }
+    }
+}
+
+fn degraded(message: String) -> Event {
+    Event::Status { message, code: StatusCode::Degraded }
+}
+
+fn context_piece(hit: &Hit) -> ContextPiece {
+    ContextPiece {
+        source: hit.path(),
+        scope: hit.scope.clone(),
+        origin: hit.origin,
+        score: hit.score,
+        match_type: hit.match_type,
+        start_line: hit.start_line,
+        end_line: hit.end_line,
+    }
+}
+
+fn untrusted_piece(hit: Hit) -> UntrustedPiece {
+    let scope = match &hit.scope {
+        Scope::Person => "person",
+        Scope::Agent(_) => "agent",
+        Scope::Space(_) => "space",
+        Scope::Channel(_) => "channel",
+        Scope::Thread(_) => "thread",
+        Scope::Shared => "shared",
+    };
+    UntrustedPiece {
+        scope: scope.to_owned(),
+        source: hit.path(),
+        lines: Some((hit.start_line, hit.end_line)),
+        text: hit.text,
+    }
+}
+
+/// The results of these tools hold the addresses of pages as they are.
+const WEB_TOOLS: [&str; 2] = ["web_search", "web_fetch"];
+
+/// Addresses that may be fetched without asking: the person wrote them in this session, or they
+/// stand in what a search or a fetch of it brought.
+pub(super) fn known_addresses(
+    history: &Conversation,
+    message: &MessageToAnswer,
+    client_turns: &[ClientTurn],
+) -> Addresses {
+    let addresses = Addresses::default();
+    let mut from_web = BTreeSet::new();
+    for turn in history.turns() {
+        match &turn.body {
+            TurnBody::User(words) if turn.origin == Origin::Person => {
+                addresses.person_wrote(&words.content.text());
+            }
+            TurnBody::ToolCall(call) if WEB_TOOLS.contains(&call.tool_name.as_str()) => {
+                from_web.insert(&call.tool_use_id);
+            }
+            // A call that was only drafted, shown or refused repeats the address the model made.
+            TurnBody::ToolResult(result)
+                if turn.origin == Origin::External && from_web.contains(&result.tool_use_id) =>
+            {
+                addresses.page_says(&result.output);
+            }
+            _ => {}
+        }
+    }
+    let spoken = message.leading.iter().chain(&message.words);
+    for words in spoken.filter(|words| words.by == Speaker::Person) {
+        addresses.person_wrote(&words.content.text());
+    }
+    for turn in client_turns {
+        if let ClientTurn::User(content) = turn {
+            addresses.person_wrote(&content.text());
+        }
+    }
+    addresses
+}

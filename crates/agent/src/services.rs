@@ -1,0 +1,271 @@
+//! Opens every room over one store, and looks after what none of them owns alone.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use onyx_knowledge::Index;
+use onyx_storage::Store;
+use onyx_tools::Toolbox;
+use onyx_types::{Cancel, Clock, Fault, Timestamp, ToolCall};
+use tokio::sync::broadcast;
+
+use crate::actions::Actions;
+use crate::agents::{CurrentRoster, Models, PreferenceFiles, Roster, Titles};
+use crate::conversations::{self, Conversations, LocalPromises};
+use crate::drafts::{self, Approvals, LocalDraftLeases, Undo};
+use crate::drive::DriveServices;
+use crate::notices::{LocalNotifier, Notice, Notifier};
+use crate::personas::Personas;
+use crate::prompt::{SecretMask, UntrustedPiece, untrusted_block};
+use crate::runs::{ContextOptions, LiveRuns, LocalRuns, Recovery, Runs, RunsSetup};
+use crate::sessions::{Ids, RunReplay, SessionNamer, SessionSpaces, Sessions};
+
+/// How often runs that lost their process, or could not write their end, are looked for.
+const LOOK_AFTER: Duration = Duration::from_secs(30);
+
+#[derive(Clone, Debug)]
+pub struct AgentOptions {
+    /// Runs at work at once; beyond it a request is told to come back later.
+    pub max_runs: usize,
+    /// Seeds ids; unpredictable in production.
+    pub seed: u64,
+    /// Makes the fences of untrusted blocks unguessable.
+    pub fence_secret: [u8; 32],
+}
+
+/// The agent crate's rooms, for every surface. Cheap to clone.
+#[derive(Clone)]
+pub struct AgentServices {
+    pub sessions: Sessions,
+    pub runs: Runs,
+    pub replay: RunReplay,
+    pub approvals: Approvals,
+    pub undo: Undo,
+    pub conversations: Conversations,
+    pub actions: Actions,
+    pub personas: Personas,
+    pub preferences: PreferenceFiles,
+    pub(crate) shared: Arc<Shared>,
+}
+
+/// What the rooms are given, as far as the services themselves need it.
+pub(crate) struct Shared {
+    pub(crate) store: Store,
+    pub(crate) models: Arc<dyn Models>,
+    pub(crate) live: Arc<dyn LiveRuns>,
+    pub(crate) notices: Arc<dyn Notifier>,
+    pub(crate) ids: Ids,
+    toolbox: Arc<Toolbox>,
+    clock: Arc<dyn Clock>,
+    roster: Arc<CurrentRoster>,
+    namer: SessionNamer,
+    pub(crate) recovery: Recovery,
+    fence_secret: [u8; 32],
+}
+
+impl AgentServices {
+    pub fn new(
+        store: Store,
+        toolbox: Arc<Toolbox>,
+        models: Arc<dyn Models>,
+        roster: Roster,
+        clock: Arc<dyn Clock>,
+        options: AgentOptions,
+    ) -> Self {
+        let roster = Arc::new(CurrentRoster::new(roster));
+        let ids = Ids::new(options.seed, Arc::clone(&clock));
+        let notices: Arc<dyn Notifier> = Arc::new(LocalNotifier::default());
+        let live: Arc<dyn LiveRuns> = Arc::new(LocalRuns::default());
+        let sessions =
+            Sessions::new(&store, Arc::clone(&roster), Arc::clone(&notices), ids.clone());
+        let namer =
+            SessionNamer::new(sessions.clone(), Arc::clone(&clock), Arc::clone(&store.ledger));
+        let drafts = Arc::clone(&store.drafts);
+        let shared = Arc::new(Shared {
+            recovery: Recovery::new(sessions.clone(), &store, ids.clone()),
+            fence_secret: options.fence_secret,
+            store,
+            models,
+            live,
+            notices,
+            ids,
+            toolbox,
+            clock,
+            roster,
+            namer,
+        });
+        let replay = RunReplay::new(sessions.clone(), drafts, Arc::clone(&shared.toolbox));
+        let preferences = shared.preferences();
+        let runs = Runs::new(RunsSetup {
+            sessions: sessions.clone(),
+            namer: shared.namer.clone(),
+            replay: replay.clone(),
+            recovery: shared.recovery.clone(),
+            preferences: preferences.clone(),
+            roster: Arc::clone(&shared.roster),
+            ids: shared.ids.clone(),
+            live: Arc::clone(&shared.live),
+            drive: shared.drive_services(),
+            max_runs: options.max_runs,
+            context: ContextOptions { fence_secret: options.fence_secret },
+        });
+        Self {
+            approvals: shared.approvals(),
+            undo: Undo::new(&shared.store, Arc::clone(&shared.clock)),
+            conversations: shared.conversations(&sessions, &replay, &runs),
+            actions: shared.actions(),
+            personas: Personas::new(sessions.clone(), runs.clone()),
+            preferences,
+            sessions,
+            runs,
+            replay,
+            shared,
+        }
+    }
+
+    pub fn roster(&self) -> Arc<Roster> {
+        self.shared.roster.get()
+    }
+
+    /// Runs that have started keep the agents they started with.
+    pub fn set_roster(&self, roster: Roster) {
+        self.shared.roster.set(roster);
+    }
+
+    pub fn set_max_runs(&self, most: usize) {
+        self.runs.set_max(most);
+    }
+
+    /// Who names sessions, from the next run on.
+    pub fn set_titles(&self, titles: Titles) {
+        self.shared.namer.set(titles);
+    }
+
+    /// What runs are answered from, once there is an index.
+    pub fn set_index(&self, index: Index) {
+        self.runs.set_index(index);
+    }
+
+    pub fn clock(&self) -> Arc<dyn Clock> {
+        Arc::clone(&self.shared.clock)
+    }
+
+    pub fn now(&self) -> Timestamp {
+        self.shared.ids.now()
+    }
+
+    /// The day on which spending counts now (UTC).
+    pub fn today(&self) -> String {
+        self.now().utc_date()
+    }
+
+    /// An id for what a surface must name: a request, an answer that nobody stores.
+    pub fn fresh_id(&self) -> String {
+        let now = self.now();
+        self.shared.ids.mint().uuid(now).simple().to_string()
+    }
+
+    /// Every notice from now on, of every person: the listener picks its own.
+    pub fn notices(&self) -> broadcast::Receiver<Notice> {
+        self.shared.notices.listen()
+    }
+
+    /// What a call would do, in one line for people.
+    pub fn call_summary(&self, call: &ToolCall) -> String {
+        self.shared.toolbox.summary(call)
+    }
+
+    /// Evidence that a client brings, fenced so that nothing in it can pass for more.
+    pub fn untrusted_block(&self, pieces: &[UntrustedPiece]) -> Option<String> {
+        let (session, turn) = (self.shared.ids.session(), self.shared.ids.turn());
+        untrusted_block(&self.shared.fence_secret, session, turn, pieces)
+    }
+
+    /// Closes runs that an earlier process, another gateway that is gone, or a store that refused
+    /// to write left open, and settles drafts. Called before the first request and now and then.
+    /// Returns how many runs it closed.
+    pub async fn recover(&self) -> Result<usize, Fault> {
+        let closed = self.shared.recovery.close_all().await?;
+        self.approvals.settle().await?;
+        Ok(closed)
+    }
+
+    /// Has answered what an earlier process had yet to; then recovers now and then, until it is
+    /// told to stop.
+    pub async fn tend(&self, stop: &Cancel) {
+        if let Err(fault) = self.conversations.resume_promises().await {
+            tracing::error!(%fault, "waiting messages could not be looked for");
+        }
+        loop {
+            tokio::select! {
+                () = stop.cancelled() => return,
+                () = self.shared.clock.sleep(LOOK_AFTER) => {}
+            }
+            if let Err(fault) = self.recover().await {
+                tracing::warn!(%fault, "open runs could not be looked for");
+            }
+        }
+    }
+
+    /// Lets runs finish for a while, then stops them; returns when none is left or time is up.
+    pub async fn drain(&self, patience: Duration) {
+        self.runs.drain(patience).await;
+    }
+}
+
+impl Shared {
+    fn drive_services(&self) -> DriveServices {
+        DriveServices {
+            turns: Arc::clone(&self.store.turns),
+            ledger: Arc::clone(&self.store.ledger),
+            drafts: Arc::clone(&self.store.drafts),
+            leases: Arc::clone(&self.store.leases),
+            files: Arc::clone(&self.store.files),
+            steps: self.store.steps.clone(),
+            toolbox: Arc::clone(&self.toolbox),
+            models: Arc::clone(&self.models),
+            clock: Arc::clone(&self.clock),
+            notices: Arc::clone(&self.notices),
+        }
+    }
+
+    fn preferences(&self) -> PreferenceFiles {
+        PreferenceFiles::new(Arc::clone(&self.store.files), Arc::clone(&self.clock))
+    }
+
+    fn approvals(&self) -> Approvals {
+        Approvals::new(drafts::Shared {
+            drafts: Arc::clone(&self.store.drafts),
+            files: Arc::clone(&self.store.files),
+            toolbox: Arc::clone(&self.toolbox),
+            clock: Arc::clone(&self.clock),
+            roster: Arc::clone(&self.roster),
+            notices: Arc::clone(&self.notices),
+            live: Arc::clone(&self.live),
+            leases: Arc::new(LocalDraftLeases::default()),
+        })
+    }
+
+    fn conversations(&self, sessions: &Sessions, replay: &RunReplay, runs: &Runs) -> Conversations {
+        Conversations::new(conversations::Shared {
+            sessions: sessions.clone(),
+            spaces: SessionSpaces::new(Arc::clone(&self.store.files)),
+            replay: replay.clone(),
+            runs: runs.clone(),
+            roster: Arc::clone(&self.roster),
+            notices: Arc::clone(&self.notices),
+            files: Arc::clone(&self.store.files),
+            ledger: Arc::clone(&self.store.ledger),
+            clock: Arc::clone(&self.clock),
+            ids: self.ids.clone(),
+            mask: SecretMask::new(Arc::clone(&self.toolbox)),
+            promises: Arc::new(LocalPromises::default()),
+            locks: conversations::Locks::default(),
+        })
+    }
+
+    fn actions(&self) -> Actions {
+        let (files, clock) = (Arc::clone(&self.store.files), Arc::clone(&self.clock));
+        Actions::new(files, clock, Arc::clone(&self.roster))
+    }
+}

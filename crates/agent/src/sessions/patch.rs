@@ -1,0 +1,75 @@
+use onyx_storage::SessionStatus;
+use onyx_types::{AgentId, ErrorCode, Fault, LaneOrder};
+
+use crate::agents::Roster;
+
+/// What a person may change of a session; `None` leaves it.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct SessionPatch {
+    pub title: Option<String>,
+    pub status: Option<SessionStatus>,
+    /// Who answers from the next message on.
+    pub agents: Option<Vec<AgentId>>,
+    pub mode: Option<LaneOrder>,
+}
+
+/// A field of a patch that cannot be taken, by its path.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct PatchFlaw {
+    pub field: String,
+    pub why: String,
+    pub code: ErrorCode,
+}
+
+const LONGEST_TITLE: usize = 200;
+/// More would be a crowd, and each costs a call.
+const MOST_AGENTS: usize = 8;
+
+impl SessionPatch {
+    pub fn check(&self, roster: &Roster) -> Result<(), PatchFlaw> {
+        if let Some(title) = &self.title {
+            let length = one_line(title).chars().count();
+            if length == 0 {
+                return Err(flaw("title", "it is empty"));
+            }
+            if length > LONGEST_TITLE {
+                let why = format!("it has {length} characters; {LONGEST_TITLE} are allowed");
+                return Err(flaw("title", why));
+            }
+        }
+        self.agents.as_deref().map_or(Ok(()), |agents| check_agents(agents, roster))
+    }
+}
+
+fn check_agents(agents: &[AgentId], roster: &Roster) -> Result<(), PatchFlaw> {
+    if agents.is_empty() || agents.len() > MOST_AGENTS {
+        return Err(flaw("agents", format!("1 to {MOST_AGENTS} agents answer in a session")));
+    }
+    for (index, agent) in agents.iter().enumerate() {
+        let field = format!("agents[{index}]");
+        if roster.get(agent).is_none() {
+            let known: Vec<_> = roster.agents().map(|agent| agent.id.as_str()).collect();
+            let why = format!("there is no agent {agent}; agents: {}", known.join(", "));
+            return Err(PatchFlaw { field, why, code: ErrorCode::NotFound });
+        }
+        if agents[..index].contains(agent) {
+            return Err(flaw(field, format!("{agent} is there twice")));
+        }
+    }
+    Ok(())
+}
+
+fn flaw(field: impl Into<String>, why: impl Into<String>) -> PatchFlaw {
+    PatchFlaw { field: field.into(), why: why.into(), code: ErrorCode::InvalidRequest }
+}
+
+impl From<PatchFlaw> for Fault {
+    fn from(flaw: PatchFlaw) -> Self {
+        Self::new(flaw.code, format!("{}: {}", flaw.field, flaw.why)).with_field(flaw.field)
+    }
+}
+
+pub(crate) fn one_line(text: &str) -> String {
+    let plain = text.replace(|c: char| c.is_control(), " ");
+    plain.split_whitespace().collect::<Vec<_>>().join(" ")
+}

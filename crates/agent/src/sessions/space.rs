@@ -1,0 +1,238 @@
+//! The space that a session belongs to. The space's own files say so, and that decides who
+//! answers, what may be searched, and what the prompt says of it.
+
+use std::sync::Arc;
+
+use onyx_storage::{Channel, Channels, Files, Space, Spaces, Thread};
+use onyx_types::{AgentId, ErrorCode, Fault, PersonId, Scope, SessionId, SessionOrigin, View};
+
+use crate::agents::Roster;
+
+/// More would be a crowd, and each costs a call.
+const MOST_ANSWERS: usize = 8;
+
+/// The space that a session belongs to, and the channel and thread in it.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) enum SessionSpace {
+    Companion { space: Space, channels: Vec<Channel> },
+    Thread { space: Space, channel: Box<Channel>, thread: Thread },
+}
+
+impl SessionSpace {
+    fn space(&self) -> &Space {
+        match self {
+            Self::Companion { space, .. } | Self::Thread { space, .. } => space,
+        }
+    }
+
+    /// What an agent may search in it.
+    pub(crate) fn scopes(&self, agent: &AgentId) -> Vec<Scope> {
+        let own = [Scope::Space(self.space().id.clone()), Scope::Agent(agent.clone())];
+        match self {
+            Self::Companion { channels, .. } => {
+                let inside = channels.iter().flat_map(|channel| {
+                    let threads = channel.card.threads.iter();
+                    let threads = threads.map(|thread| Scope::Thread(thread.id.clone()));
+                    threads.chain([Scope::Channel(channel.id.clone())])
+                });
+                own.into_iter().chain(inside).chain([Scope::Shared]).collect()
+            }
+            Self::Thread { channel, thread, .. } => {
+                let here = [Scope::Channel(channel.id.clone()), Scope::Thread(thread.id.clone())];
+                own.into_iter().chain(here).collect()
+            }
+        }
+    }
+
+    /// What is searched for a message without anybody asking: in a thread, its four scopes.
+    pub(crate) fn retrieval_scopes<'a>(
+        &self,
+        agents: impl Iterator<Item = &'a AgentId>,
+    ) -> Vec<Scope> {
+        match self {
+            Self::Companion { .. } => Vec::new(),
+            Self::Thread { .. } => {
+                let mut scopes: Vec<_> = agents.flat_map(|agent| self.scopes(agent)).collect();
+                scopes.sort();
+                scopes.dedup();
+                scopes
+            }
+        }
+    }
+
+    /// What the prompt says of the space and of what the person looks at.
+    pub(crate) fn prompt_text(&self, view: Option<&View>) -> String {
+        let space = self.space();
+        let mut text = format!("# Where this conversation lives\nSpace: {}", one_line(&space.name));
+        if let Self::Thread { channel, thread, .. } = self {
+            text.push_str(&format!("\nChannel: {}", one_line(&channel.card.name)));
+            if !channel.card.purpose.is_empty() {
+                text.push_str(&format!("\nPurpose: {}", channel.card.purpose.trim()));
+            }
+            text.push_str(&format!("\nThread: {}", one_line(&thread.title)));
+        }
+        if let Some(View { entity_type, entity_id }) = view {
+            // A name only: what stands in it may be anybody's text, and `context` brings it marked.
+            let (kind, id) = (plain(entity_type), plain(entity_id));
+            text.push_str(&format!(
+                "\nThe person is looking at: {kind} {id} (the tool `context` says more)"
+            ));
+        }
+        text
+    }
+
+    /// Who answers a message: in a thread those it names, else the primary coworker.
+    pub(crate) fn answerers(&self, roster: &Roster, text: &str) -> Vec<AgentId> {
+        let there = |agent: &&AgentId| roster.get(agent).is_some();
+        let usual = || self.space().default_agent.as_ref().filter(there);
+        let agents: Vec<AgentId> = match self {
+            Self::Companion { .. } => usual().into_iter().cloned().collect(),
+            Self::Thread { channel, .. } => {
+                let coworkers = channel.card.coworkers.iter().map(|coworker| &coworker.agent);
+                let assigned: Vec<&AgentId> = coworkers.filter(there).collect();
+                let known: Vec<&AgentId> = if assigned.is_empty() {
+                    roster.agents().map(|agent| &agent.id).collect()
+                } else {
+                    assigned
+                };
+                let named = mentioned(roster, &known, text);
+                if named.is_empty() {
+                    let primary = channel.card.primary().filter(there);
+                    primary.or_else(usual).into_iter().cloned().collect()
+                } else {
+                    named
+                }
+            }
+        };
+        if agents.is_empty() { vec![roster.default_agent().id.clone()] } else { agents }
+    }
+}
+
+/// Those of `known` that the text calls by `@id` or `@name`, in the order it does.
+fn mentioned(roster: &Roster, known: &[&AgentId], text: &str) -> Vec<AgentId> {
+    let lower = text.to_lowercase();
+    let mut found: Vec<(usize, &AgentId)> = Vec::new();
+    for id in known {
+        let name = roster.get(id).map(|agent| agent.name.to_lowercase()).unwrap_or_default();
+        let calls = [id.to_string(), name.replace(' ', "-"), name];
+        let calls = calls.iter().filter(|call| !call.is_empty());
+        if let Some(at) = calls.filter_map(|call| called_at(&lower, call)).min() {
+            found.push((at, id));
+        }
+    }
+    found.sort();
+    found.into_iter().take(MOST_ANSWERS).map(|(_, id)| id.clone()).collect()
+}
+
+/// Where `@name` stands as a word of its own: not in an address, not as the start of another name.
+fn called_at(text: &str, name: &str) -> Option<usize> {
+    let call = format!("@{name}");
+    let joins = |letter: char| letter.is_alphanumeric() || matches!(letter, '_' | '-');
+    text.match_indices(&call).map(|(at, _)| at).find(|at| {
+        let before = text[..*at].chars().next_back();
+        let mut after = text[at + call.len()..].chars();
+        let next = after.next();
+        // `@scout.` ends a sentence, `@scout.example` is an address.
+        let is_address = next == Some('.') && after.next().is_some_and(char::is_alphanumeric);
+        !before.is_some_and(|letter| joins(letter) || letter == '.')
+            && !next.is_some_and(joins)
+            && !is_address
+    })
+}
+
+/// A space whose card cannot be read is looked at, and not changed.
+pub fn check_card(space: &Space) -> Result<(), Fault> {
+    let Some(damage) = &space.damage else { return Ok(()) };
+    let hint =
+        "Mend `space.json` in the folder of the space; what it held before is in the history.";
+    Err(Fault::new(ErrorCode::StorageFailed, damage.clone()).with_hint(hint))
+}
+
+/// Looks up which space a session belongs to.
+#[derive(Clone)]
+pub(crate) struct SessionSpaces(Arc<dyn Files>);
+
+impl SessionSpaces {
+    pub(crate) fn new(files: Arc<dyn Files>) -> Self {
+        Self(files)
+    }
+
+    /// The space of the family of sessions that begins with `root`; `None` for sessions that belong
+    /// to no space, or to one that is gone.
+    pub(crate) async fn of(
+        &self,
+        person: &PersonId,
+        root: SessionId,
+        origin: SessionOrigin,
+    ) -> Result<Option<SessionSpace>, Fault> {
+        match origin {
+            SessionOrigin::Companion => self.of_companion(person, root).await,
+            SessionOrigin::Thread => self.of_thread(person, root).await,
+            SessionOrigin::Chat
+            | SessionOrigin::AgentEditor
+            | SessionOrigin::Connector
+            | SessionOrigin::Job
+            | SessionOrigin::Api => Ok(None),
+        }
+    }
+
+    async fn of_companion(
+        &self,
+        person: &PersonId,
+        root: SessionId,
+    ) -> Result<Option<SessionSpace>, Fault> {
+        let spaces = Spaces::new(&*self.0, person)?.list().await?;
+        let found = spaces.into_iter().find(|space| space.companion == Some(root));
+        let Some(space) = found else { return Ok(None) };
+        let channels = Channels::new(&*self.0, person)?.list(Some(&space.id)).await?;
+        Ok(Some(SessionSpace::Companion { space, channels }))
+    }
+
+    async fn of_thread(
+        &self,
+        person: &PersonId,
+        root: SessionId,
+    ) -> Result<Option<SessionSpace>, Fault> {
+        let id = root.to_string().parse()?;
+        let channel = Channels::new(&*self.0, person)?.with_thread(&id).await?;
+        let Some(channel) = channel else { return Ok(None) };
+        let space = Spaces::new(&*self.0, person)?.get(&channel.space).await?;
+        let (Some(space), Some(thread)) = (space, channel.card.thread(&id).cloned()) else {
+            return Ok(None);
+        };
+        Ok(Some(SessionSpace::Thread { space, channel: Box::new(channel), thread }))
+    }
+}
+
+fn one_line(text: &str) -> String {
+    text.split_whitespace().collect::<Vec<_>>().join(" ")
+}
+
+/// The letters of a name and nothing that could be more than one.
+fn plain(name: &str) -> String {
+    const LONGEST: usize = 80;
+    let plain = |letter: &char| letter.is_alphanumeric() || matches!(letter, '-' | '_' | '.');
+    name.chars().filter(plain).take(LONGEST).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::called_at;
+
+    #[test]
+    fn a_call_is_a_word_of_its_own() {
+        for (text, is_called) in [
+            ("@scout look", true),
+            ("ask @scout.", true),
+            ("(@scout)", true),
+            ("@scout, @main", true),
+            ("mail a@scout.example", false),
+            ("@scouting", false),
+            ("@scout-two", false),
+            ("scout", false),
+            ("@scout.example", false),
+        ] {
+            assert_eq!(called_at(text, "scout").is_some(), is_called, "{text}");
+        }
+    }
+}

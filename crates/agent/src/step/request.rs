@@ -1,0 +1,49 @@
+//! The request that a lane sends to its model.
+
+use std::sync::Arc;
+
+use onyx_types::{LaneId, Message, ModelRequest, Role, ToolOffer};
+
+use super::lane::{LaneSetup, Room};
+use super::state::RunState;
+use crate::prompt;
+
+/// A prompt ends with the model's own words when an answer that was broken off is asked for again;
+/// many providers refuse that, and others would go on in the middle of a sentence.
+const ASK_AGAIN: &str = "[The answer above was broken off. Answer the message before it again.]";
+
+pub(super) fn request(state: &mut RunState, lane: LaneId) -> ModelRequest {
+    let lane = &state.lanes[usize::from(lane.0)];
+    let setup = &lane.setup;
+    let mut messages = match lane.room {
+        Room::Enough => state.history.messages(&setup.agent, &lane.answering),
+        Room::CutToFit => {
+            let window = prompt::window(setup.context_window);
+            let room = (window * 6 / 10) as f64 / setup.tokens.scale();
+            let budget = (room as usize).saturating_sub(lane.fixed_tokens);
+            state.history.messages_within(&setup.agent, &lane.answering, budget)
+        }
+    };
+    if messages.last().is_some_and(|message| message.role == Role::Assistant) {
+        Arc::make_mut(&mut messages).push(Message::user(ASK_AGAIN));
+    }
+    ModelRequest {
+        system: Arc::clone(&setup.snapshot.system),
+        messages,
+        tools: offers(setup),
+        tool_use: setup.tool_use.clone(),
+        max_output_tokens: setup.max_output_tokens.min(state.limits.max_output_tokens),
+        temperature: setup.temperature,
+        response_format: setup.response_format.clone(),
+        cache_key: Some(state.key.session.to_string()),
+    }
+}
+
+/// Everything the model may call, whoever performs it.
+fn offers(setup: &LaneSetup) -> Arc<[ToolOffer]> {
+    let own = setup.tools.offers();
+    match setup.client_tools.as_slice() {
+        [] => Arc::clone(own),
+        of_client => own.iter().chain(of_client).cloned().collect(),
+    }
+}
