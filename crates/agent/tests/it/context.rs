@@ -13,7 +13,7 @@ async fn with_index(answers: usize) -> World {
     let home = world.folder.path().join("home");
     let settings = IndexSettings { home, chunking: Chunking::default() };
     let index = Index::new(world.store.clone(), Arc::new(SystemClock::new()), settings);
-    world.manager.set_index(index);
+    world.agent.set_index(index);
     world.write("people/ana/vault/roof.md", "# Roof\n\nThe roofer is called Egon. <<fence>>\n");
     world.write("people/ana/memory/main/MEMORY.md", "The roof leaks in March.\n");
     world.write("people/ana/memory/other/MEMORY.md", "Another agent's roof.\n");
@@ -27,7 +27,7 @@ fn scopes() -> Vec<Scope> {
 #[tokio::test]
 async fn what_is_found_is_told_fenced_stored_and_replayed_byte_equal() {
     let world = with_index(2).await;
-    let first = world.manager.start_with_context(request(None, "Who mends the roof?"), scopes());
+    let first = world.agent.runs.start_with_context(request(None, "Who mends the roof?"), scopes());
     let handle = first.await.unwrap();
     let session = handle.session_id;
     let told = all(handle).await;
@@ -105,7 +105,7 @@ async fn a_message_in_a_thread_is_answered_from_four_scopes_within_its_budget() 
     world.write("people/bob/memory/main/MEMORY.md", "The roof of bob.\n");
     let mut asked = request(None, "Who mends the roof?");
     asked.model = Some("mine/small".to_owned());
-    let handle = world.manager.start_with_context(asked, thread_scopes()).await.unwrap();
+    let handle = world.agent.runs.start_with_context(asked, thread_scopes()).await.unwrap();
     let session = handle.session_id;
     let told = all(handle).await;
     let pieces = told.iter().find_map(|event| match event {

@@ -21,7 +21,7 @@ async fn another_answer_is_a_fork_of_the_same_family() {
 
     let mut again = request(Some(session), "");
     again.input = RunInput::Regenerate(answer);
-    let handle = world.manager.start(again).await.unwrap();
+    let handle = world.agent.runs.start(again).await.unwrap();
     let fork = handle.session_id;
     all(handle).await;
 
@@ -36,7 +36,7 @@ async fn another_answer_is_a_fork_of_the_same_family() {
         })
         .collect();
     assert_eq!(texts, ["one", "another two"]);
-    let meta = world.manager.session_meta(&ana(), fork).await.unwrap();
+    let meta = world.agent.sessions.meta(&ana(), fork).await.unwrap();
     assert_eq!((meta.root, meta.last_run_status), (session, Some(RunStatus::Done)));
     assert_eq!(meta.fork_turn, Some(find(&log, "user", 1)));
     let sent = world.model.last_request().body["messages"].to_string();
@@ -47,7 +47,7 @@ async fn another_answer_is_a_fork_of_the_same_family() {
 async fn counted(world: &World, sessions: &[SessionId]) -> Vec<(u64, String)> {
     let mut rows = Vec::new();
     for session in sessions {
-        let meta = world.manager.session_meta(&ana(), *session).await.unwrap();
+        let meta = world.agent.sessions.meta(&ana(), *session).await.unwrap();
         rows.push((meta.message_count, meta.preview));
     }
     rows
@@ -67,7 +67,7 @@ async fn messages_are_counted_alike_while_they_come_in_a_fork_and_from_the_log()
     .await;
     let handle = world.start(None, "paint it").await.unwrap();
     let session = handle.session_id;
-    world.manager.send(request(Some(session), "in blue"), Delivery::Steer).await.unwrap();
+    world.agent.runs.send(request(Some(session), "in blue"), Delivery::Steer).await.unwrap();
     all(handle).await;
     world.say(Some(session), "fails").await;
     world.say(Some(session), "hm").await;
@@ -75,13 +75,16 @@ async fn messages_are_counted_alike_while_they_come_in_a_fork_and_from_the_log()
     let answer = find(&log, "assistant_text", 1);
     let mut again = request(Some(session), "");
     again.input = RunInput::Regenerate(answer);
-    let handle = world.manager.start(again).await.unwrap();
+    let handle = world.agent.runs.start(again).await.unwrap();
     let regenerated = handle.session_id;
     all(handle).await;
-    let through = world.manager.fork(&ana(), session, ForkPoint::Through(answer)).await.unwrap();
+    let through =
+        world.agent.sessions.fork(&ana(), session, ForkPoint::Through(answer)).await.unwrap();
     let question = find(&log, "user", 0);
-    let start = world.manager.fork(&ana(), session, ForkPoint::Through(question)).await.unwrap();
-    let empty = world.manager.fork(&ana(), session, ForkPoint::Before(question)).await.unwrap();
+    let start =
+        world.agent.sessions.fork(&ana(), session, ForkPoint::Through(question)).await.unwrap();
+    let empty =
+        world.agent.sessions.fork(&ana(), session, ForkPoint::Before(question)).await.unwrap();
 
     let sessions = [session, regenerated, through, start, empty];
     let rows = counted(&world, &sessions).await;
@@ -104,16 +107,17 @@ async fn saying_it_differently_leaves_everything_before_it() {
     let (session, _) = world.say(None, "first").await;
     world.say(Some(session), "second").await;
     let second = find(&world.log(session).await, "user", 1);
-    let fork = world.manager.fork(&ana(), session, ForkPoint::Before(second)).await.unwrap();
+    let fork = world.agent.sessions.fork(&ana(), session, ForkPoint::Before(second)).await.unwrap();
     world.say(Some(fork), "rather this").await;
     let sent = world.model.last_request().body["messages"].to_string();
     assert!(sent.contains("first") && sent.contains("rather this") && !sent.contains("second"));
 
     let first = find(&world.log(session).await, "user", 0);
-    let empty = world.manager.fork(&ana(), session, ForkPoint::Before(first)).await.unwrap();
+    let empty = world.agent.sessions.fork(&ana(), session, ForkPoint::Before(first)).await.unwrap();
     assert!(!kinds(&world.log(empty).await).contains(&"user"));
     let unknown = "0197f3a0-0000-7000-8000-000000000001".parse().unwrap();
-    let fault = world.manager.fork(&ana(), session, ForkPoint::Through(unknown)).await.unwrap_err();
+    let fault =
+        world.agent.sessions.fork(&ana(), session, ForkPoint::Through(unknown)).await.unwrap_err();
     assert_eq!(fault.code, ErrorCode::NotFound);
 }
 
@@ -125,10 +129,10 @@ async fn a_stored_message_is_answered_once_and_again_only_after_a_failure() {
     let turn = find(&world.log(session).await, "user", 0);
     let mut stored = request(Some(session), "");
     stored.input = RunInput::Stored(turn);
-    let handle = world.manager.start(stored.clone()).await.unwrap();
+    let handle = world.agent.runs.start(stored.clone()).await.unwrap();
     all(handle).await;
     let log = world.log(session).await;
     assert_eq!(kinds(&log).iter().filter(|kind| **kind == "user").count(), 1);
-    let again = world.manager.start(stored).await.unwrap_err();
+    let again = world.agent.runs.start(stored).await.unwrap_err();
     assert_eq!(again.code, ErrorCode::SessionBusy, "it has its answer");
 }

@@ -8,7 +8,7 @@ use std::time::Duration;
 use crate::world::{World, ana};
 
 async fn told_after(world: &World, run: RunId, after: u64) -> Vec<Envelope> {
-    let mut events = world.manager.events(&ana(), run, after).await.unwrap();
+    let mut events = world.agent.runs.events(&ana(), run, after).await.unwrap();
     let mut told = Vec::new();
     while let Some(envelope) = events.next().await {
         told.push(Envelope::clone(&envelope));
@@ -18,7 +18,7 @@ async fn told_after(world: &World, run: RunId, after: u64) -> Vec<Envelope> {
 
 async fn at_rest(world: &World) {
     let patience = Duration::from_secs(5);
-    wait_until("nothing is at work", patience, || world.manager.runs_at_work() == 0).await;
+    wait_until("nothing is at work", patience, || world.agent.runs.count() == 0).await;
 }
 
 /// A run with reasoning, pieces, two tools at once and a failure among them.
@@ -66,10 +66,10 @@ async fn a_run_is_told_again_number_by_number_however_long_the_answers_after_it_
     assert_eq!(told_after(&world, short, 0).await, before_short);
 
     let other: PersonId = "bob".parse().unwrap();
-    let fault = world.manager.events(&other, run, 0).await.unwrap_err();
+    let fault = world.agent.runs.events(&other, run, 0).await.unwrap_err();
     assert_eq!(fault.code, ErrorCode::NotFound, "it is nobody else's");
-    world.manager.delete_session(&ana(), session).await.unwrap();
-    let fault = world.manager.events(&ana(), run, 0).await.unwrap_err();
+    world.agent.sessions.delete(&ana(), session).await.unwrap();
+    let fault = world.agent.runs.events(&ana(), run, 0).await.unwrap_err();
     assert_eq!(fault.code, ErrorCode::NotFound, "with its session it is gone");
 }
 
@@ -87,7 +87,7 @@ async fn a_run_that_failed_or_was_stopped_is_told_again_as_it_was() {
     let mut events = stopped.events;
     while !matches!(events.next().await.unwrap().event, Event::TextDelta { .. }) {}
     let target = onyx_agent::StopTarget::Run(stopped_run);
-    assert!(world.manager.stop(&ana(), target).await.unwrap());
+    assert!(world.agent.runs.stop(&ana(), target).await.unwrap());
     let before =
         [told_after(&world, failed_run, 0).await, told_after(&world, stopped_run, 0).await];
     for _ in 0..2 {

@@ -8,7 +8,7 @@ use std::time::Duration;
 use futures::FutureExt as _;
 use futures::stream::{BoxStream, StreamExt as _};
 use onyx_agent::{
-    AgentsSettings, ManagerOptions, ModelChoice, Models, Payer, Roster, RunInput, RunManager,
+    AgentOptions, AgentServices, AgentsSettings, ModelChoice, Models, Payer, Roster, RunInput,
     StopTarget,
 };
 use onyx_storage::{BeginIn, BeginRun, Store, StoreError};
@@ -122,7 +122,7 @@ fn call(index: u32, id: &str) -> ModelEvent {
 struct Desk {
     disk: MemoryDisk,
     store: Store,
-    manager: RunManager,
+    agent: AgentServices,
     model: Listed,
     switch: Switch,
 }
@@ -146,10 +146,10 @@ impl Desk {
         let toolbox = Arc::new(Toolbox::new(Vec::new(), services).unwrap());
         let settings = AgentsSettings::default();
         let roster = Roster::resolve(&settings, &Limits::default(), &toolbox).unwrap().0;
-        let options = ManagerOptions { max_runs: 4, seed: 7, fence_secret: [9; 32] };
+        let options = AgentOptions { max_runs: 4, seed: 7, fence_secret: [9; 32] };
         let models = Arc::new(model.clone());
-        let manager = RunManager::new(store.clone(), toolbox, models, roster, clock, options);
-        Self { disk, store, manager, model, switch }
+        let agent = AgentServices::new(store.clone(), toolbox, models, roster, clock, options);
+        Self { disk, store, agent, model, switch }
     }
 
     /// A new process on the same disk.
@@ -166,22 +166,40 @@ impl Desk {
         session: Option<onyx_types::SessionId>,
         text: &str,
     ) -> (SessionKey, Vec<Event>) {
-        let handle = self.manager.start(request(session, text)).await.unwrap();
+        let handle = self.agent.runs.start(request(session, text)).await.unwrap();
         let key = key(handle.session_id);
         (key, all(handle).await)
     }
 
     /// A run that could not write its end: open in the books, its text in the notes.
     async fn leave_noted(&self, session: Option<onyx_types::SessionId>) -> SessionKey {
-        let handle = self.manager.start(request(session, "tell me")).await.unwrap();
+        let handle = self.agent.runs.start(request(session, "tell me")).await.unwrap();
         let key = key(handle.session_id);
         let noted = async || self.store.turns.live(&key).await.unwrap().pop();
         wait_for("the text to be noted", Duration::from_secs(20), noted).await;
         self.switch.set(Some((Op::Append, Answer::IsFull)));
-        self.manager.stop(&ana(), StopTarget::Session(key.session)).await.unwrap();
+        self.agent.runs.stop(&ana(), StopTarget::Session(key.session)).await.unwrap();
         assert_eq!(error_of(&all(handle).await), Some(ErrorCode::StorageFull));
         self.switch.set(None);
         key
+    }
+
+    /// Drops a caller once what it waits for has come as far as the operation that the switch holds.
+    async fn hang_up<T>(&self, start: impl Future<Output = T>) {
+        let mut start = Box::pin(start);
+        self.reached(&mut start).await;
+        drop(start);
+    }
+
+    /// Lets a caller wait until its work has come to the operation that the switch holds.
+    async fn reached<T>(&self, start: &mut (impl Future<Output = T> + Unpin)) {
+        let before = self.switch.refusals();
+        let reached = async || (self.switch.refusals() > before).then_some(());
+        let reached = wait_for("the store to be asked", Duration::from_secs(20), reached);
+        tokio::select! {
+            _ = start => panic!("it did not wait for the store"),
+            () = reached => {}
+        }
     }
 
     async fn begin_in_books(&self, key: &SessionKey, mint: &mut Mint) {
@@ -226,7 +244,7 @@ fn interrupted_texts(log: &[Turn]) -> Vec<&str> {
 #[tokio::test]
 async fn recovery_leaves_runs_at_work_alone_and_closes_the_others() {
     let desk = Desk::new([vec![says("working")], answer("hello")]);
-    let mut at_work = desk.manager.start(request(None, "one")).await.unwrap();
+    let mut at_work = desk.agent.runs.start(request(None, "one")).await.unwrap();
     at_work.events.next().await.unwrap();
     let (left, _) = desk.say(None, "two").await;
     let mut mint = Mint::new(3);
@@ -234,21 +252,37 @@ async fn recovery_leaves_runs_at_work_alone_and_closes_the_others() {
     for _ in 0..2 {
         desk.begin_in_books(&left, &mut mint).await;
     }
-    assert_eq!(desk.manager.recover().await.unwrap(), 2);
+    assert_eq!(desk.agent.recover().await.unwrap(), 2);
     let open = desk.store.ledger.active_runs().await.unwrap();
     assert_eq!(open.iter().map(|row| row.run).collect::<Vec<_>>(), [at_work.run_id]);
 }
 
 #[tokio::test]
-async fn a_client_that_hangs_up_while_its_run_begins_leaves_the_session_free() {
+async fn a_client_that_hangs_up_before_its_run_is_in_the_books_leaves_no_trace() {
     let desk = Desk::new([answer("one"), answer("two")]);
     let (key, _) = desk.say(None, "first").await;
-    desk.switch.set(Some((Op::BeginRun, Answer::Waits)));
-    let mut start = Box::pin(desk.manager.start(request(Some(key.session), "gone")));
-    assert!((&mut start).now_or_never().is_none(), "it waits for the books");
-    drop(start);
+    desk.switch.set(Some((Op::Acquire, Answer::Waits)));
+    let start = desk.agent.runs.start(request(Some(key.session), "gone"));
+    desk.hang_up(start).await;
     desk.switch.set(None);
-    tokio::task::yield_now().await;
+    let (_, told) = desk.say(Some(key.session), "second").await;
+    assert!(matches!(told.last(), Some(Event::Done { status: RunStatus::Done, .. })));
+    assert_eq!(ends(&desk.log(&key).await), [RunStatus::Done; 2], "nothing began for the caller");
+}
+
+#[tokio::test]
+async fn a_client_that_hangs_up_while_its_run_begins_leaves_the_session_free() {
+    let desk = Desk::new([answer("one"), vec![says("to nobody")], answer("two")]);
+    let (key, _) = desk.say(None, "first").await;
+    desk.switch.set(Some((Op::BeginRun, Answer::Waits)));
+    let start = desk.agent.runs.start_owned(request(Some(key.session), "gone"));
+    desk.hang_up(start).await;
+    desk.switch.set(None);
+    let stopped = async || ends(&desk.log(&key).await).get(1).copied();
+    let stopped = wait_for("the run to be stopped", Duration::from_secs(20), stopped).await;
+    assert_eq!(stopped, RunStatus::Cancelled);
+    let free = async || (desk.agent.runs.count() == 0).then_some(());
+    wait_for("the session to be free", Duration::from_secs(20), free).await;
     let (_, told) = desk.say(Some(key.session), "second").await;
     assert!(matches!(told.last(), Some(Event::Done { status: RunStatus::Done, .. })));
 }
@@ -267,7 +301,7 @@ async fn a_run_that_wrote_nothing_leaves_the_notes_to_the_one_that_made_them() {
     let key = desk.leave_noted(None).await;
     // Earlier than the other: a process that had lost the session began it.
     desk.begin_in_books(&key, &mut Mint::new(3)).await;
-    assert_eq!(desk.manager.recover().await.unwrap(), 2);
+    assert_eq!(desk.agent.recover().await.unwrap(), 2);
     assert_eq!(interrupted_texts(&desk.log(&key).await), ["half an answer"]);
 }
 
@@ -276,12 +310,12 @@ async fn recovery_that_comes_late_takes_no_notes_of_a_later_run() {
     let desk = Desk::new([vec![says("one half")], vec![says("other half")]]);
     let key = desk.leave_noted(None).await;
     desk.switch.set(Some((Op::Acquire, Answer::Waits)));
-    let mut recovery = Box::pin(desk.manager.recover());
+    let mut recovery = Box::pin(desk.agent.recover());
     assert!((&mut recovery).now_or_never().is_none(), "it waits for the lease");
     desk.switch.set(None);
     desk.leave_noted(Some(key.session)).await;
     recovery.await.unwrap();
-    desk.manager.recover().await.unwrap();
+    desk.agent.recover().await.unwrap();
     let log = desk.log(&key).await;
     assert_eq!(interrupted_texts(&log), ["one half", "other half"]);
     assert_eq!(ends(&log), [RunStatus::Interrupted; 2]);
@@ -296,12 +330,12 @@ async fn a_message_that_is_deleted_while_its_answer_begins_is_not_there() {
     let mut again = request(Some(key.session), "");
     again.input = RunInput::Stored(question);
     desk.switch.set(Some((Op::Acquire, Answer::Waits)));
-    let mut start = Box::pin(desk.manager.start(again));
-    assert!((&mut start).now_or_never().is_none(), "it waits for the lease");
+    let mut start = Box::pin(desk.agent.runs.start(again));
+    desk.reached(&mut start).await;
     desk.switch.set(None);
-    desk.manager.delete_session(&ana(), key.session).await.unwrap();
+    desk.agent.sessions.delete(&ana(), key.session).await.unwrap();
     assert_eq!(start.await.unwrap_err().code, ErrorCode::NotFound);
-    let gone = desk.manager.session_meta(&ana(), key.session).await.unwrap_err();
+    let gone = desk.agent.sessions.meta(&ana(), key.session).await.unwrap_err();
     assert_eq!(gone.code, ErrorCode::NotFound, "nothing began it anew");
     assert!(desk.log(&key).await.is_empty());
 }
@@ -313,8 +347,8 @@ async fn a_run_that_ended_in_the_log_only_is_booked_as_it_was() {
     let (key, _) = desk.say(None, "a question").await;
     desk.switch.set(None);
     let desk = desk.reopen([]);
-    assert_eq!(desk.manager.recover().await.unwrap(), 1);
-    let meta = desk.manager.session_meta(&ana(), key.session).await.unwrap();
+    assert_eq!(desk.agent.recover().await.unwrap(), 1);
+    let meta = desk.agent.sessions.meta(&ana(), key.session).await.unwrap();
     let row = (meta.title.as_deref(), meta.preview.as_str(), meta.message_count);
     assert_eq!(row, (Some("a question"), "hello", 2));
     assert_eq!(meta.last_run_status, Some(RunStatus::Done));
@@ -325,12 +359,12 @@ async fn a_new_message_does_not_bring_back_a_session_that_is_deleted_meanwhile()
     let desk = Desk::new([answer("hello"), answer("never")]);
     let (key, _) = desk.say(None, "hi").await;
     desk.switch.set(Some((Op::Acquire, Answer::Waits)));
-    let mut start = Box::pin(desk.manager.start(request(Some(key.session), "still there?")));
-    assert!((&mut start).now_or_never().is_none(), "it waits for the lease");
+    let mut start = Box::pin(desk.agent.runs.start(request(Some(key.session), "still there?")));
+    desk.reached(&mut start).await;
     desk.switch.set(None);
-    desk.manager.delete_session(&ana(), key.session).await.unwrap();
+    desk.agent.sessions.delete(&ana(), key.session).await.unwrap();
     assert_eq!(start.await.unwrap_err().code, ErrorCode::NotFound);
-    let gone = desk.manager.session_meta(&ana(), key.session).await.unwrap_err();
+    let gone = desk.agent.sessions.meta(&ana(), key.session).await.unwrap_err();
     assert_eq!(gone.code, ErrorCode::NotFound, "nothing began it anew");
     assert!(desk.log(&key).await.is_empty());
     assert_eq!(desk.store.ledger.active_runs().await.unwrap(), [], "and no run is left open");
@@ -344,9 +378,9 @@ async fn a_run_whose_beginning_may_be_on_disk_is_closed_by_the_next_process_only
     let (_, told) = desk.say(Some(key.session), "second").await;
     assert_eq!(error_of(&told), Some(ErrorCode::StorageFailed));
     desk.switch.set(None);
-    assert_eq!(desk.manager.recover().await.unwrap(), 0, "nobody knows what the log holds");
+    assert_eq!(desk.agent.recover().await.unwrap(), 0, "nobody knows what the log holds");
     let desk = desk.reopen([answer("three")]);
-    assert_eq!(desk.manager.recover().await.unwrap(), 1);
+    assert_eq!(desk.agent.recover().await.unwrap(), 1);
     let log = desk.log(&key).await;
     let starts = kinds(&log).iter().filter(|kind| **kind == "run_start").count();
     assert_eq!(ends(&log).len(), starts, "{:?}", kinds(&log));
@@ -390,15 +424,15 @@ async fn calls_that_share_an_id_are_told_apart() {
 #[tokio::test]
 async fn an_answer_that_was_broken_off_is_asked_for_again_in_the_persons_words() {
     let desk = Desk::new([vec![says("Well")], answer("Well, yes")]);
-    let mut handle = desk.manager.start(request(None, "is it?")).await.unwrap();
+    let mut handle = desk.agent.runs.start(request(None, "is it?")).await.unwrap();
     let key = key(handle.session_id);
     while !matches!(handle.events.next().await.unwrap().event, Event::TextDelta { .. }) {}
-    desk.manager.stop(&ana(), StopTarget::Session(key.session)).await.unwrap();
+    desk.agent.runs.stop(&ana(), StopTarget::Session(key.session)).await.unwrap();
     let log = desk.log(&key).await;
     let question = log.iter().find(|turn| matches!(turn.body, TurnBody::User(_))).unwrap().id;
     let mut again = request(Some(key.session), "");
     again.input = RunInput::Stored(question);
-    all(desk.manager.start(again).await.unwrap()).await;
+    all(desk.agent.runs.start(again).await.unwrap()).await;
     let asked = desk.model.asked.lock().unwrap();
     let roles: Vec<Role> = asked[1].messages.iter().map(|message| message.role).collect();
     assert_eq!(roles, [Role::User, Role::Assistant, Role::User]);
@@ -408,7 +442,7 @@ async fn an_answer_that_was_broken_off_is_asked_for_again_in_the_persons_words()
 async fn a_note_that_could_not_be_written_leaves_no_hole_in_the_next() {
     let desk = Desk::new([vec![says("one "), says("two ")]]);
     desk.switch.set(Some((Op::NoteLive, Answer::IsFull)));
-    let handle = desk.manager.start(request(None, "count")).await.unwrap();
+    let handle = desk.agent.runs.start(request(None, "count")).await.unwrap();
     let key = key(handle.session_id);
     let refused = async || desk.switch.refusals().checked_sub(1);
     wait_for("a note to be refused", Duration::from_secs(20), refused).await;

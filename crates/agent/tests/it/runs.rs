@@ -1,4 +1,4 @@
-//! Runs through manager, driver, store, tools and the provider's wire.
+//! Runs through agent, driver, store, tools and the provider's wire.
 
 use std::time::Duration;
 
@@ -49,7 +49,7 @@ async fn a_conversation_is_kept_and_goes_on() {
         said[0].contains("hi") && said[1].contains("Hello Ana.") && said[2].contains("what did I")
     );
 
-    let meta = world.manager.session_meta(&ana(), session).await.unwrap();
+    let meta = world.agent.sessions.meta(&ana(), session).await.unwrap();
     assert_eq!((meta.title.as_deref(), meta.message_count), (Some("hi"), 4));
     assert_eq!((meta.preview.as_str(), meta.token_count), ("You said hi.", 30));
 }
@@ -77,7 +77,7 @@ async fn one_session_answers_one_message_at_a_time() {
     world.model.wait_for_requests(1).await;
     let second = world.start(Some(session), "two").await.unwrap_err();
     assert_eq!(second.code, ErrorCode::SessionBusy);
-    assert!(world.manager.stop(&ana(), StopTarget::Session(session)).await.unwrap());
+    assert!(world.agent.runs.stop(&ana(), StopTarget::Session(session)).await.unwrap());
     assert_eq!(status(&all(first).await), RunStatus::Cancelled);
     world.model.push(Answer::text("free again"));
     let (_, told) = world.say(Some(session), "three").await;
@@ -95,7 +95,7 @@ async fn stopping_keeps_the_partial_text_and_drops_the_connection() {
         }
     }
     let started = std::time::Instant::now();
-    assert!(world.manager.stop(&ana(), StopTarget::Run(handle.run_id)).await.unwrap());
+    assert!(world.agent.runs.stop(&ana(), StopTarget::Run(handle.run_id)).await.unwrap());
     assert!(started.elapsed() < Duration::from_secs(1));
     let log = world.log(handle.session_id).await;
     let TurnBody::AssistantText(text) = &log[2].body else { panic!("{log:?}") };
@@ -104,7 +104,7 @@ async fn stopping_keeps_the_partial_text_and_drops_the_connection() {
         world.model.abandoned() == 1
     })
     .await;
-    assert!(!world.manager.stop(&ana(), StopTarget::Run(handle.run_id)).await.unwrap());
+    assert!(!world.agent.runs.stop(&ana(), StopTarget::Run(handle.run_id)).await.unwrap());
 }
 
 #[tokio::test]
@@ -133,7 +133,7 @@ async fn bad_requests_are_refused_before_anything_is_written() {
         origin: SessionOrigin::Chat,
         agents: vec!["nobody".parse().unwrap()],
     };
-    assert_eq!(code(world.manager.start(request).await), ErrorCode::NotFound);
+    assert_eq!(code(world.agent.runs.start(request).await), ErrorCode::NotFound);
     assert_eq!(world.model.request_count(), 0);
 }
 
@@ -156,7 +156,7 @@ async fn beyond_the_cap_a_request_is_told_to_come_back() {
     }
     assert_eq!(world.start(None, "hi").await.unwrap_err().code, ErrorCode::Overloaded);
     running.pop().unwrap().canceller().cancel();
-    onyx_test_support::wait_until("a place is free", PATIENCE, || world.manager.runs_at_work() < 4)
+    onyx_test_support::wait_until("a place is free", PATIENCE, || world.agent.runs.count() < 4)
         .await;
     assert!(world.start(None, "hi").await.is_ok());
 }
@@ -194,9 +194,9 @@ async fn runs_that_a_crash_left_open_are_closed_and_their_sessions_go_on() {
     for turns in [0, 2] {
         let world = World::new([Answer::text("a"), Answer::text("b")]).await;
         let key = leave_open_run(&world, turns).await;
-        assert_eq!(world.manager.recover().await.unwrap(), 1);
-        assert_eq!(world.manager.recover().await.unwrap(), 0, "closing happens once");
-        let meta = world.manager.session_meta(&ana(), key.session).await.unwrap();
+        assert_eq!(world.agent.recover().await.unwrap(), 1);
+        assert_eq!(world.agent.recover().await.unwrap(), 0, "closing happens once");
+        let meta = world.agent.sessions.meta(&ana(), key.session).await.unwrap();
         assert_eq!(meta.last_run_status, Some(RunStatus::Interrupted));
         let log = world.log(key.session).await;
         assert_eq!(log.len(), 4 + if turns == 0 { 0 } else { 3 });
@@ -277,11 +277,11 @@ async fn a_new_config_counts_for_the_next_run() {
 async fn clearing_archives_and_starts_afresh() {
     let world = World::new([Answer::text("a"), Answer::text("b")]).await;
     let (session, _) = world.say(None, "one").await;
-    let fresh = world.manager.clear(&ana(), session).await.unwrap();
+    let fresh = world.agent.sessions.clear(&ana(), session).await.unwrap();
     assert_eq!(world.log(fresh).await.len(), 0);
     world.say(Some(fresh), "two").await;
     assert_eq!(world.model.last_request().body["messages"].as_array().unwrap().len(), 2);
-    let meta = world.manager.session_meta(&ana(), session).await.unwrap();
+    let meta = world.agent.sessions.meta(&ana(), session).await.unwrap();
     assert_eq!(meta.status, onyx_storage::SessionStatus::Archived);
 }
 

@@ -1,4 +1,4 @@
-use onyx_agent::{RunInput, Sent, StopTarget};
+use onyx_agent::{RunInput, SendOutcome, StopTarget};
 use onyx_storage::{Delivery, InboxRow};
 use onyx_test_support::{Answer, Script, ScriptedCall, Step, wait_until};
 use onyx_types::{Event, RunStatus, SessionId, SessionKey, TurnBody, UserContent};
@@ -36,8 +36,8 @@ async fn words_for_a_running_session_join_it_after_the_tools_of_the_step() {
     let (world, handle) = slow().await;
     let session = handle.session_id;
     let sent =
-        world.manager.send(request(Some(session), "in blue"), Delivery::Steer).await.unwrap();
-    let Sent::Queued { turn, run } = sent else { panic!("not queued") };
+        world.agent.runs.send(request(Some(session), "in blue"), Delivery::Steer).await.unwrap();
+    let SendOutcome::Queued { turn, run } = sent else { panic!("not queued") };
     assert_eq!(run, handle.run_id);
     all(handle).await;
     let log = world.log(session).await;
@@ -51,7 +51,12 @@ async fn words_for_a_running_session_join_it_after_the_tools_of_the_step() {
 async fn a_follow_up_waits_for_the_answer() {
     let (world, handle) = slow().await;
     let session = handle.session_id;
-    world.manager.send(request(Some(session), "then frame it"), Delivery::FollowUp).await.unwrap();
+    world
+        .agent
+        .runs
+        .send(request(Some(session), "then frame it"), Delivery::FollowUp)
+        .await
+        .unwrap();
     all(handle).await;
     let expected = [
         "user paint it",
@@ -74,8 +79,8 @@ async fn words_a_stopped_run_did_not_take_lead_the_next_one() {
             break;
         }
     }
-    world.manager.send(request(Some(session), "two"), Delivery::Steer).await.unwrap();
-    world.manager.stop(&ana(), StopTarget::Session(session)).await.unwrap();
+    world.agent.runs.send(request(Some(session), "two"), Delivery::Steer).await.unwrap();
+    world.agent.runs.stop(&ana(), StopTarget::Session(session)).await.unwrap();
     world.model.push(Answer::text("both"));
     world.say(Some(session), "three").await;
     assert_eq!(
@@ -103,11 +108,11 @@ async fn waiting_words_can_be_answered_on_their_own_and_only_once() {
     let key = leave_words(&world, session, "left over").await;
     let mut waiting = request(Some(session), "");
     waiting.input = RunInput::Waiting;
-    let told = all(world.manager.start(waiting.clone()).await.unwrap()).await;
+    let told = all(world.agent.runs.start(waiting.clone()).await.unwrap()).await;
     assert!(matches!(told.last(), Some(Event::Done { status: RunStatus::Done, .. })));
     assert_eq!(said(&world.log(session).await).last().unwrap(), "agent two");
     leave_words(&world, session, "left over").await;
-    assert!(world.manager.start(waiting).await.is_err(), "the log has them: not taken for new");
+    assert!(world.agent.runs.start(waiting).await.is_err(), "the log has them: not taken for new");
     assert!(world.store.ledger.inbox(&key).await.unwrap().is_empty());
 }
 
@@ -133,19 +138,19 @@ async fn text_that_streams_is_noted_and_survives_a_crash() {
         .unwrap();
     assert!(status.success());
     let after = World::reopen(copy, [Answer::text("x")]).await;
-    assert_eq!(after.manager.recover().await.unwrap(), 1);
+    assert_eq!(after.agent.recover().await.unwrap(), 1);
     let log = after.log(session).await;
     let TurnBody::AssistantText(text) = &log[2].body else { panic!("{log:?}") };
     assert_eq!((text.content.as_str(), text.status.as_str()), ("half a th", "interrupted"));
     assert_eq!(log[2].origin, onyx_types::Origin::Agent, "nothing from outside was read");
     assert!(after.read(&format!("{path}.live")).is_none());
-    let row = async || after.manager.session_meta(&ana(), session).await.unwrap();
+    let row = async || after.agent.sessions.meta(&ana(), session).await.unwrap();
     let booked = row().await;
     assert_eq!((booked.message_count, booked.preview.as_str()), (1, "go"));
     after.store.rebuild_sessions().await.unwrap();
     assert_eq!(row().await.message_count, 1);
 
-    world.manager.stop(&ana(), StopTarget::Run(run)).await.unwrap();
+    world.agent.runs.stop(&ana(), StopTarget::Run(run)).await.unwrap();
     wait_until("the notes are gone", PATIENCE, || world.read(&format!("{path}.live")).is_none())
         .await;
 }
@@ -158,7 +163,7 @@ async fn a_reader_that_comes_back_twenty_times_sees_every_byte_once() {
     let (run, mut after, mut text) = (handle.run_id, 0, String::new());
     drop(handle);
     for _ in 0..1_000 {
-        let mut reader = world.manager.events(&ana(), run, after).await.unwrap();
+        let mut reader = world.agent.runs.events(&ana(), run, after).await.unwrap();
         for _ in 0..3 {
             let Some(envelope) = reader.next().await else { break };
             assert_eq!(envelope.seq, after + 1);

@@ -5,14 +5,14 @@ use std::time::Duration;
 
 use onyx_agent::prompt::{Conversation, PromptSnapshot, turn_weight};
 use onyx_agent::step::{
-    Batch, Effect, Input, LaneOrder, LaneSetup, RunSetup, RunState, RunSummary, Speaker,
+    Batch, Effect, Input, LaneOrder, LaneSetup, NewModel, RunSetup, RunState, RunSummary, Speaker,
     ToolTraits, UserInput, step,
 };
 use onyx_types::{
-    ErrorCode, Event, Fault, FinishReason, LaneId, Limits, Message, Mint, ModelEvent, ModelFailure,
-    ModelFailureClass, ModelRequest, Now, Origin, RunStatus, SessionKey, StatusCode, Taint,
-    TextStatus, Timestamp, TokenCounter, ToolCall, ToolOffer, ToolOutcome, ToolUse, ToolUseId,
-    Turn, TurnBody, Usage, UserContent, estimate_tokens,
+    Attendance, ErrorCode, Event, Fault, FinishReason, LaneId, Limits, Message, Mint, ModelEvent,
+    ModelFailure, ModelFailureClass, ModelRequest, Now, Origin, RunStatus, SessionKey, StatusCode,
+    Taint, TextStatus, Timestamp, TokenCounter, ToolCall, ToolOffer, ToolOutcome, ToolUse,
+    ToolUseId, Turn, TurnBody, Usage, UserContent, estimate_tokens,
 };
 use serde_json::{Value, json};
 
@@ -101,6 +101,7 @@ impl Bench {
             lanes,
             order,
             limits,
+            attendance: Attendance::Attended,
             history: Conversation::default(),
             mint,
             now,
@@ -135,10 +136,16 @@ impl Bench {
                 Effect::CallModel(_, request) => self.requests.push(*request),
                 Effect::StopModel(_) => self.stopped_models += 1,
                 Effect::UseModel(lane, model) => {
-                    self.give(Input::ModelChanged(lane, model, Some(9_000)));
+                    let tokens = Arc::new(ByRule);
+                    let model = NewModel { id: model, context_window: Some(9_000), tokens };
+                    self.give(Input::ModelChanged(lane, model));
                 }
-                Effect::Invoke(_, call) => self.invoked.push(call),
-                Effect::AwaitDecision(..) | Effect::StopTools(_) | Effect::Abandon => {}
+                Effect::Invoke(_, invocation) => self.invoked.push(invocation.call),
+                Effect::AwaitDecision(..)
+                | Effect::NotifyDraft(_)
+                | Effect::NoteAddresses(_)
+                | Effect::StopTools(_)
+                | Effect::Abandon => {}
                 Effect::Finish(summary) => self.finished.push(summary),
             }
         }

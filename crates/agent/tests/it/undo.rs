@@ -31,12 +31,12 @@ async fn edited() -> (World, RunId) {
 #[tokio::test]
 async fn what_a_run_wrote_is_taken_back_as_one() {
     let (world, run) = edited().await;
-    let mut restored = world.manager.undo(&ana(), run).await.unwrap();
+    let mut restored = world.agent.undo.run(&ana(), run).await.unwrap();
     restored.sort();
     assert_eq!(restored, ["vault/new.md", "vault/note.md"]);
     assert_eq!(world.read(NOTE).as_deref(), Some("mine"));
     assert_eq!(world.read(NEW), None);
-    assert_eq!(world.manager.undo(&ana(), run).await.unwrap(), Vec::<String>::new());
+    assert_eq!(world.agent.undo.run(&ana(), run).await.unwrap(), Vec::<String>::new());
     let audit = world.store.ledger.audit(&ana(), None, 5).await.unwrap();
     assert!(audit.iter().any(|row| row.entry.tool.as_deref() == Some("undo")));
 }
@@ -45,11 +45,11 @@ async fn what_a_run_wrote_is_taken_back_as_one() {
 async fn a_file_changed_since_stops_the_undo_before_anything_is_touched() {
     let (world, run) = edited().await;
     world.write(NOTE, "my own words");
-    let fault = world.manager.undo(&ana(), run).await.unwrap_err();
+    let fault = world.agent.undo.run(&ana(), run).await.unwrap_err();
     assert_eq!(fault.code, ErrorCode::VersionConflict);
     assert!(fault.message.contains("vault/note.md"));
     assert_eq!(world.read(NOTE).as_deref(), Some("my own words"));
     assert_eq!(world.read(NEW).as_deref(), Some("made"));
     let stranger = "bob".parse().unwrap();
-    assert_eq!(world.manager.undo(&stranger, run).await.unwrap_err().code, ErrorCode::NotFound);
+    assert_eq!(world.agent.undo.run(&stranger, run).await.unwrap_err().code, ErrorCode::NotFound);
 }

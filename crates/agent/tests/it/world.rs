@@ -4,8 +4,8 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use onyx_agent::{
-    AgentsSettings, DryRun, ManagerOptions, ModelChoice, Models, Payer, Roster, RunHandle,
-    RunInput, RunManager, RunRequest, RunTerms, SessionRef,
+    AgentOptions, AgentServices, AgentsSettings, DryRun, ModelChoice, Models, Payer, Roster,
+    RunHandle, RunInput, RunRequest, RunTerms, SessionRef,
 };
 use onyx_providers::{ProviderSettings, Registry};
 use onyx_storage::{Home, Store};
@@ -23,7 +23,7 @@ pub(crate) struct World {
     pub(crate) model: ScriptedModel,
     pub(crate) store: Store,
     pub(crate) toolbox: Arc<Toolbox>,
-    pub(crate) manager: RunManager,
+    pub(crate) agent: AgentServices,
 }
 
 struct FromRegistry(Registry);
@@ -89,19 +89,19 @@ impl World {
         .unwrap();
         let registry =
             Registry::resolve(BTreeMap::from([("mine".to_owned(), settings)]), &|_| None);
-        let manager = RunManager::new(
+        let agent = AgentServices::new(
             store.clone(),
             Arc::clone(&toolbox),
             Arc::new(FromRegistry(registry)),
             roster(&agents, &limits, &toolbox),
             clock,
-            ManagerOptions { max_runs: 4, seed: 42, fence_secret: [9; 32] },
+            AgentOptions { max_runs: 4, seed: 42, fence_secret: [9; 32] },
         );
-        Self { folder, model, store, toolbox, manager }
+        Self { folder, model, store, toolbox, agent }
     }
 
     pub(crate) fn set_agents(&self, agents: &Value, limits: &Limits) {
-        self.manager.set_roster(roster(agents, limits, &self.toolbox));
+        self.agent.set_roster(roster(agents, limits, &self.toolbox));
     }
 
     pub(crate) async fn start(
@@ -109,7 +109,7 @@ impl World {
         session: Option<SessionId>,
         text: &str,
     ) -> Result<RunHandle, Fault> {
-        self.manager.start(request(session, text)).await
+        self.agent.runs.start(request(session, text)).await
     }
 
     /// Runs to the end and gives back everything that was told.
@@ -124,7 +124,7 @@ impl World {
     }
 
     pub(crate) async fn log(&self, session: SessionId) -> Vec<Turn> {
-        self.manager.turns(&ana(), session, None, 1_000).await.unwrap().turns
+        self.agent.sessions.turns(&ana(), session, None, 1_000).await.unwrap().turns
     }
 
     pub(crate) fn write(&self, path: &str, text: &str) {

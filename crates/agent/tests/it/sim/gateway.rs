@@ -1,4 +1,4 @@
-//! One gateway process: its stores, its manager, and the people who talk to it. Dropping it is
+//! One gateway process: its stores, its agent, and the people who talk to it. Dropping it is
 //! the crash: every task is gone in the middle of whatever it waited for.
 
 use std::collections::BTreeSet;
@@ -6,8 +6,8 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use onyx_agent::{
-    AgentsSettings, DryRun, EventReader, ForkPoint, ManagerOptions, Roster, RunInput, RunManager,
-    RunRequest, RunTerms, Sent, SessionPatch, SessionRef, StopTarget, Titles,
+    AgentOptions, AgentServices, AgentsSettings, DryRun, EventReader, ForkPoint, Roster, RunInput,
+    RunRequest, RunTerms, SendOutcome, SessionPatch, SessionRef, StopTarget, Titles,
 };
 use onyx_storage::{Area, Delivery};
 use onyx_test_support::{LeasePlace, MemoryDisk};
@@ -34,7 +34,7 @@ pub(super) struct Gateway {
     /// It does nothing, as if the machine had stopped it.
     pub(super) frozen: bool,
     runtime: Runtime,
-    manager: RunManager,
+    agent: AgentServices,
     junction: Arc<Junction>,
     /// Set once what an earlier process left open is closed: before, nobody is served.
     ready: Arc<AtomicBool>,
@@ -70,18 +70,18 @@ impl Gateway {
         let limits = Limits { max_run_seconds: 60, max_steps: 6, ..Limits::default() };
         let roster = Roster::resolve(&settings, &limits, &toolbox).unwrap().0;
         let seed = junction.chance.draw();
-        let options = ManagerOptions { max_runs: 16, seed, fence_secret: [9; 32] };
+        let options = AgentOptions { max_runs: 16, seed, fence_secret: [9; 32] };
         let models = Arc::new(SimModel { track, window });
-        let manager = RunManager::new(store, toolbox, models, roster, clock, options);
+        let agent = AgentServices::new(store, toolbox, models, roster, clock, options);
         if junction.chance.percent(30) {
-            manager.set_titles(Titles::Model);
+            agent.set_titles(Titles::Model);
         }
         let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
         let gateway = Self {
             process,
             frozen: false,
             runtime,
-            manager,
+            agent,
             junction: Arc::clone(junction),
             ready: Arc::default(),
             clients: Vec::new(),
@@ -95,7 +95,7 @@ impl Gateway {
     }
 
     pub(super) fn runs_at_work(&self) -> usize {
-        self.manager.runs_at_work()
+        self.agent.runs.count()
     }
 
     /// Lets every task go on until all of them wait for something.
@@ -110,10 +110,10 @@ impl Gateway {
     }
 
     fn look_after_runs(&self) {
-        let (manager, junction) = (self.manager.clone(), Arc::clone(&self.junction));
+        let (agent, junction) = (self.agent.clone(), Arc::clone(&self.junction));
         let ready = Arc::clone(&self.ready);
         self.runtime.spawn(async move {
-            match manager.recover().await {
+            match agent.recover().await {
                 Ok(0) => {}
                 Ok(_) => junction.count(Mishap::Recovery),
                 Err(fault) => {
@@ -122,7 +122,7 @@ impl Gateway {
                 }
             }
             ready.store(true, Ordering::Relaxed);
-            manager.tend(&Cancel::new()).await;
+            agent.tend(&Cancel::new()).await;
         });
     }
 
@@ -132,16 +132,16 @@ impl Gateway {
         self.junction.book.lock().unwrap().said.insert(text.clone(), None);
         let input = RunInput::New(UserContent::Text(text.clone()));
         let request = self.request(session, input);
-        let (manager, junction) = (self.manager.clone(), Arc::clone(&self.junction));
+        let (agent, junction) = (self.agent.clone(), Arc::clone(&self.junction));
         let process = self.process;
         self.client(async move {
-            match manager.send(request, delivery).await {
-                Ok(Sent::Started(handle)) => {
+            match agent.runs.send(request, delivery).await {
+                Ok(SendOutcome::Started(handle)) => {
                     let started = (handle.session_id, handle.run_id);
                     junction.book.lock().unwrap().said.insert(text, Some(started));
                     watch(&junction, process, started, 0, handle.events).await;
                 }
-                Ok(Sent::Queued { turn, .. }) => {
+                Ok(SendOutcome::Queued { turn, .. }) => {
                     let mut book = junction.book.lock().unwrap();
                     let session = session.expect("only a session that exists is at work");
                     book.queued.push((session, turn));
@@ -158,10 +158,10 @@ impl Gateway {
     /// The answer to a message is asked for again, in place or in a fork.
     pub(super) fn answer_again(&mut self, session: SessionId, input: RunInput, mishap: Mishap) {
         let request = self.request(Some(session), input);
-        let (manager, junction) = (self.manager.clone(), Arc::clone(&self.junction));
+        let (agent, junction) = (self.agent.clone(), Arc::clone(&self.junction));
         let process = self.process;
         self.client(async move {
-            match manager.start(request).await {
+            match agent.runs.start(request).await {
                 Ok(handle) => {
                     junction.count(mishap);
                     let started = (handle.session_id, handle.run_id);
@@ -177,9 +177,9 @@ impl Gateway {
             true => ForkPoint::Through(turn),
             false => ForkPoint::Before(turn),
         };
-        let (manager, junction) = (self.manager.clone(), Arc::clone(&self.junction));
+        let (agent, junction) = (self.agent.clone(), Arc::clone(&self.junction));
         self.client(async move {
-            match manager.fork(&person(), session, point).await {
+            match agent.sessions.fork(&person(), session, point).await {
                 Ok(fork) => {
                     let mut book = junction.book.lock().unwrap();
                     book.saw_session(fork);
@@ -198,11 +198,11 @@ impl Gateway {
             mode: Some(LaneOrder::Parallel),
             ..SessionPatch::default()
         };
-        let (manager, junction) = (self.manager.clone(), Arc::clone(&self.junction));
+        let (agent, junction) = (self.agent.clone(), Arc::clone(&self.junction));
         // Whether it is told or not, it may have happened.
         junction.book.lock().unwrap().parallel.insert(session);
         self.client(async move {
-            match manager.patch_session(&person(), session, patch).await {
+            match agent.sessions.patch(&person(), session, patch).await {
                 Ok(_) => junction.count(Mishap::ParallelLanes),
                 Err(fault) => refused(&junction, "patch", &fault),
             }
@@ -210,10 +210,10 @@ impl Gateway {
     }
 
     pub(super) fn delete(&mut self, session: SessionId, turns: BTreeSet<TurnId>) {
-        let (manager, junction) = (self.manager.clone(), Arc::clone(&self.junction));
+        let (agent, junction) = (self.agent.clone(), Arc::clone(&self.junction));
         junction.book.lock().unwrap().may_be_gone.insert(session);
         self.client(async move {
-            match manager.delete_session(&person(), session).await {
+            match agent.sessions.delete(&person(), session).await {
                 Ok(()) => {
                     junction.book.lock().unwrap().saw_deletion(session, turns);
                     junction.count(Mishap::Deletion);
@@ -224,9 +224,9 @@ impl Gateway {
     }
 
     pub(super) fn undo(&mut self, run: RunId) {
-        let (manager, junction) = (self.manager.clone(), Arc::clone(&self.junction));
+        let (agent, junction) = (self.agent.clone(), Arc::clone(&self.junction));
         self.client(async move {
-            match manager.undo(&person(), run).await {
+            match agent.undo.run(&person(), run).await {
                 Ok(_) => junction.count(Mishap::Undo),
                 Err(fault) => refused(&junction, "undo", &fault),
             }
@@ -234,9 +234,9 @@ impl Gateway {
     }
 
     pub(super) fn stop(&mut self, session: SessionId) {
-        let (manager, junction) = (self.manager.clone(), Arc::clone(&self.junction));
+        let (agent, junction) = (self.agent.clone(), Arc::clone(&self.junction));
         self.client(async move {
-            match manager.stop(&person(), StopTarget::Session(session)).await {
+            match agent.runs.stop(&person(), StopTarget::Session(session)).await {
                 Ok(true) => junction.count(Mishap::Cancel),
                 Ok(false) => {}
                 Err(fault) => refused(&junction, "stop", &fault),
@@ -246,10 +246,10 @@ impl Gateway {
 
     /// A client comes back for the rest of a run.
     pub(super) fn rejoin(&mut self, run: RunId, session: SessionId, after: u64) {
-        let (manager, junction) = (self.manager.clone(), Arc::clone(&self.junction));
+        let (agent, junction) = (self.agent.clone(), Arc::clone(&self.junction));
         let process = self.process;
         self.client(async move {
-            match manager.events(&person(), run, after).await {
+            match agent.runs.events(&person(), run, after).await {
                 Ok(events) => {
                     junction.count(Mishap::Rejoin);
                     watch(&junction, process, (session, run), after, events).await;

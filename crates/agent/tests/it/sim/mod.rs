@@ -1,4 +1,4 @@
-//! The run manager, the step function and the driver under a clock, a store, a model and tools
+//! The run agent, the step function and the driver under a clock, a store, a model and tools
 //! that a seed governs. Every schedule mixes crashes, freezes, cancels, faults of disks and models
 //! and people who talk at the wrong moment; what must hold afterwards is in `check`.
 //!
