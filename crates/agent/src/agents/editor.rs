@@ -5,7 +5,7 @@ use onyx_tools::{PERSONA_EDITOR, PERSONA_GROUP, Policy, ToolSettings, Toolbox};
 use onyx_types::{AgentId, ErrorCode, Fault, Tier};
 
 use super::models::ModelChoice;
-use super::roster::{AgentProfile, Roster};
+use super::profile::AgentProfile;
 
 pub(crate) fn is_editor(agent: &AgentId) -> bool {
     agent.as_str() == PERSONA_EDITOR
@@ -38,8 +38,7 @@ pub(crate) fn tools_of_others(settings: &ToolSettings, toolbox: &Toolbox) -> Too
 }
 
 /// What the editor is told beside the house rules. The persona's name is the one of this moment.
-pub(crate) fn prompt(roster: &Roster, persona: &AgentId) -> String {
-    let name = roster.get(persona).map_or(persona.as_str(), |agent| agent.name.as_str());
+pub(crate) fn prompt(persona: &AgentId, name: &str) -> String {
     format!(
         "# Your work\n\
          You help a person edit one persona of Onyx. Onyx is a home for a person's AI agents; a \

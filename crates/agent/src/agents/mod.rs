@@ -6,14 +6,16 @@
 mod editor;
 mod models;
 mod preferences;
+mod profile;
 mod roster;
 mod settings;
 
 pub(crate) use editor::{is_editor, prompt as editor_prompt, toolless};
 pub use models::{ModelChoice, Models, Payer};
 pub use preferences::{PreferenceFiles, Preferences, PreferencesPatch, RuntimeMode};
+pub use profile::AgentProfile;
 pub(crate) use roster::CurrentRoster;
-pub use roster::{AgentProfile, FIRST_AGENT, Roster};
+pub use roster::{FIRST_AGENT, Roster};
 pub use settings::{
     AgentDefaults, AgentMemorySettings, AgentSettings, AgentsSettings, ModelSetting, Titles,
 };

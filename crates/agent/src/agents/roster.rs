@@ -6,6 +6,7 @@ use onyx_types::{AgentId, ErrorCode, Fault, Limits, Tier};
 
 use super::editor;
 use super::models::ModelChoice;
+use super::profile::AgentProfile;
 use super::settings::{AgentDefaults, AgentSettings, AgentsSettings, ModelSetting};
 
 /// The agents of a config, resolved once: every value checked and filled in.
@@ -16,21 +17,6 @@ pub struct Roster {
     disabled: Vec<AgentProfile>,
     default: usize,
     limits: Limits,
-}
-
-/// Shared by everything that a run starts.
-#[derive(Clone, Debug)]
-pub struct AgentProfile {
-    pub id: AgentId,
-    pub name: String,
-    pub model: ModelChoice,
-    pub policy: Arc<Policy>,
-    pub temperature: Option<f32>,
-    pub max_output_tokens: Option<u32>,
-    /// A folder whose persona files are read instead of the home's.
-    pub workspace: Option<String>,
-    /// Other agents whose memory it may search.
-    pub memories: Arc<[AgentId]>,
 }
 
 impl Roster {

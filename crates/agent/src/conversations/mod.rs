@@ -6,7 +6,6 @@
 //! Which space a session belongs to is looked up in `sessions`.
 
 mod answers;
-mod keeping;
 mod promises;
 mod queue;
 mod spaces;
@@ -23,8 +22,8 @@ use crate::runs::Runs;
 use crate::sessions::{Ids, RunReplay, SessionSpaces, Sessions};
 
 pub use answers::{AfterFailure, MessageAnswer};
-pub use keeping::{KeptMessage, NewMessage};
 pub(crate) use promises::{LocalPromises, Promises};
+pub use queue::{KeptMessage, NewMessage};
 
 /// The conversations of people's spaces. Cheap to clone.
 #[derive(Clone)]

@@ -1,14 +1,101 @@
-//! The queue of promised messages: each is answered in its turn, also when nobody watches.
+//! Messages that wait for their answer. A message is on disk before its sender hears of it, and what
+//! is sent twice is kept once. Promised messages are answered in their turn, also when nobody
+//! watches.
 
-use onyx_storage::Delivery;
-use onyx_types::{ErrorCode, Fault, PersonId, SessionId, SessionKey, SessionOrigin, TurnId};
+use onyx_storage::{Delivery, InboxRow};
+use onyx_types::{
+    ErrorCode, Fault, PersonId, SessionId, SessionKey, SessionOrigin, TurnBody, TurnId,
+    UserContent, UserTurn, View,
+};
 
 use super::Conversations;
 use super::answers::{AfterFailure, LOOK};
 use crate::notices::NoticeKind;
-use crate::runs::StopTarget;
+use crate::runs::{StopTarget, check_content};
+
+/// A message to be kept.
+#[derive(Clone, Debug, PartialEq)]
+pub struct NewMessage {
+    pub content: String,
+    pub view: Option<View>,
+    /// What its sender calls it, to be told that it is there when it comes again.
+    pub client_id: Option<String>,
+    pub delivery: Delivery,
+}
+
+#[derive(Clone, Debug, PartialEq)]
+pub enum KeptMessage {
+    New(InboxRow),
+    /// It came before, under the same name.
+    Known(TurnId),
+}
 
 impl Conversations {
+    /// Keeps a message; it is on disk when this returns. It is answered when it is asked for, or
+    /// promised.
+    pub async fn keep_message(
+        &self,
+        person: &PersonId,
+        session: SessionId,
+        message: NewMessage,
+    ) -> Result<KeptMessage, Fault> {
+        let NewMessage { content, view, client_id, delivery } = message;
+        let content = UserContent::Text(content);
+        check_content(&content, self.shared.roster.get().limits().max_prompt_bytes)?;
+        let key = self.shared.sessions.key(person, session).await?;
+        let content = self.shared.mask.content(content);
+        let _keeping = match &client_id {
+            Some(_) => Some(self.shared.locks.keeping.lock().await),
+            None => None,
+        };
+        if let Some(name) = &client_id
+            && let Some((known, words)) = self.known_as(&key, name).await?
+        {
+            if words.content != content {
+                let what = "This key was used for another message.";
+                return Err(Fault::new(ErrorCode::InvalidRequest, what)
+                    .with_field("Idempotency-Key")
+                    .with_hint("Use a new key for each message, and the same only to repeat it."));
+            }
+            return Ok(KeptMessage::Known(known));
+        }
+        let (turn, now) = (self.shared.ids.turn(), self.shared.ids.now());
+        let words = UserTurn { view, client_id, ..content.into() };
+        let row = InboxRow { turn, delivery, words, received_at: now };
+        self.shared.ledger.put_inbox(&key, row.clone()).await?;
+        Ok(KeptMessage::New(row))
+    }
+
+    /// The message of that name: one that waits, or one of the newest of the log. Whoever repeats a
+    /// message does so soon.
+    async fn known_as(
+        &self,
+        key: &SessionKey,
+        name: &str,
+    ) -> Result<Option<(TurnId, UserTurn)>, Fault> {
+        const NEWEST: usize = 256;
+        let is_it = |words: &UserTurn| words.client_id.as_deref() == Some(name);
+        let rows = self.shared.ledger.inbox(key).await?;
+        if let Some(row) = rows.into_iter().find(|row| is_it(&row.words)) {
+            return Ok(Some((row.turn, row.words)));
+        }
+        let page = self.shared.sessions.turns(&key.person, key.session, None, NEWEST).await?;
+        Ok(page.turns.into_iter().find_map(|turn| match turn.body {
+            TurnBody::User(words) if is_it(&words) => Some((turn.id, words)),
+            _ => None,
+        }))
+    }
+
+    /// Messages that nobody answers yet, oldest first.
+    pub async fn unanswered(
+        &self,
+        person: &PersonId,
+        session: SessionId,
+    ) -> Result<Vec<InboxRow>, Fault> {
+        let key = self.shared.sessions.key(person, session).await?;
+        Ok(self.shared.ledger.inbox(&key).await?)
+    }
+
     /// Has the message answered in its turn, whoever watches.
     pub fn promise(&self, person: &PersonId, session: SessionId, message: TurnId) {
         self.shared.promises.add(message, person.clone(), session);

@@ -18,7 +18,7 @@ const MOST_TOGETHER: usize = 64 * 1024;
 #[derive(Debug, Default)]
 pub(super) struct Log {
     pub(super) entries: Vec<Entry>,
-    pub(super) voices: Vec<Voice>,
+    pub(super) streams: Vec<PieceStream>,
     /// Late readers get neighbouring pieces as one.
     pub(super) coalesced: bool,
     newest: u64,
@@ -37,20 +37,20 @@ pub(super) struct Entry {
     pub(super) first: u64,
     pub(super) count: u32,
     pub(super) lane: LaneId,
-    pub(super) told: Told,
+    pub(super) body: EntryBody,
 }
 
 #[derive(Debug)]
-pub(super) enum Told {
+pub(super) enum EntryBody {
     Whole(Box<Event>),
     Pieces(Box<Pieces>),
-    /// All that a voice has said, said again as complete.
+    /// All that a stream has said, said again as complete.
     Complete(u32),
 }
 
 #[derive(Debug, Default)]
 pub(super) struct Pieces {
-    pub(super) voice: u32,
+    pub(super) stream: u32,
     pub(super) text: String,
     /// Of each piece, as `lengths` writes them.
     pub(super) lengths: Vec<u8>,
@@ -60,7 +60,7 @@ pub(super) struct Pieces {
 
 /// What comes in pieces.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub(super) enum Voice {
+pub(super) enum PieceStream {
     Text { turn: TurnId, agent: AgentId },
     Reasoning { turn: TurnId, agent: AgentId },
     Output(ToolUseId),
@@ -72,12 +72,12 @@ pub(super) struct Cursor {
     after: u64,
     parted_at: u64,
     entry: usize,
-    place: Place,
+    position: Position,
 }
 
 /// Before a piece of an entry.
 #[derive(Clone, Copy, Debug, Default)]
-struct Place {
+struct Position {
     /// How many pieces lie before it.
     passed: u64,
     length_at: usize,
@@ -97,17 +97,17 @@ impl Entry {
 
     fn weight(&self) -> usize {
         size_of::<Self>()
-            + match &self.told {
-                Told::Whole(event) => size_of::<Event>() + event_weight(event),
-                Told::Pieces(pieces) => {
+            + match &self.body {
+                EntryBody::Whole(event) => size_of::<Event>() + event_weight(event),
+                EntryBody::Pieces(pieces) => {
                     size_of::<Pieces>() + pieces.text.capacity() + pieces.lengths.capacity()
                 }
-                Told::Complete(_) => 0,
+                EntryBody::Complete(_) => 0,
             }
     }
 }
 
-impl Voice {
+impl PieceStream {
     fn says(&self, text: String) -> Event {
         match self.clone() {
             Self::Text { turn: turn_id, agent } => Event::TextDelta { turn_id, agent, text },
@@ -125,10 +125,10 @@ impl Pieces {
         lengths::write(&mut self.lengths, piece.len() as u64);
     }
 
-    fn pass(&self, place: &mut Place) {
-        let length = lengths::read(&self.lengths, &mut place.length_at).unwrap_or_default();
-        place.text_at += length as usize;
-        place.passed += 1;
+    fn pass(&self, position: &mut Position) {
+        let length = lengths::read(&self.lengths, &mut position.length_at).unwrap_or_default();
+        position.text_at += length as usize;
+        position.passed += 1;
     }
 }
 
@@ -138,8 +138,8 @@ impl Log {
     }
 
     pub(super) fn is_done(&self) -> bool {
-        let last = self.entries.last().map(|entry| &entry.told);
-        matches!(last, Some(Told::Whole(event)) if matches!(**event, Event::Done { .. }))
+        let last = self.entries.last().map(|entry| &entry.body);
+        matches!(last, Some(EntryBody::Whole(event)) if matches!(**event, Event::Done { .. }))
     }
 
     /// The number of the newest event.
@@ -154,16 +154,16 @@ impl Log {
 
     pub(super) fn weight(&self) -> usize {
         self.entries.iter().map(Entry::weight).sum::<usize>()
-            + self.voices.capacity() * size_of::<Voice>()
+            + self.streams.capacity() * size_of::<PieceStream>()
     }
 
     /// It may be kept for a while, so it gives back what it had for growing.
     pub(super) fn end(&mut self) {
         self.closed = true;
         self.entries.shrink_to_fit();
-        self.voices.shrink_to_fit();
+        self.streams.shrink_to_fit();
         for entry in &mut self.entries {
-            if let Told::Pieces(pieces) = &mut entry.told {
+            if let EntryBody::Pieces(pieces) = &mut entry.body {
                 pieces.text.shrink_to_fit();
                 pieces.lengths.shrink_to_fit();
             }
@@ -183,52 +183,52 @@ impl Log {
     pub(super) fn add(&mut self, lane: LaneId, event: Event) {
         match event {
             Event::TextDelta { turn_id: turn, agent, text } => {
-                self.piece(lane, Voice::Text { turn, agent }, &text);
+                self.piece(lane, PieceStream::Text { turn, agent }, &text);
             }
             Event::ReasoningDelta { turn_id: turn, agent, text } => {
-                self.piece(lane, Voice::Reasoning { turn, agent }, &text);
+                self.piece(lane, PieceStream::Reasoning { turn, agent }, &text);
             }
             Event::ToolOutput { tool_use_id, chunk } => {
-                self.piece(lane, Voice::Output(tool_use_id), &chunk);
+                self.piece(lane, PieceStream::Output(tool_use_id), &chunk);
             }
             Event::TextComplete { turn_id: turn, agent, text } => {
-                let voice = Voice::Text { turn, agent: agent.clone() };
-                match self.known(&voice).filter(|voice| self.has_said(*voice, &text)) {
-                    Some(voice) => self.push(lane, 1, Told::Complete(voice)),
+                let stream = PieceStream::Text { turn, agent: agent.clone() };
+                match self.known(&stream).filter(|stream| self.has_said(*stream, &text)) {
+                    Some(stream) => self.push(lane, 1, EntryBody::Complete(stream)),
                     None => {
                         let event = Event::TextComplete { turn_id: turn, agent, text };
-                        self.push(lane, 1, Told::Whole(Box::new(event)));
+                        self.push(lane, 1, EntryBody::Whole(Box::new(event)));
                     }
                 }
             }
-            event => self.push(lane, 1, Told::Whole(Box::new(event))),
+            event => self.push(lane, 1, EntryBody::Whole(Box::new(event))),
         }
         self.bound();
     }
 
-    pub(super) fn push(&mut self, lane: LaneId, count: u32, told: Told) {
-        let entry = Entry { first: self.newest + 1, count, lane, told };
+    pub(super) fn push(&mut self, lane: LaneId, count: u32, body: EntryBody) {
+        let entry = Entry { first: self.newest + 1, count, lane, body };
         self.newest = entry.last();
         self.bytes += entry.weight();
         self.entries.push(entry);
     }
 
-    fn known(&self, voice: &Voice) -> Option<u32> {
-        self.voices.iter().rposition(|known| known == voice).map(|at| at as u32)
+    fn known(&self, stream: &PieceStream) -> Option<u32> {
+        self.streams.iter().rposition(|known| known == stream).map(|at| at as u32)
     }
 
-    fn piece(&mut self, lane: LaneId, voice: Voice, text: &str) {
-        let is_output = matches!(voice, Voice::Output(_));
-        let voice = self.known(&voice).unwrap_or_else(|| {
-            self.voices.push(voice);
-            self.voices.len() as u32 - 1
+    fn piece(&mut self, lane: LaneId, stream: PieceStream, text: &str) {
+        let is_output = matches!(stream, PieceStream::Output(_));
+        let stream = self.known(&stream).unwrap_or_else(|| {
+            self.streams.push(stream);
+            self.streams.len() as u32 - 1
         });
         if is_output {
             self.output_bytes += text.len();
         }
-        if let Some(Entry { lane: at, count, told: Told::Pieces(pieces), .. }) =
+        if let Some(Entry { lane: at, count, body: EntryBody::Pieces(pieces), .. }) =
             self.entries.last_mut()
-            && (*at, pieces.voice, pieces.gone) == (lane, voice, false)
+            && (*at, pieces.stream, pieces.gone) == (lane, stream, false)
             && pieces.text.len() + text.len() <= MOST_TOGETHER
         {
             pieces.add(text);
@@ -240,9 +240,9 @@ impl Log {
         if is_output {
             self.outputs.push_back(self.entries.len());
         }
-        let mut pieces = Pieces { voice, ..Pieces::default() };
+        let mut pieces = Pieces { stream, ..Pieces::default() };
         pieces.add(text);
-        self.push(lane, 1, Told::Pieces(Box::new(pieces)));
+        self.push(lane, 1, EntryBody::Pieces(Box::new(pieces)));
     }
 
     fn bound(&mut self) {
@@ -252,24 +252,24 @@ impl Log {
             && self.outputs.len() > 1
             && let Some(oldest) = self.outputs.pop_front()
         {
-            if let Told::Pieces(pieces) = &mut self.entries[oldest].told {
+            if let EntryBody::Pieces(pieces) = &mut self.entries[oldest].body {
                 let length = pieces.text.len();
-                **pieces = Pieces { voice: pieces.voice, gone: true, ..Pieces::default() };
+                **pieces = Pieces { stream: pieces.stream, gone: true, ..Pieces::default() };
                 self.output_bytes -= length;
                 self.bytes = self.bytes.saturating_sub(length);
             }
         }
     }
 
-    pub(super) fn said_by(&self, voice: u32) -> impl Iterator<Item = &str> {
-        self.entries.iter().filter_map(move |entry| match &entry.told {
-            Told::Pieces(pieces) if pieces.voice == voice => Some(pieces.text.as_str()),
-            Told::Pieces(_) | Told::Whole(_) | Told::Complete(_) => None,
+    pub(super) fn said_by(&self, stream: u32) -> impl Iterator<Item = &str> {
+        self.entries.iter().filter_map(move |entry| match &entry.body {
+            EntryBody::Pieces(pieces) if pieces.stream == stream => Some(pieces.text.as_str()),
+            EntryBody::Pieces(_) | EntryBody::Whole(_) | EntryBody::Complete(_) => None,
         })
     }
 
-    fn has_said(&self, voice: u32, text: &str) -> bool {
-        let rest = self.said_by(voice).try_fold(text, |rest, said| rest.strip_prefix(said));
+    fn has_said(&self, stream: u32, text: &str) -> bool {
+        let rest = self.said_by(stream).try_fold(text, |rest, said| rest.strip_prefix(said));
         rest.is_some_and(str::is_empty)
     }
 
@@ -277,7 +277,7 @@ impl Log {
         let entry = self.entries.partition_point(|entry| entry.last() <= after);
         // The newest may yet grow.
         let entry = entry.min(self.entries.len().saturating_sub(1));
-        Cursor { after, parted_at: 0, entry, place: Place::default() }
+        Cursor { after, parted_at: 0, entry, position: Position::default() }
     }
 
     /// What comes after the cursor, which moves on.
@@ -291,14 +291,14 @@ impl Log {
                 return None;
             }
             cursor.entry += 1;
-            cursor.place = Place::default();
+            cursor.position = Position::default();
         };
-        let (seq, event) = match &entry.told {
-            Told::Whole(event) => (entry.first, Event::clone(event)),
-            Told::Complete(voice) => (entry.first, self.completed(*voice)?),
-            Told::Pieces(pieces) => {
+        let (seq, event) = match &entry.body {
+            EntryBody::Whole(event) => (entry.first, Event::clone(event)),
+            EntryBody::Complete(stream) => (entry.first, self.completed(*stream)?),
+            EntryBody::Pieces(pieces) => {
                 let (seq, text) = self.pieces(entry, pieces, cursor);
-                (seq, self.voices[pieces.voice as usize].says(text))
+                (seq, self.streams[pieces.stream as usize].says(text))
             }
         };
         cursor.after = seq;
@@ -316,21 +316,23 @@ impl Log {
         if pieces.gone {
             return (last, String::new());
         }
-        let place = &mut cursor.place;
-        while entry.first + place.passed < next {
-            pieces.pass(place);
+        let position = &mut cursor.position;
+        while entry.first + position.passed < next {
+            pieces.pass(position);
         }
-        let start = place.text_at;
-        while entry.first + place.passed <= last {
-            pieces.pass(place);
+        let start = position.text_at;
+        while entry.first + position.passed <= last {
+            pieces.pass(position);
         }
-        (last, pieces.text[start..place.text_at].to_owned())
+        (last, pieces.text[start..position.text_at].to_owned())
     }
 
-    fn completed(&self, voice: u32) -> Option<Event> {
-        let Voice::Text { turn, agent } = self.voices.get(voice as usize)? else { return None };
-        let mut text = String::with_capacity(self.said_by(voice).map(str::len).sum());
-        text.extend(self.said_by(voice));
+    fn completed(&self, stream: u32) -> Option<Event> {
+        let PieceStream::Text { turn, agent } = self.streams.get(stream as usize)? else {
+            return None;
+        };
+        let mut text = String::with_capacity(self.said_by(stream).map(str::len).sum());
+        text.extend(self.said_by(stream));
         Some(Event::TextComplete { turn_id: *turn, agent: agent.clone(), text })
     }
 }

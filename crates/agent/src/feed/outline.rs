@@ -8,7 +8,7 @@ use serde::Serialize;
 use serde::de::DeserializeOwned;
 
 use super::Feed;
-use super::log::{Log, Pieces, Told, Voice, lengths};
+use super::log::{EntryBody, Log, PieceStream, Pieces, lengths};
 
 #[derive(Clone, Debug)]
 pub(crate) struct Outline(Arc<[u8]>);
@@ -67,32 +67,32 @@ impl Outline {
 }
 
 fn outlined(log: &Log) -> Vec<u8> {
-    let mut completed = vec![false; log.voices.len()];
+    let mut completed = vec![false; log.streams.len()];
     for entry in &log.entries {
-        if let Told::Complete(voice) = entry.told {
-            completed[voice as usize] = true;
+        if let EntryBody::Complete(stream) = entry.body {
+            completed[stream as usize] = true;
         }
     }
     let end = told_by_log(log);
     let mut out = Writer(Vec::with_capacity(64));
     out.number(u64::from(log.coalesced));
-    out.number(log.voices.len() as u64);
-    for (voice, completed) in log.voices.iter().zip(&completed) {
-        match voice {
-            Voice::Text { turn, .. } if *completed => {
+    out.number(log.streams.len() as u64);
+    for (stream, completed) in log.streams.iter().zip(&completed) {
+        match stream {
+            PieceStream::Text { turn, .. } if *completed => {
                 out.number(0);
                 out.turn(*turn);
             }
-            Voice::Text { .. } | Voice::Reasoning { .. } | Voice::Output(_) => {
+            PieceStream::Text { .. } | PieceStream::Reasoning { .. } | PieceStream::Output(_) => {
                 out.number(1);
-                out.json(voice);
+                out.json(stream);
             }
         }
     }
     let mut before = 0;
     for entry in &log.entries {
-        let mark = match &entry.told {
-            Told::Whole(event) => match &**event {
+        let mark = match &entry.body {
+            EntryBody::Whole(event) => match &**event {
                 Event::Start { .. } => Mark::Start,
                 Event::ToolCall { .. } => Mark::Call,
                 Event::ToolResult { .. } => Mark::Result,
@@ -100,21 +100,21 @@ fn outlined(log: &Log) -> Vec<u8> {
                 Event::Usage { usage } if end == Some(*usage) => Mark::Usage,
                 _ => Mark::Whole,
             },
-            Told::Complete(_) => Mark::Complete,
-            Told::Pieces(pieces) => match log.voices[pieces.voice as usize] {
-                Voice::Output(_) => Mark::Gone,
-                Voice::Text { .. } if completed[pieces.voice as usize] => Mark::Logged,
-                Voice::Text { .. } | Voice::Reasoning { .. } => Mark::Kept,
+            EntryBody::Complete(_) => Mark::Complete,
+            EntryBody::Pieces(pieces) => match log.streams[pieces.stream as usize] {
+                PieceStream::Output(_) => Mark::Gone,
+                PieceStream::Text { .. } if completed[pieces.stream as usize] => Mark::Logged,
+                PieceStream::Text { .. } | PieceStream::Reasoning { .. } => Mark::Kept,
             },
         };
         out.0.push(mark as u8);
         out.number(u64::from(entry.lane.0));
         out.number(entry.first - before - 1);
         before = entry.last();
-        match &entry.told {
-            Told::Complete(voice) => out.number(u64::from(*voice)),
-            Told::Pieces(pieces) => {
-                out.number(u64::from(pieces.voice));
+        match &entry.body {
+            EntryBody::Complete(stream) => out.number(u64::from(*stream)),
+            EntryBody::Pieces(pieces) => {
+                out.number(u64::from(pieces.stream));
                 out.number(u64::from(entry.count));
                 match mark {
                     Mark::Logged => out.number(pieces.text.len() as u64),
@@ -123,7 +123,7 @@ fn outlined(log: &Log) -> Vec<u8> {
                 }
                 out.bytes(&pieces.lengths);
             }
-            Told::Whole(event) => match (mark, &**event) {
+            EntryBody::Whole(event) => match (mark, &**event) {
                 (Mark::Call, Event::ToolCall { turn_id, .. }) => out.turn(*turn_id),
                 (Mark::Result, Event::ToolResult { turn_id, summary, .. }) => {
                     out.turn(*turn_id);
@@ -139,16 +139,16 @@ fn outlined(log: &Log) -> Vec<u8> {
 
 /// What the whole run used, if its end is told just so by its log.
 fn told_by_log(log: &Log) -> Option<Usage> {
-    let Told::Whole(last) = &log.entries.last()?.told else { return None };
+    let EntryBody::Whole(last) = &log.entries.last()?.body else { return None };
     let Event::Done { status: RunStatus::Done, assistant_turn_ids, usage, .. } = &**last else {
         return None;
     };
-    let answers = log.entries.iter().filter_map(|entry| match &entry.told {
-        Told::Complete(voice) => match log.voices[*voice as usize] {
-            Voice::Text { turn, .. } => Some(turn),
-            Voice::Reasoning { .. } | Voice::Output(_) => None,
+    let answers = log.entries.iter().filter_map(|entry| match &entry.body {
+        EntryBody::Complete(stream) => match log.streams[*stream as usize] {
+            PieceStream::Text { turn, .. } => Some(turn),
+            PieceStream::Reasoning { .. } | PieceStream::Output(_) => None,
         },
-        Told::Whole(_) | Told::Pieces(_) => None,
+        EntryBody::Whole(_) | EntryBody::Pieces(_) => None,
     });
     answers.eq(assistant_turn_ids.iter().copied()).then_some(*usage)
 }
@@ -157,11 +157,11 @@ fn fill(log: &mut Log, from: &mut Reader<'_>, logged: &Logged<'_>) -> Option<()>
     log.coalesced = from.number()? == 1;
     let mut texts = Vec::new();
     for _ in 0..from.number()? {
-        let (voice, text) = match from.number()? {
+        let (stream, text) = match from.number()? {
             0 => logged.text(from.turn()?)?,
             _ => (from.json()?, ""),
         };
-        log.voices.push(voice);
+        log.streams.push(stream);
         texts.push(text);
     }
     let mut answers = Vec::new();
@@ -172,12 +172,12 @@ fn fill(log: &mut Log, from: &mut Reader<'_>, logged: &Logged<'_>) -> Option<()>
         let mut count = 1;
         let told = match mark {
             Mark::Logged | Mark::Kept | Mark::Gone => {
-                let voice = u32::try_from(from.number()?).ok()?;
+                let stream = u32::try_from(from.number()?).ok()?;
                 count = u32::try_from(from.number()?).ok()?;
                 let text = match mark {
                     Mark::Logged => {
                         let length = usize::try_from(from.number()?).ok()?;
-                        let text = texts.get_mut(voice as usize)?;
+                        let text = texts.get_mut(stream as usize)?;
                         let (said, rest) = text.split_at_checked(length)?;
                         *text = rest;
                         Some(said.to_owned())
@@ -185,19 +185,19 @@ fn fill(log: &mut Log, from: &mut Reader<'_>, logged: &Logged<'_>) -> Option<()>
                     Mark::Kept => Some(String::from_utf8(from.some()?.to_vec()).ok()?),
                     _ => None,
                 };
-                Some(Told::Pieces(Box::new(match text {
+                Some(EntryBody::Pieces(Box::new(match text {
                     Some(text) => {
-                        Pieces { voice, text, lengths: from.some()?.to_vec(), gone: false }
+                        Pieces { stream, text, lengths: from.some()?.to_vec(), gone: false }
                     }
-                    None => Pieces { voice, gone: true, ..Pieces::default() },
+                    None => Pieces { stream, gone: true, ..Pieces::default() },
                 })))
             }
             Mark::Complete => {
-                let voice = u32::try_from(from.number()?).ok()?;
-                if let Voice::Text { turn, .. } = log.voices.get(voice as usize)? {
+                let stream = u32::try_from(from.number()?).ok()?;
+                if let PieceStream::Text { turn, .. } = log.streams.get(stream as usize)? {
                     answers.push(*turn);
                 }
-                Some(Told::Complete(voice))
+                Some(EntryBody::Complete(stream))
             }
             Mark::Start => logged.start(),
             Mark::Call => logged.call(from.turn()?),
@@ -207,7 +207,7 @@ fn fill(log: &mut Log, from: &mut Reader<'_>, logged: &Logged<'_>) -> Option<()>
             }
             Mark::Usage => logged.usage(),
             Mark::Done => logged.done(&answers),
-            Mark::Whole => Some(Told::Whole(Box::new(from.json()?))),
+            Mark::Whole => Some(EntryBody::Whole(Box::new(from.json()?))),
         };
         match told {
             Some(told) => log.push(lane, count, told),
@@ -225,44 +225,44 @@ impl<'a> Logged<'a> {
         self.0.iter().map(|envelope| &envelope.event).find(|event| is_it(event))
     }
 
-    fn text(&self, turn: TurnId) -> Option<(Voice, &'a str)> {
+    fn text(&self, turn: TurnId) -> Option<(PieceStream, &'a str)> {
         self.0.iter().find_map(|envelope| match &envelope.event {
             Event::TextComplete { turn_id, agent, text } if *turn_id == turn => {
-                Some((Voice::Text { turn, agent: agent.clone() }, text.as_str()))
+                Some((PieceStream::Text { turn, agent: agent.clone() }, text.as_str()))
             }
             _ => None,
         })
     }
 
-    fn start(&self) -> Option<Told> {
+    fn start(&self) -> Option<EntryBody> {
         self.find(|event| matches!(event, Event::Start { .. })).map(whole)
     }
 
-    fn call(&self, turn: TurnId) -> Option<Told> {
+    fn call(&self, turn: TurnId) -> Option<EntryBody> {
         let is_it =
             |event: &Event| matches!(event, Event::ToolCall { turn_id, .. } if *turn_id == turn);
         self.find(is_it).map(whole)
     }
 
-    fn result(&self, turn: TurnId, line: String) -> Option<Told> {
+    fn result(&self, turn: TurnId, line: String) -> Option<EntryBody> {
         let is_it =
             |event: &Event| matches!(event, Event::ToolResult { turn_id, .. } if *turn_id == turn);
         let mut event = self.find(is_it)?.clone();
         if let Event::ToolResult { summary, .. } = &mut event {
             *summary = line;
         }
-        Some(Told::Whole(Box::new(event)))
+        Some(EntryBody::Whole(Box::new(event)))
     }
 
-    fn done(&self, answers: &[TurnId]) -> Option<Told> {
+    fn done(&self, answers: &[TurnId]) -> Option<EntryBody> {
         let mut event = self.find(|event| matches!(event, Event::Done { .. }))?.clone();
         if let Event::Done { assistant_turn_ids, .. } = &mut event {
             *assistant_turn_ids = answers.to_vec();
         }
-        Some(Told::Whole(Box::new(event)))
+        Some(EntryBody::Whole(Box::new(event)))
     }
 
-    fn usage(&self) -> Option<Told> {
+    fn usage(&self) -> Option<EntryBody> {
         self.0.iter().find_map(|envelope| match &envelope.event {
             Event::Done { usage, .. } => Some(whole(&Event::Usage { usage: *usage })),
             _ => None,
@@ -270,8 +270,8 @@ impl<'a> Logged<'a> {
     }
 }
 
-fn whole(event: &Event) -> Told {
-    Told::Whole(Box::new(event.clone()))
+fn whole(event: &Event) -> EntryBody {
+    EntryBody::Whole(Box::new(event.clone()))
 }
 
 struct Writer(Vec<u8>);

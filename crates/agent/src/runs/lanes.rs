@@ -118,8 +118,9 @@ impl LaneContext<'_> {
             snapshot = Arc::new(snapshot.followed_by(words));
         }
         if is_editor(&agent.id) {
-            let text = editor_prompt(&self.runs.roster.get(), &self.key().agent);
-            snapshot = Arc::new(snapshot.with(text));
+            let (roster, persona) = (self.runs.roster.get(), &self.key().agent);
+            let name = roster.get(persona).map_or(persona.as_str(), |agent| agent.name.as_str());
+            snapshot = Arc::new(snapshot.with(editor_prompt(persona, name)));
         }
         if let Some(space) = self.space {
             snapshot = Arc::new(snapshot.with(space.prompt_text(self.view.as_ref())));

@@ -32,7 +32,6 @@ pub(super) struct RunPlan {
     pub(super) scopes: Vec<Scope>,
     /// To be told right after the start.
     pub(super) notice: Option<Event>,
-    pub(super) roster: Arc<Roster>,
     /// Held so that no more runs than allowed are at work at once.
     pub(super) slot: RunSlot,
 }
@@ -75,7 +74,7 @@ pub(super) async fn resolve_input(
     let models = request.model.as_deref().into_iter().chain(wanted);
     let notice = runs.preferences.runtime_notice(&request.person, models).await?;
     let limits = bounded(roster.limits(), &request.terms);
-    Ok(RunPlan { request, session, agents, order, limits, scopes, notice, roster, slot })
+    Ok(RunPlan { request, session, agents, order, limits, scopes, notice, slot })
 }
 
 /// Finds the question that a stored message or an answer belongs to. Asking for another answer is

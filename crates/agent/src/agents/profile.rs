@@ -1,0 +1,21 @@
+use std::sync::Arc;
+
+use onyx_tools::Policy;
+use onyx_types::AgentId;
+
+use super::models::ModelChoice;
+
+/// One agent, every value checked and filled in. Shared by everything that a run starts.
+#[derive(Clone, Debug)]
+pub struct AgentProfile {
+    pub id: AgentId,
+    pub name: String,
+    pub model: ModelChoice,
+    pub policy: Arc<Policy>,
+    pub temperature: Option<f32>,
+    pub max_output_tokens: Option<u32>,
+    /// A folder whose persona files are read instead of the home's.
+    pub workspace: Option<String>,
+    /// Other agents whose memory it may search.
+    pub memories: Arc<[AgentId]>,
+}
