@@ -53,3 +53,21 @@ impl Drop for DraftLease {
         self.leases.release(self.draft);
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use onyx_types::{Mint, Timestamp};
+
+    use super::*;
+
+    #[test]
+    fn a_draft_has_one_holder_at_a_time() {
+        let leases: Arc<dyn DraftLeases> = Arc::new(LocalDraftLeases::default());
+        let draft = Mint::new(1).draft(Timestamp::from_millis(1));
+        let held = DraftLease::acquire(&leases, draft);
+        assert!(held.is_some());
+        assert!(DraftLease::acquire(&leases, draft).is_none(), "somebody works on it");
+        drop(held);
+        assert!(DraftLease::acquire(&leases, draft).is_some(), "it was given back");
+    }
+}

@@ -119,6 +119,7 @@ fn retrieval_scopes(plan: &RunPlan, space: Option<&SessionSpace>) -> Vec<Scope> 
     }
 }
 
+/// Makes the run of what was decided and read.
 fn assemble(
     runs: &Shared,
     plan: RunPlan,
@@ -127,26 +128,11 @@ fn assemble(
     lease: &Lease,
 ) -> Run {
     let granted = Granted::default();
-    let message = &opened.message;
-    let addresses = known_addresses(&context.history, message, &context.client_turns);
-    let addresses = Arc::new(addresses);
-    for actor in &mut context.lanes.actors {
-        actor.tool_cx.granted = granted.clone();
-        actor.tool_cx.addresses = Arc::clone(&addresses);
-    }
-    let text = message.words.as_ref().map(|words| words.content.text()).unwrap_or_default();
-    let taint = taint(&opened, &context);
-    for lane in &mut context.lanes.setups {
-        lane.taint = taint;
-    }
+    share_conditions(&opened, &mut context, &granted);
+    let words = opened.message.words.as_ref();
+    let text = words.map(|words| words.content.text()).unwrap_or_default();
     add_untrusted_block(runs, &plan, &mut opened.message, &mut context);
 
-    let actors = std::mem::take(&mut context.lanes.actors);
-    let model = context.lanes.setups.first().map(|lane| lane.model_id.clone()).unwrap_or_default();
-    let to_name = session_to_name(runs, &plan, &actors);
-    let agents: Vec<_> = plan.agents.iter().map(|agent| agent.id.clone()).collect();
-    let new_session = plan.session.is_new.then_some((plan.session.origin, agents));
-    let row = row(&plan, &opened);
     let (sender, receiver) = messages();
     let (feed, cancel) = (Feed::new(opened.run), Cancel::new());
     let contact = RunContact {
@@ -158,8 +144,14 @@ fn assemble(
         granted,
     };
     let live = live_run(&plan, &opened, contact);
-    let action = plan.request.terms.action.clone();
+    let (row, new_session) = (row(&plan, &opened), new_session(&plan));
+    let actors = std::mem::take(&mut context.lanes.actors);
+    let to_name = session_to_name(runs, &plan, &actors);
+    let model = context.lanes.setups.first().map(|lane| lane.model_id.clone()).unwrap_or_default();
+    let terms = &plan.request.terms;
     let title = title_of(&text);
+    let spent = terms.delegated.as_ref().map(|parent| Arc::clone(&parent.spent));
+    let action = terms.action.clone();
     let report = action.map(|name| RunReport::new(opened.run, name, text, opened.now.wall));
     let inbox = std::mem::take(&mut opened.inbox);
     let driver = Driver {
@@ -171,14 +163,30 @@ fn assemble(
         lanes: actors,
         mailbox: Mailbox { cancel, messages: receiver },
         outlet: Outlet { feed, live_text: LiveNotes::new(model), report },
-        books: Books {
-            title,
-            spent: plan.request.terms.delegated.as_ref().map(|parent| Arc::clone(&parent.spent)),
-        },
+        books: Books { title, spent },
         state: run_state(runs, &plan, opened, context),
         session: SessionHold { lease: lease.clone(), slot: Some(plan.slot), log: None, inbox },
     };
     Run { row, new_session, live, driver: Box::new(driver), to_name }
+}
+
+/// Gives all lanes what they share: taint, what a person allows, and addresses that may be fetched.
+fn share_conditions(opened: &OpenedSession, context: &mut LoadedContext, granted: &Granted) {
+    let addresses = known_addresses(&context.history, &opened.message, &context.client_turns);
+    let addresses = Arc::new(addresses);
+    for actor in &mut context.lanes.actors {
+        actor.tool_cx.granted = granted.clone();
+        actor.tool_cx.addresses = Arc::clone(&addresses);
+    }
+    let taint = taint(opened, context);
+    for lane in &mut context.lanes.setups {
+        lane.taint = taint;
+    }
+}
+
+fn new_session(plan: &RunPlan) -> Option<(SessionOrigin, Vec<AgentId>)> {
+    let agents = || plan.agents.iter().map(|agent| agent.id.clone()).collect();
+    plan.session.is_new.then(|| (plan.session.origin, agents()))
 }
 
 /// Whether the run begins with content from outside in its prompt.

@@ -3,11 +3,12 @@
 
 use std::sync::Arc;
 
-use onyx_storage::Drafts;
+use onyx_storage::{Draft, Drafts};
 use onyx_tools::Toolbox;
 use onyx_types::{
-    Author, Envelope, ErrorCode, Event, Fault, PersonId, RunId, RunStatus, SessionId, ToolCall,
-    Turn, TurnBody, TurnId, Usage,
+    AssistantText, Author, Envelope, ErrorCode, Event, Fault, LaneId, PersonId, RunEnd, RunId,
+    RunStart, RunStatus, SessionId, ToolCall, ToolCallTurn, ToolResultTurn, ToolUseId, Turn,
+    TurnBody, TurnId, Usage,
 };
 
 use super::Sessions;
@@ -70,104 +71,132 @@ impl RunReplay {
         run: RunId,
         turns: &[Turn],
     ) -> Result<Vec<Envelope>, Fault> {
-        let mut told = Vec::new();
-        let mut tell = |lane, event| {
-            let seq = told.len() as u64 + 1;
-            told.push(Envelope { seq, run_id: run, lane, event });
-        };
-        let mut calls: Vec<(&onyx_types::ToolUseId, &str)> = Vec::new();
-        let mut answers = Vec::new();
-        let mut has_ended = false;
+        let mut told = ToldEvents::new(session, run);
         for turn in turns.iter().filter(|turn| turn.run == Some(run)) {
-            let agent = match &turn.author {
-                Author::Agent(agent) => Some(agent.clone()),
-                Author::Person(_) | Author::System => None,
-            };
-            match (&turn.body, agent) {
-                (TurnBody::RunStart(start), _) => {
-                    let event = Event::Start {
-                        session_id: session,
-                        agents: start.agents.clone(),
-                        model: start.model.clone().unwrap_or_default(),
-                    };
-                    tell(turn.lane, event);
-                }
-                (TurnBody::AssistantText(text), Some(agent)) => {
-                    answers.push(turn.id);
-                    let text = text.content.clone();
-                    tell(turn.lane, Event::TextComplete { turn_id: turn.id, agent, text });
-                }
-                (TurnBody::ToolCall(call), Some(agent)) => {
-                    calls.push((&call.tool_use_id, &call.tool_name));
-                    let asked = ToolCall {
-                        id: call.tool_use_id.clone(),
-                        name: call.tool_name.clone(),
-                        input: call.input.clone(),
-                    };
-                    let event = Event::ToolCall {
-                        turn_id: turn.id,
-                        agent,
-                        tool_use_id: call.tool_use_id.clone(),
-                        tool: call.tool_name.clone(),
-                        input: call.input.clone(),
-                        summary: self.toolbox.summary(&asked),
-                    };
-                    tell(turn.lane, event);
-                }
-                (TurnBody::ToolResult(result), _) => {
-                    let named = calls.iter().rev().find(|(id, _)| **id == result.tool_use_id);
-                    let tool = named.map_or_else(String::new, |(_, tool)| (*tool).to_owned());
-                    let summary = turn.extra.get("summary").and_then(|line| line.as_str());
-                    let event = Event::ToolResult {
-                        turn_id: turn.id,
-                        tool_use_id: result.tool_use_id.clone(),
-                        tool: tool.clone(),
-                        ok: !result.is_error,
-                        output: result.output.clone(),
-                        summary: summary.unwrap_or_default().to_owned(),
-                        duration_ms: result.duration_ms,
-                    };
-                    tell(turn.lane, event);
+            match &turn.body {
+                TurnBody::RunStart(start) => told.start(turn, start),
+                TurnBody::AssistantText(text) => told.text(turn, text),
+                TurnBody::ToolCall(call) => told.call(turn, call, &self.toolbox),
+                TurnBody::ToolResult(result) => {
+                    told.result(turn, result);
                     if let Some(id) = result.draft_id
                         // A draft that is gone has nothing more to be decided.
                         && let Ok(Some(draft)) = self.drafts.draft(person, id).await
                     {
-                        let plan = draft.plan;
-                        let event = Event::Draft {
-                            draft_id: id,
-                            tool,
-                            summary: plan.summary,
-                            preview: plan.preview,
-                        };
-                        tell(turn.lane, event);
+                        told.draft(turn, &result.tool_use_id, draft);
                     }
                 }
-                (TurnBody::RunEnd(end), _) => {
-                    has_ended = true;
-                    if let Some(fault) = &end.error {
-                        tell(turn.lane, Event::error(fault));
-                    }
-                    let answers = answers.clone();
-                    tell(turn.lane, done(session, end.status, answers, end.usage));
-                }
+                TurnBody::RunEnd(end) => told.end(turn, end),
                 _ => {}
             }
         }
-        if !has_ended {
-            let lane = onyx_types::LaneId::default();
-            tell(lane, Event::error(&Fault::plain(ErrorCode::Interrupted)));
-            let usage = Usage::default();
-            tell(lane, done(session, RunStatus::Interrupted, answers, usage));
-        }
-        Ok(told)
+        Ok(told.finish())
     }
 }
 
-fn done(
-    session_id: SessionId,
-    status: RunStatus,
-    assistant_turn_ids: Vec<TurnId>,
-    usage: Usage,
-) -> Event {
-    Event::Done { session_id, status, assistant_turn_ids, usage }
+/// The events of a run as they are made from its turns.
+struct ToldEvents {
+    session: SessionId,
+    run: RunId,
+    events: Vec<Envelope>,
+    /// The tools of the calls so far.
+    calls: Vec<(ToolUseId, String)>,
+    answers: Vec<TurnId>,
+    has_ended: bool,
+}
+
+impl ToldEvents {
+    fn new(session: SessionId, run: RunId) -> Self {
+        let (events, calls, answers) = (Vec::new(), Vec::new(), Vec::new());
+        Self { session, run, events, calls, answers, has_ended: false }
+    }
+
+    fn tell(&mut self, lane: LaneId, event: Event) {
+        let seq = self.events.len() as u64 + 1;
+        self.events.push(Envelope { seq, run_id: self.run, lane, event });
+    }
+
+    fn start(&mut self, turn: &Turn, start: &RunStart) {
+        let event = Event::Start {
+            session_id: self.session,
+            agents: start.agents.clone(),
+            model: start.model.clone().unwrap_or_default(),
+        };
+        self.tell(turn.lane, event);
+    }
+
+    fn text(&mut self, turn: &Turn, text: &AssistantText) {
+        let Author::Agent(agent) = &turn.author else { return };
+        self.answers.push(turn.id);
+        let (agent, text) = (agent.clone(), text.content.clone());
+        self.tell(turn.lane, Event::TextComplete { turn_id: turn.id, agent, text });
+    }
+
+    fn call(&mut self, turn: &Turn, call: &ToolCallTurn, toolbox: &Toolbox) {
+        let Author::Agent(agent) = &turn.author else { return };
+        self.calls.push((call.tool_use_id.clone(), call.tool_name.clone()));
+        let asked = ToolCall {
+            id: call.tool_use_id.clone(),
+            name: call.tool_name.clone(),
+            input: call.input.clone(),
+        };
+        let event = Event::ToolCall {
+            turn_id: turn.id,
+            agent: agent.clone(),
+            summary: toolbox.summary(&asked),
+            tool_use_id: asked.id,
+            tool: asked.name,
+            input: asked.input,
+        };
+        self.tell(turn.lane, event);
+    }
+
+    fn result(&mut self, turn: &Turn, result: &ToolResultTurn) {
+        let summary = turn.extra.get("summary").and_then(|line| line.as_str());
+        let event = Event::ToolResult {
+            turn_id: turn.id,
+            tool_use_id: result.tool_use_id.clone(),
+            tool: self.tool_of(&result.tool_use_id),
+            ok: !result.is_error,
+            output: result.output.clone(),
+            summary: summary.unwrap_or_default().to_owned(),
+            duration_ms: result.duration_ms,
+        };
+        self.tell(turn.lane, event);
+    }
+
+    fn draft(&mut self, turn: &Turn, call: &ToolUseId, draft: Draft) {
+        let tool = self.tool_of(call);
+        let (summary, preview) = (draft.plan.summary, draft.plan.preview);
+        self.tell(turn.lane, Event::Draft { draft_id: draft.id, tool, summary, preview });
+    }
+
+    fn end(&mut self, turn: &Turn, end: &RunEnd) {
+        self.has_ended = true;
+        if let Some(fault) = &end.error {
+            self.tell(turn.lane, Event::error(fault));
+        }
+        self.done(turn.lane, end.status, end.usage);
+    }
+
+    /// A run without an end in its log was interrupted.
+    fn finish(mut self) -> Vec<Envelope> {
+        if !self.has_ended {
+            let lane = LaneId::default();
+            self.tell(lane, Event::error(&Fault::plain(ErrorCode::Interrupted)));
+            self.done(lane, RunStatus::Interrupted, Usage::default());
+        }
+        self.events
+    }
+
+    fn done(&mut self, lane: LaneId, status: RunStatus, usage: Usage) {
+        let assistant_turn_ids = self.answers.clone();
+        let session_id = self.session;
+        self.tell(lane, Event::Done { session_id, status, assistant_turn_ids, usage });
+    }
+
+    fn tool_of(&self, call: &ToolUseId) -> String {
+        let named = self.calls.iter().rev().find(|(id, _)| id == call);
+        named.map(|(_, tool)| tool.clone()).unwrap_or_default()
+    }
 }

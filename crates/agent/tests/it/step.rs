@@ -26,6 +26,7 @@ pub(crate) struct Bench {
     pub(crate) told: Vec<Event>,
     pub(crate) requests: Vec<ModelRequest>,
     pub(crate) invoked: Vec<ToolCall>,
+    pub(crate) attendances: Vec<Attendance>,
     pub(crate) finished: Vec<RunSummary>,
     pub(crate) stopped_models: usize,
     pub(crate) held: Vec<Batch>,
@@ -114,6 +115,7 @@ impl Bench {
             told: Vec::new(),
             requests: Vec::new(),
             invoked: Vec::new(),
+            attendances: Vec::new(),
             finished: Vec::new(),
             stopped_models: 0,
             held: Vec::new(),
@@ -140,7 +142,10 @@ impl Bench {
                     let model = NewModel { id: model, context_window: Some(9_000), tokens };
                     self.give(Input::ModelChanged(lane, model));
                 }
-                Effect::Invoke(_, invocation) => self.invoked.push(invocation.call),
+                Effect::Invoke(_, invocation) => {
+                    self.attendances.push(invocation.attendance);
+                    self.invoked.push(invocation.call);
+                }
                 Effect::AwaitDecision(..)
                 | Effect::NotifyDraft(_)
                 | Effect::NoteAddresses(_)
@@ -604,4 +609,23 @@ fn room_is_made_over_85_percent_of_the_window_and_down_to_60() {
     let range = 60_000 - step_weight - 50..=60_000;
     assert!(range.contains(&left), "{left} are left of {full}");
     assert!(!summarises(bench.requests.last().unwrap()), "and the run goes on");
+}
+
+#[test]
+fn nobody_is_asked_about_the_calls_of_a_silent_turn() {
+    let mut setup = LaneSetup { context_window: Some(10_000), ..lane_setup("main") };
+    let tools = [tool("look", true), tool("memory_write", false)];
+    setup.tools = Arc::new(tools.into_iter().collect());
+    let limits = Limits { max_steps: 500, max_tool_calls: 500, ..Limits::default() };
+    let mut bench = Bench::with_lanes(limits, vec![setup], LaneOrder::Sequential);
+    bench.give(Input::Begin);
+    while bench.requests.last().is_some_and(|request| request.tools.len() > 1) {
+        let id = format!("call {}", bench.log.len());
+        bench.asks(&[(&id, "look", json!({"at": id}))]);
+        bench.done(&id, ToolOutcome::ok("word ".repeat(800), ""));
+    }
+    let shown = bench.attendances.len();
+    bench.asks(&[("save", "memory_write", json!({}))]);
+    assert_eq!(bench.attendances[..shown], vec![Attendance::Attended; shown]);
+    assert_eq!(bench.attendances[shown..], [Attendance::Unattended]);
 }
