@@ -7,8 +7,8 @@ use std::time::Duration;
 use onyx_storage::Messages;
 use onyx_types::{
     AgentId, Attendance, BatchId, DraftId, Event, Fault, LaneId, LaneOrder, Limits, Mint, Now,
-    RunId, RunStatus, SessionKey, Spending, StatusCode, TextStatus, ToolCall, ToolUseId, Turn,
-    TurnBody, TurnId, Usage,
+    RunId, RunStatus, SessionKey, Spending, StatusCode, Taint, TextStatus, ToolCall, ToolUseId,
+    Turn, TurnBody, TurnId, Usage,
 };
 
 use super::client::ClientTurn;
@@ -204,6 +204,11 @@ impl RunState {
     pub fn wake_at(&self) -> Duration {
         let deadline = if self.clock.is_paused() { Duration::MAX } else { self.clock.deadline };
         self.clock.stopping_until.unwrap_or(deadline)
+    }
+
+    /// Whether this lane has read anything from outside.
+    pub fn taint(&self, lane: LaneId) -> Taint {
+        self.lanes[usize::from(lane.0)].setup.taint
     }
 
     pub fn is_over(&self) -> bool {
