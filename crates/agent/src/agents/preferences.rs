@@ -49,7 +49,7 @@ struct File {
     fallback: bool,
     #[serde(default)]
     flags: BTreeMap<String, bool>,
-    /// Of a newer version: kept as they are.
+    /// Fields of a newer version, which are written back as they are.
     #[serde(flatten)]
     more: Map<String, Value>,
 }
@@ -192,7 +192,8 @@ impl PreferenceFiles {
     }
 }
 
-/// Of the maker itself, or by way of somebody who names the maker or the family.
+/// Whether the model is Anthropic's, reached directly or through a provider that names the maker or
+/// the family.
 fn is_anthropic(model: &str) -> bool {
     model.split('/').any(|part| part == "anthropic" || part.starts_with("claude"))
 }

@@ -24,7 +24,7 @@ pub(super) fn await_decision(
         return Box::pin(std::future::ready(undecided));
     };
     let id = proposal.draft;
-    // Without its replacements: they were told of when it was made.
+    // Drafts that it replaces were told of when it was made, and are not told of again.
     proposal.replaces.clear();
     proposal.answer = Answer::Later;
     // Heard from here on, so that a decision made before the first look is not missed.

@@ -41,7 +41,7 @@ struct Whole {
 /// How a run's events are kept.
 pub(crate) enum KeptFeed {
     Whole(Arc<Feed>),
-    /// Whose run it is, its session tells.
+    /// The session says whose run it is, so the outline need not.
     Outline(Outline),
 }
 

@@ -12,7 +12,7 @@ use serde::{Deserialize, Serialize};
 const MAX_BYTES: usize = 4 * 1024 * 1024;
 /// Live output that is kept beyond the bound, for those who watch.
 const RECENT_OUTPUT: usize = 256 * 1024;
-/// Text that lies, and may be told, together.
+/// Text that is kept, and may be told, in one piece.
 const MOST_TOGETHER: usize = 64 * 1024;
 
 #[derive(Debug, Default)]
@@ -27,7 +27,7 @@ pub(super) struct Log {
     outputs: VecDeque<usize>,
     output_bytes: usize,
     closed: bool,
-    /// Of readers that have read everything.
+    /// Wakes readers that have read everything.
     waiting: Vec<Waker>,
 }
 
@@ -52,7 +52,7 @@ pub(super) enum EntryBody {
 pub(super) struct Pieces {
     pub(super) stream: u32,
     pub(super) text: String,
-    /// Of each piece, as `lengths` writes them.
+    /// The length of each piece, as `lengths` writes them.
     pub(super) lengths: Vec<u8>,
     /// The text is no longer kept.
     pub(super) gone: bool,

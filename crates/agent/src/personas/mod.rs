@@ -47,7 +47,7 @@ impl Personas {
         Ok(self.sessions.list(person, &filter).await?.first().map(|session| session.session_id))
     }
 
-    /// The same, made where there is none.
+    /// The session in which the person edits the persona, made where there is none.
     pub async fn open_editor(
         &self,
         person: &PersonId,
@@ -67,7 +67,7 @@ impl Personas {
         Ok(self.sessions.create(person, new).await?.session_id)
     }
 
-    /// Puts the conversation away and begins another.
+    /// Archives the session and begins another.
     pub async fn clear_editor(
         &self,
         person: &PersonId,

@@ -20,7 +20,7 @@ const MOST_VIEWS: usize = 4;
 pub struct Conversation {
     turns: Vec<Arc<Turn>>,
     summary: Option<Arc<Turn>>,
-    /// Of everything that was added, the last.
+    /// The last turn that was added, whether a prompt shows it or not.
     newest: Option<Arc<Turn>>,
     tokens: usize,
     bytes: usize,
@@ -128,7 +128,7 @@ impl Conversation {
         self.begin_with_words(0);
     }
 
-    /// From the first words at or after a place, else from the last before it.
+    /// Begins with the first words at or after an index, else with the last before it.
     fn begin_with_words(&mut self, place: usize) {
         let is_words = |turn: &Arc<Turn>| matches!(turn.body, TurnBody::User(_));
         let after = self.turns[place..].iter().position(is_words).map(|index| place + index);

@@ -175,7 +175,7 @@ fn text(found: Found) -> Option<FileText> {
     }
 }
 
-/// From the first line that is whole: half of one may have lost the mark of where it comes from.
+/// Drops a cut first line: half of a line may have lost the mark that says where it comes from.
 fn whole_lines(End { bytes, before }: &End) -> FileText {
     let but_last = &bytes[..bytes.len().saturating_sub(1)];
     let start = match before {

@@ -56,7 +56,7 @@ const MAX_MEMORY: usize = 12 * 1024;
 pub(crate) const MAX_DAILY: usize = 4 * 1024;
 
 impl PromptSnapshot {
-    /// With a client's words at the end: they add to what the agent is and replace nothing.
+    /// Adds a client's words at the end: they add to what the agent is and replace nothing.
     pub fn followed_by(&self, words: &str) -> Self {
         self.with(format!("# From the client of this conversation\n{words}"))
     }
@@ -83,7 +83,7 @@ impl PromptSources {
         self.render_with(|text| text)
     }
 
-    /// With every block as the function makes it.
+    /// Renders every block through a function, which masks secrets.
     pub(crate) fn render_with(&self, change: impl Fn(String) -> String) -> PromptSnapshot {
         let agent = format!("{HOUSE_RULES}\n\n{}", self.agent());
         let person = Some(self.person()).filter(|person| !person.is_empty());

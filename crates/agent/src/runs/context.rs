@@ -44,7 +44,7 @@ pub(crate) struct ContextOptions {
 /// A run that is ready to begin; nothing of it is written yet.
 pub(super) struct Run {
     pub(super) row: BeginRun,
-    /// Of a new session: where it comes from, and who answers in it.
+    /// Where a new session comes from, and who answers in it; `None` for one that exists.
     pub(super) new_session: Option<(SessionOrigin, Vec<AgentId>)>,
     pub(super) live: LiveRun,
     pub(super) driver: Box<Driver>,

@@ -64,7 +64,7 @@ pub(crate) trait LiveRuns: Send + Sync {
     /// The run that answers a message and has not told its end.
     fn answering(&self, person: &PersonId, message: TurnId) -> Option<RunId>;
 
-    /// From now on the run's end looks for words that it did not take.
+    /// Has the run's end look for words that it did not take.
     fn expect_words(&self, run: RunId);
 
     /// What the model costs counts as open until the run is booked.

@@ -28,7 +28,7 @@ pub(super) struct RunPlan {
     pub(super) agents: Vec<Arc<AgentProfile>>,
     pub(super) order: LaneOrder,
     pub(super) limits: Limits,
-    /// Where to look for what the message is answered from, where the caller says so.
+    /// The scopes that are searched for the message, where the caller names some.
     pub(super) scopes: Vec<Scope>,
     /// To be told right after the start.
     pub(super) notice: Option<Event>,

@@ -18,14 +18,14 @@ use crate::agents::Titles;
 use crate::prompt::Conversation;
 
 const LONGEST: usize = 60;
-/// Of each side of the exchange, in characters.
+/// How many characters of each side of the exchange the model is shown.
 const EXCERPT: usize = 1_500;
 /// Enough for a model that thinks before it names.
 const OUTPUT_TOKENS: u32 = 256;
 const PATIENCE: Duration = Duration::from_secs(30);
 /// How long the end of the process waits for sessions that are being named.
 const END_PATIENCE: Duration = Duration::from_secs(2);
-/// Asked for at once; beyond it a session waits for its next message.
+/// Titles that are asked for at once; beyond it a session is named after its next message.
 const MOST_AT_ONCE: usize = 4;
 
 const INSTRUCTION: &str = "You name conversations. Answer with a title for the one below: at most \
