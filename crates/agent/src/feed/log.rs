@@ -308,10 +308,12 @@ impl Log {
     /// The next piece, or all that may come with it, and the number of the last of them.
     fn pieces(&self, entry: &Entry, pieces: &Pieces, cursor: &mut Cursor) -> (u64, String) {
         let next = entry.first.max(cursor.after + 1);
-        let last = match self.coalesced {
-            true if (next..entry.last()).contains(&cursor.parted_at) => cursor.parted_at,
-            true => entry.last(),
-            false => next,
+        let last = if !self.coalesced {
+            next
+        } else if (next..entry.last()).contains(&cursor.parted_at) {
+            cursor.parted_at
+        } else {
+            entry.last()
         };
         if pieces.gone {
             return (last, String::new());

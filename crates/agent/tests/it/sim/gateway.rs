@@ -173,9 +173,10 @@ impl Gateway {
     }
 
     pub(super) fn fork(&mut self, session: SessionId, turn: TurnId) {
-        let point = match self.junction.chance.percent(50) {
-            true => ForkPoint::Through(turn),
-            false => ForkPoint::Before(turn),
+        let point = if self.junction.chance.percent(50) {
+            ForkPoint::Through(turn)
+        } else {
+            ForkPoint::Before(turn)
         };
         let (agent, junction) = (self.agent.clone(), Arc::clone(&self.junction));
         self.client(async move {
