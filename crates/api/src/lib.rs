@@ -1,6 +1,6 @@
 //! The HTTP surface: routes, authentication, problem+json, and one pure encoder per wire format.
 //!
-//! A route decodes a request, asks the run manager, and encodes what comes back. No agent logic,
+//! A route decodes a request, asks the agent services, and encodes what comes back. No agent logic,
 //! no policy, no storage of its own may enter; wire types live here and nowhere else.
 
 mod access;

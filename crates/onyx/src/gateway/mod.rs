@@ -1,4 +1,4 @@
-//! The wiring: store, providers, tools, run manager, servers, and the orderly end of all of it.
+//! The wiring: store, providers, tools, agent services, servers, and the orderly end of all of it.
 
 mod bedrock;
 mod booked;
