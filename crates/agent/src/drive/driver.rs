@@ -12,6 +12,7 @@ use onyx_types::{Cancel, Event, Fault, LaneId, Limits, ModelRequest, RunId, Tool
 use tokio::sync::mpsc;
 
 use super::decisions::await_decision;
+use super::messages::RunMessage;
 use super::parts::{
     Books, DriveServices, LIVE_OUTPUT_QUEUE, LaneActor, Mailbox, Outlet, SessionHold, UnderWay,
 };
@@ -106,7 +107,7 @@ impl Driver {
                     *cancelled = None;
                     return Input::Cancel;
                 }
-                Some(message) = self.mailbox.messages.recv() => return message.into_input(),
+                Some(message) = self.mailbox.messages.recv() => return self.hear(message),
                 () = live_text.saved(&self.session.lease, &*self.services.clock),
                     if live_text.is_saving() => {}
                 () = ringing(alarm) => {
@@ -117,6 +118,14 @@ impl Driver {
                 }
             }
         }
+    }
+
+    /// Words stay in the inbox until the log has them: their ids are noted here.
+    fn hear(&mut self, message: RunMessage) -> Input {
+        if let RunMessage::Words(_, words) = &message {
+            self.session.inbox.extend(words.turn);
+        }
+        message.into_input()
     }
 
     fn set_alarm(&self, waits: &mut Waits) {

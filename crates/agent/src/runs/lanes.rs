@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use onyx_tools::{Offering, Standing, ToolCx};
+use onyx_tools::{Offering, Standing};
 use onyx_types::{
     Fault, Model, RunId, ScopeSet, SessionKey, Taint, ToolChoice, ToolOffer, ToolUse, View,
 };
@@ -187,26 +187,21 @@ impl LaneContext<'_> {
     fn actor(&self, agent: &AgentProfile, model: Option<Arc<dyn Model>>) -> LaneActor {
         let drive = &self.runs.drive;
         let limits = &self.plan.limits;
-        let base =
-            tool_context(&drive.files, &drive.clock, self.key(), &agent.id, self.run, limits);
-        let scopes = match self.space {
-            Some(space) => ScopeSet::new(self.key().person.clone(), space.scopes(&agent.id)),
-            None => base.scopes.clone(),
-        };
+        let key = self.key();
+        let mut tool_cx =
+            tool_context(&drive.files, &drive.clock, key, &agent.id, self.run, limits);
+        if let Some(space) = self.space {
+            tool_cx.scopes = ScopeSet::new(key.person.clone(), space.scopes(&agent.id));
+        }
         let delegated = self.plan.request.terms.delegated.as_ref();
-        let standing = Standing {
+        tool_cx.standing = Some(Standing {
             root: delegated.map_or(self.run, |parent| parent.root),
             depth: delegated.map_or(0, |parent| parent.depth),
             tier: agent.policy.tier(),
             cost_left: None,
-        };
-        let tool_cx = ToolCx {
-            view: self.view.clone(),
-            memories: Arc::clone(&agent.memories),
-            standing: Some(standing),
-            scopes,
-            ..base
-        };
+        });
+        tool_cx.view.clone_from(&self.view);
+        tool_cx.memories = Arc::clone(&agent.memories);
         LaneActor { model, retired: Vec::new(), policy: Arc::clone(&agent.policy), tool_cx }
     }
 }

@@ -18,6 +18,7 @@ use tokio::sync::oneshot;
 
 use super::Runs;
 use super::context::{Run, load_context};
+use super::live::RunContact;
 use super::opening::open_session;
 use super::owned::{OwnedRun, RunHandle};
 use super::plan::resolve_input;
@@ -211,11 +212,10 @@ impl Runs {
 
     /// Moves a run from those at work to those that may still be read.
     async fn retire(&self, run: RunId) {
-        let Some(contact) = self.shared.live.get(run) else { return };
+        let Some(RunContact { key, feed, .. }) = self.shared.live.get(run) else { return };
         let now = self.shared.drive.clock.now().mono;
-        let person = contact.key.person.clone();
         // Before it is gone from those at work: who asks for its events finds them at any moment.
-        self.finished().keep(run, person, contact.feed, now);
+        self.finished().keep(run, key.person, feed, now);
         let Some(ended) = self.shared.live.remove(run) else { return };
         let key = ended.contact.key;
         let last = ended.contact.feed.last();
