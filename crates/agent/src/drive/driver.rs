@@ -18,7 +18,7 @@ use super::parts::{
 };
 use crate::agents::{ModelChoice, Payer};
 use crate::notices::NoticeKind;
-use crate::prompt::Conversation;
+use crate::prompt::History;
 use crate::sessions::LEASE_LIFE;
 use crate::step::{Batch, Effect, Input, Invocation, NewModel, RunState, RunSummary, step};
 
@@ -73,7 +73,7 @@ impl Driver {
 
     /// Runs to the end and gives back the session's history as it stands then, and how its log was
     /// left. The feed is closed and the session free when it returns.
-    pub(crate) async fn run(mut self: Box<Self>) -> (Conversation, Option<LogState>) {
+    pub(crate) async fn run(mut self: Box<Self>) -> (History, Option<LogState>) {
         let mut waits = Waits {
             cancelled: Some(self.mailbox.cancel.clone().into_cancelled()),
             renew_at: self.services.clock.now().mono + LEASE_RENEWAL,

@@ -1,157 +1,229 @@
-//! The turns that a session's next prompt is made of: read from the log, and kept for a while, so
-//! that a conversation under way is not read and parsed anew at every message.
+//! A session's turns as its prompts need them. What is known of them is kept up as turns come, so
+//! that a turn costs the same however long the conversation is.
 
-use std::collections::HashMap;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 
-use onyx_storage::{LogState, StoreError, TurnLog};
-use onyx_types::{Fault, SessionKey, Turn, TurnBody, TurnId};
+use onyx_types::{AgentId, Message, RunStatus, Summary, Taint, Turn, TurnBody, TurnId};
 
-use super::conversation::{Conversation, is_question};
-use super::weight::turn_weight;
+use super::view::{AgentView, Results};
+use super::weight::{turn_bytes, turn_weight};
 
-/// All of them together; the longest unused go first, and one alone may take more.
-const MOST_BYTES: usize = 768 * 1024;
-const LARGEST: usize = 4 * 1024 * 1024;
-/// What is read of a log at once, and to what that grows where it is not enough.
-const FIRST_PAGE: usize = 64;
-const LARGEST_PAGE: usize = 2_048;
+/// Turns whose tool results are never shortened.
+const RECENT: usize = 8;
 
-/// Histories of sessions that had a run lately.
-pub(crate) struct HistoryCache {
-    turns: Arc<dyn TurnLog>,
-    recent: Mutex<Kept>,
-}
+/// One for each agent and model that answers; more than this are made anew when they are needed.
+const MOST_VIEWS: usize = 4;
 
-#[derive(Default)]
-struct Kept {
-    sessions: HashMap<SessionKey, Entry>,
+/// The turns that count for a prompt: those that the newest summary does not stand for, without
+/// silent ones and without marks of runs that went well.
+#[derive(Clone, Debug, Default)]
+pub struct History {
+    turns: Vec<Arc<Turn>>,
+    summary: Option<Arc<Turn>>,
+    /// The last turn that was added, whether a prompt shows it or not.
+    newest: Option<Arc<Turn>>,
+    tokens: usize,
     bytes: usize,
-    /// Counts uses; the smallest stamp is the longest unused.
-    clock: u64,
+    tainted: bool,
+    views: Vec<AgentView>,
 }
 
-struct Entry {
-    conversation: Conversation,
-    /// How the log was left that the conversation is of.
-    log: Option<LogState>,
-    bytes: usize,
-    used: u64,
-}
-
-impl HistoryCache {
-    pub(crate) fn new(turns: Arc<dyn TurnLog>) -> Self {
-        Self { turns, recent: Mutex::default() }
+impl History {
+    pub fn push(&mut self, turn: Arc<Turn>) {
+        self.tainted |= taints(&turn);
+        self.newest = Some(Arc::clone(&turn));
+        if let TurnBody::Summary(summary) = &turn.body {
+            let replaced = summary.replaces.last;
+            self.summary = Some(turn);
+            self.forget(self.length_through(replaced));
+        } else if !is_silent(&turn) && !self.is_mark(&turn) {
+            self.tokens += turn_weight(&turn);
+            self.bytes += turn_bytes(&turn);
+            self.turns.push(turn);
+        }
     }
 
-    /// The session's conversation as a run left it.
-    pub(crate) fn keep(&self, key: SessionKey, conversation: Conversation, log: Option<LogState>) {
-        let bytes = conversation.bytes();
-        let mut kept = self.lock();
-        kept.remove(&key);
-        if bytes > LARGEST {
-            return;
-        }
-        while kept.bytes + bytes > MOST_BYTES {
-            let oldest = kept.sessions.iter().min_by_key(|(_, entry)| entry.used);
-            let Some(oldest) = oldest.map(|(key, _)| key.clone()) else { break };
-            kept.remove(&oldest);
-        }
-        kept.clock += 1;
-        let used = kept.clock;
-        kept.bytes += bytes;
-        kept.sessions.insert(key, Entry { conversation, log, bytes, used });
+    pub fn turns(&self) -> &[Arc<Turn>] {
+        &self.turns
     }
 
-    /// From the newest back: to where the newest summary begins to stand for what is older, or
-    /// until a window of this size is filled. Never reads more of a long log than that.
-    pub(crate) async fn load(
+    pub fn summary(&self) -> Option<&Summary> {
+        match &self.summary.as_ref()?.body {
+            TurnBody::Summary(summary) => Some(summary),
+            _ => None,
+        }
+    }
+
+    /// The last turn of the log, whether a prompt shows it or not.
+    pub fn newest(&self) -> Option<&Turn> {
+        self.newest.as_deref()
+    }
+
+    /// What the turns weigh on a prompt, about.
+    pub fn tokens(&self) -> usize {
+        self.tokens
+    }
+
+    /// What all of it takes in memory, about.
+    pub fn bytes(&self) -> usize {
+        self.bytes * (1 + self.views.len())
+    }
+
+    /// A session that has read from outside stays tainted: what it read is still in its history.
+    pub fn taint(&self) -> Taint {
+        if self.tainted { Taint::Tainted } else { Taint::Clean }
+    }
+
+    /// The whole conversation as one agent and model see it: compaction keeps it short enough.
+    pub fn messages(&mut self, agent: &AgentId, model: &str) -> Arc<Vec<Message>> {
+        let known = self.views.iter().position(|view| view.agent == *agent && view.model == model);
+        let index = known.unwrap_or_else(|| {
+            if self.views.len() == MOST_VIEWS {
+                self.views.remove(0);
+            }
+            self.views.push(AgentView::new(agent, model, self.summary()));
+            self.views.len() - 1
+        });
+        let view = &mut self.views[index];
+        for turn in &self.turns[view.turns..] {
+            view.add(turn, Results::Whole);
+        }
+        view.messages()
+    }
+
+    /// The conversation made to fit so many tokens: old tool results shortened, then whole oldest
+    /// exchanges left out.
+    pub fn messages_within(
         &self,
-        key: &SessionKey,
-        window: usize,
-    ) -> Result<Conversation, Fault> {
-        if let Some(mut entry) = self.take(key)
-            && entry.is_current(&*self.turns, key).await?
-        {
-            entry.conversation.limit(window * 2);
-            return Ok(entry.conversation);
+        agent: &AgentId,
+        model: &str,
+        budget: usize,
+    ) -> Arc<Vec<Message>> {
+        let turns = within(&self.turns, budget);
+        let recent = turns.len().saturating_sub(RECENT);
+        let mut view = AgentView::new(agent, model, self.summary());
+        for (index, turn) in turns.iter().enumerate() {
+            view.add(turn, if index < recent { Results::Shortened } else { Results::Whole });
         }
-        read(&*self.turns, key, window).await
+        view.messages()
     }
 
-    fn take(&self, key: &SessionKey) -> Option<Entry> {
-        self.lock().remove(key)
+    /// Drops from the front what no prompt of so many tokens can use: whole exchanges, and never
+    /// the newest.
+    pub fn limit(&mut self, tokens: usize) {
+        let mut rest = self.tokens;
+        let over = self.turns.iter().take_while(|turn| {
+            let over = rest > tokens;
+            rest -= turn_weight(turn);
+            over
+        });
+        match over.count() {
+            0 => {}
+            count => self.begin_with_words(count),
+        }
     }
 
-    fn lock(&self) -> std::sync::MutexGuard<'_, Kept> {
-        self.recent.lock().unwrap_or_else(PoisonError::into_inner)
+    /// Drops what stands before the first words of a person: an answer without its question.
+    pub fn begin_with_question(&mut self) {
+        self.begin_with_words(0);
+    }
+
+    /// Begins with the first words at or after an index, else with the last before it.
+    fn begin_with_words(&mut self, place: usize) {
+        let is_words = |turn: &Arc<Turn>| matches!(turn.body, TurnBody::User(_));
+        let after = self.turns[place..].iter().position(is_words).map(|index| place + index);
+        let begin = after.or_else(|| self.turns[..place].iter().rposition(is_words));
+        if let Some(count) = begin.filter(|count| *count > 0) {
+            self.forget(count);
+        }
+    }
+
+    fn forget(&mut self, count: usize) {
+        self.turns.drain(..count);
+        self.tokens = self.turns.iter().map(|turn| turn_weight(turn)).sum();
+        self.bytes = self.turns.iter().map(|turn| turn_bytes(turn)).sum();
+        self.tainted = self.turns.iter().chain(&self.summary).any(|turn| taints(turn));
+        self.views.clear();
+    }
+
+    /// How many turns stand before the end of what a summary replaces. That may be a turn that is
+    /// not kept here; ids are in the order of time.
+    fn length_through(&self, last: TurnId) -> usize {
+        let place = self.turns.iter().position(|turn| turn.id == last);
+        place.map_or_else(
+            || self.turns.iter().take_while(|turn| turn.id < last).count(),
+            |place| place + 1,
+        )
+    }
+
+    /// Half of a log are marks of where runs began and ended well, of which a prompt shows nothing.
+    fn is_mark(&self, turn: &Turn) -> bool {
+        let calling = || self.turns.last().is_some_and(|t| matches!(t.body, TurnBody::ToolCall(_)));
+        match &turn.body {
+            TurnBody::RunStart(_) => true,
+            // The end of a run is also the end of waiting for a result.
+            TurnBody::RunEnd(end) => end.status == RunStatus::Done && !calling(),
+            TurnBody::User(_)
+            | TurnBody::Reasoning(_)
+            | TurnBody::AssistantText(_)
+            | TurnBody::ToolCall(_)
+            | TurnBody::ToolResult(_)
+            | TurnBody::Decision(_)
+            | TurnBody::Summary(_)
+            | TurnBody::Unknown(_) => false,
+        }
     }
 }
 
-impl Kept {
-    fn remove(&mut self, key: &SessionKey) -> Option<Entry> {
-        let entry = self.sessions.remove(key)?;
-        self.bytes -= entry.bytes;
-        Some(entry)
+impl Extend<Arc<Turn>> for History {
+    fn extend<T: IntoIterator<Item = Arc<Turn>>>(&mut self, turns: T) {
+        for turn in turns {
+            self.push(turn);
+        }
     }
 }
 
-impl Entry {
-    /// Is the log still as it was left? Another run, a crash or a person with an editor may have
-    /// been there.
-    async fn is_current(&self, turns: &dyn TurnLog, key: &SessionKey) -> Result<bool, Fault> {
-        if let (Some(left), Some(found)) = (self.log, turns.state_now(key)) {
-            return Ok(left == found);
-        }
-        let newest = match turns.tail(key, None, 1).await {
-            Ok(page) => page.turns.into_iter().next(),
-            Err(StoreError::NotFound) => None,
-            Err(error) => return Err(error.into()),
-        };
-        Ok(newest.as_ref() == self.conversation.newest())
+impl FromIterator<Turn> for History {
+    fn from_iter<T: IntoIterator<Item = Turn>>(turns: T) -> Self {
+        let mut history = Self::default();
+        history.extend(turns.into_iter().map(Arc::new));
+        history
     }
 }
 
-async fn read(turns: &dyn TurnLog, key: &SessionKey, window: usize) -> Result<Conversation, Fault> {
-    let mut pages = Vec::new();
-    let (mut before, mut tokens, mut replaced) = (None, 0, None);
-    let mut size = FIRST_PAGE;
-    // What counts begins with a person's words: an answer without its question is of no use.
-    let mut usable = 0;
-    let cut_off = loop {
-        let page = match turns.tail(key, before, size).await {
-            Ok(page) => page,
-            Err(StoreError::NotFound) => break false,
-            Err(error) => return Err(error.into()),
-        };
-        let weigh = |page: &[Turn]| page.iter().map(turn_weight).sum::<usize>();
-        if let Some(question) = page.turns.iter().position(is_question) {
-            usable = tokens + weigh(&page.turns[question..]);
-        }
-        tokens += weigh(&page.turns);
-        replaced = replaced.or_else(|| replaced_by_summary(&page.turns));
-        let reached = replaced.is_some_and(|last| page.turns.iter().any(|turn| turn.id == last));
-        before = Some(page.start);
-        size = (size * 2).min(LARGEST_PAGE);
-        pages.push(page.turns);
-        if !page.has_older || reached {
-            break false;
-        }
-        if usable > window {
-            break true;
-        }
-    };
-    let mut conversation: Conversation = pages.into_iter().rev().flatten().collect();
-    if cut_off {
-        conversation.begin_with_question();
-    }
-    Ok(conversation)
+/// May a prompt begin with it?
+pub(crate) fn is_question(turn: &Turn) -> bool {
+    matches!(turn.body, TurnBody::User(_)) && !is_silent(turn)
 }
 
-/// The last turn that the newest of these summaries stands for.
-fn replaced_by_summary(turns: &[Turn]) -> Option<TurnId> {
-    turns.iter().rev().find_map(|turn| match &turn.body {
-        TurnBody::Summary(summary) => Some(summary.replaces.last),
-        _ => None,
-    })
+/// Not for prompts: part of a turn that nobody sees, such as saving memory before compaction, or
+/// words that were taken back.
+fn is_silent(turn: &Turn) -> bool {
+    if let TurnBody::User(words) = &turn.body
+        && words.withdrawn
+    {
+        return true;
+    }
+    turn.extra.get("silent").and_then(serde_json::Value::as_bool).unwrap_or(false)
+}
+
+fn taints(turn: &Turn) -> bool {
+    turn.origin.taints() || matches!(&turn.body, TurnBody::User(user) if user.context.is_some())
+}
+
+/// Drops whole exchanges from the front: a call and its result are never parted, and the newest
+/// exchange always stays.
+fn within(turns: &[Arc<Turn>], budget: usize) -> &[Arc<Turn>] {
+    let mut used = 0;
+    let mut keep_from = turns.len();
+    for (index, turn) in turns.iter().enumerate().rev() {
+        used += turn_weight(turn);
+        if used > budget && keep_from < turns.len() {
+            return &turns[keep_from..];
+        }
+        if matches!(turn.body, TurnBody::User(_)) {
+            keep_from = index;
+        }
+    }
+    turns
 }

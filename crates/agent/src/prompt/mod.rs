@@ -4,9 +4,9 @@
 //! text travels beside the message, marked untrusted. `step` and `runs` come in; nothing here calls
 //! a model, decides what a run does next, or writes anything.
 
-mod conversation;
 mod files;
 mod history;
+mod history_cache;
 mod house_rules;
 mod mask;
 mod snapshot;
@@ -16,8 +16,8 @@ mod untrusted;
 mod view;
 mod weight;
 
-pub use conversation::Conversation;
-pub(crate) use history::HistoryCache;
+pub use history::History;
+pub(crate) use history_cache::HistoryCache;
 pub(crate) use mask::SecretMask;
 pub use snapshot::{FileText, PromptSnapshot, PromptSources};
 pub(crate) use snapshots::PromptSnapshots;

@@ -14,7 +14,7 @@ const SHORT_RESULT: usize = 400;
 /// The conversation as one agent and model see it: its own turns as assistant, everything else as
 /// user. Grows turn by turn; what it has is never made again.
 #[derive(Clone, Debug)]
-pub(super) struct View {
+pub(super) struct AgentView {
     pub(super) agent: AgentId,
     pub(super) model: String,
     /// Shared with the requests that were made of it.
@@ -34,7 +34,7 @@ pub(super) enum Results {
     Shortened,
 }
 
-impl View {
+impl AgentView {
     pub(super) fn new(agent: &AgentId, model: &str, summary: Option<&Summary>) -> Self {
         let mut view = Self {
             agent: agent.clone(),

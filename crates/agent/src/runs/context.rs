@@ -21,7 +21,7 @@ use crate::drive::{
 };
 use crate::feed::Feed;
 use crate::prompt::{
-    Conversation, HistoryCache, PromptSnapshots, SecretMask, UntrustedPiece, untrusted_block,
+    History, HistoryCache, PromptSnapshots, SecretMask, UntrustedPiece, untrusted_block,
 };
 use crate::sessions::{SessionSpace, SessionToName};
 use crate::step::client::{ClientTurn, open_calls, with_all_results};
@@ -80,7 +80,7 @@ impl ContextSources {
 /// What was read for a run.
 struct LoadedContext {
     lanes: Lanes,
-    history: Conversation,
+    history: History,
     client_turns: Vec<ClientTurn>,
     retrieved: RetrievedContext,
 }
@@ -95,7 +95,7 @@ pub(super) async fn load_context(
     let space = runs.spaces.of(&key.person, *root, *origin).await?;
     let lanes = lanes::set_up(runs, &plan, &opened, space.as_ref()).await?;
     let history = if *is_new {
-        Conversation::default()
+        History::default()
     } else {
         runs.context.histories.load(key, lanes.widest).await?
     };

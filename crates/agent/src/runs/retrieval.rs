@@ -7,7 +7,7 @@ use onyx_tools::Addresses;
 use onyx_types::{ContextPiece, Event, Origin, PersonId, RunId, Scope, StatusCode, TurnBody};
 
 use super::opening::MessageToAnswer;
-use crate::prompt::{self, Conversation, UntrustedPiece};
+use crate::prompt::{self, History, UntrustedPiece};
 use crate::step::client::ClientTurn;
 use crate::step::{LaneSetup, Speaker};
 
@@ -107,7 +107,7 @@ const WEB_TOOLS: [&str; 2] = ["web_search", "web_fetch"];
 /// Addresses that may be fetched without asking: the person wrote them in this session, or they
 /// stand in what a search or a fetch of it brought.
 pub(super) fn known_addresses(
-    history: &Conversation,
+    history: &History,
     message: &MessageToAnswer,
     client_turns: &[ClientTurn],
 ) -> Addresses {

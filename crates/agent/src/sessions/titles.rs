@@ -15,7 +15,7 @@ use tokio::sync::Semaphore;
 use super::Sessions;
 use super::patch::one_line;
 use crate::agents::Titles;
-use crate::prompt::Conversation;
+use crate::prompt::History;
 
 const LONGEST: usize = 60;
 /// How many characters of each side of the exchange the model is shown.
@@ -64,7 +64,7 @@ impl SessionNamer {
     }
 
     /// Begins to name the session in the background, if there is an exchange to name it by.
-    pub(crate) fn name(&self, named: SessionToName, history: &Conversation) {
+    pub(crate) fn name(&self, named: SessionToName, history: &History) {
         let Some(exchange) = exchange(history) else { return };
         let Ok(permit) = Arc::clone(&self.permits).try_acquire_owned() else { return };
         let namer = self.clone();
@@ -104,7 +104,7 @@ impl SessionNamer {
 
 /// What was asked and answered first, as far as both are known. Only a run that ended well is
 /// worth a name.
-fn exchange(history: &Conversation) -> Option<String> {
+fn exchange(history: &History) -> Option<String> {
     match &history.newest()?.body {
         TurnBody::RunEnd(end) if end.status == RunStatus::Done => {}
         _ => return None,

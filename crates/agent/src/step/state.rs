@@ -14,7 +14,7 @@ use onyx_types::{
 use super::client::ClientTurn;
 use super::input::{Batch, DecidedDraft, Effect, StopReason, UserInput};
 use super::lane::{Lane, LaneSetup};
-use crate::prompt::Conversation;
+use crate::prompt::History;
 
 /// Everything a run starts from.
 pub struct RunSetup {
@@ -37,7 +37,7 @@ pub struct RunSetup {
     /// Whether a person is there to be asked.
     pub attendance: Attendance,
     /// What the log holds before this run, oldest first, as far as a prompt can use it.
-    pub history: Conversation,
+    pub history: History,
     pub mint: Mint,
     pub now: Now,
     pub describe: DescribeCall,
@@ -54,7 +54,7 @@ pub struct RunState {
     pub(super) order: LaneOrder,
     pub(super) limits: Limits,
     pub(super) attendance: Attendance,
-    pub(super) history: Conversation,
+    pub(super) history: History,
     pub(super) opening: Opening,
     pub(super) clock: RunClock,
     pub(super) waiting: WaitingInputs,
@@ -196,7 +196,7 @@ impl RunState {
     }
 
     /// The session's history with everything this run has added to it.
-    pub fn into_history(self) -> Conversation {
+    pub fn into_history(self) -> History {
         self.history
     }
 

@@ -1,4 +1,4 @@
-use onyx_agent::prompt::Conversation;
+use onyx_agent::prompt::History;
 use onyx_types::{Block, Message, Role, ToolUseId, Turn, TurnBody};
 use serde_json::{Value, json};
 
@@ -25,7 +25,7 @@ fn view(bodies: &[Value]) -> Vec<Message> {
     seen_by(&mut turns(bodies).into_iter().collect(), "m/x")
 }
 
-fn seen_by(conversation: &mut Conversation, model: &str) -> Vec<Message> {
+fn seen_by(conversation: &mut History, model: &str) -> Vec<Message> {
     conversation.messages(&"main".parse().unwrap(), model).to_vec()
 }
 
@@ -147,7 +147,7 @@ fn reasoning_returns_only_to_the_model_that_made_it() {
         json!({"type": "reasoning", "model": "m/x", "data": {"s": 1}}),
         said("yo", "complete"),
     ]);
-    let mut log: Conversation = log.into_iter().collect();
+    let mut log: History = log.into_iter().collect();
     let mut blocks = |model: &str| seen_by(&mut log, model)[1].content.len();
     assert_eq!((blocks("m/x"), blocks("m/other")), (2, 1));
 }
@@ -188,7 +188,7 @@ fn old_exchanges_go_first_and_whole_when_the_window_is_small() {
         result("b", "B"),
         said("last", "complete"),
     ]);
-    let log: Conversation = log.into_iter().collect();
+    let log: History = log.into_iter().collect();
     let within = |tokens| log.messages_within(&"main".parse().unwrap(), "m/x", tokens).to_vec();
     let seen = within(120);
     let expected = [
@@ -233,10 +233,10 @@ fn eventful() -> Vec<Turn> {
 #[test]
 fn a_conversation_that_grows_is_what_it_would_be_if_made_anew() {
     let log = eventful();
-    let mut growing = Conversation::default();
+    let mut growing = History::default();
     for (index, turn) in log.iter().enumerate() {
         growing.push(std::sync::Arc::new(turn.clone()));
-        let mut whole: Conversation = log[..=index].iter().cloned().collect();
+        let mut whole: History = log[..=index].iter().cloned().collect();
         for model in ["m/x", "m/other"] {
             assert_eq!(seen_by(&mut growing, model), seen_by(&mut whole, model), "after {index}");
         }
@@ -247,7 +247,7 @@ fn a_conversation_that_grows_is_what_it_would_be_if_made_anew() {
 
 #[test]
 fn a_request_keeps_the_messages_it_was_made_of() {
-    let mut growing: Conversation = turns(&[user("one")]).into_iter().collect();
+    let mut growing: History = turns(&[user("one")]).into_iter().collect();
     let request = growing.messages(&"main".parse().unwrap(), "m/x");
     growing.extend(turns(&[user("two")]).into_iter().map(std::sync::Arc::new));
     assert_eq!(seen_by(&mut growing, "m/x")[0].content.len(), 2);
@@ -257,7 +257,7 @@ fn a_request_keeps_the_messages_it_was_made_of() {
 #[test]
 fn what_is_left_of_a_long_conversation_begins_with_a_question() {
     let exchange = [user("some words"), call("a"), result("a", "much"), said("so", "complete")];
-    let long: Conversation = (0..20).flat_map(|_| turns(&exchange)).collect();
+    let long: History = (0..20).flat_map(|_| turns(&exchange)).collect();
     for tokens in 0..long.tokens() {
         let mut limited = long.clone();
         limited.limit(tokens);
@@ -269,7 +269,7 @@ fn what_is_left_of_a_long_conversation_begins_with_a_question() {
 
 #[test]
 fn what_no_prompt_can_use_is_dropped_from_the_front() {
-    let mut long: Conversation = (0..50).flat_map(|_| turns(&[user("some words")])).collect();
+    let mut long: History = (0..50).flat_map(|_| turns(&[user("some words")])).collect();
     let (all, each) = (long.tokens(), long.tokens() / 50);
     long.limit(all);
     assert_eq!(long.turns().len(), 50);

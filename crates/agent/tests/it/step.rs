@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use onyx_agent::prompt::{Conversation, PromptSnapshot, turn_weight};
+use onyx_agent::prompt::{History, PromptSnapshot, turn_weight};
 use onyx_agent::step::{
     Batch, Effect, Input, LaneOrder, LaneSetup, NewModel, RunSetup, RunState, RunSummary, Speaker,
     ToolTraits, UserInput, step,
@@ -103,7 +103,7 @@ impl Bench {
             order,
             limits,
             attendance: Attendance::Attended,
-            history: Conversation::default(),
+            history: History::default(),
             mint,
             now,
             describe: Arc::new(|call| format!("Use {}", call.name)),

@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use onyx_agent::prompt::Conversation;
+use onyx_agent::prompt::History;
 use onyx_storage::{RunRow, Store};
 use onyx_types::{
     AgentId, Block, ErrorCode, Event, Message, Role, RunId, RunStatus, SessionId, SessionKey, Turn,
@@ -146,7 +146,7 @@ fn call_flaws(session: &Session) -> Vec<String> {
 fn prompt_flaws(session: &Session) -> Vec<String> {
     let agents: [AgentId; 2] = ["main".parse().unwrap(), "other".parse().unwrap()];
     let flaw = |agent: &AgentId| {
-        let mut conversation: Conversation = session.turns.iter().cloned().collect();
+        let mut conversation: History = session.turns.iter().cloned().collect();
         let messages = conversation.messages(agent, MODEL);
         let parted = parted_call(&messages)?;
         Some(format!("{}: the prompt of {agent} is not convertible: {parted}", session.key.session))

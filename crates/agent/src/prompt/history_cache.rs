@@ -1,0 +1,153 @@
+//! The turns that a session's next prompt is made of: read from the log, and kept for a while, so
+//! that a history under way is not read and parsed anew at every message.
+
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use onyx_storage::{LogState, StoreError, TurnLog};
+use onyx_types::{Fault, SessionKey, Turn, TurnBody, TurnId};
+
+use super::history::{History, is_question};
+use super::weight::turn_weight;
+
+/// All of them together; the longest unused go first, and one alone may take more.
+const MOST_BYTES: usize = 768 * 1024;
+const LARGEST: usize = 4 * 1024 * 1024;
+/// What is read of a log at once, and to what that grows where it is not enough.
+const FIRST_PAGE: usize = 64;
+const LARGEST_PAGE: usize = 2_048;
+
+/// Histories of sessions that had a run lately.
+pub(crate) struct HistoryCache {
+    turns: Arc<dyn TurnLog>,
+    recent: Mutex<Kept>,
+}
+
+#[derive(Default)]
+struct Kept {
+    sessions: HashMap<SessionKey, Entry>,
+    bytes: usize,
+    /// Counts uses; the smallest stamp is the longest unused.
+    clock: u64,
+}
+
+struct Entry {
+    history: History,
+    /// How the log was left that the history is of.
+    log: Option<LogState>,
+    bytes: usize,
+    used: u64,
+}
+
+impl HistoryCache {
+    pub(crate) fn new(turns: Arc<dyn TurnLog>) -> Self {
+        Self { turns, recent: Mutex::default() }
+    }
+
+    /// The session's history as a run left it.
+    pub(crate) fn keep(&self, key: SessionKey, history: History, log: Option<LogState>) {
+        let bytes = history.bytes();
+        let mut kept = self.lock();
+        kept.remove(&key);
+        if bytes > LARGEST {
+            return;
+        }
+        while kept.bytes + bytes > MOST_BYTES {
+            let oldest = kept.sessions.iter().min_by_key(|(_, entry)| entry.used);
+            let Some(oldest) = oldest.map(|(key, _)| key.clone()) else { break };
+            kept.remove(&oldest);
+        }
+        kept.clock += 1;
+        let used = kept.clock;
+        kept.bytes += bytes;
+        kept.sessions.insert(key, Entry { history, log, bytes, used });
+    }
+
+    /// From the newest back: to where the newest summary begins to stand for what is older, or
+    /// until a window of this size is filled. Never reads more of a long log than that.
+    pub(crate) async fn load(&self, key: &SessionKey, window: usize) -> Result<History, Fault> {
+        if let Some(mut entry) = self.take(key)
+            && entry.is_current(&*self.turns, key).await?
+        {
+            entry.history.limit(window * 2);
+            return Ok(entry.history);
+        }
+        read(&*self.turns, key, window).await
+    }
+
+    fn take(&self, key: &SessionKey) -> Option<Entry> {
+        self.lock().remove(key)
+    }
+
+    fn lock(&self) -> std::sync::MutexGuard<'_, Kept> {
+        self.recent.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Kept {
+    fn remove(&mut self, key: &SessionKey) -> Option<Entry> {
+        let entry = self.sessions.remove(key)?;
+        self.bytes -= entry.bytes;
+        Some(entry)
+    }
+}
+
+impl Entry {
+    /// Is the log still as it was left? Another run, a crash or a person with an editor may have
+    /// been there.
+    async fn is_current(&self, turns: &dyn TurnLog, key: &SessionKey) -> Result<bool, Fault> {
+        if let (Some(left), Some(found)) = (self.log, turns.state_now(key)) {
+            return Ok(left == found);
+        }
+        let newest = match turns.tail(key, None, 1).await {
+            Ok(page) => page.turns.into_iter().next(),
+            Err(StoreError::NotFound) => None,
+            Err(error) => return Err(error.into()),
+        };
+        Ok(newest.as_ref() == self.history.newest())
+    }
+}
+
+async fn read(turns: &dyn TurnLog, key: &SessionKey, window: usize) -> Result<History, Fault> {
+    let mut pages = Vec::new();
+    let (mut before, mut tokens, mut replaced) = (None, 0, None);
+    let mut size = FIRST_PAGE;
+    // What counts begins with a person's words: an answer without its question is of no use.
+    let mut usable = 0;
+    let cut_off = loop {
+        let page = match turns.tail(key, before, size).await {
+            Ok(page) => page,
+            Err(StoreError::NotFound) => break false,
+            Err(error) => return Err(error.into()),
+        };
+        let weigh = |page: &[Turn]| page.iter().map(turn_weight).sum::<usize>();
+        if let Some(question) = page.turns.iter().position(is_question) {
+            usable = tokens + weigh(&page.turns[question..]);
+        }
+        tokens += weigh(&page.turns);
+        replaced = replaced.or_else(|| replaced_by_summary(&page.turns));
+        let reached = replaced.is_some_and(|last| page.turns.iter().any(|turn| turn.id == last));
+        before = Some(page.start);
+        size = (size * 2).min(LARGEST_PAGE);
+        pages.push(page.turns);
+        if !page.has_older || reached {
+            break false;
+        }
+        if usable > window {
+            break true;
+        }
+    };
+    let mut history: History = pages.into_iter().rev().flatten().collect();
+    if cut_off {
+        history.begin_with_question();
+    }
+    Ok(history)
+}
+
+/// The last turn that the newest of these summaries stands for.
+fn replaced_by_summary(turns: &[Turn]) -> Option<TurnId> {
+    turns.iter().rev().find_map(|turn| match &turn.body {
+        TurnBody::Summary(summary) => Some(summary.replaces.last),
+        _ => None,
+    })
+}
