@@ -11,7 +11,7 @@ use tokio::sync::broadcast;
 
 use crate::actions::Actions;
 use crate::agents::{CurrentRoster, Models, PreferenceFiles, Roster, Titles};
-use crate::conversations::{self, Conversations, LocalPromises};
+use crate::conversations::{self, Conversations, LocalPromises, LocalSentMessages};
 use crate::drafts::{self, Approvals, LocalDraftLeases, Undo};
 use crate::drive::DriveServices;
 use crate::notices::{LocalNotifier, Notice, Notifier};
@@ -260,7 +260,8 @@ impl Shared {
             ids: self.ids.clone(),
             mask: SecretMask::new(Arc::clone(&self.toolbox)),
             promises: Arc::new(LocalPromises::default()),
-            locks: conversations::Locks::default(),
+            sent: Arc::new(LocalSentMessages::default()),
+            opening: tokio::sync::Mutex::default(),
         })
     }
 

@@ -8,6 +8,7 @@
 mod answers;
 mod promises;
 mod queue;
+mod sent;
 mod spaces;
 
 use std::sync::Arc;
@@ -24,6 +25,7 @@ use crate::sessions::{Ids, RunReplay, SessionSpaces, Sessions};
 pub use answers::{AfterFailure, MessageAnswer};
 pub(crate) use promises::{LocalPromises, Promises};
 pub use queue::{KeptMessage, NewMessage};
+pub(crate) use sent::{LocalSentMessages, SentMessages};
 
 /// The conversations of people's spaces. Cheap to clone.
 #[derive(Clone)]
@@ -44,18 +46,10 @@ pub(crate) struct Shared {
     pub(crate) ids: Ids,
     pub(crate) mask: SecretMask,
     pub(crate) promises: Arc<dyn Promises>,
-    pub(crate) locks: Locks,
-}
-
-/// What must not happen twice at once.
-#[derive(Default)]
-pub(crate) struct Locks {
+    pub(crate) sent: Arc<dyn SentMessages>,
     /// Held while a companion is looked for or made, so that two who open it meet in one
-    /// conversation.
-    opening: tokio::sync::Mutex<()>,
-    /// Held while a message is kept that its sender may repeat, so that of two that come at once
-    /// under one name the second finds the first.
-    keeping: tokio::sync::Mutex<()>,
+    /// conversation. Across processes the version of the space's card decides.
+    pub(crate) opening: tokio::sync::Mutex<()>,
 }
 
 impl Conversations {

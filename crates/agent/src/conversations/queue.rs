@@ -45,7 +45,7 @@ impl Conversations {
         let key = self.shared.sessions.key(person, session).await?;
         let content = self.shared.mask.content(content);
         let _keeping = match &client_id {
-            Some(_) => Some(self.shared.locks.keeping.lock().await),
+            Some(name) => Some(self.shared.sent.lock(&key, name).await),
             None => None,
         };
         if let Some(name) = &client_id

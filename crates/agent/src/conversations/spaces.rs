@@ -28,7 +28,7 @@ impl Conversations {
         person: &PersonId,
         space: &SpaceId,
     ) -> Result<(SessionMeta, AgentId), Fault> {
-        let _opening = self.shared.locks.opening.lock().await;
+        let _opening = self.shared.opening.lock().await;
         let spaces = Spaces::new(&*self.shared.files, person)?;
         for _ in 0..TRIES {
             let there = spaces.get(space).await?;
