@@ -23,7 +23,7 @@ use crate::sessions::{Ids, RunReplay, SessionNamer, SessionSpaces, Sessions};
 /// How often runs that lost their process, or could not write their end, are looked for.
 const LOOK_AFTER: Duration = Duration::from_secs(30);
 
-#[derive(Clone, Debug)]
+#[derive(Clone, Copy, Debug)]
 pub struct AgentOptions {
     /// Runs at work at once; beyond it a request is told to come back later.
     pub max_runs: usize,

@@ -137,5 +137,5 @@ fn answered(state: &mut RunState, lane: LaneId, effects: &mut Vec<Effect>) -> Ne
     events.push(usage_event(state, lane));
     note_usage(state, lane, &mut turns);
     state.lane(lane).phase = Phase::Saving;
-    state.append(turns, events, Next::NextStep(lane), effects)
+    state.append(turns, events, Next::TakeStep(lane), effects)
 }

@@ -92,7 +92,7 @@ fn run_end_turn(state: &mut RunState, status: RunStatus) -> Turn {
 pub(super) fn lane_over(state: &RunState, lane: LaneId) -> Next {
     let next = LaneId(lane.0 + 1);
     match state.order {
-        LaneOrder::Sequential if usize::from(next.0) < state.lanes.len() => Next::NextStep(next),
+        LaneOrder::Sequential if usize::from(next.0) < state.lanes.len() => Next::TakeStep(next),
         LaneOrder::Sequential | LaneOrder::Parallel => Next::Wait,
     }
 }

@@ -85,11 +85,11 @@ fn go_on(state: &mut RunState, mut next: Next, effects: &mut Vec<Effect>) {
             Next::Wait => return,
             Next::StartLanes => {
                 for lane in calling::first_lanes(state) {
-                    go_on(state, Next::NextStep(lane), effects);
+                    go_on(state, Next::TakeStep(lane), effects);
                 }
                 return;
             }
-            Next::NextStep(lane) => calling::next_step(state, lane),
+            Next::TakeStep(lane) => calling::next_step(state, lane),
             Next::MakeRoom(lane) => compaction::start(state, lane, effects),
             Next::Overflowed(lane, fault) => compaction::after_overflow(state, lane, fault),
             Next::CallModel(lane) => calling::call(state, lane, effects),

@@ -140,7 +140,7 @@ pub(super) enum Next {
     Wait,
     StartLanes,
     /// Call the model once more, unless a limit says no; make room first where it is needed.
-    NextStep(LaneId),
+    TakeStep(LaneId),
     MakeRoom(LaneId),
     /// The provider said that the prompt is too long.
     Overflowed(LaneId, Fault),

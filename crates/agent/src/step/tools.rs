@@ -195,7 +195,7 @@ fn save_results(state: &mut RunState, lane: LaneId, effects: &mut Vec<Effect>) -
     turns.extend(decisions);
     turns.extend(steering_turns(state));
     state.lane(lane).phase = Phase::Saving;
-    state.append(turns, events, Next::NextStep(lane), effects)
+    state.append(turns, events, Next::TakeStep(lane), effects)
 }
 
 fn call_event(state: &mut RunState, lane: LaneId, turn_id: TurnId, call: &ToolCall) -> Event {
