@@ -3,7 +3,7 @@ use std::str::FromStr;
 
 use serde::{Deserialize, Deserializer};
 
-use crate::Address;
+use crate::{Address, HostPort};
 
 /// A host beside the internet that the owner lets tools reach: `nas.lan`, `192.168.1.5:8080`,
 /// `[fd00::1]:80`. Without a port, every port of it.
@@ -24,13 +24,17 @@ impl PrivateHost {
     }
 
     pub(crate) fn covers(&self, address: &Address) -> bool {
-        self.host == address.host() && self.port.is_none_or(|port| port == address.port())
+        self.covers_server(&HostPort::of(address))
+    }
+
+    pub(crate) fn covers_server(&self, server: &HostPort) -> bool {
+        self.host == server.host() && self.port.is_none_or(|port| port == server.port())
     }
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{0:?} is not a host or host:port")]
-pub struct NotAHost(String);
+pub struct NotAHost(pub(crate) String);
 
 impl FromStr for PrivateHost {
     type Err = NotAHost;

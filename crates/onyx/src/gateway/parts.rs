@@ -79,7 +79,7 @@ impl Parts {
         let web = Web::new(Arc::new(SystemResolver), &config.tools.web)
             .map_err(|error| ConfigError::new(error.to_string()))?;
         let desk = Arc::new(Desk::default());
-        let runtime = Runtime::new(sandbox(), folder.path().to_owned());
+        let runtime = Runtime::new(sandbox(), folder.path().to_owned()).with_web(web.clone());
         let tools = [
             builtin_tools(),
             index_tools(ground.index),

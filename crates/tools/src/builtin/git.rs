@@ -5,7 +5,6 @@
 use std::time::Duration;
 
 use async_trait::async_trait;
-use onyx_sandbox::Network;
 use onyx_types::{Origin, Plan, Preview, Target, ToolEffect, ToolOutcome, ToolSpec};
 use schemars::JsonSchema;
 use serde::Deserialize;
@@ -13,7 +12,7 @@ use serde_json::Value;
 
 use super::exec::outcome;
 use super::{acting, text_argument, tool};
-use crate::runtime::{Access, Ending, Left, Order, Ran, Runtime, Steering};
+use crate::runtime::{Access, Ending, Left, Network, Order, Ran, Runtime, Steering};
 use crate::schema::arguments;
 use crate::text::argv::quoted;
 use crate::{Asked, Authorised, Tool, ToolCx, ToolError};
@@ -138,7 +137,7 @@ impl Command {
     fn network(self) -> Network {
         match self {
             Self::Status | Self::Diff | Self::Log | Self::Commit => Network::None,
-            Self::Pull | Self::Push => Network::Granted,
+            Self::Pull | Self::Push => Network::None,
         }
     }
 
