@@ -42,6 +42,8 @@ async fn check(State(key): State<SocketKey>, request: Request, next: Next) -> Re
         ErrorCode::Unauthenticated,
         "The home's socket asks for the key that lies beside it.",
     )
-    .with_hint("Use the `onyx` command, or send the content of onyx.sock.key as x-onyx-socket-key.");
+    .with_hint(
+        "Use the `onyx` command, or send the content of onyx.sock.key as x-onyx-socket-key.",
+    );
     Problem::from(fault).into_response()
 }

@@ -98,7 +98,7 @@ impl Egress {
 
     /// A literal address never comes by the resolver, so it is checked here.
     fn reach(&self, server: &HostPort) -> Result<Reach, EgressError> {
-        if self.private.iter().any(|host: &PrivateHost| host.covers_server(server)) {
+        if self.private.iter().any(|host: &PrivateHost| host.covers(server)) {
             return Ok(Reach::Anywhere);
         }
         match server.literal() {

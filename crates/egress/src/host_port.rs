@@ -86,10 +86,22 @@ mod tests {
         ] {
             assert_eq!(text.parse::<HostPort>().unwrap().to_string(), place);
         }
-        for text in
-            ["", "host", "host:", ":22", "host:0", "host:65536", "host:+22", "a:b:22", "a:1:22",
-             "u@h:22", "h/x:22", "h x:22", "fd00::1:22", "h?:22"]
-        {
+        for text in [
+            "",
+            "host",
+            "host:",
+            ":22",
+            "host:0",
+            "host:65536",
+            "host:+22",
+            "a:b:22",
+            "a:1:22",
+            "u@h:22",
+            "h/x:22",
+            "h x:22",
+            "fd00::1:22",
+            "h?:22",
+        ] {
             assert!(text.parse::<HostPort>().is_err(), "{text}");
         }
     }

@@ -23,11 +23,7 @@ impl PrivateHost {
         Self { host: address.host().to_owned(), port: Some(address.port()) }
     }
 
-    pub(crate) fn covers(&self, address: &Address) -> bool {
-        self.covers_server(&HostPort::of(address))
-    }
-
-    pub(crate) fn covers_server(&self, server: &HostPort) -> bool {
+    pub(crate) fn covers(&self, server: &HostPort) -> bool {
         self.host == server.host() && self.port.is_none_or(|port| port == server.port())
     }
 }
@@ -75,7 +71,8 @@ mod tests {
     #[test]
     fn a_host_covers_its_ports_and_nothing_else() {
         let covers = |rule: &str, address: &str| {
-            rule.parse::<PrivateHost>().unwrap().covers(&address.parse().unwrap())
+            let address: Address = address.parse().unwrap();
+            rule.parse::<PrivateHost>().unwrap().covers(&HostPort::of(&address))
         };
         assert!(covers("nas.lan", "http://NAS.lan:8080/x"));
         assert!(covers("nas.lan:80", "http://nas.lan/x"));

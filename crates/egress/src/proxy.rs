@@ -1,6 +1,7 @@
-//! A way out for programs that were allowed to reach certain servers: they say `CONNECT`, the name
-//! is compared with the list, looked up and checked here, and the connection goes to the address
-//! that was checked. A name that is not on the list is not even looked up.
+//! A way out for programs that were allowed to reach certain servers: they say `CONNECT`, or ask for
+//! an address with http; the name is compared with the list, looked up and checked here, and the
+//! connection goes to the address that was checked. A name that is not on the list is not even
+//! looked up.
 
 use std::io;
 use std::sync::Arc;
@@ -11,13 +12,14 @@ use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::Semaphore;
 use tokio::task::JoinSet;
 
-use crate::{Egress, EgressError, HostPort};
+use crate::{Address, Egress, EgressError, HostPort};
 
 /// At once; more wait their turn.
 const MOST_CONNECTIONS: usize = 32;
 /// Of what a client says before it is connected.
 const MOST_HEAD: usize = 8 * 1024;
 const HEAD_LIMIT: Duration = Duration::from_secs(10);
+const CONNECTED: &[u8] = b"HTTP/1.1 200 Connection established\r\n\r\n";
 /// After a failed accept: others may end meanwhile.
 const ACCEPT_PAUSE: Duration = Duration::from_millis(100);
 
@@ -26,6 +28,14 @@ const ACCEPT_PAUSE: Duration = Duration::from_millis(100);
 pub struct Proxy {
     egress: Egress,
     servers: Arc<[HostPort]>,
+}
+
+/// What a client asks for.
+struct Asked {
+    server: HostPort,
+    /// What the server is told first: a request that was made to the proxy, as one made to it.
+    /// `None`: the client asks for a connection and nothing else.
+    request: Option<String>,
 }
 
 /// Why a client is not connected: what it is answered.
@@ -69,8 +79,11 @@ impl Proxy {
 
     async fn connection(&self, mut client: TcpStream) -> io::Result<()> {
         match self.connected(&mut client).await {
-            Ok((mut server, early)) => {
-                client.write_all(b"HTTP/1.1 200 Connection established\r\n\r\n").await?;
+            Ok((mut server, request, early)) => {
+                match request {
+                    Some(request) => server.write_all(request.as_bytes()).await?,
+                    None => client.write_all(CONNECTED).await?,
+                }
                 server.write_all(&early).await?;
                 copy_bidirectional(&mut client, &mut server).await.map(drop)
             }
@@ -85,31 +98,27 @@ impl Proxy {
         }
     }
 
-    /// The server that the client asks for, and what the client said too early.
-    async fn connected(&self, client: &mut TcpStream) -> Result<(TcpStream, Vec<u8>), Refusal> {
+    /// The server that the client asks for, what to tell it, and what the client said after that.
+    async fn connected(
+        &self,
+        client: &mut TcpStream,
+    ) -> Result<(TcpStream, Option<String>, Vec<u8>), Refusal> {
         let (head, early) = match tokio::time::timeout(HEAD_LIMIT, head(client)).await {
             Ok(read) => read.map_err(|error| Refusal::new("400 Bad Request", error.to_string()))?,
             Err(_) => return Err(Refusal::new("408 Request Timeout", "no request came in time")),
         };
-        let server = self.allowed(&head)?;
+        let Asked { server, request } = asked(&head)?;
+        self.check(&server)?;
         let connected = self.egress.connect(&server).await.map_err(|error| {
             let status = if error.is_refusal() { "403 Forbidden" } else { "502 Bad Gateway" };
             Refusal::new(status, error.to_string())
         })?;
-        Ok((connected, early))
+        Ok((connected, request, early))
     }
 
-    fn allowed(&self, head: &str) -> Result<HostPort, Refusal> {
-        let mut words = head.lines().next().unwrap_or_default().split(' ');
-        let (method, target) = (words.next().unwrap_or_default(), words.next().unwrap_or_default());
-        if method != "CONNECT" {
-            let why = "this proxy connects (CONNECT, as for https and ssh) and does nothing else";
-            return Err(Refusal::new("405 Method Not Allowed", why));
-        }
-        let server: HostPort =
-            target.parse().map_err(|_| Refusal::new("400 Bad Request", "no host:port is named"))?;
-        if self.servers.contains(&server) {
-            return Ok(server);
+    fn check(&self, server: &HostPort) -> Result<(), Refusal> {
+        if self.servers.contains(server) {
+            return Ok(());
         }
         let names: Vec<String> = self.servers.iter().map(HostPort::to_string).collect();
         let why = format!(
@@ -118,6 +127,37 @@ impl Proxy {
         );
         Err(Refusal::new("403 Forbidden", why))
     }
+}
+
+fn asked(head: &str) -> Result<Asked, Refusal> {
+    let wrong = |why| Refusal::new("400 Bad Request", why);
+    let (line, fields) = head.split_once("\r\n").unwrap_or((head, ""));
+    let mut words = line.split(' ');
+    let (method, target) = (words.next().unwrap_or_default(), words.next().unwrap_or_default());
+    if method == "CONNECT" {
+        let server = target.parse().map_err(|_| wrong("no host:port is named"))?;
+        return Ok(Asked { server, request: None });
+    }
+    let address: Option<Address> = target.parse().ok();
+    let Some(address) = address.filter(|_| target.starts_with("http://")) else {
+        return Err(wrong("no address with http is named; others go by CONNECT"));
+    };
+    let url = address.url();
+    let query = url.query().map_or_else(String::new, |query| format!("?{query}"));
+    let mut request = format!("{method} {}{query} HTTP/1.1\r\n", url.path());
+    for field in fields.lines().filter(|field| !field.is_empty() && !is_between_us(field)) {
+        request.push_str(field);
+        request.push_str("\r\n");
+    }
+    // One request a connection: the next may be for another server.
+    request.push_str("Connection: close\r\n\r\n");
+    Ok(Asked { server: HostPort::of(&address), request: Some(request) })
+}
+
+/// Is it said to a proxy, and not to the server behind it?
+fn is_between_us(field: &str) -> bool {
+    let name = field.split(':').next().unwrap_or_default().trim().to_ascii_lowercase();
+    name.starts_with("proxy-") || name == "connection" || name == "keep-alive"
 }
 
 /// A request's head, and what came behind it.

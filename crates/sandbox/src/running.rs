@@ -70,7 +70,9 @@ impl Running {
             .kill_on_drop(true)
             .spawn()
             .map_err(SandboxError::Start)?;
-        Ok(Self { handed, ..Self::of(child) })
+        let mut running = Self::of(child);
+        running.handed = handed;
+        Ok(running)
     }
 
     fn of(mut child: Child) -> Self {

@@ -208,9 +208,8 @@ impl Toolbox {
     /// What a plan builds on that is no file of the person's, for example all that a command can
     /// run, only its tool can look at again.
     async fn planned_otherwise(&self, draft: &Draft, cx: &ToolCx) -> Option<Staleness> {
-        let builds_on_more = |target: &&Target| {
-            target.base.is_some() && Place::holding(cx, &target.name).is_err()
-        };
+        let builds_on_more =
+            |target: &&Target| target.base.is_some() && Place::holding(cx, &target.name).is_err();
         let target = draft.plan.targets.iter().find(builds_on_more)?;
         let why = format!("what `{}` builds on has changed", target.name);
         let staleness = self.refreshed(draft, why, cx).await;

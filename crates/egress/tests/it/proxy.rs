@@ -47,6 +47,14 @@ async fn a_server_on_the_list_is_reached_and_what_is_said_early_gets_there() {
     let said = said.await;
     assert!(said.starts_with("HTTP/1.1 200 Connection established\r\n\r\nHTTP/1.1 200"), "{said}");
     assert!(said.contains("inside"), "{said}");
+    // An address with http is asked for as a proxy is asked.
+    let head = format!("Host: {own}\r\nProxy-Authorization: Basic eA==\r\nConnection: keep-alive");
+    let said =
+        answer(proxy, &format!("GET http://{own}/plain?q=1 HTTP/1.1\r\n{head}\r\n\r\n")).await;
+    assert!(said.starts_with("HTTP/1.1 200") && said.contains("inside"), "{said}");
+    let heard = site.requests().pop().unwrap();
+    assert!(heard.starts_with("GET /plain?q=1 HTTP/1.1"), "{heard}");
+    assert!(!heard.to_lowercase().contains("proxy-"), "{heard}");
 }
 
 #[tokio::test]
@@ -56,13 +64,14 @@ async fn what_is_not_on_the_list_is_neither_reached_nor_looked_up() {
     names.leads("evil.example", &[&["127.0.0.1"]]);
     names.leads("nas.lan", &[&["127.0.0.1"]]);
     // The config lets tools reach all of these; the command may reach one other place.
-    let private =
-        ["127.0.0.1", "evil.example", "nas.lan", "localhost"].map(str::to_owned).to_vec();
+    let private = ["127.0.0.1", "evil.example", "nas.lan", "localhost"].map(str::to_owned).to_vec();
     let proxy = proxy(&names, &private, &["nas.lan:1".to_owned()]).await;
     for asked in ["127.0.0.1", "evil.example", "nas.lan", "localhost", "0x7f.1", "nas.lan."] {
         let said = answer(proxy, &format!("CONNECT {asked}:{port} HTTP/1.1\r\n\r\n")).await;
         assert!(said.starts_with("HTTP/1.1 403 Forbidden\r\n"), "{asked}: {said}");
         assert!(said.ends_with("what was allowed for this command: nas.lan:1"), "{said}");
+        let said = answer(proxy, &format!("GET http://{asked}:{port}/ HTTP/1.1\r\n\r\n")).await;
+        assert!(said.starts_with("HTTP/1.1 403 Forbidden\r\n"), "{asked}: {said}");
     }
     assert_eq!(names.lookups.load(Ordering::SeqCst), 0);
     assert_eq!(site.requests(), Vec::<String>::new());
@@ -84,10 +93,12 @@ async fn a_name_on_the_list_that_leads_inside_is_refused() {
 }
 
 #[tokio::test]
-async fn what_is_no_connect_gets_a_clear_answer() {
+async fn what_names_no_server_gets_a_clear_answer() {
     let proxy = proxy(&Arc::default(), &[], &["nas.lan:1".to_owned()]).await;
     for (words, status) in [
-        ("GET http://nas.lan:1/ HTTP/1.1\r\n\r\n", "405 Method Not Allowed"),
+        ("GET https://nas.lan:1/ HTTP/1.1\r\n\r\n", "400 Bad Request"),
+        ("GET / HTTP/1.1\r\nHost: nas.lan:1\r\n\r\n", "400 Bad Request"),
+        ("GET http://nas.lan:1/ HTTP/1.1\r\n\r\n", "502 Bad Gateway"),
         ("CONNECT nas.lan HTTP/1.1\r\n\r\n", "400 Bad Request"),
         ("CONNECT  HTTP/1.1\r\n\r\n", "400 Bad Request"),
         ("CONNECT nas.lan:1 HTTP/1.1\r\n\r\n", "502 Bad Gateway"),

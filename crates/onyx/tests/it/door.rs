@@ -100,9 +100,8 @@ async fn the_socket_is_the_owners_and_asks_for_the_key_beside_it() {
     let client = reqwest::Client::builder().unix_socket(socket.as_path()).build().unwrap();
     let asked = async |path: &str, key: Option<&str>| {
         let request = client.get(format!("http://anything{path}"));
-        let request = key.iter().fold(request, |request, key| {
-            request.header("x-onyx-socket-key", *key)
-        });
+        let request =
+            key.iter().fold(request, |request, key| request.header("x-onyx-socket-key", *key));
         Reply::of(request).await
     };
     let first = std::fs::read_to_string(&key).unwrap();
@@ -112,7 +111,14 @@ async fn the_socket_is_the_owners_and_asks_for_the_key_beside_it() {
     // The same user without the key, a wrong one, or another secret of the home.
     let wrong = "0".repeat(64);
     for sent in [None, Some(""), Some(wrong.as_str()), Some(&first[..63]), Some(DEFAULT_TOKEN)] {
-        for path in ["/v1/sessions", "/v1/tokens", "/v1/config", "/health", "/ready", "/nowhere"] {
+        for path in [
+            "/v1/sessions",
+            "/api/admin/config",
+            "/api/admin/providers",
+            "/health",
+            "/ready",
+            "/nowhere",
+        ] {
             let reply = asked(path, sent).await;
             assert_eq!(reply.status, 401, "{path} {sent:?}");
             assert_eq!(reply.json()["code"], "unauthenticated", "{path}");

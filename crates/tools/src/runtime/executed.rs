@@ -26,16 +26,18 @@ const MOST_NAMED: usize = 200;
 const MOST_READ: u64 = 16 * 1024 * 1024;
 /// Of one file that is looked through for names.
 const MOST_SEARCHED: usize = 256 * 1024;
+/// Words that are tried as names, a few microseconds each.
+const MOST_LOOKS: usize = 50_000;
 /// Shown of one file, and of all.
 const MOST_SHOWN: usize = 16 * 1024;
 const MOST_SHOWN_IN_ALL: usize = 64 * 1024;
 
 /// Endings of what is read and not run.
 const DOCUMENTS: &[&str] = &[
-    "avif", "bmp", "csv", "doc", "docx", "eml", "epub", "flac", "gif", "heic", "ics", "jpeg", "jpg",
-    "log", "m4a", "markdown", "md", "mkv", "mov", "mp3", "mp4", "odp", "ods", "odt", "ogg", "org",
-    "pdf", "png", "ppt", "pptx", "rst", "tif", "tiff", "tsv", "txt", "vcf", "wav", "webm", "webp",
-    "xls", "xlsx",
+    "avif", "bmp", "csv", "doc", "docx", "eml", "epub", "flac", "gif", "heic", "ics", "jpeg",
+    "jpg", "log", "m4a", "markdown", "md", "mkv", "mov", "mp3", "mp4", "odp", "ods", "odt", "ogg",
+    "org", "pdf", "png", "ppt", "pptx", "rst", "tif", "tiff", "tsv", "txt", "vcf", "wav", "webm",
+    "webp", "xls", "xlsx",
 ];
 
 /// What other programs keep up in a vault while a person works in it.
@@ -110,7 +112,8 @@ impl Runtime {
             let start = folder.map_or_else(|| vault.clone(), |folder| vault.join(folder.as_str()));
             Executed::of(&argv, &vault, &start).map(Some)
         });
-        let failed = |why: String| ToolError::Failed(format!("the vault cannot be looked at: {why}"));
+        let failed =
+            |why: String| ToolError::Failed(format!("the vault cannot be looked at: {why}"));
         looked.await.map_err(|_| failed("stopped".to_owned()))?.map_err(|e| failed(e.to_string()))
     }
 }
@@ -130,11 +133,14 @@ struct Named {
 
 impl Executed {
     fn of(argv: &[String], vault: &Path, start: &Path) -> io::Result<Self> {
-        let search = Search { vault, start, named: Vec::new(), room: MOST_READ };
+        let named = Vec::new();
+        let search = Search { vault, start, named, room: MOST_READ, looks: MOST_LOOKS };
         let named = search.named_by(argv);
         let mut known = Vec::new();
         for (path, file) in &named {
-            known.extend([path.as_os_str().as_encoded_bytes(), b"\0", file.hash.as_bytes()].concat());
+            known.extend(
+                [path.as_os_str().as_encoded_bytes(), b"\0", file.hash.as_bytes()].concat(),
+            );
         }
         let others = tree(vault)?;
         let hash = Hash::of_parts([&known[..], others.as_bytes()]);
@@ -153,6 +159,8 @@ struct Search<'a> {
     named: Vec<(PathBuf, Named)>,
     /// Bytes that may still be read.
     room: u64,
+    /// Words that may still be tried as names.
+    looks: usize,
 }
 
 impl Search<'_> {
@@ -181,12 +189,19 @@ impl Search<'_> {
     /// Takes the file of this name, if it is one of the vault's.
     #[allow(clippy::disallowed_methods, reason = "looks only at files within the vault")]
     fn add(&mut self, name: &str, folder: &Path) {
-        let is_name = !name.is_empty() && name.len() <= 1_024 && name.chars().any(char::is_alphanumeric);
-        if !is_name || self.named.len() >= MOST_NAMED {
+        let is_name =
+            !name.is_empty() && name.len() <= 1_024 && name.chars().any(char::is_alphanumeric);
+        if !is_name || self.named.len() >= MOST_NAMED || self.looks == 0 {
             return;
         }
-        // What is not there, or lies elsewhere, is nothing that the command could find here.
-        let Ok(path) = std::fs::canonicalize(folder.join(name)) else { return };
+        self.looks -= 1;
+        let path = folder.join(name);
+        // What is not there, or lies elsewhere, is nothing that the command could find here. Most
+        // words of a text name nothing, which one look tells.
+        if std::fs::symlink_metadata(&path).is_err() {
+            return;
+        }
+        let Ok(path) = std::fs::canonicalize(path) else { return };
         if !path.starts_with(self.vault) || self.named.iter().any(|(known, _)| *known == path) {
             return;
         }
@@ -289,7 +304,8 @@ mod tests {
 
     #[test]
     fn names_are_found_wherever_they_stand_in_a_word() {
-        for word in ["b.sh", "--file=b.sh", "-fb.sh", "cd x && . b.sh; true", "sh<b.sh", "$(b.sh)"] {
+        for word in ["b.sh", "--file=b.sh", "-fb.sh", "cd x && . b.sh; true", "sh<b.sh", "$(b.sh)"]
+        {
             assert!(names_in_word(word).any(|name| name == "b.sh"), "{word}");
         }
     }

@@ -79,9 +79,9 @@ pub(super) fn command_rules(config: &Config) -> Vec<Check> {
     let defaults = agents.defaults.tools.iter().map(|tools| ("agents.defaults".to_owned(), tools));
     let listed = agents.list.iter().map(|agent| (agent.id.clone().unwrap_or_default(), agent));
     let entries = agents.entries.iter().map(|(id, agent)| (id.clone(), agent));
-    let own = listed.chain(entries).filter_map(|(id, agent)| {
-        agent.tools.as_ref().map(|tools| (format!("agent {id}"), tools))
-    });
+    let own = listed
+        .chain(entries)
+        .filter_map(|(id, agent)| agent.tools.as_ref().map(|tools| (format!("agent {id}"), tools)));
     let mend = "name a program that does only its own work, or let it ask each time";
     let mut checks = Vec::new();
     for (place, tools) in defaults.chain(own) {

@@ -108,7 +108,7 @@ async fn a_rule_for_a_program_that_can_run_anything_is_said_loudly_and_ends_with
     let onyx = ruled(&model, &["git", "-c"]).start().await;
     let said = "this program can run anything";
     assert!(onyx.log().contains(said), "{}", onyx.log());
-    let doctor = command(onyx.home(), &["doctor"]).output().await.unwrap();
+    let doctor = command(&onyx.home(), &["doctor"]).output().await.unwrap();
     let doctor = String::from_utf8_lossy(&doctor.stdout).into_owned();
     assert!(doctor.contains(said) && doctor.contains("agent main"), "{doctor}");
     let own = exec(&["git", "-c", "alias.x=!echo ran > made", "x"]);
