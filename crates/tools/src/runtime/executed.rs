@@ -143,7 +143,8 @@ impl Executed {
             );
         }
         let others = tree(vault)?;
-        let hash = Hash::of_parts([&known[..], others.as_bytes()]);
+        let others = others.as_ref().map_or(&[][..], |others| others.as_bytes());
+        let hash = Hash::of_parts([&known[..], others]);
         let mut shown = String::new();
         for (path, file) in &named {
             let name = path.strip_prefix(vault).unwrap_or(path);
@@ -246,15 +247,15 @@ fn show(shown: &mut String, name: &str, file: &Named) {
     }
 }
 
-/// Stands for every file below that is not plainly a document.
+/// Stands for every file below that is not plainly a document; `None` where there is none.
 #[allow(clippy::disallowed_methods, reason = "names and times only, and no link is followed")]
-fn tree(folder: &Path) -> io::Result<Hash> {
+fn tree(folder: &Path) -> io::Result<Option<Hash>> {
     let in_git = folder.file_name().is_some_and(|name| name == ".git");
     let mut found = BTreeMap::new();
     let entries = match std::fs::read_dir(folder) {
         Ok(entries) => entries,
         // A folder that cannot be read holds nothing that the command could read either.
-        Err(error) if error.kind() == io::ErrorKind::PermissionDenied => return Ok(Hash::of(b"")),
+        Err(error) if error.kind() == io::ErrorKind::PermissionDenied => return Ok(None),
         Err(error) => return Err(error),
     };
     for entry in entries {
@@ -267,17 +268,21 @@ fn tree(folder: &Path) -> io::Result<Hash> {
         // Gone meanwhile, if it cannot be asked.
         let Ok(meta) = entry.metadata() else { continue };
         if meta.is_dir() {
-            let below = tree(&entry.path())?;
-            found.insert(name, below.as_bytes().to_vec());
+            if let Some(below) = tree(&entry.path())? {
+                found.insert(name, below.as_bytes().to_vec());
+            }
         } else if !is_document(Path::new(&name)) || meta.mode() & 0o111 != 0 {
             found.insert(name, stamp(&meta));
         }
+    }
+    if found.is_empty() {
+        return Ok(None);
     }
     let mut all = Vec::new();
     for (name, state) in found {
         all.extend([name.as_encoded_bytes(), b"\0", &state, b"\0"].concat());
     }
-    Ok(Hash::of(&all))
+    Ok(Some(Hash::of(&all)))
 }
 
 fn is_document(name: &Path) -> bool {
