@@ -4,7 +4,7 @@
 use std::net::IpAddr;
 
 use axum::extract::{Request, State};
-use axum::http::{HeaderMap, Uri, header};
+use axum::http::{HeaderMap, HeaderValue, Uri, header};
 use axum::middleware::Next;
 use axum::response::{IntoResponse, Response};
 use onyx_types::{ErrorCode, Fault};
@@ -23,10 +23,14 @@ pub(crate) async fn check_host_and_origin(
         Some(Peer::Network { at, .. }) => Some(at.ip().to_canonical()),
         None => None,
     };
-    match verify(request.uri(), request.headers(), at, &state.auth.hosts()) {
+    let mut response = match verify(request.uri(), request.headers(), at, &state.auth.hosts()) {
         Ok(()) => next.run(request).await,
         Err(problem) => problem.into_response(),
-    }
+    };
+    // Whatever a route answers, a browser takes it for what it is said to be and for nothing else.
+    let nosniff = HeaderValue::from_static("nosniff");
+    response.headers_mut().insert(header::X_CONTENT_TYPE_OPTIONS, nosniff);
+    response
 }
 
 fn verify(
