@@ -13,6 +13,7 @@ use base64::engine::general_purpose::STANDARD as BASE64;
 use onyx_identity::{Attempt, Caller, CallerKind, Identity, Proof};
 use onyx_types::{Approver, ErrorCode, Fault};
 
+use crate::front::Front;
 use crate::serve::Peer;
 use crate::{ApiState, Problem, cookie};
 
@@ -48,25 +49,23 @@ impl From<Caller> for AuthContext {
 #[derive(Debug)]
 pub struct Authenticator {
     identity: Arc<Identity>,
-    /// Names beside the loopback's that this server goes by.
-    hosts: RwLock<Arc<[String]>>,
+    front: RwLock<Arc<Front>>,
     /// Where a browser on this machine reaches it.
     address: OnceLock<SocketAddr>,
 }
 
 impl Authenticator {
     pub fn new(identity: Arc<Identity>) -> Self {
-        Self { identity, hosts: RwLock::default(), address: OnceLock::new() }
+        Self { identity, front: RwLock::default(), address: OnceLock::new() }
     }
 
     pub fn identity(&self) -> &Identity {
         &self.identity
     }
 
-    /// From now on requests may be for these names too.
-    pub fn set_hosts(&self, hosts: &[String]) {
-        let hosts = hosts.iter().map(|host| host.to_ascii_lowercase()).collect();
-        *self.hosts.write().unwrap_or_else(PoisonError::into_inner) = hosts;
+    /// From now on this is what stands before the server.
+    pub fn set_front(&self, front: Front) {
+        *self.front.write().unwrap_or_else(PoisonError::into_inner) = Arc::new(front);
     }
 
     /// Where the server listens, once it does. Only a loopback address (or all of them) can be
@@ -89,8 +88,8 @@ impl Authenticator {
         Ok(Some(format!("http://{address}/auth/link?code={}", code.reveal())))
     }
 
-    pub(crate) fn hosts(&self) -> Arc<[String]> {
-        Arc::clone(&self.hosts.read().unwrap_or_else(PoisonError::into_inner))
+    pub(crate) fn front(&self) -> Arc<Front> {
+        Arc::clone(&self.front.read().unwrap_or_else(PoisonError::into_inner))
     }
 
     /// For what comes in a frame in place of a header. A wrong one counts like any other from there.

@@ -13,6 +13,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::auth::address_of;
+use crate::front::Scheme;
 use crate::guard::is_on_this_machine;
 use crate::serve::Peer;
 use crate::sign_ins::{self, By, Outcome};
@@ -27,6 +28,7 @@ pub(crate) struct LinkQuery {
 pub(super) async fn link(
     State(state): State<ApiState>,
     peer: Option<Extension<Peer>>,
+    Extension(scheme): Extension<Scheme>,
     uri: Uri,
     headers: HeaderMap,
     QueryOf(query): QueryOf<LinkQuery>,
@@ -44,7 +46,7 @@ pub(super) async fn link(
     let identity = state.auth.identity();
     let session = identity.redeem_link(&query.code, from).await?;
     sign_ins::note(&state, &identity.owner()?, By::Link, Some(from), Outcome::SignedIn).await;
-    let cookie = [(header::SET_COOKIE, cookie::set(&session.cookie, &headers)?)];
+    let cookie = [(header::SET_COOKIE, cookie::set(&session.cookie, scheme)?)];
     Ok((cookie, LINK_HEADERS, Html(link_page(&session))).into_response())
 }
 
@@ -75,6 +77,7 @@ pub(crate) struct Login {
 pub(super) async fn login(
     State(state): State<ApiState>,
     peer: Option<Extension<Peer>>,
+    Extension(scheme): Extension<Scheme>,
     headers: HeaderMap,
     JsonBody(login): JsonBody<Login>,
 ) -> Result<Response, Problem> {
@@ -94,7 +97,7 @@ pub(super) async fn login(
     };
     let session = identity.create_session(&caller, browser_of(&headers)).await?;
     sign_ins::note(&state, &caller.person, By::Password, from, Outcome::SignedIn).await;
-    let cookie = [(header::SET_COOKIE, cookie::set(&session.cookie, &headers)?)];
+    let cookie = [(header::SET_COOKIE, cookie::set(&session.cookie, scheme)?)];
     let page_key = session.page_key.reveal().to_owned();
     let signed_in = SignedIn { me: Me::of(&state, &caller.into()), page_key };
     Ok((cookie, Json(signed_in)).into_response())
@@ -198,8 +201,8 @@ pub(crate) struct PairingReply {
 pub(super) async fn pairing(
     State(state): State<ApiState>,
     peer: Option<Extension<Peer>>,
+    Extension(scheme): Extension<Scheme>,
     Path(id): Path<String>,
-    headers: HeaderMap,
 ) -> Result<Response, Problem> {
     let (status, picked_up) = state.auth.identity().pick_up_pairing(&id).await?;
     if let Some(picked_up) = &picked_up {
@@ -218,7 +221,7 @@ pub(super) async fn pairing(
     let reply = PairingReply { status, token: None, page_key: None };
     Ok(match picked_up {
         Some(PickedUp::Browser(session)) => {
-            let cookie = [(header::SET_COOKIE, cookie::set(&session.cookie, &headers)?)];
+            let cookie = [(header::SET_COOKIE, cookie::set(&session.cookie, scheme)?)];
             let page_key = Some(session.page_key.reveal().to_owned());
             (cookie, Json(PairingReply { page_key, ..reply })).into_response()
         }

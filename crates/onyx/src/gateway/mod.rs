@@ -108,7 +108,7 @@ impl Gateway {
         let identity =
             Identity::open(Arc::clone(&store.accounts), Arc::clone(&clock), parts.declared);
         let auth = Authenticator::new(Arc::new(identity.await?));
-        auth.set_hosts(&parts.hosts);
+        auth.set_front(parts.front);
         let runs = RunManager::new(
             store.clone(),
             Arc::clone(&parts.toolbox),

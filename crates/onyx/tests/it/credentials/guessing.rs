@@ -24,10 +24,11 @@ async fn open_link(onyx: &OnyxProcess, from: u8) -> u16 {
 async fn wrong_guesses_for_one_name_keep_nobody_else_out() {
     let (_model, onyx) = household().await;
     for name in ["nobody", "anna"] {
-        for _ in 0..10 {
-            assert_eq!(log_in(&onyx, 1, name, "wrong").await.status, 401, "{name}");
-        }
-        assert_eq!(log_in(&onyx, 1, name, "wrong").await.status, 429, "{name}");
+        // At once, so that none of them is forgiven meanwhile.
+        let guesses = (0..20).map(|_| log_in(&onyx, 1, name, "wrong"));
+        let answers = futures::future::join_all(guesses).await;
+        let looked_at = answers.iter().filter(|answer| answer.status == 401).count();
+        assert!((10..=13).contains(&looked_at), "{name}: {looked_at} guesses were looked at");
     }
     // It is anna's password that is guessed at, so only by that she waits.
     assert_eq!(log_in(&onyx, 1, "anna", PASSWORD).await.status, 429);
@@ -64,10 +65,23 @@ async fn a_flood_of_made_up_names_keeps_no_person_out_and_does_not_tell_who_ther
     let answers = futures::future::join_all(flood).await;
     let limited = answers.iter().filter(|status| **status == 429).count();
     assert!((10..=30).contains(&limited), "{limited} of 130 had to wait: {answers:?}");
-    // From now on a name that is and one that is not are refused alike.
-    let (is, is_not) = (log_in(&onyx, 1, "bert", "wrong").await, log_in(&onyx, 1, "no", "x").await);
-    assert_eq!((is.status, is.text()), (is_not.status, is_not.text()));
-    assert_eq!(is.status, 429);
+    // In the crowd a name that is and one that is not are refused alike. Every few seconds a guess is
+    // forgiven, so it may take some rounds to see it.
+    let mut alike = false;
+    for round in 0..8 {
+        let more = (0..3).map(|number| {
+            let (onyx, name) = (&onyx, format!("more-{round}-{number}"));
+            async move { log_in(onyx, 1, &name, "wrong").await.status }
+        });
+        futures::future::join_all(more).await;
+        let (is, is_not) =
+            tokio::join!(log_in(&onyx, 1, "bert", "wrong"), log_in(&onyx, 1, "no", "wrong"));
+        if (is.status, is_not.status) == (429, 429) {
+            alike = is.text() == is_not.text();
+            break;
+        }
+    }
+    assert!(alike);
     assert_eq!(log_in(&onyx, 1, "anna", PASSWORD).await.status, 200);
 }
 

@@ -1,6 +1,7 @@
 //! What credentials may do, make and approve, how browsers show theirs, and how guesses are counted.
 
 mod approving;
+mod front;
 mod guessing;
 mod making;
 mod page_key;
