@@ -5,7 +5,9 @@ use std::sync::PoisonError;
 
 use onyx_storage::{Draft, DraftFilter, StoreError};
 use onyx_tools::{Approval, Granted, NotApproved, ToolCx};
-use onyx_types::{Approver, DraftId, DraftState, ErrorCode, Fault, Hash, PersonId, SessionKey, TurnBody};
+use onyx_types::{
+    Approver, DraftId, DraftState, ErrorCode, Fault, Hash, PersonId, SessionKey, TurnBody,
+};
 
 use crate::RunManager;
 use crate::decisions::decided;

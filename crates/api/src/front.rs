@@ -36,7 +36,8 @@ impl Front {
         if let Some(url) = public_url {
             let (scheme, authority) = public_authority(url).ok_or_else(|| bad_public_url(url))?;
             hosts.push(authority.split(':').next().unwrap_or_default().to_owned());
-            https = (scheme == Scheme::Https).then(|| authority.trim_end_matches(":443").to_owned());
+            https =
+                (scheme == Scheme::Https).then(|| authority.trim_end_matches(":443").to_owned());
         }
         let trusted_proxies = trusted_proxies.iter().map(IpAddr::to_canonical).collect();
         Ok(Self { hosts, https, trusted_proxies })
@@ -48,7 +49,12 @@ impl Front {
 
     /// A page says its scheme in its Origin where it sends one; the public address and a trusted
     /// proxy say it for requests without, such as a link that is opened.
-    pub(crate) fn scheme(&self, peer: Option<&Peer>, host: Option<&str>, headers: &HeaderMap) -> Scheme {
+    pub(crate) fn scheme(
+        &self,
+        peer: Option<&Peer>,
+        host: Option<&str>,
+        headers: &HeaderMap,
+    ) -> Scheme {
         let value = |name: &str| headers.get(name).and_then(|value| value.to_str().ok());
         let by_origin = value("origin").is_some_and(|origin| origin.starts_with("https://"));
         let by_proxy = self.trusts(peer) && value("x-forwarded-proto") == Some("https");
@@ -131,7 +137,8 @@ mod tests {
     #[test]
     fn a_public_address_is_a_name_and_says_its_scheme() {
         let front = |url| Front::new(&[], Some(url), &[]);
-        for bad in ["", "onyx.example", "ftp://onyx.example", "https://", "https://a/b", "https://u@a"]
+        for bad in
+            ["", "onyx.example", "ftp://onyx.example", "https://", "https://a/b", "https://u@a"]
         {
             assert!(front(bad).is_err(), "{bad}");
         }

@@ -108,7 +108,7 @@ impl Identity {
             // A browser that signed in before pages had a key, or somebody who has only the cookie.
             Proof::Session { page_key: None, .. } => {
                 return Err(Fault::plain(ErrorCode::SignInAgain));
-            },
+            }
             Proof::Session { cookie, page_key: Some(page_key) } => {
                 self.by_hash(session_hash(cookie, page_key), CredentialKind::Session)
             }

@@ -34,7 +34,11 @@ pub(crate) struct Minted(CredentialRow);
 impl Permit {
     /// The rule: nobody hands out a right that their own credential lacks, and only the owner, by a
     /// credential that is good for administration, makes one for somebody else.
-    pub(crate) fn new(maker: &Caller, people: Vec<PersonId>, grants: Grants) -> Result<Self, Fault> {
+    pub(crate) fn new(
+        maker: &Caller,
+        people: Vec<PersonId>,
+        grants: Grants,
+    ) -> Result<Self, Fault> {
         let for_others = people.iter().any(|person| *person != maker.person);
         if for_others && !(maker.is_owner && maker.grants.has(Grant::Admin)) {
             let message = "only the owner makes credentials for other people";

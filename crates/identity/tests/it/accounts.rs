@@ -113,7 +113,11 @@ async fn a_household_token_speaks_for_its_people_and_for_nobody_else() {
 async fn nothing_that_opens_is_written_in_clear() {
     let world = World::new().await;
     world.identity.add_person(person("anna"), None).await.unwrap();
-    world.identity.set_password(&world.owner(), &person("anna"), "a canary of a password").await.unwrap();
+    world
+        .identity
+        .set_password(&world.owner(), &person("anna"), "a canary of a password")
+        .await
+        .unwrap();
     let (_, token) = world.token(&["anna"], "read write").await;
     let caller = world.ask(Proof::Bearer(token.reveal())).await.unwrap();
     let session = world.identity.create_session(&caller, "browser").await.unwrap();

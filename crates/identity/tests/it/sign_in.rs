@@ -70,7 +70,9 @@ async fn each_kind_of_credential_opens_its_own_door_only() {
     }
     let cookie_alone = Proof::Session { cookie: session.cookie.reveal(), page_key: None };
     assert_eq!(opens(cookie_alone).await, Err(SignInAgain));
-    for not_refresh in [token.reveal(), session.cookie.reveal(), tokens.access.reveal(), OWNER_TOKEN] {
+    for not_refresh in
+        [token.reveal(), session.cookie.reveal(), tokens.access.reveal(), OWNER_TOKEN]
+    {
         let refused = world.identity.refresh(not_refresh, None).await.unwrap_err();
         assert_eq!(refused.code, Unauthenticated);
     }

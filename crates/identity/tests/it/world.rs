@@ -26,10 +26,7 @@ pub(crate) fn person(name: &str) -> PersonId {
 
 /// What a signed-in browser shows.
 pub(crate) fn shown(session: &BrowserSession) -> Proof<'_> {
-    Proof::Session {
-        cookie: session.cookie.reveal(),
-        page_key: Some(session.page_key.reveal()),
-    }
+    Proof::Session { cookie: session.cookie.reveal(), page_key: Some(session.page_key.reveal()) }
 }
 
 pub(crate) fn declared(people: Value, token: &str) -> Declared {

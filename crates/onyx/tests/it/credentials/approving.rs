@@ -16,12 +16,9 @@ async fn agree(client: &AgentClient, draft: &str) -> Vec<(&'static str, u16)> {
     let chat = json!({"message": "go on", "confirm": [draft]});
     let action = json!({"action_id": "risky", "confirm": true});
     let mut answered = Vec::new();
-    for path in [
-        "/api/agent/chat",
-        "/api/agent/chat-stream",
-        "/api/claude/chat",
-        "/api/claude/chat-stream",
-    ] {
+    for path in
+        ["/api/agent/chat", "/api/agent/chat-stream", "/api/claude/chat", "/api/claude/chat-stream"]
+    {
         answered.push((path, client.post(path, &chat).await.status));
         answered.push((path, client.post(path, &action).await.status));
     }
@@ -36,10 +33,8 @@ async fn agree(client: &AgentClient, draft: &str) -> Vec<(&'static str, u16)> {
 async fn whoever_may_only_chat_approves_nothing_in_any_way() {
     let model = obedient().await;
     let action = "---\nrequires_confirmation: true\n---\nDo it.";
-    let onyx = suggesting(&model)
-        .file("people/owner/vault/agent/actions/Risky.md", action)
-        .start()
-        .await;
+    let onyx =
+        suggesting(&model).file("people/owner/vault/agent/actions/Risky.md", action).start().await;
     let (_, draft) = draft_of(&onyx, write_a_note()).await;
     let asked = model.request_count();
     for scopes in [json!(["chat"]), json!(["read", "chat"]), json!(["chat", "admin"])] {

@@ -77,7 +77,8 @@ async fn browsers_take_every_answer_for_what_it_is_said_to_be() {
     let page = "<!doctype html><script>alert(1)</script>";
     let written = onyx.request(Method::PUT, "/v1/memory/files/page.html").body(page);
     let _ = Reply::of(written).await.expect(204);
-    for path in ["/v1/memory/files/page.html", "/v1/memory/files", "/v1/sessions", "/health", "/x"] {
+    for path in ["/v1/memory/files/page.html", "/v1/memory/files", "/v1/sessions", "/health", "/x"]
+    {
         let reply = onyx.get(path).await;
         assert_eq!(reply.headers["x-content-type-options"], "nosniff", "{path}");
     }

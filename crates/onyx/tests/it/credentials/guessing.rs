@@ -1,4 +1,6 @@
-use onyx_test_support::{DEFAULT_PASSWORD as PASSWORD, DEFAULT_TOKEN, OnyxProcess, Reply, ScriptedModel};
+use onyx_test_support::{
+    DEFAULT_PASSWORD as PASSWORD, DEFAULT_TOKEN, OnyxProcess, Reply, ScriptedModel,
+};
 use serde_json::json;
 
 use super::{log_in, set_password, stranger_at};

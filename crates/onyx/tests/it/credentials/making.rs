@@ -1,4 +1,6 @@
-use onyx_test_support::{AgentClient, DEFAULT_PASSWORD as PASSWORD, OnyxProcess, Reply, ScriptedModel};
+use onyx_test_support::{
+    AgentClient, DEFAULT_PASSWORD as PASSWORD, OnyxProcess, Reply, ScriptedModel,
+};
 use reqwest::Method;
 use serde_json::{Value, json};
 
