@@ -15,7 +15,11 @@ async function neighbour(): Promise<{ url: string; cookies: string[]; end: () =>
     response.end('<!doctype html><title>neighbour</title>');
   });
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-  return { url: `http://127.0.0.1:${(server.address() as AddressInfo).port}/`, cookies, end: () => (server.closeAllConnections(), server.close()) };
+  return {
+    url: `http://127.0.0.1:${(server.address() as AddressInfo).port}/`,
+    cookies,
+    end: () => (server.closeAllConnections(), server.close()),
+  };
 }
 
 async function link(at: Stage): Promise<string> {
@@ -42,12 +46,25 @@ test('another port of the machine is sent the cookie and can read nothing with i
   await page.waitForURL(/\/chat$/);
   await say(page, 'hi');
   await finished(page);
-  expect(await page.evaluate(() => performance.getEntriesByType('navigation').map(({ name }) => name).join())).not.toContain('onyx_pk_');
+  expect(
+    await page.evaluate(() =>
+      performance
+        .getEntriesByType('navigation')
+        .map(({ name }) => name)
+        .join(),
+    ),
+  ).not.toContain('onyx_pk_');
   await page.goto(other.url);
   const cookie = other.cookies.find((sent) => sent.includes('onyx_session=')) ?? '';
   expect(cookie).toContain('onyx_session=onyx_cs_');
   expect(await page.evaluate(() => localStorage.getItem('onyx.page_key'))).toBe(null);
-  for (const path of ['/api/auth/me', '/v1/sessions', '/v1/memory/files', '/api/pending-changes/events', '/openapi.json']) {
+  for (const path of [
+    '/api/auth/me',
+    '/v1/sessions',
+    '/v1/memory/files',
+    '/api/pending-changes/events',
+    '/openapi.json',
+  ]) {
     const answer = await fetch(at.url + path, { headers: { cookie } });
     expect([path, answer.status]).toEqual([path, 401]);
   }
@@ -67,7 +84,10 @@ test('another port of the machine is sent the cookie and can read nothing with i
 
 test('a browser that signed in before pages had a key is asked kindly to sign in again', async () => {
   const at = await play([]);
-  await at.api('/api/admin/people/owner/password', { method: 'PUT', body: JSON.stringify({ password: 'a good password' }) });
+  await at.api('/api/admin/people/owner/password', {
+    method: 'PUT',
+    body: JSON.stringify({ password: 'a good password' }),
+  });
   const page = await open(at, await link(at), { token: '', serviceWorkers: 'block' });
   await page.waitForURL(/\/chat$/);
   await composer(page).waitFor();

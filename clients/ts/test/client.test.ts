@@ -34,12 +34,14 @@ describe('over HTTP', () => {
   test('an aborted chat stops its run', async () => {
     const abort = new AbortController();
     const read = async () => {
-      for await (const chunk of onyx.chat.stream({ message: 'hi' }, { signal: abort.signal })) if (chunk.type === 'chunk') abort.abort();
+      for await (const chunk of onyx.chat.stream({ message: 'hi' }, { signal: abort.signal }))
+        if (chunk.type === 'chunk') abort.abort();
     };
     await expect(read()).rejects.toThrow();
     const newest = async () => (await onyx.sessions.list({ limit: 1 })).sessions[0];
     let session = await newest();
-    for (const end = Date.now() + 20_000; session?.lastRunStatus !== 'cancelled' && Date.now() < end; ) session = await newest();
+    for (const end = Date.now() + 20_000; session?.lastRunStatus !== 'cancelled' && Date.now() < end; )
+      session = await newest();
     expect(session?.lastRunStatus).toBe('cancelled');
   });
 
@@ -68,15 +70,25 @@ describe('over HTTP', () => {
   });
 
   test('a signed-in browser shows its cookie and the key of its page, and neither is enough alone', async () => {
-    await onyx.http.response('/api/admin/people/owner/password', { method: 'PUT', body: { password: 'a good password' } });
-    const signIn = await fetch(`${at.url}/api/auth/login`, { method: 'POST', body: JSON.stringify({ person: 'owner', password: 'a good password' }) });
+    await onyx.http.response('/api/admin/people/owner/password', {
+      method: 'PUT',
+      body: { password: 'a good password' },
+    });
+    const signIn = await fetch(`${at.url}/api/auth/login`, {
+      method: 'POST',
+      body: JSON.stringify({ person: 'owner', password: 'a good password' }),
+    });
     const { page_key: key } = (await signIn.json()) as { page_key: string };
     const cookie = signIn.headers.get('set-cookie')?.split(';')[0] ?? '';
-    const asBrowser: typeof fetch = (input, init) => fetch(input, { ...init, headers: { ...init?.headers, cookie, origin: at.url } });
+    const asBrowser: typeof fetch = (input, init) =>
+      fetch(input, { ...init, headers: { ...init?.headers, cookie, origin: at.url } });
     const browser = (pageKey?: string) => new Onyx({ baseUrl: at.url, fetch: asBrowser, pageKey: () => pageKey });
     expect(await browser(key).me()).toMatchObject({ person: 'owner', credential: 'session' });
     await expect(browser().me()).rejects.toMatchObject({ code: 'sign_in_again', status: 401 });
-    await expect(new Onyx({ baseUrl: at.url, pageKey: () => key }).me()).rejects.toMatchObject({ code: 'unauthenticated', status: 401 });
+    await expect(new Onyx({ baseUrl: at.url, pageKey: () => key }).me()).rejects.toMatchObject({
+      code: 'unauthenticated',
+      status: 401,
+    });
   });
 
   test('a 401 refreshes the token once, for all who met it', async () => {
@@ -99,7 +111,8 @@ describe('over HTTP', () => {
       breaks += 1;
       let chunks = 0;
       const cut = new TransformStream<Uint8Array, Uint8Array>({
-        transform: (chunk, controller) => ((chunks += 1) > 4 ? controller.error(new Error('cut')) : controller.enqueue(chunk)),
+        transform: (chunk, controller) =>
+          (chunks += 1) > 4 ? controller.error(new Error('cut')) : controller.enqueue(chunk),
       });
       return new Response(response.body.pipeThrough(cut), { status: response.status });
     };
@@ -158,7 +171,9 @@ describe('over the socket', () => {
     stranger.close();
     // Told anew when it is tried anew, with what the server said.
     const links: unknown[] = [];
-    const again = new Onyx({ baseUrl: at.url, token: 'onyx_sk_wrong' }).socket({ link: (link, refusal) => links.push([link, refusal?.code]) });
+    const again = new Onyx({ baseUrl: at.url, token: 'onyx_sk_wrong' }).socket({
+      link: (link, refusal) => links.push([link, refusal?.code]),
+    });
     for (const tries of [1, 2]) {
       again.connect();
       await until(() => links.length === tries);
@@ -174,7 +189,9 @@ describe('over the socket', () => {
     const socket = onyx.socket();
     socket.connect();
     await until(() => socket.link === 'online');
-    expect((await socket.status()).agents).toMatchObject([{ id: 'main', model: 'mine/some-model', tier: 'act', default: true }]);
+    expect((await socket.status()).agents).toMatchObject([
+      { id: 'main', model: 'mine/some-model', tier: 'act', default: true },
+    ]);
     const { sessions } = await socket.sessions({ limit: 1 });
     expect(sessions[0]?.messageCount).toBeGreaterThan(0);
     await expect(socket.session('7')).rejects.toMatchObject({ code: 'invalid_request' });
