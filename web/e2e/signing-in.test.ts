@@ -18,7 +18,10 @@ async function neighbour(): Promise<{ url: string; cookies: string[]; end: () =>
   return {
     url: `http://127.0.0.1:${(server.address() as AddressInfo).port}/`,
     cookies,
-    end: () => (server.closeAllConnections(), server.close()),
+    end: () => {
+      server.closeAllConnections();
+      server.close();
+    },
   };
 }
 
@@ -34,7 +37,10 @@ function firstAnswer(at: Stage, cookie: string, frame: object): Promise<string> 
   const socket = new WebSocket(`${at.url.replace('http', 'ws')}/ws`, options);
   return new Promise((resolve, reject) => {
     socket.onopen = () => socket.send(JSON.stringify(frame));
-    socket.onmessage = ({ data }) => (resolve(String(data)), socket.close());
+    socket.onmessage = ({ data }) => {
+      resolve(String(data));
+      socket.close();
+    };
     socket.onerror = () => reject(new Error('no connection'));
   });
 }
