@@ -4,7 +4,7 @@ use std::sync::{Arc, PoisonError, RwLock};
 
 use futures::future::BoxFuture;
 use onyx_agent::{Roster, RunManager, Titles};
-use onyx_api::{Authenticator, Change, Changes, Dependency, Exposure, Readiness};
+use onyx_api::{Authenticator, Change, Changes, Dependency, Exposure, Front, Readiness};
 use onyx_identity::{Declared, Secrets, Token};
 use onyx_knowledge::{Embedding, Index, MemorySettings, SearchSettings};
 use onyx_providers::{ProviderHealth, ProviderState, ProviderStatus};
@@ -44,6 +44,7 @@ pub(super) struct Live {
 /// A config that was found good.
 pub(super) struct Checked {
     config: Config,
+    front: Front,
     token: Token,
     roster: Roster,
     declared: Declared,
@@ -78,16 +79,18 @@ impl Live {
     pub(super) fn check(&self, config: Config) -> Result<Checked, ConfigError> {
         let address = config.gateway.address(self.exposure());
         address.map_err(|fault| ConfigError::in_section("gateway.bind", &fault))?;
+        let front = config.gateway.front();
+        let front = front.map_err(|fault| ConfigError::in_section("gateway.publicUrl", &fault))?;
         let token = token::token(&self.home, &config).map_err(|error| ConfigError::of(&error))?;
         let (roster, warnings) = roster(&config, &self.toolbox)?;
         let declared = declared(&config, token.clone())?;
         config.tools.web.check().map_err(|error| ConfigError::new(error.to_string()))?;
         let search = config.memory.search().map_err(ConfigError::new)?;
-        Ok(Checked { config, token, roster, declared, search, warnings })
+        Ok(Checked { config, front, token, roster, declared, search, warnings })
     }
 
     pub(super) async fn take_up(&self, checked: Checked) -> Result<(), ConfigError> {
-        let Checked { config, token, roster, declared, search, warnings } = checked;
+        let Checked { config, front, token, roster, declared, search, warnings } = checked;
         log(&warnings);
         self.web.follow(&config.tools.web).map_err(|error| ConfigError::new(error.to_string()))?;
         let models = self.models.next(&self.home, &config);
@@ -100,7 +103,7 @@ impl Live {
         self.runs.set_roster(roster);
         self.runs.set_max_runs(config.gateway.max_runs());
         self.runs.set_titles(titles(&config));
-        self.auth.set_hosts(&config.gateway.hosts);
+        self.auth.set_front(front);
         self.auth.identity().declare(declared).await?;
         remember(&self.home, &config);
         self.changes.tell(Change::Config);

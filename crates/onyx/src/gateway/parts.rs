@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use anyhow::Result;
 use onyx_agent::{Roster, Titles};
-use onyx_api::Exposure;
+use onyx_api::{Exposure, Front};
 use onyx_egress::SystemResolver;
 use onyx_identity::{Declared, Secrets, Token};
 use onyx_knowledge::{Index, MemorySettings};
@@ -31,7 +31,7 @@ pub(super) struct Parts {
     pub(super) address: SocketAddr,
     pub(super) max_runs: usize,
     pub(super) declared: Declared,
-    pub(super) hosts: Vec<String>,
+    pub(super) front: Front,
     pub(super) masker: Masker,
     pub(super) token_place: TokenPlace,
     pub(super) toolbox: Arc<Toolbox>,
@@ -98,6 +98,8 @@ impl Parts {
         let (roster, warnings) = roster(config, &toolbox)?;
         log(&warnings);
         let declared = declared(config, token)?;
+        let front = config.gateway.front();
+        let front = front.map_err(|fault| ConfigError::in_section("gateway.publicUrl", &fault))?;
         ground.index.set_search(config.memory.search().map_err(ConfigError::new)?);
         remember(folder, config);
         Ok(Self {
@@ -105,7 +107,7 @@ impl Parts {
             max_runs: config.gateway.max_runs(),
             titles: titles(config),
             declared,
-            hosts: config.gateway.hosts.clone(),
+            front,
             masker,
             token_place: token::place(folder, config),
             toolbox,
