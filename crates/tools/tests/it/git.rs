@@ -1,7 +1,7 @@
 use std::path::Path;
 use std::process::Command;
 
-use onyx_tools::{Masker, Runtime, runtime_tools};
+use onyx_tools::{GitRemotes, Masker, Runtime, ToolsSettings, git_tools};
 use onyx_types::Origin;
 use serde_json::{Value, json};
 
@@ -11,7 +11,12 @@ use crate::support::World;
 async fn world() -> World {
     let world = World::with(Vec::new(), Masker::default()).await;
     let runtime = Runtime::new(sandbox(), world.folder.path().to_owned());
-    world.with_tools(allowed(runtime_tools(&runtime)), Masker::default())
+    world.with_tools(allowed(git_tools(&runtime, &remotes())), Masker::default())
+}
+
+/// No host beside the internet, and no credential.
+pub(crate) fn remotes() -> GitRemotes {
+    GitRemotes::new(&ToolsSettings::default(), std::sync::Arc::new(|_: &str| Ok(None))).unwrap()
 }
 
 fn git(folder: &Path, words: &[&str]) -> String {
