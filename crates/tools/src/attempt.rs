@@ -109,8 +109,12 @@ impl Attempt<'_> {
         };
         let offered = offered.offers().iter().map(|offer| offer.name.as_str());
         let names = offered.collect::<Vec<_>>().join(", ");
-        let names = if names.is_empty() { "none of ours here".to_owned() } else { names };
-        Ok(ToolOutcome::error(format!("there is no tool {:?}; yours: {names}", trail.tool)))
+        let names = if names.is_empty() { "none".to_owned() } else { names };
+        let is_its_own = self.policy.visibility(&trail.tool) == Visibility::Offered;
+        let entry = self.toolbox.entry(&trail.tool).filter(|_| is_its_own);
+        let why = entry.map(|entry| entry.tool.lacks()).filter(|why| !why.is_empty());
+        let why = why.map_or_else(String::new, |why| format!(" ({why})"));
+        Ok(ToolOutcome::error(format!("there is no tool {:?}{why}; yours: {names}", trail.tool)))
     }
 
     /// A refusal is a decision and is audited; other errors of planning decided nothing.
