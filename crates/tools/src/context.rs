@@ -3,8 +3,7 @@ use std::time::Duration;
 
 use onyx_storage::Files;
 use onyx_types::{
-    AgentId, Author, Cancel, Clock, RunId, ScopeSet, SessionKey, Taint, View,
-    Visibility,
+    AgentId, Author, Cancel, Clock, RunId, ScopeSet, SessionKey, Taint, View, Visibility,
 };
 use tokio::sync::mpsc;
 

@@ -19,14 +19,8 @@ struct Kind {
     why: &'static str,
 }
 
-const NOTHING: Kind = Kind {
-    files: &[],
-    beginnings: &[],
-    endings: &[],
-    folders: &[],
-    folder_endings: &[],
-    why: "",
-};
+const NOTHING: Kind =
+    Kind { files: &[], beginnings: &[], endings: &[], folders: &[], folder_endings: &[], why: "" };
 
 const KINDS: &[Kind] = &[
     Kind {
@@ -228,7 +222,14 @@ const KINDS: &[Kind] = &[
             "turbo.json",
             "yarn.lock",
         ],
-        beginnings: &[".babelrc", ".eslintrc", ".mocharc", ".prettierrc", "gruntfile.", "gulpfile."],
+        beginnings: &[
+            ".babelrc",
+            ".eslintrc",
+            ".mocharc",
+            ".prettierrc",
+            "gruntfile.",
+            "gulpfile.",
+        ],
         endings: &[".config.cjs", ".config.js", ".config.mjs", ".config.mts", ".config.ts"],
         folders: &[".yarn", "node_modules/.bin"],
         why: "npm, node or a tool around them runs what it names.",

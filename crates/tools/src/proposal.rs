@@ -224,7 +224,7 @@ fn why_instructions(plan: &Plan, cx: &ToolCx) -> Result<String, ToolError> {
             Some(path) => (path, cx.paths.why_steers(&place::key(path)?).unwrap_or(STEERS_AGENTS)),
             None => (target.name.as_str(), STEERS_AGENTS),
         };
-        lines.push_str(&format!("{path}: {why}\n"));
+        lines.push_str(&format!("Note: {path}: {why}\n"));
     }
     Ok(lines)
 }

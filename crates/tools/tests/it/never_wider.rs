@@ -7,8 +7,8 @@ use std::sync::Arc;
 use onyx_egress::SystemResolver;
 use onyx_test_support::{Page, Site};
 use onyx_tools::{
-    Masker, Runtime, Spaces, Tool, Web, WebSettings, builtin_tools, git_tools, runtime_tools, space_tools,
-    web_tools,
+    Masker, Runtime, Spaces, Tool, Web, WebSettings, builtin_tools, git_tools, runtime_tools,
+    space_tools, web_tools,
 };
 use onyx_types::{Attendance, Taint, Tier, ToolEffect, Verdict};
 use proptest::prelude::*;

@@ -99,7 +99,8 @@ async fn what_a_repository_names_does_not_run_at_any_tier() {
         for key in ["filter.f.clean", "filter.f.smudge", "diff.f.textconv", "diff.external"] {
             git(&folder, &["config", key, &program]);
         }
-        for key in ["core.fsmonitor", "gpg.program", "core.editor", "core.pager", "diff.f.command"] {
+        for key in ["core.fsmonitor", "gpg.program", "core.editor", "core.pager", "diff.f.command"]
+        {
             git(&folder, &["config", key, &program]);
         }
         git(&folder, &["config", "commit.gpgsign", "true"]);

@@ -124,7 +124,10 @@ impl Transfer {
                 (format!("{there}..{here}"), there.clone())
             }
             // The id of the empty tree: everything is new.
-            None => (here.clone(), work.said(&words(&["hash-object", "-t", "tree", "/dev/null"]), cx).await?),
+            None => (
+                here.clone(),
+                work.said(&words(&["hash-object", "-t", "tree", "/dev/null"]), cx).await?,
+            ),
         };
         let count = work.said(&words(&["rev-list", "--count", &range, "--"]), cx).await?;
         let most = format!("-{MOST_COMMITS}");

@@ -140,6 +140,16 @@ impl Command {
         }
     }
 
+    fn folder(self, input: &Value) -> Result<Option<String>, ToolError> {
+        Ok(match self {
+            Self::Status => arguments::<Place>(input)?.folder,
+            Self::Diff => arguments::<Difference>(input)?.folder,
+            Self::Log => arguments::<History>(input)?.folder,
+            Self::Commit => arguments::<Commit>(input)?.folder,
+            Self::Pull | Self::Push => arguments::<Exchange>(input)?.folder,
+        })
+    }
+
     /// The commands of a call that works on this machine alone, one after the other.
     fn steps(self, input: &Value, cx: &ToolCx) -> Result<Vec<Vec<String>>, ToolError> {
         let quiet = "--no-optional-locks";
@@ -253,8 +263,7 @@ impl Git {
     }
 
     async fn repository(&self, input: &Value, cx: &ToolCx) -> Result<Repository, ToolError> {
-        let folder = Some(text_argument(input, "folder"));
-        Repository::open(folder, cx).await
+        Repository::open(self.command.folder(input)?.as_deref(), cx).await
     }
 
     async fn work<'a>(

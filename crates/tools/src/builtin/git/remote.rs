@@ -117,7 +117,8 @@ impl GitRemotes {
             return Err(ToolError::Refused(format!("{address} is not https")));
         }
         if is_inside && !is_private {
-            let why = format!("{exact} is not on the internet; tools.web.allowPrivateHosts may name it");
+            let why =
+                format!("{exact} is not on the internet; tools.web.allowPrivateHosts may name it");
             return Err(ToolError::Refused(why));
         }
         Ok(address)

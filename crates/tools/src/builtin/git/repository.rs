@@ -124,7 +124,8 @@ impl Repository {
             return Err(none("its objects lie elsewhere (alternates)"));
         }
         let head = read("/HEAD").await?.ok_or_else(|| none("it has no HEAD"))?;
-        let branch = checked_out(&head).ok_or_else(|| none("its HEAD names no branch or commit"))?;
+        let branch =
+            checked_out(&head).ok_or_else(|| none("its HEAD names no branch or commit"))?;
         let config = GitConfig::parse(&read("/config").await?.unwrap_or_default())
             .map_err(|why| none(&format!("its config cannot be read, {why}")))?;
         let strange = config.names("extensions").find(|name| !KNOWN_EXTENSIONS.contains(name));
@@ -186,9 +187,8 @@ impl Repository {
             }
         }
         match self.config.get("extensions", None, "objectformat") {
-            Some(format) if format.eq_ignore_ascii_case("sha256") => text.push_str(
-                "\trepositoryFormatVersion = 1\n[extensions]\n\tobjectFormat = sha256\n",
-            ),
+            Some(format) if format.eq_ignore_ascii_case("sha256") => text
+                .push_str("\trepositoryFormatVersion = 1\n[extensions]\n\tobjectFormat = sha256\n"),
             _ => text.push_str("\trepositoryFormatVersion = 0\n"),
         }
         self.tracking(&mut text);
