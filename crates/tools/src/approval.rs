@@ -3,7 +3,7 @@
 
 use onyx_storage::{AuditEntry, Draft, DraftChange, DraftMove, StoreError};
 use onyx_types::{
-    DraftState, ErrorCode, Fault, Origin, PersonId, Plan, ToolEffect, ToolOutcome, Verdict,
+    DraftState, ErrorCode, Fault, Origin, PersonId, Plan, Target, ToolEffect, ToolOutcome, Verdict,
     Visibility,
 };
 
@@ -63,7 +63,7 @@ impl Toolbox {
     ) -> Result<Draft, NotApproved> {
         let cx = &ToolCx { live: cx.live.masked_by(&self.services().masker), ..cx.clone() };
         may_be_decided(&draft, cx)?;
-        if policy.visibility(&draft.plan.tool) == Visibility::Absent {
+        if self.visibility(&draft.plan.tool, policy, &cx.key.person) == Visibility::Absent {
             let message = format!("{} no longer has the tool {}.", cx.agent, draft.plan.tool);
             return Err(not_approved(ErrorCode::ToolDenied, message, draft));
         }
@@ -199,6 +199,12 @@ impl Toolbox {
             Some(_) | None => {}
         }
         match changed_target(&draft.plan, cx).await {
+            Ok(None) if builds_on_what_only_its_tool_knows(&draft.plan, cx) => {
+                let why = format!("{} would do something else now", draft.plan.tool);
+                let staleness = self.refreshed(draft, why, cx).await;
+                let is_same = |plan: &Plan| plan.hash() == draft.plan.hash();
+                (!staleness.fresh.as_ref().is_some_and(is_same)).then_some(staleness)
+            }
             Ok(None) => None,
             Ok(Some(name)) => Some(self.refreshed(draft, format!("{name} has changed"), cx).await),
             Err(error) => Some(Staleness::because(error.to_string())),
@@ -230,7 +236,7 @@ impl Toolbox {
         Staleness { fresh, why }: Staleness,
         cx: &ToolCx,
     ) -> Result<NotApproved, NotApproved> {
-        let plan = match fresh.map(|plan| proposal::shown_whole(plan, self.services())) {
+        let plan = match fresh.map(|plan| proposal::shown_whole(plan, self.services(), cx)) {
             Some(Ok(plan)) => Some(plan),
             Some(Err(_)) | None => None,
         };
@@ -389,6 +395,13 @@ async fn changed_target(plan: &Plan, cx: &ToolCx) -> Result<Option<String>, Tool
         }
     }
     Ok(None)
+}
+
+/// A target that is no file of the person's but was built on in a certain state, such as a branch
+/// and its remote: only planning the call again tells whether that has changed.
+fn builds_on_what_only_its_tool_knows(plan: &Plan, cx: &ToolCx) -> bool {
+    let is_known = |target: &Target| Place::holding(cx, &target.name).is_ok();
+    plan.targets.iter().any(|target| target.base.is_some() && !is_known(target))
 }
 
 fn may_be_decided(draft: &Draft, cx: &ToolCx) -> Result<(), NotApproved> {

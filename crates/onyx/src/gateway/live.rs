@@ -9,7 +9,7 @@ use onyx_identity::{Declared, Secrets, Token};
 use onyx_knowledge::{Embedding, Index, MemorySettings, SearchSettings};
 use onyx_providers::{ProviderHealth, ProviderState, ProviderStatus};
 use onyx_storage::Store;
-use onyx_tools::{Masker, Toolbox, Web};
+use onyx_tools::{GitRemotes, Masker, Toolbox, Web};
 
 use super::models::LiveModels;
 use super::parts::{declared, remember};
@@ -29,6 +29,7 @@ pub(super) struct Live {
     pub(super) other_embedder: tokio::sync::Notify,
     pub(super) toolbox: Arc<Toolbox>,
     pub(super) web: Web,
+    pub(super) remotes: GitRemotes,
     pub(super) masker: Masker,
     pub(super) models: Arc<LiveModels>,
     pub(super) runs: RunManager,
@@ -85,6 +86,7 @@ impl Live {
         let (roster, warnings) = roster(&config, &self.toolbox)?;
         let declared = declared(&config, token.clone())?;
         config.tools.web.check().map_err(|error| ConfigError::new(error.to_string()))?;
+        config.tools.git.check().map_err(|error| ConfigError::new(error.to_string()))?;
         let search = config.memory.search().map_err(ConfigError::new)?;
         Ok(Checked { config, front, token, roster, declared, search, warnings })
     }
@@ -93,6 +95,7 @@ impl Live {
         let Checked { config, front, token, roster, declared, search, warnings } = checked;
         log(&warnings);
         self.web.follow(&config.tools.web).map_err(|error| ConfigError::new(error.to_string()))?;
+        self.remotes.follow(&config.tools).map_err(|error| ConfigError::new(error.to_string()))?;
         let models = self.models.next(&self.home, &config);
         // Before a model can use the new keys; the old ones stay masked, for runs that have them.
         self.masker.add(masked(&models.registry, &token, &self.secrets));

@@ -132,6 +132,7 @@ impl Gateway {
             other_embedder: tokio::sync::Notify::new(),
             toolbox: parts.toolbox,
             web: parts.web,
+            remotes: parts.remotes,
             models: parts.models,
             runs,
             auth: Arc::new(auth),

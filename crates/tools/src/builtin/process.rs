@@ -135,7 +135,7 @@ impl Tool for Process {
     }
 
     async fn invoke(&self, plan: Authorised<Plan>, cx: &ToolCx) -> Result<ToolOutcome, ToolError> {
-        let access = changing(&plan, cx);
+        let access = changing(&plan);
         let plan = plan.into_inner();
         let output = match arguments::<Arguments>(&plan.arguments)?.wish()? {
             Wish::Start(argv, folder) => {
@@ -144,6 +144,7 @@ impl Tool for Process {
                     folder: folder.as_deref(),
                     access,
                     network: Network::None,
+                    beside: None,
                     tool: plan.tool.clone(),
                 };
                 let Started(id) = self.processes.start(&self.runtime, order, cx).await?;
