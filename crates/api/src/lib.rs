@@ -29,6 +29,7 @@ mod routes;
 mod serve;
 mod settings;
 mod sign_ins;
+mod socket_key;
 mod stalled;
 mod state;
 mod talk;
@@ -61,6 +62,7 @@ pub use ready::{Dependency, DependencyState, Readiness};
 pub use routes::{router, routes};
 pub use serve::{Accept, Peer, serve};
 pub use settings::{AuthMode, AuthSettings, DEFAULT_PORT, Exposure, GatewaySettings};
+pub use socket_key::{SOCKET_KEY, SocketKey};
 pub use state::{ApiState, Shared};
 pub use traffic::Traffic;
 pub use upstream::{

@@ -199,16 +199,22 @@ impl Toolbox {
             Some(_) | None => {}
         }
         match changed_target(&draft.plan, cx).await {
-            Ok(None) if builds_on_what_only_its_tool_knows(&draft.plan, cx) => {
-                let why = format!("{} would do something else now", draft.plan.tool);
-                let staleness = self.refreshed(draft, why, cx).await;
-                let is_same = |plan: &Plan| plan.hash() == draft.plan.hash();
-                (!staleness.fresh.as_ref().is_some_and(is_same)).then_some(staleness)
-            }
-            Ok(None) => None,
+            Ok(None) => self.planned_otherwise(draft, cx).await,
             Ok(Some(name)) => Some(self.refreshed(draft, format!("{name} has changed"), cx).await),
             Err(error) => Some(Staleness::because(error.to_string())),
         }
+    }
+
+    /// What a plan builds on that is no file of the person's, for example all that a command can
+    /// run, only its tool can look at again.
+    async fn planned_otherwise(&self, draft: &Draft, cx: &ToolCx) -> Option<Staleness> {
+        let builds_on_more =
+            |target: &&Target| target.base.is_some() && Place::holding(cx, &target.name).is_err();
+        let target = draft.plan.targets.iter().find(builds_on_more)?;
+        let why = format!("what `{}` builds on has changed", target.name);
+        let staleness = self.refreshed(draft, why, cx).await;
+        let is_same = |plan: &Plan| plan.targets == draft.plan.targets;
+        if staleness.fresh.as_ref().is_some_and(is_same) { None } else { Some(staleness) }
     }
 
     /// The call planned again on what is there now; combined drafts are set on it as they are.
@@ -395,13 +401,6 @@ async fn changed_target(plan: &Plan, cx: &ToolCx) -> Result<Option<String>, Tool
         }
     }
     Ok(None)
-}
-
-/// A target that is no file of the person's but was built on in a certain state, such as a branch
-/// and its remote: only planning the call again tells whether that has changed.
-fn builds_on_what_only_its_tool_knows(plan: &Plan, cx: &ToolCx) -> bool {
-    let is_known = |target: &Target| Place::holding(cx, &target.name).is_ok();
-    plan.targets.iter().any(|target| target.base.is_some() && !is_known(target))
 }
 
 fn may_be_decided(draft: &Draft, cx: &ToolCx) -> Result<(), NotApproved> {

@@ -13,7 +13,7 @@ mod approval;
 mod attempt;
 mod audit;
 mod builtin;
-mod command_rule;
+mod commands;
 mod context;
 mod conversation;
 mod delegation;

@@ -181,9 +181,9 @@ impl Gateway {
 
     /// Answers on the home's socket, follows edits of the config and looks after runs.
     pub(crate) fn serve_home(&mut self) -> Result<()> {
-        let (listener, socket) = HomeSocket::bind(&self.live.home)?;
-        let lane = Lanes::here_and([]);
-        self.servers.spawn(onyx_api::serve(listener, self.router(), lane, self.stop.clone()));
+        let (listener, key, socket) = HomeSocket::bind(&self.live.home)?;
+        let (router, lane) = (key.guard(self.router()), Lanes::here_and([]));
+        self.servers.spawn(onyx_api::serve(listener, router, lane, self.stop.clone()));
         self.socket = Some(socket);
         let (runs, stop) = (self.live.runs.clone(), self.stop.clone());
         self.servers.spawn(async move { runs.tend(&stop).await });

@@ -82,7 +82,7 @@ impl Parts {
         let remotes = GitRemotes::new(&config.tools, super::secrets::opener(ground.secrets))
             .map_err(|error| ConfigError::new(error.to_string()))?;
         let desk = Arc::new(Desk::default());
-        let runtime = Runtime::new(sandbox(), folder.path().to_owned());
+        let runtime = Runtime::new(sandbox(), folder.path().to_owned()).with_web(web.clone());
         let tools = [
             builtin_tools(),
             index_tools(ground.index),

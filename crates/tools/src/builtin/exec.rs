@@ -1,7 +1,6 @@
 use std::time::Duration;
 
 use async_trait::async_trait;
-use onyx_sandbox::Network;
 use onyx_types::{Origin, Plan, ToolEffect, ToolOutcome, ToolSpec};
 use schemars::JsonSchema;
 use serde::Deserialize;
@@ -9,7 +8,7 @@ use serde_json::Value;
 
 use super::{command_plan, tool};
 use crate::gate::By;
-use crate::runtime::{Access, Ending, Order, Ran, Runtime, Steering};
+use crate::runtime::{Access, Ending, Network, Order, Ran, Runtime, Steering};
 use crate::schema::arguments;
 use crate::text::argv::shown;
 use crate::{Asked, Authorised, Tool, ToolCx, ToolError};
@@ -60,13 +59,18 @@ impl Tool for Exec {
 
     async fn plan(&self, input: Value, cx: &ToolCx) -> Result<Plan, ToolError> {
         let Arguments { argv, folder, .. } = arguments(&input)?;
-        command_plan(&self.spec, input, &argv, folder.as_deref(), cx)
+        let plan = command_plan(&self.spec, input, &argv, folder.as_deref(), cx)?;
+        self.runtime.with_executed(plan, &argv, folder.as_deref(), cx).await
     }
 
     async fn invoke(&self, plan: Authorised<Plan>, cx: &ToolCx) -> Result<ToolOutcome, ToolError> {
-        let access = changing(&plan);
+        let (access, by) = (changing(&plan), plan.by());
         let plan = plan.into_inner();
         let Arguments { argv, folder, seconds } = arguments(&plan.arguments)?;
+        // A person approved what was there then.
+        if by == By::Person {
+            self.runtime.still_executes(&plan, &argv, folder.as_deref(), cx).await?;
+        }
         let order = Order {
             argv,
             folder: folder.as_deref(),

@@ -1,17 +1,23 @@
 //! Commands: where they run, how long, and what of their output is kept.
 
 mod aftermath;
+mod executed;
 mod output;
 mod processes;
+#[cfg(test)]
+mod tests;
 
 use std::fs::DirEntry;
 use std::path::{Path, PathBuf};
 use std::process::Stdio;
 use std::time::Duration;
 
-use onyx_sandbox::{Bounds, Job, Network, Running, Sandbox, SandboxError, Scratch};
+use onyx_egress::HostPort;
+use onyx_sandbox::{Bounds, Job, Running, Sandbox, SandboxError, Scratch};
 use onyx_storage::Area;
 use onyx_types::Origin;
+use tokio::net::TcpListener;
+use tokio::task::JoinHandle;
 
 pub(crate) use aftermath::{Left, Steering};
 pub(crate) use output::Gathered;
@@ -19,7 +25,7 @@ pub(crate) use processes::{Processes, Started};
 
 use aftermath::Aftermath;
 
-use crate::{ToolCx, ToolError};
+use crate::{ToolCx, ToolError, Web};
 
 /// Looked through for repositories.
 const MOST_FOLDERS: usize = 500;
@@ -30,6 +36,8 @@ pub struct Runtime {
     sandbox: Sandbox,
     /// The home on this machine's disk: a vault elsewhere cannot be worked in.
     home: PathBuf,
+    /// The way out for commands that may reach something.
+    web: Option<Web>,
 }
 
 /// A command as a tool asks for it.
@@ -43,6 +51,15 @@ pub(crate) struct Order<'a> {
     pub(crate) beside: Option<PathBuf>,
     /// Of the tool that asks.
     pub(crate) tool: String,
+}
+
+/// Whom a command may reach. Never this machine's own network: what it may reach it reaches through
+/// a proxy of ours, which looks names up and checks every address.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Network {
+    None,
+    /// Exactly these servers, as the plan named them.
+    Servers(Vec<HostPort>),
 }
 
 /// What a command may do to the vault.
@@ -74,6 +91,8 @@ pub(crate) struct AtWork {
     pub(crate) running: Running,
     _scratch: Option<Scratch>,
     watch: Option<Watch>,
+    /// What answers it, if it may reach something; ends with it.
+    _proxy: Option<AbortOnDrop>,
 }
 
 /// What is looked at again when the command has ended.
@@ -86,7 +105,18 @@ struct Watch {
 
 impl Runtime {
     pub fn new(sandbox: Sandbox, home: PathBuf) -> Self {
-        Self { sandbox, home }
+        Self { sandbox, home, web: None }
+    }
+
+    /// With a way out for commands that may reach something. Without one they reach nothing.
+    #[must_use]
+    pub fn with_web(self, web: Web) -> Self {
+        Self { web: Some(web), ..self }
+    }
+
+    /// What ssh takes as its `ProxyCommand` where a command may reach something.
+    pub(crate) fn proxy_command(&self) -> String {
+        self.sandbox.proxy_command()
     }
 
     /// May a command run here? Starts nothing.
@@ -149,11 +179,32 @@ impl Runtime {
             readable: readable.to_vec(),
             writable: [changeable, order.beside.as_slice(), &[scratch.path().to_owned()]].concat(),
             scratch: scratch.path().to_owned(),
-            network: order.network,
+            network: match order.network {
+                Network::None => onyx_sandbox::Network::None,
+                Network::Servers(_) => onyx_sandbox::Network::Proxied,
+            },
             bounds: Bounds::default(),
         };
-        let running = self.sandbox.start(job, stdin).await.map_err(|error| not_run(&error))?;
-        Ok(AtWork { running, _scratch: Some(scratch), watch })
+        let mut running = self.sandbox.start(job, stdin).await.map_err(|error| not_run(&error))?;
+        let proxy = self.answer(&mut running, order.network).await?;
+        Ok(AtWork { running, _scratch: Some(scratch), watch, _proxy: proxy })
+    }
+
+    /// Answers what a command says on its one port.
+    async fn answer(
+        &self,
+        running: &mut Running,
+        network: Network,
+    ) -> Result<Option<AbortOnDrop>, ToolError> {
+        let Network::Servers(servers) = network else { return Ok(None) };
+        let Some(web) = &self.web else {
+            return Err(ToolError::Failed("commands have no way out here".to_owned()));
+        };
+        let Some(listener) = running.take_listener().await else { return Ok(None) };
+        let listener = listener.and_then(TcpListener::from_std);
+        let listener = listener.map_err(|error| not_run(&SandboxError::Start(error)))?;
+        let proxy = web.egress().proxy_to(servers);
+        Ok(Some(AbortOnDrop(tokio::spawn(proxy.serve(listener)))))
     }
 
     /// Runs a command to its end, shows what it says meanwhile, and ends it with the run.
@@ -171,7 +222,7 @@ impl AtWork {
     /// A program of the owner's, which needs no folder.
     pub(crate) fn trusted(program: &Path, arguments: &[&str]) -> Result<Self, ToolError> {
         let running = onyx_sandbox::trusted(program, arguments).map_err(|error| not_run(&error))?;
-        Ok(Self { running, _scratch: None, watch: None })
+        Ok(Self { running, _scratch: None, watch: None, _proxy: None })
     }
 
     pub(crate) async fn until_end(
@@ -205,6 +256,15 @@ impl AtWork {
                 }
             }
         }
+    }
+}
+
+/// A task that ends with whoever holds this.
+struct AbortOnDrop(JoinHandle<()>);
+
+impl Drop for AbortOnDrop {
+    fn drop(&mut self) {
+        self.0.abort();
     }
 }
 

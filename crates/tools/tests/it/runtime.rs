@@ -102,6 +102,28 @@ async fn a_command_works_on_the_persons_files_and_its_words_taint() {
     assert_eq!(std::fs::read_dir(scratch).unwrap().count(), 0, "nothing is left behind");
 }
 
+/// The home's socket asks for the same user and a key. A command is the same user: on this rung no
+/// namespace hides the socket from it.
+#[tokio::test]
+async fn a_command_reaches_neither_the_homes_socket_nor_its_key() {
+    const KEY: &str = "key-of-the-socket-9f3a";
+    let world = world_with(Masker::default()).await;
+    let home = world.folder.path();
+    let listener = std::os::unix::net::UnixListener::bind(home.join("onyx.sock")).unwrap();
+    listener.set_nonblocking(true).unwrap();
+    std::fs::write(home.join("onyx.sock.key"), KEY).unwrap();
+    let script = format!(
+        "cat {home}/onyx.sock.key ../../../onyx.sock.key; ls {home}; \
+         ln {home}/onyx.sock.key hard; ln -s {home}/onyx.sock.key soft; cat hard soft; \
+         python3 -I -c 'import socket; socket.socket(socket.AF_UNIX).connect(\"{home}/onyx.sock\")'",
+        home = home.display()
+    );
+    let told = world.failed("exec", json!({"argv": ["sh", "-c", script]})).await;
+    assert!(!told.contains(KEY) && !told.contains("onyx.sock\n"), "{told}");
+    assert!(told.contains("PermissionError"), "{told}");
+    assert!(listener.accept().is_err());
+}
+
 async fn origin(world: &World, path: &str) -> Origin {
     let hash = onyx_types::Hash::of(&std::fs::read(world.vault().join(path)).unwrap());
     let history = world.cx.files.history(&world.cx.key.person).unwrap();

@@ -10,7 +10,6 @@ mod repository;
 use std::time::Duration;
 
 use async_trait::async_trait;
-use onyx_sandbox::Network;
 use onyx_types::{Origin, Plan, Preview, Target, ToolEffect, ToolOutcome, ToolSpec};
 use schemars::JsonSchema;
 use serde::Deserialize;
@@ -19,7 +18,7 @@ use serde_json::Value;
 use super::exec::outcome;
 use super::{acting, text_argument, tool};
 use crate::gate::By;
-use crate::runtime::{Access, Ending, Left, Order, Ran, Runtime, Steering};
+use crate::runtime::{Access, Ending, Left, Network, Order, Ran, Runtime, Steering};
 use crate::schema::arguments;
 use crate::text::argv::quoted;
 use crate::{Asked, Authorised, LiveOutput, Tool, ToolCx, ToolError};
@@ -306,13 +305,13 @@ impl Git {
         let credential = self.remotes.credential(address)?;
         let towards = Towards { address, remotes: &self.remotes, credential };
         let reaching = self.work(&repository, access, Some(towards), cx).await?;
-        let (mut all, mut network) = (nothing_yet(), address.network());
+        let (mut all, mut network) = (nothing_yet(), address.network()?);
         for command in transfer.commands() {
-            follow(&mut all, reaching.run(&command, network, cx).await?);
+            let reachable = std::mem::replace(&mut network, Network::None);
+            follow(&mut all, reaching.run(&command, reachable, cx).await?);
             if all.ending != Ending::Exited(0) {
                 break;
             }
-            network = Network::None;
         }
         Ok(all)
     }

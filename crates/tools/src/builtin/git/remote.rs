@@ -7,12 +7,12 @@ use std::fmt;
 use std::net::IpAddr;
 use std::sync::{Arc, PoisonError, RwLock};
 
-use onyx_egress::{Address, PrivateHosts, is_public};
-use onyx_sandbox::Network;
+use onyx_egress::{Address, HostPort, PrivateHosts, is_public};
 use onyx_types::Fault;
 use serde::Deserialize;
 
 use super::config::GitConfig;
+use crate::runtime::Network;
 use crate::{ToolError, ToolsSettings};
 
 /// `tools.git` of the config, as written.
@@ -246,9 +246,13 @@ impl RemoteAddress {
         self.port == self.scheme.usual_port()
     }
 
-    /// What a command may reach that works with this remote: the one place that asks for network.
-    pub(super) fn network(&self) -> Network {
-        Network::Granted
+    /// What a command may reach that works with this remote: its one server, through our proxy.
+    pub(super) fn network(&self) -> Result<Network, ToolError> {
+        let server: HostPort = self
+            .host_and_port()
+            .parse()
+            .map_err(|error| ToolError::Refused(format!("the remote's address: {error}")))?;
+        Ok(Network::Servers(vec![server]))
     }
 }
 

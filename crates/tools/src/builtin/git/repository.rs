@@ -164,11 +164,12 @@ impl Repository {
         if let Some(towards) = towards {
             towards.add_to(&mut files);
         }
+        let proxy_command = runtime.proxy_command();
         let (folder, present) = (self.folder.clone(), self.present.clone());
         let made = tokio::task::spawn_blocking(move || {
             let vault = onyx_sandbox::real_path(&vault)?;
             let tree = folder.map_or(vault.clone(), |folder| vault.join(folder.as_str()));
-            make(&tree, &root, &present, &files)
+            make(&tree, &root, &present, &files, &proxy_command)
         });
         let made = made.await;
         made.map_err(|_| ToolError::Failed("git's folder cannot be made".into()))?
@@ -284,7 +285,13 @@ impl Control {
 }
 
 #[allow(clippy::disallowed_methods, reason = "a folder of ours, made new for one command")]
-fn make(tree: &Path, root: &Path, present: &[&str], files: &Files) -> std::io::Result<Control> {
+fn make(
+    tree: &Path,
+    root: &Path,
+    present: &[&str],
+    files: &Files,
+    proxy_command: &str,
+) -> std::io::Result<Control> {
     let scratch = Scratch::make(root)?;
     let (own, repository) = (scratch.path(), tree.join(".git"));
     write(&own.join("config"), files.config.as_bytes())?;
@@ -297,7 +304,7 @@ fn make(tree: &Path, root: &Path, present: &[&str], files: &Files) -> std::io::R
     for (name, secret) in &files.secrets {
         write(&own.join(name), secret.as_bytes())?;
     }
-    let environment = environment(own, tree, &repository);
+    let environment = environment(own, tree, &repository, proxy_command);
     Ok(Control { scratch, environment })
 }
 
@@ -308,13 +315,14 @@ fn write(path: &Path, bytes: &[u8]) -> std::io::Result<()> {
     std::io::Write::write_all(&mut file, bytes)
 }
 
-fn environment(own: &Path, tree: &Path, repository: &Path) -> Vec<String> {
+/// Ssh speaks through the proxy, which knows one server: without it there is no network at all.
+fn environment(own: &Path, tree: &Path, repository: &Path, proxy_command: &str) -> Vec<String> {
     let at = |path: PathBuf| path.display().to_string();
     let quoted = |path: PathBuf| at(path).replace('\'', r"'\''");
     let ssh = format!(
         "ssh -F /dev/null -oBatchMode=yes -oStrictHostKeyChecking=yes -oGlobalKnownHostsFile=none \
          -oUserKnownHostsFile='{hosts}' -oIdentitiesOnly=yes -oIdentityAgent=none \
-         -oIdentityFile='{key}' -oForwardAgent=no -oClearAllForwardings=yes -oProxyCommand=none \
+         -oIdentityFile='{key}' -oForwardAgent=no -oClearAllForwardings=yes -oProxyCommand='{proxy_command}' \
          -oPermitLocalCommand=no -oUpdateHostKeys=no",
         hosts = quoted(own.join(SSH_HOSTS)),
         key = quoted(own.join(SSH_KEY)),
