@@ -1,5 +1,5 @@
 import { Link } from '@tanstack/react-router';
-import { useEffect, useState, type KeyboardEvent } from 'react';
+import { useEffect, useRef, useState } from 'react';
 import { Clock } from 'lucide-react';
 import type { Draft, Preview } from '@onyx/sdk';
 import { decide, refreshDraft, takeBack } from '../store/drafts';
@@ -7,6 +7,7 @@ import { useStore, type SentVerdict, type Verdict } from '../store/state';
 import { titleOf } from '../shell/links';
 import { ago, fullTime } from '../ui/time';
 import { useSurface } from './density';
+import { nextOpenCard, useDecisionKeys } from './decisionKeys';
 
 const DECIDED: Record<string, string> = {
   applying: 'Being applied',
@@ -34,34 +35,38 @@ export function DraftCard({ id, inChat = false }: { id: string; inChat?: boolean
   const online = useStore((state) => state.link === 'online');
   const given = useStore((state) => state.verdicts[id]);
   const { density } = useSurface();
+  const card = useRef<HTMLElement>(null);
   const unknown = draft === undefined;
   useEffect(() => {
     if (unknown && online) void refreshDraft(id);
   }, [unknown, online, id]);
-  if (!draft)
-    return <div className="card meta border-l-3 border-l-line px-4 py-3">A draft that is no longer there.</div>;
-  const open = isOpen(draft) && !given;
-  const asks = draft.tool === 'ask_person';
   const answer = async (verdict: Verdict) => {
     setBusy(true);
+    const held = card.current?.contains(document.activeElement) ?? false;
     await decide(id, verdict);
     setBusy(false);
     setRejecting(false);
+    // The button that was pressed is gone now; without this the focus would fall to the page.
+    if (held) (nextOpenCard(card.current) ?? card.current)?.focus();
   };
+  const asks = draft?.tool === 'ask_person';
+  useDecisionKeys(card, {
+    a: () => !asks && !busy && void answer({ decision: 'approve' }),
+    r: () => !busy && setRejecting(true),
+  });
+  if (!draft)
+    return <div className="card meta border-l-3 border-l-line px-4 py-3">A draft that is no longer there.</div>;
+  const open = isOpen(draft) && !given;
   // In a chat it stands below the name of who speaks, elsewhere below the page's title.
   const Title = inChat ? 'h3' : 'h2';
-  const onKeyDown = (event: KeyboardEvent) => {
-    if (!open || busy || event.target !== event.currentTarget || event.metaKey || event.ctrlKey || event.altKey) return;
-    if (event.key === 'a' && !asks) void answer({ decision: 'approve' });
-    if (event.key === 'r') setRejecting(true);
-  };
   return (
     <section
+      ref={card}
       aria-label={draft.summary}
       data-draft={id}
-      tabIndex={open ? 0 : undefined}
+      data-open={open || undefined}
+      tabIndex={open ? 0 : -1}
       className={`card border-l-3 ${open ? 'border-l-warn' : 'border-l-line'}`}
-      onKeyDown={onKeyDown}
     >
       <header className="flex flex-wrap items-baseline gap-x-2.5 px-3.5 py-2.5">
         <Title className="min-w-0 font-semibold [overflow-wrap:anywhere]">

@@ -1,9 +1,11 @@
 import { useEffect, useMemo, useState } from 'react';
 import { Link } from '@tanstack/react-router';
 import type { Draft } from '@onyx/sdk';
+import { openCards } from '../chat/decisionKeys';
 import { DraftCard, isOpen } from '../chat/DraftCard';
 import { decide, refreshDrafts } from '../store/drafts';
 import { toast, useStore } from '../store/state';
+import { isWriting } from '../ui/keyboard';
 import { Confirm } from '../ui/Modal';
 import { Empty, ErrorLine, Page, Skeletons } from '../ui/page';
 
@@ -134,15 +136,9 @@ function useMovingByKeys(): void {
   useEffect(() => {
     const onKey = (event: KeyboardEvent) => {
       if (event.key !== 'j' && event.key !== 'k') return;
-      if (
-        event.metaKey ||
-        event.ctrlKey ||
-        event.altKey ||
-        document.querySelector('dialog[open]') ||
-        /^(INPUT|TEXTAREA|SELECT)$/.test((event.target as Element).tagName)
-      )
-        return;
-      const cards = [...document.querySelectorAll<HTMLElement>('[data-draft][tabindex]')];
+      if (event.metaKey || event.ctrlKey || event.altKey || isWriting(event.target)) return;
+      if (document.querySelector('dialog[open]')) return;
+      const cards = openCards();
       const at = cards.indexOf(document.activeElement as HTMLElement);
       const next = cards[Math.max(0, Math.min(cards.length - 1, at + (event.key === 'j' ? 1 : -1)))];
       next?.focus();

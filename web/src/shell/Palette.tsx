@@ -44,7 +44,7 @@ export function Palette({ onClose, onShortcuts }: { onClose: () => void; onShort
     <Modal label="Search or command" onClose={onClose}>
       <Command label="Search or command" loop>
         <Command.Input
-          autoFocus
+          data-first-focus
           value={query}
           onValueChange={setQuery}
           placeholder="Search chats or type a command"

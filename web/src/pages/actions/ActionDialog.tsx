@@ -88,7 +88,7 @@ export function ActionDialog({ asking }: { asking: Asking }) {
           <button type="button" className="btn" disabled={trying || lacks} onClick={rehearse}>
             {dry ? 'Preview again' : 'Preview'}
           </button>
-          <button type="submit" className="btn btn-primary" autoFocus={!asks} disabled={lacks || Boolean(action.error)}>
+          <button type="submit" className="btn btn-primary" data-first-focus={asks ? undefined : true} disabled={lacks || Boolean(action.error)}>
             Run
           </button>
         </div>
