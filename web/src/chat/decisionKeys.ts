@@ -14,7 +14,10 @@ export function nextOpenCard(card: HTMLElement | null): HTMLElement | undefined 
   return others.find(isAfter) ?? others.at(-1);
 }
 
-export function useDecisionKeys(card: RefObject<HTMLElement | null>, acts: { a: () => unknown; r: () => unknown }): void {
+export function useDecisionKeys(
+  card: RefObject<HTMLElement | null>,
+  acts: { a: () => unknown; r: () => unknown },
+): void {
   useEffect(() => {
     const onKey = (event: KeyboardEvent) => {
       if (event.key !== 'a' && event.key !== 'r') return;

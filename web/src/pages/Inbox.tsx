@@ -63,20 +63,16 @@ function Nothing({ tab, phase }: { tab: Tab; phase: 'loading' | 'ready' | 'faile
   if (phase === 'failed') {
     return (
       <ErrorLine
-        fault={{ code: 'internal', message: 'The drafts could not be read.', hint: 'They are kept on the server.' }}
+        fault={{ code: 'internal', message: 'The drafts could not be loaded.', hint: 'They are kept on the server.' }}
         action={{ label: 'Try again', run: () => void refreshDrafts() }}
       />
     );
   }
   if (phase === 'loading')
-    return online ? (
-      <Skeletons rows={2} height="h-40" />
-    ) : (
-      <Empty>What waits is shown as soon as the connection is back.</Empty>
-    );
+    return online ? <Skeletons rows={2} height="h-40" /> : <Empty>Drafts appear when the connection is back.</Empty>;
   return (
     <Empty>
-      {tab === 'waiting' ? 'Nothing waits for you.' : 'Nothing was decided yet.'}{' '}
+      {tab === 'waiting' ? 'Nothing is waiting for you.' : 'Nothing decided yet.'}{' '}
       <Link to="/chat" className="text-accent underline underline-offset-3">
         New chat
       </Link>
@@ -120,8 +116,8 @@ function All({ waiting }: { waiting: Draft[] }) {
           question={`${asking === 'approve' ? 'Approve' : 'Reject'} all ${waiting.length}?`}
           detail={
             asking === 'approve'
-              ? 'Each is done exactly as it is shown; one whose file has changed since is left waiting.'
-              : 'Their agents are told at their next step.'
+              ? 'Each is applied exactly as shown. A draft whose file has changed since stays in the list.'
+              : 'The agents learn about it at their next step.'
           }
           action={asking === 'approve' ? 'Approve all' : 'Reject all'}
           onAnswer={(yes) => void run(asking, yes)}
