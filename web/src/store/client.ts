@@ -69,7 +69,7 @@ export async function signOut(): Promise<void> {
 export function faultOf(error: unknown): Fault {
   if (error instanceof OnyxError)
     return { code: error.code, message: error.message, hint: error.hint, field: error.field };
-  return { code: 'internal', message: String(error), hint: 'Reload the page; nothing that was sent is lost.' };
+  return { code: 'internal', message: String(error), hint: 'Reload the page. Nothing you sent is lost.' };
 }
 
 let onBack: () => void = () => undefined;
