@@ -14,6 +14,7 @@ mod decode;
 mod encode;
 mod etag;
 mod foreign;
+mod front;
 mod guard;
 mod history;
 mod lanes;
@@ -50,6 +51,7 @@ pub use encode::{
     CallName, ChatReply, Collect, CompanionFrames, DraftView, Encoder, Ndjson, PersonaFrames,
     RunFrame, SseFrame, ThreadFrames, ToldFrom, ToolView, UiMessageFrames, WsFrames,
 };
+pub use front::Front;
 pub use history::{HistoryMessage, MessageRole, MessageStatus, Trace, messages};
 pub use lanes::Lanes;
 pub use logs::{LogLevel, LogLine, LogRing, Mask};

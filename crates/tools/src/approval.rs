@@ -63,7 +63,7 @@ impl Toolbox {
     ) -> Result<Draft, NotApproved> {
         let cx = &ToolCx { live: cx.live.masked_by(&self.services().masker), ..cx.clone() };
         may_be_decided(&draft, cx)?;
-        if policy.visibility(&draft.plan.tool) == Visibility::Absent {
+        if self.visibility(&draft.plan.tool, policy, &cx.key.person) == Visibility::Absent {
             let message = format!("{} no longer has the tool {}.", cx.agent, draft.plan.tool);
             return Err(not_approved(ErrorCode::ToolDenied, message, draft));
         }
@@ -242,7 +242,7 @@ impl Toolbox {
         Staleness { fresh, why }: Staleness,
         cx: &ToolCx,
     ) -> Result<NotApproved, NotApproved> {
-        let plan = match fresh.map(|plan| proposal::shown_whole(plan, self.services())) {
+        let plan = match fresh.map(|plan| proposal::shown_whole(plan, self.services(), cx)) {
             Some(Ok(plan)) => Some(plan),
             Some(Err(_)) | None => None,
         };

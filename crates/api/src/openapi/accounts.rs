@@ -8,16 +8,22 @@ use crate::routes::views::{
     Approve, BeginPairing, Budgets, Credentials, FoundProviders, Link, LinkQuery, Login, Me,
     Models, NewConfig, NewLimits, NewPassword, NewPerson, OwnPassword, PairingBegun, PairingReply,
     Pairings, People, ProviderDetails, Providers, PutProvider, Refresh, Reject, Rotated,
-    SecretList, SecretValue, TokenMade, TokenReply, TokenRequest, UsageQuery, UsageReport,
+    SecretList, SecretValue, SignedIn, TokenMade, TokenReply, TokenRequest, UsageQuery,
+    UsageReport,
 };
 use crate::{ConfigView, LoginBegun, LoginView, ModelView, TestView};
 
 pub(super) fn sign_in() -> Vec<Doc> {
     let begun = Answer::Created(schema_of::<PairingBegun>);
     vec![
-        doc("GET", "/auth/link", "Signs a browser on this machine in, once", Answer::SeeOther)
-            .query::<LinkQuery>(),
-        doc("POST", "/api/auth/login", "Signs a browser in", json::<Me>()).body::<Login>(),
+        doc(
+            "GET",
+            "/auth/link",
+            "Signs a browser on this machine in, once",
+            Answer::Text("text/html"),
+        )
+        .query::<LinkQuery>(),
+        doc("POST", "/api/auth/login", "Signs a browser in", json::<SignedIn>()).body::<Login>(),
         doc("POST", "/api/auth/logout", "Signs it out", Answer::Nothing),
         doc("POST", "/api/auth/token", "Short-lived tokens for an SDK", json::<TokenReply>()),
         doc("POST", "/api/auth/refresh", "The next of them", json::<TokenReply>())

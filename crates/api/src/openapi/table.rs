@@ -26,8 +26,6 @@ pub(super) enum Answer {
     Json(SchemaOf),
     Created(SchemaOf),
     Nothing,
-    /// Leads on to another page.
-    SeeOther,
     Text(&'static str),
     /// A text of one kind or another, as the request asks for it.
     Texts(&'static [&'static str]),
@@ -44,7 +42,6 @@ impl Answer {
         match self {
             Self::Created(_) => 201,
             Self::Nothing => 204,
-            Self::SeeOther => 303,
             Self::Json(_)
             | Self::Text(_)
             | Self::Texts(_)
@@ -56,7 +53,7 @@ impl Answer {
     pub(super) fn forms(&self) -> Vec<(&'static str, SchemaOf)> {
         const JSON: &str = "application/json";
         match self {
-            Self::Nothing | Self::SeeOther => Vec::new(),
+            Self::Nothing => Vec::new(),
             Self::Json(schema) | Self::Created(schema) => vec![(JSON, *schema)],
             Self::Text(kind) => vec![(*kind, schema_of::<String>)],
             Self::Texts(kinds) => {

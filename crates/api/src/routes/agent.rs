@@ -18,7 +18,7 @@ use super::owned::OwnedRun;
 use crate::encode::{CallName, ChatReply, Collect, Encoder, Ndjson};
 use crate::history::{HistoryMessage, messages};
 use crate::{ApiState, AuthContext, JsonBody, Problem, QueryOf};
-use request::{ChatRequest, optional_id};
+use request::{Agreed, ChatRequest, optional_id};
 
 pub(super) async fn chat_stream(
     State(state): State<ApiState>,
@@ -90,14 +90,19 @@ async fn start(
         }
     }
     let person = caller.person.clone();
-    let approves = request.approves().to_vec();
+    let agreed = request.agreed(&caller)?;
     let request = match request.action_id.take() {
-        Some(action) => state.runs.action_request(request.into_action(action, person)).await?,
+        Some(action) => {
+            let ask = request.into_action(action, person, agreed.to_begin());
+            state.runs.action_request(ask).await?
+        }
         None => request.into_run(person)?,
     };
-    for draft in approves {
-        let approved = state.runs.approve_draft(&caller.person, draft, Yes::default()).await;
-        approved.map_err(super::pending_changes::refused)?;
+    if let Agreed::ToDrafts(approver, drafts) = agreed {
+        for draft in drafts {
+            let approved = state.runs.approve_draft(&approver, draft, Yes::default()).await;
+            approved.map_err(super::pending_changes::refused)?;
+        }
     }
     OwnedRun::start(&state.runs, request).await
 }

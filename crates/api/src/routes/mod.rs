@@ -46,7 +46,7 @@ pub(crate) mod views {
     pub(crate) use super::audit::{AuditChains, AuditPage, AuditQuery, VerifyQuery};
     pub(crate) use super::auth::{
         BeginPairing, LinkQuery, Login, Me, OwnPassword, PairingBegun, PairingReply, Refresh,
-        TokenReply,
+        SignedIn, TokenReply,
     };
     pub(crate) use super::channels::views as channels;
     pub(crate) use super::conversations::{

@@ -108,7 +108,7 @@ impl Gateway {
         let identity =
             Identity::open(Arc::clone(&store.accounts), Arc::clone(&clock), parts.declared);
         let auth = Authenticator::new(Arc::new(identity.await?));
-        auth.set_hosts(&parts.hosts);
+        auth.set_front(parts.front);
         let runs = RunManager::new(
             store.clone(),
             Arc::clone(&parts.toolbox),
@@ -132,6 +132,7 @@ impl Gateway {
             other_embedder: tokio::sync::Notify::new(),
             toolbox: parts.toolbox,
             web: parts.web,
+            remotes: parts.remotes,
             models: parts.models,
             runs,
             auth: Arc::new(auth),
@@ -234,7 +235,8 @@ impl Gateway {
 
     /// A link that signs the owner in on this machine; `None` where none can lead here.
     pub(crate) fn create_link(&self) -> Result<Option<String>> {
-        Ok(self.live.auth.create_link()?)
+        let auth = &self.live.auth;
+        Ok(auth.create_link(&auth.identity().local_user()?)?)
     }
 
     /// Takes no more requests, lets running answers end for a while, then stops them, tells their

@@ -1,7 +1,7 @@
 use std::time::Duration;
 
 use async_trait::async_trait;
-use onyx_types::{Origin, Plan, Taint, ToolEffect, ToolOutcome, ToolSpec};
+use onyx_types::{Origin, Plan, ToolEffect, ToolOutcome, ToolSpec};
 use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::Value;
@@ -64,7 +64,7 @@ impl Tool for Exec {
     }
 
     async fn invoke(&self, plan: Authorised<Plan>, cx: &ToolCx) -> Result<ToolOutcome, ToolError> {
-        let (access, by) = (changing(&plan, cx), plan.by());
+        let (access, by) = (changing(&plan), plan.by());
         let plan = plan.into_inner();
         let Arguments { argv, folder, seconds } = arguments(&plan.arguments)?;
         // A person approved what was there then.
@@ -76,6 +76,7 @@ impl Tool for Exec {
             folder: folder.as_deref(),
             access,
             network: Network::None,
+            beside: None,
             tool: plan.tool.clone(),
         };
         let limit = Duration::from_secs(seconds.unwrap_or(USUAL_SECONDS));
@@ -84,12 +85,12 @@ impl Tool for Exec {
     }
 }
 
-/// What it may do to the vault: it can copy anything into the files it writes, and a command that
-/// only a standing rule allowed must not plant what it read elsewhere.
-pub(super) fn changing(plan: &Authorised<Plan>, cx: &ToolCx) -> Access {
-    let steering = match (plan.by(), cx.taint) {
-        (By::Gate, Taint::Tainted) => Steering::Kept,
-        (By::Gate, Taint::Clean) | (By::Person, _) => Steering::Free,
+/// What it may do to the vault: it can copy anything into the files it writes, so a command that
+/// only a standing rule allowed changes nothing that agents or the person's programs obey.
+pub(super) fn changing(plan: &Authorised<Plan>) -> Access {
+    let steering = match plan.by() {
+        By::Gate => Steering::Kept,
+        By::Person => Steering::Free,
     };
     Access::Change(Origin::AgentTainted, steering)
 }
@@ -112,6 +113,7 @@ pub(super) fn outcome(ran: &Ran, summary: String) -> ToolOutcome {
         (false, false) => format!("{said}\n{note}"),
     };
     let output = output + &ran.left.note();
-    let outcome = ToolOutcome { is_error, ..ToolOutcome::ok(output, summary) };
+    let proposes = ran.left.proposes.clone();
+    let outcome = ToolOutcome { is_error, proposes, ..ToolOutcome::ok(output, summary) };
     outcome.from_origin(Origin::External)
 }

@@ -136,7 +136,7 @@ impl Tool for Process {
     }
 
     async fn invoke(&self, plan: Authorised<Plan>, cx: &ToolCx) -> Result<ToolOutcome, ToolError> {
-        let (access, by) = (changing(&plan, cx), plan.by());
+        let (access, by) = (changing(&plan), plan.by());
         let plan = plan.into_inner();
         let output = match arguments::<Arguments>(&plan.arguments)?.wish()? {
             Wish::Start(argv, folder) => {
@@ -148,6 +148,7 @@ impl Tool for Process {
                     folder: folder.as_deref(),
                     access,
                     network: Network::None,
+                    beside: None,
                     tool: plan.tool.clone(),
                 };
                 let Started(id) = self.processes.start(&self.runtime, order, cx).await?;

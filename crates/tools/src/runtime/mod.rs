@@ -47,6 +47,8 @@ pub(crate) struct Order<'a> {
     pub(crate) folder: Option<&'a str>,
     pub(crate) access: Access,
     pub(crate) network: Network,
+    /// A folder of ours that it may use beside the vault.
+    pub(crate) beside: Option<PathBuf>,
     /// Of the tool that asks.
     pub(crate) tool: String,
 }
@@ -57,7 +59,6 @@ pub(crate) struct Order<'a> {
 pub(crate) enum Network {
     None,
     /// Exactly these servers, as the plan named them.
-    #[allow(dead_code, reason = "for pull and push, once they name their server in the plan")]
     Servers(Vec<HostPort>),
 }
 
@@ -114,7 +115,6 @@ impl Runtime {
     }
 
     /// What ssh takes as its `ProxyCommand` where a command may reach something.
-    #[allow(dead_code, reason = "for pull and push, once they name their server in the plan")]
     pub(crate) fn proxy_command(&self) -> String {
         self.sandbox.proxy_command()
     }
@@ -129,12 +129,19 @@ impl Runtime {
         self.home.join(Area::Vault(person.clone()).path())
     }
 
+    /// Where folders are made that last as long as a command.
+    pub(crate) fn scratch_folder(&self) -> PathBuf {
+        self.home.join("cache/scratch")
+    }
+
     /// Is there a repository at the top of the vault or in one of its folders?
     #[allow(clippy::disallowed_methods, reason = "looks for a fixed name; no model chose the path")]
     pub(crate) fn has_repository(&self, person: &onyx_types::PersonId) -> bool {
         let vault = self.vault(person);
         let Ok(entries) = std::fs::read_dir(&vault) else { return false };
-        let is_one = |folder: &Path| folder.join(".git").exists();
+        // A folder of its own: a file or link of that name leads elsewhere.
+        let is_own = |path: PathBuf| path.symlink_metadata().is_ok_and(|meta| meta.is_dir());
+        let is_one = |folder: &Path| is_own(folder.join(".git"));
         let is_folder = |entry: &DirEntry| entry.file_type().is_ok_and(|kind| kind.is_dir());
         let mut folders = entries.flatten().filter(is_folder);
         is_one(&vault) || folders.by_ref().take(MOST_FOLDERS).any(|folder| is_one(&folder.path()))
@@ -149,7 +156,7 @@ impl Runtime {
         // Makes the vault if this is the first that happens in it.
         cx.files.objects(&Area::Vault(cx.key.person.clone()))?;
         let folder = order.folder.map(|folder| cx.paths.check(folder)).transpose()?;
-        let (vault, root) = (self.vault(&cx.key.person), self.home.join("cache/scratch"));
+        let (vault, root) = (self.vault(&cx.key.person), self.scratch_folder());
         let prepared = tokio::task::spawn_blocking(move || prepare(&vault, &root)).await;
         let (vault, scratch) = prepared
             .map_err(|_| ToolError::Failed("the command's folders cannot be made".into()))?
@@ -170,7 +177,7 @@ impl Runtime {
             argv: order.argv,
             folder: folder.map_or_else(|| vault.clone(), |folder| vault.join(folder.as_str())),
             readable: readable.to_vec(),
-            writable: [changeable, &[scratch.path().to_owned()]].concat(),
+            writable: [changeable, order.beside.as_slice(), &[scratch.path().to_owned()]].concat(),
             scratch: scratch.path().to_owned(),
             network: match order.network {
                 Network::None => onyx_sandbox::Network::None,
