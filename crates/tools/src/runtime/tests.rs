@@ -8,7 +8,7 @@ use onyx_egress::{HostPort, SystemResolver};
 use onyx_sandbox::{Program, Rung, Sandbox};
 use onyx_storage::{Home, Store};
 use onyx_test_support::{Page, Site};
-use onyx_types::{Cancel, Mint, Scope, ScopeSet, SessionKey, SystemClock, Taint};
+use onyx_types::{Cancel, Mint, Scope, ScopeSet, SessionKey, SystemClock, Taint, Visibility};
 use serde_json::json;
 
 use super::{Access, Ending, Network, Order, Ran, Runtime};
@@ -55,6 +55,7 @@ fn context(store: &Store) -> ToolCx {
         draft_time: Duration::from_secs(60),
         answer: None,
         standing: None,
+        offered: Visibility::Offered,
     }
 }
 
@@ -72,7 +73,8 @@ async fn curl(rung: Rung, servers: Vec<HostPort>, words: &[&str]) -> Result<Ran,
     let words = ["curl", "-sS", "--max-time", "20"].iter().chain(words);
     let argv = words.map(|word| (*word).to_owned()).collect();
     let (access, network) = (Access::Look, Network::Servers(servers));
-    let order = Order { argv, folder: None, access, network, tool: "exec".to_owned() };
+    let tool = "exec".to_owned();
+    let order = Order { argv, folder: None, access, network, beside: None, tool };
     runtime.run(order, Duration::from_secs(60), &cx).await
 }
 
