@@ -16,7 +16,6 @@ mod etag;
 mod foreign;
 mod guard;
 mod history;
-mod lanes;
 mod logs;
 mod model_answer;
 mod openapi;
@@ -28,7 +27,6 @@ mod routes;
 mod serve;
 mod settings;
 mod sign_ins;
-mod stalled;
 mod state;
 mod talk;
 mod traffic;
@@ -50,14 +48,15 @@ pub use encode::{
     RunFrame, SseFrame, ThreadFrames, ToldFrom, ToolView, UiMessageFrames, WsFrames,
 };
 pub use history::{HistoryMessage, MessageRole, MessageStatus, Trace, messages};
-pub use lanes::Lanes;
 pub use logs::{LogLevel, LogLine, LogRing, Mask};
 pub use openapi::openapi;
 pub use passing::Passing;
 pub use problem::Problem;
 pub use ready::{Dependency, DependencyState, Readiness};
 pub use routes::{router, routes};
-pub use serve::{Accept, Peer, serve};
+pub use serve::{
+    Accept, Admission, ConnectionLimits, ConnectionSettings, Lanes, Peer, serve,
+};
 pub use settings::{AuthMode, AuthSettings, DEFAULT_PORT, Exposure, GatewaySettings};
 pub use state::{ApiState, Shared};
 pub use traffic::Traffic;

@@ -5,6 +5,8 @@ use onyx_identity::Token;
 use onyx_types::{ErrorCode, Fault};
 use serde::Deserialize;
 
+use crate::serve::{ConnectionLimits, ConnectionSettings};
+
 /// Where Onyx listens unless it is told otherwise.
 pub const DEFAULT_PORT: u16 = 18_790;
 
@@ -23,6 +25,7 @@ pub struct GatewaySettings {
     /// Names beside the loopback's that it goes by, such as that of a reverse proxy.
     pub hosts: Vec<String>,
     pub auth: AuthSettings,
+    pub connections: ConnectionSettings,
 }
 
 #[derive(Clone, Debug, Default, PartialEq, Deserialize)]
@@ -69,6 +72,11 @@ impl GatewaySettings {
 
     pub fn max_runs(&self) -> usize {
         self.max_runs.map_or(DEFAULT_MAX_RUNS, NonZeroUsize::get)
+    }
+
+    /// How many connections there may be, where this many files may be open.
+    pub fn connection_limits(&self, open_files: u64) -> Result<ConnectionLimits, Fault> {
+        self.connections.limits(open_files)
     }
 
     /// The configured token, if it is one.

@@ -4,7 +4,9 @@ use std::sync::{Arc, PoisonError, RwLock};
 
 use futures::future::BoxFuture;
 use onyx_agent::{Roster, RunManager, Titles};
-use onyx_api::{Authenticator, Change, Changes, Dependency, Exposure, Readiness};
+use onyx_api::{
+    Admission, Authenticator, Change, Changes, ConnectionLimits, Dependency, Exposure, Readiness,
+};
 use onyx_identity::{Declared, Secrets, Token};
 use onyx_knowledge::{Embedding, Index, MemorySettings, SearchSettings};
 use onyx_providers::{ProviderHealth, ProviderState, ProviderStatus};
@@ -12,7 +14,7 @@ use onyx_storage::Store;
 use onyx_tools::{Masker, Toolbox, Web};
 
 use super::models::LiveModels;
-use super::parts::{declared, remember};
+use super::parts::{connections, declared, remember};
 use super::probe::WriteProbe;
 use super::secrets::masked;
 use super::token;
@@ -39,6 +41,7 @@ pub(super) struct Live {
     pub(super) changing: tokio::sync::Mutex<()>,
     pub(super) writable: WriteProbe,
     pub(super) changes: Changes,
+    pub(super) admission: Arc<Admission>,
 }
 
 /// A config that was found good.
@@ -48,6 +51,7 @@ pub(super) struct Checked {
     roster: Roster,
     declared: Declared,
     search: SearchSettings,
+    connections: ConnectionLimits,
     /// What works but is probably not what was meant.
     pub(super) warnings: Vec<String>,
 }
@@ -83,11 +87,12 @@ impl Live {
         let declared = declared(&config, token.clone())?;
         config.tools.web.check().map_err(|error| ConfigError::new(error.to_string()))?;
         let search = config.memory.search().map_err(ConfigError::new)?;
-        Ok(Checked { config, token, roster, declared, search, warnings })
+        let connections = connections(&config)?;
+        Ok(Checked { config, token, roster, declared, search, connections, warnings })
     }
 
     pub(super) async fn take_up(&self, checked: Checked) -> Result<(), ConfigError> {
-        let Checked { config, token, roster, declared, search, warnings } = checked;
+        let Checked { config, token, roster, declared, search, connections, warnings } = checked;
         log(&warnings);
         self.web.follow(&config.tools.web).map_err(|error| ConfigError::new(error.to_string()))?;
         let models = self.models.next(&self.home, &config);
@@ -101,6 +106,7 @@ impl Live {
         self.runs.set_max_runs(config.gateway.max_runs());
         self.runs.set_titles(titles(&config));
         self.auth.set_hosts(&config.gateway.hosts);
+        self.admission.set_limits(connections);
         self.auth.identity().declare(declared).await?;
         remember(&self.home, &config);
         self.changes.tell(Change::Config);

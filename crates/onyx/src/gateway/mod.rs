@@ -28,7 +28,7 @@ use anyhow::{Context, Result};
 use axum::Router;
 use onyx_agent::{ManagerOptions, RunManager};
 use onyx_api::{
-    ApiState, Authenticator, Changes, Exposure, Lanes, LogRing, Passing, Shared, Traffic,
+    Admission, ApiState, Authenticator, Changes, Exposure, Lanes, LogRing, Passing, Shared, Traffic,
 };
 use onyx_identity::{Identity, Secrets};
 use onyx_knowledge::{Chunking, Index, IndexSettings};
@@ -141,6 +141,7 @@ impl Gateway {
             changing: tokio::sync::Mutex::default(),
             writable: WriteProbe::default(),
             changes: Changes::default(),
+            admission: Admission::new(parts.connections),
         };
         let live = Arc::new(live);
         parts.desk.open(&live);
@@ -182,7 +183,9 @@ impl Gateway {
     pub(crate) fn serve_home(&mut self) -> Result<()> {
         let (listener, socket) = HomeSocket::bind(&self.live.home)?;
         let lane = Lanes::here_and([]);
-        self.servers.spawn(onyx_api::serve(listener, self.router(), lane, self.stop.clone()));
+        let admission = Arc::clone(&self.live.admission);
+        let stop = self.stop.clone();
+        self.servers.spawn(onyx_api::serve(listener, self.router(), lane, admission, stop));
         self.socket = Some(socket);
         let (runs, stop) = (self.live.runs.clone(), self.stop.clone());
         self.servers.spawn(async move { runs.tend(&stop).await });
@@ -229,7 +232,9 @@ impl Gateway {
         lanes: Lanes,
     ) {
         self.live.auth.listens_at(address);
-        self.servers.spawn(onyx_api::serve(listener, self.router(), lanes, self.stop.clone()));
+        let admission = Arc::clone(&self.live.admission);
+        let stop = self.stop.clone();
+        self.servers.spawn(onyx_api::serve(listener, self.router(), lanes, admission, stop));
     }
 
     /// A link that signs the owner in on this machine; `None` where none can lead here.
@@ -263,6 +268,7 @@ impl Gateway {
             catalogue: Arc::clone(&self.live.models) as Arc<dyn onyx_api::Catalogue>,
             upstream: Arc::clone(&self.live.models) as Arc<dyn onyx_api::Upstream>,
             traffic: Arc::clone(&self.traffic),
+            admission: Arc::clone(&self.live.admission),
             passing: self.passing.clone(),
             logs: Arc::clone(&self.logs),
             changes: self.live.changes.clone(),

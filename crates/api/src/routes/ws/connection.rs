@@ -19,14 +19,17 @@ use super::command::{
 };
 use super::follow::{Following, broadcasts};
 use super::outbox::{CloseReason, Outbox, receive};
+use super::Stranger;
 use super::sent::SentKeys;
 use super::tail::LogTail;
 use crate::access::{Access, may};
 use crate::routes::{logs, memory, pending_changes, sessions};
 use crate::{ApiState, AuthContext, Problem};
 
-/// The time to say who one is.
-const AUTH_LIMIT: Duration = Duration::from_secs(10);
+/// The time to say who one is, unless `gateway.connections.signInSeconds` says another.
+const AUTH_LIMIT: Duration = Duration::from_secs(5);
+/// The time to fetch why one was turned away.
+const STRANGERS_FAREWELL: Duration = Duration::from_secs(2);
 /// A live client answers pings, which come more often than this.
 const SILENCE: Duration = Duration::from_secs(75);
 /// The longest key a client may give a message.
@@ -37,15 +40,16 @@ pub(super) async fn serve(
     state: ApiState,
     sent: Arc<SentKeys>,
     caller: Option<AuthContext>,
-    from: Option<IpAddr>,
+    stranger: Stranger,
 ) {
     let (sink, mut source) = socket.split();
     let (outbox, writer) = Outbox::open(sink);
-    let writer = tokio::spawn(writer);
+    let mut writer = tokio::spawn(writer);
     let caller = match caller {
         Some(caller) => Some(caller),
-        None => first_frame(&state, from, &mut source, &outbox).await,
+        None => first_frame(&state, &stranger, &mut source, &outbox).await,
     };
+    let farewell = if caller.is_some() { SILENCE } else { STRANGERS_FAREWELL };
     if let Some(caller) = caller {
         let person = caller.person.clone();
         let telling = tokio::spawn(broadcasts(state.clone(), person, outbox.clone()));
@@ -53,7 +57,7 @@ pub(super) async fn serve(
         let mut connection = Connection {
             state,
             caller,
-            from,
+            from: stranger.from,
             sent,
             outbox: outbox.clone(),
             following: Following::default(),
@@ -72,16 +76,19 @@ pub(super) async fn serve(
     }
     // The writer ends when everybody who could tell something is gone, or has had its time.
     drop((outbox, source));
-    let _ = timeout(SILENCE, writer).await;
+    if timeout(farewell, &mut writer).await.is_err() {
+        writer.abort();
+    }
 }
 
 async fn first_frame(
     state: &ApiState,
-    from: Option<IpAddr>,
+    stranger: &Stranger,
     source: &mut SplitStream<WebSocket>,
     outbox: &Outbox,
 ) -> Option<AuthContext> {
-    let text = timeout(AUTH_LIMIT, receive(source, outbox, AUTH_LIMIT)).await.ok().flatten();
+    let limit = stranger.slot.as_ref().map_or(AUTH_LIMIT, |slot| slot.limits().sign_in);
+    let text = timeout(limit, receive(source, outbox, limit)).await.ok().flatten();
     let answered = match text.as_deref().map(Frame::parse) {
         None => Err(Problem::new(ErrorCode::Unauthenticated, "no first frame came")),
         Some(Err(problem)) => Err(problem),
@@ -89,7 +96,8 @@ async fn first_frame(
             let id = frame.id.clone();
             match frame.command() {
                 Ok(Command::Auth(auth)) => {
-                    let known = state.auth.by_token(auth.token.as_str(), from).await;
+                    let known = state.auth.by_token(auth.token.as_str(), stranger.from).await;
+                    let known = known.and_then(|caller| stranger.sign_in().map(|()| caller));
                     known.map(|caller| (caller, id))
                 }
                 Ok(_) | Err(_) => Err(Problem::new(
@@ -109,6 +117,12 @@ async fn first_frame(
             outbox.close(CloseReason::Unauthenticated).await;
             None
         }
+    }
+}
+
+impl Stranger {
+    fn sign_in(&self) -> Result<(), Problem> {
+        self.slot.as_ref().map_or(Ok(()), |slot| slot.sign_in())
     }
 }
 
