@@ -12,6 +12,7 @@ mod logins;
 mod memory;
 mod models;
 mod parts;
+mod pauses;
 mod probe;
 mod secrets;
 mod settings;
@@ -87,10 +88,12 @@ impl Gateway {
     /// left open.
     pub(crate) async fn open(folder: &HomeFolder, home: Home) -> Result<Self> {
         let clock: Arc<dyn Clock> = Arc::new(SystemClock::new());
+        let pauses = pauses::pauses();
         let mut store = Store::open_embedded(home, Arc::clone(&clock))
             .await
             .context("cannot open the store")?;
         let index = Index::new(store.clone(), Arc::clone(&clock), index_settings(folder));
+        index.set_pauses(pauses.clone());
         // Whatever is written from here on is found by the next search.
         store.files = index.observe(Arc::clone(&store.files));
         let secrets = Secrets::open(Arc::clone(&store.secrets), Arc::clone(&clock), secret_keys());
@@ -118,7 +121,7 @@ impl Gateway {
             options(parts.max_runs)?,
         );
         runs.set_titles(parts.titles);
-        let sources = sources::open(&store, &parts.web, &clock)?;
+        let sources = sources::open(&store, &parts.web, &clock, &pauses)?;
         runs.set_index(index.clone());
         let closed = runs.recover().await.context("cannot close interrupted runs")?;
         if closed > 0 {
