@@ -54,9 +54,7 @@ pub use passing::Passing;
 pub use problem::Problem;
 pub use ready::{Dependency, DependencyState, Readiness};
 pub use routes::{router, routes};
-pub use serve::{
-    Accept, Admission, ConnectionLimits, ConnectionSettings, Lanes, Peer, serve,
-};
+pub use serve::{Accept, Admission, ConnectionLimits, ConnectionSettings, Lanes, Peer, serve};
 pub use settings::{AuthMode, AuthSettings, DEFAULT_PORT, Exposure, GatewaySettings};
 pub use state::{ApiState, Shared};
 pub use traffic::Traffic;

@@ -21,10 +21,9 @@ pub(super) async fn metrics(State(state): State<ApiState>) -> impl IntoResponse 
     page.one("onyx_http_streams", "gauge", "Answers that are being streamed", open);
     let connections = state.admission.figures();
     page.family("onyx_connections", "gauge", "Open connections by who is on them");
-    for (who, count) in [
-        ("signed_in", connections.signed_in),
-        ("unauthenticated", connections.unauthenticated),
-    ] {
+    for (who, count) in
+        [("signed_in", connections.signed_in), ("unauthenticated", connections.unauthenticated)]
+    {
         page.sample("onyx_connections", &[("who", &who)], count);
     }
     page.one(

@@ -69,10 +69,8 @@ async fn upgrade(
         Ok(upgrade) => upgrade,
         Err(rejection) => return Ok(no_upgrade(&rejection)),
     };
-    let upgrade = upgrade
-        .max_message_size(MAX_BODY)
-        .max_frame_size(MAX_BODY)
-        .read_buffer_size(READ_BUFFER);
+    let upgrade =
+        upgrade.max_message_size(MAX_BODY).max_frame_size(MAX_BODY).read_buffer_size(READ_BUFFER);
     let from = address_of(peer.as_ref().map(|Extension(peer)| peer));
     let slot = slot.map(|Extension(slot)| slot);
     if let Some(slot) = slot.as_ref().filter(|_| caller.is_none()) {

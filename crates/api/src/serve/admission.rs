@@ -245,9 +245,10 @@ impl State {
 
     /// The oldest silent guest of the network that has the most guests.
     fn silent_in_a_crowd(&self) -> Option<u64> {
-        let silent = self.guests.iter().filter(|(_, guest)| {
-            guest.place == Place::Ordinary && guest.is_silent()
-        });
+        let silent = self
+            .guests
+            .iter()
+            .filter(|(_, guest)| guest.place == Place::Ordinary && guest.is_silent());
         silent
             .max_by_key(|(key, guest)| (self.guests_of(guest.network), Reverse(**key)))
             .map(|(key, _)| *key)
@@ -287,5 +288,83 @@ impl State {
             }
         }
         Some(guest)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::task::{Context, Poll, Waker};
+
+    use super::*;
+
+    fn admission(unauthenticated: usize, per_address: usize) -> Arc<Admission> {
+        let second = Duration::from_secs(1);
+        let (head, body, sign_in) = (second, second, second);
+        Admission::new(ConnectionLimits {
+            max: 64,
+            unauthenticated,
+            per_address,
+            head,
+            body,
+            sign_in,
+        })
+    }
+
+    fn from(address: &str) -> Peer {
+        let from = format!("{address}:1").parse().unwrap();
+        Peer::Network { from, at: "192.0.2.9:2".parse().unwrap() }
+    }
+
+    fn is_closed(slot: &OpenSlot) -> bool {
+        slot.poll_closed(&Context::from_waker(Waker::noop())) == Poll::Ready(())
+    }
+
+    #[test]
+    fn the_network_with_most_guests_makes_room_for_others() {
+        let admission = admission(4, 4);
+        let other = admission.admit(&from("192.0.2.1"));
+        let crowd: Vec<OpenSlot> = (0..3).map(|_| admission.admit(&from("192.0.2.2"))).collect();
+        let newcomer = admission.admit(&from("192.0.2.3"));
+        let closed: Vec<bool> = crowd.iter().map(is_closed).collect();
+        assert_eq!(closed, [true, false, false]);
+        assert!(!is_closed(&other) && !is_closed(&newcomer) && !newcomer.is_in_reserve());
+        drop(crowd);
+        assert_eq!(admission.figures().unauthenticated, 2);
+    }
+
+    #[test]
+    fn guests_that_came_a_moment_ago_may_be_more_than_their_share_but_not_more_than_all() {
+        let admission = admission(4, 2);
+        let crowd: Vec<OpenSlot> = (0..4).map(|_| admission.admit(&from("127.0.0.1"))).collect();
+        assert!(crowd.iter().all(|slot| !is_closed(slot) && !slot.is_in_reserve()));
+        let one_more = admission.admit(&from("127.0.0.2"));
+        assert!(is_closed(&crowd[0]) && !is_closed(&one_more));
+    }
+
+    #[test]
+    fn who_signs_in_leaves_the_place_of_a_guest_and_is_closed_for_nobody() {
+        let admission = admission(2, 2);
+        let known = admission.admit(&from("127.0.0.1"));
+        known.sign_in().unwrap();
+        let guests: Vec<OpenSlot> = (0..8).map(|_| admission.admit(&from("127.0.0.1"))).collect();
+        admission.close_overdue(Instant::now() + ANSWER_LIMIT * 2);
+        assert!(!is_closed(&known) && guests.iter().all(is_closed));
+        let figures = admission.figures();
+        assert_eq!((figures.signed_in, figures.unauthenticated, figures.closed), (1, 0, 8));
+        drop((known, guests));
+        assert_eq!((admission.figures().signed_in, admission.state().unsettled), (0, 0));
+    }
+
+    #[test]
+    fn busy_guests_are_closed_for_nobody_and_the_reserve_is_kept_small() {
+        let admission = admission(2, 2);
+        let busy: Vec<OpenSlot> = (0..2).map(|_| admission.admit(&from("127.0.0.1"))).collect();
+        busy.iter().for_each(|slot| slot.answering());
+        let reserve = admission.limits().reserve();
+        let late: Vec<OpenSlot> =
+            (0..=reserve).map(|_| admission.admit(&from("127.0.0.1"))).collect();
+        assert!(late.iter().all(|slot| slot.is_in_reserve() || is_closed(slot)));
+        assert!(busy.iter().all(|slot| !is_closed(slot)));
+        assert_eq!(late.iter().filter(|slot| is_closed(slot)).count(), 1);
     }
 }

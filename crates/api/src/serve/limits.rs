@@ -48,7 +48,8 @@ impl ConnectionSettings {
         if max < FEWEST {
             return Err(wrong("max", format!("{max} is too few; {FEWEST} is the least")));
         }
-        let unauthenticated = or_default(self.unauthenticated, DEFAULT_UNAUTHENTICATED.min(max / 4));
+        let unauthenticated =
+            or_default(self.unauthenticated, DEFAULT_UNAUTHENTICATED.min(max / 4));
         if unauthenticated > max / 2 {
             let why = format!("{unauthenticated} is more than half of `max` ({max})");
             return Err(wrong("unauthenticated", why));

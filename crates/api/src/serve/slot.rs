@@ -34,7 +34,10 @@ pub(crate) struct ConnectionSlot {
 pub(super) enum Standing {
     /// Of the user who owns the home: not counted.
     LocalUser,
-    Guest { key: u64, place: Place },
+    Guest {
+        key: u64,
+        place: Place,
+    },
     SignedIn,
     Closed,
 }
@@ -108,6 +111,9 @@ impl ConnectionSlot {
 
     /// The connection's task has run: if its client has said something, it was heard.
     pub(super) fn settle(&self) {
+        if self.is_settled.load(Ordering::Relaxed) {
+            return;
+        }
         if !self.is_settled.swap(true, Ordering::Relaxed) {
             self.admission.one_more_settled(&mut self.admission.state());
         }

@@ -60,7 +60,11 @@ impl<S: AsyncRead + Unpin> AsyncRead for GuardedStream<S> {
             return Poll::Ready(Err(io::ErrorKind::ConnectionAborted.into()));
         }
         let before = buffer.filled().len();
-        ready!(Pin::new(&mut self.inner).poll_read(cx, buffer))?;
+        let outcome = Pin::new(&mut self.inner).poll_read(cx, buffer);
+        if outcome.is_pending() {
+            self.slot.settle();
+        }
+        ready!(outcome)?;
         if self.slot.spend(buffer.filled().len() - before) {
             return Poll::Ready(Ok(()));
         }

@@ -121,6 +121,7 @@ impl Gateway {
             options(parts.max_runs)?,
         );
         runs.set_titles(parts.titles);
+        runs.set_pauses(pauses.clone());
         let sources = sources::open(&store, &parts.web, &clock, &pauses)?;
         runs.set_index(index.clone());
         let closed = runs.recover().await.context("cannot close interrupted runs")?;

@@ -314,7 +314,10 @@ async fn an_import_is_under_way_until_everything_says_that_it_is_over() {
     assert!(fs::read_to_string(world.path(&card)).unwrap().contains("\"ready\""));
     let state = async || world.sources.get(&anna(), id).await.unwrap().state;
     let mut progress = world.sources.follow(&anna(), id).await.unwrap();
-    assert_eq!((state().await, progress.borrow().state), (SourceState::Importing, SourceState::Importing));
+    assert_eq!(
+        (state().await, progress.borrow().state),
+        (SourceState::Importing, SourceState::Importing)
+    );
     let listed = world.sources.list(&anna()).await.unwrap();
     assert_eq!(listed[0].state, SourceState::Importing);
     hold.let_go();

@@ -12,6 +12,7 @@ use onyx_storage::{Delivery, SessionFilter};
 use onyx_types::{Attendance, ErrorCode, RunId, SessionOrigin};
 use tokio::time::timeout;
 
+use super::Stranger;
 use super::answer::{self, Empty, SendResult, SessionView, Stopped};
 use super::command::{
     Abort, Command, DraftsDecide, Frame, LogsTail, MemorySearch, RequestId, Resume, Send,
@@ -19,7 +20,6 @@ use super::command::{
 };
 use super::follow::{Following, broadcasts};
 use super::outbox::{CloseReason, Outbox, receive};
-use super::Stranger;
 use super::sent::SentKeys;
 use super::tail::LogTail;
 use crate::access::{Access, may};

@@ -94,7 +94,8 @@ async fn a_flood_of_half_sent_requests_keeps_neither_health_nor_people_out() {
     assert!(taken < 64, "{taken} sockets are open");
     // What was closed in their favour is told to nobody, but it can be counted.
     let metrics = onyx.get("/metrics").await.expect(200).text();
-    let closed = metrics.lines().find_map(|line| line.strip_prefix("onyx_connections_closed_total "));
+    let closed =
+        metrics.lines().find_map(|line| line.strip_prefix("onyx_connections_closed_total "));
     assert!(closed.unwrap().parse::<u64>().unwrap() > 300, "{metrics}");
 }
 
@@ -236,8 +237,11 @@ async fn a_connection_that_says_nothing_costs_little() {
     for kind in ["silent", "half a request", "a WebSocket"] {
         let before = onyx.own_bytes();
         for _ in 0..EACH {
-            let mut stream =
-                if kind == "a WebSocket" { silent_socket(&onyx).await } else { connect(&onyx).await };
+            let mut stream = if kind == "a WebSocket" {
+                silent_socket(&onyx).await
+            } else {
+                connect(&onyx).await
+            };
             if kind == "half a request" {
                 send(&mut stream, &onyx, "POST /api/agent/chat", "x-filler: ").await;
             }
