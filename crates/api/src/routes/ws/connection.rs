@@ -88,7 +88,7 @@ async fn first_frame(
     outbox: &Outbox,
 ) -> Option<AuthContext> {
     let limit = stranger.slot.as_ref().map_or(AUTH_LIMIT, |slot| slot.limits().sign_in);
-    let text = timeout(limit, receive(source, outbox, limit)).await.ok().flatten();
+    let text = timeout(limit, receive(source, outbox, SILENCE.max(limit))).await.ok().flatten();
     let answered = match text.as_deref().map(Frame::parse) {
         None => Err(Problem::new(ErrorCode::Unauthenticated, "no first frame came")),
         Some(Err(problem)) => Err(problem),
