@@ -1,6 +1,8 @@
 //! What each route asks of its caller. A route is registered through [`Routes`] only, and that
 //! needs an [`Access`]: there is no way to add a door without saying who may use it.
 
+use std::sync::Arc;
+
 use axum::Router;
 use axum::extract::{Request, State};
 use axum::handler::Handler;
@@ -12,6 +14,7 @@ use onyx_types::{ErrorCode, Grant};
 
 use crate::auth::{AuthContext, nobody};
 use crate::revoked::until_revoked;
+use crate::serve::ConnectionSlot;
 use crate::{ApiState, Problem};
 
 /// Who may use a route. All but `Public` need a credential of a person.
@@ -122,6 +125,10 @@ async fn admit(State(gate): State<Gate>, request: Request, next: Next) -> Respon
         Ok(None) => return nobody().into_response(),
         Err(problem) => return problem.into_response(),
     };
+    let slot = parts.extensions.get::<Arc<ConnectionSlot>>();
+    if let Some(Err(problem)) = slot.map(|slot| slot.sign_in()) {
+        return problem.into_response();
+    }
     if let Err(problem) = may(&caller, gate.access) {
         return problem.into_response();
     }

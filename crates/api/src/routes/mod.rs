@@ -85,6 +85,7 @@ use tower_http::catch_panic::CatchPanicLayer;
 use crate::foreign::in_the_clients_form;
 use crate::guard::check_host_and_origin;
 use crate::openapi;
+use crate::serve::spare_the_reserve;
 use crate::traffic::followed;
 use crate::{Access, ApiState, Problem, Routes};
 
@@ -230,11 +231,13 @@ fn accounts() -> Routes {
 
 pub fn router(state: ApiState) -> Router {
     let guard = from_fn_with_state(state.clone(), check_host_and_origin);
+    let reserve = from_fn_with_state(state.clone(), spare_the_reserve);
     routes()
         .into_router(&state)
         .fallback(no_route)
         .method_not_allowed_fallback(wrong_method)
         .with_state(state.clone())
+        .layer(reserve)
         .layer(guard)
         .layer(CatchPanicLayer::custom(panicked))
         .layer(from_fn(in_the_clients_form))
