@@ -10,7 +10,6 @@ use onyx_storage::{Delivery, SessionFilter};
 use onyx_types::{Attendance, ErrorCode, RunId, SessionOrigin};
 use tokio::time::timeout;
 
-use super::Stranger;
 use super::answer::{self, Empty, SendResult, SessionView, Stopped};
 use super::command::{
     Abort, Command, DraftsDecide, Frame, LogsTail, MemorySearch, RequestId, Resume, Send,
