@@ -57,7 +57,8 @@ pub(super) async fn first_frame(
     outbox: &Outbox,
 ) -> Option<AuthContext> {
     let limit = sender.slot.as_ref().map_or(LIMIT, |slot| slot.limits().sign_in);
-    let text = timeout(limit, receive(source, outbox, limit)).await.ok().flatten();
+    // Its own silence is longer: who says nothing is told that nobody signed in.
+    let text = timeout(limit, receive(source, outbox, limit * 2)).await.ok().flatten();
     let answered = match text.as_deref().map(Frame::parse) {
         None => Err(Problem::new(ErrorCode::Unauthenticated, "no first frame came")),
         Some(Err(problem)) => Err(problem),

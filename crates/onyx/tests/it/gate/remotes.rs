@@ -108,7 +108,7 @@ async fn a_remote_or_branch_that_changed_after_the_question_makes_the_approval_s
     let question = asked(&onyx, "git_push").await;
     git(&folder, &["remote", "set-url", "origin", &forge.url("evil.git")]);
     let stale = approve(&onyx, &question).await.expect(409).json();
-    assert_eq!(stale["error"]["code"], "draft_stale", "{stale:#}");
+    assert_eq!(stale["code"], "draft_stale", "{stale:#}");
     assert!(forge.requests().is_empty());
     let draft = onyx.get(&path(question["draft_id"].as_str().unwrap())).await.expect(200).json();
     let text = draft["preview"]["text"].as_str().unwrap();
@@ -119,7 +119,7 @@ async fn a_remote_or_branch_that_changed_after_the_question_makes_the_approval_s
     git(&folder, &["add", "secret.md"]);
     git(&folder, &["commit", "--quiet", "--message", "one more"]);
     let stale = approve(&onyx, &question).await.expect(409).json();
-    assert_eq!(stale["error"]["code"], "draft_stale", "{stale:#}");
+    assert_eq!(stale["code"], "draft_stale", "{stale:#}");
     assert!(forge.requests().is_empty());
     assert_eq!(git(&there, &["for-each-ref"]), "");
 }

@@ -220,9 +220,9 @@ async fn a_command_that_only_a_rule_allowed_changes_no_instruction_and_proposes_
         }
         assert_eq!(vault(&onyx, "note.md").as_deref(), Some("obey\n"));
         let drafts = super::pending(&onyx).await;
-        let of_agents = drafts.iter().find(|draft| draft.to_string().contains("+obey"));
+        let of_agents = drafts.iter().find(|draft| draft["preview"]["path"] == "agents.md");
         let draft = of_agents.unwrap_or_else(|| panic!("{drafts:#?}"));
-        assert!(draft["preview"].to_string().contains("agents.md"), "{draft:#}");
+        assert!(draft["preview"].to_string().contains("+obey"), "{draft:#}");
         let path = crate::drafts::path(draft["id"].as_str().unwrap());
         let _ = onyx.post(&format!("{path}/approve"), &json!({})).await.expect(200);
         assert_eq!(vault(&onyx, "agents.md").as_deref(), Some("obey\n"));

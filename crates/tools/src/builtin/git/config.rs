@@ -253,7 +253,7 @@ mod tests {
             ("[core]\n[x", 2),
             ("[core]\na = \"b\nc", 2),
             ("[core]\na = \\x", 2),
-            ("[core \"a\n\"]", 1),
+            ("[core \"a\n\"]", 2),
             ("[]", 1),
             ("[core]\na b", 2),
             ("[core]\n= b", 2),

@@ -36,9 +36,9 @@ impl Transfer {
     ) -> Result<Self, ToolError> {
         let repository = work.repository;
         let remote = plain(wish.remote.as_deref().unwrap_or("origin"))?;
-        let address = remotes.address(&repository.config, remote, direction)?;
         let current = current_branch(repository)?;
         let branch = plain(wish.branch.as_deref().unwrap_or(current))?;
+        let address = remotes.address(&repository.config, remote, direction)?;
         let theirs = format!("refs/heads/{branch}");
         let tracking = format!("refs/remotes/{remote}/{branch}");
         let of = match direction {

@@ -188,10 +188,11 @@ impl Command {
     }
 }
 
+/// A path as git takes it for nothing but a path, whatever letters it begins with.
 fn in_repository(path: &str, cx: &ToolCx) -> Result<String, ToolError> {
     match path {
         "." => Ok(path.to_owned()),
-        path => cx.paths.check(path).map(|key| key.to_string()),
+        path => cx.paths.check(path).map(|key| format!(":(literal){key}")),
     }
 }
 
@@ -317,8 +318,12 @@ impl Git {
     }
 
     async fn stay(&self, plan: &Plan, access: Access, cx: &ToolCx) -> Result<Ran, ToolError> {
-        let steps = self.command.steps(&plan.arguments, cx)?;
+        let mut steps = self.command.steps(&plan.arguments, cx)?;
         let repository = self.repository(&plan.arguments, cx).await?;
+        if let (Command::Commit, Some(add)) = (self.command, steps.first_mut()) {
+            let nested = repository.nested(&self.runtime, cx).await?;
+            add.extend(nested.iter().map(|path| format!(":(exclude,top,literal){path}")));
+        }
         let work = self.work(&repository, access, None, cx).await?;
         let mut all = nothing_yet();
         for command in &steps {

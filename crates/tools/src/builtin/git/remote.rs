@@ -202,6 +202,10 @@ impl RemoteAddress {
         let address: Address = text.parse().map_err(|error: onyx_egress::EgressError| {
             format!("the remote's address: {error}; tools.git.credentials is the place for them")
         })?;
+        let (_, rest) = text.split_once("://").unwrap_or_default();
+        if rest.starts_with(['/', '\\']) {
+            return Err(format!("{text:?} names no host"));
+        }
         if text.contains(['?', '#']) {
             return Err(format!("{} holds a query", address.host()));
         }

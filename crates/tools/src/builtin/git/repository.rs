@@ -18,6 +18,9 @@ use crate::{ToolCx, ToolError};
 
 const ENTRIES: usize = 1_000;
 
+/// Looked through for repositories inside of one.
+const MOST_ENTRIES: usize = 500_000;
+
 /// What git reads and writes of a repository beside objects and index, as far as it is there.
 const LINKED: [&str; 4] = ["refs", "logs", "packed-refs", "shallow"];
 
@@ -176,6 +179,24 @@ impl Repository {
             .map_err(|error| ToolError::Failed(format!("git's folder cannot be made: {error}")))
     }
 
+    /// Folders of it that are repositories of their own. Git asks each of them for its state with
+    /// their own settings when it adds changes, so they are left out of every commit.
+    pub(super) async fn nested(
+        &self,
+        runtime: &Runtime,
+        cx: &ToolCx,
+    ) -> Result<Vec<String>, ToolError> {
+        let (vault, folder) = (runtime.vault(&cx.key.person), self.folder.clone());
+        let found = tokio::task::spawn_blocking(move || {
+            let vault = onyx_sandbox::real_path(&vault)?;
+            nested_in(&folder.map_or(vault.clone(), |folder| vault.join(folder.as_str())))
+        });
+        let found = found.await;
+        found
+            .map_err(|_| ToolError::Failed("the repository cannot be looked through".into()))?
+            .map_err(|error| ToolError::Failed(format!("the repository: {error}")))
+    }
+
     /// Ours, and of the repository's only what is harmless.
     fn settings(&self) -> String {
         let mut text = SETTINGS.to_owned();
@@ -308,6 +329,29 @@ fn make(
     Ok(Control { scratch, environment })
 }
 
+#[allow(clippy::disallowed_methods, reason = "looks for a fixed name; no model chose the path")]
+fn nested_in(tree: &Path) -> std::io::Result<Vec<String>> {
+    let (mut found, mut folders, mut seen) = (Vec::new(), vec![tree.to_owned()], 0);
+    while let Some(folder) = folders.pop() {
+        for entry in std::fs::read_dir(&folder)? {
+            let entry = entry?;
+            seen += 1;
+            if seen > MOST_ENTRIES {
+                return Err(std::io::Error::other("it holds too many files"));
+            }
+            let is_inside = folder != tree;
+            if entry.file_name() == ".git" {
+                if let (true, Ok(path)) = (is_inside, folder.strip_prefix(tree)) {
+                    found.push(path.display().to_string());
+                }
+            } else if entry.file_type()?.is_dir() {
+                folders.push(entry.path());
+            }
+        }
+    }
+    Ok(found)
+}
+
 /// For its owner alone: it may hold a credential.
 fn write(path: &Path, bytes: &[u8]) -> std::io::Result<()> {
     let mut options = std::fs::OpenOptions::new();
@@ -336,7 +380,7 @@ fn environment(own: &Path, tree: &Path, repository: &Path, proxy_command: &str) 
         ("GIT_CONFIG_SYSTEM", "/dev/null".to_owned()),
         ("GIT_ATTR_NOSYSTEM", "1".to_owned()),
         ("GIT_TERMINAL_PROMPT", "0".to_owned()),
-        ("GIT_LITERAL_PATHSPECS", "1".to_owned()),
+        ("GIT_NOGLOB_PATHSPECS", "1".to_owned()),
         // What is shown of a commit is what it holds.
         ("GIT_NO_REPLACE_OBJECTS", "1".to_owned()),
         ("GIT_SSH_VARIANT", "ssh".to_owned()),
