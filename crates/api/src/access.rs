@@ -1,13 +1,11 @@
-//! What each route asks of its caller. A route is registered through [`Routes`] only, and that
-//! needs an [`Access`]: there is no way to add a door without saying who may use it.
+//! What each route asks of its caller. A route is declared through [`crate::Routes`] only, and that
+//! needs an [`Access`]: there is no way to add a route without saying who may use it.
 
-use axum::Router;
 use axum::extract::{Request, State};
-use axum::handler::Handler;
 use axum::http::{HeaderMap, header};
 use axum::middleware::{Next, from_fn_with_state};
 use axum::response::{IntoResponse, Response};
-use axum::routing::{MethodFilter, MethodRouter, on};
+use axum::routing::MethodRouter;
 use onyx_types::{ErrorCode, Grant};
 
 use crate::auth::{AuthContext, nobody};
@@ -34,68 +32,14 @@ pub enum Access {
     Owner,
 }
 
-/// One door: a method, a path as the router knows it, and who may use it.
-#[derive(Clone, Debug, PartialEq, Eq, Hash)]
-pub struct Route {
-    pub method: &'static str,
-    pub path: &'static str,
-    pub access: Access,
-}
-
-/// Collects routes with what they ask of their caller.
-#[derive(Debug, Default)]
-pub struct Routes(Vec<(Route, MethodRouter<ApiState>)>);
-
-macro_rules! methods {
-    ($($name:ident $method:ident;)*) => {$(
-        #[must_use]
-        pub fn $name<H, T>(self, path: &'static str, access: Access, handler: H) -> Self
-        where
-            H: Handler<T, ApiState>,
-            T: 'static,
-        {
-            let route = Route { method: stringify!($method), path, access };
-            self.with(route, on(MethodFilter::$method, handler))
-        }
-    )*};
-}
-
-impl Routes {
-    pub fn new() -> Self {
-        Self::default()
-    }
-
-    methods! {
-        get GET;
-        post POST;
-        put PUT;
-        patch PATCH;
-        delete DELETE;
-    }
-
-    /// For a method router that was made elsewhere, such as with its documentation.
-    #[must_use]
-    pub fn with(mut self, route: Route, methods: MethodRouter<ApiState>) -> Self {
-        self.0.push((route, methods));
-        self
-    }
-
-    #[must_use]
-    pub fn merge(mut self, more: Self) -> Self {
-        self.0.extend(more.0);
-        self
-    }
-
-    pub fn table(&self) -> Vec<Route> {
-        self.0.iter().map(|(route, _)| route.clone()).collect()
-    }
-
-    pub(crate) fn into_router(self, state: &ApiState) -> Router<ApiState> {
-        self.0.into_iter().fold(Router::new(), |router, (route, methods)| {
-            let gate = Gate { state: state.clone(), access: route.access };
-            router.route(route.path, methods.route_layer(from_fn_with_state(gate, admit)))
-        })
-    }
+/// Puts the check of who asks before a route.
+pub(crate) fn guarded(
+    route: MethodRouter<ApiState>,
+    state: &ApiState,
+    access: Access,
+) -> MethodRouter<ApiState> {
+    let gate = Gate { state: state.clone(), access };
+    route.route_layer(from_fn_with_state(gate, admit))
 }
 
 #[derive(Clone)]

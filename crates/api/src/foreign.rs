@@ -27,6 +27,41 @@ pub(crate) fn anthropic_error(fault: &Fault) -> Value {
     }})
 }
 
+/// How [`openai_error`] looks, for `/openapi.json`.
+pub(crate) fn openai_error_schema() -> Value {
+    json!({
+        "title": "error",
+        "type": "object",
+        "required": ["error"],
+        "properties": {"error": {
+            "type": "object",
+            "required": ["message", "type", "param", "code"],
+            "properties": {
+                "message": {"type": "string"},
+                "type": {"type": "string"},
+                "param": {"type": ["string", "null"]},
+                "code": {"type": "string"},
+            },
+        }},
+    })
+}
+
+/// How [`anthropic_error`] looks, for `/openapi.json`.
+pub(crate) fn anthropic_error_schema() -> Value {
+    json!({
+        "type": "object",
+        "required": ["type", "error"],
+        "properties": {
+            "type": {"const": "error"},
+            "error": {
+                "type": "object",
+                "required": ["type", "message"],
+                "properties": {"type": {"type": "string"}, "message": {"type": "string"}},
+            },
+        },
+    })
+}
+
 /// These clients show one string only, so the hint goes with it.
 pub(crate) fn sentence(fault: &Fault) -> String {
     let message = fault.message.trim_end();

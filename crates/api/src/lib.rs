@@ -25,6 +25,7 @@ mod problem;
 mod ready;
 mod revoked;
 mod routes;
+mod routing;
 mod serve;
 mod settings;
 mod sign_ins;
@@ -35,7 +36,7 @@ mod traffic;
 mod ui;
 mod upstream;
 
-pub use access::{Access, Route, Routes};
+pub use access::Access;
 pub use auth::{AuthContext, Authenticator};
 pub use body::{JsonBody, MAX_BODY, QueryOf};
 pub use catalogue::{
@@ -52,11 +53,11 @@ pub use encode::{
 pub use history::{HistoryMessage, MessageRole, MessageStatus, Trace, messages};
 pub use lanes::Lanes;
 pub use logs::{LogLevel, LogLine, LogRing, Mask};
-pub use openapi::openapi;
 pub use passing::Passing;
 pub use problem::Problem;
 pub use ready::{Dependency, DependencyState, Readiness};
-pub use routes::{router, routes};
+pub use routes::{openapi, router, routes};
+pub use routing::{Route, Routes};
 pub use serve::{Accept, Peer, serve};
 pub use settings::{AuthMode, AuthSettings, DEFAULT_PORT, Exposure, GatewaySettings};
 pub use state::{ApiState, Shared};

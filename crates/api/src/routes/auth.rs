@@ -14,7 +14,42 @@ use crate::auth::address_of;
 use crate::guard::is_on_this_machine;
 use crate::serve::Peer;
 use crate::sign_ins::{self, By, Outcome};
-use crate::{ApiState, AuthContext, JsonBody, Problem, QueryOf, cookie};
+use crate::{Access, ApiState, AuthContext, JsonBody, Problem, QueryOf, Route, Routes, cookie};
+
+pub(super) fn routes() -> Routes {
+    use Access::{Person, Public};
+    let rows = [
+        Route::get("/auth/link", Public, link)
+            .summary("Signs a browser on this machine in, once")
+            .query::<LinkQuery>()
+            .redirects(),
+        Route::post("/api/auth/login", Public, login)
+            .summary("Signs a browser in")
+            .body::<Login>()
+            .answers_json::<Me>(),
+        Route::post("/api/auth/refresh", Public, refresh)
+            .summary("The next of them")
+            .body::<Refresh>()
+            .answers_json::<TokenReply>(),
+        Route::post("/api/auth/pair", Public, pair)
+            .summary("A code for the owner to approve")
+            .body::<BeginPairing>()
+            .answers_created::<PairingBegun>(),
+        Route::get("/api/auth/pair/{id}", Public, pairing)
+            .summary("What became of it")
+            .answers_json::<PairingReply>(),
+        Route::post("/api/auth/logout", Person, logout).summary("Signs it out").answers_nothing(),
+        Route::post("/api/auth/token", Person, token)
+            .summary("Short-lived tokens for an SDK")
+            .answers_json::<TokenReply>(),
+        Route::get("/api/auth/me", Person, me).summary("Who is asking").answers_json::<Me>(),
+        Route::put("/api/auth/password", Person, set_own_password)
+            .summary("Sets one's own password")
+            .body::<OwnPassword>()
+            .answers_nothing(),
+    ];
+    Routes::tagged("auth", rows)
+}
 
 #[derive(Deserialize, JsonSchema)]
 pub(crate) struct LinkQuery {

@@ -22,19 +22,33 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::spaces::find;
-use crate::encode::{CompanionFrames, Encoder, SseFrame, ToldFrom};
+use crate::encode::{CompanionEvent, CompanionFrames, Encoder, SseFrame, ToldFrom};
 use crate::talk::{MessageView, client_id, page, waiting};
-use crate::{Access, ApiState, AuthContext, JsonBody, Problem, QueryOf, Routes};
+use crate::{Access, ApiState, AuthContext, JsonBody, Problem, QueryOf, Route, Routes};
 
 const KEEP_ALIVE: Duration = Duration::from_secs(15);
 
 pub(super) fn routes() -> Routes {
     use Access::{Chat, Read};
-    Routes::new()
-        .get("/api/spaces/{id}/companion", Chat, companion)
-        .get("/api/conversations/{id}/messages", Read, messages)
-        .post("/api/conversations/{id}/messages", Chat, post)
-        .get("/api/conversations/{id}/stream", Chat, stream)
+    let rows = [
+        Route::get("/api/spaces/{id}/companion", Chat, companion)
+            .summary("The space's conversation")
+            .tag("spaces")
+            .answers_json::<CompanionView>(),
+        Route::get("/api/conversations/{id}/messages", Read, messages)
+            .summary("What was said in it")
+            .query::<MessagesQuery>()
+            .answers_json::<Messages>(),
+        Route::post("/api/conversations/{id}/messages", Chat, post)
+            .summary("Keeps a message; Idempotency-Key holds")
+            .body::<PostMessage>()
+            .answers_created::<Posted>(),
+        Route::get("/api/conversations/{id}/stream", Chat, stream)
+            .summary("Runs a message, event by event")
+            .query::<StreamQuery>()
+            .answers_events::<CompanionEvent<'static>>(),
+    ];
+    Routes::tagged("conversations", rows)
 }
 
 #[derive(Serialize, JsonSchema)]

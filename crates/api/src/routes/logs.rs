@@ -17,10 +17,19 @@ use tokio::sync::broadcast::Receiver;
 use tokio::sync::broadcast::error::RecvError;
 
 use crate::logs::{LogFilter, LogLevel, LogLine};
-use crate::{ApiState, Problem, QueryOf};
+use crate::routing::schema_of;
+use crate::{Access, ApiState, Problem, QueryOf, Route, Routes};
 
 const KEEP_ALIVE: Duration = Duration::from_secs(15);
 const USUAL: usize = 200;
+
+pub(super) fn routes() -> Routes {
+    let row = Route::get("/api/admin/logs", Access::Owner, logs)
+        .summary("The newest lines of the log, or a feed of them")
+        .query::<LogsQuery>()
+        .answers_json_or_events(schema_of::<LogLines>, schema_of::<LogLine>);
+    Routes::tagged("admin", [row])
+}
 
 #[derive(Deserialize, JsonSchema)]
 pub(crate) struct LogsQuery {

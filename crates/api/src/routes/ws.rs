@@ -19,16 +19,17 @@ use axum::http::{HeaderValue, StatusCode, header};
 use axum::response::{IntoResponse as _, Response};
 use axum::routing::get;
 
-use crate::access::Route;
 use crate::auth::address_of;
 use crate::serve::Peer;
-use crate::{Access, ApiState, AuthContext, MAX_BODY, Problem, Routes};
+use crate::{Access, ApiState, AuthContext, MAX_BODY, Problem, Route, Routes};
 use sent::SentKeys;
 
 pub(super) fn routes() -> Routes {
-    let route = Route { method: "GET", path: "/ws", access: Access::FirstFrame };
     let sent = Extension(Arc::new(SentKeys::default()));
-    Routes::new().with(route, get(upgrade).layer(sent))
+    let row = Route::get_with("/ws", Access::FirstFrame, get(upgrade).layer(sent))
+        .summary("One connection for a live client: commands in, events out")
+        .switches_protocols();
+    Routes::tagged("ws", [row])
 }
 
 /// Says what to do instead, as HTTP wants it said.

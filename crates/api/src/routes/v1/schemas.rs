@@ -5,9 +5,7 @@ use schemars::generate::SchemaGenerator;
 use schemars::{Schema, json_schema};
 use serde_json::{Value, json};
 
-pub(super) fn any_object(_: &mut SchemaGenerator) -> Schema {
-    json_schema!({"type": "object"})
-}
+use crate::foreign::openai_error_schema;
 
 pub(super) fn chat_completion(_: &mut SchemaGenerator) -> Schema {
     json_schema!({
@@ -38,7 +36,7 @@ pub(super) fn chat_chunk(_: &mut SchemaGenerator) -> Schema {
                     "choices": {"type": "array", "items": {"type": "object", "required": ["index", "delta"]}},
                 },
             },
-            openai_error(),
+            openai_error_schema(),
         ],
     })
 }
@@ -111,65 +109,11 @@ pub(super) fn message_event(_: &mut SchemaGenerator) -> Schema {
     json_schema!({"oneOf": events, "discriminator": {"propertyName": "type"}})
 }
 
-pub(super) fn ui_message_part(_: &mut SchemaGenerator) -> Schema {
-    let text = || json!({"type": "string"});
-    let parts = [
-        event("start", "messageId", text()),
-        event("start-step", "type", text()),
-        event("text-start", "id", text()),
-        event("text-delta", "delta", text()),
-        event("text-end", "id", text()),
-        event("reasoning-start", "id", text()),
-        event("reasoning-delta", "delta", text()),
-        event("reasoning-end", "id", text()),
-        event("finish-step", "type", text()),
-        event("finish", "messageMetadata", json!({"type": "object"})),
-        event("error", "errorText", text()),
-    ];
-    json_schema!({
-        "description": "Frames of `data: <part>`; the last is `data: [DONE]`.",
-        "oneOf": parts,
-        "discriminator": {"propertyName": "type"},
-    })
-}
-
-fn event(kind: &str, field: &str, schema: Value) -> Value {
+/// One kind of event, told by its `type`, with one field that it always has.
+pub(in crate::routes) fn event(kind: &str, field: &str, schema: Value) -> Value {
     let mut properties = json!({"type": {"const": kind}});
     if field != "type" {
         properties[field] = schema;
     }
     json!({"title": kind, "type": "object", "required": ["type", field], "properties": properties})
-}
-
-pub(super) fn openai_error() -> Value {
-    json!({
-        "title": "error",
-        "type": "object",
-        "required": ["error"],
-        "properties": {"error": {
-            "type": "object",
-            "required": ["message", "type", "param", "code"],
-            "properties": {
-                "message": {"type": "string"},
-                "type": {"type": "string"},
-                "param": {"type": ["string", "null"]},
-                "code": {"type": "string"},
-            },
-        }},
-    })
-}
-
-pub(super) fn anthropic_error() -> Value {
-    json!({
-        "type": "object",
-        "required": ["type", "error"],
-        "properties": {
-            "type": {"const": "error"},
-            "error": {
-                "type": "object",
-                "required": ["type", "message"],
-                "properties": {"type": {"type": "string"}, "message": {"type": "string"}},
-            },
-        },
-    })
 }
