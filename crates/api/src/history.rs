@@ -1,13 +1,12 @@
 //! The conversation as a person reads it: turns of the log folded into messages.
 
+use onyx_surface::{PARAGRAPH, ToolView};
 use onyx_types::{
     AgentId, Author, DraftId, Fault, LaneId, RunEnd, RunId, RunStatus, TextStatus, Timestamp,
     ToolResultTurn, Turn, TurnBody, TurnId, Usage, UserTurn,
 };
 use schemars::JsonSchema;
 use serde::Serialize;
-
-use crate::encode::{PARAGRAPH, ToolView};
 
 /// Longest summary of a tool's output, in characters.
 const SUMMARY: usize = 200;

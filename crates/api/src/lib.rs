@@ -47,8 +47,8 @@ pub use changes::{Change, Changes};
 pub use configuration::{ConfigChange, ConfigFlaw, ConfigView, Configuration, Written};
 pub use encode::v1;
 pub use encode::{
-    CallName, ChatReply, Collect, CompanionFrames, DraftView, Encoder, Ndjson, PersonaFrames,
-    RunFrame, SseFrame, ThreadFrames, ToldFrom, ToolView, UiMessageFrames, WsFrames,
+    CallName, CompanionFrames, Ndjson, PersonaFrames, RunFrame, SseFrame, ThreadFrames, ToldFrom,
+    UiMessageFrames, WsFrames,
 };
 pub use history::{HistoryMessage, MessageRole, MessageStatus, Trace, messages};
 pub use lanes::Lanes;

@@ -2,11 +2,11 @@
 
 use axum::http::HeaderMap;
 use onyx_storage::InboxRow;
+use onyx_surface::ToolState;
 use onyx_types::{DraftId, Fault, SessionId, Timestamp, ToolCall, ToolUseId, Turn, TurnId, Usage};
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use crate::encode::ToolState;
 use crate::history::{HistoryMessage, MessageRole, MessageStatus, messages, status_of_words};
 use crate::{ApiState, AuthContext, Problem};
 

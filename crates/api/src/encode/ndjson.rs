@@ -2,16 +2,14 @@
 //! what clients of before it call a tool call.
 
 use bytes::Bytes;
+use onyx_surface::{Encoder, Part, RunFold};
 use onyx_types::{
-    AgentId, DraftId, Envelope, ErrorCode, Event, LaneId, Preview, RunId, RunStatus, SessionId,
-    ToolUseId, Usage,
+    AgentId, DraftId, Envelope, ErrorCode, LaneId, Preview, RunId, RunStatus, SessionId, ToolUseId,
+    Usage,
 };
 use schemars::JsonSchema;
 use serde::Serialize;
 use serde_json::Value;
-
-use super::Encoder;
-use super::text::LaneTexts;
 
 #[derive(Serialize, JsonSchema)]
 #[serde(tag = "type", rename_all = "snake_case")]
@@ -69,81 +67,21 @@ enum Mark<'a> {
 #[derive(Debug, Default)]
 pub struct Ndjson {
     calls: CallName,
-    text: LaneTexts,
-    /// In the order of their lanes.
-    agents: Vec<AgentId>,
-    started: Option<(SessionId, RunId)>,
-    done: bool,
+    fold: RunFold,
 }
 
 impl Encoder for Ndjson {
     type Frame = Bytes;
 
     fn encode(&mut self, envelope: &Envelope) -> Vec<Bytes> {
-        let delta;
-        let line = match &envelope.event {
-            Event::Start { session_id, agents, model: _ } => {
-                self.agents.clone_from(agents);
-                self.started = Some((*session_id, envelope.run_id));
-                Line::Start { session_id: *session_id, run_id: envelope.run_id }
-            }
-            Event::TextDelta { turn_id, agent: _, text } => {
-                delta = self.text.delta(envelope.lane, *turn_id, text);
-                Line::Text { delta: &delta }
-            }
-            Event::TextComplete { turn_id, agent: _, text } => {
-                delta = self.text.complete(envelope.lane, *turn_id, text);
-                Line::Text { delta: &delta }
-            }
-            Event::ToolCall { turn_id: _, agent: _, tool_use_id, tool, input, summary: _ } => {
-                Line::ToolCall { id: tool_use_id, tool, args: input }
-            }
-            Event::ToolResult {
-                turn_id: _,
-                tool_use_id,
-                tool,
-                ok,
-                output: _,
-                summary,
-                duration_ms: _,
-            } => Line::ToolResult { id: tool_use_id, tool, ok: *ok, summary },
-            Event::Draft { draft_id, tool, summary, preview } => {
-                Line::Draft { draft_id: *draft_id, tool, summary, preview }
-            }
-            Event::Confirm { draft_id, tool, summary, preview, expires_at: _ } => {
-                Line::Confirm { draft_id: *draft_id, tool, summary, preview }
-            }
-            Event::Status { message, code: _ } => Line::Status { message },
-            Event::Error { code, message, hint } => Line::Error { message, code: *code, hint },
-            Event::Done { session_id, status, assistant_turn_ids: _, usage } => {
-                self.done = true;
-                Line::Done {
-                    session_id: *session_id,
-                    run_id: envelope.run_id,
-                    status: *status,
-                    usage: *usage,
-                }
-            }
-            // Schema v2 has no line for these.
-            Event::ReasoningDelta { .. }
-            | Event::ToolOutput { .. }
-            | Event::Context { .. }
-            | Event::Usage { .. } => return Vec::new(),
-        };
-        self.frame(line, envelope.lane).into_iter().collect()
+        let parts = self.fold.parts(envelope);
+        parts.filter_map(|part| self.frame(&part, Some(envelope.lane))).collect()
     }
 
     /// A feed that broke off: the client is still told that nothing more comes, and why.
     fn finish(&mut self) -> Vec<Bytes> {
-        let Some((session_id, run_id)) = self.started.filter(|_| !self.done) else {
-            return Vec::new();
-        };
-        self.done = true;
-        let code = ErrorCode::Interrupted;
-        let error = Line::Error { message: code.sentence(), code, hint: code.hint() };
-        let usage = Usage::default();
-        let done = Line::Done { session_id, run_id, status: RunStatus::Interrupted, usage };
-        [error, done].into_iter().map(|line| written(&OlderLine::Same(line), None)).collect()
+        let parts = self.fold.finish();
+        parts.filter_map(|part| self.frame(&part, None)).collect()
     }
 }
 
@@ -153,12 +91,38 @@ impl Ndjson {
         Self { calls, ..Self::default() }
     }
 
-    /// `None` for a text that adds nothing.
-    fn frame(&self, line: Line<'_>, lane: LaneId) -> Option<Bytes> {
-        if matches!(line, Line::Text { delta: "" }) {
-            return None;
-        }
-        let mark = self.mark(&line, lane);
+    /// `None` where schema v2 has no line. `lane` is `None` for what is said of the whole run.
+    fn frame(&self, part: &Part<'_>, lane: Option<LaneId>) -> Option<Bytes> {
+        let (session_id, run_id) = (self.fold.session()?, self.fold.run()?);
+        let delta;
+        let line = match part {
+            Part::Start { session_id, .. } => Line::Start { session_id: *session_id, run_id },
+            Part::Text { turn_id: _, words } => {
+                delta = words.in_run();
+                Line::Text { delta: &delta }
+            }
+            Part::ToolCall { id, tool, input, .. } => Line::ToolCall { id, tool, args: input },
+            Part::ToolResult { id, tool, ok, summary, .. } => {
+                Line::ToolResult { id, tool, ok: *ok, summary }
+            }
+            Part::Proposal { draft_id, tool, summary, preview, expires_at: None } => {
+                Line::Draft { draft_id: *draft_id, tool, summary, preview }
+            }
+            Part::Proposal { draft_id, tool, summary, preview, expires_at: Some(_) } => {
+                Line::Confirm { draft_id: *draft_id, tool, summary, preview }
+            }
+            Part::Status { message, code: _ } => Line::Status { message },
+            Part::Error { code, message, hint } => Line::Error { message, code: *code, hint },
+            Part::Done { status, assistant_turn_ids: _, usage } => {
+                Line::Done { session_id, run_id, status: *status, usage: *usage }
+            }
+            Part::TextComplete { .. }
+            | Part::Reasoning { .. }
+            | Part::ToolOutput { .. }
+            | Part::Context { .. }
+            | Part::Usage(_) => return None,
+        };
+        let mark = lane.and_then(|lane| self.mark(&line, lane));
         let line = match (self.calls, line) {
             (CallName::ToolUse, Line::ToolCall { id, tool, args }) => {
                 OlderLine::ToolUse { id, tool, args }
@@ -170,11 +134,11 @@ impl Ndjson {
 
     /// Whose line it is, where that is a question.
     fn mark(&self, line: &Line<'_>, lane: LaneId) -> Option<Mark<'_>> {
-        if self.agents.len() < 2 {
+        if self.fold.agents().len() < 2 {
             return None;
         }
         match line {
-            Line::Start { .. } => Some(Mark::All { agents: &self.agents }),
+            Line::Start { .. } => Some(Mark::All { agents: self.fold.agents() }),
             Line::Done { .. } => None,
             Line::Text { .. }
             | Line::ToolCall { .. }
@@ -183,7 +147,7 @@ impl Ndjson {
             | Line::Draft { .. }
             | Line::Confirm { .. }
             | Line::Error { .. } => {
-                let agent = self.agents.get(usize::from(lane.0))?;
+                let agent = self.fold.agent(lane)?;
                 Some(Mark::One { agent, lane })
             }
         }

@@ -1,16 +1,14 @@
 //! `/api/threads/{id}/events`: the answers of coworkers as they grow. Text is gathered until
 //! somebody flushes it, so that a fast model does not mean a frame for every word.
 
+use onyx_surface::{Encoder, Part, RunFold};
 use onyx_types::{
-    AgentId, DraftId, Envelope, ErrorCode, Event, Fault, LaneId, Preview, RunStatus, Timestamp,
-    TurnId,
+    AgentId, DraftId, Envelope, ErrorCode, Fault, LaneId, Preview, RunStatus, Timestamp, TurnId,
 };
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use super::Encoder;
 use super::sse::SseFrame;
-use super::text::TextFold;
 use crate::history::MessageStatus;
 
 /// The data of an event; the event's name is its kind.
@@ -71,7 +69,6 @@ pub(crate) fn answer_id(question: TurnId, agent: &AgentId) -> String {
 #[derive(Debug)]
 struct Answer {
     message_id: String,
-    fold: TextFold,
     content: String,
     /// Bytes of the content that were told.
     told: usize,
@@ -82,16 +79,16 @@ struct Answer {
 #[derive(Debug)]
 pub struct ThreadFrames {
     question: TurnId,
+    fold: RunFold,
     /// In the order of their lanes.
     answers: Vec<Answer>,
     id: String,
-    done: bool,
 }
 
 impl ThreadFrames {
     /// Of a run that answers this message.
     pub fn new(question: TurnId) -> Self {
-        Self { question, answers: Vec::new(), id: String::new(), done: false }
+        Self { question, fold: RunFold::default(), answers: Vec::new(), id: String::new() }
     }
 
     /// Of a message that will not be answered, by those who would have.
@@ -119,7 +116,6 @@ impl ThreadFrames {
         let question = self.question;
         let answer = |agent: &AgentId| Answer {
             message_id: answer_id(question, agent),
-            fold: TextFold::default(),
             content: String::new(),
             told: 0,
             has_whole_text: false,
@@ -157,7 +153,6 @@ impl ThreadFrames {
     }
 
     fn end(&mut self, status: RunStatus) -> Vec<SseFrame> {
-        self.done = true;
         let mut frames = self.flush();
         let several = self.answers.len() > 1;
         for answer in &self.answers {
@@ -192,61 +187,70 @@ fn failed(id: &str, message_id: &str, fault: &Fault) -> SseFrame {
     SseFrame::new(id.to_owned(), "chat:error", &data)
 }
 
-impl Encoder for ThreadFrames {
-    type Frame = SseFrame;
-
-    fn encode(&mut self, envelope: &Envelope) -> Vec<SseFrame> {
-        self.id = format!("{}:{}", envelope.run_id, envelope.seq);
-        match &envelope.event {
-            Event::Start { agents, .. } => self.seat(agents),
-            Event::TextDelta { turn_id, agent: _, text } => {
-                if let Some(answer) = self.answer(envelope.lane) {
-                    answer.content += &answer.fold.delta(*turn_id, text);
+impl ThreadFrames {
+    fn add(&mut self, lane: LaneId, part: Part<'_>) -> Vec<SseFrame> {
+        match part {
+            Part::Start { agents, .. } => self.seat(agents),
+            Part::Text { turn_id: _, words } => {
+                if let Some(answer) = self.answer(lane) {
+                    answer.content.push_str(words.lead_in_answer());
+                    answer.content.push_str(words.text);
                 }
             }
-            Event::TextComplete { turn_id, agent: _, text } => {
-                if let Some(answer) = self.answer(envelope.lane) {
-                    answer.content += &answer.fold.complete(*turn_id, text);
+            Part::TextComplete { .. } => {
+                if let Some(answer) = self.answer(lane) {
                     answer.has_whole_text = true;
                 }
             }
-            Event::Error { code, message, hint } => {
-                let fault = Fault::new(*code, message.clone()).with_hint(hint.clone());
-                if let Some(answer) = self.answer(envelope.lane) {
-                    answer.fault = Some(fault);
+            Part::Error { code, message, hint } => {
+                if let Some(answer) = self.answer(lane) {
+                    answer.fault = Some(Fault::new(code, message).with_hint(hint));
                 }
             }
-            Event::Confirm { draft_id, tool, summary, preview, expires_at } => {
+            Part::Proposal { draft_id, tool, summary, preview, expires_at: Some(expires_at) } => {
                 let mut frames = self.flush();
-                let message_id = self.answer(envelope.lane).map(|answer| answer.message_id.clone());
+                let message_id = self.answer(lane).map(|answer| answer.message_id.clone());
                 let asked = Asked {
                     message_id: message_id.as_deref().unwrap_or_default(),
-                    pending_change_id: *draft_id,
+                    pending_change_id: draft_id,
                     tool,
                     summary,
                     preview,
-                    expires_at: *expires_at,
+                    expires_at,
                 };
                 let asked = ThreadEvent::Confirm(asked);
                 frames.push(SseFrame::new(self.id.clone(), "confirm", &asked));
                 return frames;
             }
-            Event::Done { status, .. } => return self.end(*status),
+            Part::Done { status, .. } => return self.end(status),
             // The surface has no event for these.
-            Event::ReasoningDelta { .. }
-            | Event::ToolCall { .. }
-            | Event::ToolOutput { .. }
-            | Event::ToolResult { .. }
-            | Event::Draft { .. }
-            | Event::Context { .. }
-            | Event::Status { .. }
-            | Event::Usage { .. } => {}
+            Part::Proposal { expires_at: None, .. }
+            | Part::Reasoning { .. }
+            | Part::ToolCall { .. }
+            | Part::ToolOutput { .. }
+            | Part::ToolResult { .. }
+            | Part::Context { .. }
+            | Part::Status { .. }
+            | Part::Usage(_) => {}
         }
         Vec::new()
     }
+}
 
-    /// A feed that broke off: the client is still told that nothing more comes, and why.
+impl Encoder for ThreadFrames {
+    type Frame = SseFrame;
+
+    fn encode(&mut self, envelope: &Envelope) -> Vec<SseFrame> {
+        self.id = format!("{}:{}", envelope.run_id, envelope.seq);
+        let parts = self.fold.parts(envelope);
+        parts.flat_map(|part| self.add(envelope.lane, part)).collect()
+    }
+
+    /// A feed that broke off: the client is still told that nothing more comes, and why. Each
+    /// answer has its own end here, so that of the run is enough.
     fn finish(&mut self) -> Vec<SseFrame> {
-        if self.done { Vec::new() } else { self.end(RunStatus::Interrupted) }
+        let parts = self.fold.finish();
+        let ends = parts.filter(|part| matches!(part, Part::Done { .. }));
+        ends.flat_map(|part| self.add(LaneId(0), part)).collect()
     }
 }

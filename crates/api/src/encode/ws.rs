@@ -1,15 +1,12 @@
 //! `/ws`: a run's events as `chat.*` frames, camelCase.
 
-use std::collections::BTreeMap;
-
+use onyx_surface::{Encoder, Part, RunFold};
 use onyx_types::{
-    AgentId, ContextPiece, DraftId, Envelope, ErrorCode, Event, LaneId, MatchType, Origin, Preview,
-    RunId, RunStatus, Scope, SessionId, StatusCode, Timestamp, ToolUseId, TurnId, Usage,
+    AgentId, ContextPiece, DraftId, Envelope, ErrorCode, MatchType, Origin, Preview, RunId,
+    RunStatus, Scope, SessionId, StatusCode, Timestamp, ToolUseId, TurnId, Usage,
 };
 use serde::Serialize;
 use serde_json::Value;
-
-use super::Encoder;
 
 /// One frame of a run and its number in it.
 #[derive(Clone, Debug, PartialEq)]
@@ -143,81 +140,37 @@ impl From<&Usage> for UsageView {
     }
 }
 
-/// Reads a run from its first event, so that it always knows what was told of each turn.
+/// Tells parts as they are: a live client keeps turns apart and knows whose each is.
 #[derive(Debug, Default)]
 pub struct WsFrames {
-    /// Known from the first event on.
-    session: Option<SessionId>,
-    /// Who speaks in each lane.
-    agents: BTreeMap<LaneId, AgentId>,
-    /// Bytes told of each turn's text; a completed turn adds only what no delta brought.
-    told: BTreeMap<TurnId, usize>,
+    fold: RunFold,
 }
 
 impl WsFrames {
-    fn speaks(&mut self, lane: LaneId, event: &Event) {
-        match event {
-            Event::Start { session_id, agents, .. } => {
-                self.session = Some(*session_id);
-                let lanes = (0..).map(LaneId);
-                self.agents = lanes.zip(agents.iter().cloned()).collect();
-            }
-            Event::TextDelta { agent, .. }
-            | Event::TextComplete { agent, .. }
-            | Event::ReasoningDelta { agent, .. }
-            | Event::ToolCall { agent, .. } => {
-                self.agents.insert(lane, agent.clone());
-            }
-            Event::ToolOutput { .. }
-            | Event::ToolResult { .. }
-            | Event::Draft { .. }
-            | Event::Confirm { .. }
-            | Event::Context { .. }
-            | Event::Status { .. }
-            | Event::Usage { .. }
-            | Event::Error { .. }
-            | Event::Done { .. } => {}
-        }
-    }
-
-    fn rest_of<'a>(&mut self, turn: TurnId, text: &'a str) -> Option<&'a str> {
-        let told = self.told.remove(&turn).unwrap_or(0);
-        text.get(told..).filter(|rest| !rest.is_empty())
-    }
-}
-
-impl Encoder for WsFrames {
-    type Frame = RunFrame;
-
-    fn encode(&mut self, envelope: &Envelope) -> Vec<RunFrame> {
-        self.speaks(envelope.lane, &envelope.event);
-        let Some(session_id) = self.session else { return Vec::new() };
-        let (kind, body) = match &envelope.event {
-            Event::Start { session_id: _, agents, model } => {
+    fn frame(&self, envelope: &Envelope, part: &Part<'_>) -> Option<RunFrame> {
+        let (kind, body) = match part {
+            Part::Start { session_id: _, agents, model } => {
                 ("chat.start", Body::Start { agents, model })
             }
-            Event::TextDelta { turn_id, agent: _, text } => {
-                *self.told.entry(*turn_id).or_default() += text.len();
-                ("chat.delta", Body::Delta { turn_id: *turn_id, text })
+            Part::Text { turn_id, words } => {
+                ("chat.delta", Body::Delta { turn_id: *turn_id, text: words.text })
             }
-            Event::TextComplete { turn_id, agent: _, text } => {
-                let Some(text) = self.rest_of(*turn_id, text) else { return Vec::new() };
-                ("chat.delta", Body::Delta { turn_id: *turn_id, text })
-            }
-            Event::ReasoningDelta { turn_id, agent: _, text } => {
+            // All of it came before.
+            Part::TextComplete { .. } => return None,
+            Part::Reasoning { turn_id, text } => {
                 ("chat.reasoning", Body::Delta { turn_id: *turn_id, text })
             }
-            Event::ToolCall { turn_id, agent: _, tool_use_id, tool, input, summary } => {
+            Part::ToolCall { turn_id, id: tool_use_id, tool, input, summary } => {
                 let turn_id = *turn_id;
                 ("chat.tool_call", Body::ToolCall { turn_id, tool_use_id, tool, input, summary })
             }
-            Event::ToolOutput { tool_use_id, chunk } => {
+            Part::ToolOutput { id: tool_use_id, chunk } => {
                 ("chat.tool_output", Body::ToolOutput { tool_use_id, chunk })
             }
-            Event::ToolResult { turn_id, tool_use_id, tool, ok, output, summary, duration_ms } => {
+            Part::ToolResult { turn_id, id, tool, ok, output, summary, duration_ms, .. } => {
                 let body = Body::ToolResult {
                     turn_id: *turn_id,
-                    tool_use_id,
+                    tool_use_id: id,
                     tool,
                     ok: *ok,
                     output,
@@ -226,41 +179,49 @@ impl Encoder for WsFrames {
                 };
                 ("chat.tool_result", body)
             }
-            Event::Draft { draft_id, tool, summary, preview } => {
-                let (draft_id, expires_at) = (*draft_id, None);
-                ("chat.draft", Body::Draft { draft_id, tool, summary, preview, expires_at })
+            Part::Proposal { draft_id, tool, summary, preview, expires_at } => {
+                let (draft_id, expires_at) = (*draft_id, *expires_at);
+                let kind = if expires_at.is_some() { "chat.confirm" } else { "chat.draft" };
+                (kind, Body::Draft { draft_id, tool, summary, preview, expires_at })
             }
-            Event::Confirm { draft_id, tool, summary, preview, expires_at } => {
-                let (draft_id, expires_at) = (*draft_id, Some(*expires_at));
-                ("chat.confirm", Body::Draft { draft_id, tool, summary, preview, expires_at })
-            }
-            Event::Context { pieces } => {
+            Part::Context { pieces } => {
                 ("chat.context", Body::Context { pieces: pieces.iter().map(Piece::from).collect() })
             }
-            Event::Status { message, code } => {
+            Part::Status { message, code } => {
                 ("chat.status", Body::Status { message, code: *code })
             }
-            Event::Usage { usage } => ("chat.usage", Body::Usage { usage: usage.into() }),
-            Event::Error { code, message, hint } => {
+            Part::Usage(usage) => ("chat.usage", Body::Usage { usage: (*usage).into() }),
+            Part::Error { code, message, hint } => {
                 ("chat.error", Body::Error { code: *code, message, hint })
             }
-            Event::Done { session_id: _, status, assistant_turn_ids, usage } => {
+            Part::Done { status, assistant_turn_ids, usage } => {
                 let usage = usage.into();
                 ("chat.done", Body::Done { status: *status, assistant_turn_ids, usage })
             }
         };
+        let agents = self.fold.agents();
         let data = Data {
-            session_id,
+            session_id: self.fold.session()?,
             run_id: envelope.run_id,
             seq: envelope.seq,
-            agent: self.agents.get(&envelope.lane).or_else(|| self.agents.values().next()),
+            agent: self.fold.agent(envelope.lane).or_else(|| agents.first()),
             body,
         };
         // Serialising plain data into memory cannot fail: every key is a string.
         let text = serde_json::to_string(&Frame { kind, data }).unwrap_or_default();
-        vec![RunFrame { seq: envelope.seq, text }]
+        Some(RunFrame { seq: envelope.seq, text })
+    }
+}
+
+impl Encoder for WsFrames {
+    type Frame = RunFrame;
+
+    fn encode(&mut self, envelope: &Envelope) -> Vec<RunFrame> {
+        let parts = self.fold.parts(envelope);
+        parts.filter_map(|part| self.frame(envelope, &part)).collect()
     }
 
+    /// The socket itself tells of a feed that broke off.
     fn finish(&mut self) -> Vec<RunFrame> {
         Vec::new()
     }

@@ -10,12 +10,13 @@ use axum::extract::State;
 use axum::http::header;
 use axum::response::{IntoResponse, Response};
 use onyx_agent::{StopTarget, Yes};
+use onyx_surface::{ChatReply, Collect, Encoder};
 use onyx_types::{ErrorCode, Fault, RunId, RunStatus, SessionId};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::owned::OwnedRun;
-use crate::encode::{CallName, ChatReply, Collect, Encoder, Line, Ndjson, OlderLine};
+use crate::encode::{CallName, Line, Ndjson, OlderLine};
 use crate::history::{HistoryMessage, messages};
 use crate::{Access, ApiState, AuthContext, JsonBody, Problem, QueryOf, Route, Routes};
 use actions::{ActionView, RunAction};

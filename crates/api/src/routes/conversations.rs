@@ -14,6 +14,7 @@ use futures::Stream;
 use futures::stream::unfold;
 use onyx_agent::{Again, Answering, EventReader, KeptMessage, NewMessage};
 use onyx_storage::{Delivery, SessionMeta};
+use onyx_surface::Encoder;
 use onyx_types::{
     AgentId, Envelope, ErrorCode, Event as Told, Fault, RunId, SessionId, SessionOrigin, TurnId,
     View,
@@ -22,7 +23,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::spaces::find;
-use crate::encode::{CompanionEvent, CompanionFrames, Encoder, SseFrame, ToldFrom};
+use crate::encode::{CompanionEvent, CompanionFrames, SseFrame, ToldFrom};
 use crate::talk::{MessageView, client_id, page, waiting};
 use crate::{Access, ApiState, AuthContext, JsonBody, Problem, QueryOf, Route, Routes};
 

@@ -6,11 +6,11 @@
 //! in the suite. Ours beside theirs: `x-onyx-session-id` and, in chat, `reasoning_content`, as
 //! DeepSeek and vLLM have it.
 
-use onyx_api::Encoder;
 use onyx_api::v1::{
     AnswerFold, AnswerHead, ChatChunks, MessageEvents, ResponseEvents, StepWriter, StreamUsage,
     Streamed, WholeFold,
 };
+use onyx_surface::Encoder;
 use onyx_types::{Envelope, ErrorCode, Event, RunStatus, ToolUseId};
 use serde_json::json;
 
@@ -91,7 +91,7 @@ fn whole_answers_are_exactly_these() {
     let mut fold = AnswerFold::new(["weather"]);
     let mut gathered = WholeFold::default();
     let run = run_with_a_client_call();
-    let steps = run.iter().flat_map(|envelope| fold.event(&envelope.event)).collect::<Vec<_>>();
+    let steps = run.iter().flat_map(|envelope| fold.event(envelope)).collect::<Vec<_>>();
     let answer = steps.into_iter().find_map(|step| gathered.step(step)).unwrap().unwrap();
     insta::assert_snapshot!("chat_whole", format!("{:#}", ChatChunks::whole(&head(), &answer)));
     insta::assert_snapshot!(

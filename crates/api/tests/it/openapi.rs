@@ -24,7 +24,11 @@ fn every_route_is_described_and_every_reference_leads_somewhere() {
         let operation = &document["paths"][&path][route.method.to_lowercase()];
         assert!(operation["operationId"].is_string(), "{} {path}", route.method);
         let summary = operation["summary"].as_str().unwrap();
-        assert!(summary.len() > 3 && !summary.contains(&path), "{} {path}: {summary}", route.method);
+        assert!(
+            summary.len() > 3 && !summary.contains(&path),
+            "{} {path}: {summary}",
+            route.method
+        );
         assert_eq!(operation["tags"].as_array().unwrap().len(), 1, "{} {path}", route.method);
         let answers = operation["responses"].as_object().unwrap();
         assert!(answers.contains_key("default"), "{} {path}", route.method);

@@ -1,7 +1,8 @@
 //! The companion's stream, a thread's events and the UI message stream, byte for byte.
 
 use onyx_api::v1::{Finish, Step, StepWriter};
-use onyx_api::{CompanionFrames, Encoder, SseFrame, ThreadFrames, ToldFrom, UiMessageFrames};
+use onyx_api::{CompanionFrames, SseFrame, ThreadFrames, ToldFrom, UiMessageFrames};
+use onyx_surface::Encoder;
 use onyx_types::{Envelope, ErrorCode, Event, Fault, LaneId, RunStatus};
 
 use crate::recorded::{self, complete, delta, done, envelopes, error, start};

@@ -13,10 +13,9 @@ pub use steps::{AnswerFold, Finish, ModelFold, Step};
 pub use whole::{WholeAnswer, WholeFold};
 
 use bytes::Bytes;
+use onyx_surface::Encoder;
 use onyx_types::{Envelope, Usage};
 use serde_json::{Map, Value};
-
-use super::Encoder;
 
 /// What every format says of an answer beside its content.
 #[derive(Clone, Debug, PartialEq)]
@@ -69,7 +68,7 @@ impl<W: StepWriter> Encoder for Streamed<W> {
     type Frame = Bytes;
 
     fn encode(&mut self, envelope: &Envelope) -> Vec<Bytes> {
-        let steps = self.fold.event(&envelope.event);
+        let steps = self.fold.event(envelope);
         steps.iter().flat_map(|step| self.writer.write(step)).collect()
     }
 

@@ -1,11 +1,10 @@
 use std::collections::BTreeSet;
 
+use onyx_surface::{Part, RunFold};
 use onyx_types::{
-    ErrorCode, Event, Fault, FinishReason, ModelEvent, RunStatus, ToolUseId, TurnId, Usage,
+    Envelope, ErrorCode, Fault, FinishReason, ModelEvent, RunStatus, ToolUseId, Usage,
 };
 use serde_json::Value;
-
-use crate::encode::text::TextFold;
 
 /// What a client of another wire is told of an answer, in order. The last is `End` or `Failed`.
 #[derive(Clone, Debug, PartialEq)]
@@ -36,67 +35,53 @@ pub enum Finish {
 /// From a run's events. Work of the agent's own tools is the agent's and is not told.
 #[derive(Debug)]
 pub struct AnswerFold {
-    text: TextFold,
+    fold: RunFold,
     client_tools: BTreeSet<String>,
     fault: Option<Fault>,
-    over: bool,
 }
 
 impl AnswerFold {
     pub fn new<T: Into<String>>(client_tools: impl IntoIterator<Item = T>) -> Self {
         Self {
-            text: TextFold::default(),
+            fold: RunFold::default(),
             client_tools: client_tools.into_iter().map(Into::into).collect(),
             fault: None,
-            over: false,
         }
     }
 
-    pub fn event(&mut self, event: &Event) -> Vec<Step> {
-        match event {
-            Event::Start { .. } => vec![Step::Begin],
-            Event::TextDelta { turn_id, agent: _, text } => self.words(*turn_id, text, false),
-            Event::TextComplete { turn_id, agent: _, text } => self.words(*turn_id, text, true),
-            Event::ReasoningDelta { text, .. } => vec![Step::Reasoning(text.clone())],
-            Event::ToolCall { tool_use_id, tool, input, .. }
-                if self.client_tools.contains(tool) =>
-            {
-                vec![Step::Call {
-                    id: tool_use_id.clone(),
-                    name: tool.clone(),
-                    arguments: input.clone(),
-                }]
-            }
-            Event::Error { code, message, hint } => {
-                self.fault = Some(Fault::new(*code, message.clone()).with_hint(hint.clone()));
-                Vec::new()
-            }
-            Event::Done { status, usage, .. } => {
-                self.over = true;
-                vec![self.ending(*status, *usage)]
-            }
-            Event::ToolCall { .. }
-            | Event::ToolOutput { .. }
-            | Event::ToolResult { .. }
-            | Event::Draft { .. }
-            | Event::Confirm { .. }
-            | Event::Context { .. }
-            | Event::Status { .. }
-            | Event::Usage { .. } => Vec::new(),
-        }
+    pub fn event(&mut self, envelope: &Envelope) -> Vec<Step> {
+        let parts = self.fold.parts(envelope);
+        parts.filter_map(|part| self.step(part)).collect()
     }
 
     /// A feed that broke off is told as such: no client may take half an answer for a whole one.
     pub fn finish(&mut self) -> Vec<Step> {
-        if std::mem::replace(&mut self.over, true) {
-            return Vec::new();
-        }
-        vec![Step::Failed(Fault::plain(ErrorCode::Interrupted))]
+        let parts = self.fold.finish();
+        parts.filter_map(|part| self.step(part)).collect()
     }
 
-    fn words(&mut self, turn: TurnId, text: &str, whole: bool) -> Vec<Step> {
-        let new = if whole { self.text.complete(turn, text) } else { self.text.delta(turn, text) };
-        if new.is_empty() { Vec::new() } else { vec![Step::Text(new)] }
+    fn step(&mut self, part: Part<'_>) -> Option<Step> {
+        match part {
+            Part::Start { .. } => Some(Step::Begin),
+            Part::Text { turn_id: _, words } => Some(Step::Text(words.in_run())),
+            Part::Reasoning { text, .. } => Some(Step::Reasoning(text.to_owned())),
+            Part::ToolCall { id, tool, input, .. } if self.client_tools.contains(tool) => {
+                Some(Step::Call { id: id.clone(), name: tool.to_owned(), arguments: input.clone() })
+            }
+            Part::Error { code, message, hint } => {
+                self.fault = Some(Fault::new(code, message).with_hint(hint));
+                None
+            }
+            Part::Done { status, usage, .. } => Some(self.ending(status, usage)),
+            Part::TextComplete { .. }
+            | Part::ToolCall { .. }
+            | Part::ToolOutput { .. }
+            | Part::ToolResult { .. }
+            | Part::Proposal { .. }
+            | Part::Context { .. }
+            | Part::Status { .. }
+            | Part::Usage(_) => None,
+        }
     }
 
     fn ending(&mut self, status: RunStatus, usage: Usage) -> Step {

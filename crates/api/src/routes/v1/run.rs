@@ -111,7 +111,7 @@ async fn whole(
     loop {
         let next = run.next().await;
         let steps = match &next {
-            Some(told) => fold.event(&told.event),
+            Some(told) => fold.event(told),
             None => fold.finish(),
         };
         for step in steps {

@@ -3,6 +3,7 @@
 use std::collections::HashMap;
 
 use onyx_agent::{EventReader, Happened, Notice};
+use onyx_surface::Encoder;
 use onyx_types::{DraftId, ErrorCode, Fault, PersonId, RunId, SessionId};
 use serde::Serialize;
 use tokio::sync::broadcast::error::RecvError;
@@ -11,7 +12,7 @@ use tokio::task::AbortHandle;
 use super::outbox::Outbox;
 use crate::ApiState;
 use crate::changes::Change;
-use crate::encode::{Encoder, WsFrames};
+use crate::encode::WsFrames;
 
 /// Runs one connection may follow at a time.
 const MOST: usize = 64;
