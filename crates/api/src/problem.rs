@@ -75,11 +75,6 @@ impl Problem {
         self
     }
 
-    /// A member beside the standard ones.
-    pub(crate) fn member(&self, name: &str) -> Option<&Value> {
-        self.0.extra.get(name)
-    }
-
     pub fn fault(&self) -> &Fault {
         &self.0.fault
     }

@@ -1,6 +1,7 @@
 //! One pure encoder per wire format: from the parts of a run, which every surface shows alike, to
 //! the format's frames.
 
+mod camel;
 mod companion;
 mod ndjson;
 mod persona;
@@ -10,6 +11,7 @@ mod ui_message;
 pub mod v1;
 mod ws;
 
+pub(crate) use camel::camel_json;
 pub(crate) use companion::CompanionEvent;
 pub use companion::{CompanionFrames, ToldFrom};
 pub use ndjson::{CallName, Ndjson};

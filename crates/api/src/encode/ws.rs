@@ -2,11 +2,13 @@
 
 use onyx_surface::{Encoder, Part, RunFold};
 use onyx_types::{
-    AgentId, ContextPiece, DraftId, Envelope, ErrorCode, MatchType, Origin, Preview, RunId,
-    RunStatus, Scope, SessionId, StatusCode, Timestamp, ToolUseId, TurnId, Usage,
+    AgentId, ContextPiece, DraftId, Envelope, ErrorCode, Preview, RunId, RunStatus, SessionId,
+    StatusCode, Timestamp, ToolUseId, TurnId, Usage,
 };
 use serde::Serialize;
 use serde_json::Value;
+
+use super::camel::CamelCase;
 
 /// One frame of a run and its number in it.
 #[derive(Clone, Debug, PartialEq)]
@@ -74,7 +76,7 @@ enum Body<'a> {
         expires_at: Option<Timestamp>,
     },
     Context {
-        pieces: Vec<Piece<'a>>,
+        pieces: CamelCase<'a, [ContextPiece]>,
     },
     Status {
         message: &'a str,
@@ -82,7 +84,7 @@ enum Body<'a> {
     },
     Usage {
         #[serde(flatten)]
-        usage: UsageView,
+        usage: CamelCase<'a, Usage>,
     },
     Error {
         code: ErrorCode,
@@ -92,52 +94,8 @@ enum Body<'a> {
     Done {
         status: RunStatus,
         assistant_turn_ids: &'a [TurnId],
-        usage: UsageView,
+        usage: CamelCase<'a, Usage>,
     },
-}
-
-#[derive(Serialize)]
-#[serde(rename_all = "camelCase")]
-struct Piece<'a> {
-    source: &'a str,
-    scope: &'a Scope,
-    origin: Origin,
-    score: f32,
-    match_type: MatchType,
-    start_line: u32,
-    end_line: u32,
-}
-
-impl<'a> From<&'a ContextPiece> for Piece<'a> {
-    fn from(piece: &'a ContextPiece) -> Self {
-        Self {
-            source: &piece.source,
-            scope: &piece.scope,
-            origin: piece.origin,
-            score: piece.score,
-            match_type: piece.match_type,
-            start_line: piece.start_line,
-            end_line: piece.end_line,
-        }
-    }
-}
-
-#[derive(Serialize)]
-#[serde(rename_all = "camelCase")]
-struct UsageView {
-    input: u64,
-    output: u64,
-    cache_read: u64,
-    cache_write: u64,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    cost: Option<f64>,
-}
-
-impl From<&Usage> for UsageView {
-    fn from(usage: &Usage) -> Self {
-        let Usage { input, output, cache_read, cache_write, cost } = *usage;
-        Self { input, output, cache_read, cache_write, cost }
-    }
 }
 
 /// Tells parts as they are: a live client keeps turns apart and knows whose each is.
@@ -185,17 +143,17 @@ impl WsFrames {
                 (kind, Body::Draft { draft_id, tool, summary, preview, expires_at })
             }
             Part::Context { pieces } => {
-                ("chat.context", Body::Context { pieces: pieces.iter().map(Piece::from).collect() })
+                ("chat.context", Body::Context { pieces: CamelCase(pieces) })
             }
             Part::Status { message, code } => {
                 ("chat.status", Body::Status { message, code: *code })
             }
-            Part::Usage(usage) => ("chat.usage", Body::Usage { usage: (*usage).into() }),
+            Part::Usage(usage) => ("chat.usage", Body::Usage { usage: CamelCase(*usage) }),
             Part::Error { code, message, hint } => {
                 ("chat.error", Body::Error { code: *code, message, hint })
             }
             Part::Done { status, assistant_turn_ids, usage } => {
-                let usage = usage.into();
+                let usage = CamelCase(usage);
                 ("chat.done", Body::Done { status: *status, assistant_turn_ids, usage })
             }
         };

@@ -201,7 +201,7 @@ impl AgentFields {
 }
 
 impl AgentView {
-    fn of(roster: &Roster, agent: &AgentProfile) -> Self {
+    pub(super) fn of(roster: &Roster, agent: &AgentProfile) -> Self {
         Self {
             id: agent.id.clone(),
             name: agent.name.clone(),

@@ -46,7 +46,7 @@ pub(crate) struct LogsQuery {
 
 #[derive(Serialize, JsonSchema)]
 pub(crate) struct LogLines {
-    lines: Vec<LogLine>,
+    pub(super) lines: Vec<Arc<LogLine>>,
 }
 
 pub(super) async fn logs(
@@ -57,8 +57,7 @@ pub(super) async fn logs(
     let (kept, more) = tail(&state, query, "limit")?;
     let accepts = headers.get(header::ACCEPT).and_then(|value| value.to_str().ok());
     if !accepts.is_some_and(|kinds| kinds.contains("text/event-stream")) {
-        let lines = kept.iter().map(|line| LogLine::clone(line)).collect();
-        return Ok(Json(LogLines { lines }).into_response());
+        return Ok(Json(LogLines { lines: kept }).into_response());
     }
     let feed = iter(kept).chain(more).map(|line| Ok::<_, Infallible>(frame(&line)));
     Ok(Sse::new(feed).keep_alive(KeepAlive::new().interval(KEEP_ALIVE)).into_response())

@@ -79,6 +79,13 @@ pub(crate) struct PendingChange {
     /// Stands for exactly what will happen: give it back to approve what was looked at.
     #[schemars(with = "String")]
     plan_hash: Hash,
+    #[serde(flatten)]
+    outcome: DraftOutcome,
+}
+
+/// What became of a draft, as far as something has.
+#[derive(Serialize, JsonSchema)]
+struct DraftOutcome {
     #[serde(skip_serializing_if = "Option::is_none")]
     decided_at: Option<Timestamp>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -112,11 +119,13 @@ impl From<Draft> for PendingChange {
             created_at: draft.created_at,
             expires_at: draft.expires_at,
             plan_hash: draft.hash,
-            decided_at: draft.decided_at,
-            decided_by: draft.decided_by,
-            reason: draft.reason,
-            output: draft.output,
-            superseded_by: draft.superseded_by,
+            outcome: DraftOutcome {
+                decided_at: draft.decided_at,
+                decided_by: draft.decided_by,
+                reason: draft.reason,
+                output: draft.output,
+                superseded_by: draft.superseded_by,
+            },
         }
     }
 }

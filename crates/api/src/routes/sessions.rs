@@ -191,7 +191,7 @@ pub(crate) struct SessionWithSiblings {
 }
 
 #[derive(Serialize, JsonSchema)]
-struct Sibling {
+pub(super) struct Sibling {
     id: SessionId,
     title: Option<String>,
     status: SessionStatus,

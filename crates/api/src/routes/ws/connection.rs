@@ -12,7 +12,7 @@ use onyx_storage::{Delivery, SessionFilter};
 use onyx_types::{Attendance, ErrorCode, RunId, SessionOrigin};
 use tokio::time::timeout;
 
-use super::answer::{self, Empty, SendResult, SessionView, Stopped};
+use super::answer::{self, Empty, LiveSession, LiveSessions, SendResult};
 use super::command::{
     Abort, Command, DraftsDecide, Frame, LogsTail, MemorySearch, RequestId, Resume, Send,
     SessionsGet, SessionsList, Word,
@@ -22,6 +22,10 @@ use super::outbox::{CloseReason, Outbox, receive};
 use super::sent::SentKeys;
 use super::tail::LogTail;
 use crate::access::{Access, may};
+use crate::routes::agent::Stopped;
+use crate::routes::agents::AgentView;
+use crate::routes::logs::LogLines;
+use crate::routes::pending_changes::PendingChange;
 use crate::routes::{logs, memory, pending_changes, sessions};
 use crate::{ApiState, AuthContext, Problem};
 
@@ -171,7 +175,7 @@ impl Connection {
             Command::DraftsList(query) => {
                 let page =
                     pending_changes::page(&self.state, &self.caller, &query, "data.limit").await?;
-                self.answer(reply, &answer::drafts(page)).await;
+                self.answer(reply, &page).await;
             }
             Command::DraftsDecide(decide) => self.decide(decide, reply).await?,
             Command::MemorySearch(search) => self.search(search, reply).await?,
@@ -301,7 +305,7 @@ impl Connection {
 
     async fn search(&self, search: MemorySearch, reply: &Reply<'_>) -> Result<(), Problem> {
         let found = memory::find(&self.state, &self.caller, search.into()).await?;
-        self.answer(reply, &answer::Found::from(&found)).await;
+        self.answer(reply, &found).await;
         Ok(())
     }
 
@@ -310,8 +314,7 @@ impl Connection {
         let follows = tail.follow.unwrap_or(true);
         let (kept, more) = logs::tail(&self.state, tail.into(), "data.limit")?;
         self.tail = LogTail::default();
-        let lines = kept.iter().map(|line| &**line).collect();
-        self.answer(reply, &answer::LogLines { lines }).await;
+        self.answer(reply, &LogLines { lines: kept }).await;
         if follows {
             self.tail = LogTail::tell(more, reply.id.cloned(), self.outbox.clone());
         }
@@ -331,29 +334,28 @@ impl Connection {
         let page = sessions::list_page(&self.state, &self.caller, filter).await?;
         let running = self.state.runs.runs_of(&self.caller.person);
         let run_of = |id| running.iter().find(|(session, _)| *session == id).map(|(_, run)| *run);
-        let views = page.sessions.into_iter().map(|meta| {
-            let run = run_of(meta.session_id);
-            SessionView::new(meta, run)
-        });
-        let list = answer::SessionList { sessions: views.collect(), before: page.before };
-        self.answer(reply, &list).await;
+        let live = page
+            .sessions
+            .into_iter()
+            .map(|meta| LiveSession { run_id: run_of(meta.session_id), session: meta.into() });
+        self.answer(reply, &LiveSessions { sessions: live.collect(), before: page.before }).await;
         Ok(())
     }
 
     async fn get(&self, get: SessionsGet, reply: &Reply<'_>) -> Result<(), Problem> {
         let person = &self.caller.person;
         // Asked first: a run that ends meanwhile is still known, and its turns are in the page.
-        let run = self.state.runs.run_of(person, get.session_id);
+        let run_id = self.state.runs.run_of(person, get.session_id);
         let meta = self.state.runs.session_meta(person, get.session_id).await?;
         let family = self.state.runs.family(person, &meta).await?;
         let limit = sessions::turns_limit("data.limit", get.limit)?;
         let before = get.before.map(onyx_storage::Pos);
         let page = self.state.runs.turns(person, get.session_id, before, limit).await?;
         let page = answer::SessionPage {
-            session: SessionView::new(meta, run),
-            siblings: family.into_iter().map(answer::Sibling::from).collect(),
-            turns: page.turns.iter().map(answer::turn).collect(),
+            session: LiveSession { session: meta.into(), run_id },
+            siblings: family.into_iter().map(sessions::Sibling::from).collect(),
             before: page.has_older.then_some(page.start.0),
+            turns: page.turns,
         };
         self.answer(reply, &page).await;
         Ok(())
@@ -365,8 +367,14 @@ impl Connection {
             Word::Approve => runs.approve_draft(person, id, decide.said.yes()?).await,
             Word::Reject => runs.reject_draft(person, id, decide.said.reason()?).await,
         };
-        let draft = decided.map_err(pending_changes::refused)?;
-        self.answer(reply, &answer::draft(draft.into())).await;
+        let told = match decided {
+            Ok(draft) => answer::result(reply.kind, reply.id, &PendingChange::from(draft)),
+            Err(not) => {
+                let draft = not.draft.map(|draft| PendingChange::from(*draft));
+                answer::refusal(Some(reply.kind), reply.id, &not.fault.into(), draft.as_ref())
+            }
+        };
+        self.outbox.tell(told).await;
         Ok(())
     }
 
@@ -376,7 +384,7 @@ impl Connection {
         let status = answer::Status {
             version: env!("CARGO_PKG_VERSION"),
             dependencies: self.state.readiness.dependencies().await,
-            agents: answer::agents(&roster),
+            agents: roster.agents().map(|agent| AgentView::of(&roster, agent)).collect(),
             runs: live.map(|(session_id, run_id)| answer::LiveRun { session_id, run_id }).collect(),
         };
         self.answer(reply, &status).await;
