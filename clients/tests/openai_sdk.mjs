@@ -28,10 +28,12 @@ for (const model of ['onyx:main', 'mine/m', 'claude/m']) {
   const runner = client.chat.completions.runTools({
     model,
     messages: user('what is the weather?'),
-    tools: [{
-      type: 'function',
-      function: { name: 'weather', parameters, parse: JSON.parse, function: ({ town }) => `25 in ${town}` },
-    }],
+    tools: [
+      {
+        type: 'function',
+        function: { name: 'weather', parameters, parse: JSON.parse, function: ({ town }) => `25 in ${town}` },
+      },
+    ],
   });
   assert.equal(await runner.finalContent(), 'It is sunny.');
   seen(`${model}: tools run by the library`);

@@ -2,7 +2,20 @@ import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { HOSTILE } from '../test/hostile';
-import { beside, clearsAfterEach, composer, finished, log, open, play, say, sessionOf, share, WIDTHS, words as wordsOf } from './play';
+import {
+  beside,
+  clearsAfterEach,
+  composer,
+  finished,
+  log,
+  open,
+  play,
+  say,
+  sessionOf,
+  share,
+  WIDTHS,
+  words as wordsOf,
+} from './play';
 
 clearsAfterEach();
 
@@ -65,7 +78,10 @@ describe.each(WIDTHS)('many places at %s px', (width, viewport) => {
     await two.goto(`${at.url}/sessions`);
     await two.locator('main').getByRole('link', { name: said }).waitFor();
     await say(one, 'again');
-    await two.locator('main').getByRole('link', { name: new RegExp(`${said}.*unread`) }).waitFor();
+    await two
+      .locator('main')
+      .getByRole('link', { name: new RegExp(`${said}.*unread`) })
+      .waitFor();
     expect([...one.wrongs, ...two.wrongs]).toEqual([]);
   });
 
@@ -99,7 +115,10 @@ describe.each(WIDTHS)('many places at %s px', (width, viewport) => {
   });
 
   test('words for an agent at work steer it', async () => {
-    const at = await share([{ calls: [{ id: 'a', name: 'list_files', input: {} }], text: words.slice(0, 30), delayMs: 90 }, { text: 'Turned left.' }]);
+    const at = await share([
+      { calls: [{ id: 'a', name: 'list_files', input: {} }], text: words.slice(0, 30), delayMs: 90 },
+      { text: 'Turned left.' },
+    ]);
     const page = await open(at, '/chat', { viewport });
     await say(page, 'go');
     await log(page).getByText('word3').waitFor();
@@ -192,7 +211,10 @@ describe.each(WIDTHS)('writing and reading at %s px', (_, viewport) => {
 
   test('steps are shown verb first, open to their output, and what a run wrote is undone', async () => {
     const at = await share(
-      [{ calls: [{ id: 'a', name: 'write_file', input: { path: 'note.md', content: 'theirs\n' } }] }, { text: 'Written.' }],
+      [
+        { calls: [{ id: 'a', name: 'write_file', input: { path: 'note.md', content: 'theirs\n' } }] },
+        { text: 'Written.' },
+      ],
       { files: { 'people/owner/vault/note.md': 'mine\n' } },
     );
     const page = await open(at, '/chat', { viewport });

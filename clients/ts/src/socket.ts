@@ -102,7 +102,13 @@ export class Socket {
   }
 
   /** The draft as it is after the decision. */
-  decide(verdict: { draftId: string; decision: 'approve' | 'reject'; reason?: string; scope?: ApprovalScope; planHash?: string }): Promise<Draft> {
+  decide(verdict: {
+    draftId: string;
+    decision: 'approve' | 'reject';
+    reason?: string;
+    scope?: ApprovalScope;
+    planHash?: string;
+  }): Promise<Draft> {
     return this.ask('drafts.decide', verdict);
   }
 
@@ -167,7 +173,8 @@ export class Socket {
       this.settle(frame.id, ({ resolve, reject }) => (error ? reject(new OnyxError(error)) : resolve(data as never)));
       return;
     }
-    if (frame.type.startsWith('chat.')) this.tell(frame.type.slice('chat.'.length), frame.data as Record<string, unknown>);
+    if (frame.type.startsWith('chat.'))
+      this.tell(frame.type.slice('chat.'.length), frame.data as Record<string, unknown>);
   }
 
   private tell(type: string, data: Record<string, unknown>): void {

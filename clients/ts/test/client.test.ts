@@ -34,12 +34,14 @@ describe('over HTTP', () => {
   test('an aborted chat stops its run', async () => {
     const abort = new AbortController();
     const read = async () => {
-      for await (const chunk of onyx.chat.stream({ message: 'hi' }, { signal: abort.signal })) if (chunk.type === 'chunk') abort.abort();
+      for await (const chunk of onyx.chat.stream({ message: 'hi' }, { signal: abort.signal }))
+        if (chunk.type === 'chunk') abort.abort();
     };
     await expect(read()).rejects.toThrow();
     const newest = async () => (await onyx.sessions.list({ limit: 1 })).sessions[0];
     let session = await newest();
-    for (const end = Date.now() + 20_000; session?.lastRunStatus !== 'cancelled' && Date.now() < end; ) session = await newest();
+    for (const end = Date.now() + 20_000; session?.lastRunStatus !== 'cancelled' && Date.now() < end; )
+      session = await newest();
     expect(session?.lastRunStatus).toBe('cancelled');
   });
 
@@ -87,7 +89,8 @@ describe('over HTTP', () => {
       breaks += 1;
       let chunks = 0;
       const cut = new TransformStream<Uint8Array, Uint8Array>({
-        transform: (chunk, controller) => ((chunks += 1) > 4 ? controller.error(new Error('cut')) : controller.enqueue(chunk)),
+        transform: (chunk, controller) =>
+          (chunks += 1) > 4 ? controller.error(new Error('cut')) : controller.enqueue(chunk),
       });
       return new Response(response.body.pipeThrough(cut), { status: response.status });
     };
@@ -150,7 +153,9 @@ describe('over the socket', () => {
     const socket = onyx.socket();
     socket.connect();
     await until(() => socket.link === 'online');
-    expect((await socket.status()).agents).toMatchObject([{ id: 'main', model: 'mine/some-model', tier: 'act', default: true }]);
+    expect((await socket.status()).agents).toMatchObject([
+      { id: 'main', model: 'mine/some-model', tier: 'act', default: true },
+    ]);
     const { sessions } = await socket.sessions({ limit: 1 });
     expect(sessions[0]?.messageCount).toBeGreaterThan(0);
     await expect(socket.session('7')).rejects.toMatchObject({ code: 'invalid_request' });

@@ -18,7 +18,11 @@ const DECIDED: Record<string, string> = {
   expired: 'Expired',
 };
 
-const EFFECTS: Record<string, string> = { destroy: 'cannot be taken back', reach: 'leaves this machine', execute: 'runs a command' };
+const EFFECTS: Record<string, string> = {
+  destroy: 'cannot be taken back',
+  reach: 'leaves this machine',
+  execute: 'runs a command',
+};
 
 export const isOpen = (draft: Draft) => draft.state === 'pending' || draft.state === 'stale';
 
@@ -34,7 +38,8 @@ export function DraftCard({ id, inChat = false }: { id: string; inChat?: boolean
   useEffect(() => {
     if (unknown && online) void refreshDraft(id);
   }, [unknown, online, id]);
-  if (!draft) return <div className="card meta border-l-3 border-l-line px-4 py-3">A draft that is no longer there.</div>;
+  if (!draft)
+    return <div className="card meta border-l-3 border-l-line px-4 py-3">A draft that is no longer there.</div>;
   const open = isOpen(draft) && !given;
   const asks = draft.tool === 'ask_person';
   const answer = async (verdict: Verdict) => {
@@ -51,24 +56,59 @@ export function DraftCard({ id, inChat = false }: { id: string; inChat?: boolean
     if (event.key === 'r') setRejecting(true);
   };
   return (
-    <section aria-label={draft.summary} data-draft={id} tabIndex={open ? 0 : undefined} className={`card border-l-3 ${open ? 'border-l-warn' : 'border-l-line'}`} onKeyDown={onKeyDown}>
+    <section
+      aria-label={draft.summary}
+      data-draft={id}
+      tabIndex={open ? 0 : undefined}
+      className={`card border-l-3 ${open ? 'border-l-warn' : 'border-l-line'}`}
+      onKeyDown={onKeyDown}
+    >
       <header className="flex flex-wrap items-baseline gap-x-2.5 px-3.5 py-2.5">
-        <Title className="min-w-0 font-semibold [overflow-wrap:anywhere]">{draft.preview.kind === 'diff' ? draft.summary.replace(COUNTS, '') : draft.summary}</Title>
+        <Title className="min-w-0 font-semibold [overflow-wrap:anywhere]">
+          {draft.preview.kind === 'diff' ? draft.summary.replace(COUNTS, '') : draft.summary}
+        </Title>
         <About draft={draft} inChat={inChat} />
       </header>
       <PreviewOf preview={draft.preview} />
-      <footer className={`flex flex-wrap items-center gap-2 rounded-b-md border-t border-line bg-surface px-3.5 py-2.5 text-meta text-dim ${open ? `sticky -bottom-4 ${density === 'page' ? 'md:-bottom-6' : ''}` : ''}`}>
+      <footer
+        className={`flex flex-wrap items-center gap-2 rounded-b-md border-t border-line bg-surface px-3.5 py-2.5 text-meta text-dim ${open ? `sticky -bottom-4 ${density === 'page' ? 'md:-bottom-6' : ''}` : ''}`}
+      >
         {given && <Given verdict={given} onTakeBack={() => takeBack(id)} />}
         {!open && !given && <Decided draft={draft} />}
-        {open && rejecting && <Words {...REFUSAL} busy={busy} onSend={(reason) => void answer({ decision: 'reject', reason })} onCancel={() => setRejecting(false)} />}
-        {open && !rejecting && asks && <Words {...REPLY} busy={busy} onSend={(reason) => void answer({ decision: 'approve', reason })} onCancel={() => void answer({ decision: 'reject' })} />}
+        {open && rejecting && (
+          <Words
+            {...REFUSAL}
+            busy={busy}
+            onSend={(reason) => void answer({ decision: 'reject', reason })}
+            onCancel={() => setRejecting(false)}
+          />
+        )}
+        {open && !rejecting && asks && (
+          <Words
+            {...REPLY}
+            busy={busy}
+            onSend={(reason) => void answer({ decision: 'approve', reason })}
+            onCancel={() => void answer({ decision: 'reject' })}
+          />
+        )}
         {open && !rejecting && !asks && (
           <>
-            <button type="button" className="btn btn-primary" disabled={busy} onClick={() => void answer({ decision: 'approve' })}>
+            <button
+              type="button"
+              className="btn btn-primary"
+              disabled={busy}
+              onClick={() => void answer({ decision: 'approve' })}
+            >
               Approve
             </button>
             {draft.effect === 'reach' && (
-              <button type="button" className="btn" disabled={busy} title="The same tool may reach the same host until this run ends" onClick={() => void answer({ decision: 'approve', scope: 'run' })}>
+              <button
+                type="button"
+                className="btn"
+                disabled={busy}
+                title="The same tool may reach the same host until this run ends"
+                onClick={() => void answer({ decision: 'approve', scope: 'run' })}
+              >
                 Approve for this run
               </button>
             )}
@@ -123,7 +163,13 @@ function About({ draft, inChat }: { draft: Draft; inChat: boolean }) {
 function Decided({ draft }: { draft: Draft }) {
   const me = useStore((state) => state.me?.person);
   const by = draft.decidedBy && (draft.decidedBy === me ? 'by you' : `already decided by ${draft.decidedBy}`);
-  return <span role="status">{[DECIDED[draft.state] ?? draft.state, by, draft.reason && `“${draft.reason}”`, draft.output].filter(Boolean).join(' · ')}</span>;
+  return (
+    <span role="status">
+      {[DECIDED[draft.state] ?? draft.state, by, draft.reason && `“${draft.reason}”`, draft.output]
+        .filter(Boolean)
+        .join(' · ')}
+    </span>
+  );
 }
 
 /** Decided here, and not yet known to the server. */
@@ -150,15 +196,42 @@ interface Wording {
   needed: boolean;
 }
 
-const REFUSAL: Wording = { label: 'Reason', placeholder: 'Why not? (may stay empty)', send: 'Reject', cancel: 'Cancel', tone: 'btn-danger', needed: false };
-const REPLY: Wording = { label: 'Your answer', placeholder: 'Your answer', send: 'Answer', cancel: 'Do not answer', tone: 'btn-primary', needed: true };
+const REFUSAL: Wording = {
+  label: 'Reason',
+  placeholder: 'Why not? (may stay empty)',
+  send: 'Reject',
+  cancel: 'Cancel',
+  tone: 'btn-danger',
+  needed: false,
+};
+const REPLY: Wording = {
+  label: 'Your answer',
+  placeholder: 'Your answer',
+  send: 'Answer',
+  cancel: 'Do not answer',
+  tone: 'btn-primary',
+  needed: true,
+};
 
 /** What the person says with a decision. */
-function Words({ label, placeholder, send, cancel, tone, needed, busy, onSend, onCancel }: Wording & { busy: boolean; onSend: (words?: string) => void; onCancel: () => void }) {
+function Words({
+  label,
+  placeholder,
+  send,
+  cancel,
+  tone,
+  needed,
+  busy,
+  onSend,
+  onCancel,
+}: Wording & { busy: boolean; onSend: (words?: string) => void; onCancel: () => void }) {
   const [words, setWords] = useState('');
   const said = words.trim();
   return (
-    <form className="flex w-full flex-wrap items-center gap-2" onSubmit={(event) => (event.preventDefault(), (said || !needed) && onSend(said || undefined))}>
+    <form
+      className="flex w-full flex-wrap items-center gap-2"
+      onSubmit={(event) => (event.preventDefault(), (said || !needed) && onSend(said || undefined))}
+    >
       <input
         autoFocus={!needed}
         className="field min-w-40 flex-1 text-text"
@@ -189,14 +262,22 @@ const kindOf = (line: string) => KINDS.find(([start]) => start.test(line))?.[1];
 
 function changed(preview: Preview): { added: number; removed: number } {
   const kinds = preview.kind === 'diff' ? preview.unified.split('\n').map(kindOf) : [];
-  return { added: kinds.filter((kind) => kind === 'add').length, removed: kinds.filter((kind) => kind === 'del').length };
+  return {
+    added: kinds.filter((kind) => kind === 'add').length,
+    removed: kinds.filter((kind) => kind === 'del').length,
+  };
 }
 
 function PreviewOf({ preview }: { preview: Preview }) {
   if (preview.kind === 'none') return null;
   if (preview.kind === 'text') {
     return (
-      <pre className="diff border-t border-line px-3.5 whitespace-pre-wrap [overflow-wrap:anywhere]" tabIndex={0} aria-label="Preview" dir="auto">
+      <pre
+        className="diff border-t border-line px-3.5 whitespace-pre-wrap [overflow-wrap:anywhere]"
+        tabIndex={0}
+        aria-label="Preview"
+        dir="auto"
+      >
         {preview.text}
       </pre>
     );

@@ -94,7 +94,14 @@ function Cited({ text, code = false }: { text: string; code?: boolean }): ReactN
     const { source: path, startLine, endLine } = bit.of;
     const where = `${path}:${startLine}–${endLine}`;
     return (
-      <a key={index} data-inside className={bit.number === undefined ? 'cite cite-path' : 'cite'} href={placeOf(bit.of)} title={where} aria-label={`Source ${where}`}>
+      <a
+        key={index}
+        data-inside
+        className={bit.number === undefined ? 'cite cite-path' : 'cite'}
+        href={placeOf(bit.of)}
+        title={where}
+        aria-label={`Source ${where}`}
+      >
         {bit.words}
       </a>
     );

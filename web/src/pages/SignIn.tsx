@@ -41,7 +41,11 @@ export function SignIn() {
         <button type="submit" className="btn btn-primary mt-4 w-full">
           Sign in
         </button>
-        <button type="button" className="meta mt-3 w-full underline underline-offset-3" onClick={() => setWay(way === 'token' ? 'password' : 'token')}>
+        <button
+          type="button"
+          className="meta mt-3 w-full underline underline-offset-3"
+          onClick={() => setWay(way === 'token' ? 'password' : 'token')}
+        >
           {way === 'token' ? 'Use a password' : 'Use an access token'}
         </button>
       </form>

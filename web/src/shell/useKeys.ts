@@ -22,7 +22,14 @@ export function useKeys(open: { palette: () => void; shortcuts: () => void }): v
         if (twice && shown) void stop(shown);
         return;
       }
-      if (event.metaKey || event.ctrlKey || event.altKey || isWriting(event.target) || document.querySelector('dialog[open]')) return;
+      if (
+        event.metaKey ||
+        event.ctrlKey ||
+        event.altKey ||
+        isWriting(event.target) ||
+        document.querySelector('dialog[open]')
+      )
+        return;
       const acts: Record<string, () => void> = {
         n: () => void navigate({ to: '/chat' }),
         i: () => void navigate({ to: '/inbox' }),
@@ -43,5 +50,7 @@ export function useKeys(open: { palette: () => void; shortcuts: () => void }): v
 }
 
 function isWriting(target: EventTarget | null): boolean {
-  return target instanceof HTMLElement && (target.isContentEditable || /^(INPUT|TEXTAREA|SELECT)$/.test(target.tagName));
+  return (
+    target instanceof HTMLElement && (target.isContentEditable || /^(INPUT|TEXTAREA|SELECT)$/.test(target.tagName))
+  );
 }

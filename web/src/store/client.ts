@@ -1,6 +1,15 @@
 // The one connection, and how what it tells becomes state.
 
-import { Onyx, OnyxError, type ChangeEvent, type Fault, type Link, type Session, type Told, type Turn } from '@onyx/sdk';
+import {
+  Onyx,
+  OnyxError,
+  type ChangeEvent,
+  type Fault,
+  type Link,
+  type Session,
+  type Told,
+  type Turn,
+} from '@onyx/sdk';
 import { keep, readKept } from './kept';
 import { keepDraft, refreshDraft, refreshDrafts } from './drafts';
 import { applyEvent, notesOf, startLive, type Live, type Notes } from './messages';
@@ -53,7 +62,8 @@ export async function signOut(): Promise<void> {
 }
 
 export function faultOf(error: unknown): Fault {
-  if (error instanceof OnyxError) return { code: error.code, message: error.message, hint: error.hint, field: error.field };
+  if (error instanceof OnyxError)
+    return { code: error.code, message: error.message, hint: error.hint, field: error.field };
   return { code: 'internal', message: String(error), hint: 'Reload the page; nothing that was sent is lost.' };
 }
 
@@ -207,7 +217,9 @@ function settlePending(id: string, turns: Turn[]): void {
 }
 
 async function followRun(sessionId: string, runId: string): Promise<void> {
-  changeConversation(sessionId, (known) => (known.live?.runId === runId ? known : { ...known, live: startLive(runId) }));
+  changeConversation(sessionId, (known) =>
+    known.live?.runId === runId ? known : { ...known, live: startLive(runId) },
+  );
   await socket.follow(runId, getState().conversations[sessionId]?.live?.seq ?? 0).catch(() => undefined);
 }
 

@@ -1,4 +1,18 @@
-import type { ApprovalScope, Draft, Fault, Link, Me, Model, SendRequest, ServerStatus, Session, Sibling, Turn, UserContent, View } from '@onyx/sdk';
+import type {
+  ApprovalScope,
+  Draft,
+  Fault,
+  Link,
+  Me,
+  Model,
+  SendRequest,
+  ServerStatus,
+  Session,
+  Sibling,
+  Turn,
+  UserContent,
+  View,
+} from '@onyx/sdk';
 import { create } from 'zustand';
 import { readKept } from './kept';
 import type { Live, Notes } from './messages';

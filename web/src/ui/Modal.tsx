@@ -1,7 +1,17 @@
 import { useEffect, useRef, useState, type ReactNode } from 'react';
 
 /** The browser's own dialog: it keeps the focus inside, closes on Esc and leaves the rest inert. */
-export function Modal({ label, onClose, children, className = '' }: { label: string; onClose: () => void; children: ReactNode; className?: string }) {
+export function Modal({
+  label,
+  onClose,
+  children,
+  className = '',
+}: {
+  label: string;
+  onClose: () => void;
+  children: ReactNode;
+  className?: string;
+}) {
   const dialog = useRef<HTMLDialogElement>(null);
   useEffect(() => {
     const element = dialog.current;
@@ -21,7 +31,17 @@ export function Modal({ label, onClose, children, className = '' }: { label: str
   );
 }
 
-export function Confirm({ question, detail, action, onAnswer }: { question: string; detail?: string; action: string; onAnswer: (yes: boolean) => void }) {
+export function Confirm({
+  question,
+  detail,
+  action,
+  onAnswer,
+}: {
+  question: string;
+  detail?: string;
+  action: string;
+  onAnswer: (yes: boolean) => void;
+}) {
   return (
     <Modal label={question} onClose={() => onAnswer(false)} className="max-w-105">
       <div className="p-5">
@@ -41,14 +61,31 @@ export function Confirm({ question, detail, action, onAnswer }: { question: stri
 }
 
 /** One line of text, or nothing when the person thinks better of it. */
-export function Ask({ label, value, action, onAnswer }: { label: string; value: string; action: string; onAnswer: (text?: string) => void }) {
+export function Ask({
+  label,
+  value,
+  action,
+  onAnswer,
+}: {
+  label: string;
+  value: string;
+  action: string;
+  onAnswer: (text?: string) => void;
+}) {
   const [text, setText] = useState(value);
   return (
     <Modal label={label} onClose={() => onAnswer()} className="max-w-105">
       <form className="p-5" onSubmit={(event) => (event.preventDefault(), onAnswer(text.trim() || undefined))}>
         <label className="font-semibold">
           {label}
-          <input autoFocus className="field mt-2 font-normal" value={text} maxLength={200} onChange={(event) => setText(event.target.value)} onFocus={(event) => event.target.select()} />
+          <input
+            autoFocus
+            className="field mt-2 font-normal"
+            value={text}
+            maxLength={200}
+            onChange={(event) => setText(event.target.value)}
+            onFocus={(event) => event.target.select()}
+          />
         </label>
         <div className="mt-4 flex justify-end gap-2">
           <button type="button" className="btn" onClick={() => onAnswer()}>

@@ -2,7 +2,17 @@ import { useState } from 'react';
 import { useNavigate } from '@tanstack/react-router';
 import { Eye, FileText, MoreHorizontal, Play, Plus, RefreshCw } from 'lucide-react';
 import type { Action } from '@onyx/sdk';
-import { ACTIONS_FOLDER, chooseAction, isOver, previewAction, readAction, refreshActions, runOf, useActions, useRegistry } from '../../store/registry';
+import {
+  ACTIONS_FOLDER,
+  chooseAction,
+  isOver,
+  previewAction,
+  readAction,
+  refreshActions,
+  runOf,
+  useActions,
+  useRegistry,
+} from '../../store/registry';
 import { toast, useStore } from '../../store/state';
 import { attempt } from '../../ui/act';
 import { Card, Section } from '../../ui/form';
@@ -21,7 +31,13 @@ export function ActionsPage() {
       title="Actions"
       bar={
         <>
-          <button type="button" className="icon-btn" aria-label="Read the folder again" title="Read the folder again" onClick={refresh}>
+          <button
+            type="button"
+            className="icon-btn"
+            aria-label="Read the folder again"
+            title="Read the folder again"
+            onClick={refresh}
+          >
             <RefreshCw size={16} aria-hidden />
           </button>
           <button type="button" className="btn" onClick={() => setMaking(true)}>
@@ -30,7 +46,10 @@ export function ActionsPage() {
         </>
       }
     >
-      <Section title="Actions" detail={`Prompt files in ${ACTIONS_FOLDER} of your vault. They stand beside every composer and in the palette, too.`}>
+      <Section
+        title="Actions"
+        detail={`Prompt files in ${ACTIONS_FOLDER} of your vault. They stand beside every composer and in the palette, too.`}
+      >
         <List onNew={() => setMaking(true)} />
       </Section>
       <PastRuns />
@@ -44,7 +63,12 @@ function List({ onNew }: { onNew: () => void }) {
   const offline = useStore((state) => state.link !== 'online');
   const failed = fault && <ErrorLine fault={fault} action={{ label: 'Try again', run: () => void refreshActions() }} />;
   if (phase === 'failed') return failed;
-  if (phase === 'loading') return offline ? <Empty>This needs the connection to Onyx; it is shown as soon as that is back.</Empty> : <Skeletons rows={3} />;
+  if (phase === 'loading')
+    return offline ? (
+      <Empty>This needs the connection to Onyx; it is shown as soon as that is back.</Empty>
+    ) : (
+      <Skeletons rows={3} />
+    );
   if (actions.length === 0) {
     return (
       <div className="card">
@@ -86,23 +110,51 @@ function ActionRow({ action }: { action: Action }) {
             <About action={action} />
           </div>
         </div>
-        <button type="button" className="icon-btn max-sm:hidden" aria-label={`Open the file of ${action.label}`} title="Open the file" onClick={() => void open()}>
+        <button
+          type="button"
+          className="icon-btn max-sm:hidden"
+          aria-label={`Open the file of ${action.label}`}
+          title="Open the file"
+          onClick={() => void open()}
+        >
           <FileText size={16} aria-hidden />
         </button>
-        <button type="button" className="icon-btn max-sm:hidden" aria-label={`Preview ${action.label}`} title="Preview: see what it would do" disabled={Boolean(action.error)} onClick={() => void previewAction(action)}>
+        <button
+          type="button"
+          className="icon-btn max-sm:hidden"
+          aria-label={`Preview ${action.label}`}
+          title="Preview: see what it would do"
+          disabled={Boolean(action.error)}
+          onClick={() => void previewAction(action)}
+        >
           <Eye size={16} aria-hidden />
         </button>
         <Menu
           label={`More for ${action.label}`}
           className="icon-btn sm:hidden"
           entries={[
-            ...(action.error ? [] : [{ label: 'Preview', detail: 'See what it would do', icon: <Eye size={16} aria-hidden />, run: () => void previewAction(action) }]),
+            ...(action.error
+              ? []
+              : [
+                  {
+                    label: 'Preview',
+                    detail: 'See what it would do',
+                    icon: <Eye size={16} aria-hidden />,
+                    run: () => void previewAction(action),
+                  },
+                ]),
             { label: 'Open the file', icon: <FileText size={16} aria-hidden />, run: () => void open() },
           ]}
         >
           <MoreHorizontal size={16} aria-hidden />
         </Menu>
-        <button type="button" className="btn" aria-label={`Run ${action.label}`} disabled={Boolean(action.error) || busy} onClick={() => void chooseAction(action)}>
+        <button
+          type="button"
+          className="btn"
+          aria-label={`Run ${action.label}`}
+          disabled={Boolean(action.error) || busy}
+          onClick={() => void chooseAction(action)}
+        >
           <Play size={13} aria-hidden /> Run
         </button>
       </div>
@@ -113,7 +165,12 @@ function ActionRow({ action }: { action: Action }) {
 
 function About({ action }: { action: Action }) {
   if (action.error) return <span className="text-danger">Does not run: {action.error}</span>;
-  const facts = [action.requiresConfirmation && 'Asks before it runs', action.maxSteps && `at most ${action.maxSteps} ${action.maxSteps === 1 ? 'step' : 'steps'}`].filter(Boolean).join(' · ');
+  const facts = [
+    action.requiresConfirmation && 'Asks before it runs',
+    action.maxSteps && `at most ${action.maxSteps} ${action.maxSteps === 1 ? 'step' : 'steps'}`,
+  ]
+    .filter(Boolean)
+    .join(' · ');
   return (
     <>
       {facts}

@@ -9,7 +9,9 @@ import type { AgentTab } from './AgentPage';
 /** What this agent remembers of you. */
 export function AgentMemory({ agent }: AgentTab) {
   const folder = `memory/${agent.id}/`;
-  const files = useLoaded(`memory of ${agent.id}`, async () => (await onyx.memory.files({ types: 'memory,daily' })).files.filter((file) => file.path.startsWith(folder)));
+  const files = useLoaded(`memory of ${agent.id}`, async () =>
+    (await onyx.memory.files({ types: 'memory,daily' })).files.filter((file) => file.path.startsWith(folder)),
+  );
   return (
     <Section title="Memory" detail="Facts it keeps for good, and a log a day.">
       <Shown of={files}>

@@ -10,17 +10,34 @@ export function Tools({ agent, reload }: AgentTab) {
   const policy = agent.settings.tools ?? { allow: null, deny: [] };
   const save = async (field: (name: string) => string) => {
     const allow = names(field('allow'));
-    await onyx.agents.update(agent.id, { tools: { allow: allow.length > 0 ? allow : null, deny: names(field('deny')) } });
+    await onyx.agents.update(agent.id, {
+      tools: { allow: allow.length > 0 ? allow : null, deny: names(field('deny')) },
+    });
     toast('Saved');
     reload();
   };
   return (
     <>
-      <Section title="Policy" detail="Names of tools or groups (group:fs), with spaces between them. What is denied stays denied, whatever else allows it.">
+      <Section
+        title="Policy"
+        detail="Names of tools or groups (group:fs), with spaces between them. What is denied stays denied, whatever else allows it."
+      >
         <div className="card p-4">
           <Form key={JSON.stringify(policy)} action="Save" onSubmit={save}>
-            <Field label="Allowed" name="allow" defaultValue={(policy.allow ?? []).join(' ')} placeholder="all that there are" className="field mt-1 font-mono text-[13px] text-text" />
-            <Field label="Denied" name="deny" defaultValue={(policy.deny ?? []).join(' ')} placeholder="none" className="field mt-1 font-mono text-[13px] text-text" />
+            <Field
+              label="Allowed"
+              name="allow"
+              defaultValue={(policy.allow ?? []).join(' ')}
+              placeholder="all that there are"
+              className="field mt-1 font-mono text-[13px] text-text"
+            />
+            <Field
+              label="Denied"
+              name="deny"
+              defaultValue={(policy.deny ?? []).join(' ')}
+              placeholder="none"
+              className="field mt-1 font-mono text-[13px] text-text"
+            />
           </Form>
         </div>
       </Section>

@@ -14,7 +14,14 @@ export function ModelField({ value }: { value?: string | null }) {
   const models = useLoaded('models', () => onyx.admin.models());
   return (
     <>
-      <Field label="Model" name="model" list="models" defaultValue={value ?? ''} placeholder="the default model" autoComplete="off" />
+      <Field
+        label="Model"
+        name="model"
+        list="models"
+        defaultValue={value ?? ''}
+        placeholder="the default model"
+        autoComplete="off"
+      />
       <datalist id="models">
         {models.data?.map((model) => (
           <option key={model.id} value={model.id} />

@@ -14,7 +14,10 @@ export function titleFrom(words: string): string {
 }
 
 /** One line about how a source is. */
-export function stateOf(source: Source, progress: SourceProgress | undefined): { text: string; tone: 'plain' | 'warn' | 'danger' } {
+export function stateOf(
+  source: Source,
+  progress: SourceProgress | undefined,
+): { text: string; tone: 'plain' | 'warn' | 'danger' } {
   const count = source.documents.length;
   const documents = `${count} ${count === 1 ? 'document' : 'documents'}`;
   const failed = source.documents.filter((document) => document.error).length;
@@ -22,7 +25,11 @@ export function stateOf(source: Source, progress: SourceProgress | undefined): {
     case 'importing': {
       if (!progress || progress.state !== 'importing') return { text: 'Importing', tone: 'plain' };
       const { done, total, current, failed: broken } = progress;
-      const parts = [total ? `Importing ${done} of ${total}` : `Importing, ${done} so far`, broken > 0 && `${broken} failed`, current];
+      const parts = [
+        total ? `Importing ${done} of ${total}` : `Importing, ${done} so far`,
+        broken > 0 && `${broken} failed`,
+        current,
+      ];
       return { text: parts.filter(Boolean).join(' · '), tone: 'plain' };
     }
     case 'interrupted':

@@ -10,7 +10,11 @@ import { useLoaded } from '../../ui/useLoaded';
 export function Budgets() {
   const budgets = useLoaded('budgets', () => onyx.admin.budgets());
   const save = async (field: (name: string) => string) => {
-    await onyx.admin.setLimits({ limitPerRun: Number(field('run')), limitPerPerson: Number(field('person')), limitPerAgent: Number(field('agent')) });
+    await onyx.admin.setLimits({
+      limitPerRun: Number(field('run')),
+      limitPerPerson: Number(field('person')),
+      limitPerAgent: Number(field('agent')),
+    });
     toast('Limits saved');
     budgets.reload();
   };
@@ -37,7 +41,9 @@ export function Budgets() {
   );
 }
 
-const Amount = ({ label, name, value }: { label: string; name: string; value: number }) => <Field label={`${label}, $`} name={name} type="number" min={0} step="any" required defaultValue={value} />;
+const Amount = ({ label, name, value }: { label: string; name: string; value: number }) => (
+  <Field label={`${label}, $`} name={name} type="number" min={0} step="any" required defaultValue={value} />
+);
 
 function Accounts({ title, accounts, most }: { title: string; accounts: Account[]; most: number }) {
   return (
@@ -59,7 +65,14 @@ function Meter({ label, share }: { label: string; share: number }) {
   const percent = Math.min(100, Math.round(share * 100));
   const color = percent >= 100 ? 'bg-danger' : percent >= 80 ? 'bg-warn' : 'bg-dim';
   return (
-    <span className="h-1.5 w-24 overflow-hidden rounded-full bg-line" role="meter" aria-label={label} aria-valuemin={0} aria-valuemax={100} aria-valuenow={percent}>
+    <span
+      className="h-1.5 w-24 overflow-hidden rounded-full bg-line"
+      role="meter"
+      aria-label={label}
+      aria-valuemin={0}
+      aria-valuemax={100}
+      aria-valuenow={percent}
+    >
       <span className={`block h-full ${color}`} style={{ width: `${percent}%` }} />
     </span>
   );
