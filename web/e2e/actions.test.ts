@@ -80,7 +80,7 @@ test('a run is stopped, and a file that comes, changes or is made here is a butt
   await run.getByRole('button', { name: 'Stop' }).click();
   await run.getByRole('status').getByText('stopped').waitFor();
   await writeFile(join(at.home, FOLDER, 'From elsewhere.md'), 'x\n');
-  await button('Read the folder again').click();
+  await button('Refresh').click();
   await page.getByRole('heading', { name: 'From elsewhere' }).waitFor();
   await button('New action').click();
   await dialog().getByRole('button', { name: 'Extract links' }).click();

@@ -94,12 +94,12 @@ describe.each(WIDTHS)('many places at %s px', (width, viewport) => {
     await at.kill();
     await page.getByText('No connection to Onyx').waitFor();
     await say(page, 'two');
-    await log(page).getByText('waits for the connection').waitFor();
+    await log(page).getByText('waiting for the connection').waitFor();
     await page.getByText('1 message waits to be sent').waitFor();
     await page.evaluate(() => (history.pushState(null, '', '/chat'), dispatchEvent(new PopStateEvent('popstate'))));
     await page.getByRole('heading', { name: 'New chat' }).waitFor();
     await say(page, 'three');
-    await log(page).getByText('waits for the connection').waitFor();
+    await log(page).getByText('waiting for the connection').waitFor();
     await at.start();
     await page.waitForURL(/\/chat\/[0-9a-f-]{36}/);
     await log(page).getByText('late').waitFor();
@@ -144,7 +144,7 @@ test('the app starts without its server once it was there, and says so', async (
   await page.getByText('No connection to Onyx').waitFor();
   await composer(page).fill('kept');
   await at.start();
-  await page.getByRole('link', { name: 'System: All systems well' }).waitFor();
+  await page.getByRole('link', { name: 'System: All systems OK' }).waitFor();
   expect(await composer(page).inputValue()).toBe('kept');
 });
 
@@ -193,7 +193,7 @@ describe.each(WIDTHS)('writing and reading at %s px', (_, viewport) => {
     await finished(page);
     const original = page.url();
     await page.getByRole('article', { name: 'You' }).hover();
-    await page.getByRole('button', { name: 'Edit and run again' }).click();
+    await page.getByRole('button', { name: 'Edit and resend' }).click();
     await page.getByLabel('Edit your message').fill('other question');
     await page.getByRole('button', { name: 'Run again' }).click();
     await log(page).getByText('edited answer').waitFor();
@@ -204,7 +204,7 @@ describe.each(WIDTHS)('writing and reading at %s px', (_, viewport) => {
     await page.getByRole('button', { name: 'Previous version' }).click();
     await log(page).getByText('first answer').waitFor();
     expect(page.url()).toBe(original);
-    await page.getByRole('button', { name: 'Answer again' }).click();
+    await page.getByRole('button', { name: 'Regenerate' }).click();
     await log(page).getByText('another answer').waitFor();
     expect(page.wrongs).toEqual([]);
   });
@@ -225,7 +225,7 @@ describe.each(WIDTHS)('writing and reading at %s px', (_, viewport) => {
     const note = () => readFile(join(at.home, 'people/owner/vault/note.md'), 'utf8');
     expect(await note()).toBe('theirs\n');
     await page.getByRole('button', { name: 'More for this reply' }).click();
-    await page.getByRole('menuitem', { name: 'Undo what it wrote' }).click();
+    await page.getByRole('menuitem', { name: 'Undo file changes' }).click();
     await page.getByText('Restored').waitFor();
     expect(await note()).toBe('mine\n');
     expect(page.wrongs).toEqual([]);

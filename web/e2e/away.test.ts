@@ -72,7 +72,7 @@ test('who looks elsewhere is told that an answer is there and that something wai
   expect(await notices()).toEqual([]);
   await hide();
   const id = await told(at, 'while I am away');
-  const waits = 'Waits for you: Create told.md +1 −0';
+  const waits = 'Waiting for you: Create told.md +1 −0';
   await expect.poll(notices).toEqual(
     expect.arrayContaining([
       { title: 'while I am away', body: 'The answer is here.' },
@@ -107,10 +107,10 @@ describe.each(WIDTHS)('at %s px', (width, viewport) => {
       .getByLabel(/not connected/i)
       .waitFor();
     await card(page, one).getByRole('button', { name: 'Approve', exact: true }).click();
-    await card(page, one).getByText('Approved, waits for the connection').waitFor();
+    await card(page, one).getByText('Approved, waiting for the connection').waitFor();
     await card(page, two).getByRole('button', { name: 'Approve', exact: true }).click();
     await page.getByText('2 decisions wait to be sent').waitFor();
-    await card(page, two).getByRole('button', { name: 'Take back' }).click();
+    await card(page, two).getByRole('button', { name: 'Undo' }).click();
     await card(page, two).getByRole('button', { name: 'Approve', exact: true }).waitFor();
     await page.reload();
     await page.getByText('1 decision waits to be sent').waitFor();
@@ -127,7 +127,7 @@ describe.each(WIDTHS)('at %s px', (width, viewport) => {
       .getByLabel(/not connected/i)
       .waitFor();
     await card(page, two).getByRole('button', { name: 'Approve', exact: true }).click();
-    await card(page, two).getByText('waits for the connection').waitFor();
+    await card(page, two).getByText('waiting for the connection').waitFor();
     const id = await card(page, two).getAttribute('data-draft');
     await at.api(`/api/pending-changes/${id}/reject`, { method: 'POST', body: JSON.stringify({ reason: 'not now' }) });
     await sky.change('live');
@@ -148,7 +148,7 @@ describe.each(WIDTHS)('at %s px', (width, viewport) => {
     await sections.getByRole('link', { name: 'Providers' }).click();
     await page.waitForURL(/\/settings\/providers/);
     await page.getByLabel('Search settings').fill('no such thing');
-    await sections.getByText('No setting is called that.').waitFor();
+    await sections.getByText('No matching settings.').waitFor();
     expect(page.wrongs).toEqual([]);
   });
 });
@@ -176,7 +176,7 @@ test('what a run read from outside, did without and was answered by is marked, i
   const page = await open(at);
   const marked = (where: Page) =>
     where
-      .getByTitle(/read something from outside/)
+      .getByTitle(/has read outside content/)
       .getByText('read from outside')
       .waitFor();
   const note = (where: Page, answer: string, words: string | RegExp) =>

@@ -145,7 +145,7 @@ async function streaming(page: Visit): Promise<void> {
   const late = await between(1_500, 1_980);
   note('main thread a frame, early in a stream', early, 'ms', 5);
   note('main thread a frame, at 16k characters', late, 'ms', 5);
-  await page.getByRole('button', { name: 'Answer again' }).last().waitFor();
+  await page.getByRole('button', { name: 'Regenerate' }).last().waitFor();
 }
 
 /** A socket that is cut again and again in the middle of an answer. */
@@ -182,7 +182,7 @@ async function cuts(): Promise<void> {
       }),
     );
   }
-  await page.getByRole('button', { name: 'Answer again' }).waitFor({ timeout: 60_000 });
+  await page.getByRole('button', { name: 'Regenerate' }).waitFor({ timeout: 60_000 });
   const shown = (await page.locator('.prose').innerText()).replace(/\s+/g, ' ').trim();
   const said = words.slice(0, 800).join('').replace(/\s+/g, ' ').trim();
   note('resumed after a cut, worst of 20', Math.max(...resumed), 'ms', 1_000);
@@ -230,7 +230,7 @@ async function follows(): Promise<void> {
   const ask = async () => {
     await chat.fill('#composer', 'write');
     await chat.keyboard.press('Enter');
-    await chat.getByRole('button', { name: 'Answer again' }).last().waitFor();
+    await chat.getByRole('button', { name: 'Regenerate' }).last().waitFor();
   };
   await ask();
   note('approve in Inbox, chat follows', await settle(inbox, chat), 'ms', 200);
@@ -245,7 +245,7 @@ async function hostile(): Promise<void> {
   const page = await visit(at);
   await page.fill('#composer', 'show');
   await page.keyboard.press('Enter');
-  await page.getByRole('button', { name: 'Answer again' }).waitFor();
+  await page.getByRole('button', { name: 'Regenerate' }).waitFor();
   for (const share of [0, 0.25, 0.5, 0.75, 1]) {
     await page.locator('[role=log]').evaluate((log, at) => (log.scrollTop = log.scrollHeight * at), share);
     await page.waitForTimeout(400);

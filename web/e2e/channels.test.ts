@@ -63,7 +63,7 @@ test('a channel is made with its space, staffed, renamed', async () => {
   await page.getByRole('heading', { name: '# launch' }).waitFor();
   await page.getByRole('navigation', { name: 'Main' }).getByRole('link', { name: 'launch' }).waitFor();
 
-  await page.getByText('Nobody is assigned').waitFor();
+  await page.getByText('No coworkers yet').waitFor();
   for (const name of ['Main', 'Scout']) {
     await button('Add a coworker').click();
     await page.getByRole('menuitem', { name }).click();
@@ -118,7 +118,7 @@ test('sources show how far their import is, what of them failed, are looked at a
     await documents.getByRole('listitem').filter({ hasText: 'broken.pdf' }).locator('.text-danger').textContent(),
   ).not.toBe('');
   await at.write({ 'people/owner/vault/papers/extra.md': '# Extra\n' });
-  await source('papers').getByRole('button', { name: 'Look at papers again' }).click();
+  await source('papers').getByRole('button', { name: 'Sync papers' }).click();
   await source('papers').getByRole('button', { name: '1 of 3 documents could not be read' }).waitFor();
 
   // The way out is closed to addresses of this machine.
@@ -139,7 +139,7 @@ test('sources show how far their import is, what of them failed, are looked at a
     await dialog().getByRole('button', { name: 'Remove' }).click();
     await source(name).waitFor({ state: 'detached' });
   }
-  await page.getByText('Nothing is known here yet.').waitFor();
+  await page.getByText('No sources yet.').waitFor();
 });
 
 test('a thread is begun: words and a typing coworker at once, the answer as it comes, and what was retrieved from four scopes', async () => {
@@ -266,8 +266,8 @@ test('an answer is stopped, asked for again in its place, fails and is asked for
   await say(page, 'Three');
   await answers('Main').getByText('Third').waitFor();
   await say(page, 'Never mind');
-  await button('Take back').click();
-  await log(page).getByText('it goes along with your next message').waitFor();
+  await button('Undo').click();
+  await log(page).getByText('It will be sent with your next message').waitFor();
   await button('Stop').click();
   await log(page).getByText('Stopped').last().waitFor();
   expect(await saidBy('user')).toContain('Never mind');
@@ -278,13 +278,13 @@ test('a line that is cut in the middle is taken up again: nothing is lost, nothi
   const next = await thread(at, 'launch', 'Cut');
   await sky.watch();
   await page.goto(`${at.url}/channels/launch/${next}`);
-  await page.getByText('Nothing has been said here yet.').waitFor();
+  await page.getByText('No messages yet.').waitFor();
   await at.script([{ text: pieces, delayMs: 60 }]);
   await say(page, 'Count');
   await answers('Main').getByText('piece-2').waitFor();
   await sky.change('offline');
   await say(page, 'Said without a line');
-  await log(page).getByText('waits for the connection').waitFor();
+  await log(page).getByText('waiting for the connection').waitFor();
   await sky.change('live');
   await answers('Main').getByText('piece-29').waitFor();
   expect((await answers('Main').first().locator('.prose').innerText()).trim()).toBe(pieces.join('').trim());
@@ -302,7 +302,7 @@ test('a line that is cut in the middle is taken up again: nothing is lost, nothi
   await at.script([{ text: 'Heard once.' }]);
   await say(page, 'Did you hear?');
   await answers('Main').getByText('Heard once.').waitFor();
-  await log(page).getByText('waits for the connection').waitFor({ state: 'detached' });
+  await log(page).getByText('waiting for the connection').waitFor({ state: 'detached' });
   expect(lost).toBe(1);
   expect(await saidBy('user')).toEqual(['Count', 'Said without a line', 'Did you hear?']);
   await page.unrouteAll({ behavior: 'ignoreErrors' });

@@ -147,10 +147,10 @@ describe.each(WIDTHS)('at %s px', (_, viewport) => {
     expect([await there('a'), await there('b')]).toEqual(['new\n', 'new\n']);
     await told(at, 'three');
     await told(at, 'four');
-    await expect.poll(() => inbox.locator('[data-draft][tabindex]').count()).toBe(2);
+    await expect.poll(() => inbox.locator('[data-draft][data-open]').count()).toBe(2);
     await inbox.keyboard.press('j');
     await inbox.keyboard.press('a');
-    await expect.poll(() => inbox.locator('[data-draft][tabindex]').count()).toBe(1);
+    await expect.poll(() => inbox.locator('[data-draft][data-open]').count()).toBe(1);
     await inbox.keyboard.press('j');
     await inbox.keyboard.press('r');
     await inbox.getByLabel('Reason').fill('enough');

@@ -112,7 +112,7 @@ test('a new version waits until the person takes it', async () => {
   await page.evaluate(() => navigator.serviceWorker.ready.then(() => undefined));
   await page.reload();
   await composer(page).waitFor();
-  const offer = page.getByText('A new version of Onyx is here.');
+  const offer = page.getByText('A new version of Onyx is available.');
   expect(await offer.count()).toBe(0);
   behind.upgrade();
   await page.reload();

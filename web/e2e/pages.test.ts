@@ -81,7 +81,7 @@ describe.each([
     await open('/settings/tokens');
     await page.getByRole('button', { name: 'New token' }).click();
     await dialog().getByLabel('Name').fill('script');
-    await dialog().getByRole('button', { name: 'Make token' }).click();
+    await dialog().getByRole('button', { name: 'Create token' }).click();
     const token = await section('Tokens').locator('code').innerText();
     const ask = () => fetch(`${at.url}/v1/sessions`, { headers: { authorization: `Bearer ${token}` } });
     expect((await ask()).status).toBe(200);
@@ -122,7 +122,7 @@ describe.each([
     await expect
       .poll(async () => ((await (await at.api('/api/agent/config')).json()) as { runtime_mode: string }).runtime_mode)
       .toBe('anthropic_api_key');
-    await section('Actions').getByText('There is no action yet').waitFor();
+    await section('Actions').getByText('No actions yet').waitFor();
     await section('Actions').getByRole('link', { name: 'Open actions' }).waitFor();
     await page.getByRole('link', { name: 'Open About you' }).click();
     await page.getByRole('radio', { name: 'Edit' }).click();
@@ -142,7 +142,7 @@ describe.each([
   test('budgets are set and shown', async () => {
     await open('/settings/budgets');
     const limit = viewport.width / 1000;
-    await page.getByLabel('One run, $').fill(String(limit));
+    await page.getByLabel('Per run ($)').fill(String(limit));
     await page.getByRole('button', { name: 'Save' }).click();
     await toast('Limits saved');
     const budgets = (await (await at.api('/api/admin/budgets')).json()) as { limit_per_run: number };
@@ -232,11 +232,11 @@ describe.each([
     await page.getByRole('button', { name: 'Save' }).click();
     await page
       .getByRole('alert')
-      .getByText(/Somebody changed this file/)
+      .getByText(/This file was changed since/)
       .waitFor();
     expect(await readFile(join(at.home, NOTE), 'utf8')).toBe('theirs\n');
     expect(await text.inputValue()).toBe('mine\n');
-    await page.getByRole('button', { name: 'Load theirs' }).click();
+    await page.getByRole('button', { name: 'Load the new version' }).click();
     await expect.poll(() => text.inputValue()).toBe('theirs\n');
   });
 

@@ -90,7 +90,7 @@ export async function say(page: Page, text: string): Promise<void> {
   await composer(page).press('Enter');
 }
 
-export const finished = (page: Page) => page.getByRole('button', { name: 'Answer again' }).last().waitFor();
+export const finished = (page: Page) => page.getByRole('button', { name: 'Regenerate' }).last().waitFor();
 
 export const toast = (page: Page, words: string | RegExp) =>
   page.getByRole('region', { name: 'Notices' }).getByText(words).last().waitFor();

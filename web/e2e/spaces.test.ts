@@ -99,7 +99,7 @@ test('a space is made, a page is written, and of two who change it neither loses
   await page.getByRole('button', { name: 'New space' }).click();
   await answer('Name of the new space', 'Garden', 'Create');
   await page.waitForURL('**/spaces/garden/pages');
-  await page.getByText('Nothing is written here yet.').waitFor();
+  await page.getByText('Nothing written yet.').waitFor();
   await page.getByRole('button', { name: 'New page' }).click();
   await answer('Title of the new page', 'Beds', 'Create');
   await text(page).fill('Beans\n');
@@ -202,7 +202,7 @@ test('the companion answers about what one looks at, and goes on whatever page i
   await rail(page).getByRole('list', { name: 'Steps' }).getByText('failed').waitFor();
   await log(page).getByText('word1 ').waitFor();
   await go(page, '/inbox');
-  await page.getByText('Nothing waits for you').waitFor();
+  await page.getByText('Nothing is waiting for you').waitFor();
   await page.goBack();
   await log(page).getByText('word20 ').waitFor();
   await page.reload();
@@ -262,7 +262,7 @@ test('an answer that fails can be asked for again, and no word is lost or said t
     { times: 1 },
   );
   await say(page, 'Only once');
-  await log(page).getByText('waits for the connection').waitFor();
+  await log(page).getByText('waiting for the connection').waitFor();
   await log(page).getByText('Once and no more.').waitFor();
   expect(await said('Only once')).toBe(1);
 

@@ -204,7 +204,7 @@ function Broken({ error }: ErrorComponentProps) {
             fault={{
               code: 'internal',
               message: `This page cannot be shown: ${why}`,
-              hint: 'Nothing that was sent is lost.',
+              hint: 'Nothing you sent is lost.',
             }}
             action={{ label: 'Load it again', run: () => location.reload() }}
           />

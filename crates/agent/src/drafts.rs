@@ -5,7 +5,9 @@ use std::sync::PoisonError;
 
 use onyx_storage::{Draft, DraftFilter, StoreError};
 use onyx_tools::{Approval, Granted, NotApproved, ToolCx};
-use onyx_types::{DraftId, DraftState, ErrorCode, Fault, Hash, PersonId, SessionKey, TurnBody};
+use onyx_types::{
+    Approver, DraftId, DraftState, ErrorCode, Fault, Hash, PersonId, SessionKey, TurnBody,
+};
 
 use crate::RunManager;
 use crate::decisions::decided;
@@ -64,10 +66,11 @@ impl RunManager {
     /// Applies what a person approved. Once begun it goes on, whether or not the caller waits.
     pub async fn approve_draft(
         &self,
-        person: &PersonId,
+        approver: &Approver,
         id: DraftId,
         yes: Yes,
     ) -> Result<Draft, NotApproved> {
+        let person = approver.person();
         let draft = self.draft(person, id).await.map_err(plain)?;
         if yes.scope == ApprovalScope::Run && !Granted::default().allow(&draft.plan) {
             let message = "scope: only what reaches a host can be allowed for the whole run";

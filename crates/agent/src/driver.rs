@@ -344,6 +344,7 @@ impl Driver {
         let mut cx = actor.tool_cx.clone();
         cx.cancel = self.under_way.tool_cancels[index].clone();
         cx.taint = self.state.taint(lane);
+        cx.offered = self.state.visibility(lane, &call.name);
         if let Some(standing) = &mut cx.standing {
             let limit = Some(self.limits.max_cost).filter(|limit| *limit > 0.0);
             standing.cost_left = limit.map(|limit| limit - self.state.cost());

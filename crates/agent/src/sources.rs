@@ -8,6 +8,7 @@ use onyx_tools::{Addresses, Granted, LiveOutput, PathRules, Standing, ToolCx};
 use onyx_types::{
     AgentId, Cancel, ContextPiece, Event, Fault, LaneOrder, Limits, Mint, Origin, RunId, Scope,
     ScopeSet, SessionKey, StatusCode, Taint, ToolChoice, ToolUse, TurnBody, TurnId, View,
+    Visibility,
 };
 
 use crate::client::{ClientInput, ClientTurn, MemoryUse, open_calls, with_all_results};
@@ -371,6 +372,7 @@ pub(crate) fn tool_cx(
         draft_time: limits.draft_time(),
         answer: None,
         standing: None,
+        offered: Visibility::Offered,
     }
 }
 

@@ -93,7 +93,7 @@ pub(crate) fn may(caller: &AuthContext, access: Access) -> Result<(), Problem> {
             return Err(Problem::new(ErrorCode::Forbidden, "only the owner may do this"));
         }
     };
-    if caller.grants.has(needed) {
+    if caller.grants().has(needed) {
         return Ok(());
     }
     let why = format!("this credential lacks the scope `{}`", needed.as_str());

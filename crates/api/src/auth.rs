@@ -11,10 +11,14 @@ use axum::http::{HeaderMap, Method, header};
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD as BASE64;
 use onyx_identity::{Attempt, Caller, CallerKind, Identity, Proof};
-use onyx_types::{ErrorCode, Fault};
+use onyx_types::{Approver, ErrorCode, Fault};
 
+use crate::front::Front;
 use crate::serve::Peer;
 use crate::{ApiState, Problem, cookie};
+
+/// The header in which a page sends the key that it got when its browser was signed in.
+pub(crate) const PAGE_KEY: &str = "x-onyx-page-key";
 
 /// The authenticated caller. Storage keys are built from it; no request field can name a person.
 #[derive(Clone, Debug)]
@@ -28,6 +32,13 @@ impl Deref for AuthContext {
     }
 }
 
+impl AuthContext {
+    /// For whatever applies or agrees to something; fails where the credential may not approve.
+    pub(crate) fn approver(&self) -> Result<Approver, Problem> {
+        Ok(Approver::new(&self.person, self.grants())?)
+    }
+}
+
 impl From<Caller> for AuthContext {
     fn from(caller: Caller) -> Self {
         Self(caller)
@@ -38,25 +49,23 @@ impl From<Caller> for AuthContext {
 #[derive(Debug)]
 pub struct Authenticator {
     identity: Arc<Identity>,
-    /// Names beside the loopback's that this server goes by.
-    hosts: RwLock<Arc<[String]>>,
+    front: RwLock<Arc<Front>>,
     /// Where a browser on this machine reaches it.
     address: OnceLock<SocketAddr>,
 }
 
 impl Authenticator {
     pub fn new(identity: Arc<Identity>) -> Self {
-        Self { identity, hosts: RwLock::default(), address: OnceLock::new() }
+        Self { identity, front: RwLock::default(), address: OnceLock::new() }
     }
 
     pub fn identity(&self) -> &Identity {
         &self.identity
     }
 
-    /// From now on requests may be for these names too.
-    pub fn set_hosts(&self, hosts: &[String]) {
-        let hosts = hosts.iter().map(|host| host.to_ascii_lowercase()).collect();
-        *self.hosts.write().unwrap_or_else(PoisonError::into_inner) = hosts;
+    /// From now on this is what stands before the server.
+    pub fn set_front(&self, front: Front) {
+        *self.front.write().unwrap_or_else(PoisonError::into_inner) = Arc::new(front);
     }
 
     /// Where the server listens, once it does. Only a loopback address (or all of them) can be
@@ -73,23 +82,23 @@ impl Authenticator {
     }
 
     /// A link that signs the owner in, once; `None` where no browser on this machine gets here.
-    pub fn create_link(&self) -> Result<Option<String>, Fault> {
+    pub fn create_link(&self, maker: &Caller) -> Result<Option<String>, Fault> {
         let Some(address) = self.address.get() else { return Ok(None) };
-        let code = self.identity.create_link()?;
+        let code = self.identity.create_link(maker)?;
         Ok(Some(format!("http://{address}/auth/link?code={}", code.reveal())))
     }
 
-    pub(crate) fn hosts(&self) -> Arc<[String]> {
-        Arc::clone(&self.hosts.read().unwrap_or_else(PoisonError::into_inner))
+    pub(crate) fn front(&self) -> Arc<Front> {
+        Arc::clone(&self.front.read().unwrap_or_else(PoisonError::into_inner))
     }
 
-    /// For a token that comes in no header. A wrong one counts like any other from there.
-    pub(crate) async fn by_token(
+    /// For what comes in a frame in place of a header. A wrong one counts like any other from there.
+    pub(crate) async fn by_proof(
         &self,
-        token: &str,
+        proof: Proof<'_>,
         from: Option<IpAddr>,
     ) -> Result<AuthContext, Problem> {
-        let attempt = Attempt { proof: Proof::Bearer(token), from, speaks_for: None };
+        let attempt = Attempt { proof, from, speaks_for: None };
         Ok(self.identity.caller(attempt).await?.into())
     }
 
@@ -126,7 +135,7 @@ pub(crate) fn address_of(peer: Option<&Peer>) -> Option<IpAddr> {
 enum Sent {
     LocalUser,
     Bearer(String),
-    Session(String),
+    Session { cookie: String, page_key: Option<String> },
     Basic { person: String, password: String },
 }
 
@@ -140,7 +149,8 @@ impl Sent {
             // Anthropic's clients send theirs so.
             .chain(headers.get_all("x-api-key").iter().map(|value| bearer(value.to_str().ok()?)));
         match (explicit.next(), explicit.next()) {
-            (None, _) => Ok(cookie::session(headers).map(Self::Session)),
+            (None, _) => Ok(cookie::session(headers)
+                .map(|cookie| Self::Session { cookie, page_key: page_key(headers) })),
             (Some(Some(sent)), None) => Ok(Some(sent)),
             (Some(Some(one)), Some(Some(other))) if one.is_same(&other) => Ok(Some(one)),
             _ => Err(Problem::new(
@@ -159,7 +169,9 @@ impl Sent {
         match self {
             Self::LocalUser => Proof::LocalUser,
             Self::Bearer(token) => Proof::Bearer(token),
-            Self::Session(secret) => Proof::Session(secret),
+            Self::Session { cookie, page_key } => {
+                Proof::Session { cookie, page_key: page_key.as_deref() }
+            }
             Self::Basic { person, password } => Proof::Password { person, password },
         }
     }
@@ -181,6 +193,15 @@ fn authorization(value: &str) -> Option<Sent> {
 
 fn bearer(token: &str) -> Option<Sent> {
     Some(Sent::Bearer(token.trim().to_owned()))
+}
+
+/// What only a page of our own origin can read, and so can send: another port's page cannot.
+fn page_key(headers: &HeaderMap) -> Option<String> {
+    let mut sent = headers.get_all(PAGE_KEY).iter();
+    match (sent.next(), sent.next()) {
+        (Some(key), None) => key.to_str().ok().map(str::to_owned),
+        _ => None,
+    }
 }
 
 fn named_person(headers: &HeaderMap) -> Result<Option<&str>, Problem> {

@@ -5,6 +5,7 @@ use onyx_identity::Secret;
 use onyx_types::ErrorCode;
 
 use crate::Problem;
+use crate::front::Scheme;
 
 const NAME: &str = "onyx_session";
 /// As long as the session behind it lasts.
@@ -24,8 +25,11 @@ pub(crate) fn session(headers: &HeaderMap) -> Option<String> {
 }
 
 /// Signs the browser in.
-pub(crate) fn set(secret: &Secret, headers: &HeaderMap) -> Result<HeaderValue, Problem> {
-    let secure = if is_https(headers) { "; Secure" } else { "" };
+pub(crate) fn set(secret: &Secret, scheme: Scheme) -> Result<HeaderValue, Problem> {
+    let secure = match scheme {
+        Scheme::Https => "; Secure",
+        Scheme::Http => "",
+    };
     let value = secret.reveal();
     let text =
         format!("{NAME}={value}; Path=/; HttpOnly; SameSite=Strict; Max-Age={SECONDS}{secure}");
@@ -38,9 +42,4 @@ pub(crate) fn set(secret: &Secret, headers: &HeaderMap) -> Result<HeaderValue, P
 /// Signs it out.
 pub(crate) fn clear() -> HeaderValue {
     HeaderValue::from_static("onyx_session=; Path=/; HttpOnly; SameSite=Strict; Max-Age=0")
-}
-
-/// A page that was loaded over TLS says so in its Origin; this server itself speaks none.
-fn is_https(headers: &HeaderMap) -> bool {
-    headers.get(header::ORIGIN).is_some_and(|origin| origin.as_bytes().starts_with(b"https://"))
 }

@@ -4,28 +4,52 @@
 use std::net::IpAddr;
 
 use axum::extract::{Request, State};
-use axum::http::{HeaderMap, Uri, header};
+use axum::http::{HeaderMap, HeaderValue, Uri, header};
 use axum::middleware::Next;
 use axum::response::{IntoResponse, Response};
 use onyx_types::{ErrorCode, Fault};
 
+use crate::front::{Front, Scheme};
 use crate::serve::Peer;
 use crate::{ApiState, Problem};
 
 pub(crate) async fn check_host_and_origin(
     State(state): State<ApiState>,
-    request: Request,
+    mut request: Request,
     next: Next,
 ) -> Response {
     let at = match request.extensions().get::<Peer>() {
         // No browser speaks over the home's socket, and its requests have no meaningful Host.
-        Some(Peer::LocalUser) => return next.run(request).await,
+        Some(Peer::LocalUser) => {
+            request.extensions_mut().insert(Scheme::Http);
+            return next.run(request).await;
+        }
         Some(Peer::Network { at, .. }) => Some(at.ip().to_canonical()),
         None => None,
     };
-    match verify(request.uri(), request.headers(), at, &state.auth.hosts()) {
-        Ok(()) => next.run(request).await,
+    let front = state.auth.front();
+    let mut response = match verify(request.uri(), request.headers(), at, front.hosts()) {
+        Ok(()) => {
+            know_the_client(&front, &mut request);
+            next.run(request).await
+        }
         Err(problem) => problem.into_response(),
+    };
+    // Whatever a route answers, a browser takes it for what it is said to be and for nothing else.
+    let nosniff = HeaderValue::from_static("nosniff");
+    response.headers_mut().insert(header::X_CONTENT_TYPE_OPTIONS, nosniff);
+    response
+}
+
+/// From here on the request comes from whom a trusted proxy speaks for, and says how it was asked.
+fn know_the_client(front: &Front, request: &mut Request) {
+    let peer = request.extensions().get::<Peer>();
+    let host = host_of(request.uri(), request.headers());
+    let scheme = front.scheme(peer, host, request.headers());
+    let client = peer.and_then(|peer| front.client(peer, request.headers()));
+    request.extensions_mut().insert(scheme);
+    if let Some(client) = client {
+        request.extensions_mut().insert(client);
     }
 }
 

@@ -14,6 +14,7 @@ mod decode;
 mod encode;
 mod etag;
 mod foreign;
+mod front;
 mod guard;
 mod history;
 mod lanes;
@@ -29,6 +30,7 @@ mod routing;
 mod serve;
 mod settings;
 mod sign_ins;
+mod socket_key;
 mod stalled;
 mod state;
 mod talk;
@@ -50,6 +52,7 @@ pub use encode::{
     CallName, CompanionFrames, Ndjson, PersonaFrames, RunFrame, SseFrame, ThreadFrames, ToldFrom,
     UiMessageFrames, WsFrames,
 };
+pub use front::Front;
 pub use history::{HistoryMessage, MessageRole, MessageStatus, Trace, messages};
 pub use lanes::Lanes;
 pub use logs::{LogLevel, LogLine, LogRing, Mask};
@@ -60,6 +63,7 @@ pub use routes::{openapi, router, routes};
 pub use routing::{Route, Routes};
 pub use serve::{Accept, Peer, serve};
 pub use settings::{AuthMode, AuthSettings, DEFAULT_PORT, Exposure, GatewaySettings};
+pub use socket_key::{SOCKET_KEY, SocketKey};
 pub use state::{ApiState, Shared};
 pub use traffic::Traffic;
 pub use upstream::{

@@ -37,7 +37,8 @@ pub enum Peer {
         /// This machine's end of the connection.
         at: SocketAddr,
     },
-    /// The same user of this machine, as the kernel says.
+    /// The same user of this machine, as the kernel says. The router that is served on the home's
+    /// socket asks for more ([`crate::SocketKey`]): an agent's commands are that user too.
     LocalUser,
 }
 

@@ -5,6 +5,8 @@ use onyx_identity::Token;
 use onyx_types::{ErrorCode, Fault};
 use serde::Deserialize;
 
+use crate::front::Front;
+
 /// Where Onyx listens unless it is told otherwise.
 pub const DEFAULT_PORT: u16 = 18_790;
 
@@ -22,6 +24,10 @@ pub struct GatewaySettings {
     pub max_runs: Option<NonZeroUsize>,
     /// Names beside the loopback's that it goes by, such as that of a reverse proxy.
     pub hosts: Vec<String>,
+    /// What people type to get here, such as `https://onyx.example.org`. Its name is one of `hosts`.
+    pub public_url: Option<String>,
+    /// Addresses of reverse proxies that are believed when they say whom they speak for.
+    pub trusted_proxies: Vec<IpAddr>,
     pub auth: AuthSettings,
 }
 
@@ -65,6 +71,10 @@ impl GatewaySettings {
             )));
         }
         Ok(SocketAddr::new(address, self.port.unwrap_or(DEFAULT_PORT)))
+    }
+
+    pub fn front(&self) -> Result<Front, Fault> {
+        Front::new(&self.hosts, self.public_url.as_deref(), &self.trusted_proxies)
     }
 
     pub fn max_runs(&self) -> usize {

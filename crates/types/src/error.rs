@@ -38,6 +38,7 @@ macro_rules! error_table {
 error_table! {
     InvalidRequest "invalid_request" 400 "The request is not valid." "Check the field named in the message.";
     Unauthenticated "unauthenticated" 401 "No valid credential was sent." "Send `Authorization: Bearer <token>`; `onyx doctor` shows where the token is.";
+    SignInAgain "sign_in_again" 401 "This browser has to sign in once more: its cookie alone opens nothing." "Sign in here; the page then keeps a key of its own that it shows with the cookie.";
     Forbidden "forbidden" 403 "This credential may not do that." "Ask the owner, or use another credential.";
     NotFound "not_found" 404 "There is no such thing here." "Check the id; lists show what exists.";
     ModelNotFound "model_not_found" 404 "No such model or agent is configured." "`onyx doctor` lists providers and agents.";

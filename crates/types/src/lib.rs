@@ -3,6 +3,7 @@
 //! Everything here is a value or a trait. No I/O, no clock reads, no async runtime, no wire
 //! format of any surface or provider may enter: those live in the crates that own them.
 
+mod approver;
 mod authority;
 mod cancel;
 mod clock;
@@ -27,6 +28,7 @@ mod turn_codec;
 mod turn_quick;
 mod usage;
 
+pub use approver::Approver;
 pub use authority::{Attendance, Taint, Tier, ToolEffect, Verdict};
 pub use cancel::Cancel;
 pub use clock::{Clock, Now, SystemClock, Timestamp};

@@ -186,9 +186,9 @@ export function NewChatPage({ shared }: { shared?: string }) {
       ) : (
         <div className="flex flex-1 flex-col items-center justify-center-safe overflow-y-auto px-6 py-6 text-center">
           <i className="mb-5 block size-7 shrink-0 rotate-45 rounded-[8px] bg-text" aria-hidden />
-          <h2 className="text-title font-semibold">What shall we work on?</h2>
+          <h2 className="text-title font-semibold">What can I help with?</h2>
           <p className="meta mt-1 max-w-90">
-            Your agent reads and writes in your own files, and asks before anything that cannot be taken back.
+            Your agent reads and writes in your own files, and asks before anything that deletes or overwrites.
           </p>
           <FirstRun />
         </div>
@@ -271,7 +271,7 @@ function SessionMenu({ session }: { session: Session }) {
             ? []
             : [
                 {
-                  label: archived ? 'Bring back' : 'Archive',
+                  label: archived ? 'Unarchive' : 'Archive',
                   icon: <Archive size={15} aria-hidden />,
                   run: () => void setArchived(session.id, !archived),
                 },
@@ -298,7 +298,7 @@ function SessionMenu({ session }: { session: Session }) {
       {asking === 'delete' && (
         <Confirm
           question="Delete this chat?"
-          detail="Its log is removed for good. Archiving keeps it."
+          detail="This deletes the chat permanently. Archive it instead to keep it."
           action="Delete"
           onAnswer={(yes) => void answer(yes)}
         />

@@ -165,7 +165,7 @@ export function Composer({
           running
             ? delivery === 'steer'
               ? `Steer ${name}`
-              : 'Say it after this answer'
+              : 'Queue a message'
             : (placeholder ?? `${sessionId ? 'Reply to' : 'Message'} ${name}`)
         }
         className="block max-h-[40vh] min-h-8 w-full resize-none bg-transparent px-1 pt-0.5 pb-1.5 text-[16px] leading-6 outline-none placeholder:text-dim md:text-body"
@@ -302,13 +302,13 @@ function DeliveryMenu() {
       entries={[
         {
           label: 'Steer',
-          detail: 'It reads your words after the step under way',
+          detail: 'Your message is read after the current step',
           checked: delivery === 'steer',
           run: set('steer'),
         },
         {
           label: 'Queue',
-          detail: 'Your words wait for the end of this answer',
+          detail: 'Your message waits until this answer is done',
           checked: delivery === 'follow_up',
           run: set('follow_up'),
         },

@@ -1,5 +1,5 @@
 import { Link } from '@tanstack/react-router';
-import { useEffect, useState, type KeyboardEvent } from 'react';
+import { useEffect, useRef, useState } from 'react';
 import { Clock } from 'lucide-react';
 import type { Draft, Preview } from '@onyx/sdk';
 import { decide, refreshDraft, takeBack } from '../store/drafts';
@@ -7,19 +7,20 @@ import { useStore, type SentVerdict, type Verdict } from '../store/state';
 import { titleOf } from '../shell/links';
 import { ago, fullTime } from '../ui/time';
 import { useSurface } from './density';
+import { nextOpenCard, useDecisionKeys } from './decisionKeys';
 
 const DECIDED: Record<string, string> = {
   applying: 'Being applied',
   applied: 'Approved and done',
   failed: 'Approved, but it failed',
-  unknown: 'Approved; what came of it is not known',
+  unknown: 'Approved, but the result is unknown',
   rejected: 'Rejected',
   superseded: 'Replaced by a newer draft',
   expired: 'Expired',
 };
 
 const EFFECTS: Record<string, string> = {
-  destroy: 'cannot be taken back',
+  destroy: 'deletes or overwrites',
   reach: 'leaves this machine',
   execute: 'runs a command',
 };
@@ -34,34 +35,37 @@ export function DraftCard({ id, inChat = false }: { id: string; inChat?: boolean
   const online = useStore((state) => state.link === 'online');
   const given = useStore((state) => state.verdicts[id]);
   const { density } = useSurface();
+  const card = useRef<HTMLElement>(null);
   const unknown = draft === undefined;
   useEffect(() => {
     if (unknown && online) void refreshDraft(id);
   }, [unknown, online, id]);
-  if (!draft)
-    return <div className="card meta border-l-3 border-l-line px-4 py-3">A draft that is no longer there.</div>;
-  const open = isOpen(draft) && !given;
-  const asks = draft.tool === 'ask_person';
   const answer = async (verdict: Verdict) => {
     setBusy(true);
+    const held = card.current?.contains(document.activeElement) ?? false;
     await decide(id, verdict);
     setBusy(false);
     setRejecting(false);
+    // The button that was pressed is gone now; without this the focus would fall to the page.
+    if (held) (nextOpenCard(card.current) ?? card.current)?.focus();
   };
+  const asks = draft?.tool === 'ask_person';
+  useDecisionKeys(card, {
+    a: () => !asks && !busy && void answer({ decision: 'approve' }),
+    r: () => !busy && setRejecting(true),
+  });
+  if (!draft) return <div className="card meta border-l-3 border-l-line px-4 py-3">This draft no longer exists.</div>;
+  const open = isOpen(draft) && !given;
   // In a chat it stands below the name of who speaks, elsewhere below the page's title.
   const Title = inChat ? 'h3' : 'h2';
-  const onKeyDown = (event: KeyboardEvent) => {
-    if (!open || busy || event.target !== event.currentTarget || event.metaKey || event.ctrlKey || event.altKey) return;
-    if (event.key === 'a' && !asks) void answer({ decision: 'approve' });
-    if (event.key === 'r') setRejecting(true);
-  };
   return (
     <section
+      ref={card}
       aria-label={draft.summary}
       data-draft={id}
-      tabIndex={open ? 0 : undefined}
+      data-open={open || undefined}
+      tabIndex={open ? 0 : -1}
       className={`card border-l-3 ${open ? 'border-l-warn' : 'border-l-line'}`}
-      onKeyDown={onKeyDown}
     >
       <header className="flex flex-wrap items-baseline gap-x-2.5 px-3.5 py-2.5">
         <Title className="min-w-0 font-semibold [overflow-wrap:anywhere]">
@@ -106,7 +110,7 @@ export function DraftCard({ id, inChat = false }: { id: string; inChat?: boolean
                 type="button"
                 className="btn"
                 disabled={busy}
-                title="The same tool may reach the same host until this run ends"
+                title="This tool may contact the same host until this run ends"
                 onClick={() => void answer({ decision: 'approve', scope: 'run' })}
               >
                 Approve for this run
@@ -121,7 +125,7 @@ export function DraftCard({ id, inChat = false }: { id: string; inChat?: boolean
             </span>
             {draft.state === 'stale' && (
               <span role="status" className="text-warn">
-                What it changes has changed since; this is the new difference.
+                The file has changed since. This is the new diff.
               </span>
             )}
             {draft.expiresAt && <span className="ml-auto">expires {ago(draft.expiresAt)}</span>}
@@ -148,8 +152,8 @@ function About({ draft, inChat }: { draft: Draft; inChat: boolean }) {
       )}
       {agent && <span>{agent}</span>}
       {draft.effect && EFFECTS[draft.effect] && <span className="text-warn">{EFFECTS[draft.effect]}</span>}
-      {draft.instruction && <span className="text-warn">changes how agents behave</span>}
-      {draft.tainted && <span className="text-warn">after reading from outside</span>}
+      {draft.instruction && <span className="text-warn">changes agent instructions</span>}
+      {draft.tainted && <span className="text-warn">after reading outside content</span>}
       {!inChat && session && (
         <Link to="/chat/$id" params={{ id: session.id }} className="max-w-60 truncate underline underline-offset-3">
           {titleOf(session)}
@@ -178,10 +182,10 @@ function Given({ verdict, onTakeBack }: { verdict: SentVerdict; onTakeBack: () =
   return (
     <>
       <span role="status" className="inline-flex min-w-0 flex-1 items-center gap-1.5 text-warn">
-        <Clock size={13} className="shrink-0" aria-hidden /> {decided}, waits for the connection
+        <Clock size={13} className="shrink-0" aria-hidden /> {decided}, waiting for the connection
       </span>
       <button type="button" className="btn" onClick={onTakeBack}>
-        Take back
+        Undo
       </button>
     </>
   );
@@ -198,7 +202,7 @@ interface Wording {
 
 const REFUSAL: Wording = {
   label: 'Reason',
-  placeholder: 'Why not? (may stay empty)',
+  placeholder: 'Reason (optional)',
   send: 'Reject',
   cancel: 'Cancel',
   tone: 'btn-danger',
@@ -208,7 +212,7 @@ const REPLY: Wording = {
   label: 'Your answer',
   placeholder: 'Your answer',
   send: 'Answer',
-  cancel: 'Do not answer',
+  cancel: 'Skip',
   tone: 'btn-primary',
   needed: true,
 };

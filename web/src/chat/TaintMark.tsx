@@ -16,7 +16,7 @@ export function TaintMark({ sessionId }: { sessionId: string }) {
   return (
     <span
       className="chip text-warn"
-      title="It read something from outside in this run; what leaves the machine asks you first."
+      title="This chat has read outside content. Anything that leaves this machine asks you first."
     >
       <ShieldAlert size={14} aria-hidden /> <span className="max-sm:sr-only">read from outside</span>
     </span>

@@ -60,12 +60,12 @@ function WordsTurn({ words, sessionId }: { words: Words; sessionId?: string }) {
               className="text-accent underline underline-offset-3 max-md:min-h-11"
               onClick={() => takeBack(promised)}
             >
-              Take back
+              Undo
             </button>
           )}
           {words.state === 'waiting' && (
             <span className="inline-flex items-center gap-1 text-warn">
-              <Clock size={12} aria-hidden /> waits for the connection
+              <Clock size={12} aria-hidden /> waiting for the connection
             </span>
           )}
           <h2 title={words.ts && fullTime(words.ts)}>YOU</h2>
@@ -124,7 +124,9 @@ function Unanswered({ words: { turnId, fault } }: { words: Words }) {
   const run = () => turnId && again?.(turnId);
   if (fault) return <ErrorLine fault={fault} action={again && { label: 'Try again', run }} />;
   if (density === 'thread')
-    return <p className="mt-1 text-right text-meta text-dim">Not answered yet; it goes along with your next message</p>;
+    return (
+      <p className="mt-1 text-right text-meta text-dim">Not answered yet. It will be sent with your next message.</p>
+    );
   return (
     <p className="mt-1 flex flex-wrap items-center justify-end gap-2 text-meta text-dim">
       Not answered yet
@@ -217,8 +219,8 @@ function Reasoning({ text, live }: { text: string; live: boolean }) {
 
 const ENDINGS: Partial<Record<Answer['state'], string>> = {
   cancelled: 'Stopped',
-  interrupted: 'The server stopped while this was being written; what was finished is kept',
-  awaiting_client: 'Waits for a tool of the client',
+  interrupted: 'The server stopped during this answer. What was finished is kept.',
+  awaiting_client: 'Waiting for the client’s tool',
 };
 
 function Ending({ answer, isLast }: { answer: Answer; isLast: boolean }) {

@@ -39,8 +39,8 @@ export function WordsActions({ words, sessionId }: { words: Words; sessionId: st
         <button
           type="button"
           className="icon-btn"
-          aria-label="Edit and run again"
-          title="Edit and run again"
+          aria-label="Edit and resend"
+          title="Edit and resend"
           disabled={busy}
           onClick={() => setEditing(true)}
         >
@@ -110,7 +110,7 @@ export function AnswerActions({ answer, sessionId, isLast }: { answer: Answer; s
       ? [{ label: 'Fork from here', icon: <GitFork size={15} aria-hidden />, run: () => void forkHere() }]
       : []),
     ...(wrote && runId
-      ? [{ label: 'Undo what it wrote', icon: <Undo2 size={15} aria-hidden />, run: () => void undoRun(runId) }]
+      ? [{ label: 'Undo file changes', icon: <Undo2 size={15} aria-hidden />, run: () => void undoRun(runId) }]
       : []),
   ];
   return (
@@ -139,8 +139,8 @@ export function AnswerActions({ answer, sessionId, isLast }: { answer: Answer; s
         <button
           type="button"
           className="icon-btn"
-          aria-label="Answer again"
-          title="Answer again"
+          aria-label="Regenerate"
+          title="Regenerate"
           disabled={busy || !answer.asked}
           onClick={() => void again()}
         >

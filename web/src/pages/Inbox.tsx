@@ -1,9 +1,11 @@
 import { useEffect, useMemo, useState } from 'react';
 import { Link } from '@tanstack/react-router';
 import type { Draft } from '@onyx/sdk';
+import { openCards } from '../chat/decisionKeys';
 import { DraftCard, isOpen } from '../chat/DraftCard';
 import { decide, refreshDrafts } from '../store/drafts';
 import { toast, useStore } from '../store/state';
+import { isWriting } from '../ui/keyboard';
 import { Confirm } from '../ui/Modal';
 import { Empty, ErrorLine, Page, Skeletons } from '../ui/page';
 
@@ -61,20 +63,16 @@ function Nothing({ tab, phase }: { tab: Tab; phase: 'loading' | 'ready' | 'faile
   if (phase === 'failed') {
     return (
       <ErrorLine
-        fault={{ code: 'internal', message: 'The drafts could not be read.', hint: 'They are kept on the server.' }}
+        fault={{ code: 'internal', message: 'The drafts could not be loaded.', hint: 'They are kept on the server.' }}
         action={{ label: 'Try again', run: () => void refreshDrafts() }}
       />
     );
   }
   if (phase === 'loading')
-    return online ? (
-      <Skeletons rows={2} height="h-40" />
-    ) : (
-      <Empty>What waits is shown as soon as the connection is back.</Empty>
-    );
+    return online ? <Skeletons rows={2} height="h-40" /> : <Empty>Drafts appear when the connection is back.</Empty>;
   return (
     <Empty>
-      {tab === 'waiting' ? 'Nothing waits for you.' : 'Nothing was decided yet.'}{' '}
+      {tab === 'waiting' ? 'Nothing is waiting for you.' : 'Nothing decided yet.'}{' '}
       <Link to="/chat" className="text-accent underline underline-offset-3">
         New chat
       </Link>
@@ -118,8 +116,8 @@ function All({ waiting }: { waiting: Draft[] }) {
           question={`${asking === 'approve' ? 'Approve' : 'Reject'} all ${waiting.length}?`}
           detail={
             asking === 'approve'
-              ? 'Each is done exactly as it is shown; one whose file has changed since is left waiting.'
-              : 'Their agents are told at their next step.'
+              ? 'Each is applied exactly as shown. A draft whose file has changed since stays in the list.'
+              : 'The agents learn about it at their next step.'
           }
           action={asking === 'approve' ? 'Approve all' : 'Reject all'}
           onAnswer={(yes) => void run(asking, yes)}
@@ -134,15 +132,9 @@ function useMovingByKeys(): void {
   useEffect(() => {
     const onKey = (event: KeyboardEvent) => {
       if (event.key !== 'j' && event.key !== 'k') return;
-      if (
-        event.metaKey ||
-        event.ctrlKey ||
-        event.altKey ||
-        document.querySelector('dialog[open]') ||
-        /^(INPUT|TEXTAREA|SELECT)$/.test((event.target as Element).tagName)
-      )
-        return;
-      const cards = [...document.querySelectorAll<HTMLElement>('[data-draft][tabindex]')];
+      if (event.metaKey || event.ctrlKey || event.altKey || isWriting(event.target)) return;
+      if (document.querySelector('dialog[open]')) return;
+      const cards = openCards();
       const at = cards.indexOf(document.activeElement as HTMLElement);
       const next = cards[Math.max(0, Math.min(cards.length - 1, at + (event.key === 'j' ? 1 : -1)))];
       next?.focus();

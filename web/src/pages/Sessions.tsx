@@ -97,18 +97,14 @@ export function SessionsPage() {
           {fault && <ErrorLine fault={fault} action={{ label: 'Try again', run: () => setRound(round + 1) }} />}
           {shown === undefined &&
             !fault &&
-            (online ? (
-              <Skeletons height="h-16" />
-            ) : (
-              <Empty>Your chats are shown as soon as the connection is back.</Empty>
-            ))}
+            (online ? <Skeletons height="h-16" /> : <Empty>Your chats appear when the connection is back.</Empty>)}
           {shown?.length === 0 && (
             <p className="meta py-10 text-center">
               {query || agent || since !== 'Any time'
-                ? 'No chat fits these filters.'
+                ? 'No chats match these filters.'
                 : status === 'archived'
-                  ? 'Nothing is archived.'
-                  : 'There are no chats yet.'}{' '}
+                  ? 'No archived chats.'
+                  : 'No chats yet.'}{' '}
               <Link to="/chat" className="text-accent underline underline-offset-3">
                 New chat
               </Link>
@@ -185,7 +181,7 @@ function Row({ session }: { session: Session }) {
         <button
           type="button"
           className="icon-btn"
-          aria-label={archived ? `Bring back ${titleOf(session)}` : `Archive ${titleOf(session)}`}
+          aria-label={archived ? `Unarchive ${titleOf(session)}` : `Archive ${titleOf(session)}`}
           onClick={() => void setArchived(session.id, !archived)}
         >
           {archived ? <ArchiveRestore size={16} aria-hidden /> : <Archive size={16} aria-hidden />}

@@ -23,7 +23,7 @@ export function Talk({ space, looking }: { space: Space; looking?: Looking }) {
           (online ? (
             <Skeletons rows={3} height="h-16" />
           ) : (
-            <Empty>The companion is here as soon as the connection is back.</Empty>
+            <Empty>The companion appears when the connection is back.</Empty>
           ))}
       </div>
     );
@@ -36,10 +36,10 @@ export function Talk({ space, looking }: { space: Space; looking?: Looking }) {
         {looking && (
           <p
             className="mb-1.5 flex items-center gap-1.5 px-1 text-tiny text-dim"
-            title="What you look at goes along with your words"
+            title="The page you are viewing is sent with your message"
           >
             <Eye size={13} className="shrink-0" aria-hidden />
-            <span className="sr-only">The companion is told that you look at</span>
+            <span className="sr-only">The companion sees that you are viewing</span>
             <span className="truncate" dir="auto">
               {looking.title}
             </span>

@@ -68,7 +68,7 @@ export function Nav({ onPalette }: { onPalette: () => void }) {
               <div key={width} className="skeleton mx-2 my-2 h-4" style={{ width: `${width}%` }} />
             ))}
           {phase === 'ready' && recent.length === 0 && (
-            <p className="px-2 py-1 text-meta text-dim">Chats you begin are listed here.</p>
+            <p className="px-2 py-1 text-meta text-dim">Your chats appear here.</p>
           )}
         </div>
         <Item to="/sessions" icon={<MessageSquare size={16} aria-hidden />} label="All chats" />
@@ -199,14 +199,14 @@ function Health() {
       : link !== 'online'
         ? ['Connecting', 'var(--line)']
         : worst === 'unknown'
-          ? ['Health is not known', 'var(--warn)']
+          ? ['Status unknown', 'var(--warn)']
           : worst === 'checking'
             ? ['Checking', 'var(--line)']
             : worst === 'down'
               ? ['Something is down', 'var(--danger)']
               : worst === 'degraded'
-                ? ['Something needs a look', 'var(--warn)']
-                : ['All systems well', 'var(--ok)'];
+                ? ['Needs attention', 'var(--warn)']
+                : ['All systems OK', 'var(--ok)'];
   return (
     <Link
       to="/system"

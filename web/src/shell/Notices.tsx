@@ -22,7 +22,7 @@ export function OfflineBanner() {
   const parts = [counted(waiting, 'message'), counted(decided, 'decision')].filter(Boolean);
   const words =
     parts.length === 0
-      ? 'What you write is sent when it is back.'
+      ? 'Your messages will be sent when it is back.'
       : `${parts.join(' and ')} ${waiting + decided === 1 ? 'waits' : 'wait'} to be sent.`;
   return (
     <div
@@ -52,7 +52,7 @@ export function Toasts() {
     >
       {updateReady && (
         <Card>
-          <span className="flex-1">A new version of Onyx is here.</span>
+          <span className="flex-1">A new version of Onyx is available.</span>
           <button type="button" className="btn" onClick={updateReady}>
             Reload
           </button>

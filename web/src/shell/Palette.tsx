@@ -44,14 +44,14 @@ export function Palette({ onClose, onShortcuts }: { onClose: () => void; onShort
     <Modal label="Search or command" onClose={onClose}>
       <Command label="Search or command" loop>
         <Command.Input
-          autoFocus
+          data-first-focus
           value={query}
           onValueChange={setQuery}
           placeholder="Search chats or type a command"
           className="h-12 w-full border-b border-line bg-transparent px-4 text-[16px] outline-none placeholder:text-dim md:text-body"
         />
         <Command.List className="max-h-[50vh] overflow-auto p-1.5">
-          <Command.Empty className="px-3 py-6 text-center text-meta text-dim">Nothing is called that.</Command.Empty>
+          <Command.Empty className="px-3 py-6 text-center text-meta text-dim">No results.</Command.Empty>
           <Command.Group heading={<Heading>Commands</Heading>}>
             <Entry icon={<Plus size={16} />} onSelect={go('/chat')} keys="N">
               New chat

@@ -2,6 +2,7 @@ import { useEffect } from 'react';
 import { useNavigate } from '@tanstack/react-router';
 import { stop } from '../store/actions';
 import { useStore } from '../store/state';
+import { isWriting } from '../ui/keyboard';
 
 const DOUBLE_MS = 600;
 
@@ -47,10 +48,4 @@ export function useKeys(open: { palette: () => void; shortcuts: () => void }): v
     addEventListener('keydown', onKey);
     return () => removeEventListener('keydown', onKey);
   }, [navigate, open]);
-}
-
-function isWriting(target: EventTarget | null): boolean {
-  return (
-    target instanceof HTMLElement && (target.isContentEditable || /^(INPUT|TEXTAREA|SELECT)$/.test(target.tagName))
-  );
 }

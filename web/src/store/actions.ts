@@ -97,7 +97,7 @@ export async function stop(sessionId: string): Promise<void> {
 
 export async function undoRun(runId: string): Promise<void> {
   const restored = await attempt('Nothing was undone', () => onyx.runs.undo(runId));
-  if (restored) toast(restored.length === 0 ? 'This run had written nothing' : `Restored ${restored.join(', ')}`);
+  if (restored) toast(restored.length === 0 ? 'This run changed no files' : `Restored ${restored.join(', ')}`);
 }
 
 export async function rename(id: string, title: string): Promise<void> {

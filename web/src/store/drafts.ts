@@ -46,7 +46,7 @@ export function keepDraft(told: Told): void {
 }
 
 const LOST: Record<string, string> = {
-  draft_stale: 'What it changes has changed since: look at the new difference before you decide',
+  draft_stale: 'The file has changed since. Review the new diff before you decide.',
   draft_expired: 'It has expired',
 };
 

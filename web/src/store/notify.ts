@@ -62,7 +62,7 @@ export function startNotifying(): void {
       if (draft.state !== 'pending' || before.drafts[draft.id]) continue;
       void tell({
         title: nameOf(state, draft.sessionId),
-        body: `Waits for you: ${draft.summary}`,
+        body: `Waiting for you: ${draft.summary}`,
         tag: draft.id,
         path: '/inbox',
       });

@@ -77,6 +77,8 @@ export interface Toast {
 
 export interface State {
   link: Link;
+  /** Why the server wants a sign-in, where it said so. */
+  refusal?: Fault;
   /** Since when there has been no connection. */
   lostAt?: number;
   status?: ServerStatus;

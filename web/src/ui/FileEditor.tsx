@@ -77,14 +77,14 @@ export function FileEditor({
             fault.code === 'version_conflict'
               ? {
                   ...fault,
-                  message: 'Somebody changed this file since you opened it; yours is not saved.',
-                  hint: 'Copy what you wrote, then load theirs.',
+                  message: 'This file was changed since you opened it. Your version is not saved.',
+                  hint: 'Copy your text, then load the new version.',
                 }
               : fault
           }
           action={
             fault.code === 'version_conflict'
-              ? { label: 'Load theirs', run: () => (setText(undefined), setFault(undefined), onWritten()) }
+              ? { label: 'Load the new version', run: () => (setText(undefined), setFault(undefined), onWritten()) }
               : undefined
           }
         />

@@ -1,5 +1,8 @@
 import { useEffect, useRef, useState, type ReactNode } from 'react';
 
+/** Where a person would begin to type. */
+const FIELD = 'input:not([type=hidden]):not([disabled]), textarea:not([disabled]), select:not([disabled])';
+
 /** The browser's own dialog: it keeps the focus inside, closes on Esc and leaves the rest inert. */
 export function Modal({
   label,
@@ -15,8 +18,13 @@ export function Modal({
   const dialog = useRef<HTMLDialogElement>(null);
   useEffect(() => {
     const element = dialog.current;
-    if (element && !element.open) element.showModal();
-    return () => element?.close();
+    if (!element) return;
+    if (!element.open) element.showModal();
+    // The browser focuses the first element that can hold the focus, which may be a frame around the field, and React's
+    // own autoFocus runs before the dialog is shown, when nothing in it can take the focus.
+    const first = element.querySelector<HTMLElement>('[data-first-focus]') ?? element.querySelector<HTMLElement>(FIELD);
+    first?.focus();
+    return () => element.close();
   }, []);
   return (
     <dialog
@@ -51,7 +59,7 @@ export function Confirm({
           <button type="button" className="btn" onClick={() => onAnswer(false)}>
             Cancel
           </button>
-          <button type="button" className="btn btn-danger" autoFocus onClick={() => onAnswer(true)}>
+          <button type="button" className="btn btn-danger" data-first-focus onClick={() => onAnswer(true)}>
             {action}
           </button>
         </div>
@@ -79,7 +87,7 @@ export function Ask({
         <label className="font-semibold">
           {label}
           <input
-            autoFocus
+            data-first-focus
             className="field mt-2 font-normal"
             value={text}
             maxLength={200}

@@ -88,7 +88,7 @@ export function Shown<T>({
     return <ErrorLine fault={of.fault} action={{ label: 'Try again', run: of.reload }} />;
   if (of.data === undefined) {
     return offline ? (
-      <Empty>This needs the connection to Onyx; it is shown as soon as that is back.</Empty>
+      <Empty>Not connected to Onyx. This page loads when the connection is back.</Empty>
     ) : (
       <Skeletons rows={rows} height={height} />
     );

@@ -9,7 +9,8 @@ use std::sync::Arc;
 
 use onyx_storage::{Area, ObjectKey, Objects, StoreError};
 use onyx_types::{
-    AgentId, Attendance, ErrorCode, Fault, PersonId, SessionId, SessionOrigin, UserContent, slug,
+    AgentId, Approver, Attendance, ErrorCode, Fault, PersonId, SessionId, SessionOrigin,
+    UserContent, slug,
 };
 
 use crate::RunManager;
@@ -70,9 +71,9 @@ pub struct ActionAsk {
 }
 
 /// Did the person agree to what the action may do?
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Confirmation {
-    Given,
+    Given(Approver),
     NotYet,
 }
 

@@ -240,9 +240,12 @@ fn transcript(state: &RunState, lane: LaneId, last: TurnId) -> String {
     prompt::transcript(state.history.summary(), &turns[..older], most_tokens)
 }
 
+/// All that a model may call to save what it wants to remember.
+pub(super) const FLUSH_TOOL: &str = "memory_write";
+
 fn flush_request(state: &mut RunState, lane: LaneId) -> Option<ModelRequest> {
     let setup = &state.lane(lane).setup;
-    let tool = setup.tools.get("memory_write")?.offer.clone();
+    let tool = setup.tools.get(FLUSH_TOOL)?.offer.clone();
     let mut request = lane::request(state, lane);
     request.tools = [tool].into();
     Arc::make_mut(&mut request.messages).push(Message::user(FLUSH));

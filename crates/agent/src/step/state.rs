@@ -6,10 +6,11 @@ use onyx_storage::Messages;
 use onyx_types::{
     AgentId, Author, BatchId, Event, Fault, LaneId, LaneOrder, Limits, Mint, Now, Origin, RunId,
     RunStart, RunStatus, SessionKey, Spending, StatusCode, Taint, TokenCounter, ToolCall,
-    ToolUseId, Turn, TurnBody, TurnId, Usage, UserTurn,
+    ToolUseId, Turn, TurnBody, TurnId, Usage, UserTurn, Visibility,
 };
 use serde_json::Map;
 
+use super::compaction::FLUSH_TOOL;
 use super::input::{Batch, DecidedDraft, Effect, Speaker, UserInput};
 use super::lane::{Lane, LaneSetup, Phase};
 use crate::client::ClientTurn;
@@ -172,6 +173,13 @@ impl RunState {
     /// What goes on in this lane is not for people to see.
     pub fn is_silent(&self, lane: LaneId) -> bool {
         self.lanes[usize::from(lane.0)].silent
+    }
+
+    /// Was the tool among those that the lane's last request offered?
+    pub fn visibility(&self, lane: LaneId, tool: &str) -> Visibility {
+        let Lane { silent, setup, .. } = &self.lanes[usize::from(lane.0)];
+        let is_offered = setup.tools.get(tool).is_some() && (!silent || tool == FLUSH_TOOL);
+        if is_offered { Visibility::Offered } else { Visibility::Absent }
     }
 
     /// Where a call is under way.

@@ -109,10 +109,11 @@ pub(crate) struct NewPassword {
 
 pub(super) async fn set_password(
     State(state): State<ApiState>,
+    caller: AuthContext,
     Path(id): Path<String>,
     JsonBody(new): JsonBody<NewPassword>,
 ) -> Result<StatusCode, Problem> {
-    state.auth.identity().set_password(&person_id(&id)?, &new.password).await?;
+    state.auth.identity().set_password(&caller, &person_id(&id)?, &new.password).await?;
     Ok(StatusCode::NO_CONTENT)
 }
 
@@ -201,7 +202,7 @@ pub(super) async fn create_token(
     };
     let grants = request.scopes.unwrap_or_else(Grants::personal);
     let new = NewToken { people, name: request.name, grants, lifetime };
-    let (row, secret) = state.auth.identity().create_token(new).await?;
+    let (row, secret) = state.auth.identity().create_token(&caller, new).await?;
     let made = TokenMade { view: row.into(), token: secret.reveal().to_owned() };
     Ok((StatusCode::CREATED, Json(made)))
 }
@@ -237,7 +238,7 @@ pub(super) async fn approve_pairing(
     JsonBody(approve): JsonBody<Approve>,
 ) -> Result<StatusCode, Problem> {
     let person = approve.person.as_ref().unwrap_or(&caller.person);
-    state.auth.identity().approve_pairing(&approve.code, person)?;
+    state.auth.identity().approve_pairing(&caller, &approve.code, person)?;
     Ok(StatusCode::NO_CONTENT)
 }
 
@@ -260,8 +261,11 @@ pub(crate) struct Link {
     url: String,
 }
 
-pub(super) async fn create_link(State(state): State<ApiState>) -> Result<Json<Link>, Problem> {
-    let url = state.auth.create_link()?.ok_or_else(|| {
+pub(super) async fn create_link(
+    State(state): State<ApiState>,
+    caller: AuthContext,
+) -> Result<Json<Link>, Problem> {
+    let url = state.auth.create_link(&caller)?.ok_or_else(|| {
         Problem::new(ErrorCode::NotFound, "the server does not listen where a link could lead")
     })?;
     Ok(Json(Link { url }))

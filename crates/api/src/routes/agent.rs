@@ -22,7 +22,7 @@ use crate::{Access, ApiState, AuthContext, JsonBody, Problem, QueryOf, Route, Ro
 use actions::{ActionView, RunAction};
 use health::AgentHealth;
 use preferences::{PreferencesChange, PreferencesView};
-use request::{ChatRequest, optional_id};
+use request::{Agreed, ChatRequest, optional_id};
 
 pub(super) fn routes() -> Routes {
     use Access::{Chat, Read, Write};
@@ -166,14 +166,19 @@ async fn start(
         }
     }
     let person = caller.person.clone();
-    let approves = request.approves().to_vec();
+    let agreed = request.agreed(&caller)?;
     let request = match request.action_id.take() {
-        Some(action) => state.runs.action_request(request.into_action(action, person)).await?,
+        Some(action) => {
+            let ask = request.into_action(action, person, agreed.to_begin());
+            state.runs.action_request(ask).await?
+        }
         None => request.into_run(person)?,
     };
-    for draft in approves {
-        let approved = state.runs.approve_draft(&caller.person, draft, Yes::default()).await;
-        approved.map_err(super::pending_changes::refused)?;
+    if let Agreed::ToDrafts(approver, drafts) = agreed {
+        for draft in drafts {
+            let approved = state.runs.approve_draft(&approver, draft, Yes::default()).await;
+            approved.map_err(super::pending_changes::refused)?;
+        }
     }
     OwnedRun::start(&state.runs, request).await
 }

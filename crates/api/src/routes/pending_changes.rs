@@ -240,7 +240,7 @@ pub(super) async fn approve(
     OptionalBody(decision): OptionalBody<DraftDecision>,
 ) -> Result<Json<PendingChange>, Problem> {
     let (id, yes) = (draft_id(&id)?, decision.yes()?);
-    let approved = state.runs.approve_draft(&caller.person, id, yes).await.map_err(refused)?;
+    let approved = state.runs.approve_draft(&caller.approver()?, id, yes).await.map_err(refused)?;
     Ok(Json(approved.into()))
 }
 

@@ -22,6 +22,7 @@ use tokio::sync::watch;
 use crate::body::DocumentBody;
 use crate::{Access, ApiState, AuthContext, Problem, QueryOf, Route, Routes};
 
+const LONGEST_NAME: usize = 255;
 const KEEP_ALIVE: Duration = Duration::from_secs(15);
 
 pub(super) fn routes() -> Routes {
@@ -274,8 +275,27 @@ impl TryFrom<SourceRequest> for NewSource {
             ScopeKind::Thread => Scope::Thread(id.parse::<ThreadId>().map_err(bad)?),
             ScopeKind::Agent => Scope::Agent(id.parse::<AgentId>().map_err(bad)?),
         };
+        if title.as_ref().is_some_and(|title| title.contains(char::is_control)) {
+            return Err(Problem::field("title", "it must be one line without control characters"));
+        }
         Ok(Self { scope: to, space: scope.space, title, supply: supply.try_into()? })
     }
+}
+
+/// The name of a file that is sent. It is shown and it names what is kept, so it must be one that a
+/// file can have: nothing in it climbs, and nothing in it is invisible.
+pub(super) fn document_name(name: String) -> Result<String, Problem> {
+    let climbs = |part: &str| matches!(part.trim(), "" | "." | "..");
+    if name.len() > LONGEST_NAME
+        || name.contains(char::is_control)
+        || name.split(['/', '\\']).any(climbs)
+    {
+        let why = format!(
+            "a file's name: 1 to {LONGEST_NAME} bytes, no control characters, no part `.` or `..`"
+        );
+        return Err(Problem::field("name", why));
+    }
+    Ok(name)
 }
 
 impl TryFrom<SupplyRequest> for NewSupply {
@@ -290,7 +310,7 @@ impl TryFrom<SupplyRequest> for NewSupply {
             SupplyRequest::File { path: None, data: Some(data), name: Some(name), media_type } => {
                 let bytes =
                     BASE64_STANDARD.decode(data).map_err(|error| Problem::field("data", error))?;
-                Self::Upload { name, media_type, bytes }
+                Self::Upload { name: document_name(name)?, media_type, bytes }
             }
             SupplyRequest::File { .. } => {
                 let why = "give a `path` in the vault, or a `name` and its `data` as base64";

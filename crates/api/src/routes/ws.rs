@@ -7,6 +7,7 @@ mod connection;
 mod follow;
 mod outbox;
 mod sent;
+mod sign_in;
 mod tail;
 
 use std::sync::Arc;
@@ -15,14 +16,15 @@ use axum::Extension;
 use axum::extract::State;
 use axum::extract::ws::WebSocketUpgrade;
 use axum::extract::ws::rejection::WebSocketUpgradeRejection;
-use axum::http::{HeaderValue, StatusCode, header};
+use axum::http::{HeaderMap, HeaderValue, StatusCode, header};
 use axum::response::{IntoResponse as _, Response};
 use axum::routing::get;
 
 use crate::auth::address_of;
 use crate::serve::Peer;
-use crate::{Access, ApiState, AuthContext, MAX_BODY, Problem, Route, Routes};
+use crate::{Access, ApiState, AuthContext, MAX_BODY, Problem, Route, Routes, cookie};
 use sent::SentKeys;
+use sign_in::Sender;
 
 pub(super) fn routes() -> Routes {
     let sent = Extension(Arc::new(SentKeys::default()));
@@ -44,13 +46,14 @@ fn no_upgrade(rejection: &WebSocketUpgradeRejection) -> Response {
     response
 }
 
-/// The credential comes with the upgrade (a cookie, or a header where the client can set one) or in
-/// the first frame; never in the address, which ends up in logs.
+/// The credential comes with the upgrade (where the client can set a header) or in the first frame (a
+/// token, or the page's key to the browser's cookie); never in the address, which ends up in logs.
 async fn upgrade(
     State(state): State<ApiState>,
     Extension(sent): Extension<Arc<SentKeys>>,
     peer: Option<Extension<Peer>>,
     caller: Option<AuthContext>,
+    headers: HeaderMap,
     upgrade: Result<WebSocketUpgrade, WebSocketUpgradeRejection>,
 ) -> Result<Response, Problem> {
     let upgrade = match upgrade {
@@ -59,5 +62,6 @@ async fn upgrade(
     };
     let upgrade = upgrade.max_message_size(MAX_BODY).max_frame_size(MAX_BODY);
     let from = address_of(peer.as_ref().map(|Extension(peer)| peer));
-    Ok(upgrade.on_upgrade(move |socket| connection::serve(socket, state, sent, caller, from)))
+    let sender = Sender { cookie: cookie::session(&headers), from };
+    Ok(upgrade.on_upgrade(move |socket| connection::serve(socket, state, sent, caller, sender)))
 }

@@ -39,11 +39,6 @@ impl Described {
         self.answers(101, Vec::new())
     }
 
-    /// Sends a browser on to another page.
-    pub(crate) fn redirects(self) -> Declared {
-        self.answers(303, Vec::new())
-    }
-
     pub(crate) fn answers_text(self, kind: &'static str) -> Declared {
         self.answers_texts(&[kind])
     }

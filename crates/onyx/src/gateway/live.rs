@@ -4,12 +4,12 @@ use std::sync::{Arc, PoisonError, RwLock};
 
 use futures::future::BoxFuture;
 use onyx_agent::{Roster, RunManager, Titles};
-use onyx_api::{Authenticator, Change, Changes, Dependency, Exposure, Readiness};
+use onyx_api::{Authenticator, Change, Changes, Dependency, Exposure, Front, Readiness};
 use onyx_identity::{Declared, Secrets, Token};
 use onyx_knowledge::{Embedding, Index, MemorySettings, SearchSettings};
 use onyx_providers::{ProviderHealth, ProviderState, ProviderStatus};
 use onyx_storage::Store;
-use onyx_tools::{Masker, Toolbox, Web};
+use onyx_tools::{GitRemotes, Masker, Toolbox, Web};
 
 use super::models::LiveModels;
 use super::parts::{declared, remember};
@@ -29,6 +29,7 @@ pub(super) struct Live {
     pub(super) other_embedder: tokio::sync::Notify,
     pub(super) toolbox: Arc<Toolbox>,
     pub(super) web: Web,
+    pub(super) remotes: GitRemotes,
     pub(super) masker: Masker,
     pub(super) models: Arc<LiveModels>,
     pub(super) runs: RunManager,
@@ -44,6 +45,7 @@ pub(super) struct Live {
 /// A config that was found good.
 pub(super) struct Checked {
     config: Config,
+    front: Front,
     token: Token,
     roster: Roster,
     declared: Declared,
@@ -78,18 +80,22 @@ impl Live {
     pub(super) fn check(&self, config: Config) -> Result<Checked, ConfigError> {
         let address = config.gateway.address(self.exposure());
         address.map_err(|fault| ConfigError::in_section("gateway.bind", &fault))?;
+        let front = config.gateway.front();
+        let front = front.map_err(|fault| ConfigError::in_section("gateway.publicUrl", &fault))?;
         let token = token::token(&self.home, &config).map_err(|error| ConfigError::of(&error))?;
         let (roster, warnings) = roster(&config, &self.toolbox)?;
         let declared = declared(&config, token.clone())?;
         config.tools.web.check().map_err(|error| ConfigError::new(error.to_string()))?;
+        config.tools.git.check().map_err(|error| ConfigError::new(error.to_string()))?;
         let search = config.memory.search().map_err(ConfigError::new)?;
-        Ok(Checked { config, token, roster, declared, search, warnings })
+        Ok(Checked { config, front, token, roster, declared, search, warnings })
     }
 
     pub(super) async fn take_up(&self, checked: Checked) -> Result<(), ConfigError> {
-        let Checked { config, token, roster, declared, search, warnings } = checked;
+        let Checked { config, front, token, roster, declared, search, warnings } = checked;
         log(&warnings);
         self.web.follow(&config.tools.web).map_err(|error| ConfigError::new(error.to_string()))?;
+        self.remotes.follow(&config.tools).map_err(|error| ConfigError::new(error.to_string()))?;
         let models = self.models.next(&self.home, &config);
         // Before a model can use the new keys; the old ones stay masked, for runs that have them.
         self.masker.add(masked(&models.registry, &token, &self.secrets));
@@ -100,7 +106,7 @@ impl Live {
         self.runs.set_roster(roster);
         self.runs.set_max_runs(config.gateway.max_runs());
         self.runs.set_titles(titles(&config));
-        self.auth.set_hosts(&config.gateway.hosts);
+        self.auth.set_front(front);
         self.auth.identity().declare(declared).await?;
         remember(&self.home, &config);
         self.changes.tell(Change::Config);

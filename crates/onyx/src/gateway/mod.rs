@@ -108,7 +108,7 @@ impl Gateway {
         let identity =
             Identity::open(Arc::clone(&store.accounts), Arc::clone(&clock), parts.declared);
         let auth = Authenticator::new(Arc::new(identity.await?));
-        auth.set_hosts(&parts.hosts);
+        auth.set_front(parts.front);
         let runs = RunManager::new(
             store.clone(),
             Arc::clone(&parts.toolbox),
@@ -132,6 +132,7 @@ impl Gateway {
             other_embedder: tokio::sync::Notify::new(),
             toolbox: parts.toolbox,
             web: parts.web,
+            remotes: parts.remotes,
             models: parts.models,
             runs,
             auth: Arc::new(auth),
@@ -180,9 +181,9 @@ impl Gateway {
 
     /// Answers on the home's socket, follows edits of the config and looks after runs.
     pub(crate) fn serve_home(&mut self) -> Result<()> {
-        let (listener, socket) = HomeSocket::bind(&self.live.home)?;
-        let lane = Lanes::here_and([]);
-        self.servers.spawn(onyx_api::serve(listener, self.router(), lane, self.stop.clone()));
+        let (listener, key, socket) = HomeSocket::bind(&self.live.home)?;
+        let (router, lane) = (key.guard(self.router()), Lanes::here_and([]));
+        self.servers.spawn(onyx_api::serve(listener, router, lane, self.stop.clone()));
         self.socket = Some(socket);
         let (runs, stop) = (self.live.runs.clone(), self.stop.clone());
         self.servers.spawn(async move { runs.tend(&stop).await });
@@ -234,7 +235,8 @@ impl Gateway {
 
     /// A link that signs the owner in on this machine; `None` where none can lead here.
     pub(crate) fn create_link(&self) -> Result<Option<String>> {
-        Ok(self.live.auth.create_link()?)
+        let auth = &self.live.auth;
+        Ok(auth.create_link(&auth.identity().local_user()?)?)
     }
 
     /// Takes no more requests, lets running answers end for a while, then stops them, tells their

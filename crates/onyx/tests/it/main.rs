@@ -13,6 +13,7 @@ mod clients;
 mod config;
 mod conversation;
 mod crash;
+mod credentials;
 mod cuts;
 mod documents;
 mod door;

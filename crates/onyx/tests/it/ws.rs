@@ -18,7 +18,7 @@ use tokio_tungstenite::{MaybeTlsStream, WebSocketStream, connect_async};
 
 const LIMIT: Duration = Duration::from_secs(90);
 
-struct Client(WebSocketStream<MaybeTlsStream<TcpStream>>);
+pub(crate) struct Client(WebSocketStream<MaybeTlsStream<TcpStream>>);
 
 async fn open(onyx: &OnyxProcess, headers: &[(&'static str, &str)]) -> Result<Client, Error> {
     let address = onyx.client().url("/ws").replace("http://", "ws://");
@@ -40,12 +40,25 @@ fn parsed(frame: &str) -> Value {
 }
 
 impl Client {
-    async fn tell(&mut self, frame: Value) {
+    /// Without any credential yet.
+    pub(crate) async fn stranger(onyx: &OnyxProcess) -> Self {
+        Self::with_headers(onyx, &[]).await
+    }
+
+    pub(crate) async fn with_token(onyx: &OnyxProcess, token: &str) -> Self {
+        Self::with_headers(onyx, &[("authorization", &format!("Bearer {token}"))]).await
+    }
+
+    pub(crate) async fn with_headers(onyx: &OnyxProcess, headers: &[(&'static str, &str)]) -> Self {
+        open(onyx, headers).await.unwrap()
+    }
+
+    pub(crate) async fn tell(&mut self, frame: Value) {
         self.0.send(Message::text(frame.to_string())).await.unwrap();
     }
 
     /// The next frame, broadcasts included; `None` with the close code at the end.
-    async fn next(&mut self) -> Result<Value, Option<CloseCode>> {
+    pub(crate) async fn next(&mut self) -> Result<Value, Option<CloseCode>> {
         loop {
             match timeout(LIMIT, self.0.next()).await.expect("a frame in time") {
                 Some(Ok(Message::Text(text))) => return Ok(parsed(&text)),
@@ -56,7 +69,7 @@ impl Client {
         }
     }
 
-    async fn until(&mut self, kind: &str) -> Value {
+    pub(crate) async fn until(&mut self, kind: &str) -> Value {
         loop {
             let frame = self.next().await.expect("the connection stays");
             if frame["type"] == kind {
@@ -65,7 +78,7 @@ impl Client {
         }
     }
 
-    async fn ask(&mut self, kind: &str, data: Value) -> Value {
+    pub(crate) async fn ask(&mut self, kind: &str, data: Value) -> Value {
         self.tell(json!({"type": kind, "id": "q", "data": data})).await;
         let answer = self.until(&format!("{kind}.result")).await;
         assert_eq!(answer["id"], "q");

@@ -69,7 +69,7 @@ export function ActionDialog({ asking }: { asking: Asking }) {
               {text}
             </pre>
           ) : (
-            <p className="meta">Its file cannot be read here.</p>
+            <p className="meta">This file could not be loaded.</p>
           )}
           {action.warnings?.map((warning) => (
             <p key={warning} className="text-meta text-warn [overflow-wrap:anywhere]">
@@ -88,7 +88,12 @@ export function ActionDialog({ asking }: { asking: Asking }) {
           <button type="button" className="btn" disabled={trying || lacks} onClick={rehearse}>
             {dry ? 'Preview again' : 'Preview'}
           </button>
-          <button type="submit" className="btn btn-primary" autoFocus={!asks} disabled={lacks || Boolean(action.error)}>
+          <button
+            type="submit"
+            className="btn btn-primary"
+            data-first-focus={asks ? undefined : true}
+            disabled={lacks || Boolean(action.error)}
+          >
             Run
           </button>
         </div>
@@ -108,7 +113,7 @@ function Rehearsal({ run }: { run: ActionRun }) {
   return (
     <section aria-label="Preview" aria-busy={!over} className="flex flex-col gap-2">
       <h3 className="meta">
-        {over ? 'What it would do. Nothing was done.' : 'Trying it without doing anything'}
+        {over ? 'This is what it would do. Nothing was changed.' : 'Trying it without changing anything'}
         {!over && <span className="caret" aria-hidden />}
       </h3>
       {parts.map((part, index) =>
@@ -124,7 +129,7 @@ function Rehearsal({ run }: { run: ActionRun }) {
           </ol>
         ) : null,
       )}
-      {over && parts.length === 0 && !run.fault && <p className="meta">It would say and do nothing.</p>}
+      {over && parts.length === 0 && !run.fault && <p className="meta">It would do nothing.</p>}
       {run.fault && <ErrorLine fault={run.fault} />}
     </section>
   );

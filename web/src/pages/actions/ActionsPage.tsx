@@ -25,19 +25,13 @@ import { Timeline } from './Timeline';
 /** Prompt files as buttons: what there is, what runs, what came of it. */
 export function ActionsPage() {
   const [making, setMaking] = useState(false);
-  const refresh = () => void refreshActions().then(() => toast('Read again'));
+  const refresh = () => void refreshActions().then(() => toast('Refreshed'));
   return (
     <Page
       title="Actions"
       bar={
         <>
-          <button
-            type="button"
-            className="icon-btn"
-            aria-label="Read the folder again"
-            title="Read the folder again"
-            onClick={refresh}
-          >
+          <button type="button" className="icon-btn" aria-label="Refresh" title="Refresh" onClick={refresh}>
             <RefreshCw size={16} aria-hidden />
           </button>
           <button type="button" className="btn" onClick={() => setMaking(true)}>
@@ -48,7 +42,7 @@ export function ActionsPage() {
     >
       <Section
         title="Actions"
-        detail={`Prompt files in ${ACTIONS_FOLDER} of your vault. They stand beside every composer and in the palette, too.`}
+        detail={`Prompt files in ${ACTIONS_FOLDER} of your vault. They also appear beside every composer and in the command palette.`}
       >
         <List onNew={() => setMaking(true)} />
       </Section>
@@ -65,7 +59,7 @@ function List({ onNew }: { onNew: () => void }) {
   if (phase === 'failed') return failed;
   if (phase === 'loading')
     return offline ? (
-      <Empty>This needs the connection to Onyx; it is shown as soon as that is back.</Empty>
+      <Empty>Not connected to Onyx. This page loads when the connection is back.</Empty>
     ) : (
       <Skeletons rows={3} />
     );
@@ -97,7 +91,7 @@ function ActionRow({ action }: { action: Action }) {
   const navigate = useNavigate();
   const run = useRegistry((registry) => runOf(registry, action.id, 'real'));
   const open = async () => {
-    const file = await attempt('Its file cannot be read', () => readAction(action));
+    const file = await attempt('This file could not be loaded', () => readAction(action));
     if (file) await navigate({ to: '/memory', search: { path: file.path } });
   };
   const busy = run !== undefined && !isOver(run);

@@ -44,8 +44,8 @@ export function Timeline({ run, label }: { run: ActionRun; label: string }) {
           <button
             type="button"
             className="icon-btn -mr-2"
-            aria-label={`Put the run of ${label} away`}
-            title="Put away"
+            aria-label={`Dismiss the run of ${label}`}
+            title="Dismiss"
             onClick={() => forgetRun(run.key)}
           >
             <X size={16} aria-hidden />

@@ -74,7 +74,7 @@ function NewAgent({ close }: { close: () => void }) {
             name="id"
             required
             pattern="[a-z0-9][a-z0-9_\-]*"
-            hint="Small letters and digits; it names the agent’s folder and cannot be changed."
+            hint="Lowercase letters and digits. It names the agent’s folder and cannot be changed later."
           />
           <ModelField />
         </Form>

@@ -54,7 +54,7 @@ export function Overview({ agent, reload }: AgentTab) {
               onChange={(tier) => owner && set({ tier }, `${agent.name}: ${TIERS[tier].title.toLowerCase()}`)}
             />
           </Line>
-          <Line label="Enabled" detail="An agent that is off answers nobody; its files and chats stay.">
+          <Line label="Enabled" detail="A disabled agent does not answer. Its files and chats stay.">
             <Switch
               label="Enabled"
               on={agent.enabled}
@@ -62,7 +62,7 @@ export function Overview({ agent, reload }: AgentTab) {
               onChange={(enabled) => set({ enabled }, enabled ? `${agent.name} is on` : `${agent.name} is off`)}
             />
           </Line>
-          <Line label="Default" detail="Answers where nobody is named.">
+          <Line label="Default" detail="Answers when no agent is named.">
             <Switch
               label="Default"
               on={agent.default}
@@ -78,10 +78,10 @@ export function Overview({ agent, reload }: AgentTab) {
             <Field label="Name" name="name" defaultValue={agent.name} required />
             <ModelField value={agent.settings.model} />
             <Field
-              label="Then try"
+              label="Fallback models"
               name="fallbacks"
               defaultValue={(agent.settings.fallbacks ?? []).join(', ')}
-              hint="Models to fall back on, with commas between them."
+              hint="Tried in this order when the model above fails. Separate them with commas."
             />
             <Field
               label="Temperature"
@@ -110,7 +110,7 @@ export function Overview({ agent, reload }: AgentTab) {
       {asking && (
         <Confirm
           question={`Delete ${agent.name}?`}
-          detail="It no longer answers. Its files and chats stay on disk."
+          detail="It will no longer answer. Its files and chats stay on disk."
           action="Delete"
           onAnswer={(yes) => void remove(yes)}
         />

@@ -20,7 +20,7 @@ export function Tools({ agent, reload }: AgentTab) {
     <>
       <Section
         title="Policy"
-        detail="Names of tools or groups (group:fs), with spaces between them. What is denied stays denied, whatever else allows it."
+        detail="Tool or group names (group:fs), separated by spaces. Denied tools stay denied even if also allowed."
       >
         <div className="card p-4">
           <Form key={JSON.stringify(policy)} action="Save" onSubmit={save}>
@@ -28,7 +28,7 @@ export function Tools({ agent, reload }: AgentTab) {
               label="Allowed"
               name="allow"
               defaultValue={(policy.allow ?? []).join(' ')}
-              placeholder="all that there are"
+              placeholder="all tools"
               className="field mt-1 font-mono text-[13px] text-text"
             />
             <Field
@@ -41,9 +41,9 @@ export function Tools({ agent, reload }: AgentTab) {
           </Form>
         </div>
       </Section>
-      <Section title="What it has now">
+      <Section title="Tools it has now">
         {agent.tools.length === 0 ? (
-          <p className="meta">No tools: it only talks.</p>
+          <p className="meta">No tools. It can only talk.</p>
         ) : (
           <ul className="flex flex-wrap gap-1.5">
             {agent.tools.map((tool) => (

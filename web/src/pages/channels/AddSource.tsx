@@ -48,7 +48,7 @@ export function AddSource({ scope, close, added }: { scope: SourceScope; close: 
               type="url"
               required
               placeholder="https://…"
-              hint="It is fetched once now; look at it again for what changed."
+              hint="Fetched once now. Sync it later to pick up changes."
             />
           )}
           {kind === 'upload' && (
@@ -68,10 +68,10 @@ export function AddSource({ scope, close, added }: { scope: SourceScope; close: 
               name="path"
               required
               placeholder="notes/ or notes/plan.md"
-              hint="A file of your vault; with a slash at its end, a folder with everything below it."
+              hint="A file in your vault, or a folder if it ends with a slash."
             />
           )}
-          <Field label="Title" name="title" maxLength={200} placeholder="As it says itself" />
+          <Field label="Title" name="title" maxLength={200} placeholder="From the document" />
         </Form>
       </div>
     </Modal>

@@ -59,7 +59,7 @@ function Inside({ channel }: { channel: Channel }) {
   return (
     <>
       <p className="meta mb-6 whitespace-pre-wrap [overflow-wrap:anywhere]" dir="auto">
-        {channel.purpose || 'No purpose is given yet.'}
+        {channel.purpose || 'No purpose set.'}
       </p>
       <Section title="Threads">
         <Shown of={threads} rows={3} height="h-14">
@@ -88,12 +88,12 @@ function Knowledge({ channel }: { channel: Channel }) {
   return (
     <Section
       title="Knowledge"
-      detail="What fits a message is given to its coworkers as evidence, never as instruction."
+      detail="Passages that match a message are given to its coworkers as evidence, never as instructions."
     >
       <div className="mb-2 flex items-center gap-2 text-meta text-dim">
-        <span aria-hidden>Known to</span>
+        <span aria-hidden>Available to</span>
         <Select
-          label="Known to"
+          label="Available to"
           value={String(chosen)}
           options={places.map(([, name], index) => [String(index), name])}
           onChange={(value) => setChosen(Number(value))}
@@ -165,7 +165,7 @@ function ChannelMenu({ channel }: { channel: Channel }) {
       {asking === 'delete' && (
         <Confirm
           question="Delete this channel?"
-          detail="Its threads and what is known only in it go with it."
+          detail="Its threads and its own sources are deleted too."
           action="Delete"
           onAnswer={(yes) => void remove(yes)}
         />

@@ -70,7 +70,7 @@ function Card({ channel, space }: { channel: Channel; space: string }) {
         </span>
       </span>
       <span className="meta line-clamp-2 min-h-5" dir="auto">
-        {purpose || 'No purpose is given yet.'}
+        {purpose || 'No purpose set.'}
       </span>
       <span className="mt-1.5 flex items-center gap-1.5 text-tiny text-dim">
         {coworkers.slice(0, 5).map(({ agent }) => (
@@ -78,7 +78,7 @@ function Card({ channel, space }: { channel: Channel; space: string }) {
         ))}
         <span className="min-w-0 truncate">
           {coworkers.map(({ agent }) => agents?.find((known) => known.id === agent)?.name ?? agent).join(', ') ||
-            'Nobody is assigned'}
+            'No coworkers yet'}
         </span>
         <span className="ml-auto shrink-0">
           {threads} {threads === 1 ? 'thread' : 'threads'}
@@ -115,7 +115,7 @@ function NewChannel({ close }: { close: () => void }) {
                   maxLength={4000}
                   rows={3}
                   className="field mt-1 h-auto py-2 text-text"
-                  placeholder="What is done here; agents read it with every message"
+                  placeholder="What this channel is for. Agents read it with every message."
                 />
               </div>
               {list.length > 0 ? (
@@ -136,7 +136,7 @@ function NewChannel({ close }: { close: () => void }) {
                   required
                   maxLength={120}
                   placeholder="Home"
-                  hint="There is no space yet; it is made with the channel."
+                  hint="No space yet. One is created with the channel."
                 />
               )}
             </Form>

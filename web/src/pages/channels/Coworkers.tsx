@@ -46,7 +46,7 @@ export function Coworkers({ channel }: { channel: Channel }) {
       }
     >
       <Card>
-        {coworkers.length === 0 && <p className="meta px-4 py-3">Nobody is assigned: the space’s own agent answers.</p>}
+        {coworkers.length === 0 && <p className="meta px-4 py-3">No coworkers yet. The space’s agent answers.</p>}
         {coworkers.map(({ agent, primary }) => {
           const known = agents.find((one) => one.id === agent);
           const name = known?.name ?? agent;
@@ -61,7 +61,7 @@ export function Coworkers({ channel }: { channel: Channel }) {
                 >
                   {name}
                 </Link>
-                {!known && <span className="block text-tiny text-warn">There is no such agent any more.</span>}
+                {!known && <span className="block text-tiny text-warn">This agent no longer exists.</span>}
               </span>
               <label className="flex min-h-8 items-center gap-1.5 text-meta text-dim max-md:min-h-11">
                 <input

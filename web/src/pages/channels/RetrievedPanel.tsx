@@ -141,11 +141,11 @@ function Retrieved({
           dir="auto"
           className="field mt-1 text-text"
           value={words}
-          placeholder="What would be found for …"
+          placeholder="Message to try"
           onChange={(event) => setWords(event.target.value)}
         />
       </label>
-      {wanted === '' && <p className="meta mt-4">Write a few words to see what a message of them would be given.</p>}
+      {wanted === '' && <p className="meta mt-4">Type a message to see what it would be given.</p>}
       {wanted !== '' && found.fault && (
         <ErrorLine fault={found.fault} action={{ label: 'Try again', run: found.reload }} />
       )}
@@ -225,7 +225,7 @@ function Found({
               <span className="ml-auto shrink-0">{own.length}</span>
             </h3>
             {own.length === 0 ? (
-              <p className="text-meta text-dim">Nothing that fits.</p>
+              <p className="text-meta text-dim">No matches.</p>
             ) : (
               own.map((row) => <PieceCard key={`${row.source}:${row.startLine}:${row.state}`} row={row} />)
             )}

@@ -46,7 +46,7 @@ export function Sources({ scope }: { scope: SourceScope }) {
               />
             ))}
             <div className="flex min-h-12 flex-wrap items-center gap-2 px-4 py-1.5">
-              <span className="meta min-w-0 flex-1">{list.length === 0 ? 'Nothing is known here yet.' : ''}</span>
+              <span className="meta min-w-0 flex-1">{list.length === 0 ? 'No sources yet.' : ''}</span>
               <button type="button" className="btn" onClick={() => setAdding(true)}>
                 <Plus size={15} aria-hidden /> Add a source
               </button>
@@ -110,8 +110,8 @@ function Entry({
           type="button"
           className="icon-btn"
           disabled={importing}
-          aria-label={`Look at ${source.title} again`}
-          title="Look at it again"
+          aria-label={`Sync ${source.title}`}
+          title="Sync now"
           onClick={onSync}
         >
           <RefreshCw size={15} aria-hidden />

@@ -14,7 +14,7 @@ function useMark(id: string): { mark?: string; running: boolean; unread: boolean
 
 /** The threads of a channel, as a page shows them. */
 export function ThreadRows({ threads }: { threads: Thread[] }) {
-  if (threads.length === 0) return <Empty>There are no threads yet. Say something below to begin one.</Empty>;
+  if (threads.length === 0) return <Empty>No threads yet. Write below to start one.</Empty>;
   return (
     <ul className="card divide-y divide-line overflow-hidden" aria-label="Threads">
       {threads.map((thread) => (

@@ -190,13 +190,13 @@ function Said({
         {phase === 'failed' && fault && (
           <ErrorLine fault={fault} action={{ label: 'Try again', run: () => void loadThread(id) }} />
         )}
-        {phase === 'ready' && <Empty>Nothing has been said here yet.</Empty>}
+        {phase === 'ready' && <Empty>No messages yet.</Empty>}
         {phase !== 'failed' &&
           phase !== 'ready' &&
           (online ? (
             <Skeletons rows={3} height="h-20" />
           ) : (
-            <Empty>This thread is shown as soon as the connection is back.</Empty>
+            <Empty>This thread appears when the connection is back.</Empty>
           ))}
       </div>
     </div>
@@ -241,7 +241,7 @@ function ThreadMenu({ thread, channel, renamed }: { thread: Thread; channel: Cha
       {asking === 'delete' && (
         <Confirm
           question="Delete this thread?"
-          detail="Its log and what is known only in it are removed for good."
+          detail="The thread and its own sources are deleted permanently."
           action="Delete"
           onAnswer={(yes) => void remove(yes)}
         />

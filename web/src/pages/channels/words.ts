@@ -33,12 +33,12 @@ export function stateOf(
       return { text: parts.filter(Boolean).join(' · '), tone: 'plain' };
     }
     case 'interrupted':
-      return { text: 'The import broke off; look at it again to go on', tone: 'warn' };
+      return { text: 'The import was interrupted. Sync it to continue.', tone: 'warn' };
     case 'ready':
       return { text: documents, tone: 'plain' };
     case 'partial':
       return { text: `${failed} of ${documents} could not be read`, tone: 'warn' };
     case 'failed':
-      return { text: source.error ?? 'Nothing of it could be read', tone: 'danger' };
+      return { text: source.error ?? 'Nothing in it could be read', tone: 'danger' };
   }
 }

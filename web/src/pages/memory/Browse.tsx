@@ -33,7 +33,7 @@ export function Browse() {
     <Shown of={files} rows={6} height="h-9">
       {(list) =>
         list.length === 0 ? (
-          <Empty>Nothing is remembered yet. What you and your agents write down appears here.</Empty>
+          <Empty>Nothing here yet. Notes that you and your agents write appear here.</Empty>
         ) : (
           <div className="card p-2">
             <Branch files={list} />

@@ -16,7 +16,7 @@ const PLACES = /^(USER\.md$|(memory|vault|spaces|shared)\/)/;
 
 interface Opened extends StoredFile {
   path: string;
-  /** There is no such file yet; saving makes it. */
+  /** This file does not exist yet. Saving creates it. */
   fresh?: boolean;
 }
 
@@ -79,7 +79,7 @@ export function FilePage({ path, line, lastLine }: { path: string; line?: number
                   file={opened}
                   line={line}
                   lastLine={lastLine}
-                  note={opened.fresh ? 'There is no such file yet; saving makes it.' : undefined}
+                  note={opened.fresh ? 'This file does not exist yet. Saving creates it.' : undefined}
                   write={(text) => onyx.memory.write(opened.path, text, opened.fresh ? undefined : opened.version)}
                   onWritten={file.reload}
                 />

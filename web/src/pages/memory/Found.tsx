@@ -35,17 +35,15 @@ export function Found({ q }: { q: string }) {
             {(degraded || partial) && (
               <p role="status" className="mb-3 rounded-md bg-warn-soft px-3 py-2 text-meta text-warn">
                 {[
-                  degraded && `Found by words only. ${reason ?? ''}`,
-                  partial && 'Not everything has been read yet: more may be found later.',
+                  degraded && `Matched by words only. ${reason ?? ''}`,
+                  partial && 'Still indexing. More results may appear later.',
                 ]
                   .filter(Boolean)
                   .join(' ')}
               </p>
             )}
             {results.length === 0 && (
-              <Empty>
-                {partial ? 'Nothing was found in what has been read so far.' : 'Nothing is remembered about that.'}
-              </Empty>
+              <Empty>{partial ? 'No results in the files indexed so far.' : 'No results.'}</Empty>
             )}
             <ol className="flex flex-col gap-2" aria-label="Results">
               {results.map((hit) => (

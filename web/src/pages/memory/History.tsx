@@ -15,14 +15,14 @@ export function History({ path, now, onRestored }: { path: string; now: string; 
   const [chosen, setChosen] = useState<MemoryVersion>();
   const restore = async (version: MemoryVersion) => {
     if (!(await attempt('Not restored', () => onyx.memory.restore(path, version.version).then(() => true)))) return;
-    toast('Restored; the version before it is kept');
+    toast('Restored. The version before it is kept.');
     onRestored();
   };
   return (
     <Shown of={versions}>
       {(list) =>
         list.length === 0 ? (
-          <Empty>This file has not been changed since it was made.</Empty>
+          <Empty>No earlier versions.</Empty>
         ) : (
           <ul className="card divide-y divide-line overflow-hidden" aria-label="Versions">
             {list.map((version) => (
@@ -65,7 +65,7 @@ function Compared({ path, version, now }: { path: string; version: number; now: 
     <Shown of={old} rows={1} height="h-24">
       {(text) =>
         text === now ? (
-          <p className="meta px-4 pb-3">It is the same as the file now.</p>
+          <p className="meta px-4 pb-3">Same as the current file.</p>
         ) : (
           <Diff unified={unified(now, text)} label={`What restoring this version of ${path} changes`} />
         )

@@ -22,13 +22,13 @@ export function Budgets() {
     <Shown of={budgets}>
       {(today) => (
         <>
-          <Section title="Limits" detail="A run that meets one ends, and what it did is kept. 0 is no limit.">
+          <Section title="Limits" detail="A run stops when it reaches a limit; its work is kept. 0 means no limit.">
             <div className="card p-4">
               <Form key={JSON.stringify(today)} action="Save" onSubmit={save}>
                 <div className="grid gap-3 sm:grid-cols-3">
-                  <Amount label="One run" name="run" value={today.limitPerRun} />
-                  <Amount label="A person and day" name="person" value={today.limitPerPerson} />
-                  <Amount label="An agent and day" name="agent" value={today.limitPerAgent} />
+                  <Amount label="Per run ($)" name="run" value={today.limitPerRun} />
+                  <Amount label="Per person per day ($)" name="person" value={today.limitPerPerson} />
+                  <Amount label="Per agent per day ($)" name="agent" value={today.limitPerAgent} />
                 </div>
               </Form>
             </div>
@@ -42,14 +42,14 @@ export function Budgets() {
 }
 
 const Amount = ({ label, name, value }: { label: string; name: string; value: number }) => (
-  <Field label={`${label}, $`} name={name} type="number" min={0} step="any" required defaultValue={value} />
+  <Field label={label} name={name} type="number" min={0} step="any" required defaultValue={value} />
 );
 
 function Accounts({ title, accounts, most }: { title: string; accounts: Account[]; most: number }) {
   return (
     <Section title={title}>
       <Card>
-        {accounts.length === 0 && <Line label={<span className="meta">Nothing was spent today.</span>} />}
+        {accounts.length === 0 && <Line label={<span className="meta">No spending today.</span>} />}
         {accounts.map((account) => (
           <Line key={account.name} label={account.name} detail={`${tokens(account.tokens)} tokens`}>
             {most > 0 && <Meter label={`Share of ${account.name}’s limit`} share={account.cost / most} />}

@@ -150,7 +150,7 @@ function ChooseModel({
   return (
     <div className="p-4">
       <h3 className="font-semibold">
-        {chosen ? `${who} answers with ${chosen} now` : `Which model shall ${who} use?`}
+        {chosen ? `${who} answers with ${chosen} now` : `Which model should ${who} use?`}
       </h3>
       {test && (
         <div className="-mx-4 -mb-2.5">

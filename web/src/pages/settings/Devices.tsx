@@ -32,7 +32,7 @@ export function Devices() {
           {(list) =>
             list.length === 0 ? (
               <div className="card">
-                <Empty>No device waits.</Empty>
+                <Empty>No devices waiting.</Empty>
               </div>
             ) : (
               <Card>

@@ -32,7 +32,7 @@ export function General() {
           />
           <Radio
             label="While an agent works"
-            detail="Steer: it reads your words after the step under way. Queue: after its answer."
+            detail="Steer: your message is read after the current step. Queue: after the answer."
             of="delivery"
             options={[
               ['steer', 'Steer'],
@@ -97,8 +97,8 @@ function Notifications() {
   };
   return (
     <Line
-      label="While you look elsewhere"
-      detail="An answer is there, or something waits for your decision. Your browser asks once."
+      label="When this tab is in the background"
+      detail="When an answer is ready or something needs your decision. Your browser asks once."
     >
       <Switch label="Notify" on={notify} onChange={(on) => void set(on)} />
     </Line>

@@ -35,7 +35,7 @@ export function People() {
   return (
     <Section
       title="People"
-      detail="Each has a vault, memory and chats of their own that nobody else can read."
+      detail="Each person has their own vault, memory and chats that nobody else can read."
       action={
         <button type="button" className="btn" onClick={() => setAsking({ what: 'add' })}>
           <Plus size={15} aria-hidden /> Add
@@ -88,7 +88,7 @@ export function People() {
               required
               autoFocus
               pattern="[a-z0-9][a-z0-9_\-]*"
-              hint="Small letters and digits; it cannot be changed."
+              hint="Lowercase letters and digits. It cannot be changed later."
             />
             <Field label="Name" name="name" />
             <Field
@@ -97,7 +97,7 @@ export function People() {
               type="password"
               autoComplete="new-password"
               minLength={8}
-              hint="May be set later, or they pair a device."
+              hint="Optional. They can also pair a device."
             />
           </Form>
         </Sheet>

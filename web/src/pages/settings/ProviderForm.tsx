@@ -22,7 +22,7 @@ interface Kind {
 export const KINDS: Kind[] = [
   {
     id: 'openai',
-    title: 'OpenAI, or anything that speaks like it',
+    title: 'OpenAI or compatible',
     name: 'openai',
     address: 'https://api.openai.com/v1',
     needsKey: true,

@@ -69,7 +69,7 @@ function Waiting({
   const code = userCode ?? '';
   return (
     <div className="rounded-md border border-line bg-sunken/40 p-4">
-      <p className="meta">Open the page, enter this code there and allow it. This goes on by itself.</p>
+      <p className="meta">Open the page, enter this code and allow access. This page continues by itself.</p>
       <div className="my-2 flex items-center gap-1">
         <output
           aria-label="Code"
@@ -107,7 +107,7 @@ function Waiting({
         </button>
         <span className="ml-auto inline-flex items-center gap-2 text-meta text-dim">
           <span className="dot dot-run" aria-hidden />
-          <span role="status">Waits for you</span>
+          <span role="status">Waiting for you</span>
           {left !== undefined && <span>{left >= 60 ? `${Math.ceil(left / 60)} min left` : `${left} s left`}</span>}
         </span>
       </div>

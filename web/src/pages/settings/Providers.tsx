@@ -34,7 +34,7 @@ export function Providers() {
   return (
     <Section
       title="Providers"
-      detail="Where models come from. Keys are kept sealed and never shown again."
+      detail="Where models come from. Keys are stored encrypted and never shown again."
       action={
         <button type="button" className="btn" onClick={() => setEditing('new')}>
           <Plus size={15} aria-hidden /> Add
@@ -45,7 +45,7 @@ export function Providers() {
         {(list) =>
           list.length === 0 ? (
             <div className="card">
-              <Empty>No provider is connected.</Empty>
+              <Empty>No providers connected.</Empty>
             </div>
           ) : (
             <Card>
@@ -192,7 +192,7 @@ function ProviderLine({
 }
 
 function ModelList({ models }: { models: Model[] }) {
-  if (models.length === 0) return <p className="meta px-4 pb-2.5">It lists no models.</p>;
+  if (models.length === 0) return <p className="meta px-4 pb-2.5">No models listed.</p>;
   return (
     <ul
       className="max-h-60 overflow-auto border-t border-line px-4 py-2 font-mono text-[13px] leading-5"

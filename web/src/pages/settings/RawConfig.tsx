@@ -20,7 +20,7 @@ export function RawConfig() {
     try {
       await onyx.admin.setConfig(text, version);
       setFault(undefined);
-      toast('Saved; it is in use now');
+      toast('Saved and in use');
       config.reload();
       void refreshStatus();
     } catch (error) {
@@ -31,7 +31,7 @@ export function RawConfig() {
   return (
     <Section
       title="Configuration"
-      detail="onyx.json as it is on disk: JSON5, comments are kept. Changes are used at once."
+      detail="onyx.json as it is on disk. JSON5; comments are kept. Changes apply at once."
     >
       <Shown of={config} rows={1} height="h-96">
         {(known) => (
@@ -41,7 +41,7 @@ export function RawConfig() {
                 fault={{
                   code: 'invalid_request',
                   message: `The file is not used: ${[known.error.field, known.error.message].filter(Boolean).join(': ')}`,
-                  hint: 'The last good version stays in use until it is mended.',
+                  hint: 'The last working version stays in use until this is fixed.',
                 }}
               />
             )}

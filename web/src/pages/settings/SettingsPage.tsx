@@ -57,7 +57,7 @@ export function SettingsPage({ section = 'general' }: { section?: string }) {
                 {one.title}
               </Link>
             ))}
-            {found.length === 0 && <p className="meta px-2 py-2">No setting is called that.</p>}
+            {found.length === 0 && <p className="meta px-2 py-2">No matching settings.</p>}
           </div>
         </nav>
         <div className="min-w-0 flex-1 overflow-y-auto px-4 py-4 md:px-6 md:py-6">

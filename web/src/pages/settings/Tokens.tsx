@@ -40,7 +40,7 @@ export function Tokens() {
   return (
     <Section
       title="Tokens"
-      detail="For programs, and every browser that is signed in. Revoking one ends what it is doing."
+      detail="For programs and signed-in browsers. Revoking a token stops whatever it is doing."
       action={
         <button type="button" className="btn" onClick={() => setMaking(true)}>
           <Plus size={15} aria-hidden /> New token
@@ -52,7 +52,7 @@ export function Tokens() {
         {(list) =>
           list.length === 0 ? (
             <div className="card">
-              <Empty>There are no tokens yet.</Empty>
+              <Empty>No tokens yet.</Empty>
             </div>
           ) : (
             <Card>
@@ -97,7 +97,7 @@ export function Tokens() {
       {revoking && (
         <Confirm
           question={`Revoke ${revoking.name}?`}
-          detail="Whoever uses it is signed out at once."
+          detail="Anything that uses it is signed out at once."
           action="Revoke"
           onAnswer={(yes) => void revoke(revoking, yes)}
         />
@@ -110,7 +110,7 @@ function Made({ token, close }: { token: TokenMade; close: () => void }) {
   return (
     <div role="status" className="card mb-4 border-l-3 border-l-ok p-4">
       <p className="font-semibold">{token.name} is ready</p>
-      <p className="meta mb-2">Copy it now: it is not shown again.</p>
+      <p className="meta mb-2">Copy it now. It will not be shown again.</p>
       <div className="flex items-center gap-2">
         <code className="min-w-0 flex-1 rounded-sm bg-sunken px-2 py-1 font-mono text-[13px] [overflow-wrap:anywhere]">
           {token.token}
@@ -133,7 +133,7 @@ function NewToken({ close, done }: { close: () => void; done: (token: TokenMade)
     done(await onyx.admin.makeToken({ name: field('name'), scopes, expiresIn: lasts ? Number(lasts) : undefined }));
   return (
     <Sheet title="New token" close={close}>
-      <Form action="Make token" onSubmit={make} onCancel={close}>
+      <Form action="Create token" onSubmit={make} onCancel={close}>
         <Field label="Name" name="name" required autoFocus placeholder="What uses it" />
         <fieldset>
           <legend className="meta mb-1">It may</legend>

@@ -37,14 +37,10 @@ export function You() {
           )}
         </Shown>
       </Section>
-      <Section title="For your agents" detail="Plain files of yours; every version is kept.">
+      <Section title="For your agents" detail="Plain files. Every version is kept.">
         <Card>
-          <FileLine path="USER.md" label="About you" detail="Who you are, for every agent to know." />
-          <FileLine
-            path="vault/agents.md"
-            label="Standing instructions"
-            detail="What every agent should keep to, whoever it is."
-          />
+          <FileLine path="USER.md" label="About you" detail="What every agent should know about you." />
+          <FileLine path="vault/agents.md" label="Standing instructions" detail="Instructions for every agent." />
         </Card>
       </Section>
       <Answering />
@@ -118,9 +114,7 @@ function Actions() {
       {phase === 'ready' && (
         <Card>
           {actions.length === 0 && (
-            <Line
-              label={<span className="meta">There is no action yet: a markdown file in that folder becomes one.</span>}
-            />
+            <Line label={<span className="meta">No actions yet. A markdown file in that folder becomes one.</span>} />
           )}
           {actions.map((action) => (
             <Line
@@ -135,7 +129,7 @@ function Actions() {
               }
             />
           ))}
-          <Line label="Run them, look at them, make one">
+          <Line label="Run, view or create actions">
             <Link to="/actions" className="btn">
               Open actions
             </Link>
@@ -150,7 +144,7 @@ function ChangePassword({ close }: { close: () => void }) {
   const save = async (field: (name: string) => string) => {
     await onyx.setPassword(field('password'), field('current') || undefined);
     close();
-    toast('Password changed; browsers that used the old one sign in again');
+    toast('Password changed. Other browsers must sign in again.');
   };
   return (
     <Modal label="Change password" onClose={close} className="max-w-105">
@@ -158,11 +152,11 @@ function ChangePassword({ close }: { close: () => void }) {
         <h2 className="mb-3 font-semibold">Change password</h2>
         <Form action="Change" onSubmit={save} onCancel={close}>
           <Field
-            label="Password now"
+            label="Current password"
             name="current"
             type="password"
             autoComplete="current-password"
-            hint="Empty if you have none yet."
+            hint="Leave empty if you have none yet."
             autoFocus
           />
           <Field

@@ -46,8 +46,8 @@ export function Conflict({ editor, place }: { editor: Editor; place: PlaceOf }) 
   return (
     <section role="alert" aria-label="Changed elsewhere" className="card border-l-3 border-l-warn">
       <p className="px-3.5 py-2.5">
-        <span className="font-semibold">Changed elsewhere while you wrote.</span>{' '}
-        <span className="meta">Both versions are kept; this is what yours changes in theirs.</span>
+        <span className="font-semibold">Changed elsewhere while you were writing.</span>{' '}
+        <span className="meta">Both versions are kept. This is what yours changes.</span>
       </p>
       <Diff unified={unified(flat(textOfEntity(theirs)), flat(mine))} label="What your version changes in theirs" />
       <div className="flex flex-wrap items-center gap-2 border-t border-line px-3.5 py-2.5">

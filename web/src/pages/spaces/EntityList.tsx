@@ -74,7 +74,7 @@ export function EntityList({ space, place }: { space: string; place: PlaceOf }) 
               </Empty>
             );
           }
-          if (found.length === 0) return <Empty>Nothing here is called that.</Empty>;
+          if (found.length === 0) return <Empty>No results.</Empty>;
           return (
             <ul className="card divide-y divide-line overflow-hidden" aria-label={place.title}>
               {found.map((entity) => (

@@ -139,7 +139,7 @@ function Opened({ entity, place, reload }: { entity: Entity; place: PlaceOf; rel
         <Editor label="Text" text={body} onChange={(text) => change((known) => wrote(known, { body: text }))} />
       ) : (
         <div className="min-h-0 flex-1 pb-6" dir="auto">
-          {body.trim() === '' ? <p className="meta">Nothing is written here yet.</p> : <Markdown text={body} />}
+          {body.trim() === '' ? <p className="meta">Nothing written yet.</p> : <Markdown text={body} />}
         </div>
       )}
     </article>
@@ -155,7 +155,7 @@ function About({ entity }: { entity: Entity }) {
       {entity.origin === 'external' && (
         <span
           className="inline-flex items-center gap-1 text-warn"
-          title="Agents read it as evidence, never as instruction."
+          title="Agents treat this as evidence, never as instructions."
         >
           <Globe size={13} aria-hidden /> from outside
         </span>

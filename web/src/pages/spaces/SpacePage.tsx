@@ -37,7 +37,7 @@ export function SpacePage({ id, place, entity }: { id: string; place: string; en
           ) : online ? (
             <Skeletons />
           ) : (
-            <Empty>Your spaces are shown as soon as the connection is back.</Empty>
+            <Empty>Your spaces appear when the connection is back.</Empty>
           )}
         </div>
       </div>

@@ -137,7 +137,7 @@ export function SpaceMenu({ space, leave }: { space: Space; leave?: () => Promis
       {asking === 'delete' && (
         <Confirm
           question={`Delete ${space.name}?`}
-          detail="Everything in it goes too. The versions of its files are kept in their history."
+          detail="Everything in it is deleted too. File versions are kept in history."
           action="Delete"
           onAnswer={(yes) => void remove(yes)}
         />

@@ -58,7 +58,7 @@ export default function Audit() {
         {(page) => {
           const rows = [...page.rows, ...(older?.rows ?? [])];
           const before = older ? older.before : page.before;
-          if (rows.length === 0) return <Empty>Nothing was decided yet.</Empty>;
+          if (rows.length === 0) return <Empty>Nothing decided yet.</Empty>;
           return (
             <>
               <ul className="card divide-y divide-line" aria-label="Audit">

@@ -29,7 +29,7 @@ export function Health() {
         <Row
           name="Connection"
           state={link === 'online' ? 'ok' : 'down'}
-          detail={link === 'online' ? undefined : 'Trying again'}
+          detail={link === 'online' ? undefined : 'Reconnecting'}
         />
         {status?.dependencies.map((dependency) => (
           <Row key={dependency.name} {...dependency} />
@@ -40,7 +40,7 @@ export function Health() {
       {status && (
         <p className="meta mt-4 flex flex-wrap items-center gap-x-4 gap-y-1">
           <span>Onyx {status.version}</span>
-          <span>{status.runs.length === 0 ? 'No run at work' : `${status.runs.length} at work`}</span>
+          <span>{status.runs.length === 0 ? 'No active runs' : `${status.runs.length} at work`}</span>
           <span>
             {status.agents.length} {status.agents.length === 1 ? 'agent' : 'agents'}
           </span>

@@ -59,7 +59,7 @@ export default function Usage() {
       <Shown of={usage} rows={1} height="h-64">
         {(report) =>
           report.days.length === 0 ? (
-            <Empty>Nothing was spent in this time.</Empty>
+            <Empty>No usage in this period.</Empty>
           ) : (
             <Charts report={report} days={Number(days)} of={of} by={by} words={words} />
           )

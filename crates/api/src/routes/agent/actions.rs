@@ -3,13 +3,13 @@
 use axum::Json;
 use axum::extract::{Path, State};
 use axum::response::Response;
-use onyx_agent::{Action, ActionAsk};
+use onyx_agent::{Action, ActionAsk, Confirmation};
 use onyx_types::SessionId;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::lines;
-use super::request::{confirmation, dry_run, optional_id};
+use super::request::{dry_run, optional_id};
 use crate::encode::Ndjson;
 use crate::routes::owned::OwnedRun;
 use crate::{ApiState, AuthContext, JsonBody, Problem};
@@ -64,13 +64,18 @@ pub(crate) async fn run(
     Path(action): Path<String>,
     JsonBody(request): JsonBody<RunAction>,
 ) -> Result<Response, Problem> {
+    let confirmation = if request.confirm == Some(true) {
+        Confirmation::Given(caller.approver()?)
+    } else {
+        Confirmation::NotYet
+    };
     let ask = ActionAsk {
         person: caller.person.clone(),
         action,
         session: request.session_id,
         agent: None,
         selection: request.selection,
-        confirmation: confirmation(request.confirm == Some(true)),
+        confirmation,
         dry_run: dry_run(request.dry_run),
     };
     let request = state.runs.action_request(ask).await?;

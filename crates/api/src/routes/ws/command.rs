@@ -49,7 +49,10 @@ pub(super) enum Command {
 
 #[derive(Debug, Deserialize)]
 pub(super) struct Auth {
-    pub(super) token: onyx_identity::Token,
+    pub(super) token: Option<onyx_identity::Token>,
+    /// Beside the cookie that came with the upgrade.
+    #[serde(rename = "pageKey", alias = "page_key")]
+    pub(super) page_key: Option<onyx_identity::Token>,
 }
 
 #[derive(Debug, Deserialize)]

@@ -1,12 +1,10 @@
 //! One connection from its first frame to its end.
 
-use std::net::IpAddr;
 use std::sync::Arc;
 use std::time::Duration;
 
 use axum::extract::ws::WebSocket;
 use futures::StreamExt as _;
-use futures::stream::SplitStream;
 use onyx_agent::{DryRun, ForkPoint, RunInput, RunRequest, RunTerms, Sent, SessionRef, StopTarget};
 use onyx_storage::{Delivery, SessionFilter};
 use onyx_types::{Attendance, ErrorCode, RunId, SessionOrigin};
@@ -20,6 +18,7 @@ use super::command::{
 use super::follow::{Following, broadcasts};
 use super::outbox::{CloseReason, Outbox, receive};
 use super::sent::SentKeys;
+use super::sign_in::{Sender, first_frame};
 use super::tail::LogTail;
 use crate::access::{Access, may};
 use crate::routes::agent::Stopped;
@@ -29,8 +28,6 @@ use crate::routes::pending_changes::PendingChange;
 use crate::routes::{logs, memory, pending_changes, sessions};
 use crate::{ApiState, AuthContext, Problem};
 
-/// The time to say who one is.
-const AUTH_LIMIT: Duration = Duration::from_secs(10);
 /// A live client answers pings, which come more often than this.
 const SILENCE: Duration = Duration::from_secs(75);
 /// The longest key a client may give a message.
@@ -41,14 +38,14 @@ pub(super) async fn serve(
     state: ApiState,
     sent: Arc<SentKeys>,
     caller: Option<AuthContext>,
-    from: Option<IpAddr>,
+    sender: Sender,
 ) {
     let (sink, mut source) = socket.split();
     let (outbox, writer) = Outbox::open(sink);
     let writer = tokio::spawn(writer);
     let caller = match caller {
         Some(caller) => Some(caller),
-        None => first_frame(&state, from, &mut source, &outbox).await,
+        None => first_frame(&state, &sender, &mut source, &outbox).await,
     };
     if let Some(caller) = caller {
         let person = caller.person.clone();
@@ -57,7 +54,7 @@ pub(super) async fn serve(
         let mut connection = Connection {
             state,
             caller,
-            from,
+            sender,
             sent,
             outbox: outbox.clone(),
             following: Following::default(),
@@ -79,47 +76,10 @@ pub(super) async fn serve(
     let _ = timeout(SILENCE, writer).await;
 }
 
-async fn first_frame(
-    state: &ApiState,
-    from: Option<IpAddr>,
-    source: &mut SplitStream<WebSocket>,
-    outbox: &Outbox,
-) -> Option<AuthContext> {
-    let text = timeout(AUTH_LIMIT, receive(source, outbox, AUTH_LIMIT)).await.ok().flatten();
-    let answered = match text.as_deref().map(Frame::parse) {
-        None => Err(Problem::new(ErrorCode::Unauthenticated, "no first frame came")),
-        Some(Err(problem)) => Err(problem),
-        Some(Ok(frame)) => {
-            let id = frame.id.clone();
-            match frame.command() {
-                Ok(Command::Auth(auth)) => {
-                    let known = state.auth.by_token(auth.token.as_str(), from).await;
-                    known.map(|caller| (caller, id))
-                }
-                Ok(_) | Err(_) => Err(Problem::new(
-                    ErrorCode::Unauthenticated,
-                    "the first frame must be `auth` with a `token`",
-                )),
-            }
-        }
-    };
-    match answered {
-        Ok((caller, id)) => {
-            outbox.tell(answer::result("auth", id.as_ref(), &Empty {})).await;
-            Some(caller)
-        }
-        Err(problem) => {
-            outbox.tell(answer::failure(None, None, &problem)).await;
-            outbox.close(CloseReason::Unauthenticated).await;
-            None
-        }
-    }
-}
-
 struct Connection {
     state: ApiState,
     caller: AuthContext,
-    from: Option<IpAddr>,
+    sender: Sender,
     sent: Arc<SentKeys>,
     outbox: Outbox,
     following: Following,
@@ -155,7 +115,14 @@ impl Connection {
         may(&self.caller, access(&command))?;
         match command {
             Command::Auth(auth) => {
-                self.state.auth.by_token(auth.token.as_str(), self.from).await?;
+                let shown = self.sender.show(&self.state, &auth).await;
+                if let Err(problem) = shown {
+                    // A connection is good for one guess, as a request is.
+                    let told = answer::failure(Some(reply.kind), reply.id, &problem);
+                    self.outbox.tell(told).await;
+                    self.outbox.close(CloseReason::Unauthenticated).await;
+                    return Ok(());
+                }
                 self.answer(reply, &Empty {}).await;
             }
             Command::Send(send) => self.send(*send, reply).await?,
@@ -364,7 +331,9 @@ impl Connection {
     async fn decide(&self, decide: DraftsDecide, reply: &Reply<'_>) -> Result<(), Problem> {
         let (runs, person, id) = (&self.state.runs, &self.caller.person, decide.draft_id);
         let decided = match decide.decision {
-            Word::Approve => runs.approve_draft(person, id, decide.said.yes()?).await,
+            Word::Approve => {
+                runs.approve_draft(&self.caller.approver()?, id, decide.said.yes()?).await
+            }
             Word::Reject => runs.reject_draft(person, id, decide.said.reason()?).await,
         };
         let told = match decided {

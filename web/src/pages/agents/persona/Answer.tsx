@@ -72,7 +72,7 @@ export function Answer({
         {running && parts.at(-1)?.kind !== 'text' && (
           <span className="caret text-meta text-dim">{parts.length === 0 ? 'Thinking' : 'Working'}</span>
         )}
-        {state === 'done' && parts.length === 0 && <p className="meta">It said nothing.</p>}
+        {state === 'done' && parts.length === 0 && <p className="meta">No answer.</p>}
       </div>
       {state === 'stopped' && <p className="meta">Stopped</p>}
       {fault && <ErrorLine fault={fault} action={{ label: 'Try again', run: onRun }} />}

@@ -76,9 +76,9 @@ export function EditorBar({ persona, known }: { persona: string; known?: string 
             onClick={() => tell({ type: 'show output' })}
           >
             {state.attention ? (
-              <span className="dot bg-warn" role="img" aria-label="It waits for you" />
+              <span className="dot bg-warn" role="img" aria-label="Waiting for you" />
             ) : (
-              writing && <span className="dot dot-run" role="img" aria-label="At work" />
+              writing && <span className="dot dot-run" role="img" aria-label="Working" />
             )}
             <MessageSquareText size={14} aria-hidden /> Show output
           </button>

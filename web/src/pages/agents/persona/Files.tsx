@@ -13,7 +13,7 @@ const USUAL: [string, string][] = [
   ['AGENTS.md', 'How it works'],
   ['IDENTITY.md', 'Who it is'],
   ['TOOLS.md', 'How it uses tools'],
-  ['HEARTBEAT.md', 'What it looks after by itself'],
+  ['HEARTBEAT.md', 'What it checks on its own'],
 ];
 
 /** The other files that say who an agent is. */
@@ -24,7 +24,7 @@ export function Files({ agent, reload }: { agent: AgentDetails; reload: () => vo
   const names: [string, string][] = [...USUAL, ...others.map((name): [string, string] => [name, ''])];
   const [name, setName] = useState<string>();
   return (
-    <Section title="Other files" detail="What it is told beside the system prompt.">
+    <Section title="Other files" detail="Other files that are part of its prompt.">
       <div className="flex flex-wrap gap-2">
         {names.map(([one, about]) => (
           <button
@@ -67,7 +67,7 @@ function Opened({
         {(opened) => (
           <FileEditor
             file={opened}
-            note={exists ? name : 'There is no such file yet; saving makes it.'}
+            note={exists ? name : 'This file does not exist yet. Saving creates it.'}
             write={(text) => onyx.agents.writeFile(agent, name, text, opened.version || undefined)}
             onWritten={() => (file.reload(), onWritten())}
           />

@@ -56,9 +56,7 @@ export function TestInputs({
           const gone = written && !list.some((input) => input.id === written.id) ? [written] : [];
           return (
             <>
-              {list.length + gone.length === 0 && (
-                <p className="meta py-2">There is none yet: say below what this persona should be tried with.</p>
-              )}
+              {list.length + gone.length === 0 && <p className="meta py-2">No test inputs yet. Add one below.</p>}
               <ul className="divide-y divide-line">
                 {[...list, ...gone].map((input) => (
                   <li key={input.id} className="py-3 first:pt-1">
@@ -108,7 +106,7 @@ function Add({ persona, onAdded }: { persona: string; onAdded: () => void }) {
         className="field min-w-0 flex-1"
         dir="auto"
         aria-label="New test input"
-        placeholder="Something to say to it"
+        placeholder="Type a message to try"
         value={text}
         onChange={(event) => setText(event.target.value)}
       />

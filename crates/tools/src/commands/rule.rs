@@ -1,11 +1,21 @@
 //! Standing rules: commands that need no person each time. A rule is the exact beginning of an
-//! argument list. What runs whatever it is given can never stand in one: such a rule would allow
-//! everything.
+//! argument list.
+//!
+//! A rule for a program that is known to do only its own work stands for commands that stay so, and
+//! no option lets one out of it. A rule for any other program stands only while the run has read
+//! nothing from outside, and the config says loudly what it means. Shells, interpreters and
+//! wrappers can stand in no rule: they are for running whatever they are given.
 
-use onyx_types::{ErrorCode, Fault};
+use onyx_types::{ErrorCode, Fault, Taint};
+
+use super::{Runs, runs};
+use crate::text::argv::quoted;
 
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct CommandRule(Vec<String>);
+pub(crate) struct CommandRule {
+    words: Vec<String>,
+    runs: Runs,
+}
 
 const SHELLS: [&str; 14] = [
     "ash",
@@ -131,11 +141,28 @@ impl CommandRule {
             ))
             .with_hint("Name a program of the system: by its bare name, or by its path in /usr."));
         }
-        Ok(Self(words.to_vec()))
+        Ok(Self { words: words.to_vec(), runs: runs(words) })
     }
 
-    pub(crate) fn permits(&self, argv: &[String]) -> bool {
-        argv.starts_with(&self.0)
+    /// What whoever wrote the rule should know.
+    pub(crate) fn warning(&self) -> Option<String> {
+        match self.runs {
+            Runs::OnlyItself => None,
+            Runs::Anything => Some(format!(
+                "tools.commands allows `{}`, and this program can run anything: by an option, a \
+                 setting or a file that it finds. The rule stands only until a run has read \
+                 something from outside; after that it asks",
+                quoted(&self.words)
+            )),
+        }
+    }
+
+    pub(crate) fn permits(&self, argv: &[String], taint: Taint) -> bool {
+        let stands = match self.runs {
+            Runs::OnlyItself => runs(argv) == Runs::OnlyItself,
+            Runs::Anything => taint == Taint::Clean,
+        };
+        stands && argv.starts_with(&self.words)
     }
 }
 
@@ -174,12 +201,62 @@ mod tests {
     fn a_rule_is_the_exact_beginning_of_an_argument_list() {
         let rule = CommandRule::new(&words("git status")).unwrap();
         for argv in ["git status", "git status --short"] {
-            assert!(rule.permits(&words(argv)), "{argv}");
+            assert!(rule.permits(&words(argv), Taint::Clean), "{argv}");
         }
         for argv in
             ["git", "git push", "git statusx", "/usr/bin/git status", "Git status", "x git status"]
         {
-            assert!(!rule.permits(&words(argv)), "{argv}");
+            assert!(!rule.permits(&words(argv), Taint::Clean), "{argv}");
+        }
+    }
+
+    #[test]
+    fn a_rule_for_what_only_does_its_own_work_lets_no_option_out() {
+        for (rule, argv) in [
+            ("split", "split -l 5 a"),
+            ("sort", "sort -n a"),
+            ("rg", "rg -n word"),
+            ("ls", "ls -l"),
+        ] {
+            let rule = CommandRule::new(&words(rule)).unwrap();
+            assert_eq!(rule.warning(), None);
+            for taint in [Taint::Clean, Taint::Tainted] {
+                assert!(rule.permits(&words(argv), taint), "{argv}");
+            }
+        }
+        for (rule, argv) in [
+            ("split", "split --filter=sh a"),
+            ("split -l", "split -l 5 a --filter=sh"),
+            ("sort", "sort --compress-program=sh -S1 a"),
+            ("rg", "rg --pre sh word"),
+        ] {
+            let rule = CommandRule::new(&words(rule)).unwrap();
+            for taint in [Taint::Clean, Taint::Tainted] {
+                assert!(!rule.permits(&words(argv), taint), "{argv}");
+            }
+        }
+    }
+
+    #[test]
+    fn a_rule_for_what_can_run_anything_says_so_and_ends_with_taint() {
+        for line in [
+            "git -c alias.x=!sh x",
+            "git status",
+            "go test",
+            "m4",
+            "pytest",
+            "rsync",
+            "some-new-program",
+            "split --filter=sh",
+            "tmux",
+            "zip -TT",
+        ] {
+            let rule = CommandRule::new(&words(line)).unwrap();
+            let warning = rule.warning().unwrap();
+            assert!(warning.contains("this program can run anything"), "{line}: {warning}");
+            let argv = words(&format!("{line} more"));
+            assert!(rule.permits(&argv, Taint::Clean), "{line}");
+            assert!(!rule.permits(&argv, Taint::Tainted), "{line}");
         }
     }
 
