@@ -7,8 +7,8 @@ use std::collections::BTreeSet;
 use schemars::generate::{SchemaGenerator, SchemaSettings};
 use serde_json::{Map, Value, json};
 
-use crate::foreign::{Form, anthropic_error_schema, form_of, openai_error_schema};
 use crate::problem::ProblemView;
+use crate::problem::{Form, anthropic_error_schema, form_of, openai_error_schema};
 use crate::routing::{PathValue, Reply, SchemaOf, schema_of};
 use crate::{Access, Route, Routes};
 

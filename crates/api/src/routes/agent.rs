@@ -16,8 +16,8 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::owned::OwnedRun;
-use crate::encode::{CallName, Line, Ndjson, OlderLine};
-use crate::history::{HistoryMessage, messages};
+use crate::messages::{HistoryMessage, messages};
+use crate::wire::encode::{CallName, Line, Ndjson, OlderLine};
 use crate::{Access, ApiState, AuthContext, JsonBody, Problem, QueryOf, Route, Routes};
 use actions::{ActionView, RunAction};
 use health::AgentHealth;

@@ -16,8 +16,8 @@ use onyx_types::{AgentId, ErrorCode, Fault, Tier};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::etag::etag;
 use crate::routing::PathValue;
+use crate::wire::etag;
 use crate::{Access, ApiState, Problem, Route, Routes};
 use change::NewAgent;
 

@@ -12,12 +12,13 @@ use onyx_types::{ErrorCode, Fault, Grant, Grants, PersonId, Timestamp};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::auth::address_of;
-use crate::front::Scheme;
-use crate::guard::is_on_this_machine;
+use crate::access::Scheme;
+use crate::access::address_of;
+use crate::access::cookie;
+use crate::access::is_on_this_machine;
+use crate::access::sign_in_audit::{self, By, Outcome};
 use crate::serve::Peer;
-use crate::sign_ins::{self, By, Outcome};
-use crate::{Access, ApiState, AuthContext, JsonBody, Problem, QueryOf, Route, Routes, cookie};
+use crate::{Access, ApiState, AuthContext, JsonBody, Problem, QueryOf, Route, Routes};
 
 pub(super) fn routes() -> Routes {
     use Access::{Person, Public};
@@ -80,7 +81,7 @@ pub(super) async fn link(
     };
     let identity = state.auth.identity();
     let session = identity.redeem_link(&query.code, from).await?;
-    sign_ins::note(&state, &identity.owner()?, By::Link, Some(from), Outcome::SignedIn).await;
+    sign_in_audit::note(&state, &identity.owner()?, By::Link, Some(from), Outcome::SignedIn).await;
     let cookie = [(header::SET_COOKIE, cookie::set(&session.cookie, scheme)?)];
     Ok((cookie, LINK_HEADERS, Html(link_page(&session))).into_response())
 }
@@ -125,13 +126,13 @@ pub(super) async fn login(
             // Of people only: anybody can make up a name.
             let meant = identity.people().into_iter().find(|it| it.id.as_str() == login.person);
             if let Some(meant) = meant.filter(|_| fault.code == ErrorCode::Unauthenticated) {
-                sign_ins::note(&state, &meant.id, By::Password, from, Outcome::Refused).await;
+                sign_in_audit::note(&state, &meant.id, By::Password, from, Outcome::Refused).await;
             }
             return Err(fault.into());
         }
     };
     let session = identity.create_session(&caller, browser_of(&headers)).await?;
-    sign_ins::note(&state, &caller.person, By::Password, from, Outcome::SignedIn).await;
+    sign_in_audit::note(&state, &caller.person, By::Password, from, Outcome::SignedIn).await;
     let cookie = [(header::SET_COOKIE, cookie::set(&session.cookie, scheme)?)];
     let page_key = session.page_key.reveal().to_owned();
     let signed_in = SignedIn { me: Me::of(&state, &caller.into()), page_key };
@@ -251,7 +252,7 @@ pub(super) async fn pairing(
         let from = address_of(peer.as_ref().map(|Extension(peer)| peer));
         let paired =
             state.auth.identity().caller(Attempt { proof, from, speaks_for: None }).await?;
-        sign_ins::note(&state, &paired.person, By::Pairing, from, Outcome::SignedIn).await;
+        sign_in_audit::note(&state, &paired.person, By::Pairing, from, Outcome::SignedIn).await;
     }
     let reply = PairingReply { status, token: None, page_key: None };
     Ok(match picked_up {
@@ -345,7 +346,8 @@ pub(super) async fn set_own_password(
         async move {
             let person = caller.person.clone();
             state.auth.identity().set_password(&maker, &person, &new.password).await?;
-            sign_ins::note(&state, &person, By::Password, from, Outcome::PasswordChanged).await;
+            sign_in_audit::note(&state, &person, By::Password, from, Outcome::PasswordChanged)
+                .await;
             Ok::<_, Fault>(())
         }
     });

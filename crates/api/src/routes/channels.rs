@@ -15,7 +15,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::spaces::{by, candidates, checked_name, find as find_space, removal};
-use crate::etag::{etag, expected};
+use crate::wire::{etag, expected};
 use crate::{Access, ApiState, AuthContext, JsonBody, Problem, QueryOf, Route, Routes};
 
 const LONGEST_PURPOSE: usize = 4_000;

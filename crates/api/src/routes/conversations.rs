@@ -23,8 +23,8 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::spaces::find;
-use crate::encode::{CompanionEvent, CompanionFrames, SseFrame, ToldFrom};
-use crate::talk::{MessageView, client_id, page, waiting};
+use crate::messages::{MessageView, client_id, page, waiting};
+use crate::wire::encode::{CompanionEvent, CompanionFrames, SseFrame, ToldFrom};
 use crate::{Access, ApiState, AuthContext, JsonBody, Problem, QueryOf, Route, Routes};
 
 const KEEP_ALIVE: Duration = Duration::from_secs(15);

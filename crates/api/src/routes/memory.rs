@@ -10,7 +10,7 @@ use onyx_types::{AgentId, Fault, MatchType, Origin, Scope, ScopeSet, Timestamp};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::body::JsonBody;
+use crate::wire::JsonBody;
 use crate::{Access, ApiState, AuthContext, Problem, QueryOf, Route, Routes};
 
 const LIMIT_DEFAULT: u32 = 20;

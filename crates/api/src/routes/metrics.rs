@@ -7,7 +7,7 @@ use axum::http::header;
 use axum::response::IntoResponse;
 use onyx_agent::{RUN_SECONDS, RunFigures};
 
-use crate::upstream::ModelFigures;
+use crate::ports::ModelFigures;
 use crate::{Access, ApiState, Route, Routes};
 
 pub(super) fn routes() -> Routes {

@@ -33,9 +33,9 @@ use onyx_types::ErrorCode;
 use serde_json::Value;
 use tower_http::catch_panic::CatchPanicLayer;
 
-use crate::foreign::in_the_clients_form;
-use crate::guard::check_host_and_origin;
+use crate::access::check_host_and_origin;
 use crate::openapi::document;
+use crate::problem::in_the_clients_form;
 use crate::traffic::followed;
 use crate::{ApiState, Problem, Routes};
 
@@ -87,7 +87,7 @@ pub fn router(state: ApiState) -> Router {
 
 /// What no route serves is the web app's, or nothing.
 async fn no_route(method: Method, uri: Uri, headers: HeaderMap) -> Result<Response, Problem> {
-    crate::ui::answer(&method, uri.path(), &headers).ok_or_else(|| {
+    crate::web_app::answer(&method, uri.path(), &headers).ok_or_else(|| {
         Problem::new(ErrorCode::NotFound, format!("there is no route {}", uri.path()))
     })
 }

@@ -19,8 +19,8 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use tokio::sync::broadcast::error::RecvError;
 
-use crate::body::OptionalBody;
 use crate::routing::PathValue;
+use crate::wire::OptionalBody;
 use crate::{Access, ApiState, AuthContext, Problem, QueryOf, Route, Routes};
 
 /// Proxies close a connection on which nothing is said for a minute or so.

@@ -12,8 +12,8 @@ use onyx_storage::{Change, PersonaFiles, StoreError};
 use onyx_types::{AgentId, Author, ErrorCode, Fault, Origin};
 
 use super::owned::OwnedRun;
-use crate::encode::{PersonaEvent, PersonaFrames};
 use crate::routing::PathValue;
+use crate::wire::encode::{PersonaEvent, PersonaFrames};
 use crate::{Access, ApiState, AuthContext, Problem, Route, Routes};
 use editor::{ChatRequest, Cleared, History, HistoryQuery, OfPersona};
 use storage::{PersonaView, PutPersona};

@@ -19,7 +19,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use tokio::sync::watch;
 
-use crate::body::DocumentBody;
+use crate::wire::DocumentBody;
 use crate::{Access, ApiState, AuthContext, Problem, QueryOf, Route, Routes};
 
 const LONGEST_NAME: usize = 255;

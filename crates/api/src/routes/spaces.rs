@@ -16,8 +16,8 @@ use onyx_types::{
 use schemars::JsonSchema;
 use serde::{Deserialize, Deserializer, Serialize};
 
-use crate::etag::{etag, expected};
 use crate::routing::PathValue;
+use crate::wire::{etag, expected};
 use crate::{Access, ApiState, AuthContext, JsonBody, Problem, Route, Routes};
 use capture::CaptureRequest;
 use entities::{EntitiesQuery, EntityList, EntityPatch, EntityView, NewEntity};

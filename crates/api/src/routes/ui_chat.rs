@@ -15,10 +15,10 @@ use schemars::{Schema, json_schema};
 use serde_json::json;
 
 use super::v1::schemas::event;
-use crate::decode::UiChatRequest;
-use crate::encode::UiMessageFrames;
-use crate::encode::v1::{Step, StepWriter};
-use crate::model_answer::ModelAnswer;
+use crate::pass_through::ModelAnswer;
+use crate::wire::decode::UiChatRequest;
+use crate::wire::encode::UiMessageFrames;
+use crate::wire::encode::v1::{Step, StepWriter};
 use crate::{Access, ApiState, AuthContext, JsonBody, Problem, Route, Routes};
 
 pub(super) fn routes() -> Routes {

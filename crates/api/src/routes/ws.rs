@@ -20,9 +20,9 @@ use axum::http::{HeaderMap, HeaderValue, StatusCode, header};
 use axum::response::{IntoResponse as _, Response};
 use axum::routing::get;
 
-use crate::auth::address_of;
+use crate::access::{address_of, cookie};
 use crate::serve::Peer;
-use crate::{Access, ApiState, AuthContext, MAX_BODY, Problem, Route, Routes, cookie};
+use crate::{Access, ApiState, AuthContext, MAX_BODY, Problem, Route, Routes};
 use sent::SentKeys;
 use sign_in::Sender;
 

@@ -18,8 +18,8 @@ use tokio::sync::mpsc;
 use tokio::time::{Instant, sleep_until};
 
 use super::threads::session_of;
-use crate::encode::{SseFrame, ThreadFrames};
 use crate::routes::conversations::{Seen, seen};
+use crate::wire::encode::{SseFrame, ThreadFrames};
 use crate::{ApiState, AuthContext, Problem};
 
 const KEEP_ALIVE: Duration = Duration::from_secs(15);

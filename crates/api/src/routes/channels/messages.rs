@@ -12,9 +12,9 @@ use serde::{Deserialize, Serialize};
 
 use super::events::events;
 use super::threads::session_of;
-use crate::encode::{ThreadEvent, answer_id};
-use crate::history::{HistoryMessage, MessageRole, MessageStatus};
-use crate::talk::{MessagePage, MessageView, Metadata, client_id, page, waiting};
+use crate::messages::{HistoryMessage, MessageRole, MessageStatus};
+use crate::messages::{MessagePage, MessageView, Metadata, client_id, page, waiting};
+use crate::wire::encode::{ThreadEvent, answer_id};
 use crate::{Access, ApiState, AuthContext, JsonBody, Problem, QueryOf, Route, Routes};
 
 pub(super) fn routes() -> Routes {

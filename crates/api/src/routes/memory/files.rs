@@ -12,9 +12,9 @@ use onyx_types::{Author, ErrorCode, Fault, Origin, RunId, Scope, Timestamp};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::body::{JsonBody, RawBody};
-use crate::etag::{etag, expected};
 use crate::routing::PathValue;
+use crate::wire::{JsonBody, RawBody};
+use crate::wire::{etag, expected};
 use crate::{Access, ApiState, AuthContext, Problem, QueryOf, Route, Routes};
 
 const LIST_MAX: u32 = 1_000;

@@ -16,7 +16,7 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 
 use super::session_id;
-use crate::history::{Fold, HistoryMessage, MessageRole, MessageStatus};
+use crate::messages::{Fold, HistoryMessage, MessageRole, MessageStatus};
 use crate::{ApiState, AuthContext, Problem, QueryOf};
 
 /// Turns that are held at once, however long the session is.

@@ -12,7 +12,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::{by, check_seen, find};
-use crate::etag::etag;
+use crate::wire::etag;
 use crate::{ApiState, AuthContext, JsonBody, Problem, QueryOf};
 
 const PAGE: usize = 100;

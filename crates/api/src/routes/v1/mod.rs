@@ -13,8 +13,8 @@ use axum::http::HeaderMap;
 use axum::response::Response;
 use serde_json::{Map, Value};
 
-use crate::decode::{self, Ask, Reader};
-use crate::encode::v1::{
+use crate::wire::decode::{self, Ask, Reader};
+use crate::wire::encode::v1::{
     AnswerHead, ChatChunks, MessageEvents, ResponseEvents, StepWriter, WholeAnswer,
 };
 use crate::{Access, ApiState, AuthContext, Dialect, JsonBody, Problem, Route, Routes};

@@ -13,10 +13,10 @@ use onyx_types::{Cancel, ErrorCode, Fault};
 use serde_json::{Map, Value};
 
 use super::sent::Sent;
-use crate::decode::{Reader, model_request};
-use crate::encode::v1::{AnswerHead, Step, StepWriter, WholeFold};
-use crate::model_answer::ModelAnswer;
-use crate::passing::UnderWay;
+use crate::pass_through::ModelAnswer;
+use crate::pass_through::UnderWay;
+use crate::wire::decode::{Reader, model_request};
+use crate::wire::encode::v1::{AnswerHead, Step, StepWriter, WholeFold};
 use crate::{ApiState, AuthContext, Dialect, Forward, Forwarded, Piece, Problem};
 
 pub(super) async fn through(

@@ -8,9 +8,9 @@ use onyx_types::{AgentId, Attendance, ErrorCode, Fault, RunId, SessionId, Sessio
 use serde_json::{Map, Value};
 
 use super::sent::{SESSION, Sent};
-use crate::decode::{Reader, newest};
-use crate::encode::v1::{AnswerFold, AnswerHead, Streamed, WholeFold};
 use crate::routes::owned::OwnedRun;
+use crate::wire::decode::{Reader, newest};
+use crate::wire::encode::v1::{AnswerFold, AnswerHead, Streamed, WholeFold};
 use crate::{ApiState, AuthContext, Dialect, Problem};
 
 const RUN: &str = "x-onyx-run-id";

@@ -5,7 +5,7 @@ use schemars::generate::SchemaGenerator;
 use schemars::{Schema, json_schema};
 use serde_json::{Value, json};
 
-use crate::foreign::openai_error_schema;
+use crate::problem::openai_error_schema;
 
 pub(super) fn chat_completion(_: &mut SchemaGenerator) -> Schema {
     json_schema!({

@@ -5,11 +5,11 @@ use onyx_types::{ErrorCode, RunId, SessionId, Turn, TurnId};
 use serde::Serialize;
 
 use super::command::RequestId;
-use crate::encode::camel_json;
 use crate::logs::LogLine;
 use crate::routes::agents::AgentView;
 use crate::routes::pending_changes::PendingChange;
 use crate::routes::sessions::{SessionView, Sibling};
+use crate::wire::encode::camel_json;
 use crate::{Dependency, Problem};
 
 #[derive(Serialize)]

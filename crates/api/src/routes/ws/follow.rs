@@ -12,7 +12,7 @@ use tokio::task::AbortHandle;
 use super::outbox::Outbox;
 use crate::ApiState;
 use crate::changes::Change;
-use crate::encode::WsFrames;
+use crate::wire::encode::WsFrames;
 
 /// Runs one connection may follow at a time.
 const MOST: usize = 64;

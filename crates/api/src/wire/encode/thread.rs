@@ -9,7 +9,7 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::sse::SseFrame;
-use crate::history::MessageStatus;
+use crate::messages::MessageStatus;
 
 /// The data of an event; the event's name is its kind.
 #[derive(Serialize, JsonSchema)]

@@ -1,9 +1,21 @@
+//! What every route answers when it does not do what it was asked: one type, RFC 9457 for our own
+//! clients, and the forms that other makers' clients expect.
+//!
+//! Everybody in this crate makes problems; nothing here knows who.
+
+mod other_makers;
+
 use axum::http::{HeaderValue, StatusCode, header};
 use axum::response::{IntoResponse, Response};
 use onyx_types::{ErrorCode, Fault};
 use schemars::JsonSchema;
 use serde::Serialize;
 use serde_json::{Map, Value};
+
+pub(crate) use other_makers::{
+    Form, anthropic_error, anthropic_error_schema, form_of, in_the_clients_form, openai_error,
+    openai_error_schema, sentence,
+};
 
 const PROBLEM_JSON: HeaderValue = HeaderValue::from_static("application/problem+json");
 

@@ -7,7 +7,7 @@ use serde_json::{Map, Value, json};
 use super::steps::{Finish, Step};
 use super::whole::WholeAnswer;
 use super::{AnswerHead, StepWriter, named_frame, openai_total};
-use crate::foreign::sentence;
+use crate::problem::sentence;
 
 const REPEATED: [&str; 10] = [
     "instructions",

@@ -9,7 +9,7 @@ use axum::middleware::Next;
 use axum::response::{IntoResponse, Response};
 use onyx_types::{ErrorCode, Fault};
 
-use crate::front::{Front, Scheme};
+use super::front::{Front, Scheme};
 use crate::serve::Peer;
 use crate::{ApiState, Problem};
 

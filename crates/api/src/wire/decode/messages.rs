@@ -10,7 +10,7 @@ use super::choice::tool_use;
 use super::fields::{Field, Fields, Reader};
 use super::{Ask, content};
 use crate::Problem;
-use crate::body::typed;
+use crate::wire::typed;
 
 const FIELDS: Fields = Fields {
     known: &[

@@ -7,7 +7,7 @@ use onyx_types::{DraftId, Fault, SessionId, Timestamp, ToolCall, ToolUseId, Turn
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use crate::history::{HistoryMessage, MessageRole, MessageStatus, messages, status_of_words};
+use super::history::{HistoryMessage, MessageRole, MessageStatus, messages, status_of_words};
 use crate::{ApiState, AuthContext, Problem};
 
 const PAGE: usize = 50;

@@ -13,9 +13,10 @@ use base64::engine::general_purpose::STANDARD as BASE64;
 use onyx_identity::{Attempt, Caller, CallerKind, Identity, Proof};
 use onyx_types::{Approver, ErrorCode, Fault};
 
-use crate::front::Front;
+use super::cookie;
+use super::front::Front;
 use crate::serve::Peer;
-use crate::{ApiState, Problem, cookie};
+use crate::{ApiState, Problem};
 
 /// The header in which a page sends the key that it got when its browser was signed in.
 pub(crate) const PAGE_KEY: &str = "x-onyx-page-key";

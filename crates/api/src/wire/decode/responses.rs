@@ -11,7 +11,7 @@ use super::fields::{Field, Fields, Reader};
 use super::media::image;
 use super::{Ask, arguments, content, joined};
 use crate::Problem;
-use crate::body::typed;
+use crate::wire::typed;
 
 const FIELDS: Fields = Fields {
     known: &[

@@ -1,8 +1,8 @@
 use futures::stream::{BoxStream, StreamExt as _};
 use onyx_types::{ErrorCode, Fault, ModelEvent};
 
-use crate::encode::v1::{ModelFold, Step};
-use crate::passing::UnderWay;
+use super::under_way::UnderWay;
+use crate::wire::encode::v1::{ModelFold, Step};
 
 /// What a model answers to a client that asked it and no agent, step by step.
 pub(crate) struct ModelAnswer {

@@ -1,4 +1,4 @@
-//! What each route asks of its caller. A route is declared through [`crate::Routes`] only, and that
+//! What each route asks of its caller. A route is declared through `Routes` only, and that
 //! needs an [`Access`]: there is no way to add a route without saying who may use it.
 
 use axum::extract::{Request, State};
@@ -8,8 +8,8 @@ use axum::response::{IntoResponse, Response};
 use axum::routing::MethodRouter;
 use onyx_types::{ErrorCode, Grant};
 
-use crate::auth::{AuthContext, nobody};
-use crate::revoked::until_revoked;
+use super::authentication::{AuthContext, nobody};
+use super::revocation::until_revoked;
 use crate::{ApiState, Problem};
 
 /// Who may use a route. All but `Public` need a credential of a person.

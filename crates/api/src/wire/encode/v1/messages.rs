@@ -7,7 +7,7 @@ use serde_json::{Map, Value, json};
 use super::steps::{Finish, Step};
 use super::whole::WholeAnswer;
 use super::{AnswerHead, StepWriter, named_frame};
-use crate::foreign::anthropic_error;
+use crate::problem::anthropic_error;
 
 /// `message_start` to `message_stop`. Reasoning is left out: a thinking block needs a signature
 /// that only its maker can give.

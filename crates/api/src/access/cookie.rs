@@ -4,8 +4,8 @@ use axum::http::{HeaderMap, HeaderValue, header};
 use onyx_identity::Secret;
 use onyx_types::ErrorCode;
 
+use super::front::Scheme;
 use crate::Problem;
-use crate::front::Scheme;
 
 const NAME: &str = "onyx_session";
 /// As long as the session behind it lasts.

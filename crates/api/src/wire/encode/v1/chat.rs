@@ -7,7 +7,7 @@ use serde_json::{Map, Value, json};
 use super::steps::{Finish, Step};
 use super::whole::WholeAnswer;
 use super::{AnswerHead, StepWriter, StreamUsage, data_frame, openai_total};
-use crate::foreign::openai_error;
+use crate::problem::openai_error;
 
 /// `chat.completion.chunk` frames and `[DONE]`.
 #[derive(Debug)]
