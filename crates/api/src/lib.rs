@@ -27,7 +27,7 @@ pub use changes::{Change, Changes};
 pub use lanes::Lanes;
 pub use logs::{LogLevel, LogLine, LogRing, Mask};
 pub use messages::{HistoryMessage, MessageRole, MessageStatus, Trace, messages};
-pub use pass_through::Passing;
+pub use pass_through::PassThrough;
 pub use ports::{
     CalledModelView, Catalogue, ConfigChange, ConfigFlaw, ConfigView, Configuration, Dependency,
     DependencyState, Dialect, Embedded, FailureView, Forward, Forwarded, FoundView, Histogram,
@@ -43,7 +43,7 @@ pub use state::{ApiState, Shared};
 pub use traffic::Traffic;
 pub use wire::encode::v1;
 pub use wire::encode::{
-    CallName, CompanionFrames, Ndjson, PersonaFrames, RunFrame, SseFrame, ThreadFrames, ToldFrom,
+    CallName, CompanionFrames, EventsFrom, Ndjson, PersonaFrames, RunFrame, SseFrame, ThreadFrames,
     UiMessageFrames, WsFrames,
 };
 pub use wire::{JsonBody, MAX_BODY, QueryOf};

@@ -8,7 +8,7 @@ use onyx_sources::Sources;
 use onyx_storage::Store;
 
 use crate::{
-    Authenticator, Catalogue, Changes, Configuration, LogRing, Passing, Readiness, Traffic,
+    Authenticator, Catalogue, Changes, Configuration, LogRing, PassThrough, Readiness, Traffic,
     Upstream,
 };
 
@@ -42,7 +42,7 @@ pub struct Shared {
     pub catalogue: Arc<dyn Catalogue>,
     pub upstream: Arc<dyn Upstream>,
     pub traffic: Arc<Traffic>,
-    pub passing: Passing,
+    pub pass_through: PassThrough,
     pub logs: Arc<LogRing>,
     pub changes: Changes,
 }

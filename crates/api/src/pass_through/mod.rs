@@ -7,5 +7,5 @@ mod model_answer;
 mod under_way;
 
 pub(crate) use model_answer::ModelAnswer;
-pub use under_way::Passing;
+pub use under_way::PassThrough;
 pub(crate) use under_way::UnderWay;

@@ -2,9 +2,9 @@ use futures::stream::{BoxStream, StreamExt as _};
 use onyx_types::{ErrorCode, Fault, ModelEvent};
 
 use super::under_way::UnderWay;
-use crate::wire::encode::v1::{ModelFold, Step};
+use crate::wire::encode::v1::{AnswerPart, ModelFold};
 
-/// What a model answers to a client that asked it and no agent, step by step.
+/// What a model answers to a client that asked it and no agent, part by part.
 pub(crate) struct ModelAnswer {
     events: BoxStream<'static, ModelEvent>,
     fold: ModelFold,
@@ -16,19 +16,19 @@ impl ModelAnswer {
         Self { events, fold: ModelFold::default(), under_way }
     }
 
-    /// Some steps; the last of all is an end or a failure, also of a stream that just stops.
-    pub(crate) async fn next(&mut self) -> Vec<Step> {
+    /// Some parts; the last of all is an end or a failure, also of a stream that just stops.
+    pub(crate) async fn next(&mut self) -> Vec<AnswerPart> {
         loop {
             let event = match self.under_way.unless_over(self.events.next()).await {
                 Ok(Some(event)) => event,
                 Ok(None) => {
-                    return vec![Step::Failed(Fault::plain(ErrorCode::ProviderTruncated))];
+                    return vec![AnswerPart::Failed(Fault::plain(ErrorCode::ProviderTruncated))];
                 }
-                Err(fault) => return vec![Step::Failed(fault)],
+                Err(fault) => return vec![AnswerPart::Failed(fault)],
             };
-            let steps = self.fold.event(event);
-            if !steps.is_empty() {
-                return steps;
+            let parts = self.fold.event(event);
+            if !parts.is_empty() {
+                return parts;
             }
         }
     }

@@ -12,12 +12,12 @@ const MOST: u32 = 1 << 20;
 
 /// The answers under way.
 #[derive(Clone, Debug)]
-pub struct Passing {
+pub struct PassThrough {
     room: Arc<Semaphore>,
     ending: Cancel,
 }
 
-impl Default for Passing {
+impl Default for PassThrough {
     fn default() -> Self {
         Self { room: Arc::new(Semaphore::new(MOST as usize)), ending: Cancel::new() }
     }
@@ -30,7 +30,7 @@ pub(crate) struct UnderWay {
     ending: Cancel,
 }
 
-impl Passing {
+impl PassThrough {
     pub(crate) fn begin(&self) -> UnderWay {
         let place = Arc::clone(&self.room).try_acquire_owned().ok();
         UnderWay { _place: place, ending: self.ending.clone() }

@@ -18,7 +18,7 @@ use super::v1::schemas::event;
 use crate::pass_through::ModelAnswer;
 use crate::wire::decode::UiChatRequest;
 use crate::wire::encode::UiMessageFrames;
-use crate::wire::encode::v1::{Step, StepWriter};
+use crate::wire::encode::v1::{AnswerPart, AnswerWriter};
 use crate::{Access, ApiState, AuthContext, JsonBody, Problem, Route, Routes};
 
 pub(super) fn routes() -> Routes {
@@ -87,7 +87,7 @@ pub(super) async fn chat(
     // Dropping the events closes the connection, so nothing else needs to cancel.
     let events = model.stream(asked, Cancel::new());
     let frames = UiMessageFrames::new(state.runs.fresh_id());
-    let under_way = state.passing.begin();
+    let under_way = state.pass_through.begin();
     let mut told = Told {
         answer: ModelAnswer::new(events, under_way),
         frames,
@@ -96,7 +96,9 @@ pub(super) async fn chat(
     };
     // As long as nothing was said, a failure is the request's and has a status of its own.
     let first = told.answer.next().await;
-    if let Some(Step::Failed(fault)) = first.iter().find(|step| matches!(step, Step::Failed(_))) {
+    if let Some(AnswerPart::Failed(fault)) =
+        first.iter().find(|part| matches!(part, AnswerPart::Failed(_)))
+    {
         return Err(fault.clone().into());
     }
     told.ready = first;
@@ -120,7 +122,7 @@ fn weight(message: &Message) -> usize {
 struct Told {
     answer: ModelAnswer,
     frames: UiMessageFrames,
-    ready: Vec<Step>,
+    ready: Vec<AnswerPart>,
     over: bool,
 }
 
@@ -133,9 +135,9 @@ impl Told {
             self.ready = self.answer.next().await;
         }
         let mut bytes = BytesMut::new();
-        for step in std::mem::take(&mut self.ready) {
-            self.over |= matches!(step, Step::End { .. } | Step::Failed(_));
-            for frame in self.frames.write(&step) {
+        for part in std::mem::take(&mut self.ready) {
+            self.over |= matches!(part, AnswerPart::End { .. } | AnswerPart::Failed(_));
+            for frame in self.frames.write(&part) {
                 bytes.extend_from_slice(&frame);
             }
         }

@@ -1,11 +1,11 @@
 //! `/ws`: one connection for everything a live client needs. Runs belong to the server: a client
 //! that goes away, or reads too slowly and is closed, leaves them at work.
 
-mod answer;
 mod command;
 mod connection;
 mod follow;
 mod outbox;
+mod result;
 mod sent;
 mod sign_in;
 mod tail;

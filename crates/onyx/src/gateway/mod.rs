@@ -28,7 +28,7 @@ use anyhow::{Context, Result};
 use axum::Router;
 use onyx_agent::{ManagerOptions, RunManager};
 use onyx_api::{
-    ApiState, Authenticator, Changes, Exposure, Lanes, LogRing, Passing, Shared, Traffic,
+    ApiState, Authenticator, Changes, Exposure, Lanes, LogRing, PassThrough, Shared, Traffic,
 };
 use onyx_identity::{Identity, Secrets};
 use onyx_knowledge::{Chunking, Index, IndexSettings};
@@ -78,7 +78,7 @@ pub(crate) struct Gateway {
     stop: Cancel,
     socket: Option<HomeSocket>,
     traffic: Arc<Traffic>,
-    passing: Passing,
+    pass_through: PassThrough,
     logs: Arc<LogRing>,
 }
 
@@ -154,7 +154,7 @@ impl Gateway {
             stop: Cancel::new(),
             socket: None,
             traffic: Arc::default(),
-            passing: Passing::default(),
+            pass_through: PassThrough::default(),
             logs: Arc::default(),
         })
     }
@@ -243,7 +243,7 @@ impl Gateway {
     /// clients, and lets go of the home.
     pub(crate) async fn close(mut self) {
         self.stop.cancel();
-        tokio::join!(self.live.runs.drain(PATIENCE), self.passing.drain(PATIENCE));
+        tokio::join!(self.live.runs.drain(PATIENCE), self.pass_through.drain(PATIENCE));
         self.live.models.logins().settle().await;
         let all = async { while self.servers.join_next().await.is_some() {} };
         if tokio::time::timeout(FAREWELL, all).await.is_err() {
@@ -265,7 +265,7 @@ impl Gateway {
             catalogue: Arc::clone(&self.live.models) as Arc<dyn onyx_api::Catalogue>,
             upstream: Arc::clone(&self.live.models) as Arc<dyn onyx_api::Upstream>,
             traffic: Arc::clone(&self.traffic),
-            passing: self.passing.clone(),
+            pass_through: self.pass_through.clone(),
             logs: Arc::clone(&self.logs),
             changes: self.live.changes.clone(),
         }))

@@ -13,9 +13,9 @@ use axum::http::HeaderMap;
 use axum::response::Response;
 use serde_json::{Map, Value};
 
-use crate::wire::decode::{self, Ask, Reader};
+use crate::wire::decode::{self, ClientRequest, Reader};
 use crate::wire::encode::v1::{
-    AnswerHead, ChatChunks, MessageEvents, ResponseEvents, StepWriter, WholeAnswer,
+    AnswerHead, AnswerWriter, ChatChunks, MessageEvents, ResponseEvents, WholeAnswer,
 };
 use crate::{Access, ApiState, AuthContext, Dialect, JsonBody, Problem, Route, Routes};
 use embeddings::{EmbeddingList, EmbeddingRequest};
@@ -101,7 +101,7 @@ async fn answer(
 
 /// What differs between the three wires, once a request is read and while an answer is written.
 impl Dialect {
-    fn read(self, body: Map<String, Value>, reader: Reader) -> Result<Ask, Problem> {
+    fn read(self, body: Map<String, Value>, reader: Reader) -> Result<ClientRequest, Problem> {
         match self {
             Self::ChatCompletions => decode::chat(body, reader),
             Self::Responses => decode::responses(body, reader),
@@ -109,7 +109,7 @@ impl Dialect {
         }
     }
 
-    fn writer(self, head: AnswerHead) -> Box<dyn StepWriter> {
+    fn writer(self, head: AnswerHead) -> Box<dyn AnswerWriter> {
         match self {
             Self::ChatCompletions => Box::new(ChatChunks::new(head)),
             Self::Responses => Box::new(ResponseEvents::new(head)),

@@ -10,13 +10,13 @@ use onyx_storage::{Delivery, SessionFilter};
 use onyx_types::{Attendance, ErrorCode, RunId, SessionOrigin};
 use tokio::time::timeout;
 
-use super::answer::{self, Empty, LiveSession, LiveSessions, SendResult};
 use super::command::{
-    Abort, Command, DraftsDecide, Frame, LogsTail, MemorySearch, RequestId, Resume, Send,
-    SessionsGet, SessionsList, Word,
+    Abort, Command, Decision, DraftsDecide, Frame, LogsTail, MemorySearch, RequestId, Resume, Send,
+    SessionsGet, SessionsList,
 };
 use super::follow::{Following, broadcasts};
 use super::outbox::{CloseReason, Outbox, receive};
+use super::result::{self, Empty, LiveSession, LiveSessions, SendResult};
 use super::sent::SentKeys;
 use super::sign_in::{Sender, first_frame};
 use super::tail::LogTail;
@@ -97,7 +97,7 @@ impl Connection {
         let frame = match Frame::parse(text) {
             Ok(frame) => frame,
             Err(problem) => {
-                return self.outbox.tell(answer::failure(None, None, &problem)).await;
+                return self.outbox.tell(result::failure(None, None, &problem)).await;
             }
         };
         let (kind, id) = (frame.kind.clone(), frame.id.clone());
@@ -107,7 +107,7 @@ impl Connection {
             Err(problem) => Err(problem),
         };
         if let Err(problem) = done {
-            self.outbox.tell(answer::failure(Some(&kind), id.as_ref(), &problem)).await;
+            self.outbox.tell(result::failure(Some(&kind), id.as_ref(), &problem)).await;
         }
     }
 
@@ -118,7 +118,7 @@ impl Connection {
                 let shown = self.sender.show(&self.state, &auth).await;
                 if let Err(problem) = shown {
                     // A connection is good for one guess, as a request is.
-                    let told = answer::failure(Some(reply.kind), reply.id, &problem);
+                    let told = result::failure(Some(reply.kind), reply.id, &problem);
                     self.outbox.tell(told).await;
                     self.outbox.close(CloseReason::Unauthenticated).await;
                     return Ok(());
@@ -154,7 +154,7 @@ impl Connection {
     }
 
     async fn answer(&self, reply: &Reply<'_>, data: &impl serde::Serialize) {
-        self.outbox.tell(answer::result(reply.kind, reply.id, data)).await;
+        self.outbox.tell(result::success(reply.kind, reply.id, data)).await;
     }
 
     fn request(&self, session: SessionRef, input: RunInput) -> RunRequest {
@@ -200,7 +200,7 @@ impl Connection {
             if again > 0 {
                 return Err(Problem::field("data.sessionId", "missing"));
             }
-            let input = RunInput::New(send.take_words()?);
+            let input = RunInput::New(send.take_message()?);
             let agents = send.agent.into_iter().collect();
             let fresh = SessionRef::New { origin: SessionOrigin::Chat, agents };
             return Ok(RunRequest { model: send.model, ..self.request(fresh, input) });
@@ -208,7 +208,7 @@ impl Connection {
         let input = match (send.regenerate, send.retry) {
             (Some(turn), _) => RunInput::Regenerate(turn),
             (None, Some(turn)) => RunInput::Stored(turn),
-            (None, None) => RunInput::New(send.take_words()?),
+            (None, None) => RunInput::New(send.take_message()?),
         };
         if let Some(turn) = send.edit {
             let point = ForkPoint::Before(turn);
@@ -318,7 +318,7 @@ impl Connection {
         let limit = sessions::turns_limit("data.limit", get.limit)?;
         let before = get.before.map(onyx_storage::Pos);
         let page = self.state.runs.turns(person, get.session_id, before, limit).await?;
-        let page = answer::SessionPage {
+        let page = result::SessionPage {
             session: LiveSession { session: meta.into(), run_id },
             siblings: family.into_iter().map(sessions::Sibling::from).collect(),
             before: page.has_older.then_some(page.start.0),
@@ -331,16 +331,16 @@ impl Connection {
     async fn decide(&self, decide: DraftsDecide, reply: &Reply<'_>) -> Result<(), Problem> {
         let (runs, person, id) = (&self.state.runs, &self.caller.person, decide.draft_id);
         let decided = match decide.decision {
-            Word::Approve => {
+            Decision::Approve => {
                 runs.approve_draft(&self.caller.approver()?, id, decide.said.yes()?).await
             }
-            Word::Reject => runs.reject_draft(person, id, decide.said.reason()?).await,
+            Decision::Reject => runs.reject_draft(person, id, decide.said.reason()?).await,
         };
         let told = match decided {
-            Ok(draft) => answer::result(reply.kind, reply.id, &PendingChange::from(draft)),
+            Ok(draft) => result::success(reply.kind, reply.id, &PendingChange::from(draft)),
             Err(not) => {
                 let draft = not.draft.map(|draft| PendingChange::from(*draft));
-                answer::refusal(Some(reply.kind), reply.id, &not.fault.into(), draft.as_ref())
+                result::refusal(Some(reply.kind), reply.id, &not.fault.into(), draft.as_ref())
             }
         };
         self.outbox.tell(told).await;
@@ -350,11 +350,11 @@ impl Connection {
     async fn status(&self, reply: &Reply<'_>) {
         let roster = self.state.runs.roster();
         let live = self.state.runs.runs_of(&self.caller.person).into_iter();
-        let status = answer::Status {
+        let status = result::Status {
             version: env!("CARGO_PKG_VERSION"),
             dependencies: self.state.readiness.dependencies().await,
             agents: roster.agents().map(|agent| AgentView::of(&roster, agent)).collect(),
-            runs: live.map(|(session_id, run_id)| answer::LiveRun { session_id, run_id }).collect(),
+            runs: live.map(|(session_id, run_id)| result::LiveRun { session_id, run_id }).collect(),
         };
         self.answer(reply, &status).await;
     }

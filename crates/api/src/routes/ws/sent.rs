@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use onyx_types::PersonId;
 use tokio::sync::OnceCell;
 
-use super::answer::SendResult;
+use super::result::SendResult;
 
 /// Remembered messages; a client repeats itself within seconds of a lost connection.
 const KEPT: usize = 512;

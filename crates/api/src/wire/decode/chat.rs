@@ -9,7 +9,7 @@ use serde_json::{Map, Value, json};
 use super::choice::{Mode, tool_use};
 use super::fields::{Field, Fields, Reader};
 use super::media::image;
-use super::{Ask, arguments, content, joined};
+use super::{ClientRequest, arguments, content, joined};
 use crate::Problem;
 use crate::wire::typed;
 
@@ -172,7 +172,7 @@ struct Schema {
     schema: Value,
 }
 
-pub(crate) fn chat(body: Map<String, Value>, reader: Reader) -> Result<Ask, Problem> {
+pub(crate) fn chat(body: Map<String, Value>, reader: Reader) -> Result<ClientRequest, Problem> {
     let passed_over = FIELDS.check(&body, reader)?;
     let request: Request = typed(body.into())?;
     let mut system = Vec::new();
@@ -199,7 +199,7 @@ pub(crate) fn chat(body: Map<String, Value>, reader: Reader) -> Result<Ask, Prob
         max_output_tokens: request.max_completion_tokens.or(request.max_tokens),
         ..ClientInput::default()
     };
-    Ok(Ask { client, previous: None, passed_over })
+    Ok(ClientRequest { client, previous: None, passed_over })
 }
 
 impl Message {

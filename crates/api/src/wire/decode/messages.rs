@@ -8,7 +8,7 @@ use serde_json::{Map, Value};
 
 use super::choice::tool_use;
 use super::fields::{Field, Fields, Reader};
-use super::{Ask, content};
+use super::{ClientRequest, content};
 use crate::Problem;
 use crate::wire::typed;
 
@@ -153,7 +153,7 @@ struct Tool {
     input_schema: Option<Value>,
 }
 
-pub(crate) fn messages(body: Map<String, Value>, reader: Reader) -> Result<Ask, Problem> {
+pub(crate) fn messages(body: Map<String, Value>, reader: Reader) -> Result<ClientRequest, Problem> {
     let mut passed_over = FIELDS.check(&body, reader)?;
     let request: Request = typed(body.into())?;
     let mut turns = Vec::new();
@@ -178,7 +178,7 @@ pub(crate) fn messages(body: Map<String, Value>, reader: Reader) -> Result<Ask, 
         max_output_tokens: Some(request.max_tokens),
         ..ClientInput::default()
     };
-    Ok(Ask { client, previous: None, passed_over })
+    Ok(ClientRequest { client, previous: None, passed_over })
 }
 
 impl Choice {

@@ -61,7 +61,7 @@ pub(crate) type ResponsesBody = Body<responses::Request>;
 
 /// What a client asks for, whichever wire it speaks.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Ask {
+pub(crate) struct ClientRequest {
     pub(crate) client: ClientInput,
     /// The answer that this one follows, where the wire names it.
     pub(crate) previous: Option<String>,
@@ -70,8 +70,8 @@ pub(crate) struct Ask {
 }
 
 /// For a model of another wire.
-pub(crate) fn model_request(ask: Ask) -> ModelRequest {
-    let client = ask.client;
+pub(crate) fn model_request(request: ClientRequest) -> ModelRequest {
+    let client = request.client;
     let mut messages: Vec<Message> = Vec::new();
     for turn in client.turns {
         let (role, blocks) = blocks(turn);

@@ -9,7 +9,7 @@ use serde_json::{Map, Value, json};
 use super::choice::{Mode, tool_use};
 use super::fields::{Field, Fields, Reader};
 use super::media::image;
-use super::{Ask, arguments, content, joined};
+use super::{ClientRequest, arguments, content, joined};
 use crate::Problem;
 use crate::wire::typed;
 
@@ -153,7 +153,10 @@ enum Format {
     JsonSchema { name: String, schema: Value },
 }
 
-pub(crate) fn responses(body: Map<String, Value>, reader: Reader) -> Result<Ask, Problem> {
+pub(crate) fn responses(
+    body: Map<String, Value>,
+    reader: Reader,
+) -> Result<ClientRequest, Problem> {
     let mut passed_over = FIELDS.check(&body, reader)?;
     let request: Request = typed(body.into())?;
     let mut system: Vec<String> = request.instructions.into_iter().collect();
@@ -184,7 +187,7 @@ pub(crate) fn responses(body: Map<String, Value>, reader: Reader) -> Result<Ask,
         max_output_tokens: request.max_output_tokens,
         ..ClientInput::default()
     };
-    Ok(Ask { client, previous: request.previous_response_id, passed_over })
+    Ok(ClientRequest { client, previous: request.previous_response_id, passed_over })
 }
 
 fn take(

@@ -40,7 +40,7 @@ pub(crate) struct Question<'a> {
 
 /// From where the events come; their numbers mean something only there.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum ToldFrom {
+pub enum EventsFrom {
     #[default]
     Feed,
     Log,
@@ -48,13 +48,13 @@ pub enum ToldFrom {
 
 #[derive(Debug, Default)]
 pub struct CompanionFrames {
-    from: ToldFrom,
+    from: EventsFrom,
     fold: RunFold,
     seq: u64,
 }
 
 impl CompanionFrames {
-    pub fn told_from(from: ToldFrom) -> Self {
+    pub fn reading_from(from: EventsFrom) -> Self {
         Self { from, ..Self::default() }
     }
 
@@ -68,8 +68,8 @@ impl CompanionFrames {
     fn id(&self) -> String {
         let Some(run) = self.fold.run() else { return String::new() };
         match self.from {
-            ToldFrom::Feed => format!("{run}:{}", self.seq),
-            ToldFrom::Log => format!("{run}:log-{}", self.seq),
+            EventsFrom::Feed => format!("{run}:{}", self.seq),
+            EventsFrom::Log => format!("{run}:log-{}", self.seq),
         }
     }
 

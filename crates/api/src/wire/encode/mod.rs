@@ -13,7 +13,7 @@ mod ws;
 
 pub(crate) use camel::camel_json;
 pub(crate) use companion::CompanionEvent;
-pub use companion::{CompanionFrames, ToldFrom};
+pub use companion::{CompanionFrames, EventsFrom};
 pub use ndjson::{CallName, Ndjson};
 pub(crate) use ndjson::{Line, OlderLine};
 pub(crate) use persona::PersonaEvent;

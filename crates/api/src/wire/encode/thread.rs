@@ -67,7 +67,7 @@ pub(crate) fn answer_id(question: TurnId, agent: &AgentId) -> String {
 }
 
 #[derive(Debug)]
-struct Answer {
+struct LaneAnswer {
     message_id: String,
     content: String,
     /// Bytes of the content that were told.
@@ -81,7 +81,7 @@ pub struct ThreadFrames {
     question: TurnId,
     fold: RunFold,
     /// In the order of their lanes.
-    answers: Vec<Answer>,
+    answers: Vec<LaneAnswer>,
     id: String,
 }
 
@@ -112,9 +112,9 @@ impl ThreadFrames {
         vec![SseFrame::new(String::new(), "chat:deleted", &data)]
     }
 
-    fn seat(&mut self, agents: &[AgentId]) {
+    fn begin_answers(&mut self, agents: &[AgentId]) {
         let question = self.question;
-        let answer = |agent: &AgentId| Answer {
+        let answer = |agent: &AgentId| LaneAnswer {
             message_id: answer_id(question, agent),
             content: String::new(),
             told: 0,
@@ -148,7 +148,7 @@ impl ThreadFrames {
         self.answers.iter_mut().for_each(|answer| answer.told = answer.content.len());
     }
 
-    fn answer(&mut self, lane: LaneId) -> Option<&mut Answer> {
+    fn answer(&mut self, lane: LaneId) -> Option<&mut LaneAnswer> {
         self.answers.get_mut(usize::from(lane.0))
     }
 
@@ -190,7 +190,7 @@ fn failed(id: &str, message_id: &str, fault: &Fault) -> SseFrame {
 impl ThreadFrames {
     fn add(&mut self, lane: LaneId, part: Part<'_>) -> Vec<SseFrame> {
         match part {
-            Part::Start { agents, .. } => self.seat(agents),
+            Part::Start { agents, .. } => self.begin_answers(agents),
             Part::Text { turn_id: _, words } => {
                 if let Some(answer) = self.answer(lane) {
                     answer.content.push_str(words.lead_in_answer());

@@ -5,7 +5,7 @@ use bytes::Bytes;
 use onyx_types::Usage;
 use serde_json::{Value, json};
 
-use super::v1::{Finish, Step, StepWriter};
+use super::v1::{AnswerPart, AnswerWriter, Finish};
 
 /// `start` to `[DONE]`; each frame is one `data:` line.
 #[derive(Debug)]
@@ -69,23 +69,23 @@ impl UiMessageFrames {
     }
 }
 
-impl StepWriter for UiMessageFrames {
-    fn write(&mut self, step: &Step) -> Vec<Bytes> {
+impl AnswerWriter for UiMessageFrames {
+    fn write(&mut self, part: &AnswerPart) -> Vec<Bytes> {
         let mut frames = Vec::new();
         self.begin(&mut frames);
-        match step {
+        match part {
             // Nobody offered the model a tool.
-            Step::Begin | Step::Call { .. } => {}
-            Step::Text(text) => self.delta(Part::Text, text, &mut frames),
-            Step::Reasoning(text) => self.delta(Part::Reasoning, text, &mut frames),
-            Step::End { finish, usage } => {
+            AnswerPart::Begin | AnswerPart::Call { .. } => {}
+            AnswerPart::Text(text) => self.delta(Part::Text, text, &mut frames),
+            AnswerPart::Reasoning(text) => self.delta(Part::Reasoning, text, &mut frames),
+            AnswerPart::End { finish, usage } => {
                 self.close(&mut frames);
                 frames.push(frame(&json!({"type": "finish-step"})));
                 let metadata = json!({"finishReason": reason(*finish), "usage": counted(usage)});
                 frames.push(frame(&json!({"type": "finish", "messageMetadata": metadata})));
                 frames.push(LAST);
             }
-            Step::Failed(fault) => {
+            AnswerPart::Failed(fault) => {
                 self.close(&mut frames);
                 frames.push(frame(&json!({"type": "error", "errorText": fault.message})));
                 frames.push(LAST);

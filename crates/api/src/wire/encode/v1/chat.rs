@@ -4,9 +4,9 @@ use bytes::Bytes;
 use onyx_types::Usage;
 use serde_json::{Map, Value, json};
 
-use super::steps::{Finish, Step};
+use super::parts::{AnswerPart, Finish};
 use super::whole::WholeAnswer;
-use super::{AnswerHead, StepWriter, StreamUsage, data_frame, openai_total};
+use super::{AnswerHead, AnswerWriter, StreamUsage, data_frame, openai_total};
 use crate::problem::openai_error;
 
 /// `chat.completion.chunk` frames and `[DONE]`.
@@ -75,17 +75,19 @@ impl ChatChunks {
     }
 }
 
-impl StepWriter for ChatChunks {
-    fn write(&mut self, step: &Step) -> Vec<Bytes> {
-        match step {
-            Step::Begin => {
+impl AnswerWriter for ChatChunks {
+    fn write(&mut self, part: &AnswerPart) -> Vec<Bytes> {
+        match part {
+            AnswerPart::Begin => {
                 let first = self.chunk(&json!({"role": "assistant", "content": ""}), None);
                 self.begun = true;
                 vec![first]
             }
-            Step::Text(text) => vec![self.chunk(&json!({"content": text}), None)],
-            Step::Reasoning(text) => vec![self.chunk(&json!({"reasoning_content": text}), None)],
-            Step::Call { id, name, arguments } => {
+            AnswerPart::Text(text) => vec![self.chunk(&json!({"content": text}), None)],
+            AnswerPart::Reasoning(text) => {
+                vec![self.chunk(&json!({"reasoning_content": text}), None)]
+            }
+            AnswerPart::Call { id, name, arguments } => {
                 let index = self.calls;
                 self.calls += 1;
                 let function = json!({"name": name, "arguments": arguments.to_string()});
@@ -93,7 +95,7 @@ impl StepWriter for ChatChunks {
                     json!({"index": index, "id": id, "type": "function", "function": function});
                 vec![self.chunk(&json!({"tool_calls": [call]}), None)]
             }
-            Step::End { finish, usage } => {
+            AnswerPart::End { finish, usage } => {
                 let mut frames = vec![self.chunk(&json!({}), Some(*finish))];
                 if self.head.usage == StreamUsage::Told {
                     frames.push(self.frame(json!([]), Some(usage)));
@@ -101,7 +103,7 @@ impl StepWriter for ChatChunks {
                 frames.push(DONE);
                 frames
             }
-            Step::Failed(fault) => vec![data_frame(&openai_error(fault, None)), DONE],
+            AnswerPart::Failed(fault) => vec![data_frame(&openai_error(fault, None)), DONE],
         }
     }
 }

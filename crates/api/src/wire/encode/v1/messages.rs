@@ -4,9 +4,9 @@ use bytes::Bytes;
 use onyx_types::Usage;
 use serde_json::{Map, Value, json};
 
-use super::steps::{Finish, Step};
+use super::parts::{AnswerPart, Finish};
 use super::whole::WholeAnswer;
-use super::{AnswerHead, StepWriter, named_frame};
+use super::{AnswerHead, AnswerWriter, named_frame};
 use crate::problem::anthropic_error;
 
 /// `message_start` to `message_stop`. Reasoning is left out: a thinking block needs a signature
@@ -62,23 +62,23 @@ impl MessageEvents {
     }
 }
 
-impl StepWriter for MessageEvents {
-    fn write(&mut self, step: &Step) -> Vec<Bytes> {
+impl AnswerWriter for MessageEvents {
+    fn write(&mut self, part: &AnswerPart) -> Vec<Bytes> {
         let mut frames = Vec::new();
-        match step {
-            Step::Begin => {
+        match part {
+            AnswerPart::Begin => {
                 let message = base(&self.head);
                 frames.push(named_frame(&json!({"type": "message_start", "message": message})));
             }
-            Step::Text(text) => {
+            AnswerPart::Text(text) => {
                 if !self.text_open {
                     frames.push(self.start_block(&json!({"type": "text", "text": ""})));
                     self.text_open = true;
                 }
                 frames.push(self.delta(&json!({"type": "text_delta", "text": text})));
             }
-            Step::Reasoning(_) => {}
-            Step::Call { id, name, arguments } => {
+            AnswerPart::Reasoning(_) => {}
+            AnswerPart::Call { id, name, arguments } => {
                 self.close_text(&mut frames);
                 let block = json!({"type": "tool_use", "id": id, "name": name, "input": {}});
                 frames.push(self.start_block(&block));
@@ -86,7 +86,7 @@ impl StepWriter for MessageEvents {
                 frames.push(self.delta(&json!({"type": "input_json_delta", "partial_json": json})));
                 frames.push(self.stop_block());
             }
-            Step::End { finish, usage } => {
+            AnswerPart::End { finish, usage } => {
                 self.close_text(&mut frames);
                 let delta = json!({"stop_reason": stop_reason(*finish), "stop_sequence": null});
                 let usage = usage_view(usage);
@@ -94,7 +94,7 @@ impl StepWriter for MessageEvents {
                 frames.push(named_frame(&last));
                 frames.push(named_frame(&json!({"type": "message_stop"})));
             }
-            Step::Failed(fault) => frames.push(named_frame(&anthropic_error(fault))),
+            AnswerPart::Failed(fault) => frames.push(named_frame(&anthropic_error(fault))),
         }
         frames
     }

@@ -1,15 +1,15 @@
-//! The formats of other makers' clients: one answer told in steps, and a writer per format.
+//! The formats of other makers' clients: one answer told in parts, and a writer per format.
 
 mod chat;
 mod messages;
+mod parts;
 mod responses;
-mod steps;
 mod whole;
 
 pub use chat::ChatChunks;
 pub use messages::MessageEvents;
+pub use parts::{AnswerFold, AnswerPart, Finish, ModelFold};
 pub use responses::ResponseEvents;
-pub use steps::{AnswerFold, Finish, ModelFold, Step};
 pub use whole::{WholeAnswer, WholeFold};
 
 use bytes::Bytes;
@@ -42,13 +42,13 @@ pub enum StreamUsage {
 }
 
 /// Writes the steps of one answer.
-pub trait StepWriter: Send {
-    fn write(&mut self, step: &Step) -> Vec<Bytes>;
+pub trait AnswerWriter: Send {
+    fn write(&mut self, part: &AnswerPart) -> Vec<Bytes>;
 }
 
-impl<W: StepWriter + ?Sized> StepWriter for Box<W> {
-    fn write(&mut self, step: &Step) -> Vec<Bytes> {
-        (**self).write(step)
+impl<W: AnswerWriter + ?Sized> AnswerWriter for Box<W> {
+    fn write(&mut self, part: &AnswerPart) -> Vec<Bytes> {
+        (**self).write(part)
     }
 }
 
@@ -58,23 +58,23 @@ pub struct Streamed<W> {
     writer: W,
 }
 
-impl<W: StepWriter> Streamed<W> {
+impl<W: AnswerWriter> Streamed<W> {
     pub fn new(fold: AnswerFold, writer: W) -> Self {
         Self { fold, writer }
     }
 }
 
-impl<W: StepWriter> Encoder for Streamed<W> {
+impl<W: AnswerWriter> Encoder for Streamed<W> {
     type Frame = Bytes;
 
     fn encode(&mut self, envelope: &Envelope) -> Vec<Bytes> {
-        let steps = self.fold.event(envelope);
-        steps.iter().flat_map(|step| self.writer.write(step)).collect()
+        let parts = self.fold.event(envelope);
+        parts.iter().flat_map(|part| self.writer.write(part)).collect()
     }
 
     fn finish(&mut self) -> Vec<Bytes> {
-        let steps = self.fold.finish();
-        steps.iter().flat_map(|step| self.writer.write(step)).collect()
+        let parts = self.fold.finish();
+        parts.iter().flat_map(|part| self.writer.write(part)).collect()
     }
 }
 

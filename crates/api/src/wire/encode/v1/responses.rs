@@ -4,9 +4,9 @@ use bytes::Bytes;
 use onyx_types::{Fault, Usage};
 use serde_json::{Map, Value, json};
 
-use super::steps::{Finish, Step};
+use super::parts::{AnswerPart, Finish};
 use super::whole::WholeAnswer;
-use super::{AnswerHead, StepWriter, named_frame, openai_total};
+use super::{AnswerHead, AnswerWriter, named_frame, openai_total};
 use crate::problem::sentence;
 
 const REPEATED: [&str; 10] = [
@@ -130,17 +130,17 @@ impl ResponseEvents {
     }
 }
 
-impl StepWriter for ResponseEvents {
-    fn write(&mut self, step: &Step) -> Vec<Bytes> {
+impl AnswerWriter for ResponseEvents {
+    fn write(&mut self, part: &AnswerPart) -> Vec<Bytes> {
         let mut frames = Vec::new();
-        match step {
-            Step::Begin => {
+        match part {
+            AnswerPart::Begin => {
                 let begun = response(&self.head, &[], &Ending::IN_PROGRESS, None);
                 let body = json!({"response": begun});
                 frames.push(self.event("response.created", body.clone()));
                 frames.push(self.event("response.in_progress", body));
             }
-            Step::Text(text) => {
+            AnswerPart::Text(text) => {
                 self.open_text(&mut frames);
                 let index = self.output.len();
                 let delta = json!({"item_id": item_id(&self.head, "msg", index),
@@ -151,18 +151,18 @@ impl StepWriter for ResponseEvents {
                 }
             }
             // Reasoning is summarised in this format; what we have is not a summary.
-            Step::Reasoning(_) => {}
-            Step::Call { id, name, arguments } => {
+            AnswerPart::Reasoning(_) => {}
+            AnswerPart::Call { id, name, arguments } => {
                 self.close_text("completed", &mut frames);
                 self.call(&id.0, name, &arguments.to_string(), &mut frames);
             }
-            Step::End { finish, usage } => {
+            AnswerPart::End { finish, usage } => {
                 let ending = ending(*finish);
                 self.close_text(ending.status, &mut frames);
                 let body = response(&self.head, &self.output, &ending, Some(usage));
                 frames.push(self.event(ending.event, json!({"response": body})));
             }
-            Step::Failed(fault) => {
+            AnswerPart::Failed(fault) => {
                 self.close_text("incomplete", &mut frames);
                 let failed = Ending { error: error(fault), ..Ending::FAILED };
                 let body = response(&self.head, &self.output, &failed, None);

@@ -1,7 +1,7 @@
 use onyx_types::{Fault, ToolUseId, Usage};
 use serde_json::Value;
 
-use super::steps::{Finish, Step};
+use super::parts::{AnswerPart, Finish};
 
 /// An answer in one piece.
 #[derive(Clone, Debug, PartialEq)]
@@ -13,7 +13,7 @@ pub struct WholeAnswer {
     pub usage: Usage,
 }
 
-/// Gathers steps until the last.
+/// Gathers parts until the last.
 #[derive(Debug, Default)]
 pub struct WholeFold {
     text: String,
@@ -22,18 +22,18 @@ pub struct WholeFold {
 }
 
 impl WholeFold {
-    /// The answer, or why there is none, at the last step.
-    pub fn step(&mut self, step: Step) -> Option<Result<WholeAnswer, Fault>> {
-        match step {
-            Step::Begin => {}
-            Step::Text(text) => self.text.push_str(&text),
-            Step::Reasoning(text) => self.reasoning.push_str(&text),
-            Step::Call { id, name, arguments } => self.calls.push((id, name, arguments)),
-            Step::End { finish, usage } => {
+    /// The answer, or why there is none, at the last part.
+    pub fn add(&mut self, part: AnswerPart) -> Option<Result<WholeAnswer, Fault>> {
+        match part {
+            AnswerPart::Begin => {}
+            AnswerPart::Text(text) => self.text.push_str(&text),
+            AnswerPart::Reasoning(text) => self.reasoning.push_str(&text),
+            AnswerPart::Call { id, name, arguments } => self.calls.push((id, name, arguments)),
+            AnswerPart::End { finish, usage } => {
                 let Self { text, reasoning, calls } = std::mem::take(self);
                 return Some(Ok(WholeAnswer { text, reasoning, calls, finish, usage }));
             }
-            Step::Failed(fault) => return Some(Err(fault)),
+            AnswerPart::Failed(fault) => return Some(Err(fault)),
         }
         None
     }

@@ -13,7 +13,7 @@ use crate::wire::encode::camel_json;
 use crate::{Dependency, Problem};
 
 #[derive(Serialize)]
-struct Answer<'a, T> {
+struct ResultFrame<'a, T> {
     #[serde(rename = "type")]
     kind: String,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -41,8 +41,8 @@ struct ErrorView<'a> {
     draft: Option<&'a PendingChange>,
 }
 
-pub(super) fn result<T: Serialize>(kind: &str, id: Option<&RequestId>, data: &T) -> String {
-    camel_json(&Answer { kind: format!("{kind}.result"), id, outcome: Outcome::Data(data) })
+pub(super) fn success<T: Serialize>(kind: &str, id: Option<&RequestId>, data: &T) -> String {
+    camel_json(&ResultFrame { kind: format!("{kind}.result"), id, outcome: Outcome::Data(data) })
 }
 
 /// `kind` is that of the request; none when the frame could not even be read.
@@ -66,12 +66,12 @@ pub(super) fn refusal(
         draft,
     };
     let kind = kind.map_or_else(|| "error".to_owned(), |kind| format!("{kind}.result"));
-    camel_json(&Answer::<()> { kind, id, outcome: Outcome::Error(error) })
+    camel_json(&ResultFrame::<()> { kind, id, outcome: Outcome::Error(error) })
 }
 
 /// A line of the log, for the `logs.tail` of this id.
 pub(super) fn log_line(id: Option<&RequestId>, line: &LogLine) -> String {
-    camel_json(&Answer { kind: "logs.line".to_owned(), id, outcome: Outcome::Data(line) })
+    camel_json(&ResultFrame { kind: "logs.line".to_owned(), id, outcome: Outcome::Data(line) })
 }
 
 #[derive(Serialize)]

@@ -8,7 +8,7 @@ use serde_json::Value;
 
 /// What a client of another wire is told of an answer, in order. The last is `End` or `Failed`.
 #[derive(Clone, Debug, PartialEq)]
-pub enum Step {
+pub enum AnswerPart {
     Begin,
     Text(String),
     Reasoning(String),
@@ -49,24 +49,28 @@ impl AnswerFold {
         }
     }
 
-    pub fn event(&mut self, envelope: &Envelope) -> Vec<Step> {
+    pub fn event(&mut self, envelope: &Envelope) -> Vec<AnswerPart> {
         let parts = self.fold.parts(envelope);
-        parts.filter_map(|part| self.step(part)).collect()
+        parts.filter_map(|part| self.answer_part(part)).collect()
     }
 
     /// A feed that broke off is told as such: no client may take half an answer for a whole one.
-    pub fn finish(&mut self) -> Vec<Step> {
+    pub fn finish(&mut self) -> Vec<AnswerPart> {
         let parts = self.fold.finish();
-        parts.filter_map(|part| self.step(part)).collect()
+        parts.filter_map(|part| self.answer_part(part)).collect()
     }
 
-    fn step(&mut self, part: Part<'_>) -> Option<Step> {
+    fn answer_part(&mut self, part: Part<'_>) -> Option<AnswerPart> {
         match part {
-            Part::Start { .. } => Some(Step::Begin),
-            Part::Text { turn_id: _, words } => Some(Step::Text(words.in_run())),
-            Part::Reasoning { text, .. } => Some(Step::Reasoning(text.to_owned())),
+            Part::Start { .. } => Some(AnswerPart::Begin),
+            Part::Text { turn_id: _, words } => Some(AnswerPart::Text(words.in_run())),
+            Part::Reasoning { text, .. } => Some(AnswerPart::Reasoning(text.to_owned())),
             Part::ToolCall { id, tool, input, .. } if self.client_tools.contains(tool) => {
-                Some(Step::Call { id: id.clone(), name: tool.to_owned(), arguments: input.clone() })
+                Some(AnswerPart::Call {
+                    id: id.clone(),
+                    name: tool.to_owned(),
+                    arguments: input.clone(),
+                })
             }
             Part::Error { code, message, hint } => {
                 self.fault = Some(Fault::new(code, message).with_hint(hint));
@@ -84,15 +88,15 @@ impl AnswerFold {
         }
     }
 
-    fn ending(&mut self, status: RunStatus, usage: Usage) -> Step {
+    fn ending(&mut self, status: RunStatus, usage: Usage) -> AnswerPart {
         let fault = self.fault.take();
-        let failed = |code| Step::Failed(fault.clone().unwrap_or_else(|| Fault::plain(code)));
+        let failed = |code| AnswerPart::Failed(fault.clone().unwrap_or_else(|| Fault::plain(code)));
         match status {
-            RunStatus::Done => Step::End { finish: Finish::Stop, usage },
-            RunStatus::AwaitingClient => Step::End { finish: Finish::ToolCalls, usage },
+            RunStatus::Done => AnswerPart::End { finish: Finish::Stop, usage },
+            RunStatus::AwaitingClient => AnswerPart::End { finish: Finish::ToolCalls, usage },
             // An answer that met its length is an answer in every one of these formats.
             RunStatus::Error if is_length(fault.as_ref()) => {
-                Step::End { finish: Finish::Length, usage }
+                AnswerPart::End { finish: Finish::Length, usage }
             }
             RunStatus::Error => failed(ErrorCode::Internal),
             RunStatus::Cancelled => failed(ErrorCode::Cancelled),
@@ -113,23 +117,25 @@ pub struct ModelFold {
 }
 
 impl ModelFold {
-    pub fn event(&mut self, event: ModelEvent) -> Vec<Step> {
-        let step = match event {
-            ModelEvent::TextDelta(text) => Step::Text(text),
-            ModelEvent::ReasoningDelta(text) => Step::Reasoning(text),
+    pub fn event(&mut self, event: ModelEvent) -> Vec<AnswerPart> {
+        let part = match event {
+            ModelEvent::TextDelta(text) => AnswerPart::Text(text),
+            ModelEvent::ReasoningDelta(text) => AnswerPart::Reasoning(text),
             ModelEvent::ToolCallEnd { id, name, arguments, .. } => {
-                Step::Call { id, name, arguments }
+                AnswerPart::Call { id, name, arguments }
             }
             ModelEvent::Usage(usage) => {
                 self.usage = usage;
                 return Vec::new();
             }
-            ModelEvent::Finish(FinishReason::ContentFilter) => Step::Failed(Fault::new(
+            ModelEvent::Finish(FinishReason::ContentFilter) => AnswerPart::Failed(Fault::new(
                 ErrorCode::ProviderRefused,
                 "The provider stopped the answer by its content filter.",
             )),
-            ModelEvent::Finish(reason) => Step::End { finish: finish(reason), usage: self.usage },
-            ModelEvent::Failed(failure) => Step::Failed(failure.into()),
+            ModelEvent::Finish(reason) => {
+                AnswerPart::End { finish: finish(reason), usage: self.usage }
+            }
+            ModelEvent::Failed(failure) => AnswerPart::Failed(failure.into()),
             // A call is told when it is whole; retries and fallbacks are this server's business.
             ModelEvent::Reasoning(_)
             | ModelEvent::ToolCallStart { .. }
@@ -137,7 +143,11 @@ impl ModelFold {
             | ModelEvent::Notice { .. }
             | ModelEvent::AnsweredBy { .. } => return Vec::new(),
         };
-        if std::mem::replace(&mut self.begun, true) { vec![step] } else { vec![Step::Begin, step] }
+        if std::mem::replace(&mut self.begun, true) {
+            vec![part]
+        } else {
+            vec![AnswerPart::Begin, part]
+        }
     }
 }
 
