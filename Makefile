@@ -19,6 +19,10 @@ run: setup ## build Onyx, make a home if there is none, serve it
 test: setup ## run every test
 	@$(step) "tests" ./scripts/test
 
+.PHONY: test-delays
+test-delays: setup ## the Rust tests with background work held up where it begins and ends (PART=short, DELAY=40)
+	@$(step) "delays" ./scripts/test-delays $(PART)
+
 .PHONY: sim
 sim: setup ## run more simulated schedules (SEEDS=10000..30000), or one again (SEED=17)
 	@ONYX_SIM_SEEDS=$(or $(SEED),$(SEEDS),10000..30000) cargo test --quiet --workspace --locked --tests chosen_seeds_hold -- --ignored --nocapture

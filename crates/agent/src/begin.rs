@@ -314,6 +314,7 @@ impl RunManager {
             };
             match ended {
                 Ok((history, log)) => {
+                    manager.pause("run.over").await;
                     if let Some(naming) = naming {
                         manager.name_session(naming, &history);
                     }

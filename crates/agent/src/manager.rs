@@ -9,10 +9,10 @@ use onyx_knowledge::Index;
 use onyx_storage::{Delivery, Lease, Store, StoreError};
 use onyx_tools::{Granted, LiveOutput, Toolbox};
 use onyx_types::{
-    Cancel, Clock, DraftId, ErrorCode, Fault, Mint, Model, PersonId, RunId, Scope, SessionId,
-    SessionKey, ToolUseId, TurnId, UserContent, UserPart,
+    Cancel, Clock, DraftId, ErrorCode, Fault, Mint, Model, Pauses, PersonId, RunId, Scope,
+    SessionId, SessionKey, ToolUseId, TurnId, UserContent, UserPart,
 };
-use tokio::sync::{Semaphore, broadcast, mpsc};
+use tokio::sync::{Notify, Semaphore, broadcast, mpsc};
 
 use crate::driver::{LEASE_LIFE, Whisper};
 use crate::feed::{EventReader, Feed, Outline};
@@ -65,6 +65,9 @@ pub(crate) struct Inner {
     pub(crate) index: OnceLock<Index>,
     /// One permit for each session that is being named.
     pub(crate) naming: Arc<Semaphore>,
+    /// A run was moved from those at work to those that may still be read.
+    retired: Notify,
+    pauses: RwLock<Pauses>,
 }
 
 impl Inner {
@@ -221,8 +224,20 @@ impl RunManager {
             titles: RwLock::default(),
             index: OnceLock::new(),
             naming: Arc::new(Semaphore::new(MOST_AT_ONCE)),
+            retired: Notify::new(),
+            pauses: RwLock::default(),
         };
         Self { inner: Arc::new(inner) }
+    }
+
+    /// For tests that hold its background work up.
+    pub fn set_pauses(&self, pauses: Pauses) {
+        *self.inner.pauses.write().unwrap_or_else(PoisonError::into_inner) = pauses;
+    }
+
+    pub(crate) async fn pause(&self, point: &'static str) {
+        let pauses = self.inner.pauses.read().unwrap_or_else(PoisonError::into_inner).clone();
+        pauses.at(point).await;
     }
 
     /// Runs that have started keep the agents they started with.
@@ -317,6 +332,7 @@ impl RunManager {
         // Before it is gone from those at work: who asks for its events finds them at any moment.
         self.finished().keep(run, person, feed, now);
         let Some(ended) = self.live().remove(&run) else { return };
+        self.inner.retired.notify_waiters();
         let ending = ended.feed.last().and_then(|last| crate::figures::ending(&last.event));
         if let Some((status, usage)) = ending {
             self.inner.tally.add(status, &usage, now.saturating_sub(ended.begun));
@@ -455,7 +471,11 @@ impl RunManager {
     /// Lets runs finish for a while, then stops them; returns when none is left or time is up.
     pub async fn drain(&self, patience: Duration) {
         let feeds: Vec<_> = self.live().values().map(|run| Arc::clone(&run.feed)).collect();
-        let all = futures::future::join_all(feeds.iter().map(|feed| drained(feed.read_after(0))));
+        let runs: Vec<RunId> = self.live().keys().copied().collect();
+        let all = async {
+            futures::future::join_all(feeds.iter().map(|feed| drained(feed.read_after(0)))).await;
+            self.retired(&runs).await;
+        };
         if self.inner.clock.within(patience, all).await.is_some() {
             return self.names_made(NAME_PATIENCE).await;
         }
@@ -465,6 +485,19 @@ impl RunManager {
         let rest = futures::future::join_all(feeds.iter().map(|feed| drained(feed.read_after(0))));
         if self.inner.clock.within(STOP_PATIENCE, rest).await.is_none() {
             tracing::warn!("some runs did not end in time; they are closed at the next start");
+        }
+    }
+
+    /// Waits until nothing of these runs is left to do: one that has told its end may be about to
+    /// have its session named.
+    async fn retired(&self, runs: &[RunId]) {
+        loop {
+            let mut one_more = std::pin::pin!(self.inner.retired.notified());
+            one_more.as_mut().enable();
+            if !runs.iter().any(|run| self.live().contains_key(run)) {
+                return;
+            }
+            one_more.await;
         }
     }
 

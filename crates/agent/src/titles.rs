@@ -51,8 +51,10 @@ impl RunManager {
         let Ok(permit) = Arc::clone(&self.inner.naming).try_acquire_owned() else { return };
         let manager = self.clone();
         tokio::spawn(async move {
+            manager.pause("title.begin").await;
             let asked = ask(&*naming.model, exchange);
             if let Some((title, usage)) = manager.inner.clock.within(PATIENCE, asked).await {
+                manager.pause("title.over").await;
                 manager.take_title(&naming, title, usage).await;
             }
             drop(permit);

@@ -5,7 +5,6 @@
 
 mod access;
 mod changes;
-mod lanes;
 mod logs;
 mod messages;
 mod openapi;
@@ -16,7 +15,6 @@ mod routes;
 mod routing;
 mod serve;
 mod settings;
-mod stalled;
 mod state;
 mod traffic;
 mod web_app;
@@ -24,7 +22,6 @@ mod wire;
 
 pub use access::{Access, AuthContext, Authenticator, Front, SOCKET_KEY, SocketKey};
 pub use changes::{Change, Changes};
-pub use lanes::Lanes;
 pub use logs::{LogLevel, LogLine, LogRing, Mask};
 pub use messages::{HistoryMessage, MessageRole, MessageStatus, Trace, messages};
 pub use pass_through::PassThrough;
@@ -37,7 +34,7 @@ pub use ports::{
 pub use problem::Problem;
 pub use routes::{openapi, router, routes};
 pub use routing::{Route, Routes};
-pub use serve::{Accept, Peer, serve};
+pub use serve::{Accept, Admission, ConnectionLimits, ConnectionSettings, Lanes, Peer, serve};
 pub use settings::{AuthMode, AuthSettings, DEFAULT_PORT, Exposure, GatewaySettings};
 pub use state::{ApiState, Shared};
 pub use traffic::Traffic;

@@ -1,11 +1,20 @@
-//! Connections: accepted from the loopback port and from the home's socket, bounded in their
-//! slowness, ended in order.
+//! Connections: accepted from the network and from the home's socket, bounded in number and slowness,
+//! ended in order. Who may stay is decided in [`admission`].
+
+mod admission;
+mod lanes;
+mod limits;
+mod network;
+mod reserve;
+mod slot;
+mod stream;
 
 use std::convert::Infallible;
 use std::io;
 use std::net::SocketAddr;
 use std::pin::pin;
-use std::time::Duration;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
 
 use axum::Router;
 use axum::body::Body;
@@ -20,11 +29,24 @@ use tokio::net::{TcpListener, TcpStream, UnixListener, UnixStream};
 use tokio_util::task::TaskTracker;
 use tower::ServiceExt as _;
 
-use crate::lanes::Lanes;
-use crate::stalled::StallLimit;
+pub use admission::Admission;
+pub use lanes::Lanes;
+pub use limits::{ConnectionLimits, ConnectionSettings};
+pub(crate) use reserve::spare_the_reserve;
+pub(crate) use slot::ConnectionSlot;
 
-/// From the first byte of a connection (or the end of its last answer) to the end of a head.
+use slot::OpenSlot;
+use stream::GuardedStream;
+
+/// From the first byte of a connection (or the end of its last answer) to the end of a head, for
+/// people who have signed in. Others have `gateway.connections.headSeconds`.
 const HEAD_LIMIT: Duration = Duration::from_secs(60);
+
+/// The longest head of a request. Clients stay far below it, and until its end nobody knows who asks.
+const LONGEST_HEAD: usize = 32 * 1024;
+
+/// How often slow guests are looked for.
+const SWEEP: Duration = Duration::from_millis(500);
 
 /// After a failed accept (no descriptors left, usually): others may end meanwhile.
 const ACCEPT_PAUSE: Duration = Duration::from_millis(100);
@@ -51,6 +73,9 @@ pub trait Accept: Send + 'static {
 
     /// The same connection, woken by the runtime that this is called in.
     fn at_home_here(stream: Self::Stream) -> io::Result<Self::Stream>;
+
+    /// Waits for the first byte, or for the end.
+    fn readable(stream: &Self::Stream) -> impl Future<Output = io::Result<()>> + Send;
 }
 
 impl Accept for TcpListener {
@@ -66,6 +91,10 @@ impl Accept for TcpListener {
 
     fn at_home_here(stream: TcpStream) -> io::Result<TcpStream> {
         TcpStream::from_std(stream.into_std()?)
+    }
+
+    async fn readable(stream: &TcpStream) -> io::Result<()> {
+        stream.readable().await
     }
 }
 
@@ -87,26 +116,37 @@ impl Accept for UnixListener {
     fn at_home_here(stream: UnixStream) -> io::Result<UnixStream> {
         UnixStream::from_std(stream.into_std()?)
     }
+
+    async fn readable(stream: &UnixStream) -> io::Result<()> {
+        stream.readable().await
+    }
 }
 
 /// Serves until `stop`, then lets answers under way end and returns when the last has.
-pub async fn serve<A: Accept>(mut listener: A, router: Router, lanes: Lanes, stop: Cancel) {
+pub async fn serve<A: Accept>(
+    mut listener: A,
+    router: Router,
+    lanes: Lanes,
+    admission: Arc<Admission>,
+    stop: Cancel,
+) {
     let connections = TaskTracker::new();
+    let mut sweep = tokio::time::interval(SWEEP);
     loop {
+        admission.settle().await;
         let accepted = tokio::select! {
             accepted = listener.accept() => accepted,
+            _ = sweep.tick() => {
+                admission.close_overdue(Instant::now());
+                continue;
+            }
             () = stop.cancelled() => break,
         };
         match accepted {
             Ok((stream, peer)) => {
+                let slot = admission.admit(&peer);
                 let (router, stop, lane) = (router.clone(), stop.clone(), lanes.quietest());
-                let task = async move {
-                    match A::at_home_here(stream) {
-                        Ok(stream) => connection(stream, peer, router, stop).await,
-                        Err(error) => tracing::warn!(%error, "a connection could not be taken up"),
-                    }
-                };
-                lane.spawn(&connections, task);
+                lane.spawn(&connections, take_up::<A>(stream, slot, peer, router, stop));
             }
             Err(error) => {
                 tracing::warn!(%error, "cannot accept a connection");
@@ -119,17 +159,47 @@ pub async fn serve<A: Accept>(mut listener: A, router: Router, lanes: Lanes, sto
     connections.wait().await;
 }
 
-async fn connection(
-    stream: impl AsyncRead + AsyncWrite + Unpin + Send + 'static,
+/// Nothing is set up for a connection before it says something: one that is silent costs little.
+async fn take_up<A: Accept>(
+    stream: A::Stream,
+    slot: OpenSlot,
     peer: Peer,
     router: Router,
     stop: Cancel,
 ) {
-    let service = service_fn(move |request| answer(router.clone(), peer, request));
+    let stream = match A::at_home_here(stream) {
+        Ok(stream) => stream,
+        Err(error) => return tracing::warn!(%error, "a connection could not be taken up"),
+    };
+    // After one turn of the runtime, what a client sent together with its connection was heard.
+    tokio::select! {
+        biased;
+        _ = A::readable(&stream) => {}
+        () = tokio::task::yield_now() => slot.settle(),
+    }
+    tokio::select! {
+        heard = A::readable(&stream) => if heard.is_err() { return },
+        () = slot.closed() => return,
+        () = stop.cancelled() => return,
+    }
+    Box::pin(connection(stream, slot, peer, router, stop)).await;
+}
+
+async fn connection(
+    stream: impl AsyncRead + AsyncWrite + Unpin + Send + 'static,
+    slot: OpenSlot,
+    peer: Peer,
+    router: Router,
+    stop: Cancel,
+) {
+    let shared = slot.share();
+    let service =
+        service_fn(move |request| answer(router.clone(), peer, Arc::clone(&shared), request));
     let connection = http1::Builder::new()
         .timer(TokioTimer::new())
         .header_read_timeout(HEAD_LIMIT)
-        .serve_connection(TokioIo::new(StallLimit::new(stream)), service)
+        .max_header_size(LONGEST_HEAD)
+        .serve_connection(TokioIo::new(GuardedStream::new(stream, slot)), service)
         .with_upgrades();
     let mut connection = pin!(connection);
     let ended = tokio::select! {
@@ -148,9 +218,16 @@ async fn connection(
 async fn answer(
     router: Router,
     peer: Peer,
+    slot: Arc<ConnectionSlot>,
     request: hyper::Request<Incoming>,
 ) -> Result<hyper::Response<Body>, Infallible> {
+    slot.answering();
+    slot.settle();
     let mut request: Request = request.map(Body::new);
     request.extensions_mut().insert(peer);
-    router.oneshot(request).await
+    request.extensions_mut().insert(Arc::clone(&slot));
+    let response = router.oneshot(request).await;
+    // What a guest is told is whole by now; no public route streams.
+    slot.waiting();
+    response
 }

@@ -6,6 +6,7 @@ use onyx_types::{ErrorCode, Fault};
 use serde::Deserialize;
 
 use crate::access::Front;
+use crate::serve::{ConnectionLimits, ConnectionSettings};
 
 /// Where Onyx listens unless it is told otherwise.
 pub const DEFAULT_PORT: u16 = 18_790;
@@ -29,6 +30,7 @@ pub struct GatewaySettings {
     /// Addresses of reverse proxies that are believed when they say whom they speak for.
     pub trusted_proxies: Vec<IpAddr>,
     pub auth: AuthSettings,
+    pub connections: ConnectionSettings,
 }
 
 #[derive(Clone, Debug, Default, PartialEq, Deserialize)]
@@ -79,6 +81,11 @@ impl GatewaySettings {
 
     pub fn max_runs(&self) -> usize {
         self.max_runs.map_or(DEFAULT_MAX_RUNS, NonZeroUsize::get)
+    }
+
+    /// How many connections there may be, where this many files may be open.
+    pub fn connection_limits(&self, open_files: u64) -> Result<ConnectionLimits, Fault> {
+        self.connections.limits(open_files)
     }
 
     /// The configured token, if it is one.

@@ -18,6 +18,7 @@ mod message;
 mod mint;
 mod model;
 mod origin;
+mod pauses;
 mod schema;
 mod scope;
 mod slug;
@@ -49,6 +50,7 @@ pub use model::{
     ModelFailureClass, ModelRequest, ResponseFormat, SystemBlock, ToolChoice, ToolUse,
 };
 pub use origin::{MatchType, Origin};
+pub use pauses::Pauses;
 pub use scope::{Scope, ScopeSet};
 pub use slug::slug;
 pub use tokens::{TokenCounter, estimate_tokens};

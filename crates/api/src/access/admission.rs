@@ -1,6 +1,8 @@
 //! What each route asks of its caller. A route is declared through `Routes` only, and that
 //! needs an [`Access`]: there is no way to add a route without saying who may use it.
 
+use std::sync::Arc;
+
 use axum::extract::{Request, State};
 use axum::http::{HeaderMap, header};
 use axum::middleware::{Next, from_fn_with_state};
@@ -10,6 +12,7 @@ use onyx_types::{ErrorCode, Grant};
 
 use super::authentication::{AuthContext, nobody};
 use super::revocation::until_revoked;
+use crate::serve::ConnectionSlot;
 use crate::{ApiState, Problem};
 
 /// Who may use a route. All but `Public` need a credential of a person.
@@ -66,6 +69,10 @@ async fn admit(State(gate): State<Gate>, request: Request, next: Next) -> Respon
         Ok(None) => return nobody().into_response(),
         Err(problem) => return problem.into_response(),
     };
+    let slot = parts.extensions.get::<Arc<ConnectionSlot>>();
+    if let Some(Err(problem)) = slot.map(|slot| slot.sign_in()) {
+        return problem.into_response();
+    }
     if let Err(problem) = may(&caller, gate.access) {
         return problem.into_response();
     }

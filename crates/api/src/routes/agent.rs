@@ -174,7 +174,7 @@ async fn start(
         }
         None => request.into_run(person)?,
     };
-    if let Agreed::ToDrafts(approver, drafts) = agreed {
+    if let Agreed::Drafts(approver, drafts) = agreed {
         for draft in drafts {
             let approved = state.runs.approve_draft(&approver, draft, Yes::default()).await;
             approved.map_err(super::pending_changes::refused)?;

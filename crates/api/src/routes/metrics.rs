@@ -26,6 +26,19 @@ pub(super) async fn metrics(State(state): State<ApiState>) -> impl IntoResponse 
         page.sample("onyx_http_responses_total", &[("class", &class)], count);
     }
     page.one("onyx_http_streams", "gauge", "Answers that are being streamed", open);
+    let connections = state.admission.figures();
+    page.family("onyx_connections", "gauge", "Open connections by who is on them");
+    for (who, count) in
+        [("signed_in", connections.signed_in), ("unauthenticated", connections.unauthenticated)]
+    {
+        page.sample("onyx_connections", &[("who", &who)], count);
+    }
+    page.one(
+        "onyx_connections_closed_total",
+        "counter",
+        "Connections without sign-in that were closed for being too many or too slow",
+        connections.closed,
+    );
     models(&mut page, &state.upstream.figures());
     ([(header::CONTENT_TYPE, "text/plain; version=0.0.4; charset=utf-8")], page.0)
 }

@@ -36,6 +36,7 @@ use tower_http::catch_panic::CatchPanicLayer;
 use crate::access::check_host_and_origin;
 use crate::openapi::document;
 use crate::problem::in_the_clients_form;
+use crate::serve::spare_the_reserve;
 use crate::traffic::followed;
 use crate::{ApiState, Problem, Routes};
 
@@ -74,11 +75,13 @@ pub fn openapi() -> Value {
 
 pub fn router(state: ApiState) -> Router {
     let guard = from_fn_with_state(state.clone(), check_host_and_origin);
+    let reserve = from_fn_with_state(state.clone(), spare_the_reserve);
     routes()
         .into_router(&state)
         .fallback(no_route)
         .method_not_allowed_fallback(wrong_method)
         .with_state(state.clone())
+        .layer(reserve)
         .layer(guard)
         .layer(CatchPanicLayer::custom(panicked))
         .layer(from_fn(in_the_clients_form))

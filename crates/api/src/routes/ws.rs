@@ -21,10 +21,15 @@ use axum::response::{IntoResponse as _, Response};
 use axum::routing::get;
 
 use crate::access::{address_of, cookie};
-use crate::serve::Peer;
+use crate::serve::{ConnectionSlot, Peer};
 use crate::{Access, ApiState, AuthContext, MAX_BODY, Problem, Route, Routes};
 use sent::SentKeys;
 use sign_in::Sender;
+
+/// Each connection keeps one for as long as it is open; most frames are shorter.
+const READ_BUFFER: usize = 8 * 1024;
+/// What is read from a client that has not said who it is.
+const FIRST_FRAME: usize = 16 * 1024;
 
 pub(super) fn routes() -> Routes {
     let sent = Extension(Arc::new(SentKeys::default()));
@@ -52,6 +57,7 @@ async fn upgrade(
     State(state): State<ApiState>,
     Extension(sent): Extension<Arc<SentKeys>>,
     peer: Option<Extension<Peer>>,
+    slot: Option<Extension<Arc<ConnectionSlot>>>,
     caller: Option<AuthContext>,
     headers: HeaderMap,
     upgrade: Result<WebSocketUpgrade, WebSocketUpgradeRejection>,
@@ -60,8 +66,13 @@ async fn upgrade(
         Ok(upgrade) => upgrade,
         Err(rejection) => return Ok(no_upgrade(&rejection)),
     };
-    let upgrade = upgrade.max_message_size(MAX_BODY).max_frame_size(MAX_BODY);
+    let upgrade =
+        upgrade.max_message_size(MAX_BODY).max_frame_size(MAX_BODY).read_buffer_size(READ_BUFFER);
     let from = address_of(peer.as_ref().map(|Extension(peer)| peer));
-    let sender = Sender { cookie: cookie::session(&headers), from };
+    let slot = slot.map(|Extension(slot)| slot);
+    if let Some(slot) = slot.as_ref().filter(|_| caller.is_none()) {
+        slot.allow(FIRST_FRAME);
+    }
+    let sender = Sender { cookie: cookie::session(&headers), from, slot };
     Ok(upgrade.on_upgrade(move |socket| connection::serve(socket, state, sent, caller, sender)))
 }

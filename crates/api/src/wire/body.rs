@@ -1,6 +1,7 @@
 //! Reading request bodies and queries: bounded, and wrong in a way that names the field. A body is
 //! JSON whatever its Content-Type says: `curl -d` says that it is a form.
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use axum::body::Body;
@@ -17,6 +18,7 @@ use serde_json::Value;
 use tokio::time::timeout;
 
 use crate::Problem;
+use crate::serve::ConnectionSlot;
 
 /// The largest request body, but for documents.
 pub const MAX_BODY: usize = 8 * 1024 * 1024;
@@ -24,7 +26,10 @@ pub const MAX_BODY: usize = 8 * 1024 * 1024;
 /// The largest document that can be read, as base64, with something said of it.
 pub(crate) const MAX_DOCUMENT_BODY: usize = LARGEST_DOCUMENT / 3 * 4 + 64 * 1024;
 
-/// A client that takes longer for as much as this is gone or hostile.
+/// The largest body of somebody who has not signed in: a name and a password, or a code.
+const MAX_STRANGERS_BODY: usize = 64 * 1024;
+
+/// A client that takes longer for as much as `MAX_BODY` is gone or hostile.
 const READ_LIMIT: Duration = Duration::from_secs(60);
 
 /// What a refused upload may still send before the connection is closed on it.
@@ -40,7 +45,7 @@ impl<T: DeserializeOwned, S: Send + Sync> FromRequest<S> for JsonBody<T> {
 
     async fn from_request(request: Request, _: &S) -> Result<Self, Problem> {
         let (parts, body) = request.into_parts();
-        let bytes = read(&parts.headers, body, MAX_BODY).await?;
+        let bytes = read(&parts, body, MAX_BODY).await?;
         parse(&bytes).map(Self)
     }
 }
@@ -54,7 +59,7 @@ impl<T: DeserializeOwned, S: Send + Sync> FromRequest<S> for DocumentBody<T> {
 
     async fn from_request(request: Request, _: &S) -> Result<Self, Problem> {
         let (parts, body) = request.into_parts();
-        let bytes = read(&parts.headers, body, MAX_DOCUMENT_BODY).await?;
+        let bytes = read(&parts, body, MAX_DOCUMENT_BODY).await?;
         parse(&bytes).map(Self)
     }
 }
@@ -68,7 +73,7 @@ impl<S: Send + Sync> FromRequest<S> for RawBody {
 
     async fn from_request(request: Request, _: &S) -> Result<Self, Problem> {
         let (parts, body) = request.into_parts();
-        read(&parts.headers, body, MAX_BODY).await.map(Self)
+        read(&parts, body, MAX_BODY).await.map(Self)
     }
 }
 
@@ -81,7 +86,7 @@ impl<T: DeserializeOwned + Default, S: Send + Sync> FromRequest<S> for OptionalB
 
     async fn from_request(request: Request, _: &S) -> Result<Self, Problem> {
         let (parts, body) = request.into_parts();
-        let bytes = read(&parts.headers, body, MAX_BODY).await?;
+        let bytes = read(&parts, body, MAX_BODY).await?;
         if bytes.is_empty() { Ok(Self(T::default())) } else { parse(&bytes).map(Self) }
     }
 }
@@ -116,7 +121,20 @@ fn unreadable(why: impl Into<String>) -> Problem {
     Problem::new(ErrorCode::InvalidRequest, why)
 }
 
-async fn read(headers: &HeaderMap, body: Body, most: usize) -> Result<Bytes, Problem> {
+/// How much of a body is read, and for how long. A stranger has as long as for the head.
+fn bounds(parts: &Parts, most: usize) -> (usize, Duration) {
+    let bodies = u32::try_from(most.div_ceil(MAX_BODY)).unwrap_or(u32::MAX);
+    match parts.extensions.get::<Arc<ConnectionSlot>>() {
+        Some(slot) if slot.is_known() => (most, slot.limits().body.saturating_mul(bodies)),
+        Some(slot) => (most.min(MAX_STRANGERS_BODY), slot.limits().head),
+        // Not over a connection: a test, or a part of this program.
+        None => (most, READ_LIMIT.saturating_mul(bodies)),
+    }
+}
+
+async fn read(parts: &Parts, body: Body, most: usize) -> Result<Bytes, Problem> {
+    let headers = &parts.headers;
+    let (most, limit) = bounds(parts, most);
     let declared = content_length(headers)?;
     if declared.is_some_and(|length| length > most as u64) {
         // A client that waits for `100 Continue` has sent nothing and will not.
@@ -125,8 +143,7 @@ async fn read(headers: &HeaderMap, body: Body, most: usize) -> Result<Bytes, Pro
         }
         return Err(too_large(most));
     }
-    let bodies = u32::try_from(most.div_ceil(MAX_BODY)).unwrap_or(u32::MAX);
-    match timeout(READ_LIMIT.saturating_mul(bodies), collect(body, most)).await {
+    match timeout(limit, collect(body, most)).await {
         Ok(result) => result,
         Err(_) => Err(Problem::new(ErrorCode::InvalidRequest, "the body did not arrive in time")
             .with_status(StatusCode::REQUEST_TIMEOUT)),
@@ -171,10 +188,11 @@ async fn drain(mut body: Body) {
 }
 
 fn too_large(most: usize) -> Problem {
-    Problem::new(
-        ErrorCode::TooLarge,
-        format!("the body is larger than {} MiB", most / (1024 * 1024)),
-    )
+    let bound = match most / (1024 * 1024) {
+        0 => format!("{} KiB", most / 1024),
+        mebibytes => format!("{mebibytes} MiB"),
+    };
+    Problem::new(ErrorCode::TooLarge, format!("the body is larger than {bound}"))
 }
 
 /// A value that is JSON already, with the same errors as a body.

@@ -4,7 +4,10 @@ use std::sync::{Arc, PoisonError, RwLock};
 
 use futures::future::BoxFuture;
 use onyx_agent::{Roster, RunManager, Titles};
-use onyx_api::{Authenticator, Change, Changes, Dependency, Exposure, Front, Readiness};
+use onyx_api::{
+    Admission, Authenticator, Change, Changes, ConnectionLimits, Dependency, Exposure, Front,
+    Readiness,
+};
 use onyx_identity::{Declared, Secrets, Token};
 use onyx_knowledge::{Embedding, Index, MemorySettings, SearchSettings};
 use onyx_providers::{ProviderHealth, ProviderState, ProviderStatus};
@@ -12,7 +15,7 @@ use onyx_storage::Store;
 use onyx_tools::{GitRemotes, Masker, Toolbox, Web};
 
 use super::models::LiveModels;
-use super::parts::{declared, remember};
+use super::parts::{connections, declared, remember};
 use super::probe::WriteProbe;
 use super::secrets::masked;
 use super::token;
@@ -40,6 +43,7 @@ pub(super) struct Live {
     pub(super) changing: tokio::sync::Mutex<()>,
     pub(super) writable: WriteProbe,
     pub(super) changes: Changes,
+    pub(super) admission: Arc<Admission>,
 }
 
 /// A config that was found good.
@@ -50,6 +54,7 @@ pub(super) struct Checked {
     roster: Roster,
     declared: Declared,
     search: SearchSettings,
+    connections: ConnectionLimits,
     /// What works but is probably not what was meant.
     pub(super) warnings: Vec<String>,
 }
@@ -88,11 +93,13 @@ impl Live {
         config.tools.web.check().map_err(|error| ConfigError::new(error.to_string()))?;
         config.tools.git.check().map_err(|error| ConfigError::new(error.to_string()))?;
         let search = config.memory.search().map_err(ConfigError::new)?;
-        Ok(Checked { config, front, token, roster, declared, search, warnings })
+        let connections = connections(&config)?;
+        Ok(Checked { config, front, token, roster, declared, search, connections, warnings })
     }
 
     pub(super) async fn take_up(&self, checked: Checked) -> Result<(), ConfigError> {
-        let Checked { config, front, token, roster, declared, search, warnings } = checked;
+        let Checked { config, front, token, roster, declared, search, connections, warnings } =
+            checked;
         log(&warnings);
         self.web.follow(&config.tools.web).map_err(|error| ConfigError::new(error.to_string()))?;
         self.remotes.follow(&config.tools).map_err(|error| ConfigError::new(error.to_string()))?;
@@ -107,6 +114,7 @@ impl Live {
         self.runs.set_max_runs(config.gateway.max_runs());
         self.runs.set_titles(titles(&config));
         self.auth.set_front(front);
+        self.admission.set_limits(connections);
         self.auth.identity().declare(declared).await?;
         remember(&self.home, &config);
         self.changes.tell(Change::Config);

@@ -12,6 +12,7 @@ mod logins;
 mod memory;
 mod models;
 mod parts;
+mod pauses;
 mod probe;
 mod secrets;
 mod settings;
@@ -28,7 +29,8 @@ use anyhow::{Context, Result};
 use axum::Router;
 use onyx_agent::{ManagerOptions, RunManager};
 use onyx_api::{
-    ApiState, Authenticator, Changes, Exposure, Lanes, LogRing, PassThrough, Shared, Traffic,
+    Admission, ApiState, Authenticator, Changes, Exposure, Lanes, LogRing, PassThrough, Shared,
+    Traffic,
 };
 use onyx_identity::{Identity, Secrets};
 use onyx_knowledge::{Chunking, Index, IndexSettings};
@@ -87,10 +89,12 @@ impl Gateway {
     /// left open.
     pub(crate) async fn open(folder: &HomeFolder, home: Home) -> Result<Self> {
         let clock: Arc<dyn Clock> = Arc::new(SystemClock::new());
+        let pauses = pauses::pauses();
         let mut store = Store::open_embedded(home, Arc::clone(&clock))
             .await
             .context("cannot open the store")?;
         let index = Index::new(store.clone(), Arc::clone(&clock), index_settings(folder));
+        index.set_pauses(pauses.clone());
         // Whatever is written from here on is found by the next search.
         store.files = index.observe(Arc::clone(&store.files));
         let secrets = Secrets::open(Arc::clone(&store.secrets), Arc::clone(&clock), secret_keys());
@@ -118,7 +122,8 @@ impl Gateway {
             options(parts.max_runs)?,
         );
         runs.set_titles(parts.titles);
-        let sources = sources::open(&store, &parts.web, &clock)?;
+        runs.set_pauses(pauses.clone());
+        let sources = sources::open(&store, &parts.web, &clock, &pauses)?;
         runs.set_index(index.clone());
         let closed = runs.recover().await.context("cannot close interrupted runs")?;
         if closed > 0 {
@@ -142,6 +147,7 @@ impl Gateway {
             changing: tokio::sync::Mutex::default(),
             writable: WriteProbe::default(),
             changes: Changes::default(),
+            admission: Admission::new(parts.connections),
         };
         let live = Arc::new(live);
         parts.desk.open(&live);
@@ -183,7 +189,9 @@ impl Gateway {
     pub(crate) fn serve_home(&mut self) -> Result<()> {
         let (listener, key, socket) = HomeSocket::bind(&self.live.home)?;
         let (router, lane) = (key.guard(self.router()), Lanes::here_and([]));
-        self.servers.spawn(onyx_api::serve(listener, router, lane, self.stop.clone()));
+        let admission = Arc::clone(&self.live.admission);
+        let stop = self.stop.clone();
+        self.servers.spawn(onyx_api::serve(listener, router, lane, admission, stop));
         self.socket = Some(socket);
         let (runs, stop) = (self.live.runs.clone(), self.stop.clone());
         self.servers.spawn(async move { runs.tend(&stop).await });
@@ -230,7 +238,9 @@ impl Gateway {
         lanes: Lanes,
     ) {
         self.live.auth.listens_at(address);
-        self.servers.spawn(onyx_api::serve(listener, self.router(), lanes, self.stop.clone()));
+        let admission = Arc::clone(&self.live.admission);
+        let stop = self.stop.clone();
+        self.servers.spawn(onyx_api::serve(listener, self.router(), lanes, admission, stop));
     }
 
     /// A link that signs the owner in on this machine; `None` where none can lead here.
@@ -265,6 +275,7 @@ impl Gateway {
             catalogue: Arc::clone(&self.live.models) as Arc<dyn onyx_api::Catalogue>,
             upstream: Arc::clone(&self.live.models) as Arc<dyn onyx_api::Upstream>,
             traffic: Arc::clone(&self.traffic),
+            admission: Arc::clone(&self.live.admission),
             pass_through: self.pass_through.clone(),
             logs: Arc::clone(&self.logs),
             changes: self.live.changes.clone(),

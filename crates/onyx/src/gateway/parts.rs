@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use anyhow::Result;
 use onyx_agent::{Roster, Titles};
-use onyx_api::{Exposure, Front};
+use onyx_api::{ConnectionLimits, Exposure, Front};
 use onyx_egress::SystemResolver;
 use onyx_identity::{Declared, Secrets, Token};
 use onyx_knowledge::{Index, MemorySettings};
@@ -25,11 +25,12 @@ use super::secrets::masked;
 use super::token::{self, TokenPlace};
 use crate::config::{self, Config, ConfigError, last_good};
 use crate::home::HomeFolder;
-use crate::{env, files};
+use crate::{env, files, open_files};
 
 pub(super) struct Parts {
     pub(super) address: SocketAddr,
     pub(super) max_runs: usize,
+    pub(super) connections: ConnectionLimits,
     pub(super) declared: Declared,
     pub(super) front: Front,
     pub(super) masker: Masker,
@@ -64,6 +65,7 @@ impl Parts {
     fn of(ground: &Ground<'_>, config: &Config) -> Result<Self, ConfigError> {
         let folder = ground.folder;
         let address = config.gateway.address(ground.exposure)?;
+        let connections = connections(config)?;
         let token = token::token(folder, config).map_err(|error| ConfigError::of(&error))?;
         // Sign-ins hide their tokens from here on, whenever they get new ones.
         let masker = Masker::default();
@@ -109,6 +111,7 @@ impl Parts {
         Ok(Self {
             address,
             max_runs: config.gateway.max_runs(),
+            connections,
             titles: titles(config),
             declared,
             front,
@@ -139,6 +142,12 @@ pub(super) struct Ground<'a> {
     pub(super) secrets: &'a Arc<Secrets>,
     pub(super) clock: &'a Arc<dyn Clock>,
     pub(super) exposure: Exposure,
+}
+
+/// The connections that a config allows, as far as the system does.
+pub(super) fn connections(config: &Config) -> Result<ConnectionLimits, ConfigError> {
+    let limits = config.gateway.connection_limits(open_files::limit());
+    limits.map_err(|fault| ConfigError::in_section("gateway.connections", &fault))
 }
 
 /// The people of a config and of the environment.

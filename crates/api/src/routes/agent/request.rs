@@ -40,17 +40,17 @@ enum Confirm {
 
 /// What a person agrees to with a message, said by somebody who may approve.
 pub(super) enum Agreed {
-    ToNothing,
+    Nothing,
     /// To what asks before it begins.
-    ToBegin(Approver),
-    ToDrafts(Approver, Vec<DraftId>),
+    Begin(Approver),
+    Drafts(Approver, Vec<DraftId>),
 }
 
 impl Agreed {
     pub(super) fn to_begin(&self) -> Confirmation {
         match self {
-            Self::ToBegin(approver) => Confirmation::Given(approver.clone()),
-            Self::ToNothing | Self::ToDrafts(..) => Confirmation::NotYet,
+            Self::Begin(approver) => Confirmation::Given(approver.clone()),
+            Self::Nothing | Self::Drafts(..) => Confirmation::NotYet,
         }
     }
 }
@@ -58,11 +58,11 @@ impl Agreed {
 impl ChatRequest {
     pub(super) fn agreed(&self, caller: &AuthContext) -> Result<Agreed, Problem> {
         Ok(match &self.confirm {
-            Some(Confirm::All(true)) => Agreed::ToBegin(caller.approver()?),
+            Some(Confirm::All(true)) => Agreed::Begin(caller.approver()?),
             Some(Confirm::Drafts(drafts)) if !drafts.is_empty() => {
-                Agreed::ToDrafts(caller.approver()?, drafts.clone())
+                Agreed::Drafts(caller.approver()?, drafts.clone())
             }
-            Some(Confirm::All(false) | Confirm::Drafts(_)) | None => Agreed::ToNothing,
+            Some(Confirm::All(false) | Confirm::Drafts(_)) | None => Agreed::Nothing,
         })
     }
 

@@ -28,6 +28,8 @@ use crate::routes::pending_changes::PendingChange;
 use crate::routes::{logs, memory, pending_changes, sessions};
 use crate::{ApiState, AuthContext, Problem};
 
+/// The time to fetch why one was turned away.
+const STRANGERS_FAREWELL: Duration = Duration::from_secs(2);
 /// A live client answers pings, which come more often than this.
 const SILENCE: Duration = Duration::from_secs(75);
 /// The longest key a client may give a message.
@@ -42,11 +44,12 @@ pub(super) async fn serve(
 ) {
     let (sink, mut source) = socket.split();
     let (outbox, writer) = Outbox::open(sink);
-    let writer = tokio::spawn(writer);
+    let mut writer = tokio::spawn(writer);
     let caller = match caller {
         Some(caller) => Some(caller),
         None => first_frame(&state, &sender, &mut source, &outbox).await,
     };
+    let farewell = if caller.is_some() { SILENCE } else { STRANGERS_FAREWELL };
     if let Some(caller) = caller {
         let person = caller.person.clone();
         let telling = tokio::spawn(broadcasts(state.clone(), person, outbox.clone()));
@@ -73,7 +76,9 @@ pub(super) async fn serve(
     }
     // The writer ends when everybody who could tell something is gone, or has had its time.
     drop((outbox, source));
-    let _ = timeout(SILENCE, writer).await;
+    if timeout(farewell, &mut writer).await.is_err() {
+        writer.abort();
+    }
 }
 
 struct Connection {

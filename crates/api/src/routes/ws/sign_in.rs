@@ -2,6 +2,7 @@
 //! page's key to the cookie that the browser sent by itself.
 
 use std::net::IpAddr;
+use std::sync::Arc;
 use std::time::Duration;
 
 use axum::extract::ws::WebSocket;
@@ -13,17 +14,20 @@ use tokio::time::timeout;
 use super::command::{Auth, Command, Frame};
 use super::outbox::{CloseReason, Outbox, receive};
 use super::result::{self, Empty};
+use crate::serve::ConnectionSlot;
 use crate::{ApiState, AuthContext, Problem};
 
-/// The time to say who one is.
-const LIMIT: Duration = Duration::from_secs(10);
+/// The time to say who one is, unless `gateway.connections.signInSeconds` says another.
+const LIMIT: Duration = Duration::from_secs(5);
 
 /// What the upgrade told of its sender.
-#[derive(Clone, Debug)]
+#[derive(Clone)]
 pub(super) struct Sender {
     /// The browser's cookie, worth nothing without the page's key.
     pub(super) cookie: Option<String>,
     pub(super) from: Option<IpAddr>,
+    /// The connection's place among those of strangers, until somebody signs in.
+    pub(super) slot: Option<Arc<ConnectionSlot>>,
 }
 
 impl Sender {
@@ -40,7 +44,9 @@ impl Sender {
             }
             (None, None, None) => return Err(no_auth()),
         };
-        state.auth.by_proof(proof, self.from).await
+        let caller = state.auth.by_proof(proof, self.from).await?;
+        self.slot.as_ref().map_or(Ok(()), |slot| slot.sign_in())?;
+        Ok(caller)
     }
 }
 
@@ -50,7 +56,8 @@ pub(super) async fn first_frame(
     source: &mut SplitStream<WebSocket>,
     outbox: &Outbox,
 ) -> Option<AuthContext> {
-    let text = timeout(LIMIT, receive(source, outbox, LIMIT)).await.ok().flatten();
+    let limit = sender.slot.as_ref().map_or(LIMIT, |slot| slot.limits().sign_in);
+    let text = timeout(limit, receive(source, outbox, limit)).await.ok().flatten();
     let answered = match text.as_deref().map(Frame::parse) {
         None => Err(Problem::new(ErrorCode::Unauthenticated, "no first frame came")),
         Some(Err(problem)) => Err(problem),
