@@ -1,7 +1,8 @@
-//! The HTTP surface: routes, authentication, problem+json, and one pure encoder per wire format.
+//! The HTTP surface: connections (`serve`), who may come in (`access`), the handlers with the rows
+//! that declare them (`routes`, `routing`), and what is read and written (`wire`, `messages`).
 //!
-//! A route decodes a request, asks the run manager, and encodes what comes back. No agent logic,
-//! no policy, no storage of its own may enter; wire types live here and nowhere else.
+//! A route decodes a request, asks the agent crate, and encodes what comes back. No agent logic, no
+//! policy, no storage of its own may enter; wire types live here and nowhere else.
 
 mod access;
 mod changes;
@@ -16,11 +17,10 @@ mod routing;
 mod serve;
 mod settings;
 mod state;
-mod traffic;
 mod web_app;
 mod wire;
 
-pub use access::{Access, AuthContext, Authenticator, Front, SOCKET_KEY, SocketKey};
+pub use access::{Access, AuthContext, Authenticator, Front};
 pub use changes::{Change, Changes};
 pub use logs::{LogLevel, LogLine, LogRing, Mask};
 pub use messages::{HistoryMessage, MessageRole, MessageStatus, Trace, messages};
@@ -34,10 +34,12 @@ pub use ports::{
 pub use problem::Problem;
 pub use routes::{openapi, router, routes};
 pub use routing::{Route, Routes};
-pub use serve::{Accept, Admission, ConnectionLimits, ConnectionSettings, Lanes, Peer, serve};
+pub use serve::{
+    Accept, Admission, ConnectionLimits, ConnectionSettings, Lanes, Peer, SOCKET_KEY, SocketKey,
+    Traffic, serve,
+};
 pub use settings::{AuthMode, AuthSettings, DEFAULT_PORT, Exposure, GatewaySettings};
 pub use state::{ApiState, Shared};
-pub use traffic::Traffic;
 pub use wire::encode::v1;
 pub use wire::encode::{
     CallName, CompanionFrames, EventsFrom, Ndjson, PersonaFrames, RunFrame, SseFrame, ThreadFrames,

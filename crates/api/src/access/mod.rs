@@ -12,7 +12,6 @@ mod front;
 mod host_and_origin;
 mod revocation;
 pub(crate) mod sign_in_audit;
-mod socket_key;
 
 pub use admission::Access;
 pub(crate) use admission::{guarded, may};
@@ -21,4 +20,3 @@ pub use authentication::{AuthContext, Authenticator};
 pub use front::Front;
 pub(crate) use front::Scheme;
 pub(crate) use host_and_origin::{check_host_and_origin, is_on_this_machine};
-pub use socket_key::{SOCKET_KEY, SocketKey};

@@ -36,8 +36,7 @@ use tower_http::catch_panic::CatchPanicLayer;
 use crate::access::check_host_and_origin;
 use crate::openapi::document;
 use crate::problem::in_the_clients_form;
-use crate::serve::spare_the_reserve;
-use crate::traffic::followed;
+use crate::serve::{followed, spare_the_reserve};
 use crate::{ApiState, Problem, Routes};
 
 /// Every route of the server. Each folder declares its own.

@@ -1,5 +1,8 @@
 //! Connections: accepted from the network and from the home's socket, bounded in number and slowness,
 //! ended in order. Who may stay is decided in [`admission`].
+//!
+//! The binary opens listeners and hands them in with the router. Nothing here knows a route or who
+//! a caller is; only that somebody has signed in on a connection is told to its slot.
 
 mod admission;
 mod lanes;
@@ -7,7 +10,9 @@ mod limits;
 mod network;
 mod reserve;
 mod slot;
+mod socket_key;
 mod stream;
+mod traffic;
 
 use std::convert::Infallible;
 use std::io;
@@ -34,6 +39,9 @@ pub use lanes::Lanes;
 pub use limits::{ConnectionLimits, ConnectionSettings};
 pub(crate) use reserve::spare_the_reserve;
 pub(crate) use slot::ConnectionSlot;
+pub use socket_key::{SOCKET_KEY, SocketKey};
+pub use traffic::Traffic;
+pub(crate) use traffic::followed;
 
 use slot::OpenSlot;
 use stream::GuardedStream;
