@@ -104,10 +104,8 @@ fn find(path: &str, headers: &HeaderMap) -> Option<Response> {
 
 fn send(path: &str, file: &EmbeddedFile, headers: &HeaderMap, coding: Coding) -> Response {
     // What is hashed into its name never changes; all else is asked for again each time.
-    let cache = match path.starts_with(ASSETS) {
-        true => "public, max-age=31536000, immutable",
-        false => "no-cache",
-    };
+    let is_asset = path.starts_with(ASSETS);
+    let cache = if is_asset { "public, max-age=31536000, immutable" } else { "no-cache" };
     let tag = tag(file);
     let mut response = if headers.get(header::IF_NONE_MATCH) == Some(&tag) {
         StatusCode::NOT_MODIFIED.into_response()

@@ -37,7 +37,7 @@ pub struct Trace {
     pub draft_ids: Vec<DraftId>,
     /// Who answered last.
     pub model: Option<String>,
-    /// Of the whole run, once it is over.
+    /// What the whole run used, once it is over.
     pub usage: Option<Usage>,
 }
 
@@ -177,7 +177,7 @@ impl Fold {
                 self.messages[*index].trace.usage = Some(end.usage);
             }
         }
-        // Of several agents, those that came to their end have answered.
+        // Where several agents answer, one that fails does not take the others along.
         let unfinished = turn.extra.get("unfinished_lanes").and_then(|lanes| lanes.as_array());
         self.close(turn.run, |lane| match unfinished {
             Some(lanes) if !lanes.contains(&lane.0.into()) => (MessageStatus::Complete, None),

@@ -63,7 +63,7 @@ pub(crate) fn document(routes: &Routes) -> Value {
     })
 }
 
-/// What is read and what is written differ in what may be left out.
+/// Two generators, because what is read and what is written differ in which fields may be absent.
 struct Writer {
     read: SchemaGenerator,
     written: SchemaGenerator,
@@ -91,7 +91,7 @@ impl Writer {
         let differs = |name: &String| schemas.get(name).is_some_and(|other| *other != read[name]);
         let mut clashing: BTreeSet<String> =
             read.keys().filter(|name| differs(name)).cloned().collect();
-        // What holds such a one differs with it.
+        // A schema that refers to one of these differs too.
         loop {
             let holds = |name: &&String| {
                 !clashing.contains(*name)

@@ -105,7 +105,7 @@ pub(super) async fn chat_stream(
     Ok(lines(run, Ndjson::default()).await)
 }
 
-/// For clients of before the schema, which know a tool call by another name.
+/// The same stream for older clients, which know a tool call as `tool_use`.
 pub(super) async fn claude_chat_stream(
     State(state): State<ApiState>,
     caller: AuthContext,

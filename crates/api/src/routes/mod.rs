@@ -87,7 +87,7 @@ pub fn router(state: ApiState) -> Router {
         .layer(from_fn_with_state(state, followed))
 }
 
-/// What no route serves is the web app's, or nothing.
+/// A path that no route has may be a page or file of the web app.
 async fn no_route(method: Method, uri: Uri, headers: HeaderMap) -> Result<Response, Problem> {
     crate::web_app::answer(&method, uri.path(), &headers).ok_or_else(|| {
         Problem::new(ErrorCode::NotFound, format!("there is no route {}", uri.path()))

@@ -251,7 +251,7 @@ pub(super) fn spaces(state: &ApiState, caller: &AuthContext) -> Result<Spaces, P
     Ok(Spaces::new(&*state.store.files, &caller.person).map_err(Fault::from)?)
 }
 
-/// What is no id names nothing.
+/// A text that is no id names no space, so that is not found either.
 pub(super) async fn find(
     state: &ApiState,
     caller: &AuthContext,

@@ -130,9 +130,10 @@ pub(in crate::routes) async fn remove(
 /// There is one primary.
 fn mark(card: &mut ChannelCard, agent: &AgentId, primary: bool) {
     for coworker in &mut card.coworkers {
-        match coworker.agent == *agent {
-            true => coworker.primary = primary,
-            false => coworker.primary &= !primary,
+        if coworker.agent == *agent {
+            coworker.primary = primary;
+        } else {
+            coworker.primary &= !primary;
         }
     }
 }

@@ -45,7 +45,7 @@ impl Following {
 }
 
 impl Drop for Following {
-    /// Only the telling ends; the runs go on.
+    /// Stops telling the client; the runs themselves go on.
     fn drop(&mut self) {
         for task in self.0.values() {
             task.abort();
@@ -97,7 +97,7 @@ impl EventData<'static> {
 /// Tells what changes for this person, until the connection ends.
 pub(super) async fn broadcasts(state: ApiState, person: PersonId, outbox: Outbox) {
     let (mut notices, mut changes) = (state.runs.notices(), state.changes.heard());
-    // Only the telling may keep a server's parts alive, and this is none of it.
+    // A connection that only listens must not keep the server's parts alive.
     drop(state);
     loop {
         let told = tokio::select! {

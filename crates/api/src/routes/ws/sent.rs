@@ -13,7 +13,7 @@ const KEPT: usize = 512;
 
 type Outcome = Arc<OnceCell<SendResult>>;
 
-/// What became of a message, by the key its client gave it.
+/// Remembers what became of each message, by the key that its client gave it.
 #[derive(Debug, Default)]
 pub(super) struct SentKeys(Mutex<VecDeque<(PersonId, String, Outcome)>>);
 

@@ -69,7 +69,7 @@ pub(crate) struct ClientRequest {
     pub(crate) passed_over: Vec<String>,
 }
 
-/// For a model of another wire.
+/// The request as a model of another wire takes it.
 pub(crate) fn model_request(request: ClientRequest) -> ModelRequest {
     let client = request.client;
     let mut messages: Vec<Message> = Vec::new();
@@ -119,7 +119,7 @@ fn part(part: UserPart) -> Option<Block> {
     }
 }
 
-/// Only what comes after the last answer: the session remembers the rest.
+/// The messages after the last answer; the session has the earlier ones.
 pub(crate) fn newest(turns: Vec<ClientTurn>) -> Vec<ClientTurn> {
     let after = turns
         .iter()

@@ -86,12 +86,12 @@ pub struct ThreadFrames {
 }
 
 impl ThreadFrames {
-    /// Of a run that answers this message.
+    /// Tells of a run that answers this message.
     pub fn new(question: TurnId) -> Self {
         Self { question, fold: RunFold::default(), answers: Vec::new(), id: String::new() }
     }
 
-    /// Of a message that will not be answered, by those who would have.
+    /// Tells that a message was taken back, once for each agent that would have answered it.
     pub fn taken_back(message: TurnId, agents: &[AgentId]) -> Vec<SseFrame> {
         let complete = |agent: &AgentId| {
             let data = ThreadEvent::Complete {
@@ -104,7 +104,7 @@ impl ThreadFrames {
         agents.iter().map(complete).collect()
     }
 
-    /// Of a thread that is no more.
+    /// Tells that the thread was deleted.
     pub fn deleted() -> Vec<SseFrame> {
         let fault = Fault::new(ErrorCode::NotFound, "This thread was deleted.")
             .with_hint("Go on in another thread.");
@@ -143,7 +143,7 @@ impl ThreadFrames {
         self.answers.iter().any(|answer| answer.told < answer.content.len())
     }
 
-    /// What was told already is not told again.
+    /// Marks all gathered text as told, for a reader who has it already.
     pub fn skip(&mut self) {
         self.answers.iter_mut().for_each(|answer| answer.told = answer.content.len());
     }
@@ -156,7 +156,7 @@ impl ThreadFrames {
         let mut frames = self.flush();
         let several = self.answers.len() > 1;
         for answer in &self.answers {
-            // Of several, those that came to their end have answered.
+            // Where several agents answer, one that fails does not take the others along.
             let answered = several && answer.has_whole_text && answer.fault.is_none();
             let status = match status {
                 RunStatus::Done | RunStatus::AwaitingClient => MessageStatus::Complete,
