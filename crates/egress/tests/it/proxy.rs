@@ -43,8 +43,8 @@ async fn a_server_on_the_list_is_reached_and_what_is_said_early_gets_there() {
     let own = format!("nas.lan:{port}");
     let proxy = proxy(&names, &[own.clone()], &[own.clone()]).await;
     let request = "GET /page HTTP/1.1\r\nHost: nas.lan\r\nConnection: close\r\n\r\n";
-    let said = answer(proxy, &format!("CONNECT {own} HTTP/1.1\r\nHost: {own}\r\n\r\n{request}"));
-    let said = said.await;
+    let asked = format!("CONNECT {own} HTTP/1.1\r\nHost: {own}\r\n\r\n{request}");
+    let said = answer(proxy, &asked).await;
     assert!(said.starts_with("HTTP/1.1 200 Connection established\r\n\r\nHTTP/1.1 200"), "{said}");
     assert!(said.contains("inside"), "{said}");
     // An address with http is asked for as a proxy is asked.

@@ -184,8 +184,9 @@ async fn under_taint_what_a_persons_own_programs_run_is_asked_for_and_says_why()
         assert_eq!(vault(&onyx, path), None, "{path}");
     }
     // Clean runs and ordinary files are as before.
-    let events = told(&onyx, &[write("Makefile", "all:\n"), read_tainted(), write("n.md", "x\n")]);
-    assert!(results(&events.await).iter().all(|result| result["ok"] == true));
+    let calls = [write("Makefile", "all:\n"), read_tainted(), write("n.md", "x\n")];
+    let events = told(&onyx, &calls).await;
+    assert!(results(&events).iter().all(|result| result["ok"] == true));
     assert_eq!(vault(&onyx, "Makefile").as_deref(), Some("all:\n"));
 }
 
