@@ -81,7 +81,7 @@ impl Encoder for Collect {
 
     fn encode(&mut self, envelope: &Envelope) -> Vec<ChatReply> {
         for part in self.fold.parts(envelope) {
-            self.add(envelope.run_id, envelope.lane, part);
+            self.add(envelope.run_id, envelope.lane, &part);
         }
         Vec::new()
     }
@@ -94,10 +94,10 @@ impl Encoder for Collect {
 }
 
 impl Collect {
-    fn add(&mut self, run_id: RunId, lane: LaneId, part: Part<'_>) {
+    fn add(&mut self, run_id: RunId, lane: LaneId, part: &Part<'_>) {
         match part {
             Part::Start { session_id, agents, model: _ } => {
-                self.reply = Some(ChatReply::new(session_id, run_id));
+                self.reply = Some(ChatReply::new(*session_id, run_id));
                 self.texts = agents.iter().map(|agent| (agent.clone(), String::new())).collect();
             }
             Part::Text { turn_id: _, words } => {
@@ -140,35 +140,35 @@ impl ChatReply {
         }
     }
 
-    fn add(&mut self, part: Part<'_>) {
+    fn add(&mut self, part: &Part<'_>) {
         match part {
             Part::ToolCall { turn_id: _, id, tool, input, summary } => self.tools.push(ToolView {
-                id: id.clone(),
-                tool: tool.to_owned(),
-                args: input.clone(),
+                id: (*id).clone(),
+                tool: (*tool).to_owned(),
+                args: (*input).clone(),
                 ok: None,
-                summary: summary.to_owned(),
+                summary: (*summary).to_owned(),
             }),
             Part::ToolResult { id, ok, summary, .. } => {
-                if let Some(call) = self.tools.iter_mut().rfind(|call| call.id == *id) {
-                    call.ok = Some(ok);
-                    summary.clone_into(&mut call.summary);
+                if let Some(call) = self.tools.iter_mut().rfind(|call| call.id == **id) {
+                    call.ok = Some(*ok);
+                    (*summary).clone_into(&mut call.summary);
                 }
             }
             Part::Proposal { draft_id, tool, summary, preview, expires_at: _ } => {
                 self.drafts.push(DraftView {
-                    draft_id,
-                    tool: tool.to_owned(),
-                    summary: summary.to_owned(),
-                    preview: preview.clone(),
+                    draft_id: *draft_id,
+                    tool: (*tool).to_owned(),
+                    summary: (*summary).to_owned(),
+                    preview: (*preview).clone(),
                 });
             }
             Part::Error { code, message, hint } => {
-                self.error = Some(Fault::new(code, message).with_hint(hint));
+                self.error = Some(Fault::new(*code, *message).with_hint(*hint));
             }
             Part::Done { status, assistant_turn_ids: _, usage } => {
-                self.status = status;
-                self.usage = usage;
+                self.status = *status;
+                self.usage = *usage;
             }
             Part::Start { .. }
             | Part::Text { .. }

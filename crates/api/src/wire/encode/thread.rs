@@ -188,7 +188,7 @@ fn failed(id: &str, message_id: &str, fault: &Fault) -> SseFrame {
 }
 
 impl ThreadFrames {
-    fn add(&mut self, lane: LaneId, part: Part<'_>) -> Vec<SseFrame> {
+    fn add(&mut self, lane: LaneId, part: &Part<'_>) -> Vec<SseFrame> {
         match part {
             Part::Start { agents, .. } => self.begin_answers(agents),
             Part::Text { turn_id: _, words } => {
@@ -204,7 +204,7 @@ impl ThreadFrames {
             }
             Part::Error { code, message, hint } => {
                 if let Some(answer) = self.answer(lane) {
-                    answer.fault = Some(Fault::new(code, message).with_hint(hint));
+                    answer.fault = Some(Fault::new(*code, *message).with_hint(*hint));
                 }
             }
             Part::Proposal { draft_id, tool, summary, preview, expires_at: Some(expires_at) } => {
@@ -212,17 +212,17 @@ impl ThreadFrames {
                 let message_id = self.answer(lane).map(|answer| answer.message_id.clone());
                 let asked = Asked {
                     message_id: message_id.as_deref().unwrap_or_default(),
-                    pending_change_id: draft_id,
+                    pending_change_id: *draft_id,
                     tool,
                     summary,
                     preview,
-                    expires_at,
+                    expires_at: *expires_at,
                 };
                 let asked = ThreadEvent::Confirm(asked);
                 frames.push(SseFrame::new(self.id.clone(), "confirm", &asked));
                 return frames;
             }
-            Part::Done { status, .. } => return self.end(status),
+            Part::Done { status, .. } => return self.end(*status),
             // The surface has no event for these.
             Part::Proposal { expires_at: None, .. }
             | Part::Reasoning { .. }
@@ -243,7 +243,7 @@ impl Encoder for ThreadFrames {
     fn encode(&mut self, envelope: &Envelope) -> Vec<SseFrame> {
         self.id = format!("{}:{}", envelope.run_id, envelope.seq);
         let parts = self.fold.parts(envelope);
-        parts.flat_map(|part| self.add(envelope.lane, part)).collect()
+        parts.flat_map(|part| self.add(envelope.lane, &part)).collect()
     }
 
     /// A feed that broke off: the client is still told that nothing more comes, and why. Each
@@ -251,6 +251,6 @@ impl Encoder for ThreadFrames {
     fn finish(&mut self) -> Vec<SseFrame> {
         let parts = self.fold.finish();
         let ends = parts.filter(|part| matches!(part, Part::Done { .. }));
-        ends.flat_map(|part| self.add(LaneId(0), part)).collect()
+        ends.flat_map(|part| self.add(LaneId(0), &part)).collect()
     }
 }

@@ -51,32 +51,32 @@ impl AnswerFold {
 
     pub fn event(&mut self, envelope: &Envelope) -> Vec<AnswerPart> {
         let parts = self.fold.parts(envelope);
-        parts.filter_map(|part| self.answer_part(part)).collect()
+        parts.filter_map(|part| self.answer_part(&part)).collect()
     }
 
     /// A feed that broke off is told as such: no client may take half an answer for a whole one.
     pub fn finish(&mut self) -> Vec<AnswerPart> {
         let parts = self.fold.finish();
-        parts.filter_map(|part| self.answer_part(part)).collect()
+        parts.filter_map(|part| self.answer_part(&part)).collect()
     }
 
-    fn answer_part(&mut self, part: Part<'_>) -> Option<AnswerPart> {
+    fn answer_part(&mut self, part: &Part<'_>) -> Option<AnswerPart> {
         match part {
             Part::Start { .. } => Some(AnswerPart::Begin),
             Part::Text { turn_id: _, words } => Some(AnswerPart::Text(words.in_run())),
-            Part::Reasoning { text, .. } => Some(AnswerPart::Reasoning(text.to_owned())),
-            Part::ToolCall { id, tool, input, .. } if self.client_tools.contains(tool) => {
+            Part::Reasoning { text, .. } => Some(AnswerPart::Reasoning((*text).to_owned())),
+            Part::ToolCall { id, tool, input, .. } if self.client_tools.contains(*tool) => {
                 Some(AnswerPart::Call {
-                    id: id.clone(),
-                    name: tool.to_owned(),
-                    arguments: input.clone(),
+                    id: (*id).clone(),
+                    name: (*tool).to_owned(),
+                    arguments: (*input).clone(),
                 })
             }
             Part::Error { code, message, hint } => {
-                self.fault = Some(Fault::new(code, message).with_hint(hint));
+                self.fault = Some(Fault::new(*code, *message).with_hint(*hint));
                 None
             }
-            Part::Done { status, usage, .. } => Some(self.ending(status, usage)),
+            Part::Done { status, usage, .. } => Some(self.ending(*status, *usage)),
             Part::TextComplete { .. }
             | Part::ToolCall { .. }
             | Part::ToolOutput { .. }
