@@ -5,7 +5,7 @@ use onyx_identity::Token;
 use onyx_types::{ErrorCode, Fault};
 use serde::Deserialize;
 
-use crate::front::Front;
+use crate::access::Front;
 use crate::serve::{ConnectionLimits, ConnectionSettings};
 
 /// Where Onyx listens unless it is told otherwise.

@@ -8,7 +8,7 @@ use onyx_sources::Sources;
 use onyx_storage::Store;
 
 use crate::{
-    Admission, Authenticator, Catalogue, Changes, Configuration, LogRing, Passing, Readiness,
+    Admission, Authenticator, Catalogue, Changes, Configuration, LogRing, PassThrough, Readiness,
     Traffic, Upstream,
 };
 
@@ -43,7 +43,7 @@ pub struct Shared {
     pub upstream: Arc<dyn Upstream>,
     pub traffic: Arc<Traffic>,
     pub admission: Arc<Admission>,
-    pub passing: Passing,
+    pub pass_through: PassThrough,
     pub logs: Arc<LogRing>,
     pub changes: Changes,
 }

@@ -8,6 +8,7 @@ use super::Problem;
 /// Every crate of the workspace and the crates of the workspace that it may see.
 const LAYERS: &[(&str, &[&str])] = &[
     ("onyx-types", &[]),
+    ("onyx-surface", &["onyx-types"]),
     ("onyx-extract", &["onyx-types"]),
     ("onyx-storage", &["onyx-types"]),
     ("onyx-providers", &["onyx-types"]),
@@ -34,6 +35,7 @@ const LAYERS: &[(&str, &[&str])] = &[
         "onyx-api",
         &[
             "onyx-types",
+            "onyx-surface",
             "onyx-extract",
             "onyx-storage",
             "onyx-sources",
@@ -45,7 +47,14 @@ const LAYERS: &[(&str, &[&str])] = &[
     ),
     (
         "onyx-connectors",
-        &["onyx-types", "onyx-storage", "onyx-knowledge", "onyx-tools", "onyx-agent"],
+        &[
+            "onyx-types",
+            "onyx-surface",
+            "onyx-storage",
+            "onyx-knowledge",
+            "onyx-tools",
+            "onyx-agent",
+        ],
     ),
     (
         "onyx",

@@ -12,12 +12,48 @@ use onyx_types::{ErrorCode, Fault, Grant, Grants, PersonId, Timestamp};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::auth::address_of;
-use crate::front::Scheme;
-use crate::guard::is_on_this_machine;
+use crate::access::Scheme;
+use crate::access::address_of;
+use crate::access::cookie;
+use crate::access::is_on_this_machine;
+use crate::access::sign_in_audit::{self, By, Outcome};
 use crate::serve::Peer;
-use crate::sign_ins::{self, By, Outcome};
-use crate::{ApiState, AuthContext, JsonBody, Problem, QueryOf, cookie};
+use crate::{Access, ApiState, AuthContext, JsonBody, Problem, QueryOf, Route, Routes};
+
+pub(super) fn routes() -> Routes {
+    use Access::{Person, Public};
+    let rows = [
+        Route::get("/auth/link", Public, link)
+            .summary("Signs a browser on this machine in, once")
+            .query::<LinkQuery>()
+            .answers_text("text/html"),
+        Route::post("/api/auth/login", Public, login)
+            .summary("Signs a browser in")
+            .body::<Login>()
+            .answers_json::<SignedIn>(),
+        Route::post("/api/auth/refresh", Public, refresh)
+            .summary("The next of them")
+            .body::<Refresh>()
+            .answers_json::<TokenReply>(),
+        Route::post("/api/auth/pair", Public, pair)
+            .summary("A code for the owner to approve")
+            .body::<BeginPairing>()
+            .answers_created::<PairingBegun>(),
+        Route::get("/api/auth/pair/{id}", Public, pairing)
+            .summary("What became of it")
+            .answers_json::<PairingReply>(),
+        Route::post("/api/auth/logout", Person, logout).summary("Signs it out").answers_nothing(),
+        Route::post("/api/auth/token", Person, token)
+            .summary("Short-lived tokens for an SDK")
+            .answers_json::<TokenReply>(),
+        Route::get("/api/auth/me", Person, me).summary("Who is asking").answers_json::<Me>(),
+        Route::put("/api/auth/password", Person, set_own_password)
+            .summary("Sets one's own password")
+            .body::<OwnPassword>()
+            .answers_nothing(),
+    ];
+    Routes::tagged("auth", rows)
+}
 
 #[derive(Deserialize, JsonSchema)]
 pub(crate) struct LinkQuery {
@@ -45,7 +81,7 @@ pub(super) async fn link(
     };
     let identity = state.auth.identity();
     let session = identity.redeem_link(&query.code, from).await?;
-    sign_ins::note(&state, &identity.owner()?, By::Link, Some(from), Outcome::SignedIn).await;
+    sign_in_audit::note(&state, &identity.owner()?, By::Link, Some(from), Outcome::SignedIn).await;
     let cookie = [(header::SET_COOKIE, cookie::set(&session.cookie, scheme)?)];
     Ok((cookie, LINK_HEADERS, Html(link_page(&session))).into_response())
 }
@@ -90,13 +126,13 @@ pub(super) async fn login(
             // Of people only: anybody can make up a name.
             let meant = identity.people().into_iter().find(|it| it.id.as_str() == login.person);
             if let Some(meant) = meant.filter(|_| fault.code == ErrorCode::Unauthenticated) {
-                sign_ins::note(&state, &meant.id, By::Password, from, Outcome::Refused).await;
+                sign_in_audit::note(&state, &meant.id, By::Password, from, Outcome::Refused).await;
             }
             return Err(fault.into());
         }
     };
     let session = identity.create_session(&caller, browser_of(&headers)).await?;
-    sign_ins::note(&state, &caller.person, By::Password, from, Outcome::SignedIn).await;
+    sign_in_audit::note(&state, &caller.person, By::Password, from, Outcome::SignedIn).await;
     let cookie = [(header::SET_COOKIE, cookie::set(&session.cookie, scheme)?)];
     let page_key = session.page_key.reveal().to_owned();
     let signed_in = SignedIn { me: Me::of(&state, &caller.into()), page_key };
@@ -216,7 +252,7 @@ pub(super) async fn pairing(
         let from = address_of(peer.as_ref().map(|Extension(peer)| peer));
         let paired =
             state.auth.identity().caller(Attempt { proof, from, speaks_for: None }).await?;
-        sign_ins::note(&state, &paired.person, By::Pairing, from, Outcome::SignedIn).await;
+        sign_in_audit::note(&state, &paired.person, By::Pairing, from, Outcome::SignedIn).await;
     }
     let reply = PairingReply { status, token: None, page_key: None };
     Ok(match picked_up {
@@ -310,7 +346,8 @@ pub(super) async fn set_own_password(
         async move {
             let person = caller.person.clone();
             state.auth.identity().set_password(&maker, &person, &new.password).await?;
-            sign_ins::note(&state, &person, By::Password, from, Outcome::PasswordChanged).await;
+            sign_in_audit::note(&state, &person, By::Password, from, Outcome::PasswordChanged)
+                .await;
             Ok::<_, Fault>(())
         }
     });

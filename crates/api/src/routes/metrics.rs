@@ -7,8 +7,15 @@ use axum::http::header;
 use axum::response::IntoResponse;
 use onyx_agent::{RUN_SECONDS, RunFigures};
 
-use crate::ApiState;
-use crate::upstream::ModelFigures;
+use crate::ports::ModelFigures;
+use crate::{Access, ApiState, Route, Routes};
+
+pub(super) fn routes() -> Routes {
+    let row = Route::get("/metrics", Access::Owner, metrics)
+        .summary("Figures for Prometheus")
+        .answers_text("text/plain");
+    Routes::tagged("metrics", [row])
+}
 
 pub(super) async fn metrics(State(state): State<ApiState>) -> impl IntoResponse {
     let mut page = Page::default();

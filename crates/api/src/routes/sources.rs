@@ -19,11 +19,38 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use tokio::sync::watch;
 
-use crate::body::DocumentBody;
-use crate::{ApiState, AuthContext, Problem, QueryOf};
+use crate::wire::DocumentBody;
+use crate::{Access, ApiState, AuthContext, Problem, QueryOf, Route, Routes};
 
 const LONGEST_NAME: usize = 255;
 const KEEP_ALIVE: Duration = Duration::from_secs(15);
+
+pub(super) fn routes() -> Routes {
+    use Access::{Read, Write};
+    let rows = [
+        Route::get("/api/sources", Read, list)
+            .summary("What is attached, newest first")
+            .query::<SourcesQuery>()
+            .answers_json::<SourceList>(),
+        Route::post("/api/sources", Write, add)
+            .summary("Attaches a file, folder, address or text")
+            .body::<SourceRequest>()
+            .answers_created::<SourceView>(),
+        Route::get("/api/sources/{id}", Read, show)
+            .summary("One source and its documents")
+            .answers_json::<SourceView>(),
+        Route::post("/api/sources/{id}", Write, sync)
+            .summary("Looks at what it comes from again")
+            .answers_json::<SourceView>(),
+        Route::delete("/api/sources/{id}", Write, remove)
+            .summary("Takes it away with its text")
+            .answers_nothing(),
+        Route::get("/api/sources/{id}/events", Read, events)
+            .summary("How far its import is")
+            .answers_events::<ProgressView>(),
+    ];
+    Routes::tagged("sources", rows)
+}
 
 /// What to attach, and to what.
 #[derive(Deserialize, JsonSchema)]

@@ -1,11 +1,11 @@
 //! `/ws`: one connection for everything a live client needs. Runs belong to the server: a client
 //! that goes away, or reads too slowly and is closed, leaves them at work.
 
-mod answer;
 mod command;
 mod connection;
 mod follow;
 mod outbox;
+mod result;
 mod sent;
 mod sign_in;
 mod tail;
@@ -20,10 +20,9 @@ use axum::http::{HeaderMap, HeaderValue, StatusCode, header};
 use axum::response::{IntoResponse as _, Response};
 use axum::routing::get;
 
-use crate::access::Route;
-use crate::auth::address_of;
+use crate::access::{address_of, cookie};
 use crate::serve::{ConnectionSlot, Peer};
-use crate::{Access, ApiState, AuthContext, MAX_BODY, Problem, Routes, cookie};
+use crate::{Access, ApiState, AuthContext, MAX_BODY, Problem, Route, Routes};
 use sent::SentKeys;
 use sign_in::Sender;
 
@@ -33,9 +32,11 @@ const READ_BUFFER: usize = 8 * 1024;
 const FIRST_FRAME: usize = 16 * 1024;
 
 pub(super) fn routes() -> Routes {
-    let route = Route { method: "GET", path: "/ws", access: Access::FirstFrame };
     let sent = Extension(Arc::new(SentKeys::default()));
-    Routes::new().with(route, get(upgrade).layer(sent))
+    let row = Route::get_with("/ws", Access::FirstFrame, get(upgrade).layer(sent))
+        .summary("One connection for a live client: commands in, events out")
+        .switches_protocols();
+    Routes::tagged("ws", [row])
 }
 
 /// Says what to do instead, as HTTP wants it said.

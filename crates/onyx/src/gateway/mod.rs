@@ -29,7 +29,8 @@ use anyhow::{Context, Result};
 use axum::Router;
 use onyx_agent::{ManagerOptions, RunManager};
 use onyx_api::{
-    Admission, ApiState, Authenticator, Changes, Exposure, Lanes, LogRing, Passing, Shared, Traffic,
+    Admission, ApiState, Authenticator, Changes, Exposure, Lanes, LogRing, PassThrough, Shared,
+    Traffic,
 };
 use onyx_identity::{Identity, Secrets};
 use onyx_knowledge::{Chunking, Index, IndexSettings};
@@ -79,7 +80,7 @@ pub(crate) struct Gateway {
     stop: Cancel,
     socket: Option<HomeSocket>,
     traffic: Arc<Traffic>,
-    passing: Passing,
+    pass_through: PassThrough,
     logs: Arc<LogRing>,
 }
 
@@ -159,7 +160,7 @@ impl Gateway {
             stop: Cancel::new(),
             socket: None,
             traffic: Arc::default(),
-            passing: Passing::default(),
+            pass_through: PassThrough::default(),
             logs: Arc::default(),
         })
     }
@@ -252,7 +253,7 @@ impl Gateway {
     /// clients, and lets go of the home.
     pub(crate) async fn close(mut self) {
         self.stop.cancel();
-        tokio::join!(self.live.runs.drain(PATIENCE), self.passing.drain(PATIENCE));
+        tokio::join!(self.live.runs.drain(PATIENCE), self.pass_through.drain(PATIENCE));
         self.live.models.logins().settle().await;
         let all = async { while self.servers.join_next().await.is_some() {} };
         if tokio::time::timeout(FAREWELL, all).await.is_err() {
@@ -275,7 +276,7 @@ impl Gateway {
             upstream: Arc::clone(&self.live.models) as Arc<dyn onyx_api::Upstream>,
             traffic: Arc::clone(&self.traffic),
             admission: Arc::clone(&self.live.admission),
-            passing: self.passing.clone(),
+            pass_through: self.pass_through.clone(),
             logs: Arc::clone(&self.logs),
             changes: self.live.changes.clone(),
         }))

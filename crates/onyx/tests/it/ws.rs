@@ -434,6 +434,45 @@ async fn tokens_guessed_in_first_frames_are_counted_where_they_come_from() {
     assert_eq!(client.next().await.unwrap()["type"], "auth.result");
 }
 
+/// One set of views: only the spelling of their names differs.
+#[tokio::test]
+async fn the_socket_shows_what_http_shows_with_names_in_camel_case() {
+    let model =
+        ScriptedModel::with_answers([Answer::script(Script::text_pieces(["A dot."]))]).await;
+    let onyx = crate::builder(&model).start().await;
+    let mut client = signed_in(&onyx).await;
+    let message = json!([
+        {"type": "text", "text": "What is it?"},
+        {"type": "image", "mediaType": "image/png", "data": "iVBORw0KGgo="},
+    ]);
+    let sent = client.ask("chat.send", json!({"message": message})).await;
+    client.run_to_end().await;
+    let session = sent["data"]["sessionId"].as_str().unwrap();
+    let page = client.ask("sessions.get", json!({"sessionId": session})).await["data"].clone();
+
+    let turn = page["turns"].as_array().unwrap().iter().find(|turn| turn["type"] == "user");
+    assert_eq!(turn.unwrap()["content"], message);
+    let mut over_http = onyx.get(&format!("/v1/sessions/{session}")).await.expect(200).json();
+    let siblings = over_http.as_object_mut().unwrap().remove("siblings").unwrap();
+    let mut shown = page["session"].clone();
+    assert_eq!(shown.as_object_mut().unwrap().remove("runId"), Some(Value::Null));
+    assert_eq!(shown, in_camel_case(&over_http));
+    assert_eq!(page["siblings"][0], in_camel_case(&siblings[0]));
+    let agents = onyx.get("/v1/agents").await.expect(200).json();
+    let status = client.ask("status.get", json!({})).await;
+    assert_eq!(status["data"]["agents"][0], in_camel_case(&agents["agents"][0]));
+}
+
+fn in_camel_case(object: &Value) -> Value {
+    let camel = |name: &String| {
+        let mut words = name.split('_');
+        let first = words.next().unwrap().to_owned();
+        words.fold(first, |whole, word| whole + &word[..1].to_uppercase() + &word[1..])
+    };
+    let fields = object.as_object().unwrap();
+    Value::Object(fields.iter().map(|(name, value)| (camel(name), value.clone())).collect())
+}
+
 #[tokio::test]
 async fn drafts_are_listed_and_decided_over_the_socket() {
     let model = crate::drafts::obedient().await;

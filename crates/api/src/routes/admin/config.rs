@@ -7,7 +7,7 @@ use axum::response::{IntoResponse, Response};
 use schemars::JsonSchema;
 use serde::Deserialize;
 
-use crate::etag::{etag, expected};
+use crate::wire::{etag, expected};
 use crate::{ApiState, AuthContext, ConfigChange, JsonBody, Problem};
 
 #[derive(Deserialize, JsonSchema)]

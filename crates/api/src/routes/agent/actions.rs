@@ -10,8 +10,8 @@ use serde::{Deserialize, Serialize};
 
 use super::lines;
 use super::request::{dry_run, optional_id};
-use crate::encode::Ndjson;
 use crate::routes::owned::OwnedRun;
+use crate::wire::encode::Ndjson;
 use crate::{ApiState, AuthContext, JsonBody, Problem};
 
 #[derive(Serialize, JsonSchema)]

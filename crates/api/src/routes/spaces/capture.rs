@@ -13,8 +13,8 @@ use serde::Deserialize;
 
 use super::entities::{check_title, made};
 use super::find;
-use crate::body::DocumentBody;
 use crate::routes::sources::document_name;
+use crate::wire::DocumentBody;
 use crate::{ApiState, AuthContext, Problem};
 
 /// One of `url`, `text`, and `data` with its `name`.

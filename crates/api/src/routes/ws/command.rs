@@ -58,7 +58,7 @@ pub(super) struct Auth {
 #[derive(Debug, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub(super) struct Send {
-    message: Option<Words>,
+    message: Option<MessageContent>,
     pub(super) agent: Option<AgentId>,
     #[serde(alias = "session_id")]
     pub(super) session_id: Option<SessionId>,
@@ -95,7 +95,7 @@ impl From<WireDelivery> for Delivery {
 
 #[derive(Debug, Deserialize)]
 #[serde(untagged, expecting = "expected text or a list of parts")]
-enum Words {
+enum MessageContent {
     Text(String),
     Parts(Vec<Part>),
 }
@@ -113,7 +113,7 @@ enum Part {
     },
 }
 
-impl Words {
+impl MessageContent {
     fn content(self) -> UserContent {
         match self {
             Self::Text(text) => UserContent::Text(text),
@@ -131,10 +131,10 @@ impl Words {
 }
 
 impl Send {
-    pub(super) fn take_words(&mut self) -> Result<UserContent, Problem> {
+    pub(super) fn take_message(&mut self) -> Result<UserContent, Problem> {
         self.message
             .take()
-            .map(Words::content)
+            .map(MessageContent::content)
             .ok_or_else(|| Problem::field("data.message", "missing"))
     }
 }
@@ -144,7 +144,7 @@ impl Send {
 pub(super) struct Steer {
     #[serde(alias = "session_id")]
     pub(super) session_id: SessionId,
-    message: Words,
+    message: MessageContent,
 }
 
 impl Steer {
@@ -194,14 +194,14 @@ pub(super) struct SessionsGet {
 pub(super) struct DraftsDecide {
     #[serde(rename = "draftId", alias = "draft_id")]
     pub(super) draft_id: DraftId,
-    pub(super) decision: Word,
+    pub(super) decision: Decision,
     #[serde(flatten)]
     pub(super) said: DraftDecision,
 }
 
 #[derive(Clone, Copy, Debug, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub(super) enum Word {
+pub(super) enum Decision {
     #[serde(alias = "approved")]
     Approve,
     #[serde(alias = "rejected")]

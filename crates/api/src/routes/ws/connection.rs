@@ -10,17 +10,21 @@ use onyx_storage::{Delivery, SessionFilter};
 use onyx_types::{Attendance, ErrorCode, RunId, SessionOrigin};
 use tokio::time::timeout;
 
-use super::answer::{self, Empty, SendResult, SessionView, Stopped};
 use super::command::{
-    Abort, Command, DraftsDecide, Frame, LogsTail, MemorySearch, RequestId, Resume, Send,
-    SessionsGet, SessionsList, Word,
+    Abort, Command, Decision, DraftsDecide, Frame, LogsTail, MemorySearch, RequestId, Resume, Send,
+    SessionsGet, SessionsList,
 };
 use super::follow::{Following, broadcasts};
 use super::outbox::{CloseReason, Outbox, receive};
+use super::result::{self, Empty, LiveSession, LiveSessions, SendResult};
 use super::sent::SentKeys;
 use super::sign_in::{Sender, first_frame};
 use super::tail::LogTail;
 use crate::access::{Access, may};
+use crate::routes::agent::Stopped;
+use crate::routes::agents::AgentView;
+use crate::routes::logs::LogLines;
+use crate::routes::pending_changes::PendingChange;
 use crate::routes::{logs, memory, pending_changes, sessions};
 use crate::{ApiState, AuthContext, Problem};
 
@@ -98,7 +102,7 @@ impl Connection {
         let frame = match Frame::parse(text) {
             Ok(frame) => frame,
             Err(problem) => {
-                return self.outbox.tell(answer::failure(None, None, &problem)).await;
+                return self.outbox.tell(result::failure(None, None, &problem)).await;
             }
         };
         let (kind, id) = (frame.kind.clone(), frame.id.clone());
@@ -108,7 +112,7 @@ impl Connection {
             Err(problem) => Err(problem),
         };
         if let Err(problem) = done {
-            self.outbox.tell(answer::failure(Some(&kind), id.as_ref(), &problem)).await;
+            self.outbox.tell(result::failure(Some(&kind), id.as_ref(), &problem)).await;
         }
     }
 
@@ -119,7 +123,7 @@ impl Connection {
                 let shown = self.sender.show(&self.state, &auth).await;
                 if let Err(problem) = shown {
                     // A connection is good for one guess, as a request is.
-                    let told = answer::failure(Some(reply.kind), reply.id, &problem);
+                    let told = result::failure(Some(reply.kind), reply.id, &problem);
                     self.outbox.tell(told).await;
                     self.outbox.close(CloseReason::Unauthenticated).await;
                     return Ok(());
@@ -143,7 +147,7 @@ impl Connection {
             Command::DraftsList(query) => {
                 let page =
                     pending_changes::page(&self.state, &self.caller, &query, "data.limit").await?;
-                self.answer(reply, &answer::drafts(page)).await;
+                self.answer(reply, &page).await;
             }
             Command::DraftsDecide(decide) => self.decide(decide, reply).await?,
             Command::MemorySearch(search) => self.search(search, reply).await?,
@@ -155,7 +159,7 @@ impl Connection {
     }
 
     async fn answer(&self, reply: &Reply<'_>, data: &impl serde::Serialize) {
-        self.outbox.tell(answer::result(reply.kind, reply.id, data)).await;
+        self.outbox.tell(result::success(reply.kind, reply.id, data)).await;
     }
 
     fn request(&self, session: SessionRef, input: RunInput) -> RunRequest {
@@ -201,7 +205,7 @@ impl Connection {
             if again > 0 {
                 return Err(Problem::field("data.sessionId", "missing"));
             }
-            let input = RunInput::New(send.take_words()?);
+            let input = RunInput::New(send.take_message()?);
             let agents = send.agent.into_iter().collect();
             let fresh = SessionRef::New { origin: SessionOrigin::Chat, agents };
             return Ok(RunRequest { model: send.model, ..self.request(fresh, input) });
@@ -209,7 +213,7 @@ impl Connection {
         let input = match (send.regenerate, send.retry) {
             (Some(turn), _) => RunInput::Regenerate(turn),
             (None, Some(turn)) => RunInput::Stored(turn),
-            (None, None) => RunInput::New(send.take_words()?),
+            (None, None) => RunInput::New(send.take_message()?),
         };
         if let Some(turn) = send.edit {
             let point = ForkPoint::Before(turn);
@@ -273,7 +277,7 @@ impl Connection {
 
     async fn search(&self, search: MemorySearch, reply: &Reply<'_>) -> Result<(), Problem> {
         let found = memory::find(&self.state, &self.caller, search.into()).await?;
-        self.answer(reply, &answer::Found::from(&found)).await;
+        self.answer(reply, &found).await;
         Ok(())
     }
 
@@ -282,8 +286,7 @@ impl Connection {
         let follows = tail.follow.unwrap_or(true);
         let (kept, more) = logs::tail(&self.state, tail.into(), "data.limit")?;
         self.tail = LogTail::default();
-        let lines = kept.iter().map(|line| &**line).collect();
-        self.answer(reply, &answer::LogLines { lines }).await;
+        self.answer(reply, &LogLines { lines: kept }).await;
         if follows {
             self.tail = LogTail::tell(more, reply.id.cloned(), self.outbox.clone());
         }
@@ -303,29 +306,28 @@ impl Connection {
         let page = sessions::list_page(&self.state, &self.caller, filter).await?;
         let running = self.state.runs.runs_of(&self.caller.person);
         let run_of = |id| running.iter().find(|(session, _)| *session == id).map(|(_, run)| *run);
-        let views = page.sessions.into_iter().map(|meta| {
-            let run = run_of(meta.session_id);
-            SessionView::new(meta, run)
-        });
-        let list = answer::SessionList { sessions: views.collect(), before: page.before };
-        self.answer(reply, &list).await;
+        let live = page
+            .sessions
+            .into_iter()
+            .map(|meta| LiveSession { run_id: run_of(meta.session_id), session: meta.into() });
+        self.answer(reply, &LiveSessions { sessions: live.collect(), before: page.before }).await;
         Ok(())
     }
 
     async fn get(&self, get: SessionsGet, reply: &Reply<'_>) -> Result<(), Problem> {
         let person = &self.caller.person;
         // Asked first: a run that ends meanwhile is still known, and its turns are in the page.
-        let run = self.state.runs.run_of(person, get.session_id);
+        let run_id = self.state.runs.run_of(person, get.session_id);
         let meta = self.state.runs.session_meta(person, get.session_id).await?;
         let family = self.state.runs.family(person, &meta).await?;
         let limit = sessions::turns_limit("data.limit", get.limit)?;
         let before = get.before.map(onyx_storage::Pos);
         let page = self.state.runs.turns(person, get.session_id, before, limit).await?;
-        let page = answer::SessionPage {
-            session: SessionView::new(meta, run),
-            siblings: family.into_iter().map(answer::Sibling::from).collect(),
-            turns: page.turns.iter().map(answer::turn).collect(),
+        let page = result::SessionPage {
+            session: LiveSession { session: meta.into(), run_id },
+            siblings: family.into_iter().map(sessions::Sibling::from).collect(),
             before: page.has_older.then_some(page.start.0),
+            turns: page.turns,
         };
         self.answer(reply, &page).await;
         Ok(())
@@ -334,24 +336,30 @@ impl Connection {
     async fn decide(&self, decide: DraftsDecide, reply: &Reply<'_>) -> Result<(), Problem> {
         let (runs, person, id) = (&self.state.runs, &self.caller.person, decide.draft_id);
         let decided = match decide.decision {
-            Word::Approve => {
+            Decision::Approve => {
                 runs.approve_draft(&self.caller.approver()?, id, decide.said.yes()?).await
             }
-            Word::Reject => runs.reject_draft(person, id, decide.said.reason()?).await,
+            Decision::Reject => runs.reject_draft(person, id, decide.said.reason()?).await,
         };
-        let draft = decided.map_err(pending_changes::refused)?;
-        self.answer(reply, &answer::draft(draft.into())).await;
+        let told = match decided {
+            Ok(draft) => result::success(reply.kind, reply.id, &PendingChange::from(draft)),
+            Err(not) => {
+                let draft = not.draft.map(|draft| PendingChange::from(*draft));
+                result::refusal(Some(reply.kind), reply.id, &not.fault.into(), draft.as_ref())
+            }
+        };
+        self.outbox.tell(told).await;
         Ok(())
     }
 
     async fn status(&self, reply: &Reply<'_>) {
         let roster = self.state.runs.roster();
         let live = self.state.runs.runs_of(&self.caller.person).into_iter();
-        let status = answer::Status {
+        let status = result::Status {
             version: env!("CARGO_PKG_VERSION"),
             dependencies: self.state.readiness.dependencies().await,
-            agents: answer::agents(&roster),
-            runs: live.map(|(session_id, run_id)| answer::LiveRun { session_id, run_id }).collect(),
+            agents: roster.agents().map(|agent| AgentView::of(&roster, agent)).collect(),
+            runs: live.map(|(session_id, run_id)| result::LiveRun { session_id, run_id }).collect(),
         };
         self.answer(reply, &status).await;
     }

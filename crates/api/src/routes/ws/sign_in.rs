@@ -11,9 +11,9 @@ use onyx_identity::Proof;
 use onyx_types::ErrorCode;
 use tokio::time::timeout;
 
-use super::answer::{self, Empty};
 use super::command::{Auth, Command, Frame};
 use super::outbox::{CloseReason, Outbox, receive};
+use super::result::{self, Empty};
 use crate::serve::ConnectionSlot;
 use crate::{ApiState, AuthContext, Problem};
 
@@ -74,11 +74,11 @@ pub(super) async fn first_frame(
     };
     match answered {
         Ok((caller, id)) => {
-            outbox.tell(answer::result("auth", id.as_ref(), &Empty {})).await;
+            outbox.tell(result::success("auth", id.as_ref(), &Empty {})).await;
             Some(caller)
         }
         Err(problem) => {
-            outbox.tell(answer::failure(None, None, &problem)).await;
+            outbox.tell(result::failure(None, None, &problem)).await;
             outbox.close(CloseReason::Unauthenticated).await;
             None
         }
