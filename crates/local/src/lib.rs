@@ -30,6 +30,7 @@
 //! tokens a second, 350 MB at the longest window (8,192 tokens).
 
 mod chat;
+mod cores;
 mod embed;
 mod gguf;
 mod llama;
@@ -40,11 +41,11 @@ mod worker;
 
 pub use embed::{DIMS, LocalEmbedder};
 pub use gguf::{Gguf, GgufError};
-pub use llama::NOT_BUILT_IN;
+pub use llama::{no_llama, wants_llama};
 pub use source::{LocalModels, LocalSettings, Named};
 pub use weights::{
-    KNOWN, MINILM, ModelsFolder, Part, Pip, Place, Progress, SMOLLM2, Stored, Weights,
-    WeightsError, Wheels, sha256_of,
+    KNOWN, LLAMA_CPP, MINILM, ModelsFolder, Npm, Part, Pip, Place, Progress, Runtime, SMOLLM2,
+    Stored, Weights, WeightsError, Wheels, sha256_of,
 };
 pub use worker::{Launch, Released, serve as serve_worker};
 
