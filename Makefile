@@ -66,7 +66,7 @@ rules: setup-check ## all of check but clippy
 	@$(step) "docs drift" cargo xtask docs --check
 	@$(step) "client types" ./scripts/sdk-types --check
 	@$(step) "shell" bash -n .ci/run $(wildcard scripts/*)
-	@$(step) "unused dependencies" $(tool) cargo-shear
+	@$(step) "unused dependencies" $(tool) cargo-machete --with-metadata
 	@$(step) "deny" $(tool) cargo-deny --workspace --locked check --hide-inclusion-graph licenses bans sources
 	@$(step) "advisories" ./scripts/advisories
 	@$(step) "spelling" $(tool) typos

@@ -6,6 +6,7 @@ use std::sync::mpsc::{Receiver, TryRecvError};
 use super::native::{
     Batch, Context, First, Llama, Marks, Model, Output, Room, Sampler, Sampling, Token,
 };
+use super::pace::Pace;
 use super::slot::{Slot, Task};
 use super::words::Utf8;
 use super::{Load, grammar};
@@ -53,6 +54,7 @@ pub(super) fn work(
         slots: (0..SLOTS).map(Slot::new).collect(),
         waiting: VecDeque::new(),
         uses: 0,
+        pace: Pace::new(load.threads),
     };
     if replies.send(&Reply::Ready).is_ok() {
         // It returns when nobody listens any more, which is no failure.
@@ -71,6 +73,7 @@ struct Engine<'m> {
     slots: Vec<Slot>,
     waiting: VecDeque<Task>,
     uses: u64,
+    pace: Pace,
 }
 
 impl Engine<'_> {
@@ -96,6 +99,7 @@ impl Engine<'_> {
         let idle = self.waiting.is_empty() && self.slots.iter().all(|slot| slot.task.is_none());
         if idle {
             let order = orders.recv().map_err(|_| NobodyListens)?;
+            self.pace.look_around();
             self.take(order, replies)?;
         }
         loop {
@@ -278,7 +282,11 @@ impl Engine<'_> {
         if batch.is_empty() {
             return Ok(());
         }
-        if let Err(error) = self.context.decode(batch) {
+        let measured = self.pace.begin();
+        self.context.set_threads(measured.threads());
+        let decoded = self.context.decode(batch);
+        self.pace.end(&measured);
+        if let Err(error) = decoded {
             return self.fail_all(&format!("llama.cpp could not go on (error {error})"), replies);
         }
         for (place, index) in heard {

@@ -7,6 +7,7 @@
 mod engine;
 mod grammar;
 mod native;
+mod pace;
 mod slot;
 mod words;
 

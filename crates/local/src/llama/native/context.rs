@@ -46,6 +46,12 @@ impl<'m> Context<'m> {
         }
     }
 
+    /// How many threads work on the next batches.
+    pub(in crate::llama) fn set_threads(&mut self, threads: i32) {
+        // SAFETY: the context is alive and at no batch.
+        unsafe { (self.model.functions.llama_set_n_threads)(self.raw, threads, threads) }
+    }
+
     /// Reads a batch. The error is llama.cpp's number for what went wrong.
     pub(in crate::llama) fn decode(&mut self, batch: &mut Batch) -> Result<(), i32> {
         let mut sequences: Vec<*mut i32> =

@@ -67,6 +67,7 @@ both! { Functions {
     fn llama_context_default_params() -> ContextParams;
     fn llama_init_from_model(*mut c_void, ContextParams) -> *mut c_void;
     fn llama_free(*mut c_void);
+    fn llama_set_n_threads(*mut c_void, i32, i32);
     fn llama_get_memory(*const c_void) -> *mut c_void;
     fn llama_memory_seq_rm(*mut c_void, i32, i32, i32) -> bool;
     fn llama_decode(*mut c_void, RawBatch) -> i32;
