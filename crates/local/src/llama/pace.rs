@@ -13,12 +13,16 @@ use rustix::time::{ClockId, clock_gettime};
 const OWN_SHARE: f64 = 0.75;
 /// Shorter batches say little.
 const LONG_ENOUGH: Duration = Duration::from_millis(5);
-/// How long one thread works before all are tried again; doubled each time that fails.
+/// How often it is looked whether somebody else runs, while one thread works.
+const LOOK_AGAIN: Duration = Duration::from_millis(250);
+/// How long one thread works after all of them had to wait; doubled each time.
 const FIRST_REST: Duration = Duration::from_secs(2);
 const LONGEST_REST: Duration = Duration::from_secs(60);
 
 pub(super) struct Pace {
     most: i32,
+    /// Cores beyond those, which others may have.
+    spare: u32,
     /// One thread until then.
     rests_until: Option<Instant>,
     rest: Duration,
@@ -33,22 +37,30 @@ pub(super) struct Measured {
 
 impl Pace {
     pub(super) fn new(most: usize) -> Self {
+        let cores = std::thread::available_parallelism().map_or(1, usize::from);
+        let spare = u32::try_from(cores.saturating_sub(most)).unwrap_or(0);
         let most = i32::try_from(most).unwrap_or(1).max(1);
-        Self { most, rests_until: None, rest: FIRST_REST }
+        Self { most, spare, rests_until: None, rest: FIRST_REST }
     }
 
-    /// After a time without work: whether the machine has its cores free.
+    /// After a time without work: the cores may be others' now.
     pub(super) fn look_around(&mut self) {
-        let running = std::fs::read_to_string("/proc/loadavg").ok();
-        if running.is_some_and(|text| others_running(&text) >= self.most.unsigned_abs()) {
-            self.rests_until = Some(Instant::now() + FIRST_REST);
-        }
+        self.rests_until.get_or_insert_with(Instant::now);
     }
 
-    pub(super) fn begin(&self) -> Measured {
+    pub(super) fn begin(&mut self) -> Measured {
         let began = Instant::now();
-        let rests = self.rests_until.is_some_and(|until| began < until);
-        Measured { threads: if rests { 1 } else { self.most }, began, worked: own_time() }
+        if self.rests_until.is_some_and(|until| until <= began) {
+            let running = std::fs::read_to_string("/proc/loadavg").unwrap_or_default();
+            self.rests_until = self.is_taken(&running).then(|| began + LOOK_AGAIN);
+        }
+        let threads = if self.rests_until.is_some() { 1 } else { self.most };
+        Measured { threads, began, worked: own_time() }
+    }
+
+    /// Whether there is not a core for each thread.
+    fn is_taken(&self, loadavg: &str) -> bool {
+        others_running(loadavg) > self.spare
     }
 
     pub(super) fn end(&mut self, batch: &Measured) {
@@ -106,8 +118,15 @@ mod tests {
         let until = pace.rests_until;
         pace.judge(1, SECOND, SECOND / 3);
         assert_eq!(pace.rests_until, until);
-        pace.rests_until = Some(Instant::now());
-        assert_eq!(pace.begin().threads(), 4);
+    }
+
+    #[test]
+    fn cores_that_others_use_are_left_to_them() {
+        let busy = "0.20 0.18 0.12 2/80 11206";
+        let pace = Pace { spare: 0, ..Pace::new(2) };
+        assert!(pace.is_taken(busy) && !pace.is_taken("0.20 0.18 0.12 1/80 11206"));
+        let pace = Pace { spare: 1, ..Pace::new(2) };
+        assert!(!pace.is_taken(busy));
     }
 
     #[test]
