@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import OpenAI from 'openai';
 
 const client = new OpenAI({
-  baseURL: process.env.ONYX_URL + '/v1',
+  baseURL: `${process.env.ONYX_URL}/v1`,
   apiKey: process.env.ONYX_TOKEN,
   maxRetries: 0,
 });

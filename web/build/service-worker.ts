@@ -20,7 +20,7 @@ export function serviceWorker(): Plugin {
         shell.add(name);
         if (chunk.type !== 'chunk') return;
         chunk.imports.forEach(visit);
-        chunk.viteMetadata?.importedCss.forEach((css) => shell.add(css));
+        for (const css of chunk.viteMetadata?.importedCss ?? []) shell.add(css);
       };
       for (const [name, chunk] of Object.entries(bundle)) {
         if (chunk.type === 'chunk' && chunk.isEntry) visit(name);

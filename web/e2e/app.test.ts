@@ -127,7 +127,7 @@ describe.each(WIDTHS)('many places at %s px', (width, viewport) => {
     await log(page).getByText('Turned left.').waitFor();
     await finished(page);
     // Told live, they stand below the answer under way; the log has them where they were taken up.
-    await expect.poll(() => log(page).innerText()).toMatch(/word3[^]*rather left[^]*Turned left\./);
+    await expect.poll(() => log(page).innerText()).toMatch(/word3[\s\S]*rather left[\s\S]*Turned left\./);
     expect(page.wrongs).toEqual([]);
   });
 });

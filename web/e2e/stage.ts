@@ -182,7 +182,7 @@ async function gone(child: ChildProcess): Promise<void> {
 
 // A worker is told to end when its files are done; what it started for all of them ends with it.
 process.once('SIGTERM', () => {
-  running.forEach((child) => child.kill('SIGKILL'));
+  for (const child of running) child.kill('SIGKILL');
   process.kill(process.pid, 'SIGKILL');
 });
 

@@ -146,7 +146,7 @@ describe.each(WIDTHS)('at %s px', (width, viewport) => {
       ]);
       return readFile(await file.path(), 'utf8');
     };
-    expect(await exported('Export as Markdown')).toMatch(/the pass\?[^]*Take \*\*chains\*\*\./);
+    expect(await exported('Export as Markdown')).toMatch(/the pass\?[\s\S]*Take \*\*chains\*\*\./);
     const lines = (await exported('Export as JSON lines'))
       .trim()
       .split('\n')

@@ -7,7 +7,7 @@ import { HOSTILE } from './hostile';
 
 /** The page without our own icons. */
 const html = (text: string) =>
-  renderToStaticMarkup(<Markdown text={text} />).replace(/<svg [^>]*class="lucide[^]*?<\/svg>/g, '');
+  renderToStaticMarkup(<Markdown text={text} />).replace(/<svg [^>]*class="lucide[\s\S]*?<\/svg>/g, '');
 
 describe('rendering', () => {
   test('blocks and inline marks become their elements', () => {

@@ -66,7 +66,7 @@ test('a thread is told through one stream that is taken up where it broke off, a
       onyx.threads.onComplete('t1', (event) => told.push(event)),
       onyx.threads.onError('t1', (event) => {
         told.push(event);
-        leave.forEach((stop) => stop());
+        for (const stop of leave) stop();
         resolve();
       }),
     ];

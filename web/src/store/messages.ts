@@ -204,7 +204,7 @@ export function fromTurns(turns: Turn[], without?: string, notes: Notes = {}): M
         if (open.size === 0 && turn.status !== 'done') {
           // Nobody came to speak: it is said of those who were asked.
           const asked = begun.id === turn.runId ? begun.agents : undefined;
-          (asked ?? ['']).forEach((agent, lane) => answerOf({ ...turn, lane, author: `agent:${agent}` }));
+          for (const [lane, agent] of (asked ?? ['']).entries()) answerOf({ ...turn, lane, author: `agent:${agent}` });
         }
         const answers = [...open.values()];
         const last = answers.at(-1);

@@ -1,4 +1,7 @@
 //! `GET /metrics`, in Prometheus's text format. Labels hold no person and nothing that was said.
+//!
+//! Written here and not by a crate: the figures are counted where they arise and only read for the page. The usual crates
+//! (`metrics` with an exporter, `prometheus-client`) keep a registry of their own that each run would have to write to.
 
 use std::fmt::{Display, Write as _};
 

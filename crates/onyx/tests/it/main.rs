@@ -48,6 +48,7 @@ mod spaces;
 mod stopping;
 mod terminal;
 mod ui;
+mod upgrades;
 mod v1;
 mod witness;
 mod ws;

@@ -84,6 +84,7 @@ function Knowledge({ channel }: { channel: Channel }) {
     ]),
   ];
   const [chosen, setChosen] = useState(0);
+  // biome-ignore lint/style/noNonNullAssertion: the channel itself is always the first.
   const [scope] = places[chosen] ?? places[0]!;
   return (
     <Section

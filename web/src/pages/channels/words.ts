@@ -23,7 +23,7 @@ export function stateOf(
   const failed = source.documents.filter((document) => document.error).length;
   switch (source.state) {
     case 'importing': {
-      if (!progress || progress.state !== 'importing') return { text: 'Importing', tone: 'plain' };
+      if (progress?.state !== 'importing') return { text: 'Importing', tone: 'plain' };
       const { done, total, current, failed: broken } = progress;
       const parts = [
         total ? `Importing ${done} of ${total}` : `Importing, ${done} so far`,

@@ -75,7 +75,7 @@ function follow({ sessionId, runId }: PersonaRun, content: string): void {
 /** This stream is what keeps the run going: who leaves it stops the run. What it tells comes through the store too. */
 async function drain(persona: string, { sessionId, runId, events }: PersonaRun): Promise<void> {
   try {
-    for await (const _ of events) continue;
+    for await (const _ of events);
   } catch (error) {
     put(persona, { broken: faultOf(error) });
   }
