@@ -8,16 +8,41 @@ step := ./scripts/step
 tool := ./scripts/tool
 
 .PHONY: help
-help: ## list the targets
-	@awk -F':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+help: # list the targets by group
+	@awk -F':.*## ' '/^##@ / { printf "\n%s\n", substr($$0, 5) } /^[a-z-]+:.*## / { printf "  make %-13s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+
+##@ Use it
 
 .PHONY: run
-run: setup ## build Onyx, make a home if there is none, serve it
+run: setup-run ## build Onyx, make a home if there is none, serve it
 	@./scripts/run
+
+.PHONY: dev
+dev: setup-run ## serve with hot reload of the web app; rebuild and restart when a Rust source changes
+	@./scripts/dev
+
+.PHONY: release
+release: setup-run ## build the binary with everything in it, llama.cpp and Bedrock too
+	@$(step) "release" cargo build --locked --release --package onyx --features bedrock $$(./scripts/llama --always)
+
+##@ Test it
 
 .PHONY: test
 test: setup ## run every test
 	@$(step) "tests" ./scripts/test
+
+.PHONY: test-delays
+test-delays: setup ## the Rust tests with background work held up where it begins and ends (PART=short, DELAY=40)
+	@$(step) "delays" ./scripts/test-delays $(PART)
+
+.PHONY: test-live
+test-live: setup ## the real small model through the whole stack
+	@$(step) "live" ./scripts/test-live
+
+.PHONY: test-bedrock
+test-bedrock: setup-check ## test the Bedrock leaf, which everyday builds leave out
+	@$(step) "bedrock" cargo test --locked --package onyx-bedrock --features sdk
+	@$(step) "bedrock in onyx" cargo check --locked --package onyx --features bedrock
 
 .PHONY: sim
 sim: setup ## run more simulated schedules (SEEDS=10000..30000), or one again (SEED=17)
@@ -27,43 +52,39 @@ sim: setup ## run more simulated schedules (SEEDS=10000..30000), or one again (S
 soak: setup ## faults of every kind against a server, for MINUTES=10; as the dice say, or the same again (SEED=17)
 	@./scripts/soak
 
-.PHONY: test-bedrock
-test-bedrock: setup ## test the Bedrock leaf, which everyday builds leave out
-	@$(step) "bedrock" cargo test --locked --package onyx-bedrock --features sdk
-	@$(step) "bedrock in onyx" cargo check --locked --package onyx --features bedrock
-
-.PHONY: release
-release: setup ## build the binary with everything in it
-	@$(step) "release" cargo build --locked --release --package onyx --features bedrock $$(./scripts/llama)
-
-.PHONY: test-live
-test-live: setup ## the real small model through the whole stack (builds llama.cpp)
-	@$(step) "live" ./scripts/test-live
+##@ Check it
 
 .PHONY: check
-check: rules lint ## formatting, lints, layers, licences, unused dependencies, spelling
+check: rules lint ## everything below: formatting, lints, layers, licences, advisories, unused dependencies, spelling
 
 .PHONY: lint
-lint: setup ## clippy alone
+lint: setup-check ## clippy alone
 	@$(step) "clippy" cargo clippy --workspace --all-targets --locked -- -D warnings
 
 .PHONY: rules
-rules: setup ## all of check but clippy
+rules: setup-check ## all of check but clippy
 	@$(step) "format" cargo fmt --all --check
+	@$(step) "web format and lint" $(tool) biome ci --error-on-warnings
+	@$(step) "web types" ./scripts/web check
 	@$(step) "tidy" cargo xtask tidy
 	@$(step) "docs drift" cargo xtask docs --check
 	@$(step) "client types" ./scripts/sdk-types --check
 	@$(step) "shell" bash -n .ci/run $(wildcard scripts/*)
+	@$(step) "unused dependencies" $(tool) cargo-machete --with-metadata
 	@$(step) "deny" $(tool) cargo-deny --workspace --locked check --hide-inclusion-graph licenses bans sources
+	@$(step) "advisories" ./scripts/advisories
 	@$(step) "spelling" $(tool) typos
+
+.PHONY: format
+format: setup-check ## format Rust and TypeScript
+	@cargo fmt --all
+	@$(tool) biome check --write
+
+##@ Measure it
 
 .PHONY: bench
 bench: setup ## measure a release build, its search index and how well searches answer
 	@./scripts/bench
-
-.PHONY: judge
-judge: setup ## judge search on the labelled set: by words, by meaning, by both
-	@./scripts/judge
 
 .PHONY: bench-index
 bench-index: setup ## measure the search index at 100,000 chunks, beside SQLite's FTS5
@@ -77,20 +98,32 @@ bench-peers: setup ## measure Onyx beside nanobot, LiteLLM and OpenClaw, install
 bench-ui: setup ## measure the web app in Chromium and print the table of targets
 	@./scripts/bench-ui
 
-.PHONY: screenshots
-screenshots: setup ## take every page in its five states into docs/screenshots
-	@./scripts/screenshots
+.PHONY: bench-build
+bench-build: setup-run ## measure `make run` from nothing and again: what building, fetching and answering take
+	@./scripts/bench-build
 
-.PHONY: dev
-dev: setup ## serve with hot reload of the web app; rebuild and restart when a Rust source changes
-	@./scripts/dev
+.PHONY: judge
+judge: setup ## judge search on the labelled set: by words, by meaning, by both
+	@./scripts/judge
+
+##@ Write it down
 
 .PHONY: docs
-docs: ## write the generated pages of docs/ anew
+docs: setup-check ## write the generated pages of docs/ anew
 	@cargo xtask docs
 	@ONYX_WRITE_DOCS=1 cargo test -q -p onyx-api --test it openapi::the_committed >/dev/null
 	@./scripts/sdk-types
 
-.PHONY: setup
-setup: ## install what the build needs and this machine lacks
-	@./scripts/setup
+.PHONY: screenshots
+screenshots: setup ## take every page in its five states into docs/screenshots
+	@./scripts/screenshots
+
+##@ Prepare the machine
+
+.PHONY: setup-run setup-check setup
+setup-run: ## what building and serving need
+	@./scripts/setup run
+setup-check: ## what the checks need
+	@./scripts/setup check
+setup: ## what the tests need: all of it, with Chromium, strace, a keyring, the models
+	@./scripts/setup test

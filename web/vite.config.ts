@@ -11,11 +11,19 @@ const proxied = ['/api', '/v1', '/auth', '/health', '/ready', '/openapi.json', '
 export default defineConfig({
   plugins: [react(), tailwind(), serviceWorker(), compress()],
   resolve: { alias: { '@onyx/sdk': fileURLToPath(new URL('../clients/ts/src/index.ts', import.meta.url)) } },
-  build: { target: 'es2023', outDir: 'dist', assetsInlineLimit: 0, modulePreload: { polyfill: false }, chunkSizeWarningLimit: 2000 },
+  build: {
+    target: 'es2023',
+    outDir: 'dist',
+    assetsInlineLimit: 0,
+    modulePreload: { polyfill: false },
+    chunkSizeWarningLimit: 2000,
+  },
   server: {
     // The server compares Origin with Host: the proxy must show it its own address.
     proxy: {
-      ...Object.fromEntries(proxied.map((path) => [path, { target: server, changeOrigin: true, headers: { origin: server } }])),
+      ...Object.fromEntries(
+        proxied.map((path) => [path, { target: server, changeOrigin: true, headers: { origin: server } }]),
+      ),
       '/ws': { target: server, ws: true, changeOrigin: true, headers: { origin: server } },
     },
   },

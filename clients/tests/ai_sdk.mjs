@@ -6,7 +6,7 @@ import { z } from 'zod';
 
 const onyx = createOpenAICompatible({
   name: 'onyx',
-  baseURL: process.env.ONYX_URL + '/v1',
+  baseURL: `${process.env.ONYX_URL}/v1`,
   apiKey: process.env.ONYX_TOKEN,
   includeUsage: true,
 });

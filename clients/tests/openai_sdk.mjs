@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import OpenAI from 'openai';
 
 const client = new OpenAI({
-  baseURL: process.env.ONYX_URL + '/v1',
+  baseURL: `${process.env.ONYX_URL}/v1`,
   apiKey: process.env.ONYX_TOKEN,
   maxRetries: 0,
 });
@@ -28,10 +28,12 @@ for (const model of ['onyx:main', 'mine/m', 'claude/m']) {
   const runner = client.chat.completions.runTools({
     model,
     messages: user('what is the weather?'),
-    tools: [{
-      type: 'function',
-      function: { name: 'weather', parameters, parse: JSON.parse, function: ({ town }) => `25 in ${town}` },
-    }],
+    tools: [
+      {
+        type: 'function',
+        function: { name: 'weather', parameters, parse: JSON.parse, function: ({ town }) => `25 in ${town}` },
+      },
+    ],
   });
   assert.equal(await runner.finalContent(), 'It is sunny.');
   seen(`${model}: tools run by the library`);

@@ -6,7 +6,9 @@ const target = new URL('src/generated.ts', import.meta.url);
 const document = JSON.parse(await readFile(new URL('../../docs/openapi.json', import.meta.url), 'utf8'));
 // Callers meet schemas, not paths: the methods of this client name those.
 const { openapi: version, info, components } = document;
-const types = astToString(await openapi({ openapi: version, info, paths: {}, components: { schemas: components.schemas } }));
+const types = astToString(
+  await openapi({ openapi: version, info, paths: {}, components: { schemas: components.schemas } }),
+);
 const text = `// Made from docs/openapi.json by generate.mjs. Change the server and run \`make docs\`.\n\n${types.slice(types.indexOf('export interface components'), types.indexOf('export type $defs'))}`;
 
 if (process.argv.includes('--check')) {

@@ -20,12 +20,15 @@ export function serviceWorker(): Plugin {
         shell.add(name);
         if (chunk.type !== 'chunk') return;
         chunk.imports.forEach(visit);
-        chunk.viteMetadata?.importedCss.forEach((css) => shell.add(css));
+        for (const css of chunk.viteMetadata?.importedCss ?? []) shell.add(css);
       };
       for (const [name, chunk] of Object.entries(bundle)) {
         if (chunk.type === 'chunk' && chunk.isEntry) visit(name);
       }
-      const files = [...shell].filter((name) => name.startsWith('assets/')).map((name) => `/${name}`).sort();
+      const files = [...shell]
+        .filter((name) => name.startsWith('assets/'))
+        .map((name) => `/${name}`)
+        .sort();
       const version = createHash('sha256').update(JSON.stringify(files)).digest('hex').slice(0, 12);
       const source = await readFile(join(root, 'src/sw.js'), 'utf8');
       const filled = source.replace('__VERSION__', version).replace('__FILES__', JSON.stringify(files));

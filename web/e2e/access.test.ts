@@ -11,9 +11,15 @@ let page: Visit;
 let chat = '';
 
 beforeAll(async () => {
-  const rich = '## Plan\n\nSee [the report](https://a.example/x) and notes/a.md:3.\n\n- [x] one\n- two\n\n| a | b |\n|---|---|\n| 1 | 2 |\n\n```rust\nfn main() {} // text\n```\n\n$$x^2$$\n\n> said';
-  at = await stage([{ calls: [{ id: 'a', name: 'list_files', input: {} }] }, { text: rich }], { files: { ...HOUSE, 'people/owner/vault/agents.md': '# Rules\n\nBe brief.\n' } });
-  const answer = await at.api('/api/agent/chat', { method: 'POST', body: JSON.stringify({ message: 'Plan the weekend' }) });
+  const rich =
+    '## Plan\n\nSee [the report](https://a.example/x) and notes/a.md:3.\n\n- [x] one\n- two\n\n| a | b |\n|---|---|\n| 1 | 2 |\n\n```rust\nfn main() {} // text\n```\n\n$$x^2$$\n\n> said';
+  at = await stage([{ calls: [{ id: 'a', name: 'list_files', input: {} }] }, { text: rich }], {
+    files: { ...HOUSE, 'people/owner/vault/agents.md': '# Rules\n\nBe brief.\n' },
+  });
+  const answer = await at.api('/api/agent/chat', {
+    method: 'POST',
+    body: JSON.stringify({ message: 'Plan the weekend' }),
+  });
   chat = `/chat/${((await answer.json()) as { session_id: string }).session_id}`;
   page = await visit(at, '/nowhere', { reducedMotion: 'reduce' });
 });
@@ -22,10 +28,20 @@ afterAll(async () => {
   await at.end();
 });
 
-const SETTINGS = ['general', 'people', 'tokens', 'devices', 'budgets', 'config'].map((section) => `/settings/${section}`);
+const SETTINGS = ['general', 'people', 'tokens', 'devices', 'budgets', 'config'].map(
+  (section) => `/settings/${section}`,
+);
 const AGENT = ['overview', 'tools', 'memory', 'runs'].map((tab) => `/agents/main/${tab}`);
 
-test.each(['/chat', '/spaces/home-renovation/tasks/samples', '/memory', '/memory?path=vault%2Fagents.md', ...AGENT, ...SETTINGS, '/nowhere'])('%s breaks no rule of accessibility, light and dark, wide and narrow', async (path) => {
+test.each([
+  '/chat',
+  '/spaces/home-renovation/tasks/samples',
+  '/memory',
+  '/memory?path=vault%2Fagents.md',
+  ...AGENT,
+  ...SETTINGS,
+  '/nowhere',
+])('%s breaks no rule of accessibility, light and dark, wide and narrow', async (path) => {
   await go(page, path);
   expect(await brokenAnywhere(page, path)).toEqual([]);
 });

@@ -9,12 +9,15 @@ const FOLDER = 'people/owner/vault/agent/actions';
 const EVIL = '<img src=x onerror=window.pwned=1>';
 const FILES = {
   [`${FOLDER}/Broken.md`]: '---\nmax_steps: many\n---\nx\n',
-  [`${FOLDER}/Extract links.prompt.md`]: '---\nrequires_confirmation: true\nmax_steps: 4\n---\nWrite the links of {{person}}.\n',
+  [`${FOLDER}/Extract links.prompt.md`]:
+    '---\nrequires_confirmation: true\nmax_steps: 4\n---\nWrite the links of {{person}}.\n',
   [`${FOLDER}/Morning brief.md`]: 'Brief me.\n',
   [`${FOLDER}/Sum up.md`]: 'Sum up: {{selection}}\n',
   [`${FOLDER}/${EVIL}.md`]: `---\nrequires_confirmation: true\n---\n${HOSTILE.join('\n\n')}\n`,
 };
-const digest = (id: string): Answer => ({ calls: [{ id, name: 'write_file', input: { path: 'digest.md', content: '# Links\n' } }] });
+const digest = (id: string): Answer => ({
+  calls: [{ id, name: 'write_file', input: { path: 'digest.md', content: '# Links\n' } }],
+});
 // In the order in which the tests ask.
 const ANSWERS: Answer[] = [
   digest('dry'),
@@ -77,7 +80,7 @@ test('a run is stopped, and a file that comes, changes or is made here is a butt
   await run.getByRole('button', { name: 'Stop' }).click();
   await run.getByRole('status').getByText('stopped').waitFor();
   await writeFile(join(at.home, FOLDER, 'From elsewhere.md'), 'x\n');
-  await button('Read the folder again').click();
+  await button('Refresh').click();
   await page.getByRole('heading', { name: 'From elsewhere' }).waitFor();
   await button('New action').click();
   await dialog().getByRole('button', { name: 'Extract links' }).click();
@@ -86,7 +89,9 @@ test('a run is stopped, and a file that comes, changes or is made here is a butt
   await dialog().getByRole('button', { name: 'Create' }).click();
   await toast(page, 'Collect is there');
   await page.getByRole('heading', { name: 'Collect' }).waitFor();
-  expect(await readFile(join(at.home, FOLDER, 'Collect.md'), 'utf8')).toMatch(/^---\nrequires_confirmation: true\n---\nGo through/);
+  expect(await readFile(join(at.home, FOLDER, 'Collect.md'), 'utf8')).toMatch(
+    /^---\nrequires_confirmation: true\n---\nGo through/,
+  );
   expect(page.wrongs).toEqual([]);
 });
 

@@ -2,7 +2,20 @@ import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { HOSTILE } from '../test/hostile';
-import { beside, clearsAfterEach, composer, finished, log, open, play, say, sessionOf, share, WIDTHS, words as wordsOf } from './play';
+import {
+  beside,
+  clearsAfterEach,
+  composer,
+  finished,
+  log,
+  open,
+  play,
+  say,
+  sessionOf,
+  share,
+  WIDTHS,
+  words as wordsOf,
+} from './play';
 
 clearsAfterEach();
 
@@ -65,7 +78,10 @@ describe.each(WIDTHS)('many places at %s px', (width, viewport) => {
     await two.goto(`${at.url}/sessions`);
     await two.locator('main').getByRole('link', { name: said }).waitFor();
     await say(one, 'again');
-    await two.locator('main').getByRole('link', { name: new RegExp(`${said}.*unread`) }).waitFor();
+    await two
+      .locator('main')
+      .getByRole('link', { name: new RegExp(`${said}.*unread`) })
+      .waitFor();
     expect([...one.wrongs, ...two.wrongs]).toEqual([]);
   });
 
@@ -78,12 +94,12 @@ describe.each(WIDTHS)('many places at %s px', (width, viewport) => {
     await at.kill();
     await page.getByText('No connection to Onyx').waitFor();
     await say(page, 'two');
-    await log(page).getByText('waits for the connection').waitFor();
+    await log(page).getByText('waiting for the connection').waitFor();
     await page.getByText('1 message waits to be sent').waitFor();
     await page.evaluate(() => (history.pushState(null, '', '/chat'), dispatchEvent(new PopStateEvent('popstate'))));
     await page.getByRole('heading', { name: 'New chat' }).waitFor();
     await say(page, 'three');
-    await log(page).getByText('waits for the connection').waitFor();
+    await log(page).getByText('waiting for the connection').waitFor();
     await at.start();
     await page.waitForURL(/\/chat\/[0-9a-f-]{36}/);
     await log(page).getByText('late').waitFor();
@@ -99,7 +115,10 @@ describe.each(WIDTHS)('many places at %s px', (width, viewport) => {
   });
 
   test('words for an agent at work steer it', async () => {
-    const at = await share([{ calls: [{ id: 'a', name: 'list_files', input: {} }], text: words.slice(0, 30), delayMs: 90 }, { text: 'Turned left.' }]);
+    const at = await share([
+      { calls: [{ id: 'a', name: 'list_files', input: {} }], text: words.slice(0, 30), delayMs: 90 },
+      { text: 'Turned left.' },
+    ]);
     const page = await open(at, '/chat', { viewport });
     await say(page, 'go');
     await log(page).getByText('word3').waitFor();
@@ -108,7 +127,7 @@ describe.each(WIDTHS)('many places at %s px', (width, viewport) => {
     await log(page).getByText('Turned left.').waitFor();
     await finished(page);
     // Told live, they stand below the answer under way; the log has them where they were taken up.
-    await expect.poll(() => log(page).innerText()).toMatch(/word3[^]*rather left[^]*Turned left\./);
+    await expect.poll(() => log(page).innerText()).toMatch(/word3[\s\S]*rather left[\s\S]*Turned left\./);
     expect(page.wrongs).toEqual([]);
   });
 });
@@ -125,7 +144,7 @@ test('the app starts without its server once it was there, and says so', async (
   await page.getByText('No connection to Onyx').waitFor();
   await composer(page).fill('kept');
   await at.start();
-  await page.getByRole('link', { name: 'System: All systems well' }).waitFor();
+  await page.getByRole('link', { name: 'System: All systems OK' }).waitFor();
   expect(await composer(page).inputValue()).toBe('kept');
 });
 
@@ -174,7 +193,7 @@ describe.each(WIDTHS)('writing and reading at %s px', (_, viewport) => {
     await finished(page);
     const original = page.url();
     await page.getByRole('article', { name: 'You' }).hover();
-    await page.getByRole('button', { name: 'Edit and run again' }).click();
+    await page.getByRole('button', { name: 'Edit and resend' }).click();
     await page.getByLabel('Edit your message').fill('other question');
     await page.getByRole('button', { name: 'Run again' }).click();
     await log(page).getByText('edited answer').waitFor();
@@ -185,14 +204,17 @@ describe.each(WIDTHS)('writing and reading at %s px', (_, viewport) => {
     await page.getByRole('button', { name: 'Previous version' }).click();
     await log(page).getByText('first answer').waitFor();
     expect(page.url()).toBe(original);
-    await page.getByRole('button', { name: 'Answer again' }).click();
+    await page.getByRole('button', { name: 'Regenerate' }).click();
     await log(page).getByText('another answer').waitFor();
     expect(page.wrongs).toEqual([]);
   });
 
   test('steps are shown verb first, open to their output, and what a run wrote is undone', async () => {
     const at = await share(
-      [{ calls: [{ id: 'a', name: 'write_file', input: { path: 'note.md', content: 'theirs\n' } }] }, { text: 'Written.' }],
+      [
+        { calls: [{ id: 'a', name: 'write_file', input: { path: 'note.md', content: 'theirs\n' } }] },
+        { text: 'Written.' },
+      ],
       { files: { 'people/owner/vault/note.md': 'mine\n' } },
     );
     const page = await open(at, '/chat', { viewport });
@@ -203,7 +225,7 @@ describe.each(WIDTHS)('writing and reading at %s px', (_, viewport) => {
     const note = () => readFile(join(at.home, 'people/owner/vault/note.md'), 'utf8');
     expect(await note()).toBe('theirs\n');
     await page.getByRole('button', { name: 'More for this reply' }).click();
-    await page.getByRole('menuitem', { name: 'Undo what it wrote' }).click();
+    await page.getByRole('menuitem', { name: 'Undo file changes' }).click();
     await page.getByText('Restored').waitFor();
     expect(await note()).toBe('mine\n');
     expect(page.wrongs).toEqual([]);

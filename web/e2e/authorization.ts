@@ -24,11 +24,24 @@ export async function authorization(): Promise<Authorization> {
     '/device': () => {
       codes += 1;
       decision = PENDING;
-      return { device_code: `device-${codes}`, user_code: `ABCD-000${codes}`, verification_uri: `${base}/enter`, expires_in: 900, interval: 1 };
+      return {
+        device_code: `device-${codes}`,
+        user_code: `ABCD-000${codes}`,
+        verification_uri: `${base}/enter`,
+        expires_in: 900,
+        interval: 1,
+      };
     },
     '/token': (form) => {
       if (form.get('grant_type') === 'refresh_token') return { error: 'invalid_grant' };
-      return 'error' in decision ? decision : { access_token: `access-${codes}`, refresh_token: `refresh-${codes}`, token_type: 'bearer', expires_in: decision.seconds };
+      return 'error' in decision
+        ? decision
+        : {
+            access_token: `access-${codes}`,
+            refresh_token: `refresh-${codes}`,
+            token_type: 'bearer',
+            expires_in: decision.seconds,
+          };
     },
     '/user': () => ({ login: 'octocat' }),
   };
@@ -45,7 +58,12 @@ export async function authorization(): Promise<Authorization> {
   base = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
   return {
     url: base,
-    login: { clientId: 'the-tests', deviceUrl: `${base}/device`, tokenUrl: `${base}/token`, accountUrl: `${base}/user` },
+    login: {
+      clientId: 'the-tests',
+      deviceUrl: `${base}/device`,
+      tokenUrl: `${base}/token`,
+      accountUrl: `${base}/user`,
+    },
     decide: (next) => (decision = next),
     end: () => (server.closeAllConnections(), server.close()),
   };

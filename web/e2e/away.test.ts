@@ -11,8 +11,12 @@ import { Sky } from './weather';
 clearsAfterEach();
 
 const CAREFUL = [{ id: 'main', name: 'Main', default: true, model: 'mine/some-model', tier: 'suggest' }];
-const write = (path: string): Answer[] => [{ calls: [{ id: path, name: 'write_file', input: { path, content: 'new\n' } }] }, { text: 'Proposed.' }];
-const written = (at: Stage, path: string) => readFile(join(at.home, 'people/owner/vault', path), 'utf8').catch(() => undefined);
+const write = (path: string): Answer[] => [
+  { calls: [{ id: path, name: 'write_file', input: { path, content: 'new\n' } }] },
+  { text: 'Proposed.' },
+];
+const written = (at: Stage, path: string) =>
+  readFile(join(at.home, 'people/owner/vault', path), 'utf8').catch(() => undefined);
 const card = (page: Page, name: string) => page.locator('[data-draft]').filter({ hasText: name });
 
 interface Listener {
@@ -37,14 +41,18 @@ async function listening(page: Page): Promise<Listener> {
   });
   type Seen = { seen: { notices: Notification[]; focused: number } };
   return {
-    notices: () => page.evaluate(() => (window as unknown as Seen).seen.notices.map(({ title, body }) => ({ title, body }))),
+    notices: () =>
+      page.evaluate(() => (window as unknown as Seen).seen.notices.map(({ title, body }) => ({ title, body }))),
     click: (body) =>
       page.evaluate((words) => {
         const { seen } = window as unknown as Seen;
         seen.notices.find((notice) => notice.body === words)?.dispatchEvent(new Event('click'));
         return seen.focused;
       }, body),
-    hide: () => page.evaluate(() => Object.defineProperty(document, 'hidden', { configurable: true, get: () => true })).then(() => undefined),
+    hide: () =>
+      page
+        .evaluate(() => Object.defineProperty(document, 'hidden', { configurable: true, get: () => true }))
+        .then(() => undefined),
   };
 }
 
@@ -64,8 +72,13 @@ test('who looks elsewhere is told that an answer is there and that something wai
   expect(await notices()).toEqual([]);
   await hide();
   const id = await told(at, 'while I am away');
-  const waits = 'Waits for you: Create told.md +1 −0';
-  await expect.poll(notices).toEqual(expect.arrayContaining([{ title: 'while I am away', body: 'The answer is here.' }, { title: expect.any(String), body: waits }]));
+  const waits = 'Waiting for you: Create told.md +1 −0';
+  await expect.poll(notices).toEqual(
+    expect.arrayContaining([
+      { title: 'while I am away', body: 'The answer is here.' },
+      { title: expect.any(String), body: waits },
+    ]),
+  );
   expect(await click('The answer is here.')).toBe(1);
   await page.waitForURL(`**/chat/${id}`);
   await log(page).getByText('Proposed.').waitFor();
@@ -89,12 +102,15 @@ describe.each(WIDTHS)('at %s px', (width, viewport) => {
     await page.goto(`${at.url}/inbox`);
     await card(page, two).waitFor();
     await sky.change('offline');
-    await page.getByRole('navigation', { name: 'Main' }).getByLabel(/not connected/i).waitFor();
+    await page
+      .getByRole('navigation', { name: 'Main' })
+      .getByLabel(/not connected/i)
+      .waitFor();
     await card(page, one).getByRole('button', { name: 'Approve', exact: true }).click();
-    await card(page, one).getByText('Approved, waits for the connection').waitFor();
+    await card(page, one).getByText('Approved, waiting for the connection').waitFor();
     await card(page, two).getByRole('button', { name: 'Approve', exact: true }).click();
     await page.getByText('2 decisions wait to be sent').waitFor();
-    await card(page, two).getByRole('button', { name: 'Take back' }).click();
+    await card(page, two).getByRole('button', { name: 'Undo' }).click();
     await card(page, two).getByRole('button', { name: 'Approve', exact: true }).waitFor();
     await page.reload();
     await page.getByText('1 decision waits to be sent').waitFor();
@@ -106,14 +122,19 @@ describe.each(WIDTHS)('at %s px', (width, viewport) => {
     expect(await written(at, two)).toBeUndefined();
     // Meanwhile somebody else was faster with the other.
     await sky.change('offline');
-    await page.getByRole('navigation', { name: 'Main' }).getByLabel(/not connected/i).waitFor();
+    await page
+      .getByRole('navigation', { name: 'Main' })
+      .getByLabel(/not connected/i)
+      .waitFor();
     await card(page, two).getByRole('button', { name: 'Approve', exact: true }).click();
-    await card(page, two).getByText('waits for the connection').waitFor();
+    await card(page, two).getByText('waiting for the connection').waitFor();
     const id = await card(page, two).getAttribute('data-draft');
     await at.api(`/api/pending-changes/${id}/reject`, { method: 'POST', body: JSON.stringify({ reason: 'not now' }) });
     await sky.change('live');
     await toast(page, 'Already decided by you, elsewhere');
-    await card(page, two).getByText(/Rejected.*“not now”/).waitFor();
+    await card(page, two)
+      .getByText(/Rejected.*“not now”/)
+      .waitFor();
     expect(await written(at, two)).toBeUndefined();
   });
 
@@ -127,18 +148,39 @@ describe.each(WIDTHS)('at %s px', (width, viewport) => {
     await sections.getByRole('link', { name: 'Providers' }).click();
     await page.waitForURL(/\/settings\/providers/);
     await page.getByLabel('Search settings').fill('no such thing');
-    await sections.getByText('No setting is called that.').waitFor();
+    await sections.getByText('No matching settings.').waitFor();
     expect(page.wrongs).toEqual([]);
   });
 });
 
 test('what a run read from outside, did without and was answered by is marked, in both widths, after a reload and on another device', async () => {
-  const agents = [{ id: 'main', name: 'Main', default: true, model: { primary: 'mine/unpriced', fallbacks: ['mine/spare'] }, tier: 'act' }];
+  const agents = [
+    {
+      id: 'main',
+      name: 'Main',
+      default: true,
+      model: { primary: 'mine/unpriced', fallbacks: ['mine/spare'] },
+      tier: 'act',
+    },
+  ];
   const files = { 'people/owner/memory/main/daily/2026-01-01.md': '- 10:00 theirs <!-- agent_tainted -->\n' };
-  const at = await play([{ calls: [{ id: 'a', name: 'memory_get', input: { path: 'daily/2026-01-01.md' } }] }, { text: 'Read.' }, { refused: 400 }, { text: 'From the spare one.' }], { agents, files });
+  const at = await play(
+    [
+      { calls: [{ id: 'a', name: 'memory_get', input: { path: 'daily/2026-01-01.md' } }] },
+      { text: 'Read.' },
+      { refused: 400 },
+      { text: 'From the spare one.' },
+    ],
+    { agents, files },
+  );
   const page = await open(at);
-  const marked = (where: Page) => where.getByTitle(/read something from outside/).getByText('read from outside').waitFor();
-  const note = (where: Page, answer: string, words: string | RegExp) => log(where).getByRole('article').filter({ hasText: answer }).getByText(words).waitFor();
+  const marked = (where: Page) =>
+    where
+      .getByTitle(/has read outside content/)
+      .getByText('read from outside')
+      .waitFor();
+  const note = (where: Page, answer: string, words: string | RegExp) =>
+    log(where).getByRole('article').filter({ hasText: answer }).getByText(words).waitFor();
   await say(page, 'look');
   await finished(page);
   await say(page, 'again');

@@ -8,11 +8,17 @@ type Scheme = 'light' | 'dark';
 
 /** Between the themes only colours differ, so that the dark one needs no second look at the rest. */
 async function broken(page: Visit, where: string, scheme: Scheme): Promise<string[]> {
-  const { violations } = await page.evaluate((rules) => {
-    const run = (window as unknown as { axe: { run: (context: Document, options: object) => Promise<AxeResults> } }).axe.run;
-    return run(document, { resultTypes: ['violations'], ...(rules && { runOnly: rules }) });
-  }, scheme === 'dark' ? ['color-contrast'] : undefined);
-  return violations.map(({ id, nodes }) => `${where} ${id}: ${nodes.map((node) => node.html.slice(0, 120)).join(' | ')}`);
+  const { violations } = await page.evaluate(
+    (rules) => {
+      const run = (window as unknown as { axe: { run: (context: Document, options: object) => Promise<AxeResults> } })
+        .axe.run;
+      return run(document, { resultTypes: ['violations'], ...(rules && { runOnly: rules }) });
+    },
+    scheme === 'dark' ? ['color-contrast'] : undefined,
+  );
+  return violations.map(
+    ({ id, nodes }) => `${where} ${id}: ${nodes.map((node) => node.html.slice(0, 120)).join(' | ')}`,
+  );
 }
 
 /** What is on the screen: nothing is loaded again in between. `each` looks at every width besides. */

@@ -26,7 +26,9 @@ const words = Array.from({ length: 2_000 }, (_, index) => (index % 60 === 59 ? `
 const transferred = (page: Page) =>
   page.evaluate(() => {
     const pages = performance.getEntriesByType('navigation') as PerformanceResourceTiming[];
-    const files = (performance.getEntriesByType('resource') as PerformanceResourceTiming[]).filter((entry) => /\.(js|css|html)$/.test(new URL(entry.name).pathname));
+    const files = (performance.getEntriesByType('resource') as PerformanceResourceTiming[]).filter((entry) =>
+      /\.(js|css|html)$/.test(new URL(entry.name).pathname),
+    );
     return [...pages, ...files].reduce((sum, entry) => sum + entry.encodedBodySize, 0);
   });
 
@@ -43,7 +45,19 @@ async function weights(): Promise<void> {
   await page.waitForTimeout(500);
   note('initial transfer', (await transferred(page)) / KIB, 'KiB', 190);
   let largest = 0;
-  for (const path of ['/sessions', '/inbox', '/memory', '/agents', '/agents/main/persona', '/settings', '/settings/providers', '/system', '/system/logs', '/system/usage', '/system/audit']) {
+  for (const path of [
+    '/sessions',
+    '/inbox',
+    '/memory',
+    '/agents',
+    '/agents/main/persona',
+    '/settings',
+    '/settings/providers',
+    '/system',
+    '/system/logs',
+    '/system/usage',
+    '/system/audit',
+  ]) {
     const fresh = await visit(at);
     await fresh.locator('#composer').waitFor();
     const before = await transferred(fresh);
@@ -57,7 +71,10 @@ async function weights(): Promise<void> {
   await at.end();
 }
 
-const metrics = async (session: CDPSession) => Object.fromEntries((await session.send('Performance.getMetrics')).metrics.map(({ name, value }) => [name, value])) as Record<string, number>;
+const metrics = async (session: CDPSession) =>
+  Object.fromEntries(
+    (await session.send('Performance.getMetrics')).metrics.map(({ name, value }) => [name, value]),
+  ) as Record<string, number>;
 
 const median = (values: number[]) => values.toSorted((a, b) => a - b)[Math.floor(values.length / 2)] ?? NaN;
 
@@ -80,7 +97,9 @@ const opening = (page: Page, session: string) =>
 
 async function longChat(): Promise<void> {
   // A window that holds them all, so that nothing is summarised first.
-  const at = await stage([{ text: 'An answer of **one** line with `code`.' }, { text: words, delayMs: 5 }], { contextWindow: 2_000_000 });
+  const at = await stage([{ text: 'An answer of **one** line with `code`.' }, { text: words, delayMs: 5 }], {
+    contextWindow: 2_000_000,
+  });
   const id = await longSession(at, 1_000);
   const opened: number[] = [];
   let page: Visit | undefined;
@@ -111,7 +130,8 @@ async function streaming(page: Visit): Promise<void> {
     requestAnimationFrame(tick);
   });
   const frames = () => page.evaluate(() => (window as unknown as { counts: { frames: number } }).counts.frames);
-  const seen = (word: number) => page.locator('[role=log]').getByText(`word${word}`).last().waitFor({ timeout: 120_000 });
+  const seen = (word: number) =>
+    page.locator('[role=log]').getByText(`word${word}`).last().waitFor({ timeout: 120_000 });
   const between = async (first: number, last: number) => {
     await seen(first);
     const [before, start] = [await metrics(session), await frames()];
@@ -125,7 +145,7 @@ async function streaming(page: Visit): Promise<void> {
   const late = await between(1_500, 1_980);
   note('main thread a frame, early in a stream', early, 'ms', 5);
   note('main thread a frame, at 16k characters', late, 'ms', 5);
-  await page.getByRole('button', { name: 'Answer again' }).last().waitFor();
+  await page.getByRole('button', { name: 'Regenerate' }).last().waitFor();
 }
 
 /** A socket that is cut again and again in the middle of an answer. */
@@ -162,11 +182,16 @@ async function cuts(): Promise<void> {
       }),
     );
   }
-  await page.getByRole('button', { name: 'Answer again' }).waitFor({ timeout: 60_000 });
+  await page.getByRole('button', { name: 'Regenerate' }).waitFor({ timeout: 60_000 });
   const shown = (await page.locator('.prose').innerText()).replace(/\s+/g, ' ').trim();
   const said = words.slice(0, 800).join('').replace(/\s+/g, ' ').trim();
   note('resumed after a cut, worst of 20', Math.max(...resumed), 'ms', 1_000);
-  note('characters lost or doubled over 20 cuts', shown === said ? 0 : Math.max(1, Math.abs(shown.length - said.length)), '', 0);
+  note(
+    'characters lost or doubled over 20 cuts',
+    shown === said ? 0 : Math.max(1, Math.abs(shown.length - said.length)),
+    '',
+    0,
+  );
   await page.context().close();
   await at.end();
 }
@@ -174,7 +199,9 @@ async function cuts(): Promise<void> {
 /** How soon the same draft's card follows in another tab. */
 async function follows(): Promise<void> {
   const write = (path: string) => ({ calls: [{ id: path, name: 'write_file', input: { path, content: 'new\n' } }] });
-  const at = await stage([write('a.md'), { text: 'Proposed.' }, write('b.md'), { text: 'Proposed.' }], { agents: [{ id: 'main', name: 'Main', default: true, model: 'mine/some-model', tier: 'suggest' }] });
+  const at = await stage([write('a.md'), { text: 'Proposed.' }, write('b.md'), { text: 'Proposed.' }], {
+    agents: [{ id: 'main', name: 'Main', default: true, model: 'mine/some-model', tier: 'suggest' }],
+  });
   const chat = await visit(at);
   const inbox = (await chat.context().newPage()) as Visit;
   await inbox.goto(`${at.url}/inbox`);
@@ -191,7 +218,9 @@ async function follows(): Promise<void> {
         }),
     );
     const clicked = await acting.evaluate(() => {
-      const buttons = [...document.querySelectorAll<HTMLElement>('[data-draft] button')].filter((button) => button.textContent === 'Approve');
+      const buttons = [...document.querySelectorAll<HTMLElement>('[data-draft] button')].filter(
+        (button) => button.textContent === 'Approve',
+      );
       const now = Date.now();
       buttons.at(-1)?.click();
       return now;
@@ -201,7 +230,7 @@ async function follows(): Promise<void> {
   const ask = async () => {
     await chat.fill('#composer', 'write');
     await chat.keyboard.press('Enter');
-    await chat.getByRole('button', { name: 'Answer again' }).last().waitFor();
+    await chat.getByRole('button', { name: 'Regenerate' }).last().waitFor();
   };
   await ask();
   note('approve in Inbox, chat follows', await settle(inbox, chat), 'ms', 200);
@@ -216,12 +245,17 @@ async function hostile(): Promise<void> {
   const page = await visit(at);
   await page.fill('#composer', 'show');
   await page.keyboard.press('Enter');
-  await page.getByRole('button', { name: 'Answer again' }).waitFor();
+  await page.getByRole('button', { name: 'Regenerate' }).waitFor();
   for (const share of [0, 0.25, 0.5, 0.75, 1]) {
     await page.locator('[role=log]').evaluate((log, at) => (log.scrollTop = log.scrollHeight * at), share);
     await page.waitForTimeout(400);
   }
-  note('requests to other hosts by hostile text', page.wrongs.filter((wrong) => wrong.startsWith('request to')).length, '', 0);
+  note(
+    'requests to other hosts by hostile text',
+    page.wrongs.filter((wrong) => wrong.startsWith('request to')).length,
+    '',
+    0,
+  );
   await page.context().close();
   await at.end();
 }
@@ -235,7 +269,13 @@ await closeBrowser();
 console.log(`${cpus().length} cores, load ${before.toFixed(1)} before and ${(loadavg()[0] ?? 0).toFixed(1)} after\n`);
 const held = (row: Row) => row.value <= row.target;
 console.log('| measure | value | target | |\n|---|---:|---:|---|');
-for (const row of rows) console.log(`| ${row.name} | ${row.value} ${row.unit} | ≤ ${row.target} ${row.unit} | ${held(row) ? 'holds' : 'MISSED'} |`);
+for (const row of rows)
+  console.log(
+    `| ${row.name} | ${row.value} ${row.unit} | ≤ ${row.target} ${row.unit} | ${held(row) ? 'holds' : 'MISSED'} |`,
+  );
 const target = fileURLToPath(new URL('../../docs/bench/ui.json', import.meta.url));
-await writeFile(target, `${JSON.stringify({ measured_at: new Date().toISOString(), cores: cpus().length, load: { before: before.toFixed(1), after: (loadavg()[0] ?? 0).toFixed(1) }, rows: rows.map((row) => ({ ...row, holds: held(row) })) }, null, 2)}\n`);
+await writeFile(
+  target,
+  `${JSON.stringify({ measured_at: new Date().toISOString(), cores: cpus().length, load: { before: before.toFixed(1), after: (loadavg()[0] ?? 0).toFixed(1) }, rows: rows.map((row) => ({ ...row, holds: held(row) })) }, null, 2)}\n`,
+);
 process.exitCode = rows.every(held) ? 0 : 1;

@@ -10,8 +10,16 @@ const AGENTS = [
   { id: 'main', name: 'Main', default: true, model: 'mine/some-model', tier: 'act' },
   { id: 'scout', name: 'Scout', model: 'mine/some-model', tier: 'act' },
 ];
-const NOTES = Object.fromEntries(Array.from({ length: 120 }, (_, index) => [`people/owner/vault/archive/note-${index}.md`, `# Note ${index}\n\nOf the archive.\n`]));
-const PAPERS = { 'people/owner/vault/papers/plan.md': '# Plan\n\nThe launch is in May.\n', 'people/owner/vault/papers/broken.pdf': 'no pdf at all' };
+const NOTES = Object.fromEntries(
+  Array.from({ length: 120 }, (_, index) => [
+    `people/owner/vault/archive/note-${index}.md`,
+    `# Note ${index}\n\nOf the archive.\n`,
+  ]),
+);
+const PAPERS = {
+  'people/owner/vault/papers/plan.md': '# Plan\n\nThe launch is in May.\n',
+  'people/owner/vault/papers/broken.pdf': 'no pdf at all',
+};
 
 let at: Stage;
 let page: Visit;
@@ -40,8 +48,10 @@ interface Told {
   content: string;
   status: string;
 }
-const told = async (id = threadId()) => ((await (await at.api(`/api/threads/${id}/messages`)).json()) as { messages: Told[] }).messages;
-const saidBy = async (role: string) => (await told()).filter((message) => message.role === role).map(({ content }) => content);
+const told = async (id = threadId()) =>
+  ((await (await at.api(`/api/threads/${id}/messages`)).json()) as { messages: Told[] }).messages;
+const saidBy = async (role: string) =>
+  (await told()).filter((message) => message.role === role).map(({ content }) => content);
 
 test('a channel is made with its space, staffed, renamed', async () => {
   await page.getByText('A channel is where several agents answer').waitFor();
@@ -53,7 +63,7 @@ test('a channel is made with its space, staffed, renamed', async () => {
   await page.getByRole('heading', { name: '# launch' }).waitFor();
   await page.getByRole('navigation', { name: 'Main' }).getByRole('link', { name: 'launch' }).waitFor();
 
-  await page.getByText('Nobody is assigned').waitFor();
+  await page.getByText('No coworkers yet').waitFor();
   for (const name of ['Main', 'Scout']) {
     await button('Add a coworker').click();
     await page.getByRole('menuitem', { name }).click();
@@ -73,7 +83,18 @@ test('a channel is made with its space, staffed, renamed', async () => {
   await dialog().getByRole('button', { name: 'Save' }).click();
   await page.getByText('Plan the launch in May.').waitFor();
   const { channels } = (await (await at.api('/api/channels')).json()) as { channels: object[] };
-  expect(channels).toMatchObject([{ id: 'launch', name: 'launch', space: 'home', purpose: 'Plan the launch in May.', coworkers: [{ agent: 'main', primary: true }, { agent: 'scout', primary: false }] }]);
+  expect(channels).toMatchObject([
+    {
+      id: 'launch',
+      name: 'launch',
+      space: 'home',
+      purpose: 'Plan the launch in May.',
+      coworkers: [
+        { agent: 'main', primary: true },
+        { agent: 'scout', primary: false },
+      ],
+    },
+  ]);
 });
 
 async function add(kind: string, label: string, value: string, title?: string): Promise<void> {
@@ -93,9 +114,11 @@ test('sources show how far their import is, what of them failed, are looked at a
   await add('Vault', 'Path', 'papers/');
   await source('papers').getByRole('button', { name: '1 of 2 documents could not be read' }).click();
   const documents = source('papers').getByRole('list', { name: 'Documents' });
-  expect(await documents.getByRole('listitem').filter({ hasText: 'broken.pdf' }).locator('.text-danger').textContent()).not.toBe('');
+  expect(
+    await documents.getByRole('listitem').filter({ hasText: 'broken.pdf' }).locator('.text-danger').textContent(),
+  ).not.toBe('');
   await at.write({ 'people/owner/vault/papers/extra.md': '# Extra\n' });
-  await source('papers').getByRole('button', { name: 'Look at papers again' }).click();
+  await source('papers').getByRole('button', { name: 'Sync papers' }).click();
   await source('papers').getByRole('button', { name: '1 of 3 documents could not be read' }).waitFor();
 
   // The way out is closed to addresses of this machine.
@@ -110,24 +133,34 @@ test('sources show how far their import is, what of them failed, are looked at a
   await dialog().getByRole('button', { name: 'Cancel' }).click();
 
   for (const name of ['Inside', 'archive', 'papers']) {
-    await source(name).getByRole('button', { name: `Remove ${name}` }).click();
+    await source(name)
+      .getByRole('button', { name: `Remove ${name}` })
+      .click();
     await dialog().getByRole('button', { name: 'Remove' }).click();
     await source(name).waitFor({ state: 'detached' });
   }
-  await page.getByText('Nothing is known here yet.').waitFor();
+  await page.getByText('No sources yet.').waitFor();
 });
 
 test('a thread is begun: words and a typing coworker at once, the answer as it comes, and what was retrieved from four scopes', async () => {
   const filler = 'Zinnober and more of it. '.repeat(60);
-  for (const [type, id] of [['space', 'home'], ['agent', 'main']] as const) await known(at, { type, id }, `Of the ${type}`, `Zinnober of the ${type}.`);
-  for (let index = 0; index < 12; index += 1) await known(at, { type: 'channel', id: 'launch' }, `Long ${index}`, `Zinnober number ${index}. ${filler}`);
+  for (const [type, id] of [
+    ['space', 'home'],
+    ['agent', 'main'],
+  ] as const)
+    await known(at, { type, id }, `Of the ${type}`, `Zinnober of the ${type}.`);
+  for (let index = 0; index < 12; index += 1)
+    await known(at, { type: 'channel', id: 'launch' }, `Long ${index}`, `Zinnober number ${index}. ${filler}`);
   await add('Text', 'Text', `Zinnober Zinnober Zinnober\n\n${HOSTILE.join('\n\n')}`, HOSTILE[1]);
 
   await at.script([{ hang: true }]);
   await say(page, 'What colour is Zinnober?');
   await page.waitForURL(/\/channels\/launch\/[0-9a-f-]+$/);
   await log(page).getByRole('article', { name: 'You' }).getByText('What colour is Zinnober?').waitFor();
-  await page.locator('article[aria-label=Main][aria-busy=true]').getByText(/^(Thinking|Working)$/).waitFor();
+  await page
+    .locator('article[aria-label=Main][aria-busy=true]')
+    .getByText(/^(Thinking|Working)$/)
+    .waitFor();
   await button('Stop').click();
   await log(page).getByText('Stopped').last().waitFor();
   await at.script([{ text: ['Zinnober ', 'is ', 'red.'], delayMs: 100 }]);
@@ -135,7 +168,9 @@ test('a thread is begun: words and a typing coworker at once, the answer as it c
   await answers('Main').getByText('Zinnober is red.').waitFor();
   await page.locator('article[aria-label=Main][aria-busy=false]').waitFor();
   await page.getByText('read from outside').waitFor();
-  await expect.poll(async () => (await told()).at(-1)).toMatchObject({ author: 'main', content: 'Zinnober is red.', status: 'complete' });
+  await expect
+    .poll(async () => (await told()).at(-1))
+    .toMatchObject({ author: 'main', content: 'Zinnober is red.', status: 'complete' });
 
   await known(at, { type: 'thread', id: threadId() }, 'Of the thread', 'Zinnober of the thread.');
   await at.script([{ text: 'Still red.' }]);
@@ -144,7 +179,8 @@ test('a thread is begun: words and a typing coworker at once, the answer as it c
   await answers('Main').last().getByRole('button', { name: 'What was retrieved' }).click();
   const panel = page.getByRole('complementary', { name: 'What was retrieved' });
   await panel.getByText(/^Given: \d+, about .* of 3\.2k tokens; no room for \d+/).waitFor();
-  for (const scope of ['This thread', 'Channel', 'Space', 'Coworkers']) await panel.getByRole('region', { name: scope }).getByRole('article').first().waitFor();
+  for (const scope of ['This thread', 'Channel', 'Space', 'Coworkers'])
+    await panel.getByRole('region', { name: scope }).getByRole('article').first().waitFor();
   expect(await panel.getByText('no room for it').count()).toBeGreaterThan(0);
   await panel.getByText('Searched by words only').waitFor();
   expect(await brokenAnywhere(page, 'what was retrieved')).toEqual([]);
@@ -193,7 +229,10 @@ test('names are completed after @, and everybody who is called answers', async (
   await say(page, '@Scout, @Main: compare');
   await answers('Scout').getByText('Scout thinks so.').waitFor();
   await answers('Main').getByText('Main does not.').waitFor();
-  expect((await told()).slice(-2).map(({ author, status }) => [author, status])).toEqual([['scout', 'complete'], ['main', 'complete']]);
+  expect((await told()).slice(-2).map(({ author, status }) => [author, status])).toEqual([
+    ['scout', 'complete'],
+    ['main', 'complete'],
+  ]);
 });
 
 test('an answer is stopped, asked for again in its place, fails and is asked for again; what is said meanwhile waits', async () => {
@@ -227,8 +266,8 @@ test('an answer is stopped, asked for again in its place, fails and is asked for
   await say(page, 'Three');
   await answers('Main').getByText('Third').waitFor();
   await say(page, 'Never mind');
-  await button('Take back').click();
-  await log(page).getByText('it goes along with your next message').waitFor();
+  await button('Undo').click();
+  await log(page).getByText('It will be sent with your next message').waitFor();
   await button('Stop').click();
   await log(page).getByText('Stopped').last().waitFor();
   expect(await saidBy('user')).toContain('Never mind');
@@ -239,13 +278,13 @@ test('a line that is cut in the middle is taken up again: nothing is lost, nothi
   const next = await thread(at, 'launch', 'Cut');
   await sky.watch();
   await page.goto(`${at.url}/channels/launch/${next}`);
-  await page.getByText('Nothing has been said here yet.').waitFor();
+  await page.getByText('No messages yet.').waitFor();
   await at.script([{ text: pieces, delayMs: 60 }]);
   await say(page, 'Count');
   await answers('Main').getByText('piece-2').waitFor();
   await sky.change('offline');
   await say(page, 'Said without a line');
-  await log(page).getByText('waits for the connection').waitFor();
+  await log(page).getByText('waiting for the connection').waitFor();
   await sky.change('live');
   await answers('Main').getByText('piece-29').waitFor();
   expect((await answers('Main').first().locator('.prose').innerText()).trim()).toBe(pieces.join('').trim());
@@ -263,7 +302,7 @@ test('a line that is cut in the middle is taken up again: nothing is lost, nothi
   await at.script([{ text: 'Heard once.' }]);
   await say(page, 'Did you hear?');
   await answers('Main').getByText('Heard once.').waitFor();
-  await log(page).getByText('waits for the connection').waitFor({ state: 'detached' });
+  await log(page).getByText('waiting for the connection').waitFor({ state: 'detached' });
   expect(lost).toBe(1);
   expect(await saidBy('user')).toEqual(['Count', 'Said without a line', 'Did you hear?']);
   await page.unrouteAll({ behavior: 'ignoreErrors' });
@@ -272,12 +311,21 @@ test('a line that is cut in the middle is taken up again: nothing is lost, nothi
 
 test('a draft is decided where it is; a thread is renamed, found from elsewhere, and deleted; the phone has it all', async () => {
   await page.setViewportSize(PHONE);
-  const draft: Answer[] = [{ calls: [{ id: 'p', name: 'propose_change', input: { op: 'create', type: 'page', title: 'Colours', body: 'Red.' } }] }, { text: 'Drafted.' }];
+  const draft: Answer[] = [
+    {
+      calls: [
+        { id: 'p', name: 'propose_change', input: { op: 'create', type: 'page', title: 'Colours', body: 'Red.' } },
+      ],
+    },
+    { text: 'Drafted.' },
+  ];
   await at.script(draft);
   await say(page, 'Write it down');
   await answers('Main').getByText('Drafted.').waitFor();
   await answers('Main').getByRole('button', { name: 'Approve' }).click();
-  await answers('Main').getByText(/Approved and done/).waitFor();
+  await answers('Main')
+    .getByText(/Approved and done/)
+    .waitFor();
 
   await button('What is retrieved').click();
   const panel = page.getByRole('complementary', { name: 'What was retrieved' });
@@ -297,7 +345,10 @@ test('a draft is decided where it is; a thread is renamed, found from elsewhere,
   await page.getByRole('menuitem', { name: 'Delete' }).click();
   await dialog().getByRole('button', { name: 'Delete' }).click();
   await page.waitForURL(/\/channels\/launch$/);
-  await page.getByRole('list', { name: 'Threads' }).getByRole('link', { name: /What colour is Zinnober/ }).waitFor();
+  await page
+    .getByRole('list', { name: 'Threads' })
+    .getByRole('link', { name: /What colour is Zinnober/ })
+    .waitFor();
   expect(await page.getByRole('link', { name: /Colours of May/ }).count()).toBe(0);
 
   await button('More for this channel').click();

@@ -11,7 +11,10 @@ clearsAfterEach();
 let maker: Awaited<ReturnType<typeof authorization>>;
 let here: Awaited<ReturnType<typeof ollama>>;
 beforeAll(async () => {
-  [maker, here] = await Promise.all([authorization(), ollama(['nomic-embed-text', 'llama3:latest', 'qwen3:8b'], 'hello from next door')]);
+  [maker, here] = await Promise.all([
+    authorization(),
+    ollama(['nomic-embed-text', 'llama3:latest', 'qwen3:8b'], 'hello from next door'),
+  ]);
 });
 afterAll(() => (maker.end(), here.end()));
 
@@ -76,18 +79,28 @@ test('a provider is signed in to, out of, refused, given up and lapses, each in 
   // A page of its own: its clock stands but for what is asked of it.
   const page = await open(at, '/nowhere', { colorScheme: 'light' });
   let asked = 0;
-  page.on('request', (request) => (asked += request.method() === 'GET' && request.url().endsWith('work/login') ? 1 : 0));
+  page.on(
+    'request',
+    (request) => (asked += request.method() === 'GET' && request.url().endsWith('work/login') ? 1 : 0),
+  );
   await page.clock.install();
   await go(page, '/settings/providers');
   const row = page.locator('.card > div').filter({ hasText: 'work' });
   const press = (name: string) => row.getByRole('button', { name, exact: true }).click();
-  const reads = (words: string | RegExp) => expect.poll(async () => (await page.clock.runFor(2_000), row.getByRole('status').first().innerText())).toMatch(words);
+  const reads = (words: string | RegExp) =>
+    expect
+      .poll(async () => (await page.clock.runFor(2_000), row.getByRole('status').first().innerText()))
+      .toMatch(words);
   await row.getByText('Not signed in.').waitFor();
   await press('Sign in');
   const code = await row.getByLabel('Code', { exact: true }).innerText();
   await row.getByText('15 min left').waitFor();
   const link = row.getByRole('link', { name: `Open ${new URL(maker.url).host}` });
-  expect([await link.getAttribute('href'), await link.getAttribute('target'), await link.getAttribute('rel')]).toEqual([`${maker.url}/enter`, '_blank', 'noopener noreferrer']);
+  expect([await link.getAttribute('href'), await link.getAttribute('target'), await link.getAttribute('rel')]).toEqual([
+    `${maker.url}/enter`,
+    '_blank',
+    'noopener noreferrer',
+  ]);
   await row.getByRole('button', { name: 'Copy the code' }).click();
   await toast(page, 'Code copied');
   expect(await page.evaluate(() => navigator.clipboard.readText())).toBe(code);
@@ -121,7 +134,9 @@ test('a provider is signed in to, out of, refused, given up and lapses, each in 
   await press('Sign in');
   await row.getByLabel('Code', { exact: true }).waitFor();
   maker.decide({ error: 'access_denied' });
-  await expect.poll(async () => (await page.clock.runFor(2_000), row.getByRole('button', { name: 'Try again' }).count())).toBe(1);
+  await expect
+    .poll(async () => (await page.clock.runFor(2_000), row.getByRole('button', { name: 'Try again' }).count()))
+    .toBe(1);
   await press('Try again');
   await row.getByLabel('Code', { exact: true }).waitFor();
   await press('Cancel');
@@ -130,7 +145,13 @@ test('a provider is signed in to, out of, refused, given up and lapses, each in 
   await row.getByLabel('Code', { exact: true }).waitFor();
   maker.decide({ seconds: 1 });
   await reads('Signed in as octocat');
-  await expect.poll(async () => (await press('Test'), await page.clock.runFor(2_000), row.getByRole('button', { name: 'Sign in again' }).count())).toBe(1);
+  await expect
+    .poll(
+      async () => (
+        await press('Test'), await page.clock.runFor(2_000), row.getByRole('button', { name: 'Sign in again' }).count()
+      ),
+    )
+    .toBe(1);
   await page.setViewportSize(WIDE);
   expect(await brokenAnywhere(page, 'lapsed')).toEqual([]);
   expect(page.wrongs).toEqual([]);

@@ -46,22 +46,32 @@ const RICH = [
 const AGENTS = [
   { id: 'main', name: 'Main', default: true, model: 'mine/some-model', tier: 'act' },
   { id: 'careful', name: 'Careful', model: 'mine/some-model', tier: 'suggest' },
-  { id: 'the-agent-with-a-very-long-name-that-nobody-would-choose', name: 'The agent with a very long name that nobody would choose', model: 'mine/some-model', tier: 'read' },
+  {
+    id: 'the-agent-with-a-very-long-name-that-nobody-would-choose',
+    name: 'The agent with a very long name that nobody would choose',
+    model: 'mine/some-model',
+    tier: 'read',
+  },
 ];
 
 const FILES = {
   ...HOUSE,
   'people/owner/USER.md': '# Mara\n\nLives in Bern, cooks, hikes. Prefers short answers.\n',
   'people/owner/vault/notes/cabin.md': CABIN,
-  'people/owner/vault/notes/a-note-with-a-name-so-long-that-it-has-to-be-cut-somewhere-because-no-list-is-that-wide-on-any-phone.md': '# Long\n\nShort.\n',
+  'people/owner/vault/notes/a-note-with-a-name-so-long-that-it-has-to-be-cut-somewhere-because-no-list-is-that-wide-on-any-phone.md':
+    '# Long\n\nShort.\n',
   'people/owner/vault/日記/山小屋.md': '# 山小屋\n\n土曜日は九時半に出発。\n',
-  'people/owner/memory/main/MEMORY.md': '# Memory\n\n- Mara drives to the cabin on Saturdays.\n- Lena keeps the keys.\n',
+  'people/owner/memory/main/MEMORY.md':
+    '# Memory\n\n- Mara drives to the cabin on Saturdays.\n- Lena keeps the keys.\n',
   'people/owner/memory/main/daily/2026-11-14.md': '- Ordered wood for the cabin.\n',
-  'agents/main/SOUL.md': '# Main\n\nYou are calm and precise. You answer in at most five sentences, name one concrete next step, and say plainly when a hope has no ground.\n\n## Voice\n\n- Short sentences.\n- No exclamation marks.\n',
-  'agents/main/tests/late.md': 'My project is three months late, the customer has called twice, and nobody on the team has had a free weekend since the summer. What do I say to them on Monday?\n',
+  'agents/main/SOUL.md':
+    '# Main\n\nYou are calm and precise. You answer in at most five sentences, name one concrete next step, and say plainly when a hope has no ground.\n\n## Voice\n\n- Short sentences.\n- No exclamation marks.\n',
+  'agents/main/tests/late.md':
+    'My project is three months late, the customer has called twice, and nobody on the team has had a free weekend since the summer. What do I say to them on Monday?\n',
   'agents/main/tests/arabic.md': 'ما هو الطريق الأقصر إلى الكوخ؟\n',
   'people/owner/vault/agent/actions/Morning brief.md': 'It is {{date}}. Tell me in six lines what is due.\n',
-  'people/owner/vault/agent/actions/Extract yesterday’s links into a page of their own and sort them by host.prompt.md': '---\nrequires_confirmation: true\nmax_steps: 8\n---\nCollect the links.\n',
+  'people/owner/vault/agent/actions/Extract yesterday’s links into a page of their own and sort them by host.prompt.md':
+    '---\nrequires_confirmation: true\nmax_steps: 8\n---\nCollect the links.\n',
   'people/owner/vault/agent/actions/Sum up.md': '---\ncolour: red\n---\nSum this up:\n\n{{selection}}\n',
   'people/owner/vault/agent/actions/Broken.md': '---\nmax_steps: many\n---\nx\n',
   'agents/main/AGENTS.md': '# How you work\n\nLook into the notes before you answer.\n',
@@ -69,12 +79,44 @@ const FILES = {
 
 export async function furnished(): Promise<Furnished> {
   const answers: Answer[] = [
-    { text: 'I will look at your notes first.', calls: [{ id: 'a', name: 'read_file', input: { path: 'notes/cabin.md' } }] },
-    { calls: [{ id: 'b', name: 'list_files', input: { path: 'notes' } }, { id: 'c', name: 'edit_file', input: { path: 'notes/cabin.md', old: 'after lunch', new: 'at 9:30' } }] },
+    {
+      text: 'I will look at your notes first.',
+      calls: [{ id: 'a', name: 'read_file', input: { path: 'notes/cabin.md' } }],
+    },
+    {
+      calls: [
+        { id: 'b', name: 'list_files', input: { path: 'notes' } },
+        { id: 'c', name: 'edit_file', input: { path: 'notes/cabin.md', old: 'after lunch', new: 'at 9:30' } },
+      ],
+    },
     { text: RICH },
-    { calls: [{ id: 'd', name: 'edit_file', input: { path: 'notes/cabin.md', old: '- Sauna, then dinner', new: '- Sauna booked for 17:00\n- Dinner at Lena’s' } }] },
+    {
+      calls: [
+        {
+          id: 'd',
+          name: 'edit_file',
+          input: {
+            path: 'notes/cabin.md',
+            old: '- Sauna, then dinner',
+            new: '- Sauna booked for 17:00\n- Dinner at Lena’s',
+          },
+        },
+      ],
+    },
     { text: 'I drafted the change to your plan.' },
-    { calls: [{ id: 'e', name: 'write_file', input: { path: 'tasks/order-floor-samples.md', content: '# Order floor samples\n\ndue: 2026-11-20\nfrom: refs/oak-vs-larch-a-comparison-of-every-property-that-anybody-has-ever-measured.md\n' } }] },
+    {
+      calls: [
+        {
+          id: 'e',
+          name: 'write_file',
+          input: {
+            path: 'tasks/order-floor-samples.md',
+            content:
+              '# Order floor samples\n\ndue: 2026-11-20\nfrom: refs/oak-vs-larch-a-comparison-of-every-property-that-anybody-has-ever-measured.md\n',
+          },
+        },
+      ],
+    },
     { text: 'A task is proposed.' },
     ...COMPANION_ANSWERS,
     ...THREAD_ANSWERS,
@@ -86,9 +128,16 @@ export async function furnished(): Promise<Furnished> {
   };
   const chat = await say('We drive up on Saturday. Anything in my notes that should change the plan?', 'main');
   await say('Put the sauna into the plan', 'careful');
-  await say('Make a task of the floor samples, please, and do not forget to link the comparison that I captured last week from the web page about oak and larch', 'careful');
+  await say(
+    'Make a task of the floor samples, please, and do not forget to link the comparison that I captured last week from the web page about oak and larch',
+    'careful',
+  );
   await tellCompanion(at, 'What speaks against larch here?');
   const thread = await furnishedChannel(at, 'home-renovation');
-  for (let index = 0; index < 14; index += 1) await say(`Question ${index + 1}: what did the Docker talk say about layers, caches and the order in which one should copy files into an image?`, 'main');
+  for (let index = 0; index < 14; index += 1)
+    await say(
+      `Question ${index + 1}: what did the Docker talk say about layers, caches and the order in which one should copy files into an image?`,
+      'main',
+    );
   return { at, chat, thread };
 }

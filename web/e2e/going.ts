@@ -26,4 +26,7 @@ export async function settled(page: Visit): Promise<void> {
 }
 
 /** Two frames: whatever was set before is on the screen. */
-export const drawn = (page: Visit) => page.evaluate(() => new Promise<void>((resolve) => requestAnimationFrame(() => requestAnimationFrame(() => resolve()))));
+export const drawn = (page: Visit) =>
+  page.evaluate(
+    () => new Promise<void>((resolve) => requestAnimationFrame(() => requestAnimationFrame(() => resolve()))),
+  );

@@ -8,14 +8,24 @@ clearsAfterEach();
 
 /** Says something to the agent that edits a persona. */
 async function tellEditor(at: Stage, personaId: string, message: string): Promise<void> {
-  await (await at.api('/api/persona-agent/chat', { method: 'POST', body: JSON.stringify({ personaId, message }) })).text();
+  await (
+    await at.api('/api/persona-agent/chat', { method: 'POST', body: JSON.stringify({ personaId, message }) })
+  ).text();
 }
 
 describe.each(WIDTHS)('at %s px', (width, viewport) => {
   test('conversations of a space and of an editor stand among all chats and open where they live', async () => {
     const den = `den-${width}`;
-    const files = { [`people/owner/spaces/${den}/space.json`]: JSON.stringify({ name: `Den ${width}` }), [`people/owner/spaces/${den}/pages/floor.md`]: '# Floor\n', 'agents/optimist/SOUL.md': 'You look for what could go right.\n' };
-    const at = await share([{ text: 'Larch is softer.' }, { text: 'The tone stays.' }], { agents: TWO_AGENTS, defaults: { model: 'mine/some-model' }, files });
+    const files = {
+      [`people/owner/spaces/${den}/space.json`]: JSON.stringify({ name: `Den ${width}` }),
+      [`people/owner/spaces/${den}/pages/floor.md`]: '# Floor\n',
+      'agents/optimist/SOUL.md': 'You look for what could go right.\n',
+    };
+    const at = await share([{ text: 'Larch is softer.' }, { text: 'The tone stays.' }], {
+      agents: TWO_AGENTS,
+      defaults: { model: 'mine/some-model' },
+      files,
+    });
     await tellCompanion(at, 'Oak or larch?', den);
     await tellEditor(at, 'optimist', `Keep the tone ${width}`);
     const page = await open(at, '/sessions', { viewport });

@@ -19,7 +19,11 @@ async function upgradable(at: Stage): Promise<{ url: string; upgrade: () => void
     });
   });
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-  return { url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`, upgrade: () => (newer = true), end: () => (server.closeAllConnections(), server.close()) };
+  return {
+    url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
+    upgrade: () => (newer = true),
+    end: () => (server.closeAllConnections(), server.close()),
+  };
 }
 
 test('the app can be installed', async () => {
@@ -29,7 +33,11 @@ test('the app can be installed', async () => {
   const session = await page.context().newCDPSession(page);
   const { errors, data } = await session.send('Page.getAppManifest');
   expect(errors).toEqual([]);
-  expect(JSON.parse(data ?? '{}')).toMatchObject({ display: 'standalone', start_url: '/', share_target: { action: '/chat' } });
+  expect(JSON.parse(data ?? '{}')).toMatchObject({
+    display: 'standalone',
+    start_url: '/',
+    share_target: { action: '/chat' },
+  });
   const { installabilityErrors } = await session.send('Page.getInstallabilityErrors');
   expect(installabilityErrors.filter((error) => error.errorId !== 'in-incognito')).toEqual([]);
 });
@@ -70,7 +78,8 @@ test('a click on what an installed app tells brings its tab to the front, the on
   await page.context().grantPermissions(['notifications'], { origin: at.url });
   await page.evaluate(() => navigator.serviceWorker.ready.then(() => undefined));
   await page.getByRole('switch', { name: 'Notify' }).click();
-  const hide = (tab: Page) => tab.evaluate(() => void Object.defineProperty(document, 'hidden', { configurable: true, get: () => true }));
+  const hide = (tab: Page) =>
+    tab.evaluate(() => void Object.defineProperty(document, 'hidden', { configurable: true, get: () => true }));
   const [worker] = page.context().serviceWorkers();
   if (!worker) throw new Error('there is no worker');
   // Before it is connected it hears of no run.
@@ -103,7 +112,7 @@ test('a new version waits until the person takes it', async () => {
   await page.evaluate(() => navigator.serviceWorker.ready.then(() => undefined));
   await page.reload();
   await composer(page).waitFor();
-  const offer = page.getByText('A new version of Onyx is here.');
+  const offer = page.getByText('A new version of Onyx is available.');
   expect(await offer.count()).toBe(0);
   behind.upgrade();
   await page.reload();

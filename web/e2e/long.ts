@@ -17,7 +17,9 @@ export async function longSession(at: Stage, exchanges: number): Promise<string>
   const copies = Array.from({ length: exchanges }, () => {
     const fresh = new Map<string, string>();
     const renamed = (old: string) => {
-      const known = fresh.get(old) ?? `019a0000-${(counter >> 16).toString(16).padStart(4, '0')}-7000-8000-${(counter += 1).toString(16).padStart(12, '0')}`;
+      const known =
+        fresh.get(old) ??
+        `019a0000-${(counter >> 16).toString(16).padStart(4, '0')}-7000-8000-${(counter += 1).toString(16).padStart(12, '0')}`;
       fresh.set(old, known);
       return known;
     };

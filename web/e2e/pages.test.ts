@@ -26,7 +26,8 @@ describe.each([
   afterEach(() => giveBack(page));
 
   const dialog = () => page.getByRole('dialog');
-  const toast = (words: string | RegExp) => page.getByRole('region', { name: 'Notices' }).getByText(words).last().waitFor();
+  const toast = (words: string | RegExp) =>
+    page.getByRole('region', { name: 'Notices' }).getByText(words).last().waitFor();
   const section = (name: string) => page.getByRole('region', { name });
 
   test('a provider is added, fails its test with advice, is mended, passes, lists its models and is removed', async () => {
@@ -80,7 +81,7 @@ describe.each([
     await open('/settings/tokens');
     await page.getByRole('button', { name: 'New token' }).click();
     await dialog().getByLabel('Name').fill('script');
-    await dialog().getByRole('button', { name: 'Make token' }).click();
+    await dialog().getByRole('button', { name: 'Create token' }).click();
     const token = await section('Tokens').locator('code').innerText();
     const ask = () => fetch(`${at.url}/v1/sessions`, { headers: { authorization: `Bearer ${token}` } });
     expect((await ask()).status).toBe(200);
@@ -96,7 +97,11 @@ describe.each([
   });
 
   test('a device that waits is paired', async () => {
-    const begun = await fetch(`${at.url}/api/auth/pair`, { method: 'POST', headers: { 'content-type': 'application/json' }, body: JSON.stringify({ name: 'Phone', client: 'device' }) });
+    const begun = await fetch(`${at.url}/api/auth/pair`, {
+      method: 'POST',
+      headers: { 'content-type': 'application/json' },
+      body: JSON.stringify({ name: 'Phone', client: 'device' }),
+    });
     const { pairing_id: id, code } = (await begun.json()) as { pairing_id: string; code: string };
     await open('/settings/devices');
     await page.getByText(code).waitFor();
@@ -114,8 +119,10 @@ describe.each([
     await page.getByRole('radio', { name: 'Subscription' }).click();
     await toast('Saved');
     await page.getByRole('radio', { name: 'Keys' }).click();
-    await expect.poll(async () => ((await (await at.api('/api/agent/config')).json()) as { runtime_mode: string }).runtime_mode).toBe('anthropic_api_key');
-    await section('Actions').getByText('There is no action yet').waitFor();
+    await expect
+      .poll(async () => ((await (await at.api('/api/agent/config')).json()) as { runtime_mode: string }).runtime_mode)
+      .toBe('anthropic_api_key');
+    await section('Actions').getByText('No actions yet').waitFor();
     await section('Actions').getByRole('link', { name: 'Open actions' }).waitFor();
     await page.getByRole('link', { name: 'Open About you' }).click();
     await page.getByRole('radio', { name: 'Edit' }).click();
@@ -135,7 +142,7 @@ describe.each([
   test('budgets are set and shown', async () => {
     await open('/settings/budgets');
     const limit = viewport.width / 1000;
-    await page.getByLabel('One run, $').fill(String(limit));
+    await page.getByLabel('Per run ($)').fill(String(limit));
     await page.getByRole('button', { name: 'Save' }).click();
     await toast('Limits saved');
     const budgets = (await (await at.api('/api/admin/budgets')).json()) as { limit_per_run: number };
@@ -148,7 +155,9 @@ describe.each([
     const editor = page.getByLabel('Text of onyx.json');
     await editor.waitFor();
     const good = await editor.inputValue();
-    await editor.fill(good.replace('{', '{ // a comment\n').replace(/tier: ?"act"|"tier": ?"act"/, '"tier":"boundless"'));
+    await editor.fill(
+      good.replace('{', '{ // a comment\n').replace(/tier: ?"act"|"tier": ?"act"/, '"tier":"boundless"'),
+    );
     await page.getByRole('button', { name: 'Check and save' }).click();
     await page.getByRole('alert').getByText(/tier/).waitFor();
     expect(await readFile(join(at.home, 'onyx.json'), 'utf8')).not.toContain('boundless');
@@ -221,10 +230,13 @@ describe.each([
     await text.fill('mine\n');
     await writeFile(join(at.home, NOTE), 'theirs\n');
     await page.getByRole('button', { name: 'Save' }).click();
-    await page.getByRole('alert').getByText(/Somebody changed this file/).waitFor();
+    await page
+      .getByRole('alert')
+      .getByText(/This file was changed since/)
+      .waitFor();
     expect(await readFile(join(at.home, NOTE), 'utf8')).toBe('theirs\n');
     expect(await text.inputValue()).toBe('mine\n');
-    await page.getByRole('button', { name: 'Load theirs' }).click();
+    await page.getByRole('button', { name: 'Load the new version' }).click();
     await expect.poll(() => text.inputValue()).toBe('theirs\n');
   });
 
@@ -233,7 +245,10 @@ describe.each([
     await open('/system/logs');
     const log = page.getByRole('list', { name: 'Log' });
     await log.locator('li').first().waitFor();
-    const [file] = await Promise.all([page.waitForEvent('download'), page.getByRole('button', { name: 'Export' }).click()]);
+    const [file] = await Promise.all([
+      page.waitForEvent('download'),
+      page.getByRole('button', { name: 'Export' }).click(),
+    ]);
     const lines = (await readFile(await file.path(), 'utf8')).trim().split('\n');
     expect(JSON.parse(lines[0] ?? '')).toMatchObject({ level: expect.any(String), message: expect.any(String) });
     await page.getByRole('button', { name: 'Pause' }).click();
@@ -252,4 +267,3 @@ describe.each([
     expect(page.wrongs).toEqual([]);
   });
 });
-

@@ -19,7 +19,9 @@ const FILES = {
   'agents/evil/SOUL.md': HOSTILE.join('\n\n'),
   'agents/evil/tests/evil.md': HOSTILE.join('\n\n'),
 };
-const prompt = (text: string): Answer => ({ calls: [{ id: 'p', name: 'update_system_prompt', input: { systemPrompt: text } }] });
+const prompt = (text: string): Answer => ({
+  calls: [{ id: 'p', name: 'update_system_prompt', input: { systemPrompt: text } }],
+});
 // In the order in which the tests ask.
 const ANSWERS: Answer[] = [
   { calls: [{ id: 'n', name: 'update_persona_name', input: { name: 'Sunny' } }] },
@@ -68,9 +70,15 @@ const panel = () => page.getByRole('region', { name: 'The editor’s output' });
 const phase = async () => ((await panel().count()) === 0 ? 'hidden' : await panel().getAttribute('data-phase'));
 const prompting = () => page.getByLabel('Text of the system prompt');
 const soul = () => readFile(join(at.home, 'agents/optimist/SOUL.md'), 'utf8');
-const hide = (hidden: boolean) => page.evaluate((detail) => dispatchEvent(new CustomEvent('test:hide', { detail })), hidden);
+const hide = (hidden: boolean) =>
+  page.evaluate((detail) => dispatchEvent(new CustomEvent('test:hide', { detail })), hidden);
 /** Its answer is whole: it is about to go, or is gone. */
-const over = () => panel().getByText('closes by itself').or(page.getByRole('button', { name: 'Show output' })).first().waitFor();
+const over = () =>
+  panel()
+    .getByText('closes by itself')
+    .or(page.getByRole('button', { name: 'Show output' }))
+    .first()
+    .waitFor();
 
 /** The clock of the page stands but for what is asked here, so that no machine is too slow for it. */
 async function stopped<T>(act: () => Promise<T>): Promise<T> {
@@ -84,7 +92,9 @@ async function stopped<T>(act: () => Promise<T>): Promise<T> {
 
 /** A few frames of the page at a time, until it shows what it should; not so many that a panel goes for it. */
 async function frames(shown: Locator): Promise<void> {
-  await expect.poll(async () => (await page.clock.runFor(20), shown.isVisible()), { timeout: 30_000, interval: 30 }).toBe(true);
+  await expect
+    .poll(async () => (await page.clock.runFor(20), shown.isVisible()), { timeout: 30_000, interval: 30 })
+    .toBe(true);
 }
 
 async function ask(words: string, answer: string): Promise<void> {
@@ -139,7 +149,10 @@ describe('the editor', () => {
       await ask('Anything else?', 'Nothing to add.');
       const box = await panel().boundingBox();
       const bar = await composer(page).boundingBox();
-      expect([box && box.x >= 0 && box.x + box.width <= PHONE.width, box && bar && box.y + box.height <= bar.y]).toEqual([true, true]);
+      expect([
+        box && box.x >= 0 && box.x + box.width <= PHONE.width,
+        box && bar && box.y + box.height <= bar.y,
+      ]).toEqual([true, true]);
       await panel().getByRole('button', { name: 'Dismiss' }).click();
       expect(await phase()).toBe('hidden');
     });
@@ -167,7 +180,11 @@ describe('the editor', () => {
   test('that cannot take words says why until somebody has seen it, and gives them back; clearing begins anew', async () => {
     // Another client has it at work, and it does one thing at a time.
     const other = new AbortController();
-    const held = at.api('/api/persona-agent/chat', { method: 'POST', body: JSON.stringify({ personaId: 'optimist', message: 'Think' }), signal: other.signal });
+    const held = at.api('/api/persona-agent/chat', {
+      method: 'POST',
+      body: JSON.stringify({ personaId: 'optimist', message: 'Think' }),
+      signal: other.signal,
+    });
     await held;
     await page.getByRole('button', { name: 'Stop' }).waitFor();
     await stopped(async () => {
@@ -182,7 +199,9 @@ describe('the editor', () => {
     await page.getByRole('button', { name: 'Stop' }).waitFor({ state: 'detached' });
     await panel().getByRole('button', { name: 'Clear conversation' }).click();
     await panel().waitFor({ state: 'detached' });
-    const history = (await (await at.api('/api/persona-agent/history?personaId=optimist')).json()) as { turns: unknown[] };
+    const history = (await (await at.api('/api/persona-agent/history?personaId=optimist')).json()) as {
+      turns: unknown[];
+    };
     expect(history.turns).toEqual([]);
     await page.getByRole('button', { name: 'Show output' }).waitFor({ state: 'detached' });
   });
@@ -212,7 +231,9 @@ test('test inputs are run, added, changed, put to several personas and removed',
   await row('2+2').getByText('Four, and reliably so.').waitFor();
   await row('too late?').getByRole('button', { name: 'Remove this test input' }).click();
   await row('too late?').waitFor({ state: 'detached' });
-  const { testInputs } = (await (await at.api('/api/storage/personas/optimist/test-inputs')).json()) as { testInputs: { content: string }[] };
+  const { testInputs } = (await (await at.api('/api/storage/personas/optimist/test-inputs')).json()) as {
+    testInputs: { content: string }[];
+  };
   expect(testInputs.map((input) => input.content.trim())).toEqual(['What is 2+2?']);
   expect(page.wrongs).toEqual([]);
 });

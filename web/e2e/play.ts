@@ -3,7 +3,18 @@
 
 import type { Page } from 'playwright-core';
 import { afterEach } from 'vitest';
-import { borrow, giveBack, PHONE, stage, visit, WIDE, type Answer, type Setting, type Stage, type Visit } from './stage';
+import {
+  borrow,
+  giveBack,
+  PHONE,
+  stage,
+  visit,
+  WIDE,
+  type Answer,
+  type Setting,
+  type Stage,
+  type Visit,
+} from './stage';
 
 export const WIDTHS = [
   ['1280', WIDE],
@@ -48,7 +59,11 @@ export async function share(answers: Answer[], { files, fallback, ...setting }: 
   return at;
 }
 
-export async function open(at: Stage, path?: string, options: Parameters<typeof visit>[2] & { viewport?: typeof WIDE } = {}): Promise<Visit> {
+export async function open(
+  at: Stage,
+  path?: string,
+  options: Parameters<typeof visit>[2] & { viewport?: typeof WIDE } = {},
+): Promise<Visit> {
   const { viewport, ...special } = options;
   if (Object.keys(special).length === 0) {
     const page = await borrow(at, path, viewport);
@@ -75,9 +90,10 @@ export async function say(page: Page, text: string): Promise<void> {
   await composer(page).press('Enter');
 }
 
-export const finished = (page: Page) => page.getByRole('button', { name: 'Answer again' }).last().waitFor();
+export const finished = (page: Page) => page.getByRole('button', { name: 'Regenerate' }).last().waitFor();
 
-export const toast = (page: Page, words: string | RegExp) => page.getByRole('region', { name: 'Notices' }).getByText(words).last().waitFor();
+export const toast = (page: Page, words: string | RegExp) =>
+  page.getByRole('region', { name: 'Notices' }).getByText(words).last().waitFor();
 
 /** A message through the API; its session. */
 export async function told(at: Stage, message: string, agent?: string): Promise<string> {
@@ -87,7 +103,9 @@ export async function told(at: Stage, message: string, agent?: string): Promise<
 
 /** What a session's log holds of a person's words. */
 export async function words(at: Stage, session: string): Promise<unknown[]> {
-  const { turns } = (await (await at.api(`/v1/sessions/${session}/turns`)).json()) as { turns: { type: string; content: unknown }[] };
+  const { turns } = (await (await at.api(`/v1/sessions/${session}/turns`)).json()) as {
+    turns: { type: string; content: unknown }[];
+  };
   return turns.filter((turn) => turn.type === 'user').map((turn) => turn.content);
 }
 

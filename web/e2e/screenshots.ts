@@ -28,7 +28,10 @@ async function shoot(page: Visit, place: Pick<Place, 'name'>, state: State): Pro
       await page.locator(`html[data-theme=${theme}]`).waitFor();
       await drawn(page);
       const { data } = await session.send('Page.captureScreenshot', { format: 'webp', quality: QUALITY });
-      await writeFile(join(folder, `${place.name}-${state}-${viewport.width}-${theme}.webp`), Buffer.from(data, 'base64'));
+      await writeFile(
+        join(folder, `${place.name}-${state}-${viewport.width}-${theme}.webp`),
+        Buffer.from(data, 'base64'),
+      );
     }
   }
   await page.setViewportSize(WIDE);
@@ -64,8 +67,15 @@ async function states(page: Visit, sky: Sky, home: Furnished, place: Place): Pro
 
 /** A home of the first minute: what it offers, and a code that waits to be entered. */
 async function firstSteps(): Promise<void> {
-  const [maker, here] = await Promise.all([authorization(), ollama(['llama3:latest', 'qwen3:8b', 'nomic-embed-text'], 'Hello.')]);
-  const at = await stage([], { providers: {}, agents: [{ id: 'main', name: 'Main', default: true, tier: 'act' }], ollama: here.port });
+  const [maker, here] = await Promise.all([
+    authorization(),
+    ollama(['llama3:latest', 'qwen3:8b', 'nomic-embed-text'], 'Hello.'),
+  ]);
+  const at = await stage([], {
+    providers: {},
+    agents: [{ id: 'main', name: 'Main', default: true, tier: 'act' }],
+    ollama: here.port,
+  });
   const page = await visit(at, '/chat');
   await page.getByRole('button', { name: 'Use Ollama' }).waitFor();
   await shoot(page, { name: 'first-run' }, 'empty');

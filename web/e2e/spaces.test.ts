@@ -16,10 +16,17 @@ const AGENTS = [
 /** Long: the machine may be at work on much else. */
 const PATIENT = { timeout: 60_000 };
 const WORDS = Array.from({ length: 45 }, (_, index) => `word${index} `);
-const propose = (id: string, title: string): Answer => ({ calls: [{ id, name: 'propose_change', input: { op: 'create', type: 'task', title, body: 'Soon.' } }] });
+const propose = (id: string, title: string): Answer => ({
+  calls: [{ id, name: 'propose_change', input: { op: 'create', type: 'task', title, body: 'Soon.' } }],
+});
 /** In the order in which they are asked for below. */
 const ANSWERS: Answer[] = [
-  { calls: [{ id: 'a', name: 'read', input: { type: 'page', id: 'nowhere' } }, { id: 'b', name: 'read', input: { type: 'page', id: 'floor' } }] },
+  {
+    calls: [
+      { id: 'a', name: 'read', input: { type: 'page', id: 'nowhere' } },
+      { id: 'b', name: 'read', input: { type: 'page', id: 'floor' } },
+    ],
+  },
   { text: WORDS, delayMs: 50 },
   propose('c', 'Order samples'),
   { text: 'It is drafted.' },
@@ -36,7 +43,12 @@ const HOSTILE_HOUSE = {
   'people/owner/spaces/hostile/space.json': JSON.stringify({ name: '<img src=x onerror="window.pwned = 1">' }),
   'people/owner/spaces/hostile/pages/a.md': HOSTILE.join('\n\n'),
   'people/owner/spaces/hostile/refs/a.md': `---\norigin: external\ntitle: "[x](javascript:window.pwned=1)"\nsource: "javascript:window.pwned=1"\n---\n${HOSTILE.join('\n\n')}`,
-  ...Object.fromEntries(HOSTILE.filter((text) => !text.includes('\n')).map((text, index) => [`people/owner/spaces/hostile/tasks/t${index}.md`, `---\ntitle: ${JSON.stringify(text)}\nstatus: ${JSON.stringify(index === 0 ? text : 'todo')}\n---\n`])),
+  ...Object.fromEntries(
+    HOSTILE.filter((text) => !text.includes('\n')).map((text, index) => [
+      `people/owner/spaces/hostile/tasks/t${index}.md`,
+      `---\ntitle: ${JSON.stringify(text)}\nstatus: ${JSON.stringify(index === 0 ? text : 'todo')}\n---\n`,
+    ]),
+  ),
 };
 
 let at: Stage;
@@ -72,17 +84,22 @@ async function answer(dialog: string, words: string, action: string): Promise<vo
 }
 
 async function talk(): Promise<{ id: string; turns: { type: string; content?: unknown; view?: unknown }[] }> {
-  const { conversation_id: id } = (await (await at.api('/api/spaces/home-renovation/companion')).json()) as { conversation_id: string };
-  const { turns } = (await (await at.api(`/v1/sessions/${id}/turns`)).json()) as { turns: { type: string; content?: unknown; view?: unknown }[] };
+  const { conversation_id: id } = (await (await at.api('/api/spaces/home-renovation/companion')).json()) as {
+    conversation_id: string;
+  };
+  const { turns } = (await (await at.api(`/v1/sessions/${id}/turns`)).json()) as {
+    turns: { type: string; content?: unknown; view?: unknown }[];
+  };
   return { id, turns };
 }
-const said = async (words: string) => (await talk()).turns.filter((turn) => turn.type === 'user' && turn.content === words).length;
+const said = async (words: string) =>
+  (await talk()).turns.filter((turn) => turn.type === 'user' && turn.content === words).length;
 
 test('a space is made, a page is written, and of two who change it neither loses a word', async () => {
   await page.getByRole('button', { name: 'New space' }).click();
   await answer('Name of the new space', 'Garden', 'Create');
   await page.waitForURL('**/spaces/garden/pages');
-  await page.getByText('Nothing is written here yet.').waitFor();
+  await page.getByText('Nothing written yet.').waitFor();
   await page.getByRole('button', { name: 'New page' }).click();
   await answer('Title of the new page', 'Beds', 'Create');
   await text(page).fill('Beans\n');
@@ -123,7 +140,8 @@ test('a space is made, a page is written, and of two who change it neither loses
 
 test('tasks are added and moved by keys, by dragging and by a menu', async () => {
   const column = (name: string) => page.getByRole('region', { name, exact: true });
-  const status = async () => ((await (await at.api('/api/spaces/home-renovation/tasks/buy-oil')).json()) as { status: string }).status;
+  const status = async () =>
+    ((await (await at.api('/api/spaces/home-renovation/tasks/buy-oil')).json()) as { status: string }).status;
   await home('tasks');
   await page.getByRole('textbox', { name: 'Add a task' }).fill('Buy oil');
   await page.keyboard.press('Enter');
@@ -154,7 +172,13 @@ test('words and files are captured as refs from outside, and what fails can be t
   await box.getByRole('button', { name: 'Capture', exact: true }).click();
   await refs.getByText('Larch softens').first().waitFor();
   await box.locator('input[type=file]').setInputFiles([
-    { name: 'mill.html', mimeType: 'text/html', buffer: Buffer.from('<title>The mill</title><article><h1>The mill</h1><p>Boards of 140 mm are guaranteed with underfloor heating, says the mill in a long enough sentence.</p></article>') },
+    {
+      name: 'mill.html',
+      mimeType: 'text/html',
+      buffer: Buffer.from(
+        '<title>The mill</title><article><h1>The mill</h1><p>Boards of 140 mm are guaranteed with underfloor heating, says the mill in a long enough sentence.</p></article>',
+      ),
+    },
     { name: 'prices.pdf', mimeType: 'application/pdf', buffer: pdf('Oak costs 96 a square metre') },
   ]);
   await refs.getByText('The mill').waitFor();
@@ -178,7 +202,7 @@ test('the companion answers about what one looks at, and goes on whatever page i
   await rail(page).getByRole('list', { name: 'Steps' }).getByText('failed').waitFor();
   await log(page).getByText('word1 ').waitFor();
   await go(page, '/inbox');
-  await page.getByText('Nothing waits for you').waitFor();
+  await page.getByText('Nothing is waiting for you').waitFor();
   await page.goBack();
   await log(page).getByText('word20 ').waitFor();
   await page.reload();
@@ -186,7 +210,10 @@ test('the companion answers about what one looks at, and goes on whatever page i
   await page.locator('article[aria-busy=false]').waitFor();
   expect((await log(page).innerText()).match(/word7 /g)).toHaveLength(1);
   const { id, turns } = await talk();
-  expect(turns.find((turn) => turn.type === 'user')).toMatchObject({ content: 'What speaks against larch?', view: { entity_type: 'page', entity_id: 'floor' } });
+  expect(turns.find((turn) => turn.type === 'user')).toMatchObject({
+    content: 'What speaks against larch?',
+    view: { entity_type: 'page', entity_id: 'floor' },
+  });
 
   // It belongs to the space wherever it is opened from.
   await go(page, `/chat/${id}`);
@@ -210,8 +237,12 @@ test('a draft is approved in the rail, and the Inbox shows the same', async () =
   await rail(page).getByRole('button', { name: 'Collapse the companion' }).click();
   await page.getByRole('button', { name: 'Open the companion, 1 draft waits' }).click();
   await card(page).getByRole('button', { name: 'Approve' }).click();
-  await card(page).getByText(/Approved and done/).waitFor();
-  await card(inbox).getByText(/Approved and done/).waitFor();
+  await card(page)
+    .getByText(/Approved and done/)
+    .waitFor();
+  await card(inbox)
+    .getByText(/Approved and done/)
+    .waitFor();
   expect(await onDisk('home-renovation/tasks/order-samples.md')).toContain('Soon.');
   await page.getByRole('link', { name: 'Order samples' }).waitFor();
   expect([...page.wrongs, ...inbox.wrongs]).toEqual([]);
@@ -225,15 +256,22 @@ test('an answer that fails can be asked for again, and no word is lost or said t
   expect(await said('Are you there?')).toBe(1);
 
   // The server keeps the words, but its answer is lost: they are found there, not sent again.
-  await page.route('**/api/conversations/*/messages', async (route) => (await route.fetch(), await route.abort('internetdisconnected')), { times: 1 });
+  await page.route(
+    '**/api/conversations/*/messages',
+    async (route) => (await route.fetch(), await route.abort('internetdisconnected')),
+    { times: 1 },
+  );
   await say(page, 'Only once');
-  await log(page).getByText('waits for the connection').waitFor();
+  await log(page).getByText('waiting for the connection').waitFor();
   await log(page).getByText('Once and no more.').waitFor();
   expect(await said('Only once')).toBe(1);
 
   // Kept by the server, asked for by nobody.
   const { id } = await talk();
-  await at.api(`/api/conversations/${id}/messages`, { method: 'POST', body: JSON.stringify({ content: 'From elsewhere' }) });
+  await at.api(`/api/conversations/${id}/messages`, {
+    method: 'POST',
+    body: JSON.stringify({ content: 'From elsewhere' }),
+  });
   await page.reload();
   await rail(page).getByRole('button', { name: 'Ask now' }).click();
   await log(page).getByText('I was not asked.').waitFor();
@@ -299,9 +337,19 @@ test('the rail is resized, collapsed, laid over the page, and a sheet on a phone
 
 test('hostile pages, refs and names run nothing and load nothing from elsewhere', async () => {
   await page.setViewportSize({ width: 1280, height: 800 });
-  for (const path of ['/spaces/hostile/refs/a', '/spaces/hostile/tasks', '/spaces/hostile/pages/a', '/spaces/hostile/refs', '/spaces']) {
+  for (const path of [
+    '/spaces/hostile/refs/a',
+    '/spaces/hostile/tasks',
+    '/spaces/hostile/pages/a',
+    '/spaces/hostile/refs',
+    '/spaces',
+  ]) {
     await go(page, path);
-    const shown = { '/spaces': page.getByRole('list', { name: 'Spaces' }), tasks: page.getByRole('region', { name: 'To do' }).getByRole('link').first(), refs: page.getByRole('list', { name: 'Refs' }) }[path.split('/hostile/')[1] ?? path];
+    const shown = {
+      '/spaces': page.getByRole('list', { name: 'Spaces' }),
+      tasks: page.getByRole('region', { name: 'To do' }).getByRole('link').first(),
+      refs: page.getByRole('list', { name: 'Refs' }),
+    }[path.split('/hostile/')[1] ?? path];
     await (shown ?? page.locator('.prose .diagram').first()).waitFor();
     expect(await page.locator('a[href^=javascript]').count()).toBe(0);
   }
@@ -326,5 +374,8 @@ function pdf(words: string): Buffer {
     return place;
   });
   const table = places.map((place) => `${String(place).padStart(10, '0')} 00000 n \n`).join('');
-  return Buffer.from(`${body}xref\n0 ${objects.length + 1}\n0000000000 65535 f \n${table}trailer\n<< /Size ${objects.length + 1} /Root 1 0 R >>\nstartxref\n${body.length}\n%%EOF\n`, 'latin1');
+  return Buffer.from(
+    `${body}xref\n0 ${objects.length + 1}\n0000000000 65535 f \n${table}trailer\n<< /Size ${objects.length + 1} /Root 1 0 R >>\nstartxref\n${body.length}\n%%EOF\n`,
+    'latin1',
+  );
 }

@@ -85,8 +85,20 @@ export async function stage(answers: Answer[], options: Setting = {}): Promise<S
   const config = (port: number) => ({
     gateway: { port, auth: { mode: 'token', token: TOKEN } },
     // A price, so that no run has to say that it does not know one.
-    providers: options.providers ?? { mine: { kind: 'openai', baseUrl, apiKey: 'k', models: [{ id: 'some-model', contextWindow: options.contextWindow, price: options.price ?? { input: 0, output: 0 } }] } },
-    agents: { defaults: { titles: 'words', ...options.defaults }, list: options.agents ?? [{ id: 'main', name: 'Main', default: true, model: 'mine/some-model', tier: 'act' }] },
+    providers: options.providers ?? {
+      mine: {
+        kind: 'openai',
+        baseUrl,
+        apiKey: 'k',
+        models: [
+          { id: 'some-model', contextWindow: options.contextWindow, price: options.price ?? { input: 0, output: 0 } },
+        ],
+      },
+    },
+    agents: {
+      defaults: { titles: 'words', ...options.defaults },
+      list: options.agents ?? [{ id: 'main', name: 'Main', default: true, model: 'mine/some-model', tier: 'act' }],
+    },
   });
   const write = async (files: Record<string, string>) => {
     for (const [path, text] of Object.entries(files)) {
@@ -117,7 +129,11 @@ export async function stage(answers: Answer[], options: Setting = {}): Promise<S
     start,
     kill,
     restart: async () => (await kill(), start()),
-    api: (path, init = {}) => fetch(url + path, { ...init, headers: { authorization: `Bearer ${TOKEN}`, 'content-type': 'application/json', ...init.headers } }),
+    api: (path, init = {}) =>
+      fetch(url + path, {
+        ...init,
+        headers: { authorization: `Bearer ${TOKEN}`, 'content-type': 'application/json', ...init.headers },
+      }),
     end: async () => {
       await kill();
       await model.end();
@@ -142,7 +158,8 @@ async function scripted(file: string): Promise<{ load: Stage['script']; url: () 
     await end();
     await writeFile(file, JSON.stringify({ answers: answers.map(script), default: script(fallback) }));
     // A port that was never ours may be taken.
-    url = url === '' ? await listen(somePort()).catch(() => listen(somePort())) : await listen(Number(new URL(url).port));
+    url =
+      url === '' ? await listen(somePort()).catch(() => listen(somePort())) : await listen(Number(new URL(url).port));
   };
   return { load, url: () => url, end };
 }
@@ -165,7 +182,7 @@ async function gone(child: ChildProcess): Promise<void> {
 
 // A worker is told to end when its files are done; what it started for all of them ends with it.
 process.once('SIGTERM', () => {
-  running.forEach((child) => child.kill('SIGKILL'));
+  for (const child of running) child.kill('SIGKILL');
   process.kill(process.pid, 'SIGKILL');
 });
 
@@ -185,7 +202,11 @@ function says(child: ChildProcess, wanted: RegExp): Promise<string> {
 }
 
 async function healthy(url: string): Promise<void> {
-  for (const until = Date.now() + START_LIMIT_MS; Date.now() < until; await new Promise((resolve) => setTimeout(resolve, 30))) {
+  for (
+    const until = Date.now() + START_LIMIT_MS;
+    Date.now() < until;
+    await new Promise((resolve) => setTimeout(resolve, 30))
+  ) {
     const answer = await fetch(`${url}/health`).catch(() => undefined);
     if (answer?.ok) return;
   }
@@ -197,7 +218,15 @@ let browser: Promise<Browser> | undefined;
 export function openBrowser(): Promise<Browser> {
   browser ??= chromium.launch({
     executablePath: chromiumPath,
-    args: ['--no-sandbox', '--disable-gpu', '--disable-quic', '--no-first-run', '--disable-background-networking', '--disable-component-update', '--disable-sync'],
+    args: [
+      '--no-sandbox',
+      '--disable-gpu',
+      '--disable-quic',
+      '--no-first-run',
+      '--disable-background-networking',
+      '--disable-component-update',
+      '--disable-sync',
+    ],
   });
   return browser;
 }
@@ -217,17 +246,28 @@ export interface Visit extends Page {
 }
 
 /** A signed-in page of its own that remembers everything it did wrong. */
-export async function visit(at: Stage, path = '/chat', options: BrowserContextOptions & { token?: string } = {}): Promise<Visit> {
+export async function visit(
+  at: Stage,
+  path = '/chat',
+  options: BrowserContextOptions & { token?: string } = {},
+): Promise<Visit> {
   const page = await blank(options);
   await enter(page, at, path);
   return page;
 }
 
 async function blank({ token = TOKEN, ...rest }: BrowserContextOptions & { token?: string } = {}): Promise<Visit> {
-  const context = await (await openBrowser()).newContext({ viewport: WIDE, serviceWorkers: 'block', reducedMotion: 'reduce', ...rest });
+  const context = await (await openBrowser()).newContext({
+    viewport: WIDE,
+    serviceWorkers: 'block',
+    reducedMotion: 'reduce',
+    ...rest,
+  });
   await context.addInitScript((value) => {
     if (value && !localStorage.getItem('onyx.token')) localStorage.setItem('onyx.token', JSON.stringify(value));
-    addEventListener('securitypolicyviolation', (event) => console.error(`CSP ${event.violatedDirective} ${event.blockedURI} ${event.sample}`));
+    addEventListener('securitypolicyviolation', (event) =>
+      console.error(`CSP ${event.violatedDirective} ${event.blockedURI} ${event.sample}`),
+    );
   }, token);
   const page = (await context.newPage()) as Visit;
   page.setDefaultTimeout(WAIT_LIMIT_MS);
@@ -270,7 +310,8 @@ function watch(page: Visit): void {
   page.on('requestfailed', (request) => page.asked.delete(request));
   page.on('console', (message) => {
     const text = message.text();
-    if (message.type() === 'error' && !/WebSocket connection|ERR_(INTERNET_DISCONNECTED|CONNECTION_REFUSED)/.test(text)) page.wrongs.push(text);
+    if (message.type() === 'error' && !/WebSocket connection|ERR_(INTERNET_DISCONNECTED|CONNECTION_REFUSED)/.test(text))
+      page.wrongs.push(text);
   });
   page.on('pageerror', (error) => page.wrongs.push(String(error)));
   page.on('request', (request) => {

@@ -25,31 +25,39 @@ afterAll(async () => {
 
 const main = (at: Visit) => at.locator('main');
 /** Nothing on the page is wider than the screen. */
-const overhang = (at: Visit) => at.evaluate(() => [...document.querySelectorAll('main, main > *')].filter((part) => part.scrollWidth > part.clientWidth + 1).map((part) => `too wide: ${part.className}`));
+const overhang = (at: Visit) =>
+  at.evaluate(() =>
+    [...document.querySelectorAll('main, main > *')]
+      .filter((part) => part.scrollWidth > part.clientWidth + 1)
+      .map((part) => `too wide: ${part.className}`),
+  );
 
-test.each(PLACES.map((place) => [place.name, place] as const))('%s shows that it loads, what failed and what to do; fits both widths, breaks no rule of accessibility, and stays to be read offline', async (name, place) => {
-  page.wrongs = [];
-  await sky.change('loading');
-  await page.goto(home.at.url + place.path(home));
-  await main(page).locator('[aria-busy=true]').first().waitFor();
-  // What was asked for while it loaded fails now.
-  await sky.change('error');
-  const alert = main(page).getByRole('alert').first();
-  await alert.getByRole('button', { name: 'Copy details' }).waitFor();
-  await alert.getByRole('button', { name: /again/ }).waitFor();
-  expect(page.wrongs.filter((wrong) => !wrong.includes('500'))).toEqual([]);
-  page.wrongs = [];
-  await sky.change('live');
-  await page.goto(home.at.url + place.path(home));
-  await settled(page);
-  expect(await main(page).getByRole('alert').count()).toBe(0);
-  expect(await brokenAnywhere(page, name, () => overhang(page))).toEqual([]);
-  expect(page.wrongs.filter((wrong) => !wrong.includes('404'))).toEqual([]);
-  const shown = (await main(page).innerText()).length;
-  await sky.change('offline');
-  await page.getByRole('link', { name: 'System: Not connected' }).waitFor();
-  expect((await main(page).innerText()).length).toBeGreaterThan(shown / 2);
-});
+test.each(PLACES.map((place) => [place.name, place] as const))(
+  '%s shows that it loads, what failed and what to do; fits both widths, breaks no rule of accessibility, and stays to be read offline',
+  async (name, place) => {
+    page.wrongs = [];
+    await sky.change('loading');
+    await page.goto(home.at.url + place.path(home));
+    await main(page).locator('[aria-busy=true]').first().waitFor();
+    // What was asked for while it loaded fails now.
+    await sky.change('error');
+    const alert = main(page).getByRole('alert').first();
+    await alert.getByRole('button', { name: 'Copy details' }).waitFor();
+    await alert.getByRole('button', { name: /again/ }).waitFor();
+    expect(page.wrongs.filter((wrong) => !wrong.includes('500'))).toEqual([]);
+    page.wrongs = [];
+    await sky.change('live');
+    await page.goto(home.at.url + place.path(home));
+    await settled(page);
+    expect(await main(page).getByRole('alert').count()).toBe(0);
+    expect(await brokenAnywhere(page, name, () => overhang(page))).toEqual([]);
+    expect(page.wrongs.filter((wrong) => !wrong.includes('404'))).toEqual([]);
+    const shown = (await main(page).innerText()).length;
+    await sky.change('offline');
+    await page.getByRole('link', { name: 'System: Not connected' }).waitFor();
+    expect((await main(page).innerText()).length).toBeGreaterThan(shown / 2);
+  },
+);
 
 test('no page of a fresh home fails or is wider than the screen', async () => {
   const found: string[] = [];

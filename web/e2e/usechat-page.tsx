@@ -7,8 +7,13 @@ import { createRoot } from 'react-dom/client';
 const token = new URLSearchParams(location.search).get('token') ?? '';
 
 function Page() {
-  const chat = useChat({ transport: new DefaultChatTransport({ api: '/api/v1/chat', headers: { authorization: `Bearer ${token}` } }) });
-  const said = (model?: string) => (document.querySelector('input')?.value ? void chat.sendMessage({ text: document.querySelector('input')?.value ?? '' }, { body: { model } }) : undefined);
+  const chat = useChat({
+    transport: new DefaultChatTransport({ api: '/api/v1/chat', headers: { authorization: `Bearer ${token}` } }),
+  });
+  const said = (model?: string) =>
+    document.querySelector('input')?.value
+      ? void chat.sendMessage({ text: document.querySelector('input')?.value ?? '' }, { body: { model } })
+      : undefined;
   return (
     <>
       <p data-testid="status">{chat.status}</p>
@@ -18,7 +23,9 @@ function Page() {
       <button onClick={() => said('nobody')}>Send to nobody</button>
       <button onClick={() => void chat.stop()}>Stop</button>
       <button onClick={() => void chat.regenerate()}>Again</button>
-      <pre data-testid="messages">{JSON.stringify(chat.messages.map(({ role, parts, metadata }) => ({ role, parts, metadata })))}</pre>
+      <pre data-testid="messages">
+        {JSON.stringify(chat.messages.map(({ role, parts, metadata }) => ({ role, parts, metadata })))}
+      </pre>
     </>
   );
 }

@@ -9,11 +9,25 @@ let page: Visit;
 beforeAll(async () => {
   const call = { id: 'a', name: 'read_file', input: { path: 'x' } };
   const slow = Array.from({ length: 5 }, (_, index) => `piece ${index} `);
-  at = await stage([{ text: slow, delayMs: 150 }, { reasoning: 'Let me see.', text: 'Seen.' }, { text: 'I would look.', calls: [call] }, { text: 'Half', hang: true }, { text: 'Whole again.' }, { text: 'Severed', hang: true }]);
+  at = await stage([
+    { text: slow, delayMs: 150 },
+    { reasoning: 'Let me see.', text: 'Seen.' },
+    { text: 'I would look.', calls: [call] },
+    { text: 'Half', hang: true },
+    { text: 'Whole again.' },
+    { text: 'Severed', hang: true },
+  ]);
   const script = await bundled();
   page = await visit(at, '/nowhere');
   await page.route(/\/usechat(\.js)?(\?|$)/, (route) =>
-    route.fulfill(route.request().url().includes('.js') ? { contentType: 'text/javascript', body: script } : { contentType: 'text/html', body: '<!doctype html><title>x</title><body><script src="/usechat.js"></script>' }),
+    route.fulfill(
+      route.request().url().includes('.js')
+        ? { contentType: 'text/javascript', body: script }
+        : {
+            contentType: 'text/html',
+            body: '<!doctype html><title>x</title><body><script src="/usechat.js"></script>',
+          },
+    ),
   );
   await page.goto(`${at.url}/usechat?token=${TOKEN}`);
 });
@@ -54,7 +68,11 @@ test('useChat of the AI SDK sends, streams, stops, goes on and says what failed'
   // What is shown on the way is noted in the page: a look from outside may come too late.
   const shown = await page.evaluateHandle(() => {
     const seen: string[] = [];
-    new MutationObserver(() => seen.push(document.body.innerText)).observe(document.body, { subtree: true, childList: true, characterData: true });
+    new MutationObserver(() => seen.push(document.body.innerText)).observe(document.body, {
+      subtree: true,
+      childList: true,
+      characterData: true,
+    });
     return seen;
   });
   await send('hello');
@@ -89,8 +107,19 @@ test('useChat of the AI SDK sends, streams, stops, goes on and says what failed'
   await page.getByRole('button', { name: 'Again' }).click();
   await page.getByTestId('messages').getByText('Whole again.').waitFor();
   await status('ready');
-  expect((await messages()).map(({ role }) => role)).toEqual(['user', 'assistant', 'user', 'assistant', 'user', 'assistant', 'user', 'assistant']);
-  const asked = (await (await fetch(`${at.model.replace(/\/v1$/, '')}/_requests`)).json()) as { body: { messages: { content: unknown }[]; tools?: unknown[] } }[];
+  expect((await messages()).map(({ role }) => role)).toEqual([
+    'user',
+    'assistant',
+    'user',
+    'assistant',
+    'user',
+    'assistant',
+    'user',
+    'assistant',
+  ]);
+  const asked = (await (await fetch(`${at.model.replace(/\/v1$/, '')}/_requests`)).json()) as {
+    body: { messages: { content: unknown }[]; tools?: unknown[] };
+  }[];
   expect(JSON.stringify(asked.at(-1)?.body.messages.at(-1))).toContain('stop here');
   expect(asked.every(({ body }) => !body.tools?.length)).toBe(true);
 

@@ -4,7 +4,11 @@ import type { Page, WebSocketRoute } from 'playwright-core';
 
 export type Weather = 'live' | 'loading' | 'error' | 'offline';
 
-const FAULT = { code: 'storage_failed', message: 'The disk did not answer.', hint: 'Look at the server’s log; nothing that was acknowledged is lost.' };
+const FAULT = {
+  code: 'storage_failed',
+  message: 'The disk did not answer.',
+  hint: 'Look at the server’s log; nothing that was acknowledged is lost.',
+};
 const PROBLEM = { status: 500, code: FAULT.code, title: 'Storage failed', detail: FAULT.message, hint: FAULT.hint };
 const DATA = /^\/(api|v1)\//;
 
@@ -17,13 +21,17 @@ export class Sky {
   constructor(private readonly page: Page) {}
 
   async watch(): Promise<void> {
-    await this.page.route((url) => DATA.test(url.pathname), async (route) => {
-      if (this.weather === 'live') return route.continue();
-      if (this.weather === 'offline') return route.abort('internetdisconnected');
-      const fail = () => route.fulfill({ status: 500, contentType: 'application/problem+json', body: JSON.stringify(PROBLEM) });
-      if (this.weather === 'error') return fail();
-      this.held.push(fail);
-    });
+    await this.page.route(
+      (url) => DATA.test(url.pathname),
+      async (route) => {
+        if (this.weather === 'live') return route.continue();
+        if (this.weather === 'offline') return route.abort('internetdisconnected');
+        const fail = () =>
+          route.fulfill({ status: 500, contentType: 'application/problem+json', body: JSON.stringify(PROBLEM) });
+        if (this.weather === 'error') return fail();
+        this.held.push(fail);
+      },
+    );
     await this.page.routeWebSocket(/\/ws$/, (socket) => this.socket(socket));
   }
 

@@ -1,7 +1,10 @@
 import { useStore } from './store/state';
 
 interface TrustedTypes {
-  createPolicy(name: string, rules: { createScriptURL: (url: string) => string }): { createScriptURL: (url: string) => string };
+  createPolicy(
+    name: string,
+    rules: { createScriptURL: (url: string) => string },
+  ): { createScriptURL: (url: string) => string };
 }
 
 const SCRIPT = '/sw.js';

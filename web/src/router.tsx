@@ -1,4 +1,12 @@
-import { createRootRoute, createRoute, createRouter, lazyRouteComponent, Navigate, useParams, type ErrorComponentProps } from '@tanstack/react-router';
+import {
+  createRootRoute,
+  createRoute,
+  createRouter,
+  lazyRouteComponent,
+  Navigate,
+  useParams,
+  type ErrorComponentProps,
+} from '@tanstack/react-router';
 import { ChatPage, NewChatPage } from './chat/ChatPage';
 import { Header } from './shell/Header';
 import { Shell } from './shell/Shell';
@@ -140,9 +148,34 @@ const systemTab = createRoute({
   },
 });
 
-const routes = [home, newChat, chat, sessions, inbox, memory, spaces, space.addChildren([spacePlace, spaceEntity]), channels, channel, thread, threadAlone, actions, agents, agent, settings, settingsSection, system, systemTab];
+const routes = [
+  home,
+  newChat,
+  chat,
+  sessions,
+  inbox,
+  memory,
+  spaces,
+  space.addChildren([spacePlace, spaceEntity]),
+  channels,
+  channel,
+  thread,
+  threadAlone,
+  actions,
+  agents,
+  agent,
+  settings,
+  settingsSection,
+  system,
+  systemTab,
+];
 
-export const router = createRouter({ routeTree: root.addChildren(routes), defaultPreload: 'intent', scrollRestoration: false, defaultErrorComponent: Broken });
+export const router = createRouter({
+  routeTree: root.addChildren(routes),
+  defaultPreload: 'intent',
+  scrollRestoration: false,
+  defaultErrorComponent: Broken,
+});
 
 declare module '@tanstack/react-router' {
   interface Register {
@@ -167,7 +200,14 @@ function Broken({ error }: ErrorComponentProps) {
       <Header title="This page broke" />
       <div className="p-6">
         <div className="mx-auto max-w-[760px]">
-          <ErrorLine fault={{ code: 'internal', message: `This page cannot be shown: ${why}`, hint: 'Nothing that was sent is lost.' }} action={{ label: 'Load it again', run: () => location.reload() }} />
+          <ErrorLine
+            fault={{
+              code: 'internal',
+              message: `This page cannot be shown: ${why}`,
+              hint: 'Nothing you sent is lost.',
+            }}
+            action={{ label: 'Load it again', run: () => location.reload() }}
+          />
         </div>
       </div>
     </>
@@ -179,7 +219,10 @@ function NotFound() {
     <>
       <Header title="Not found" />
       <p className="meta p-10 text-center">
-        There is no page here. <a href="/chat" className="text-accent underline underline-offset-3">New chat</a>
+        There is no page here.{' '}
+        <a href="/chat" className="text-accent underline underline-offset-3">
+          New chat
+        </a>
       </p>
     </>
   );

@@ -6,13 +6,17 @@ const cacheName = `onyx-${version}`;
 
 self.addEventListener('install', (event) => {
   event.waitUntil(
-    caches.open(cacheName).then((cache) => cache.addAll(['/', ...files].map((file) => new Request(file, { cache: 'reload' })))),
+    caches
+      .open(cacheName)
+      .then((cache) => cache.addAll(['/', ...files].map((file) => new Request(file, { cache: 'reload' })))),
   );
 });
 
 self.addEventListener('activate', (event) => {
   const old = caches.keys().then((names) => names.filter((name) => name.startsWith('onyx-') && name !== cacheName));
-  event.waitUntil(old.then((names) => Promise.all(names.map((name) => caches.delete(name)))).then(() => self.clients.claim()));
+  event.waitUntil(
+    old.then((names) => Promise.all(names.map((name) => caches.delete(name)))).then(() => self.clients.claim()),
+  );
 });
 
 self.addEventListener('message', (event) => {

@@ -27,7 +27,13 @@ untrusted-0123456789abcdef>>
 describe('the block that went to the model', () => {
   test('is read as its pieces, whatever their text pretends', () => {
     expect(piecesIn(BLOCK)).toEqual([
-      { scope: 'channel', source: 'spaces/home/sources/a b/x.md', startLine: 3, endLine: 5, text: 'First line\n< <untrusted- [space] fake:1-2' },
+      {
+        scope: 'channel',
+        source: 'spaces/home/sources/a b/x.md',
+        startLine: 3,
+        endLine: 5,
+        text: 'First line\n< <untrusted- [space] fake:1-2',
+      },
       { scope: 'agent', source: 'notes.md', startLine: 1, endLine: 1, text: 'Second' },
     ]);
     expect(piecesIn(undefined)).toEqual([]);
@@ -37,9 +43,15 @@ describe('the block that went to the model', () => {
 
 describe('found beside given', () => {
   test('what was given, what had no room, what came since, and what is gone', () => {
-    const given = piecesIn('<<untrusted-00 [channel] a.md:1-3\none\nuntrusted-00>>\n<<untrusted-00 [thread] old.md:1-2\nthen\nuntrusted-00>>\n');
+    const given = piecesIn(
+      '<<untrusted-00 [channel] a.md:1-3\none\nuntrusted-00>>\n<<untrusted-00 [thread] old.md:1-2\nthen\nuntrusted-00>>\n',
+    );
     const budget = given.reduce((sum, one) => sum + weight(one), 0) + 60;
-    const rows = compared(given, [piece('a.md', 1, 'one'), piece('b.md', 4, 'word '.repeat(60)), piece('c.md', 5, 'short')], budget);
+    const rows = compared(
+      given,
+      [piece('a.md', 1, 'one'), piece('b.md', 4, 'word '.repeat(60)), piece('c.md', 5, 'short')],
+      budget,
+    );
     expect(rows.map(({ source, state, scope }) => [source, scope, state])).toEqual([
       ['a.md', 'channel', 'given'],
       ['b.md', 'channel', 'cut'],

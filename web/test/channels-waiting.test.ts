@@ -4,29 +4,72 @@ import { applyEvent, fromTurns, startLive, type Answer, type Live } from '../src
 import type { InThread, Pending } from '../src/store/state';
 import { arranged, foundAgain, lastTries, waitingOf } from '../src/store/waiting';
 
-const said = (key: string, { turnId, ...thread }: InThread & { turnId?: string }, more: Partial<Pending> = {}): Pending => ({ key, turnId, sessionId: 't', content: key, request: {}, at: '2026-11-15T10:00:00Z', state: 'sending', thread, ...more });
-const live = (runId: string, agents: string[]): Live => applyEvent(startLive(runId), 1, agents[0], { type: 'start', agents, model: 'm' });
+const said = (
+  key: string,
+  { turnId, ...thread }: InThread & { turnId?: string },
+  more: Partial<Pending> = {},
+): Pending => ({
+  key,
+  turnId,
+  sessionId: 't',
+  content: key,
+  request: {},
+  at: '2026-11-15T10:00:00Z',
+  state: 'sending',
+  thread,
+  ...more,
+});
+const live = (runId: string, agents: string[]): Live =>
+  applyEvent(startLive(runId), 1, agents[0], { type: 'start', agents, model: 'm' });
 const shown = (...given: Parameters<typeof arranged>) =>
-  arranged(...given).map((message) => (message.kind === 'words' ? `${message.state} ${message.id}${message.promised ? ` (${message.promised})` : ''}` : message.kind === 'answer' ? `${message.state} ${message.agent}` : ''));
+  arranged(...given).map((message) =>
+    message.kind === 'words'
+      ? `${message.state} ${message.id}${message.promised ? ` (${message.promised})` : ''}`
+      : message.kind === 'answer'
+        ? `${message.state} ${message.agent}`
+        : '',
+  );
 const NONE = new Set<string>();
 
 describe('words said in a thread', () => {
   test('are followed at once by everybody who answers them', () => {
     expect(shown([said('a', {})], undefined, NONE)).toEqual(['sending a']);
-    expect(shown([said('a', { turnId: '1', answering: ['main', 'scout'] })], undefined, NONE)).toEqual(['stored 1', 'running main', 'running scout']);
+    expect(shown([said('a', { turnId: '1', answering: ['main', 'scout'] })], undefined, NONE)).toEqual([
+      'stored 1',
+      'running main',
+      'running scout',
+    ]);
   });
 
   test('stand before the answer of the run that took them, and those who have not spoken after it', () => {
-    const waiting = [said('a', { turnId: '1', answering: ['main', 'scout'] }), said('b', { turnId: '2', answering: ['main'] })];
+    const waiting = [
+      said('a', { turnId: '1', answering: ['main', 'scout'] }),
+      said('b', { turnId: '2', answering: ['main'] }),
+    ];
     const run = applyEvent(live('r', ['main', 'scout']), 2, 'main', { type: 'delta', turnId: 'x', text: 'hi' });
-    expect(shown(waiting, run, NONE)).toEqual(['stored 1', 'running main', 'running scout', 'queued 2 (2.main)', 'running main']);
+    expect(shown(waiting, run, NONE)).toEqual([
+      'stored 1',
+      'running main',
+      'running scout',
+      'queued 2 (2.main)',
+      'running main',
+    ]);
     // The log has the words already: the next that wait are not this run's.
-    expect(shown(waiting.slice(1), run, new Set(['r']))).toEqual(['running main', 'running scout', 'queued 2 (2.main)', 'running main']);
+    expect(shown(waiting.slice(1), run, new Set(['r']))).toEqual([
+      'running main',
+      'running scout',
+      'queued 2 (2.main)',
+      'running main',
+    ]);
   });
 
   test('are not taken for the question of a second try', () => {
     const again = said('again', {}, { content: '', runId: 'r', thread: undefined });
-    expect(shown([said('b', { turnId: '2', answering: ['main'] }), again], live('r', ['main']), NONE)).toEqual(['running main', 'queued 2 (2.main)', 'running main']);
+    expect(shown([said('b', { turnId: '2', answering: ['main'] }), again], live('r', ['main']), NONE)).toEqual([
+      'running main',
+      'queued 2 (2.main)',
+      'running main',
+    ]);
   });
 
   test('that nobody undertook to answer say so', () => {
@@ -34,7 +77,12 @@ describe('words said in a thread', () => {
   });
 
   test('a run that is over waits for nobody', () => {
-    const over = applyEvent(live('r', ['main', 'scout']), 2, 'main', { type: 'done', status: 'cancelled', assistantTurnIds: [], usage: { input: 0, output: 0, cacheRead: 0, cacheWrite: 0 } });
+    const over = applyEvent(live('r', ['main', 'scout']), 2, 'main', {
+      type: 'done',
+      status: 'cancelled',
+      assistantTurnIds: [],
+      usage: { input: 0, output: 0, cacheRead: 0, cacheWrite: 0 },
+    });
     expect(shown([], over, new Set(['r']))).toEqual(['cancelled main']);
   });
 });
@@ -47,12 +95,28 @@ test('a run that was stopped before anybody spoke is said of all who were asked'
     { ...base, id: '1', type: 'user', content: 'hi' },
     { ...base, id: '2', type: 'run_end', status: 'cancelled', usage },
   ]);
-  expect(stopped.slice(1)).toMatchObject([{ agent: 'scout', state: 'cancelled', asked: '1' }, { agent: 'main', state: 'cancelled', asked: '1' }]);
+  expect(stopped.slice(1)).toMatchObject([
+    { agent: 'scout', state: 'cancelled', asked: '1' },
+    { agent: 'main', state: 'cancelled', asked: '1' },
+  ]);
 });
 
 test('a second try stands in the place of the first, and of that coworker only', () => {
-  const answer = (id: string, agent: string, state: Answer['state'], asked = 'q'): Answer => ({ kind: 'answer', id, agent, parts: [], state, asked });
-  const tried = [answer('a', 'main', 'error'), answer('b', 'scout', 'error'), answer('c', 'main', 'cancelled'), answer('d', 'main', 'done'), answer('e', 'main', 'error', 'later')];
+  const answer = (id: string, agent: string, state: Answer['state'], asked = 'q'): Answer => ({
+    kind: 'answer',
+    id,
+    agent,
+    parts: [],
+    state,
+    asked,
+  });
+  const tried = [
+    answer('a', 'main', 'error'),
+    answer('b', 'scout', 'error'),
+    answer('c', 'main', 'cancelled'),
+    answer('d', 'main', 'done'),
+    answer('e', 'main', 'error', 'later'),
+  ];
   expect(lastTries(tried).map(({ id }) => id)).toEqual(['b', 'd', 'e']);
 });
 
@@ -68,7 +132,12 @@ const message = (id: string, content: string, more: Partial<ThreadMessage> = {})
 });
 
 describe('after a lost connection', () => {
-  const messages = [message('01', 'yes'), message('01.main', '', { role: 'assistant', author: 'main', status: 'complete' }), message('03', 'yes'), message('03.main', '', { role: 'assistant', author: 'main', status: 'streaming' })];
+  const messages = [
+    message('01', 'yes'),
+    message('01.main', '', { role: 'assistant', author: 'main', status: 'complete' }),
+    message('03', 'yes'),
+    message('03.main', '', { role: 'assistant', author: 'main', status: 'streaming' }),
+  ];
 
   test('words that arrived are found and not sent again; older ones of the same wording are not taken for them', () => {
     expect(foundAgain(messages, 'yes', '01')?.id).toBe('03');
@@ -77,6 +146,8 @@ describe('after a lost connection', () => {
   });
 
   test('what waits for its turn is read back with who answers it', () => {
-    expect(waitingOf('t', messages, new Set(['01']))).toMatchObject([{ key: '03', sessionId: 't', content: 'yes', turnId: '03', thread: { answering: ['main'] } }]);
+    expect(waitingOf('t', messages, new Set(['01']))).toMatchObject([
+      { key: '03', sessionId: 't', content: 'yes', turnId: '03', thread: { answering: ['main'] } },
+    ]);
   });
 });

@@ -3,8 +3,22 @@ import type { Source, SourceProgress } from '@onyx/sdk';
 import { stateOf, titleFrom } from '../src/pages/channels/words';
 
 const document = (error?: string) => ({ from: 'a.md', title: 'A', bytes: 1, error });
-const source = (state: Source['state'], documents = [document()], error?: string): Source => ({ id: 's', scope: { type: 'channel', id: 'c' }, kind: 'folder', title: 'T', state, error, createdAt: '2026-11-15T10:00:00Z', documents });
-const progress = (more: Partial<SourceProgress>): SourceProgress => ({ state: 'importing', done: 2, failed: 0, ...more });
+const source = (state: Source['state'], documents = [document()], error?: string): Source => ({
+  id: 's',
+  scope: { type: 'channel', id: 'c' },
+  kind: 'folder',
+  title: 'T',
+  state,
+  error,
+  createdAt: '2026-11-15T10:00:00Z',
+  documents,
+});
+const progress = (more: Partial<SourceProgress>): SourceProgress => ({
+  state: 'importing',
+  done: 2,
+  failed: 0,
+  ...more,
+});
 
 test.each([
   [source('importing'), undefined, 'Importing'],

@@ -19,7 +19,11 @@ test('equal texts have no difference', () => {
 });
 
 test('lines that moved are taken out and put in once', () => {
-  expect(apply('one\ntwo\nthree', 'two\nthree\none')).toEqual({ kept: ['two', 'three'], removed: ['one'], added: ['one'] });
+  expect(apply('one\ntwo\nthree', 'two\nthree\none')).toEqual({
+    kept: ['two', 'three'],
+    removed: ['one'],
+    added: ['one'],
+  });
 });
 
 test('a text as long as a book is compared without filling the memory', () => {

@@ -2,7 +2,14 @@ import { describe, expect, test } from 'vitest';
 import type { RunEvent, Turn } from '@onyx/sdk';
 import { answerText, applyEvent, fromTurns, startLive, type Answer, type Message } from '../src/store/messages';
 
-const base = (id: string, author: string) => ({ id, ts: '2026-11-15T10:00:00Z', runId: 'r1', lane: 0, author, origin: 'agent' as const });
+const base = (id: string, author: string) => ({
+  id,
+  ts: '2026-11-15T10:00:00Z',
+  runId: 'r1',
+  lane: 0,
+  author,
+  origin: 'agent' as const,
+});
 const USAGE = { input: 10, output: 5, cacheRead: 0, cacheWrite: 0 };
 
 const LOG: Turn[] = [
@@ -39,7 +46,11 @@ describe('a log as messages', () => {
   });
 
   test('words in the middle of a run part its answer', () => {
-    const steered: Turn[] = [...LOG.slice(0, 5), { ...base('t9', 'person:owner'), type: 'user', content: 'left' }, ...LOG.slice(5)];
+    const steered: Turn[] = [
+      ...LOG.slice(0, 5),
+      { ...base('t9', 'person:owner'), type: 'user', content: 'left' },
+      ...LOG.slice(5),
+    ];
     const kinds = fromTurns(steered).map((message) => (message.kind === 'answer' ? message.asked : message.kind));
     expect(kinds).toEqual(['words', 't1', 'words', 't9']);
     expect(fromTurns(steered).every((message) => message.kind !== 'answer' || message.state === 'done')).toBe(true);
@@ -47,20 +58,37 @@ describe('a log as messages', () => {
 
   test('a run that failed before it said anything still shows why', () => {
     const error = { code: 'provider_auth', message: 'No.', hint: 'Check.' };
-    const failed: Turn[] = [...LOG.slice(0, 2), { ...base('t6', 'system'), type: 'run_end', status: 'error', usage: USAGE, error }];
+    const failed: Turn[] = [
+      ...LOG.slice(0, 2),
+      { ...base('t6', 'system'), type: 'run_end', status: 'error', usage: USAGE, error },
+    ];
     expect(fromTurns(failed)[1]).toMatchObject({ kind: 'answer', state: 'error', error, parts: [] });
   });
 
   test('what a run read from outside and who answered in its place is said of it once, unless it was heard better', () => {
     const read = (turn: Turn) => ({ ...turn, origin: 'agent_tainted' as const });
-    const log = LOG.map((turn) => (turn.type === 'assistant_text' ? { ...read(turn), model: 'mine/other' } : turn.type === 'tool_call' ? read(turn) : turn));
-    const notes = (message: Message | undefined) => (message as Answer).parts.filter((part) => part.kind === 'note').map(({ code, text }) => [code, text]);
+    const log = LOG.map((turn) =>
+      turn.type === 'assistant_text'
+        ? { ...read(turn), model: 'mine/other' }
+        : turn.type === 'tool_call'
+          ? read(turn)
+          : turn,
+    );
+    const notes = (message: Message | undefined) =>
+      (message as Answer).parts.filter((part) => part.kind === 'note').map(({ code, text }) => [code, text]);
     expect(notes(fromTurns(log)[1])).toEqual([
       ['fallback', 'mine/other answered instead of mine/m.'],
       ['tainted', 'This run has read content from outside.'],
     ]);
-    const heard = { kind: 'note' as const, code: 'fallback', text: 'mine/m: The provider is overloaded. mine/other answers instead.' };
-    expect(notes(fromTurns(log, undefined, { 'r1:main:0': [heard] })[1])).toEqual([['tainted', 'This run has read content from outside.'], ['fallback', heard.text]]);
+    const heard = {
+      kind: 'note' as const,
+      code: 'fallback',
+      text: 'mine/m: The provider is overloaded. mine/other answers instead.',
+    };
+    expect(notes(fromTurns(log, undefined, { 'r1:main:0': [heard] })[1])).toEqual([
+      ['tainted', 'This run has read content from outside.'],
+      ['fallback', heard.text],
+    ]);
     const auto = log.map((turn) => (turn.type === 'run_start' ? { ...turn, model: 'auto' } : turn));
     expect(notes(fromTurns(auto)[1]).map(([code]) => code)).toEqual(['tainted']);
     expect(notes(fromTurns(LOG)[1])).toEqual([]);
@@ -72,12 +100,28 @@ describe('a log as messages', () => {
 });
 
 describe('several agents', () => {
-  const lane = (id: string, agent: string, at: number) => ({ ...base(id, `agent:${agent}`), lane: at, type: 'assistant_text' as const, content: `${agent} says`, status: 'complete' as const, model: 'mine/m' });
-  const log: Turn[] = [LOG[0] as Turn, LOG[1] as Turn, lane('t2', 'main', 0), lane('t3', 'optimist', 1), LOG[6] as Turn];
+  const lane = (id: string, agent: string, at: number) => ({
+    ...base(id, `agent:${agent}`),
+    lane: at,
+    type: 'assistant_text' as const,
+    content: `${agent} says`,
+    status: 'complete' as const,
+    model: 'mine/m',
+  });
+  const log: Turn[] = [
+    LOG[0] as Turn,
+    LOG[1] as Turn,
+    lane('t2', 'main', 0),
+    lane('t3', 'optimist', 1),
+    LOG[6] as Turn,
+  ];
 
   test('each has an answer of its own, and the usage stands once', () => {
     const answers = fromTurns(log).filter((message) => message.kind === 'answer') as Answer[];
-    expect(answers.map(({ agent, usage }) => [agent, usage])).toEqual([['main', undefined], ['optimist', USAGE]]);
+    expect(answers.map(({ agent, usage }) => [agent, usage])).toEqual([
+      ['main', undefined],
+      ['optimist', USAGE],
+    ]);
   });
 
   test('told live they are the same', () => {
@@ -87,9 +131,14 @@ describe('several agents', () => {
       ['optimist', { type: 'delta', turnId: 't3', text: 'optimist says' }],
       ['optimist', { type: 'done', status: 'done', assistantTurnIds: ['t2', 't3'], usage: USAGE }],
     ];
-    const live = tell.reduce((state, [agent, event], index) => applyEvent(state, index + 1, agent, event), startLive('r1'));
+    const live = tell.reduce(
+      (state, [agent, event], index) => applyEvent(state, index + 1, agent, event),
+      startLive('r1'),
+    );
     const stored = fromTurns(log).filter((message) => message.kind === 'answer') as Answer[];
-    expect(live.answers.map(({ id, agent, state, usage }) => ({ id, agent, state, usage }))).toEqual(stored.map(({ id, agent, state, usage }) => ({ id, agent, state, usage })));
+    expect(live.answers.map(({ id, agent, state, usage }) => ({ id, agent, state, usage }))).toEqual(
+      stored.map(({ id, agent, state, usage }) => ({ id, agent, state, usage })),
+    );
   });
 });
 
@@ -98,13 +147,30 @@ describe('a run told live', () => {
     { type: 'start', agents: ['main'], model: 'mine/m' },
     { type: 'delta', turnId: 't2', text: 'Let me ' },
     { type: 'delta', turnId: 't2', text: 'look.' },
-    { type: 'tool_call', turnId: 't3', toolUseId: 'a', tool: 'read_file', input: { path: 'x.md' }, summary: 'Read x.md' },
+    {
+      type: 'tool_call',
+      turnId: 't3',
+      toolUseId: 'a',
+      tool: 'read_file',
+      input: { path: 'x.md' },
+      summary: 'Read x.md',
+    },
     { type: 'tool_output', toolUseId: 'a', chunk: 'te' },
-    { type: 'tool_result', turnId: 't4', toolUseId: 'a', tool: 'read_file', ok: true, output: 'text', summary: 'Read x.md', durationMs: 4 },
+    {
+      type: 'tool_result',
+      turnId: 't4',
+      toolUseId: 'a',
+      tool: 'read_file',
+      ok: true,
+      output: 'text',
+      summary: 'Read x.md',
+      durationMs: 4,
+    },
     { type: 'delta', turnId: 't5', text: 'Done.' },
     { type: 'done', status: 'done', assistantTurnIds: ['t2', 't5'], usage: USAGE },
   ];
-  const play = (order: [number, RunEvent][]) => order.reduce((live, [seq, event]) => applyEvent(live, seq, 'main', event), startLive('r1'));
+  const play = (order: [number, RunEvent][]) =>
+    order.reduce((live, [seq, event]) => applyEvent(live, seq, 'main', event), startLive('r1'));
   const numbered = events.map((event, index) => [index + 1, event] as [number, RunEvent]);
 
   test('shows what the log will show', () => {
@@ -116,7 +182,9 @@ describe('a run told live', () => {
   });
 
   test('events that come again change nothing', () => {
-    const doubled = numbered.flatMap((entry, index) => (index > 1 ? [entry, numbered[index - 1] ?? entry, entry] : [entry]));
+    const doubled = numbered.flatMap((entry, index) =>
+      index > 1 ? [entry, numbered[index - 1] ?? entry, entry] : [entry],
+    );
     expect(play(doubled)).toEqual(play(numbered));
   });
 

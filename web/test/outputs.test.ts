@@ -5,21 +5,42 @@ import { BLANK, ended, heard } from '../src/pages/agents/persona/outputs';
 const play = (...events: PersonaEvent[]) => events.reduce(heard, BLANK);
 const delta = (content: string): PersonaEvent => ({ type: 'text_delta', content });
 const whole = (content: string): PersonaEvent => ({ type: 'text_complete', id: 'x', content });
-const call: PersonaEvent = { type: 'tool_call', id: 't', toolUseId: 'u', toolName: 'read_file', input: { path: 'a.md' } };
+const call: PersonaEvent = {
+  type: 'tool_call',
+  id: 't',
+  toolUseId: 'u',
+  toolName: 'read_file',
+  input: { path: 'a.md' },
+};
 
 test('words grow, are whole once, and the next ones stand by themselves', () => {
   expect(play(delta('Five'), delta('teen')).parts).toMatchObject([{ kind: 'text', text: 'Fiveteen' }]);
-  expect(play(delta('Five'), delta('teen'), whole('Fifteen.'), delta('Yes')).parts).toMatchObject([{ text: 'Fifteen.' }, { text: 'Yes' }]);
+  expect(play(delta('Five'), delta('teen'), whole('Fifteen.'), delta('Yes')).parts).toMatchObject([
+    { text: 'Fifteen.' },
+    { text: 'Yes' },
+  ]);
 });
 
 test('steps stand together with what came of them', () => {
-  const { parts } = play(delta('Look'), call, { type: 'tool_result', id: 'r', toolUseId: 'u', output: 'gone', isError: true });
-  expect(parts[1]).toEqual({ kind: 'tools', steps: [{ toolUseId: 'u', tool: 'read_file', input: { path: 'a.md' }, output: 'gone', ok: false }] });
+  const { parts } = play(delta('Look'), call, {
+    type: 'tool_result',
+    id: 'r',
+    toolUseId: 'u',
+    output: 'gone',
+    isError: true,
+  });
+  expect(parts[1]).toEqual({
+    kind: 'tools',
+    steps: [{ toolUseId: 'u', tool: 'read_file', input: { path: 'a.md' }, output: 'gone', ok: false }],
+  });
 });
 
 test('it ends once: done, failed, stopped or broken off', () => {
   expect(play(delta('x'), { type: 'done' }).state).toBe('done');
-  expect(play({ type: 'error', message: 'no model' }, { type: 'done' })).toMatchObject({ state: 'failed', fault: { message: 'no model' } });
+  expect(play({ type: 'error', message: 'no model' }, { type: 'done' })).toMatchObject({
+    state: 'failed',
+    fault: { message: 'no model' },
+  });
   expect(ended(play(delta('x')), { stopped: true }).state).toBe('stopped');
   expect(ended(play({ type: 'done' }), { stopped: true }).state).toBe('done');
   const fault = { code: 'interrupted', message: 'broke off', hint: '' };

@@ -33,9 +33,12 @@ afterEach(() => void vi.useRealTimers());
 describe('from hidden', () => {
   test('sending shows it', () => expect(play('sent').panel.phase).toBe('visible'));
   test('"Show output" shows it pinned', () => expect(play('show output').panel.phase).toBe('pinned'));
-  test.each(['output', 'ended', 'click', 'key p', 'dismiss', 'escape', 'click away', 'clear', 'time'] as const)('%s leaves it hidden', (what) => {
-    expect(play(what).after(STAYS_MS * 2)).toBe('hidden');
-  });
+  test.each(['output', 'ended', 'click', 'key p', 'dismiss', 'escape', 'click away', 'clear', 'time'] as const)(
+    '%s leaves it hidden',
+    (what) => {
+      expect(play(what).after(STAYS_MS * 2)).toBe('hidden');
+    },
+  );
   test('an error or approval leaves it hidden: whoever dismissed it is told by the button', () => {
     expect(play(attention(true)).panel).toMatchObject({ phase: 'hidden', attention: true });
   });
@@ -67,8 +70,12 @@ describe('while it is visible', () => {
   test.each(['click', 'key p'] as const)('%s pins it', (what) => {
     expect(play('sent', 'ended', what).after(60_000)).toBe('pinned');
   });
-  test.each(['dismiss', 'escape', 'clear'] as const)('%s hides it', (what) => expect(play('sent', what).panel.phase).toBe('hidden'));
-  test.each(['click away', 'show output', 'time'] as const)('%s changes nothing', (what) => expect(play('sent', what).panel.phase).toBe('visible'));
+  test.each(['dismiss', 'escape', 'clear'] as const)('%s hides it', (what) =>
+    expect(play('sent', what).panel.phase).toBe('hidden'),
+  );
+  test.each(['click away', 'show output', 'time'] as const)('%s changes nothing', (what) =>
+    expect(play('sent', what).panel.phase).toBe('visible'),
+  );
   test('what was dismissed does not come back with more words', () => {
     expect(play('sent', 'dismiss', 'output', 'ended').after(1)).toBe('hidden');
   });
@@ -128,8 +135,12 @@ describe('while it is pinned', () => {
   test('it stays, also when more is said', () => {
     expect(play('sent', 'click', 'ended', 'sent', 'output', 'ended').after(3_600_000)).toBe('pinned');
   });
-  test.each(['dismiss', 'escape', 'click away', 'clear'] as const)('%s hides it', (what) => expect(play('show output', what).panel.phase).toBe('hidden'));
-  test.each(['click', 'key p', 'show output', 'time'] as const)('%s changes nothing', (what) => expect(play('show output', what).panel.phase).toBe('pinned'));
+  test.each(['dismiss', 'escape', 'click away', 'clear'] as const)('%s hides it', (what) =>
+    expect(play('show output', what).panel.phase).toBe('hidden'),
+  );
+  test.each(['click', 'key p', 'show output', 'time'] as const)('%s changes nothing', (what) =>
+    expect(play('show output', what).panel.phase).toBe('pinned'),
+  );
 });
 
 test('clearing forgets what was written and what needed somebody', () => {

@@ -2,9 +2,14 @@ import { expect, test } from 'vitest';
 import type { Turn } from '@onyx/sdk';
 import { partingAt } from '../src/chat/Siblings';
 
-const user = (id: string) => ({ id, ts: '', lane: 0, author: 'person:me', origin: 'person', type: 'user', content: id }) as Turn;
+const user = (id: string) =>
+  ({ id, ts: '', lane: 0, author: 'person:me', origin: 'person', type: 'user', content: id }) as Turn;
 const sibling = (id: string, forkTurn: string | null) => ({ id, forkTurn, createdAt: '' });
-const at = (turns: string[], ...siblings: ReturnType<typeof sibling>[]) => ({ turns: turns.map(user), siblings, phase: 'ready' as const });
+const at = (turns: string[], ...siblings: ReturnType<typeof sibling>[]) => ({
+  turns: turns.map(user),
+  siblings,
+  phase: 'ready' as const,
+});
 
 test('an edited message is switched with the one it replaced, from both sides', () => {
   const family = [sibling('first', null), sibling('edit', 't2')];

@@ -1,6 +1,15 @@
 import { describe, expect, test } from 'vitest';
 import type { Action } from '@onyx/sdk';
-import { artifactOf, asksForSelection, candidates, filled, frontOf, promptOf, rehearsed, valuesAt } from '../src/store/templates';
+import {
+  artifactOf,
+  asksForSelection,
+  candidates,
+  filled,
+  frontOf,
+  promptOf,
+  rehearsed,
+  valuesAt,
+} from '../src/store/templates';
 
 const VALUES = valuesAt(new Date('2026-11-15T09:05:59Z'), 'mara', 'the boats {{date}}');
 
@@ -11,7 +20,9 @@ describe('a prompt', () => {
     expect(promptOf('Go.\n')).toBe('Go.');
   });
   test('has its fields filled in once, and nothing else', () => {
-    expect(filled('On {{date}} at {{ time }} for {{person}}: {{selection}} {{hour}}', VALUES)).toBe('On 2026-11-15 at 09:05 for mara: the boats {{date}} {{hour}}');
+    expect(filled('On {{date}} at {{ time }} for {{person}}: {{selection}} {{hour}}', VALUES)).toBe(
+      'On 2026-11-15 at 09:05 for mara: the boats {{date}} {{hour}}',
+    );
   });
   test('without a place for the selection is followed by it', () => {
     expect(filled('Sum up.', VALUES)).toBe('Sum up.\n\nthe boats {{date}}');
@@ -33,12 +44,20 @@ describe('the file of an action', () => {
 });
 
 test('a run’s page lies under the day of its id, and says how it ended', () => {
-  expect(artifactOf('019a8a2b-7800-7000-8000-000000000000')).toBe('vault/agent/runs/2025/11/16/019a8a2b-7800-7000-8000-000000000000.md');
-  expect(frontOf('---\naction: "sum-up"\nstatus: done\ncost: 0.25\n---\n# Sum up\nstatus: no\n')).toEqual({ action: 'sum-up', status: 'done', cost: '0.25' });
+  expect(artifactOf('019a8a2b-7800-7000-8000-000000000000')).toBe(
+    'vault/agent/runs/2025/11/16/019a8a2b-7800-7000-8000-000000000000.md',
+  );
+  expect(frontOf('---\naction: "sum-up"\nstatus: done\ncost: 0.25\n---\n# Sum up\nstatus: no\n')).toEqual({
+    action: 'sum-up',
+    status: 'done',
+    cost: '0.25',
+  });
 });
 
 test('a step that was only tried says what it would have done', () => {
-  expect(rehearsed('dry run, nothing was done: Create a.md +1 −0 (write: draft)\n--- a.md\n+++ a.md\n@@ -0,0 +1 @@\n+x\n')).toEqual({
+  expect(
+    rehearsed('dry run, nothing was done: Create a.md +1 −0 (write: draft)\n--- a.md\n+++ a.md\n@@ -0,0 +1 @@\n+x\n'),
+  ).toEqual({
     what: 'Create a.md +1 −0',
     effect: 'write',
     verdict: 'draft',

@@ -2,16 +2,19 @@
 //! Each check is a pure function from what was read to problems, so that its tests can show it failing.
 
 mod edges;
+mod migrations;
 mod papers;
+mod rooms;
 mod sizes;
 mod threats;
-mod unused;
+mod typescript;
 mod words;
 
 use std::path::Path;
 use std::process::Command;
 
 use anyhow::{Context, Result, bail};
+use rooms::Enforced;
 
 /// A rule that was broken, and where.
 #[derive(Debug, PartialEq, Eq)]
@@ -59,9 +62,21 @@ pub(crate) fn run(root: &Path) -> Result<()> {
     for note in sizes::long_files(&files) {
         println!("note: {}: {}", note.place, note.rule);
     }
+    let rooms = rooms::count(&files);
+    for counts in &rooms {
+        println!("{}", counts.line());
+    }
+    let rooms = rooms::check(&rooms);
+    if rooms::ENFORCED == Enforced::Told {
+        for problem in &rooms {
+            println!("warning: {}: {}", problem.place, problem.rule);
+        }
+    }
     let problems: Vec<Problem> = [
+        if rooms::ENFORCED == Enforced::Fails { rooms } else { Vec::new() },
         edges::check(&packages),
-        unused::check(&packages, &files, root),
+        migrations::check(&files),
+        typescript::check(&files),
         sizes::check(&files),
         papers::check(&files),
         threats::check(&files),

@@ -40,7 +40,10 @@ export class Actions {
 
   /** Runs it; its first line is `start`, its last `done`. Leaving the loop, or aborting, stops the run. */
   async *run(id: string, request: ActionRequest = {}, signal?: AbortSignal): AsyncGenerator<ActionLine> {
-    const response = await this.http.response(`/api/agent/actions/${encodeURIComponent(id)}/run`, { body: request, signal });
+    const response = await this.http.response(`/api/agent/actions/${encodeURIComponent(id)}/run`, {
+      body: request,
+      signal,
+    });
     if (response.body) {
       for await (const text of lines(response.body)) {
         if (text.trim() === '') continue;
@@ -49,6 +52,10 @@ export class Actions {
         if (line.type === 'done') return;
       }
     }
-    throw new OnyxError({ code: 'interrupted', message: 'The run broke off before its end.', hint: 'Run it again; what was finished is kept.' });
+    throw new OnyxError({
+      code: 'interrupted',
+      message: 'The run broke off before its end.',
+      hint: 'Run it again; what was finished is kept.',
+    });
   }
 }

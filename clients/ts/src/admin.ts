@@ -75,7 +75,11 @@ export class Admin {
   async setProvider(name: string, settings: ProviderSettings, apiKey?: string): Promise<void> {
     // The config's own names stay as they are.
     const text = JSON.stringify({ settings, api_key: apiKey });
-    await this.http.response(`/api/admin/providers/${encodeURIComponent(name)}`, { method: 'PUT', text, headers: { 'content-type': 'application/json' } });
+    await this.http.response(`/api/admin/providers/${encodeURIComponent(name)}`, {
+      method: 'PUT',
+      text,
+      headers: { 'content-type': 'application/json' },
+    });
   }
 
   async removeProvider(name: string): Promise<void> {
@@ -88,7 +92,8 @@ export class Admin {
 
   /** Those that the provider itself lists now. */
   async providerModels(name: string): Promise<Model[]> {
-    return (await this.http.json<{ models: Model[] }>(`/api/admin/providers/${encodeURIComponent(name)}/models`)).models;
+    return (await this.http.json<{ models: Model[] }>(`/api/admin/providers/${encodeURIComponent(name)}/models`))
+      .models;
   }
 
   /** What runs on this machine and could be had without a key. */
@@ -147,7 +152,9 @@ export class Admin {
   }
 
   async decidePairing(code: string, decision: 'approve' | 'reject', person?: string): Promise<void> {
-    await this.http.response(`/api/admin/pairings/${decision}`, { body: decision === 'approve' ? { code, person } : { code } });
+    await this.http.response(`/api/admin/pairings/${decision}`, {
+      body: decision === 'approve' ? { code, person } : { code },
+    });
   }
 
   budgets(): Promise<Budgets> {
@@ -172,7 +179,9 @@ export class Admin {
     await this.http.response('/api/admin/config', { method: 'PUT', body: { text }, headers: { 'if-match': version } });
   }
 
-  audit(query: { person?: string; before?: number; limit?: number } = {}): Promise<{ rows: AuditRow[]; before?: number }> {
+  audit(
+    query: { person?: string; before?: number; limit?: number } = {},
+  ): Promise<{ rows: AuditRow[]; before?: number }> {
     return this.http.json('/api/admin/audit', { query });
   }
 
@@ -182,8 +191,15 @@ export class Admin {
   }
 
   /** The newest lines, then each as it is written, until the signal says enough. */
-  async *logs(query: { level?: LogLevel; q?: string; after?: number; limit?: number }, { signal, opened }: { signal: AbortSignal; opened?: () => void }): AsyncGenerator<LogLine> {
-    const response = await this.http.response('/api/admin/logs', { query, signal, headers: { accept: 'text/event-stream' } });
+  async *logs(
+    query: { level?: LogLevel; q?: string; after?: number; limit?: number },
+    { signal, opened }: { signal: AbortSignal; opened?: () => void },
+  ): AsyncGenerator<LogLine> {
+    const response = await this.http.response('/api/admin/logs', {
+      query,
+      signal,
+      headers: { accept: 'text/event-stream' },
+    });
     opened?.();
     if (!response.body) return;
     for await (const { data } of serverSentEvents(response.body)) yield fromWire<LogLine>(JSON.parse(data));

@@ -37,7 +37,10 @@ export class Channels {
   }
 
   async setPrimary(id: string, agent: string, primary = true): Promise<Coworker[]> {
-    const { coworkers } = await this.http.json<{ coworkers: Coworker[] }>(`${address(id)}/coworkers/${encodeURIComponent(agent)}`, { method: 'PATCH', body: { primary } });
+    const { coworkers } = await this.http.json<{ coworkers: Coworker[] }>(
+      `${address(id)}/coworkers/${encodeURIComponent(agent)}`,
+      { method: 'PATCH', body: { primary } },
+    );
     return coworkers;
   }
 

@@ -16,7 +16,8 @@ export async function readFile(http: Http, address: string): Promise<StoredFile>
 
 /** Writes a file whole: `version` is what it was read as, absent for one that must not be there yet. */
 export async function writeFile(http: Http, address: string, text: string, version?: string): Promise<string> {
-  const headers: Record<string, string> = version === undefined ? { 'if-none-match': '*' } : version === '' ? {} : { 'if-match': version };
+  const headers: Record<string, string> =
+    version === undefined ? { 'if-none-match': '*' } : version === '' ? {} : { 'if-match': version };
   const response = await http.response(address, { method: 'PUT', text, headers });
   return response.headers.get('etag') ?? '';
 }

@@ -1,7 +1,7 @@
 import { fromWire, toWire } from './case';
 import { offline, problem } from './error';
 
-/** Where the bearer token comes from; without one the browser's cookie speaks. */
+/** Where the bearer token comes from; without one the browser's cookie and the page's key speak. */
 export interface TokenSource {
   current(): string | undefined;
   /** Called once after a 401; true when a new token is there. */
@@ -11,6 +11,8 @@ export interface TokenSource {
 export interface HttpOptions {
   baseUrl: string;
   token?: string | TokenSource;
+  /** What a signed-in browser's page shows beside its cookie, where there is no token. */
+  pageKey?: () => string | undefined;
   fetch?: typeof fetch;
 }
 
@@ -27,6 +29,7 @@ export interface Call {
 export class Http {
   readonly baseUrl: string;
   private readonly token: TokenSource;
+  private readonly key: () => string | undefined;
   private readonly send: typeof fetch;
   private refreshing?: Promise<boolean>;
 
@@ -34,11 +37,16 @@ export class Http {
     this.baseUrl = options.baseUrl.replace(/\/$/, '');
     const { token } = options;
     this.token = typeof token === 'object' ? token : { current: () => token };
+    this.key = options.pageKey ?? (() => undefined);
     this.send = options.fetch ?? ((input, init) => fetch(input, init));
   }
 
   currentToken(): string | undefined {
     return this.token.current();
+  }
+
+  currentPageKey(): string | undefined {
+    return this.key();
   }
 
   /** The answer's JSON, in camelCase. */
@@ -72,7 +80,9 @@ export class Http {
 
   private async once(path: string, call: Call, token: string | undefined): Promise<Response> {
     const headers: Record<string, string> = { ...call.headers };
+    const key = this.key();
     if (token) headers['authorization'] = `Bearer ${token}`;
+    else if (key) headers['x-onyx-page-key'] = key;
     const { body, type } = payload(call);
     const method = call.method ?? (body === undefined ? 'GET' : 'POST');
     // Proves to the server that a page of its own asks, not a form of somebody else's.

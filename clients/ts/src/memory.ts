@@ -70,7 +70,10 @@ export interface MemoryStatus {
 export class Memory {
   constructor(private readonly http: Http) {}
 
-  search(query: { q: string; agent?: string; scope?: string; limit?: number }, signal?: AbortSignal): Promise<MemoryAnswer> {
+  search(
+    query: { q: string; agent?: string; scope?: string; limit?: number },
+    signal?: AbortSignal,
+  ): Promise<MemoryAnswer> {
     return this.http.json('/v1/memory/search', { query, signal });
   }
 
@@ -79,7 +82,9 @@ export class Memory {
   }
 
   /** A page of the files, in the order of their paths; `types` by commas. */
-  files(query: { types?: string; after?: string; limit?: number } = {}): Promise<{ files: MemoryFile[]; after?: string }> {
+  files(
+    query: { types?: string; after?: string; limit?: number } = {},
+  ): Promise<{ files: MemoryFile[]; after?: string }> {
     return this.http.json('/v1/memory/files', { query });
   }
 
@@ -96,11 +101,15 @@ export class Memory {
   }
 
   async remove(path: string, version: string): Promise<void> {
-    await this.http.response(`/v1/memory/files/${encodePath(path)}`, { method: 'DELETE', headers: { 'if-match': version } });
+    await this.http.response(`/v1/memory/files/${encodePath(path)}`, {
+      method: 'DELETE',
+      headers: { 'if-match': version },
+    });
   }
 
   async history(path: string): Promise<MemoryVersion[]> {
-    return (await this.http.json<{ versions: MemoryVersion[] }>(`/v1/memory/files/${encodePath(path)}/history`)).versions;
+    return (await this.http.json<{ versions: MemoryVersion[] }>(`/v1/memory/files/${encodePath(path)}/history`))
+      .versions;
   }
 
   /** What the file held before that change. */

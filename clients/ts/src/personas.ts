@@ -68,7 +68,10 @@ export class Personas {
     return (await this.http.json<{ sessionId: string }>('/api/persona-agent/clear', named({ personaId }))).sessionId;
   }
 
-  history(personaId: string, page: { before?: number; limit?: number } = {}): Promise<{ turns: PersonaTurn[]; before?: number | null }> {
+  history(
+    personaId: string,
+    page: { before?: number; limit?: number } = {},
+  ): Promise<{ turns: PersonaTurn[]; before?: number | null }> {
     return this.http.json('/api/persona-agent/history', { query: { personaId, ...page } });
   }
 
@@ -83,7 +86,10 @@ const at = (id: string, input?: string) =>
   `/api/storage/personas/${encodeURIComponent(id)}${input === undefined ? '' : `/test-inputs/${encodeURIComponent(input)}`}`;
 
 /** JSON under the names it has here. */
-const named = (value: object): Call => ({ text: JSON.stringify(value), headers: { 'content-type': 'application/json' } });
+const named = (value: object): Call => ({
+  text: JSON.stringify(value),
+  headers: { 'content-type': 'application/json' },
+});
 
 async function* events(body: ReadableStream<Uint8Array> | null): AsyncGenerator<PersonaEvent> {
   if (body) {
@@ -93,5 +99,9 @@ async function* events(body: ReadableStream<Uint8Array> | null): AsyncGenerator<
       if (event.type === 'done') return;
     }
   }
-  throw new OnyxError({ code: 'interrupted', message: 'The answer broke off before its end.', hint: 'Send it again; what was finished is kept.' });
+  throw new OnyxError({
+    code: 'interrupted',
+    message: 'The answer broke off before its end.',
+    hint: 'Send it again; what was finished is kept.',
+  });
 }

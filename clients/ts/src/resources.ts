@@ -68,7 +68,10 @@ export class Sessions {
     return this.http.json(`/v1/sessions/${id}/turns`, { query: page });
   }
 
-  update(id: string, change: { title?: string; status?: SessionStatus; agents?: string[]; mode?: Session['mode'] }): Promise<Session> {
+  update(
+    id: string,
+    change: { title?: string; status?: SessionStatus; agents?: string[]; mode?: Session['mode'] },
+  ): Promise<Session> {
     return this.http.json(`/v1/sessions/${id}`, { method: 'PATCH', body: change });
   }
 
@@ -88,7 +91,9 @@ export class Sessions {
 export class Drafts {
   constructor(private readonly http: Http) {}
 
-  list(filter: { state?: DraftState; session?: string; before?: string; limit?: number } = {}): Promise<{ drafts: Draft[]; before?: string }> {
+  list(
+    filter: { state?: DraftState; session?: string; before?: string; limit?: number } = {},
+  ): Promise<{ drafts: Draft[]; before?: string }> {
     return this.http.json('/api/pending-changes', { query: filter });
   }
 

@@ -23,7 +23,8 @@ const UNAUTHENTICATED = 4401;
 export type Link = 'connecting' | 'online' | 'offline' | 'unauthenticated';
 
 export interface Listeners {
-  link?: (link: Link) => void;
+  /** With `unauthenticated` comes why the server refused, where it said so. */
+  link?: (link: Link, refusal?: Fault) => void;
   told?: (told: Told) => void;
   change?: (change: ChangeEvent) => void;
 }
@@ -45,6 +46,7 @@ export class Socket {
   private pause = RETRY_FIRST_MS;
   private retry?: ReturnType<typeof setTimeout>;
   private counter = 0;
+  private refusal?: Fault;
   private readonly waiting = new Map<string, Waiting>();
   private readonly followed = new Map<string, number>();
 
@@ -60,6 +62,8 @@ export class Socket {
 
   connect(): void {
     this.closed = false;
+    // Whatever the last attempt ended with is told again if this one ends so too.
+    this.state = 'connecting';
     this.open();
   }
 
@@ -102,7 +106,13 @@ export class Socket {
   }
 
   /** The draft as it is after the decision. */
-  decide(verdict: { draftId: string; decision: 'approve' | 'reject'; reason?: string; scope?: ApprovalScope; planHash?: string }): Promise<Draft> {
+  decide(verdict: {
+    draftId: string;
+    decision: 'approve' | 'reject';
+    reason?: string;
+    scope?: ApprovalScope;
+    planHash?: string;
+  }): Promise<Draft> {
     return this.ask('drafts.decide', verdict);
   }
 
@@ -135,39 +145,42 @@ export class Socket {
     how(waiting);
   }
 
-  private enter(link: Link): void {
+  private enter(link: Link, refusal?: Fault): void {
     if (this.state === link) return;
     this.state = link;
-    this.listeners.link?.(link);
+    this.listeners.link?.(link, refusal);
   }
 
   private open(): void {
     const socket = this.make(`${this.http.baseUrl.replace(/^http/, 'ws')}/ws`);
     this.socket = socket;
+    this.refusal = undefined;
     socket.onopen = () => this.greet(socket);
     socket.onmessage = (message) => this.receive(socket, String(message.data));
     socket.onclose = (event) => this.ended(socket, event.code);
     socket.onerror = () => undefined;
   }
 
-  /** With a token it says who it is; with a cookie any answer shows that it is known. */
+  /** By a token, or by the page's key to the cookie that the browser sent with the upgrade. */
   private greet(socket: WebSocket): void {
     const token = this.http.currentToken();
-    const first = token ? { type: 'auth', id: 'hello', data: { token } } : { type: 'ping', id: 'hello' };
-    socket.send(JSON.stringify(first));
+    const data = token ? { token } : { pageKey: this.http.currentPageKey() };
+    socket.send(JSON.stringify({ type: 'auth', id: 'hello', data }));
   }
 
   private receive(socket: WebSocket, text: string): void {
     if (socket !== this.socket) return;
     const frame = JSON.parse(text) as { type: string; id?: string; data?: unknown; error?: Fault };
     if (frame.id === 'hello' && !frame.error) return this.welcomed();
+    if (frame.type === 'error') this.refusal = frame.error;
     if (frame.type === 'event') return this.listeners.change?.(frame.data as ChangeEvent);
     if (frame.type.endsWith('.result') && frame.id !== undefined) {
       const { error, data } = frame;
       this.settle(frame.id, ({ resolve, reject }) => (error ? reject(new OnyxError(error)) : resolve(data as never)));
       return;
     }
-    if (frame.type.startsWith('chat.')) this.tell(frame.type.slice('chat.'.length), frame.data as Record<string, unknown>);
+    if (frame.type.startsWith('chat.'))
+      this.tell(frame.type.slice('chat.'.length), frame.data as Record<string, unknown>);
   }
 
   private tell(type: string, data: Record<string, unknown>): void {
@@ -191,7 +204,7 @@ export class Socket {
     if (socket !== this.socket) return;
     for (const id of [...this.waiting.keys()]) this.settle(id, ({ reject }) => reject(lost()));
     if (this.closed) return;
-    if (code === UNAUTHENTICATED) return this.enter('unauthenticated');
+    if (code === UNAUTHENTICATED) return this.enter('unauthenticated', this.refusal);
     this.enter('offline');
     this.retry = setTimeout(() => this.open(), this.pause * (0.75 + Math.random() / 2));
     this.pause = Math.min(this.pause * 2, RETRY_LONGEST_MS);

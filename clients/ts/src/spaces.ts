@@ -30,7 +30,11 @@ export interface EntityChange {
 }
 
 /** Something from outside that becomes a ref: an address, words, or a file as base64. */
-export type Capture = { title?: string; tags?: string[] } & ({ url: string } | { text: string } | { data: string; name: string; mediaType?: string });
+export type Capture = { title?: string; tags?: string[] } & (
+  | { url: string }
+  | { text: string }
+  | { data: string; name: string; mediaType?: string }
+);
 
 export type Companion = Schema<'CompanionView'>;
 export type CompanionMessage = Schema<'ConversationMessage'>;
@@ -80,7 +84,11 @@ export class Spaces {
   }
 
   /** Changed last first; `before` of an answer gives the rest. */
-  entities(space: string, place: EntityPlace, query: { status?: string; before?: string; limit?: number } = {}): Promise<{ entities: Entity[]; before?: string }> {
+  entities(
+    space: string,
+    place: EntityPlace,
+    query: { status?: string; before?: string; limit?: number } = {},
+  ): Promise<{ entities: Entity[]; before?: string }> {
     return this.http.json(at(space, place), { query });
   }
 
@@ -107,7 +115,10 @@ export class Spaces {
   }
 
   /** In one space or in all, `types` by commas. */
-  search(query: { q: string; space?: string; types?: string; limit?: number }, signal?: AbortSignal): Promise<MemoryAnswer> {
+  search(
+    query: { q: string; space?: string; types?: string; limit?: number },
+    signal?: AbortSignal,
+  ): Promise<MemoryAnswer> {
     return this.http.json('/api/search', { query, signal });
   }
 
@@ -116,7 +127,10 @@ export class Spaces {
     return this.http.json(`${at(space)}/companion`);
   }
 
-  messages(conversation: string, page: { before?: string; limit?: number } = {}): Promise<{ messages: CompanionMessage[]; before?: string }> {
+  messages(
+    conversation: string,
+    page: { before?: string; limit?: number } = {},
+  ): Promise<{ messages: CompanionMessage[]; before?: string }> {
     return this.http.json(`/api/conversations/${conversation}/messages`, { query: page });
   }
 
@@ -124,7 +138,10 @@ export class Spaces {
   async post(conversation: string, content: string, view?: View): Promise<string> {
     // The view's names are camelCase on this wire.
     const call = { text: JSON.stringify({ content, view }), headers: { 'content-type': 'application/json' } };
-    const { messageId } = await this.http.json<{ messageId: string }>(`/api/conversations/${conversation}/messages`, { method: 'POST', ...call });
+    const { messageId } = await this.http.json<{ messageId: string }>(`/api/conversations/${conversation}/messages`, {
+      method: 'POST',
+      ...call,
+    });
     return messageId;
   }
 
@@ -133,14 +150,21 @@ export class Spaces {
    * unless one is named. A message whose last run failed, was stopped or broke off is run again.
    * A lost connection is taken up where it broke off and runs nothing.
    */
-  async *stream(conversation: string, options: { messageId?: string; signal?: AbortSignal } = {}): AsyncGenerator<CompanionTold> {
+  async *stream(
+    conversation: string,
+    options: { messageId?: string; signal?: AbortSignal } = {},
+  ): AsyncGenerator<CompanionTold> {
     const { messageId, signal } = options;
     let last = '';
     let pause = RETRY_FIRST_MS;
     for (;;) {
       try {
         const headers: Record<string, string> = last === '' ? {} : { 'last-event-id': last };
-        const response = await this.http.response(`/api/conversations/${conversation}/stream`, { query: { messageId }, headers, signal });
+        const response = await this.http.response(`/api/conversations/${conversation}/stream`, {
+          query: { messageId },
+          headers,
+          signal,
+        });
         if (response.body) {
           for await (const { id = '', event, data } of serverSentEvents(response.body)) {
             last = id || last;
@@ -161,4 +185,5 @@ export class Spaces {
 }
 
 const at = (...parts: string[]) => `/api/spaces/${parts.map(encodeURIComponent).join('/')}`;
-const ifMatch = (version?: string): Record<string, string> => (version === undefined ? {} : { 'if-match': `"${version}"` });
+const ifMatch = (version?: string): Record<string, string> =>
+  version === undefined ? {} : { 'if-match': `"${version}"` };

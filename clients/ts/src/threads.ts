@@ -51,7 +51,9 @@ interface ThreadEvents {
   confirm: ThreadConfirm;
 }
 
-type Listener = { [Name in keyof ThreadEvents]: { name: Name; call: (event: ThreadEvents[Name]) => void } }[keyof ThreadEvents];
+type Listener = {
+  [Name in keyof ThreadEvents]: { name: Name; call: (event: ThreadEvents[Name]) => void };
+}[keyof ThreadEvents];
 
 interface Feed {
   listeners: Set<Listener>;
@@ -91,13 +93,18 @@ export class Threads {
   }
 
   /** Stores the words and sets the coworkers to work; their answers come through the listeners. */
-  sendMessage(threadId: string, content: string): Promise<{ userMessage: ThreadMessage; assistantMessages: ThreadMessage[] }> {
+  sendMessage(
+    threadId: string,
+    content: string,
+  ): Promise<{ userMessage: ThreadMessage; assistantMessages: ThreadMessage[] }> {
     return this.http.json(`/api/threads/${threadId}/messages`, { body: { content } });
   }
 
   /** The newest, or those before a message of the person's; oldest first. */
   async messages(threadId: string, page: { before?: string; limit?: number } = {}): Promise<ThreadMessage[]> {
-    const { messages } = await this.http.json<{ messages: ThreadMessage[] }>(`/api/threads/${threadId}/messages`, { query: page });
+    const { messages } = await this.http.json<{ messages: ThreadMessage[] }>(`/api/threads/${threadId}/messages`, {
+      query: page,
+    });
     return messages;
   }
 
@@ -169,5 +176,6 @@ function tell(feed: Feed, name: string | undefined, data: string): void {
 }
 
 function giveUp(feed: Feed, { code, message, hint }: OnyxError): void {
-  for (const listener of feed.listeners) if (listener.name === 'chat:error') listener.call({ messageId: '', error: { code, message, hint } });
+  for (const listener of feed.listeners)
+    if (listener.name === 'chat:error') listener.call({ messageId: '', error: { code, message, hint } });
 }

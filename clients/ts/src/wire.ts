@@ -4,7 +4,9 @@ import type { components } from './generated';
 
 type Schemas = components['schemas'];
 
-type CamelName<Name extends string> = Name extends `${infer Head}_${infer Tail}` ? `${Head}${Capitalize<CamelName<Tail>>}` : Name;
+type CamelName<Name extends string> = Name extends `${infer Head}_${infer Tail}`
+  ? `${Head}${Capitalize<CamelName<Tail>>}`
+  : Name;
 
 export type Camel<T> = T extends readonly (infer Item)[]
   ? Camel<Item>[]

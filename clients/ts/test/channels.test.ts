@@ -26,7 +26,17 @@ beforeAll(async () => {
       }
       if (request.method === 'DELETE') return response.writeHead(204).end();
       response.writeHead(200, { 'content-type': 'application/json' });
-      response.end(JSON.stringify({ id: 'x', created_at: '2026-11-15T10:00:00Z', channels: [{ id: 'launch' }], threads: [], coworkers: [{ agent: 'main', primary: true }], sources: [], pieces: [] }));
+      response.end(
+        JSON.stringify({
+          id: 'x',
+          created_at: '2026-11-15T10:00:00Z',
+          channels: [{ id: 'launch' }],
+          threads: [],
+          coworkers: [{ agent: 'main', primary: true }],
+          sources: [],
+          pieces: [],
+        }),
+      );
     });
   });
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
@@ -39,12 +49,16 @@ test('channels, their coworkers and threads are asked for as the surface has the
   expect(await onyx.channels.list({ space: 'home' })).toEqual([{ id: 'launch' }]);
   await onyx.channels.create({ space: 'home', name: 'a b', purpose: 'x' });
   await onyx.channels.update('launch', { purpose: 'y' });
-  expect(await onyx.channels.assign('launch', { agent: 'main', primary: true })).toEqual([{ agent: 'main', primary: true }]);
+  expect(await onyx.channels.assign('launch', { agent: 'main', primary: true })).toEqual([
+    { agent: 'main', primary: true },
+  ]);
   await onyx.channels.setPrimary('launch', 'main');
   await onyx.channels.dismiss('launch', 'main');
   await onyx.channels.remove('launch');
   await onyx.threads.list({ channel: 'launch' });
-  expect(await onyx.threads.create({ channel: 'launch', title: 'T' })).toMatchObject({ createdAt: '2026-11-15T10:00:00Z' });
+  expect(await onyx.threads.create({ channel: 'launch', title: 'T' })).toMatchObject({
+    createdAt: '2026-11-15T10:00:00Z',
+  });
   await onyx.threads.rename('t1', 'U');
   await onyx.threads.context('t1', 'a & b');
   await onyx.threads.remove('t1');
@@ -65,10 +79,19 @@ test('channels, their coworkers and threads are asked for as the surface has the
 });
 
 test('a source is added, followed to its end across a lost stream, looked at again and removed', async () => {
-  await onyx.sources.add({ scope: { type: 'channel', id: 'launch', space: 'home' }, kind: 'file', name: 'a.pdf', mediaType: 'application/pdf', data: 'QQ==' });
+  await onyx.sources.add({
+    scope: { type: 'channel', id: 'launch', space: 'home' },
+    kind: 'file',
+    name: 'a.pdf',
+    mediaType: 'application/pdf',
+    data: 'QQ==',
+  });
   const told = [];
   for await (const progress of onyx.sources.events('s1')) told.push([progress.state, progress.done, progress.failed]);
-  expect(told).toEqual([['importing', 1, 0], ['partial', 3, 1]]);
+  expect(told).toEqual([
+    ['importing', 1, 0],
+    ['partial', 3, 1],
+  ]);
   await onyx.sources.sync('s1');
   await onyx.sources.remove('s1');
   expect(asked).toEqual([

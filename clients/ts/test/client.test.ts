@@ -34,12 +34,14 @@ describe('over HTTP', () => {
   test('an aborted chat stops its run', async () => {
     const abort = new AbortController();
     const read = async () => {
-      for await (const chunk of onyx.chat.stream({ message: 'hi' }, { signal: abort.signal })) if (chunk.type === 'chunk') abort.abort();
+      for await (const chunk of onyx.chat.stream({ message: 'hi' }, { signal: abort.signal }))
+        if (chunk.type === 'chunk') abort.abort();
     };
     await expect(read()).rejects.toThrow();
     const newest = async () => (await onyx.sessions.list({ limit: 1 })).sessions[0];
     let session = await newest();
-    for (const end = Date.now() + 20_000; session?.lastRunStatus !== 'cancelled' && Date.now() < end; ) session = await newest();
+    for (const end = Date.now() + 20_000; session?.lastRunStatus !== 'cancelled' && Date.now() < end; )
+      session = await newest();
     expect(session?.lastRunStatus).toBe('cancelled');
   });
 
@@ -67,6 +69,28 @@ describe('over HTTP', () => {
     expect(await nobody.sessions.list().catch((caught: OnyxError) => caught.isOffline)).toBe(true);
   });
 
+  test('a signed-in browser shows its cookie and the key of its page, and neither is enough alone', async () => {
+    await onyx.http.response('/api/admin/people/owner/password', {
+      method: 'PUT',
+      body: { password: 'a good password' },
+    });
+    const signIn = await fetch(`${at.url}/api/auth/login`, {
+      method: 'POST',
+      body: JSON.stringify({ person: 'owner', password: 'a good password' }),
+    });
+    const { page_key: key } = (await signIn.json()) as { page_key: string };
+    const cookie = signIn.headers.get('set-cookie')?.split(';')[0] ?? '';
+    const asBrowser: typeof fetch = (input, init) =>
+      fetch(input, { ...init, headers: { ...init?.headers, cookie, origin: at.url } });
+    const browser = (pageKey?: string) => new Onyx({ baseUrl: at.url, fetch: asBrowser, pageKey: () => pageKey });
+    expect(await browser(key).me()).toMatchObject({ person: 'owner', credential: 'session' });
+    await expect(browser().me()).rejects.toMatchObject({ code: 'sign_in_again', status: 401 });
+    await expect(new Onyx({ baseUrl: at.url, pageKey: () => key }).me()).rejects.toMatchObject({
+      code: 'unauthenticated',
+      status: 401,
+    });
+  });
+
   test('a 401 refreshes the token once, for all who met it', async () => {
     let token = 'onyx_sk_old';
     let refreshed = 0;
@@ -87,7 +111,8 @@ describe('over HTTP', () => {
       breaks += 1;
       let chunks = 0;
       const cut = new TransformStream<Uint8Array, Uint8Array>({
-        transform: (chunk, controller) => ((chunks += 1) > 4 ? controller.error(new Error('cut')) : controller.enqueue(chunk)),
+        transform: (chunk, controller) =>
+          (chunks += 1) > 4 ? controller.error(new Error('cut')) : controller.enqueue(chunk),
       });
       return new Response(response.body.pipeThrough(cut), { status: response.status });
     };
@@ -144,13 +169,29 @@ describe('over the socket', () => {
     await until(() => stranger.link === 'unauthenticated');
     await expect(stranger.status()).rejects.toMatchObject({ code: 'offline' });
     stranger.close();
+    // Told anew when it is tried anew, with what the server said.
+    const links: unknown[] = [];
+    const again = new Onyx({ baseUrl: at.url, token: 'onyx_sk_wrong' }).socket({
+      link: (link, refusal) => links.push([link, refusal?.code]),
+    });
+    for (const tries of [1, 2]) {
+      again.connect();
+      await until(() => links.length === tries);
+    }
+    expect(links).toEqual([
+      ['unauthenticated', 'unauthenticated'],
+      ['unauthenticated', 'unauthenticated'],
+    ]);
+    again.close();
   });
 
   test('status and sessions come in camelCase and errors are typed', async () => {
     const socket = onyx.socket();
     socket.connect();
     await until(() => socket.link === 'online');
-    expect((await socket.status()).agents).toMatchObject([{ id: 'main', model: 'mine/some-model', tier: 'act', default: true }]);
+    expect((await socket.status()).agents).toMatchObject([
+      { id: 'main', model: 'mine/some-model', tier: 'act', default: true },
+    ]);
     const { sessions } = await socket.sessions({ limit: 1 });
     expect(sessions[0]?.messageCount).toBeGreaterThan(0);
     await expect(socket.session('7')).rejects.toMatchObject({ code: 'invalid_request' });

@@ -31,33 +31,65 @@ async function all<T>(events: AsyncIterable<T>): Promise<T[]> {
   return told;
 }
 
-const stream = (...events: object[]) => ({ type: 'text/event-stream', body: events.map((event) => `data: ${JSON.stringify(event)}\n\n`).join('') });
-const lines = (...events: object[]) => ({ type: 'application/x-ndjson', body: events.map((event) => `${JSON.stringify(event)}\n`).join('') });
+const stream = (...events: object[]) => ({
+  type: 'text/event-stream',
+  body: events.map((event) => `data: ${JSON.stringify(event)}\n\n`).join(''),
+});
+const lines = (...events: object[]) => ({
+  type: 'application/x-ndjson',
+  body: events.map((event) => `${JSON.stringify(event)}\n`).join(''),
+});
 
 test('words to the editor keep their names on the wire, and its events come as they are with the run they belong to', async () => {
-  const events = [{ type: 'text_delta', content: 'Hi' }, { type: 'tool_call', id: 't', toolUseId: 'u', toolName: 'get_persona', input: { a_b: 1 } }, { type: 'done' }];
+  const events = [
+    { type: 'text_delta', content: 'Hi' },
+    { type: 'tool_call', id: 't', toolUseId: 'u', toolName: 'get_persona', input: { a_b: 1 } },
+    { type: 'done' },
+  ];
   says = stream(...events);
   const run = await onyx.personas.chat('optimist', 'hello');
   expect([run.sessionId, run.runId]).toEqual(['s1', 'r1']);
   expect(await all(run.events)).toEqual(events);
-  expect(asked).toEqual([{ method: 'POST', url: '/api/persona-agent/chat', body: '{"personaId":"optimist","message":"hello"}' }]);
+  expect(asked).toEqual([
+    { method: 'POST', url: '/api/persona-agent/chat', body: '{"personaId":"optimist","message":"hello"}' },
+  ]);
 });
 
 test('a stream that ends before its end is an error and not an answer', async () => {
   says = stream({ type: 'text_delta', content: 'Hi' });
-  await expect(onyx.personas.runTestInput('optimist', 'math').then((run) => all(run.events))).rejects.toMatchObject({ code: 'interrupted' });
+  await expect(onyx.personas.runTestInput('optimist', 'math').then((run) => all(run.events))).rejects.toMatchObject({
+    code: 'interrupted',
+  });
   says = lines({ type: 'start', session_id: 's1', run_id: 'r1' });
   await expect(all(onyx.actions.run('tidy'))).rejects.toMatchObject({ code: 'interrupted' });
 });
 
 test('an action is asked for in the server’s names and told in the caller’s; arguments stay as they are', async () => {
-  says = lines({ type: 'start', session_id: 's1', run_id: 'r1' }, { type: 'tool_call', id: 'c', tool: 'write_file', args: { a_b: 1 } }, { type: 'done', session_id: 's1', run_id: 'r1', status: 'done', usage: { input: 1, output: 2, cache_read: 0, cache_write: 0 } });
+  says = lines(
+    { type: 'start', session_id: 's1', run_id: 'r1' },
+    { type: 'tool_call', id: 'c', tool: 'write_file', args: { a_b: 1 } },
+    {
+      type: 'done',
+      session_id: 's1',
+      run_id: 'r1',
+      status: 'done',
+      usage: { input: 1, output: 2, cache_read: 0, cache_write: 0 },
+    },
+  );
   expect(await all(onyx.actions.run('sum up', { dryRun: true, selection: 'x' }))).toEqual([
     { type: 'start', sessionId: 's1', runId: 'r1' },
     { type: 'tool_call', id: 'c', tool: 'write_file', args: { a_b: 1 } },
-    { type: 'done', sessionId: 's1', runId: 'r1', status: 'done', usage: { input: 1, output: 2, cacheRead: 0, cacheWrite: 0 } },
+    {
+      type: 'done',
+      sessionId: 's1',
+      runId: 'r1',
+      status: 'done',
+      usage: { input: 1, output: 2, cacheRead: 0, cacheWrite: 0 },
+    },
   ]);
-  expect(asked).toEqual([{ method: 'POST', url: '/api/agent/actions/sum%20up/run', body: '{"dry_run":true,"selection":"x"}' }]);
+  expect(asked).toEqual([
+    { method: 'POST', url: '/api/agent/actions/sum%20up/run', body: '{"dry_run":true,"selection":"x"}' },
+  ]);
 });
 
 test('test inputs and history are had by the persona', async () => {

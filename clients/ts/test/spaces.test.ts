@@ -27,12 +27,20 @@ beforeAll(async () => {
       if (url?.includes('/stream')) {
         const seen = Number(last?.split(':')[1] ?? 0);
         response.writeHead(200, { 'content-type': 'text/event-stream' });
-        for (const [at, [event, data]] of EVENTS.slice(seen, seen + 2).entries()) response.write(`id: run1:${seen + at + 1}\nevent: ${event}\ndata: ${JSON.stringify(data)}\n\n`);
+        for (const [at, [event, data]] of EVENTS.slice(seen, seen + 2).entries())
+          response.write(`id: run1:${seen + at + 1}\nevent: ${event}\ndata: ${JSON.stringify(data)}\n\n`);
         return response.end();
       }
       if (method === 'PATCH') {
         response.writeHead(412, { 'content-type': 'application/problem+json' });
-        return response.end(JSON.stringify({ code: 'version_conflict', title: 'Changed', detail: 'It was changed.', hint: 'Read it again.' }));
+        return response.end(
+          JSON.stringify({
+            code: 'version_conflict',
+            title: 'Changed',
+            detail: 'It was changed.',
+            hint: 'Read it again.',
+          }),
+        );
       }
       response.writeHead(201, { 'content-type': 'application/json' });
       response.end(JSON.stringify({ message_id: 'm1' }));
@@ -45,7 +53,11 @@ afterAll(() => new Promise((resolve) => (server.closeAllConnections(), server.cl
 
 test('a message goes with what is looked at, and its answer is taken up where it broke off', async () => {
   expect(await onyx.spaces.post('c1', 'hi', { entityType: 'page', entityId: 'floor' })).toBe('m1');
-  expect(asked.at(-1)).toMatchObject({ method: 'POST', url: '/api/conversations/c1/messages', body: '{"content":"hi","view":{"entityType":"page","entityId":"floor"}}' });
+  expect(asked.at(-1)).toMatchObject({
+    method: 'POST',
+    url: '/api/conversations/c1/messages',
+    body: '{"content":"hi","view":{"entityType":"page","entityId":"floor"}}',
+  });
   const told: CompanionTold[] = [];
   for await (const one of onyx.spaces.stream('c1', { messageId: 'm1' })) told.push(one);
   expect(told.map(({ event }) => event)).toEqual([
@@ -57,12 +69,19 @@ test('a message goes with what is looked at, and its answer is taken up where it
   ]);
   expect(new Set(told.map(({ runId }) => runId))).toEqual(new Set(['run1']));
   const streams = asked.filter(({ url }) => url?.includes('/stream'));
-  expect(streams.map(({ url, last }) => [url, last])).toEqual([undefined, 'run1:2', 'run1:4'].map((last) => ['/api/conversations/c1/stream?messageId=m1', last]));
+  expect(streams.map(({ url, last }) => [url, last])).toEqual(
+    [undefined, 'run1:2', 'run1:4'].map((last) => ['/api/conversations/c1/stream?messageId=m1', last]),
+  );
 });
 
 test('a change names the version it follows, and says when that is no longer there', async () => {
   const changed = onyx.spaces.change('home', 'pages', 'a b', { body: 'x', fields: { due_date: null } }, 'abc');
   await expect(changed).rejects.toThrow(OnyxError);
   await expect(changed).rejects.toMatchObject({ code: 'version_conflict', status: 412 });
-  expect(asked.at(-1)).toMatchObject({ method: 'PATCH', url: '/api/spaces/home/pages/a%20b', match: '"abc"', body: '{"body":"x","fields":{"due_date":null}}' });
+  expect(asked.at(-1)).toMatchObject({
+    method: 'PATCH',
+    url: '/api/spaces/home/pages/a%20b',
+    match: '"abc"',
+    body: '{"body":"x","fields":{"due_date":null}}',
+  });
 });

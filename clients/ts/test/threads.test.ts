@@ -16,7 +16,8 @@ let onyx: Onyx;
 
 function stream(response: ServerResponse, last: number): void {
   response.writeHead(200, { 'content-type': 'text/event-stream' });
-  for (const { id, event, data } of EVENTS.slice(last, last + 2)) response.write(`id: ${id}\nevent: ${event}\ndata: ${JSON.stringify(data)}\n\n`);
+  for (const { id, event, data } of EVENTS.slice(last, last + 2))
+    response.write(`id: ${id}\nevent: ${event}\ndata: ${JSON.stringify(data)}\n\n`);
   if (last + 2 < EVENTS.length) response.end();
 }
 
@@ -28,10 +29,28 @@ beforeAll(async () => {
       const last = request.headers['last-event-id'];
       asked.push({ method: request.method ?? '', url: request.url ?? '', last: last?.toString(), body });
       if (request.url?.endsWith('/events')) return stream(response, Number(last ?? 0));
-      const message = { id: 'm0', role: 'user', author: 'person:owner', content: 'hi', status: 'complete', created_at: '2026-11-15T10:00:00Z' };
-      const assistant = { ...message, id: 'm1', role: 'assistant', author: 'agent:main', content: '', status: 'streaming' };
+      const message = {
+        id: 'm0',
+        role: 'user',
+        author: 'person:owner',
+        content: 'hi',
+        status: 'complete',
+        created_at: '2026-11-15T10:00:00Z',
+      };
+      const assistant = {
+        ...message,
+        id: 'm1',
+        role: 'assistant',
+        author: 'agent:main',
+        content: '',
+        status: 'streaming',
+      };
       response.writeHead(200, { 'content-type': 'application/json' });
-      response.end(JSON.stringify(request.url?.endsWith('/cancel') ? {} : { user_message: message, assistant_messages: [assistant] }));
+      response.end(
+        JSON.stringify(
+          request.url?.endsWith('/cancel') ? {} : { user_message: message, assistant_messages: [assistant] },
+        ),
+      );
     });
   });
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
@@ -47,7 +66,7 @@ test('a thread is told through one stream that is taken up where it broke off, a
       onyx.threads.onComplete('t1', (event) => told.push(event)),
       onyx.threads.onError('t1', (event) => {
         told.push(event);
-        leave.forEach((stop) => stop());
+        for (const stop of leave) stop();
         resolve();
       }),
     ];

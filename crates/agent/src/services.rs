@@ -6,7 +6,7 @@ use std::time::Duration;
 use onyx_knowledge::Index;
 use onyx_storage::Store;
 use onyx_tools::Toolbox;
-use onyx_types::{Cancel, Clock, Fault, Timestamp, ToolCall};
+use onyx_types::{Cancel, Clock, Fault, Pauses, Timestamp, ToolCall};
 use tokio::sync::broadcast;
 
 use crate::actions::Actions;
@@ -139,6 +139,11 @@ impl AgentServices {
     /// Who names sessions, from the next run on.
     pub fn set_titles(&self, titles: Titles) {
         self.shared.namer.set(titles);
+    }
+
+    /// For tests that hold its background work up.
+    pub fn set_pauses(&self, pauses: Pauses) {
+        self.shared.namer.set_pauses(pauses);
     }
 
     /// What runs are answered from, once there is an index.

@@ -1,66 +1,48 @@
-//! The HTTP surface: routes, authentication, problem+json, and one pure encoder per wire format.
+//! The HTTP surface: connections (`serve`), who may come in (`access`), the handlers with the rows
+//! that declare them (`routes`, `routing`), and what is read and written (`wire`, `messages`).
 //!
 //! A route decodes a request, asks the agent services, and encodes what comes back. No agent logic,
 //! no policy, no storage of its own may enter; wire types live here and nowhere else.
 
 mod access;
-mod auth;
-mod body;
-mod catalogue;
 mod changes;
-mod configuration;
-mod cookie;
-mod decode;
-mod encode;
-mod etag;
-mod foreign;
-mod guard;
-mod history;
-mod lanes;
 mod logs;
-mod model_answer;
+mod messages;
 mod openapi;
-mod passing;
+mod pass_through;
+mod ports;
 mod problem;
-mod ready;
-mod revoked;
 mod routes;
+mod routing;
 mod serve;
 mod settings;
-mod sign_ins;
-mod stalled;
 mod state;
-mod talk;
-mod traffic;
-mod ui;
-mod upstream;
+mod web_app;
+mod wire;
 
-pub use access::{Access, Route, Routes};
-pub use auth::{AuthContext, Authenticator};
-pub use body::{JsonBody, MAX_BODY, QueryOf};
-pub use catalogue::{
-    CalledModelView, Catalogue, FailureView, FoundView, LoginBegun, LoginView, ModelView,
-    PriceView, ProviderView, TestView, WeightsFileView, WeightsView,
-};
+pub use access::{Access, AuthContext, Authenticator, Front};
 pub use changes::{Change, Changes};
-pub use configuration::{ConfigChange, ConfigFlaw, ConfigView, Configuration, Written};
-pub use encode::v1;
-pub use encode::{
-    CallName, ChatReply, Collect, CompanionFrames, DraftView, Encoder, Ndjson, PersonaFrames,
-    RunFrame, SseFrame, ThreadFrames, ToldFrom, ToolView, UiMessageFrames, WsFrames,
-};
-pub use history::{HistoryMessage, MessageRole, MessageStatus, Trace, messages};
-pub use lanes::Lanes;
 pub use logs::{LogLevel, LogLine, LogRing, Mask};
-pub use openapi::openapi;
-pub use passing::Passing;
+pub use messages::{HistoryMessage, MessageRole, MessageStatus, Trace, messages};
+pub use pass_through::PassThrough;
+pub use ports::{
+    CalledModelView, Catalogue, ConfigChange, ConfigFlaw, ConfigView, Configuration, Dependency,
+    DependencyState, Dialect, Embedded, FailureView, Forward, Forwarded, FoundView, Histogram,
+    Listed, LoginBegun, LoginView, ModelFigures, ModelView, Piece, PriceView, ProviderView,
+    Readiness, TestView, Upstream, WeightsFileView, WeightsView, Written,
+};
 pub use problem::Problem;
-pub use ready::{Dependency, DependencyState, Readiness};
-pub use routes::{router, routes};
-pub use serve::{Accept, Peer, serve};
+pub use routes::{openapi, router, routes};
+pub use routing::{Route, Routes};
+pub use serve::{
+    Accept, Admission, ConnectionLimits, ConnectionSettings, Lanes, Peer, SOCKET_KEY, SocketKey,
+    Traffic, serve,
+};
 pub use settings::{AuthMode, AuthSettings, DEFAULT_PORT, Exposure, GatewaySettings};
 pub use state::{ApiState, Shared};
-pub use traffic::Traffic;
-pub use upstream::{
-    Dialect, Embedded, Forward, Forwarded, Histogram, Listed, ModelFigures, Piece, Upstream,
+pub use wire::encode::v1;
+pub use wire::encode::{
+    CallName, CompanionFrames, EventsFrom, Ndjson, PersonaFrames, RunFrame, SseFrame, ThreadFrames,
+    UiMessageFrames, WsFrames,
 };
+pub use wire::{JsonBody, MAX_BODY, QueryOf};

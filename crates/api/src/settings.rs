@@ -5,6 +5,9 @@ use onyx_identity::Token;
 use onyx_types::{ErrorCode, Fault};
 use serde::Deserialize;
 
+use crate::access::Front;
+use crate::serve::{ConnectionLimits, ConnectionSettings};
+
 /// Where Onyx listens unless it is told otherwise.
 pub const DEFAULT_PORT: u16 = 18_790;
 
@@ -22,7 +25,12 @@ pub struct GatewaySettings {
     pub max_runs: Option<NonZeroUsize>,
     /// Names beside the loopback's that it goes by, such as that of a reverse proxy.
     pub hosts: Vec<String>,
+    /// What people type to get here, such as `https://onyx.example.org`. Its name is one of `hosts`.
+    pub public_url: Option<String>,
+    /// Addresses of reverse proxies that are believed when they say whom they speak for.
+    pub trusted_proxies: Vec<IpAddr>,
     pub auth: AuthSettings,
+    pub connections: ConnectionSettings,
 }
 
 #[derive(Clone, Debug, Default, PartialEq, Deserialize)]
@@ -67,8 +75,17 @@ impl GatewaySettings {
         Ok(SocketAddr::new(address, self.port.unwrap_or(DEFAULT_PORT)))
     }
 
+    pub fn front(&self) -> Result<Front, Fault> {
+        Front::new(&self.hosts, self.public_url.as_deref(), &self.trusted_proxies)
+    }
+
     pub fn max_runs(&self) -> usize {
         self.max_runs.map_or(DEFAULT_MAX_RUNS, NonZeroUsize::get)
+    }
+
+    /// How many connections there may be, where this many files may be open.
+    pub fn connection_limits(&self, open_files: u64) -> Result<ConnectionLimits, Fault> {
+        self.connections.limits(open_files)
     }
 
     /// The configured token, if it is one.

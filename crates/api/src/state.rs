@@ -8,8 +8,8 @@ use onyx_sources::Sources;
 use onyx_storage::Store;
 
 use crate::{
-    Authenticator, Catalogue, Changes, Configuration, LogRing, Passing, Readiness, Traffic,
-    Upstream,
+    Admission, Authenticator, Catalogue, Changes, Configuration, LogRing, PassThrough, Readiness,
+    Traffic, Upstream,
 };
 
 /// What the routes share. Every layer clones it for every request, so it is one pointer.
@@ -42,7 +42,8 @@ pub struct Shared {
     pub catalogue: Arc<dyn Catalogue>,
     pub upstream: Arc<dyn Upstream>,
     pub traffic: Arc<Traffic>,
-    pub passing: Passing,
+    pub admission: Arc<Admission>,
+    pub pass_through: PassThrough,
     pub logs: Arc<LogRing>,
     pub changes: Changes,
 }

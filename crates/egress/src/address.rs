@@ -47,12 +47,6 @@ impl Address {
         &self.0
     }
 
-    /// The address that the host itself spells out, if it is no name.
-    pub(crate) fn literal(&self) -> Option<IpAddr> {
-        let host = self.host();
-        host.trim_start_matches('[').trim_end_matches(']').parse().ok()
-    }
-
     fn of(mut url: Url) -> Result<Self, EgressError> {
         let refuse = |why: &str| Err(not_an_address(url.as_str(), why));
         if !matches!(url.scheme(), "http" | "https") {

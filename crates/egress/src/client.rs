@@ -1,4 +1,5 @@
 use std::error::Error;
+use std::net::IpAddr;
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
@@ -6,8 +7,8 @@ use reqwest::header::{ACCEPT, CONTENT_TYPE, LOCATION};
 use reqwest::redirect::Policy;
 use reqwest::{Client, Response, StatusCode};
 
-use crate::resolve::{Checked, NotResolved, Reach};
-use crate::{Address, EgressError, PrivateHost, PrivateHosts, Resolver, is_public};
+use crate::resolve::{Checked, NotResolved, Reach, checked};
+use crate::{Address, EgressError, HostPort, PrivateHost, PrivateHosts, Resolver, is_public};
 
 /// What one fetch may take.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -90,23 +91,48 @@ impl Egress {
     }
 
     async fn ask(&self, address: &Address, accept: &str) -> Result<Response, EgressError> {
-        let client = self.client(self.reach(address)?)?;
+        let client = self.client(self.reach(&HostPort::of(address))?)?;
         let request = client.get(address.url().clone()).header(ACCEPT, accept);
         request.send().await.map_err(|error| self.failed(address, &error))
     }
 
     /// A literal address never comes by the resolver, so it is checked here.
-    fn reach(&self, address: &Address) -> Result<Reach, EgressError> {
-        if self.private.iter().any(|host: &PrivateHost| host.covers(address)) {
+    fn reach(&self, server: &HostPort) -> Result<Reach, EgressError> {
+        if self.private.iter().any(|host: &PrivateHost| host.covers(server)) {
             return Ok(Reach::Anywhere);
         }
-        match address.literal() {
+        match server.literal() {
             Some(literal) if !is_public(literal) => Err(EgressError::NotPublic {
-                host: address.host().to_owned(),
+                host: server.host().to_owned(),
                 address: literal.to_string(),
             }),
             Some(_) | None => Ok(Reach::Internet),
         }
+    }
+
+    /// Where a server is, at addresses that may be connected to.
+    pub(crate) async fn checked_addresses(
+        &self,
+        server: &HostPort,
+    ) -> Result<Vec<IpAddr>, EgressError> {
+        let reach = self.reach(server)?;
+        if let Some(literal) = server.literal() {
+            return Ok(vec![literal]);
+        }
+        let host = || server.host().to_owned();
+        let looked_up = tokio::time::timeout(self.bounds.connect, self.resolver.resolve(host()));
+        let found = looked_up.await.map_err(|_| EgressError::Timeout(self.bounds.connect))?;
+        let found = found.map_err(|_| EgressError::UnknownName(host()))?;
+        checked(found, reach).map_err(|refused| match refused {
+            NotResolved::Unknown => EgressError::UnknownName(host()),
+            NotResolved::NotPublic(address) => {
+                EgressError::NotPublic { host: host(), address: address.to_string() }
+            }
+        })
+    }
+
+    pub(crate) fn connect_limit(&self) -> Duration {
+        self.bounds.connect
     }
 
     fn client(&self, reach: Reach) -> Result<&Client, EgressError> {

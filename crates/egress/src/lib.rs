@@ -1,17 +1,23 @@
 //! The only way out of the machine for tools: a name is resolved, every address of it is checked,
 //! and the connection goes to a checked address. Redirects come back here and are checked again.
 //!
-//! What may not enter: what is fetched and why, credentials, proxies (one would connect for us, to
-//! an address that nobody checked).
+//! Programs that may reach certain servers get there through a proxy of ours that does the same.
+//!
+//! What may not enter: what is fetched and why, credentials, other proxies (one would connect for
+//! us, to an address that nobody checked).
 
 mod address;
 mod client;
 mod error;
+mod host_port;
 mod private;
+mod proxy;
 mod resolve;
 
 pub use address::{Address, is_public};
 pub use client::{Bounds, Egress, Fetched};
 pub use error::EgressError;
+pub use host_port::HostPort;
 pub use private::{PrivateHost, PrivateHosts};
+pub use proxy::Proxy;
 pub use resolve::{Resolver, SystemResolver};

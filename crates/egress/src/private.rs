@@ -3,7 +3,7 @@ use std::str::FromStr;
 
 use serde::{Deserialize, Deserializer};
 
-use crate::Address;
+use crate::{Address, HostPort};
 
 /// A host beside the internet that the owner lets tools reach: `nas.lan`, `192.168.1.5:8080`,
 /// `[fd00::1]:80`. Without a port, every port of it.
@@ -23,14 +23,14 @@ impl PrivateHost {
         Self { host: address.host().to_owned(), port: Some(address.port()) }
     }
 
-    pub(crate) fn covers(&self, address: &Address) -> bool {
-        self.host == address.host() && self.port.is_none_or(|port| port == address.port())
+    pub(crate) fn covers(&self, server: &HostPort) -> bool {
+        self.host == server.host() && self.port.is_none_or(|port| port == server.port())
     }
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{0:?} is not a host or host:port")]
-pub struct NotAHost(String);
+pub struct NotAHost(pub(crate) String);
 
 impl FromStr for PrivateHost {
     type Err = NotAHost;
@@ -71,7 +71,8 @@ mod tests {
     #[test]
     fn a_host_covers_its_ports_and_nothing_else() {
         let covers = |rule: &str, address: &str| {
-            rule.parse::<PrivateHost>().unwrap().covers(&address.parse().unwrap())
+            let address: Address = address.parse().unwrap();
+            rule.parse::<PrivateHost>().unwrap().covers(&HostPort::of(&address))
         };
         assert!(covers("nas.lan", "http://NAS.lan:8080/x"));
         assert!(covers("nas.lan:80", "http://nas.lan/x"));

@@ -55,22 +55,21 @@ impl Resolve for Checked {
         let reach = self.reach;
         Box::pin(async move {
             let addresses = found.await.map_err(|_| NotResolved::Unknown)?;
-            Ok(checked(addresses, reach)?)
+            // The port is set by the connector.
+            let checked = checked(addresses, reach)?.into_iter();
+            Ok(Box::new(checked.map(|address| SocketAddr::new(address, 0))) as Addrs)
         })
     }
 }
 
 /// One address that is not public refuses the name: who mixes them means harm or does not know.
-fn checked(addresses: Vec<IpAddr>, reach: Reach) -> Result<Addrs, NotResolved> {
+pub(crate) fn checked(addresses: Vec<IpAddr>, reach: Reach) -> Result<Vec<IpAddr>, NotResolved> {
     if addresses.is_empty() {
         return Err(NotResolved::Unknown);
     }
     let private = addresses.iter().find(|address| !is_public(**address));
     match (reach, private) {
         (Reach::Internet, Some(address)) => Err(NotResolved::NotPublic(*address)),
-        (Reach::Internet, None) | (Reach::Anywhere, Some(_) | None) => {
-            // The port is set by the connector.
-            Ok(Box::new(addresses.into_iter().map(|address| SocketAddr::new(address, 0))))
-        }
+        (Reach::Internet, None) | (Reach::Anywhere, Some(_) | None) => Ok(addresses),
     }
 }

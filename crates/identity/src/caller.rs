@@ -10,10 +10,17 @@ pub struct Caller {
     pub kind: CallerKind,
     /// What they came with, where it can be named: what is made with it ends with it.
     pub credential: Option<CredentialId>,
-    pub grants: Grants,
+    pub(crate) grants: Grants,
     pub expires_at: Option<Timestamp>,
     /// Told when the credential is revoked.
     pub revoked: Cancel,
+}
+
+impl Caller {
+    /// What the credential is good for. Read only: whoever could change it could make any other.
+    pub fn grants(&self) -> Grants {
+        self.grants
+    }
 }
 
 /// How a caller came in.

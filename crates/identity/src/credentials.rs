@@ -8,6 +8,7 @@ use onyx_storage::{CredentialKind, CredentialRow, PersonRow, Role};
 use onyx_types::{Cancel, CredentialId, Grants, Hash, PersonId, Timestamp};
 use subtle::ConstantTimeEq;
 
+use crate::minting::{Minted, Permit};
 use crate::people::{Person, PersonSource};
 use crate::random::derived_id;
 use crate::settings::Declared;
@@ -94,7 +95,7 @@ impl Register {
             ending: Vec::new(),
         };
         for row in rows {
-            register.hold(row);
+            register.insert(row);
         }
         register
     }
@@ -163,7 +164,11 @@ impl Register {
         rows
     }
 
-    pub(crate) fn hold(&mut self, row: CredentialRow) -> Held {
+    pub(crate) fn hold(&mut self, minted: Minted) {
+        self.insert(minted.into_row());
+    }
+
+    fn insert(&mut self, row: CredentialRow) {
         let id = row.credential;
         // A refresh token that was exchanged: the same credential, a new secret.
         let before = self.held.remove(&id);
@@ -172,8 +177,7 @@ impl Register {
         }
         self.by_hash.insert(row.hash, id);
         let held = Held { row, revoked: before.map_or_else(Cancel::new, |held| held.revoked) };
-        self.held.insert(id, held.clone());
-        held
+        self.held.insert(id, held);
     }
 
     /// Takes away credentials, and everything that was made with them. Names all that went.
@@ -242,9 +246,11 @@ impl Register {
         self.remove_password(id).into_iter().chain(self.drop_credentials(&theirs)).collect()
     }
 
-    pub(crate) fn set_password(&mut self, id: &PersonId, phc: String) -> Vec<CredentialId> {
-        let before = self.passwords.insert(id.clone(), Password::new(phc));
-        self.ending.extend(before.map(|before| before.root.revoked));
+    pub(crate) fn set_password(&mut self, permit: &Permit, phc: &str) -> Vec<CredentialId> {
+        for id in permit.people() {
+            let before = self.passwords.insert(id.clone(), Password::new(phc.to_owned()));
+            self.ending.extend(before.map(|before| before.root.revoked));
+        }
         self.drop_credentials(&[])
     }
 

@@ -7,6 +7,7 @@ mod manage;
 use std::fmt;
 use std::net::IpAddr;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock, RwLockReadGuard};
+use std::time::Duration;
 
 use onyx_storage::{Accounts, CredentialKind, PersonRow, Role};
 use onyx_types::{
@@ -15,9 +16,9 @@ use onyx_types::{
 
 use crate::attempt::{Attempt, Proof};
 use crate::caller::{Caller, CallerKind};
-use crate::credentials::{Held, Register};
+use crate::credentials::{Held, Password, Register};
 use crate::jwt::{self, Signer};
-use crate::limiter::Limiter;
+use crate::limiter::{Guess, Limiter, Room, too_many};
 use crate::links::Links;
 use crate::pairing::Pairings;
 use crate::passwords::Passwords;
@@ -25,7 +26,10 @@ use crate::people::OWNER;
 use crate::random;
 use crate::settings::Declared;
 
-pub use making::Tokens;
+pub use making::{BrowserSession, PickedUp, Tokens};
+
+/// Longer than a password takes to be checked.
+const CROWDED_ANSWER: Duration = Duration::from_secs(1);
 
 pub struct Identity {
     accounts: Arc<dyn Accounts>,
@@ -94,14 +98,20 @@ impl Identity {
         })
     }
 
-    /// Who is it? Fails with `Unauthenticated`, `Forbidden` (it may not speak for that person) or
-    /// `RateLimited`.
+    /// Who is it? Fails with `Unauthenticated`, `SignInAgain`, `Forbidden` (it may not speak for that
+    /// person) or `RateLimited`.
     pub async fn caller(&self, attempt: Attempt<'_>) -> Result<Caller, Fault> {
         let opened = match attempt.proof {
-            Proof::LocalUser => Some(self.owner_by(CallerKind::LocalUser, None, Cancel::new())?),
+            Proof::LocalUser => Some(self.by_local_user()?),
             Proof::Bearer(text) if jwt::is_jwt(text) => self.by_access_token(text),
             Proof::Bearer(text) => self.by_token(text)?,
-            Proof::Session(text) => self.by_secret(text, CredentialKind::Session),
+            // A browser that signed in before pages had a key, or somebody who has only the cookie.
+            Proof::Session { page_key: None, .. } => {
+                return Err(Fault::plain(ErrorCode::SignInAgain));
+            }
+            Proof::Session { cookie, page_key: Some(page_key) } => {
+                self.by_hash(session_hash(cookie, page_key), CredentialKind::Session)
+            }
             Proof::Password { person, password } => {
                 self.by_password(person, password, attempt.from).await?
             }
@@ -110,10 +120,15 @@ impl Identity {
         self.speaking(opened, attempt.speaks_for)
     }
 
+    /// This machine's own user, as the server itself acts for them: it prints their link.
+    pub fn local_user(&self) -> Result<Caller, Fault> {
+        self.speaking(self.by_local_user()?, None)
+    }
+
     fn unknown(&self, attempt: Attempt<'_>) -> Fault {
         let what = match attempt.proof {
             Proof::Password { .. } => "the name or the password is wrong",
-            Proof::Session(_) => "the browser is not signed in any more",
+            Proof::Session { .. } => "the browser is not signed in any more",
             Proof::Bearer(_) | Proof::LocalUser => {
                 "the token is not known here, or its time is over"
             }
@@ -156,6 +171,10 @@ impl Identity {
         })
     }
 
+    fn by_local_user(&self) -> Result<Opened, Fault> {
+        self.owner_by(CallerKind::LocalUser, None, Cancel::new())
+    }
+
     fn owner_by(
         &self,
         kind: CallerKind,
@@ -173,12 +192,11 @@ impl Identity {
             Some(root) => {
                 self.owner_by(CallerKind::OwnerToken, Some(root.id), root.revoked).map(Some)
             }
-            None => Ok(self.by_secret(text, CredentialKind::Token)),
+            None => Ok(self.by_hash(Hash::of(text.as_bytes()), CredentialKind::Token)),
         }
     }
 
-    fn by_secret(&self, text: &str, kind: CredentialKind) -> Option<Opened> {
-        let hash = Hash::of(text.as_bytes());
+    fn by_hash(&self, hash: Hash, kind: CredentialKind) -> Option<Opened> {
         self.read().find(hash, kind, self.clock.wall()).map(Opened::of)
     }
 
@@ -196,25 +214,53 @@ impl Identity {
         password: &str,
         from: Option<IpAddr>,
     ) -> Result<Option<Opened>, Fault> {
-        if let Some(from) = from {
-            lock(&self.limiter).guess(from, &*self.clock)?;
+        let Some(from) = from else { return self.compare(person, password).await };
+        let guess = Guess::new(person, from);
+        let room = lock(&self.limiter).guess(guess, &*self.clock)?;
+        let opened = match room {
+            Room::Free => self.compare(person, password).await?,
+            Room::Crowded => self.compare_in_a_crowd(person, password).await?,
+        };
+        if opened.is_some() {
+            lock(&self.limiter).guessed_right(guess);
         }
-        let id: Option<PersonId> = person.parse().ok();
-        let known = id.and_then(|id| Some((self.read().password(&id)?, id)));
+        Ok(opened)
+    }
+
+    async fn compare(&self, person: &str, password: &str) -> Result<Option<Opened>, Fault> {
+        let known = self.known_password(person);
         let compared = known.as_ref().map(|(known, id)| (id, known.root.id, known.phc.as_str()));
         let is_right = self.passwords.verify(compared, password).await?;
-        let opened = known.filter(|_| is_right).map(|(known, id)| Opened {
+        Ok(known.filter(|_| is_right).map(|(known, id)| Opened {
             kind: CallerKind::Password,
             people: vec![id],
             credential: Some(known.root.id),
             grants: Grants::all(),
             expires_at: None,
             revoked: known.root.revoked,
-        });
-        if let (Some(_), Some(from)) = (&opened, from) {
-            lock(&self.limiter).guessed_right(from);
+        }))
+    }
+
+    /// While guesses flood in from the same network: made-up names cost no hash, and what is wrong
+    /// is answered alike and equally late whether or not there is such a person.
+    async fn compare_in_a_crowd(
+        &self,
+        person: &str,
+        password: &str,
+    ) -> Result<Option<Opened>, Fault> {
+        let answered = tokio::time::Instant::now() + CROWDED_ANSWER;
+        if self.known_password(person).is_some()
+            && let Some(opened) = self.compare(person, password).await?
+        {
+            return Ok(Some(opened));
         }
-        Ok(opened)
+        tokio::time::sleep_until(answered).await;
+        Err(too_many())
+    }
+
+    fn known_password(&self, person: &str) -> Option<(Password, PersonId)> {
+        let id: PersonId = person.parse().ok()?;
+        Some((self.read().password(&id)?, id))
     }
 
     fn read(&self) -> RwLockReadGuard<'_, Register> {
@@ -256,6 +302,11 @@ impl Opened {
             revoked: held.revoked,
         }
     }
+}
+
+/// What the ledger knows a browser's session by: both of its halves in one.
+fn session_hash(cookie: &str, page_key: &str) -> Hash {
+    Hash::of_parts([b"session".as_slice(), cookie.as_bytes(), page_key.as_bytes()])
 }
 
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {

@@ -1,13 +1,16 @@
-//! Counts failures. A guess (a password, a code) is refused once there were too many; a random
-//! token cannot be guessed, so a good one always passes and only the failures are told to wait.
+//! Counts failures. A password can be guessed, so guesses are bounded: of one name from one
+//! network, of one name from everywhere, and of all names from one network. What fails for one name
+//! never keeps another person out. A token or a link is random and cannot be guessed: a good one
+//! always passes, and only failures are told to wait.
 
 use std::collections::HashMap;
+use std::hash::Hash as Key;
 use std::net::IpAddr;
 use std::time::Duration;
 
-use onyx_types::{Clock, ErrorCode, Fault};
+use onyx_types::{Clock, ErrorCode, Fault, Hash};
 
-use crate::attempt::canonical;
+use crate::network::Network;
 
 /// Failures that are forgiven over time: `burst` at once, and one more every `every`.
 #[derive(Clone, Copy)]
@@ -16,90 +19,187 @@ struct Rate {
     every: Duration,
 }
 
-const GUESSES_PER_ADDRESS: Rate = Rate { burst: 10, every: Duration::from_secs(6) };
-const GUESSES_OF_ALL: Rate = Rate { burst: 100, every: Duration::from_millis(600) };
-const FAILURES_PER_ADDRESS: Rate = Rate { burst: 120, every: Duration::from_millis(500) };
+const NAME_FROM_NETWORK: Rate = Rate { burst: 10, every: Duration::from_secs(6) };
+const NAME_FROM_EVERYWHERE: Rate = Rate { burst: 100, every: Duration::from_secs(3) };
+const NETWORK: Rate = Rate { burst: 100, every: Duration::from_secs(3) };
+const PAIRINGS: Rate = Rate { burst: 20, every: Duration::from_secs(6) };
+const FAILURES: Rate = Rate { burst: 120, every: Duration::from_millis(500) };
 
-/// Addresses that are remembered; the oldest are forgotten first.
-const MAX_ADDRESSES: usize = 10_000;
+/// Names, networks and addresses that are remembered; those with the fewest failures are forgotten
+/// first.
+const MAX_REMEMBERED: usize = 10_000;
+/// Networks that a person has signed in from: what happens elsewhere does not lock them out there.
+const MAX_KNOWN_NETWORKS: usize = 8;
 
 #[derive(Debug, Default)]
 pub(crate) struct Limiter {
-    guesses: HashMap<IpAddr, Bucket>,
-    guesses_of_all: Bucket,
-    failures: HashMap<IpAddr, Bucket>,
+    names_from_networks: Buckets<(Hash, Network)>,
+    names: Buckets<Hash>,
+    networks: Buckets<Network>,
+    pairings: Buckets<Network>,
+    failures: Buckets<IpAddr>,
+    /// Only of people whose password was right: there are as many as accounts.
+    known: HashMap<Hash, Vec<Network>>,
 }
 
-/// Until when the failures so far are held against somebody.
-#[derive(Clone, Copy, Debug, Default)]
-struct Bucket {
-    until: Duration,
+/// A guess at the password of a name, from somewhere.
+#[derive(Clone, Copy)]
+pub(crate) struct Guess {
+    name: Hash,
+    network: Network,
 }
 
-impl Bucket {
-    fn is_full(self, rate: Rate, now: Duration) -> bool {
-        self.until.saturating_sub(now) >= rate.every * rate.burst
-    }
+/// Whether a guess is looked at.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Room {
+    Free,
+    /// Too many guesses at other names came from the same network. A person's own password is still
+    /// looked at, and whatever is wrong gets one answer after one time, so that nobody learns here
+    /// which names there are.
+    Crowded,
+}
 
-    fn add(&mut self, rate: Rate, now: Duration) {
-        self.until = self.until.max(now) + rate.every;
-    }
-
-    fn take_back(&mut self, rate: Rate) {
-        self.until = self.until.saturating_sub(rate.every);
+impl Guess {
+    pub(crate) fn new(name: &str, from: IpAddr) -> Self {
+        // Fixed in size, however long a name somebody sends.
+        Self { name: Hash::of(name.as_bytes()), network: Network::of(from) }
     }
 }
 
 impl Limiter {
     /// Somebody guesses. Counted before it is known whether they are right, so that many guesses
     /// at once are not one.
-    pub(crate) fn guess(&mut self, from: IpAddr, clock: &dyn Clock) -> Result<(), Fault> {
+    pub(crate) fn guess(&mut self, guess: Guess, clock: &dyn Clock) -> Result<Room, Fault> {
         let now = clock.now().mono;
-        forget_if_many(&mut self.guesses, now);
-        let own = self.guesses.entry(canonical(from)).or_default();
-        if own.is_full(GUESSES_PER_ADDRESS, now) || self.guesses_of_all.is_full(GUESSES_OF_ALL, now)
+        let own = (guess.name, guess.network);
+        let known = self.known.get(&guess.name).is_some_and(|all| all.contains(&guess.network));
+        if self.names_from_networks.is_full(own, NAME_FROM_NETWORK, now)
+            || !known && self.names.is_full(guess.name, NAME_FROM_EVERYWHERE, now)
         {
             return Err(too_many());
         }
-        own.add(GUESSES_PER_ADDRESS, now);
-        self.guesses_of_all.add(GUESSES_OF_ALL, now);
-        Ok(())
-    }
-
-    /// They were right: it does not count.
-    pub(crate) fn guessed_right(&mut self, from: IpAddr) {
-        if let Some(own) = self.guesses.get_mut(&canonical(from)) {
-            own.take_back(GUESSES_PER_ADDRESS);
+        self.names_from_networks.add(own, NAME_FROM_NETWORK, now);
+        self.names.add(guess.name, NAME_FROM_EVERYWHERE, now);
+        if self.networks.is_full(guess.network, NETWORK, now) {
+            return Ok(Room::Crowded);
         }
-        self.guesses_of_all.take_back(GUESSES_OF_ALL);
+        self.networks.add(guess.network, NETWORK, now);
+        Ok(Room::Free)
     }
 
-    /// A token that is not known: counted, and `Err` when it was one too many.
-    pub(crate) fn failed(&mut self, from: IpAddr, clock: &dyn Clock) -> Result<(), Fault> {
-        let now = clock.now().mono;
-        forget_if_many(&mut self.failures, now);
-        let bucket = self.failures.entry(canonical(from)).or_default();
-        if bucket.is_full(FAILURES_PER_ADDRESS, now) {
+    /// They were right: this guess does not count. What others failed at stays counted.
+    pub(crate) fn guessed_right(&mut self, guess: Guess) {
+        self.names_from_networks.take_back((guess.name, guess.network), NAME_FROM_NETWORK);
+        self.names.take_back(guess.name, NAME_FROM_EVERYWHERE);
+        self.networks.take_back(guess.network, NETWORK);
+        let known = self.known.entry(guess.name).or_default();
+        known.retain(|network| *network != guess.network);
+        known.push(guess.network);
+        if known.len() > MAX_KNOWN_NETWORKS {
+            known.remove(0);
+        }
+    }
+
+    /// A device asks to be paired: each is a chance that the owner approves the wrong one.
+    pub(crate) fn pairing(&mut self, from: IpAddr, clock: &dyn Clock) -> Result<(), Fault> {
+        let (network, now) = (Network::of(from), clock.now().mono);
+        if self.pairings.is_full(network, PAIRINGS, now) {
             return Err(too_many());
         }
-        bucket.add(FAILURES_PER_ADDRESS, now);
+        self.pairings.add(network, PAIRINGS, now);
+        Ok(())
+    }
+
+    /// A token that is not known: counted, and `Err` when it was one too many. By address, since
+    /// this only quiets programs that keep asking: it protects nothing that can be guessed.
+    pub(crate) fn failed(&mut self, from: IpAddr, clock: &dyn Clock) -> Result<(), Fault> {
+        let (address, now) = (from.to_canonical(), clock.now().mono);
+        if self.failures.is_full(address, FAILURES, now) {
+            return Err(too_many());
+        }
+        self.failures.add(address, FAILURES, now);
         Ok(())
     }
 }
 
-fn forget_if_many(buckets: &mut HashMap<IpAddr, Bucket>, now: Duration) {
-    if buckets.len() >= MAX_ADDRESSES {
-        buckets.retain(|_, bucket| bucket.until > now);
-    }
-    if buckets.len() >= MAX_ADDRESSES
-        && let Some(oldest) = buckets.iter().min_by_key(|(_, bucket)| bucket.until)
-    {
-        let oldest = *oldest.0;
-        buckets.remove(&oldest);
+/// Until when the failures so far are held against each.
+#[derive(Debug)]
+struct Buckets<K>(HashMap<K, Duration>);
+
+impl<K> Default for Buckets<K> {
+    fn default() -> Self {
+        Self(HashMap::new())
     }
 }
 
-fn too_many() -> Fault {
-    Fault::new(ErrorCode::RateLimited, "too many failed attempts from here")
-        .with_hint("Wait a minute, then try again.")
+impl<K: Key + Eq + Copy> Buckets<K> {
+    fn is_full(&self, key: K, rate: Rate, now: Duration) -> bool {
+        let until = self.0.get(&key).copied().unwrap_or_default();
+        until.saturating_sub(now) >= rate.every * rate.burst
+    }
+
+    fn add(&mut self, key: K, rate: Rate, now: Duration) {
+        self.make_room(now);
+        let until = self.0.entry(key).or_default();
+        *until = (*until).max(now) + rate.every;
+    }
+
+    fn take_back(&mut self, key: K, rate: Rate) {
+        if let Some(until) = self.0.get_mut(&key) {
+            *until = until.saturating_sub(rate.every);
+        }
+    }
+
+    /// Forgets half at once, so that a flood pays for looking through all of them once in thousands.
+    fn make_room(&mut self, now: Duration) {
+        if self.0.len() < MAX_REMEMBERED {
+            return;
+        }
+        let mut all: Vec<Duration> = self.0.values().copied().collect();
+        let (_, middle, _) = all.select_nth_unstable(MAX_REMEMBERED / 2);
+        let kept_after = now.max(*middle);
+        self.0.retain(|_, until| *until > kept_after);
+    }
+}
+
+pub(crate) fn too_many() -> Fault {
+    Fault::new(ErrorCode::RateLimited, "too many failed attempts")
+        .with_hint("Wait a minute, then try again, or sign in by a link, a token or a pairing.")
+}
+
+#[cfg(test)]
+mod tests {
+    use onyx_test_support::ManualClock;
+
+    use super::*;
+
+    #[test]
+    fn however_many_names_and_networks_guess_only_so_many_are_remembered() {
+        let (mut limiter, clock) = (Limiter::default(), ManualClock::new());
+        let from = |number: usize| IpAddr::from(u32::try_from(number << 8).unwrap().to_be_bytes());
+        let held = Guess::new("anna", from(0));
+        for _ in 0..10 {
+            assert_eq!(limiter.guess(held, &clock), Ok(Room::Free));
+        }
+        for number in 1..3 * MAX_REMEMBERED {
+            clock.advance(Duration::from_micros(1));
+            let guess = Guess::new(&format!("name {number}"), from(number));
+            assert_eq!(limiter.guess(guess, &clock), Ok(Room::Free));
+            let _ = limiter.failed(from(number), &clock);
+            let _ = limiter.pairing(from(number), &clock);
+        }
+        let sizes = [
+            limiter.names_from_networks.0.len(),
+            limiter.names.0.len(),
+            limiter.networks.0.len(),
+            limiter.pairings.0.len(),
+            limiter.failures.0.len(),
+        ];
+        assert!(sizes.into_iter().all(|size| size <= MAX_REMEMBERED), "{sizes:?}");
+        assert!(limiter.known.is_empty());
+        // Nobody is forgotten for the sake of those who have failed less: time has passed, so there is
+        // room for one more and no more.
+        assert_eq!(limiter.guess(held, &clock), Ok(Room::Free));
+        assert_eq!(limiter.guess(held, &clock), Err(too_many()));
+    }
 }

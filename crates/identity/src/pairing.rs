@@ -4,14 +4,18 @@
 use std::collections::HashMap;
 use std::time::Duration;
 
-use onyx_types::{Clock, ErrorCode, Fault, Hash, PersonId};
+use onyx_types::{Clock, ErrorCode, Fault, Hash};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use crate::minting::Permit;
+use crate::network::Network;
 use crate::random::{self, Secret};
 
 const LASTS: Duration = Duration::from_secs(10 * 60);
 const MAX_WAITING: usize = 100;
+/// Fewer than all: one network does not keep the devices of another out.
+const MAX_OF_ONE_NETWORK: usize = 20;
 /// Nothing that reads like another letter, and no words.
 const LETTERS: &[u8; 20] = b"BCDFGHJKLMNPQRSTVWXZ";
 const LONGEST_NAME: usize = 100;
@@ -52,13 +56,15 @@ struct Waiting {
     code: String,
     name: String,
     client: PairingFor,
+    /// Where it asked from; `None` is this machine's own user.
+    network: Option<Network>,
     until: Duration,
     decision: Option<Decision>,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Decision {
-    Approved(PersonId),
+    Approved(Permit),
     Rejected,
 }
 
@@ -68,7 +74,7 @@ pub(crate) enum Found {
     Rejected,
     /// Handed over: it can be picked up once.
     Approved {
-        person: PersonId,
+        permit: Permit,
         name: String,
         client: PairingFor,
     },
@@ -79,19 +85,41 @@ impl Pairings {
         &mut self,
         name: &str,
         client: PairingFor,
+        network: Option<Network>,
         clock: &dyn Clock,
     ) -> Result<(Secret, Pairing), Fault> {
         let now = clock.now().mono;
         self.0.retain(|_, waiting| waiting.until > now);
+        if self.waiting_from(network) >= MAX_OF_ONE_NETWORK {
+            let message = "too many devices of this network wait already";
+            return Err(Fault::new(ErrorCode::RateLimited, message)
+                .with_hint("They are forgotten after ten minutes."));
+        }
         if self.0.len() >= MAX_WAITING {
-            return Err(Fault::new(ErrorCode::RateLimited, "too many devices wait already"));
+            self.drop_one_of_the_most();
         }
         let name: String = name.chars().filter(|c| !c.is_control()).take(LONGEST_NAME).collect();
         let (id, code) = (Secret::fresh("")?, fresh_code()?);
-        let waiting = Waiting { code, name, client, until: now + LASTS, decision: None };
+        let until = now + LASTS;
+        let waiting = Waiting { code, name, client, network, until, decision: None };
         let pairing = waiting.view(now);
         self.0.insert(id.hash(), waiting);
         Ok((id, pairing))
+    }
+
+    fn waiting_from(&self, network: Option<Network>) -> usize {
+        self.0.values().filter(|waiting| waiting.network == network).count()
+    }
+
+    /// The oldest of the network that has the most: whoever floods loses their own.
+    fn drop_one_of_the_most(&mut self) {
+        let dropped = self.0.iter().max_by_key(|(_, waiting)| {
+            (self.waiting_from(waiting.network), std::cmp::Reverse(waiting.until))
+        });
+        if let Some((id, _)) = dropped {
+            let id = *id;
+            self.0.remove(&id);
+        }
     }
 
     pub(crate) fn waiting(&self, clock: &dyn Clock) -> Vec<Pairing> {
@@ -102,13 +130,23 @@ impl Pairings {
         open
     }
 
-    /// Letters only count; however a person writes them.
+    /// What the device with this code wants to have.
+    pub(crate) fn wanted(&mut self, code: &str, clock: &dyn Clock) -> Result<PairingFor, Fault> {
+        Ok(self.by_code(code, clock)?.client)
+    }
+
     pub(crate) fn decide(
         &mut self,
         code: &str,
         decision: Decision,
         clock: &dyn Clock,
     ) -> Result<(), Fault> {
+        self.by_code(code, clock)?.decision = Some(decision);
+        Ok(())
+    }
+
+    /// Letters only count; however a person writes them.
+    fn by_code(&mut self, code: &str, clock: &dyn Clock) -> Result<&mut Waiting, Fault> {
         let now = clock.now().mono;
         let plain = |text: &str| -> String {
             text.chars().filter(char::is_ascii_alphabetic).map(|c| c.to_ascii_uppercase()).collect()
@@ -117,12 +155,10 @@ impl Pairings {
         let found = self.0.values_mut().find(|waiting| {
             waiting.until > now && waiting.decision.is_none() && plain(&waiting.code) == sent
         });
-        let waiting = found.ok_or_else(|| {
+        found.ok_or_else(|| {
             Fault::new(ErrorCode::NotFound, "no device waits with this code")
                 .with_hint("Codes last ten minutes; start again on the device.")
-        })?;
-        waiting.decision = Some(decision);
-        Ok(())
+        })
     }
 
     pub(crate) fn pick_up(&mut self, id: &str, clock: &dyn Clock) -> Result<Found, Fault> {
@@ -135,8 +171,8 @@ impl Pairings {
         let found = match &waiting.decision {
             None => return Ok(Found::Pending),
             Some(Decision::Rejected) => Found::Rejected,
-            Some(Decision::Approved(person)) => Found::Approved {
-                person: person.clone(),
+            Some(Decision::Approved(permit)) => Found::Approved {
+                permit: permit.clone(),
                 name: waiting.name.clone(),
                 client: waiting.client,
             },

@@ -4,7 +4,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock};
 use std::time::Duration;
 
 use onyx_storage::{SourceKey, Store};
-use onyx_types::{Cancel, Clock, Embedder, PersonId, SessionId, Timestamp};
+use onyx_types::{Cancel, Clock, Embedder, Pauses, PersonId, SessionId, Timestamp};
 use tokio::sync::Notify;
 
 use crate::embedding::{EmbedderChange, EmbedderState, Made};
@@ -36,6 +36,8 @@ pub(crate) struct Inner {
     pub(crate) followers: Arc<tokio::sync::Mutex<Followers>>,
     /// Held while a file is read and filed, so that an older reading never covers a newer one.
     pub(crate) filing: tokio::sync::Mutex<()>,
+    /// Held while a session that is known to have changed is filed.
+    pub(crate) settling_sessions: tokio::sync::Mutex<()>,
     /// Held while everything is looked through.
     pub(crate) looking: tokio::sync::Mutex<()>,
     pub(crate) embedding: tokio::sync::Mutex<()>,
@@ -46,6 +48,7 @@ pub(crate) struct Inner {
     touched: Mutex<BTreeSet<Touched>>,
     wake_told: Notify,
     watcher: Mutex<Option<Watcher>>,
+    pauses: RwLock<Pauses>,
 }
 
 /// Where something was written.
@@ -66,12 +69,29 @@ pub(crate) struct Pending {
     pub(crate) people: BTreeSet<PersonId>,
     /// Everybody's, and the shared ones.
     pub(crate) everything: bool,
+    /// The one of `files` that is being filed, which is still to be waited for.
+    pub(crate) file: Option<SourceKey>,
+    /// The one of `sessions`.
+    pub(crate) session: Option<(PersonId, SessionId)>,
 }
 
 impl Pending {
     fn is_empty(&self) -> bool {
-        let Self { files, sessions, people, everything } = self;
-        files.is_empty() && sessions.is_empty() && people.is_empty() && !everything
+        self.waiting() == 0 && self.people.is_empty() && !self.everything
+    }
+
+    pub(crate) fn has_files(&self) -> bool {
+        !self.files.is_empty() || self.file.is_some()
+    }
+
+    pub(crate) fn has_sessions(&self) -> bool {
+        !self.sessions.is_empty() || self.session.is_some()
+    }
+
+    /// Files and sessions of which the index does not hold the newest.
+    fn waiting(&self) -> usize {
+        let at_work = usize::from(self.file.is_some()) + usize::from(self.session.is_some());
+        self.files.len() + self.sessions.len() + at_work
     }
 }
 
@@ -111,6 +131,7 @@ impl Index {
             embedder: RwLock::default(),
             followers: Arc::default(),
             filing: tokio::sync::Mutex::default(),
+            settling_sessions: tokio::sync::Mutex::default(),
             looking: tokio::sync::Mutex::default(),
             embedding: tokio::sync::Mutex::default(),
             pending: Mutex::new(Pending { everything: true, ..Pending::default() }),
@@ -120,8 +141,19 @@ impl Index {
             touched: Mutex::default(),
             wake_told: Notify::new(),
             watcher: Mutex::default(),
+            pauses: RwLock::default(),
         };
         Self { inner: Arc::new(inner) }
+    }
+
+    /// For tests that hold its work up.
+    pub fn set_pauses(&self, pauses: Pauses) {
+        *self.inner.pauses.write().unwrap_or_else(PoisonError::into_inner) = pauses;
+    }
+
+    pub(crate) async fn pause(&self, point: &'static str) {
+        let pauses = self.inner.pauses.read().unwrap_or_else(PoisonError::into_inner).clone();
+        pauses.at(point).await;
     }
 
     /// `None`: searches go by words alone. Where another one made the vectors that are there, these
@@ -297,10 +329,7 @@ impl Index {
             path: crate::search::shown_path(&source.key),
             reason: source.problem.unwrap_or_default(),
         };
-        let waiting = {
-            let pending = self.pending();
-            pending.files.len() + pending.sessions.len()
-        };
+        let waiting = self.pending().waiting();
         let watching = {
             let watcher = self.inner.watcher.lock().unwrap_or_else(PoisonError::into_inner);
             watcher.as_ref().map_or(Watching::Off, Watcher::state)

@@ -196,15 +196,11 @@ impl Index {
         if self.state().complete {
             return Ok(UpToDate { indexed: true, served });
         }
-        // The first look of this process; whoever else has begun it, this waits for a while.
+        // The first look of this process; whoever has begun it, this waits for it for a while.
         let index = self.clone();
         let look = tokio::spawn(async move { index.look_through_pending().await });
         let first = tokio::time::timeout(FIRST_LOOK, async {
-            let looked = look.await.map_err(|error| KnowledgeError::Text(error.to_string()))?;
-            looked?;
-            // Begun by somebody else: theirs is over when this has the lock.
-            drop(self.inner.looking.lock().await);
-            Ok::<(), KnowledgeError>(())
+            look.await.map_err(|error| KnowledgeError::Text(error.to_string()))?
         });
         match first.await {
             Ok(looked) => looked.map(|()| UpToDate { indexed: self.state().complete, served }),

@@ -20,17 +20,47 @@ use crate::{Document, Index, KnowledgeError, Ruler, indexed_text};
 const PAGE_BYTES: u64 = 512 * 1024;
 const SESSIONS_AT_ONCE: u32 = 200;
 
+/// A session that is being filed. It waits to be filed again unless it was: the caller may have
+/// failed, or gone away in the middle.
+struct TakenSession<'a> {
+    index: &'a Index,
+    person: PersonId,
+    session: SessionId,
+}
+
+impl<'a> TakenSession<'a> {
+    fn first(index: &'a Index) -> Option<Self> {
+        let mut pending = index.pending();
+        let (person, session) = pending.sessions.pop_first()?;
+        pending.session = Some((person.clone(), session));
+        Some(Self { index, person, session })
+    }
+
+    fn is_filed(self) {
+        self.index.pending().session = None;
+    }
+}
+
+impl Drop for TakenSession<'_> {
+    fn drop(&mut self) {
+        let mut pending = self.index.pending();
+        let unfiled = pending.session.take();
+        pending.sessions.extend(unfiled);
+    }
+}
+
 impl Index {
+    /// Sessions that are known to have changed. When it returns all of them are filed, whoever has
+    /// begun that.
     pub(crate) async fn settle_sessions(&self) -> Result<(), KnowledgeError> {
-        loop {
-            let Some((person, session)) = self.pending().sessions.pop_first() else {
-                return Ok(());
-            };
-            if let Err(error) = self.file_session(&person, session).await {
-                self.pending().sessions.insert((person, session));
-                return Err(error);
-            }
+        while self.pending().has_sessions() {
+            let _one_at_a_time = self.inner.settling_sessions.lock().await;
+            let Some(taken) = TakenSession::first(self) else { break };
+            self.pause("index.session").await;
+            self.file_session(&taken.person, taken.session).await?;
+            taken.is_filed();
         }
+        Ok(())
     }
 
     async fn file_session(

@@ -55,6 +55,34 @@ impl Drop for Underway<'_> {
     }
 }
 
+/// A file that is being filed. It waits to be filed again unless it was: the caller may have failed,
+/// or gone away in the middle.
+struct TakenFile<'a> {
+    index: &'a Index,
+    key: SourceKey,
+}
+
+impl<'a> TakenFile<'a> {
+    fn first(index: &'a Index) -> Option<Self> {
+        let mut pending = index.pending();
+        let key = pending.files.pop_first()?;
+        pending.file = Some(key.clone());
+        Some(Self { index, key })
+    }
+
+    fn is_filed(self) {
+        self.index.pending().file = None;
+    }
+}
+
+impl Drop for TakenFile<'_> {
+    fn drop(&mut self) {
+        let mut pending = self.index.pending();
+        let unfiled = pending.file.take();
+        pending.files.extend(unfiled);
+    }
+}
+
 impl Index {
     /// Reads and cuts every file and conversation anew, whatever the index says of it, a few at a
     /// time: what it held serves until then. Vectors of what says the same are kept.
@@ -75,25 +103,30 @@ impl Index {
         Ok(report)
     }
 
-    /// Files that are known to have changed.
+    /// Files that are known to have changed. When it returns all of them are filed, whoever has
+    /// begun that.
     pub(crate) async fn settle(&self) -> Result<(), KnowledgeError> {
-        loop {
-            let Some(key) = self.pending().files.pop_first() else { break };
-            if let Err(error) = self.file_again(&key).await {
-                self.pending().files.insert(key);
-                return Err(error);
-            }
+        while self.pending().has_files() {
+            let _filing = self.inner.filing.lock().await;
+            let Some(taken) = TakenFile::first(self) else { break };
+            self.pause("index.file").await;
+            self.file_again(&taken.key).await?;
+            taken.is_filed();
         }
         Ok(())
     }
 
+    /// What is known to need a look. Taken under the lock: whoever finds nothing to do here can be
+    /// sure that the look of another is over.
     pub(crate) async fn look_through_pending(&self) -> Result<(), KnowledgeError> {
+        let _one_at_a_time = self.inner.looking.lock().await;
         let (everything, people) = {
             let mut pending = self.pending();
             (std::mem::take(&mut pending.everything), std::mem::take(&mut pending.people))
         };
+        self.pause("index.look").await;
         if everything {
-            let outcome = self.look_through(Look::Changes).await.map(drop);
+            let outcome = self.look_through_all(Look::Changes).await.map(drop);
             self.pending().everything |= outcome.is_err();
             return outcome;
         }
@@ -109,13 +142,16 @@ impl Index {
     }
 
     async fn look_through_person(&self, person: &PersonId) -> Result<(), KnowledgeError> {
-        let _one_at_a_time = self.inner.looking.lock().await;
         let _underway = Underway(self);
         self.look_through_files(Some(person), Look::Changes).await.map(drop)
     }
 
     async fn look_through(&self, how: Look) -> Result<SyncReport, KnowledgeError> {
         let _one_at_a_time = self.inner.looking.lock().await;
+        self.look_through_all(how).await
+    }
+
+    async fn look_through_all(&self, how: Look) -> Result<SyncReport, KnowledgeError> {
         let _underway = Underway(self);
         let epoch = self.inner.store.chunks.epoch().await?;
         let mut report = self.look_through_files(None, how).await?;
@@ -216,11 +252,10 @@ impl Index {
         row.stamp == stamp(meta) && age > DOUBTFUL_MILLIS && self.is_well_cut(row, ruler)
     }
 
-    /// One file that is known to have changed.
+    /// One file that is known to have changed. The caller holds the lock of filing.
     async fn file_again(&self, key: &SourceKey) -> Result<(), KnowledgeError> {
         let Some(place) = place_of(key) else { return Ok(()) };
         let Ok(path) = key.path.parse::<ObjectKey>() else { return Ok(()) };
-        let _filing = self.inner.filing.lock().await;
         let before = self.inner.store.chunks.source(key).await?;
         let whose = self.owner(key.person.as_ref())?;
         let key = key.clone();

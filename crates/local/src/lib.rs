@@ -26,10 +26,13 @@
 //!
 //! SmolLM2-135M-Instruct takes the right one of ten tools two times, so models below half a billion
 //! parameters get a short prompt and no tools. Others get tools if their chat template knows them.
-//! On 2 cores at a load of 8: loaded in 0.5 s, first word of a short question after 0.4–0.5 s, 26
-//! tokens a second, 350 MB at the longest window (8,192 tokens).
+//! llama.cpp is a library that is loaded at run time, with the backend that fits the processor best.
+//! On 2 cores that others kept busy (a load of 17), with one thread: loaded in 1 s, first word of a
+//! short question after 0.3 s, of one of 470 tokens after 3.3 s, 20 to 26 tokens a second. How many
+//! threads work is decided batch by batch (`llama::pace`).
 
 mod chat;
+mod cores;
 mod embed;
 mod gguf;
 mod llama;
@@ -40,11 +43,11 @@ mod worker;
 
 pub use embed::{DIMS, LocalEmbedder};
 pub use gguf::{Gguf, GgufError};
-pub use llama::NOT_BUILT_IN;
+pub use llama::{no_llama, wants_llama};
 pub use source::{LocalModels, LocalSettings, Named};
 pub use weights::{
-    KNOWN, MINILM, ModelsFolder, Part, Pip, Place, Progress, SMOLLM2, Stored, Weights,
-    WeightsError, Wheels, sha256_of,
+    KNOWN, LLAMA_CPP, MINILM, ModelsFolder, Npm, Part, Pip, Place, Progress, Runtime, SMOLLM2,
+    Stored, Weights, WeightsError, Wheels, sha256_of,
 };
 pub use worker::{Launch, Released, serve as serve_worker};
 

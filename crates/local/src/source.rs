@@ -12,6 +12,7 @@ use onyx_providers::{
 use onyx_types::{Embedder, ErrorCode, Fault, Model};
 
 use crate::chat::{Ability, LocalModel};
+use crate::cores::physical_cores;
 use crate::gguf::{Gguf, GgufError};
 use crate::weights::{MINILM, ModelsFolder, SMOLLM2, Stored, Weights};
 use crate::worker::{Job, Keeper};
@@ -105,6 +106,10 @@ impl LocalModels {
         Ok(self.settings.folder.gguf(name)?)
     }
 
+    fn has_llama(&self) -> bool {
+        llama::is_here(&self.settings.folder)
+    }
+
     fn is_loaded(&self, path: &Path) -> bool {
         let keepers = self.keepers.lock().unwrap_or_else(PoisonError::into_inner);
         keepers.get(path).is_some_and(|keeper| keeper.is_loaded())
@@ -142,10 +147,8 @@ impl LocalModels {
         let mut keepers = self.keepers.lock().unwrap_or_else(PoisonError::into_inner);
         let make = || {
             let LocalSettings { launch, allowance, .. } = &self.settings;
-            // llama.cpp's threads wait for each other by spinning: with as many as cores and other
-            // work on the machine, an answer took six times as long as with one fewer.
-            let (file, threads) = (path.to_owned(), allowance.threads.saturating_sub(1).max(1));
-            let job = Job::Generate { file, window, threads };
+            let (file, library) = (path.to_owned(), self.settings.folder.runtime());
+            let job = Job::Generate { file, library, window, threads: physical_cores() };
             Arc::new(Keeper::new(launch.clone(), job, allowance.idle, self.released))
         };
         Arc::clone(keepers.entry(path.to_owned()).or_insert_with(make))
@@ -171,9 +174,9 @@ fn unavailable(message: String, hint: &str) -> Fault {
     Fault::new(ErrorCode::ProviderUnavailable, message).with_hint(hint)
 }
 
-fn not_built_in(name: &str) -> Fault {
-    let message = format!("local/{name}: {}", llama::NOT_BUILT_IN);
-    unavailable(message, "Take a build with llama.cpp in it, or choose another model.")
+fn without_llama(name: &str) -> Fault {
+    let message = format!("local/{name}: {}", llama::no_llama());
+    unavailable(message, "Fetch llama.cpp with `onyx models pull`, or choose another model.")
 }
 
 impl ModelSource for LocalModels {
@@ -196,7 +199,7 @@ impl ModelSource for LocalModels {
 
     /// What the config names, then what is here; of that the small one that everybody has first.
     fn models(&self) -> Vec<ModelSettings> {
-        if !llama::BUILT_IN {
+        if !self.has_llama() {
             return self.settings.models.clone();
         }
         let mut names: Vec<String> =
@@ -228,8 +231,8 @@ impl ModelSource for LocalModels {
             return Err(self.minilm().err().unwrap_or_else(wordless));
         }
         let path = self.gguf(name)?;
-        if !llama::BUILT_IN {
-            return Err(not_built_in(name));
+        if !self.has_llama() {
+            return Err(without_llama(name));
         }
         let header = match self.header(&path) {
             Ok(header) => header,
@@ -251,7 +254,7 @@ impl ModelSource for LocalModels {
         if stored || !self.models().is_empty() {
             return None;
         }
-        Some(if llama::BUILT_IN { missing(SMOLLM2) } else { not_built_in(SMOLLM2) })
+        Some(if self.has_llama() { missing(SMOLLM2) } else { without_llama(SMOLLM2) })
     }
 
     fn weights(&self, name: &str) -> Option<ModelWeights> {
@@ -266,7 +269,7 @@ impl ModelSource for LocalModels {
             });
         }
         // Of a model that cannot be used, asking for it says why.
-        let path = self.gguf(name).ok().filter(|_| llama::BUILT_IN)?;
+        let path = self.gguf(name).ok().filter(|_| self.has_llama())?;
         let header = self.header(&path).ok()?;
         let own =
             || vec![WeightsFile { path: path.clone(), bytes: header.bytes, pinned_sha256: None }];

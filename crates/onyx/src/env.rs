@@ -3,6 +3,8 @@
 use std::collections::BTreeMap;
 use std::ffi::OsString;
 use std::path::PathBuf;
+#[cfg(debug_assertions)]
+use std::time::Duration;
 
 /// The home folder: config, data, everything.
 pub(crate) const ONYX_HOME: &str = "ONYX_HOME";
@@ -23,6 +25,10 @@ const XDG_RUNTIME_DIR: &str = "XDG_RUNTIME_DIR";
 /// `ollama=11435,lmstudio=4321`: where `/api/admin/providers/found` looks for them. The address is
 /// this machine in any case.
 const ONYX_LOCAL_PORTS: &str = "ONYX_LOCAL_PORTS";
+/// Milliseconds for which background work waits between what is asked and its beginning, and between
+/// its end and the books. For `make test-delays`; builds for people do not read it.
+#[cfg(debug_assertions)]
+const ONYX_TEST_DELAYS: &str = "ONYX_TEST_DELAYS";
 /// People beside those of the config, with commas between them.
 pub(crate) const VALID_PERSONS: &str = "VALID_PERSONS";
 const HOME: &str = "HOME";
@@ -74,6 +80,13 @@ pub(crate) fn local_ports() -> BTreeMap<String, u16> {
         Some((name.trim().to_owned(), port.trim().parse().ok()?))
     };
     pairs.split(',').filter_map(pair).collect()
+}
+
+/// What does not read is left out: nothing waits.
+#[cfg(debug_assertions)]
+pub(crate) fn test_delay() -> Option<Duration> {
+    let milliseconds = text(ONYX_TEST_DELAYS)?.parse().ok()?;
+    Some(Duration::from_millis(milliseconds)).filter(|delay| !delay.is_zero())
 }
 
 pub(crate) fn editor() -> String {

@@ -44,6 +44,11 @@ impl HomeFolder {
         self.0.socket()
     }
 
+    /// What the socket asks for beside the same user; made anew with each socket.
+    pub(crate) fn socket_key(&self) -> PathBuf {
+        self.path().join("onyx.sock.key")
+    }
+
     /// What the person says of models, laid over what is known of them.
     pub(crate) fn model_facts(&self) -> PathBuf {
         self.path().join("models.json")

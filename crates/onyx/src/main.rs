@@ -13,6 +13,7 @@ mod files;
 mod gateway;
 mod home;
 mod logging;
+mod open_files;
 mod output;
 
 use std::process::ExitCode;

@@ -35,8 +35,7 @@ pub(crate) fn arguments(job: &Job, child: &Path) -> Vec<OsString> {
     for path in crate::child::SYSTEM_FILES {
         all.words(&["--ro-bind-try", path, path]);
     }
-    if job.network == Network::Granted {
-        all.words(&["--share-net"]);
+    if job.network == Network::Proxied {
         for path in crate::child::NETWORK_FILES {
             all.words(&["--ro-bind-try", path, path]);
         }

@@ -25,8 +25,10 @@ pub struct Job {
 pub enum Network {
     #[default]
     None,
-    /// As this machine has it; for what a person allowed.
-    Granted,
+    /// None of this machine's either: a network namespace of its own, in which one loopback port
+    /// ([`crate::PROXY_PORT`]) is answered by whoever started the job ([`crate::Running::take_listener`]).
+    /// Only where there are namespaces.
+    Proxied,
 }
 
 /// What a job may use, with all its processes.

@@ -4,6 +4,10 @@
 //! Two rungs. *Bubblewrap*: namespaces, and inside them Landlock and seccomp. *Landlock*: Landlock
 //! and a seccomp filter that allows no socket. Where neither works nothing runs.
 //!
+//! No job gets the machine's network. A *proxied* one has a namespace with nothing in it but a
+//! loopback port, whose listening socket is handed out to the caller over an inherited descriptor:
+//! the caller answers it with a proxy that decides where each connection leads.
+//!
 //! Nothing here restricts the process that calls it. A child is this program started again as
 //! `supervise`, which starts itself once more as `confine`: a fresh process with one thread, which
 //! may allocate and fail with words where a hook between fork and exec may not, restricts itself
@@ -15,6 +19,7 @@
 mod bubblewrap;
 mod child;
 mod job;
+mod proxied;
 mod rung;
 mod running;
 mod scratch;
@@ -22,6 +27,7 @@ mod seccomp;
 
 pub use child::child;
 pub use job::{Bounds, Job, Network};
+pub use proxied::PROXY_PORT;
 pub use rung::{NoSandbox, Program, Rung, Sandbox};
 pub use running::{Running, SandboxError, trusted};
 pub use scratch::{Scratch, real_path};

@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 use tokio::sync::OnceCell;
 
 use crate::bubblewrap;
-use crate::child::confine;
+use crate::child::{CONNECT, confine};
 use crate::job::Order;
 use crate::{Bounds, Job, Network, Running, SandboxError};
 
@@ -77,9 +77,20 @@ impl Sandbox {
         self.rung.get_or_try_init(|| self.find()).await.copied()
     }
 
-    /// Starts a job. Its processes end with what is returned.
+    /// What ssh takes as its `ProxyCommand` in a job with a proxied network.
+    pub fn proxy_command(&self) -> String {
+        let arguments = self.program.arguments.iter().map(String::as_str);
+        let words = [bubblewrap::CHILD].into_iter().chain(arguments);
+        words.chain([CONNECT, "%h", "%p"]).collect::<Vec<_>>().join(" ")
+    }
+
+    /// Starts a job. Its processes end with what is returned. A job with a proxied network gets no
+    /// input.
     pub async fn start(&self, job: Job, stdin: Stdio) -> Result<Running, SandboxError> {
         let rung = self.rung().await?;
+        if job.network == Network::Proxied && rung != Rung::Bubblewrap {
+            return Err(SandboxError::NoNetwork);
+        }
         Running::start(&self.order(rung, job), stdin)
     }
 

@@ -1,21 +1,34 @@
 use std::io;
+use std::net::TcpListener;
+use std::os::fd::OwnedFd;
 use std::path::Path;
 use std::process::{ExitStatus, Stdio};
+use std::time::Duration;
 
 use rustix::process::{Pid, Signal, kill_process_group};
 use tokio::io::{AsyncRead, AsyncReadExt};
+use tokio::net::UnixStream;
 use tokio::process::{Child, ChildStderr, ChildStdin, ChildStdout, Command};
 
-use crate::NoSandbox;
 use crate::child::SUPERVISE;
 use crate::job::Order;
+use crate::{Network, NoSandbox, proxied};
 
 const CHUNK: usize = 8 * 1024;
+
+/// How long a child may take until it listens.
+const PATIENCE: Duration = Duration::from_secs(20);
 
 #[derive(Debug, thiserror::Error)]
 pub enum SandboxError {
     #[error(transparent)]
     NoSandbox(#[from] NoSandbox),
+    /// Without namespaces a command with a network would have all of this machine's.
+    #[error(
+        "commands have no network on this machine: only bubblewrap gives them one of their own. \
+         Install the package `bubblewrap`, or allow user namespaces"
+    )]
+    NoNetwork,
     #[error("the command cannot be started: {0}")]
     Start(io::Error),
     #[error("what the command said cannot be read: {0}")]
@@ -29,12 +42,23 @@ pub struct Running {
     group: Option<Pid>,
     stdout: Option<ChildStdout>,
     stderr: Option<ChildStderr>,
+    /// By which a job with a proxied network hands out its port.
+    handed: Option<UnixStream>,
 }
 
 impl Running {
     #[allow(clippy::disallowed_methods, reason = "the one place where commands are started")]
     pub(crate) fn start(order: &Order, stdin: Stdio) -> Result<Self, SandboxError> {
         let json = serde_json::to_string(order).map_err(io::Error::other);
+        let (stdin, handed) = match order.job.network {
+            Network::None => (stdin, None),
+            Network::Proxied => {
+                let (ours, theirs) = UnixStream::pair().map_err(SandboxError::Start)?;
+                let theirs = theirs.into_std().map_err(SandboxError::Start)?;
+                theirs.set_nonblocking(false).map_err(SandboxError::Start)?;
+                (Stdio::from(OwnedFd::from(theirs)), Some(ours))
+            }
+        };
         let child = Command::new(&order.program.path)
             .args(&order.program.arguments)
             .args([SUPERVISE, &json.map_err(SandboxError::Start)?])
@@ -46,14 +70,26 @@ impl Running {
             .kill_on_drop(true)
             .spawn()
             .map_err(SandboxError::Start)?;
-        Ok(Self::of(child))
+        let mut running = Self::of(child);
+        running.handed = handed;
+        Ok(running)
     }
 
     fn of(mut child: Child) -> Self {
         // The child leads a group or makes itself the leader of one, so its id is the group's.
         let group = child.id().and_then(|id| Pid::from_raw(i32::try_from(id).ok()?));
         let (stdout, stderr) = (child.stdout.take(), child.stderr.take());
-        Self { child, group, stdout, stderr }
+        Self { child, group, stdout, stderr, handed: None }
+    }
+
+    /// The port of a job with a proxied network, once: whoever has it answers its connections.
+    /// `None` for any other job.
+    pub async fn take_listener(&mut self) -> Option<io::Result<TcpListener>> {
+        let handed = self.handed.take()?;
+        Some(match tokio::time::timeout(PATIENCE, proxied::take(&handed)).await {
+            Ok(taken) => taken,
+            Err(_) => Err(io::ErrorKind::TimedOut.into()),
+        })
     }
 
     /// Where to write for the command, once, if it was started so.

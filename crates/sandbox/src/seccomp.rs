@@ -1,7 +1,11 @@
-//! System calls that no command of an agent needs and that could lead out: sockets of any kind
-//! (also those of this machine, behind which daemons listen), other ways to make one, other
-//! processes' memory, namespaces and mounts, leaving the group by which a job is killed, raising
-//! its own limits. Everything else is allowed: files are Landlock's.
+//! System calls that no command of an agent needs and that could lead out: sockets (also those of
+//! this machine, behind which daemons listen), other ways to make one, other processes' memory,
+//! namespaces and mounts, leaving the group by which a job is killed, raising its own limits.
+//! Everything else is allowed: files are Landlock's.
+//!
+//! A job with a proxied network may make TCP sockets, of which its namespace knows nothing but one
+//! port. A Unix socket is made by no job on any rung, but as a pair of two that are connected to
+//! each other for good: a pair of datagram sockets could still send to any other by its path.
 
 use std::collections::BTreeMap;
 
@@ -12,11 +16,16 @@ use seccompiler::{
 
 use crate::Network;
 
-/// Refused where no network is granted, of whatever family.
-const SOCKETS: &[i64] = &[libc::SYS_socket, libc::SYS_connect, libc::SYS_bind];
+/// Refused where there is no network, of whatever family.
+const SOCKETS: &[i64] = &[libc::SYS_socket, libc::SYS_connect];
+
+/// What a socket is, among the bits of its type that say how it behaves.
+const KINDS: u64 = 0xf;
 
 /// Refused whatever their arguments.
 const REFUSED: &[i64] = &[
+    // A socket that others could find; listening needs it.
+    libc::SYS_bind,
     // I/O without system calls, sockets among it.
     libc::SYS_io_uring_setup,
     libc::SYS_io_uring_enter,
@@ -109,12 +118,17 @@ pub(crate) fn apply(network: Network) -> Result<(), Error> {
 }
 
 fn rules(network: Network) -> Result<BTreeMap<i64, Vec<SeccompRule>>, Error> {
-    let sockets = match network {
-        Network::None => SOCKETS,
-        Network::Granted => &[],
-    };
     let mut rules: BTreeMap<i64, Vec<SeccompRule>> =
-        REFUSED.iter().chain(sockets).map(|call| (*call, Vec::new())).collect();
+        REFUSED.iter().map(|call| (*call, Vec::new())).collect();
+    match network {
+        Network::None => rules.extend(SOCKETS.iter().map(|call| (*call, Vec::new()))),
+        Network::Proxied => {
+            let tcp = sockets_but(&[libc::AF_INET, libc::AF_INET6], &[libc::SOCK_STREAM])?;
+            rules.insert(libc::SYS_socket, tcp);
+        }
+    }
+    let pairs = sockets_but(&[libc::AF_UNIX], &[libc::SOCK_STREAM, libc::SOCK_SEQPACKET])?;
+    rules.insert(libc::SYS_socketpair, pairs);
     let namespaces = NAMESPACES.iter().map(|flag| {
         let flag = u64::from(flag.unsigned_abs());
         rule(0, SeccompCmpArgLen::Qword, SeccompCmpOp::MaskedEq(flag), flag)
@@ -130,6 +144,22 @@ fn rules(network: Network) -> Result<BTreeMap<i64, Vec<SeccompRule>>, Error> {
     #[cfg(target_arch = "x86_64")]
     for (call, conditions) in rules.clone() {
         rules.insert(call | OTHER_NUMBERS, conditions);
+    }
+    Ok(rules)
+}
+
+/// Refuses every socket but those of these families and kinds.
+fn sockets_but(families: &[i32], kinds: &[i32]) -> Result<Vec<SeccompRule>, Error> {
+    let other = |family: &i32| {
+        let family = u64::from(family.unsigned_abs());
+        SeccompCondition::new(0, SeccompCmpArgLen::Dword, SeccompCmpOp::Ne, family)
+    };
+    let other_family = families.iter().map(other).collect::<Result<_, _>>()?;
+    let mut rules = vec![SeccompRule::new(other_family)?];
+    for kind in 0..=KINDS {
+        if !kinds.iter().any(|allowed| u64::from(allowed.unsigned_abs()) == kind) {
+            rules.push(rule(1, SeccompCmpArgLen::Dword, SeccompCmpOp::MaskedEq(KINDS), kind)?);
+        }
     }
     Ok(rules)
 }

@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use onyx_extract::{Extracted, Reader};
 use onyx_storage::{Change, Expect, History, ObjectKey, Objects, StoreError};
-use onyx_types::{Author, Hash, Origin, Timestamp};
+use onyx_types::{Author, Cancel, Hash, Origin, Timestamp};
 use tokio::sync::watch;
 
 use crate::document;
@@ -18,6 +18,8 @@ pub(crate) struct Import<'a> {
     pub(crate) reader: &'a Reader,
     pub(crate) now: Timestamp,
     pub(crate) progress: &'a watch::Sender<Progress>,
+    /// Ends it before the next document.
+    pub(crate) stop: &'a Cancel,
 }
 
 /// What became of one document.
@@ -43,6 +45,9 @@ impl Import<'_> {
         for item in &items {
             let from = item.from();
             self.progress.send_modify(|progress| progress.current = Some(from.clone()));
+            if self.stop.is_cancelled() {
+                return Ok(record);
+            }
             let document = self.document(item, known.remove(&from), &mut taken).await?;
             let is_bad = document.error.is_some();
             record.documents.push(document);
@@ -70,7 +75,12 @@ impl Import<'_> {
             error: None,
         };
         let mut record = known.unwrap_or_else(empty);
-        match self.look(item, &record).await {
+        // What is being fetched or read is let go at once; what is being written is not.
+        let outcome = tokio::select! {
+            outcome = self.look(item, &record) => outcome,
+            () = self.stop.cancelled() => Outcome::Failed("it was stopped".to_owned()),
+        };
+        match outcome {
             Outcome::Same => record.error = None,
             Outcome::Failed(why) => record.error = Some(why),
             Outcome::New { text, title, checksum, bytes } => {

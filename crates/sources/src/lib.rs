@@ -14,6 +14,7 @@ mod gather;
 mod import;
 mod place;
 mod record;
+mod register;
 mod service;
 
 pub use capture::{Captured, NewCapture};

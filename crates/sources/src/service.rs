@@ -1,16 +1,15 @@
-use std::collections::HashMap;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, PoisonError};
 
 use onyx_egress::{Address, Egress};
 use onyx_extract::{LARGEST_DOCUMENT, Reader};
 use onyx_storage::{Area, Expect, Files, ObjectKey, Objects, StoreError};
-use onyx_types::{Clock, Mint, PersonId, Scope, SourceId, SpaceId};
+use onyx_types::{Clock, Mint, Pauses, PersonId, Scope, SourceId, SpaceId};
 use tokio::sync::{Semaphore, watch};
-use tokio::task::AbortHandle;
 
 use crate::gather::{ORIGINAL, Places};
 use crate::import::{Import, read_record, record_key, write_record};
 use crate::place::{all, below, folder_of, kept_versions};
+use crate::register::{Register, Work};
 use crate::{SourceError, SourceRecord, SourceState, Supply};
 
 /// Sources that are brought in at the same time; the others wait.
@@ -30,12 +29,8 @@ struct Inner {
     clock: Arc<dyn Clock>,
     mint: Mutex<Mint>,
     turns: Semaphore,
-    running: Mutex<HashMap<SourceId, Running>>,
-}
-
-struct Running {
-    progress: watch::Receiver<Progress>,
-    task: AbortHandle,
+    register: Arc<Register>,
+    pauses: Pauses,
 }
 
 /// How far an import is.
@@ -89,6 +84,7 @@ impl Sources {
         reader: Reader,
         clock: Arc<dyn Clock>,
         mint: Mint,
+        pauses: Pauses,
     ) -> Self {
         let inner = Inner {
             files,
@@ -97,7 +93,8 @@ impl Sources {
             clock,
             mint: Mutex::new(mint),
             turns: Semaphore::new(AT_ONCE),
-            running: Mutex::default(),
+            register: Arc::default(),
+            pauses,
         };
         Self { inner: Arc::new(inner) }
     }
@@ -112,7 +109,7 @@ impl Sources {
         let parent = folder_of(&*objects, &new.scope, new.space.as_ref()).await?;
         let (supply, kept) = checked(new.supply)?;
         let now = self.inner.clock.wall();
-        let uuid = locked(&self.inner.mint).uuid(now);
+        let uuid = self.inner.mint.lock().unwrap_or_else(PoisonError::into_inner).uuid(now);
         let record = SourceRecord {
             id: SourceId::from_uuid(uuid),
             scope: new.scope,
@@ -132,8 +129,9 @@ impl Sources {
         if let Some(bytes) = kept {
             objects.put(&folder.join(ORIGINAL)?, &bytes, Expect::Absent).await?;
         }
+        let work = self.inner.register.ask(record.id).ok_or(SourceError::NotFound)?;
         write_record(&*objects, &folder, &record).await?;
-        self.begin(person, folder, record.clone());
+        self.begin(person, folder, record.clone(), work);
         Ok(record)
     }
 
@@ -141,8 +139,8 @@ impl Sources {
     pub async fn list(&self, person: &PersonId) -> Result<Vec<SourceRecord>, SourceError> {
         let objects = self.objects(person)?;
         let mut records = Vec::new();
-        for (folder, _) in all(&*objects).await? {
-            match self.read(&*objects, &folder).await {
+        for (folder, id) in all(&*objects).await? {
+            match self.read(&*objects, &folder, id).await {
                 Ok(record) => records.extend(record),
                 Err(error) => tracing::warn!(%folder, %error, "a source cannot be read"),
             }
@@ -155,22 +153,25 @@ impl Sources {
         Ok(self.find(person, id).await?.1)
     }
 
-    /// Looks at what it comes from again. One that is being brought in goes on with that.
+    /// Looks at what it comes from again. One that is being brought in does so once it is done.
     pub async fn sync(&self, person: &PersonId, id: SourceId) -> Result<SourceRecord, SourceError> {
-        let (folder, mut record) = self.find(person, id).await?;
-        if record.state != SourceState::Importing {
-            record.state = SourceState::Importing;
-            write_record(&*self.objects(person)?, &folder, &record).await?;
-            self.begin(person, folder, record.clone());
-        }
+        let (folder, record) = self.find(person, id).await?;
+        let Some(work) = self.inner.register.ask(id) else {
+            return Ok(SourceRecord { state: SourceState::Importing, ..record });
+        };
+        // Another import may have ended since it was read.
+        let objects = self.objects(person)?;
+        let record = read_record(&*objects, &folder).await?.ok_or(SourceError::NotFound)?;
+        let record = SourceRecord { state: SourceState::Importing, ..record };
+        write_record(&*objects, &folder, &record).await?;
+        self.begin(person, folder, record.clone(), work);
         Ok(record)
     }
 
     pub async fn remove(&self, person: &PersonId, id: SourceId) -> Result<(), SourceError> {
         let (folder, _) = self.find(person, id).await?;
-        if let Some(running) = locked(&self.inner.running).remove(&id) {
-            running.task.abort();
-        }
+        // An import that was only told to stop could write once more when everything is gone.
+        let _work = self.inner.register.take_over(id).await;
         let objects = self.objects(person)?;
         let record = record_key(&folder)?;
         // The texts go before what is kept of them, which says that they are from outside. What
@@ -194,7 +195,12 @@ impl Sources {
         id: SourceId,
     ) -> Result<watch::Receiver<Progress>, SourceError> {
         let (_, record) = self.find(person, id).await?;
-        let running = locked(&self.inner.running).get(&id).map(|running| running.progress.clone());
+        let running = self.inner.register.progress(id);
+        if running.is_none() && record.state == SourceState::Importing {
+            // It has ended since it was read.
+            let (_, record) = self.find(person, id).await?;
+            return Ok(watch::channel(Progress::of(&record)).1);
+        }
         Ok(running.unwrap_or_else(|| watch::channel(Progress::of(&record)).1))
     }
 
@@ -214,7 +220,7 @@ impl Sources {
         let objects = self.objects(person)?;
         for (folder, found) in all(&*objects).await? {
             if found == id
-                && let Some(record) = self.read(&*objects, &folder).await?
+                && let Some(record) = self.read(&*objects, &folder, id).await?
             {
                 return Ok((folder, record));
             }
@@ -222,76 +228,82 @@ impl Sources {
         Err(SourceError::NotFound)
     }
 
+    /// The record as it is now. Its file says `importing` or how the last import ended, the register
+    /// whether one is under way: both are looked at in one state of the register.
     async fn read(
         &self,
         objects: &dyn Objects,
         folder: &ObjectKey,
+        id: SourceId,
     ) -> Result<Option<SourceRecord>, SourceError> {
-        let Some(mut record) = read_record(objects, folder).await? else { return Ok(None) };
-        let is_running = locked(&self.inner.running).contains_key(&record.id);
-        if record.state == SourceState::Importing && !is_running {
-            record.state = SourceState::Interrupted;
+        loop {
+            let seen = self.inner.register.look(id);
+            let Some(mut record) = read_record(objects, folder).await? else { return Ok(None) };
+            if self.inner.register.look(id) != seen {
+                continue;
+            }
+            if seen.is_running {
+                record.state = SourceState::Importing;
+            } else if record.state == SourceState::Importing {
+                record.state = SourceState::Interrupted;
+            }
+            return Ok(Some(record));
         }
-        Ok(Some(record))
     }
 
     fn objects(&self, person: &PersonId) -> Result<Arc<dyn Objects>, SourceError> {
         Ok(self.inner.files.objects(&Area::Person(person.clone()))?)
     }
 
-    fn begin(&self, person: &PersonId, folder: ObjectKey, record: SourceRecord) {
-        let id = record.id;
-        let start =
-            Progress { state: record.state, done: 0, failed: 0, total: None, current: None };
-        let (sender, progress) = watch::channel(start);
+    fn begin(&self, person: &PersonId, folder: ObjectKey, record: SourceRecord, work: Work) {
         let (inner, person) = (Arc::clone(&self.inner), person.clone());
-        // Held until the task is listed, so that a task that ends at once finds itself there.
-        let mut running = locked(&self.inner.running);
-        if running.contains_key(&id) {
-            return;
-        }
-        let task = tokio::spawn(async move {
-            let done = Done { inner: Arc::clone(&inner), id };
-            let state = match inner.bring_in(&person, &folder, record, &sender).await {
-                Ok(record) => record.state,
-                Err(error) => {
-                    tracing::error!(source = %id, %error, "a source cannot be brought in");
-                    SourceState::Failed
-                }
-            };
-            // Listeners see the end of what the record says, so it is not running any more.
-            drop(done);
-            sender.send_modify(|progress| {
-                progress.state = state;
-                progress.current = None;
-            });
+        tokio::spawn(async move {
+            let id = record.id;
+            if let Err(error) = inner.work_on(&person, &folder, record, &work).await {
+                tracing::error!(source = %id, %error, "a source cannot be brought in");
+                inner.pauses.at("sources.over").await;
+                work.is_over();
+                work.tell_end(SourceState::Failed);
+            }
         });
-        running.insert(id, Running { progress, task: task.abort_handle() });
-    }
-}
-
-/// However an import ends, it is no longer running.
-struct Done {
-    inner: Arc<Inner>,
-    id: SourceId,
-}
-
-impl Drop for Done {
-    fn drop(&mut self) {
-        locked(&self.inner.running).remove(&self.id);
     }
 }
 
 impl Inner {
+    /// Brings a source in, and again for as long as that is asked for meanwhile.
+    async fn work_on(
+        &self,
+        person: &PersonId,
+        folder: &ObjectKey,
+        mut record: SourceRecord,
+        work: &Work,
+    ) -> Result<(), StoreError> {
+        loop {
+            self.pauses.at("sources.begin").await;
+            record = self.bring_in(person, folder, record, work).await?;
+            self.pauses.at("sources.over").await;
+            if work.is_over() {
+                self.pauses.at("sources.tell").await;
+                work.tell_end(record.state);
+                return Ok(());
+            }
+            record.state = SourceState::Importing;
+        }
+    }
+
     async fn bring_in(
         &self,
         person: &PersonId,
         folder: &ObjectKey,
         record: SourceRecord,
-        progress: &watch::Sender<Progress>,
+        work: &Work,
     ) -> Result<SourceRecord, StoreError> {
-        let _turn =
-            self.turns.acquire().await.map_err(|error| StoreError::Failed(error.to_string()))?;
+        let turn = tokio::select! {
+            turn = self.turns.acquire() => turn,
+            // It was to be stopped before its turn came.
+            () = work.stop.cancelled() => return Ok(record),
+        };
+        let _turn = turn.map_err(|error| StoreError::Failed(error.to_string()))?;
         let objects = self.files.objects(&Area::Person(person.clone()))?;
         let vault = self.files.objects(&Area::Vault(person.clone()))?;
         let egress = (self.egress)();
@@ -301,7 +313,8 @@ impl Inner {
             history: &self.files.history(person)?,
             reader: &self.reader,
             now: self.clock.wall(),
-            progress,
+            progress: &work.progress,
+            stop: &work.stop,
         };
         let record = match import.run(record.clone()).await {
             Ok(record) => record,
@@ -312,7 +325,9 @@ impl Inner {
                 ..record
             },
         };
-        write_record(&*objects, folder, &record).await?;
+        if !work.stop.is_cancelled() {
+            write_record(&*objects, folder, &record).await?;
+        }
         Ok(record)
     }
 }
@@ -378,8 +393,4 @@ fn name(supply: &Supply) -> String {
         Supply::Url { url } => url.clone(),
         Supply::Text => "Pasted text".to_owned(),
     }
-}
-
-fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }

@@ -3,7 +3,7 @@
 
 use onyx_storage::{AuditEntry, Draft, DraftChange, DraftMove, StoreError};
 use onyx_types::{
-    DraftState, ErrorCode, Fault, Origin, PersonId, Plan, ToolEffect, ToolOutcome, Verdict,
+    DraftState, ErrorCode, Fault, Origin, PersonId, Plan, Target, ToolEffect, ToolOutcome, Verdict,
     Visibility,
 };
 
@@ -63,7 +63,7 @@ impl Toolbox {
     ) -> Result<Draft, NotApproved> {
         let cx = &ToolCx { live: cx.live.masked_by(&self.services().masker), ..cx.clone() };
         may_be_decided(&draft, cx)?;
-        if policy.visibility(&draft.plan.tool) == Visibility::Absent {
+        if self.visibility(&draft.plan.tool, policy, &cx.key.person) == Visibility::Absent {
             let message = format!("{} no longer has the tool {}.", cx.agent, draft.plan.tool);
             return Err(not_approved(ErrorCode::ToolDenied, message, draft));
         }
@@ -199,10 +199,22 @@ impl Toolbox {
             Some(_) | None => {}
         }
         match changed_target(&draft.plan, cx).await {
-            Ok(None) => None,
+            Ok(None) => self.planned_otherwise(draft, cx).await,
             Ok(Some(name)) => Some(self.refreshed(draft, format!("{name} has changed"), cx).await),
             Err(error) => Some(Staleness::because(error.to_string())),
         }
+    }
+
+    /// What a plan builds on that is no file of the person's, for example all that a command can
+    /// run, only its tool can look at again.
+    async fn planned_otherwise(&self, draft: &Draft, cx: &ToolCx) -> Option<Staleness> {
+        let builds_on_more =
+            |target: &&Target| target.base.is_some() && Place::holding(cx, &target.name).is_err();
+        let target = draft.plan.targets.iter().find(builds_on_more)?;
+        let why = format!("what `{}` builds on has changed", target.name);
+        let staleness = self.refreshed(draft, why, cx).await;
+        let is_same = |plan: &Plan| plan.targets == draft.plan.targets;
+        if staleness.fresh.as_ref().is_some_and(is_same) { None } else { Some(staleness) }
     }
 
     /// The call planned again on what is there now; combined drafts are set on it as they are.
@@ -230,7 +242,7 @@ impl Toolbox {
         Staleness { fresh, why }: Staleness,
         cx: &ToolCx,
     ) -> Result<NotApproved, NotApproved> {
-        let plan = match fresh.map(|plan| proposal::shown_whole(plan, self.services())) {
+        let plan = match fresh.map(|plan| proposal::shown_whole(plan, self.services(), cx)) {
             Some(Ok(plan)) => Some(plan),
             Some(Err(_)) | None => None,
         };

@@ -1,15 +1,18 @@
 use std::future::Future;
+use std::sync::Arc;
 use std::time::Duration;
 
 use onyx_storage::StoreError;
-use onyx_types::{Attendance, Plan, Preview, ToolCall, ToolEffect, ToolOutcome, Verdict};
+use onyx_types::{
+    Attendance, Plan, Preview, ToolCall, ToolEffect, ToolOutcome, Verdict, Visibility,
+};
 
 use crate::audit::{Record, Trail};
 use crate::gate::{self, Authorised, Passage};
 use crate::output::one_line;
 use crate::place::origin_of_targets;
 use crate::proposal;
-use crate::toolbox::{Entry, is_offered};
+use crate::toolbox::Entry;
 use crate::{Execution, Policy, ToolCx, ToolError, Toolbox};
 
 /// How long a call that is cancelled may take to end by itself, so that its outcome is known.
@@ -27,10 +30,8 @@ pub(crate) struct Attempt<'a> {
 impl Attempt<'_> {
     pub(crate) async fn make(&self, call: &ToolCall) -> Result<ToolOutcome, ToolError> {
         let trail = self.trail(&call.name);
-        let entry = self.toolbox.entry(&call.name);
-        let Some(entry) = entry.filter(|_| is_offered(self.policy, &call.name)) else {
-            return self.absent(&trail).await;
-        };
+        let entry = self.toolbox.entry(&call.name).filter(|_| self.is_offered(&call.name));
+        let Some(entry) = entry else { return self.absent(&trail).await };
         let arguments = entry.checker.check(&call.input)?;
         if self.cx.cancel.is_cancelled() {
             return Err(ToolError::NotBegun);
@@ -54,8 +55,39 @@ impl Attempt<'_> {
             Passage::NeedsPerson(verdict, plan) => {
                 self.ask_person(call, &trail, verdict, plan).await
             }
-            Passage::Allowed(plan) => self.perform(entry, &trail, plan).await,
+            Passage::Allowed(plan) => {
+                let outcome = self.perform(entry, &trail, plan).await?;
+                self.propose_rest(call, &trail, outcome).await
+            }
         }
+    }
+
+    /// Of the agent's tools, only those that its model was shown with this very request, and that
+    /// can work for this person now.
+    fn is_offered(&self, name: &str) -> bool {
+        self.cx.offered == Visibility::Offered
+            && self.toolbox.visibility(name, self.policy, &self.cx.key.person)
+                == Visibility::Offered
+    }
+
+    /// What the call took back, since nobody approved it, waits for a person.
+    async fn propose_rest(
+        &self,
+        call: &ToolCall,
+        trail: &Trail<'_>,
+        mut outcome: ToolOutcome,
+    ) -> Result<ToolOutcome, ToolError> {
+        let Some(plan) = outcome.proposes.take().filter(|plan| self.is_offered(&plan.tool)) else {
+            return Ok(outcome);
+        };
+        match self.ask_person(call, trail, Verdict::Draft, *plan).await {
+            Ok(proposed) => {
+                outcome.output.push_str(&format!("\n[{}]", proposed.output));
+                outcome.draft = proposed.draft;
+            }
+            Err(error) => outcome.output.push_str(&format!("\n[not drafted: {error}]")),
+        }
+        Ok(outcome)
     }
 
     fn builds_on_drafts(&self, plan: &Plan) -> bool {
@@ -71,10 +103,18 @@ impl Attempt<'_> {
     async fn absent(&self, trail: &Trail<'_>) -> Result<ToolOutcome, ToolError> {
         let result = "the agent has no such tool".to_owned();
         trail.write(Record { effect: None, decision: Verdict::Deny, summary: "", result }).await?;
-        let offered: Vec<&str> =
-            self.toolbox.offers(self.policy).iter().map(|spec| spec.name.as_str()).collect();
-        let names = if offered.is_empty() { "none".to_owned() } else { offered.join(", ") };
-        Ok(ToolOutcome::error(format!("there is no tool {:?}; yours: {names}", trail.tool)))
+        let offered = match self.cx.offered {
+            Visibility::Offered => self.toolbox.ready_offers(self.policy, &self.cx.key.person),
+            Visibility::Absent => Arc::default(),
+        };
+        let offered = offered.offers().iter().map(|offer| offer.name.as_str());
+        let names = offered.collect::<Vec<_>>().join(", ");
+        let names = if names.is_empty() { "none".to_owned() } else { names };
+        let is_its_own = self.policy.visibility(&trail.tool) == Visibility::Offered;
+        let entry = self.toolbox.entry(&trail.tool).filter(|_| is_its_own);
+        let why = entry.map(|entry| entry.tool.lacks()).filter(|why| !why.is_empty());
+        let why = why.map_or_else(String::new, |why| format!(" ({why})"));
+        Ok(ToolOutcome::error(format!("there is no tool {:?}{why}; yours: {names}", trail.tool)))
     }
 
     /// A refusal is a decision and is audited; other errors of planning decided nothing.

@@ -2,7 +2,9 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use onyx_storage::Files;
-use onyx_types::{AgentId, Author, Cancel, Clock, RunId, ScopeSet, SessionKey, Taint, View};
+use onyx_types::{
+    AgentId, Author, Cancel, Clock, RunId, ScopeSet, SessionKey, Taint, View, Visibility,
+};
 use tokio::sync::mpsc;
 
 use crate::gate::Granted;
@@ -40,6 +42,9 @@ pub struct ToolCx {
     pub answer: Option<String>,
     /// `None`: no run is at work, a person approved the call.
     pub standing: Option<Standing>,
+    /// Was the tool shown to the model with the request that it answers? The driver sets it for
+    /// each call.
+    pub offered: Visibility,
 }
 
 impl ToolCx {

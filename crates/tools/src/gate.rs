@@ -134,7 +134,7 @@ fn decide_for(
         Visibility::Absent => Verdict::Deny,
         Visibility::Offered => {
             let reach = if granted.covers(plan) { Reach::Granted } else { Reach::Asked };
-            by_effects(policy, reach, plan)
+            by_effects(policy, taint, reach, plan)
                 .max(under_taint(taint, reach, plan))
                 .max(by_consent(plan.consent))
         }
@@ -156,10 +156,10 @@ enum Reach {
     Granted,
 }
 
-fn by_effects(policy: &Policy, reach: Reach, plan: &Plan) -> Verdict {
+fn by_effects(policy: &Policy, taint: Taint, reach: Reach, plan: &Plan) -> Verdict {
     let one = |effect: &ToolEffect| match (effect, policy.tier()) {
         (ToolEffect::Reach, Tier::Suggest | Tier::Act) if reach == Reach::Granted => Verdict::Allow,
-        (ToolEffect::Execute, Tier::Act) if policy.permits(plan) => Verdict::Allow,
+        (ToolEffect::Execute, Tier::Act) if policy.permits(plan, taint) => Verdict::Allow,
         (effect, tier) => by_tier(tier, *effect),
     };
     // A plan that says nothing of its effects is taken for the worst.

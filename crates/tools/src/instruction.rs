@@ -1,7 +1,13 @@
-//! Which files steer agents. A tainted run that could write one would plant an instruction for a
-//! later, clean one; so writing these under taint needs a person.
+//! Which files steer agents, or the person's own programs. A tainted run that could write one would
+//! plant an instruction for a later, clean one; so writing these under taint needs a person.
 
 use onyx_storage::ObjectKey;
+
+use crate::program_path;
+
+/// The sentence for files that agents obey, and for those that only the config makes instructions.
+pub(crate) const STEERS_AGENTS: &str = "agents take what it says for instructions.";
+pub(crate) const PROTECTED: &str = "the config protects it.";
 
 /// Files that become part of a prompt or of the config, wherever they stand: a folder can be made
 /// an agent's workspace, or a vault, later.
@@ -25,8 +31,16 @@ const FOLDERS: [&str; 3] = ["actions", "jobs", "skills"];
 const AGENT_FOLDER: &str = "agent";
 const NOT_STEERING: [&str; 2] = ["scratch", "runs"];
 
-pub(crate) fn in_vault(key: &ObjectKey) -> bool {
+/// Why a file of the vault is an instruction, as a sentence after its path; `None` when it is not.
+pub(crate) fn in_vault(key: &ObjectKey) -> Option<&'static str> {
     let parts: Vec<String> = key.parts().map(folded).collect();
+    match steers_agents(&parts) {
+        true => Some(STEERS_AGENTS),
+        false => program_path::why(&parts),
+    }
+}
+
+fn steers_agents(parts: &[String]) -> bool {
     let Some((name, folders)) = parts.split_last() else { return true };
     let in_agent_folder = match folders {
         [first, rest @ ..] if first == AGENT_FOLDER => match rest {
@@ -81,7 +95,7 @@ mod tests {
             "memory/main/MEMORY.md",
             "onyx.json",
         ] {
-            assert!(in_vault(&key(path)), "{path}");
+            assert_eq!(in_vault(&key(path)), Some(STEERS_AGENTS), "{path}");
         }
     }
 
@@ -89,7 +103,14 @@ mod tests {
     fn ordinary_notes_do_not_steer() {
         for path in ["notes.md", "agent/scratch/a.md", "agent/runs/2026/01/01/x.md", "agents/x.md"]
         {
-            assert!(!in_vault(&key(path)), "{path}");
+            assert_eq!(in_vault(&key(path)), None, "{path}");
+        }
+    }
+
+    #[test]
+    fn what_the_persons_programs_run_counts_too_by_any_spelling() {
+        for path in ["x/HEAD", "MAKEFILE", "web/Package.JSON"] {
+            assert!(in_vault(&key(path)).is_some_and(|why| why != STEERS_AGENTS), "{path}");
         }
     }
 

@@ -13,7 +13,7 @@ mod approval;
 mod attempt;
 mod audit;
 mod builtin;
-mod command_rule;
+mod commands;
 mod context;
 mod conversation;
 mod delegation;
@@ -29,6 +29,7 @@ mod person_files;
 mod persona;
 mod place;
 mod policy;
+mod program_path;
 mod proposal;
 mod routing;
 mod runtime;
@@ -44,8 +45,9 @@ mod web;
 pub use addresses::Addresses;
 pub use approval::{Approval, NotApproved};
 pub use builtin::{
-    Docker, builtin_tools, delegation_tools, docker_tools, index_tools, model_tools, persona_tools,
-    runtime_tools, session_tools, space_tools, web_tools,
+    BadGitSettings, Docker, GitRemotes, GitSettings, OpenSecret, builtin_tools, delegation_tools,
+    docker_tools, git_tools, index_tools, model_tools, persona_tools, runtime_tools, session_tools,
+    space_tools, web_tools,
 };
 pub use context::{LiveOutput, ToolCx};
 pub use delegation::{Answered, DEEPEST, Delegates, Standing};

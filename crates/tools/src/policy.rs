@@ -1,10 +1,10 @@
 use std::collections::BTreeSet;
 
-use onyx_types::{ErrorCode, Fault, Plan, Tier, ToolSpec, Visibility};
+use onyx_types::{ErrorCode, Fault, Plan, Taint, Tier, ToolSpec, Visibility};
 use serde::{Deserialize, Serialize};
 
 use crate::Toolbox;
-use crate::command_rule::CommandRule;
+use crate::commands::CommandRule;
 
 /// An agent's `tools` in the config, as written. A name is a tool's or `group:<group>`.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -15,6 +15,19 @@ pub struct ToolSettings {
     pub deny: Vec<String>,
     /// Commands that tier `act` may run without asking: each the beginning of an argument list.
     pub commands: Vec<Vec<String>>,
+}
+
+impl ToolSettings {
+    /// Rules that allow more than they seem to, for `onyx doctor`. A rule that is no rule is an
+    /// error of the config, found when it is loaded.
+    pub fn command_warnings(&self) -> Vec<Warning> {
+        let rules = self.commands.iter().filter_map(|words| CommandRule::new(words).ok());
+        rules.filter_map(|rule| rule.warning()).map(Warning).collect()
+    }
+
+    fn rules(&self) -> Result<Vec<CommandRule>, Fault> {
+        self.commands.iter().map(|words| CommandRule::new(words)).collect()
+    }
 }
 
 /// What one agent may do, resolved once from its settings.
@@ -37,7 +50,7 @@ impl Policy {
         settings: &ToolSettings,
         toolbox: &Toolbox,
     ) -> Result<(Self, Vec<Warning>), Fault> {
-        let (mut tools, warnings) = allowed(settings.allow.as_deref(), toolbox);
+        let (mut tools, mut warnings) = allowed(settings.allow.as_deref(), toolbox);
         for name in &settings.deny {
             let denied = named(name, toolbox);
             if denied.is_empty() {
@@ -46,15 +59,16 @@ impl Policy {
             }
             tools.retain(|tool| !denied.contains(tool));
         }
-        let commands = settings.commands.iter().map(|words| CommandRule::new(words));
-        let commands = commands.collect::<Result<_, _>>()?;
+        let commands = settings.rules()?;
+        warnings.extend(commands.iter().filter_map(CommandRule::warning).map(Warning));
         let tools = tools.into_iter().collect();
         Ok((Self { tier, tools, commands }, warnings))
     }
 
     /// Does a standing rule allow exactly this command?
-    pub(crate) fn permits(&self, plan: &Plan) -> bool {
-        let permits = |argv: &Vec<String>| self.commands.iter().any(|rule| rule.permits(argv));
+    pub(crate) fn permits(&self, plan: &Plan, taint: Taint) -> bool {
+        let permits =
+            |argv: &Vec<String>| self.commands.iter().any(|rule| rule.permits(argv, taint));
         plan.command.as_ref().is_some_and(permits)
     }
 

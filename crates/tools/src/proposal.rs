@@ -8,7 +8,8 @@ use onyx_types::{
 };
 
 use crate::audit::{Record, Trail};
-use crate::place::{Place, current_hash};
+use crate::instruction::STEERS_AGENTS;
+use crate::place::{self, Place, current_hash};
 use crate::text::diff::Change;
 use crate::toolbox::Services;
 use crate::{ToolCx, ToolError};
@@ -29,9 +30,11 @@ pub(crate) async fn propose(
     let effect = plan.strictest();
     let (plan, input) = match combine(&replaced, &plan, cx).await? {
         Some(combined) => (combined, None),
+        // What a call left behind is no call of its own: it cannot be planned again from its input.
+        None if plan.tool != call.name => (plan, None),
         None => (plan, Some(call.input.clone())),
     };
-    let plan = shown_whole(plan, services)?;
+    let plan = shown_whole(plan, services, cx)?;
     let draft = draft(cx, call, plan, input, &replaced);
     let ids: Vec<_> = replaced.iter().map(|old| old.id).collect();
     let mut result = format!("draft {}", draft.id);
@@ -169,11 +172,23 @@ pub(crate) async fn rebase(plan: &Plan, cx: &ToolCx) -> Result<Plan, ToolError> 
 }
 
 /// A person decides on what they see, so all of it must be there to see.
-pub(crate) fn shown_whole(mut plan: Plan, services: &Services) -> Result<Plan, ToolError> {
+pub(crate) fn shown_whole(
+    mut plan: Plan,
+    services: &Services,
+    cx: &ToolCx,
+) -> Result<Plan, ToolError> {
     plan.summary = services.masker.mask(&plan.summary).into_owned();
     plan.preview = match plan.preview {
         Preview::None => Preview::Text { text: format!("{:#}", plan.arguments) },
         shown @ (Preview::Text { .. } | Preview::Diff { .. }) => shown,
+    };
+    let why = why_instructions(&plan, cx)?;
+    plan.preview = match plan.preview {
+        Preview::None => Preview::None,
+        Preview::Text { text } => Preview::Text { text: format!("{why}{text}") },
+        Preview::Diff { path, unified } => {
+            Preview::Diff { path, unified: format!("{why}{unified}") }
+        }
     };
     let mask = |text: String| services.masker.mask(&text).into_owned();
     plan.preview = match plan.preview {
@@ -194,4 +209,22 @@ pub(crate) fn shown_whole(mut plan: Plan, services: &Services) -> Result<Plan, T
         )));
     }
     Ok(plan)
+}
+
+/// A line for each target that agents or the person's own programs would obey: it stands before
+/// the change itself, so that nobody takes such a file for an ordinary one.
+fn why_instructions(plan: &Plan, cx: &ToolCx) -> Result<String, ToolError> {
+    if plan.strictest() == ToolEffect::Read {
+        return Ok(String::new());
+    }
+    let vault = format!("{}/", Place::vault(cx)?.root());
+    let mut lines = String::new();
+    for target in plan.targets.iter().filter(|target| target.instruction) {
+        let (path, why) = match target.name.strip_prefix(&vault) {
+            Some(path) => (path, cx.paths.why_steers(&place::key(path)?).unwrap_or(STEERS_AGENTS)),
+            None => (target.name.as_str(), STEERS_AGENTS),
+        };
+        lines.push_str(&format!("Note: {path}: {why}\n"));
+    }
+    Ok(lines)
 }

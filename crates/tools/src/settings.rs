@@ -1,10 +1,11 @@
 use serde::Deserialize;
 
-use crate::WebSettings;
+use crate::{GitSettings, WebSettings};
 
 /// `tools` of the config, as written: what tools work with, whoever may use them.
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(default, rename_all = "camelCase")]
 pub struct ToolsSettings {
     pub web: WebSettings,
+    pub git: GitSettings,
 }

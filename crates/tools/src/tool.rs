@@ -32,10 +32,15 @@ impl<'a> Asked<'a> {
 pub trait Tool: Send + Sync {
     fn spec(&self) -> &ToolSpec;
 
-    /// Can it work here, now, for this person? What cannot is not offered; a call says why. Asked
-    /// at each run, so it must be cheap.
+    /// Can it work here, now, for this person? What cannot is not offered and does not run. Asked
+    /// at each run and each call, so it must be cheap.
     fn is_ready(&self, _asked: &Asked<'_>) -> bool {
         true
+    }
+
+    /// What is missing where it cannot work, for a model that calls it all the same.
+    fn lacks(&self) -> String {
+        String::new()
     }
 
     /// One human line for a call, verb first (`Read notes.md`), from arguments that nobody has

@@ -83,6 +83,15 @@ impl Toolbox {
         })
     }
 
+    /// Is this tool there for the agent and this person now? What is not offered does not run.
+    pub(crate) fn visibility(&self, name: &str, policy: &Policy, person: &PersonId) -> Visibility {
+        let is_ready = |entry: &Entry| entry.tool.is_ready(&Asked::of(person));
+        match policy.visibility(name) {
+            Visibility::Offered if self.entry(name).is_some_and(is_ready) => Visibility::Offered,
+            Visibility::Offered | Visibility::Absent => Visibility::Absent,
+        }
+    }
+
     /// Text without the secrets that are known here.
     pub fn mask<'a>(&self, text: &'a str) -> Cow<'a, str> {
         self.services.masker.mask(text)

@@ -34,10 +34,15 @@ impl PathRules {
         }
     }
 
-    /// Would agents take what it holds for an instruction?
+    /// Would agents, or the person's own programs, take what it holds for an instruction?
     pub(crate) fn steers(&self, key: &ObjectKey) -> bool {
+        self.why_steers(key).is_some()
+    }
+
+    /// Why they would, as a sentence after the path.
+    pub(crate) fn why_steers(&self, key: &ObjectKey) -> Option<&'static str> {
         let protected = || self.protected.iter().any(|place| instruction::stands_under(key, place));
-        instruction::in_vault(key) || protected()
+        instruction::in_vault(key).or_else(|| protected().then_some(instruction::PROTECTED))
     }
 
     pub(crate) fn target(&self, vault: &Place, key: &ObjectKey, base: Option<Hash>) -> Target {

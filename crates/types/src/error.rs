@@ -38,6 +38,7 @@ macro_rules! error_table {
 error_table! {
     InvalidRequest "invalid_request" 400 "The request is not valid." "Check the field named in the message.";
     Unauthenticated "unauthenticated" 401 "No valid credential was sent." "Send `Authorization: Bearer <token>`; `onyx doctor` shows where the token is.";
+    SignInAgain "sign_in_again" 401 "This browser has to sign in once more: its cookie alone opens nothing." "Sign in here; the page then keeps a key of its own that it shows with the cookie.";
     Forbidden "forbidden" 403 "This credential may not do that." "Ask the owner, or use another credential.";
     NotFound "not_found" 404 "There is no such thing here." "Check the id; lists show what exists.";
     ModelNotFound "model_not_found" 404 "No such model or agent is configured." "`onyx doctor` lists providers and agents.";
@@ -70,7 +71,7 @@ error_table! {
     ToolTimeout "tool_timeout" 504 "The tool did not finish in time." "Try again with less work in one call.";
     Cancelled "cancelled" 499 "The run was stopped." "Send a new message to go on.";
     Interrupted "interrupted" 500 "The server stopped while the run was working." "Send the message again; what was finished is kept.";
-    Overloaded "overloaded" 503 "Onyx has as many runs at work as it is allowed." "Try again after the time in Retry-After, or raise `gateway.maxRuns`.";
+    Overloaded "overloaded" 503 "Onyx has as much at work as it is allowed." "Try again after the time in Retry-After, or raise `gateway.maxRuns`.";
     StorageFull "storage_full" 507 "The disk is full." "Free some space; nothing that was acknowledged is lost.";
     StorageFailed "storage_failed" 500 "The disk refused to write." "Check the disk; the session is read-only until the server restarts.";
     KeyUnavailable "key_unavailable" 503 "The key of the secrets cannot be had now." "Unlock the keyring of your desktop, then `onyx secrets list`; or remove the secret and set it again.";

@@ -13,7 +13,7 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer};
 pub enum Grant {
     /// Looking at what is the person's.
     Read,
-    /// Changing it.
+    /// Changing it, and approving what agents propose to change.
     Write,
     /// Setting agents and models to work.
     Chat,
@@ -77,6 +77,12 @@ impl Grants {
     #[must_use]
     pub const fn within(self, other: Self) -> Self {
         Self(self.0 & other.0)
+    }
+
+    /// What this has and the other lacks.
+    #[must_use]
+    pub const fn without(self, other: Self) -> Self {
+        Self(self.0 & !other.0)
     }
 
     pub const fn is_empty(self) -> bool {

@@ -3,6 +3,7 @@
 //! Everything here is a value or a trait. No I/O, no clock reads, no async runtime, no wire
 //! format of any surface or provider may enter: those live in the crates that own them.
 
+mod approver;
 mod authority;
 mod cancel;
 mod clock;
@@ -17,6 +18,7 @@ mod message;
 mod mint;
 mod model;
 mod origin;
+mod pauses;
 mod schema;
 mod scope;
 mod slug;
@@ -27,6 +29,7 @@ mod turn_codec;
 mod turn_quick;
 mod usage;
 
+pub use approver::Approver;
 pub use authority::{Attendance, Taint, Tier, ToolEffect, Verdict};
 pub use cancel::Cancel;
 pub use clock::{Clock, Now, SystemClock, Timestamp};
@@ -47,6 +50,7 @@ pub use model::{
     ModelFailureClass, ModelRequest, ResponseFormat, SystemBlock, ToolChoice, ToolUse,
 };
 pub use origin::{MatchType, Origin};
+pub use pauses::Pauses;
 pub use scope::{Scope, ScopeSet};
 pub use slug::slug;
 pub use tokens::{TokenCounter, estimate_tokens};

@@ -240,6 +240,8 @@ pub struct ToolOutcome {
     pub origin: Origin,
     /// What was left for a person to decide.
     pub draft: Option<Box<Proposal>>,
+    /// What the call would have left where nobody agreed to it; it becomes a draft.
+    pub proposes: Option<Box<Plan>>,
     pub artifact: Option<Artifact>,
     /// The run goes on with this model.
     pub model: Option<String>,
@@ -264,6 +266,7 @@ impl ToolOutcome {
             summary: summary.into(),
             origin: Origin::Person,
             draft: None,
+            proposes: None,
             artifact: None,
             model: None,
             spent: None,

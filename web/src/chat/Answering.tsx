@@ -23,14 +23,31 @@ export function Answering({ session, close }: { session: Session; close: () => v
           {agents.map((agent) => (
             <li key={agent.id}>
               <label className="flex min-h-9 items-center gap-2.5 max-md:min-h-11">
-                <input type="checkbox" className="size-4 accent-(--accent)" checked={chosen.includes(agent.id)} onChange={(event) => toggle(agent.id, event.target.checked)} />
+                <input
+                  type="checkbox"
+                  className="size-4 accent-(--accent)"
+                  checked={chosen.includes(agent.id)}
+                  onChange={(event) => toggle(agent.id, event.target.checked)}
+                />
                 <span className="dot" style={{ background: hueOf(agent.id) }} aria-hidden /> {agent.name}
-                {chosen.length > 1 && chosen.includes(agent.id) && <span className="ml-auto text-tiny text-dim">{chosen.indexOf(agent.id) + 1}.</span>}
+                {chosen.length > 1 && chosen.includes(agent.id) && (
+                  <span className="ml-auto text-tiny text-dim">{chosen.indexOf(agent.id) + 1}.</span>
+                )}
               </label>
             </li>
           ))}
         </ul>
-        {chosen.length > 1 && <Choices label="In which way" value={mode} options={[['sequential', 'One after the other'], ['parallel', 'All at once']]} onChange={setMode} />}
+        {chosen.length > 1 && (
+          <Choices
+            label="In which way"
+            value={mode}
+            options={[
+              ['sequential', 'One after the other'],
+              ['parallel', 'All at once'],
+            ]}
+            onChange={setMode}
+          />
+        )}
         <div className="mt-4 flex justify-end gap-2">
           <button type="button" className="btn" onClick={close}>
             Cancel

@@ -27,7 +27,8 @@ export function ChatPage({ id }: { id: string }) {
   const isThread = useStore((state) => state.sessions[id]?.origin === 'thread');
   const persona = useStore((state) => edited(state, id));
   if (isThread) return <Navigate to="/threads/$id" params={{ id }} replace />;
-  if (persona !== undefined) return <Navigate to="/agents/$id/$tab" params={{ id: persona, tab: 'persona' }} hash={OUTPUT} replace />;
+  if (persona !== undefined)
+    return <Navigate to="/agents/$id/$tab" params={{ id: persona, tab: 'persona' }} hash={OUTPUT} replace />;
   if (space === undefined) return <Chat id={id} />;
   return <Navigate to="/spaces/$space" params={{ space }} hash={COMPANION} replace />;
 }
@@ -82,7 +83,13 @@ function Chat({ id }: { id: string }) {
         <TaintMark sessionId={id} />
         {session && session.agents.length > 1 && <Several agents={session.agents} />}
         {session && <span className="meta hidden sm:inline">{turnCount(session)}</span>}
-        <button type="button" className="icon-btn" aria-label="Find in this chat" title="Find in this chat" onClick={() => setFinding(true)}>
+        <button
+          type="button"
+          className="icon-btn"
+          aria-label="Find in this chat"
+          title="Find in this chat"
+          onClick={() => setFinding(true)}
+        >
           <Search size={16} aria-hidden />
         </button>
         {session && <SessionMenu session={session} />}
@@ -105,7 +112,14 @@ function Chat({ id }: { id: string }) {
         {isToRead ? (
           <PutAway persona={session.agent} />
         ) : (
-          <Composer key={id} draftKey={id} sessionId={id} agent={agent ?? session?.agent} onAgent={setAgent} onSend={send} />
+          <Composer
+            key={id}
+            draftKey={id}
+            sessionId={id}
+            agent={agent ?? session?.agent}
+            onAgent={setAgent}
+            onSend={send}
+          />
         )}
       </Bottom>
     </>
@@ -117,9 +131,15 @@ function PutAway({ persona }: { persona: string }) {
   const name = useStore((state) => state.status?.agents.find((agent) => agent.id === persona)?.name);
   return (
     <p className="meta mx-auto flex min-h-11 max-w-[760px] flex-wrap items-center gap-x-3 border-t border-line pt-3">
-      <span className="min-w-0 flex-1 [overflow-wrap:anywhere]">A conversation with the editor of {name ?? persona}, put away.</span>
+      <span className="min-w-0 flex-1 [overflow-wrap:anywhere]">
+        A conversation with the editor of {name ?? persona}, put away.
+      </span>
       {name !== undefined && (
-        <Link to="/agents/$id/$tab" params={{ id: persona, tab: 'persona' }} className="inline-flex items-center text-accent underline underline-offset-3 max-md:min-h-11">
+        <Link
+          to="/agents/$id/$tab"
+          params={{ id: persona, tab: 'persona' }}
+          className="inline-flex items-center text-accent underline underline-offset-3 max-md:min-h-11"
+        >
           Open the editor
         </Link>
       )}
@@ -128,7 +148,9 @@ function PutAway({ persona }: { persona: string }) {
 }
 
 const hasWords = ({ conversations, pending }: State, id: string) =>
-  (conversations[id]?.turns.length ?? 0) > 0 || (conversations[id]?.live?.answers.length ?? 0) > 0 || pending.some((item) => item.sessionId === id);
+  (conversations[id]?.turns.length ?? 0) > 0 ||
+  (conversations[id]?.live?.answers.length ?? 0) > 0 ||
+  pending.some((item) => item.sessionId === id);
 
 function Several({ agents }: { agents: string[] }) {
   const known = useStore((state) => state.status?.agents);
@@ -164,8 +186,10 @@ export function NewChatPage({ shared }: { shared?: string }) {
       ) : (
         <div className="flex flex-1 flex-col items-center justify-center-safe overflow-y-auto px-6 py-6 text-center">
           <i className="mb-5 block size-7 shrink-0 rotate-45 rounded-[8px] bg-text" aria-hidden />
-          <h2 className="text-title font-semibold">What shall we work on?</h2>
-          <p className="meta mt-1 max-w-90">Your agent reads and writes in your own files, and asks before anything that cannot be taken back.</p>
+          <h2 className="text-title font-semibold">What can I help with?</h2>
+          <p className="meta mt-1 max-w-90">
+            Your agent reads and writes in your own files, and asks before anything that deletes or overwrites.
+          </p>
           <FirstRun />
         </div>
       )}
@@ -188,7 +212,8 @@ function useOpensWhenSent(): void {
   const pending = useStore((state) => state.pending);
   const waited = useRef(new Set<string>());
   useEffect(() => {
-    for (const { key, sessionId, state } of pending) if (sessionId === undefined && state === 'waiting') waited.current.add(key);
+    for (const { key, sessionId, state } of pending)
+      if (sessionId === undefined && state === 'waiting') waited.current.add(key);
     const sent = pending.findLast(({ key, sessionId }) => sessionId !== undefined && waited.current.has(key));
     if (sent?.sessionId) void navigate({ to: '/chat/$id', params: { id: sent.sessionId }, replace: true });
   }, [pending, navigate]);
@@ -239,18 +264,45 @@ function SessionMenu({ session }: { session: Session }) {
         className="icon-btn"
         entries={[
           { label: 'Rename', icon: <Pencil size={15} aria-hidden />, run: () => setAsking('name') },
-          ...(several ? [{ label: 'Who answers', icon: <Users size={15} aria-hidden />, run: () => setAsking('agents') }] : []),
-          ...(isToRead ? [] : [{ label: archived ? 'Bring back' : 'Archive', icon: <Archive size={15} aria-hidden />, run: () => void setArchived(session.id, !archived) }]),
-          { label: 'Export as Markdown', icon: <Download size={15} aria-hidden />, run: () => void exportSession(session, 'markdown') },
-          { label: 'Export as JSON lines', icon: <Download size={15} aria-hidden />, run: () => void exportSession(session, 'jsonl') },
+          ...(several
+            ? [{ label: 'Who answers', icon: <Users size={15} aria-hidden />, run: () => setAsking('agents') }]
+            : []),
+          ...(isToRead
+            ? []
+            : [
+                {
+                  label: archived ? 'Unarchive' : 'Archive',
+                  icon: <Archive size={15} aria-hidden />,
+                  run: () => void setArchived(session.id, !archived),
+                },
+              ]),
+          {
+            label: 'Export as Markdown',
+            icon: <Download size={15} aria-hidden />,
+            run: () => void exportSession(session, 'markdown'),
+          },
+          {
+            label: 'Export as JSON lines',
+            icon: <Download size={15} aria-hidden />,
+            run: () => void exportSession(session, 'jsonl'),
+          },
           { label: 'Delete', icon: <Trash2 size={15} aria-hidden />, tone: 'danger', run: () => setAsking('delete') },
         ]}
       >
         <MoreHorizontal size={18} aria-hidden />
       </Menu>
-      {asking === 'name' && <Ask label="Name of this chat" value={session.title ?? ''} action="Rename" onAnswer={name} />}
+      {asking === 'name' && (
+        <Ask label="Name of this chat" value={session.title ?? ''} action="Rename" onAnswer={name} />
+      )}
       {asking === 'agents' && <Answering session={session} close={() => setAsking(undefined)} />}
-      {asking === 'delete' && <Confirm question="Delete this chat?" detail="Its log is removed for good. Archiving keeps it." action="Delete" onAnswer={(yes) => void answer(yes)} />}
+      {asking === 'delete' && (
+        <Confirm
+          question="Delete this chat?"
+          detail="This deletes the chat permanently. Archive it instead to keep it."
+          action="Delete"
+          onAnswer={(yes) => void answer(yes)}
+        />
+      )}
     </>
   );
 }

@@ -35,7 +35,19 @@ export interface ComposerProps {
   to?: string;
 }
 
-export function Composer({ draftKey, sessionId, agent, onAgent, onSend, density = 'page', placeholder, mentions, note, onStop, to }: ComposerProps) {
+export function Composer({
+  draftKey,
+  sessionId,
+  agent,
+  onAgent,
+  onSend,
+  density = 'page',
+  placeholder,
+  mentions,
+  note,
+  onStop,
+  to,
+}: ComposerProps) {
   const kept = `onyx.draft.${draftKey}`;
   const [text, setText] = useState(() => readKept(kept, ''));
   const [pictures, setPictures] = useState<Picture[]>([]);
@@ -120,14 +132,24 @@ export function Composer({ draftKey, sessionId, agent, onAgent, onSend, density 
         <ul className="mb-2 flex flex-wrap gap-2" aria-label="Attachments">
           {pictures.map((picture, index) => (
             <li key={picture.url} className="relative">
-              <img src={picture.url} alt={picture.name} className="size-16 rounded-sm border border-line object-cover" />
-              <Take name={picture.name} className="absolute -top-1.5 -right-1.5 bg-surface" onClick={() => setPictures(pictures.filter((_, at) => at !== index))} />
+              <img
+                src={picture.url}
+                alt={picture.name}
+                className="size-16 rounded-sm border border-line object-cover"
+              />
+              <Take
+                name={picture.name}
+                className="absolute -top-1.5 -right-1.5 bg-surface"
+                onClick={() => setPictures(pictures.filter((_, at) => at !== index))}
+              />
             </li>
           ))}
           {texts.map((file, index) => (
             <li key={`${file.name} ${index}`} className="chip">
               <FileText size={14} className="shrink-0" aria-hidden />
-              <span className="truncate" title={file.name}>{file.name}</span>
+              <span className="truncate" title={file.name}>
+                {file.name}
+              </span>
               <Take name={file.name} onClick={() => setTexts(texts.filter((_, at) => at !== index))} />
             </li>
           ))}
@@ -139,7 +161,13 @@ export function Composer({ draftKey, sessionId, agent, onAgent, onSend, density 
         rows={1}
         dir="auto"
         aria-label={`Message ${name}`}
-        placeholder={running ? (delivery === 'steer' ? `Steer ${name}` : 'Say it after this answer') : (placeholder ?? `${sessionId ? 'Reply to' : 'Message'} ${name}`)}
+        placeholder={
+          running
+            ? delivery === 'steer'
+              ? `Steer ${name}`
+              : 'Queue a message'
+            : (placeholder ?? `${sessionId ? 'Reply to' : 'Message'} ${name}`)
+        }
         className="block max-h-[40vh] min-h-8 w-full resize-none bg-transparent px-1 pt-0.5 pb-1.5 text-[16px] leading-6 outline-none placeholder:text-dim md:text-body"
         value={text}
         onChange={(event) => setText(event.target.value)}
@@ -150,33 +178,48 @@ export function Composer({ draftKey, sessionId, agent, onAgent, onSend, density 
         {...named.field}
       />
       <div className="mt-1 flex items-center gap-2">
-        {isPage && (onAgent && agents && agents.length > 1 ? (
-          <Menu
-            label="Agent"
-            className="chip"
-            side="above"
-            entries={agents.map((entry) => ({
-              label: entry.name,
-              detail: entry.model ?? undefined,
-              checked: entry.id === chosen?.id,
-              run: () => onAgent(entry.id),
-            }))}
-          >
-            {name}
-          </Menu>
-        ) : (
-          <span className="chip">{name}</span>
-        ))}
+        {isPage &&
+          (onAgent && agents && agents.length > 1 ? (
+            <Menu
+              label="Agent"
+              className="chip"
+              side="above"
+              entries={agents.map((entry) => ({
+                label: entry.name,
+                detail: entry.model ?? undefined,
+                checked: entry.id === chosen?.id,
+                run: () => onAgent(entry.id),
+              }))}
+            >
+              {name}
+            </Menu>
+          ) : (
+            <span className="chip">{name}</span>
+          ))}
         {isPage && (
           <>
             <ModelMenu own={chosen?.model ?? undefined} chosen={model} onModel={setModel} />
-            <button type="button" className="icon-btn -ml-1" aria-label="Attach files" title="Attach images and texts" onClick={() => picker.current?.click()}>
+            <button
+              type="button"
+              className="icon-btn -ml-1"
+              aria-label="Attach files"
+              title="Attach images and texts"
+              onClick={() => picker.current?.click()}
+            >
               <Paperclip size={16} aria-hidden />
             </button>
-            <input ref={picker} type="file" multiple hidden tabIndex={-1} aria-hidden onChange={(event) => {
-              void add(event.target.files ?? []);
-              event.target.value = '';
-            }} />
+            <input
+              ref={picker}
+              type="file"
+              multiple
+              hidden
+              tabIndex={-1}
+              aria-hidden
+              onChange={(event) => {
+                void add(event.target.files ?? []);
+                event.target.value = '';
+              }}
+            />
             <ActionChips sessionId={sessionId} text={text} onTaken={() => setText('')} />
           </>
         )}
@@ -203,7 +246,12 @@ export function Composer({ draftKey, sessionId, agent, onAgent, onSend, density 
 
 function Take({ name, className = '', onClick }: { name: string; className?: string; onClick: () => void }) {
   return (
-    <button type="button" aria-label={`Remove ${name}`} className={`flex size-5 shrink-0 items-center justify-center rounded-full border border-line ${className}`} onClick={onClick}>
+    <button
+      type="button"
+      aria-label={`Remove ${name}`}
+      className={`flex size-5 shrink-0 items-center justify-center rounded-full border border-line ${className}`}
+      onClick={onClick}
+    >
       <X size={12} aria-hidden />
     </button>
   );
@@ -217,7 +265,11 @@ function ModelMenu({ own, chosen, onModel }: { own?: string; chosen?: string; on
   const agents = useStore((state) => state.status?.agents);
   const known = useStore((state) => state.models);
   if (!own) return null;
-  const models = new Set([own, ...(agents ?? []).flatMap((agent) => [agent.model ?? own, ...agent.fallbacks]), ...Object.keys(known)]);
+  const models = new Set([
+    own,
+    ...(agents ?? []).flatMap((agent) => [agent.model ?? own, ...agent.fallbacks]),
+    ...Object.keys(known),
+  ]);
   const shown = chosen ?? own;
   if (models.size < 2) {
     return (
@@ -248,8 +300,18 @@ function DeliveryMenu() {
       className="chip hidden md:inline-flex"
       side="above"
       entries={[
-        { label: 'Steer', detail: 'It reads your words after the step under way', checked: delivery === 'steer', run: set('steer') },
-        { label: 'Queue', detail: 'Your words wait for the end of this answer', checked: delivery === 'follow_up', run: set('follow_up') },
+        {
+          label: 'Steer',
+          detail: 'Your message is read after the current step',
+          checked: delivery === 'steer',
+          run: set('steer'),
+        },
+        {
+          label: 'Queue',
+          detail: 'Your message waits until this answer is done',
+          checked: delivery === 'follow_up',
+          run: set('follow_up'),
+        },
       ]}
     >
       {delivery === 'steer' ? 'Steer' : 'Queue'}

@@ -14,7 +14,14 @@ const NEAR_TOP = 600;
 const USUAL_HEIGHT = 140;
 
 /** The turns of a conversation, only those near the screen in the page. */
-export function Conversation({ sessionId, found, density = 'page', again, takeBack, retrieved }: {
+export function Conversation({
+  sessionId,
+  found,
+  density = 'page',
+  again,
+  takeBack,
+  retrieved,
+}: {
   sessionId?: string;
   found?: number;
   density?: Density;
@@ -41,7 +48,10 @@ export function Conversation({ sessionId, found, density = 'page', again, takeBa
   // Own words are always shown, wherever one was reading.
   const own = messages.findLast((message) => message.kind === 'words')?.id;
   const latest = density === 'thread' ? own : undefined;
-  const surface = useMemo(() => ({ density, again, latest, takeBack, retrieved }), [density, again, latest, takeBack, retrieved]);
+  const surface = useMemo(
+    () => ({ density, again, latest, takeBack, retrieved }),
+    [density, again, latest, takeBack, retrieved],
+  );
   useLayoutEffect(() => {
     following.current = true;
     setAway(false);
@@ -100,7 +110,14 @@ export function Conversation({ sessionId, found, density = 'page', again, takeBa
         tabIndex={0}
       >
         <div className="mx-auto max-w-[760px]">
-          <Virtualizer ref={list} scrollRef={scroller} shift={older} bufferSize={400} itemSize={USUAL_HEIGHT} data={messages}>
+          <Virtualizer
+            ref={list}
+            scrollRef={scroller}
+            shift={older}
+            bufferSize={400}
+            itemSize={USUAL_HEIGHT}
+            data={messages}
+          >
             {(message, index) => (
               <div key={message.id} className="pb-5">
                 <SurfaceProvider value={surface}>
@@ -115,7 +132,11 @@ export function Conversation({ sessionId, found, density = 'page', again, takeBa
         {running ? 'An answer is being written' : messages.at(-1)?.kind === 'answer' ? 'The answer is complete' : ''}
       </p>
       {away && (
-        <button type="button" className="btn rise absolute bottom-3 left-1/2 -translate-x-1/2 rounded-full shadow-over" onClick={follow}>
+        <button
+          type="button"
+          className="btn rise absolute bottom-3 left-1/2 -translate-x-1/2 rounded-full shadow-over"
+          onClick={follow}
+        >
           <ArrowDown size={14} aria-hidden /> Jump to latest
         </button>
       )}

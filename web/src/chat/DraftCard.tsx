@@ -1,5 +1,5 @@
 import { Link } from '@tanstack/react-router';
-import { useEffect, useState, type KeyboardEvent } from 'react';
+import { useEffect, useRef, useState } from 'react';
 import { Clock } from 'lucide-react';
 import type { Draft, Preview } from '@onyx/sdk';
 import { decide, refreshDraft, takeBack } from '../store/drafts';
@@ -7,18 +7,23 @@ import { useStore, type SentVerdict, type Verdict } from '../store/state';
 import { titleOf } from '../shell/links';
 import { ago, fullTime } from '../ui/time';
 import { useSurface } from './density';
+import { nextOpenCard, useDecisionKeys } from './decisionKeys';
 
 const DECIDED: Record<string, string> = {
   applying: 'Being applied',
   applied: 'Approved and done',
   failed: 'Approved, but it failed',
-  unknown: 'Approved; what came of it is not known',
+  unknown: 'Approved, but the result is unknown',
   rejected: 'Rejected',
   superseded: 'Replaced by a newer draft',
   expired: 'Expired',
 };
 
-const EFFECTS: Record<string, string> = { destroy: 'cannot be taken back', reach: 'leaves this machine', execute: 'runs a command' };
+const EFFECTS: Record<string, string> = {
+  destroy: 'deletes or overwrites',
+  reach: 'leaves this machine',
+  execute: 'runs a command',
+};
 
 export const isOpen = (draft: Draft) => draft.state === 'pending' || draft.state === 'stale';
 
@@ -30,45 +35,84 @@ export function DraftCard({ id, inChat = false }: { id: string; inChat?: boolean
   const online = useStore((state) => state.link === 'online');
   const given = useStore((state) => state.verdicts[id]);
   const { density } = useSurface();
+  const card = useRef<HTMLElement>(null);
   const unknown = draft === undefined;
   useEffect(() => {
     if (unknown && online) void refreshDraft(id);
   }, [unknown, online, id]);
-  if (!draft) return <div className="card meta border-l-3 border-l-line px-4 py-3">A draft that is no longer there.</div>;
-  const open = isOpen(draft) && !given;
-  const asks = draft.tool === 'ask_person';
   const answer = async (verdict: Verdict) => {
     setBusy(true);
+    const held = card.current?.contains(document.activeElement) ?? false;
     await decide(id, verdict);
     setBusy(false);
     setRejecting(false);
+    // The button that was pressed is gone now; without this the focus would fall to the page.
+    if (held) (nextOpenCard(card.current) ?? card.current)?.focus();
   };
+  const asks = draft?.tool === 'ask_person';
+  useDecisionKeys(card, {
+    a: () => !asks && !busy && void answer({ decision: 'approve' }),
+    r: () => !busy && setRejecting(true),
+  });
+  if (!draft) return <div className="card meta border-l-3 border-l-line px-4 py-3">This draft no longer exists.</div>;
+  const open = isOpen(draft) && !given;
   // In a chat it stands below the name of who speaks, elsewhere below the page's title.
   const Title = inChat ? 'h3' : 'h2';
-  const onKeyDown = (event: KeyboardEvent) => {
-    if (!open || busy || event.target !== event.currentTarget || event.metaKey || event.ctrlKey || event.altKey) return;
-    if (event.key === 'a' && !asks) void answer({ decision: 'approve' });
-    if (event.key === 'r') setRejecting(true);
-  };
   return (
-    <section aria-label={draft.summary} data-draft={id} tabIndex={open ? 0 : undefined} className={`card border-l-3 ${open ? 'border-l-warn' : 'border-l-line'}`} onKeyDown={onKeyDown}>
+    <section
+      ref={card}
+      aria-label={draft.summary}
+      data-draft={id}
+      data-open={open || undefined}
+      tabIndex={open ? 0 : -1}
+      className={`card border-l-3 ${open ? 'border-l-warn' : 'border-l-line'}`}
+    >
       <header className="flex flex-wrap items-baseline gap-x-2.5 px-3.5 py-2.5">
-        <Title className="min-w-0 font-semibold [overflow-wrap:anywhere]">{draft.preview.kind === 'diff' ? draft.summary.replace(COUNTS, '') : draft.summary}</Title>
+        <Title className="min-w-0 font-semibold [overflow-wrap:anywhere]">
+          {draft.preview.kind === 'diff' ? draft.summary.replace(COUNTS, '') : draft.summary}
+        </Title>
         <About draft={draft} inChat={inChat} />
       </header>
       <PreviewOf preview={draft.preview} />
-      <footer className={`flex flex-wrap items-center gap-2 rounded-b-md border-t border-line bg-surface px-3.5 py-2.5 text-meta text-dim ${open ? `sticky -bottom-4 ${density === 'page' ? 'md:-bottom-6' : ''}` : ''}`}>
+      <footer
+        className={`flex flex-wrap items-center gap-2 rounded-b-md border-t border-line bg-surface px-3.5 py-2.5 text-meta text-dim ${open ? `sticky -bottom-4 ${density === 'page' ? 'md:-bottom-6' : ''}` : ''}`}
+      >
         {given && <Given verdict={given} onTakeBack={() => takeBack(id)} />}
         {!open && !given && <Decided draft={draft} />}
-        {open && rejecting && <Words {...REFUSAL} busy={busy} onSend={(reason) => void answer({ decision: 'reject', reason })} onCancel={() => setRejecting(false)} />}
-        {open && !rejecting && asks && <Words {...REPLY} busy={busy} onSend={(reason) => void answer({ decision: 'approve', reason })} onCancel={() => void answer({ decision: 'reject' })} />}
+        {open && rejecting && (
+          <Words
+            {...REFUSAL}
+            busy={busy}
+            onSend={(reason) => void answer({ decision: 'reject', reason })}
+            onCancel={() => setRejecting(false)}
+          />
+        )}
+        {open && !rejecting && asks && (
+          <Words
+            {...REPLY}
+            busy={busy}
+            onSend={(reason) => void answer({ decision: 'approve', reason })}
+            onCancel={() => void answer({ decision: 'reject' })}
+          />
+        )}
         {open && !rejecting && !asks && (
           <>
-            <button type="button" className="btn btn-primary" disabled={busy} onClick={() => void answer({ decision: 'approve' })}>
+            <button
+              type="button"
+              className="btn btn-primary"
+              disabled={busy}
+              onClick={() => void answer({ decision: 'approve' })}
+            >
               Approve
             </button>
             {draft.effect === 'reach' && (
-              <button type="button" className="btn" disabled={busy} title="The same tool may reach the same host until this run ends" onClick={() => void answer({ decision: 'approve', scope: 'run' })}>
+              <button
+                type="button"
+                className="btn"
+                disabled={busy}
+                title="This tool may contact the same host until this run ends"
+                onClick={() => void answer({ decision: 'approve', scope: 'run' })}
+              >
                 Approve for this run
               </button>
             )}
@@ -81,7 +125,7 @@ export function DraftCard({ id, inChat = false }: { id: string; inChat?: boolean
             </span>
             {draft.state === 'stale' && (
               <span role="status" className="text-warn">
-                What it changes has changed since; this is the new difference.
+                The file has changed since. This is the new diff.
               </span>
             )}
             {draft.expiresAt && <span className="ml-auto">expires {ago(draft.expiresAt)}</span>}
@@ -108,8 +152,8 @@ function About({ draft, inChat }: { draft: Draft; inChat: boolean }) {
       )}
       {agent && <span>{agent}</span>}
       {draft.effect && EFFECTS[draft.effect] && <span className="text-warn">{EFFECTS[draft.effect]}</span>}
-      {draft.instruction && <span className="text-warn">changes how agents behave</span>}
-      {draft.tainted && <span className="text-warn">after reading from outside</span>}
+      {draft.instruction && <span className="text-warn">changes agent instructions</span>}
+      {draft.tainted && <span className="text-warn">after reading outside content</span>}
       {!inChat && session && (
         <Link to="/chat/$id" params={{ id: session.id }} className="max-w-60 truncate underline underline-offset-3">
           {titleOf(session)}
@@ -123,7 +167,13 @@ function About({ draft, inChat }: { draft: Draft; inChat: boolean }) {
 function Decided({ draft }: { draft: Draft }) {
   const me = useStore((state) => state.me?.person);
   const by = draft.decidedBy && (draft.decidedBy === me ? 'by you' : `already decided by ${draft.decidedBy}`);
-  return <span role="status">{[DECIDED[draft.state] ?? draft.state, by, draft.reason && `“${draft.reason}”`, draft.output].filter(Boolean).join(' · ')}</span>;
+  return (
+    <span role="status">
+      {[DECIDED[draft.state] ?? draft.state, by, draft.reason && `“${draft.reason}”`, draft.output]
+        .filter(Boolean)
+        .join(' · ')}
+    </span>
+  );
 }
 
 /** Decided here, and not yet known to the server. */
@@ -132,10 +182,10 @@ function Given({ verdict, onTakeBack }: { verdict: SentVerdict; onTakeBack: () =
   return (
     <>
       <span role="status" className="inline-flex min-w-0 flex-1 items-center gap-1.5 text-warn">
-        <Clock size={13} className="shrink-0" aria-hidden /> {decided}, waits for the connection
+        <Clock size={13} className="shrink-0" aria-hidden /> {decided}, waiting for the connection
       </span>
       <button type="button" className="btn" onClick={onTakeBack}>
-        Take back
+        Undo
       </button>
     </>
   );
@@ -150,15 +200,42 @@ interface Wording {
   needed: boolean;
 }
 
-const REFUSAL: Wording = { label: 'Reason', placeholder: 'Why not? (may stay empty)', send: 'Reject', cancel: 'Cancel', tone: 'btn-danger', needed: false };
-const REPLY: Wording = { label: 'Your answer', placeholder: 'Your answer', send: 'Answer', cancel: 'Do not answer', tone: 'btn-primary', needed: true };
+const REFUSAL: Wording = {
+  label: 'Reason',
+  placeholder: 'Reason (optional)',
+  send: 'Reject',
+  cancel: 'Cancel',
+  tone: 'btn-danger',
+  needed: false,
+};
+const REPLY: Wording = {
+  label: 'Your answer',
+  placeholder: 'Your answer',
+  send: 'Answer',
+  cancel: 'Skip',
+  tone: 'btn-primary',
+  needed: true,
+};
 
 /** What the person says with a decision. */
-function Words({ label, placeholder, send, cancel, tone, needed, busy, onSend, onCancel }: Wording & { busy: boolean; onSend: (words?: string) => void; onCancel: () => void }) {
+function Words({
+  label,
+  placeholder,
+  send,
+  cancel,
+  tone,
+  needed,
+  busy,
+  onSend,
+  onCancel,
+}: Wording & { busy: boolean; onSend: (words?: string) => void; onCancel: () => void }) {
   const [words, setWords] = useState('');
   const said = words.trim();
   return (
-    <form className="flex w-full flex-wrap items-center gap-2" onSubmit={(event) => (event.preventDefault(), (said || !needed) && onSend(said || undefined))}>
+    <form
+      className="flex w-full flex-wrap items-center gap-2"
+      onSubmit={(event) => (event.preventDefault(), (said || !needed) && onSend(said || undefined))}
+    >
       <input
         autoFocus={!needed}
         className="field min-w-40 flex-1 text-text"
@@ -189,14 +266,22 @@ const kindOf = (line: string) => KINDS.find(([start]) => start.test(line))?.[1];
 
 function changed(preview: Preview): { added: number; removed: number } {
   const kinds = preview.kind === 'diff' ? preview.unified.split('\n').map(kindOf) : [];
-  return { added: kinds.filter((kind) => kind === 'add').length, removed: kinds.filter((kind) => kind === 'del').length };
+  return {
+    added: kinds.filter((kind) => kind === 'add').length,
+    removed: kinds.filter((kind) => kind === 'del').length,
+  };
 }
 
 function PreviewOf({ preview }: { preview: Preview }) {
   if (preview.kind === 'none') return null;
   if (preview.kind === 'text') {
     return (
-      <pre className="diff border-t border-line px-3.5 whitespace-pre-wrap [overflow-wrap:anywhere]" tabIndex={0} aria-label="Preview" dir="auto">
+      <pre
+        className="diff border-t border-line px-3.5 whitespace-pre-wrap [overflow-wrap:anywhere]"
+        tabIndex={0}
+        aria-label="Preview"
+        dir="auto"
+      >
         {preview.text}
       </pre>
     );

@@ -11,7 +11,15 @@ const wordsOf = (message: Message) => {
 };
 
 /** Finds in all of a chat, also in what is not on the page and what was not loaded yet. From the newest hit back. */
-export function Find({ sessionId, onFound, onClose }: { sessionId: string; onFound: (index?: number) => void; onClose: () => void }) {
+export function Find({
+  sessionId,
+  onFound,
+  onClose,
+}: {
+  sessionId: string;
+  onFound: (index?: number) => void;
+  onClose: () => void;
+}) {
   const messages = useMessages(sessionId);
   const partial = useStore((state) => state.conversations[sessionId]?.before !== undefined);
   const online = useStore((state) => state.link === 'online');
@@ -52,8 +60,14 @@ export function Find({ sessionId, onFound, onClose }: { sessionId: string; onFou
           if (event.key === 'Escape') onClose();
         }}
       />
-      <span className="meta min-w-14 text-center tabular-nums" role="status" title={partial ? 'Older turns are still being read' : undefined}>
-        {query.trim().length < 2 ? '' : `${current === undefined ? 0 : hits.indexOf(current) + 1}/${hits.length}${partial ? '…' : ''}`}
+      <span
+        className="meta min-w-14 text-center tabular-nums"
+        role="status"
+        title={partial ? 'Older turns are still being read' : undefined}
+      >
+        {query.trim().length < 2
+          ? ''
+          : `${current === undefined ? 0 : hits.indexOf(current) + 1}/${hits.length}${partial ? '…' : ''}`}
       </span>
       <button type="button" className="icon-btn" aria-label="Previous" onClick={() => step(-1)}>
         <ChevronUp size={16} aria-hidden />

@@ -31,7 +31,11 @@ export function FirstRun() {
   return (
     <Suspense fallback={null}>
       {/* A provider that was removed meanwhile is nothing to sign in to. */}
-      <Connect signing={own.some(({ name }) => name === signing) ? signing : undefined} onBegin={begin} onDone={dismiss} />
+      <Connect
+        signing={own.some(({ name }) => name === signing) ? signing : undefined}
+        onBegin={begin}
+        onDone={dismiss}
+      />
     </Suspense>
   );
 }

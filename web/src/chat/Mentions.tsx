@@ -13,7 +13,12 @@ interface Offered {
 }
 
 /** Names offered while one is written after `@`: arrows move, Enter and Tab choose, Esc closes. */
-export function useMentions(area: RefObject<HTMLTextAreaElement | null>, text: string, setText: (text: string) => void, agents: Named[] | undefined): Offered {
+export function useMentions(
+  area: RefObject<HTMLTextAreaElement | null>,
+  text: string,
+  setText: (text: string) => void,
+  agents: Named[] | undefined,
+): Offered {
   const id = useId();
   const [caret, setCaret] = useState(0);
   const [at, setAt] = useState(0);
@@ -50,7 +55,12 @@ export function useMentions(area: RefObject<HTMLTextAreaElement | null>, text: s
   };
   if (!agents) return { list: null, onKeyDown: () => false, onCaret: () => undefined, field: {} };
   const list = current && (
-    <ul id={id} role="listbox" aria-label="Coworkers" className="menu absolute bottom-full left-0 z-30 mb-1.5 max-h-60 max-w-full overflow-auto">
+    <ul
+      id={id}
+      role="listbox"
+      aria-label="Coworkers"
+      className="menu absolute bottom-full left-0 z-30 mb-1.5 max-h-60 max-w-full overflow-auto"
+    >
       {found.map((agent) => (
         <li
           key={agent.id}
@@ -67,5 +77,14 @@ export function useMentions(area: RefObject<HTMLTextAreaElement | null>, text: s
       ))}
     </ul>
   );
-  return { list, onKeyDown, onCaret, field: { 'aria-autocomplete': 'list', 'aria-controls': current && id, 'aria-activedescendant': current && `${id}-${current.id}` } };
+  return {
+    list,
+    onKeyDown,
+    onCaret,
+    field: {
+      'aria-autocomplete': 'list',
+      'aria-controls': current && id,
+      'aria-activedescendant': current && `${id}-${current.id}`,
+    },
+  };
 }

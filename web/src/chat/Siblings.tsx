@@ -7,7 +7,10 @@ import { useStore, type Conversation } from '../store/state';
 export function Siblings({ sessionId, turnId }: { sessionId: string; turnId: string }) {
   const navigate = useNavigate();
   const conversation = useStore((state) => state.conversations[sessionId]);
-  const family = useMemo(() => partingAt(conversation, sessionId, turnId), [conversation?.siblings, conversation?.turns, sessionId, turnId]);
+  const family = useMemo(
+    () => partingAt(conversation, sessionId, turnId),
+    [conversation?.siblings, conversation?.turns, sessionId, turnId],
+  );
   if (family.length < 2) return null;
   const at = family.indexOf(sessionId);
   const go = (step: number) => {

@@ -19,9 +19,24 @@ export const ToolRows = memo(function ToolRows({ steps, live }: { steps: ToolSte
     <div className="steps">
       {(folded || (live && steps.length > FEW)) && (
         <button type="button" className="step" aria-expanded={open} onClick={() => setOpen(!open)}>
-          <ChevronRight size={13} className={`shrink-0 self-center transition-transform ${open ? 'rotate-90' : ''}`} aria-hidden />
-          <b>{live ? `${hidden > 0 ? `${hidden} earlier steps` : `${steps.length} steps`}` : `Used ${steps.length} tools`}</b>
-          {!live && <span className="what">{steps.map((step) => describe(step).verb).filter(unique).join(', ')}</span>}
+          <ChevronRight
+            size={13}
+            className={`shrink-0 self-center transition-transform ${open ? 'rotate-90' : ''}`}
+            aria-hidden
+          />
+          <b>
+            {live
+              ? `${hidden > 0 ? `${hidden} earlier steps` : `${steps.length} steps`}`
+              : `Used ${steps.length} tools`}
+          </b>
+          {!live && (
+            <span className="what">
+              {steps
+                .map((step) => describe(step).verb)
+                .filter(unique)
+                .join(', ')}
+            </span>
+          )}
           <span className="tail">
             {failed > 0 && <span className="text-danger">{failed} failed · </span>}
             {duration(steps.reduce((sum, step) => sum + (step.durationMs ?? 0), 0))}

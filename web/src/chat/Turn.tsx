@@ -16,7 +16,15 @@ import { DraftCard } from './DraftCard';
 import { ToolRows } from './ToolRows';
 
 /** One message of a conversation. */
-export const Turn = memo(function Turn({ message, sessionId, isLast }: { message: Message; sessionId?: string; isLast: boolean }) {
+export const Turn = memo(function Turn({
+  message,
+  sessionId,
+  isLast,
+}: {
+  message: Message;
+  sessionId?: string;
+  isLast: boolean;
+}) {
   switch (message.kind) {
     case 'words':
       return <WordsTurn words={message} sessionId={sessionId} />;
@@ -47,13 +55,17 @@ function WordsTurn({ words, sessionId }: { words: Words; sessionId?: string }) {
         <div className="who justify-end">
           {words.state === 'queued' && <span>waits for the {density === 'page' ? 'step' : 'answer'} under way</span>}
           {promised && takeBack && (
-            <button type="button" className="text-accent underline underline-offset-3 max-md:min-h-11" onClick={() => takeBack(promised)}>
-              Take back
+            <button
+              type="button"
+              className="text-accent underline underline-offset-3 max-md:min-h-11"
+              onClick={() => takeBack(promised)}
+            >
+              Undo
             </button>
           )}
           {words.state === 'waiting' && (
             <span className="inline-flex items-center gap-1 text-warn">
-              <Clock size={12} aria-hidden /> waits for the connection
+              <Clock size={12} aria-hidden /> waiting for the connection
             </span>
           )}
           <h2 title={words.ts && fullTime(words.ts)}>YOU</h2>
@@ -74,7 +86,12 @@ function Content({ content }: { content: UserContent }) {
       {images.length > 0 && (
         <div className="mb-2 flex flex-wrap gap-2">
           {images.map((image, index) => (
-            <img key={index} src={`data:${image.mediaType};base64,${image.data}`} alt={`Attachment ${index + 1}`} className="max-h-60 rounded-sm" />
+            <img
+              key={index}
+              src={`data:${image.mediaType};base64,${image.data}`}
+              alt={`Attachment ${index + 1}`}
+              className="max-h-60 rounded-sm"
+            />
           ))}
         </div>
       )}
@@ -106,7 +123,10 @@ function Unanswered({ words: { turnId, fault } }: { words: Words }) {
   const { again, density } = useSurface();
   const run = () => turnId && again?.(turnId);
   if (fault) return <ErrorLine fault={fault} action={again && { label: 'Try again', run }} />;
-  if (density === 'thread') return <p className="mt-1 text-right text-meta text-dim">Not answered yet; it goes along with your next message</p>;
+  if (density === 'thread')
+    return (
+      <p className="mt-1 text-right text-meta text-dim">Not answered yet. It will be sent with your next message.</p>
+    );
   return (
     <p className="mt-1 flex flex-wrap items-center justify-end gap-2 text-meta text-dim">
       Not answered yet
@@ -123,7 +143,10 @@ function Unanswered({ words: { turnId, fault } }: { words: Words }) {
 const BUILT_IN: Record<string, string> = { 'persona-editor': 'Editor' };
 
 function AnswerTurn({ answer, sessionId, isLast }: { answer: Answer; sessionId?: string; isLast: boolean }) {
-  const name = useStore((state) => state.status?.agents.find((agent) => agent.id === answer.agent)?.name ?? BUILT_IN[answer.agent] ?? answer.agent);
+  const name = useStore(
+    (state) =>
+      state.status?.agents.find((agent) => agent.id === answer.agent)?.name ?? BUILT_IN[answer.agent] ?? answer.agent,
+  );
   const running = answer.state === 'running';
   const passing = useSurface().density === 'ephemeral';
   const style = { '--hue': hueOf(answer.agent) } as CSSProperties;
@@ -133,7 +156,9 @@ function AnswerTurn({ answer, sessionId, isLast }: { answer: Answer; sessionId?:
       <div className="turn" style={style}>
         <div className="who">
           <h2 title={answer.ts && fullTime(answer.ts)}>{name.toUpperCase()}</h2>
-          {answer.model && <span className="tracking-normal">{answer.model.split('/').slice(1).join('/') || answer.model}</span>}
+          {answer.model && (
+            <span className="tracking-normal">{answer.model.split('/').slice(1).join('/') || answer.model}</span>
+          )}
         </div>
         <Citations value={answer.context}>
           <div className="flex flex-col gap-2.5">
@@ -167,7 +192,11 @@ function PartView({ part, live }: { part: Part; live: boolean }): ReactNode {
     case 'draft':
       return <DraftCard id={part.draftId} inChat />;
     case 'note':
-      return <p className={`text-meta ${part.code === 'tainted' || part.code === 'degraded' ? 'text-warn' : 'text-dim'}`}>{part.text}</p>;
+      return (
+        <p className={`text-meta ${part.code === 'tainted' || part.code === 'degraded' ? 'text-warn' : 'text-dim'}`}>
+          {part.text}
+        </p>
+      );
   }
 }
 
@@ -175,7 +204,12 @@ function Reasoning({ text, live }: { text: string; live: boolean }) {
   const [open, setOpen] = useState(false);
   return (
     <div className="text-meta text-dim">
-      <button type="button" className="inline-flex items-center gap-1.5" aria-expanded={open} onClick={() => setOpen(!open)}>
+      <button
+        type="button"
+        className="inline-flex items-center gap-1.5"
+        aria-expanded={open}
+        onClick={() => setOpen(!open)}
+      >
         <Brain size={14} aria-hidden /> {live ? 'Thinking…' : 'Thought about it'}
       </button>
       {open && <p className="mt-1 border-l border-line pl-3 whitespace-pre-wrap">{text}</p>}
@@ -185,14 +219,17 @@ function Reasoning({ text, live }: { text: string; live: boolean }) {
 
 const ENDINGS: Partial<Record<Answer['state'], string>> = {
   cancelled: 'Stopped',
-  interrupted: 'The server stopped while this was being written; what was finished is kept',
-  awaiting_client: 'Waits for a tool of the client',
+  interrupted: 'The server stopped during this answer. What was finished is kept.',
+  awaiting_client: 'Waiting for the client’s tool',
 };
 
 function Ending({ answer, isLast }: { answer: Answer; isLast: boolean }) {
   const { again, latest } = useSurface();
   const { asked } = answer;
-  const retry = again && asked && (isLast || asked === latest) ? { label: 'Try again', run: () => again(asked, answer.agent) } : undefined;
+  const retry =
+    again && asked && (isLast || asked === latest)
+      ? { label: 'Try again', run: () => again(asked, answer.agent) }
+      : undefined;
   const text = ENDINGS[answer.state];
   if (answer.error && answer.state !== 'cancelled') return <ErrorLine fault={answer.error} action={retry} />;
   if (!text) return null;

@@ -10,7 +10,8 @@ import { money, tokens } from '../ui/time';
 import { useSurface } from './density';
 import { Siblings } from './Siblings';
 
-const ROW = 'mt-0.5 flex min-h-8 md:-mb-4 items-center gap-0.5 text-dim transition-opacity md:opacity-0 md:group-focus-within:opacity-100 md:group-hover:opacity-100';
+const ROW =
+  'mt-0.5 flex min-h-8 md:-mb-4 items-center gap-0.5 text-dim transition-opacity md:opacity-0 md:group-focus-within:opacity-100 md:group-hover:opacity-100';
 
 function useBusy(sessionId: string): boolean {
   return useStore((state) => state.conversations[sessionId]?.live !== undefined);
@@ -24,12 +25,25 @@ export function WordsActions({ words, sessionId }: { words: Words; sessionId: st
   return (
     <div className={`${ROW} justify-end`}>
       {density === 'page' && <Siblings sessionId={sessionId} turnId={words.id} />}
-      <button type="button" className="icon-btn" aria-label="Copy message" title="Copy" onClick={() => void copy(textOf(words.content))}>
+      <button
+        type="button"
+        className="icon-btn"
+        aria-label="Copy message"
+        title="Copy"
+        onClick={() => void copy(textOf(words.content))}
+      >
         <Copy size={15} aria-hidden />
       </button>
       {/* What was said elsewhere than in a chat is not said differently: there is one conversation, and no fork of it. */}
       {density === 'page' && (
-        <button type="button" className="icon-btn" aria-label="Edit and run again" title="Edit and run again" disabled={busy} onClick={() => setEditing(true)}>
+        <button
+          type="button"
+          className="icon-btn"
+          aria-label="Edit and resend"
+          title="Edit and resend"
+          disabled={busy}
+          onClick={() => setEditing(true)}
+        >
           <Pencil size={15} aria-hidden />
         </button>
       )}
@@ -86,25 +100,50 @@ export function AnswerActions({ answer, sessionId, isLast }: { answer: Answer; s
     const session = answer.lastTurn ? await fork(sessionId, answer.lastTurn) : undefined;
     if (session) await navigate({ to: '/chat/$id', params: { id: session.id } });
   };
-  const wrote = answer.parts.some((part) => part.kind === 'tools' && part.steps.some((step) => /write|edit|delete/.test(step.tool)));
+  const wrote = answer.parts.some(
+    (part) => part.kind === 'tools' && part.steps.some((step) => /write|edit|delete/.test(step.tool)),
+  );
   const { usage, runId } = answer;
   const more = [
     // Where it leaves is known when the answer is in the log.
-    ...(isPage && answer.lastTurn ? [{ label: 'Fork from here', icon: <GitFork size={15} aria-hidden />, run: () => void forkHere() }] : []),
-    ...(wrote && runId ? [{ label: 'Undo what it wrote', icon: <Undo2 size={15} aria-hidden />, run: () => void undoRun(runId) }] : []),
+    ...(isPage && answer.lastTurn
+      ? [{ label: 'Fork from here', icon: <GitFork size={15} aria-hidden />, run: () => void forkHere() }]
+      : []),
+    ...(wrote && runId
+      ? [{ label: 'Undo file changes', icon: <Undo2 size={15} aria-hidden />, run: () => void undoRun(runId) }]
+      : []),
   ];
   return (
     <div className={`${ROW} -ml-2 ${isLast ? 'md:opacity-100' : ''}`}>
-      <button type="button" className="icon-btn" aria-label="Copy reply" title="Copy reply" onClick={() => void copy(answerText(answer), 'Reply copied')}>
+      <button
+        type="button"
+        className="icon-btn"
+        aria-label="Copy reply"
+        title="Copy reply"
+        onClick={() => void copy(answerText(answer), 'Reply copied')}
+      >
         <Copy size={15} aria-hidden />
       </button>
       {retrieved && answer.asked && (
-        <button type="button" className="icon-btn" aria-label="What was retrieved" title="What was retrieved" onClick={() => answer.asked && retrieved(answer.asked)}>
+        <button
+          type="button"
+          className="icon-btn"
+          aria-label="What was retrieved"
+          title="What was retrieved"
+          onClick={() => answer.asked && retrieved(answer.asked)}
+        >
           <BookOpenText size={15} aria-hidden />
         </button>
       )}
       {isPage && (
-        <button type="button" className="icon-btn" aria-label="Answer again" title="Answer again" disabled={busy || !answer.asked} onClick={() => void again()}>
+        <button
+          type="button"
+          className="icon-btn"
+          aria-label="Regenerate"
+          title="Regenerate"
+          disabled={busy || !answer.asked}
+          onClick={() => void again()}
+        >
           <RefreshCw size={15} aria-hidden />
         </button>
       )}

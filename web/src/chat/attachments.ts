@@ -39,7 +39,11 @@ export async function store(texts: TextFile[]): Promise<string[]> {
 }
 
 async function storeOne({ name, text }: TextFile): Promise<string> {
-  const clean = name.replace(/[^\p{L}\p{N}._-]+/gu, '-').replace(/^[.-]+/, '').slice(-100) || 'text.txt';
+  const clean =
+    name
+      .replace(/[^\p{L}\p{N}._-]+/gu, '-')
+      .replace(/^[.-]+/, '')
+      .slice(-100) || 'text.txt';
   const dot = clean.lastIndexOf('.');
   const [stem, end] = dot > 0 ? [clean.slice(0, dot), clean.slice(dot)] : [clean, ''];
   for (let number = 1; ; number += 1) {

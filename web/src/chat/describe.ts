@@ -9,7 +9,9 @@ export interface Described {
 type Fields = Record<string, unknown>;
 
 const field = (input: Fields, ...names: string[]) => {
-  const found = names.map((name) => input[name]).find((value) => typeof value === 'string' || typeof value === 'number');
+  const found = names
+    .map((name) => input[name])
+    .find((value) => typeof value === 'string' || typeof value === 'number');
   return found === undefined ? '' : String(found);
 };
 const path = (input: Fields) => field(input, 'path', 'file', 'key', 'target', 'name');
@@ -32,7 +34,10 @@ const VERBS: Record<string, (input: Fields) => Described> = {
   web_fetch: (input) => ({ verb: 'Fetched', what: field(input, 'url') }),
   web_search: (input) => ({ verb: 'Searched the web', what: quoted(field(input, 'query', 'q')) }),
   exec: (input) => ({ verb: '$', what: words(input) }),
-  process: (input) => ({ verb: field(input, 'action') === 'start' ? '$' : 'Process', what: words(input) || `${field(input, 'action')} ${field(input, 'id')}` }),
+  process: (input) => ({
+    verb: field(input, 'action') === 'start' ? '$' : 'Process',
+    what: words(input) || `${field(input, 'action')} ${field(input, 'id')}`,
+  }),
   move_file: (input) => ({ verb: 'Moved', what: `${field(input, 'from', 'path')} → ${field(input, 'to')}` }),
   search_files: (input) => ({ verb: 'Searched files', what: quoted(field(input, 'query', 'text', 'pattern')) }),
   search: (input) => ({ verb: 'Searched', what: quoted(field(input, 'query', 'q')) }),
@@ -53,7 +58,8 @@ const VERBS: Record<string, (input: Fields) => Described> = {
   propose_change: (input) => ({ verb: 'Proposed', what: field(input, 'title', 'id') || path(input) }),
 };
 
-const words = (input: Fields) => (Array.isArray(input.argv) ? input.argv.map(String).join(' ') : field(input, 'command', 'cmd'));
+const words = (input: Fields) =>
+  Array.isArray(input.argv) ? input.argv.map(String).join(' ') : field(input, 'command', 'cmd');
 const quoted = (text: string) => (text ? `“${text}”` : '');
 
 /** What a step did, verb first. */
@@ -68,7 +74,9 @@ export function describe(step: ToolStep): Described {
 /** What an edit changed, as its own words say it. */
 export function changeOf(step: ToolStep): string | undefined {
   const { old, new: next } = (step.input ?? {}) as Fields;
-  return step.tool === 'edit_file' && typeof old === 'string' && typeof next === 'string' ? unified(old, next) : undefined;
+  return step.tool === 'edit_file' && typeof old === 'string' && typeof next === 'string'
+    ? unified(old, next)
+    : undefined;
 }
 
 /** `+2 −1` of a summary that counts changed lines, or of what an edit changed. */

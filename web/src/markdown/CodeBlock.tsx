@@ -3,7 +3,14 @@ import type { ThemedToken } from 'shiki/core';
 import { Check, Copy } from 'lucide-react';
 import { copy } from '../ui/copy';
 
-const NAMES: Record<string, string> = { js: 'javascript', ts: 'typescript', py: 'python', sh: 'shell', rs: 'rust', yml: 'yaml' };
+const NAMES: Record<string, string> = {
+  js: 'javascript',
+  ts: 'typescript',
+  py: 'python',
+  sh: 'shell',
+  rs: 'rust',
+  yml: 'yaml',
+};
 
 /** Code with a copy button; coloured once it is whole. */
 export function CodeBlock({ code, language, live = false }: { code: string; language: string; live?: boolean }) {
@@ -42,7 +49,11 @@ function CopyButton({ text }: { text: string }) {
     return () => clearTimeout(timer);
   }, [done]);
   return (
-    <button type="button" onClick={() => void copy(text, 'Code copied').then(() => setDone(true))} aria-label="Copy code">
+    <button
+      type="button"
+      onClick={() => void copy(text, 'Code copied').then(() => setDone(true))}
+      aria-label="Copy code"
+    >
       {done ? <Check size={14} aria-hidden /> : <Copy size={14} aria-hidden />}
     </button>
   );

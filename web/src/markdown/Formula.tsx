@@ -12,10 +12,14 @@ interface MathNode {
 }
 
 const ELEMENTS = new Set(
-  'math menclose merror mfrac mi mmultiscripts mn mo mover mpadded mphantom mroot mrow ms mspace msqrt mstyle msub msubsup msup mtable mtd mtext mtr munder munderover semantics'.split(' '),
+  'math menclose merror mfrac mi mmultiscripts mn mo mover mpadded mphantom mroot mrow ms mspace msqrt mstyle msub msubsup msup mtable mtd mtext mtr munder munderover semantics'.split(
+    ' ',
+  ),
 );
 const ATTRIBUTES = new Set(
-  'accent accentunder columnalign columnlines columnspacing columnspan depth display displaystyle fence form height largeop linethickness lspace mathvariant maxsize minsize movablelimits notation rowlines rowspacing rowspan rspace scriptlevel separator stretchy symmetric voffset width xmlns'.split(' '),
+  'accent accentunder columnalign columnlines columnspacing columnspan depth display displaystyle fence form height largeop linethickness lspace mathvariant maxsize minsize movablelimits notation rowlines rowspacing rowspan rspace scriptlevel separator stretchy symmetric voffset width xmlns'.split(
+    ' ',
+  ),
 );
 
 export default function Formula({ tex, display }: { tex: string; display: boolean }) {
@@ -33,7 +37,8 @@ export default function Formula({ tex, display }: { tex: string; display: boolea
 function draw(tex: string, display: boolean): ReactNode {
   try {
     const options = { displayMode: display, throwOnError: true, trust: false, maxExpand: 500, maxSize: [20, 40] };
-    const convert = (temml as unknown as { __renderToMathMLTree: (tex: string, options: object) => MathNode }).__renderToMathMLTree;
+    const convert = (temml as unknown as { __renderToMathMLTree: (tex: string, options: object) => MathNode })
+      .__renderToMathMLTree;
     return element(convert(tex, options), 0);
   } catch {
     return undefined;

@@ -41,7 +41,11 @@ export const Block = memo(function Block({ token, live = false }: { token: Token
       return null;
     default:
       // Raw HTML and what a newer lexer may add: shown as written.
-      return <p dir="auto" className="whitespace-pre-wrap">{token.raw.trimEnd()}</p>;
+      return (
+        <p dir="auto" className="whitespace-pre-wrap">
+          {token.raw.trimEnd()}
+        </p>
+      );
   }
 });
 
@@ -80,7 +84,9 @@ function Maths({ token }: { token: MathToken }) {
 function List({ token }: { token: Tokens.List }) {
   const items = token.items.map((item, index) => (
     <li key={index} dir="auto" className={item.task ? 'task' : undefined}>
-      {item.task && <input type="checkbox" checked={item.checked} readOnly disabled aria-label={item.checked ? 'done' : 'open'} />}
+      {item.task && (
+        <input type="checkbox" checked={item.checked} readOnly disabled aria-label={item.checked ? 'done' : 'open'} />
+      )}
       <Blocks tokens={item.tokens.filter((inner) => inner.type !== 'checkbox')} />
     </li>
   ));

@@ -20,7 +20,8 @@ export function placeOf({ source, startLine, endLine }: Citation): string {
 }
 
 /** A file of the person's with a line, as agents are told to cite: `notes/cabin.md:12-40`. */
-const FILE_LINE = /(?<![\p{L}\p{N}/:.@-])((?:[\p{L}\p{N}._-]+\/)*[\p{L}\p{N}._-]+\.(?:md|txt)):(\d{1,6})(?:[-–](\d{1,6}))?(?![\p{L}\p{N}])/gu;
+const FILE_LINE =
+  /(?<![\p{L}\p{N}/:.@-])((?:[\p{L}\p{N}._-]+\/)*[\p{L}\p{N}._-]+\.(?:md|txt)):(\d{1,6})(?:[-–](\d{1,6}))?(?![\p{L}\p{N}])/gu;
 const NUMBER = /\[(\d{1,2})\]/g;
 
 export type Bit = string | { words: string; of: Citation; number?: number };
@@ -30,7 +31,11 @@ export function cut(text: string, source: ((number: number) => Citation | undefi
   const found: { at: number; length: number; bit: Bit }[] = [];
   for (const match of text.matchAll(FILE_LINE)) {
     const [words, path = '', first, last] = match;
-    found.push({ at: match.index, length: words.length, bit: { words, of: { source: path, startLine: Number(first), endLine: Number(last ?? first) } } });
+    found.push({
+      at: match.index,
+      length: words.length,
+      bit: { words, of: { source: path, startLine: Number(first), endLine: Number(last ?? first) } },
+    });
   }
   for (const match of source ? text.matchAll(NUMBER) : []) {
     const number = Number(match[1]);

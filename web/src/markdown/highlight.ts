@@ -1,4 +1,10 @@
-import { createCssVariablesTheme, createHighlighterCore, type HighlighterCore, type LanguageRegistration, type ThemedToken } from 'shiki/core';
+import {
+  createCssVariablesTheme,
+  createHighlighterCore,
+  type HighlighterCore,
+  type LanguageRegistration,
+  type ThemedToken,
+} from 'shiki/core';
 import { createJavaScriptRegexEngine } from 'shiki/engine/javascript';
 
 const GRAMMARS: Record<string, () => Promise<{ default: LanguageRegistration[] }>> = {
@@ -33,9 +39,25 @@ const GRAMMARS: Record<string, () => Promise<{ default: LanguageRegistration[] }
 };
 
 const ALIASES: Record<string, string> = {
-  'c++': 'cpp', console: 'bash', dockerfile: 'docker', hcl: 'terraform', js: 'javascript', json5: 'jsonc', jsx: 'tsx',
-  kt: 'kotlin', md: 'markdown', patch: 'diff', py: 'python', rb: 'ruby', rs: 'rust', sh: 'bash', shell: 'bash', tf: 'terraform',
-  ts: 'typescript', yml: 'yaml', zsh: 'bash',
+  'c++': 'cpp',
+  console: 'bash',
+  dockerfile: 'docker',
+  hcl: 'terraform',
+  js: 'javascript',
+  json5: 'jsonc',
+  jsx: 'tsx',
+  kt: 'kotlin',
+  md: 'markdown',
+  patch: 'diff',
+  py: 'python',
+  rb: 'ruby',
+  rs: 'rust',
+  sh: 'bash',
+  shell: 'bash',
+  tf: 'terraform',
+  ts: 'typescript',
+  yml: 'yaml',
+  zsh: 'bash',
 };
 
 // Colours are the page's own variables, so that both themes share one result.
@@ -47,7 +69,11 @@ export async function highlight(code: string, name: string): Promise<ThemedToken
   const language = ALIASES[name] ?? name;
   const grammar = GRAMMARS[language];
   if (!grammar) return undefined;
-  highlighter ??= createHighlighterCore({ themes: [theme], langs: [], engine: createJavaScriptRegexEngine({ forgiving: true }) });
+  highlighter ??= createHighlighterCore({
+    themes: [theme],
+    langs: [],
+    engine: createJavaScriptRegexEngine({ forgiving: true }),
+  });
   const ready = await highlighter;
   if (!ready.getLoadedLanguages().includes(language)) await ready.loadLanguage(grammar());
   return ready.codeToTokensBase(code, { lang: language, theme: 'onyx' });

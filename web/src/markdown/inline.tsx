@@ -13,9 +13,9 @@ export function Inline({ tokens = [] }: { tokens?: Token[] }): ReactNode {
 function Piece({ token }: { token: Token }): ReactNode {
   switch (token.type) {
     case 'text':
-      return token.tokens ? <Inline tokens={token.tokens} /> : <Cited text={unescape(token.text)} />;
+      return token.tokens ? <Inline tokens={token.tokens} /> : <Cited text={unescaped(token.text)} />;
     case 'escape':
-      return unescape(token.text);
+      return unescaped(token.text);
     case 'strong':
       return (
         <strong>
@@ -35,7 +35,7 @@ function Piece({ token }: { token: Token }): ReactNode {
         </del>
       );
     case 'codespan':
-      return <Cited text={unescape(token.text)} code />;
+      return <Cited text={unescaped(token.text)} code />;
     case 'br':
       return <br />;
     case 'link':
@@ -94,7 +94,14 @@ function Cited({ text, code = false }: { text: string; code?: boolean }): ReactN
     const { source: path, startLine, endLine } = bit.of;
     const where = `${path}:${startLine}–${endLine}`;
     return (
-      <a key={index} data-inside className={bit.number === undefined ? 'cite cite-path' : 'cite'} href={placeOf(bit.of)} title={where} aria-label={`Source ${where}`}>
+      <a
+        key={index}
+        data-inside
+        className={bit.number === undefined ? 'cite cite-path' : 'cite'}
+        href={placeOf(bit.of)}
+        title={where}
+        aria-label={`Source ${where}`}
+      >
         {bit.words}
       </a>
     );
@@ -104,6 +111,6 @@ function Cited({ text, code = false }: { text: string; code?: boolean }): ReactN
 const ENTITIES: Record<string, string> = { amp: '&', lt: '<', gt: '>', quot: '"', '#39': "'" };
 
 /** The lexer leaves entities for a browser's HTML parser, which there is none here. */
-function unescape(text: string): string {
+function unescaped(text: string): string {
   return text.replace(/&(amp|lt|gt|quot|#39);/g, (_, name: string) => ENTITIES[name] ?? '');
 }

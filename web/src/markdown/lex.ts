@@ -10,7 +10,7 @@ export interface MathToken {
   display: boolean;
 }
 
-const BLOCK_MATH = /^(?:\$\$([^]+?)\$\$|\\\[([^]+?)\\\])(?:\n+|$)/;
+const BLOCK_MATH = /^(?:\$\$([\s\S]+?)\$\$|\\\[([\s\S]+?)\\\])(?:\n+|$)/;
 // A price is no formula: no space inside the dollars, no digit after them.
 const INLINE_MATH = /^(?:\$(?![\s$])((?:\\.|[^\\\n$])+?)(?<!\s)\$(?!\d)|\\\(((?:\\.|[^\\\n])+?)\\\))/;
 

@@ -1,9 +1,11 @@
 import { useEffect, useMemo, useState } from 'react';
 import { Link } from '@tanstack/react-router';
 import type { Draft } from '@onyx/sdk';
+import { openCards } from '../chat/decisionKeys';
 import { DraftCard, isOpen } from '../chat/DraftCard';
 import { decide, refreshDrafts } from '../store/drafts';
 import { toast, useStore } from '../store/state';
+import { isWriting } from '../ui/keyboard';
 import { Confirm } from '../ui/Modal';
 import { Empty, ErrorLine, Page, Skeletons } from '../ui/page';
 
@@ -20,7 +22,10 @@ export function InboxPage() {
   // What is decided here stays in sight until one leaves: a card that vanishes under the finger says nothing.
   const [settled, setSettled] = useState<string[]>([]);
   useEffect(() => setSettled((known) => [...new Set([...known, ...waiting.map((draft) => draft.id)])]), [waiting]);
-  const shown = tab === 'waiting' ? settled.flatMap((id) => drafts[id] ?? []) : newest(Object.values(drafts).filter((draft) => !isOpen(draft)));
+  const shown =
+    tab === 'waiting'
+      ? settled.flatMap((id) => drafts[id] ?? [])
+      : newest(Object.values(drafts).filter((draft) => !isOpen(draft)));
   useMovingByKeys();
   return (
     <Page
@@ -28,7 +33,14 @@ export function InboxPage() {
       bar={
         <div className="flex gap-4 text-[14px]" role="tablist" aria-label="Drafts">
           {(['waiting', 'decided'] as const).map((name) => (
-            <button key={name} type="button" role="tab" aria-selected={tab === name} className={`h-8 max-md:h-11 ${tab === name ? 'font-semibold' : 'text-dim'}`} onClick={() => setTab(name)}>
+            <button
+              key={name}
+              type="button"
+              role="tab"
+              aria-selected={tab === name}
+              className={`h-8 max-md:h-11 ${tab === name ? 'font-semibold' : 'text-dim'}`}
+              onClick={() => setTab(name)}
+            >
               {name === 'waiting' ? `Waiting${waiting.length > 0 ? ` ${waiting.length}` : ''}` : 'Decided'}
             </button>
           ))}
@@ -49,12 +61,18 @@ export function InboxPage() {
 function Nothing({ tab, phase }: { tab: Tab; phase: 'loading' | 'ready' | 'failed' }) {
   const online = useStore((state) => state.link === 'online');
   if (phase === 'failed') {
-    return <ErrorLine fault={{ code: 'internal', message: 'The drafts could not be read.', hint: 'They are kept on the server.' }} action={{ label: 'Try again', run: () => void refreshDrafts() }} />;
+    return (
+      <ErrorLine
+        fault={{ code: 'internal', message: 'The drafts could not be loaded.', hint: 'They are kept on the server.' }}
+        action={{ label: 'Try again', run: () => void refreshDrafts() }}
+      />
+    );
   }
-  if (phase === 'loading') return online ? <Skeletons rows={2} height="h-40" /> : <Empty>What waits is shown as soon as the connection is back.</Empty>;
+  if (phase === 'loading')
+    return online ? <Skeletons rows={2} height="h-40" /> : <Empty>Drafts appear when the connection is back.</Empty>;
   return (
     <Empty>
-      {tab === 'waiting' ? 'Nothing waits for you.' : 'Nothing was decided yet.'}{' '}
+      {tab === 'waiting' ? 'Nothing is waiting for you.' : 'Nothing decided yet.'}{' '}
       <Link to="/chat" className="text-accent underline underline-offset-3">
         New chat
       </Link>
@@ -69,9 +87,14 @@ function All({ waiting }: { waiting: Draft[] }) {
     setAsking(undefined);
     if (!yes) return;
     const came = { done: 0, waiting: 0, refused: 0 };
-    for (const draft of waiting.filter((one) => one.state === 'pending')) came[await decide(draft.id, { decision })] += 1;
+    for (const draft of waiting.filter((one) => one.state === 'pending'))
+      came[await decide(draft.id, { decision })] += 1;
     const how = decision === 'approve' ? 'approved' : 'rejected';
-    toast(came.waiting > 0 ? `${came.waiting} of ${waiting.length} wait for the connection` : `${came.done} of ${waiting.length} ${how}`);
+    toast(
+      came.waiting > 0
+        ? `${came.waiting} of ${waiting.length} wait for the connection`
+        : `${came.done} of ${waiting.length} ${how}`,
+    );
   };
   return (
     <div className="flex flex-wrap items-center gap-2">
@@ -91,7 +114,11 @@ function All({ waiting }: { waiting: Draft[] }) {
       {asking && (
         <Confirm
           question={`${asking === 'approve' ? 'Approve' : 'Reject'} all ${waiting.length}?`}
-          detail={asking === 'approve' ? 'Each is done exactly as it is shown; one whose file has changed since is left waiting.' : 'Their agents are told at their next step.'}
+          detail={
+            asking === 'approve'
+              ? 'Each is applied exactly as shown. A draft whose file has changed since stays in the list.'
+              : 'The agents learn about it at their next step.'
+          }
           action={asking === 'approve' ? 'Approve all' : 'Reject all'}
           onAnswer={(yes) => void run(asking, yes)}
         />
@@ -105,8 +132,9 @@ function useMovingByKeys(): void {
   useEffect(() => {
     const onKey = (event: KeyboardEvent) => {
       if (event.key !== 'j' && event.key !== 'k') return;
-      if (event.metaKey || event.ctrlKey || event.altKey || document.querySelector('dialog[open]') || /^(INPUT|TEXTAREA|SELECT)$/.test((event.target as Element).tagName)) return;
-      const cards = [...document.querySelectorAll<HTMLElement>('[data-draft][tabindex]')];
+      if (event.metaKey || event.ctrlKey || event.altKey || isWriting(event.target)) return;
+      if (document.querySelector('dialog[open]')) return;
+      const cards = openCards();
       const at = cards.indexOf(document.activeElement as HTMLElement);
       const next = cards[Math.max(0, Math.min(cards.length - 1, at + (event.key === 'j' ? 1 : -1)))];
       next?.focus();

@@ -14,7 +14,12 @@ import { hueOf } from '../ui/hue';
 import { Empty, ErrorLine, Skeletons } from '../ui/page';
 import { ago, fullTime, tokens } from '../ui/time';
 
-const SINCE: Record<string, number | undefined> = { 'Any time': undefined, 'Last day': 1, 'Last week': 7, 'Last month': 30 };
+const SINCE: Record<string, number | undefined> = {
+  'Any time': undefined,
+  'Last day': 1,
+  'Last week': 7,
+  'Last month': 30,
+};
 
 /** Every chat: filter, open, archive. */
 export function SessionsPage() {
@@ -45,7 +50,9 @@ export function SessionsPage() {
     return () => clearTimeout(timer);
   }, [query, agent, status, since, online, round]);
   const more = async () => {
-    const page = await attempt('No older chats', () => onyx.sessions.list({ ...filter(), before, limit: 50 } as object));
+    const page = await attempt('No older chats', () =>
+      onyx.sessions.list({ ...filter(), before, limit: 50 } as object),
+    );
     if (!page) return;
     setList([...(list ?? []), ...page.sessions]);
     setBefore(page.before);
@@ -57,17 +64,50 @@ export function SessionsPage() {
       <div className="flex-1 overflow-y-auto px-4 py-4 md:px-6 md:py-6">
         <div className="mx-auto max-w-[880px]">
           <div className="mb-4 flex flex-wrap gap-2">
-            <input className="field min-w-48 flex-1 max-sm:basis-full" type="search" placeholder="Search chats" aria-label="Search chats" value={query} onChange={(event) => setQuery(event.target.value)} />
-            <Select label="Agent" value={agent} onChange={setAgent} options={[['', 'All agents'], ...(agents ?? []).map((one) => [one.id, one.name] as [string, string])]} />
-            <Select label="Time" value={since} onChange={setSince} options={Object.keys(SINCE).map((name) => [name, name])} />
-            <Select label="Status" value={status} onChange={(value) => setStatus(value as SessionStatus)} options={[['active', 'Active'], ['archived', 'Archived']]} />
+            <input
+              className="field min-w-48 flex-1 max-sm:basis-full"
+              type="search"
+              placeholder="Search chats"
+              aria-label="Search chats"
+              value={query}
+              onChange={(event) => setQuery(event.target.value)}
+            />
+            <Select
+              label="Agent"
+              value={agent}
+              onChange={setAgent}
+              options={[['', 'All agents'], ...(agents ?? []).map((one) => [one.id, one.name] as [string, string])]}
+            />
+            <Select
+              label="Time"
+              value={since}
+              onChange={setSince}
+              options={Object.keys(SINCE).map((name) => [name, name])}
+            />
+            <Select
+              label="Status"
+              value={status}
+              onChange={(value) => setStatus(value as SessionStatus)}
+              options={[
+                ['active', 'Active'],
+                ['archived', 'Archived'],
+              ]}
+            />
           </div>
           {fault && <ErrorLine fault={fault} action={{ label: 'Try again', run: () => setRound(round + 1) }} />}
-          {shown === undefined && !fault && (online ? <Skeletons height="h-16" /> : <Empty>Your chats are shown as soon as the connection is back.</Empty>)}
+          {shown === undefined &&
+            !fault &&
+            (online ? <Skeletons height="h-16" /> : <Empty>Your chats appear when the connection is back.</Empty>)}
           {shown?.length === 0 && (
             <p className="meta py-10 text-center">
-              {query || agent || since !== 'Any time' ? 'No chat fits these filters.' : status === 'archived' ? 'Nothing is archived.' : 'There are no chats yet.'}{' '}
-              <Link to="/chat" className="text-accent underline underline-offset-3">New chat</Link>
+              {query || agent || since !== 'Any time'
+                ? 'No chats match these filters.'
+                : status === 'archived'
+                  ? 'No archived chats.'
+                  : 'No chats yet.'}{' '}
+              <Link to="/chat" className="text-accent underline underline-offset-3">
+                New chat
+              </Link>
             </p>
           )}
           {shown && shown.length > 0 && (
@@ -94,7 +134,8 @@ function useHome(session: Session): string | undefined {
   const space = useSpaces(({ list }) => spaceOf(list, id)?.name);
   const persona = useStore((state) => state.status?.agents.find((one) => one.id === agent)?.name ?? agent);
   // Mostly it is called as its space is.
-  if (origin === 'companion') return space === undefined || space === titleOf(session) ? 'companion' : `companion of ${space}`;
+  if (origin === 'companion')
+    return space === undefined || space === titleOf(session) ? 'companion' : `companion of ${space}`;
   if (origin === 'agent_editor') return `editor of ${persona}`;
   return origin === 'thread' ? 'thread' : undefined;
 }
@@ -109,23 +150,40 @@ function Row({ session }: { session: Session }) {
   return (
     <li className="flex items-center gap-1 pr-2 hover:bg-sunken">
       <Link to="/chat/$id" params={{ id: session.id }} className="flex min-w-0 flex-1 items-center gap-3 px-4 py-2.5">
-        <span className={`dot ${session.runId ? 'dot-run' : ''}`} style={session.runId ? undefined : { background: hueOf(session.agent) }} aria-hidden />
+        <span
+          className={`dot ${session.runId ? 'dot-run' : ''}`}
+          style={session.runId ? undefined : { background: hueOf(session.agent) }}
+          aria-hidden
+        />
         <span className="min-w-0 flex-1">
           <span className="flex items-baseline gap-2">
-            <span className={`truncate ${unread ? 'font-semibold' : ''}`} dir="auto">{titleOf(session)}</span>
+            <span className={`truncate ${unread ? 'font-semibold' : ''}`} dir="auto">
+              {titleOf(session)}
+            </span>
             {home && <span className="max-w-1/2 shrink-0 truncate text-tiny text-dim">{home}</span>}
-            {mark && <span className={`shrink-0 text-tiny ${session.runId ? 'text-accent' : 'text-ok-text'}`}>{mark}</span>}
+            {mark && (
+              <span className={`shrink-0 text-tiny ${session.runId ? 'text-accent' : 'text-ok-text'}`}>{mark}</span>
+            )}
             <span className="ml-auto shrink-0 text-tiny text-dim sm:hidden">{ago(session.updatedAt)}</span>
           </span>
           <span className="block truncate text-meta text-dim">{session.preview}</span>
         </span>
         <span className="hidden shrink-0 text-right text-meta text-dim sm:block">
-          <span className="block" title={fullTime(session.updatedAt)}>{ago(session.updatedAt)}</span>
-          <span className="block">{session.messageCount} turns{session.tokenCount > 0 && ` · ${tokens(session.tokenCount)}`}</span>
+          <span className="block" title={fullTime(session.updatedAt)}>
+            {ago(session.updatedAt)}
+          </span>
+          <span className="block">
+            {session.messageCount} turns{session.tokenCount > 0 && ` · ${tokens(session.tokenCount)}`}
+          </span>
         </span>
       </Link>
       {!isPutAway && (
-        <button type="button" className="icon-btn" aria-label={archived ? `Bring back ${titleOf(session)}` : `Archive ${titleOf(session)}`} onClick={() => void setArchived(session.id, !archived)}>
+        <button
+          type="button"
+          className="icon-btn"
+          aria-label={archived ? `Unarchive ${titleOf(session)}` : `Archive ${titleOf(session)}`}
+          onClick={() => void setArchived(session.id, !archived)}
+        >
           {archived ? <ArchiveRestore size={16} aria-hidden /> : <Archive size={16} aria-hidden />}
         </button>
       )}

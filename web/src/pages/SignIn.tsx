@@ -1,11 +1,13 @@
 import { useState, type FormEvent } from 'react';
 import type { Fault } from '@onyx/sdk';
 import { faultOf, logIn, signIn } from '../store/client';
+import { useStore } from '../store/state';
 
 /** A browser on the server's own machine is signed in by the link `onyx` opens; others come by password or token. */
 export function SignIn() {
   const [way, setWay] = useState<'password' | 'token'>('password');
   const [fault, setFault] = useState<Fault>();
+  const again = useStore((state) => state.refusal?.code === 'sign_in_again');
   const submit = async (event: FormEvent<HTMLFormElement>) => {
     event.preventDefault();
     const fields = new FormData(event.currentTarget);
@@ -25,6 +27,11 @@ export function SignIn() {
         <p className="meta mt-1 mb-5">
           On the machine that Onyx runs on, <code className="font-mono">onyx</code> opens a link that signs you in.
         </p>
+        {again && (
+          <p role="status" className="mb-5 text-meta">
+            Onyx now keeps sign-ins safe from other programs on your machine. Please sign in once more in this browser.
+          </p>
+        )}
         {way === 'password' ? (
           <>
             <Field name="person" label="Name" type="text" autoComplete="username" />
@@ -41,7 +48,11 @@ export function SignIn() {
         <button type="submit" className="btn btn-primary mt-4 w-full">
           Sign in
         </button>
-        <button type="button" className="meta mt-3 w-full underline underline-offset-3" onClick={() => setWay(way === 'token' ? 'password' : 'token')}>
+        <button
+          type="button"
+          className="meta mt-3 w-full underline underline-offset-3"
+          onClick={() => setWay(way === 'token' ? 'password' : 'token')}
+        >
           {way === 'token' ? 'Use a password' : 'Use an access token'}
         </button>
       </form>

@@ -24,7 +24,12 @@ export function Agent({ space }: { space: Space }) {
     </>
   );
   if (agents.length < 2) return <span className="chip max-w-32 shrink-0">{shown}</span>;
-  const entries = agents.map((one) => ({ label: one.name, detail: one.model ?? undefined, checked: one.id === agent, run: () => void choose(one.id) }));
+  const entries = agents.map((one) => ({
+    label: one.name,
+    detail: one.model ?? undefined,
+    checked: one.id === agent,
+    run: () => void choose(one.id),
+  }));
   return (
     <Menu label={`Answers here: ${agentName}. Change`} className="chip max-w-32 shrink-0" entries={entries}>
       {shown}

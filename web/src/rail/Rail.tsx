@@ -69,9 +69,20 @@ function Over({ isSheet, width, children }: { isSheet: boolean; width: number; c
     event.stopPropagation();
     setRailOpen(false);
   };
-  const place = isSheet ? 'fixed inset-0 z-40 pb-[env(safe-area-inset-bottom)] pt-[env(safe-area-inset-top)]' : 'absolute inset-y-0 right-0 z-30 border-l border-line shadow-over';
+  const place = isSheet
+    ? 'fixed inset-0 z-40 pb-[env(safe-area-inset-bottom)] pt-[env(safe-area-inset-top)]'
+    : 'absolute inset-y-0 right-0 z-30 border-l border-line shadow-over';
   return (
-    <div ref={panel} role="dialog" aria-label="Companion" aria-modal={isSheet} tabIndex={-1} className={`flex flex-col bg-bg outline-none ${place}`} style={isSheet ? undefined : { width }} onKeyDown={onKeyDown}>
+    <div
+      ref={panel}
+      role="dialog"
+      aria-label="Companion"
+      aria-modal={isSheet}
+      tabIndex={-1}
+      className={`flex flex-col bg-bg outline-none ${place}`}
+      style={isSheet ? undefined : { width }}
+      onKeyDown={onKeyDown}
+    >
       {children}
     </div>
   );
@@ -86,7 +97,13 @@ function Content({ space, looking, close }: { space: Space; looking?: Looking; c
           {space.name}
         </span>
         <Agent space={space} />
-        <button type="button" className="icon-btn" aria-label={close === 'close' ? 'Close the companion' : 'Collapse the companion'} title={close === 'close' ? 'Close' : 'Collapse'} onClick={() => setRailOpen(false)}>
+        <button
+          type="button"
+          className="icon-btn"
+          aria-label={close === 'close' ? 'Close the companion' : 'Collapse the companion'}
+          title={close === 'close' ? 'Close' : 'Collapse'}
+          onClick={() => setRailOpen(false)}
+        >
           {close === 'close' ? <X size={18} aria-hidden /> : <PanelRightClose size={16} aria-hidden />}
         </button>
       </div>
@@ -97,17 +114,38 @@ function Content({ space, looking, close }: { space: Space; looking?: Looking; c
 
 /** What waits in the companion: drafts of its own, and an answer nobody has read. */
 export function useBadge(conversation: string | undefined): { drafts: number; running: boolean; unread: boolean } {
-  const drafts = useStore((state) => Object.values(state.drafts).filter((draft) => draft.sessionId === conversation && conversation !== undefined && (draft.state === 'pending' || draft.state === 'stale')).length);
-  const running = useStore((state) => conversation !== undefined && state.conversations[conversation]?.live !== undefined);
+  const drafts = useStore(
+    (state) =>
+      Object.values(state.drafts).filter(
+        (draft) =>
+          draft.sessionId === conversation &&
+          conversation !== undefined &&
+          (draft.state === 'pending' || draft.state === 'stale'),
+      ).length,
+  );
+  const running = useStore(
+    (state) => conversation !== undefined && state.conversations[conversation]?.live !== undefined,
+  );
   const unread = useStore((state) => conversation !== undefined && state.unread[conversation] === true);
   return { drafts, running, unread };
 }
 
 const saysOf = ({ drafts, running, unread }: ReturnType<typeof useBadge>) =>
-  [drafts > 0 && `${drafts} ${drafts === 1 ? 'draft waits' : 'drafts wait'}`, running && 'at work', unread && 'a new answer'].filter(Boolean).join(', ');
+  [
+    drafts > 0 && `${drafts} ${drafts === 1 ? 'draft waits' : 'drafts wait'}`,
+    running && 'at work',
+    unread && 'a new answer',
+  ]
+    .filter(Boolean)
+    .join(', ');
 
 function Badge({ badge }: { badge: ReturnType<typeof useBadge> }) {
-  if (badge.drafts > 0) return <span className="min-w-5 rounded-full bg-warn-soft px-1.5 text-center text-tiny text-warn" aria-hidden>{badge.drafts}</span>;
+  if (badge.drafts > 0)
+    return (
+      <span className="min-w-5 rounded-full bg-warn-soft px-1.5 text-center text-tiny text-warn" aria-hidden>
+        {badge.drafts}
+      </span>
+    );
   if (badge.running) return <span className="dot dot-run" aria-hidden />;
   return badge.unread ? <span className="dot bg-ok" aria-hidden /> : null;
 }
@@ -117,7 +155,14 @@ function Tab({ conversation, focused }: { conversation?: string; focused: boolea
   const badge = useBadge(conversation);
   const says = saysOf(badge);
   return (
-    <button type="button" autoFocus={focused} aria-label={`Open the companion${says && `, ${says}`}`} title="Companion" className="flex w-10 shrink-0 flex-col items-center gap-3 border-l border-line bg-sunken pt-4 text-dim hover:text-text" onClick={() => setRailOpen(true)}>
+    <button
+      type="button"
+      autoFocus={focused}
+      aria-label={`Open the companion${says && `, ${says}`}`}
+      title="Companion"
+      className="flex w-10 shrink-0 flex-col items-center gap-3 border-l border-line bg-sunken pt-4 text-dim hover:text-text"
+      onClick={() => setRailOpen(true)}
+    >
       <MessageSquare size={16} aria-hidden />
       <Badge badge={badge} />
       <span className="text-meta [writing-mode:vertical-rl]" aria-hidden>
@@ -133,7 +178,13 @@ export function RailButton({ space }: { space: Space }) {
   const badge = useBadge(conversation);
   const says = saysOf(badge);
   return (
-    <button type="button" aria-label={`Open the companion${says && `, ${says}`}`} title="Companion" className="icon-btn relative md:hidden" onClick={() => setRailOpen(true)}>
+    <button
+      type="button"
+      aria-label={`Open the companion${says && `, ${says}`}`}
+      title="Companion"
+      className="icon-btn relative md:hidden"
+      onClick={() => setRailOpen(true)}
+    >
       <MessageSquare size={18} aria-hidden />
       <span className="absolute top-0.5 right-0">
         <Badge badge={badge} />

@@ -16,8 +16,15 @@ export function Talk({ space, looking }: { space: Space; looking?: Looking }) {
   if (conversation === undefined) {
     return (
       <div className="flex-1 p-4">
-        {phase === 'failed' && fault && <ErrorLine fault={fault} action={{ label: 'Try again', run: () => void openCompanion(space.id) }} />}
-        {phase !== 'failed' && (online ? <Skeletons rows={3} height="h-16" /> : <Empty>The companion is here as soon as the connection is back.</Empty>)}
+        {phase === 'failed' && fault && (
+          <ErrorLine fault={fault} action={{ label: 'Try again', run: () => void openCompanion(space.id) }} />
+        )}
+        {phase !== 'failed' &&
+          (online ? (
+            <Skeletons rows={3} height="h-16" />
+          ) : (
+            <Empty>The companion appears when the connection is back.</Empty>
+          ))}
       </div>
     );
   }
@@ -27,9 +34,12 @@ export function Talk({ space, looking }: { space: Space; looking?: Looking }) {
       <Said key={conversation} space={space} conversation={conversation} />
       <div className="shrink-0 px-3 pb-3">
         {looking && (
-          <p className="mb-1.5 flex items-center gap-1.5 px-1 text-tiny text-dim" title="What you look at goes along with your words">
+          <p
+            className="mb-1.5 flex items-center gap-1.5 px-1 text-tiny text-dim"
+            title="The page you are viewing is sent with your message"
+          >
             <Eye size={13} className="shrink-0" aria-hidden />
-            <span className="sr-only">The companion is told that you look at</span>
+            <span className="sr-only">The companion sees that you are viewing</span>
             <span className="truncate" dir="auto">
               {looking.title}
             </span>
@@ -75,7 +85,9 @@ function Said({ space, conversation }: { space: Space; conversation: string }) {
   if (isEmpty) {
     return (
       <div className="flex flex-1 items-center justify-center overflow-y-auto p-6">
-        <p className="meta max-w-70 text-center">Ask {agentName} about this space. It reads what is in it, and drafts changes for you to decide.</p>
+        <p className="meta max-w-70 text-center">
+          Ask {agentName} about this space. It reads what is in it, and drafts changes for you to decide.
+        </p>
       </div>
     );
   }

@@ -17,7 +17,11 @@ export const COMPANION = 'companion';
 const KEY = 'onyx.rail';
 const kept = readKept<{ width?: number; beside?: boolean }>(KEY, {});
 
-export const useRailState = create<RailState>(() => ({ width: widthWithin(kept.width ?? USUAL), beside: kept.beside !== false, over: false }));
+export const useRailState = create<RailState>(() => ({
+  width: widthWithin(kept.width ?? USUAL),
+  beside: kept.beside !== false,
+  over: false,
+}));
 
 useRailState.subscribe(({ width, beside }) => keep(KEY, { width, beside }));
 

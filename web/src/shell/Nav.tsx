@@ -1,5 +1,17 @@
 import { Link } from '@tanstack/react-router';
-import { BookOpen, Hash, Inbox, LayoutGrid, MessageSquare, Plus, Search, Settings, SlidersHorizontal, Users, Zap } from 'lucide-react';
+import {
+  BookOpen,
+  Hash,
+  Inbox,
+  LayoutGrid,
+  MessageSquare,
+  Plus,
+  Search,
+  Settings,
+  SlidersHorizontal,
+  Users,
+  Zap,
+} from 'lucide-react';
 import type { Session } from '@onyx/sdk';
 import { NavChannels } from '../pages/channels/NavChannels';
 import { useSpaceList } from '../store/spaces';
@@ -19,15 +31,28 @@ export function Nav({ onPalette }: { onPalette: () => void }) {
   const { list: spaces } = useSpaceList();
   const waiting = useWaiting();
   return (
-    <nav aria-label="Main" className="hidden w-14 shrink-0 flex-col gap-0.5 border-r border-line bg-sunken p-3 md:flex xl:w-60">
-      <Link to="/chat" className="mb-2 flex items-center gap-2.5 px-2 py-1 font-semibold max-xl:justify-center" aria-label="Onyx">
+    <nav
+      aria-label="Main"
+      className="hidden w-14 shrink-0 flex-col gap-0.5 border-r border-line bg-sunken p-3 md:flex xl:w-60"
+    >
+      <Link
+        to="/chat"
+        className="mb-2 flex items-center gap-2.5 px-2 py-1 font-semibold max-xl:justify-center"
+        aria-label="Onyx"
+      >
         <i className="block size-3.5 shrink-0 rotate-45 rounded-[4px] bg-text" aria-hidden />
         <span className="max-xl:hidden">Onyx</span>
       </Link>
-      <button type="button" onClick={onPalette} className="mb-2 flex h-8 items-center justify-between rounded-sm border border-line bg-surface px-2.5 text-meta text-dim max-xl:justify-center max-xl:px-0">
+      <button
+        type="button"
+        onClick={onPalette}
+        className="mb-2 flex h-8 items-center justify-between rounded-sm border border-line bg-surface px-2.5 text-meta text-dim max-xl:justify-center max-xl:px-0"
+      >
         <span className="max-xl:sr-only">Search or command</span>
         <Search size={15} className="xl:hidden" aria-hidden />
-        <kbd className="kbd max-xl:hidden" aria-hidden>⌘K</kbd>
+        <kbd className="kbd max-xl:hidden" aria-hidden>
+          ⌘K
+        </kbd>
       </button>
       <Item to="/chat" icon={<Plus size={16} aria-hidden />} label="New chat" exact />
       <Item to="/inbox" icon={<Inbox size={16} aria-hidden />} label="Inbox" badge={waiting} />
@@ -37,14 +62,28 @@ export function Nav({ onPalette }: { onPalette: () => void }) {
           {recent.map((session) => (
             <ChatItem key={session.id} session={session} />
           ))}
-          {phase === 'loading' && recent.length === 0 && [70, 55, 80].map((width) => <div key={width} className="skeleton mx-2 my-2 h-4" style={{ width: `${width}%` }} />)}
-          {phase === 'ready' && recent.length === 0 && <p className="px-2 py-1 text-meta text-dim">Chats you begin are listed here.</p>}
+          {phase === 'loading' &&
+            recent.length === 0 &&
+            [70, 55, 80].map((width) => (
+              <div key={width} className="skeleton mx-2 my-2 h-4" style={{ width: `${width}%` }} />
+            ))}
+          {phase === 'ready' && recent.length === 0 && (
+            <p className="px-2 py-1 text-meta text-dim">Your chats appear here.</p>
+          )}
         </div>
         <Item to="/sessions" icon={<MessageSquare size={16} aria-hidden />} label="All chats" />
         <Group label="Spaces" />
         <div className="flex flex-col gap-0.5 max-xl:hidden">
           {spaces?.slice(0, MOST_SPACES).map((space) => (
-            <Link key={space.id} to="/spaces/$space" params={{ space: space.id }} className="nav-item" activeOptions={{ exact: false }} activeProps={{ 'aria-current': 'page' }} title={space.name}>
+            <Link
+              key={space.id}
+              to="/spaces/$space"
+              params={{ space: space.id }}
+              className="nav-item"
+              activeOptions={{ exact: false }}
+              activeProps={{ 'aria-current': 'page' }}
+              title={space.name}
+            >
               <span className="truncate">{space.name}</span>
             </Link>
           ))}
@@ -56,7 +95,14 @@ export function Nav({ onPalette }: { onPalette: () => void }) {
         <Group label="Agents" />
         <div className="flex flex-col gap-0.5 max-xl:hidden">
           {agents?.slice(0, MOST_AGENTS).map((agent) => (
-            <Link key={agent.id} to="/agents/$id/$tab" params={{ id: agent.id, tab: 'overview' }} className="nav-item" activeOptions={{ exact: false }} activeProps={{ 'aria-current': 'page' }}>
+            <Link
+              key={agent.id}
+              to="/agents/$id/$tab"
+              params={{ id: agent.id, tab: 'overview' }}
+              className="nav-item"
+              activeOptions={{ exact: false }}
+              activeProps={{ 'aria-current': 'page' }}
+            >
               <span className="dot" style={{ background: hueOf(agent.id) }} aria-hidden />
               <span className="truncate">{agent.name}</span>
             </Link>
@@ -75,16 +121,37 @@ export function Nav({ onPalette }: { onPalette: () => void }) {
 }
 
 export function useWaiting(): number {
-  return useStore((state) => Object.values(state.drafts).filter((draft) => draft.state === 'pending' && !state.verdicts[draft.id]).length);
+  return useStore(
+    (state) =>
+      Object.values(state.drafts).filter((draft) => draft.state === 'pending' && !state.verdicts[draft.id]).length,
+  );
 }
 
 function Group({ label }: { label: string }) {
   return <div className="px-2 pt-3.5 pb-1 text-tiny text-dim max-xl:hidden">{label}</div>;
 }
 
-function Item({ to, icon, label, badge = 0, exact = false }: { to: string; icon: React.ReactNode; label: string; badge?: number; exact?: boolean }) {
+function Item({
+  to,
+  icon,
+  label,
+  badge = 0,
+  exact = false,
+}: {
+  to: string;
+  icon: React.ReactNode;
+  label: string;
+  badge?: number;
+  exact?: boolean;
+}) {
   return (
-    <Link to={to} className="nav-item max-xl:justify-center max-xl:px-0" activeOptions={{ exact }} activeProps={{ 'aria-current': 'page' }} title={label}>
+    <Link
+      to={to}
+      className="nav-item max-xl:justify-center max-xl:px-0"
+      activeOptions={{ exact }}
+      activeProps={{ 'aria-current': 'page' }}
+      title={label}
+    >
       <span className="shrink-0 text-dim">{icon}</span>
       <span className="truncate max-xl:sr-only">{label}</span>
       {badge > 0 && (
@@ -103,7 +170,15 @@ export function ChatItem({ session, onClick }: { session: Session; onClick?: () 
   const mark = running ? 'dot dot-run' : unread ? 'dot bg-ok' : 'dot';
   const says = running ? ', at work' : unread ? ', unread' : '';
   return (
-    <Link to="/chat/$id" params={{ id: session.id }} className="nav-item" activeProps={{ 'aria-current': 'page' }} onClick={onClick} aria-label={titleOf(session) + says} title={titleOf(session)}>
+    <Link
+      to="/chat/$id"
+      params={{ id: session.id }}
+      className="nav-item"
+      activeProps={{ 'aria-current': 'page' }}
+      onClick={onClick}
+      aria-label={titleOf(session) + says}
+      title={titleOf(session)}
+    >
       <span className={mark} aria-hidden />
       <span className={`truncate ${unread ? 'font-semibold' : ''}`}>{titleOf(session)}</span>
     </Link>
@@ -119,15 +194,27 @@ function Health() {
     return states.includes('down') ? 'down' : states.includes('degraded') ? 'degraded' : 'ok';
   });
   const [text, color] =
-    link === 'offline' ? ['Not connected', 'var(--danger)']
-    : link !== 'online' ? ['Connecting', 'var(--line)']
-    : worst === 'unknown' ? ['Health is not known', 'var(--warn)']
-    : worst === 'checking' ? ['Checking', 'var(--line)']
-    : worst === 'down' ? ['Something is down', 'var(--danger)']
-    : worst === 'degraded' ? ['Something needs a look', 'var(--warn)']
-    : ['All systems well', 'var(--ok)'];
+    link === 'offline'
+      ? ['Not connected', 'var(--danger)']
+      : link !== 'online'
+        ? ['Connecting', 'var(--line)']
+        : worst === 'unknown'
+          ? ['Status unknown', 'var(--warn)']
+          : worst === 'checking'
+            ? ['Checking', 'var(--line)']
+            : worst === 'down'
+              ? ['Something is down', 'var(--danger)']
+              : worst === 'degraded'
+                ? ['Needs attention', 'var(--warn)']
+                : ['All systems OK', 'var(--ok)'];
   return (
-    <Link to="/system" className="nav-item max-xl:justify-center max-xl:px-0" activeProps={{ 'aria-current': 'page' }} aria-label={`System: ${text}`} title={text}>
+    <Link
+      to="/system"
+      className="nav-item max-xl:justify-center max-xl:px-0"
+      activeProps={{ 'aria-current': 'page' }}
+      aria-label={`System: ${text}`}
+      title={text}
+    >
       <span className="dot" style={{ background: color }} aria-hidden />
       <span className="truncate max-xl:hidden">{text}</span>
     </Link>
@@ -146,9 +233,18 @@ export function BottomBar() {
   const waiting = useWaiting();
   const link = useStore((state) => state.link);
   return (
-    <nav aria-label="Main" className="flex shrink-0 justify-around border-t border-line bg-surface pb-[env(safe-area-inset-bottom)] md:hidden">
+    <nav
+      aria-label="Main"
+      className="flex shrink-0 justify-around border-t border-line bg-surface pb-[env(safe-area-inset-bottom)] md:hidden"
+    >
       {BAR.map(({ to, label, icon: Icon, exact }) => (
-        <Link key={to} to={to} className="relative flex h-14 min-w-14 flex-col items-center justify-center gap-0.5 text-tiny text-dim aria-[current=page]:text-accent" activeOptions={{ exact }} activeProps={{ 'aria-current': 'page' }}>
+        <Link
+          key={to}
+          to={to}
+          className="relative flex h-14 min-w-14 flex-col items-center justify-center gap-0.5 text-tiny text-dim aria-[current=page]:text-accent"
+          activeOptions={{ exact }}
+          activeProps={{ 'aria-current': 'page' }}
+        >
           <Icon size={18} aria-hidden />
           {label}
           {to === '/inbox' && waiting > 0 && (
@@ -157,7 +253,13 @@ export function BottomBar() {
               <span className="sr-only"> waiting</span>
             </span>
           )}
-          {to === '/settings' && link === 'offline' && <span className="absolute top-2 right-4 size-2 rounded-full bg-danger" role="img" aria-label="not connected" />}
+          {to === '/settings' && link === 'offline' && (
+            <span
+              className="absolute top-2 right-4 size-2 rounded-full bg-danger"
+              role="img"
+              aria-label="not connected"
+            />
+          )}
         </Link>
       ))}
     </nav>

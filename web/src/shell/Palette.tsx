@@ -1,7 +1,21 @@
 import { Command } from 'cmdk';
 import { useNavigate } from '@tanstack/react-router';
 import { useEffect, useState, type ReactNode } from 'react';
-import { Activity, BookOpen, Hash, Inbox, Keyboard, LayoutGrid, MessageSquare, Moon, Plus, ScrollText, SlidersHorizontal, Users, Zap } from 'lucide-react';
+import {
+  Activity,
+  BookOpen,
+  Hash,
+  Inbox,
+  Keyboard,
+  LayoutGrid,
+  MessageSquare,
+  Moon,
+  Plus,
+  ScrollText,
+  SlidersHorizontal,
+  Users,
+  Zap,
+} from 'lucide-react';
 import type { Session } from '@onyx/sdk';
 import { PaletteActions } from '../pages/actions/PaletteActions';
 import { socket } from '../store/client';
@@ -11,7 +25,8 @@ import { Modal } from '../ui/Modal';
 import { ago } from '../ui/time';
 import { titleOf, useRecent } from './links';
 
-const ITEM = 'flex min-h-10 cursor-pointer items-center gap-2.5 rounded-sm px-3 py-1.5 text-[14px] data-[selected=true]:bg-sunken';
+const ITEM =
+  'flex min-h-10 cursor-pointer items-center gap-2.5 rounded-sm px-3 py-1.5 text-[14px] data-[selected=true]:bg-sunken';
 
 /** Everything one can go to or do, by typing. */
 export function Palette({ onClose, onShortcuts }: { onClose: () => void; onShortcuts: () => void }) {
@@ -28,34 +43,77 @@ export function Palette({ onClose, onShortcuts }: { onClose: () => void; onShort
   return (
     <Modal label="Search or command" onClose={onClose}>
       <Command label="Search or command" loop>
-        <Command.Input autoFocus value={query} onValueChange={setQuery} placeholder="Search chats or type a command" className="h-12 w-full border-b border-line bg-transparent px-4 text-[16px] outline-none placeholder:text-dim md:text-body" />
+        <Command.Input
+          data-first-focus
+          value={query}
+          onValueChange={setQuery}
+          placeholder="Search chats or type a command"
+          className="h-12 w-full border-b border-line bg-transparent px-4 text-[16px] outline-none placeholder:text-dim md:text-body"
+        />
         <Command.List className="max-h-[50vh] overflow-auto p-1.5">
-          <Command.Empty className="px-3 py-6 text-center text-meta text-dim">Nothing is called that.</Command.Empty>
+          <Command.Empty className="px-3 py-6 text-center text-meta text-dim">No results.</Command.Empty>
           <Command.Group heading={<Heading>Commands</Heading>}>
-            <Entry icon={<Plus size={16} />} onSelect={go('/chat')} keys="N">New chat</Entry>
-            <Entry icon={<Inbox size={16} />} onSelect={go('/inbox')} keys="I">Inbox</Entry>
-            <Entry icon={<MessageSquare size={16} />} onSelect={go('/sessions')}>All chats</Entry>
-            <Entry icon={<LayoutGrid size={16} />} onSelect={go('/spaces')} keys="S">Spaces</Entry>
-            <Entry icon={<BookOpen size={16} />} onSelect={go('/memory')} keys="M">Memory</Entry>
-            <Entry icon={<Hash size={16} />} onSelect={go('/channels')}>Channels</Entry>
-            <Entry icon={<Zap size={16} />} onSelect={go('/actions')}>Actions</Entry>
-            <Entry icon={<Users size={16} />} onSelect={go('/agents')}>Agents</Entry>
-            <Entry icon={<ScrollText size={16} />} onSelect={go('/system/logs')}>Logs</Entry>
-            <Entry icon={<Activity size={16} />} onSelect={go('/system/usage')}>Usage and cost</Entry>
-            <Entry icon={<SlidersHorizontal size={16} />} onSelect={go('/settings/providers')}>Providers</Entry>
-            <Entry icon={<SlidersHorizontal size={16} />} onSelect={go('/settings')} keys=",">Settings</Entry>
-            <Entry icon={<Activity size={16} />} onSelect={go('/system')}>System health</Entry>
+            <Entry icon={<Plus size={16} />} onSelect={go('/chat')} keys="N">
+              New chat
+            </Entry>
+            <Entry icon={<Inbox size={16} />} onSelect={go('/inbox')} keys="I">
+              Inbox
+            </Entry>
+            <Entry icon={<MessageSquare size={16} />} onSelect={go('/sessions')}>
+              All chats
+            </Entry>
+            <Entry icon={<LayoutGrid size={16} />} onSelect={go('/spaces')} keys="S">
+              Spaces
+            </Entry>
+            <Entry icon={<BookOpen size={16} />} onSelect={go('/memory')} keys="M">
+              Memory
+            </Entry>
+            <Entry icon={<Hash size={16} />} onSelect={go('/channels')}>
+              Channels
+            </Entry>
+            <Entry icon={<Zap size={16} />} onSelect={go('/actions')}>
+              Actions
+            </Entry>
+            <Entry icon={<Users size={16} />} onSelect={go('/agents')}>
+              Agents
+            </Entry>
+            <Entry icon={<ScrollText size={16} />} onSelect={go('/system/logs')}>
+              Logs
+            </Entry>
+            <Entry icon={<Activity size={16} />} onSelect={go('/system/usage')}>
+              Usage and cost
+            </Entry>
+            <Entry icon={<SlidersHorizontal size={16} />} onSelect={go('/settings/providers')}>
+              Providers
+            </Entry>
+            <Entry icon={<SlidersHorizontal size={16} />} onSelect={go('/settings')} keys=",">
+              Settings
+            </Entry>
+            <Entry icon={<Activity size={16} />} onSelect={go('/system')}>
+              System health
+            </Entry>
             {(['light', 'dark', 'system'] as const).map((theme) => (
-              <Entry key={theme} icon={<Moon size={16} />} onSelect={() => (usePreferences.setState({ theme }), onClose())}>
+              <Entry
+                key={theme}
+                icon={<Moon size={16} />}
+                onSelect={() => (usePreferences.setState({ theme }), onClose())}
+              >
                 {`Theme: ${theme}`}
               </Entry>
             ))}
-            <Entry icon={<Keyboard size={16} />} onSelect={() => (onClose(), onShortcuts())} keys="?">Keyboard shortcuts</Entry>
+            <Entry icon={<Keyboard size={16} />} onSelect={() => (onClose(), onShortcuts())} keys="?">
+              Keyboard shortcuts
+            </Entry>
           </Command.Group>
           {spaces.length > 0 && (
             <Command.Group heading={<Heading>Spaces</Heading>}>
               {spaces.map((space) => (
-                <Command.Item key={space.id} value={`${space.name} space ${space.id}`} onSelect={go(`/spaces/${encodeURIComponent(space.id)}`)} className={ITEM}>
+                <Command.Item
+                  key={space.id}
+                  value={`${space.name} space ${space.id}`}
+                  onSelect={go(`/spaces/${encodeURIComponent(space.id)}`)}
+                  className={ITEM}
+                >
                   <LayoutGrid size={16} className="shrink-0 text-dim" aria-hidden />
                   <span className="truncate">{space.name}</span>
                 </Command.Item>
@@ -65,7 +123,12 @@ export function Palette({ onClose, onShortcuts }: { onClose: () => void; onShort
           <PaletteActions heading={<Heading>Actions</Heading>} className={ITEM} onClose={onClose} />
           <Command.Group heading={<Heading>Chats</Heading>}>
             {[...recent, ...found.filter((session) => !known.has(session.id))].map((session) => (
-              <Command.Item key={session.id} value={`${titleOf(session)} ${session.preview} ${session.id}`} onSelect={go(`/chat/${session.id}`)} className={ITEM}>
+              <Command.Item
+                key={session.id}
+                value={`${titleOf(session)} ${session.preview} ${session.id}`}
+                onSelect={go(`/chat/${session.id}`)}
+                className={ITEM}
+              >
                 <span className={session.runId ? 'dot dot-run' : 'dot'} aria-hidden />
                 <span className="truncate">{titleOf(session)}</span>
                 <span className="ml-auto shrink-0 text-tiny text-dim">{ago(session.updatedAt)}</span>
@@ -78,12 +141,26 @@ export function Palette({ onClose, onShortcuts }: { onClose: () => void; onShort
   );
 }
 
-const Heading = ({ children }: { children: ReactNode }) => <span className="block px-3 pt-2 pb-1 text-tiny text-dim">{children}</span>;
+const Heading = ({ children }: { children: ReactNode }) => (
+  <span className="block px-3 pt-2 pb-1 text-tiny text-dim">{children}</span>
+);
 
-function Entry({ icon, keys, onSelect, children }: { icon: ReactNode; keys?: string; onSelect: () => void; children: string }) {
+function Entry({
+  icon,
+  keys,
+  onSelect,
+  children,
+}: {
+  icon: ReactNode;
+  keys?: string;
+  onSelect: () => void;
+  children: string;
+}) {
   return (
     <Command.Item value={children} onSelect={onSelect} className={ITEM}>
-      <span className="text-dim" aria-hidden>{icon}</span>
+      <span className="text-dim" aria-hidden>
+        {icon}
+      </span>
       {children}
       {keys && <kbd className="kbd ml-auto">{keys}</kbd>}
     </Command.Item>

@@ -21,7 +21,7 @@ export function Shell() {
   return (
     <div className="flex h-full flex-col">
       <a href="#main" className="sr-only focus:not-sr-only focus:absolute focus:z-50 focus:bg-surface focus:p-2">
-        To the page
+        Skip to content
       </a>
       <OfflineBanner />
       <div className="flex min-h-0 flex-1">

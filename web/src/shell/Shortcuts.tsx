@@ -40,7 +40,7 @@ export function Shortcuts({ onClose }: { onClose: () => void }) {
           ))}
         </dl>
         <div className="mt-4 text-right">
-          <button type="button" className="btn" autoFocus onClick={onClose}>
+          <button type="button" className="btn" data-first-focus onClick={onClose}>
             Close
           </button>
         </div>

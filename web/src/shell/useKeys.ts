@@ -2,6 +2,7 @@ import { useEffect } from 'react';
 import { useNavigate } from '@tanstack/react-router';
 import { stop } from '../store/actions';
 import { useStore } from '../store/state';
+import { isWriting } from '../ui/keyboard';
 
 const DOUBLE_MS = 600;
 
@@ -22,7 +23,14 @@ export function useKeys(open: { palette: () => void; shortcuts: () => void }): v
         if (twice && shown) void stop(shown);
         return;
       }
-      if (event.metaKey || event.ctrlKey || event.altKey || isWriting(event.target) || document.querySelector('dialog[open]')) return;
+      if (
+        event.metaKey ||
+        event.ctrlKey ||
+        event.altKey ||
+        isWriting(event.target) ||
+        document.querySelector('dialog[open]')
+      )
+        return;
       const acts: Record<string, () => void> = {
         n: () => void navigate({ to: '/chat' }),
         i: () => void navigate({ to: '/inbox' }),
@@ -40,8 +48,4 @@ export function useKeys(open: { palette: () => void; shortcuts: () => void }): v
     addEventListener('keydown', onKey);
     return () => removeEventListener('keydown', onKey);
   }, [navigate, open]);
-}
-
-function isWriting(target: EventTarget | null): boolean {
-  return target instanceof HTMLElement && (target.isContentEditable || /^(INPUT|TEXTAREA|SELECT)$/.test(target.tagName));
 }

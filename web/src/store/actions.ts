@@ -51,7 +51,9 @@ async function deliver(pending: Pending): Promise<string | undefined> {
     const { sessionId, runId, queuedTurnId } = result;
     changePending(pending.key, { sessionId, runId, state: queuedTurnId ? 'queued' : 'sending', fault: undefined });
     if (!queuedTurnId) {
-      changeConversation(sessionId, (known) => (known.live?.runId === runId ? known : { ...known, live: startLive(runId) }));
+      changeConversation(sessionId, (known) =>
+        known.live?.runId === runId ? known : { ...known, live: startLive(runId) },
+      );
     }
     return sessionId;
   } catch (error) {
@@ -95,7 +97,7 @@ export async function stop(sessionId: string): Promise<void> {
 
 export async function undoRun(runId: string): Promise<void> {
   const restored = await attempt('Nothing was undone', () => onyx.runs.undo(runId));
-  if (restored) toast(restored.length === 0 ? 'This run had written nothing' : `Restored ${restored.join(', ')}`);
+  if (restored) toast(restored.length === 0 ? 'This run changed no files' : `Restored ${restored.join(', ')}`);
 }
 
 export async function rename(id: string, title: string): Promise<void> {
@@ -137,7 +139,11 @@ export async function fork(id: string, turnId: string): Promise<Session | undefi
 export async function exportSession(session: Session, format: 'markdown' | 'jsonl'): Promise<void> {
   const text = await attempt('The export failed', () => onyx.sessions.export(session.id, format));
   if (text === undefined) return;
-  const name = (session.title ?? 'chat').replace(/[^\p{L}\p{N} _-]/gu, '').trim().slice(0, 60) || 'chat';
+  const name =
+    (session.title ?? 'chat')
+      .replace(/[^\p{L}\p{N} _-]/gu, '')
+      .trim()
+      .slice(0, 60) || 'chat';
   save(`${name}.${format === 'markdown' ? 'md' : 'jsonl'}`, text);
 }
 

@@ -1,6 +1,15 @@
 // The one connection, and how what it tells becomes state.
 
-import { Onyx, OnyxError, type ChangeEvent, type Fault, type Link, type Session, type Told, type Turn } from '@onyx/sdk';
+import {
+  Onyx,
+  OnyxError,
+  type ChangeEvent,
+  type Fault,
+  type Link,
+  type Session,
+  type Told,
+  type Turn,
+} from '@onyx/sdk';
 import { keep, readKept } from './kept';
 import { keepDraft, refreshDraft, refreshDrafts } from './drafts';
 import { applyEvent, notesOf, startLive, type Live, type Notes } from './messages';
@@ -9,6 +18,8 @@ import { keepOutbox } from './outbox';
 import { useStore, type Conversation } from './state';
 
 const TOKEN = 'onyx.token';
+/** Beside the cookie, which every port of this machine is sent: storage is this origin's alone. The link's page writes it too. */
+const PAGE_KEY = 'onyx.page_key';
 const PAGE = 200;
 /** As many turns as the server gives at once. */
 const LARGEST_PAGE = 1_000;
@@ -21,6 +32,7 @@ const MOST_NOTED = 200;
 export const onyx = new Onyx({
   baseUrl: location.origin,
   token: { current: () => readKept<string | undefined>(TOKEN, undefined) },
+  pageKey: () => readKept<string | undefined>(PAGE_KEY, undefined),
 });
 
 export const socket = onyx.socket({ link: onLink, told: onTold, change: onChange });
@@ -32,10 +44,11 @@ export function signIn(token: string): void {
   reconnect();
 }
 
-/** By password: the server answers with a cookie that no script can read. */
+/** By password: the server answers with a cookie that no script can read, and a key that only this origin's pages can. */
 export async function logIn(person: string, password: string): Promise<void> {
   keep(TOKEN, undefined);
-  await onyx.http.json('/api/auth/login', { body: { person, password } });
+  const { pageKey } = await onyx.http.json<{ pageKey: string }>('/api/auth/login', { body: { person, password } });
+  keep(PAGE_KEY, pageKey);
   reconnect();
 }
 
@@ -49,12 +62,14 @@ export async function signOut(): Promise<void> {
   // A token that is no longer good is forgotten all the same.
   await onyx.http.json('/api/auth/logout', { body: {} }).catch(() => undefined);
   keep(TOKEN, undefined);
+  keep(PAGE_KEY, undefined);
   location.assign('/');
 }
 
 export function faultOf(error: unknown): Fault {
-  if (error instanceof OnyxError) return { code: error.code, message: error.message, hint: error.hint, field: error.field };
-  return { code: 'internal', message: String(error), hint: 'Reload the page; nothing that was sent is lost.' };
+  if (error instanceof OnyxError)
+    return { code: error.code, message: error.message, hint: error.hint, field: error.field };
+  return { code: 'internal', message: String(error), hint: 'Reload the page. Nothing you sent is lost.' };
 }
 
 let onBack: () => void = () => undefined;
@@ -64,8 +79,8 @@ export function whenOnline(act: () => void): void {
   onBack = act;
 }
 
-function onLink(link: Link): void {
-  setState((state) => ({ link, lostAt: link === 'online' ? undefined : (state.lostAt ?? Date.now()) }));
+function onLink(link: Link, refusal?: Fault): void {
+  setState((state) => ({ link, refusal, lostAt: link === 'online' ? undefined : (state.lostAt ?? Date.now()) }));
   if (link === 'online') void refresh();
 }
 
@@ -207,7 +222,9 @@ function settlePending(id: string, turns: Turn[]): void {
 }
 
 async function followRun(sessionId: string, runId: string): Promise<void> {
-  changeConversation(sessionId, (known) => (known.live?.runId === runId ? known : { ...known, live: startLive(runId) }));
+  changeConversation(sessionId, (known) =>
+    known.live?.runId === runId ? known : { ...known, live: startLive(runId) },
+  );
   await socket.follow(runId, getState().conversations[sessionId]?.live?.seq ?? 0).catch(() => undefined);
 }
 

@@ -5,11 +5,16 @@ import { textOf } from './messages';
 import type { Pending } from './state';
 
 /** The message that these words are, if the server has them, and whether somebody has answered. */
-export function keptOf(messages: CompanionMessage[], item: Pick<Pending, 'turnId' | 'content' | 'companion'>): { id: string; isAnswered: boolean } | undefined {
+export function keptOf(
+  messages: CompanionMessage[],
+  item: Pick<Pending, 'turnId' | 'content' | 'companion'>,
+): { id: string; isAnswered: boolean } | undefined {
   const isIt = ({ role, id, content }: CompanionMessage) => {
     if (role !== 'user') return false;
     // Ids are in the order of time: the same words said before are others.
-    return item.turnId === undefined ? content === textOf(item.content) && id > (item.companion?.seen ?? '') : id === item.turnId;
+    return item.turnId === undefined
+      ? content === textOf(item.content) && id > (item.companion?.seen ?? '')
+      : id === item.turnId;
   };
   const at = messages.findIndex(isIt);
   const found = messages[at];

@@ -33,7 +33,8 @@ export async function openCompanion(space: string): Promise<void> {
   } catch (error) {
     const fault = faultOf(error);
     // What is known stays to be read; a lost link is shown as such.
-    if (useCompanions.getState()[space]?.conversation === undefined) useCompanions.setState({ [space]: { phase: fault.code === 'offline' ? 'loading' : 'failed', fault } });
+    if (useCompanions.getState()[space]?.conversation === undefined)
+      useCompanions.setState({ [space]: { phase: fault.code === 'offline' ? 'loading' : 'failed', fault } });
   }
 }
 
@@ -42,7 +43,10 @@ async function loadUnanswered(conversation: string): Promise<void> {
   const { messages } = await onyx.spaces.messages(conversation, { limit: 50 });
   const { conversations, pending } = useStore.getState();
   const log = conversations[conversation];
-  const known = new Set([...(log?.turns.map((turn) => turn.id) ?? []), ...pending.flatMap((item) => item.turnId ?? [])]);
+  const known = new Set([
+    ...(log?.turns.map((turn) => turn.id) ?? []),
+    ...pending.flatMap((item) => item.turnId ?? []),
+  ]);
   for (const message of unanswered(messages, known)) {
     addPending({
       key: message.id,
@@ -130,7 +134,8 @@ export async function answerOf(conversation: string, messageId: string): Promise
   try {
     for await (const { runId, event } of onyx.spaces.stream(conversation, { messageId, signal: ended.signal })) {
       if (runId !== undefined) {
-        if (useStore.getState().conversations[conversation]?.live?.runId !== runId) await loadConversation(conversation);
+        if (useStore.getState().conversations[conversation]?.live?.runId !== runId)
+          await loadConversation(conversation);
         break;
       }
       if (event.type === 'error') refuse(messageId, event);

@@ -7,14 +7,18 @@ import { toast, useStore, type SentVerdict, type Verdict } from './state';
 
 const { getState, setState } = useStore;
 
-const put = (draft: Draft) => setState((state) => ({ drafts: { ...state.drafts, [draft.id]: { ...state.drafts[draft.id], ...draft } } }));
+const put = (draft: Draft) =>
+  setState((state) => ({ drafts: { ...state.drafts, [draft.id]: { ...state.drafts[draft.id], ...draft } } }));
 
 const NEWEST = 100;
 
 export async function refreshDrafts(): Promise<void> {
   try {
     const drafts = await socket.drafts({ limit: NEWEST });
-    setState((state) => ({ drafts: { ...state.drafts, ...Object.fromEntries(drafts.map((draft) => [draft.id, draft])) }, draftsPhase: 'ready' }));
+    setState((state) => ({
+      drafts: { ...state.drafts, ...Object.fromEntries(drafts.map((draft) => [draft.id, draft])) },
+      draftsPhase: 'ready',
+    }));
   } catch (error) {
     const offline = error instanceof OnyxError && error.isOffline;
     setState((state) => ({ draftsPhase: state.draftsPhase === 'ready' ? 'ready' : offline ? 'loading' : 'failed' }));
@@ -42,7 +46,7 @@ export function keepDraft(told: Told): void {
 }
 
 const LOST: Record<string, string> = {
-  draft_stale: 'What it changes has changed since: look at the new difference before you decide',
+  draft_stale: 'The file has changed since. Review the new diff before you decide.',
   draft_expired: 'It has expired',
 };
 

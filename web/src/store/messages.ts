@@ -46,7 +46,11 @@ const PIECE = /^<<untrusted-[0-9a-f]+ \[[^\]]*\] (.+?)(?::(\d+)-(\d+))?$/gm;
 
 export function citedIn(block: string | undefined): Cited[] | undefined {
   if (!block) return undefined;
-  return [...block.matchAll(PIECE)].map(([, source = '', first, last]) => ({ source, startLine: Number(first ?? 1), endLine: Number(last ?? first ?? 1) }));
+  return [...block.matchAll(PIECE)].map(([, source = '', first, last]) => ({
+    source,
+    startLine: Number(first ?? 1),
+    endLine: Number(last ?? first ?? 1),
+  }));
 }
 
 export interface Words {
@@ -87,17 +91,25 @@ const LASTING = new Set(['tainted', 'degraded', 'fallback']);
 
 /** What is to be kept of a run that is over; its log knows little of it. */
 export function notesOf(live: Live): Notes {
-  const kept = (answer: Answer) => answer.parts.filter((part): part is Note => part.kind === 'note' && LASTING.has(part.code));
-  return Object.fromEntries(live.answers.map((answer) => [answer.id, kept(answer)] as const).filter(([, notes]) => notes.length > 0));
+  const kept = (answer: Answer) =>
+    answer.parts.filter((part): part is Note => part.kind === 'note' && LASTING.has(part.code));
+  return Object.fromEntries(
+    live.answers.map((answer) => [answer.id, kept(answer)] as const).filter(([, notes]) => notes.length > 0),
+  );
 }
 
 /** What a turn in the log says of how it came about, for whoever did not see it happen. Why is not in the log. */
 function marksIn(turn: Turn, asked: string | undefined): Note[] {
-  const tainted: Note[] = turn.origin === 'agent_tainted' ? [{ kind: 'note', code: 'tainted', text: 'This run has read content from outside.' }] : [];
+  const tainted: Note[] =
+    turn.origin === 'agent_tainted'
+      ? [{ kind: 'note', code: 'tainted', text: 'This run has read content from outside.' }]
+      : [];
   // Only the first agent's model is noted at the start; `auto` names none, so that whoever answers is no surprise.
   const chosen = turn.lane === 0 && asked?.includes('/') ? asked : undefined;
   const other = turn.type === 'assistant_text' && chosen !== undefined && turn.model !== chosen;
-  return other ? [...tainted, { kind: 'note', code: 'fallback', text: `${turn.model} answered instead of ${chosen}.` }] : tainted;
+  return other
+    ? [...tainted, { kind: 'note', code: 'fallback', text: `${turn.model} answered instead of ${chosen}.` }]
+    : tainted;
 }
 
 /** Messages of a log, oldest first. `without` names a run whose answer is shown live instead. */
@@ -155,7 +167,14 @@ export function fromTurns(turns: Turn[], without?: string, notes: Notes = {}): M
       open = new Map();
       asked = turn.id;
       context = citedIn(turn.context);
-      messages.push({ kind: 'words', id: turn.id, content: turn.content, ts: turn.ts, runId: turn.runId, state: 'stored' });
+      messages.push({
+        kind: 'words',
+        id: turn.id,
+        content: turn.content,
+        ts: turn.ts,
+        runId: turn.runId,
+        state: 'stored',
+      });
       continue;
     }
     if (turn.type === 'run_start') {
@@ -185,7 +204,7 @@ export function fromTurns(turns: Turn[], without?: string, notes: Notes = {}): M
         if (open.size === 0 && turn.status !== 'done') {
           // Nobody came to speak: it is said of those who were asked.
           const asked = begun.id === turn.runId ? begun.agents : undefined;
-          (asked ?? ['']).forEach((agent, lane) => answerOf({ ...turn, lane, author: `agent:${agent}` }));
+          for (const [lane, agent] of (asked ?? ['']).entries()) answerOf({ ...turn, lane, author: `agent:${agent}` });
         }
         const answers = [...open.values()];
         const last = answers.at(-1);
@@ -200,7 +219,12 @@ export function fromTurns(turns: Turn[], without?: string, notes: Notes = {}): M
         break;
       }
       case 'summary':
-        messages.push({ kind: 'divider', id: turn.id, text: 'Older turns were summarised to save room', detail: turn.content });
+        messages.push({
+          kind: 'divider',
+          id: turn.id,
+          text: 'Older turns were summarised to save room',
+          detail: turn.content,
+        });
         break;
       case 'reasoning':
       case 'decision':
@@ -258,7 +282,9 @@ export function applyEvent(live: Live, seq: number, agent: string | undefined, e
       return next;
     case 'delta':
     case 'reasoning':
-      return withAnswer(next, agent, (parts) => appendText(parts, event.type === 'delta' ? 'text' : 'reasoning', event));
+      return withAnswer(next, agent, (parts) =>
+        appendText(parts, event.type === 'delta' ? 'text' : 'reasoning', event),
+      );
     case 'tool_call': {
       const { toolUseId, tool, input, summary } = event;
       return withAnswer(next, agent, (parts) => appendStep(parts, { toolUseId, tool, input, summary }));
@@ -288,7 +314,11 @@ export function applyEvent(live: Live, seq: number, agent: string | undefined, e
     case 'done':
       next.ended = event.status;
       // The whole run's usage stands once, below the last who spoke.
-      next.answers = next.answers.map((answer, index, all) => ({ ...answer, state: event.status, usage: index === all.length - 1 ? event.usage : undefined }));
+      next.answers = next.answers.map((answer, index, all) => ({
+        ...answer,
+        state: event.status,
+        usage: index === all.length - 1 ? event.usage : undefined,
+      }));
       return next;
   }
 }
@@ -314,9 +344,14 @@ function withAnswer(live: Live, agent: string | undefined, change: (parts: Part[
   return mapAnswer(live, agent, (answer) => ({ ...answer, parts: change(answer.parts) }));
 }
 
-function appendText(parts: Part[], kind: 'text' | 'reasoning', { turnId, text }: { turnId: string; text: string }): Part[] {
+function appendText(
+  parts: Part[],
+  kind: 'text' | 'reasoning',
+  { turnId, text }: { turnId: string; text: string },
+): Part[] {
   const last = parts.at(-1);
-  if (last?.kind === kind && last.turnId === turnId) return [...parts.slice(0, -1), { ...last, text: last.text + text }];
+  if (last?.kind === kind && last.turnId === turnId)
+    return [...parts.slice(0, -1), { ...last, text: last.text + text }];
   return [...parts, { kind, turnId, text }];
 }
 

@@ -19,7 +19,11 @@ export async function allowed(): Promise<boolean> {
   return 'Notification' in window && (await Notification.requestPermission()) === 'granted';
 }
 
-const isWanted = () => usePreferences.getState().notify && document.hidden && 'Notification' in window && Notification.permission === 'granted';
+const isWanted = () =>
+  usePreferences.getState().notify &&
+  document.hidden &&
+  'Notification' in window &&
+  Notification.permission === 'granted';
 
 async function tell({ title, body, tag, path }: Notice): Promise<void> {
   const options = { body, tag, icon: ICON };
@@ -45,7 +49,8 @@ const nameOf = ({ sessions }: State, id: string | undefined) => {
 
 /** An answer is over that nobody saw end. */
 export function tellEnded(id: string): void {
-  if (isWanted()) void tell({ title: nameOf(useStore.getState(), id), body: 'The answer is here.', tag: id, path: `/chat/${id}` });
+  if (isWanted())
+    void tell({ title: nameOf(useStore.getState(), id), body: 'The answer is here.', tag: id, path: `/chat/${id}` });
 }
 
 /** From now on: what waits for a decision and did not before. */
@@ -55,7 +60,12 @@ export function startNotifying(): void {
     if (state.drafts === before.drafts || before.draftsPhase !== 'ready' || !isWanted()) return;
     for (const draft of Object.values(state.drafts)) {
       if (draft.state !== 'pending' || before.drafts[draft.id]) continue;
-      void tell({ title: nameOf(state, draft.sessionId), body: `Waits for you: ${draft.summary}`, tag: draft.id, path: '/inbox' });
+      void tell({
+        title: nameOf(state, draft.sessionId),
+        body: `Waiting for you: ${draft.summary}`,
+        tag: draft.id,
+        path: '/inbox',
+      });
     }
   });
   navigator.serviceWorker?.addEventListener('message', ({ data }: MessageEvent<{ open?: string }>) => {

@@ -6,7 +6,12 @@ import { useStore, type Pending } from './state';
 const { getState, setState } = useStore;
 
 export function keepOutbox(): void {
-  keep('onyx.outbox', getState().pending.filter((item) => item.state !== 'queued' && item.state !== 'unanswered' && item.runId === undefined));
+  keep(
+    'onyx.outbox',
+    getState().pending.filter(
+      (item) => item.state !== 'queued' && item.state !== 'unanswered' && item.runId === undefined,
+    ),
+  );
 }
 
 export function addPending(item: Pending): void {

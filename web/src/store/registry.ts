@@ -100,14 +100,20 @@ export async function readAction(action: Action): Promise<{ path: string; text: 
 export async function chooseAction(action: Action, place: Place = {}): Promise<void> {
   if (action.error) return toast(`${action.label} does not run: ${action.error}`, { tone: 'danger' });
   // Without its file there is nothing to fill in; the server says what is wrong with it when it is run.
-  const prompt = await readAction(action).then(({ text }) => promptOf(text), () => undefined);
+  const prompt = await readAction(action).then(
+    ({ text }) => promptOf(text),
+    () => undefined,
+  );
   const lacks = prompt !== undefined && asksForSelection(prompt) && !place.selection;
   if (action.requiresConfirmation || lacks) return setState({ asking: { action, place, prompt, preview: false } });
   await runAction(action, place, { selection: place.selection });
 }
 
 export async function previewAction(action: Action, place: Place = {}): Promise<void> {
-  const prompt = await readAction(action).then(({ text }) => promptOf(text), () => undefined);
+  const prompt = await readAction(action).then(
+    ({ text }) => promptOf(text),
+    () => undefined,
+  );
   setState({ asking: { action, place, prompt, preview: true } });
 }
 
@@ -120,15 +126,23 @@ export const isOver = (run: ActionRun) => run.state !== 'starting' && run.state 
 
 export const forgetRun = (key: string) => setState((state) => ({ runs: state.runs.filter((run) => run.key !== key) }));
 
-export async function runAction(action: Action, place: Place, request: Omit<ActionRequest, 'sessionId'>): Promise<void> {
+export async function runAction(
+  action: Action,
+  place: Place,
+  request: Omit<ActionRequest, 'sessionId'>,
+): Promise<void> {
   const key = crypto.randomUUID();
   const dryRun = request.dryRun === true;
   const begun: ActionRun = { key, action: action.id, dryRun, state: 'starting' };
   const kept = getState().runs.filter((run) => !(run.action === action.id && run.dryRun === dryRun && isOver(run)));
   setState({ runs: [begun, ...kept] });
-  const change = (news: Partial<ActionRun>) => setState((state) => ({ runs: state.runs.map((run) => (run.key === key ? { ...run, ...news } : run)) }));
+  const change = (news: Partial<ActionRun>) =>
+    setState((state) => ({ runs: state.runs.map((run) => (run.key === key ? { ...run, ...news } : run)) }));
   try {
-    for await (const line of onyx.actions.run(action.id, { ...request, sessionId: dryRun ? undefined : place.sessionId })) {
+    for await (const line of onyx.actions.run(action.id, {
+      ...request,
+      sessionId: dryRun ? undefined : place.sessionId,
+    })) {
       if (line.type === 'start') {
         change({ state: 'running', sessionId: line.sessionId, runId: line.runId });
         followAsked(line.sessionId, line.runId);
@@ -142,7 +156,13 @@ export async function runAction(action: Action, place: Place, request: Omit<Acti
         }
         await settleAsked(line.sessionId, line.runId);
         change({ state: line.status });
-        remember({ action: action.id, label: action.label, runId: line.runId, sessionId: line.sessionId, state: line.status });
+        remember({
+          action: action.id,
+          label: action.label,
+          runId: line.runId,
+          sessionId: line.sessionId,
+          state: line.status,
+        });
       }
     }
   } catch (error) {

@@ -1,4 +1,18 @@
-import type { ApprovalScope, Draft, Fault, Link, Me, Model, SendRequest, ServerStatus, Session, Sibling, Turn, UserContent, View } from '@onyx/sdk';
+import type {
+  ApprovalScope,
+  Draft,
+  Fault,
+  Link,
+  Me,
+  Model,
+  SendRequest,
+  ServerStatus,
+  Session,
+  Sibling,
+  Turn,
+  UserContent,
+  View,
+} from '@onyx/sdk';
 import { create } from 'zustand';
 import { readKept } from './kept';
 import type { Live, Notes } from './messages';
@@ -63,6 +77,8 @@ export interface Toast {
 
 export interface State {
   link: Link;
+  /** Why the server wants a sign-in, where it said so. */
+  refusal?: Fault;
   /** Since when there has been no connection. */
   lostAt?: number;
   status?: ServerStatus;

@@ -16,7 +16,8 @@ const EXTENSIONS = ['.md', '.prompt.md'];
 /** The prompt of a file, without what stands before it. */
 export const promptOf = (file: string): string => file.replace(FRONT, '').trim();
 
-export const asksForSelection = (prompt: string): boolean => [...prompt.matchAll(FIELD)].some(([, name]) => name === 'selection');
+export const asksForSelection = (prompt: string): boolean =>
+  [...prompt.matchAll(FIELD)].some(([, name]) => name === 'selection');
 
 /** As it will be said: fields filled in, and a selection that has no place in it behind it. */
 export function filled(prompt: string, values: Values): string {
@@ -54,7 +55,8 @@ export function rehearsed(output: string): Rehearsed | undefined {
 }
 
 /** Where a run leaves its page in the vault. */
-export const artifactOf = (runId: string): string => `vault/agent/runs/${startOf(runId).toISOString().slice(0, 10).replaceAll('-', '/')}/${runId}.md`;
+export const artifactOf = (runId: string): string =>
+  `vault/agent/runs/${startOf(runId).toISOString().slice(0, 10).replaceAll('-', '/')}/${runId}.md`;
 
 /** A run's id begins with its time. */
 export const startOf = (runId: string): Date => new Date(Number.parseInt(runId.replace('-', '').slice(0, 12), 16));
@@ -62,6 +64,9 @@ export const startOf = (runId: string): Date => new Date(Number.parseInt(runId.r
 /** The lines of a page's front matter. */
 export function frontOf(file: string): Record<string, string> {
   const front = FRONT.exec(file)?.[0] ?? '';
-  const pairs = [...front.matchAll(/^([a-z_]+): *(.*?) *\r?$/gm)].map(([, key = '', value = '']) => [key, value.replace(/^"(.*)"$/, '$1')]);
+  const pairs = [...front.matchAll(/^([a-z_]+): *(.*?) *\r?$/gm)].map(([, key = '', value = '']) => [
+    key,
+    value.replace(/^"(.*)"$/, '$1'),
+  ]);
   return Object.fromEntries(pairs) as Record<string, string>;
 }

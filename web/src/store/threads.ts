@@ -22,12 +22,26 @@ export async function loadThread(threadId: string): Promise<void> {
 
 /** Says something; who answers is the server's to say. */
 export async function sayInThread(threadId: string, content: string): Promise<void> {
-  const item: Pending = { key: crypto.randomUUID(), sessionId: threadId, content, request: {}, at: new Date().toISOString(), state: 'sending', thread: {} };
+  const item: Pending = {
+    key: crypto.randomUUID(),
+    sessionId: threadId,
+    content,
+    request: {},
+    at: new Date().toISOString(),
+    state: 'sending',
+    thread: {},
+  };
   addPending(item);
   await deliverToThread(item);
 }
 
-export async function deliverToThread({ key, turnId, sessionId: threadId = '', content, thread }: Pending): Promise<string | undefined> {
+export async function deliverToThread({
+  key,
+  turnId,
+  sessionId: threadId = '',
+  content,
+  thread,
+}: Pending): Promise<string | undefined> {
   const words = textOf(content);
   if (turnId !== undefined) {
     await loadThread(threadId);
@@ -38,13 +52,23 @@ export async function deliverToThread({ key, turnId, sessionId: threadId = '', c
     const messages = thread?.sentAfter === undefined ? [] : await onyx.threads.messages(threadId, { limit: NEWEST });
     const found = foundAgain(messages, words, thread?.sentAfter ?? '');
     if (found) {
-      changePending(key, { turnId: found.id, state: 'sending', fault: undefined, thread: { answering: promisedTo(messages, found.id) } });
+      changePending(key, {
+        turnId: found.id,
+        state: 'sending',
+        fault: undefined,
+        thread: { answering: promisedTo(messages, found.id) },
+      });
       await loadThread(threadId);
       return threadId;
     }
     changePending(key, { thread: { sentAfter: newestKnown(threadId) } });
     const { userMessage, assistantMessages } = await onyx.threads.sendMessage(threadId, words);
-    changePending(key, { turnId: userMessage.id, state: 'sending', fault: undefined, thread: { answering: assistantMessages.map(({ author }) => author) } });
+    changePending(key, {
+      turnId: userMessage.id,
+      state: 'sending',
+      fault: undefined,
+      thread: { answering: assistantMessages.map(({ author }) => author) },
+    });
     askAfter(threadId);
     return threadId;
   } catch (error) {

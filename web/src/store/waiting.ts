@@ -5,11 +5,16 @@ import { yetToSpeak, type Answer, type Live, type Message, type Words } from './
 import type { Pending } from './state';
 
 /** What is not in the log: the words that began the run at work before its answers, all others after them. */
-export function arranged(waiting: Pending[], live: Live | undefined, inLog: ReadonlySet<string | null | undefined>): Message[] {
+export function arranged(
+  waiting: Pending[],
+  live: Live | undefined,
+  inLog: ReadonlySet<string | null | undefined>,
+): Message[] {
   // Which message of a thread a run answers it does not say; they are answered in the order in which they came.
   const isNew = live !== undefined && !inLog.has(live.runId) && !waiting.some((item) => item.runId === live.runId);
   const next = isNew ? waiting.find((item) => item.thread && item.turnId)?.key : undefined;
-  const isQuestion = (item: Pending) => item.key === next || (item.state !== 'queued' && item.runId !== undefined && item.runId === live?.runId);
+  const isQuestion = (item: Pending) =>
+    item.key === next || (item.state !== 'queued' && item.runId !== undefined && item.runId === live?.runId);
   const isThere = (item: Pending) => item.state !== 'queued' && item.runId !== undefined && inLog.has(item.runId);
   const question = waiting.filter((item) => isQuestion(item) && !isThere(item));
   const after = waiting.filter((item) => !isQuestion(item) && !isThere(item));
@@ -33,12 +38,19 @@ function words(item: Pending, isNext: boolean): Words {
 /** Those who have been asked, before anything came from them. */
 function typing({ turnId, thread }: Pending): Answer[] {
   if (turnId === undefined) return [];
-  return (thread?.answering ?? []).map((agent) => ({ kind: 'answer', id: `${turnId}.${agent}`, agent, parts: [], state: 'running' }));
+  return (thread?.answering ?? []).map((agent) => ({
+    kind: 'answer',
+    id: `${turnId}.${agent}`,
+    agent,
+    parts: [],
+    state: 'running',
+  }));
 }
 
 /** A coworker's second try at a message stands in the place of the first. */
 export function lastTries(messages: Message[]): Message[] {
-  const nameOf = (message: Message) => (message.kind === 'answer' && message.asked ? `${message.asked}.${message.agent}` : undefined);
+  const nameOf = (message: Message) =>
+    message.kind === 'answer' && message.asked ? `${message.asked}.${message.agent}` : undefined;
   const last = new Map(messages.map((message) => [nameOf(message), message]));
   return messages.filter((message) => {
     const name = nameOf(message);
@@ -53,11 +65,14 @@ export function foundAgain(messages: ThreadMessage[], words: string, after: stri
 
 /** Who has undertaken to answer a message. */
 export const promisedTo = (messages: ThreadMessage[], question: string) =>
-  messages.filter((message) => message.status === 'streaming' && message.id.startsWith(`${question}.`)).map((message) => message.author);
+  messages
+    .filter((message) => message.status === 'streaming' && message.id.startsWith(`${question}.`))
+    .map((message) => message.author);
 
 /** The person's messages that stand in no log and have no answer yet, as words on their way. */
 export function waitingOf(threadId: string, messages: ThreadMessage[], logged: ReadonlySet<string>): Pending[] {
-  const answered = (id: string) => messages.some((message) => message.status !== 'streaming' && message.id.startsWith(`${id}.`));
+  const answered = (id: string) =>
+    messages.some((message) => message.status !== 'streaming' && message.id.startsWith(`${id}.`));
   return messages
     .filter((message) => message.role === 'user' && !logged.has(message.id) && !answered(message.id))
     .map((message) => ({

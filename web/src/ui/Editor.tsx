@@ -5,7 +5,14 @@ const LINE = 20;
 const ABOVE = 4;
 
 /** Plain text with line numbers. Lines do not wrap, so that a number stays beside its line. */
-export function Editor({ label, text, onChange, line, lastLine, readOnly = false }: {
+export function Editor({
+  label,
+  text,
+  onChange,
+  line,
+  lastLine,
+  readOnly = false,
+}: {
   label: string;
   text: string;
   onChange?: (text: string) => void;
@@ -30,7 +37,13 @@ export function Editor({ label, text, onChange, line, lastLine, readOnly = false
       <div ref={gutter} className="gutter" aria-hidden>
         {Array.from({ length: lines }, (_, index) => index + 1).join('\n')}
       </div>
-      {line !== undefined && <div className="marked" style={{ top: 12 + (line - 1) * LINE - top, height: ((lastLine ?? line) - line + 1) * LINE }} aria-hidden />}
+      {line !== undefined && (
+        <div
+          className="marked"
+          style={{ top: 12 + (line - 1) * LINE - top, height: ((lastLine ?? line) - line + 1) * LINE }}
+          aria-hidden
+        />
+      )}
       <textarea
         ref={area}
         aria-label={label}

@@ -8,7 +8,14 @@ import { ErrorLine } from './page';
 import { savesByKey, useUnsaved } from './unsaved';
 
 /** A markdown file, read or edited. What is written here stays until it is saved or thrown away. */
-export function FileEditor({ file, line, lastLine, note, write, onWritten }: {
+export function FileEditor({
+  file,
+  line,
+  lastLine,
+  note,
+  write,
+  onWritten,
+}: {
   file: StoredFile;
   line?: number;
   lastLine?: number;
@@ -38,14 +45,18 @@ export function FileEditor({ file, line, lastLine, note, write, onWritten }: {
   };
   const shown = text ?? file.text;
   return (
-    <div
-      className="flex min-h-0 flex-1 flex-col gap-3"
-      onKeyDown={savesByKey(changed && !busy && (() => void save()))}
-    >
+    <div className="flex min-h-0 flex-1 flex-col gap-3" onKeyDown={savesByKey(changed && !busy && (() => void save()))}>
       <div className="flex min-h-8 flex-wrap items-center gap-2">
         <div className="flex overflow-hidden rounded-sm border border-line" role="radiogroup" aria-label="View">
           {(['read', 'edit'] as const).map((one) => (
-            <button key={one} type="button" role="radio" aria-checked={mode === one} className={`h-8 px-3 text-[14px] max-md:h-11 ${mode === one ? 'bg-accent-soft text-accent' : 'text-dim hover:bg-sunken'}`} onClick={() => setMode(one)}>
+            <button
+              key={one}
+              type="button"
+              role="radio"
+              aria-checked={mode === one}
+              className={`h-8 px-3 text-[14px] max-md:h-11 ${mode === one ? 'bg-accent-soft text-accent' : 'text-dim hover:bg-sunken'}`}
+              onClick={() => setMode(one)}
+            >
               {one === 'read' ? 'Read' : 'Edit'}
             </button>
           ))}
@@ -62,14 +73,32 @@ export function FileEditor({ file, line, lastLine, note, write, onWritten }: {
       </div>
       {fault && (
         <ErrorLine
-          fault={fault.code === 'version_conflict' ? { ...fault, message: 'Somebody changed this file since you opened it; yours is not saved.', hint: 'Copy what you wrote, then load theirs.' } : fault}
-          action={fault.code === 'version_conflict' ? { label: 'Load theirs', run: () => (setText(undefined), setFault(undefined), onWritten()) } : undefined}
+          fault={
+            fault.code === 'version_conflict'
+              ? {
+                  ...fault,
+                  message: 'This file was changed since you opened it. Your version is not saved.',
+                  hint: 'Copy your text, then load the new version.',
+                }
+              : fault
+          }
+          action={
+            fault.code === 'version_conflict'
+              ? { label: 'Load the new version', run: () => (setText(undefined), setFault(undefined), onWritten()) }
+              : undefined
+          }
         />
       )}
       {mode === 'edit' ? (
         <Editor label="Text of the file" text={shown} onChange={setText} line={line} lastLine={lastLine} />
       ) : (
-        <div className="card min-h-0 flex-1 overflow-y-auto px-5 py-4" dir="auto" tabIndex={0} role="region" aria-label="The file">
+        <div
+          className="card min-h-0 flex-1 overflow-y-auto px-5 py-4"
+          dir="auto"
+          tabIndex={0}
+          role="region"
+          aria-label="The file"
+        >
           {shown.trim() === '' ? <p className="meta">This file is empty.</p> : <Content text={shown} />}
         </div>
       )}

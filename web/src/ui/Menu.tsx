@@ -11,7 +11,13 @@ export interface MenuEntry {
 }
 
 /** A button with a menu: arrows move, Enter chooses, Esc and a click elsewhere close. */
-export function Menu({ label, className, children, entries, side = 'below' }: {
+export function Menu({
+  label,
+  className,
+  children,
+  entries,
+  side = 'below',
+}: {
   label: string;
   className: string;
   children: ReactNode;
@@ -40,12 +46,23 @@ export function Menu({ label, className, children, entries, side = 'below' }: {
       >
         {children}
       </button>
-      {open && createPortal(<Sheet id={id} label={label} anchor={button.current} side={side} entries={entries} close={close} />, document.body)}
+      {open &&
+        createPortal(
+          <Sheet id={id} label={label} anchor={button.current} side={side} entries={entries} close={close} />,
+          document.body,
+        )}
     </>
   );
 }
 
-function Sheet({ id, label, anchor, side, entries, close }: {
+function Sheet({
+  id,
+  label,
+  anchor,
+  side,
+  entries,
+  close,
+}: {
   id: string;
   label: string;
   anchor: HTMLElement | null;
@@ -62,7 +79,9 @@ function Sheet({ id, label, anchor, side, entries, close }: {
     const above = side === 'above' ? box.top > height + 16 : box.bottom + height + 16 > innerHeight && box.top > height;
     element.style.top = `${above ? box.top - height - 6 : box.bottom + 6}px`;
     element.style.left = `${Math.max(8, Math.min(box.left, innerWidth - width - 8))}px`;
-    (element.querySelector<HTMLElement>('[aria-checked=true]') ?? element.querySelector<HTMLElement>('button'))?.focus();
+    (
+      element.querySelector<HTMLElement>('[aria-checked=true]') ?? element.querySelector<HTMLElement>('button')
+    )?.focus();
   }, [anchor, side]);
   useEffect(() => {
     const outside = (event: Event) => {
@@ -85,7 +104,14 @@ function Sheet({ id, label, anchor, side, entries, close }: {
     }
   };
   return (
-    <div ref={sheet} id={id} role="menu" aria-label={label} className="menu rise fixed max-h-80 overflow-auto" onKeyDown={onKeyDown}>
+    <div
+      ref={sheet}
+      id={id}
+      role="menu"
+      aria-label={label}
+      className="menu rise fixed max-h-80 overflow-auto"
+      onKeyDown={onKeyDown}
+    >
       {entries.map((entry) => (
         <button
           key={entry.label}

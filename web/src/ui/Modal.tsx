@@ -1,12 +1,30 @@
 import { useEffect, useRef, useState, type ReactNode } from 'react';
 
+/** Where a person would begin to type. */
+const FIELD = 'input:not([type=hidden]):not([disabled]), textarea:not([disabled]), select:not([disabled])';
+
 /** The browser's own dialog: it keeps the focus inside, closes on Esc and leaves the rest inert. */
-export function Modal({ label, onClose, children, className = '' }: { label: string; onClose: () => void; children: ReactNode; className?: string }) {
+export function Modal({
+  label,
+  onClose,
+  children,
+  className = '',
+}: {
+  label: string;
+  onClose: () => void;
+  children: ReactNode;
+  className?: string;
+}) {
   const dialog = useRef<HTMLDialogElement>(null);
   useEffect(() => {
     const element = dialog.current;
-    if (element && !element.open) element.showModal();
-    return () => element?.close();
+    if (!element) return;
+    if (!element.open) element.showModal();
+    // The browser focuses the first element that can hold the focus, which may be a frame around the field, and React's
+    // own autoFocus runs before the dialog is shown, when nothing in it can take the focus.
+    const first = element.querySelector<HTMLElement>('[data-first-focus]') ?? element.querySelector<HTMLElement>(FIELD);
+    first?.focus();
+    return () => element.close();
   }, []);
   return (
     <dialog
@@ -21,7 +39,17 @@ export function Modal({ label, onClose, children, className = '' }: { label: str
   );
 }
 
-export function Confirm({ question, detail, action, onAnswer }: { question: string; detail?: string; action: string; onAnswer: (yes: boolean) => void }) {
+export function Confirm({
+  question,
+  detail,
+  action,
+  onAnswer,
+}: {
+  question: string;
+  detail?: string;
+  action: string;
+  onAnswer: (yes: boolean) => void;
+}) {
   return (
     <Modal label={question} onClose={() => onAnswer(false)} className="max-w-105">
       <div className="p-5">
@@ -31,7 +59,7 @@ export function Confirm({ question, detail, action, onAnswer }: { question: stri
           <button type="button" className="btn" onClick={() => onAnswer(false)}>
             Cancel
           </button>
-          <button type="button" className="btn btn-danger" autoFocus onClick={() => onAnswer(true)}>
+          <button type="button" className="btn btn-danger" data-first-focus onClick={() => onAnswer(true)}>
             {action}
           </button>
         </div>
@@ -41,14 +69,31 @@ export function Confirm({ question, detail, action, onAnswer }: { question: stri
 }
 
 /** One line of text, or nothing when the person thinks better of it. */
-export function Ask({ label, value, action, onAnswer }: { label: string; value: string; action: string; onAnswer: (text?: string) => void }) {
+export function Ask({
+  label,
+  value,
+  action,
+  onAnswer,
+}: {
+  label: string;
+  value: string;
+  action: string;
+  onAnswer: (text?: string) => void;
+}) {
   const [text, setText] = useState(value);
   return (
     <Modal label={label} onClose={() => onAnswer()} className="max-w-105">
       <form className="p-5" onSubmit={(event) => (event.preventDefault(), onAnswer(text.trim() || undefined))}>
         <label className="font-semibold">
           {label}
-          <input autoFocus className="field mt-2 font-normal" value={text} maxLength={200} onChange={(event) => setText(event.target.value)} onFocus={(event) => event.target.select()} />
+          <input
+            data-first-focus
+            className="field mt-2 font-normal"
+            value={text}
+            maxLength={200}
+            onChange={(event) => setText(event.target.value)}
+            onFocus={(event) => event.target.select()}
+          />
         </label>
         <div className="mt-4 flex justify-end gap-2">
           <button type="button" className="btn" onClick={() => onAnswer()}>

@@ -29,7 +29,8 @@ function compare(before: string[], after: string[]): Piece[] {
   let start = 0;
   while (start < before.length && start < after.length && before[start] === after[start]) start += 1;
   let end = 0;
-  while (end < before.length - start && end < after.length - start && before.at(-1 - end) === after.at(-1 - end)) end += 1;
+  while (end < before.length - start && end < after.length - start && before.at(-1 - end) === after.at(-1 - end))
+    end += 1;
   const same = (lines: string[]): Piece[] => lines.map((line) => ({ mark: ' ', line }));
   const middle = changes(before.slice(start, before.length - end), after.slice(start, after.length - end));
   return [...same(before.slice(0, start)), ...middle, ...same(before.slice(before.length - end))];
@@ -46,7 +47,9 @@ function changes(before: string[], after: string[]): Piece[] {
   for (let row = before.length - 1; row >= 0; row -= 1) {
     for (let column = after.length - 1; column >= 0; column -= 1) {
       const equal = before[row] === after[column];
-      lengths[row * width + column] = equal ? at(row + 1, column + 1) + 1 : Math.max(at(row + 1, column), at(row, column + 1));
+      lengths[row * width + column] = equal
+        ? at(row + 1, column + 1) + 1
+        : Math.max(at(row + 1, column), at(row, column + 1));
     }
   }
   const pieces: Piece[] = [];

@@ -16,7 +16,17 @@ export function Line({ label, detail, children }: { label: ReactNode; detail?: R
   );
 }
 
-export function Section({ title, detail, action, children }: { title: string; detail?: ReactNode; action?: ReactNode; children: ReactNode }) {
+export function Section({
+  title,
+  detail,
+  action,
+  children,
+}: {
+  title: string;
+  detail?: ReactNode;
+  action?: ReactNode;
+  children: ReactNode;
+}) {
   return (
     <section className="mb-8" aria-label={title}>
       <div className="mb-2 flex min-h-8 items-end gap-3">
@@ -31,9 +41,21 @@ export function Section({ title, detail, action, children }: { title: string; de
   );
 }
 
-export const Card = ({ children }: { children: ReactNode }) => <div className="card divide-y divide-line">{children}</div>;
+export const Card = ({ children }: { children: ReactNode }) => (
+  <div className="card divide-y divide-line">{children}</div>
+);
 
-export function Choices<T extends string>({ label, value, options, onChange }: { label: string; value: T; options: [T, string][]; onChange: (value: T) => void }) {
+export function Choices<T extends string>({
+  label,
+  value,
+  options,
+  onChange,
+}: {
+  label: string;
+  value: T;
+  options: [T, string][];
+  onChange: (value: T) => void;
+}) {
   return (
     <div role="radiogroup" aria-label={label} className="flex overflow-hidden rounded-sm border border-line">
       {options.map(([option, text]) => (
@@ -52,17 +74,51 @@ export function Choices<T extends string>({ label, value, options, onChange }: {
   );
 }
 
-export function Switch({ label, on, disabled, onChange }: { label: string; on: boolean; disabled?: boolean; onChange: (on: boolean) => void }) {
+export function Switch({
+  label,
+  on,
+  disabled,
+  onChange,
+}: {
+  label: string;
+  on: boolean;
+  disabled?: boolean;
+  onChange: (on: boolean) => void;
+}) {
   return (
-    <button type="button" role="switch" aria-checked={on} aria-label={label} title={label} disabled={disabled} className="switch" onClick={() => onChange(!on)}>
+    <button
+      type="button"
+      role="switch"
+      aria-checked={on}
+      aria-label={label}
+      title={label}
+      disabled={disabled}
+      className="switch"
+      onClick={() => onChange(!on)}
+    >
       <span aria-hidden />
     </button>
   );
 }
 
-export function Select({ label, value, options, onChange }: { label: string; value: string; options: [string, string][]; onChange: (value: string) => void }) {
+export function Select({
+  label,
+  value,
+  options,
+  onChange,
+}: {
+  label: string;
+  value: string;
+  options: [string, string][];
+  onChange: (value: string) => void;
+}) {
   return (
-    <select aria-label={label} className="field w-auto max-w-44 truncate pr-8 max-sm:min-w-0 max-sm:flex-1 max-sm:pr-1 max-sm:pl-2.5" value={value} onChange={(event) => onChange(event.target.value)}>
+    <select
+      aria-label={label}
+      className="field w-auto max-w-44 truncate pr-8 max-sm:min-w-0 max-sm:flex-1 max-sm:pr-1 max-sm:pl-2.5"
+      value={value}
+      onChange={(event) => onChange(event.target.value)}
+    >
       {options.map(([id, name]) => (
         <option key={id} value={id}>
           {name}
@@ -88,7 +144,17 @@ export function Field({ label, hint, ...input }: { label: string; hint?: ReactNo
 }
 
 /** A form that says what went wrong where it was sent, and keeps what was written. */
-export function Form({ action, onSubmit, onCancel, children }: { action: string; onSubmit: (fields: (name: string) => string) => Promise<unknown>; onCancel?: () => void; children: ReactNode }) {
+export function Form({
+  action,
+  onSubmit,
+  onCancel,
+  children,
+}: {
+  action: string;
+  onSubmit: (fields: (name: string) => string) => Promise<unknown>;
+  onCancel?: () => void;
+  children: ReactNode;
+}) {
   const [busy, setBusy] = useState(false);
   const [fault, setFault] = useState<Fault>();
   const submit = async (event: FormEvent<HTMLFormElement>) => {

@@ -7,7 +7,17 @@ import { copy } from './copy';
 import type { Loaded } from './useLoaded';
 
 /** A page of one column under its header. */
-export function Page({ title, bar, width = 'max-w-[880px]', children }: { title: string; bar?: ReactNode; width?: string; children: ReactNode }) {
+export function Page({
+  title,
+  bar,
+  width = 'max-w-[880px]',
+  children,
+}: {
+  title: string;
+  bar?: ReactNode;
+  width?: string;
+  children: ReactNode;
+}) {
   return (
     <>
       <Header title={title}>{bar}</Header>
@@ -21,7 +31,10 @@ export function Page({ title, bar, width = 'max-w-[880px]', children }: { title:
 /** What failed, what to do, one action, and details for whoever wants to report it. */
 export function ErrorLine({ fault, action }: { fault: Fault; action?: { label: string; run: () => void } }) {
   return (
-    <div role="alert" className="mt-2 flex flex-wrap items-start gap-x-3 gap-y-1 rounded-md border border-line bg-surface px-3 py-2 text-meta">
+    <div
+      role="alert"
+      className="mt-2 flex flex-wrap items-start gap-x-3 gap-y-1 rounded-md border border-line bg-surface px-3 py-2 text-meta"
+    >
       <AlertCircle size={16} className="mt-0.5 shrink-0 text-danger" aria-hidden />
       <p className="min-w-[min(14rem,calc(100%-28px))] flex-1 [overflow-wrap:anywhere]">
         <span className="text-danger">{fault.message}</span> {fault.hint}
@@ -31,7 +44,11 @@ export function ErrorLine({ fault, action }: { fault: Fault; action?: { label: s
           {action.label}
         </button>
       )}
-      <button type="button" className="text-dim underline underline-offset-3" onClick={() => void copy(JSON.stringify(fault), 'Details copied')}>
+      <button
+        type="button"
+        className="text-dim underline underline-offset-3"
+        onClick={() => void copy(JSON.stringify(fault), 'Details copied')}
+      >
         Copy details
       </button>
     </div>
@@ -55,11 +72,26 @@ export function Skeletons({ rows = 4, height = 'h-14' }: { rows?: number; height
 }
 
 /** What was loaded, or why there is nothing to see. A failed refresh leaves what is there and says so. */
-export function Shown<T>({ of, rows, height, children }: { of: Loaded<T>; rows?: number; height?: string; children: (data: T) => ReactNode }) {
+export function Shown<T>({
+  of,
+  rows,
+  height,
+  children,
+}: {
+  of: Loaded<T>;
+  rows?: number;
+  height?: string;
+  children: (data: T) => ReactNode;
+}) {
   const offline = useStore((state) => state.link !== 'online');
-  if (of.data === undefined && of.fault) return <ErrorLine fault={of.fault} action={{ label: 'Try again', run: of.reload }} />;
+  if (of.data === undefined && of.fault)
+    return <ErrorLine fault={of.fault} action={{ label: 'Try again', run: of.reload }} />;
   if (of.data === undefined) {
-    return offline ? <Empty>This needs the connection to Onyx; it is shown as soon as that is back.</Empty> : <Skeletons rows={rows} height={height} />;
+    return offline ? (
+      <Empty>Not connected to Onyx. This page loads when the connection is back.</Empty>
+    ) : (
+      <Skeletons rows={rows} height={height} />
+    );
   }
   return (
     <>

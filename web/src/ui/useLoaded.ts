@@ -24,7 +24,9 @@ export function useLoaded<T>(key: string | undefined, load: () => Promise<T>): L
     let current = true;
     newest.current().then(
       (data) => current && setKnown({ key, data }),
-      (error: unknown) => current && setKnown((before) => ({ key, data: before.key === key ? before.data : undefined, fault: faultOf(error) })),
+      (error: unknown) =>
+        current &&
+        setKnown((before) => ({ key, data: before.key === key ? before.data : undefined, fault: faultOf(error) })),
     );
     return () => {
       current = false;

@@ -8,6 +8,7 @@ use super::Problem;
 /// Every crate of the workspace and the crates of the workspace that it may see.
 const LAYERS: &[(&str, &[&str])] = &[
     ("onyx-types", &[]),
+    ("onyx-surface", &["onyx-types"]),
     ("onyx-extract", &["onyx-types"]),
     ("onyx-storage", &["onyx-types"]),
     ("onyx-providers", &["onyx-types"]),
@@ -34,6 +35,7 @@ const LAYERS: &[(&str, &[&str])] = &[
         "onyx-api",
         &[
             "onyx-types",
+            "onyx-surface",
             "onyx-extract",
             "onyx-storage",
             "onyx-sources",
@@ -45,7 +47,14 @@ const LAYERS: &[(&str, &[&str])] = &[
     ),
     (
         "onyx-connectors",
-        &["onyx-types", "onyx-storage", "onyx-knowledge", "onyx-tools", "onyx-agent"],
+        &[
+            "onyx-types",
+            "onyx-surface",
+            "onyx-storage",
+            "onyx-knowledge",
+            "onyx-tools",
+            "onyx-agent",
+        ],
     ),
     (
         "onyx",
@@ -87,8 +96,6 @@ const DOORS: &[(&str, &[&str])] = &[
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct Package {
     pub(super) name: String,
-    /// The manifest's own folder, as cargo names it.
-    pub(super) folder: String,
     pub(super) dependencies: Vec<Dependency>,
 }
 
@@ -96,8 +103,6 @@ pub(super) struct Package {
 pub(super) struct Dependency {
     /// Its name among the packages.
     pub(super) name: String,
-    /// Its name in the code of this package.
-    pub(super) identifier: String,
     pub(super) kind: Kind,
 }
 
@@ -115,19 +120,16 @@ pub(super) fn parse(metadata: &str) -> Result<Vec<Package>> {
 
 fn parse_package(package: &Value) -> Result<Package> {
     let name = package["name"].as_str().context("a package without a name")?.to_owned();
-    let manifest = package["manifest_path"].as_str().context("a package without a manifest")?;
-    let folder = manifest.trim_end_matches("/Cargo.toml").to_owned();
     let dependencies =
         package["dependencies"].as_array().context("a package without dependencies")?;
     let dependencies = dependencies.iter().map(parse_dependency).collect::<Result<_>>()?;
-    Ok(Package { name, folder, dependencies })
+    Ok(Package { name, dependencies })
 }
 
 fn parse_dependency(dependency: &Value) -> Result<Dependency> {
     let name = dependency["name"].as_str().context("a dependency without a name")?.to_owned();
-    let identifier = dependency["rename"].as_str().unwrap_or(&name).replace('-', "_");
     let kind = if dependency["kind"] == "dev" { Kind::Test } else { Kind::Product };
-    Ok(Dependency { name, identifier, kind })
+    Ok(Dependency { name, kind })
 }
 
 pub(super) fn check(packages: &[Package]) -> Vec<Problem> {
@@ -167,13 +169,9 @@ mod tests {
     fn package(name: &str, dependencies: &[(&str, Kind)]) -> Package {
         let dependencies = dependencies
             .iter()
-            .map(|(name, kind)| Dependency {
-                name: (*name).to_owned(),
-                identifier: name.replace('-', "_"),
-                kind: *kind,
-            })
+            .map(|(name, kind)| Dependency { name: (*name).to_owned(), kind: *kind })
             .collect();
-        Package { name: name.to_owned(), folder: "/somewhere/agent".to_owned(), dependencies }
+        Package { name: name.to_owned(), dependencies }
     }
 
     fn problems(name: &str, dependencies: &[(&str, Kind)]) -> Vec<Problem> {

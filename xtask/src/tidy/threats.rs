@@ -29,7 +29,8 @@ fn places_that_are_gone(text: &str, files: &[SourceFile]) -> Vec<Problem> {
 }
 
 fn holds_tests(file: &SourceFile) -> bool {
-    file.is_code() && (file.path.contains("/tests/") || file.text.contains("#[cfg(test)]"))
+    let holds_tests = file.path.contains("/tests/") || file.path.ends_with("/tests.rs");
+    file.is_code() && (holds_tests || file.text.contains("#[cfg(test)]"))
 }
 
 /// What a table row is about, and its last cell; `None` for other lines, headings included.

@@ -11,8 +11,8 @@ use std::sync::Arc;
 
 use onyx_storage::{Area, Files, ObjectKey, Objects, StoreError};
 use onyx_types::{
-    AgentId, Attendance, Clock, ErrorCode, Fault, PersonId, SessionId, SessionOrigin, UserContent,
-    slug,
+    AgentId, Approver, Attendance, Clock, ErrorCode, Fault, PersonId, SessionId, SessionOrigin,
+    UserContent, slug,
 };
 
 use crate::agents::CurrentRoster;
@@ -65,9 +65,9 @@ pub struct ActionRequest {
 }
 
 /// Did the person agree to what the action may do?
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Confirmation {
-    Given,
+    Given(Approver),
     NotYet,
 }
 

@@ -12,7 +12,7 @@ use std::sync::Arc;
 
 use onyx_storage::{Draft, DraftFilter, Drafts, Files, StoreError};
 use onyx_tools::{Approval, Granted, NotApproved, ToolCx, Toolbox};
-use onyx_types::{Clock, DraftId, DraftState, ErrorCode, Fault, Hash, PersonId};
+use onyx_types::{Approver, Clock, DraftId, DraftState, ErrorCode, Fault, Hash, PersonId};
 
 use crate::agents::CurrentRoster;
 use crate::drive::tool_context;
@@ -87,10 +87,11 @@ impl Approvals {
     /// Applies what a person approved. Once begun it goes on, whether or not the caller waits.
     pub async fn approve(
         &self,
-        person: &PersonId,
+        approver: &Approver,
         id: DraftId,
         options: ApprovalOptions,
     ) -> Result<Draft, NotApproved> {
+        let person = approver.person();
         let draft = self.get(person, id).await.map_err(plain)?;
         if options.scope == ApprovalScope::Run && !Granted::default().allow(&draft.plan) {
             let message = "scope: only what reaches a host can be allowed for the whole run";

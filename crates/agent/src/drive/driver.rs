@@ -278,7 +278,7 @@ impl Driver {
     }
 
     fn invoke(&mut self, lane: LaneId, invocation: Invocation) {
-        let Invocation { call, attendance, taint, cost_left } = invocation;
+        let Invocation { call, attendance, taint, offered, cost_left } = invocation;
         let index = usize::from(lane.0);
         let actor = &self.lanes[index];
         let (sender, mut chunks) = mpsc::channel::<String>(LIVE_OUTPUT_QUEUE);
@@ -288,6 +288,7 @@ impl Driver {
         let mut cx = actor.tool_cx.clone();
         cx.cancel = self.under_way.tool_cancels[index].clone();
         cx.taint = taint;
+        cx.offered = offered;
         if let Some(standing) = &mut cx.standing {
             standing.cost_left = cost_left;
         }

@@ -4,7 +4,9 @@ use std::sync::Arc;
 
 use onyx_storage::Files;
 use onyx_tools::{Granted, LiveOutput, PathRules, ToolCx};
-use onyx_types::{AgentId, Cancel, Clock, Limits, RunId, Scope, ScopeSet, SessionKey, Taint};
+use onyx_types::{
+    AgentId, Cancel, Clock, Limits, RunId, Scope, ScopeSet, SessionKey, Taint, Visibility,
+};
 
 /// For whom and within what an agent's calls work.
 pub(crate) fn tool_context(
@@ -36,6 +38,7 @@ pub(crate) fn tool_context(
         draft_time: limits.draft_time(),
         answer: None,
         standing: None,
+        offered: Visibility::Offered,
     }
 }
 

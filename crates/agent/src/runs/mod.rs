@@ -25,6 +25,7 @@ use std::time::Duration;
 
 use onyx_knowledge::Index;
 use onyx_types::{Fault, PersonId, RunId, SessionId, TurnId};
+use tokio::sync::Notify;
 
 use crate::agents::{CurrentRoster, PreferenceFiles};
 use crate::drive::{DriveServices, RunSlots};
@@ -64,6 +65,8 @@ struct Shared {
     notices: Arc<dyn Notifier>,
     ids: Ids,
     live: Arc<dyn LiveRuns>,
+    /// A run was moved from those at work to those that may still be read.
+    retired: Notify,
     finished: Mutex<FinishedFeeds>,
     slots: Arc<RunSlots>,
     counters: RunCounters,
@@ -100,6 +103,7 @@ impl Runs {
             notices: Arc::clone(&drive.notices),
             ids: setup.ids,
             live: setup.live,
+            retired: Notify::new(),
             finished: Mutex::default(),
             slots: RunSlots::new(setup.max_runs),
             counters: RunCounters::default(),
@@ -168,7 +172,11 @@ impl Runs {
             let ended = live.iter().map(|contact| drained(contact.feed.read_after(0)));
             futures::future::join_all(ended)
         };
-        if clock.within(patience, all_ended()).await.is_some() {
+        let all_put_away = async {
+            all_ended().await;
+            self.retired(&live).await;
+        };
+        if clock.within(patience, all_put_away).await.is_some() {
             return self.shared.namer.settle().await;
         }
         for contact in self.shared.live.all() {
@@ -176,6 +184,21 @@ impl Runs {
         }
         if clock.within(STOP_PATIENCE, all_ended()).await.is_none() {
             tracing::warn!("some runs did not end in time; they are closed at the next start");
+        }
+    }
+}
+
+impl Runs {
+    /// Waits until nothing of these runs is left to do: one that has told its end may be about to
+    /// have its session named.
+    async fn retired(&self, runs: &[RunContact]) {
+        loop {
+            let mut one_more = std::pin::pin!(self.shared.retired.notified());
+            one_more.as_mut().enable();
+            if !runs.iter().any(|contact| self.shared.live.get(contact.run).is_some()) {
+                return;
+            }
+            one_more.await;
         }
     }
 }

@@ -192,6 +192,7 @@ impl Runs {
         };
         match ended {
             Ok((history, log)) => {
+                self.shared.namer.pause("run.over").await;
                 if let Some(to_name) = to_name {
                     self.shared.namer.name(to_name, &history);
                 }
@@ -217,6 +218,7 @@ impl Runs {
         // Before it is gone from those at work: who asks for its events finds them at any moment.
         self.finished().keep(run, key.person, feed, now);
         let Some(ended) = self.shared.live.remove(run) else { return };
+        self.shared.retired.notify_waiters();
         let key = ended.contact.key;
         let last = ended.contact.feed.last();
         if let Some((status, usage)) = last.and_then(|last| super::figures::ending(&last.event)) {

@@ -9,7 +9,7 @@ use onyx_types::{
 };
 
 use super::input::Effect;
-use super::lane::{Phase, Response, Room, SummaryUnderWay};
+use super::lane::{FLUSH_TOOL, Phase, Response, Room, SummaryUnderWay};
 use super::request::request;
 use super::state::{Next, RunState};
 use super::taint;
@@ -206,7 +206,7 @@ fn transcript(state: &RunState, lane: LaneId, last: TurnId) -> String {
 
 fn flush_request(state: &mut RunState, lane: LaneId) -> Option<ModelRequest> {
     let setup = &state.lane(lane).setup;
-    let tool = setup.tools.get("memory_write")?.offer.clone();
+    let tool = setup.tools.get(FLUSH_TOOL)?.offer.clone();
     let mut request = request(state, lane);
     request.tools = [tool].into();
     Arc::make_mut(&mut request.messages).push(Message::user(FLUSH));

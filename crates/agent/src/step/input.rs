@@ -8,7 +8,7 @@ use onyx_storage::{Delivery, Draft, Messages, ModelUse};
 use onyx_types::{
     AgentId, Attendance, Author, BatchId, Decision, DraftId, DraftState, Event, Fault, LaneId,
     ModelEvent, ModelRequest, Origin, PersonId, RunStatus, Taint, TokenCounter, ToolCall,
-    ToolOutcome, ToolUseId, Turn, TurnId, Usage, UserContent, View,
+    ToolOutcome, ToolUseId, Turn, TurnId, Usage, UserContent, View, Visibility,
 };
 
 /// What happened.
@@ -76,6 +76,8 @@ pub struct Invocation {
     pub call: ToolCall,
     pub attendance: Attendance,
     pub taint: Taint,
+    /// Whether the lane's last request offered the tool.
+    pub offered: Visibility,
     /// What is left of the run's money; `None`: there is no limit.
     pub cost_left: Option<f64>,
 }

@@ -13,6 +13,9 @@ use serde_json::Value;
 
 use crate::prompt::PromptSnapshot;
 
+/// The one tool of the silent turn before compaction: the agent saves what the summary would lose.
+pub(super) const FLUSH_TOOL: &str = "memory_write";
+
 /// One answering agent, resolved for this run.
 pub struct LaneSetup {
     pub agent: AgentId,

@@ -2,11 +2,11 @@
 
 use onyx_types::{
     Attendance, ErrorCode, Event, Fault, LaneId, TextStatus, ToolCall, ToolOutcome, ToolUseId,
-    Turn, TurnId,
+    Turn, TurnId, Visibility,
 };
 
 use super::input::{Effect, Invocation};
-use super::lane::{Phase, ToolRound};
+use super::lane::{FLUSH_TOOL, Phase, ToolRound};
 use super::results::{result, take_results};
 use super::state::{Next, RunState};
 use super::turns::{
@@ -106,7 +106,8 @@ pub(super) fn start(state: &mut RunState, lane: LaneId, effects: &mut Vec<Effect
     let attended = state.attendance;
     let lane_state = state.lane(lane);
     // Nobody is asked about what nobody is shown.
-    let attendance = if lane_state.silent { Attendance::Unattended } else { attended };
+    let silent = lane_state.silent;
+    let attendance = if silent { Attendance::Unattended } else { attended };
     let taint = lane_state.setup.taint;
     let tools = &lane_state.setup.tools;
     let Phase::Tools(round) = &mut lane_state.phase else { return Next::Wait };
@@ -117,7 +118,11 @@ pub(super) fn start(state: &mut RunState, lane: LaneId, effects: &mut Vec<Effect
         }
         let Some(call) = round.queue.pop_front() else { break };
         round.running.push(call.id.clone());
-        let invocation = Invocation { call, attendance, taint, cost_left };
+        // The silent turn before compaction offers one tool, and every other request all of them.
+        let is_offered =
+            tools.get(&call.name).is_some() && (!silent || call.name == FLUSH_TOOL);
+        let offered = if is_offered { Visibility::Offered } else { Visibility::Absent };
+        let invocation = Invocation { call, attendance, taint, offered, cost_left };
         effects.push(Effect::Invoke(lane, Box::new(invocation)));
         if alone {
             break;

@@ -9,7 +9,7 @@ use onyx_agent::{
 };
 use onyx_providers::{ProviderSettings, Registry};
 use onyx_storage::{Home, Store};
-use onyx_test_support::{Answer, ScriptedModel};
+use onyx_test_support::{Answer, ScriptedModel, delays};
 use onyx_tools::{Masker, Services, Toolbox};
 use onyx_types::{
     Attendance, Clock, ErrorCode, Event, Fault, Limits, Model, PersonId, SessionId, SessionOrigin,
@@ -97,6 +97,7 @@ impl World {
             clock,
             AgentOptions { max_runs: 4, seed: 42, fence_secret: [9; 32] },
         );
+        agent.set_pauses(delays());
         Self { folder, model, store, toolbox, agent }
     }
 

@@ -1,44 +1,23 @@
-//! `/openapi.json`: written from the table of routes, the types that they read and write, and one
-//! line of words for each. A route cannot be left out: what is not described here is listed with
-//! what the router itself knows of it.
-
-mod accounts;
-mod answers;
-mod personas;
-mod spaces;
-mod table;
+//! `/openapi.json`: written from the table of routes alone, which says of each what it reads, what
+//! it answers and in one line what it does. Nothing is known here of a single route.
 
 use std::borrow::Cow;
 use std::collections::BTreeSet;
 
-use axum::Json;
-use axum::http::header;
-use axum::response::{Html, IntoResponse};
 use schemars::generate::{SchemaGenerator, SchemaSettings};
-use schemars::{JsonSchema, Schema};
 use serde_json::{Map, Value, json};
 
-use crate::foreign::{Form, form_of};
 use crate::problem::ProblemView;
-use crate::routes::routes;
-use crate::{Access, Route};
-use table::{Answer, Doc};
+use crate::problem::{Form, anthropic_error_schema, form_of, openai_error_schema};
+use crate::routing::{PathValue, Reply, SchemaOf, schema_of};
+use crate::{Access, Route, Routes};
 
-/// A type's schema, made when the document is.
-pub(crate) type SchemaOf = fn(&mut SchemaGenerator) -> Schema;
-
-pub(crate) fn schema_of<T: JsonSchema>(generator: &mut SchemaGenerator) -> Schema {
-    generator.subschema_for::<T>()
-}
-
-/// The description of every route.
-pub fn openapi() -> Value {
+/// The document that describes these routes.
+pub(crate) fn document(routes: &Routes) -> Value {
     let mut writer = Writer::new();
     let mut paths = Map::new();
-    let docs = table::docs();
-    for route in routes().table() {
-        let doc = docs.iter().find(|doc| (doc.method, doc.path) == (route.method, route.path));
-        let operation = writer.operation(&route, doc);
+    for route in routes.table() {
+        let operation = writer.operation(&route);
         // The router writes the rest of a path as `{*name}`, which OpenAPI does not know.
         let path = route.path.replace("{*", "{");
         let methods = paths.entry(path).or_insert_with(|| json!({}));
@@ -71,10 +50,10 @@ pub fn openapi() -> Value {
                 "content": {"application/problem+json": {"schema": problem}},
             }, "OpenAiError": {
                 "description": "What went wrong, as OpenAI's clients expect it",
-                "content": {"application/json": {"schema": answers::openai_error()}},
+                "content": {"application/json": {"schema": openai_error_schema()}},
             }, "AnthropicError": {
                 "description": "What went wrong, as Anthropic's clients expect it",
-                "content": {"application/json": {"schema": answers::anthropic_error()}},
+                "content": {"application/json": {"schema": anthropic_error_schema()}},
             }},
             "securitySchemes": {
                 "token": {"type": "http", "scheme": "bearer"},
@@ -84,7 +63,7 @@ pub fn openapi() -> Value {
     })
 }
 
-/// What is read and what is written differ in what may be left out.
+/// Two generators, because what is read and what is written differ in which fields may be absent.
 struct Writer {
     read: SchemaGenerator,
     written: SchemaGenerator,
@@ -112,7 +91,7 @@ impl Writer {
         let differs = |name: &String| schemas.get(name).is_some_and(|other| *other != read[name]);
         let mut clashing: BTreeSet<String> =
             read.keys().filter(|name| differs(name)).cloned().collect();
-        // What holds such a one differs with it.
+        // A schema that refers to one of these differs too.
         loop {
             let holds = |name: &&String| {
                 !clashing.contains(*name)
@@ -134,28 +113,28 @@ impl Writer {
         (schemas, clashing)
     }
 
-    fn operation(&mut self, route: &Route, doc: Option<&Doc>) -> Value {
+    fn operation(&mut self, route: &Route) -> Value {
+        let description = &route.description;
         let mut operation = Map::new();
-        let summary = doc.map_or(route.path, |doc| doc.summary);
-        operation.insert("summary".into(), summary.into());
-        if doc.is_some_and(|doc| doc.deprecated) {
+        operation.insert("summary".into(), description.summary.into());
+        if description.deprecated {
             operation.insert("deprecated".into(), true.into());
         }
         operation.insert("operationId".into(), operation_id(route).into());
-        operation.insert("tags".into(), json!([tag(route.path)]));
-        let mut parameters = path_parameters(route.path);
-        if let Some(query) = doc.and_then(|doc| doc.query) {
+        operation.insert("tags".into(), json!(description.tag.as_slice()));
+        let mut parameters = path_parameters(route);
+        if let Some(query) = description.query {
             parameters.extend(self.query_parameters(query));
         }
         if !parameters.is_empty() {
             operation.insert("parameters".into(), parameters.into());
         }
-        if let Some(body) = doc.and_then(|doc| doc.body) {
+        if let Some(body) = description.body {
             let schema = body(&mut self.read);
             let content = json!({"application/json": {"schema": schema}});
             operation.insert("requestBody".into(), json!({"required": true, "content": content}));
         }
-        operation.insert("responses".into(), self.responses(route, doc));
+        operation.insert("responses".into(), self.responses(route));
         let security = match route.access {
             Access::Public => json!([]),
             // The first frame may bring the credential, so the upgrade asks for none.
@@ -170,21 +149,14 @@ impl Writer {
         operation.into()
     }
 
-    fn responses(&mut self, route: &Route, doc: Option<&Doc>) -> Value {
+    fn responses(&mut self, route: &Route) -> Value {
         let mut responses = Map::new();
-        match doc.map(|doc| &doc.answer) {
-            Some(answer) => {
-                let content = self.content(answer);
-                let mut response = json!({"description": "Done"});
-                if !content.is_empty() {
-                    response["content"] = content.into();
-                }
-                responses.insert(answer.status().to_string(), response);
-            }
-            None => {
-                responses.insert("2XX".into(), json!({"description": "Done"}));
-            }
+        let content = self.content(&route.reply);
+        let mut response = json!({"description": "Done"});
+        if !content.is_empty() {
+            response["content"] = content.into();
         }
+        responses.insert(route.reply.status.to_string(), response);
         let name = match form_of(route.path) {
             Some(Form::OpenAi) => "OpenAiError",
             Some(Form::Anthropic) => "AnthropicError",
@@ -195,10 +167,10 @@ impl Writer {
         responses.into()
     }
 
-    fn content(&mut self, answer: &Answer) -> Map<String, Value> {
+    fn content(&mut self, reply: &Reply) -> Map<String, Value> {
         let mut content = Map::new();
-        for (kind, schema) in answer.forms() {
-            content.insert(kind.to_owned(), json!({"schema": schema(&mut self.written)}));
+        for (kind, schema) in &reply.forms {
+            content.insert((*kind).to_owned(), json!({"schema": schema(&mut self.written)}));
         }
         content
     }
@@ -292,70 +264,17 @@ fn without_null(schema: &mut Value) {
     }
 }
 
-fn path_parameters(path: &str) -> Vec<Value> {
-    let names = path.split('/').filter_map(|piece| piece.strip_prefix('{')?.strip_suffix('}'));
+fn path_parameters(route: &Route) -> Vec<Value> {
     let parameter = |name: &str| {
-        let name = name.trim_start_matches('*');
-        let schema = parameter_schema(path, name);
+        let value = route.description.path_values.iter().find(|(of, _)| *of == name);
+        let schema = value.map_or(PathValue::Text, |(_, value)| *value).schema();
         json!({"name": name, "in": "path", "required": true, "schema": schema})
     };
-    names.map(parameter).collect()
-}
-
-/// What the router takes as any text and the handler as something of its own.
-fn parameter_schema(path: &str, name: &str) -> Value {
-    let by_uuid = ["/v1/sessions/", "/api/runs/", "/api/admin/tokens/", "/api/pending-changes/"];
-    let by_uuid = by_uuid.iter().any(|start| path.starts_with(start));
-    match name {
-        "id" if path.starts_with("/api/admin/people/") => {
-            json!({"type": "string", "pattern": "^[a-z0-9][a-z0-9_-]{0,63}$"})
-        }
-        "name" if path.starts_with("/api/admin/") => {
-            json!({"type": "string", "pattern": "^[A-Za-z0-9._-]{1,64}$"})
-        }
-        "id" if path.starts_with("/api/storage/personas/") => {
-            json!({"type": "string", "pattern": "^[a-z0-9][a-z0-9_-]{0,63}$"})
-        }
-        "tid" => json!({
-            "type": "string",
-            "pattern": r"^[^./\\\x00-\x1f\x7f-\x9f][^/\\\x00-\x1f\x7f-\x9f]*$",
-        }),
-        "path" if path.starts_with("/v1/memory/files/") => json!({
-            "type": "string",
-            "pattern": "^(memory/[a-z0-9][a-z0-9_-]{0,63}|vault)/[A-Za-z0-9_-]{1,64}\\.md$",
-        }),
-        "id" if by_uuid => json!({"type": "string", "format": "uuid"}),
-        "kind" if path.starts_with("/api/spaces/") => {
-            json!({"enum": ["pages", "tasks", "refs", "projects"]})
-        }
-        "name" if path.contains("/files/") => {
-            json!({"type": "string", "pattern": "^[A-Za-z0-9_-]{1,64}\\.md$"})
-        }
-        _ => json!({"type": "string", "minLength": 1}),
-    }
+    route.path_names().map(parameter).collect()
 }
 
 fn operation_id(route: &Route) -> String {
     let words = route.path.split(|letter: char| !letter.is_ascii_alphanumeric());
     let name = words.filter(|word| !word.is_empty()).collect::<Vec<_>>().join("_");
     format!("{}_{name}", route.method.to_lowercase())
-}
-
-fn tag(path: &str) -> &str {
-    let mut pieces = path.split('/').skip(1);
-    match (pieces.next(), pieces.next()) {
-        (Some("v1" | "api"), Some(second)) => second,
-        (first, _) => first.unwrap_or("/"),
-    }
-}
-
-pub(crate) async fn serve() -> Json<Value> {
-    Json(openapi())
-}
-
-/// A page that shows the document. Everything it needs is in it; nothing is loaded from elsewhere.
-pub(crate) async fn page() -> impl IntoResponse {
-    let policy = "default-src 'none'; style-src 'unsafe-inline'; script-src 'unsafe-inline'; \
-        connect-src 'self'; base-uri 'none'; frame-ancestors 'none'; form-action 'none'";
-    ([(header::CONTENT_SECURITY_POLICY, policy)], Html(include_str!("page.html")))
 }

@@ -11,7 +11,60 @@ use onyx_types::{CredentialId, ErrorCode, Grants, PersonId, Timestamp};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::{ApiState, AuthContext, JsonBody, Problem};
+use crate::routing::PathValue;
+use crate::{Access, ApiState, AuthContext, JsonBody, Problem, Route, Routes};
+
+pub(super) fn routes() -> Routes {
+    use Access::Owner;
+    let rows = [
+        Route::get("/api/admin/people", Owner, people)
+            .summary("Who has an account")
+            .answers_json::<People>(),
+        Route::post("/api/admin/people", Owner, add_person)
+            .summary("Makes an account")
+            .body::<NewPerson>()
+            .answers_created::<Person>(),
+        Route::delete("/api/admin/people/{id}", Owner, remove_person)
+            .summary("Takes it away; files stay")
+            .path_value("id", PathValue::NAME)
+            .answers_nothing(),
+        Route::put("/api/admin/people/{id}/password", Owner, set_password)
+            .summary("Sets a password")
+            .path_value("id", PathValue::NAME)
+            .body::<NewPassword>()
+            .answers_nothing(),
+        Route::delete("/api/admin/people/{id}/password", Owner, remove_password)
+            .summary("Takes it away")
+            .path_value("id", PathValue::NAME)
+            .answers_nothing(),
+        Route::get("/api/admin/tokens", Owner, tokens)
+            .summary("Everything that is signed in")
+            .answers_json::<Credentials>(),
+        Route::post("/api/admin/tokens", Owner, create_token)
+            .summary("Makes a token, shown once")
+            .body::<TokenRequest>()
+            .answers_created::<TokenMade>(),
+        Route::delete("/api/admin/tokens/{id}", Owner, revoke)
+            .summary("Ends a credential")
+            .path_value("id", PathValue::Uuid)
+            .answers_nothing(),
+        Route::get("/api/admin/pairings", Owner, pairings)
+            .summary("Devices that wait")
+            .answers_json::<Pairings>(),
+        Route::post("/api/admin/pairings/approve", Owner, approve_pairing)
+            .summary("Lets a device in")
+            .body::<Approve>()
+            .answers_nothing(),
+        Route::post("/api/admin/pairings/reject", Owner, reject_pairing)
+            .summary("Turns it away")
+            .body::<Reject>()
+            .answers_nothing(),
+        Route::post("/api/admin/links", Owner, create_link)
+            .summary("A link that signs the owner in, once")
+            .answers_json::<Link>(),
+    ];
+    Routes::tagged("admin", rows)
+}
 
 #[derive(Serialize, JsonSchema)]
 pub(crate) struct People {
@@ -56,10 +109,11 @@ pub(crate) struct NewPassword {
 
 pub(super) async fn set_password(
     State(state): State<ApiState>,
+    caller: AuthContext,
     Path(id): Path<String>,
     JsonBody(new): JsonBody<NewPassword>,
 ) -> Result<StatusCode, Problem> {
-    state.auth.identity().set_password(&person_id(&id)?, &new.password).await?;
+    state.auth.identity().set_password(&caller, &person_id(&id)?, &new.password).await?;
     Ok(StatusCode::NO_CONTENT)
 }
 
@@ -148,7 +202,7 @@ pub(super) async fn create_token(
     };
     let grants = request.scopes.unwrap_or_else(Grants::personal);
     let new = NewToken { people, name: request.name, grants, lifetime };
-    let (row, secret) = state.auth.identity().create_token(new).await?;
+    let (row, secret) = state.auth.identity().create_token(&caller, new).await?;
     let made = TokenMade { view: row.into(), token: secret.reveal().to_owned() };
     Ok((StatusCode::CREATED, Json(made)))
 }
@@ -184,7 +238,7 @@ pub(super) async fn approve_pairing(
     JsonBody(approve): JsonBody<Approve>,
 ) -> Result<StatusCode, Problem> {
     let person = approve.person.as_ref().unwrap_or(&caller.person);
-    state.auth.identity().approve_pairing(&approve.code, person)?;
+    state.auth.identity().approve_pairing(&caller, &approve.code, person)?;
     Ok(StatusCode::NO_CONTENT)
 }
 
@@ -207,8 +261,11 @@ pub(crate) struct Link {
     url: String,
 }
 
-pub(super) async fn create_link(State(state): State<ApiState>) -> Result<Json<Link>, Problem> {
-    let url = state.auth.create_link()?.ok_or_else(|| {
+pub(super) async fn create_link(
+    State(state): State<ApiState>,
+    caller: AuthContext,
+) -> Result<Json<Link>, Problem> {
+    let url = state.auth.create_link(&caller)?.ok_or_else(|| {
         Problem::new(ErrorCode::NotFound, "the server does not listen where a link could lead")
     })?;
     Ok(Json(Link { url }))

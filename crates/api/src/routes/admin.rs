@@ -1,10 +1,10 @@
 //! `/api/admin/*`: for the owner.
 
-pub(super) mod config;
-pub(super) mod logins;
-pub(super) mod models;
-pub(super) mod providers;
-pub(super) mod usage;
+mod config;
+mod logins;
+mod models;
+mod providers;
+mod usage;
 
 use axum::Json;
 use axum::extract::State;
@@ -13,7 +13,106 @@ use onyx_types::Fault;
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use crate::{ApiState, Problem};
+use crate::routing::PathValue;
+use crate::{
+    Access, ApiState, ConfigView, LoginBegun, LoginView, ModelView, Problem, Route, Routes,
+    TestView,
+};
+use config::NewConfig;
+use logins::FoundProviders;
+use models::{Budgets, Models, NewLimits};
+use providers::{ProviderDetails, Providers, PutProvider};
+use usage::{UsageQuery, UsageReport};
+
+/// What a provider or a secret may be called in the config.
+pub(super) const CONFIG_NAME: PathValue = PathValue::Pattern("^[A-Za-z0-9._-]{1,64}$");
+
+pub(super) fn routes() -> Routes {
+    use Access::Owner;
+    let rows = [
+        Route::post("/api/admin/reindex", Owner, reindex)
+            .summary("Makes everything derived anew")
+            .answers_json::<Reindexed>(),
+        Route::get("/api/admin/config", Owner, config::read)
+            .summary("The config file")
+            .answers_json::<ConfigView>(),
+        Route::put("/api/admin/config", Owner, config::write)
+            .summary("Writes it; If-Match holds")
+            .body::<NewConfig>()
+            .answers_nothing(),
+    ];
+    Routes::tagged("admin", rows).merge(provider_routes()).merge(model_routes())
+}
+
+fn provider_routes() -> Routes {
+    use Access::Owner;
+    let rows = [
+        Route::get("/api/admin/providers", Owner, providers::list)
+            .summary("Where models come from")
+            .answers_json::<Providers>(),
+        Route::get("/api/admin/providers/found", Owner, logins::found)
+            .summary("What runs on this machine and is not configured")
+            .answers_json::<FoundProviders>(),
+        Route::get("/api/admin/providers/{name}", Owner, providers::show)
+            .summary("One of them, as it is and as it is written")
+            .path_value("name", CONFIG_NAME)
+            .answers_json::<ProviderDetails>(),
+        Route::put("/api/admin/providers/{name}", Owner, providers::put)
+            .summary("Makes it, or sets it anew")
+            .path_value("name", CONFIG_NAME)
+            .body::<PutProvider>()
+            .answers_json::<ProviderDetails>(),
+        Route::delete("/api/admin/providers/{name}", Owner, providers::remove)
+            .summary("Takes it out of the config")
+            .path_value("name", CONFIG_NAME)
+            .answers_nothing(),
+        Route::post("/api/admin/providers/{name}/test", Owner, providers::test)
+            .summary("Asks it")
+            .path_value("name", CONFIG_NAME)
+            .answers_json::<TestView>(),
+        Route::get("/api/admin/providers/{name}/models", Owner, providers::listed)
+            .summary("What it says it has")
+            .path_value("name", CONFIG_NAME)
+            .answers_json::<Models>(),
+        Route::get("/api/admin/providers/{name}/login", Owner, logins::show)
+            .summary("How it stands with the sign-in")
+            .path_value("name", CONFIG_NAME)
+            .answers_json::<LoginView>(),
+        Route::post("/api/admin/providers/{name}/login", Owner, logins::begin)
+            .summary("Begins a sign-in with a code, or gives back the one that waits")
+            .path_value("name", CONFIG_NAME)
+            .answers_created::<LoginBegun>(),
+        Route::delete("/api/admin/providers/{name}/login", Owner, logins::end)
+            .summary("Signs out, or stops waiting")
+            .path_value("name", CONFIG_NAME)
+            .answers_nothing(),
+    ];
+    Routes::tagged("admin", rows)
+}
+
+fn model_routes() -> Routes {
+    use Access::Owner;
+    let rows = [
+        Route::get("/api/admin/models", Owner, models::models)
+            .summary("The models to choose from")
+            .answers_json::<Models>(),
+        Route::get("/api/admin/models/{*id}", Owner, models::model)
+            .summary("What is known of one")
+            .answers_json::<ModelView>(),
+        Route::get("/api/admin/budgets", Owner, models::budgets)
+            .summary("Today's spending and its limits")
+            .answers_json::<Budgets>(),
+        Route::put("/api/admin/budgets", Owner, models::set_limits)
+            .summary("Sets the limits")
+            .body::<NewLimits>()
+            .answers_json::<Budgets>(),
+        Route::get("/api/admin/usage", Owner, usage::usage)
+            .summary("What was used, by day, agent, model and person")
+            .query::<UsageQuery>()
+            .answers_json::<UsageReport>(),
+    ];
+    Routes::tagged("admin", rows)
+}
 
 #[derive(Serialize, JsonSchema)]
 pub(crate) struct Reindexed {

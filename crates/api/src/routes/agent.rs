@@ -10,15 +10,91 @@ use axum::extract::State;
 use axum::http::header;
 use axum::response::{IntoResponse, Response};
 use onyx_agent::{ApprovalOptions, StopTarget};
+use onyx_surface::{ChatReply, Collect, Encoder};
 use onyx_types::{ErrorCode, Fault, RunId, RunStatus, SessionId};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::owned::OwnedRun;
-use crate::encode::{CallName, ChatReply, Collect, Encoder, Ndjson};
-use crate::history::{HistoryMessage, messages};
-use crate::{ApiState, AuthContext, JsonBody, Problem, QueryOf};
-use request::{ChatRequest, optional_id};
+use crate::messages::{HistoryMessage, messages};
+use crate::wire::encode::{CallName, Line, Ndjson, OlderLine};
+use crate::{Access, ApiState, AuthContext, JsonBody, Problem, QueryOf, Route, Routes};
+use actions::{ActionView, RunAction};
+use health::AgentHealth;
+use preferences::{PreferencesChange, PreferencesView};
+use request::{Agreed, ChatRequest, optional_id};
+
+pub(super) fn routes() -> Routes {
+    use Access::{Chat, Read, Write};
+    let rows = [
+        Route::post("/api/agent/chat-stream", Chat, chat_stream)
+            .summary("Answers a message, event by event")
+            .body::<ChatRequest>()
+            .answers_lines::<Line<'static>>(),
+        Route::post("/api/agent/chat", Chat, chat)
+            .summary("Answers a message whole")
+            .body::<ChatRequest>()
+            .answers_json::<ChatReply>(),
+        Route::post("/api/agent/stop", Chat, stop)
+            .summary("Stops a run")
+            .body::<StopRequest>()
+            .answers_json::<Stopped>(),
+        Route::post("/api/agent/session/clear", Write, clear)
+            .summary("Archives a session, makes a new one")
+            .body::<SessionRequest>()
+            .answers_json::<Cleared>(),
+        Route::get("/api/agent/session/history", Read, history)
+            .summary("What was said")
+            .query::<HistoryQuery>()
+            .answers_json::<History>(),
+        Route::get("/api/agent/config", Read, preferences::show)
+            .summary("What the person chose for their agents")
+            .answers_json::<PreferencesView>(),
+        Route::post("/api/agent/config", Write, preferences::change)
+            .summary("Changes some of it")
+            .body::<PreferencesChange>()
+            .answers_json::<PreferencesView>(),
+        Route::get("/api/agent/actions", Read, actions::list)
+            .summary("Prompt files to run")
+            .answers_json::<Vec<ActionView>>(),
+        Route::post("/api/agent/actions/{id}/run", Chat, actions::run)
+            .summary("Runs one, event by event")
+            .body::<RunAction>()
+            .answers_lines::<Line<'static>>(),
+        Route::get("/api/agent/health", Read, health::show)
+            .summary("Can agents do their work?")
+            .answers_json::<AgentHealth>(),
+    ];
+    Routes::tagged("agent", rows).merge(older_routes())
+}
+
+/// The same under the paths of clients of before the schema.
+fn older_routes() -> Routes {
+    use Access::{Chat, Read, Write};
+    let rows = [
+        Route::post("/api/claude/chat-stream", Chat, claude_chat_stream)
+            .summary("As /api/agent/chat-stream")
+            .deprecated()
+            .body::<ChatRequest>()
+            .answers_lines::<OlderLine<'static>>(),
+        Route::post("/api/claude/chat", Chat, chat)
+            .summary("As /api/agent/chat")
+            .deprecated()
+            .body::<ChatRequest>()
+            .answers_json::<ChatReply>(),
+        Route::post("/api/claude/clear", Write, clear)
+            .summary("As /api/agent/session/clear")
+            .deprecated()
+            .body::<SessionRequest>()
+            .answers_json::<Cleared>(),
+        Route::get("/api/claude/history", Read, history)
+            .summary("As /api/agent/session/history")
+            .deprecated()
+            .query::<HistoryQuery>()
+            .answers_json::<History>(),
+    ];
+    Routes::tagged("claude", rows)
+}
 
 pub(super) async fn chat_stream(
     State(state): State<ApiState>,
@@ -29,7 +105,7 @@ pub(super) async fn chat_stream(
     Ok(lines(run, Ndjson::default()).await)
 }
 
-/// For clients of before the schema, which know a tool call by another name.
+/// The same stream for older clients, which know a tool call as `tool_use`.
 pub(super) async fn claude_chat_stream(
     State(state): State<ApiState>,
     caller: AuthContext,
@@ -90,17 +166,20 @@ async fn start(
         }
     }
     let person = caller.person.clone();
-    let approves = request.approves().to_vec();
+    let agreed = request.agreed(&caller)?;
     let request = match request.action_id.take() {
         Some(action) => {
-            state.agent.actions.run_request(request.into_action(action, person)).await?
+            let ask = request.into_action(action, person, agreed.to_begin());
+            state.agent.actions.run_request(ask).await?
         }
         None => request.into_run(person)?,
     };
-    for draft in approves {
-        let approved =
-            state.agent.approvals.approve(&caller.person, draft, ApprovalOptions::default()).await;
-        approved.map_err(super::pending_changes::refused)?;
+    if let Agreed::Drafts(approver, drafts) = agreed {
+        for draft in drafts {
+            let options = ApprovalOptions::default();
+            let approved = state.agent.approvals.approve(&approver, draft, options).await;
+            approved.map_err(super::pending_changes::refused)?;
+        }
     }
     OwnedRun::start(&state.agent.runs, request).await
 }
@@ -119,7 +198,7 @@ pub(crate) struct StopRequest {
 
 #[derive(Serialize, JsonSchema)]
 pub(crate) struct Stopped {
-    stopped: bool,
+    pub(super) stopped: bool,
 }
 
 pub(super) async fn stop(

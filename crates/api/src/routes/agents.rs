@@ -16,10 +16,47 @@ use onyx_types::{AgentId, ErrorCode, Fault, Tier};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::etag::etag;
-use crate::{ApiState, Problem};
+use crate::routing::PathValue;
+use crate::wire::etag;
+use crate::{Access, ApiState, Problem, Route, Routes};
+use change::NewAgent;
 
 const MOST_FILES: usize = 200;
+const FILE_NAME: PathValue = PathValue::Pattern("^[A-Za-z0-9_-]{1,64}\\.md$");
+
+pub(super) fn routes() -> Routes {
+    use Access::{Owner, Read};
+    let rows = [
+        Route::get("/v1/agents", Read, list).summary("Who there is").answers_json::<AgentList>(),
+        Route::post("/v1/agents", Owner, change::create)
+            .summary("Makes an agent")
+            .body::<NewAgent>()
+            .answers_created::<AgentDetails>(),
+        Route::get("/v1/agents/{id}", Read, show)
+            .summary("One agent and its files")
+            .answers_json::<AgentDetails>(),
+        Route::put("/v1/agents/{id}", Owner, change::replace)
+            .summary("Sets it anew; If-Match holds")
+            .body::<AgentFields>()
+            .answers_json::<AgentDetails>(),
+        Route::patch("/v1/agents/{id}", Owner, change::patch)
+            .summary("Changes what is named")
+            .body::<AgentFields>()
+            .answers_json::<AgentDetails>(),
+        Route::delete("/v1/agents/{id}", Owner, change::remove)
+            .summary("Takes it out of the config")
+            .answers_nothing(),
+        Route::get("/v1/agents/{id}/files/{name}", Read, files::read)
+            .summary("A file, with its ETag")
+            .path_value("name", FILE_NAME)
+            .answers_text("text/markdown"),
+        Route::put("/v1/agents/{id}/files/{name}", Owner, files::write)
+            .summary("Writes a file; If-Match and If-None-Match hold")
+            .path_value("name", FILE_NAME)
+            .answers_nothing(),
+    ];
+    Routes::tagged("agents", rows)
+}
 
 /// An agent as it works: what it says itself, filled in from the defaults.
 #[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
@@ -164,7 +201,7 @@ impl AgentFields {
 }
 
 impl AgentView {
-    fn of(roster: &Roster, agent: &AgentProfile) -> Self {
+    pub(super) fn of(roster: &Roster, agent: &AgentProfile) -> Self {
         Self {
             id: agent.id.clone(),
             name: agent.name.clone(),

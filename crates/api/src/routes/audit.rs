@@ -7,7 +7,21 @@ use onyx_types::{AgentId, Fault, Hash, PersonId, RunId, SessionId, Timestamp};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::{ApiState, AuthContext, Problem, QueryOf};
+use crate::{Access, ApiState, AuthContext, Problem, QueryOf, Route, Routes};
+
+pub(super) fn routes() -> Routes {
+    let rows = [
+        Route::get("/api/admin/audit", Access::Owner, list)
+            .summary("What was done and decided")
+            .query::<AuditQuery>()
+            .answers_json::<AuditPage>(),
+        Route::get("/api/admin/audit/verify", Access::Owner, verify)
+            .summary("Is the record whole?")
+            .query::<VerifyQuery>()
+            .answers_json::<AuditChains>(),
+    ];
+    Routes::tagged("admin", rows)
+}
 
 #[derive(Deserialize, JsonSchema)]
 pub(crate) struct AuditQuery {

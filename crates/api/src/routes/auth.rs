@@ -3,18 +3,57 @@
 use axum::Json;
 use axum::extract::{Extension, Path, State};
 use axum::http::{HeaderMap, StatusCode, Uri, header};
-use axum::response::{IntoResponse, Redirect, Response};
-use onyx_identity::{Attempt, CallerKind, PairingFor, PairingState, Proof, Tokens};
+use axum::response::{Html, IntoResponse, Response};
+use onyx_identity::{
+    Attempt, BrowserSession, CallerKind, PairingFor, PairingState, PickedUp, Proof, Tokens,
+};
 use onyx_storage::Role;
 use onyx_types::{ErrorCode, Fault, Grant, Grants, PersonId, Timestamp};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::auth::address_of;
-use crate::guard::is_on_this_machine;
+use crate::access::Scheme;
+use crate::access::address_of;
+use crate::access::cookie;
+use crate::access::is_on_this_machine;
+use crate::access::sign_in_audit::{self, By, Outcome};
 use crate::serve::Peer;
-use crate::sign_ins::{self, By, Outcome};
-use crate::{ApiState, AuthContext, JsonBody, Problem, QueryOf, cookie};
+use crate::{Access, ApiState, AuthContext, JsonBody, Problem, QueryOf, Route, Routes};
+
+pub(super) fn routes() -> Routes {
+    use Access::{Person, Public};
+    let rows = [
+        Route::get("/auth/link", Public, link)
+            .summary("Signs a browser on this machine in, once")
+            .query::<LinkQuery>()
+            .answers_text("text/html"),
+        Route::post("/api/auth/login", Public, login)
+            .summary("Signs a browser in")
+            .body::<Login>()
+            .answers_json::<SignedIn>(),
+        Route::post("/api/auth/refresh", Public, refresh)
+            .summary("The next of them")
+            .body::<Refresh>()
+            .answers_json::<TokenReply>(),
+        Route::post("/api/auth/pair", Public, pair)
+            .summary("A code for the owner to approve")
+            .body::<BeginPairing>()
+            .answers_created::<PairingBegun>(),
+        Route::get("/api/auth/pair/{id}", Public, pairing)
+            .summary("What became of it")
+            .answers_json::<PairingReply>(),
+        Route::post("/api/auth/logout", Person, logout).summary("Signs it out").answers_nothing(),
+        Route::post("/api/auth/token", Person, token)
+            .summary("Short-lived tokens for an SDK")
+            .answers_json::<TokenReply>(),
+        Route::get("/api/auth/me", Person, me).summary("Who is asking").answers_json::<Me>(),
+        Route::put("/api/auth/password", Person, set_own_password)
+            .summary("Sets one's own password")
+            .body::<OwnPassword>()
+            .answers_nothing(),
+    ];
+    Routes::tagged("auth", rows)
+}
 
 #[derive(Deserialize, JsonSchema)]
 pub(crate) struct LinkQuery {
@@ -25,6 +64,7 @@ pub(crate) struct LinkQuery {
 pub(super) async fn link(
     State(state): State<ApiState>,
     peer: Option<Extension<Peer>>,
+    Extension(scheme): Extension<Scheme>,
     uri: Uri,
     headers: HeaderMap,
     QueryOf(query): QueryOf<LinkQuery>,
@@ -41,13 +81,27 @@ pub(super) async fn link(
     };
     let identity = state.auth.identity();
     let session = identity.redeem_link(&query.code, from).await?;
-    sign_ins::note(&state, &identity.owner()?, By::Link, Some(from), Outcome::SignedIn).await;
-    let headers = [
-        (header::SET_COOKIE, cookie::set(&session, &headers)?),
-        (header::CACHE_CONTROL, header::HeaderValue::from_static("no-store")),
-        (header::REFERRER_POLICY, header::HeaderValue::from_static("no-referrer")),
-    ];
-    Ok((headers, Redirect::to("/")).into_response())
+    sign_in_audit::note(&state, &identity.owner()?, By::Link, Some(from), Outcome::SignedIn).await;
+    let cookie = [(header::SET_COOKIE, cookie::set(&session.cookie, scheme)?)];
+    Ok((cookie, LINK_HEADERS, Html(link_page(&session))).into_response())
+}
+
+/// The page may run its own script, by its hash, and nothing else.
+const LINK_HEADERS: [(header::HeaderName, &str); 4] = [
+    (
+        header::CONTENT_SECURITY_POLICY,
+        "default-src 'none'; script-src 'sha256-drL+zktwLgaq0hHwxBc5WzwHGFqmxHe56LC7S7xhU28='; \
+         base-uri 'none'; form-action 'none'; frame-ancestors 'none'",
+    ),
+    (header::CACHE_CONTROL, "no-store"),
+    (header::REFERRER_POLICY, "no-referrer"),
+    (header::X_CONTENT_TYPE_OPTIONS, "nosniff"),
+];
+
+/// Hands the page's key to the storage of this origin, then leads to the app. The key is made of
+/// letters and digits, so it needs no escaping.
+fn link_page(session: &BrowserSession) -> String {
+    include_str!("auth/link.html").replace("{{page_key}}", session.page_key.reveal())
 }
 
 #[derive(Deserialize, JsonSchema)]
@@ -59,6 +113,7 @@ pub(crate) struct Login {
 pub(super) async fn login(
     State(state): State<ApiState>,
     peer: Option<Extension<Peer>>,
+    Extension(scheme): Extension<Scheme>,
     headers: HeaderMap,
     JsonBody(login): JsonBody<Login>,
 ) -> Result<Response, Problem> {
@@ -71,15 +126,17 @@ pub(super) async fn login(
             // Of people only: anybody can make up a name.
             let meant = identity.people().into_iter().find(|it| it.id.as_str() == login.person);
             if let Some(meant) = meant.filter(|_| fault.code == ErrorCode::Unauthenticated) {
-                sign_ins::note(&state, &meant.id, By::Password, from, Outcome::Refused).await;
+                sign_in_audit::note(&state, &meant.id, By::Password, from, Outcome::Refused).await;
             }
             return Err(fault.into());
         }
     };
     let session = identity.create_session(&caller, browser_of(&headers)).await?;
-    sign_ins::note(&state, &caller.person, By::Password, from, Outcome::SignedIn).await;
-    let me = Me::of(&state, &caller.into());
-    Ok(([(header::SET_COOKIE, cookie::set(&session, &headers)?)], Json(me)).into_response())
+    sign_in_audit::note(&state, &caller.person, By::Password, from, Outcome::SignedIn).await;
+    let cookie = [(header::SET_COOKIE, cookie::set(&session.cookie, scheme)?)];
+    let page_key = session.page_key.reveal().to_owned();
+    let signed_in = SignedIn { me: Me::of(&state, &caller.into()), page_key };
+    Ok((cookie, Json(signed_in)).into_response())
 }
 
 /// What a person recognises the browser by in a list.
@@ -168,38 +225,47 @@ pub(super) async fn pair(
 #[derive(Serialize, JsonSchema)]
 pub(crate) struct PairingReply {
     status: PairingState,
+    /// For a device.
     #[serde(skip_serializing_if = "Option::is_none")]
     token: Option<String>,
+    /// For a browser, beside its cookie: sent as `X-Onyx-Page-Key` with every request.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    page_key: Option<String>,
 }
 
 /// The id is known to the device alone, so it is proof enough to hand over what was approved.
 pub(super) async fn pairing(
     State(state): State<ApiState>,
     peer: Option<Extension<Peer>>,
+    Extension(scheme): Extension<Scheme>,
     Path(id): Path<String>,
-    headers: HeaderMap,
 ) -> Result<Response, Problem> {
-    let (status, secret) = state.auth.identity().pick_up_pairing(&id).await?;
-    if let Some((client, secret)) = &secret {
-        let proof = match client {
-            PairingFor::Browser => Proof::Session(secret.reveal()),
-            PairingFor::Device => Proof::Bearer(secret.reveal()),
+    let (status, picked_up) = state.auth.identity().pick_up_pairing(&id).await?;
+    if let Some(picked_up) = &picked_up {
+        let proof = match picked_up {
+            PickedUp::Browser(session) => Proof::Session {
+                cookie: session.cookie.reveal(),
+                page_key: Some(session.page_key.reveal()),
+            },
+            PickedUp::Device(token) => Proof::Bearer(token.reveal()),
         };
         let from = address_of(peer.as_ref().map(|Extension(peer)| peer));
         let paired =
             state.auth.identity().caller(Attempt { proof, from, speaks_for: None }).await?;
-        sign_ins::note(&state, &paired.person, By::Pairing, from, Outcome::SignedIn).await;
+        sign_in_audit::note(&state, &paired.person, By::Pairing, from, Outcome::SignedIn).await;
     }
-    Ok(match secret {
-        Some((PairingFor::Browser, session)) => {
-            let cookie = [(header::SET_COOKIE, cookie::set(&session, &headers)?)];
-            (cookie, Json(PairingReply { status, token: None })).into_response()
+    let reply = PairingReply { status, token: None, page_key: None };
+    Ok(match picked_up {
+        Some(PickedUp::Browser(session)) => {
+            let cookie = [(header::SET_COOKIE, cookie::set(&session.cookie, scheme)?)];
+            let page_key = Some(session.page_key.reveal().to_owned());
+            (cookie, Json(PairingReply { page_key, ..reply })).into_response()
         }
-        Some((PairingFor::Device, token)) => {
+        Some(PickedUp::Device(token)) => {
             let token = Some(token.reveal().to_owned());
-            Json(PairingReply { status, token }).into_response()
+            Json(PairingReply { token, ..reply }).into_response()
         }
-        None => Json(PairingReply { status, token: None }).into_response(),
+        None => Json(reply).into_response(),
     })
 }
 
@@ -222,10 +288,19 @@ impl Me {
             name: name.and_then(|person| person.name),
             role: if caller.is_owner { Role::Owner } else { Role::Member },
             credential: caller.kind,
-            scopes: caller.grants,
+            scopes: caller.grants(),
             expires_at: caller.expires_at,
         }
     }
+}
+
+/// Who signed in, and what the page keeps to show with every request.
+#[derive(Serialize, JsonSchema)]
+pub(crate) struct SignedIn {
+    #[serde(flatten)]
+    me: Me,
+    /// Sent as `X-Onyx-Page-Key`: without it the cookie opens nothing. Told here and never again.
+    page_key: String,
 }
 
 pub(super) async fn me(State(state): State<ApiState>, caller: AuthContext) -> Json<Me> {
@@ -247,12 +322,13 @@ pub(super) async fn set_own_password(
     caller: AuthContext,
     JsonBody(new): JsonBody<OwnPassword>,
 ) -> Result<StatusCode, Problem> {
-    if !caller.grants.has(Grant::Write) {
+    if !caller.grants().has(Grant::Write) {
         return Err(Problem::new(ErrorCode::Forbidden, "this credential lacks the scope `write`"));
     }
     let identity = state.auth.identity();
     let from = address_of(peer.as_ref().map(|Extension(peer)| peer));
-    if identity.has_password(&caller.person) {
+    // Who knows the password may change it; a first one is made by what the caller came with.
+    let maker = if identity.has_password(&caller.person) {
         let current = new.current.as_deref().unwrap_or_default();
         let proof = Proof::Password { person: caller.person.as_str(), password: current };
         let proved = identity.caller(Attempt { proof, from, speaks_for: None }).await;
@@ -260,10 +336,21 @@ pub(super) async fn set_own_password(
             ErrorCode::Unauthenticated => Problem::field("current", "it is not the password")
                 .with_status(StatusCode::FORBIDDEN),
             _ => fault.into(),
-        })?;
-    }
-    sign_ins::note(&state, &caller.person, By::Password, from, Outcome::PasswordChanged).await;
-    // Last: the caller's own session may end with it.
-    identity.set_password(&caller.person, &new.password).await?;
+        })?
+    } else {
+        (*caller).clone()
+    };
+    // On its own: this request may end with the session that the old password signed in.
+    let changed = tokio::spawn({
+        let state = state.clone();
+        async move {
+            let person = caller.person.clone();
+            state.auth.identity().set_password(&maker, &person, &new.password).await?;
+            sign_in_audit::note(&state, &person, By::Password, from, Outcome::PasswordChanged)
+                .await;
+            Ok::<_, Fault>(())
+        }
+    });
+    changed.await.map_err(|_| Fault::plain(ErrorCode::Internal))??;
     Ok(StatusCode::NO_CONTENT)
 }

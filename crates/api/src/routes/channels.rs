@@ -5,16 +5,6 @@ pub(super) mod events;
 pub(super) mod messages;
 pub(super) mod threads;
 
-/// What the routes read and write, for their description.
-pub(crate) mod views {
-    pub(crate) use super::coworkers::{CoworkerList, NewCoworker, PatchCoworker};
-    pub(crate) use super::messages::{
-        Cancelled, ContextFound, ContextQuery, NewMessage, Sent, ThreadMessages, ThreadQuery,
-    };
-    pub(crate) use super::threads::{NewThread, PatchThread, ThreadList, ThreadView, ThreadsQuery};
-    pub(crate) use super::{ChannelList, ChannelPatch, ChannelView, ChannelsQuery, NewChannel};
-}
-
 use axum::Json;
 use axum::extract::{Path, State};
 use axum::http::{HeaderMap, StatusCode, header};
@@ -25,35 +15,37 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::spaces::{by, candidates, checked_name, find as find_space, removal};
-use crate::etag::{etag, expected};
-use crate::{Access, ApiState, AuthContext, JsonBody, Problem, QueryOf, Routes};
+use crate::wire::{etag, expected};
+use crate::{Access, ApiState, AuthContext, JsonBody, Problem, QueryOf, Route, Routes};
 
 const LONGEST_PURPOSE: usize = 4_000;
 
 pub(super) fn routes() -> Routes {
-    use Access::{Chat, Read, Write};
-    let (coworkers, coworker) =
-        ("/api/channels/{id}/coworkers", "/api/channels/{id}/coworkers/{agent}");
-    Routes::new()
-        .get("/api/channels", Read, list)
-        .post("/api/channels", Write, create)
-        .get("/api/channels/{id}", Read, show)
-        .patch("/api/channels/{id}", Write, patch)
-        .delete("/api/channels/{id}", Write, remove)
-        .get(coworkers, Read, coworkers::list)
-        .post(coworkers, Write, coworkers::assign)
-        .patch(coworker, Write, coworkers::patch)
-        .delete(coworker, Write, coworkers::remove)
-        .get("/api/threads", Read, threads::list)
-        .post("/api/threads", Write, threads::create)
-        .get("/api/threads/{id}", Read, threads::show)
-        .patch("/api/threads/{id}", Write, threads::patch)
-        .delete("/api/threads/{id}", Write, threads::remove)
-        .get("/api/threads/{id}/messages", Read, messages::list)
-        .post("/api/threads/{id}/messages", Chat, messages::send)
-        .get("/api/threads/{id}/context", Read, messages::context)
-        .get("/api/threads/{id}/events", Read, events::events)
-        .post("/api/messages/{id}/cancel", Chat, messages::cancel)
+    use Access::{Read, Write};
+    let rows = [
+        Route::get("/api/channels", Read, list)
+            .summary("Channels")
+            .query::<ChannelsQuery>()
+            .answers_json::<ChannelList>(),
+        Route::post("/api/channels", Write, create)
+            .summary("Makes one")
+            .body::<NewChannel>()
+            .answers_created::<ChannelView>(),
+        Route::get("/api/channels/{id}", Read, show)
+            .summary("One channel")
+            .answers_json::<ChannelView>(),
+        Route::patch("/api/channels/{id}", Write, patch)
+            .summary("Changes name or purpose")
+            .body::<ChannelPatch>()
+            .answers_json::<ChannelView>(),
+        Route::delete("/api/channels/{id}", Write, remove)
+            .summary("Removes it with its threads and sources")
+            .answers_nothing(),
+    ];
+    Routes::tagged("channels", rows)
+        .merge(coworkers::routes())
+        .merge(threads::routes())
+        .merge(messages::routes())
 }
 
 #[derive(Deserialize, JsonSchema)]

@@ -14,6 +14,7 @@ use futures::Stream;
 use futures::stream::unfold;
 use onyx_agent::{AfterFailure, EventReader, KeptMessage, MessageAnswer, NewMessage};
 use onyx_storage::{Delivery, SessionMeta};
+use onyx_surface::Encoder;
 use onyx_types::{
     AgentId, Envelope, ErrorCode, Event as Told, Fault, RunId, SessionId, SessionOrigin, TurnId,
     View,
@@ -22,19 +23,33 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::spaces::find;
-use crate::encode::{CompanionFrames, Encoder, SseFrame, ToldFrom};
-use crate::talk::{MessageView, client_id, page, waiting};
-use crate::{Access, ApiState, AuthContext, JsonBody, Problem, QueryOf, Routes};
+use crate::messages::{MessageView, client_id, page, waiting};
+use crate::wire::encode::{CompanionEvent, CompanionFrames, EventsFrom, SseFrame};
+use crate::{Access, ApiState, AuthContext, JsonBody, Problem, QueryOf, Route, Routes};
 
 const KEEP_ALIVE: Duration = Duration::from_secs(15);
 
 pub(super) fn routes() -> Routes {
     use Access::{Chat, Read};
-    Routes::new()
-        .get("/api/spaces/{id}/companion", Chat, companion)
-        .get("/api/conversations/{id}/messages", Read, messages)
-        .post("/api/conversations/{id}/messages", Chat, post)
-        .get("/api/conversations/{id}/stream", Chat, stream)
+    let rows = [
+        Route::get("/api/spaces/{id}/companion", Chat, companion)
+            .summary("The space's conversation")
+            .tag("spaces")
+            .answers_json::<CompanionView>(),
+        Route::get("/api/conversations/{id}/messages", Read, messages)
+            .summary("What was said in it")
+            .query::<MessagesQuery>()
+            .answers_json::<Messages>(),
+        Route::post("/api/conversations/{id}/messages", Chat, post)
+            .summary("Keeps a message; Idempotency-Key holds")
+            .body::<PostMessage>()
+            .answers_created::<Posted>(),
+        Route::get("/api/conversations/{id}/stream", Chat, stream)
+            .summary("Runs a message, event by event")
+            .query::<StreamQuery>()
+            .answers_events::<CompanionEvent<'static>>(),
+    ];
+    Routes::tagged("conversations", rows)
 }
 
 #[derive(Serialize, JsonSchema)]
@@ -189,7 +204,7 @@ pub(super) async fn stream(
 pub(super) struct Seen {
     pub(super) run: RunId,
     pub(super) after: u64,
-    from: ToldFrom,
+    from: EventsFrom,
 }
 
 pub(super) fn seen(headers: &HeaderMap) -> Result<Option<Seen>, Problem> {
@@ -197,8 +212,8 @@ pub(super) fn seen(headers: &HeaderMap) -> Result<Option<Seen>, Problem> {
     let parsed = value.to_str().ok().and_then(|text| {
         let (run, seq) = text.split_once(':')?;
         let (from, seq) = match seq.strip_prefix("log-") {
-            Some(seq) => (ToldFrom::Log, seq),
-            None => (ToldFrom::Feed, seq),
+            Some(seq) => (EventsFrom::Log, seq),
+            None => (EventsFrom::Feed, seq),
         };
         Some(Seen { run: run.parse().ok()?, after: seq.parse().ok()?, from })
     });
@@ -232,7 +247,7 @@ async fn rejoined(
     if state.agent.sessions.of_run(&caller.person, run).await? != Some(session) {
         return Err(Problem::field("Last-Event-ID", "is not one of this stream"));
     }
-    if from == ToldFrom::Feed
+    if from == EventsFrom::Feed
         && let Ok(events) = state.agent.runs.events(&caller.person, run, 0).await
     {
         let events = events.parted_at(after);
@@ -241,11 +256,11 @@ async fn rejoined(
     let events: VecDeque<_> = state.agent.replay.of_run(&caller.person, session, run).await?.into();
     let is_end = |event: &Told| matches!(event, Told::Error { .. } | Told::Done { .. });
     let after = match from {
-        ToldFrom::Log => after,
+        EventsFrom::Log => after,
         // How far the feed had come in these words nobody knows any more.
-        ToldFrom::Feed => events.iter().take_while(|event| !is_end(&event.event)).count() as u64,
+        EventsFrom::Feed => events.iter().take_while(|event| !is_end(&event.event)).count() as u64,
     };
-    Ok(Wanted::Kept { events, frames: CompanionFrames::told_from(ToldFrom::Log), after })
+    Ok(Wanted::Kept { events, frames: CompanionFrames::reading_from(EventsFrom::Log), after })
 }
 
 struct Telling {
@@ -296,7 +311,7 @@ impl Telling {
                 self.wanted = Wanted::Live { events, frames, after: 0 };
             }
             Ok(MessageAnswer::Logged { run: _, events }) => {
-                let frames = CompanionFrames::told_from(ToldFrom::Log);
+                let frames = CompanionFrames::reading_from(EventsFrom::Log);
                 self.wanted = Wanted::Kept { events: events.into(), frames, after: 0 };
             }
             Err(fault) => self.ready.extend(CompanionFrames::refused(&fault)),

@@ -1,3 +1,5 @@
+//! `/health` and `/ready`: whether the server lives, and whether it can work.
+
 use axum::Json;
 use axum::extract::State;
 use axum::http::StatusCode;
@@ -5,7 +7,22 @@ use axum::response::{IntoResponse, Response};
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use crate::{ApiState, Dependency, DependencyState};
+use crate::{Access, ApiState, Dependency, DependencyState, Route, Routes};
+
+pub(super) fn routes() -> Routes {
+    Routes::tagged(
+        "health",
+        [
+            Route::get("/health", Access::Public, health)
+                .summary("Is it alive?")
+                .answers_json::<Health>(),
+            Route::get("/ready", Access::Public, ready)
+                .summary("What it stands on, each with its state")
+                .tag("ready")
+                .answers_json::<Ready>(),
+        ],
+    )
+}
 
 #[derive(Serialize, JsonSchema)]
 pub(crate) struct Health {

@@ -17,10 +17,19 @@ use tokio::sync::broadcast::Receiver;
 use tokio::sync::broadcast::error::RecvError;
 
 use crate::logs::{LogFilter, LogLevel, LogLine};
-use crate::{ApiState, Problem, QueryOf};
+use crate::routing::schema_of;
+use crate::{Access, ApiState, Problem, QueryOf, Route, Routes};
 
 const KEEP_ALIVE: Duration = Duration::from_secs(15);
 const USUAL: usize = 200;
+
+pub(super) fn routes() -> Routes {
+    let row = Route::get("/api/admin/logs", Access::Owner, logs)
+        .summary("The newest lines of the log, or a feed of them")
+        .query::<LogsQuery>()
+        .answers_json_or_events(schema_of::<LogLines>, schema_of::<LogLine>);
+    Routes::tagged("admin", [row])
+}
 
 #[derive(Deserialize, JsonSchema)]
 pub(crate) struct LogsQuery {
@@ -37,7 +46,7 @@ pub(crate) struct LogsQuery {
 
 #[derive(Serialize, JsonSchema)]
 pub(crate) struct LogLines {
-    lines: Vec<LogLine>,
+    pub(super) lines: Vec<Arc<LogLine>>,
 }
 
 pub(super) async fn logs(
@@ -48,8 +57,7 @@ pub(super) async fn logs(
     let (kept, more) = tail(&state, query, "limit")?;
     let accepts = headers.get(header::ACCEPT).and_then(|value| value.to_str().ok());
     if !accepts.is_some_and(|kinds| kinds.contains("text/event-stream")) {
-        let lines = kept.iter().map(|line| LogLine::clone(line)).collect();
-        return Ok(Json(LogLines { lines }).into_response());
+        return Ok(Json(LogLines { lines: kept }).into_response());
     }
     let feed = iter(kept).chain(more).map(|line| Ok::<_, Infallible>(frame(&line)));
     Ok(Sse::new(feed).keep_alive(KeepAlive::new().interval(KEEP_ALIVE)).into_response())

@@ -1,6 +1,6 @@
 //! `/v1/memory/*` and `/api/search`: what is remembered and known, for the person whose it is.
 
-pub(super) mod files;
+mod files;
 
 use axum::Json;
 use axum::extract::State;
@@ -10,11 +10,35 @@ use onyx_types::{AgentId, Fault, MatchType, Origin, Scope, ScopeSet, Timestamp};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::body::JsonBody;
-use crate::{ApiState, AuthContext, Problem, QueryOf};
+use crate::wire::JsonBody;
+use crate::{Access, ApiState, AuthContext, Problem, QueryOf, Route, Routes};
 
 const LIMIT_DEFAULT: u32 = 20;
 const LIMIT_MAX: u32 = 100;
+
+pub(super) fn routes() -> Routes {
+    use Access::{Read, Write};
+    let rows = [
+        Route::get("/v1/memory/search", Read, search)
+            .summary("What is remembered and noted, best first")
+            .query::<MemoryQuery>()
+            .answers_json::<Found>(),
+        Route::post("/v1/memory", Write, write)
+            .summary("Adds to a daily log or MEMORY.md")
+            .body::<NewMemory>()
+            .answers_json::<Remembered>(),
+        Route::get("/v1/memory/status", Read, status)
+            .summary("How the index is")
+            .answers_json::<IndexStatus>(),
+    ];
+    let everything = Route::get("/api/search", Read, search_all)
+        .summary("Everything of the person's, by kind")
+        .query::<KnowledgeQuery>()
+        .answers_json::<Found>();
+    Routes::tagged("memory", rows)
+        .merge(files::routes())
+        .merge(Routes::tagged("search", [everything]))
+}
 
 #[derive(Default, Deserialize, JsonSchema)]
 pub(crate) struct MemoryQuery {

@@ -1,4 +1,7 @@
 //! `GET /metrics`, in Prometheus's text format. Labels hold no person and nothing that was said.
+//!
+//! Written here and not by a crate: the figures are counted where they arise and only read for the page. The usual crates
+//! (`metrics` with an exporter, `prometheus-client`) keep a registry of their own that each run would have to write to.
 
 use std::fmt::{Display, Write as _};
 
@@ -7,8 +10,15 @@ use axum::http::header;
 use axum::response::IntoResponse;
 use onyx_agent::{RUN_SECONDS, RunFigures};
 
-use crate::ApiState;
-use crate::upstream::ModelFigures;
+use crate::ports::ModelFigures;
+use crate::{Access, ApiState, Route, Routes};
+
+pub(super) fn routes() -> Routes {
+    let row = Route::get("/metrics", Access::Owner, metrics)
+        .summary("Figures for Prometheus")
+        .answers_text("text/plain");
+    Routes::tagged("metrics", [row])
+}
 
 pub(super) async fn metrics(State(state): State<ApiState>) -> impl IntoResponse {
     let mut page = Page::default();
@@ -19,6 +29,19 @@ pub(super) async fn metrics(State(state): State<ApiState>) -> impl IntoResponse 
         page.sample("onyx_http_responses_total", &[("class", &class)], count);
     }
     page.one("onyx_http_streams", "gauge", "Answers that are being streamed", open);
+    let connections = state.admission.figures();
+    page.family("onyx_connections", "gauge", "Open connections by who is on them");
+    for (who, count) in
+        [("signed_in", connections.signed_in), ("unauthenticated", connections.unauthenticated)]
+    {
+        page.sample("onyx_connections", &[("who", &who)], count);
+    }
+    page.one(
+        "onyx_connections_closed_total",
+        "counter",
+        "Connections without sign-in that were closed for being too many or too slow",
+        connections.closed,
+    );
     models(&mut page, &state.upstream.figures());
     ([(header::CONTENT_TYPE, "text/plain; version=0.0.4; charset=utf-8")], page.0)
 }

@@ -8,10 +8,10 @@ use axum::body::Body;
 use bytes::{Bytes, BytesMut};
 use futures::{StreamExt as _, stream};
 use onyx_agent::{RunRequest, Runs};
+use onyx_surface::Encoder;
 use onyx_types::{Envelope, RunId, SessionId};
 
 use crate::Problem;
-use crate::encode::Encoder;
 
 /// Events that are there already share a chunk up to this size; none waits for another.
 const CHUNK: usize = 16 * 1024;

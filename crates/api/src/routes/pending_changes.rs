@@ -19,13 +19,42 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use tokio::sync::broadcast::error::RecvError;
 
-use crate::body::OptionalBody;
-use crate::{ApiState, AuthContext, Problem, QueryOf};
+use crate::routing::PathValue;
+use crate::wire::OptionalBody;
+use crate::{Access, ApiState, AuthContext, Problem, QueryOf, Route, Routes};
 
 /// Proxies close a connection on which nothing is said for a minute or so.
 const KEEP_ALIVE: Duration = Duration::from_secs(15);
 /// The longest reason that goes into the log and to the model.
 const REASON_BYTES: usize = 16 * 1024;
+
+pub(super) fn routes() -> Routes {
+    use Access::{Read, Write};
+    let rows = [
+        Route::get("/api/pending-changes", Read, list)
+            .summary("What agents proposed")
+            .query::<PendingChangesQuery>()
+            .answers_json::<PendingChanges>(),
+        Route::get("/api/pending-changes/events", Read, events)
+            .summary("Tells of each that changes")
+            .answers_events::<PendingChange>(),
+        Route::get("/api/pending-changes/{id}", Read, show)
+            .summary("One of them, whole")
+            .path_value("id", PathValue::Uuid)
+            .answers_json::<PendingChange>(),
+        Route::post("/api/pending-changes/{id}/approve", Write, approve)
+            .summary("Does it")
+            .path_value("id", PathValue::Uuid)
+            .body::<DraftDecision>()
+            .answers_json::<PendingChange>(),
+        Route::post("/api/pending-changes/{id}/reject", Write, reject)
+            .summary("Turns it down")
+            .path_value("id", PathValue::Uuid)
+            .body::<DraftDecision>()
+            .answers_json::<PendingChange>(),
+    ];
+    Routes::tagged("pending-changes", rows)
+}
 
 /// A draft as clients see it.
 #[derive(Serialize, JsonSchema)]
@@ -50,6 +79,13 @@ pub(crate) struct PendingChange {
     /// Stands for exactly what will happen: give it back to approve what was looked at.
     #[schemars(with = "String")]
     plan_hash: Hash,
+    #[serde(flatten)]
+    outcome: DraftOutcome,
+}
+
+/// What became of a draft, as far as something has.
+#[derive(Serialize, JsonSchema)]
+struct DraftOutcome {
     #[serde(skip_serializing_if = "Option::is_none")]
     decided_at: Option<Timestamp>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -83,11 +119,13 @@ impl From<Draft> for PendingChange {
             created_at: draft.created_at,
             expires_at: draft.expires_at,
             plan_hash: draft.hash,
-            decided_at: draft.decided_at,
-            decided_by: draft.decided_by,
-            reason: draft.reason,
-            output: draft.output,
-            superseded_by: draft.superseded_by,
+            outcome: DraftOutcome {
+                decided_at: draft.decided_at,
+                decided_by: draft.decided_by,
+                reason: draft.reason,
+                output: draft.output,
+                superseded_by: draft.superseded_by,
+            },
         }
     }
 }
@@ -202,7 +240,8 @@ pub(super) async fn approve(
     OptionalBody(decision): OptionalBody<DraftDecision>,
 ) -> Result<Json<PendingChange>, Problem> {
     let (id, yes) = (draft_id(&id)?, decision.yes()?);
-    let approved = state.agent.approvals.approve(&caller.person, id, yes).await.map_err(refused)?;
+    let approved = state.agent.approvals.approve(&caller.approver()?, id, yes).await;
+    let approved = approved.map_err(refused)?;
     Ok(Json(approved.into()))
 }
 

@@ -5,13 +5,6 @@ mod editor;
 mod storage;
 mod test_inputs;
 
-/// What the routes read and write, for their description.
-pub(crate) mod views {
-    pub(crate) use super::editor::{ChatRequest, Cleared, History, HistoryQuery, OfPersona};
-    pub(crate) use super::storage::{PersonaView, PutPersona};
-    pub(crate) use super::test_inputs::{Content, TestInputList, TestInputView};
-}
-
 use axum::http::{HeaderName, header};
 use axum::response::{IntoResponse, Response};
 use onyx_agent::AgentProfile;
@@ -19,24 +12,87 @@ use onyx_storage::{Change, PersonaFiles, StoreError};
 use onyx_types::{AgentId, Author, ErrorCode, Fault, Origin};
 
 use super::owned::OwnedRun;
-use crate::encode::PersonaFrames;
-use crate::{Access, ApiState, AuthContext, Problem, Routes};
+use crate::routing::PathValue;
+use crate::wire::encode::{PersonaEvent, PersonaFrames};
+use crate::{Access, ApiState, AuthContext, Problem, Route, Routes};
+use editor::{ChatRequest, Cleared, History, HistoryQuery, OfPersona};
+use storage::{PersonaView, PutPersona};
+use test_inputs::{Content, TestInputList, TestInputView};
+
+const TEST_INPUT: PathValue =
+    PathValue::Pattern(r"^[^./\\\x00-\x1f\x7f-\x9f][^/\\\x00-\x1f\x7f-\x9f]*$");
 
 pub(super) fn routes() -> Routes {
+    use Access::{Owner, Read};
+    let editor = [
+        Route::post("/api/persona-agent/chat", Owner, editor::chat)
+            .summary("Asks the persona editor")
+            .body::<ChatRequest>()
+            .answers_events::<PersonaEvent<'static>>(),
+        Route::post("/api/persona-agent/clear", Owner, editor::clear)
+            .summary("Begins the conversation anew")
+            .body::<OfPersona>()
+            .answers_json::<Cleared>(),
+        Route::get("/api/persona-agent/history", Read, editor::history)
+            .summary("What was said to it")
+            .query::<HistoryQuery>()
+            .answers_json::<History>(),
+    ];
+    let personas = [
+        Route::get("/api/storage/personas/{id}", Read, storage::show)
+            .summary("An agent as a persona")
+            .path_value("id", PathValue::NAME)
+            .answers_json::<PersonaView>(),
+        Route::put("/api/storage/personas/{id}", Owner, storage::put)
+            .summary("Makes or changes it")
+            .path_value("id", PathValue::NAME)
+            .body::<PutPersona>()
+            .answers_json::<PersonaView>(),
+        Route::delete("/api/storage/personas/{id}", Owner, storage::delete)
+            .summary("Takes the agent out of the config")
+            .path_value("id", PathValue::NAME)
+            .answers_nothing(),
+    ];
+    Routes::tagged("persona-agent", editor)
+        .merge(Routes::tagged("storage", personas))
+        .merge(test_input_routes())
+}
+
+fn test_input_routes() -> Routes {
     use Access::{Chat, Owner, Read};
-    Routes::new()
-        .post("/api/persona-agent/chat", Owner, editor::chat)
-        .post("/api/persona-agent/clear", Owner, editor::clear)
-        .get("/api/persona-agent/history", Read, editor::history)
-        .get("/api/storage/personas/{id}", Read, storage::show)
-        .put("/api/storage/personas/{id}", Owner, storage::put)
-        .delete("/api/storage/personas/{id}", Owner, storage::delete)
-        .get("/api/storage/personas/{id}/test-inputs", Read, test_inputs::list)
-        .post("/api/storage/personas/{id}/test-inputs", Owner, test_inputs::create)
-        .get("/api/storage/personas/{id}/test-inputs/{tid}", Read, test_inputs::show)
-        .put("/api/storage/personas/{id}/test-inputs/{tid}", Owner, test_inputs::put)
-        .delete("/api/storage/personas/{id}/test-inputs/{tid}", Owner, test_inputs::delete)
-        .post("/api/storage/personas/{id}/test-inputs/{tid}/run", Chat, test_inputs::run)
+    let rows = [
+        Route::get("/api/storage/personas/{id}/test-inputs", Read, test_inputs::list)
+            .summary("What it is tried with")
+            .path_value("id", PathValue::NAME)
+            .answers_json::<TestInputList>(),
+        Route::post("/api/storage/personas/{id}/test-inputs", Owner, test_inputs::create)
+            .summary("Adds a test input")
+            .path_value("id", PathValue::NAME)
+            .body::<Content>()
+            .answers_created::<TestInputView>(),
+        Route::get("/api/storage/personas/{id}/test-inputs/{tid}", Read, test_inputs::show)
+            .summary("One test input")
+            .path_value("id", PathValue::NAME)
+            .path_value("tid", TEST_INPUT)
+            .answers_json::<TestInputView>(),
+        Route::put("/api/storage/personas/{id}/test-inputs/{tid}", Owner, test_inputs::put)
+            .summary("Makes or changes it")
+            .path_value("id", PathValue::NAME)
+            .path_value("tid", TEST_INPUT)
+            .body::<Content>()
+            .answers_json::<TestInputView>(),
+        Route::delete("/api/storage/personas/{id}/test-inputs/{tid}", Owner, test_inputs::delete)
+            .summary("Removes it; what it held is kept")
+            .path_value("id", PathValue::NAME)
+            .path_value("tid", TEST_INPUT)
+            .answers_nothing(),
+        Route::post("/api/storage/personas/{id}/test-inputs/{tid}/run", Chat, test_inputs::run)
+            .summary("What the persona answers to it")
+            .path_value("id", PathValue::NAME)
+            .path_value("tid", TEST_INPUT)
+            .answers_events::<PersonaEvent<'static>>(),
+    ];
+    Routes::tagged("storage", rows)
 }
 
 fn known(state: &ApiState, id: &str) -> Result<AgentProfile, Problem> {

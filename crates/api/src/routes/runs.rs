@@ -13,10 +13,33 @@ use onyx_types::{Envelope, RunId};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::{ApiState, AuthContext, Problem, QueryOf};
+use super::agent::Stopped;
+use crate::routing::PathValue;
+use crate::{Access, ApiState, AuthContext, Problem, QueryOf, Route, Routes};
 
 /// Proxies close a connection on which nothing is said for a minute or so.
 const KEEP_ALIVE: Duration = Duration::from_secs(15);
+
+pub(super) fn routes() -> Routes {
+    use Access::{Chat, Read, Write};
+    let rows = [
+        Route::get("/api/runs/{id}/events", Read, events)
+            .summary("What a run tells, from any event on")
+            .path_value("id", PathValue::Uuid)
+            .query::<EventsQuery>()
+            .answers_events::<Envelope>(),
+        Route::post("/api/runs/{id}/cancel", Chat, cancel)
+            .summary("Stops a run")
+            .path_value("id", PathValue::Uuid)
+            .answers_json::<Stopped>(),
+        Route::post("/api/runs/{id}/undo", Write, undo)
+            .summary("Takes back what a run wrote")
+            .path_value("id", PathValue::Uuid)
+            .query::<UndoQuery>()
+            .answers_json::<Undone>(),
+    ];
+    Routes::tagged("runs", rows)
+}
 
 #[derive(Deserialize, JsonSchema)]
 pub(crate) struct EventsQuery {
@@ -67,11 +90,6 @@ fn last_event_id(headers: &HeaderMap, run: RunId) -> Result<Option<u64>, Problem
         seq.parse().ok().filter(|_| same)
     });
     parsed.map(Some).ok_or_else(|| Problem::field("Last-Event-ID", "is not one of this run"))
-}
-
-#[derive(Serialize, JsonSchema)]
-pub(crate) struct Stopped {
-    stopped: bool,
 }
 
 pub(super) async fn cancel(

@@ -7,7 +7,30 @@ use onyx_identity::SecretView;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::{ApiState, JsonBody, Problem};
+use super::admin::CONFIG_NAME;
+use crate::{Access, ApiState, JsonBody, Problem, Route, Routes};
+
+pub(super) fn routes() -> Routes {
+    use Access::Owner;
+    let rows = [
+        Route::get("/api/admin/secrets", Owner, list)
+            .summary("Names, and enough to know them by")
+            .answers_json::<SecretList>(),
+        Route::put("/api/admin/secrets/{name}", Owner, set)
+            .summary("Keeps a secret")
+            .path_value("name", CONFIG_NAME)
+            .body::<SecretValue>()
+            .answers_nothing(),
+        Route::delete("/api/admin/secrets/{name}", Owner, remove)
+            .summary("Forgets it")
+            .path_value("name", CONFIG_NAME)
+            .answers_nothing(),
+        Route::post("/api/admin/secrets/rotate", Owner, rotate)
+            .summary("Seals all anew")
+            .answers_json::<Rotated>(),
+    ];
+    Routes::tagged("admin", rows)
+}
 
 #[derive(Serialize, JsonSchema)]
 pub(crate) struct SecretList {

@@ -13,9 +13,10 @@ use onyx_types::{
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::{ApiState, AuthContext, Problem, QueryOf};
-pub(super) use change::{delete, fork, patch};
-pub(super) use export::export;
+use crate::routing::PathValue;
+use crate::{Access, ApiState, AuthContext, Problem, QueryOf, Route, Routes};
+use change::{Fork, Patch};
+use export::ExportQuery;
 
 const LIST_DEFAULT: u32 = 50;
 const LIST_MAX: u32 = 200;
@@ -25,6 +26,45 @@ const TURNS_MAX: usize = 1_000;
 const HISTORY_DEFAULT: usize = 5_000;
 /// Beyond this many turns a page is not stretched to the start of its first run.
 const LONGEST_RUN: usize = 1_000;
+
+pub(super) fn routes() -> Routes {
+    use Access::{Read, Write};
+    let rows = [
+        Route::get("/v1/sessions", Read, list)
+            .summary("Conversations, newest first")
+            .query::<ListQuery>()
+            .answers_json::<SessionList>(),
+        Route::get("/v1/sessions/{id}", Read, show)
+            .summary("One conversation")
+            .path_value("id", PathValue::Uuid)
+            .answers_json::<SessionWithSiblings>(),
+        Route::patch("/v1/sessions/{id}", Write, change::patch)
+            .summary("Renames, archives")
+            .path_value("id", PathValue::Uuid)
+            .body::<Patch>()
+            .answers_json::<SessionView>(),
+        Route::delete("/v1/sessions/{id}", Write, change::delete)
+            .summary("Removes it for good")
+            .path_value("id", PathValue::Uuid)
+            .answers_nothing(),
+        Route::post("/v1/sessions/{id}/fork", Write, change::fork)
+            .summary("A copy up to a turn")
+            .path_value("id", PathValue::Uuid)
+            .body::<Fork>()
+            .answers_created::<SessionView>(),
+        Route::get("/v1/sessions/{id}/turns", Read, turns)
+            .summary("Its log, in pages")
+            .path_value("id", PathValue::Uuid)
+            .query::<TurnsQuery>()
+            .answers_json::<TurnList>(),
+        Route::get("/v1/sessions/{id}/export", Read, export::export)
+            .summary("The log, or a page to read")
+            .path_value("id", PathValue::Uuid)
+            .query::<ExportQuery>()
+            .answers_texts(&["application/x-ndjson", "text/markdown"]),
+    ];
+    Routes::tagged("sessions", rows)
+}
 
 /// One session as the wire shows it.
 #[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
@@ -151,7 +191,7 @@ pub(crate) struct SessionWithSiblings {
 }
 
 #[derive(Serialize, JsonSchema)]
-struct Sibling {
+pub(super) struct Sibling {
     id: SessionId,
     title: Option<String>,
     status: SessionStatus,

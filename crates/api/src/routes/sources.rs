@@ -19,10 +19,38 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use tokio::sync::watch;
 
-use crate::body::DocumentBody;
-use crate::{ApiState, AuthContext, Problem, QueryOf};
+use crate::wire::DocumentBody;
+use crate::{Access, ApiState, AuthContext, Problem, QueryOf, Route, Routes};
 
+const LONGEST_NAME: usize = 255;
 const KEEP_ALIVE: Duration = Duration::from_secs(15);
+
+pub(super) fn routes() -> Routes {
+    use Access::{Read, Write};
+    let rows = [
+        Route::get("/api/sources", Read, list)
+            .summary("What is attached, newest first")
+            .query::<SourcesQuery>()
+            .answers_json::<SourceList>(),
+        Route::post("/api/sources", Write, add)
+            .summary("Attaches a file, folder, address or text")
+            .body::<SourceRequest>()
+            .answers_created::<SourceView>(),
+        Route::get("/api/sources/{id}", Read, show)
+            .summary("One source and its documents")
+            .answers_json::<SourceView>(),
+        Route::post("/api/sources/{id}", Write, sync)
+            .summary("Looks at what it comes from again")
+            .answers_json::<SourceView>(),
+        Route::delete("/api/sources/{id}", Write, remove)
+            .summary("Takes it away with its text")
+            .answers_nothing(),
+        Route::get("/api/sources/{id}/events", Read, events)
+            .summary("How far its import is")
+            .answers_events::<ProgressView>(),
+    ];
+    Routes::tagged("sources", rows)
+}
 
 /// What to attach, and to what.
 #[derive(Deserialize, JsonSchema)]
@@ -247,8 +275,27 @@ impl TryFrom<SourceRequest> for NewSource {
             ScopeKind::Thread => Scope::Thread(id.parse::<ThreadId>().map_err(bad)?),
             ScopeKind::Agent => Scope::Agent(id.parse::<AgentId>().map_err(bad)?),
         };
+        if title.as_ref().is_some_and(|title| title.contains(char::is_control)) {
+            return Err(Problem::field("title", "it must be one line without control characters"));
+        }
         Ok(Self { scope: to, space: scope.space, title, supply: supply.try_into()? })
     }
+}
+
+/// The name of a file that is sent. It is shown and it names what is kept, so it must be one that a
+/// file can have: nothing in it climbs, and nothing in it is invisible.
+pub(super) fn document_name(name: String) -> Result<String, Problem> {
+    let climbs = |part: &str| matches!(part.trim(), "" | "." | "..");
+    if name.len() > LONGEST_NAME
+        || name.contains(char::is_control)
+        || name.split(['/', '\\']).any(climbs)
+    {
+        let why = format!(
+            "a file's name: 1 to {LONGEST_NAME} bytes, no control characters, no part `.` or `..`"
+        );
+        return Err(Problem::field("name", why));
+    }
+    Ok(name)
 }
 
 impl TryFrom<SupplyRequest> for NewSupply {
@@ -263,7 +310,7 @@ impl TryFrom<SupplyRequest> for NewSupply {
             SupplyRequest::File { path: None, data: Some(data), name: Some(name), media_type } => {
                 let bytes =
                     BASE64_STANDARD.decode(data).map_err(|error| Problem::field("data", error))?;
-                Self::Upload { name, media_type, bytes }
+                Self::Upload { name: document_name(name)?, media_type, bytes }
             }
             SupplyRequest::File { .. } => {
                 let why = "give a `path` in the vault, or a `name` and its `data` as base64";

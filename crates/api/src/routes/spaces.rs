@@ -5,15 +5,6 @@ mod capture;
 mod entities;
 pub(super) mod removal;
 
-/// What the routes read and write, for their description.
-pub(crate) mod views {
-    pub(crate) use super::capture::CaptureRequest;
-    pub(crate) use super::entities::{
-        EntitiesQuery, EntityList, EntityPatch, EntityView, NewEntity,
-    };
-    pub(crate) use super::{NewSpace, SpaceList, SpacePatch, SpaceView};
-}
-
 use axum::Json;
 use axum::extract::{Path, State};
 use axum::http::{HeaderMap, StatusCode, header};
@@ -25,28 +16,73 @@ use onyx_types::{
 use schemars::JsonSchema;
 use serde::{Deserialize, Deserializer, Serialize};
 
-use crate::etag::{etag, expected};
-use crate::{Access, ApiState, AuthContext, JsonBody, Problem, Routes};
+use crate::routing::PathValue;
+use crate::wire::{etag, expected};
+use crate::{Access, ApiState, AuthContext, JsonBody, Problem, Route, Routes};
+use capture::CaptureRequest;
+use entities::{EntitiesQuery, EntityList, EntityPatch, EntityView, NewEntity};
 
 const LONGEST_NAME: usize = 120;
 /// Spaces whose names make the same id.
 const MOST_NAMESAKES: usize = 99;
 
+const KIND: PathValue = PathValue::OneOf(&["pages", "tasks", "refs", "projects"]);
+
 pub(super) fn routes() -> Routes {
     use Access::{Read, Write};
+    let rows = [
+        Route::get("/api/spaces", Read, list)
+            .summary("The person's spaces")
+            .answers_json::<SpaceList>(),
+        Route::post("/api/spaces", Write, create)
+            .summary("Makes one")
+            .body::<NewSpace>()
+            .answers_created::<SpaceView>(),
+        Route::get("/api/spaces/{id}", Read, show).summary("One space").answers_json::<SpaceView>(),
+        Route::patch("/api/spaces/{id}", Write, patch)
+            .summary("Changes its name or agent")
+            .body::<SpacePatch>()
+            .answers_json::<SpaceView>(),
+        Route::delete("/api/spaces/{id}", Write, remove)
+            .summary("Removes it with all in it; versions are kept")
+            .answers_nothing(),
+        Route::post("/api/spaces/{id}/capture", Write, capture::capture)
+            .summary("An address, text or file becomes a ref")
+            .body::<CaptureRequest>()
+            .answers_created::<EntityView>(),
+    ];
+    Routes::tagged("spaces", rows).merge(entity_routes())
+}
+
+fn entity_routes() -> Routes {
+    use Access::{Read, Write};
     let (all, one) = ("/api/spaces/{id}/{kind}", "/api/spaces/{id}/{kind}/{entity}");
-    Routes::new()
-        .get("/api/spaces", Read, list)
-        .post("/api/spaces", Write, create)
-        .get("/api/spaces/{id}", Read, show)
-        .patch("/api/spaces/{id}", Write, patch)
-        .delete("/api/spaces/{id}", Write, remove)
-        .post("/api/spaces/{id}/capture", Write, capture::capture)
-        .get(all, Read, entities::list)
-        .post(all, Write, entities::create)
-        .get(one, Read, entities::show)
-        .patch(one, Write, entities::patch)
-        .delete(one, Write, entities::remove)
+    let rows = [
+        Route::get(all, Read, entities::list)
+            .summary("What it holds of a kind")
+            .path_value("kind", KIND)
+            .query::<EntitiesQuery>()
+            .answers_json::<EntityList>(),
+        Route::post(all, Write, entities::create)
+            .summary("Makes one")
+            .path_value("kind", KIND)
+            .body::<NewEntity>()
+            .answers_created::<EntityView>(),
+        Route::get(one, Read, entities::show)
+            .summary("One of them, whole")
+            .path_value("kind", KIND)
+            .answers_json::<EntityView>(),
+        Route::patch(one, Write, entities::patch)
+            .summary("Changes some of it")
+            .path_value("kind", KIND)
+            .body::<EntityPatch>()
+            .answers_json::<EntityView>(),
+        Route::delete(one, Write, entities::remove)
+            .summary("Removes it; what it held is kept")
+            .path_value("kind", KIND)
+            .answers_nothing(),
+    ];
+    Routes::tagged("spaces", rows)
 }
 
 #[derive(Serialize, JsonSchema)]
@@ -215,7 +251,7 @@ pub(super) fn spaces(state: &ApiState, caller: &AuthContext) -> Result<Spaces, P
     Ok(Spaces::new(&*state.store.files, &caller.person).map_err(Fault::from)?)
 }
 
-/// What is no id names nothing.
+/// A text that is no id names no space, so that is not found either.
 pub(super) async fn find(
     state: &ApiState,
     caller: &AuthContext,

@@ -1,12 +1,13 @@
 //! `/ws`: one connection for everything a live client needs. Runs belong to the server: a client
 //! that goes away, or reads too slowly and is closed, leaves them at work.
 
-mod answer;
 mod command;
 mod connection;
 mod follow;
 mod outbox;
+mod result;
 mod sent;
+mod sign_in;
 mod tail;
 
 use std::sync::Arc;
@@ -15,20 +16,27 @@ use axum::Extension;
 use axum::extract::State;
 use axum::extract::ws::WebSocketUpgrade;
 use axum::extract::ws::rejection::WebSocketUpgradeRejection;
-use axum::http::{HeaderValue, StatusCode, header};
+use axum::http::{HeaderMap, HeaderValue, StatusCode, header};
 use axum::response::{IntoResponse as _, Response};
 use axum::routing::get;
 
-use crate::access::Route;
-use crate::auth::address_of;
-use crate::serve::Peer;
-use crate::{Access, ApiState, AuthContext, MAX_BODY, Problem, Routes};
+use crate::access::{address_of, cookie};
+use crate::serve::{ConnectionSlot, Peer};
+use crate::{Access, ApiState, AuthContext, MAX_BODY, Problem, Route, Routes};
 use sent::SentKeys;
+use sign_in::Sender;
+
+/// Each connection keeps one for as long as it is open; most frames are shorter.
+const READ_BUFFER: usize = 8 * 1024;
+/// What is read from a client that has not said who it is.
+const FIRST_FRAME: usize = 16 * 1024;
 
 pub(super) fn routes() -> Routes {
-    let route = Route { method: "GET", path: "/ws", access: Access::FirstFrame };
     let sent = Extension(Arc::new(SentKeys::default()));
-    Routes::new().with(route, get(upgrade).layer(sent))
+    let row = Route::get_with("/ws", Access::FirstFrame, get(upgrade).layer(sent))
+        .summary("One connection for a live client: commands in, events out")
+        .switches_protocols();
+    Routes::tagged("ws", [row])
 }
 
 /// Says what to do instead, as HTTP wants it said.
@@ -43,20 +51,28 @@ fn no_upgrade(rejection: &WebSocketUpgradeRejection) -> Response {
     response
 }
 
-/// The credential comes with the upgrade (a cookie, or a header where the client can set one) or in
-/// the first frame; never in the address, which ends up in logs.
+/// The credential comes with the upgrade (where the client can set a header) or in the first frame (a
+/// token, or the page's key to the browser's cookie); never in the address, which ends up in logs.
 async fn upgrade(
     State(state): State<ApiState>,
     Extension(sent): Extension<Arc<SentKeys>>,
     peer: Option<Extension<Peer>>,
+    slot: Option<Extension<Arc<ConnectionSlot>>>,
     caller: Option<AuthContext>,
+    headers: HeaderMap,
     upgrade: Result<WebSocketUpgrade, WebSocketUpgradeRejection>,
 ) -> Result<Response, Problem> {
     let upgrade = match upgrade {
         Ok(upgrade) => upgrade,
         Err(rejection) => return Ok(no_upgrade(&rejection)),
     };
-    let upgrade = upgrade.max_message_size(MAX_BODY).max_frame_size(MAX_BODY);
+    let upgrade =
+        upgrade.max_message_size(MAX_BODY).max_frame_size(MAX_BODY).read_buffer_size(READ_BUFFER);
     let from = address_of(peer.as_ref().map(|Extension(peer)| peer));
-    Ok(upgrade.on_upgrade(move |socket| connection::serve(socket, state, sent, caller, from)))
+    let slot = slot.map(|Extension(slot)| slot);
+    if let Some(slot) = slot.as_ref().filter(|_| caller.is_none()) {
+        slot.allow(FIRST_FRAME);
+    }
+    let sender = Sender { cookie: cookie::session(&headers), from, slot };
+    Ok(upgrade.on_upgrade(move |socket| connection::serve(socket, state, sent, caller, sender)))
 }

@@ -1,4 +1,4 @@
-use onyx_api::{Collect, Encoder};
+use onyx_surface::{Collect, Encoder};
 use onyx_types::{ErrorCode, Fault, RunStatus};
 use serde_json::json;
 

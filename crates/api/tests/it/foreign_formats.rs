@@ -6,11 +6,11 @@
 //! in the suite. Ours beside theirs: `x-onyx-session-id` and, in chat, `reasoning_content`, as
 //! DeepSeek and vLLM have it.
 
-use onyx_api::Encoder;
 use onyx_api::v1::{
-    AnswerFold, AnswerHead, ChatChunks, MessageEvents, ResponseEvents, StepWriter, StreamUsage,
+    AnswerFold, AnswerHead, AnswerWriter, ChatChunks, MessageEvents, ResponseEvents, StreamUsage,
     Streamed, WholeFold,
 };
+use onyx_surface::Encoder;
 use onyx_types::{Envelope, ErrorCode, Event, RunStatus, ToolUseId};
 use serde_json::json;
 
@@ -55,7 +55,7 @@ fn run_that_fails() -> Vec<Envelope> {
     ])
 }
 
-fn streamed(writer: impl StepWriter, envelopes: &[Envelope]) -> String {
+fn streamed(writer: impl AnswerWriter, envelopes: &[Envelope]) -> String {
     let mut encoder = Streamed::new(AnswerFold::new(["weather"]), writer);
     let mut bytes: Vec<u8> =
         envelopes.iter().flat_map(|envelope| encoder.encode(envelope).concat()).collect();
@@ -91,8 +91,8 @@ fn whole_answers_are_exactly_these() {
     let mut fold = AnswerFold::new(["weather"]);
     let mut gathered = WholeFold::default();
     let run = run_with_a_client_call();
-    let steps = run.iter().flat_map(|envelope| fold.event(&envelope.event)).collect::<Vec<_>>();
-    let answer = steps.into_iter().find_map(|step| gathered.step(step)).unwrap().unwrap();
+    let parts = run.iter().flat_map(|envelope| fold.event(envelope)).collect::<Vec<_>>();
+    let answer = parts.into_iter().find_map(|part| gathered.add(part)).unwrap().unwrap();
     insta::assert_snapshot!("chat_whole", format!("{:#}", ChatChunks::whole(&head(), &answer)));
     insta::assert_snapshot!(
         "responses_whole",

@@ -1,4 +1,5 @@
-use onyx_api::{Encoder, Ndjson};
+use onyx_api::Ndjson;
+use onyx_surface::Encoder;
 use onyx_types::{Envelope, ErrorCode, RunStatus};
 
 use crate::recorded::{self, DRAFT, RUN, SESSION, complete, delta, done, envelopes, error, start};

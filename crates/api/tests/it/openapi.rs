@@ -23,7 +23,16 @@ fn every_route_is_described_and_every_reference_leads_somewhere() {
         let path = route.path.replace("{*", "{");
         let operation = &document["paths"][&path][route.method.to_lowercase()];
         assert!(operation["operationId"].is_string(), "{} {path}", route.method);
-        assert!(operation["responses"]["default"].is_object(), "{} {path}", route.method);
+        let summary = operation["summary"].as_str().unwrap();
+        assert!(
+            summary.len() > 3 && !summary.contains(&path),
+            "{} {path}: {summary}",
+            route.method
+        );
+        assert_eq!(operation["tags"].as_array().unwrap().len(), 1, "{} {path}", route.method);
+        let answers = operation["responses"].as_object().unwrap();
+        assert!(answers.contains_key("default"), "{} {path}", route.method);
+        assert!(answers.keys().any(|status| status != "default"), "{} {path}", route.method);
     }
     let mut references = Vec::new();
     collect(&document, &mut references);

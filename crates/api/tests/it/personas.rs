@@ -1,7 +1,8 @@
 //! The persona surface and the older clients' lines, byte for byte.
 
 use bytes::Bytes;
-use onyx_api::{CallName, Encoder, Ndjson, PersonaFrames};
+use onyx_api::{CallName, Ndjson, PersonaFrames};
+use onyx_surface::Encoder;
 use onyx_types::{Envelope, ErrorCode, RunStatus};
 
 use crate::recorded::{self, complete, delta, done, envelopes, error, start};

@@ -1,7 +1,8 @@
 //! The companion's stream, a thread's events and the UI message stream, byte for byte.
 
-use onyx_api::v1::{Finish, Step, StepWriter};
-use onyx_api::{CompanionFrames, Encoder, SseFrame, ThreadFrames, ToldFrom, UiMessageFrames};
+use onyx_api::v1::{AnswerPart, AnswerWriter, Finish};
+use onyx_api::{CompanionFrames, EventsFrom, SseFrame, ThreadFrames, UiMessageFrames};
+use onyx_surface::Encoder;
 use onyx_types::{Envelope, ErrorCode, Event, Fault, LaneId, RunStatus};
 
 use crate::recorded::{self, complete, delta, done, envelopes, error, start};
@@ -25,7 +26,7 @@ fn the_companion_stream_is_exactly_these_bytes() {
     let live = told(CompanionFrames::default(), &recorded::whole_run());
     insta::assert_snapshot!("companion_stream", live);
     // Told from the log, only the ids differ.
-    let kept = told(CompanionFrames::told_from(ToldFrom::Log), &recorded::whole_run());
+    let kept = told(CompanionFrames::reading_from(EventsFrom::Log), &recorded::whole_run());
     assert_eq!(kept.replace(":log-", ":"), live);
 }
 
@@ -110,19 +111,27 @@ fn of_several_coworkers_the_one_that_fails_fails_alone() {
     assert!(events.contains("main\",\"content\":\"whole\",\"status\":\"complete\""), "{events}");
 }
 
-fn parts(steps: &[Step]) -> String {
+fn stream(parts: &[AnswerPart]) -> String {
     let mut frames = UiMessageFrames::new("m1".to_owned());
-    let bytes: Vec<u8> = steps.iter().flat_map(|step| frames.write(step).concat()).collect();
+    let bytes: Vec<u8> = parts.iter().flat_map(|part| frames.write(part).concat()).collect();
     String::from_utf8(bytes).unwrap()
 }
 
 #[test]
 fn the_ui_message_stream_is_exactly_these_bytes() {
-    let text = |text: &str| Step::Text(text.to_owned());
-    let end = Step::End { finish: Finish::Stop, usage: recorded::usage() };
-    let steps =
-        [Step::Begin, Step::Reasoning("hm".to_owned()), text("Here "), text("\"it\"\nis"), end];
-    insta::assert_snapshot!("ui_message_stream", parts(&steps));
+    let text = |text: &str| AnswerPart::Text(text.to_owned());
+    let end = AnswerPart::End { finish: Finish::Stop, usage: recorded::usage() };
+    let parts = [
+        AnswerPart::Begin,
+        AnswerPart::Reasoning("hm".to_owned()),
+        text("Here "),
+        text("\"it\"\nis"),
+        end,
+    ];
+    insta::assert_snapshot!("ui_message_stream", stream(&parts));
     let fault = Fault::new(ErrorCode::ProviderTruncated, "it broke off");
-    insta::assert_snapshot!("ui_message_failed", parts(&[text("half"), Step::Failed(fault)]));
+    insta::assert_snapshot!(
+        "ui_message_failed",
+        stream(&[text("half"), AnswerPart::Failed(fault)])
+    );
 }

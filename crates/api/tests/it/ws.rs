@@ -1,4 +1,5 @@
-use onyx_api::{Encoder, WsFrames};
+use onyx_api::WsFrames;
+use onyx_surface::Encoder;
 
 use crate::recorded::{self, DRAFT, RUN, SESSION, complete, delta, envelopes, start};
 

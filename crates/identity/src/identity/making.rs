@@ -6,10 +6,12 @@ use std::time::Duration;
 use onyx_storage::{CredentialKind, CredentialRow};
 use onyx_types::{CredentialId, ErrorCode, Fault, Grants, Hash, PersonId, Timestamp};
 
-use super::{Identity, lock};
+use super::{Identity, lock, session_hash};
 use crate::caller::Caller;
 use crate::credentials::{Lifetime, NewToken};
 use crate::jwt::Claims;
+use crate::minting::{Minted, Particulars, Permit};
+use crate::network::Network;
 use crate::pairing::{Decision, Found, Pairing, PairingFor, PairingState};
 use crate::random::Secret;
 
@@ -27,20 +29,38 @@ pub struct Tokens {
     pub expires_in: Duration,
 }
 
+/// What signs a browser in. The browser sends the cookie by itself, to every port of the machine;
+/// the key lies in the storage of the server's own origin and is sent by its pages alone.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct BrowserSession {
+    pub cookie: Secret,
+    pub page_key: Secret,
+}
+
+/// What a device that was approved gets.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum PickedUp {
+    Browser(BrowserSession),
+    Device(Secret),
+}
+
 /// What a new credential is made of.
 struct Making {
+    permit: Permit,
     kind: CredentialKind,
-    mark: &'static str,
-    people: Vec<PersonId>,
     name: String,
-    grants: Grants,
     parent: Option<CredentialId>,
     expires_at: Option<Timestamp>,
 }
 
 impl Identity {
-    /// A token for programs. The text is told here and never again.
-    pub async fn create_token(&self, new: NewToken) -> Result<(CredentialRow, Secret), Fault> {
+    /// A token for programs, good for no more than what its maker came with. The text is told here
+    /// and never again.
+    pub async fn create_token(
+        &self,
+        maker: &Caller,
+        new: NewToken,
+    ) -> Result<(CredentialRow, Secret), Fault> {
         if let Some(stranger) = new.people.iter().find(|person| !self.read().is_person(person)) {
             return Err(no_person(stranger));
         }
@@ -57,56 +77,65 @@ impl Identity {
             Lifetime::UntilRevoked => None,
             Lifetime::For(time) => Some(self.clock.wall().saturating_add(time)),
         };
-        self.make(Making {
-            kind: CredentialKind::Token,
-            mark: "onyx_sk_",
-            people: new.people,
-            name: name.to_owned(),
-            grants: new.grants,
-            parent: None,
-            expires_at,
-        })
-        .await
+        let permit = Permit::new(maker, new.people, new.grants)?;
+        self.token(permit, name, expires_at).await
+    }
+
+    async fn token(
+        &self,
+        permit: Permit,
+        name: &str,
+        expires_at: Option<Timestamp>,
+    ) -> Result<(CredentialRow, Secret), Fault> {
+        let secret = Secret::fresh("onyx_sk_")?;
+        let (kind, name) = (CredentialKind::Token, name.to_owned());
+        let making = Making { permit, kind, name, parent: None, expires_at };
+        Ok((self.make(making, self.new_id(), secret.hash()).await?, secret))
     }
 
     /// Signs a browser in. The session ends with what it was signed in by.
-    pub async fn create_session(&self, caller: &Caller, name: &str) -> Result<Secret, Fault> {
-        self.session(caller.person.clone(), caller.grants, caller.credential, name).await
+    pub async fn create_session(
+        &self,
+        caller: &Caller,
+        name: &str,
+    ) -> Result<BrowserSession, Fault> {
+        let permit = Permit::new(caller, vec![caller.person.clone()], caller.grants)?;
+        self.session(permit, caller.credential, name).await
     }
 
     /// For whoever opens a link that this server printed: the owner.
-    pub async fn redeem_link(&self, code: &str, from: IpAddr) -> Result<Secret, Fault> {
-        lock(&self.limiter).guess(from, &*self.clock)?;
-        if !lock(&self.links).redeem(code, &*self.clock) {
+    pub async fn redeem_link(&self, code: &str, from: IpAddr) -> Result<BrowserSession, Fault> {
+        let permit = lock(&self.links).redeem(code, &*self.clock);
+        let Some(permit) = permit else {
+            lock(&self.limiter).failed(from, &*self.clock)?;
             return Err(Fault::new(
                 ErrorCode::Unauthenticated,
                 "this link was used already, or its time is over",
             )
             .with_hint("Run `onyx` again: it prints a new one."));
-        }
-        lock(&self.limiter).guessed_right(from);
-        self.session(self.owner()?, Grants::all(), None, "link").await
+        };
+        self.session(permit, None, "link").await
     }
 
-    /// The code of a link that signs the owner in, once.
-    pub fn create_link(&self) -> Result<Secret, Fault> {
-        lock(&self.links).make(&*self.clock)
+    /// The code of a link that signs the owner in, once, for everything that an owner may do.
+    pub fn create_link(&self, maker: &Caller) -> Result<Secret, Fault> {
+        let permit = Permit::new(maker, vec![self.owner()?], Grants::all())?;
+        lock(&self.links).make(permit, &*self.clock)
     }
 
     /// Short-lived and refresh token, good for no more than what they are asked with.
     pub async fn create_tokens(&self, caller: &Caller) -> Result<Tokens, Fault> {
         let usual = self.clock.wall().saturating_add(REFRESH_LASTS);
-        let (row, refresh) = self
-            .make(Making {
-                kind: CredentialKind::Refresh,
-                mark: REFRESH_MARK,
-                people: vec![caller.person.clone()],
-                name: "sdk".to_owned(),
-                grants: caller.grants,
-                parent: caller.credential,
-                expires_at: Some(caller.expires_at.map_or(usual, |at| at.min(usual))),
-            })
-            .await?;
+        let making = Making {
+            permit: Permit::new(caller, vec![caller.person.clone()], caller.grants)?,
+            kind: CredentialKind::Refresh,
+            name: "sdk".to_owned(),
+            parent: caller.credential,
+            expires_at: Some(caller.expires_at.map_or(usual, |at| at.min(usual))),
+        };
+        let id = self.new_id();
+        let refresh = refresh_secret(id)?;
+        let row = self.make(making, id, refresh.hash()).await?;
         self.access(&row, refresh)
     }
 
@@ -126,8 +155,9 @@ impl Identity {
             return Err(Fault::new(ErrorCode::Unauthenticated, message));
         };
         let refresh = refresh_secret(held.row.credential)?;
-        let row = CredentialRow { hash: refresh.hash(), ..held.row };
-        self.hold(row.clone()).await?;
+        let minted = Minted::renewed(held, refresh.hash());
+        let row = minted.row().clone();
+        self.hold(minted).await?;
         self.access(&row, refresh)
     }
 
@@ -150,21 +180,37 @@ impl Identity {
         from: Option<IpAddr>,
     ) -> Result<(Secret, Pairing), Fault> {
         if let Some(from) = from {
-            // Each is a chance that the owner approves the wrong device.
-            lock(&self.limiter).guess(from, &*self.clock)?;
+            lock(&self.limiter).pairing(from, &*self.clock)?;
         }
-        lock(&self.pairings).begin(name, client, &*self.clock)
+        lock(&self.pairings).begin(name, client, from.map(Network::of), &*self.clock)
     }
 
     pub fn pairings(&self) -> Vec<Pairing> {
         lock(&self.pairings).waiting(&*self.clock)
     }
 
-    pub fn approve_pairing(&self, code: &str, person: &PersonId) -> Result<(), Fault> {
+    /// Lets a device in: a browser for all that the person may do, another device for what people
+    /// do for themselves; neither for more than its approver may do.
+    pub fn approve_pairing(
+        &self,
+        maker: &Caller,
+        code: &str,
+        person: &PersonId,
+    ) -> Result<(), Fault> {
         if !self.read().is_person(person) {
             return Err(no_person(person));
         }
-        lock(&self.pairings).decide(code, Decision::Approved(person.clone()), &*self.clock)
+        let grants = match lock(&self.pairings).wanted(code, &*self.clock)? {
+            PairingFor::Browser => self.all_grants_of(person),
+            PairingFor::Device => Grants::personal(),
+        };
+        let permit = Permit::new(maker, vec![person.clone()], grants)?;
+        lock(&self.pairings).decide(code, Decision::Approved(permit), &*self.clock)
+    }
+
+    /// All that anything can be good for in this person's hands.
+    pub(super) fn all_grants_of(&self, person: &PersonId) -> Grants {
+        if self.read().owner() == Some(person) { Grants::all() } else { Grants::personal() }
     }
 
     pub fn reject_pairing(&self, code: &str) -> Result<(), Fault> {
@@ -175,38 +221,45 @@ impl Identity {
     pub async fn pick_up_pairing(
         &self,
         id: &str,
-    ) -> Result<(PairingState, Option<(PairingFor, Secret)>), Fault> {
+    ) -> Result<(PairingState, Option<PickedUp>), Fault> {
         let found = lock(&self.pairings).pick_up(id, &*self.clock)?;
-        let (person, name, client) = match found {
+        let (permit, name, client) = match found {
             Found::Pending => return Ok((PairingState::Pending, None)),
             Found::Rejected => return Ok((PairingState::Rejected, None)),
-            Found::Approved { person, name, client } => (person, name, client),
+            Found::Approved { permit, name, client } => (permit, name, client),
         };
-        let grants = Grants::personal();
-        let secret = match client {
-            PairingFor::Browser => self.session(person, Grants::all(), None, &name).await?,
+        let stranger = permit.people().iter().find(|person| !self.read().is_person(person));
+        if let Some(stranger) = stranger {
+            return Err(no_person(stranger));
+        }
+        let picked_up = match client {
+            PairingFor::Browser => PickedUp::Browser(self.session(permit, None, &name).await?),
             PairingFor::Device => {
-                let name = if name.is_empty() { "paired device".to_owned() } else { name };
-                let lifetime = Lifetime::UntilRevoked;
-                let new = NewToken { people: vec![person], name, grants, lifetime };
-                self.create_token(new).await?.1
+                let name = if name.is_empty() { "paired device" } else { &name };
+                PickedUp::Device(self.token(permit, name, None).await?.1)
             }
         };
-        Ok((PairingState::Approved, Some((client, secret))))
+        Ok((PairingState::Approved, Some(picked_up)))
     }
 
     async fn session(
         &self,
-        person: PersonId,
-        grants: Grants,
+        permit: Permit,
         parent: Option<CredentialId>,
         name: &str,
-    ) -> Result<Secret, Fault> {
+    ) -> Result<BrowserSession, Fault> {
         let name: String = name.chars().filter(|c| !c.is_control()).take(LONGEST_NAME).collect();
         let expires_at = Some(self.clock.wall().saturating_add(SESSION_LASTS));
-        let (kind, mark, people) = (CredentialKind::Session, "onyx_cs_", vec![person]);
-        let making = Making { kind, mark, people, name, grants, parent, expires_at };
-        Ok(self.make(making).await?.1)
+        let (cookie, page_key) = (Secret::fresh("onyx_cs_")?, Secret::fresh("onyx_pk_")?);
+        let hash = session_hash(cookie.reveal(), page_key.reveal());
+        let kind = CredentialKind::Session;
+        let making = Making { permit, kind, name, parent, expires_at };
+        self.make(making, self.new_id(), hash).await?;
+        Ok(BrowserSession { cookie, page_key })
+    }
+
+    fn new_id(&self) -> CredentialId {
+        lock(&self.mint).credential(self.clock.wall())
     }
 
     fn access(&self, row: &CredentialRow, refresh: Secret) -> Result<Tokens, Fault> {
@@ -223,35 +276,33 @@ impl Identity {
         Ok(Tokens { access, refresh, expires_in: Duration::from_secs(left) })
     }
 
-    async fn make(&self, making: Making) -> Result<(CredentialRow, Secret), Fault> {
+    async fn make(
+        &self,
+        making: Making,
+        credential: CredentialId,
+        hash: Hash,
+    ) -> Result<CredentialRow, Fault> {
         let _order = self.changing.lock().await;
-        let created_at = self.clock.wall();
-        let credential = lock(&self.mint).credential(created_at);
-        let secret = match making.kind {
-            CredentialKind::Refresh => refresh_secret(credential)?,
-            CredentialKind::Token | CredentialKind::Session => Secret::fresh(making.mark)?,
-        };
-        let row = CredentialRow {
+        let minted = making.permit.mint(Particulars {
             credential,
             kind: making.kind,
-            people: making.people,
             name: making.name,
-            hash: secret.hash(),
-            grants: making.grants,
+            hash,
             parent: making.parent,
-            created_at,
+            created_at: self.clock.wall(),
             expires_at: making.expires_at,
-        };
-        self.hold(row.clone()).await?;
-        Ok((row, secret))
+        });
+        let row = minted.row().clone();
+        self.hold(minted).await?;
+        Ok(row)
     }
 
     /// To the ledger first: what is told to somebody must be there after a crash.
-    async fn hold(&self, row: CredentialRow) -> Result<(), Fault> {
-        self.accounts.put_credential(row.clone()).await?;
+    async fn hold(&self, minted: Minted) -> Result<(), Fault> {
+        self.accounts.put_credential(minted.row().clone()).await?;
         let now = self.clock.wall();
         self.change(|register| {
-            register.hold(row);
+            register.hold(minted);
             let mut over = register.over(now);
             over.extend(register.surplus());
             // Also takes what was made with something that ended in the meantime.

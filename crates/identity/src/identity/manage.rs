@@ -1,10 +1,12 @@
 //! Changes by the owner: people, passwords, revocation, and what the config says.
 
 use onyx_storage::{CredentialRow, PersonRow, Role, StoreError};
-use onyx_types::{CredentialId, ErrorCode, Fault, PersonId};
+use onyx_types::{CredentialId, ErrorCode, Fault, Grants, PersonId};
 
 use super::Identity;
 use super::making::no_person;
+use crate::caller::Caller;
+use crate::minting::Permit;
 use crate::people::Person;
 use crate::settings::Declared;
 
@@ -76,15 +78,27 @@ impl Identity {
         self.read().password(id).is_some()
     }
 
-    /// What was signed in with the password before is signed out.
-    pub async fn set_password(&self, id: &PersonId, password: &str) -> Result<(), Fault> {
+    /// A password opens everything that its person may do, so its maker must be good for all of
+    /// that. What was signed in with the password before is signed out.
+    pub async fn set_password(
+        &self,
+        maker: &Caller,
+        id: &PersonId,
+        password: &str,
+    ) -> Result<(), Fault> {
         if !self.read().is_person(id) {
             return Err(no_person(id));
         }
+        let permit = Permit::new(maker, vec![id.clone()], self.all_grants_of(id))?;
         let phc = self.passwords.hash(password).await?;
         let _order = self.changing.lock().await;
         self.accounts.set_password(id, phc.clone()).await?;
-        self.change(|register| register.set_password(id, phc)).await
+        self.change(|register| register.set_password(&permit, &phc)).await
+    }
+
+    /// Whoever writes the config can write the owner's token into it, which is good for everything.
+    pub fn may_set_owner_token(&self, maker: &Caller) -> Result<(), Fault> {
+        Permit::new(maker, vec![self.owner()?], Grants::all()).map(|_| ())
     }
 
     pub async fn remove_password(&self, id: &PersonId) -> Result<(), Fault> {

@@ -3,7 +3,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use onyx_identity::{
-    Attempt, Caller, Declared, Identity, Lifetime, NewToken, Proof, Secret, Token,
+    Attempt, BrowserSession, Caller, Declared, Identity, Lifetime, NewToken, Proof, Secret, Token,
 };
 use onyx_storage::{Home, Store};
 use onyx_test_support::ManualClock;
@@ -22,6 +22,11 @@ pub(crate) struct World {
 
 pub(crate) fn person(name: &str) -> PersonId {
     name.parse().unwrap()
+}
+
+/// What a signed-in browser shows.
+pub(crate) fn shown(session: &BrowserSession) -> Proof<'_> {
+    Proof::Session { cookie: session.cookie.reveal(), page_key: Some(session.page_key.reveal()) }
 }
 
 pub(crate) fn declared(people: Value, token: &str) -> Declared {
@@ -54,8 +59,13 @@ impl World {
             grants: grants.parse::<Grants>().unwrap(),
             lifetime: Lifetime::UntilRevoked,
         };
-        let (row, secret) = self.identity.create_token(new).await.unwrap();
+        let (row, secret) = self.identity.create_token(&self.owner(), new).await.unwrap();
         (row.credential, secret)
+    }
+
+    /// The user who runs the server: the owner, good for everything.
+    pub(crate) fn owner(&self) -> Caller {
+        self.identity.local_user().unwrap()
     }
 
     pub(crate) async fn ask(&self, proof: Proof<'_>) -> Result<Caller, ErrorCode> {

@@ -2,11 +2,12 @@
 
 use std::fs;
 use std::os::unix::fs::symlink;
+use std::sync::Arc;
 use std::time::Duration;
 
 use onyx_knowledge::Watching;
 use onyx_storage::{Area, Change, Expect};
-use onyx_test_support::wait_for;
+use onyx_test_support::{HoldUp, wait_for};
 use onyx_types::{Author, Cancel, Hash, Origin};
 
 use crate::world::World;
@@ -253,4 +254,50 @@ async fn nothing_is_under_way_once_a_person_s_files_were_looked_through() {
     world.index.catch_up().await.unwrap();
     let status = world.index.status(&anna).await.unwrap();
     assert_eq!((status.sources, status.progress), (21, None));
+}
+
+/// A search finds what was written before it was asked, also where another has begun to index that.
+#[tokio::test]
+async fn a_search_waits_for_a_file_that_somebody_else_is_indexing() {
+    let world = Arc::new(World::new().await);
+    assert_eq!(world.paths("walnut").await, [""; 0]);
+    let (pauses, hold) = HoldUp::at("index.file");
+    world.index.set_pauses(pauses);
+    let vault = world.store.files.objects(&Area::Vault("anna".parse().unwrap())).unwrap();
+    vault.put(&"a.md".parse().unwrap(), b"walnut cake", Expect::Absent).await.unwrap();
+    let search = || {
+        let world = Arc::clone(&world);
+        tokio::spawn(async move { world.paths("walnut").await })
+    };
+    let first = search();
+    hold.reached(1).await;
+    let mut second = search();
+    let early = tokio::time::timeout(Duration::from_millis(200), &mut second).await;
+    assert!(early.is_err(), "it was answered before the file was indexed: {early:?}");
+    assert_eq!(world.index.status(&"anna".parse().unwrap()).await.unwrap().waiting, 1);
+    // Who has begun it goes away; it is not forgotten for that.
+    first.abort();
+    hold.let_go();
+    assert_eq!(second.await.unwrap(), ["vault/a.md"]);
+}
+
+#[tokio::test]
+async fn catching_up_waits_for_a_look_that_somebody_else_has_begun() {
+    let world = Arc::new(World::new().await);
+    world.write("people/anna/vault/a.md", "walnut cake");
+    let (pauses, hold) = HoldUp::at("index.look");
+    world.index.set_pauses(pauses);
+    let catch_up = || {
+        let world = Arc::clone(&world);
+        tokio::spawn(async move { world.index.catch_up().await })
+    };
+    let first = catch_up();
+    hold.reached(1).await;
+    let mut second = catch_up();
+    let early = tokio::time::timeout(Duration::from_millis(200), &mut second).await;
+    assert!(early.is_err(), "it has caught up with what nobody has read yet");
+    hold.let_go();
+    second.await.unwrap().unwrap();
+    first.await.unwrap().unwrap();
+    assert!(world.index.status(&"anna".parse().unwrap()).await.unwrap().complete);
 }

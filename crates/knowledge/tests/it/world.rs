@@ -9,6 +9,7 @@ use futures::FutureExt as _;
 use futures::future::BoxFuture;
 use onyx_knowledge::{Answer, Chunking, Hit, Index, IndexSettings, Search};
 use onyx_storage::{Home, Store};
+use onyx_test_support::delays;
 use onyx_types::{
     AgentId, Clock, Embedder, EmbedderIdentity, ModelFailure, ModelFailureClass, PersonId, Scope,
     ScopeSet, SystemClock,
@@ -36,6 +37,7 @@ impl World {
         let mut store = Store::open_embedded(home, Arc::clone(&clock)).await.unwrap();
         let settings = IndexSettings { home: folder.path().to_owned(), chunking };
         let index = Index::new(store.clone(), Arc::clone(&clock), settings);
+        index.set_pauses(delays());
         store.files = index.observe(Arc::clone(&store.files));
         Self { folder, store, index, clock }
     }

@@ -1,21 +1,15 @@
 //! Reads and says the tokens of several conversations at once, one batch after the other.
 
 use std::collections::VecDeque;
-use std::num::NonZeroU32;
 use std::sync::mpsc::{Receiver, TryRecvError};
 
-use llama_cpp_2::context::LlamaContext;
-use llama_cpp_2::context::params::LlamaContextParams;
-use llama_cpp_2::llama_backend::LlamaBackend;
-use llama_cpp_2::llama_batch::LlamaBatch;
-use llama_cpp_2::model::LlamaModel;
-use llama_cpp_2::model::params::LlamaModelParams;
-use llama_cpp_2::sampling::LlamaSampler;
-use llama_cpp_2::token::LlamaToken;
-
-use super::Load;
+use super::native::{
+    Batch, Context, First, Llama, Marks, Model, Output, Room, Sampler, Sampling, Token,
+};
+use super::pace::Pace;
 use super::slot::{Slot, Task};
 use super::words::Utf8;
+use super::{Load, grammar};
 use crate::chat::{Chat, Template};
 use crate::worker::{Ended, FailedClass, NobodyListens, Order, Refusal, Replies, Reply};
 
@@ -27,36 +21,30 @@ const SLOTS: i32 = 4;
 const BATCH: usize = 128;
 
 /// The process's work: conversations in, words out.
-pub(crate) fn work(
+pub(super) fn work(
+    llama: Llama,
     load: &Load<'_>,
     orders: &Receiver<Order>,
     replies: &mut Replies,
 ) -> Result<(), Refusal> {
     let unusable = |why: String| (FailedClass::Invalid, format!("{}: {why}", load.file.display()));
-    let mut backend = LlamaBackend::init().map_err(|error| unusable(error.to_string()))?;
-    backend.void_logs();
-    let model = LlamaModel::load_from_file(&backend, load.file, &LlamaModelParams::default())
-        .map_err(|_| unusable("llama.cpp cannot load this model".to_owned()))?;
-    let threads = i32::try_from(load.threads).unwrap_or(1);
-    let params = LlamaContextParams::default()
-        .with_n_ctx(NonZeroU32::new(load.window))
-        .with_n_batch(BATCH as u32)
-        .with_n_ubatch(BATCH as u32)
-        .with_n_seq_max(SLOTS as u32)
-        .with_kv_unified(true)
-        .with_n_threads(threads)
-        .with_n_threads_batch(threads);
-    let context = model.new_context(&backend, params).map_err(|_| {
+    let model = Model::load(llama, load.file)
+        .ok_or_else(|| unusable("llama.cpp cannot load this model".to_owned()))?;
+    let room = Room {
+        window: load.window,
+        batch: BATCH as u32,
+        sequences: SLOTS as u32,
+        threads: i32::try_from(load.threads).unwrap_or(1),
+    };
+    let context = Context::new(&model, &room).ok_or_else(|| {
         let message = format!("there is not enough memory for a window of {} tokens", load.window);
         (FailedClass::Unavailable, message)
     })?;
-    let vocab = model.vocab();
-    let word = |token: LlamaToken| {
-        String::from_utf8_lossy(&vocab.token_to_piece(token, true, None)).into_owned()
-    };
-    let source = model.chat_template(None).ok().and_then(|template| template.to_string().ok());
-    let template = Template::new(source.as_deref(), word(vocab.bos()), word(vocab.eos()));
-    let marks = vocab.tokens().filter(|token| vocab.is_control(*token)).map(word).collect();
+    let word =
+        |token: Token| String::from_utf8_lossy(&model.bytes_of(token, Marks::Written)).into_owned();
+    let source = model.chat_template();
+    let template = Template::new(source.as_deref(), word(model.first()), word(model.last()));
+    let marks = model.tokens().filter(|token| model.is_control(*token)).map(word).collect();
     let mut engine = Engine {
         model: &model,
         context,
@@ -66,6 +54,7 @@ pub(crate) fn work(
         slots: (0..SLOTS).map(Slot::new).collect(),
         waiting: VecDeque::new(),
         uses: 0,
+        pace: Pace::new(load.threads),
     };
     if replies.send(&Reply::Ready).is_ok() {
         // It returns when nobody listens any more, which is no failure.
@@ -75,8 +64,8 @@ pub(crate) fn work(
 }
 
 struct Engine<'m> {
-    model: &'m LlamaModel,
-    context: LlamaContext<'m>,
+    model: &'m Model,
+    context: Context<'m>,
     template: Template,
     /// The words that structure a conversation: nobody may write them but the template.
     marks: Vec<String>,
@@ -84,11 +73,12 @@ struct Engine<'m> {
     slots: Vec<Slot>,
     waiting: VecDeque<Task>,
     uses: u64,
+    pace: Pace,
 }
 
 impl Engine<'_> {
     fn run(&mut self, orders: &Receiver<Order>, replies: &mut Replies) -> NobodyListens {
-        let mut batch = LlamaBatch::new(BATCH, 1);
+        let mut batch = Batch::default();
         loop {
             if let Err(end) = self.hear(orders, replies) {
                 return end;
@@ -109,6 +99,7 @@ impl Engine<'_> {
         let idle = self.waiting.is_empty() && self.slots.iter().all(|slot| slot.task.is_none());
         if idle {
             let order = orders.recv().map_err(|_| NobodyListens)?;
+            self.pace.look_around();
             self.take(order, replies)?;
         }
         loop {
@@ -149,11 +140,10 @@ impl Engine<'_> {
             self.defuse(&mut message.content);
         }
         let text = self.template.render(&messages, &chat.tools).map_err(invalid)?;
-        let vocab = self.model.vocab();
-        let begin = vocab.token_to_piece(vocab.bos(), true, None);
+        let begin = self.model.bytes_of(self.model.first(), Marks::Written);
         // Most templates write the first mark themselves.
-        let add_begin = vocab.should_add_bos() && !text.as_bytes().starts_with(&begin);
-        let prompt = vocab.tokenize(text.as_bytes(), add_begin, true);
+        let add = self.model.begins_with_first() && !text.as_bytes().starts_with(&begin);
+        let prompt = self.model.tokenize(&text, if add { First::Added } else { First::InTheText });
         if prompt.len() >= self.window {
             let message = format!(
                 "the conversation has {} tokens, and the model's window {}",
@@ -180,33 +170,26 @@ impl Engine<'_> {
         }
     }
 
-    fn sampler(&self, chat: &Chat) -> Result<LlamaSampler, String> {
-        let mut chain = Vec::new();
+    fn sampler(&self, chat: &Chat) -> Result<Sampler, String> {
+        let mut steps = Vec::new();
         match &chat.schema {
             Some(schema) => {
-                let grammar = llama_cpp_2::json_schema_to_grammar(&schema.to_string())
+                let grammar = grammar::of_schema(schema)
                     .map_err(|error| format!("the schema makes no grammar: {error}"))?;
-                let grammar = LlamaSampler::grammar(self.model, &grammar, "root");
-                chain.push(grammar.map_err(|error| format!("the schema's grammar: {error}"))?);
+                steps.push(Sampling::Grammar(grammar));
             }
             // Small models come to say the same over and over; in JSON the same must be said.
-            None => chain.push(LlamaSampler::penalties(
-                self.model.n_vocab(),
-                i32::from(LAST_WORDS),
-                REPEATED,
-                0.0,
-                0.0,
-            )),
+            None => steps.push(Sampling::Penalty { last_tokens: LAST_TOKENS, repeated: REPEATED }),
         }
         if chat.temperature > 0.0 {
-            chain.push(LlamaSampler::top_k(40));
-            chain.push(LlamaSampler::top_p(0.95, 1));
-            chain.push(LlamaSampler::temp(chat.temperature));
-            chain.push(LlamaSampler::dist(SEED));
+            steps.push(Sampling::TopK(40));
+            steps.push(Sampling::TopP(0.95));
+            steps.push(Sampling::Temperature(chat.temperature));
+            steps.push(Sampling::Chance { seed: SEED });
         } else {
-            chain.push(LlamaSampler::greedy());
+            steps.push(Sampling::MostLikely);
         }
-        Ok(LlamaSampler::chain_simple(chain))
+        Sampler::new(self.model, &steps).map_err(|error| format!("the schema's grammar: {error}"))
     }
 
     /// Gives waiting tasks a slot, in the order they came, as long as the cache has room.
@@ -252,24 +235,19 @@ impl Engine<'_> {
     /// Forgets what a slot holds beyond a length; what it holds then.
     fn cut(&mut self, place: usize, keep: usize) -> usize {
         let slot = &mut self.slots[place];
-        let sequence = u32::try_from(slot.sequence).ok();
-        let from = u32::try_from(keep).ok();
+        let from = i32::try_from(keep).unwrap_or(0);
         // Some kinds of models cannot go back by a part: they begin anew.
-        let cut = self.context.clear_kv_cache_seq(sequence, from, None).unwrap_or(false);
+        let cut = self.context.forget(slot.sequence, from);
         let keep = if cut { keep } else { 0 };
         if !cut {
-            let _ = self.context.clear_kv_cache_seq(sequence, None, None);
+            self.context.forget(slot.sequence, 0);
         }
         slot.tokens.truncate(keep);
         keep
     }
 
     /// One batch: a word of each that speaks, and as much of the prompts as there is room for.
-    fn step(
-        &mut self,
-        batch: &mut LlamaBatch<'_>,
-        replies: &mut Replies,
-    ) -> Result<(), NobodyListens> {
+    fn step(&mut self, batch: &mut Batch, replies: &mut Replies) -> Result<(), NobodyListens> {
         batch.clear();
         let mut room = BATCH;
         // Who speaks goes first, so that a long prompt does not make others stutter.
@@ -284,7 +262,7 @@ impl Engine<'_> {
                 continue;
             };
             let from = tokens.len();
-            let fresh: Vec<LlamaToken> = match task.next.take() {
+            let fresh: Vec<Token> = match task.next.take() {
                 Some(token) => vec![token],
                 None => task.prompt[from..].iter().take(room).copied().collect(),
             };
@@ -292,21 +270,24 @@ impl Engine<'_> {
             for (index, token) in fresh.iter().enumerate() {
                 let last = whole && index + 1 == fresh.len();
                 let position = i32::try_from(from + index).unwrap_or(i32::MAX);
-                if batch.add(*token, position, &[*sequence], last).is_err() {
-                    break;
-                }
+                let output = if last { Output::Wanted } else { Output::NotNeeded };
+                batch.add(*token, position, *sequence, output);
             }
             room = room.saturating_sub(fresh.len());
             tokens.extend(fresh);
             if whole {
-                heard.push((place, batch.n_tokens() - 1));
+                heard.push((place, batch.len() - 1));
             }
         }
-        if batch.n_tokens() == 0 {
+        if batch.is_empty() {
             return Ok(());
         }
-        if let Err(error) = self.context.decode(batch) {
-            return self.fail_all(&format!("llama.cpp could not go on: {error}"), replies);
+        let measured = self.pace.begin();
+        self.context.set_threads(measured.threads());
+        let decoded = self.context.decode(batch);
+        self.pace.end(&measured);
+        if let Err(error) = decoded {
+            return self.fail_all(&format!("llama.cpp could not go on (error {error})"), replies);
         }
         for (place, index) in heard {
             self.speak(place, index, replies)?;
@@ -321,13 +302,12 @@ impl Engine<'_> {
         index: i32,
         replies: &mut Replies,
     ) -> Result<(), NobodyListens> {
-        let vocab = self.model.vocab();
         let Some(task) = &mut self.slots[place].task else { return Ok(()) };
-        let token = task.sampler.sample(&self.context, index);
-        if vocab.is_eog(token) {
+        let token = task.sampler.next(&self.context, index);
+        if self.model.ends_answer(token) {
             return self.end(place, Ended::Stop, replies);
         }
-        let text = task.text.add(&vocab.token_to_piece(token, false, None));
+        let text = task.text.add(&self.model.bytes_of(token, Marks::LeftOut));
         task.said += 1;
         task.next = Some(token);
         let full = task.said >= task.most;
@@ -365,8 +345,8 @@ impl Engine<'_> {
     }
 }
 
-/// The same words again within so many become less likely.
-const LAST_WORDS: u8 = 64;
+/// The same token again within so many becomes less likely.
+const LAST_TOKENS: i32 = 64;
 const REPEATED: f32 = 1.1;
 
 /// The same request gives the same answer.

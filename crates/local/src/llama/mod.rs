@@ -1,23 +1,32 @@
 //! Language models by llama.cpp, in a process of their own.
+//!
+//! llama.cpp comes as a library that is loaded at run time (`onyx models pull llama.cpp`), or is
+//! compiled into the binary (feature `llama`) where no package is made for the machine. Both are
+//! called through `native`, which holds all unsafe code.
 
-#[cfg(feature = "llama")]
 mod engine;
-#[cfg(feature = "llama")]
+mod grammar;
+mod native;
+mod pace;
 mod slot;
-#[cfg(feature = "llama")]
 mod words;
 
 use std::path::Path;
+use std::sync::mpsc::Receiver;
+
+use native::Llama;
 
 use crate::gguf::Gguf;
 use crate::memory;
-use crate::worker::{FailedClass, Refusal};
+use crate::weights::{ModelsFolder, Runtime};
+use crate::worker::{FailedClass, Order, Refusal, Replies};
 
 /// What a process is to load, and what it may take.
 pub(crate) struct Load<'a> {
     pub(crate) file: &'a Path,
+    /// Where llama.cpp's library lies; none where it is compiled in.
+    pub(crate) library: Option<&'a Path>,
     pub(crate) window: u32,
-    #[cfg_attr(not(feature = "llama"), expect(dead_code, reason = "only llama.cpp has threads"))]
     pub(crate) threads: usize,
 }
 
@@ -31,20 +40,65 @@ impl Load<'_> {
     }
 }
 
-#[cfg(feature = "llama")]
-pub(crate) use engine::work;
-
-/// Whether this binary can run language models.
-pub(crate) const BUILT_IN: bool = cfg!(feature = "llama");
-
-#[cfg(not(feature = "llama"))]
+/// The process's work: conversations in, words out.
 pub(crate) fn work(
-    _: &Load<'_>,
-    _: &std::sync::mpsc::Receiver<crate::worker::Order>,
-    _: &mut crate::worker::Replies,
+    load: &Load<'_>,
+    orders: &Receiver<Order>,
+    replies: &mut Replies,
 ) -> Result<(), Refusal> {
-    Err((FailedClass::Invalid, NOT_BUILT_IN.to_owned()))
+    let llama = match load.library {
+        Some(folder) => loaded(folder)?,
+        None => compiled_in()?,
+    };
+    engine::work(llama, load, orders, replies)
 }
 
-pub const NOT_BUILT_IN: &str = "this binary was built without llama.cpp, so it runs no language model itself: build it with \
-     `make run` or `make release`, or name another provider in onyx.json";
+/// The library is run as code, so it is looked at each time.
+fn loaded(folder: &Path) -> Result<Llama, Refusal> {
+    let unusable = |why: String| {
+        let message = format!(
+            "llama.cpp cannot be used: {why}. Fetch it again: onyx models rm llama.cpp, then onyx \
+             models pull llama.cpp"
+        );
+        (FailedClass::Invalid, message)
+    };
+    let runtime = Runtime::here().ok_or_else(|| unusable(no_llama()))?;
+    runtime.check(folder).map_err(|error| unusable(error.to_string()))?;
+    Llama::load(folder).map_err(unusable)
+}
+
+#[cfg(feature = "llama")]
+#[allow(clippy::unnecessary_wraps, reason = "without the feature there is none")]
+fn compiled_in() -> Result<Llama, Refusal> {
+    Ok(Llama::compiled_in())
+}
+
+#[cfg(not(feature = "llama"))]
+fn compiled_in() -> Result<Llama, Refusal> {
+    Err((FailedClass::Invalid, no_llama()))
+}
+
+const COMPILED_IN: bool = cfg!(feature = "llama");
+
+/// Whether language models can run here.
+pub(crate) fn is_here(folder: &ModelsFolder) -> bool {
+    COMPILED_IN || folder.runtime().is_some()
+}
+
+/// What to say where they cannot.
+pub fn no_llama() -> String {
+    let way = if Runtime::here().is_some() {
+        "fetch it with `onyx models pull llama.cpp`"
+    } else {
+        "no package is made for this machine, so build it in with `make release`"
+    };
+    format!(
+        "llama.cpp, which runs language models, is not on this machine: {way}, or name another \
+         provider in onyx.json"
+    )
+}
+
+/// Whether `onyx models pull` is to fetch the library beside a language model.
+pub fn wants_llama(folder: &ModelsFolder) -> bool {
+    !COMPILED_IN && folder.runtime().is_none() && Runtime::here().is_some()
+}

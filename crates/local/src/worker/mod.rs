@@ -12,9 +12,7 @@ mod serve;
 
 pub use serve::serve;
 
-#[cfg(feature = "llama")]
-pub(crate) use serve::NobodyListens;
-pub(crate) use serve::{Refusal, Replies};
+pub(crate) use serve::{NobodyListens, Refusal, Replies};
 
 pub(crate) use keeper::{Answer, Keeper};
 pub(crate) use protocol::{Ended, FailedClass, Job, Order, Reply};

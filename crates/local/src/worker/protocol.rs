@@ -16,6 +16,8 @@ pub(crate) enum Job {
     },
     Generate {
         file: PathBuf,
+        /// Where llama.cpp's library lies; none where it is compiled in.
+        library: Option<PathBuf>,
         window: u32,
         threads: usize,
     },

@@ -40,8 +40,8 @@ pub fn serve() {
         Ok(Job::Embed { folder, threads }) => {
             crate::embed::work(&folder, threads, &orders, &mut replies)
         }
-        Ok(Job::Generate { file, window, threads }) => {
-            let load = Load { file: &file, window, threads };
+        Ok(Job::Generate { file, library, window, threads }) => {
+            let load = Load { file: &file, library: library.as_deref(), window, threads };
             load.check().and_then(|()| llama::work(&load, &orders, &mut replies))
         }
         Err(error) => Err((FailedClass::Invalid, format!("that is no job: {error}"))),

@@ -6,5 +6,6 @@ mod embedding;
 mod file;
 mod gguf;
 mod pull;
+mod runtime;
 mod support;
 mod weights;

@@ -6,6 +6,7 @@ mod lines;
 use std::time::Duration;
 
 use anyhow::{Context, Result};
+use onyx_api::SOCKET_KEY;
 use onyx_types::{ErrorCode, Fault};
 use reqwest::{RequestBuilder, Response};
 use serde::Deserialize;
@@ -24,7 +25,7 @@ const BASE: &str = "http://localhost";
 pub(crate) struct Client {
     http: reqwest::Client,
     /// The path is good while this lives.
-    _socket: SocketPath,
+    socket: SocketPath,
 }
 
 /// Why a request did not bring what was asked for.
@@ -52,7 +53,7 @@ impl Client {
             .connect_timeout(Duration::from_secs(5))
             .build()
             .context("cannot make an HTTP client")?;
-        Ok(Self { http, _socket: socket })
+        Ok(Self { http, socket })
     }
 
     /// Does anybody answer?
@@ -70,8 +71,8 @@ impl Client {
 
     /// The body of an answer whatever its status; for `/ready`, which says more with a 503.
     pub(crate) async fn get_any<T: DeserializeOwned>(&self, path: &str) -> Result<T, ClientError> {
-        let response = self.http.get(format!("{BASE}{path}")).send().await;
-        let response = response.map_err(ClientError::Unreachable)?;
+        let request = self.http.get(format!("{BASE}{path}")).header(SOCKET_KEY, self.socket.key());
+        let response = request.send().await.map_err(ClientError::Unreachable)?;
         response.json().await.map_err(ClientError::Unreachable)
     }
 
@@ -111,6 +112,7 @@ impl Client {
     }
 
     async fn send(&self, request: RequestBuilder) -> Result<Response, ClientError> {
+        let request = request.header(SOCKET_KEY, self.socket.key());
         let response = request.send().await.map_err(ClientError::Unreachable)?;
         let status = response.status();
         if status.is_success() {

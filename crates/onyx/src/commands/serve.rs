@@ -8,7 +8,6 @@ use std::time::Duration;
 
 use anyhow::{Context, Result};
 use onyx_api::LogRing;
-use rustix::process::{Resource, getrlimit, setrlimit};
 use serde::Deserialize;
 use serde_json::json;
 use tokio::net::TcpListener;
@@ -21,7 +20,7 @@ use crate::cores::Cores;
 use crate::exit::Exit;
 use crate::gateway::{Claim, Connection, Gateway, Unreachable, claim};
 use crate::home::HomeFolder;
-use crate::output;
+use crate::{open_files, output};
 
 /// What the start left to do in the background is done by then, mostly.
 const START_TAIL: Duration = Duration::from_millis(250);
@@ -31,7 +30,7 @@ pub(crate) async fn run(
     arguments: &ServeArguments,
     logs: Arc<LogRing>,
 ) -> Result<Exit> {
-    raise_descriptor_limit();
+    open_files::raise_limit();
     let taken = match claim(home)? {
         Claim::Ours(taken) => taken,
         Claim::Theirs(_) if arguments.open => return show_running(home).await,
@@ -117,15 +116,6 @@ async fn bind(address: SocketAddr) -> Result<TcpListener> {
         ),
         _ => anyhow::Error::new(error).context(format!("cannot listen on {address}")),
     })
-}
-
-/// Every stream needs a descriptor on each side; the usual soft limit allows a few hundred.
-fn raise_descriptor_limit() {
-    let mut limit = getrlimit(Resource::Nofile);
-    limit.current = limit.maximum;
-    if let Err(error) = setrlimit(Resource::Nofile, limit) {
-        tracing::debug!(%error, "the limit of open files stays as it is");
-    }
 }
 
 async fn asked_to_end() -> Result<&'static str> {

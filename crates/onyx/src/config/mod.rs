@@ -15,6 +15,8 @@ use std::collections::BTreeMap;
 use std::fmt;
 use std::io::ErrorKind;
 
+use jsonc_parser::ParseOptions;
+use jsonc_parser::errors::ParseError;
 use onyx_agent::AgentsSettings;
 use onyx_api::GatewaySettings;
 use onyx_identity::PersonSettings;
@@ -241,20 +243,33 @@ fn parse(text: &str, environment: Environment) -> Result<Config, ConfigError> {
     })
 }
 
+/// JSON5, by the parser that also edits it. Commas may be one too many and not one too few: with
+/// that, a value that was forgotten would take the next key for its own. No setting can be infinite,
+/// and JSON has no number for it.
+const JSON5: ParseOptions = ParseOptions {
+    allow_comments: true,
+    allow_loose_object_property_names: true,
+    allow_trailing_commas: true,
+    allow_missing_commas: false,
+    allow_single_quoted_strings: true,
+    allow_hexadecimal_numbers: true,
+    allow_unary_plus_numbers: true,
+    allow_bare_decimal_point_numbers: true,
+    allow_non_finite_numbers: false,
+    allow_extended_string_escapes: true,
+};
+
+fn unreadable(error: &ParseError) -> ConfigError {
+    let at = format!("line {}, column {}", error.line_display(), error.column_display());
+    ConfigError::new(format!("{at}: {}", error.kind()))
+}
+
 fn top_level(text: &str) -> Result<Map<String, Value>, ConfigError> {
     if deepest(text) > MAX_DEPTH {
         return Err(ConfigError::new(format!("it is nested deeper than {MAX_DEPTH} levels")));
     }
-    let value: Value = json5::from_str(text).map_err(|error| {
-        let what = error.code().map_or_else(|| "not valid".to_owned(), |code| code.to_string());
-        match error.position().filter(|at| (at.line, at.column) != (0, 0)) {
-            Some(at) => {
-                ConfigError::new(format!("line {}, column {}: {what}", at.line + 1, at.column + 1))
-            }
-            // The parser says so of an end that came too early.
-            None => ConfigError::new(format!("line {}, at the end: {what}", text.lines().count())),
-        }
-    })?;
+    let value: Value =
+        jsonc_parser::parse_to_serde_value(text, &JSON5).map_err(|error| unreadable(&error))?;
     match value {
         Value::Object(sections) => Ok(sections),
         _ => Err(ConfigError::new("it must be an object: { … }")),
@@ -332,11 +347,47 @@ mod tests {
         assert_eq!((config.warnings, config.missing), (vec![], vec![]));
     }
 
+    /// Every form that JSON5 has beyond JSON, each of which somebody's config may use.
+    const FORMS: &str = r#"// A comment.
+    {
+      /* Another, /* and all. */
+      plain: 'single "quoted"', "quoted key": "double 'quoted'", $dollar_1: 1, ümlaut: 2,
+      'key in single quotes': [1, 2, 3,],
+      hex: 0xFF, negative_hex: -0x10, plus: +7, leading: .5, trailing: 5., exponent: 1e3, minus: -0,
+      escapes: '\x41\u0042\v\0\'', continued: 'one \
+two',
+      twice: 1, twice: 2,
+    }"#;
+
+    #[test]
+    fn every_form_of_json5_is_read_and_edited_alike() {
+        let value = top_level(FORMS).unwrap();
+        let expected = serde_json::json!({
+            "plain": "single \"quoted\"", "quoted key": "double 'quoted'", "$dollar_1": 1, "ümlaut": 2,
+            "key in single quotes": [1, 2, 3],
+            "hex": 255, "negative_hex": -16, "plus": 7, "leading": 0.5, "trailing": 5.0,
+            "exponent": 1000.0, "minus": 0, "escapes": "AB\u{b}\0'", "continued": "one two",
+            "twice": 2,
+        });
+        assert_eq!(Value::Object(value), expected);
+        let text = ConfigText::parse(FORMS).unwrap().text();
+        assert_eq!(text, FORMS);
+        for broken in
+            ["{ a: 1 b: 2 }", "{ a: 'open }", "{ a: 1,, }", "{ a 1 }", "{} {}", "{ a: NaN }"]
+        {
+            assert!(top_level(broken).is_err(), "{broken}");
+            assert!(ConfigText::parse(broken).is_err(), "{broken}");
+        }
+    }
+
     #[test]
     fn errors_say_where_and_hold_no_value() {
         for (text, message) in [
-            ("{ gateway: }", "onyx.json: line 1, column 12: expected value"),
-            ("{\n nonsense", "onyx.json: line 2, at the end: EOF parsing identifier"),
+            ("{ gateway: }", "onyx.json: line 1, column 12: Unexpected close brace"),
+            (
+                "{\n nonsense",
+                "onyx.json: line 2, column 10: Expected colon after the string or word in object property",
+            ),
             ("[]", "onyx.json: it must be an object: { … }"),
             (
                 "{\n gateway: { port: 'sk-secret' } }",

@@ -1,30 +1,15 @@
 /// The known word that was probably meant, if one is near enough.
 pub(super) fn nearest<'a>(word: &str, known: &[&'a str]) -> Option<&'a str> {
     let folded = fold(word);
-    let scored = known.iter().map(|name| (distance(&folded, &fold(name)), *name));
+    let scored = known.iter().map(|name| (strsim::levenshtein(&folded, &fold(name)), *name));
     let (distance, name) = scored.min_by_key(|(distance, _)| *distance)?;
     // A third of the word may be wrong; beyond that it is another word.
-    (distance <= folded.len().div_ceil(3)).then_some(name)
+    (distance <= folded.chars().count().div_ceil(3)).then_some(name)
 }
 
 /// `max_steps`, `maxSteps` and `max-steps` are the same word written by different people.
-fn fold(word: &str) -> Vec<char> {
+fn fold(word: &str) -> String {
     word.chars().filter(|c| c.is_alphanumeric()).flat_map(char::to_lowercase).collect()
-}
-
-/// Levenshtein's distance.
-fn distance(a: &[char], b: &[char]) -> usize {
-    let mut row: Vec<usize> = (0..=b.len()).collect();
-    for (i, from) in a.iter().enumerate() {
-        let mut diagonal = row[0];
-        row[0] = i + 1;
-        for (j, to) in b.iter().enumerate() {
-            let substituted = diagonal + usize::from(from != to);
-            diagonal = row[j + 1];
-            row[j + 1] = substituted.min(diagonal + 1).min(row[j] + 1);
-        }
-    }
-    row[b.len()]
 }
 
 #[cfg(test)]

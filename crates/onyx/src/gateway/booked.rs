@@ -1,13 +1,15 @@
 //! Requests that pass through are paid for like any others: their sum is in the books, and nothing
 //! else of them.
 
+use std::collections::VecDeque;
 use std::mem::take;
 use std::sync::Arc;
 
-use futures::stream::{BoxStream, StreamExt};
+use futures::stream::{BoxStream, StreamExt, unfold};
 use onyx_providers::Price;
 use onyx_storage::Ledger;
-use onyx_types::{Cancel, Clock, Model, ModelEvent, ModelRequest, SessionKey, Usage};
+use onyx_types::{Cancel, Clock, Model, ModelEvent, ModelRequest, Pauses, SessionKey, Usage};
+use tokio::task::JoinHandle;
 
 /// Of plain text; more exact counters know their model.
 pub(super) const BYTES_A_TOKEN: u64 = 4;
@@ -19,6 +21,7 @@ pub(super) struct Booked<M> {
     /// No session is there; person and agent are whom it is charged to.
     pub(super) key: SessionKey,
     pub(super) reckoning: Reckoning,
+    pub(super) pauses: Pauses,
 }
 
 /// For answers whose provider does not say what they took.
@@ -39,7 +42,7 @@ impl<M: Model> Model for Booked<M> {
     }
 
     fn stream(&self, request: ModelRequest, cancel: Cancel) -> BoxStream<'static, ModelEvent> {
-        let mut bill = Bill {
+        let bill = Bill {
             ledger: Arc::clone(&self.ledger),
             clock: Arc::clone(&self.clock),
             key: self.key.clone(),
@@ -47,9 +50,43 @@ impl<M: Model> Model for Booked<M> {
             reckoning: self.reckoning,
             usage: None,
             said: 0,
+            pauses: self.pauses.clone(),
+            is_settled: false,
         };
         let events = self.model.stream(request, cancel);
-        events.inspect(move |event| bill.saw(event)).boxed()
+        unfold(Answer { events, bill, last: VecDeque::new() }, Answer::next).boxed()
+    }
+}
+
+/// An answer whose end is told when it is in the books: whoever has heard it sees what it cost, and
+/// the next request is weighed against it.
+struct Answer {
+    events: BoxStream<'static, ModelEvent>,
+    bill: Bill,
+    /// From its end on.
+    last: VecDeque<ModelEvent>,
+}
+
+impl Answer {
+    async fn next(mut self) -> Option<(ModelEvent, Self)> {
+        if let Some(event) = self.last.pop_front() {
+            return Some((event, self));
+        }
+        let Some(event) = self.events.next().await else {
+            self.bill.settle().await;
+            return None;
+        };
+        self.bill.saw(&event);
+        if !matches!(event, ModelEvent::Finish(_) | ModelEvent::Failed(_)) {
+            return Some((event, self));
+        }
+        // What was used may be told after the end.
+        while let Some(more) = self.events.next().await {
+            self.bill.saw(&more);
+            self.last.push_back(more);
+        }
+        self.bill.settle().await;
+        Some((event, self))
     }
 }
 
@@ -63,6 +100,8 @@ struct Bill {
     usage: Option<Usage>,
     /// Bytes of the answer.
     said: usize,
+    pauses: Pauses,
+    is_settled: bool,
 }
 
 impl Bill {
@@ -91,15 +130,34 @@ impl Bill {
     }
 }
 
-impl Drop for Bill {
-    fn drop(&mut self) {
-        let Some(usage) = self.used() else { return };
+impl Bill {
+    async fn settle(&mut self) {
+        if let Some(booking) = self.begin_to_book() {
+            // It says itself what went wrong.
+            let _ = booking.await;
+        }
+    }
+
+    /// A task of its own: a client that goes away meanwhile has used no less.
+    fn begin_to_book(&mut self) -> Option<JoinHandle<()>> {
+        if std::mem::replace(&mut self.is_settled, true) {
+            return None;
+        }
+        let usage = self.used()?;
         let (ledger, key) = (Arc::clone(&self.ledger), self.key.clone());
         let (model, at) = (take(&mut self.model), self.clock.wall());
-        tokio::spawn(async move {
+        let pauses = self.pauses.clone();
+        Some(tokio::spawn(async move {
+            pauses.at("bill.begin").await;
             if let Err(error) = ledger.book(&key, &model, usage, at).await {
                 tracing::error!(%error, "what a request has cost could not be booked");
             }
-        });
+        }))
+    }
+}
+
+impl Drop for Bill {
+    fn drop(&mut self) {
+        self.begin_to_book();
     }
 }

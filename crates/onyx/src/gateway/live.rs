@@ -4,15 +4,18 @@ use std::sync::{Arc, PoisonError, RwLock};
 
 use futures::future::BoxFuture;
 use onyx_agent::{AgentServices, Roster, Titles};
-use onyx_api::{Authenticator, Change, Changes, Dependency, Exposure, Readiness};
+use onyx_api::{
+    Admission, Authenticator, Change, Changes, ConnectionLimits, Dependency, Exposure, Front,
+    Readiness,
+};
 use onyx_identity::{Declared, Secrets, Token};
 use onyx_knowledge::{Embedding, Index, MemorySettings, SearchSettings};
 use onyx_providers::{ProviderHealth, ProviderState, ProviderStatus};
 use onyx_storage::Store;
-use onyx_tools::{Masker, Toolbox, Web};
+use onyx_tools::{GitRemotes, Masker, Toolbox, Web};
 
 use super::models::LiveModels;
-use super::parts::{declared, remember};
+use super::parts::{connections, declared, remember};
 use super::probe::WriteProbe;
 use super::secrets::masked;
 use super::token;
@@ -29,6 +32,7 @@ pub(super) struct Live {
     pub(super) other_embedder: tokio::sync::Notify,
     pub(super) toolbox: Arc<Toolbox>,
     pub(super) web: Web,
+    pub(super) remotes: GitRemotes,
     pub(super) masker: Masker,
     pub(super) models: Arc<LiveModels>,
     pub(super) agent: AgentServices,
@@ -39,15 +43,18 @@ pub(super) struct Live {
     pub(super) changing: tokio::sync::Mutex<()>,
     pub(super) writable: WriteProbe,
     pub(super) changes: Changes,
+    pub(super) admission: Arc<Admission>,
 }
 
 /// A config that was found good.
 pub(super) struct Checked {
     config: Config,
+    front: Front,
     token: Token,
     roster: Roster,
     declared: Declared,
     search: SearchSettings,
+    connections: ConnectionLimits,
     /// What works but is probably not what was meant.
     pub(super) warnings: Vec<String>,
 }
@@ -78,18 +85,24 @@ impl Live {
     pub(super) fn check(&self, config: Config) -> Result<Checked, ConfigError> {
         let address = config.gateway.address(self.exposure());
         address.map_err(|fault| ConfigError::in_section("gateway.bind", &fault))?;
+        let front = config.gateway.front();
+        let front = front.map_err(|fault| ConfigError::in_section("gateway.publicUrl", &fault))?;
         let token = token::token(&self.home, &config).map_err(|error| ConfigError::of(&error))?;
         let (roster, warnings) = roster(&config, &self.toolbox)?;
         let declared = declared(&config, token.clone())?;
         config.tools.web.check().map_err(|error| ConfigError::new(error.to_string()))?;
+        config.tools.git.check().map_err(|error| ConfigError::new(error.to_string()))?;
         let search = config.memory.search().map_err(ConfigError::new)?;
-        Ok(Checked { config, token, roster, declared, search, warnings })
+        let connections = connections(&config)?;
+        Ok(Checked { config, front, token, roster, declared, search, connections, warnings })
     }
 
     pub(super) async fn take_up(&self, checked: Checked) -> Result<(), ConfigError> {
-        let Checked { config, token, roster, declared, search, warnings } = checked;
+        let Checked { config, front, token, roster, declared, search, connections, warnings } =
+            checked;
         log(&warnings);
         self.web.follow(&config.tools.web).map_err(|error| ConfigError::new(error.to_string()))?;
+        self.remotes.follow(&config.tools).map_err(|error| ConfigError::new(error.to_string()))?;
         let models = self.models.next(&self.home, &config);
         // Before a model can use the new keys; the old ones stay masked, for runs that have them.
         self.masker.add(masked(&models.registry, &token, &self.secrets));
@@ -100,7 +113,8 @@ impl Live {
         self.agent.set_roster(roster);
         self.agent.set_max_runs(config.gateway.max_runs());
         self.agent.set_titles(titles(&config));
-        self.auth.set_hosts(&config.gateway.hosts);
+        self.auth.set_front(front);
+        self.admission.set_limits(connections);
         self.auth.identity().declare(declared).await?;
         remember(&self.home, &config);
         self.changes.tell(Change::Config);

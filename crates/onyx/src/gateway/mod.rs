@@ -12,6 +12,7 @@ mod logins;
 mod memory;
 mod models;
 mod parts;
+mod pauses;
 mod probe;
 mod secrets;
 mod settings;
@@ -28,7 +29,8 @@ use anyhow::{Context, Result};
 use axum::Router;
 use onyx_agent::{AgentOptions, AgentServices};
 use onyx_api::{
-    ApiState, Authenticator, Changes, Exposure, Lanes, LogRing, Passing, Shared, Traffic,
+    Admission, ApiState, Authenticator, Changes, Exposure, Lanes, LogRing, PassThrough, Shared,
+    Traffic,
 };
 use onyx_identity::{Identity, Secrets};
 use onyx_knowledge::{Chunking, Index, IndexSettings};
@@ -78,7 +80,7 @@ pub(crate) struct Gateway {
     stop: Cancel,
     socket: Option<HomeSocket>,
     traffic: Arc<Traffic>,
-    passing: Passing,
+    pass_through: PassThrough,
     logs: Arc<LogRing>,
 }
 
@@ -87,10 +89,12 @@ impl Gateway {
     /// left open.
     pub(crate) async fn open(folder: &HomeFolder, home: Home) -> Result<Self> {
         let clock: Arc<dyn Clock> = Arc::new(SystemClock::new());
+        let pauses = pauses::pauses();
         let mut store = Store::open_embedded(home, Arc::clone(&clock))
             .await
             .context("cannot open the store")?;
         let index = Index::new(store.clone(), Arc::clone(&clock), index_settings(folder));
+        index.set_pauses(pauses.clone());
         // Whatever is written from here on is found by the next search.
         store.files = index.observe(Arc::clone(&store.files));
         let secrets = Secrets::open(Arc::clone(&store.secrets), Arc::clone(&clock), secret_keys());
@@ -108,7 +112,7 @@ impl Gateway {
         let identity =
             Identity::open(Arc::clone(&store.accounts), Arc::clone(&clock), parts.declared);
         let auth = Authenticator::new(Arc::new(identity.await?));
-        auth.set_hosts(&parts.hosts);
+        auth.set_front(parts.front);
         let agent = AgentServices::new(
             store.clone(),
             Arc::clone(&parts.toolbox),
@@ -118,7 +122,8 @@ impl Gateway {
             options(parts.max_runs)?,
         );
         agent.set_titles(parts.titles);
-        let sources = sources::open(&store, &parts.web, &clock)?;
+        agent.set_pauses(pauses.clone());
+        let sources = sources::open(&store, &parts.web, &clock, &pauses)?;
         agent.set_index(index.clone());
         let closed = agent.recover().await.context("cannot close interrupted runs")?;
         if closed > 0 {
@@ -132,6 +137,7 @@ impl Gateway {
             other_embedder: tokio::sync::Notify::new(),
             toolbox: parts.toolbox,
             web: parts.web,
+            remotes: parts.remotes,
             models: parts.models,
             agent,
             auth: Arc::new(auth),
@@ -141,6 +147,7 @@ impl Gateway {
             changing: tokio::sync::Mutex::default(),
             writable: WriteProbe::default(),
             changes: Changes::default(),
+            admission: Admission::new(parts.connections),
         };
         let live = Arc::new(live);
         parts.desk.open(&live);
@@ -153,7 +160,7 @@ impl Gateway {
             stop: Cancel::new(),
             socket: None,
             traffic: Arc::default(),
-            passing: Passing::default(),
+            pass_through: PassThrough::default(),
             logs: Arc::default(),
         })
     }
@@ -180,9 +187,11 @@ impl Gateway {
 
     /// Answers on the home's socket, follows edits of the config and looks after runs.
     pub(crate) fn serve_home(&mut self) -> Result<()> {
-        let (listener, socket) = HomeSocket::bind(&self.live.home)?;
-        let lane = Lanes::here_and([]);
-        self.servers.spawn(onyx_api::serve(listener, self.router(), lane, self.stop.clone()));
+        let (listener, key, socket) = HomeSocket::bind(&self.live.home)?;
+        let (router, lane) = (key.guard(self.router()), Lanes::here_and([]));
+        let admission = Arc::clone(&self.live.admission);
+        let stop = self.stop.clone();
+        self.servers.spawn(onyx_api::serve(listener, router, lane, admission, stop));
         self.socket = Some(socket);
         let (agent, stop) = (self.live.agent.clone(), self.stop.clone());
         self.servers.spawn(async move { agent.tend(&stop).await });
@@ -229,19 +238,22 @@ impl Gateway {
         lanes: Lanes,
     ) {
         self.live.auth.listens_at(address);
-        self.servers.spawn(onyx_api::serve(listener, self.router(), lanes, self.stop.clone()));
+        let admission = Arc::clone(&self.live.admission);
+        let stop = self.stop.clone();
+        self.servers.spawn(onyx_api::serve(listener, self.router(), lanes, admission, stop));
     }
 
     /// A link that signs the owner in on this machine; `None` where none can lead here.
     pub(crate) fn create_link(&self) -> Result<Option<String>> {
-        Ok(self.live.auth.create_link()?)
+        let auth = &self.live.auth;
+        Ok(auth.create_link(&auth.identity().local_user()?)?)
     }
 
     /// Takes no more requests, lets running answers end for a while, then stops them, tells their
     /// clients, and lets go of the home.
     pub(crate) async fn close(mut self) {
         self.stop.cancel();
-        tokio::join!(self.live.agent.drain(PATIENCE), self.passing.drain(PATIENCE));
+        tokio::join!(self.live.agent.drain(PATIENCE), self.pass_through.drain(PATIENCE));
         self.live.models.logins().settle().await;
         let all = async { while self.servers.join_next().await.is_some() {} };
         if tokio::time::timeout(FAREWELL, all).await.is_err() {
@@ -263,7 +275,8 @@ impl Gateway {
             catalogue: Arc::clone(&self.live.models) as Arc<dyn onyx_api::Catalogue>,
             upstream: Arc::clone(&self.live.models) as Arc<dyn onyx_api::Upstream>,
             traffic: Arc::clone(&self.traffic),
-            passing: self.passing.clone(),
+            admission: Arc::clone(&self.live.admission),
+            pass_through: self.pass_through.clone(),
             logs: Arc::clone(&self.logs),
             changes: self.live.changes.clone(),
         }))

@@ -22,6 +22,7 @@ use super::bedrock;
 use super::booked::{Booked, Reckoning};
 use super::local::LocalHost;
 use super::logins::KeptTokens;
+use super::pauses::pauses;
 use super::secrets::StoredSecrets;
 use crate::config::Config;
 use crate::env;
@@ -124,7 +125,7 @@ impl LiveModels {
         let payer = onyx_providers::Payer { person: person.clone(), agent: key.agent.clone() };
         let model = Arc::new(self.till.budget(model, payer, limits(limits_of)));
         let (ledger, clock) = (Arc::clone(&self.ledger), Arc::clone(&self.clock));
-        Ok(Arc::new(Booked { model, ledger, clock, key, reckoning }))
+        Ok(Arc::new(Booked { model, ledger, clock, key, reckoning, pauses: pauses() }))
     }
 
     /// Whom a request without a session is charged to.

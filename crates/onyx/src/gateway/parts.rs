@@ -5,16 +5,16 @@ use std::sync::Arc;
 
 use anyhow::Result;
 use onyx_agent::{Roster, Titles};
-use onyx_api::Exposure;
+use onyx_api::{ConnectionLimits, Exposure, Front};
 use onyx_egress::SystemResolver;
 use onyx_identity::{Declared, Secrets, Token};
 use onyx_knowledge::{Index, MemorySettings};
 use onyx_sandbox::{Program, Sandbox};
 use onyx_storage::{LocalObjects, Store};
 use onyx_tools::{
-    Delegates, Docker, Masker, ModelRouter, PersonaDesk, Runtime, Services, Spaces, Tool, Toolbox,
-    Web, builtin_tools, delegation_tools, docker_tools, index_tools, model_tools, persona_tools,
-    runtime_tools, session_tools, space_tools, web_tools,
+    Delegates, Docker, GitRemotes, Masker, ModelRouter, PersonaDesk, Runtime, Services, Spaces,
+    Tool, Toolbox, Web, builtin_tools, delegation_tools, docker_tools, git_tools, index_tools,
+    model_tools, persona_tools, runtime_tools, session_tools, space_tools, web_tools,
 };
 use onyx_types::Clock;
 
@@ -25,19 +25,21 @@ use super::secrets::masked;
 use super::token::{self, TokenPlace};
 use crate::config::{self, Config, ConfigError, last_good};
 use crate::home::HomeFolder;
-use crate::{env, files};
+use crate::{env, files, open_files};
 
 pub(super) struct Parts {
     pub(super) address: SocketAddr,
     pub(super) max_runs: usize,
+    pub(super) connections: ConnectionLimits,
     pub(super) declared: Declared,
-    pub(super) hosts: Vec<String>,
+    pub(super) front: Front,
     pub(super) masker: Masker,
     pub(super) token_place: TokenPlace,
     pub(super) toolbox: Arc<Toolbox>,
     /// Not open yet: what the tools reach through it is made of these parts.
     pub(super) desk: Arc<Desk>,
     pub(super) web: Web,
+    pub(super) remotes: GitRemotes,
     pub(super) roster: Roster,
     pub(super) titles: Titles,
     pub(super) models: Arc<LiveModels>,
@@ -63,6 +65,7 @@ impl Parts {
     fn of(ground: &Ground<'_>, config: &Config) -> Result<Self, ConfigError> {
         let folder = ground.folder;
         let address = config.gateway.address(ground.exposure)?;
+        let connections = connections(config)?;
         let token = token::token(folder, config).map_err(|error| ConfigError::of(&error))?;
         // Sign-ins hide their tokens from here on, whenever they get new ones.
         let masker = Masker::default();
@@ -78,14 +81,17 @@ impl Parts {
         let router = Arc::clone(&models) as Arc<dyn ModelRouter>;
         let web = Web::new(Arc::new(SystemResolver), &config.tools.web)
             .map_err(|error| ConfigError::new(error.to_string()))?;
+        let remotes = GitRemotes::new(&config.tools, super::secrets::opener(ground.secrets))
+            .map_err(|error| ConfigError::new(error.to_string()))?;
         let desk = Arc::new(Desk::default());
-        let runtime = Runtime::new(sandbox(), folder.path().to_owned());
+        let runtime = Runtime::new(sandbox(), folder.path().to_owned()).with_web(web.clone());
         let tools = [
             builtin_tools(),
             index_tools(ground.index),
             space_tools(&Spaces::new(folder.path().to_owned())),
             web_tools(&web),
             runtime_tools(&runtime),
+            git_tools(&runtime, &remotes),
             docker_tools(&Docker::here()),
             session_tools(ground.store),
             delegation_tools(&(Arc::clone(&desk) as Arc<dyn Delegates>), Arc::clone(&router)),
@@ -98,19 +104,23 @@ impl Parts {
         let (roster, warnings) = roster(config, &toolbox)?;
         log(&warnings);
         let declared = declared(config, token)?;
+        let front = config.gateway.front();
+        let front = front.map_err(|fault| ConfigError::in_section("gateway.publicUrl", &fault))?;
         ground.index.set_search(config.memory.search().map_err(ConfigError::new)?);
         remember(folder, config);
         Ok(Self {
             address,
             max_runs: config.gateway.max_runs(),
+            connections,
             titles: titles(config),
             declared,
-            hosts: config.gateway.hosts.clone(),
+            front,
             masker,
             token_place: token::place(folder, config),
             toolbox,
             desk,
             web,
+            remotes,
             roster,
             models,
             memory: config.memory.clone(),
@@ -132,6 +142,12 @@ pub(super) struct Ground<'a> {
     pub(super) secrets: &'a Arc<Secrets>,
     pub(super) clock: &'a Arc<dyn Clock>,
     pub(super) exposure: Exposure,
+}
+
+/// The connections that a config allows, as far as the system does.
+pub(super) fn connections(config: &Config) -> Result<ConnectionLimits, ConfigError> {
+    let limits = config.gateway.connection_limits(open_files::limit());
+    limits.map_err(|fault| ConfigError::in_section("gateway.connections", &fault))
 }
 
 /// The people of a config and of the environment.

@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use onyx_identity::{Keyring, Keys, Secrets, Token};
 use onyx_providers::{Registry, Secret, SecretSource};
+use onyx_tools::OpenSecret;
 use onyx_types::Fault;
 
 use crate::env;
@@ -14,6 +15,12 @@ impl SecretSource for StoredSecrets {
     fn secret(&self, name: &str) -> Result<Option<Secret>, Fault> {
         Ok(self.0.get(name)?.map(|secret| Secret::new(secret.reveal())))
     }
+}
+
+/// For tools that are told a secret's name.
+pub(super) fn opener(secrets: &Arc<Secrets>) -> OpenSecret {
+    let secrets = Arc::clone(secrets);
+    Arc::new(move |name| Ok(secrets.get(name)?.map(|secret| secret.reveal().to_owned())))
 }
 
 /// With the desktop's keyring where there is one; who names a folder wants them there.

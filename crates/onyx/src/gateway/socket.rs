@@ -1,4 +1,4 @@
-//! `onyx.sock`: the command line's way in.
+//! `onyx.sock`: the command line's way in, and the key that it asks for.
 
 use std::io::ErrorKind;
 use std::os::fd::{AsRawFd, OwnedFd};
@@ -6,6 +6,7 @@ use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result};
+use onyx_api::SocketKey;
 use tokio::net::UnixListener;
 
 use crate::files;
@@ -18,55 +19,79 @@ const LONGEST: usize = 107;
 #[derive(Debug)]
 pub(crate) struct SocketPath {
     path: PathBuf,
+    key: PathBuf,
     /// The folder that a short path goes through.
     _folder: Option<OwnedFd>,
 }
 
 impl SocketPath {
     pub(crate) fn of(home: &HomeFolder) -> Result<Self> {
-        let path = home.socket();
+        let (path, key) = (home.socket(), home.socket_key());
         if path.as_os_str().as_bytes().len() <= LONGEST {
-            return Ok(Self { path, _folder: None });
+            return Ok(Self { path, key, _folder: None });
         }
         let folder: OwnedFd = std::fs::File::open(home.path())
             .with_context(|| format!("cannot open {}", home.path().display()))?
             .into();
         let short = format!("/proc/self/fd/{}/onyx.sock", folder.as_raw_fd());
-        Ok(Self { path: short.into(), _folder: Some(folder) })
+        Ok(Self { path: short.into(), key, _folder: Some(folder) })
     }
 
     pub(crate) fn as_path(&self) -> &Path {
         &self.path
     }
+
+    /// The key of whoever listens now. Read each time, since every server makes its own; without
+    /// one the server says what is missing.
+    pub(crate) fn key(&self) -> String {
+        std::fs::read_to_string(&self.key).unwrap_or_default()
+    }
 }
 
-/// The listener and the file that goes with it.
+/// The listener and the files that go with it.
 pub(super) struct HomeSocket {
-    file: PathBuf,
+    files: [PathBuf; 2],
     _path: SocketPath,
 }
 
 impl HomeSocket {
     /// Only the holder of the home's lock may call this: a socket that is there is then a leftover.
-    pub(super) fn bind(home: &HomeFolder) -> Result<(UnixListener, Self)> {
-        let file = home.socket();
-        match std::fs::remove_file(&file) {
-            Err(error) if error.kind() != ErrorKind::NotFound => {
-                return Err(error).with_context(|| format!("cannot replace {}", file.display()));
-            }
-            _ => {}
-        }
+    pub(super) fn bind(home: &HomeFolder) -> Result<(UnixListener, SocketKey, Self)> {
+        let (file, key_file) = (home.socket(), home.socket_key());
+        remove(&file)?;
+        remove(&key_file)?;
+        let key = fresh_key()?;
+        // Before the socket: whoever finds that finds the key.
+        files::write_new(&key_file, &key)?;
         let path = SocketPath::of(home)?;
         let listener = UnixListener::bind(path.as_path())
             .with_context(|| format!("cannot listen on {}", file.display()))?;
         files::only_owner(&file)?;
-        Ok((listener, Self { file, _path: path }))
+        let socket = Self { files: [file, key_file], _path: path };
+        Ok((listener, SocketKey::new(&key), socket))
     }
 }
 
 impl Drop for HomeSocket {
     fn drop(&mut self) {
-        // Somebody may have removed it; a leftover does no harm either.
-        let _ = std::fs::remove_file(&self.file);
+        for file in &self.files {
+            // Somebody may have removed it; a leftover does no harm either.
+            let _ = std::fs::remove_file(file);
+        }
     }
+}
+
+fn remove(file: &Path) -> Result<()> {
+    match std::fs::remove_file(file) {
+        Err(error) if error.kind() != ErrorKind::NotFound => {
+            Err(error).with_context(|| format!("cannot replace {}", file.display()))
+        }
+        _ => Ok(()),
+    }
+}
+
+fn fresh_key() -> Result<String> {
+    let mut bytes = [0_u8; 32];
+    getrandom::fill(&mut bytes).context("the system gives no random numbers")?;
+    Ok(bytes.iter().map(|byte| format!("{byte:02x}")).collect())
 }

@@ -5,12 +5,17 @@ use onyx_extract::Reader;
 use onyx_sources::Sources;
 use onyx_storage::Store;
 use onyx_tools::Web;
-use onyx_types::{Clock, Mint};
+use onyx_types::{Clock, Mint, Pauses};
 
 /// This program, also after an upgrade has put another in its place.
 const THIS_PROGRAM: &str = "/proc/self/exe";
 
-pub(super) fn open(store: &Store, web: &Web, clock: &Arc<dyn Clock>) -> Result<Sources> {
+pub(super) fn open(
+    store: &Store,
+    web: &Web,
+    clock: &Arc<dyn Clock>,
+    pauses: &Pauses,
+) -> Result<Sources> {
     let mut seed = [0; 8];
     getrandom::fill(&mut seed).context("the system gives no random numbers")?;
     let program = match cfg!(target_os = "linux") {
@@ -24,5 +29,6 @@ pub(super) fn open(store: &Store, web: &Web, clock: &Arc<dyn Clock>) -> Result<S
         Reader::new(program, &["read-document"]),
         Arc::clone(clock),
         Mint::new(u64::from_le_bytes(seed)),
+        pauses.clone(),
     ))
 }

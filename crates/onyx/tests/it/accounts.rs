@@ -109,7 +109,8 @@ async fn a_device_is_let_in_with_a_code_that_the_owner_approves() {
     let (path, code) = begin(json!({})).await;
     let _ = onyx.post("/api/admin/pairings/approve", &json!({"code": code})).await.expect(204);
     let picked = stranger.get(&path).await.expect(200);
-    assert_eq!(picked.json(), json!({"status": "approved"}));
+    assert_eq!(picked.json()["status"], "approved");
+    assert!(picked.json()["page_key"].as_str().unwrap().starts_with("onyx_pk_"));
     assert!(picked.headers["set-cookie"].to_str().unwrap().starts_with("onyx_session=onyx_cs_"));
     let (path, code) = begin(json!({})).await;
     assert_eq!(run(&onyx.home(), &["pair", "reject", &code]).await.code, Some(0));

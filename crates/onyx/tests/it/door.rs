@@ -88,16 +88,47 @@ async fn without_a_configured_token_a_file_is_made_that_only_the_owner_can_read(
 }
 
 #[tokio::test]
-async fn the_socket_is_the_owners_and_needs_no_token() {
+async fn the_socket_is_the_owners_and_asks_for_the_key_beside_it() {
     use std::os::unix::fs::PermissionsExt;
     let model = ScriptedModel::start().await;
-    let onyx = onyx(&model).await;
-    let socket = onyx.home().join("onyx.sock");
-    assert_eq!(std::fs::metadata(&socket).unwrap().permissions().mode() & 0o777, 0o600);
+    let mut onyx = onyx(&model).await;
+    let [socket, key] = ["onyx.sock", "onyx.sock.key"].map(|name| onyx.home().join(name));
+    for file in [&socket, &key] {
+        assert_eq!(std::fs::metadata(file).unwrap().permissions().mode() & 0o777, 0o600);
+    }
     #[allow(clippy::disallowed_methods)]
     let client = reqwest::Client::builder().unix_socket(socket.as_path()).build().unwrap();
-    let reply = Reply::of(client.get("http://anything/v1/sessions")).await;
+    let asked = async |path: &str, key: Option<&str>| {
+        let request = client.get(format!("http://anything{path}"));
+        let request =
+            key.iter().fold(request, |request, key| request.header("x-onyx-socket-key", *key));
+        Reply::of(request).await
+    };
+    let first = std::fs::read_to_string(&key).unwrap();
+    assert_eq!(first.len(), 64);
+    let reply = asked("/v1/sessions", Some(&first)).await;
     assert_eq!((reply.status, reply.json()), (200, json!({"sessions": []})));
+    // The same user without the key, a wrong one, or another secret of the home.
+    let wrong = "0".repeat(64);
+    for sent in [None, Some(""), Some(wrong.as_str()), Some(&first[..63]), Some(DEFAULT_TOKEN)] {
+        for path in [
+            "/v1/sessions",
+            "/api/admin/config",
+            "/api/admin/providers",
+            "/health",
+            "/ready",
+            "/nowhere",
+        ] {
+            let reply = asked(path, sent).await;
+            assert_eq!(reply.status, 401, "{path} {sent:?}");
+            assert_eq!(reply.json()["code"], "unauthenticated", "{path}");
+        }
+    }
+    onyx.restart().await;
+    assert_eq!(asked("/v1/sessions", Some(&first)).await.status, 401, "a start makes a new key");
+    let second = std::fs::read_to_string(&key).unwrap();
+    assert_ne!(first, second);
+    assert_eq!(asked("/v1/sessions", Some(&second)).await.status, 200);
 }
 
 #[allow(clippy::disallowed_methods)]

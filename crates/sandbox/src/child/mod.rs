@@ -1,7 +1,8 @@
 //! What runs in the child: `supervise`, which stays outside of the sandbox, and `confine`, which
-//! becomes the command.
+//! becomes the command. `connect` is for the command itself, where it has a proxied network.
 
 pub(crate) mod confine;
+mod connect;
 mod supervise;
 mod watch;
 
@@ -12,6 +13,7 @@ use crate::job::Order;
 
 pub(crate) const SUPERVISE: &str = "supervise";
 const CONFINE: &str = "confine";
+pub(crate) const CONNECT: &str = "connect";
 
 /// As shells say it: the command could not be run.
 const NOT_RUN: u8 = 126;
@@ -34,15 +36,18 @@ pub(crate) const SYSTEM_FILES: [&str; 14] = [
     "/etc/timezone",
 ];
 
-/// What a network is used with.
-pub(crate) const NETWORK_FILES: [&str; 4] =
-    ["/etc/hosts", "/etc/resolv.conf", "/etc/protocols", "/etc/services"];
+/// What a network is used with. No server of names is among it: the proxy looks names up.
+pub(crate) const NETWORK_FILES: [&str; 3] = ["/etc/hosts", "/etc/protocols", "/etc/services"];
 
 /// The child's whole life. Takes what follows the program's own arguments.
 pub fn child(arguments: impl IntoIterator<Item = String>) -> ExitCode {
     let arguments: Vec<String> = arguments.into_iter().collect();
-    let [stage, order] = arguments.as_slice() else {
-        return not_run("it is not told what to do");
+    let (stage, order) = match arguments.as_slice() {
+        [stage, host, port] if stage == CONNECT => {
+            return connect::connect(host, port).unwrap_or_else(|why| not_run(&why));
+        }
+        [stage, order] => (stage, order),
+        _ => return not_run("it is not told what to do"),
     };
     let order: Order = match serde_json::from_str(order) {
         Ok(order) => order,

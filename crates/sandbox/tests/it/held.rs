@@ -36,7 +36,7 @@ async fn nothing_outside_can_be_read_or_listed() {
         std::os::unix::fs::symlink(place.path("onyx.json"), place.path("vault/link")).unwrap();
         let home = place.home.path().display();
         let script = format!(
-            "cat link; cat ../onyx.json; cat {home}/onyx.json {home}/other/diary.md; \
+            "cat link; cat ../onyx.json ../onyx.sock.key {home}/onyx.sock.key; cat {home}/onyx.json {home}/other/diary.md; \
              ls {home}/other; cat /etc/shadow; ls /root /home; cat /proc/1/environ; \
              cat /proc/{pid}/environ; ls /proc/{pid}/root; cat /proc/self/root{home}/onyx.json; \
              cat /etc/hostname; ls /var /sys; true",

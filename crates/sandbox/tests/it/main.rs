@@ -3,4 +3,5 @@
 
 mod bounds;
 mod held;
+mod network;
 mod support;

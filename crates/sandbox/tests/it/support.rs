@@ -34,7 +34,9 @@ impl Place {
         for folder in ["vault", "scratch", "other"] {
             std::fs::create_dir(home.path().join(folder)).unwrap();
         }
-        std::fs::write(home.path().join("onyx.json"), SENTINEL).unwrap();
+        for secret in ["onyx.json", "onyx.sock.key"] {
+            std::fs::write(home.path().join(secret), SENTINEL).unwrap();
+        }
         std::fs::write(home.path().join("other/diary.md"), SENTINEL).unwrap();
         std::fs::write(home.path().join("vault/notes.md"), "mine\n").unwrap();
         let sandbox = Sandbox::on(rung, program());

@@ -14,8 +14,8 @@ use onyx_sources::{
     DocumentRecord, NewSource, NewSupply, SourceError, SourceRecord, SourceState, Sources,
 };
 use onyx_storage::{Area, Files, Home};
-use onyx_test_support::{Page, Site, wait_for};
-use onyx_types::{Mint, Origin, PersonId, Scope, SourceId, SystemClock};
+use onyx_test_support::{HoldUp, Page, Site, delays, wait_for};
+use onyx_types::{Mint, Origin, Pauses, PersonId, Scope, SourceId, SystemClock};
 
 struct World {
     sources: Sources,
@@ -25,19 +25,27 @@ struct World {
 
 impl World {
     fn new(private: PrivateHosts) -> Self {
+        Self::with(private, delays())
+    }
+
+    /// One in which imports are held up at a point.
+    fn held_up(point: &'static str) -> (Self, HoldUp) {
+        let (pauses, hold) = HoldUp::at(point);
+        (Self::with(Vec::new(), pauses), hold)
+    }
+
+    fn with(private: PrivateHosts, pauses: Pauses) -> Self {
         let folder = tempfile::tempdir().unwrap();
         let files: Arc<dyn Files> = Arc::new(Home::open(folder.path()).unwrap());
-        let egress = Egress::new(Arc::new(SystemResolver), private, Bounds::default());
-        let sources = Sources::new(
-            Arc::clone(&files),
-            move || egress.clone(),
-            Reader::new("/nowhere", &[]),
-            Arc::new(SystemClock::new()),
-            Mint::new(7),
-        );
+        let sources = sources(&files, private, pauses);
         let world = Self { sources, files, folder };
         world.write("spaces/home/space.json", "{}");
         world
+    }
+
+    /// As after a restart of the process.
+    fn again(&self, pauses: Pauses) -> Sources {
+        sources(&self.files, Vec::new(), pauses)
     }
 
     fn path(&self, path: &str) -> PathBuf {
@@ -74,6 +82,18 @@ impl World {
         let file = document.file.as_ref().unwrap();
         fs::read_to_string(self.path(&format!("{folder}/{file}"))).unwrap()
     }
+}
+
+fn sources(files: &Arc<dyn Files>, private: PrivateHosts, pauses: Pauses) -> Sources {
+    let egress = Egress::new(Arc::new(SystemResolver), private, Bounds::default());
+    Sources::new(
+        Arc::clone(files),
+        move || egress.clone(),
+        Reader::new("/nowhere", &[]),
+        Arc::new(SystemClock::new()),
+        Mint::new(7),
+        pauses,
+    )
 }
 
 fn anna() -> PersonId {
@@ -281,4 +301,77 @@ async fn progress_is_told_until_the_end() {
         (last.state, last.done, last.failed, last.total),
         (SourceState::Ready, 20, 0, Some(20))
     );
+}
+
+/// Its record says `ready`; whether it is at work must say the same.
+#[tokio::test]
+async fn an_import_is_under_way_until_everything_says_that_it_is_over() {
+    let (world, hold) = World::held_up("sources.over");
+    let supply = NewSupply::Text { text: "words".into() };
+    let id = world.sources.add(&anna(), new(home(), supply)).await.unwrap().id;
+    hold.reached(1).await;
+    let card = format!("spaces/home/sources/{id}/source.json");
+    assert!(fs::read_to_string(world.path(&card)).unwrap().contains("\"ready\""));
+    let state = async || world.sources.get(&anna(), id).await.unwrap().state;
+    let mut progress = world.sources.follow(&anna(), id).await.unwrap();
+    assert_eq!(
+        (state().await, progress.borrow().state),
+        (SourceState::Importing, SourceState::Importing)
+    );
+    let listed = world.sources.list(&anna()).await.unwrap();
+    assert_eq!(listed[0].state, SourceState::Importing);
+    hold.let_go();
+    progress.wait_for(|progress| progress.state == SourceState::Ready).await.unwrap();
+    assert_eq!(state().await, SourceState::Ready);
+}
+
+/// Once the end shows in the record, nobody has it as under way any more: what is asked for then is
+/// done, also before those who followed the last import are told of its end.
+#[tokio::test]
+async fn a_sync_that_is_asked_for_at_the_end_of_another_is_done() {
+    for point in ["sources.over", "sources.tell"] {
+        let (world, hold) = World::held_up(point);
+        world.write("vault/many/a.md", "first");
+        let supply = NewSupply::Folder { path: "many".into() };
+        let id = world.sources.add(&anna(), new(home(), supply)).await.unwrap().id;
+        hold.reached(1).await;
+        world.write("vault/many/b.md", "second");
+        let asked = world.sources.sync(&anna(), id).await.unwrap();
+        assert_eq!(asked.state, SourceState::Importing, "{point}");
+        hold.let_go();
+        let synced = world.settled(id).await;
+        assert_eq!((synced.state, synced.documents.len()), (SourceState::Ready, 2), "{point}");
+    }
+}
+
+#[tokio::test]
+async fn a_sync_is_under_way_from_when_it_is_asked_for() {
+    let world = World::new(Vec::new());
+    let added = world.add(NewSupply::Text { text: "words".into() }).await;
+    let (pauses, hold) = HoldUp::at("sources.begin");
+    let world = World { sources: world.again(pauses), ..world };
+    world.sources.sync(&anna(), added.id).await.unwrap();
+    hold.reached(1).await;
+    let state = world.sources.get(&anna(), added.id).await.unwrap().state;
+    assert_eq!(state, SourceState::Importing);
+    hold.let_go();
+    assert_eq!(world.settled(added.id).await.state, SourceState::Ready);
+}
+
+/// An import that goes on writing after its source was taken away would bring it back.
+#[tokio::test]
+async fn a_source_that_is_taken_away_in_the_middle_of_an_import_does_not_come_back() {
+    for point in ["sources.begin", "sources.over"] {
+        let (world, hold) = World::held_up(point);
+        let supply = NewSupply::Text { text: "words".into() };
+        let id = world.sources.add(&anna(), new(home(), supply)).await.unwrap().id;
+        hold.reached(1).await;
+        let (sources, person) = (world.sources.clone(), anna());
+        let removing = tokio::spawn(async move { sources.remove(&person, id).await });
+        hold.let_go();
+        removing.await.unwrap().unwrap();
+        let folder = world.path(&format!("spaces/home/sources/{id}"));
+        assert!(!folder.exists(), "{point}");
+        assert!(matches!(world.sources.get(&anna(), id).await, Err(SourceError::NotFound)));
+    }
 }

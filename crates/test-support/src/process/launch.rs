@@ -28,11 +28,13 @@ pub struct OnyxBuilder {
     environment: Vec<(String, String)>,
     files: Vec<(PathBuf, String)>,
     disk: Option<u64>,
+    open_files: Option<u32>,
 }
 
 #[derive(Debug)]
 pub(super) struct Launch {
     binary: PathBuf,
+    open_files: Option<u32>,
     environment: Vec<(String, String)>,
     token: String,
 }
@@ -48,6 +50,7 @@ impl Default for OnyxBuilder {
             environment: vec![("MY_KEY".into(), DEFAULT_KEY.into())],
             files: Vec::new(),
             disk: None,
+            open_files: None,
         }
     }
 }
@@ -101,6 +104,13 @@ impl OnyxBuilder {
         self
     }
 
+    /// Lets the process have this many files open and no more, whatever it asks for.
+    #[must_use]
+    pub fn open_files(mut self, most: u32) -> Self {
+        self.open_files = Some(most);
+        self
+    }
+
     pub async fn start(self) -> OnyxProcess {
         let folder = tempfile::tempdir().expect("a temporary folder");
         let mut config = self.config.unwrap_or_else(|| smallest_config(&self.base_url));
@@ -109,6 +119,7 @@ impl OnyxBuilder {
         }
         let launch = Launch {
             binary: self.binary.unwrap_or_else(find_binary),
+            open_files: self.open_files,
             environment: self.environment,
             token: token_of(&config),
         };
@@ -145,9 +156,20 @@ impl Launch {
         (child, client)
     }
 
+    fn command(&self) -> Command {
+        let Some(most) = self.open_files else {
+            let mut command = Command::new(&self.binary);
+            command.arg("serve");
+            return command;
+        };
+        let mut command = Command::new("sh");
+        let script = format!("ulimit -n {most} && exec \"$0\" serve");
+        command.arg("-c").arg(script).arg(&self.binary);
+        command
+    }
+
     fn spawn(&self, folder: &Path, log: File) -> Child {
-        Command::new(&self.binary)
-            .arg("serve")
+        self.command()
             .env("ONYX_HOME", home_in(folder))
             .env("ONYX_KEYS", folder.join("keys"))
             .envs(self.environment.iter().map(|(name, value)| (name, value)))

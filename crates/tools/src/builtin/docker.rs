@@ -151,6 +151,10 @@ impl Tool for DockerTool {
         *asked.has_docker.get_or_init(|| self.docker.is_here())
     }
 
+    fn lacks(&self) -> String {
+        self.docker.program().err().map_or_else(String::new, |error| error.to_string())
+    }
+
     fn summary(&self, arguments: &Value) -> String {
         let container = text_argument(arguments, "container");
         match self.command {

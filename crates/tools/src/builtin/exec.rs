@@ -1,15 +1,14 @@
 use std::time::Duration;
 
 use async_trait::async_trait;
-use onyx_sandbox::Network;
-use onyx_types::{Origin, Plan, Taint, ToolEffect, ToolOutcome, ToolSpec};
+use onyx_types::{Origin, Plan, ToolEffect, ToolOutcome, ToolSpec};
 use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::Value;
 
 use super::{command_plan, tool};
 use crate::gate::By;
-use crate::runtime::{Access, Ending, Order, Ran, Runtime, Steering};
+use crate::runtime::{Access, Ending, Network, Order, Ran, Runtime, Steering};
 use crate::schema::arguments;
 use crate::text::argv::shown;
 use crate::{Asked, Authorised, Tool, ToolCx, ToolError};
@@ -60,18 +59,24 @@ impl Tool for Exec {
 
     async fn plan(&self, input: Value, cx: &ToolCx) -> Result<Plan, ToolError> {
         let Arguments { argv, folder, .. } = arguments(&input)?;
-        command_plan(&self.spec, input, &argv, folder.as_deref(), cx)
+        let plan = command_plan(&self.spec, input, &argv, folder.as_deref(), cx)?;
+        self.runtime.with_executed(plan, &argv, folder.as_deref(), cx).await
     }
 
     async fn invoke(&self, plan: Authorised<Plan>, cx: &ToolCx) -> Result<ToolOutcome, ToolError> {
-        let access = changing(&plan, cx);
+        let (access, by) = (changing(&plan), plan.by());
         let plan = plan.into_inner();
         let Arguments { argv, folder, seconds } = arguments(&plan.arguments)?;
+        // A person approved what was there then.
+        if by == By::Person {
+            self.runtime.still_executes(&plan, &argv, folder.as_deref(), cx).await?;
+        }
         let order = Order {
             argv,
             folder: folder.as_deref(),
             access,
             network: Network::None,
+            beside: None,
             tool: plan.tool.clone(),
         };
         let limit = Duration::from_secs(seconds.unwrap_or(USUAL_SECONDS));
@@ -80,12 +85,12 @@ impl Tool for Exec {
     }
 }
 
-/// What it may do to the vault: it can copy anything into the files it writes, and a command that
-/// only a standing rule allowed must not plant what it read elsewhere.
-pub(super) fn changing(plan: &Authorised<Plan>, cx: &ToolCx) -> Access {
-    let steering = match (plan.by(), cx.taint) {
-        (By::Gate, Taint::Tainted) => Steering::Kept,
-        (By::Gate, Taint::Clean) | (By::Person, _) => Steering::Free,
+/// What it may do to the vault: it can copy anything into the files it writes, so a command that
+/// only a standing rule allowed changes nothing that agents or the person's programs obey.
+pub(super) fn changing(plan: &Authorised<Plan>) -> Access {
+    let steering = match plan.by() {
+        By::Gate => Steering::Kept,
+        By::Person => Steering::Free,
     };
     Access::Change(Origin::AgentTainted, steering)
 }
@@ -108,6 +113,7 @@ pub(super) fn outcome(ran: &Ran, summary: String) -> ToolOutcome {
         (false, false) => format!("{said}\n{note}"),
     };
     let output = output + &ran.left.note();
-    let outcome = ToolOutcome { is_error, ..ToolOutcome::ok(output, summary) };
+    let proposes = ran.left.proposes.clone();
+    let outcome = ToolOutcome { is_error, proposes, ..ToolOutcome::ok(output, summary) };
     outcome.from_origin(Origin::External)
 }

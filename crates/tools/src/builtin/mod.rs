@@ -50,6 +50,7 @@ use crate::{Delegates, ModelRouter, PersonaDesk, Spaces, Tool, ToolCx, ToolError
 use docker::DockerTool;
 
 pub use docker::Docker;
+pub use git::{BadGitSettings, GitRemotes, GitSettings, OpenSecret};
 
 /// Every tool that comes with Onyx, in the order agents see them.
 pub fn builtin_tools() -> Vec<Arc<dyn Tool>> {
@@ -118,13 +119,16 @@ pub fn web_tools(web: &Web) -> Vec<Arc<dyn Tool>> {
 
 /// For homes on this machine's disk.
 pub fn runtime_tools(runtime: &Runtime) -> Vec<Arc<dyn Tool>> {
-    let git = git::Command::ALL.map(|command| git::Git::new(command, runtime.clone()));
-    let mut tools: Vec<Arc<dyn Tool>> = vec![
+    vec![
         Arc::new(exec::Exec::new(runtime.clone())),
         Arc::new(process::Process::new(runtime.clone())),
-    ];
-    tools.extend(git.into_iter().map(|tool| Arc::new(tool) as Arc<dyn Tool>));
-    tools
+    ]
+}
+
+/// For the repositories of vaults on this machine's disk.
+pub fn git_tools(runtime: &Runtime, remotes: &GitRemotes) -> Vec<Arc<dyn Tool>> {
+    let new = |command| git::Git::new(command, runtime.clone(), remotes.clone());
+    git::Command::ALL.into_iter().map(|command| Arc::new(new(command)) as Arc<dyn Tool>).collect()
 }
 
 /// Over the person's own conversations.

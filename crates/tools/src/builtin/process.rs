@@ -1,7 +1,6 @@
 use std::time::Duration;
 
 use async_trait::async_trait;
-use onyx_sandbox::Network;
 use onyx_types::{
     Consent, Origin, Plan, Preview, Taint, Target, ToolEffect, ToolOutcome, ToolSpec,
 };
@@ -11,7 +10,8 @@ use serde_json::Value;
 
 use super::exec::changing;
 use super::{acting, command_plan, reading, text_argument, tool};
-use crate::runtime::{Order, Processes, Runtime, Started};
+use crate::gate::By;
+use crate::runtime::{Network, Order, Processes, Runtime, Started};
 use crate::schema::arguments;
 use crate::text::argv::shown;
 use crate::{Asked, Authorised, Tool, ToolCx, ToolError};
@@ -115,6 +115,7 @@ impl Tool for Process {
         match arguments::<Arguments>(&input)?.wish()? {
             Wish::Start(argv, folder) => {
                 let plan = command_plan(&self.spec, input, &argv, folder.as_deref(), cx)?;
+                let plan = self.runtime.with_executed(plan, &argv, folder.as_deref(), cx).await?;
                 // It goes on while others read what it writes, so no standing rule lets it.
                 let consent = match cx.taint {
                     Taint::Clean => plan.consent,
@@ -135,15 +136,19 @@ impl Tool for Process {
     }
 
     async fn invoke(&self, plan: Authorised<Plan>, cx: &ToolCx) -> Result<ToolOutcome, ToolError> {
-        let access = changing(&plan, cx);
+        let (access, by) = (changing(&plan), plan.by());
         let plan = plan.into_inner();
         let output = match arguments::<Arguments>(&plan.arguments)?.wish()? {
             Wish::Start(argv, folder) => {
+                if by == By::Person {
+                    self.runtime.still_executes(&plan, &argv, folder.as_deref(), cx).await?;
+                }
                 let order = Order {
                     argv,
                     folder: folder.as_deref(),
                     access,
                     network: Network::None,
+                    beside: None,
                     tool: plan.tool.clone(),
                 };
                 let Started(id) = self.processes.start(&self.runtime, order, cx).await?;

@@ -15,6 +15,8 @@ use crate::{Asked, Authorised, Tool, ToolCx, ToolError};
 
 const USUAL_HITS: usize = 8;
 
+const NO_ENGINE: &str = "no search engine is configured; its owner sets tools.web.search.baseUrl";
+
 pub(super) struct WebSearch {
     spec: ToolSpec,
     web: Web,
@@ -47,6 +49,10 @@ impl Tool for WebSearch {
         self.web.has_engine()
     }
 
+    fn lacks(&self) -> String {
+        NO_ENGINE.to_owned()
+    }
+
     fn summary(&self, arguments: &Value) -> String {
         format!("Search the web for {}", text_argument(arguments, "query"))
     }
@@ -65,8 +71,7 @@ impl Tool for WebSearch {
         let plan = plan.into_inner();
         let Arguments { query, count } = arguments(&plan.arguments)?;
         let Some((engine, egress)) = self.web.engine() else {
-            let why = "no search engine is configured; its owner sets tools.web.search.baseUrl";
-            return Err(ToolError::Failed(why.into()));
+            return Err(ToolError::Failed(NO_ENGINE.into()));
         };
         let mut hits = searxng::search(&engine, &egress, &query).await?;
         hits.truncate(count.unwrap_or(USUAL_HITS));

@@ -1,27 +1,49 @@
 //! What a command leaves in the vault. Nobody sees it write, so the vault is compared with how it was: what differs is
-//! written down as not the person's own, and what nobody approved does not stay where it would steer agents.
+//! written down as not the person's own, and what nobody approved does not stay where agents or the person's own programs
+//! would obey it: it is put back as it was, and what the command made of it is proposed.
 
 use std::collections::BTreeMap;
 use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
 
 use onyx_storage::ObjectKey;
-use onyx_types::Origin;
+use onyx_types::{FileChange, Hash, Origin, Plan, ToolEffect};
+use serde_json::json;
 
 use crate::place::{Place, Writer};
+use crate::proposal::diff_to_disk;
 use crate::{ToolCx, ToolError};
 
 /// More files than this are not looked at one by one.
 const MOST_FILES: usize = 200_000;
 /// More changed files than this are not written down.
 const MOST_CHANGED: usize = 1_000;
-/// Git's own store holds nothing that a tool reads.
-const NOT_LOOKED_AT: &str = ".git";
+/// What steers agents is kept up to this size in all while a command runs.
+const MOST_KEPT_BYTES: usize = 64 * 1024 * 1024;
+/// More of them than this are put back but not proposed.
+const MOST_PROPOSED: usize = 20;
+const REPOSITORY: &str = ".git";
+/// Of a repository's inside, what git itself writes all the time. Nothing is run from it and no
+/// tool reads it.
+const GIT_DATA: [&str; 12] = [
+    "COMMIT_EDITMSG",
+    "FETCH_HEAD",
+    "HEAD",
+    "MERGE_HEAD",
+    "MERGE_MSG",
+    "ORIG_HEAD",
+    "index",
+    "lfs",
+    "logs",
+    "objects",
+    "packed-refs",
+    "refs",
+];
 
-/// May the command change files that steer agents?
+/// May the command change files that steer agents or the person's own programs?
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Steering {
-    /// A person approved it, or nothing of what the run knows came from elsewhere.
+    /// A person approved this very command.
     Free,
     /// Put back afterwards.
     Kept,
@@ -43,6 +65,14 @@ struct Stamp {
     inode: u64,
     size: u64,
     changed: (i64, i64),
+    kind: Kind,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Kind {
+    File,
+    /// Its target is what a program would obey, so a link counts like a file.
+    Link,
 }
 
 /// What was found afterwards, for the model to know.
@@ -51,6 +81,8 @@ pub(crate) struct Left {
     taken_back: Vec<String>,
     unknown: usize,
     too_many: bool,
+    /// What the command made of the files that were put back.
+    pub(crate) proposes: Option<Box<Plan>>,
 }
 
 impl Left {
@@ -63,7 +95,8 @@ impl Left {
         if !self.taken_back.is_empty() {
             let names = self.taken_back.join(", ");
             note.push_str(&format!(
-                "\n[put back as before, since they steer agents and nobody approved it: {names}]"
+                "\n[put back as before, since agents or your programs obey them and nobody approved it: \
+                 {names}]"
             ));
         }
         if self.too_many {
@@ -96,9 +129,18 @@ impl Aftermath {
             Steering::Kept => {
                 let place = Place::vault(cx)?;
                 let mut kept = BTreeMap::new();
-                for key in before.keys().filter(|key| cx.paths.steers(key)) {
+                let mut size = 0;
+                let files = before.iter().filter(|(_, stamp)| stamp.kind == Kind::File);
+                for key in files.map(|(key, _)| key).filter(|key| cx.paths.steers(key)) {
                     if let Some(bytes) = place.bytes(key).await? {
+                        size += bytes.len();
                         kept.insert(key.clone(), bytes);
+                    }
+                    if size > MOST_KEPT_BYTES {
+                        return Err(ToolError::Failed(format!(
+                            "the files that steer agents or programs are over {MOST_KEPT_BYTES} \
+                             bytes, too much to look after"
+                        )));
                     }
                 }
                 Some(kept)
@@ -114,20 +156,16 @@ impl Aftermath {
         origin: Origin,
         cx: &ToolCx,
     ) -> Result<Left, ToolError> {
-        let Some(after) = stamps(self.vault).await? else { return Ok(Left::unwatched()) };
+        let Some(after) = stamps(self.vault.clone()).await? else { return Ok(Left::unwatched()) };
         let place = Place::vault(cx)?;
         let mut left = Left::default();
         if let Some(kept) = &self.kept {
-            let gone = self.before.keys().filter(|key| !after.contains_key(key));
-            let new = changed(&self.before, &after).map(|(key, _)| key);
-            for key in gone.chain(new).filter(|key| cx.paths.steers(key)) {
-                place.put_back(key, kept.get(key).map(Vec::as_slice)).await?;
-                left.taken_back.push(key.to_string());
-            }
+            left = self.take_back(kept, &after, &place, tool, origin, cx).await?;
         }
         let by = Writer { cx, tool };
-        let ours = changed(&self.before, &after)
-            .filter(|(key, _)| self.kept.is_none() || !cx.paths.steers(key));
+        let ours = changed(&self.before, &after).filter(|(key, _)| {
+            !is_in_repository(key) && (self.kept.is_none() || !cx.paths.steers(key))
+        });
         for (number, (key, is_new)) in ours.enumerate() {
             if number < MOST_CHANGED {
                 place.written_by(key, is_new, &by, origin).await?;
@@ -137,6 +175,92 @@ impl Aftermath {
         }
         Ok(left)
     }
+}
+
+impl Aftermath {
+    /// Puts every file that steers back as it was, and proposes what the command made of it.
+    async fn take_back(
+        &self,
+        kept: &BTreeMap<ObjectKey, Vec<u8>>,
+        after: &Stamps,
+        place: &Place,
+        tool: &str,
+        origin: Origin,
+        cx: &ToolCx,
+    ) -> Result<Left, ToolError> {
+        let mut left = Left::default();
+        let mut changes = Vec::new();
+        let gone = self.before.keys().filter(|key| !after.contains_key(key));
+        let new = changed(&self.before, after).map(|(key, _)| key);
+        for key in gone.chain(new).filter(|key| cx.paths.steers(key)) {
+            left.taken_back.push(key.to_string());
+            let before = kept.get(key).map(Vec::as_slice);
+            if after.get(key).is_some_and(|stamp| stamp.kind == Kind::Link) {
+                remove_link(&self.vault, key)?;
+            } else if let Some(change) = change_of(key, before, place, origin, cx).await {
+                changes.push((key.clone(), change));
+            }
+            place.put_back(key, before).await?;
+        }
+        changes.truncate(MOST_PROPOSED);
+        if !changes.is_empty() {
+            left.proposes = Some(Box::new(proposed(changes, kept, place, tool, cx).await?));
+        }
+        Ok(left)
+    }
+}
+
+/// What the command made of a file, where a person can be shown it and a tool could write it.
+async fn change_of(
+    key: &ObjectKey,
+    before: Option<&[u8]>,
+    place: &Place,
+    origin: Origin,
+    cx: &ToolCx,
+) -> Option<FileChange> {
+    // Too large to be shown, or no file: put back and said, but not proposed.
+    let now = place.bytes(key).await.ok()?;
+    let after = now.map(String::from_utf8).transpose().ok()?;
+    let is_same = after.as_deref().map(str::as_bytes) == before;
+    if is_same || !cx.paths.shows(key) {
+        return None;
+    }
+    Some(FileChange { target: place.name(key), after, origin })
+}
+
+/// A draft that, once approved, writes what the command wrote.
+async fn proposed(
+    changes: Vec<(ObjectKey, FileChange)>,
+    kept: &BTreeMap<ObjectKey, Vec<u8>>,
+    place: &Place,
+    tool: &str,
+    cx: &ToolCx,
+) -> Result<Plan, ToolError> {
+    let base = |key: &ObjectKey| kept.get(key).map(|bytes| Hash::of(bytes));
+    let names: Vec<&str> = changes.iter().map(|(key, _)| key.as_str()).collect();
+    let summary = format!("Change {} as {tool} did", names.join(", "));
+    let content = changes.first().and_then(|(_, change)| change.after.as_deref());
+    let arguments = json!({"path": names.first(), "content": content.unwrap_or_default()});
+    let targets = changes.iter().map(|(key, _)| cx.paths.target(place, key, base(key))).collect();
+    let mut plan = Plan {
+        targets,
+        changes: changes.iter().map(|(_, change)| change.clone()).collect(),
+        ..Plan::new("write_file", arguments, ToolEffect::Write, summary).draft_only()
+    };
+    plan.preview = diff_to_disk(&plan, cx).await?;
+    Ok(plan)
+}
+
+#[allow(clippy::disallowed_methods, reason = "a link that a command left; it is not followed")]
+fn remove_link(vault: &Path, key: &ObjectKey) -> Result<(), ToolError> {
+    let path = vault.join(key.as_str());
+    let is_link = std::fs::symlink_metadata(&path).is_ok_and(|meta| meta.is_symlink());
+    let removed = if is_link { std::fs::remove_file(&path) } else { Ok(()) };
+    removed.map_err(|error| ToolError::Failed(format!("{key} cannot be taken back: {error}")))
+}
+
+fn is_in_repository(key: &ObjectKey) -> bool {
+    key.parts().any(|part| part == REPOSITORY)
 }
 
 /// What is other than before, and whether it is new.
@@ -170,14 +294,18 @@ fn walk(vault: &Path) -> std::io::Result<Option<Stamps>> {
             // Gone meanwhile, if it cannot be asked.
             let Ok(meta) = entry.metadata() else { continue };
             let path = format!("{prefix}{name}");
-            if meta.is_dir() && name != NOT_LOOKED_AT {
+            let in_repository = prefix.split('/').any(|part| part == REPOSITORY);
+            if in_repository && GIT_DATA.contains(&name.as_str()) {
+                continue;
+            }
+            if meta.is_dir() {
                 folders.push((entry.path(), format!("{path}/")));
-            } else if meta.is_file()
+            } else if let Some(kind) = kind(&meta)
                 && let Ok(key) = path.parse()
             {
                 let changed = (meta.ctime(), meta.ctime_nsec());
                 let (device, inode, size) = (meta.dev(), meta.ino(), meta.len());
-                found.insert(key, Stamp { device, inode, size, changed });
+                found.insert(key, Stamp { device, inode, size, changed, kind });
             }
             if found.len() > MOST_FILES {
                 return Ok(None);
@@ -185,4 +313,11 @@ fn walk(vault: &Path) -> std::io::Result<Option<Stamps>> {
         }
     }
     Ok(Some(found))
+}
+
+fn kind(meta: &std::fs::Metadata) -> Option<Kind> {
+    if meta.is_file() {
+        return Some(Kind::File);
+    }
+    meta.is_symlink().then_some(Kind::Link)
 }

@@ -1,17 +1,23 @@
 //! Commands: where they run, how long, and what of their output is kept.
 
 mod aftermath;
+mod executed;
 mod output;
 mod processes;
+#[cfg(test)]
+mod tests;
 
 use std::fs::DirEntry;
 use std::path::{Path, PathBuf};
 use std::process::Stdio;
 use std::time::Duration;
 
-use onyx_sandbox::{Bounds, Job, Network, Running, Sandbox, SandboxError, Scratch};
+use onyx_egress::HostPort;
+use onyx_sandbox::{Bounds, Job, Running, Sandbox, SandboxError, Scratch};
 use onyx_storage::Area;
 use onyx_types::Origin;
+use tokio::net::TcpListener;
+use tokio::task::JoinHandle;
 
 pub(crate) use aftermath::{Left, Steering};
 pub(crate) use output::Gathered;
@@ -19,7 +25,7 @@ pub(crate) use processes::{Processes, Started};
 
 use aftermath::Aftermath;
 
-use crate::{ToolCx, ToolError};
+use crate::{ToolCx, ToolError, Web};
 
 /// Looked through for repositories.
 const MOST_FOLDERS: usize = 500;
@@ -30,6 +36,8 @@ pub struct Runtime {
     sandbox: Sandbox,
     /// The home on this machine's disk: a vault elsewhere cannot be worked in.
     home: PathBuf,
+    /// The way out for commands that may reach something.
+    web: Option<Web>,
 }
 
 /// A command as a tool asks for it.
@@ -39,8 +47,19 @@ pub(crate) struct Order<'a> {
     pub(crate) folder: Option<&'a str>,
     pub(crate) access: Access,
     pub(crate) network: Network,
+    /// A folder of ours that it may use beside the vault.
+    pub(crate) beside: Option<PathBuf>,
     /// Of the tool that asks.
     pub(crate) tool: String,
+}
+
+/// Whom a command may reach. Never this machine's own network: what it may reach it reaches through
+/// a proxy of ours, which looks names up and checks every address.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Network {
+    None,
+    /// Exactly these servers, as the plan named them.
+    Servers(Vec<HostPort>),
 }
 
 /// What a command may do to the vault.
@@ -72,6 +91,8 @@ pub(crate) struct AtWork {
     pub(crate) running: Running,
     _scratch: Option<Scratch>,
     watch: Option<Watch>,
+    /// What answers it, if it may reach something; ends with it.
+    _proxy: Option<AbortOnDrop>,
 }
 
 /// What is looked at again when the command has ended.
@@ -84,7 +105,18 @@ struct Watch {
 
 impl Runtime {
     pub fn new(sandbox: Sandbox, home: PathBuf) -> Self {
-        Self { sandbox, home }
+        Self { sandbox, home, web: None }
+    }
+
+    /// With a way out for commands that may reach something. Without one they reach nothing.
+    #[must_use]
+    pub fn with_web(self, web: Web) -> Self {
+        Self { web: Some(web), ..self }
+    }
+
+    /// What ssh takes as its `ProxyCommand` where a command may reach something.
+    pub(crate) fn proxy_command(&self) -> String {
+        self.sandbox.proxy_command()
     }
 
     /// May a command run here? Starts nothing.
@@ -97,12 +129,19 @@ impl Runtime {
         self.home.join(Area::Vault(person.clone()).path())
     }
 
+    /// Where folders are made that last as long as a command.
+    pub(crate) fn scratch_folder(&self) -> PathBuf {
+        self.home.join("cache/scratch")
+    }
+
     /// Is there a repository at the top of the vault or in one of its folders?
     #[allow(clippy::disallowed_methods, reason = "looks for a fixed name; no model chose the path")]
     pub(crate) fn has_repository(&self, person: &onyx_types::PersonId) -> bool {
         let vault = self.vault(person);
         let Ok(entries) = std::fs::read_dir(&vault) else { return false };
-        let is_one = |folder: &Path| folder.join(".git").exists();
+        // A folder of its own: a file or link of that name leads elsewhere.
+        let is_own = |path: PathBuf| path.symlink_metadata().is_ok_and(|meta| meta.is_dir());
+        let is_one = |folder: &Path| is_own(folder.join(".git"));
         let is_folder = |entry: &DirEntry| entry.file_type().is_ok_and(|kind| kind.is_dir());
         let mut folders = entries.flatten().filter(is_folder);
         is_one(&vault) || folders.by_ref().take(MOST_FOLDERS).any(|folder| is_one(&folder.path()))
@@ -117,7 +156,7 @@ impl Runtime {
         // Makes the vault if this is the first that happens in it.
         cx.files.objects(&Area::Vault(cx.key.person.clone()))?;
         let folder = order.folder.map(|folder| cx.paths.check(folder)).transpose()?;
-        let (vault, root) = (self.vault(&cx.key.person), self.home.join("cache/scratch"));
+        let (vault, root) = (self.vault(&cx.key.person), self.scratch_folder());
         let prepared = tokio::task::spawn_blocking(move || prepare(&vault, &root)).await;
         let (vault, scratch) = prepared
             .map_err(|_| ToolError::Failed("the command's folders cannot be made".into()))?
@@ -138,13 +177,34 @@ impl Runtime {
             argv: order.argv,
             folder: folder.map_or_else(|| vault.clone(), |folder| vault.join(folder.as_str())),
             readable: readable.to_vec(),
-            writable: [changeable, &[scratch.path().to_owned()]].concat(),
+            writable: [changeable, order.beside.as_slice(), &[scratch.path().to_owned()]].concat(),
             scratch: scratch.path().to_owned(),
-            network: order.network,
+            network: match order.network {
+                Network::None => onyx_sandbox::Network::None,
+                Network::Servers(_) => onyx_sandbox::Network::Proxied,
+            },
             bounds: Bounds::default(),
         };
-        let running = self.sandbox.start(job, stdin).await.map_err(|error| not_run(&error))?;
-        Ok(AtWork { running, _scratch: Some(scratch), watch })
+        let mut running = self.sandbox.start(job, stdin).await.map_err(|error| not_run(&error))?;
+        let proxy = self.answer(&mut running, order.network).await?;
+        Ok(AtWork { running, _scratch: Some(scratch), watch, _proxy: proxy })
+    }
+
+    /// Answers what a command says on its one port.
+    async fn answer(
+        &self,
+        running: &mut Running,
+        network: Network,
+    ) -> Result<Option<AbortOnDrop>, ToolError> {
+        let Network::Servers(servers) = network else { return Ok(None) };
+        let Some(web) = &self.web else {
+            return Err(ToolError::Failed("commands have no way out here".to_owned()));
+        };
+        let Some(listener) = running.take_listener().await else { return Ok(None) };
+        let listener = listener.and_then(TcpListener::from_std);
+        let listener = listener.map_err(|error| not_run(&SandboxError::Start(error)))?;
+        let proxy = web.egress().proxy_to(servers);
+        Ok(Some(AbortOnDrop(tokio::spawn(proxy.serve(listener)))))
     }
 
     /// Runs a command to its end, shows what it says meanwhile, and ends it with the run.
@@ -162,7 +222,7 @@ impl AtWork {
     /// A program of the owner's, which needs no folder.
     pub(crate) fn trusted(program: &Path, arguments: &[&str]) -> Result<Self, ToolError> {
         let running = onyx_sandbox::trusted(program, arguments).map_err(|error| not_run(&error))?;
-        Ok(Self { running, _scratch: None, watch: None })
+        Ok(Self { running, _scratch: None, watch: None, _proxy: None })
     }
 
     pub(crate) async fn until_end(
@@ -196,6 +256,15 @@ impl AtWork {
                 }
             }
         }
+    }
+}
+
+/// A task that ends with whoever holds this.
+struct AbortOnDrop(JoinHandle<()>);
+
+impl Drop for AbortOnDrop {
+    fn drop(&mut self) {
+        self.0.abort();
     }
 }
 

@@ -43,7 +43,9 @@ async fn without_docker_the_tools_are_not_offered_and_say_why() {
     let offers = world.toolbox.ready_offers(&world.policy, &world.cx.key.person);
     assert_eq!(offers.tools().len(), 0);
     let told = world.failed("docker_ps", json!({})).await;
-    assert!(told.starts_with("Docker is not here: nothing listens at "), "{told}");
+    assert!(told.contains("(Docker is not here: nothing listens at "), "{told}");
+    let audit = world.audit_lines().await;
+    assert_eq!(audit, ["docker_ps - deny : the agent has no such tool"]);
 }
 
 #[tokio::test]

@@ -150,7 +150,14 @@ async fn under_taint_an_instruction_path_needs_a_person_and_a_note_does_not() {
     let mut world = World::new().await.tainted();
     let protected = vec!["contracts".parse().unwrap()];
     world.cx.paths = Arc::new(PathRules { protected, ..PathRules::default() });
-    for path in ["agents.md", "agent/actions/tidy.md", "AGENTS.md", "Contracts/rent.md"] {
+    for path in [
+        "agents.md",
+        "agent/actions/tidy.md",
+        "AGENTS.md",
+        "Contracts/rent.md",
+        "x/HEAD",
+        "Makefile",
+    ] {
         let outcome = world.call("write_file", json!({"path": path, "content": "obey"})).await;
         assert!(outcome.draft.is_some(), "{path}: {outcome:?}");
         assert!(!world.vault().join(path).exists());

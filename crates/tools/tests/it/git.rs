@@ -1,7 +1,7 @@
 use std::path::Path;
 use std::process::Command;
 
-use onyx_tools::{Masker, Runtime, runtime_tools};
+use onyx_tools::{GitRemotes, Masker, Runtime, ToolsSettings, git_tools};
 use onyx_types::Origin;
 use serde_json::{Value, json};
 
@@ -11,7 +11,12 @@ use crate::support::World;
 async fn world() -> World {
     let world = World::with(Vec::new(), Masker::default()).await;
     let runtime = Runtime::new(sandbox(), world.folder.path().to_owned());
-    world.with_tools(allowed(runtime_tools(&runtime)), Masker::default())
+    world.with_tools(allowed(git_tools(&runtime, &remotes())), Masker::default())
+}
+
+/// No host beside the internet, and no credential.
+pub(crate) fn remotes() -> GitRemotes {
+    GitRemotes::new(&ToolsSettings::default(), std::sync::Arc::new(|_: &str| Ok(None))).unwrap()
 }
 
 fn git(folder: &Path, words: &[&str]) -> String {
@@ -113,28 +118,70 @@ async fn names_that_are_options_or_addresses_are_refused() {
 }
 
 #[tokio::test]
-async fn a_repository_is_pulled_from_and_pushed_to_another_in_the_vault() {
+async fn what_is_not_plainly_a_repository_of_the_vault_is_none() {
+    let world = repository().await;
+    let vault = world.vault();
+    let outside = tempfile::tempdir().unwrap();
+    git(outside.path(), &["init", "--quiet"]);
+    git(&vault, &["clone", "--quiet", "--bare", ".", "bare.git"]);
+    git(&vault, &["worktree", "add", "--quiet", "tree"]);
+    for folder in ["linked", "file", "shared", "strange", "plain", "inner"] {
+        std::fs::create_dir_all(vault.join(folder)).unwrap();
+    }
+    std::os::unix::fs::symlink(outside.path().join(".git"), vault.join("linked/.git")).unwrap();
+    std::fs::write(vault.join("file/.git"), "gitdir: ../bare.git\n").unwrap();
+    git(&vault.join("shared"), &["init", "--quiet"]);
+    let alternates = vault.join("shared/.git/objects/info/alternates");
+    std::fs::write(alternates, outside.path().join(".git/objects").to_str().unwrap()).unwrap();
+    git(&vault.join("strange"), &["init", "--quiet"]);
+    git(&vault.join("strange"), &["config", "extensions.partialClone", "origin"]);
+    std::fs::create_dir_all(vault.join("inner/.git")).unwrap();
+    let objects = vault.join(".git/objects");
+    std::os::unix::fs::symlink(objects, vault.join("inner/.git/objects")).unwrap();
+    for folder in ["bare.git", "tree", "linked", "file", "shared", "strange", "plain", "inner"] {
+        for tool in ["git_status", "git_diff", "git_log"] {
+            let told = world.failed(tool, json!({"folder": folder})).await;
+            assert!(told.contains("is no repository"), "{folder}: {told}");
+        }
+        let told = world.failed("git_commit", json!({"folder": folder, "message": "x"})).await;
+        assert!(told.contains("is no repository"), "{folder}: {told}");
+    }
+}
+
+#[tokio::test]
+async fn a_repository_inside_another_runs_nothing_either() {
+    let world = repository().await;
+    let (vault, sub) = (world.vault(), world.vault().join("sub"));
+    std::fs::create_dir_all(&sub).unwrap();
+    git(&sub, &["init", "--quiet", "--initial-branch=main"]);
+    std::fs::write(sub.join("b.md"), "b\n").unwrap();
+    git(&sub, &["add", "b.md"]);
+    git(&sub, &["commit", "--quiet", "--message", "sub"]);
+    git(&vault, &["-c", "advice.addEmbeddedRepo=false", "add", "sub"]);
+    git(&vault, &["commit", "--quiet", "--message", "with sub"]);
+    git(&sub, &["config", "core.fsmonitor", "echo PLANTED-RAN >&2; touch ran; false"]);
+    std::fs::write(sub.join("b.md"), "c\n").unwrap();
+    world.write("a.md", "two\n");
+    for (tool, input) in [
+        ("git_status", json!({})),
+        ("git_diff", json!({})),
+        ("git_commit", json!({"message": "x"})),
+    ] {
+        let outcome = world.call(tool, input).await;
+        assert!(!outcome.is_error, "{tool}: {}", outcome.output);
+        assert!(!outcome.output.contains("PLANTED-RAN"), "{tool}: {}", outcome.output);
+    }
+    assert!(!vault.join("ran").exists() && !sub.join("ran").exists());
+}
+
+#[tokio::test]
+async fn only_addresses_of_https_and_ssh_are_reached() {
     let world = repository().await;
     let vault = world.vault();
     git(&vault, &["clone", "--quiet", "--bare", ".", "remote.git"]);
-    git(&vault, &["clone", "--quiet", "remote.git", "copy"]);
-    git(&vault, &["-C", "copy", "remote", "set-url", "origin", "../remote.git"]);
-    std::fs::write(vault.join("copy/c.md"), "c\n").unwrap();
-    let commit = json!({"folder": "copy", "message": "from the copy"});
-    world.done("git_commit", commit).await;
-    world.done("git_push", json!({"folder": "copy", "branch": "main"})).await;
-    assert!(git(&vault.join("remote.git"), &["log", "--format=%s"]).contains("from the copy"));
-    world.done("git_pull", json!({"folder": "copy", "branch": "main"})).await;
-
-    // What others wrote comes in as theirs.
-    git(&vault, &["pull", "--quiet", "remote.git", "main"]);
-    std::fs::write(vault.join("theirs.md"), "obey\n").unwrap();
-    git(&vault, &["add", "theirs.md"]);
-    git(&vault, &["commit", "--quiet", "--message", "theirs"]);
-    git(&vault, &["push", "--quiet", "remote.git", "main"]);
-    world.done("git_pull", json!({"folder": "copy", "branch": "main"})).await;
-    let history = world.cx.files.history(&world.cx.key.person).unwrap();
-    let pulled = onyx_types::Hash::of(b"obey\n");
-    let origin = history.provenance(&"vault/copy/theirs.md".parse().unwrap(), pulled).await;
-    assert_eq!(origin.unwrap(), Origin::External);
+    git(&vault, &["remote", "add", "origin", "./remote.git"]);
+    for tool in ["git_pull", "git_push"] {
+        let told = world.failed(tool, json!({})).await;
+        assert!(told.contains("is no https or ssh address"), "{told}");
+    }
 }

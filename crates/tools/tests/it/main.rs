@@ -9,6 +9,7 @@ mod decisions;
 mod docker;
 mod drafts;
 mod entities;
+mod executed;
 mod files;
 mod git;
 mod memory;

@@ -7,8 +7,8 @@ use std::sync::Arc;
 use onyx_egress::SystemResolver;
 use onyx_test_support::{Page, Site};
 use onyx_tools::{
-    Masker, Runtime, Spaces, Tool, Web, WebSettings, builtin_tools, runtime_tools, space_tools,
-    web_tools,
+    Masker, Runtime, Spaces, Tool, Web, WebSettings, builtin_tools, git_tools, runtime_tools,
+    space_tools, web_tools,
 };
 use onyx_types::{Attendance, Taint, Tier, ToolEffect, Verdict};
 use proptest::prelude::*;
@@ -132,8 +132,14 @@ async fn world(canary: &Site) -> World {
     let world = World::with(Vec::new(), Masker::default()).await;
     let runtime = Runtime::new(sandbox(), world.folder.path().to_owned());
     let spaces = Spaces::new(world.folder.path().to_owned());
-    let tools: Vec<Arc<dyn Tool>> =
-        [builtin_tools(), space_tools(&spaces), web_tools(&web), runtime_tools(&runtime)].concat();
+    let tools: Vec<Arc<dyn Tool>> = [
+        builtin_tools(),
+        space_tools(&spaces),
+        web_tools(&web),
+        runtime_tools(&runtime),
+        git_tools(&runtime, &crate::git::remotes()),
+    ]
+    .concat();
     let world = world.with_tools(tools, Masker::default());
     let space = world.own().join("spaces/home");
     std::fs::create_dir_all(space.join("pages")).unwrap();

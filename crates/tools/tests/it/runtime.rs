@@ -102,6 +102,28 @@ async fn a_command_works_on_the_persons_files_and_its_words_taint() {
     assert_eq!(std::fs::read_dir(scratch).unwrap().count(), 0, "nothing is left behind");
 }
 
+/// The home's socket asks for the same user and a key. A command is the same user: on this rung no
+/// namespace hides the socket from it.
+#[tokio::test]
+async fn a_command_reaches_neither_the_homes_socket_nor_its_key() {
+    const KEY: &str = "key-of-the-socket-9f3a";
+    let world = world_with(Masker::default()).await;
+    let home = world.folder.path();
+    let listener = std::os::unix::net::UnixListener::bind(home.join("onyx.sock")).unwrap();
+    listener.set_nonblocking(true).unwrap();
+    std::fs::write(home.join("onyx.sock.key"), KEY).unwrap();
+    let script = format!(
+        "cat {home}/onyx.sock.key ../../../onyx.sock.key; ls {home}; \
+         ln {home}/onyx.sock.key hard; ln -s {home}/onyx.sock.key soft; cat hard soft; \
+         python3 -I -c 'import socket; socket.socket(socket.AF_UNIX).connect(\"{home}/onyx.sock\")'",
+        home = home.display()
+    );
+    let told = world.failed("exec", json!({"argv": ["sh", "-c", script]})).await;
+    assert!(!told.contains(KEY) && !told.contains("onyx.sock\n"), "{told}");
+    assert!(told.contains("PermissionError"), "{told}");
+    assert!(listener.accept().is_err());
+}
+
 async fn origin(world: &World, path: &str) -> Origin {
     let hash = onyx_types::Hash::of(&std::fs::read(world.vault().join(path)).unwrap());
     let history = world.cx.files.history(&world.cx.key.person).unwrap();
@@ -129,7 +151,13 @@ async fn what_a_command_writes_is_never_taken_for_the_persons_own_words() {
 }
 
 #[tokio::test]
-async fn a_tainted_command_that_no_person_approved_plants_no_instruction() {
+async fn a_command_that_no_person_approved_plants_no_instruction() {
+    for taint in [Taint::Tainted, Taint::Clean] {
+        plants_no_instruction(taint).await;
+    }
+}
+
+async fn plants_no_instruction(taint: Taint) {
     let mut world = world_with(Masker::default()).await;
     world.write("agents.md", "be kind");
     world.write("agent/actions/tidy.md", "tidy");
@@ -137,8 +165,8 @@ async fn a_tainted_command_that_no_person_approved_plants_no_instruction() {
     let plant = "cp evil.md agents.md; rm agent/actions/tidy.md; mkdir -p x/skills; \
                  cp evil.md agent/actions/new.md; cp evil.md x/skills/s.md; cp evil.md note.md";
     let argv = json!({"argv": ["sh", "-c", plant]});
-    world.cx.taint = Taint::Tainted;
-    let told = world.done("exec", argv.clone()).await;
+    world.cx.taint = taint;
+    let told = world.done("exec", argv).await;
     for path in ["agents.md", "agent/actions/tidy.md", "agent/actions/new.md", "x/skills/s.md"] {
         assert!(told.contains(path), "{path} in {told}");
     }
@@ -148,11 +176,27 @@ async fn a_tainted_command_that_no_person_approved_plants_no_instruction() {
     assert!(!world.vault().join("x/skills/s.md").exists());
     assert_eq!(world.text("note.md"), "obey");
     assert_eq!(origin(&world, "note.md").await, Origin::AgentTainted);
+}
 
-    // Nothing from elsewhere is in a clean run; what it plants is its own.
-    world.cx.taint = Taint::Clean;
-    world.done("exec", argv).await;
-    assert_eq!(world.text("agents.md"), "obey");
+#[tokio::test]
+async fn neither_links_nor_the_inside_of_a_repository_are_left_where_programs_obey_them() {
+    let world = world_with(Masker::default()).await;
+    world.write("agents.md", "be kind");
+    world.write(".git/config", "[core]\n");
+    world.write(".git/objects/ab/cd", "kept");
+    let plant = "mkdir evil .git/hooks; echo obey > evil/x; ln -s evil .vscode; rm agents.md; \
+                 ln -s evil/x agents.md; ln -s evil/x plain; echo run > .git/hooks/pre-commit; \
+                 echo x >> .git/config; echo new > .git/objects/ab/ef; mkdir b; echo x > b/HEAD; \
+                 echo 'gitdir: evil' > b/.git";
+    let told = world.done("exec", json!({"argv": ["sh", "-c", plant]})).await;
+    assert_eq!(world.text("agents.md"), "be kind", "{told}");
+    assert_eq!(world.text(".git/config"), "[core]\n");
+    for path in [".vscode", ".git/hooks/pre-commit", "b/HEAD", "b/.git"] {
+        assert!(world.vault().join(path).symlink_metadata().is_err(), "{path}");
+        assert!(told.contains(path), "{path} in {told}");
+    }
+    assert_eq!(world.text("plain"), "obey\n");
+    assert_eq!(world.text(".git/objects/ab/ef"), "new\n");
 }
 
 #[tokio::test]

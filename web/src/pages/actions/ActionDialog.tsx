@@ -21,7 +21,10 @@ export function ActionDialog({ asking }: { asking: Asking }) {
   const asks = prompt !== undefined && asksForSelection(prompt);
   const said = selection.trim() || undefined;
   const lacks = asks && said === undefined;
-  const text = useMemo(() => prompt && filled(prompt, valuesAt(new Date(), person, selection.trim() || (asks ? '…' : ''))), [prompt, person, selection, asks]);
+  const text = useMemo(
+    () => prompt && filled(prompt, valuesAt(new Date(), person, selection.trim() || (asks ? '…' : ''))),
+    [prompt, person, selection, asks],
+  );
   const rehearse = () => {
     setWanted(true);
     void runAction(action, place, { dryRun: true, selection: said });
@@ -39,13 +42,26 @@ export function ActionDialog({ asking }: { asking: Asking }) {
       <form className="flex max-h-[80vh] flex-col" onSubmit={(event) => (event.preventDefault(), run())}>
         <div className="flex min-h-0 flex-1 flex-col gap-3 overflow-y-auto p-5">
           <div>
-            <h2 className="font-semibold [overflow-wrap:anywhere]">{action.requiresConfirmation && !preview ? `Run ${action.label}?` : action.label}</h2>
-            <p className="meta">{action.requiresConfirmation ? 'It may change things, so it asks you first. This is what your agent will be told:' : 'This is what your agent will be told:'}</p>
+            <h2 className="font-semibold [overflow-wrap:anywhere]">
+              {action.requiresConfirmation && !preview ? `Run ${action.label}?` : action.label}
+            </h2>
+            <p className="meta">
+              {action.requiresConfirmation
+                ? 'It may change things, so it asks you first. This is what your agent will be told:'
+                : 'This is what your agent will be told:'}
+            </p>
           </div>
           {asks && (
             <label className="meta">
               What it is about
-              <textarea autoFocus dir="auto" className="field mt-1 h-auto min-h-20 py-2 text-text" value={selection} placeholder="Text, or a few words" onChange={(event) => setSelection(event.target.value)} />
+              <textarea
+                autoFocus
+                dir="auto"
+                className="field mt-1 h-auto min-h-20 py-2 text-text"
+                value={selection}
+                placeholder="Text, or a few words"
+                onChange={(event) => setSelection(event.target.value)}
+              />
             </label>
           )}
           {text ? (
@@ -53,7 +69,7 @@ export function ActionDialog({ asking }: { asking: Asking }) {
               {text}
             </pre>
           ) : (
-            <p className="meta">Its file cannot be read here.</p>
+            <p className="meta">This file could not be loaded.</p>
           )}
           {action.warnings?.map((warning) => (
             <p key={warning} className="text-meta text-warn [overflow-wrap:anywhere]">
@@ -72,7 +88,12 @@ export function ActionDialog({ asking }: { asking: Asking }) {
           <button type="button" className="btn" disabled={trying || lacks} onClick={rehearse}>
             {dry ? 'Preview again' : 'Preview'}
           </button>
-          <button type="submit" className="btn btn-primary" autoFocus={!asks} disabled={lacks || Boolean(action.error)}>
+          <button
+            type="submit"
+            className="btn btn-primary"
+            data-first-focus={asks ? undefined : true}
+            disabled={lacks || Boolean(action.error)}
+          >
             Run
           </button>
         </div>
@@ -85,17 +106,20 @@ export function ActionDialog({ asking }: { asking: Asking }) {
 function Rehearsal({ run }: { run: ActionRun }) {
   const live = useMessages(run.sessionId);
   const messages = run.log ?? live;
-  const parts = messages.flatMap((message) => (message.kind === 'answer' && message.runId === run.runId ? message.parts : []));
+  const parts = messages.flatMap((message) =>
+    message.kind === 'answer' && message.runId === run.runId ? message.parts : [],
+  );
   const over = isOver(run);
   return (
     <section aria-label="Preview" aria-busy={!over} className="flex flex-col gap-2">
       <h3 className="meta">
-        {over ? 'What it would do. Nothing was done.' : 'Trying it without doing anything'}
+        {over ? 'This is what it would do. Nothing was changed.' : 'Trying it without changing anything'}
         {!over && <span className="caret" aria-hidden />}
       </h3>
       {parts.map((part, index) =>
-        part.kind === 'text' ? <Markdown key={index} text={part.text} />
-        : part.kind === 'tools' ? (
+        part.kind === 'text' ? (
+          <Markdown key={index} text={part.text} />
+        ) : part.kind === 'tools' ? (
           <ol key={index} className="steps" aria-label="Steps">
             {part.steps.map((step) => (
               <li key={step.toolUseId}>
@@ -105,13 +129,18 @@ function Rehearsal({ run }: { run: ActionRun }) {
           </ol>
         ) : null,
       )}
-      {over && parts.length === 0 && !run.fault && <p className="meta">It would say and do nothing.</p>}
+      {over && parts.length === 0 && !run.fault && <p className="meta">It would do nothing.</p>}
       {run.fault && <ErrorLine fault={run.fault} />}
     </section>
   );
 }
 
-const VERDICTS: Record<string, string> = { allow: 'would be done', draft: 'would wait for you as a draft', confirm: 'would ask you', deny: 'would be refused' };
+const VERDICTS: Record<string, string> = {
+  allow: 'would be done',
+  draft: 'would wait for you as a draft',
+  confirm: 'would ask you',
+  deny: 'would be refused',
+};
 
 /** One step of a rehearsal: what it would do, and what would become of it. */
 function Tried({ step }: { step: ToolStep }) {
@@ -122,7 +151,9 @@ function Tried({ step }: { step: ToolStep }) {
       <div className="step flex-wrap">
         {tried ? <b className="whitespace-normal!">{tried.what}</b> : <b>{verb}</b>}
         {!tried && <span className="what">{what}</span>}
-        <span className={`tail ${step.ok === false ? 'text-danger' : ''}`}>{step.ok === false ? 'failed' : tried && (VERDICTS[tried.verdict] ?? tried.verdict)}</span>
+        <span className={`tail ${step.ok === false ? 'text-danger' : ''}`}>
+          {step.ok === false ? 'failed' : tried && (VERDICTS[tried.verdict] ?? tried.verdict)}
+        </span>
       </div>
       {tried?.preview.includes('\n@@') && <Diff unified={tried.preview} label={tried.what} />}
       {tried?.preview && !tried.preview.includes('\n@@') && (
@@ -130,7 +161,11 @@ function Tried({ step }: { step: ToolStep }) {
           {tried.preview}
         </pre>
       )}
-      {!tried && step.ok === false && <pre className="output max-h-52" tabIndex={0} aria-label="Output">{step.output}</pre>}
+      {!tried && step.ok === false && (
+        <pre className="output max-h-52" tabIndex={0} aria-label="Output">
+          {step.output}
+        </pre>
+      )}
     </>
   );
 }

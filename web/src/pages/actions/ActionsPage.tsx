@@ -2,7 +2,17 @@ import { useState } from 'react';
 import { useNavigate } from '@tanstack/react-router';
 import { Eye, FileText, MoreHorizontal, Play, Plus, RefreshCw } from 'lucide-react';
 import type { Action } from '@onyx/sdk';
-import { ACTIONS_FOLDER, chooseAction, isOver, previewAction, readAction, refreshActions, runOf, useActions, useRegistry } from '../../store/registry';
+import {
+  ACTIONS_FOLDER,
+  chooseAction,
+  isOver,
+  previewAction,
+  readAction,
+  refreshActions,
+  runOf,
+  useActions,
+  useRegistry,
+} from '../../store/registry';
 import { toast, useStore } from '../../store/state';
 import { attempt } from '../../ui/act';
 import { Card, Section } from '../../ui/form';
@@ -15,13 +25,13 @@ import { Timeline } from './Timeline';
 /** Prompt files as buttons: what there is, what runs, what came of it. */
 export function ActionsPage() {
   const [making, setMaking] = useState(false);
-  const refresh = () => void refreshActions().then(() => toast('Read again'));
+  const refresh = () => void refreshActions().then(() => toast('Refreshed'));
   return (
     <Page
       title="Actions"
       bar={
         <>
-          <button type="button" className="icon-btn" aria-label="Read the folder again" title="Read the folder again" onClick={refresh}>
+          <button type="button" className="icon-btn" aria-label="Refresh" title="Refresh" onClick={refresh}>
             <RefreshCw size={16} aria-hidden />
           </button>
           <button type="button" className="btn" onClick={() => setMaking(true)}>
@@ -30,7 +40,10 @@ export function ActionsPage() {
         </>
       }
     >
-      <Section title="Actions" detail={`Prompt files in ${ACTIONS_FOLDER} of your vault. They stand beside every composer and in the palette, too.`}>
+      <Section
+        title="Actions"
+        detail={`Prompt files in ${ACTIONS_FOLDER} of your vault. They also appear beside every composer and in the command palette.`}
+      >
         <List onNew={() => setMaking(true)} />
       </Section>
       <PastRuns />
@@ -44,7 +57,12 @@ function List({ onNew }: { onNew: () => void }) {
   const offline = useStore((state) => state.link !== 'online');
   const failed = fault && <ErrorLine fault={fault} action={{ label: 'Try again', run: () => void refreshActions() }} />;
   if (phase === 'failed') return failed;
-  if (phase === 'loading') return offline ? <Empty>This needs the connection to Onyx; it is shown as soon as that is back.</Empty> : <Skeletons rows={3} />;
+  if (phase === 'loading')
+    return offline ? (
+      <Empty>Not connected to Onyx. This page loads when the connection is back.</Empty>
+    ) : (
+      <Skeletons rows={3} />
+    );
   if (actions.length === 0) {
     return (
       <div className="card">
@@ -73,7 +91,7 @@ function ActionRow({ action }: { action: Action }) {
   const navigate = useNavigate();
   const run = useRegistry((registry) => runOf(registry, action.id, 'real'));
   const open = async () => {
-    const file = await attempt('Its file cannot be read', () => readAction(action));
+    const file = await attempt('This file could not be loaded', () => readAction(action));
     if (file) await navigate({ to: '/memory', search: { path: file.path } });
   };
   const busy = run !== undefined && !isOver(run);
@@ -86,23 +104,51 @@ function ActionRow({ action }: { action: Action }) {
             <About action={action} />
           </div>
         </div>
-        <button type="button" className="icon-btn max-sm:hidden" aria-label={`Open the file of ${action.label}`} title="Open the file" onClick={() => void open()}>
+        <button
+          type="button"
+          className="icon-btn max-sm:hidden"
+          aria-label={`Open the file of ${action.label}`}
+          title="Open the file"
+          onClick={() => void open()}
+        >
           <FileText size={16} aria-hidden />
         </button>
-        <button type="button" className="icon-btn max-sm:hidden" aria-label={`Preview ${action.label}`} title="Preview: see what it would do" disabled={Boolean(action.error)} onClick={() => void previewAction(action)}>
+        <button
+          type="button"
+          className="icon-btn max-sm:hidden"
+          aria-label={`Preview ${action.label}`}
+          title="Preview: see what it would do"
+          disabled={Boolean(action.error)}
+          onClick={() => void previewAction(action)}
+        >
           <Eye size={16} aria-hidden />
         </button>
         <Menu
           label={`More for ${action.label}`}
           className="icon-btn sm:hidden"
           entries={[
-            ...(action.error ? [] : [{ label: 'Preview', detail: 'See what it would do', icon: <Eye size={16} aria-hidden />, run: () => void previewAction(action) }]),
+            ...(action.error
+              ? []
+              : [
+                  {
+                    label: 'Preview',
+                    detail: 'See what it would do',
+                    icon: <Eye size={16} aria-hidden />,
+                    run: () => void previewAction(action),
+                  },
+                ]),
             { label: 'Open the file', icon: <FileText size={16} aria-hidden />, run: () => void open() },
           ]}
         >
           <MoreHorizontal size={16} aria-hidden />
         </Menu>
-        <button type="button" className="btn" aria-label={`Run ${action.label}`} disabled={Boolean(action.error) || busy} onClick={() => void chooseAction(action)}>
+        <button
+          type="button"
+          className="btn"
+          aria-label={`Run ${action.label}`}
+          disabled={Boolean(action.error) || busy}
+          onClick={() => void chooseAction(action)}
+        >
           <Play size={13} aria-hidden /> Run
         </button>
       </div>
@@ -113,7 +159,12 @@ function ActionRow({ action }: { action: Action }) {
 
 function About({ action }: { action: Action }) {
   if (action.error) return <span className="text-danger">Does not run: {action.error}</span>;
-  const facts = [action.requiresConfirmation && 'Asks before it runs', action.maxSteps && `at most ${action.maxSteps} ${action.maxSteps === 1 ? 'step' : 'steps'}`].filter(Boolean).join(' · ');
+  const facts = [
+    action.requiresConfirmation && 'Asks before it runs',
+    action.maxSteps && `at most ${action.maxSteps} ${action.maxSteps === 1 ? 'step' : 'steps'}`,
+  ]
+    .filter(Boolean)
+    .join(' · ');
   return (
     <>
       {facts}

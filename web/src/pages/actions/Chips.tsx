@@ -29,7 +29,14 @@ export function ActionChips({ sessionId, text, onTaken }: { sessionId?: string; 
   return (
     <>
       {able.slice(0, SHOWN).map((action) => (
-        <button key={action.id} type="button" className="chip max-lg:hidden max-w-36" title={`Run ${action.label}`} onMouseDown={(event) => event.preventDefault()} onClick={() => choose(action)}>
+        <button
+          key={action.id}
+          type="button"
+          className="chip max-lg:hidden max-w-36"
+          title={`Run ${action.label}`}
+          onMouseDown={(event) => event.preventDefault()}
+          onClick={() => choose(action)}
+        >
           <span className="truncate">{action.label}</span>
         </button>
       ))}

@@ -6,8 +6,10 @@ import { Field, Form } from '../../ui/form';
 import { Modal } from '../../ui/Modal';
 
 const STARTERS: Record<string, string> = {
-  'Morning brief': 'It is {{date}}. Look through my notes of the last days and tell me in at most six lines what is due, what waits for somebody, and what I should begin with.',
-  'Extract links': 'Go through yesterday’s notes, collect all links with one line each, and write them to agent/runs/{{date}}-links.md.',
+  'Morning brief':
+    'It is {{date}}. Look through my notes of the last days and tell me in at most six lines what is due, what waits for somebody, and what I should begin with.',
+  'Extract links':
+    'Go through yesterday’s notes, collect all links with one line each, and write them to agent/runs/{{date}}-links.md.',
   'Sum up': 'Sum this up in five lines, the most important first:\n\n{{selection}}',
 };
 
@@ -40,11 +42,31 @@ export function NewAction({ close }: { close: () => void }) {
           ))}
         </div>
         <Form action="Create" onSubmit={make} onCancel={close}>
-          <Field label="Name" name="name" required autoFocus maxLength={80} pattern="[^\/\\.][^\/\\]*" title="No slashes, and no dot at the beginning." value={name} onChange={(event) => setName(event.target.value)} hint="The name of the file and of the button." />
+          <Field
+            label="Name"
+            name="name"
+            required
+            autoFocus
+            maxLength={80}
+            pattern="[^\/\\.][^\/\\]*"
+            title="No slashes, and no dot at the beginning."
+            value={name}
+            onChange={(event) => setName(event.target.value)}
+            hint="The name of the file and of the button."
+          />
           <div className="meta">
             <label htmlFor={id}>What your agent is told</label>
-            <textarea id={id} required dir="auto" className="field mt-1 h-auto min-h-36 py-2 text-text" value={prompt} onChange={(event) => setPrompt(event.target.value)} />
-            <span className="mt-1 block text-tiny">{'{{date}}, {{time}}, {{person}} are filled in; {{selection}} is what you have marked, or asks for it.'}</span>
+            <textarea
+              id={id}
+              required
+              dir="auto"
+              className="field mt-1 h-auto min-h-36 py-2 text-text"
+              value={prompt}
+              onChange={(event) => setPrompt(event.target.value)}
+            />
+            <span className="mt-1 block text-tiny">
+              {'{{date}}, {{time}}, {{person}} are filled in; {{selection}} is what you have marked, or asks for it.'}
+            </span>
           </div>
           <label className="flex min-h-9 items-center gap-2.5 max-md:min-h-11">
             <input type="checkbox" name="confirm" className="size-4 accent-(--accent)" /> Ask before it runs

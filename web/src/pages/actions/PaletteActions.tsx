@@ -5,7 +5,15 @@ import type { ReactNode } from 'react';
 import { chooseAction, useActions } from '../../store/registry';
 
 /** The person's actions among the commands; each opens the chat it runs in. */
-export function PaletteActions({ heading, className, onClose }: { heading: ReactNode; className: string; onClose: () => void }) {
+export function PaletteActions({
+  heading,
+  className,
+  onClose,
+}: {
+  heading: ReactNode;
+  className: string;
+  onClose: () => void;
+}) {
   const { actions } = useActions();
   const navigate = useNavigate();
   const able = actions.filter((action) => !action.error);

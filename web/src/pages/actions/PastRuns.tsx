@@ -18,7 +18,10 @@ export function PastRuns() {
   const runs = usePastRuns() ?? [];
   const [most, setMost] = useState(A_FEW);
   return (
-    <Section title="Past runs" detail="Those you began in this browser. Each leaves a page in agent/runs of your vault.">
+    <Section
+      title="Past runs"
+      detail="Those you began in this browser. Each leaves a page in agent/runs of your vault."
+    >
       {runs.length === 0 ? (
         <div className="card">
           <Empty>No action has run yet.</Empty>
@@ -47,8 +50,17 @@ function Row({ run }: { run: PastRun }) {
   const time = startOf(run.runId).getTime();
   return (
     <>
-      <button type="button" className="flex min-h-11 w-full items-center gap-2 px-4 py-2 text-left hover:bg-sunken" aria-expanded={open} onClick={() => setOpen(!open)}>
-        <ChevronRight size={14} className={`shrink-0 text-dim transition-transform ${open ? 'rotate-90' : ''}`} aria-hidden />
+      <button
+        type="button"
+        className="flex min-h-11 w-full items-center gap-2 px-4 py-2 text-left hover:bg-sunken"
+        aria-expanded={open}
+        onClick={() => setOpen(!open)}
+      >
+        <ChevronRight
+          size={14}
+          className={`shrink-0 text-dim transition-transform ${open ? 'rotate-90' : ''}`}
+          aria-hidden
+        />
         <span className="min-w-0 flex-1 truncate" dir="auto">
           {run.label}
         </span>
@@ -75,7 +87,9 @@ function Report({ run: { runId, sessionId } }: { run: PastRun }) {
           return (
             <>
               <p className="mb-3 flex flex-wrap items-center gap-x-3 text-meta text-dim">
-                <span className="min-w-0 flex-1 [overflow-wrap:anywhere]">{[model, price].filter(Boolean).join(' · ')}</span>
+                <span className="min-w-0 flex-1 [overflow-wrap:anywhere]">
+                  {[model, price].filter(Boolean).join(' · ')}
+                </span>
                 <Link to="/chat/$id" params={{ id: sessionId }} className={link}>
                   Open chat
                 </Link>

@@ -23,17 +23,31 @@ export function Timeline({ run, label }: { run: ActionRun; label: string }) {
           {word}
         </span>
         {sessionId && (
-          <Link to="/chat/$id" params={{ id: sessionId }} className="inline-flex items-center text-accent underline underline-offset-3 max-md:min-h-11">
+          <Link
+            to="/chat/$id"
+            params={{ id: sessionId }}
+            className="inline-flex items-center text-accent underline underline-offset-3 max-md:min-h-11"
+          >
             Open chat
           </Link>
         )}
         {over && runId && (
-          <Link to="/memory" search={{ path: artifactOf(runId) }} className="inline-flex items-center text-accent underline underline-offset-3 max-md:min-h-11">
+          <Link
+            to="/memory"
+            search={{ path: artifactOf(runId) }}
+            className="inline-flex items-center text-accent underline underline-offset-3 max-md:min-h-11"
+          >
             Open report
           </Link>
         )}
         {over ? (
-          <button type="button" className="icon-btn -mr-2" aria-label={`Put the run of ${label} away`} title="Put away" onClick={() => forgetRun(run.key)}>
+          <button
+            type="button"
+            className="icon-btn -mr-2"
+            aria-label={`Dismiss the run of ${label}`}
+            title="Dismiss"
+            onClick={() => forgetRun(run.key)}
+          >
             <X size={16} aria-hidden />
           </button>
         ) : (
@@ -42,7 +56,11 @@ export function Timeline({ run, label }: { run: ActionRun; label: string }) {
           </button>
         )}
       </div>
-      {sessionId && runId ? <Steps sessionId={sessionId} runId={runId} /> : run.fault && <ErrorLine fault={run.fault} />}
+      {sessionId && runId ? (
+        <Steps sessionId={sessionId} runId={runId} />
+      ) : (
+        run.fault && <ErrorLine fault={run.fault} />
+      )}
     </section>
   );
 }
@@ -52,7 +70,10 @@ const SURFACE = { density: 'ephemeral' } as const;
 /** The answer of one run: what it used, what waits for a person, what it said. */
 export function Steps({ sessionId, runId }: { sessionId: string; runId: string }) {
   const messages = useMessages(sessionId);
-  const own = useMemo(() => messages.filter((message) => message.kind === 'answer' && message.runId === runId), [messages, runId]);
+  const own = useMemo(
+    () => messages.filter((message) => message.kind === 'answer' && message.runId === runId),
+    [messages, runId],
+  );
   return (
     <div role="log" aria-label="What it does" aria-live="off" data-density="ephemeral" className="flex flex-col gap-3">
       <SurfaceProvider value={SURFACE}>

@@ -9,13 +9,15 @@ import type { AgentTab } from './AgentPage';
 /** What this agent remembers of you. */
 export function AgentMemory({ agent }: AgentTab) {
   const folder = `memory/${agent.id}/`;
-  const files = useLoaded(`memory of ${agent.id}`, async () => (await onyx.memory.files({ types: 'memory,daily' })).files.filter((file) => file.path.startsWith(folder)));
+  const files = useLoaded(`memory of ${agent.id}`, async () =>
+    (await onyx.memory.files({ types: 'memory,daily' })).files.filter((file) => file.path.startsWith(folder)),
+  );
   return (
-    <Section title="Memory" detail="Facts it keeps for good, and a log a day.">
+    <Section title="Memory" detail="Long-term facts and a daily log.">
       <Shown of={files}>
         {(list) => (
           <Card>
-            {list.length === 0 && <Line label={<span className="meta">It remembers nothing yet.</span>} />}
+            {list.length === 0 && <Line label={<span className="meta">No memories yet.</span>} />}
             {list.map((file) => (
               <Line key={file.path} label={file.path.slice(folder.length)} detail={`changed ${ago(file.modified)}`}>
                 <Link to="/memory" search={{ path: file.path }} className="btn" aria-label={`Open ${file.path}`}>

@@ -31,7 +31,12 @@ export function AgentsPage() {
           <ul className="grid grid-cols-1 gap-3 sm:grid-cols-2">
             {list.map((agent) => (
               <li key={agent.id}>
-                <Link to="/agents/$id/$tab" params={{ id: agent.id, tab: 'overview' }} className={`card block border-l-3 px-4 py-3 hover:border-dim/60 ${agent.enabled ? '' : 'opacity-60'}`} style={{ borderLeftColor: hueOf(agent.id) }}>
+                <Link
+                  to="/agents/$id/$tab"
+                  params={{ id: agent.id, tab: 'overview' }}
+                  className={`card block border-l-3 px-4 py-3 hover:border-dim/60 ${agent.enabled ? '' : 'opacity-60'}`}
+                  style={{ borderLeftColor: hueOf(agent.id) }}
+                >
                   <span className="flex items-center gap-2">
                     <span className="min-w-0 truncate font-semibold">{agent.name}</span>
                     {agent.default && <span className="text-tiny text-dim">default</span>}
@@ -64,7 +69,13 @@ function NewAgent({ close }: { close: () => void }) {
         <h2 className="mb-3 font-semibold">New agent</h2>
         <Form action="Create" onSubmit={make} onCancel={close}>
           <Field label="Name" name="name" autoFocus placeholder="Optimist" />
-          <Field label="Id" name="id" required pattern="[a-z0-9][a-z0-9_\-]*" hint="Small letters and digits; it names the agent’s folder and cannot be changed." />
+          <Field
+            label="Id"
+            name="id"
+            required
+            pattern="[a-z0-9][a-z0-9_\-]*"
+            hint="Lowercase letters and digits. It names the agent’s folder and cannot be changed later."
+          />
           <ModelField />
         </Form>
       </div>

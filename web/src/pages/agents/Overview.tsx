@@ -9,7 +9,11 @@ import { Confirm } from '../../ui/Modal';
 import type { AgentTab } from './AgentPage';
 import { ModelField, TIERS } from './fields';
 
-const list = (text: string) => text.split(',').map((one) => one.trim()).filter(Boolean);
+const list = (text: string) =>
+  text
+    .split(',')
+    .map((one) => one.trim())
+    .filter(Boolean);
 
 export function Overview({ agent, reload }: AgentTab) {
   const navigate = useNavigate();
@@ -23,7 +27,15 @@ export function Overview({ agent, reload }: AgentTab) {
   };
   const set = (patch: AgentFields, said: string) => void attempt('Not changed', () => change(patch, said));
   const save = (field: (name: string) => string) =>
-    change({ name: field('name'), model: field('model') || null, fallbacks: list(field('fallbacks')), temperature: field('temperature') ? Number(field('temperature')) : null }, 'Saved');
+    change(
+      {
+        name: field('name'),
+        model: field('model') || null,
+        fallbacks: list(field('fallbacks')),
+        temperature: field('temperature') ? Number(field('temperature')) : null,
+      },
+      'Saved',
+    );
   const remove = async (yes: boolean) => {
     setAsking(false);
     if (!yes || !(await attempt('Not deleted', () => onyx.agents.remove(agent.id).then(() => true)))) return;
@@ -35,13 +47,28 @@ export function Overview({ agent, reload }: AgentTab) {
       <Section title="How far it may go" detail={TIERS[agent.tier].detail}>
         <Card>
           <Line label="Tier">
-            <Choices label="Tier" value={agent.tier} options={(['read', 'suggest', 'act'] as const).map((tier) => [tier, TIERS[tier].title])} onChange={(tier) => owner && set({ tier }, `${agent.name}: ${TIERS[tier].title.toLowerCase()}`)} />
+            <Choices
+              label="Tier"
+              value={agent.tier}
+              options={(['read', 'suggest', 'act'] as const).map((tier) => [tier, TIERS[tier].title])}
+              onChange={(tier) => owner && set({ tier }, `${agent.name}: ${TIERS[tier].title.toLowerCase()}`)}
+            />
           </Line>
-          <Line label="Enabled" detail="An agent that is off answers nobody; its files and chats stay.">
-            <Switch label="Enabled" on={agent.enabled} disabled={!owner} onChange={(enabled) => set({ enabled }, enabled ? `${agent.name} is on` : `${agent.name} is off`)} />
+          <Line label="Enabled" detail="A disabled agent does not answer. Its files and chats stay.">
+            <Switch
+              label="Enabled"
+              on={agent.enabled}
+              disabled={!owner}
+              onChange={(enabled) => set({ enabled }, enabled ? `${agent.name} is on` : `${agent.name} is off`)}
+            />
           </Line>
-          <Line label="Default" detail="Answers where nobody is named.">
-            <Switch label="Default" on={agent.default} disabled={!owner || agent.default} onChange={() => set({ default: true }, `${agent.name} is the default now`)} />
+          <Line label="Default" detail="Answers when no agent is named.">
+            <Switch
+              label="Default"
+              on={agent.default}
+              disabled={!owner || agent.default}
+              onChange={() => set({ default: true }, `${agent.name} is the default now`)}
+            />
           </Line>
         </Card>
       </Section>
@@ -50,8 +77,22 @@ export function Overview({ agent, reload }: AgentTab) {
           <Form key={JSON.stringify(agent)} action="Save" onSubmit={save}>
             <Field label="Name" name="name" defaultValue={agent.name} required />
             <ModelField value={agent.settings.model} />
-            <Field label="Then try" name="fallbacks" defaultValue={(agent.settings.fallbacks ?? []).join(', ')} hint="Models to fall back on, with commas between them." />
-            <Field label="Temperature" name="temperature" type="number" min={0} max={2} step={0.1} defaultValue={agent.settings.temperature ?? ''} placeholder="the model’s own" />
+            <Field
+              label="Fallback models"
+              name="fallbacks"
+              defaultValue={(agent.settings.fallbacks ?? []).join(', ')}
+              hint="Tried in this order when the model above fails. Separate them with commas."
+            />
+            <Field
+              label="Temperature"
+              name="temperature"
+              type="number"
+              min={0}
+              max={2}
+              step={0.1}
+              defaultValue={agent.settings.temperature ?? ''}
+              placeholder="the model’s own"
+            />
           </Form>
         </div>
       </Section>
@@ -66,7 +107,14 @@ export function Overview({ agent, reload }: AgentTab) {
           </Card>
         </Section>
       )}
-      {asking && <Confirm question={`Delete ${agent.name}?`} detail="It no longer answers. Its files and chats stay on disk." action="Delete" onAnswer={(yes) => void remove(yes)} />}
+      {asking && (
+        <Confirm
+          question={`Delete ${agent.name}?`}
+          detail="It will no longer answer. Its files and chats stay on disk."
+          action="Delete"
+          onAnswer={(yes) => void remove(yes)}
+        />
+      )}
     </>
   );
 }

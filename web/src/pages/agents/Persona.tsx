@@ -34,7 +34,13 @@ export function Persona({ agent, reload }: AgentTab) {
           <div className="mb-8 grid grid-cols-1 items-start gap-4 lg:grid-cols-2">
             <Shown of={prompt} rows={1} height="h-64">
               {(found) => (
-                <PromptEditor key={id} found={found} readOnly={!owner} put={(text, replaces) => onyx.agents.writeFile(id, SOUL, text, replaces || undefined)} reload={prompt.reload} />
+                <PromptEditor
+                  key={id}
+                  found={found}
+                  readOnly={!owner}
+                  put={(text, replaces) => onyx.agents.writeFile(id, SOUL, text, replaces || undefined)}
+                  reload={prompt.reload}
+                />
               )}
             </Shown>
             {agent.enabled ? (

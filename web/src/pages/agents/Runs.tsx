@@ -30,7 +30,11 @@ export function Runs({ agent }: AgentTab) {
                 const [word, color] = ENDS[session.lastRunStatus ?? ''] ?? ['', ''];
                 return (
                   <li key={session.id}>
-                    <Link to="/chat/$id" params={{ id: session.id }} className="flex items-center gap-4 px-4 py-2.5 hover:bg-sunken">
+                    <Link
+                      to="/chat/$id"
+                      params={{ id: session.id }}
+                      className="flex items-center gap-4 px-4 py-2.5 hover:bg-sunken"
+                    >
                       <span className="min-w-0 flex-1">
                         <span className="block truncate">{titleOf(session)}</span>
                         <span className="meta" title={fullTime(session.updatedAt)}>

@@ -10,23 +10,40 @@ export function Tools({ agent, reload }: AgentTab) {
   const policy = agent.settings.tools ?? { allow: null, deny: [] };
   const save = async (field: (name: string) => string) => {
     const allow = names(field('allow'));
-    await onyx.agents.update(agent.id, { tools: { allow: allow.length > 0 ? allow : null, deny: names(field('deny')) } });
+    await onyx.agents.update(agent.id, {
+      tools: { allow: allow.length > 0 ? allow : null, deny: names(field('deny')) },
+    });
     toast('Saved');
     reload();
   };
   return (
     <>
-      <Section title="Policy" detail="Names of tools or groups (group:fs), with spaces between them. What is denied stays denied, whatever else allows it.">
+      <Section
+        title="Policy"
+        detail="Tool or group names (group:fs), separated by spaces. Denied tools stay denied even if also allowed."
+      >
         <div className="card p-4">
           <Form key={JSON.stringify(policy)} action="Save" onSubmit={save}>
-            <Field label="Allowed" name="allow" defaultValue={(policy.allow ?? []).join(' ')} placeholder="all that there are" className="field mt-1 font-mono text-[13px] text-text" />
-            <Field label="Denied" name="deny" defaultValue={(policy.deny ?? []).join(' ')} placeholder="none" className="field mt-1 font-mono text-[13px] text-text" />
+            <Field
+              label="Allowed"
+              name="allow"
+              defaultValue={(policy.allow ?? []).join(' ')}
+              placeholder="all tools"
+              className="field mt-1 font-mono text-[13px] text-text"
+            />
+            <Field
+              label="Denied"
+              name="deny"
+              defaultValue={(policy.deny ?? []).join(' ')}
+              placeholder="none"
+              className="field mt-1 font-mono text-[13px] text-text"
+            />
           </Form>
         </div>
       </Section>
-      <Section title="What it has now">
+      <Section title="Tools it has now">
         {agent.tools.length === 0 ? (
-          <p className="meta">No tools: it only talks.</p>
+          <p className="meta">No tools. It can only talk.</p>
         ) : (
           <ul className="flex flex-wrap gap-1.5">
             {agent.tools.map((tool) => (

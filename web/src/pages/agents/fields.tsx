@@ -4,9 +4,9 @@ import { Field } from '../../ui/form';
 import { useLoaded } from '../../ui/useLoaded';
 
 export const TIERS: Record<AgentSettings['tier'], { title: string; detail: string }> = {
-  read: { title: 'Reads', detail: 'Looks and answers; changes nothing.' },
+  read: { title: 'Reads', detail: 'Reads and answers. Changes nothing.' },
   suggest: { title: 'Suggests', detail: 'Every change waits in your Inbox.' },
-  act: { title: 'Acts', detail: 'Writes in your own files; asks before it deletes, reaches out or runs commands.' },
+  act: { title: 'Acts', detail: 'Edits your files. Asks before deleting, going online or running commands.' },
 };
 
 /** A model by name, with those that are known offered. */
@@ -14,7 +14,14 @@ export function ModelField({ value }: { value?: string | null }) {
   const models = useLoaded('models', () => onyx.admin.models());
   return (
     <>
-      <Field label="Model" name="model" list="models" defaultValue={value ?? ''} placeholder="the default model" autoComplete="off" />
+      <Field
+        label="Model"
+        name="model"
+        list="models"
+        defaultValue={value ?? ''}
+        placeholder="the default model"
+        autoComplete="off"
+      />
       <datalist id="models">
         {models.data?.map((model) => (
           <option key={model.id} value={model.id} />

@@ -31,13 +31,47 @@ export function AddSource({ scope, close, added }: { scope: SourceScope; close: 
           {kind === 'text' && (
             <div className="meta">
               <label htmlFor={`${id}-text`}>Text</label>
-              <textarea id={`${id}-text`} name="text" required rows={6} dir="auto" className="field mt-1 h-auto py-2 text-text" />
+              <textarea
+                id={`${id}-text`}
+                name="text"
+                required
+                rows={6}
+                dir="auto"
+                className="field mt-1 h-auto py-2 text-text"
+              />
             </div>
           )}
-          {kind === 'url' && <Field label="Address" name="url" type="url" required placeholder="https://…" hint="It is fetched once now; look at it again for what changed." />}
-          {kind === 'upload' && <Field label="File" name="file" type="file" required accept=".md,.txt,.html,.htm,.pdf,.csv,.json,text/*" onChange={(event) => setFile(event.target.files?.[0])} hint="Markdown, text, HTML, PDF, CSV or code." />}
-          {kind === 'vault' && <Field label="Path" name="path" required placeholder="notes/ or notes/plan.md" hint="A file of your vault; with a slash at its end, a folder with everything below it." />}
-          <Field label="Title" name="title" maxLength={200} placeholder="As it says itself" />
+          {kind === 'url' && (
+            <Field
+              label="Address"
+              name="url"
+              type="url"
+              required
+              placeholder="https://…"
+              hint="Fetched once now. Sync it later to pick up changes."
+            />
+          )}
+          {kind === 'upload' && (
+            <Field
+              label="File"
+              name="file"
+              type="file"
+              required
+              accept=".md,.txt,.html,.htm,.pdf,.csv,.json,text/*"
+              onChange={(event) => setFile(event.target.files?.[0])}
+              hint="Markdown, text, HTML, PDF, CSV or code."
+            />
+          )}
+          {kind === 'vault' && (
+            <Field
+              label="Path"
+              name="path"
+              required
+              placeholder="notes/ or notes/plan.md"
+              hint="A file in your vault, or a folder if it ends with a slash."
+            />
+          )}
+          <Field label="Title" name="title" maxLength={200} placeholder="From the document" />
         </Form>
       </div>
     </Modal>
@@ -55,7 +89,12 @@ async function supply(kind: Kind, field: (name: string) => string, file: File | 
       return path.endsWith('/') ? { kind: 'folder', path: path.replace(/\/+$/, '') } : { kind: 'file', path };
     }
     case 'upload':
-      return { kind: 'file', name: file?.name ?? '', mediaType: file?.type || undefined, data: file ? await base64(file) : '' };
+      return {
+        kind: 'file',
+        name: file?.name ?? '',
+        mediaType: file?.type || undefined,
+        data: file ? await base64(file) : '',
+      };
   }
 }
 

@@ -59,7 +59,7 @@ function Inside({ channel }: { channel: Channel }) {
   return (
     <>
       <p className="meta mb-6 whitespace-pre-wrap [overflow-wrap:anywhere]" dir="auto">
-        {channel.purpose || 'No purpose is given yet.'}
+        {channel.purpose || 'No purpose set.'}
       </p>
       <Section title="Threads">
         <Shown of={threads} rows={3} height="h-14">
@@ -78,15 +78,27 @@ function Knowledge({ channel }: { channel: Channel }) {
   const places: [SourceScope, string][] = [
     [{ type: 'channel', id: channel.id, space: channel.space }, 'This channel'],
     [{ type: 'space', id: channel.space }, 'The whole space'],
-    ...channel.coworkers.map(({ agent }): [SourceScope, string] => [{ type: 'agent', id: agent }, agents?.find((known) => known.id === agent)?.name ?? agent]),
+    ...channel.coworkers.map(({ agent }): [SourceScope, string] => [
+      { type: 'agent', id: agent },
+      agents?.find((known) => known.id === agent)?.name ?? agent,
+    ]),
   ];
   const [chosen, setChosen] = useState(0);
+  // biome-ignore lint/style/noNonNullAssertion: the channel itself is always the first.
   const [scope] = places[chosen] ?? places[0]!;
   return (
-    <Section title="Knowledge" detail="What fits a message is given to its coworkers as evidence, never as instruction.">
+    <Section
+      title="Knowledge"
+      detail="Passages that match a message are given to its coworkers as evidence, never as instructions."
+    >
       <div className="mb-2 flex items-center gap-2 text-meta text-dim">
-        <span aria-hidden>Known to</span>
-        <Select label="Known to" value={String(chosen)} options={places.map(([, name], index) => [String(index), name])} onChange={(value) => setChosen(Number(value))} />
+        <span aria-hidden>Available to</span>
+        <Select
+          label="Available to"
+          value={String(chosen)}
+          options={places.map(([, name], index) => [String(index), name])}
+          onChange={(value) => setChosen(Number(value))}
+        />
       </div>
       <Sources key={`${scope.type} ${scope.id}`} scope={scope} />
     </Section>
@@ -98,7 +110,9 @@ function Begin({ channel }: { channel: Channel }) {
   const { coworkers, usual } = useCoworkers(channel);
   const [round, setRound] = useState(0);
   const begin = async (words: string) => {
-    const thread = await attempt('The thread was not begun', () => onyx.threads.create({ channel: channel.id, title: titleFrom(words) }));
+    const thread = await attempt('The thread was not begun', () =>
+      onyx.threads.create({ channel: channel.id, title: titleFrom(words) }),
+    );
     if (!thread) {
       // What was written is not lost: it stands in the box again.
       keep(`onyx.draft.channel-${channel.id}`, words);
@@ -110,7 +124,15 @@ function Begin({ channel }: { channel: Channel }) {
   };
   return (
     <div className="shrink-0 px-3 pb-3 md:px-6 md:pb-5">
-      <Composer key={round} draftKey={`channel-${channel.id}`} density="thread" placeholder="Start a thread" agent={usual?.id} mentions={coworkers} onSend={(content) => void begin(textOf(content))} />
+      <Composer
+        key={round}
+        draftKey={`channel-${channel.id}`}
+        density="thread"
+        placeholder="Start a thread"
+        agent={usual?.id}
+        mentions={coworkers}
+        onSend={(content) => void begin(textOf(content))}
+      />
     </div>
   );
 }
@@ -121,7 +143,9 @@ function ChannelMenu({ channel }: { channel: Channel }) {
   const remove = async (yes: boolean) => {
     setAsking(undefined);
     if (!yes) return;
-    const removed = await attempt('The channel was not deleted', () => onyx.channels.remove(channel.id).then(() => true));
+    const removed = await attempt('The channel was not deleted', () =>
+      onyx.channels.remove(channel.id).then(() => true),
+    );
     if (!removed) return;
     await navigate({ to: '/channels' });
     dropChannel(channel.id);
@@ -139,7 +163,14 @@ function ChannelMenu({ channel }: { channel: Channel }) {
         <MoreHorizontal size={18} aria-hidden />
       </Menu>
       {asking === 'edit' && <Edit channel={channel} close={() => setAsking(undefined)} />}
-      {asking === 'delete' && <Confirm question="Delete this channel?" detail="Its threads and what is known only in it go with it." action="Delete" onAnswer={(yes) => void remove(yes)} />}
+      {asking === 'delete' && (
+        <Confirm
+          question="Delete this channel?"
+          detail="Its threads and its own sources are deleted too."
+          action="Delete"
+          onAnswer={(yes) => void remove(yes)}
+        />
+      )}
     </>
   );
 }
@@ -158,7 +189,15 @@ function Edit({ channel, close }: { channel: Channel; close: () => void }) {
           <Field label="Name" name="name" required maxLength={120} defaultValue={channel.name} autoFocus />
           <div className="meta">
             <label htmlFor={id}>Purpose</label>
-            <textarea id={id} name="purpose" rows={4} maxLength={4000} dir="auto" className="field mt-1 h-auto py-2 text-text" defaultValue={channel.purpose} />
+            <textarea
+              id={id}
+              name="purpose"
+              rows={4}
+              maxLength={4000}
+              dir="auto"
+              className="field mt-1 h-auto py-2 text-text"
+              defaultValue={channel.purpose}
+            />
           </div>
         </Form>
       </div>

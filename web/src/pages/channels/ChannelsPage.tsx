@@ -55,7 +55,11 @@ function Card({ channel, space }: { channel: Channel; space: string }) {
   const agents = useStore((state) => state.status?.agents);
   const { name, purpose, coworkers, threads } = channel;
   return (
-    <Link to="/channels/$channel" params={{ channel: channel.id }} className="card block h-full px-4 py-3 hover:border-dim/60">
+    <Link
+      to="/channels/$channel"
+      params={{ channel: channel.id }}
+      className="card block h-full px-4 py-3 hover:border-dim/60"
+    >
       <span className="flex items-center gap-2">
         <Hash size={15} className="shrink-0 text-dim" aria-hidden />
         <span className="min-w-0 truncate font-semibold" dir="auto">
@@ -66,13 +70,16 @@ function Card({ channel, space }: { channel: Channel; space: string }) {
         </span>
       </span>
       <span className="meta line-clamp-2 min-h-5" dir="auto">
-        {purpose || 'No purpose is given yet.'}
+        {purpose || 'No purpose set.'}
       </span>
       <span className="mt-1.5 flex items-center gap-1.5 text-tiny text-dim">
         {coworkers.slice(0, 5).map(({ agent }) => (
           <span key={agent} className="dot" style={{ background: hueOf(agent) }} aria-hidden />
         ))}
-        <span className="min-w-0 truncate">{coworkers.map(({ agent }) => agents?.find((known) => known.id === agent)?.name ?? agent).join(', ') || 'Nobody is assigned'}</span>
+        <span className="min-w-0 truncate">
+          {coworkers.map(({ agent }) => agents?.find((known) => known.id === agent)?.name ?? agent).join(', ') ||
+            'No coworkers yet'}
+        </span>
         <span className="ml-auto shrink-0">
           {threads} {threads === 1 ? 'thread' : 'threads'}
         </span>
@@ -102,7 +109,14 @@ function NewChannel({ close }: { close: () => void }) {
               <Field label="Name" name="name" autoFocus required maxLength={120} placeholder="launch" />
               <div className="meta">
                 <label htmlFor={`${id}-purpose`}>Purpose</label>
-                <textarea id={`${id}-purpose`} name="purpose" maxLength={4000} rows={3} className="field mt-1 h-auto py-2 text-text" placeholder="What is done here; agents read it with every message" />
+                <textarea
+                  id={`${id}-purpose`}
+                  name="purpose"
+                  maxLength={4000}
+                  rows={3}
+                  className="field mt-1 h-auto py-2 text-text"
+                  placeholder="What this channel is for. Agents read it with every message."
+                />
               </div>
               {list.length > 0 ? (
                 <div className="meta">
@@ -116,7 +130,14 @@ function NewChannel({ close }: { close: () => void }) {
                   </select>
                 </div>
               ) : (
-                <Field label="Space" name="new-space" required maxLength={120} placeholder="Home" hint="There is no space yet; it is made with the channel." />
+                <Field
+                  label="Space"
+                  name="new-space"
+                  required
+                  maxLength={120}
+                  placeholder="Home"
+                  hint="No space yet. One is created with the channel."
+                />
               )}
             </Form>
           )}

@@ -36,7 +36,8 @@ export function Coworkers({ channel }: { channel: Channel }) {
               label: agent.name,
               detail: agent.model ?? undefined,
               icon: <span className="dot" style={{ background: hueOf(agent.id) }} aria-hidden />,
-              run: () => void change(`${agent.name} was not added`, () => onyx.channels.assign(id, { agent: agent.id })),
+              run: () =>
+                void change(`${agent.name} was not added`, () => onyx.channels.assign(id, { agent: agent.id })),
             }))}
           >
             <Plus size={15} aria-hidden /> Add
@@ -45,7 +46,7 @@ export function Coworkers({ channel }: { channel: Channel }) {
       }
     >
       <Card>
-        {coworkers.length === 0 && <p className="meta px-4 py-3">Nobody is assigned: the space’s own agent answers.</p>}
+        {coworkers.length === 0 && <p className="meta px-4 py-3">No coworkers yet. The space’s agent answers.</p>}
         {coworkers.map(({ agent, primary }) => {
           const known = agents.find((one) => one.id === agent);
           const name = known?.name ?? agent;
@@ -53,16 +54,33 @@ export function Coworkers({ channel }: { channel: Channel }) {
             <div key={agent} className="flex min-h-12 items-center gap-2.5 px-4 py-1.5">
               <span className="dot" style={{ background: hueOf(agent) }} aria-hidden />
               <span className="min-w-0 flex-1">
-                <Link to="/agents/$id/$tab" params={{ id: agent, tab: 'overview' }} className="block truncate hover:underline">
+                <Link
+                  to="/agents/$id/$tab"
+                  params={{ id: agent, tab: 'overview' }}
+                  className="block truncate hover:underline"
+                >
                   {name}
                 </Link>
-                {!known && <span className="block text-tiny text-warn">There is no such agent any more.</span>}
+                {!known && <span className="block text-tiny text-warn">This agent no longer exists.</span>}
               </span>
               <label className="flex min-h-8 items-center gap-1.5 text-meta text-dim max-md:min-h-11">
-                <input type="radio" name={`primary-${id}`} className="size-4 accent-(--accent)" checked={primary} aria-label={`Primary: ${name}`} onChange={() => setPrimary(agent)} />
+                <input
+                  type="radio"
+                  name={`primary-${id}`}
+                  className="size-4 accent-(--accent)"
+                  checked={primary}
+                  aria-label={`Primary: ${name}`}
+                  onChange={() => setPrimary(agent)}
+                />
                 Primary
               </label>
-              <button type="button" className="icon-btn -mr-2" aria-label={`Remove ${name}`} title={`Remove ${name}`} onClick={() => void change(`${name} was not removed`, () => onyx.channels.dismiss(id, agent))}>
+              <button
+                type="button"
+                className="icon-btn -mr-2"
+                aria-label={`Remove ${name}`}
+                title={`Remove ${name}`}
+                onClick={() => void change(`${name} was not removed`, () => onyx.channels.dismiss(id, agent))}
+              >
                 <X size={16} aria-hidden />
               </button>
             </div>

@@ -10,7 +10,14 @@ export function NavChannels() {
   return (
     <div className="flex flex-col gap-0.5 max-xl:hidden">
       {data?.slice(0, MOST).map((channel) => (
-        <Link key={channel.id} to="/channels/$channel" params={{ channel: channel.id }} className="nav-item" activeProps={{ 'aria-current': 'page' }} title={channel.purpose || channel.name}>
+        <Link
+          key={channel.id}
+          to="/channels/$channel"
+          params={{ channel: channel.id }}
+          className="nav-item"
+          activeProps={{ 'aria-current': 'page' }}
+          title={channel.purpose || channel.name}
+        >
           <Hash size={14} className="-mx-0.5 shrink-0 text-dim" aria-hidden />
           <span className="truncate" dir="auto">
             {channel.name}

@@ -9,7 +9,18 @@ import { ErrorLine, Skeletons } from '../../ui/page';
 import { tokens } from '../../ui/time';
 import { useLoaded } from '../../ui/useLoaded';
 import { answering } from '../../chat/mentions';
-import { bodyOf, budgetOf, compared, foreseen, piecesIn, SCOPES, spent, wasGiven, type Row, type ScopeName } from './retrieved';
+import {
+  bodyOf,
+  budgetOf,
+  compared,
+  foreseen,
+  piecesIn,
+  SCOPES,
+  spent,
+  wasGiven,
+  type Row,
+  type ScopeName,
+} from './retrieved';
 import { Sources } from './Sources';
 
 export interface Asked {
@@ -21,7 +32,21 @@ export interface Asked {
 const TYPING_MS = 250;
 
 /** What retrieval supplied to a message, or would supply to these words: by scope, with what had no room. */
-export function RetrievedPanel({ thread, channel, coworkers, usual, asked, close }: { thread: Thread; channel?: Channel; coworkers: Agent[]; usual?: Agent; asked: Asked; close: () => void }) {
+export function RetrievedPanel({
+  thread,
+  channel,
+  coworkers,
+  usual,
+  asked,
+  close,
+}: {
+  thread: Thread;
+  channel?: Channel;
+  coworkers: Agent[];
+  usual?: Agent;
+  asked: Asked;
+  close: () => void;
+}) {
   const [view, setView] = useState<'retrieved' | 'knowledge'>('retrieved');
   return (
     <aside
@@ -32,7 +57,14 @@ export function RetrievedPanel({ thread, channel, coworkers, usual, asked, close
       <div className="flex h-11 shrink-0 items-center gap-1 border-b border-line pr-2 pl-4">
         <div role="tablist" aria-label="Panel" className="flex flex-1 gap-3 text-[14px]">
           {(['retrieved', 'knowledge'] as const).map((tab) => (
-            <button key={tab} type="button" role="tab" aria-selected={view === tab} className={`h-11 ${view === tab ? 'font-semibold' : 'text-dim hover:text-text'}`} onClick={() => setView(tab)}>
+            <button
+              key={tab}
+              type="button"
+              role="tab"
+              aria-selected={view === tab}
+              className={`h-11 ${view === tab ? 'font-semibold' : 'text-dim hover:text-text'}`}
+              onClick={() => setView(tab)}
+            >
               {tab === 'retrieved' ? 'Retrieved' : 'Known in this thread'}
             </button>
           ))}
@@ -41,9 +73,21 @@ export function RetrievedPanel({ thread, channel, coworkers, usual, asked, close
           <X size={16} aria-hidden />
         </button>
       </div>
-      <div role="tabpanel" aria-label={view === 'retrieved' ? 'Retrieved' : 'Known in this thread'} className="min-h-0 flex-1 overflow-y-auto p-4" tabIndex={0}>
+      <div
+        role="tabpanel"
+        aria-label={view === 'retrieved' ? 'Retrieved' : 'Known in this thread'}
+        className="min-h-0 flex-1 overflow-y-auto p-4"
+        tabIndex={0}
+      >
         {view === 'retrieved' ? (
-          <Retrieved key={asked.turnId ?? asked.words} thread={thread} channel={channel} coworkers={coworkers} usual={usual} asked={asked} />
+          <Retrieved
+            key={asked.turnId ?? asked.words}
+            thread={thread}
+            channel={channel}
+            coworkers={coworkers}
+            usual={usual}
+            asked={asked}
+          />
         ) : (
           <Sources scope={{ type: 'thread', id: thread.id, space: thread.space }} />
         )}
@@ -62,35 +106,99 @@ function useSettled(words: string): string {
   return settled.trim();
 }
 
-function Retrieved({ thread, channel, coworkers, usual, asked }: { thread: Thread; channel?: Channel; coworkers: Agent[]; usual?: Agent; asked: Asked }) {
+function Retrieved({
+  thread,
+  channel,
+  coworkers,
+  usual,
+  asked,
+}: {
+  thread: Thread;
+  channel?: Channel;
+  coworkers: Agent[];
+  usual?: Agent;
+  asked: Asked;
+}) {
   const [words, setWords] = useState(asked.words);
   const wanted = useSettled(words);
-  const found = useLoaded(wanted === '' ? undefined : `context ${thread.id} ${wanted}`, () => onyx.threads.context(thread.id, wanted));
+  const found = useLoaded(wanted === '' ? undefined : `context ${thread.id} ${wanted}`, () =>
+    onyx.threads.context(thread.id, wanted),
+  );
   const models = useStore((state) => state.models);
   const turn = useStore((state) => state.conversations[thread.id]?.turns.find((known) => known.id === asked.turnId));
   const sent = wanted === asked.words.trim() && turn?.type === 'user' ? turn : undefined;
   const agents = answering(wanted, coworkers, usual);
-  const windows = agents.map((agent) => (agent.model ? models[agent.model]?.contextWindow : undefined)).filter((size) => size != null);
+  const windows = agents
+    .map((agent) => (agent.model ? models[agent.model]?.contextWindow : undefined))
+    .filter((size) => size != null);
   const budget = budgetOf(windows.length > 0 ? Math.min(...windows) : undefined);
   return (
     <>
       <label className="meta block">
         {asked.turnId ? 'For the message' : 'For these words'}
-        <input type="search" dir="auto" className="field mt-1 text-text" value={words} placeholder="What would be found for …" onChange={(event) => setWords(event.target.value)} />
+        <input
+          type="search"
+          dir="auto"
+          className="field mt-1 text-text"
+          value={words}
+          placeholder="Message to try"
+          onChange={(event) => setWords(event.target.value)}
+        />
       </label>
-      {wanted === '' && <p className="meta mt-4">Write a few words to see what a message of them would be given.</p>}
-      {wanted !== '' && found.fault && <ErrorLine fault={found.fault} action={{ label: 'Try again', run: found.reload }} />}
-      {wanted !== '' && found.loading && <div className="mt-4"><Skeletons rows={3} height="h-16" /></div>}
-      {found.data && <Found context={found.data} sent={sent !== undefined} rows={sent ? compared(piecesIn(sent.context), found.data.pieces, budget) : foreseen(found.data.pieces, budget)} budget={budget} names={{ thread: thread.title, channel: channel?.name ?? thread.channel, space: thread.space, agent: agents.map((agent) => agent.name).join(', ') }} />}
+      {wanted === '' && <p className="meta mt-4">Type a message to see what it would be given.</p>}
+      {wanted !== '' && found.fault && (
+        <ErrorLine fault={found.fault} action={{ label: 'Try again', run: found.reload }} />
+      )}
+      {wanted !== '' && found.loading && (
+        <div className="mt-4">
+          <Skeletons rows={3} height="h-16" />
+        </div>
+      )}
+      {found.data && (
+        <Found
+          context={found.data}
+          sent={sent !== undefined}
+          rows={
+            sent ? compared(piecesIn(sent.context), found.data.pieces, budget) : foreseen(found.data.pieces, budget)
+          }
+          budget={budget}
+          names={{
+            thread: thread.title,
+            channel: channel?.name ?? thread.channel,
+            space: thread.space,
+            agent: agents.map((agent) => agent.name).join(', '),
+          }}
+        />
+      )}
     </>
   );
 }
 
-const TITLES: Record<ScopeName, string> = { thread: 'This thread', channel: 'Channel', space: 'Space', agent: 'Coworkers' };
+const TITLES: Record<ScopeName, string> = {
+  thread: 'This thread',
+  channel: 'Channel',
+  space: 'Space',
+  agent: 'Coworkers',
+};
 
-function Found({ context, sent, rows, budget, names }: { context: ThreadContext; sent: boolean; rows: Row[]; budget: number; names: Record<ScopeName, string> }) {
+function Found({
+  context,
+  sent,
+  rows,
+  budget,
+  names,
+}: {
+  context: ThreadContext;
+  sent: boolean;
+  rows: Row[];
+  budget: number;
+  names: Record<ScopeName, string>;
+}) {
   const used = spent(rows);
-  const [cut, since] = (['cut', 'since'] as const).map((state) => rows.filter((row) => row.state === state).length) as [number, number];
+  const [cut, since] = (['cut', 'since'] as const).map((state) => rows.filter((row) => row.state === state).length) as [
+    number,
+    number,
+  ];
   return (
     <>
       <div className="mt-3" role="status">
@@ -98,7 +206,8 @@ function Found({ context, sent, rows, budget, names }: { context: ThreadContext;
           <div className="h-full bg-dim" style={{ width: `${Math.min(100, Math.round((used / budget) * 100))}%` }} />
         </div>
         <p className="mt-1 text-tiny text-dim">
-          {sent ? 'Given' : 'Would be given'}: {rows.filter(wasGiven).length}, about {tokens(used)} of {tokens(budget)} tokens
+          {sent ? 'Given' : 'Would be given'}: {rows.filter(wasGiven).length}, about {tokens(used)} of {tokens(budget)}{' '}
+          tokens
           {cut > 0 && `; no room for ${cut}`}
           {since > 0 && `; ${since} found since`}
         </p>
@@ -115,7 +224,11 @@ function Found({ context, sent, rows, budget, names }: { context: ThreadContext;
               </span>
               <span className="ml-auto shrink-0">{own.length}</span>
             </h3>
-            {own.length === 0 ? <p className="text-meta text-dim">Nothing that fits.</p> : own.map((row) => <PieceCard key={`${row.source}:${row.startLine}:${row.state}`} row={row} />)}
+            {own.length === 0 ? (
+              <p className="text-meta text-dim">No matches.</p>
+            ) : (
+              own.map((row) => <PieceCard key={`${row.source}:${row.startLine}:${row.state}`} row={row} />)
+            )}
           </section>
         );
       })}
@@ -124,14 +237,22 @@ function Found({ context, sent, rows, budget, names }: { context: ThreadContext;
 }
 
 const MATCHES = { fts: 'by words', vec: 'by meaning', hybrid: 'by words and meaning' };
-const STATES = { given: undefined, cut: 'no room for it', gone: 'given then, not there any more', since: 'not given: found since' };
+const STATES = {
+  given: undefined,
+  cut: 'no room for it',
+  gone: 'given then, not there any more',
+  since: 'not given: found since',
+};
 
 /** What others wrote stands here as plain text and as nothing else. */
 function PieceCard({ row }: { row: Row }) {
   const { source, startLine, endLine, text, title, state, matchType, score } = row;
   const lines = startLine === endLine ? `line ${startLine}` : `lines ${startLine}–${endLine}`;
   return (
-    <article className={`card mb-2 px-3 py-2 ${state === 'given' ? '' : 'border-dashed'}`} aria-label={`${title ?? source}, ${lines}`}>
+    <article
+      className={`card mb-2 px-3 py-2 ${state === 'given' ? '' : 'border-dashed'}`}
+      aria-label={`${title ?? source}, ${lines}`}
+    >
       <Link to={placeOf(row)} className="flex items-center gap-1.5 text-meta hover:underline" title={source}>
         <FileText size={13} className="shrink-0 text-dim" aria-hidden />
         <span className="min-w-0 truncate" dir="auto">
@@ -144,7 +265,9 @@ function PieceCard({ row }: { row: Row }) {
       </p>
       <p className="mt-1 flex gap-2 text-tiny text-dim">
         {STATES[state] && <span className="text-warn">{STATES[state]}</span>}
-        {matchType && <span title={score === undefined ? undefined : `Score ${score.toFixed(3)}`}>{MATCHES[matchType]}</span>}
+        {matchType && (
+          <span title={score === undefined ? undefined : `Score ${score.toFixed(3)}`}>{MATCHES[matchType]}</span>
+        )}
       </p>
     </article>
   );

@@ -14,7 +14,9 @@ import { stateOf } from './words';
 
 /** What is known in a space, channel or thread, or to an agent: added, looked at again, removed. */
 export function Sources({ scope }: { scope: SourceScope }) {
-  const sources = useLoaded(`sources ${scope.type} ${scope.id}`, async () => (await onyx.sources.list({ scope: scope.id })).filter((source) => source.scope.type === scope.type));
+  const sources = useLoaded(`sources ${scope.type} ${scope.id}`, async () =>
+    (await onyx.sources.list({ scope: scope.id })).filter((source) => source.scope.type === scope.type),
+  );
   const progress = useImports(sources.data, sources.reload);
   const [adding, setAdding] = useState(false);
   const [removing, setRemoving] = useState<Source>();
@@ -35,10 +37,16 @@ export function Sources({ scope }: { scope: SourceScope }) {
         {(list) => (
           <Card>
             {list.map((source) => (
-              <Entry key={source.id} source={source} progress={progress[source.id]} onSync={() => void sync(source)} onRemove={() => setRemoving(source)} />
+              <Entry
+                key={source.id}
+                source={source}
+                progress={progress[source.id]}
+                onSync={() => void sync(source)}
+                onRemove={() => setRemoving(source)}
+              />
             ))}
             <div className="flex min-h-12 flex-wrap items-center gap-2 px-4 py-1.5">
-              <span className="meta min-w-0 flex-1">{list.length === 0 ? 'Nothing is known here yet.' : ''}</span>
+              <span className="meta min-w-0 flex-1">{list.length === 0 ? 'No sources yet.' : ''}</span>
               <button type="button" className="btn" onClick={() => setAdding(true)}>
                 <Plus size={15} aria-hidden /> Add a source
               </button>
@@ -47,7 +55,14 @@ export function Sources({ scope }: { scope: SourceScope }) {
         )}
       </Shown>
       {adding && <AddSource scope={scope} close={() => setAdding(false)} added={sources.reload} />}
-      {removing && <Confirm question="Remove this source?" detail={`Nothing of “${removing.title}” is found any more; what it came from stays as it is.`} action="Remove" onAnswer={(yes) => void answer(yes)} />}
+      {removing && (
+        <Confirm
+          question="Remove this source?"
+          detail={`Nothing of “${removing.title}” is found any more; what it came from stays as it is.`}
+          action="Remove"
+          onAnswer={(yes) => void answer(yes)}
+        />
+      )}
     </>
   );
 }
@@ -55,13 +70,25 @@ export function Sources({ scope }: { scope: SourceScope }) {
 const ICONS: Record<string, typeof FileText> = { file: FileText, folder: Folder, url: Globe, text: StickyNote };
 const TONES = { plain: '', warn: 'text-warn', danger: 'text-danger' };
 
-function Entry({ source, progress, onSync, onRemove }: { source: Source; progress?: SourceProgress; onSync: () => void; onRemove: () => void }) {
+function Entry({
+  source,
+  progress,
+  onSync,
+  onRemove,
+}: {
+  source: Source;
+  progress?: SourceProgress;
+  onSync: () => void;
+  onRemove: () => void;
+}) {
   const [open, setOpen] = useState(false);
   const Icon = ICONS[source.kind] ?? FileText;
   const { text, tone } = stateOf(source, progress);
   const importing = source.state === 'importing';
   const share = importing && progress?.total ? progress.done / progress.total : undefined;
-  const detail = [source.from !== source.title && source.from, source.syncedAt && `looked at ${ago(source.syncedAt)}`].filter(Boolean).join(' · ');
+  const detail = [source.from !== source.title && source.from, source.syncedAt && `looked at ${ago(source.syncedAt)}`]
+    .filter(Boolean)
+    .join(' · ');
   return (
     <section aria-label={source.title} className="px-4 py-2.5">
       <div className="flex items-center gap-2.5">
@@ -71,26 +98,54 @@ function Entry({ source, progress, onSync, onRemove }: { source: Source; progres
             {source.title}
           </h3>
           {detail && (
-            <p className="truncate text-tiny text-dim" title={[source.from, source.syncedAt && fullTime(source.syncedAt)].filter(Boolean).join(' · ')}>
+            <p
+              className="truncate text-tiny text-dim"
+              title={[source.from, source.syncedAt && fullTime(source.syncedAt)].filter(Boolean).join(' · ')}
+            >
               {detail}
             </p>
           )}
         </div>
-        <button type="button" className="icon-btn" disabled={importing} aria-label={`Look at ${source.title} again`} title="Look at it again" onClick={onSync}>
+        <button
+          type="button"
+          className="icon-btn"
+          disabled={importing}
+          aria-label={`Sync ${source.title}`}
+          title="Sync now"
+          onClick={onSync}
+        >
           <RefreshCw size={15} aria-hidden />
         </button>
-        <button type="button" className="icon-btn -mr-2" aria-label={`Remove ${source.title}`} title="Remove" onClick={onRemove}>
+        <button
+          type="button"
+          className="icon-btn -mr-2"
+          aria-label={`Remove ${source.title}`}
+          title="Remove"
+          onClick={onRemove}
+        >
           <Trash2 size={15} aria-hidden />
         </button>
       </div>
       <div className="mt-0.5 pl-6.5">
         {source.documents.length > 0 && !importing ? (
-          <button type="button" className={`inline-flex max-w-full items-center gap-1 text-left text-meta max-md:min-h-11 ${TONES[tone] || 'text-dim'}`} aria-expanded={open} onClick={() => setOpen(!open)}>
-            <ChevronRight size={13} className={`shrink-0 transition-transform ${open ? 'rotate-90' : ''}`} aria-hidden />
+          <button
+            type="button"
+            className={`inline-flex max-w-full items-center gap-1 text-left text-meta max-md:min-h-11 ${TONES[tone] || 'text-dim'}`}
+            aria-expanded={open}
+            onClick={() => setOpen(!open)}
+          >
+            <ChevronRight
+              size={13}
+              className={`shrink-0 transition-transform ${open ? 'rotate-90' : ''}`}
+              aria-hidden
+            />
             <span className="min-w-0 [overflow-wrap:anywhere]">{text}</span>
           </button>
         ) : (
-          <p role={importing ? 'status' : undefined} className={`text-meta [overflow-wrap:anywhere] ${TONES[tone] || 'text-dim'}`}>
+          <p
+            role={importing ? 'status' : undefined}
+            className={`text-meta [overflow-wrap:anywhere] ${TONES[tone] || 'text-dim'}`}
+          >
             {text}
           </p>
         )}

@@ -5,14 +5,16 @@ import { Empty } from '../../ui/page';
 import { ago, fullTime } from '../../ui/time';
 
 function useMark(id: string): { mark?: string; running: boolean; unread: boolean } {
-  const running = useStore((state) => Boolean(state.sessions[id]?.runId) || state.conversations[id]?.live !== undefined);
+  const running = useStore(
+    (state) => Boolean(state.sessions[id]?.runId) || state.conversations[id]?.live !== undefined,
+  );
   const unread = useStore((state) => state.unread[id] === true);
   return { running, unread, mark: running ? 'at work' : unread ? 'unread' : undefined };
 }
 
 /** The threads of a channel, as a page shows them. */
 export function ThreadRows({ threads }: { threads: Thread[] }) {
-  if (threads.length === 0) return <Empty>There are no threads yet. Say something below to begin one.</Empty>;
+  if (threads.length === 0) return <Empty>No threads yet. Write below to start one.</Empty>;
   return (
     <ul className="card divide-y divide-line overflow-hidden" aria-label="Threads">
       {threads.map((thread) => (
@@ -29,7 +31,11 @@ function Row({ thread }: { thread: Thread }) {
   const session = useStore((state) => state.sessions[thread.id]);
   const at = session?.updatedAt ?? thread.createdAt;
   return (
-    <Link to="/channels/$channel/$thread" params={{ channel: thread.channel, thread: thread.id }} className="flex min-h-14 items-center gap-3 px-4 py-2 hover:bg-sunken">
+    <Link
+      to="/channels/$channel/$thread"
+      params={{ channel: thread.channel, thread: thread.id }}
+      className="flex min-h-14 items-center gap-3 px-4 py-2 hover:bg-sunken"
+    >
       <span className={`dot ${running ? 'dot-run' : unread ? 'bg-ok' : ''}`} aria-hidden />
       <span className="min-w-0 flex-1">
         <span className="flex items-baseline gap-2">
@@ -54,7 +60,10 @@ function Row({ thread }: { thread: Thread }) {
 /** The same beside a thread; it makes room for a panel where there is not enough for all. */
 export function ThreadNav({ threads, beside }: { threads: Thread[]; beside: 'panel' | 'nothing' }) {
   return (
-    <nav aria-label="Threads" className={`hidden w-56 shrink-0 flex-col gap-0.5 overflow-y-auto border-r border-line p-3 ${beside === 'panel' ? '2xl:flex' : 'lg:flex'}`}>
+    <nav
+      aria-label="Threads"
+      className={`hidden w-56 shrink-0 flex-col gap-0.5 overflow-y-auto border-r border-line p-3 ${beside === 'panel' ? '2xl:flex' : 'lg:flex'}`}
+    >
       {threads.map((thread) => (
         <NavRow key={thread.id} thread={thread} />
       ))}

@@ -25,7 +25,8 @@ import { ThreadNav } from './ThreadList';
 /** A thread by its id alone, as links from elsewhere have it. */
 export function FindThread({ id }: { id: string }) {
   const thread = useLoaded(`thread ${id}`, () => onyx.threads.get(id));
-  if (thread.data) return <Navigate to="/channels/$channel/$thread" params={{ channel: thread.data.channel, thread: id }} replace />;
+  if (thread.data)
+    return <Navigate to="/channels/$channel/$thread" params={{ channel: thread.data.channel, thread: id }} replace />;
   return (
     <Page title="Thread">
       <Shown of={thread}>{() => null}</Shown>
@@ -53,7 +54,14 @@ export function ThreadPage({ channelId, id }: { channelId: string; id: string })
         <TaintMark sessionId={id} />
         {channel && <span className="meta hidden max-w-40 truncate sm:inline"># {channel.name}</span>}
         {thread && (
-          <button type="button" className="icon-btn" aria-label="What is retrieved" title="What is retrieved" aria-expanded={asked !== undefined} onClick={() => (asked ? setAsked(undefined) : ask())}>
+          <button
+            type="button"
+            className="icon-btn"
+            aria-label="What is retrieved"
+            title="What is retrieved"
+            aria-expanded={asked !== undefined}
+            onClick={() => (asked ? setAsked(undefined) : ask())}
+          >
             <BookOpenText size={17} aria-hidden />
           </button>
         )}
@@ -74,7 +82,16 @@ export function ThreadPage({ channelId, id }: { channelId: string; id: string })
             </div>
           )}
         </div>
-        {thread && asked && <RetrievedPanel thread={thread} channel={channel} coworkers={coworkers} usual={usual} asked={asked} close={() => setAsked(undefined)} />}
+        {thread && asked && (
+          <RetrievedPanel
+            thread={thread}
+            channel={channel}
+            coworkers={coworkers}
+            usual={usual}
+            asked={asked}
+            close={() => setAsked(undefined)}
+          />
+        )}
       </div>
     </>
   );
@@ -93,14 +110,30 @@ function askedOf(threadId: string, turnId?: string): Asked {
   return turn?.type === 'user' ? { turnId: turn.id, words: textOf(turn.content) } : { words: '' };
 }
 
-function Talk({ thread, coworkers, usual, onRetrieved }: { thread: Thread; coworkers: Agent[]; usual?: Agent; onRetrieved: (turnId: string) => void }) {
+function Talk({
+  thread,
+  coworkers,
+  usual,
+  onRetrieved,
+}: {
+  thread: Thread;
+  coworkers: Agent[];
+  usual?: Agent;
+  onRetrieved: (turnId: string) => void;
+}) {
   const { id } = thread;
   const online = useStore((state) => state.link === 'online');
   useEffect(() => {
     if (online) void loadThread(id);
   }, [id, online]);
-  const takeBack = useCallback((promised: string) => void attempt('It was not taken back', () => cancelAnswer(id, promised)), [id]);
-  const again = useCallback((asked: string, agent?: string) => void say({ sessionId: id, retry: asked, agent: agent || undefined }), [id]);
+  const takeBack = useCallback(
+    (promised: string) => void attempt('It was not taken back', () => cancelAnswer(id, promised)),
+    [id],
+  );
+  const again = useCallback(
+    (asked: string, agent?: string) => void say({ sessionId: id, retry: asked, agent: agent || undefined }),
+    [id],
+  );
   const halt = () => {
     const question = questionAtWork(id);
     return question ? takeBack(question) : void stop(id);
@@ -114,7 +147,9 @@ function Talk({ thread, coworkers, usual, onRetrieved }: { thread: Thread; cowor
           sessionId={id}
           density="thread"
           agent={usual?.id}
-          placeholder={coworkers.length > 1 ? `Message ${usual?.name ?? 'the thread'}, or call others with @` : undefined}
+          placeholder={
+            coworkers.length > 1 ? `Message ${usual?.name ?? 'the thread'}, or call others with @` : undefined
+          }
           mentions={coworkers}
           note={(words) => called(words, coworkers, usual)}
           onStop={halt}
@@ -132,18 +167,37 @@ function called(words: string, coworkers: Agent[], usual: Agent | undefined): st
   return `${agents.map((agent) => agent.name).join(', ')} ${agents.length === 1 ? 'answers' : 'answer'}`;
 }
 
-function Said({ id, ...surface }: { id: string; again: (asked: string, agent?: string) => void; takeBack: (promised: string) => void; retrieved: (asked: string) => void }) {
+function Said({
+  id,
+  ...surface
+}: {
+  id: string;
+  again: (asked: string, agent?: string) => void;
+  takeBack: (promised: string) => void;
+  retrieved: (asked: string) => void;
+}) {
   const phase = useStore((state) => state.conversations[id]?.phase);
   const fault = useStore((state) => state.conversations[id]?.fault);
   const online = useStore((state) => state.link === 'online');
-  const isEmpty = useStore(({ conversations, pending }) => !conversations[id]?.live && !conversations[id]?.turns.length && !pending.some((item) => item.sessionId === id));
+  const isEmpty = useStore(
+    ({ conversations, pending }) =>
+      !conversations[id]?.live && !conversations[id]?.turns.length && !pending.some((item) => item.sessionId === id),
+  );
   if (!isEmpty) return <Conversation key={id} sessionId={id} density="thread" {...surface} />;
   return (
     <div className="flex-1 overflow-y-auto px-4 py-6 md:px-6">
       <div className="mx-auto max-w-[760px]">
-        {phase === 'failed' && fault && <ErrorLine fault={fault} action={{ label: 'Try again', run: () => void loadThread(id) }} />}
-        {phase === 'ready' && <Empty>Nothing has been said here yet.</Empty>}
-        {phase !== 'failed' && phase !== 'ready' && (online ? <Skeletons rows={3} height="h-20" /> : <Empty>This thread is shown as soon as the connection is back.</Empty>)}
+        {phase === 'failed' && fault && (
+          <ErrorLine fault={fault} action={{ label: 'Try again', run: () => void loadThread(id) }} />
+        )}
+        {phase === 'ready' && <Empty>No messages yet.</Empty>}
+        {phase !== 'failed' &&
+          phase !== 'ready' &&
+          (online ? (
+            <Skeletons rows={3} height="h-20" />
+          ) : (
+            <Empty>This thread appears when the connection is back.</Empty>
+          ))}
       </div>
     </div>
   );
@@ -176,8 +230,22 @@ function ThreadMenu({ thread, channel, renamed }: { thread: Thread; channel: Cha
       >
         <MoreHorizontal size={18} aria-hidden />
       </Menu>
-      {asking === 'name' && <Ask label="Name of this thread" value={thread.title} action="Rename" onAnswer={(title) => void rename(title)} />}
-      {asking === 'delete' && <Confirm question="Delete this thread?" detail="Its log and what is known only in it are removed for good." action="Delete" onAnswer={(yes) => void remove(yes)} />}
+      {asking === 'name' && (
+        <Ask
+          label="Name of this thread"
+          value={thread.title}
+          action="Rename"
+          onAnswer={(title) => void rename(title)}
+        />
+      )}
+      {asking === 'delete' && (
+        <Confirm
+          question="Delete this thread?"
+          detail="The thread and its own sources are deleted permanently."
+          action="Delete"
+          onAnswer={(yes) => void remove(yes)}
+        />
+      )}
     </>
   );
 }

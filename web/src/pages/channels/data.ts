@@ -38,7 +38,9 @@ export function useChannels(): Loaded<Channel[]> {
 /** A channel as it is after a change, without asking for the whole list. */
 export function keepChannel(channel: Channel): void {
   useKnown.setState(({ channels = [] }) => ({
-    channels: channels.some((known) => known.id === channel.id) ? channels.map((known) => (known.id === channel.id ? channel : known)) : [...channels, channel],
+    channels: channels.some((known) => known.id === channel.id)
+      ? channels.map((known) => (known.id === channel.id ? channel : known))
+      : [...channels, channel],
   }));
 }
 
@@ -53,5 +55,8 @@ export function useCoworkers(channel: Channel | undefined): { coworkers: Agent[]
   const primary = channel?.coworkers.find((coworker) => coworker.primary)?.agent;
   // Where nobody is assigned, anybody may be called.
   const coworkers = assigned.length > 0 ? assigned : agents;
-  return { coworkers, usual: assigned.find((agent) => agent.id === primary) ?? assigned[0] ?? agents.find((agent) => agent.default) };
+  return {
+    coworkers,
+    usual: assigned.find((agent) => agent.id === primary) ?? assigned[0] ?? agents.find((agent) => agent.default),
+  };
 }

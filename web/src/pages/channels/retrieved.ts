@@ -61,7 +61,10 @@ export function compared(given: Piece[], found: ThreadContextPiece[], budget: nu
   const stateOf = (piece: Piece) => (went.has(nameOf(piece)) ? 'given' : weight(piece) > left ? 'cut' : 'since');
   const rows = found.map(pieceOf).map((piece): Row => ({ ...piece, state: stateOf(piece) }));
   const known = new Set(rows.map(nameOf));
-  return [...rows, ...given.filter((piece) => !known.has(nameOf(piece))).map((piece): Row => ({ ...piece, state: 'gone' }))];
+  return [
+    ...rows,
+    ...given.filter((piece) => !known.has(nameOf(piece))).map((piece): Row => ({ ...piece, state: 'gone' })),
+  ];
 }
 
 /** What a message of these words would be given: the best that fit; a shorter one further down may still. */

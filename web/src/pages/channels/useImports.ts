@@ -5,7 +5,11 @@ import { onyx } from '../../store/client';
 /** How far each import under way is; `ended` is called when one is over. */
 export function useImports(sources: Source[] | undefined, ended: () => void): Record<string, SourceProgress> {
   const [progress, setProgress] = useState<Record<string, SourceProgress>>({});
-  const importing = sources?.filter((source) => source.state === 'importing').map((source) => source.id).join(' ') ?? '';
+  const importing =
+    sources
+      ?.filter((source) => source.state === 'importing')
+      .map((source) => source.id)
+      .join(' ') ?? '';
   useEffect(() => {
     if (importing === '') return;
     const abort = new AbortController();

@@ -14,24 +14,31 @@ export function titleFrom(words: string): string {
 }
 
 /** One line about how a source is. */
-export function stateOf(source: Source, progress: SourceProgress | undefined): { text: string; tone: 'plain' | 'warn' | 'danger' } {
+export function stateOf(
+  source: Source,
+  progress: SourceProgress | undefined,
+): { text: string; tone: 'plain' | 'warn' | 'danger' } {
   const count = source.documents.length;
   const documents = `${count} ${count === 1 ? 'document' : 'documents'}`;
   const failed = source.documents.filter((document) => document.error).length;
   switch (source.state) {
     case 'importing': {
-      if (!progress || progress.state !== 'importing') return { text: 'Importing', tone: 'plain' };
+      if (progress?.state !== 'importing') return { text: 'Importing', tone: 'plain' };
       const { done, total, current, failed: broken } = progress;
-      const parts = [total ? `Importing ${done} of ${total}` : `Importing, ${done} so far`, broken > 0 && `${broken} failed`, current];
+      const parts = [
+        total ? `Importing ${done} of ${total}` : `Importing, ${done} so far`,
+        broken > 0 && `${broken} failed`,
+        current,
+      ];
       return { text: parts.filter(Boolean).join(' · '), tone: 'plain' };
     }
     case 'interrupted':
-      return { text: 'The import broke off; look at it again to go on', tone: 'warn' };
+      return { text: 'The import was interrupted. Sync it to continue.', tone: 'warn' };
     case 'ready':
       return { text: documents, tone: 'plain' };
     case 'partial':
       return { text: `${failed} of ${documents} could not be read`, tone: 'warn' };
     case 'failed':
-      return { text: source.error ?? 'Nothing of it could be read', tone: 'danger' };
+      return { text: source.error ?? 'Nothing in it could be read', tone: 'danger' };
   }
 }

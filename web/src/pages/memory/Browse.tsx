@@ -33,7 +33,7 @@ export function Browse() {
     <Shown of={files} rows={6} height="h-9">
       {(list) =>
         list.length === 0 ? (
-          <Empty>Nothing is remembered yet. What you and your agents write down appears here.</Empty>
+          <Empty>Nothing here yet. Notes that you and your agents write appear here.</Empty>
         ) : (
           <div className="card p-2">
             <Branch files={list} />
@@ -78,10 +78,20 @@ function Level({ tree, depth }: { tree: Tree; depth: number }) {
       ))}
       {tree.files.map(({ name, file }) => (
         <li key={file.path}>
-          <Link to="/memory" search={{ path: file.path }} className="nav-item" style={{ paddingLeft: 8 + depth * 20 + 20 }}>
+          <Link
+            to="/memory"
+            search={{ path: file.path }}
+            className="nav-item"
+            style={{ paddingLeft: 8 + depth * 20 + 20 }}
+          >
             <FileText size={15} className="shrink-0 text-dim" aria-hidden />
-            <span className="truncate" dir="auto">{name}</span>
-            <span className={`ml-auto shrink-0 text-tiny ${file.problem ? 'text-warn' : 'text-dim'}`} title={file.problem ?? undefined}>
+            <span className="truncate" dir="auto">
+              {name}
+            </span>
+            <span
+              className={`ml-auto shrink-0 text-tiny ${file.problem ? 'text-warn' : 'text-dim'}`}
+              title={file.problem ?? undefined}
+            >
               {file.problem ? 'not readable' : ago(file.modified)}
             </span>
           </Link>
@@ -96,10 +106,22 @@ function FolderRow({ name, tree, depth }: { name: string; tree: Tree; depth: num
   const count = countOf(tree);
   return (
     <>
-      <button type="button" className="nav-item w-full" style={{ paddingLeft: 8 + depth * 20 }} aria-expanded={open} onClick={() => setOpen(!open)}>
-        <ChevronRight size={13} className={`shrink-0 text-dim transition-transform ${open ? 'rotate-90' : ''}`} aria-hidden />
+      <button
+        type="button"
+        className="nav-item w-full"
+        style={{ paddingLeft: 8 + depth * 20 }}
+        aria-expanded={open}
+        onClick={() => setOpen(!open)}
+      >
+        <ChevronRight
+          size={13}
+          className={`shrink-0 text-dim transition-transform ${open ? 'rotate-90' : ''}`}
+          aria-hidden
+        />
         <Folder size={15} className="shrink-0 text-dim" aria-hidden />
-        <span className="truncate" dir="auto">{name}</span>
+        <span className="truncate" dir="auto">
+          {name}
+        </span>
         <span className="ml-auto text-tiny text-dim">{count}</span>
       </button>
       {open && <Level tree={tree} depth={depth + 1} />}
@@ -107,4 +129,5 @@ function FolderRow({ name, tree, depth }: { name: string; tree: Tree; depth: num
   );
 }
 
-const countOf = (tree: Tree): number => tree.files.length + [...tree.folders.values()].reduce((sum, inner) => sum + countOf(inner), 0);
+const countOf = (tree: Tree): number =>
+  tree.files.length + [...tree.folders.values()].reduce((sum, inner) => sum + countOf(inner), 0);

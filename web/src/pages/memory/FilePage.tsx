@@ -16,7 +16,7 @@ const PLACES = /^(USER\.md$|(memory|vault|spaces|shared)\/)/;
 
 interface Opened extends StoredFile {
   path: string;
-  /** There is no such file yet; saving makes it. */
+  /** This file does not exist yet. Saving creates it. */
   fresh?: boolean;
 }
 
@@ -38,7 +38,8 @@ export function FilePage({ path, line, lastLine }: { path: string; line?: number
   const [asking, setAsking] = useState(false);
   const remove = async (opened: Opened, yes: boolean) => {
     setAsking(false);
-    if (!yes || !(await attempt('Not deleted', () => onyx.memory.remove(opened.path, opened.version).then(() => true)))) return;
+    if (!yes || !(await attempt('Not deleted', () => onyx.memory.remove(opened.path, opened.version).then(() => true))))
+      return;
     toast(`${opened.path} was deleted; its versions are kept`);
     await navigate({ to: '/memory' });
   };
@@ -47,10 +48,21 @@ export function FilePage({ path, line, lastLine }: { path: string; line?: number
       <Header title={file.data?.path ?? path} back="/memory">
         {file.data && !file.data.fresh && (
           <>
-            <button type="button" className="btn" aria-pressed={tab === 'history'} onClick={() => setTab(tab === 'history' ? 'file' : 'history')}>
+            <button
+              type="button"
+              className="btn"
+              aria-pressed={tab === 'history'}
+              onClick={() => setTab(tab === 'history' ? 'file' : 'history')}
+            >
               {tab === 'history' ? 'File' : 'History'}
             </button>
-            <button type="button" className="icon-btn" aria-label="Delete file" title="Delete file" onClick={() => setAsking(true)}>
+            <button
+              type="button"
+              className="icon-btn"
+              aria-label="Delete file"
+              title="Delete file"
+              onClick={() => setAsking(true)}
+            >
               <Trash2 size={16} aria-hidden />
             </button>
           </>
@@ -67,7 +79,7 @@ export function FilePage({ path, line, lastLine }: { path: string; line?: number
                   file={opened}
                   line={line}
                   lastLine={lastLine}
-                  note={opened.fresh ? 'There is no such file yet; saving makes it.' : undefined}
+                  note={opened.fresh ? 'This file does not exist yet. Saving creates it.' : undefined}
                   write={(text) => onyx.memory.write(opened.path, text, opened.fresh ? undefined : opened.version)}
                   onWritten={file.reload}
                 />
@@ -76,7 +88,14 @@ export function FilePage({ path, line, lastLine }: { path: string; line?: number
           </Shown>
         </div>
       </div>
-      {asking && file.data && <Confirm question={`Delete ${file.data.path}?`} detail="Its versions are kept and can be restored." action="Delete" onAnswer={(yes) => file.data && void remove(file.data, yes)} />}
+      {asking && file.data && (
+        <Confirm
+          question={`Delete ${file.data.path}?`}
+          detail="Its versions are kept and can be restored."
+          action="Delete"
+          onAnswer={(yes) => file.data && void remove(file.data, yes)}
+        />
+      )}
     </>
   );
 }

@@ -14,12 +14,19 @@ const MATCHES: Record<string, string> = { fts: 'by words', vec: 'by meaning', hy
 export function Found({ q }: { q: string }) {
   const agents = useStore((state) => state.status?.agents);
   const [agent, setAgent] = useState('');
-  const answer = useLoaded(`found ${agent} ${q}`, () => onyx.memory.search({ q, agent: agent || undefined, limit: 30 }));
+  const answer = useLoaded(`found ${agent} ${q}`, () =>
+    onyx.memory.search({ q, agent: agent || undefined, limit: 30 }),
+  );
   return (
     <>
       {agents && agents.length > 1 && (
         <div className="mb-3 flex justify-end">
-          <Select label="Memory of" value={agent} onChange={setAgent} options={[['', 'Everything'], ...agents.map((one): [string, string] => [one.id, one.name])]} />
+          <Select
+            label="Memory of"
+            value={agent}
+            onChange={setAgent}
+            options={[['', 'Everything'], ...agents.map((one): [string, string] => [one.id, one.name])]}
+          />
         </div>
       )}
       <Shown of={answer} rows={5} height="h-24">
@@ -27,10 +34,17 @@ export function Found({ q }: { q: string }) {
           <>
             {(degraded || partial) && (
               <p role="status" className="mb-3 rounded-md bg-warn-soft px-3 py-2 text-meta text-warn">
-                {[degraded && `Found by words only. ${reason ?? ''}`, partial && 'Not everything has been read yet: more may be found later.'].filter(Boolean).join(' ')}
+                {[
+                  degraded && `Matched by words only. ${reason ?? ''}`,
+                  partial && 'Still indexing. More results may appear later.',
+                ]
+                  .filter(Boolean)
+                  .join(' ')}
               </p>
             )}
-            {results.length === 0 && <Empty>{partial ? 'Nothing was found in what has been read so far.' : 'Nothing is remembered about that.'}</Empty>}
+            {results.length === 0 && (
+              <Empty>{partial ? 'No results in the files indexed so far.' : 'No results.'}</Empty>
+            )}
             <ol className="flex flex-col gap-2" aria-label="Results">
               {results.map((hit) => (
                 <li key={`${hit.path}:${hit.startLine}`}>
@@ -47,17 +61,36 @@ export function Found({ q }: { q: string }) {
 
 function Hit({ hit }: { hit: MemoryHit }) {
   return (
-    <Link to="/memory" search={{ path: hit.path, line: hit.startLine, last: hit.endLine }} className="card block px-4 py-3 hover:border-dim/60">
+    <Link
+      to="/memory"
+      search={{ path: hit.path, line: hit.startLine, last: hit.endLine }}
+      className="card block px-4 py-3 hover:border-dim/60"
+    >
       <span className="flex flex-wrap items-baseline gap-x-3">
-        <span className="min-w-0 truncate font-semibold">{[hit.title || hit.path, hit.heading].filter(Boolean).join(' › ')}</span>
+        <span className="min-w-0 truncate font-semibold">
+          {[hit.title || hit.path, hit.heading].filter(Boolean).join(' › ')}
+        </span>
         <span className="meta min-w-0 truncate font-mono">
           {hit.path}:{hit.startLine}–{hit.endLine}
         </span>
       </span>
-      <span className="mt-1 line-clamp-3 text-[14px] leading-5 whitespace-pre-wrap text-dim [overflow-wrap:anywhere]" dir="auto">
-        {hit.snippet.map((part, index) => (part.hit ? <mark key={index} className="found">{part.text}</mark> : part.text))}
+      <span
+        className="mt-1 line-clamp-3 text-[14px] leading-5 whitespace-pre-wrap text-dim [overflow-wrap:anywhere]"
+        dir="auto"
+      >
+        {hit.snippet.map((part, index) =>
+          part.hit ? (
+            <mark key={index} className="found">
+              {part.text}
+            </mark>
+          ) : (
+            part.text
+          ),
+        )}
       </span>
-      <span className="mt-1.5 block text-tiny text-dim">{[hit.source, MATCHES[hit.matchType] ?? hit.matchType, ago(hit.modified)].join(' · ')}</span>
+      <span className="mt-1.5 block text-tiny text-dim">
+        {[hit.source, MATCHES[hit.matchType] ?? hit.matchType, ago(hit.modified)].join(' · ')}
+      </span>
     </Link>
   );
 }

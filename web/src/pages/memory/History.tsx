@@ -15,14 +15,14 @@ export function History({ path, now, onRestored }: { path: string; now: string; 
   const [chosen, setChosen] = useState<MemoryVersion>();
   const restore = async (version: MemoryVersion) => {
     if (!(await attempt('Not restored', () => onyx.memory.restore(path, version.version).then(() => true)))) return;
-    toast('Restored; the version before it is kept');
+    toast('Restored. The version before it is kept.');
     onRestored();
   };
   return (
     <Shown of={versions}>
       {(list) =>
         list.length === 0 ? (
-          <Empty>This file has not been changed since it was made.</Empty>
+          <Empty>No earlier versions.</Empty>
         ) : (
           <ul className="card divide-y divide-line overflow-hidden" aria-label="Versions">
             {list.map((version) => (
@@ -30,9 +30,19 @@ export function History({ path, now, onRestored }: { path: string; now: string; 
                 <div className="flex flex-wrap items-center gap-3 px-4 py-2.5">
                   <span className="min-w-0 flex-1" title={fullTime(version.ts)}>
                     {ago(version.ts)}
-                    <span className="meta ml-2">{[version.author.replace(/^\w+:/, ''), version.created ? 'made it' : version.deleted ? 'deleted it' : version.tool].join(' · ')}</span>
+                    <span className="meta ml-2">
+                      {[
+                        version.author.replace(/^\w+:/, ''),
+                        version.created ? 'made it' : version.deleted ? 'deleted it' : version.tool,
+                      ].join(' · ')}
+                    </span>
                   </span>
-                  <button type="button" className="btn" aria-expanded={chosen === version} onClick={() => setChosen(chosen === version ? undefined : version)}>
+                  <button
+                    type="button"
+                    className="btn"
+                    aria-expanded={chosen === version}
+                    onClick={() => setChosen(chosen === version ? undefined : version)}
+                  >
                     Compare
                   </button>
                   <button type="button" className="btn" onClick={() => void restore(version)}>
@@ -53,7 +63,13 @@ function Compared({ path, version, now }: { path: string; version: number; now: 
   const old = useLoaded(`version ${path} ${version}`, () => onyx.memory.version(path, version));
   return (
     <Shown of={old} rows={1} height="h-24">
-      {(text) => (text === now ? <p className="meta px-4 pb-3">It is the same as the file now.</p> : <Diff unified={unified(now, text)} label={`What restoring this version of ${path} changes`} />)}
+      {(text) =>
+        text === now ? (
+          <p className="meta px-4 pb-3">Same as the current file.</p>
+        ) : (
+          <Diff unified={unified(now, text)} label={`What restoring this version of ${path} changes`} />
+        )
+      }
     </Shown>
   );
 }

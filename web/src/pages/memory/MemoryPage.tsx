@@ -22,7 +22,8 @@ const STATUS_MS = 5_000;
 
 /** What agents remember and may read: search it, look at it, change it. */
 export function MemoryPage({ place }: { place: MemoryPlace }) {
-  if (place.path !== undefined) return <FilePage key={place.path} path={place.path} line={place.line} lastLine={place.last} />;
+  if (place.path !== undefined)
+    return <FilePage key={place.path} path={place.path} line={place.line} lastLine={place.last} />;
   return <SearchAndBrowse q={place.q ?? ''} />;
 }
 
@@ -38,7 +39,10 @@ function SearchAndBrowse({ q }: { q: string }) {
   }, [reload]);
   useEffect(() => {
     if (query.trim() === q) return;
-    const timer = setTimeout(() => void navigate({ to: '/memory', search: query.trim() ? { q: query.trim() } : {}, replace: true }), SEARCH_MS);
+    const timer = setTimeout(
+      () => void navigate({ to: '/memory', search: query.trim() ? { q: query.trim() } : {}, replace: true }),
+      SEARCH_MS,
+    );
     return () => clearTimeout(timer);
   }, [query, q, navigate]);
   const create = (path?: string) => {
@@ -57,7 +61,14 @@ function SearchAndBrowse({ q }: { q: string }) {
         </>
       }
     >
-      <input type="search" className="field mb-4" placeholder="Search memory, notes and documents" aria-label="Search memory" value={query} onChange={(event) => setQuery(event.target.value)} />
+      <input
+        type="search"
+        className="field mb-4"
+        placeholder="Search memory, notes and documents"
+        aria-label="Search memory"
+        value={query}
+        onChange={(event) => setQuery(event.target.value)}
+      />
       {q ? <Found q={q} /> : <Browse />}
       {naming && <Ask label="Path of the new file" value="vault/note.md" action="Create" onAnswer={create} />}
     </Page>

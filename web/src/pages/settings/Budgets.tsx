@@ -10,7 +10,11 @@ import { useLoaded } from '../../ui/useLoaded';
 export function Budgets() {
   const budgets = useLoaded('budgets', () => onyx.admin.budgets());
   const save = async (field: (name: string) => string) => {
-    await onyx.admin.setLimits({ limitPerRun: Number(field('run')), limitPerPerson: Number(field('person')), limitPerAgent: Number(field('agent')) });
+    await onyx.admin.setLimits({
+      limitPerRun: Number(field('run')),
+      limitPerPerson: Number(field('person')),
+      limitPerAgent: Number(field('agent')),
+    });
     toast('Limits saved');
     budgets.reload();
   };
@@ -18,13 +22,13 @@ export function Budgets() {
     <Shown of={budgets}>
       {(today) => (
         <>
-          <Section title="Limits" detail="A run that meets one ends, and what it did is kept. 0 is no limit.">
+          <Section title="Limits" detail="A run stops when it reaches a limit; its work is kept. 0 means no limit.">
             <div className="card p-4">
               <Form key={JSON.stringify(today)} action="Save" onSubmit={save}>
                 <div className="grid gap-3 sm:grid-cols-3">
-                  <Amount label="One run" name="run" value={today.limitPerRun} />
-                  <Amount label="A person and day" name="person" value={today.limitPerPerson} />
-                  <Amount label="An agent and day" name="agent" value={today.limitPerAgent} />
+                  <Amount label="Per run ($)" name="run" value={today.limitPerRun} />
+                  <Amount label="Per person per day ($)" name="person" value={today.limitPerPerson} />
+                  <Amount label="Per agent per day ($)" name="agent" value={today.limitPerAgent} />
                 </div>
               </Form>
             </div>
@@ -37,13 +41,15 @@ export function Budgets() {
   );
 }
 
-const Amount = ({ label, name, value }: { label: string; name: string; value: number }) => <Field label={`${label}, $`} name={name} type="number" min={0} step="any" required defaultValue={value} />;
+const Amount = ({ label, name, value }: { label: string; name: string; value: number }) => (
+  <Field label={label} name={name} type="number" min={0} step="any" required defaultValue={value} />
+);
 
 function Accounts({ title, accounts, most }: { title: string; accounts: Account[]; most: number }) {
   return (
     <Section title={title}>
       <Card>
-        {accounts.length === 0 && <Line label={<span className="meta">Nothing was spent today.</span>} />}
+        {accounts.length === 0 && <Line label={<span className="meta">No spending today.</span>} />}
         {accounts.map((account) => (
           <Line key={account.name} label={account.name} detail={`${tokens(account.tokens)} tokens`}>
             {most > 0 && <Meter label={`Share of ${account.name}’s limit`} share={account.cost / most} />}
@@ -59,7 +65,14 @@ function Meter({ label, share }: { label: string; share: number }) {
   const percent = Math.min(100, Math.round(share * 100));
   const color = percent >= 100 ? 'bg-danger' : percent >= 80 ? 'bg-warn' : 'bg-dim';
   return (
-    <span className="h-1.5 w-24 overflow-hidden rounded-full bg-line" role="meter" aria-label={label} aria-valuemin={0} aria-valuemax={100} aria-valuenow={percent}>
+    <span
+      className="h-1.5 w-24 overflow-hidden rounded-full bg-line"
+      role="meter"
+      aria-label={label}
+      aria-valuemin={0}
+      aria-valuemax={100}
+      aria-valuenow={percent}
+    >
       <span className={`block h-full ${color}`} style={{ width: `${percent}%` }} />
     </span>
   );

@@ -12,7 +12,10 @@ import { ProviderForm } from './ProviderForm';
 import { ProviderLogin } from './ProviderLogin';
 import { TestLine } from './TestLine';
 
-type Step = { at: 'offer' } | { at: 'signing in'; name: string } | { at: 'choosing'; name: string; test?: ProviderTest; model?: string };
+type Step =
+  | { at: 'offer' }
+  | { at: 'signing in'; name: string }
+  | { at: 'choosing'; name: string; test?: ProviderTest; model?: string };
 
 /** Such models answer nobody. */
 const FOR_SEARCH = /embed|rerank/i;
@@ -25,7 +28,15 @@ async function answerWith(agent: { id: string; name: string } | undefined, model
 }
 
 /** The first steps to a better model: one that runs here, a key, or signing in. Everything can be left out. */
-export function Connect({ signing, onBegin, onDone }: { signing?: string; onBegin: (signing?: string) => void; onDone: () => void }) {
+export function Connect({
+  signing,
+  onBegin,
+  onDone,
+}: {
+  signing?: string;
+  onBegin: (signing?: string) => void;
+  onDone: () => void;
+}) {
   const [step, setStep] = useState<Step>(signing === undefined ? { at: 'offer' } : { at: 'signing in', name: signing });
   const [form, setForm] = useState<string>();
   const found = useFound(step.at === 'offer');
@@ -36,7 +47,8 @@ export function Connect({ signing, onBegin, onDone }: { signing?: string; onBegi
   };
   const take = async ({ name, models }: FoundProvider, test: ProviderTest) => {
     const first = models.find((model) => !FOR_SEARCH.test(model));
-    const model = test.ok && first !== undefined && (await answerWith(agent, `${name}/${first}`)) ? `${name}/${first}` : undefined;
+    const model =
+      test.ok && first !== undefined && (await answerWith(agent, `${name}/${first}`)) ? `${name}/${first}` : undefined;
     go({ at: 'choosing', name, test, model });
   };
   return (
@@ -45,17 +57,29 @@ export function Connect({ signing, onBegin, onDone }: { signing?: string; onBegi
         <>
           <div className="p-4 pb-3">
             <h3 className="font-semibold">Connect a better model</h3>
-            <p className="meta">A small model on this machine answers for now. Everything works with it; a larger one is wiser.</p>
+            <p className="meta">
+              A small model on this machine answers for now. Everything works with it; a larger one is wiser.
+            </p>
           </div>
           {found.data && found.data.length > 0 && (
             <div className="divide-y divide-line border-y border-line">
               {found.data.map((one, index) => (
-                <FoundLine key={one.name} found={one} action="Use" tone={index === 0 ? 'btn-primary' : ''} onAdded={(test) => take(one, test)} />
+                <FoundLine
+                  key={one.name}
+                  found={one}
+                  action="Use"
+                  tone={index === 0 ? 'btn-primary' : ''}
+                  onAdded={(test) => take(one, test)}
+                />
               ))}
             </div>
           )}
           <div className="flex flex-wrap gap-2 p-4 pt-3">
-            <button type="button" className={found.data?.length ? 'btn' : 'btn btn-primary'} onClick={() => setForm('openai')}>
+            <button
+              type="button"
+              className={found.data?.length ? 'btn' : 'btn btn-primary'}
+              onClick={() => setForm('openai')}
+            >
               Use a key
             </button>
             <button type="button" className="btn" onClick={() => setForm('github_copilot')}>
@@ -75,7 +99,10 @@ export function Connect({ signing, onBegin, onDone }: { signing?: string; onBegi
       {step.at === 'signing in' && (
         <div className="p-4">
           <h3 className="mb-2 font-semibold">Sign in to {step.name}</h3>
-          <ProviderLogin name={step.name} onState={(state) => state === 'signed_in' && go({ at: 'choosing', name: step.name })} />
+          <ProviderLogin
+            name={step.name}
+            onState={(state) => state === 'signed_in' && go({ at: 'choosing', name: step.name })}
+          />
           <Leave label="Later" onDone={onDone} />
         </div>
       )}
@@ -102,7 +129,19 @@ const Leave = ({ label, onDone }: { label: string; onDone: () => void }) => (
   </div>
 );
 
-function ChooseModel({ name, test, model: chosen, agent, onDone }: { name: string; test?: ProviderTest; model?: string; agent?: { id: string; name: string }; onDone: () => void }) {
+function ChooseModel({
+  name,
+  test,
+  model: chosen,
+  agent,
+  onDone,
+}: {
+  name: string;
+  test?: ProviderTest;
+  model?: string;
+  agent?: { id: string; name: string };
+  onDone: () => void;
+}) {
   const models = useLoaded(`first-run models ${name}`, () => onyx.admin.providerModels(name));
   const who = agent?.name ?? 'your agent';
   const use = async (model: string) => {
@@ -110,7 +149,9 @@ function ChooseModel({ name, test, model: chosen, agent, onDone }: { name: strin
   };
   return (
     <div className="p-4">
-      <h3 className="font-semibold">{chosen ? `${who} answers with ${chosen} now` : `Which model shall ${who} use?`}</h3>
+      <h3 className="font-semibold">
+        {chosen ? `${who} answers with ${chosen} now` : `Which model should ${who} use?`}
+      </h3>
       {test && (
         <div className="-mx-4 -mb-2.5">
           <TestLine test={test} />
@@ -121,7 +162,12 @@ function ChooseModel({ name, test, model: chosen, agent, onDone }: { name: strin
           <ul className="mt-2 max-h-52 overflow-auto" tabIndex={0} aria-label="Models">
             {list.map(({ id }) => (
               <li key={id}>
-                <button type="button" className="menu-item font-mono" aria-pressed={id === chosen} onClick={() => void use(id)}>
+                <button
+                  type="button"
+                  className="menu-item font-mono"
+                  aria-pressed={id === chosen}
+                  onClick={() => void use(id)}
+                >
                   <span className="min-w-0 flex-1 truncate">{id}</span>
                   {id === chosen && <Check size={15} aria-hidden />}
                 </button>

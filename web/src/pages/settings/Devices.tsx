@@ -19,7 +19,9 @@ export function Devices() {
     return () => clearInterval(timer);
   }, [reload]);
   const decide = async (code: string, decision: 'approve' | 'reject') => {
-    const done = await attempt(decision === 'approve' ? 'Not paired' : 'Not rejected', () => onyx.admin.decidePairing(code, decision, person || undefined).then(() => true));
+    const done = await attempt(decision === 'approve' ? 'Not paired' : 'Not rejected', () =>
+      onyx.admin.decidePairing(code, decision, person || undefined).then(() => true),
+    );
     if (done) toast(decision === 'approve' ? 'Paired' : 'Rejected');
     pairings.reload();
   };
@@ -30,13 +32,21 @@ export function Devices() {
           {(list) =>
             list.length === 0 ? (
               <div className="card">
-                <Empty>No device waits.</Empty>
+                <Empty>No devices waiting.</Empty>
               </div>
             ) : (
               <Card>
                 {list.map((pairing) => (
-                  <Line key={pairing.code} label={<span className="font-mono tracking-wider">{pairing.code}</span>} detail={`${pairing.name} · ${pairing.client} · ${Math.ceil(pairing.expiresIn / 60)} min left`}>
-                    <button type="button" className="btn btn-primary" onClick={() => void decide(pairing.code, 'approve')}>
+                  <Line
+                    key={pairing.code}
+                    label={<span className="font-mono tracking-wider">{pairing.code}</span>}
+                    detail={`${pairing.name} · ${pairing.client} · ${Math.ceil(pairing.expiresIn / 60)} min left`}
+                  >
+                    <button
+                      type="button"
+                      className="btn btn-primary"
+                      onClick={() => void decide(pairing.code, 'approve')}
+                    >
                       Pair
                     </button>
                     <button type="button" className="btn" onClick={() => void decide(pairing.code, 'reject')}>
@@ -51,13 +61,25 @@ export function Devices() {
       </Section>
       <Section title="By code">
         <div className="card p-4">
-          <Form action="Pair" onSubmit={(field) => onyx.admin.decidePairing(field('code'), 'approve', person || undefined).then(() => (toast('Paired'), pairings.reload()))}>
+          <Form
+            action="Pair"
+            onSubmit={(field) =>
+              onyx.admin
+                .decidePairing(field('code'), 'approve', person || undefined)
+                .then(() => (toast('Paired'), pairings.reload()))
+            }
+          >
             <Field label="Code on the device" name="code" required autoComplete="off" />
             {people.data && people.data.length > 1 && (
               <div className="meta">
                 For
                 <div className="mt-1 text-text">
-                  <Select label="For whom" value={person} onChange={setPerson} options={[['', 'me'], ...people.data.map((one): [string, string] => [one.id, one.name ?? one.id])]} />
+                  <Select
+                    label="For whom"
+                    value={person}
+                    onChange={setPerson}
+                    options={[['', 'me'], ...people.data.map((one): [string, string] => [one.id, one.name ?? one.id])]}
+                  />
                 </div>
               </div>
             )}

@@ -8,7 +8,8 @@ const TITLES: Record<string, string> = { ollama: 'Ollama', lmstudio: 'LM Studio'
 
 const titleOf = ({ name }: FoundProvider) => TITLES[name] ?? name;
 
-const says = (found: FoundProvider) => `${titleOf(found)} is running here with ${found.models.length === 1 ? 'one model' : `${found.models.length} models`}`;
+const says = (found: FoundProvider) =>
+  `${titleOf(found)} is running here with ${found.models.length === 1 ? 'one model' : `${found.models.length} models`}`;
 
 /** Makes a provider of it and tries it at once. Its name says what it is. */
 async function addFound(found: FoundProvider): Promise<ProviderTest | undefined> {
@@ -20,7 +21,17 @@ async function addFound(found: FoundProvider): Promise<ProviderTest | undefined>
 }
 
 /** One that runs on this machine, and a press that adds it. */
-export function FoundLine({ found, action, tone = '', onAdded }: { found: FoundProvider; action: string; tone?: 'btn-primary' | ''; onAdded: (test: ProviderTest) => void | Promise<void> }) {
+export function FoundLine({
+  found,
+  action,
+  tone = '',
+  onAdded,
+}: {
+  found: FoundProvider;
+  action: string;
+  tone?: 'btn-primary' | '';
+  onAdded: (test: ProviderTest) => void | Promise<void>;
+}) {
   const [busy, setBusy] = useState(false);
   const add = async () => {
     setBusy(true);

@@ -9,13 +9,36 @@ export function General() {
     <>
       <Section title="Appearance">
         <Card>
-          <Radio label="Theme" of="theme" options={[['system', 'System'], ['light', 'Light'], ['dark', 'Dark']]} />
+          <Radio
+            label="Theme"
+            of="theme"
+            options={[
+              ['system', 'System'],
+              ['light', 'Light'],
+              ['dark', 'Dark'],
+            ]}
+          />
         </Card>
       </Section>
       <Section title="Writing">
         <Card>
-          <Radio label="Send with" of="sendWith" options={[['enter', 'Enter'], ['mod-enter', '⌘/Ctrl Enter']]} />
-          <Radio label="While an agent works" detail="Steer: it reads your words after the step under way. Queue: after its answer." of="delivery" options={[['steer', 'Steer'], ['follow_up', 'Queue']]} />
+          <Radio
+            label="Send with"
+            of="sendWith"
+            options={[
+              ['enter', 'Enter'],
+              ['mod-enter', '⌘/Ctrl Enter'],
+            ]}
+          />
+          <Radio
+            label="While an agent works"
+            detail="Steer: your message is read after the current step. Queue: after the answer."
+            of="delivery"
+            options={[
+              ['steer', 'Steer'],
+              ['follow_up', 'Queue'],
+            ]}
+          />
         </Card>
       </Section>
       <Section title="Notifications">
@@ -38,11 +61,26 @@ export function General() {
 
 type Worded = 'theme' | 'delivery' | 'sendWith';
 
-function Radio<K extends Worded>({ label, detail, of, options }: { label: string; detail?: string; of: K; options: [Preferences[K], string][] }) {
+function Radio<K extends Worded>({
+  label,
+  detail,
+  of,
+  options,
+}: {
+  label: string;
+  detail?: string;
+  of: K;
+  options: [Preferences[K], string][];
+}) {
   const value = usePreferences((preferences) => preferences[of]);
   return (
     <Line label={label} detail={detail}>
-      <Choices label={label} value={value} options={options} onChange={(chosen) => usePreferences.setState({ [of]: chosen } as Partial<Preferences>)} />
+      <Choices
+        label={label}
+        value={value}
+        options={options}
+        onChange={(chosen) => usePreferences.setState({ [of]: chosen } as Partial<Preferences>)}
+      />
     </Line>
   );
 }
@@ -52,10 +90,16 @@ function Notifications() {
   const set = async (wanted: boolean) => {
     const notify = wanted && (await allowed());
     usePreferences.setState({ notify });
-    if (wanted && !notify) toast('This browser does not allow notifications from Onyx. Allow them in its settings for this page.', { tone: 'danger' });
+    if (wanted && !notify)
+      toast('This browser does not allow notifications from Onyx. Allow them in its settings for this page.', {
+        tone: 'danger',
+      });
   };
   return (
-    <Line label="While you look elsewhere" detail="An answer is there, or something waits for your decision. Your browser asks once.">
+    <Line
+      label="When this tab is in the background"
+      detail="When an answer is ready or something needs your decision. Your browser asks once."
+    >
       <Switch label="Notify" on={notify} onChange={(on) => void set(on)} />
     </Line>
   );

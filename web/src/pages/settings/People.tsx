@@ -26,12 +26,16 @@ export function People() {
   };
   const remove = async (person: Person, yes: boolean) => {
     setAsking(undefined);
-    if (yes && (await attempt(`${person.id} was not removed`, () => onyx.admin.removePerson(person.id).then(() => true)))) done(`${person.id} was removed`);
+    if (
+      yes &&
+      (await attempt(`${person.id} was not removed`, () => onyx.admin.removePerson(person.id).then(() => true)))
+    )
+      done(`${person.id} was removed`);
   };
   return (
     <Section
       title="People"
-      detail="Each has a vault, memory and chats of their own that nobody else can read."
+      detail="Each person has their own vault, memory and chats that nobody else can read."
       action={
         <button type="button" className="btn" onClick={() => setAsking({ what: 'add' })}>
           <Plus size={15} aria-hidden /> Add
@@ -49,13 +53,24 @@ export function People() {
                     {person.name ?? person.id} <span className="text-tiny text-dim">{person.role}</span>
                   </span>
                 }
-                detail={[person.id, person.hasPassword ? 'has a password' : 'no password', person.source === 'config' && 'from onyx.json'].filter(Boolean).join(' · ')}
+                detail={[
+                  person.id,
+                  person.hasPassword ? 'has a password' : 'no password',
+                  person.source === 'config' && 'from onyx.json',
+                ]
+                  .filter(Boolean)
+                  .join(' · ')}
               >
                 <button type="button" className="btn" onClick={() => setAsking({ what: 'password', person })}>
                   Password
                 </button>
                 {person.role !== 'owner' && person.source !== 'config' && (
-                  <button type="button" className="btn btn-danger" aria-label={`Remove ${person.id}`} onClick={() => setAsking({ what: 'remove', person })}>
+                  <button
+                    type="button"
+                    className="btn btn-danger"
+                    aria-label={`Remove ${person.id}`}
+                    onClick={() => setAsking({ what: 'remove', person })}
+                  >
                     Remove
                   </button>
                 )}
@@ -67,20 +82,55 @@ export function People() {
       {asking?.what === 'add' && (
         <Sheet title="Add a person" close={() => setAsking(undefined)}>
           <Form action="Add" onSubmit={add} onCancel={() => setAsking(undefined)}>
-            <Field label="Id" name="id" required autoFocus pattern="[a-z0-9][a-z0-9_\-]*" hint="Small letters and digits; it cannot be changed." />
+            <Field
+              label="Id"
+              name="id"
+              required
+              autoFocus
+              pattern="[a-z0-9][a-z0-9_\-]*"
+              hint="Lowercase letters and digits. It cannot be changed later."
+            />
             <Field label="Name" name="name" />
-            <Field label="Password" name="password" type="password" autoComplete="new-password" minLength={8} hint="May be set later, or they pair a device." />
+            <Field
+              label="Password"
+              name="password"
+              type="password"
+              autoComplete="new-password"
+              minLength={8}
+              hint="Optional. They can also pair a device."
+            />
           </Form>
         </Sheet>
       )}
       {asking?.what === 'password' && (
         <Sheet title={`Password of ${asking.person.id}`} close={() => setAsking(undefined)}>
-          <Form action="Set" onCancel={() => setAsking(undefined)} onSubmit={async (field) => (await onyx.admin.setPassword(asking.person.id, field('password')), done('Password set'))}>
-            <Field label="New password" name="password" type="password" autoComplete="new-password" minLength={8} required autoFocus />
+          <Form
+            action="Set"
+            onCancel={() => setAsking(undefined)}
+            onSubmit={async (field) => (
+              await onyx.admin.setPassword(asking.person.id, field('password')), done('Password set')
+            )}
+          >
+            <Field
+              label="New password"
+              name="password"
+              type="password"
+              autoComplete="new-password"
+              minLength={8}
+              required
+              autoFocus
+            />
           </Form>
         </Sheet>
       )}
-      {asking?.what === 'remove' && <Confirm question={`Remove ${asking.person.id}?`} detail="They can no longer sign in. Their files stay on disk." action="Remove" onAnswer={(yes) => void remove(asking.person, yes)} />}
+      {asking?.what === 'remove' && (
+        <Confirm
+          question={`Remove ${asking.person.id}?`}
+          detail="They can no longer sign in. Their files stay on disk."
+          action="Remove"
+          onAnswer={(yes) => void remove(asking.person, yes)}
+        />
+      )}
     </Section>
   );
 }

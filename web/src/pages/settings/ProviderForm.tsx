@@ -20,19 +20,42 @@ interface Kind {
 }
 
 export const KINDS: Kind[] = [
-  { id: 'openai', title: 'OpenAI, or anything that speaks like it', name: 'openai', address: 'https://api.openai.com/v1', needsKey: true },
+  {
+    id: 'openai',
+    title: 'OpenAI or compatible',
+    name: 'openai',
+    address: 'https://api.openai.com/v1',
+    needsKey: true,
+  },
   { id: 'anthropic', title: 'Anthropic', name: 'anthropic', needsKey: true },
   { id: 'gemini', title: 'Google Gemini', name: 'gemini', needsKey: true },
   { id: 'ollama', title: 'Ollama on this network', name: 'ollama', address: 'http://127.0.0.1:11434', needsKey: false },
   { id: 'openai-responses', title: 'OpenAI Responses', name: 'openai-responses', needsKey: true },
   { id: 'bedrock', title: 'Amazon Bedrock', name: 'bedrock', needsKey: false },
-  { id: 'github_copilot', title: 'GitHub Copilot, by signing in', name: 'github_copilot', needsKey: false, wire: 'openai-responses', login: 'known' },
+  {
+    id: 'github_copilot',
+    title: 'GitHub Copilot, by signing in',
+    name: 'github_copilot',
+    needsKey: false,
+    wire: 'openai-responses',
+    login: 'known',
+  },
   { id: 'device', title: 'Another one, by signing in', name: 'work', needsKey: false, wire: 'openai', login: 'given' },
   { id: 'claude-cli', title: 'Claude Code on this machine', name: 'claude', needsKey: false },
 ];
 
 /** Adds or changes a provider, then tries it at once, or begins to sign in to it. */
-export function ProviderForm({ provider, kind: given, close, done: onDone }: { provider?: Provider; kind?: string; close: () => void; done: (added: { name: string; signsIn: boolean }) => void }) {
+export function ProviderForm({
+  provider,
+  kind: given,
+  close,
+  done: onDone,
+}: {
+  provider?: Provider;
+  kind?: string;
+  close: () => void;
+  done: (added: { name: string; signsIn: boolean }) => void;
+}) {
   const [kind, setKind] = useState(provider?.kind ?? given ?? 'openai');
   const [failed, setFailed] = useState<{ name: string; test: ProviderTest }>();
   const chosen = KINDS.find((one) => one.id === kind);
@@ -44,8 +67,20 @@ export function ProviderForm({ provider, kind: given, close, done: onDone }: { p
     const key = field('key');
     // A key that says where it is belongs into the config; one that is one does not.
     const named = /^(env|file|secret):|^\$\{/.test(key);
-    const signsIn = login && { login: { clientId: field('clientId'), deviceUrl: field('deviceUrl') || undefined, tokenUrl: field('tokenUrl') || undefined } };
-    const settings = { ...before, kind: chosen?.wire ?? kind, baseUrl: field('address') || undefined, ...(named && { apiKey: key }), ...signsIn };
+    const signsIn = login && {
+      login: {
+        clientId: field('clientId'),
+        deviceUrl: field('deviceUrl') || undefined,
+        tokenUrl: field('tokenUrl') || undefined,
+      },
+    };
+    const settings = {
+      ...before,
+      kind: chosen?.wire ?? kind,
+      baseUrl: field('address') || undefined,
+      ...(named && { apiKey: key }),
+      ...signsIn,
+    };
     await onyx.admin.setProvider(name, settings, named ? undefined : key || undefined);
     if (signsIn) {
       await onyx.admin.beginProviderLogin(name);
@@ -74,17 +109,63 @@ export function ProviderForm({ provider, kind: given, close, done: onDone }: { p
               {!chosen && <option value={kind}>{kind}</option>}
             </select>
           </label>
-          {!provider && login !== 'known' && <Field key={kind} label="Name" name="name" defaultValue={chosen?.name} required pattern="[a-z0-9][a-z0-9_\-]*" hint="Models are then called <name>/<model>." />}
-          {login !== 'known' && <Field label="Address" name="address" type="url" defaultValue={provider?.address ?? ''} required={login === 'given'} placeholder={chosen?.address ?? (login === 'given' ? 'https://models.example.org/v1' : 'the maker’s own')} />}
-          {login && <Field label="Client ID" name="clientId" required autoComplete="off" hint="Of an application that the maker lets sign people in by a code." />}
+          {!provider && login !== 'known' && (
+            <Field
+              key={kind}
+              label="Name"
+              name="name"
+              defaultValue={chosen?.name}
+              required
+              pattern="[a-z0-9][a-z0-9_\-]*"
+              hint="Models are then called <name>/<model>."
+            />
+          )}
+          {login !== 'known' && (
+            <Field
+              label="Address"
+              name="address"
+              type="url"
+              defaultValue={provider?.address ?? ''}
+              required={login === 'given'}
+              placeholder={chosen?.address ?? (login === 'given' ? 'https://models.example.org/v1' : 'the maker’s own')}
+            />
+          )}
+          {login && (
+            <Field
+              label="Client ID"
+              name="clientId"
+              required
+              autoComplete="off"
+              hint="Of an application that the maker lets sign people in by a code."
+            />
+          )}
           {login === 'given' && (
             <>
-              <Field label="Address that gives codes" name="deviceUrl" type="url" required placeholder="https://login.example.org/device/code" />
-              <Field label="Address that gives tokens" name="tokenUrl" type="url" required placeholder="https://login.example.org/token" />
+              <Field
+                label="Address that gives codes"
+                name="deviceUrl"
+                type="url"
+                required
+                placeholder="https://login.example.org/device/code"
+              />
+              <Field
+                label="Address that gives tokens"
+                name="tokenUrl"
+                type="url"
+                required
+                placeholder="https://login.example.org/token"
+              />
             </>
           )}
           {chosen?.needsKey !== false && (
-            <Field label="Key" name="key" type="password" autoComplete="off" placeholder={provider?.key ? `${provider.key} (stays unless you write another)` : ''} hint="Or where it is: env:NAME, file:/path, secret:name." />
+            <Field
+              label="Key"
+              name="key"
+              type="password"
+              autoComplete="off"
+              placeholder={provider?.key ? `${provider.key} (stays unless you write another)` : ''}
+              hint="Or where it is: env:NAME, file:/path, secret:name."
+            />
           )}
           {failed && (
             <div className="-mx-4">

@@ -34,7 +34,7 @@ export function Providers() {
   return (
     <Section
       title="Providers"
-      detail="Where models come from. Keys are kept sealed and never shown again."
+      detail="Where models come from. Keys are stored encrypted and never shown again."
       action={
         <button type="button" className="btn" onClick={() => setEditing('new')}>
           <Plus size={15} aria-hidden /> Add
@@ -45,12 +45,18 @@ export function Providers() {
         {(list) =>
           list.length === 0 ? (
             <div className="card">
-              <Empty>No provider is connected.</Empty>
+              <Empty>No providers connected.</Empty>
             </div>
           ) : (
             <Card>
               {list.map((provider) => (
-                <ProviderLine key={provider.name} provider={provider} tried={tried[provider.name]} onEdit={() => setEditing(provider)} onChange={again} />
+                <ProviderLine
+                  key={provider.name}
+                  provider={provider}
+                  tried={tried[provider.name]}
+                  onEdit={() => setEditing(provider)}
+                  onChange={again}
+                />
               ))}
             </Card>
           )
@@ -63,7 +69,12 @@ export function Providers() {
               <div className="mt-4">
                 <Card>
                   {list.map((one) => (
-                    <FoundLine key={one.name} found={one} action="Add" onAdded={(test) => (setTried({ ...tried, [one.name]: test }), again())} />
+                    <FoundLine
+                      key={one.name}
+                      found={one}
+                      action="Add"
+                      onAdded={(test) => (setTried({ ...tried, [one.name]: test }), again())}
+                    />
                   ))}
                 </Card>
               </div>
@@ -71,12 +82,28 @@ export function Providers() {
           }
         </Shown>
       )}
-      {editing && <ProviderForm provider={editing === 'new' ? undefined : editing} close={() => setEditing(undefined)} done={done} />}
+      {editing && (
+        <ProviderForm
+          provider={editing === 'new' ? undefined : editing}
+          close={() => setEditing(undefined)}
+          done={done}
+        />
+      )}
     </Section>
   );
 }
 
-function ProviderLine({ provider, tried, onEdit, onChange }: { provider: Provider; tried?: ProviderTest; onEdit: () => void; onChange: () => void }) {
+function ProviderLine({
+  provider,
+  tried,
+  onEdit,
+  onChange,
+}: {
+  provider: Provider;
+  tried?: ProviderTest;
+  onEdit: () => void;
+  onChange: () => void;
+}) {
   const [busy, setBusy] = useState<'test' | 'models'>();
   const [test, setTest] = useState(tried);
   const [models, setModels] = useState<Model[]>();
@@ -93,13 +120,19 @@ function ProviderLine({ provider, tried, onEdit, onChange }: { provider: Provide
   const remove = async (yes: boolean) => {
     setAsking(false);
     if (!yes) return;
-    const removed = await attempt('The provider was not removed', () => onyx.admin.removeProvider(name).then(() => true));
+    const removed = await attempt('The provider was not removed', () =>
+      onyx.admin.removeProvider(name).then(() => true),
+    );
     if (removed) toast(`${name} was removed`);
     if (removed) onChange();
   };
   // What is missing stands below, with what to do about it.
   const isLocked = provider.login !== undefined && provider.login !== null && provider.login.state !== 'signed_in';
-  const [word, color] = isLocked ? ['', ''] : provider.state === 'disabled' ? ['disabled', 'text-warn'] : (HEALTH[provider.health] ?? UNTRIED);
+  const [word, color] = isLocked
+    ? ['', '']
+    : provider.state === 'disabled'
+      ? ['disabled', 'text-warn']
+      : (HEALTH[provider.health] ?? UNTRIED);
   const about = [provider.kind, provider.address, provider.key && `key ${provider.key}`].filter(Boolean).join(' · ');
   return (
     <div>
@@ -111,10 +144,22 @@ function ProviderLine({ provider, tried, onEdit, onChange }: { provider: Provide
         }
         detail={about}
       >
-        <button type="button" className="btn" disabled={busy !== undefined} onClick={() => void run('test', 'It could not be tested', () => onyx.admin.testProvider(name), tested)}>
+        <button
+          type="button"
+          className="btn"
+          disabled={busy !== undefined}
+          onClick={() => void run('test', 'It could not be tested', () => onyx.admin.testProvider(name), tested)}
+        >
           {busy === 'test' ? 'Testing…' : 'Test'}
         </button>
-        <button type="button" className="btn" disabled={busy !== undefined} onClick={() => void run('models', 'Its models could not be listed', () => onyx.admin.providerModels(name), setModels)}>
+        <button
+          type="button"
+          className="btn"
+          disabled={busy !== undefined}
+          onClick={() =>
+            void run('models', 'Its models could not be listed', () => onyx.admin.providerModels(name), setModels)
+          }
+        >
           {busy === 'models' ? 'Asking…' : 'Models'}
         </button>
         <button type="button" className="btn" aria-label={`Edit ${name}`} onClick={onEdit}>
@@ -124,7 +169,9 @@ function ProviderLine({ provider, tried, onEdit, onChange }: { provider: Provide
           Remove
         </button>
       </Line>
-      {provider.detail && !isLocked && <p className="px-4 pb-2.5 text-meta text-warn [overflow-wrap:anywhere]">{provider.detail}</p>}
+      {provider.detail && !isLocked && (
+        <p className="px-4 pb-2.5 text-meta text-warn [overflow-wrap:anywhere]">{provider.detail}</p>
+      )}
       {provider.login && (
         <div className="px-4 pb-3">
           <ProviderLogin name={name} known={provider.login} onState={(_, before) => before && onChange()} />
@@ -132,19 +179,32 @@ function ProviderLine({ provider, tried, onEdit, onChange }: { provider: Provide
       )}
       {test && <TestLine test={test} />}
       {models && <ModelList models={models} />}
-      {asking && <Confirm question={`Remove ${name}?`} detail="Agents that use its models cannot answer until they have another one." action="Remove" onAnswer={(yes) => void remove(yes)} />}
+      {asking && (
+        <Confirm
+          question={`Remove ${name}?`}
+          detail="Agents that use its models cannot answer until they have another one."
+          action="Remove"
+          onAnswer={(yes) => void remove(yes)}
+        />
+      )}
     </div>
   );
 }
 
 function ModelList({ models }: { models: Model[] }) {
-  if (models.length === 0) return <p className="meta px-4 pb-2.5">It lists no models.</p>;
+  if (models.length === 0) return <p className="meta px-4 pb-2.5">No models listed.</p>;
   return (
-    <ul className="max-h-60 overflow-auto border-t border-line px-4 py-2 font-mono text-[13px] leading-5" tabIndex={0} aria-label="Models">
+    <ul
+      className="max-h-60 overflow-auto border-t border-line px-4 py-2 font-mono text-[13px] leading-5"
+      tabIndex={0}
+      aria-label="Models"
+    >
       {models.map((model) => (
         <li key={model.id} className="flex justify-between gap-4">
           <span className="truncate">{model.id}</span>
-          {typeof model.contextWindow === 'number' && <span className="shrink-0 text-dim">{Math.round(model.contextWindow / 1000)}k</span>}
+          {typeof model.contextWindow === 'number' && (
+            <span className="shrink-0 text-dim">{Math.round(model.contextWindow / 1000)}k</span>
+          )}
         </li>
       ))}
     </ul>

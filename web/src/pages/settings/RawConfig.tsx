@@ -20,7 +20,7 @@ export function RawConfig() {
     try {
       await onyx.admin.setConfig(text, version);
       setFault(undefined);
-      toast('Saved; it is in use now');
+      toast('Saved and in use');
       config.reload();
       void refreshStatus();
     } catch (error) {
@@ -29,11 +29,22 @@ export function RawConfig() {
     setBusy(false);
   };
   return (
-    <Section title="Configuration" detail="onyx.json as it is on disk: JSON5, comments are kept. Changes are used at once.">
+    <Section
+      title="Configuration"
+      detail="onyx.json as it is on disk. JSON5; comments are kept. Changes apply at once."
+    >
       <Shown of={config} rows={1} height="h-96">
         {(known) => (
           <div className="flex flex-col gap-3">
-            {known.error && <ErrorLine fault={{ code: 'invalid_request', message: `The file is not used: ${[known.error.field, known.error.message].filter(Boolean).join(': ')}`, hint: 'The last good version stays in use until it is mended.' }} />}
+            {known.error && (
+              <ErrorLine
+                fault={{
+                  code: 'invalid_request',
+                  message: `The file is not used: ${[known.error.field, known.error.message].filter(Boolean).join(': ')}`,
+                  hint: 'The last working version stays in use until this is fixed.',
+                }}
+              />
+            )}
             {known.warnings.length > 0 && (
               <ul className="card border-l-3 border-l-warn px-4 py-2.5 text-meta" aria-label="Warnings">
                 {known.warnings.map((warning) => (
@@ -44,17 +55,31 @@ export function RawConfig() {
             <div className="flex h-[52vh] min-h-80">
               <Editor label="Text of onyx.json" text={text ?? known.text} onChange={setText} />
             </div>
-            {fault && <ErrorLine fault={{ ...fault, message: fault.field ? `${fault.field}: ${fault.message}` : fault.message }} />}
+            {fault && (
+              <ErrorLine
+                fault={{ ...fault, message: fault.field ? `${fault.field}: ${fault.message}` : fault.message }}
+              />
+            )}
             <div className="flex flex-wrap justify-end gap-2">
               {known.lastGood && known.lastGood !== known.text && (
                 <button type="button" className="btn mr-auto" onClick={() => setText(known.lastGood ?? '')}>
                   Take the last good version
                 </button>
               )}
-              <button type="button" className="btn" disabled={text === undefined} onClick={() => (setText(undefined), setFault(undefined))}>
+              <button
+                type="button"
+                className="btn"
+                disabled={text === undefined}
+                onClick={() => (setText(undefined), setFault(undefined))}
+              >
                 Discard
               </button>
-              <button type="button" className="btn btn-primary" disabled={busy || text === undefined || text === known.text} onClick={() => void save(known.version)}>
+              <button
+                type="button"
+                className="btn btn-primary"
+                disabled={busy || text === undefined || text === known.text}
+                onClick={() => void save(known.version)}
+              >
                 Check and save
               </button>
             </div>

@@ -22,23 +22,42 @@ export function SettingsPage({ section = 'general' }: { section?: string }) {
     <>
       <Header title="Settings" />
       <div className="flex min-h-0 flex-1 flex-col md:flex-row">
-        <nav aria-label="Settings" className="shrink-0 border-line max-md:border-b md:w-52 md:overflow-y-auto md:border-r md:p-3">
+        <nav
+          aria-label="Settings"
+          className="shrink-0 border-line max-md:border-b md:w-52 md:overflow-y-auto md:border-r md:p-3"
+        >
           <div className="max-md:px-4 max-md:pt-2 md:mb-2">
-            <input type="search" className="field" placeholder="Search settings" aria-label="Search settings" value={query} onChange={(event) => setQuery(event.target.value)} />
+            <input
+              type="search"
+              className="field"
+              placeholder="Search settings"
+              aria-label="Search settings"
+              value={query}
+              onChange={(event) => setQuery(event.target.value)}
+            />
           </div>
           <div ref={row} className="flex gap-0.5 max-md:overflow-x-auto max-md:px-3 max-md:py-1 md:flex-col">
             {/* On a phone these have no place in the bar below. */}
-            {['/channels', '/memory', '/agents', '/actions', '/system'].filter((to) => to.includes(wanted)).map((to) => (
-              <Link key={to} to={to} className="nav-item shrink-0 capitalize md:hidden">
-                {to.slice(1)}
-              </Link>
-            ))}
+            {['/channels', '/memory', '/agents', '/actions', '/system']
+              .filter((to) => to.includes(wanted))
+              .map((to) => (
+                <Link key={to} to={to} className="nav-item shrink-0 capitalize md:hidden">
+                  {to.slice(1)}
+                </Link>
+              ))}
             {found.map((one) => (
-              <Link key={one.id} to="/settings/$section" params={{ section: one.id }} className="nav-item shrink-0" aria-current={one.id === shown?.id ? 'page' : undefined} onClick={() => setQuery('')}>
+              <Link
+                key={one.id}
+                to="/settings/$section"
+                params={{ section: one.id }}
+                className="nav-item shrink-0"
+                aria-current={one.id === shown?.id ? 'page' : undefined}
+                onClick={() => setQuery('')}
+              >
                 {one.title}
               </Link>
             ))}
-            {found.length === 0 && <p className="meta px-2 py-2">No setting is called that.</p>}
+            {found.length === 0 && <p className="meta px-2 py-2">No matching settings.</p>}
           </div>
         </nav>
         <div className="min-w-0 flex-1 overflow-y-auto px-4 py-4 md:px-6 md:py-6">

@@ -2,11 +2,19 @@ import type { ProviderTest } from '@onyx/sdk';
 
 /** How many models there are and how long it took to say so. */
 export const factsOf = ({ modelCount, latencyMs }: ProviderTest): string =>
-  [typeof modelCount === 'number' && `${modelCount} ${modelCount === 1 ? 'model' : 'models'}`, typeof latencyMs === 'number' && `${Math.round(latencyMs)} ms`].filter(Boolean).join(', ');
+  [
+    typeof modelCount === 'number' && `${modelCount} ${modelCount === 1 ? 'model' : 'models'}`,
+    typeof latencyMs === 'number' && `${Math.round(latencyMs)} ms`,
+  ]
+    .filter(Boolean)
+    .join(', ');
 
 export function TestLine({ test }: { test: ProviderTest }) {
   return (
-    <p role="status" className={`px-4 pb-2.5 text-meta [overflow-wrap:anywhere] ${test.ok ? 'text-ok-text' : 'text-danger'}`}>
+    <p
+      role="status"
+      className={`px-4 pb-2.5 text-meta [overflow-wrap:anywhere] ${test.ok ? 'text-ok-text' : 'text-danger'}`}
+    >
       {test.ok ? `It works: ${factsOf(test)}.` : test.advice}
     </p>
   );

@@ -18,7 +18,12 @@ const GRANTS: [Grant, string][] = [
   ['chat', 'set agents and models to work'],
   ['admin', 'administer Onyx'],
 ];
-const LASTS: [string, string][] = [['', 'until revoked'], ['86400', 'a day'], ['2592000', '30 days'], ['31536000', 'a year']];
+const LASTS: [string, string][] = [
+  ['', 'until revoked'],
+  ['86400', 'a day'],
+  ['2592000', '30 days'],
+  ['31536000', 'a year'],
+];
 const KINDS: Record<Credential['kind'], string> = { token: 'token', session: 'browser', refresh: 'SDK' };
 
 export function Tokens() {
@@ -35,7 +40,7 @@ export function Tokens() {
   return (
     <Section
       title="Tokens"
-      detail="For programs, and every browser that is signed in. Revoking one ends what it is doing."
+      detail="For programs and signed-in browsers. Revoking a token stops whatever it is doing."
       action={
         <button type="button" className="btn" onClick={() => setMaking(true)}>
           <Plus size={15} aria-hidden /> New token
@@ -47,7 +52,7 @@ export function Tokens() {
         {(list) =>
           list.length === 0 ? (
             <div className="card">
-              <Empty>There are no tokens yet.</Empty>
+              <Empty>No tokens yet.</Empty>
             </div>
           ) : (
             <Card>
@@ -55,9 +60,22 @@ export function Tokens() {
                 <Line
                   key={token.id}
                   label={token.name}
-                  detail={[KINDS[token.kind], token.people.join(', '), token.scopes.join(', '), `made ${ago(token.createdAt)}`, token.expiresAt && `expires ${ago(token.expiresAt)}`].filter(Boolean).join(' · ')}
+                  detail={[
+                    KINDS[token.kind],
+                    token.people.join(', '),
+                    token.scopes.join(', '),
+                    `made ${ago(token.createdAt)}`,
+                    token.expiresAt && `expires ${ago(token.expiresAt)}`,
+                  ]
+                    .filter(Boolean)
+                    .join(' · ')}
                 >
-                  <button type="button" className="btn btn-danger" aria-label={`Revoke ${token.name}`} onClick={() => setRevoking(token)}>
+                  <button
+                    type="button"
+                    className="btn btn-danger"
+                    aria-label={`Revoke ${token.name}`}
+                    onClick={() => setRevoking(token)}
+                  >
                     Revoke
                   </button>
                 </Line>
@@ -76,7 +94,14 @@ export function Tokens() {
           }}
         />
       )}
-      {revoking && <Confirm question={`Revoke ${revoking.name}?`} detail="Whoever uses it is signed out at once." action="Revoke" onAnswer={(yes) => void revoke(revoking, yes)} />}
+      {revoking && (
+        <Confirm
+          question={`Revoke ${revoking.name}?`}
+          detail="Anything that uses it is signed out at once."
+          action="Revoke"
+          onAnswer={(yes) => void revoke(revoking, yes)}
+        />
+      )}
     </Section>
   );
 }
@@ -85,9 +110,11 @@ function Made({ token, close }: { token: TokenMade; close: () => void }) {
   return (
     <div role="status" className="card mb-4 border-l-3 border-l-ok p-4">
       <p className="font-semibold">{token.name} is ready</p>
-      <p className="meta mb-2">Copy it now: it is not shown again.</p>
+      <p className="meta mb-2">Copy it now. It will not be shown again.</p>
       <div className="flex items-center gap-2">
-        <code className="min-w-0 flex-1 rounded-sm bg-sunken px-2 py-1 font-mono text-[13px] [overflow-wrap:anywhere]">{token.token}</code>
+        <code className="min-w-0 flex-1 rounded-sm bg-sunken px-2 py-1 font-mono text-[13px] [overflow-wrap:anywhere]">
+          {token.token}
+        </code>
         <button type="button" className="btn" onClick={() => void copy(token.token, 'Token copied')}>
           <Copy size={14} aria-hidden /> Copy
         </button>
@@ -102,16 +129,24 @@ function Made({ token, close }: { token: TokenMade; close: () => void }) {
 function NewToken({ close, done }: { close: () => void; done: (token: TokenMade) => void }) {
   const [scopes, setScopes] = useState<Grant[]>(['read', 'write', 'chat']);
   const [lasts, setLasts] = useState('');
-  const make = async (field: (name: string) => string) => done(await onyx.admin.makeToken({ name: field('name'), scopes, expiresIn: lasts ? Number(lasts) : undefined }));
+  const make = async (field: (name: string) => string) =>
+    done(await onyx.admin.makeToken({ name: field('name'), scopes, expiresIn: lasts ? Number(lasts) : undefined }));
   return (
     <Sheet title="New token" close={close}>
-      <Form action="Make token" onSubmit={make} onCancel={close}>
+      <Form action="Create token" onSubmit={make} onCancel={close}>
         <Field label="Name" name="name" required autoFocus placeholder="What uses it" />
         <fieldset>
           <legend className="meta mb-1">It may</legend>
           {GRANTS.map(([grant, words]) => (
             <label key={grant} className="flex min-h-8 items-center gap-2.5 max-md:min-h-11">
-              <input type="checkbox" className="size-4 accent-(--accent)" checked={scopes.includes(grant)} onChange={(event) => setScopes(event.target.checked ? [...scopes, grant] : scopes.filter((one) => one !== grant))} />
+              <input
+                type="checkbox"
+                className="size-4 accent-(--accent)"
+                checked={scopes.includes(grant)}
+                onChange={(event) =>
+                  setScopes(event.target.checked ? [...scopes, grant] : scopes.filter((one) => one !== grant))
+                }
+              />
               {words}
             </label>
           ))}

@@ -37,10 +37,10 @@ export function You() {
           )}
         </Shown>
       </Section>
-      <Section title="For your agents" detail="Plain files of yours; every version is kept.">
+      <Section title="For your agents" detail="Plain files. Every version is kept.">
         <Card>
-          <FileLine path="USER.md" label="About you" detail="Who you are, for every agent to know." />
-          <FileLine path="vault/agents.md" label="Standing instructions" detail="What every agent should keep to, whoever it is." />
+          <FileLine path="USER.md" label="About you" detail="What every agent should know about you." />
+          <FileLine path="vault/agents.md" label="Standing instructions" detail="Instructions for every agent." />
         </Card>
       </Section>
       <Answering />
@@ -72,8 +72,19 @@ function Answering() {
       <Shown of={choices} rows={2}>
         {({ runtimeMode, fallback }) => (
           <Card>
-            <Line label="Runtime" detail="Keys: each provider’s own. Subscription: one that another program on this machine is signed in to.">
-              <Options label="Runtime" value={runtimeMode} options={[['anthropic_api_key', 'Keys'], ['gateway_subscription', 'Subscription']]} onChange={(mode) => void set({ runtimeMode: mode })} />
+            <Line
+              label="Runtime"
+              detail="Keys: each provider’s own. Subscription: one that another program on this machine is signed in to."
+            >
+              <Options
+                label="Runtime"
+                value={runtimeMode}
+                options={[
+                  ['anthropic_api_key', 'Keys'],
+                  ['gateway_subscription', 'Subscription'],
+                ]}
+                onChange={(mode) => void set({ runtimeMode: mode })}
+              />
             </Line>
             <Line label="Fall back" detail="When the chosen runtime cannot answer, the other one does, and says so.">
               <Switch label="Fall back" on={fallback} onChange={(on) => void set({ fallback: on })} />
@@ -102,11 +113,23 @@ function Actions() {
       {phase === 'loading' && <Skeletons rows={1} />}
       {phase === 'ready' && (
         <Card>
-          {actions.length === 0 && <Line label={<span className="meta">There is no action yet: a markdown file in that folder becomes one.</span>} />}
+          {actions.length === 0 && (
+            <Line label={<span className="meta">No actions yet. A markdown file in that folder becomes one.</span>} />
+          )}
           {actions.map((action) => (
-            <Line key={action.id} label={action.label} detail={action.error ? <span className="text-warn">{action.error}</span> : action.warnings?.join(' ') || (action.requiresConfirmation ? 'Asks before it runs' : undefined)} />
+            <Line
+              key={action.id}
+              label={action.label}
+              detail={
+                action.error ? (
+                  <span className="text-warn">{action.error}</span>
+                ) : (
+                  action.warnings?.join(' ') || (action.requiresConfirmation ? 'Asks before it runs' : undefined)
+                )
+              }
+            />
           ))}
-          <Line label="Run them, look at them, make one">
+          <Line label="Run, view or create actions">
             <Link to="/actions" className="btn">
               Open actions
             </Link>
@@ -121,15 +144,30 @@ function ChangePassword({ close }: { close: () => void }) {
   const save = async (field: (name: string) => string) => {
     await onyx.setPassword(field('password'), field('current') || undefined);
     close();
-    toast('Password changed; browsers that used the old one sign in again');
+    toast('Password changed. Other browsers must sign in again.');
   };
   return (
     <Modal label="Change password" onClose={close} className="max-w-105">
       <div className="p-5">
         <h2 className="mb-3 font-semibold">Change password</h2>
         <Form action="Change" onSubmit={save} onCancel={close}>
-          <Field label="Password now" name="current" type="password" autoComplete="current-password" hint="Empty if you have none yet." autoFocus />
-          <Field label="New password" name="password" type="password" autoComplete="new-password" minLength={8} required hint="At least eight characters." />
+          <Field
+            label="Current password"
+            name="current"
+            type="password"
+            autoComplete="current-password"
+            hint="Leave empty if you have none yet."
+            autoFocus
+          />
+          <Field
+            label="New password"
+            name="password"
+            type="password"
+            autoComplete="new-password"
+            minLength={8}
+            required
+            hint="At least eight characters."
+          />
         </Form>
       </div>
     </Modal>

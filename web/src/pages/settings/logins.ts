@@ -11,10 +11,14 @@ export type Login = ProviderLogin;
 const EVERY_MS = 2_000;
 
 /** Servers of models on this machine that no provider is made of yet. */
-export const useFound = (wanted: boolean): Loaded<FoundProvider[]> => useLoaded(wanted ? 'found providers' : undefined, () => onyx.admin.foundProviders());
+export const useFound = (wanted: boolean): Loaded<FoundProvider[]> =>
+  useLoaded(wanted ? 'found providers' : undefined, () => onyx.admin.foundProviders());
 
 /** How it stands, kept in step while it waits for the person and the person may see it. `known`: as a list had it. */
-export function useLogin(name: string, known?: Login): Loaded<Login> & { begin: () => Promise<void>; end: () => Promise<void> } {
+export function useLogin(
+  name: string,
+  known?: Login,
+): Loaded<Login> & { begin: () => Promise<void>; end: () => Promise<void> } {
   const login = useLoaded(`login ${name} ${known?.state}`, () => onyx.admin.providerLogin(name));
   const { reload } = login;
   const data = login.data ?? known;

@@ -18,12 +18,35 @@ interface SettingsSection {
 }
 
 export const SECTIONS: SettingsSection[] = [
-  { id: 'general', title: 'General', words: 'appearance theme light dark system writing enter send steer queue keyboard notifications sign out browser', Body: General },
-  { id: 'you', title: 'You', words: 'account person name password standing instructions agents.md user.md runtime fallback subscription actions folder refresh', Body: You },
-  { id: 'providers', title: 'Providers', words: 'models keys api openai anthropic ollama test connect', owner: true, Body: Providers },
+  {
+    id: 'general',
+    title: 'General',
+    words: 'appearance theme light dark system writing enter send steer queue keyboard notifications sign out browser',
+    Body: General,
+  },
+  {
+    id: 'you',
+    title: 'You',
+    words:
+      'account person name password standing instructions agents.md user.md runtime fallback subscription actions folder refresh',
+    Body: You,
+  },
+  {
+    id: 'providers',
+    title: 'Providers',
+    words: 'models keys api openai anthropic ollama test connect',
+    owner: true,
+    Body: Providers,
+  },
   { id: 'people', title: 'People', words: 'members household add remove password', owner: true, Body: People },
   { id: 'tokens', title: 'Tokens', words: 'api keys access revoke sessions', owner: true, Body: Tokens },
   { id: 'devices', title: 'Devices', words: 'pair pairing code phone browser', owner: true, Body: Devices },
   { id: 'budgets', title: 'Budgets', words: 'cost spending limits money tokens day', owner: true, Body: Budgets },
-  { id: 'config', title: 'Configuration', words: 'onyx.json raw file json validation last good', owner: true, Body: RawConfig },
+  {
+    id: 'config',
+    title: 'Configuration',
+    words: 'onyx.json raw file json validation last good',
+    owner: true,
+    Body: RawConfig,
+  },
 ];

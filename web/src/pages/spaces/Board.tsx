@@ -33,7 +33,9 @@ export function Board({ space }: { space: string }) {
     setFocus(task.id);
     const before = moves.current.get(task.id) ?? Promise.resolve(task);
     const after = before.then(async (from) => {
-      const done = await attempt(`“${task.title}” was not moved`, () => onyx.spaces.change(space, 'tasks', task.id, { status }, from.version));
+      const done = await attempt(`“${task.title}” was not moved`, () =>
+        onyx.spaces.change(space, 'tasks', task.id, { status }, from.version),
+      );
       if (done) setSaid(`“${task.title}” is in ${nameOfStatus(status)}`);
       return done ?? from;
     });
@@ -57,7 +59,13 @@ export function Board({ space }: { space: string }) {
               {list.length === 0 && <Empty>{placeNamed('tasks')?.none}</Empty>}
               <div className="flex gap-3 max-md:flex-col md:min-h-0 md:flex-1">
                 {columns.map((column) => (
-                  <ColumnOf key={column.status} column={column} columns={columns} tasks={list} move={(task, status) => void move(task, status)} />
+                  <ColumnOf
+                    key={column.status}
+                    column={column}
+                    columns={columns}
+                    tasks={list}
+                    move={(task, status) => void move(task, status)}
+                  />
                 ))}
               </div>
             </>
@@ -78,7 +86,9 @@ function AddTask({ space, onAdded }: { space: string; onAdded: () => void }) {
   const add = async () => {
     if (title.trim() === '') return;
     setBusy(true);
-    const made = await attempt('The task was not made', () => onyx.spaces.add(space, 'tasks', { title: title.trim(), status: 'todo' }));
+    const made = await attempt('The task was not made', () =>
+      onyx.spaces.add(space, 'tasks', { title: title.trim(), status: 'todo' }),
+    );
     setBusy(false);
     if (!made) return;
     setTitle('');
@@ -86,7 +96,15 @@ function AddTask({ space, onAdded }: { space: string; onAdded: () => void }) {
   };
   return (
     <form className="mb-4 flex gap-2" onSubmit={(event) => (event.preventDefault(), void add())}>
-      <input className="field min-w-0 flex-1" placeholder="Add a task" aria-label="Add a task" value={title} maxLength={300} dir="auto" onChange={(event) => setTitle(event.target.value)} />
+      <input
+        className="field min-w-0 flex-1"
+        placeholder="Add a task"
+        aria-label="Add a task"
+        value={title}
+        maxLength={300}
+        dir="auto"
+        onChange={(event) => setTitle(event.target.value)}
+      />
       <button type="submit" className="btn btn-primary h-9" disabled={busy || !online || title.trim() === ''}>
         Add
       </button>
@@ -142,9 +160,15 @@ function Card({ task, status, columns, move }: { task: Entity; status: string } 
     const to = beside(columns, status, event.key === 'ArrowRight' ? 1 : -1);
     if (to) move(task, to);
   };
-  const about = [task.fields['due'] && `due ${task.fields['due']}`, ...task.tags.map((tag) => `#${tag}`)].filter(Boolean).join(' · ');
+  const about = [task.fields['due'] && `due ${task.fields['due']}`, ...task.tags.map((tag) => `#${tag}`)]
+    .filter(Boolean)
+    .join(' · ');
   return (
-    <div draggable className="card flex cursor-grab items-start gap-1 py-1 pr-1 pl-3 active:cursor-grabbing" onDragStart={(event) => event.dataTransfer.setData(DRAGGED, task.id)}>
+    <div
+      draggable
+      className="card flex cursor-grab items-start gap-1 py-1 pr-1 pl-3 active:cursor-grabbing"
+      onDragStart={(event) => event.dataTransfer.setData(DRAGGED, task.id)}
+    >
       <Link
         to="/spaces/$space/$place/$entity"
         params={{ space: task.space, place: 'tasks', entity: task.id }}
@@ -162,7 +186,11 @@ function Card({ task, status, columns, move }: { task: Entity; status: string } 
       <Menu
         label={`Move ${task.title}`}
         className="icon-btn"
-        entries={columns.map((column) => ({ label: column.name, checked: column.status === status, run: () => column.status !== status && move(task, column.status) }))}
+        entries={columns.map((column) => ({
+          label: column.name,
+          checked: column.status === status,
+          run: () => column.status !== status && move(task, column.status),
+        }))}
       >
         <ArrowLeftRight size={14} aria-hidden />
       </Menu>

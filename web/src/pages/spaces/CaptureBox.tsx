@@ -44,7 +44,13 @@ export function CaptureBox({ space, onCaptured }: { space: string; onCaptured: (
     void files([...event.dataTransfer.files]);
   };
   return (
-    <form className="card mb-4 px-3 pt-2 pb-2.5 focus-within:border-dim/60" aria-label="Capture" onSubmit={(event) => (event.preventDefault(), send())} onDragOver={(event) => event.preventDefault()} onDrop={onDrop}>
+    <form
+      className="card mb-4 px-3 pt-2 pb-2.5 focus-within:border-dim/60"
+      aria-label="Capture"
+      onSubmit={(event) => (event.preventDefault(), send())}
+      onDragOver={(event) => event.preventDefault()}
+      onDrop={onDrop}
+    >
       <textarea
         rows={2}
         dir="auto"
@@ -55,18 +61,35 @@ export function CaptureBox({ space, onCaptured }: { space: string; onCaptured: (
         onChange={(event) => setText(event.target.value)}
         onKeyDown={(event) => {
           // Words may have lines of their own; an address has one.
-          const isDone = event.key === 'Enter' && !event.nativeEvent.isComposing && (event.metaKey || event.ctrlKey || 'url' in (captureOf(text) ?? {}));
-          if (isDone) (event.preventDefault(), send());
+          const isDone =
+            event.key === 'Enter' &&
+            !event.nativeEvent.isComposing &&
+            (event.metaKey || event.ctrlKey || 'url' in (captureOf(text) ?? {}));
+          if (isDone) event.preventDefault(), send();
         }}
       />
       <div className="flex items-center gap-2">
-        <button type="button" className="icon-btn" aria-label="Capture files" title="PDF, HTML, text" onClick={() => picker.current?.click()}>
+        <button
+          type="button"
+          className="icon-btn"
+          aria-label="Capture files"
+          title="PDF, HTML, text"
+          onClick={() => picker.current?.click()}
+        >
           <Paperclip size={16} aria-hidden />
         </button>
-        <input ref={picker} type="file" multiple hidden tabIndex={-1} aria-hidden onChange={(event) => {
-          void files([...(event.target.files ?? [])]);
-          event.target.value = '';
-        }} />
+        <input
+          ref={picker}
+          type="file"
+          multiple
+          hidden
+          tabIndex={-1}
+          aria-hidden
+          onChange={(event) => {
+            void files([...(event.target.files ?? [])]);
+            event.target.value = '';
+          }}
+        />
         <span className="meta min-w-0 flex-1 truncate" role="status">
           {working.length > 0 && `Capturing ${working.join(', ')}`}
         </span>
@@ -75,7 +98,11 @@ export function CaptureBox({ space, onCaptured }: { space: string; onCaptured: (
         </button>
       </div>
       {failed.map(({ capture: one, fault }, index) => (
-        <ErrorLine key={index} fault={{ ...fault, message: `${nameOf(one)} was not captured. ${fault.message}` }} action={{ label: 'Try again', run: () => void capture(one) }} />
+        <ErrorLine
+          key={index}
+          fault={{ ...fault, message: `${nameOf(one)} was not captured. ${fault.message}` }}
+          action={{ label: 'Try again', run: () => void capture(one) }}
+        />
       ))}
     </form>
   );

@@ -21,20 +21,42 @@ export function Conflict({ editor, place }: { editor: Editor; place: PlaceOf }) 
   const keepBoth = async () => {
     setBusy(true);
     const { space } = theirs;
-    const made = await attempt('Your version was not kept as its own', () => onyx.spaces.add(space, place.place, { title: `${mine.title} (my version)`.slice(0, 300), body: mine.body, tags: theirs.tags, status: theirs.status ?? undefined }));
+    const made = await attempt('Your version was not kept as its own', () =>
+      onyx.spaces.add(space, place.place, {
+        title: `${mine.title} (my version)`.slice(0, 300),
+        body: mine.body,
+        tags: theirs.tags,
+        status: theirs.status ?? undefined,
+      }),
+    );
     setBusy(false);
     if (!made) return;
     change(discarded);
-    toast(`Yours is “${made.title}”`, { action: { label: 'Open', run: () => void navigate({ to: '/spaces/$space/$place/$entity', params: { space, place: place.place, entity: made.id } }) } });
+    toast(`Yours is “${made.title}”`, {
+      action: {
+        label: 'Open',
+        run: () =>
+          void navigate({
+            to: '/spaces/$space/$place/$entity',
+            params: { space, place: place.place, entity: made.id },
+          }),
+      },
+    });
   };
   return (
     <section role="alert" aria-label="Changed elsewhere" className="card border-l-3 border-l-warn">
       <p className="px-3.5 py-2.5">
-        <span className="font-semibold">Changed elsewhere while you wrote.</span> <span className="meta">Both versions are kept; this is what yours changes in theirs.</span>
+        <span className="font-semibold">Changed elsewhere while you were writing.</span>{' '}
+        <span className="meta">Both versions are kept. This is what yours changes.</span>
       </p>
       <Diff unified={unified(flat(textOfEntity(theirs)), flat(mine))} label="What your version changes in theirs" />
       <div className="flex flex-wrap items-center gap-2 border-t border-line px-3.5 py-2.5">
-        <button type="button" className="btn btn-primary" disabled={busy || editing.saving} onClick={() => void save('over')}>
+        <button
+          type="button"
+          className="btn btn-primary"
+          disabled={busy || editing.saving}
+          onClick={() => void save('over')}
+        >
           Save mine over it
         </button>
         <button type="button" className="btn" disabled={busy} onClick={() => void keepBoth()}>

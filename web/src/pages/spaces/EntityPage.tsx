@@ -22,7 +22,17 @@ import { tellChange, useChanges } from './useEntities';
 import { useEditing } from './useEditing';
 
 /** One page, task, ref or project: read, edited, and what is known about it. */
-export function EntityPage({ space, place, id, onTitle }: { space: string; place: PlaceOf; id: string; onTitle: (title?: string) => void }) {
+export function EntityPage({
+  space,
+  place,
+  id,
+  onTitle,
+}: {
+  space: string;
+  place: PlaceOf;
+  id: string;
+  onTitle: (title?: string) => void;
+}) {
   const entity = useLoaded(`entity ${space} ${place.place} ${id}`, () => onyx.spaces.entity(space, place.place, id));
   useChanges(entity.reload);
   const title = entity.data?.title;
@@ -51,7 +61,9 @@ function Opened({ entity, place, reload }: { entity: Entity; place: PlaceOf; rel
   const maySave = isChanged && !conflict && !editing.saving && title.trim() !== '';
   /** What is not text is changed at once. */
   const set = async (fields: EntityChange) => {
-    const done = await attempt('Not changed', () => onyx.spaces.change(entity.space, place.place, entity.id, fields, editing.theirs.version));
+    const done = await attempt('Not changed', () =>
+      onyx.spaces.change(entity.space, place.place, entity.id, fields, editing.theirs.version),
+    );
     if (done) change((known) => reread(known, done));
     reload();
   };
@@ -65,12 +77,25 @@ function Opened({ entity, place, reload }: { entity: Entity; place: PlaceOf; rel
       }}
     >
       <div className="flex items-start gap-1">
-        <Link to="/spaces/$space/$place" params={{ space: entity.space, place: place.place }} className="icon-btn -ml-2" aria-label={`All ${place.title.toLowerCase()}`} title={place.title}>
+        <Link
+          to="/spaces/$space/$place"
+          params={{ space: entity.space, place: place.place }}
+          className="icon-btn -ml-2"
+          aria-label={`All ${place.title.toLowerCase()}`}
+          title={place.title}
+        >
           <ChevronLeft size={18} aria-hidden />
         </Link>
         <div className="min-w-0 flex-1">
           {mode === 'edit' ? (
-            <input aria-label="Title" className="field mb-1 -mt-0.5 -ml-3 w-[calc(100%+12px)] border-transparent bg-transparent text-title font-semibold hover:border-line" value={title} maxLength={300} dir="auto" onChange={(event) => change((known) => wrote(known, { title: event.target.value }))} />
+            <input
+              aria-label="Title"
+              className="field mb-1 -mt-0.5 -ml-3 w-[calc(100%+12px)] border-transparent bg-transparent text-title font-semibold hover:border-line"
+              value={title}
+              maxLength={300}
+              dir="auto"
+              onChange={(event) => change((known) => wrote(known, { title: event.target.value }))}
+            />
           ) : (
             <h2 className="text-title font-semibold [overflow-wrap:anywhere]" dir="auto">
               {title}
@@ -81,7 +106,15 @@ function Opened({ entity, place, reload }: { entity: Entity; place: PlaceOf; rel
         <More entity={editing.theirs} place={place} set={set} />
       </div>
       <div className="flex min-h-8 flex-wrap items-center gap-2">
-        <Choices label="View" value={mode} options={[['read', 'Read'], ['edit', 'Edit']]} onChange={setMode} />
+        <Choices
+          label="View"
+          value={mode}
+          options={[
+            ['read', 'Read'],
+            ['edit', 'Edit'],
+          ]}
+          onChange={setMode}
+        />
         <Facts entity={editing.theirs} place={place} set={set} />
         <span className="meta min-w-0 flex-1">{isChanged && !conflict && 'Not saved yet'}</span>
         {isChanged && !conflict && (
@@ -95,13 +128,18 @@ function Opened({ entity, place, reload }: { entity: Entity; place: PlaceOf; rel
           </button>
         )}
       </div>
-      {editing.fault && <ErrorLine fault={{ ...editing.fault, hint: `${editing.fault.hint} What you wrote is kept here.`.trim() }} action={{ label: 'Try again', run: () => void save() }} />}
+      {editing.fault && (
+        <ErrorLine
+          fault={{ ...editing.fault, hint: `${editing.fault.hint} What you wrote is kept here.`.trim() }}
+          action={{ label: 'Try again', run: () => void save() }}
+        />
+      )}
       {conflict && <Conflict editor={editor} place={place} />}
       {mode === 'edit' ? (
         <Editor label="Text" text={body} onChange={(text) => change((known) => wrote(known, { body: text }))} />
       ) : (
         <div className="min-h-0 flex-1 pb-6" dir="auto">
-          {body.trim() === '' ? <p className="meta">Nothing is written here yet.</p> : <Markdown text={body} />}
+          {body.trim() === '' ? <p className="meta">Nothing written yet.</p> : <Markdown text={body} />}
         </div>
       )}
     </article>
@@ -115,12 +153,20 @@ function About({ entity }: { entity: Entity }) {
     <p className="meta flex flex-wrap items-center gap-x-2">
       <span title={fullTime(entity.updatedAt)}>edited {ago(entity.updatedAt)}</span>
       {entity.origin === 'external' && (
-        <span className="inline-flex items-center gap-1 text-warn" title="Agents read it as evidence, never as instruction.">
+        <span
+          className="inline-flex items-center gap-1 text-warn"
+          title="Agents treat this as evidence, never as instructions."
+        >
           <Globe size={13} aria-hidden /> from outside
         </span>
       )}
       {source ? (
-        <a href={source.href} target="_blank" rel="noreferrer noopener" className="min-w-0 truncate underline underline-offset-3">
+        <a
+          href={source.href}
+          target="_blank"
+          rel="noreferrer noopener"
+          className="min-w-0 truncate underline underline-offset-3"
+        >
           {source.host}
         </a>
       ) : (
@@ -135,38 +181,75 @@ function About({ entity }: { entity: Entity }) {
   );
 }
 
-const STATUSES: Partial<Record<PlaceOf['place'], string[]>> = { tasks: ['todo', 'doing', 'done'], projects: ['active', 'paused', 'done'] };
+const STATUSES: Partial<Record<PlaceOf['place'], string[]>> = {
+  tasks: ['todo', 'doing', 'done'],
+  projects: ['active', 'paused', 'done'],
+};
 
-function Facts({ entity, place, set }: { entity: Entity; place: PlaceOf; set: (fields: EntityChange) => Promise<void> }) {
+function Facts({
+  entity,
+  place,
+  set,
+}: {
+  entity: Entity;
+  place: PlaceOf;
+  set: (fields: EntityChange) => Promise<void>;
+}) {
   const usual = STATUSES[place.place];
   if (!usual) return null;
   const status = place.place === 'tasks' ? statusOf(entity) : (entity.status?.trim().toLowerCase() ?? '');
-  const options = [...new Set([...(status === '' ? [''] : []), ...usual, status])].map((one): [string, string] => [one, one === '' ? 'No status' : nameOfStatus(one)]);
+  const options = [...new Set([...(status === '' ? [''] : []), ...usual, status])].map((one): [string, string] => [
+    one,
+    one === '' ? 'No status' : nameOfStatus(one),
+  ]);
   return (
     <>
       <span className="flex min-w-28">
         <Select label="Status" value={status} options={options} onChange={(value) => void set({ status: value })} />
       </span>
       {place.place === 'tasks' && (
-        <input type="date" aria-label="Due" title="Due" className="field w-auto" value={entity.fields['due'] ?? ''} onChange={(event) => void set({ fields: { due: event.target.value || null } })} />
+        <input
+          type="date"
+          aria-label="Due"
+          title="Due"
+          className="field w-auto"
+          value={entity.fields['due'] ?? ''}
+          onChange={(event) => void set({ fields: { due: event.target.value || null } })}
+        />
       )}
     </>
   );
 }
 
-function More({ entity, place, set }: { entity: Entity; place: PlaceOf; set: (fields: EntityChange) => Promise<void> }) {
+function More({
+  entity,
+  place,
+  set,
+}: {
+  entity: Entity;
+  place: PlaceOf;
+  set: (fields: EntityChange) => Promise<void>;
+}) {
   const navigate = useNavigate();
   const [asking, setAsking] = useState<'tags' | 'delete'>();
   const tag = (text?: string) => {
     setAsking(undefined);
-    if (text !== undefined) void set({ tags: text.split(',').map((one) => one.trim().replace(/^#/, '')).filter(Boolean) });
+    if (text !== undefined)
+      void set({
+        tags: text
+          .split(',')
+          .map((one) => one.trim().replace(/^#/, ''))
+          .filter(Boolean),
+      });
   };
   const remove = async (yes: boolean) => {
     setAsking(undefined);
     if (!yes) return;
     // Nothing is to ask for it while it goes.
     await navigate({ to: '/spaces/$space/$place', params: { space: entity.space, place: place.place } });
-    const done = await attempt(`“${entity.title}” was not deleted`, () => onyx.spaces.take(entity.space, place.place, entity.id, entity.version).then(() => true));
+    const done = await attempt(`“${entity.title}” was not deleted`, () =>
+      onyx.spaces.take(entity.space, place.place, entity.id, entity.version).then(() => true),
+    );
     if (!done) return;
     tellChange();
     toast(`“${entity.title}” was deleted; its versions are kept`);
@@ -183,8 +266,17 @@ function More({ entity, place, set }: { entity: Entity; place: PlaceOf; set: (fi
       >
         <MoreHorizontal size={18} aria-hidden />
       </Menu>
-      {asking === 'tags' && <Ask label="Tags, with commas between them" value={entity.tags.join(', ')} action="Save" onAnswer={tag} />}
-      {asking === 'delete' && <Confirm question={`Delete “${entity.title}”?`} detail="Its versions are kept and can be restored in Memory." action="Delete" onAnswer={(yes) => void remove(yes)} />}
+      {asking === 'tags' && (
+        <Ask label="Tags, with commas between them" value={entity.tags.join(', ')} action="Save" onAnswer={tag} />
+      )}
+      {asking === 'delete' && (
+        <Confirm
+          question={`Delete “${entity.title}”?`}
+          detail="Its versions are kept and can be restored in Memory."
+          action="Delete"
+          onAnswer={(yes) => void remove(yes)}
+        />
+      )}
     </>
   );
 }

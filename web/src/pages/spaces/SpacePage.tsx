@@ -37,7 +37,7 @@ export function SpacePage({ id, place, entity }: { id: string; place: string; en
           ) : online ? (
             <Skeletons />
           ) : (
-            <Empty>Your spaces are shown as soon as the connection is back.</Empty>
+            <Empty>Your spaces appear when the connection is back.</Empty>
           )}
         </div>
       </div>
@@ -51,7 +51,13 @@ function Opened({ space, place: name, entity }: { space: Space; place: string; e
   const [title, setTitle] = useState<string>();
   const place = placeNamed(name);
   const kind = place?.kind;
-  const looking = useMemo<Looking | undefined>(() => (kind && entity !== undefined ? { view: { entityType: kind, entityId: entity }, title: title ?? entity } : undefined), [kind, entity, title]);
+  const looking = useMemo<Looking | undefined>(
+    () =>
+      kind && entity !== undefined
+        ? { view: { entityType: kind, entityId: entity }, title: title ?? entity }
+        : undefined,
+    [kind, entity, title],
+  );
   return (
     <div className="relative flex min-h-0 flex-1">
       {/* Under a sheet that covers it nothing is to be reached. */}
@@ -86,7 +92,13 @@ function Opened({ space, place: name, entity }: { space: Space; place: string; e
 }
 
 function SpaceTabs({ space }: { space: Space }) {
-  return <Tabs label="In this space" exact={false} tabs={PLACES.map(({ place, title }) => ({ to: `/spaces/${encodeURIComponent(space.id)}/${place}`, text: title }))} />;
+  return (
+    <Tabs
+      label="In this space"
+      exact={false}
+      tabs={PLACES.map(({ place, title }) => ({ to: `/spaces/${encodeURIComponent(space.id)}/${place}`, text: title }))}
+    />
+  );
 }
 
 function Column({ children }: { children: ReactNode }) {

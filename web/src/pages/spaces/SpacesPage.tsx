@@ -24,7 +24,12 @@ export function SpacesPage() {
     await refreshSpaces();
     await navigate({ to: '/spaces/$space/$place', params: { space: made.id, place: 'pages' } });
   };
-  const of = { data: list, fault, loading: list === undefined && fault === undefined, reload: () => void refreshSpaces() };
+  const of = {
+    data: list,
+    fault,
+    loading: list === undefined && fault === undefined,
+    reload: () => void refreshSpaces(),
+  };
   return (
     <Page
       title="Spaces"
@@ -39,7 +44,11 @@ export function SpacesPage() {
           spaces.length === 0 ? (
             <Empty>
               A space holds the pages, tasks and refs of one thing you work on, and an agent that knows them.{' '}
-              <button type="button" className="text-accent underline underline-offset-3" onClick={() => setNaming(true)}>
+              <button
+                type="button"
+                className="text-accent underline underline-offset-3"
+                onClick={() => setNaming(true)}
+              >
                 Make the first
               </button>
             </Empty>
@@ -59,16 +68,31 @@ export function SpacesPage() {
 
 function Row({ space }: { space: Space }) {
   const { drafts, running } = useBadge(space.companion ?? undefined);
-  const agent = useStore((state) => state.status?.agents.find((one) => (space.defaultAgent ? one.id === space.defaultAgent : one.default))?.name);
+  const agent = useStore(
+    (state) =>
+      state.status?.agents.find((one) => (space.defaultAgent ? one.id === space.defaultAgent : one.default))?.name,
+  );
   return (
     <li className="flex items-center gap-1 pr-2 hover:bg-sunken">
-      <Link to="/spaces/$space/$place" params={{ space: space.id, place: 'pages' }} className="flex min-w-0 flex-1 items-center gap-3 px-4 py-2.5">
+      <Link
+        to="/spaces/$space/$place"
+        params={{ space: space.id, place: 'pages' }}
+        className="flex min-w-0 flex-1 items-center gap-3 px-4 py-2.5"
+      >
         <span className="min-w-0 flex-1">
-          <span className="block truncate" dir="auto">{space.name}</span>
-          <span className="meta block truncate">{[agent, space.createdAt && `made ${ago(space.createdAt)}`].filter(Boolean).join(' · ')}</span>
+          <span className="block truncate" dir="auto">
+            {space.name}
+          </span>
+          <span className="meta block truncate">
+            {[agent, space.createdAt && `made ${ago(space.createdAt)}`].filter(Boolean).join(' · ')}
+          </span>
         </span>
         {running && <span className="text-tiny text-accent">at work</span>}
-        {drafts > 0 && <span className="rounded-full bg-warn-soft px-1.5 text-tiny text-warn">{drafts} {drafts === 1 ? 'draft' : 'drafts'}</span>}
+        {drafts > 0 && (
+          <span className="rounded-full bg-warn-soft px-1.5 text-tiny text-warn">
+            {drafts} {drafts === 1 ? 'draft' : 'drafts'}
+          </span>
+        )}
       </Link>
       <SpaceMenu space={space} />
     </li>
@@ -80,7 +104,12 @@ export function SpaceMenu({ space, leave }: { space: Space; leave?: () => Promis
   const [asking, setAsking] = useState<'name' | 'delete'>();
   const rename = async (name?: string) => {
     setAsking(undefined);
-    if (name && name !== space.name && (await attempt('The name was not changed', () => onyx.spaces.update(space.id, { name })))) await refreshSpaces();
+    if (
+      name &&
+      name !== space.name &&
+      (await attempt('The name was not changed', () => onyx.spaces.update(space.id, { name })))
+    )
+      await refreshSpaces();
   };
   const remove = async (yes: boolean) => {
     setAsking(undefined);
@@ -102,8 +131,17 @@ export function SpaceMenu({ space, leave }: { space: Space; leave?: () => Promis
       >
         <MoreHorizontal size={18} aria-hidden />
       </Menu>
-      {asking === 'name' && <Ask label="Name of this space" value={space.name} action="Rename" onAnswer={(name) => void rename(name)} />}
-      {asking === 'delete' && <Confirm question={`Delete ${space.name}?`} detail="Everything in it goes too. The versions of its files are kept in their history." action="Delete" onAnswer={(yes) => void remove(yes)} />}
+      {asking === 'name' && (
+        <Ask label="Name of this space" value={space.name} action="Rename" onAnswer={(name) => void rename(name)} />
+      )}
+      {asking === 'delete' && (
+        <Confirm
+          question={`Delete ${space.name}?`}
+          detail="Everything in it is deleted too. File versions are kept in history."
+          action="Delete"
+          onAnswer={(yes) => void remove(yes)}
+        />
+      )}
     </>
   );
 }

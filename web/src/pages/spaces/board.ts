@@ -21,7 +21,11 @@ export const nameOfStatus = (status: string) => NAMES[status] ?? status.charAt(0
 export function columnsOf(tasks: Entity[], moved: Record<string, string> = {}): Column[] {
   const at = (task: Entity) => moved[task.id] ?? statusOf(task);
   const others = [...new Set(tasks.map(at))].filter((status) => status !== LAST && !FIRST.includes(status)).sort();
-  return [...FIRST, ...others, LAST].map((status) => ({ status, name: nameOfStatus(status), tasks: tasks.filter((task) => at(task) === status) }));
+  return [...FIRST, ...others, LAST].map((status) => ({
+    status,
+    name: nameOfStatus(status),
+    tasks: tasks.filter((task) => at(task) === status),
+  }));
 }
 
 /** A list may have been read before a change of one's own: of two states of a task the later counts. */

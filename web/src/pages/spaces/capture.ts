@@ -17,7 +17,12 @@ export function nameOf(capture: Capture): string {
 export function captureFile(file: File): Promise<Capture> {
   return new Promise((resolve, reject) => {
     const reader = new FileReader();
-    reader.onload = () => resolve({ data: String(reader.result).split(',', 2)[1] ?? '', name: file.name, mediaType: file.type || undefined });
+    reader.onload = () =>
+      resolve({
+        data: String(reader.result).split(',', 2)[1] ?? '',
+        name: file.name,
+        mediaType: file.type || undefined,
+      });
     reader.onerror = () => reject(reader.error ?? new Error('The file cannot be read.'));
     reader.readAsDataURL(file);
   });

@@ -38,7 +38,9 @@ export function unsavedOf({ mine, base }: Editing): Unsaved | undefined {
 /** One's own text, unless it is what the server has anyway. */
 function settle(editing: Editing): Editing {
   const { mine, theirs } = editing;
-  return mine === undefined || isSame(mine, textOfEntity(theirs)) ? { ...editing, mine: undefined, base: theirs.version } : editing;
+  return mine === undefined || isSame(mine, textOfEntity(theirs))
+    ? { ...editing, mine: undefined, base: theirs.version }
+    : editing;
 }
 
 export function opened(entity: Entity, unsaved?: Unsaved): Editing {

@@ -9,10 +9,15 @@ export interface PlaceOf {
 }
 
 export const PLACES: PlaceOf[] = [
-  { place: 'pages', kind: 'page', title: 'Pages', none: 'Nothing is written here yet.' },
-  { place: 'tasks', kind: 'task', title: 'Tasks', none: 'There is nothing to do here yet.' },
-  { place: 'refs', kind: 'ref', title: 'Refs', none: 'Nothing is captured yet. Paste a link or a text above, or drop a file.' },
-  { place: 'projects', kind: 'project', title: 'Projects', none: 'There are no projects here yet.' },
+  { place: 'pages', kind: 'page', title: 'Pages', none: 'Nothing written yet.' },
+  { place: 'tasks', kind: 'task', title: 'Tasks', none: 'No tasks yet.' },
+  {
+    place: 'refs',
+    kind: 'ref',
+    title: 'Refs',
+    none: 'Nothing captured yet. Paste a link or text above, or drop a file.',
+  },
+  { place: 'projects', kind: 'project', title: 'Projects', none: 'No projects yet.' },
 ];
 
 export const placeNamed = (name: string | undefined) => PLACES.find((one) => one.place === name);

@@ -37,6 +37,8 @@ export function useChanges(changed: () => void): void {
   useEffect(() => {
     listeners.add(changed);
     const ends = [watch('memory', changed), watch('drafts', changed), () => void listeners.delete(changed)];
-    return () => ends.forEach((end) => end());
+    return () => {
+      for (const end of ends) end();
+    };
   }, [changed]);
 }

@@ -9,7 +9,15 @@ import { fullTime } from '../../ui/time';
 import { useLoaded } from '../../ui/useLoaded';
 
 const PAGE = 100;
-const COLORS: Record<string, string> = { allow: 'text-ok-text', approved: 'text-ok-text', deny: 'text-danger', denied: 'text-danger', rejected: 'text-danger', draft: 'text-warn', confirm: 'text-warn' };
+const COLORS: Record<string, string> = {
+  allow: 'text-ok-text',
+  approved: 'text-ok-text',
+  deny: 'text-danger',
+  denied: 'text-danger',
+  rejected: 'text-danger',
+  draft: 'text-warn',
+  confirm: 'text-warn',
+};
 
 /** Every decision, who took it, and whether the chain of rows still holds. */
 export default function Audit() {
@@ -21,7 +29,11 @@ export default function Audit() {
     if (!chains) return;
     const broken = chains.find((chain) => !chain.whole);
     const rows = chains.reduce((sum, chain) => sum + (chain.rows ?? 0), 0);
-    setVerified(broken ? { ok: false, text: `The chain of ${broken.person} is broken at row ${broken.brokenAt}.` } : { ok: true, text: `All ${rows} rows are as they were written.` });
+    setVerified(
+      broken
+        ? { ok: false, text: `The chain of ${broken.person} is broken at row ${broken.brokenAt}.` }
+        : { ok: true, text: `All ${rows} rows are as they were written.` },
+    );
   };
   const more = async (before: number) => {
     const page = await attempt('No older rows', () => onyx.admin.audit({ limit: PAGE, before }));
@@ -30,7 +42,9 @@ export default function Audit() {
   return (
     <>
       <div className="mb-3 flex flex-wrap items-center gap-3">
-        <p className="meta min-w-0 flex-1">Each row carries the hash of the one before it, so that nothing can be changed unseen.</p>
+        <p className="meta min-w-0 flex-1">
+          Each row carries the hash of the one before it, so that nothing can be changed unseen.
+        </p>
         {verified && (
           <span role="status" className={`text-meta ${verified.ok ? 'text-ok-text' : 'text-danger'}`}>
             {verified.text}
@@ -44,7 +58,7 @@ export default function Audit() {
         {(page) => {
           const rows = [...page.rows, ...(older?.rows ?? [])];
           const before = older ? older.before : page.before;
-          if (rows.length === 0) return <Empty>Nothing was decided yet.</Empty>;
+          if (rows.length === 0) return <Empty>Nothing decided yet.</Empty>;
           return (
             <>
               <ul className="card divide-y divide-line" aria-label="Audit">
@@ -74,15 +88,23 @@ function Row({ row }: { row: AuditRow }) {
       <time className="shrink-0 whitespace-nowrap text-dim tabular-nums md:w-44" dateTime={row.ts}>
         {fullTime(row.ts)}
       </time>
-      <span className="max-w-32 shrink-0 truncate md:w-24" title={who}>{who}</span>
-      <span className={`shrink-0 md:w-20 ${COLORS[row.decision ?? ''] ?? 'text-dim'}`}>{row.decision ?? row.effect}</span>
+      <span className="max-w-32 shrink-0 truncate md:w-24" title={who}>
+        {who}
+      </span>
+      <span className={`shrink-0 md:w-20 ${COLORS[row.decision ?? ''] ?? 'text-dim'}`}>
+        {row.decision ?? row.effect}
+      </span>
       <span className="min-w-40 flex-1 [overflow-wrap:anywhere] max-md:order-last max-md:basis-full">
         {row.tool && <code className="mr-2 font-mono">{row.tool}</code>}
         {row.diffSummary}
         {row.result && <span className="text-dim"> · {row.result}</span>}
       </span>
       {row.sessionId && (
-        <Link to="/chat/$id" params={{ id: row.sessionId }} className="text-accent underline underline-offset-3 max-md:ml-auto">
+        <Link
+          to="/chat/$id"
+          params={{ id: row.sessionId }}
+          className="text-accent underline underline-offset-3 max-md:ml-auto"
+        >
           chat
         </Link>
       )}

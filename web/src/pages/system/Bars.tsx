@@ -2,7 +2,15 @@ const HEIGHT = 160;
 const GAP = 0.28;
 
 /** A bar a day. The table beside it says the same to who cannot see it. */
-export function Bars({ bars, words, label }: { bars: { label: string; value: number }[]; words: (amount: number) => string; label: string }) {
+export function Bars({
+  bars,
+  words,
+  label,
+}: {
+  bars: { label: string; value: number }[];
+  words: (amount: number) => string;
+  label: string;
+}) {
   const highest = Math.max(...bars.map((bar) => bar.value));
   const most = highest || 1;
   const shown = [bars[0], bars[Math.floor(bars.length / 2)], bars.at(-1)];
@@ -14,9 +22,24 @@ export function Bars({ bars, words, label }: { bars: { label: string; value: num
           <span>{highest > 0 && words(highest / 2)}</span>
           <span>0</span>
         </div>
-        <svg viewBox={`0 0 ${bars.length} ${HEIGHT}`} preserveAspectRatio="none" className="h-40 min-w-0 flex-1 border-b border-line" role="img" aria-label={label}>
+        <svg
+          viewBox={`0 0 ${bars.length} ${HEIGHT}`}
+          preserveAspectRatio="none"
+          className="h-40 min-w-0 flex-1 border-b border-line"
+          role="img"
+          aria-label={label}
+        >
           {[0.5, HEIGHT / 2].map((y) => (
-            <line key={y} x1={0} x2={bars.length} y1={y} y2={y} stroke="var(--line)" strokeWidth={1} vectorEffect="non-scaling-stroke" />
+            <line
+              key={y}
+              x1={0}
+              x2={bars.length}
+              y1={y}
+              y2={y}
+              stroke="var(--line)"
+              strokeWidth={1}
+              vectorEffect="non-scaling-stroke"
+            />
           ))}
           {bars.map((bar, index) => {
             const height = (bar.value / most) * (HEIGHT - 4);
@@ -38,12 +61,14 @@ export function Bars({ bars, words, label }: { bars: { label: string; value: num
       <table className="sr-only">
         <caption>{label}</caption>
         <tbody>
-          {bars.filter((bar) => bar.value > 0).map((bar) => (
-            <tr key={bar.label}>
-              <th scope="row">{bar.label}</th>
-              <td>{words(bar.value)}</td>
-            </tr>
-          ))}
+          {bars
+            .filter((bar) => bar.value > 0)
+            .map((bar) => (
+              <tr key={bar.label}>
+                <th scope="row">{bar.label}</th>
+                <td>{words(bar.value)}</td>
+              </tr>
+            ))}
         </tbody>
       </table>
     </figure>

@@ -26,7 +26,11 @@ export function Health() {
   return (
     <>
       <ul className="card divide-y divide-line" aria-busy={!status && !fault}>
-        <Row name="Connection" state={link === 'online' ? 'ok' : 'down'} detail={link === 'online' ? undefined : 'Trying again'} />
+        <Row
+          name="Connection"
+          state={link === 'online' ? 'ok' : 'down'}
+          detail={link === 'online' ? undefined : 'Reconnecting'}
+        />
         {status?.dependencies.map((dependency) => (
           <Row key={dependency.name} {...dependency} />
         ))}
@@ -36,14 +40,22 @@ export function Health() {
       {status && (
         <p className="meta mt-4 flex flex-wrap items-center gap-x-4 gap-y-1">
           <span>Onyx {status.version}</span>
-          <span>{status.runs.length === 0 ? 'No run at work' : `${status.runs.length} at work`}</span>
+          <span>{status.runs.length === 0 ? 'No active runs' : `${status.runs.length} at work`}</span>
           <span>
             {status.agents.length} {status.agents.length === 1 ? 'agent' : 'agents'}
           </span>
-          <button type="button" className="underline underline-offset-3" onClick={() => void copy(JSON.stringify(status, null, 2), 'Details copied')}>
+          <button
+            type="button"
+            className="underline underline-offset-3"
+            onClick={() => void copy(JSON.stringify(status, null, 2), 'Details copied')}
+          >
             Copy details
           </button>
-          <button type="button" className="inline-flex items-center gap-1 underline underline-offset-3" onClick={() => void refreshStatus()}>
+          <button
+            type="button"
+            className="inline-flex items-center gap-1 underline underline-offset-3"
+            onClick={() => void refreshStatus()}
+          >
             <RotateCw size={13} aria-hidden /> Check again
           </button>
         </p>

@@ -10,7 +10,13 @@ import { Empty, ErrorLine, Skeletons } from '../../ui/page';
 const MOST = 1_000;
 const REDRAW_MS = 150;
 const AGAIN_MS = 1_000;
-const LEVELS: [LogLevel, string][] = [['error', 'Errors'], ['warn', 'Warnings'], ['info', 'Info'], ['debug', 'Debug'], ['trace', 'Everything']];
+const LEVELS: [LogLevel, string][] = [
+  ['error', 'Errors'],
+  ['warn', 'Warnings'],
+  ['info', 'Info'],
+  ['debug', 'Debug'],
+  ['trace', 'Everything'],
+];
 const COLORS: Partial<Record<LogLevel, string>> = { error: 'text-danger', warn: 'text-warn' };
 
 /** What the server writes, as it writes it. */
@@ -27,25 +33,41 @@ export default function Logs() {
   return (
     <>
       <div className="mb-3 flex flex-wrap gap-2">
-        <input type="search" className="field min-w-48 flex-1 max-sm:basis-full" placeholder="Search the log" aria-label="Search the log" value={query} onChange={(event) => setQuery(event.target.value)} />
+        <input
+          type="search"
+          className="field min-w-48 flex-1 max-sm:basis-full"
+          placeholder="Search the log"
+          aria-label="Search the log"
+          value={query}
+          onChange={(event) => setQuery(event.target.value)}
+        />
         <Select label="Level" value={level} options={LEVELS} onChange={(value) => setLevel(value as LogLevel)} />
         <button type="button" className="btn h-9" aria-pressed={paused} onClick={() => setPaused(!paused)}>
           {paused ? <Play size={14} aria-hidden /> : <Pause size={14} aria-hidden />} {paused ? 'Go on' : 'Pause'}
         </button>
-        <button type="button" className="btn h-9" disabled={!lines?.length} onClick={() => save('onyx-log.jsonl', (lines ?? []).map((line) => JSON.stringify(line)).join('\n'))}>
+        <button
+          type="button"
+          className="btn h-9"
+          disabled={!lines?.length}
+          onClick={() => save('onyx-log.jsonl', (lines ?? []).map((line) => JSON.stringify(line)).join('\n'))}
+        >
           <Download size={14} aria-hidden /> Export
         </button>
       </div>
       {fault && <ErrorLine fault={fault} action={{ label: 'Try again', run: again }} />}
       {lines === undefined && !fault && <Skeletons rows={8} height="h-6" />}
-      {lines?.length === 0 && !fault && <Empty>Nothing was logged at this level{query ? ' with these words' : ''}.</Empty>}
+      {lines?.length === 0 && !fault && (
+        <Empty>Nothing was logged at this level{query ? ' with these words' : ''}.</Empty>
+      )}
       {lines && lines.length > 0 && (
         <ol
           ref={list}
           tabIndex={0}
           aria-label="Log"
           className="card h-[62vh] overflow-auto py-2 font-mono text-[12px] leading-[18px]"
-          onScroll={({ currentTarget: at }) => (following.current = at.scrollHeight - at.scrollTop - at.clientHeight < 40)}
+          onScroll={({ currentTarget: at }) =>
+            (following.current = at.scrollHeight - at.scrollTop - at.clientHeight < 40)
+          }
         >
           {lines.map((line) => (
             <LogRow key={line.seq} line={line} />
@@ -66,7 +88,14 @@ function LogRow({ line }: { line: LogLine }) {
       <span className={`w-10 shrink-0 ${COLORS[line.level] ?? 'text-dim'}`}>{line.level}</span>
       <span className="min-w-0 flex-1 whitespace-pre-wrap [overflow-wrap:anywhere] max-md:basis-full">
         {line.message}
-        {details.length > 0 && <span className="text-dim"> {details.map(([name, value]) => `${name}=${typeof value === 'string' ? value : JSON.stringify(value)}`).join(' ')}</span>}
+        {details.length > 0 && (
+          <span className="text-dim">
+            {' '}
+            {details
+              .map(([name, value]) => `${name}=${typeof value === 'string' ? value : JSON.stringify(value)}`)
+              .join(' ')}
+          </span>
+        )}
       </span>
       <span className="shrink-0 text-dim max-lg:hidden">{line.target}</span>
     </li>
@@ -97,7 +126,10 @@ function useLogs(level: LogLevel, q: string, paused: boolean): { lines?: LogLine
     const read = async () => {
       while (!abort.signal.aborted) {
         try {
-          for await (const line of onyx.admin.logs({ level, q, after: last.current, limit: MOST }, { signal: abort.signal, opened: () => (open = true) })) {
+          for await (const line of onyx.admin.logs(
+            { level, q, after: last.current, limit: MOST },
+            { signal: abort.signal, opened: () => (open = true) },
+          )) {
             last.current = line.seq;
             fresh.push(line);
           }

@@ -21,7 +21,11 @@ export function SystemPage({ tab = 'health' }: { tab?: string }) {
   const owner = useStore((state) => state.me?.role !== 'member');
   const Body = BODIES[tab] ?? Health;
   return (
-    <Page title="System" bar={owner && <Tabs label="System" tabs={TABS} />} width={tab === 'health' ? 'max-w-[680px]' : 'max-w-[1040px]'}>
+    <Page
+      title="System"
+      bar={owner && <Tabs label="System" tabs={TABS} />}
+      width={tab === 'health' ? 'max-w-[680px]' : 'max-w-[1040px]'}
+    >
       <Suspense fallback={<Skeletons />}>
         <Body />
       </Suspense>

@@ -25,24 +25,77 @@ export default function Usage() {
   return (
     <>
       <div className="mb-4 flex flex-wrap gap-2">
-        <Choices label="Measure" value={of} onChange={setOf} options={[['cost', 'Cost'], ['tokens', 'Tokens']]} />
-        <Choices label="By" value={by} onChange={setBy} options={[['agents', 'Agent'], ['models', 'Model'], ['people', 'Person']]} />
+        <Choices
+          label="Measure"
+          value={of}
+          onChange={setOf}
+          options={[
+            ['cost', 'Cost'],
+            ['tokens', 'Tokens'],
+          ]}
+        />
+        <Choices
+          label="By"
+          value={by}
+          onChange={setBy}
+          options={[
+            ['agents', 'Agent'],
+            ['models', 'Model'],
+            ['people', 'Person'],
+          ]}
+        />
         <span className="flex-1" />
-        <Select label="Time" value={days} onChange={setDays} options={[['7', '7 days'], ['30', '30 days'], ['90', '90 days']]} />
+        <Select
+          label="Time"
+          value={days}
+          onChange={setDays}
+          options={[
+            ['7', '7 days'],
+            ['30', '30 days'],
+            ['90', '90 days'],
+          ]}
+        />
       </div>
       <Shown of={usage} rows={1} height="h-64">
-        {(report) => (report.days.length === 0 ? <Empty>Nothing was spent in this time.</Empty> : <Charts report={report} days={Number(days)} of={of} by={by} words={words} />)}
+        {(report) =>
+          report.days.length === 0 ? (
+            <Empty>No usage in this period.</Empty>
+          ) : (
+            <Charts report={report} days={Number(days)} of={of} by={by} words={words} />
+          )
+        }
       </Shown>
     </>
   );
 }
 
-function Charts({ report, days, of, by, words }: { report: UsageReport; days: number; of: Of; by: By; words: (amount: number) => string }) {
+function Charts({
+  report,
+  days,
+  of,
+  by,
+  words,
+}: {
+  report: UsageReport;
+  days: number;
+  of: Of;
+  by: By;
+  words: (amount: number) => string;
+}) {
   const perDay = useMemo(() => {
     const known = new Map(report.days.map((sum) => [sum.name, amount(sum, of)]));
-    return Array.from({ length: days }, (_, index) => day(days - 1 - index)).map((label) => ({ label, value: known.get(label) ?? 0 }));
+    return Array.from({ length: days }, (_, index) => day(days - 1 - index)).map((label) => ({
+      label,
+      value: known.get(label) ?? 0,
+    }));
   }, [report, days, of]);
-  const shares = useMemo(() => report[by].map((sum) => ({ name: sum.name || 'not noted', value: amount(sum, of) })).sort((a, b) => b.value - a.value), [report, by, of]);
+  const shares = useMemo(
+    () =>
+      report[by]
+        .map((sum) => ({ name: sum.name || 'not noted', value: amount(sum, of) }))
+        .sort((a, b) => b.value - a.value),
+    [report, by, of],
+  );
   const total = amount(report.total, of);
   const most = shares[0]?.value || 1;
   return (
@@ -57,11 +110,16 @@ function Charts({ report, days, of, by, words }: { report: UsageReport; days: nu
           {shares.map((share) => (
             <li key={share.name} className="px-4 py-2.5">
               <div className="flex justify-between gap-4">
-                <span className="truncate" title={share.name}>{share.name}</span>
+                <span className="truncate" title={share.name}>
+                  {share.name}
+                </span>
                 <span className="tabular-nums">{words(share.value)}</span>
               </div>
               <div className="mt-1.5 h-1 rounded-full bg-sunken" aria-hidden>
-                <div className="h-full rounded-full bg-accent" style={{ width: `${Math.max(1, (share.value / most) * 100)}%` }} />
+                <div
+                  className="h-full rounded-full bg-accent"
+                  style={{ width: `${Math.max(1, (share.value / most) * 100)}%` }}
+                />
               </div>
             </li>
           ))}

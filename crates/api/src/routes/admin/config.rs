@@ -7,8 +7,8 @@ use axum::response::{IntoResponse, Response};
 use schemars::JsonSchema;
 use serde::Deserialize;
 
-use crate::etag::{etag, expected};
-use crate::{ApiState, ConfigChange, JsonBody, Problem};
+use crate::wire::{etag, expected};
+use crate::{ApiState, AuthContext, ConfigChange, JsonBody, Problem};
 
 #[derive(Deserialize, JsonSchema)]
 pub(crate) struct NewConfig {
@@ -21,12 +21,15 @@ pub(crate) async fn read(State(state): State<ApiState>) -> Result<Response, Prob
     Ok(([etag(&view.hash)], Json(view)).into_response())
 }
 
-/// A config that is not good changes nothing; the answer names what is wrong with it.
+/// A config that is not good changes nothing; the answer names what is wrong with it. The file holds
+/// the owner's token, so writing it needs what that token is good for.
 pub(crate) async fn write(
     State(state): State<ApiState>,
+    caller: AuthContext,
     headers: HeaderMap,
     JsonBody(new): JsonBody<NewConfig>,
 ) -> Result<Response, Problem> {
+    state.auth.identity().may_set_owner_token(&caller)?;
     let change = ConfigChange::Text(new.text);
     let hash = state.configuration.change(change, expected(&headers)?).await?;
     let mut response = StatusCode::NO_CONTENT.into_response();

@@ -10,7 +10,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
 use super::models::Models;
-use crate::etag::{etag, expected};
+use crate::wire::{etag, expected};
 use crate::{ApiState, ConfigChange, JsonBody, Problem, ProviderView, TestView};
 
 #[derive(Serialize, JsonSchema)]

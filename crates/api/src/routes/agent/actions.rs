@@ -3,15 +3,15 @@
 use axum::Json;
 use axum::extract::{Path, State};
 use axum::response::Response;
-use onyx_agent::{Action, ActionRequest};
+use onyx_agent::{Action, ActionRequest, Confirmation};
 use onyx_types::SessionId;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::lines;
-use super::request::{confirmation, dry_run, optional_id};
-use crate::encode::Ndjson;
+use super::request::{dry_run, optional_id};
 use crate::routes::owned::OwnedRun;
+use crate::wire::encode::Ndjson;
 use crate::{ApiState, AuthContext, JsonBody, Problem};
 
 #[derive(Serialize, JsonSchema)]
@@ -64,13 +64,18 @@ pub(crate) async fn run(
     Path(action): Path<String>,
     JsonBody(request): JsonBody<RunAction>,
 ) -> Result<Response, Problem> {
+    let confirmation = if request.confirm == Some(true) {
+        Confirmation::Given(caller.approver()?)
+    } else {
+        Confirmation::NotYet
+    };
     let ask = ActionRequest {
         person: caller.person.clone(),
         action,
         session: request.session_id,
         agent: None,
         selection: request.selection,
-        confirmation: confirmation(request.confirm == Some(true)),
+        confirmation,
         dry_run: dry_run(request.dry_run),
     };
     let request = state.agent.actions.run_request(ask).await?;

@@ -4,11 +4,13 @@ use std::fmt::Display;
 use std::str::FromStr;
 
 use onyx_agent::{ActionRequest, Confirmation, DryRun, RunInput, RunRequest, RunTerms, SessionRef};
-use onyx_types::{AgentId, Attendance, DraftId, PersonId, SessionId, SessionOrigin, UserContent};
+use onyx_types::{
+    AgentId, Approver, Attendance, DraftId, PersonId, SessionId, SessionOrigin, UserContent,
+};
 use schemars::JsonSchema;
 use serde::{Deserialize, Deserializer};
 
-use crate::Problem;
+use crate::{AuthContext, Problem};
 
 #[derive(Debug, Deserialize, JsonSchema)]
 #[schemars(extend("anyOf" = [
@@ -36,13 +38,32 @@ enum Confirm {
     Drafts(Vec<DraftId>),
 }
 
-impl ChatRequest {
-    /// Drafts that are approved with this message.
-    pub(super) fn approves(&self) -> &[DraftId] {
-        match &self.confirm {
-            Some(Confirm::Drafts(drafts)) => drafts,
-            Some(Confirm::All(_)) | None => &[],
+/// What a person agrees to with a message, said by somebody who may approve.
+pub(super) enum Agreed {
+    Nothing,
+    /// To what asks before it begins.
+    Begin(Approver),
+    Drafts(Approver, Vec<DraftId>),
+}
+
+impl Agreed {
+    pub(super) fn to_begin(&self) -> Confirmation {
+        match self {
+            Self::Begin(approver) => Confirmation::Given(approver.clone()),
+            Self::Nothing | Self::Drafts(..) => Confirmation::NotYet,
         }
+    }
+}
+
+impl ChatRequest {
+    pub(super) fn agreed(&self, caller: &AuthContext) -> Result<Agreed, Problem> {
+        Ok(match &self.confirm {
+            Some(Confirm::All(true)) => Agreed::Begin(caller.approver()?),
+            Some(Confirm::Drafts(drafts)) if !drafts.is_empty() => {
+                Agreed::Drafts(caller.approver()?, drafts.clone())
+            }
+            Some(Confirm::All(false) | Confirm::Drafts(_)) | None => Agreed::Nothing,
+        })
     }
 
     pub(super) fn into_run(self, person: PersonId) -> Result<RunRequest, Problem> {
@@ -72,14 +93,19 @@ impl ChatRequest {
     }
 
     /// The same for a request that names an action; the message stands beside the action's prompt.
-    pub(super) fn into_action(self, action: String, person: PersonId) -> ActionRequest {
+    pub(super) fn into_action(
+        self,
+        action: String,
+        person: PersonId,
+        confirmation: Confirmation,
+    ) -> ActionRequest {
         ActionRequest {
             person,
             action,
             session: self.session_id,
             agent: self.agent,
             selection: self.message,
-            confirmation: confirmation(matches!(self.confirm, Some(Confirm::All(true)))),
+            confirmation,
             dry_run: dry_run(self.dry_run),
         }
     }
@@ -87,10 +113,6 @@ impl ChatRequest {
 
 pub(super) fn dry_run(wanted: Option<bool>) -> DryRun {
     if wanted == Some(true) { DryRun::On } else { DryRun::Off }
-}
-
-pub(super) fn confirmation(given: bool) -> Confirmation {
-    if given { Confirmation::Given } else { Confirmation::NotYet }
 }
 
 /// Clients of the older schema send an empty id for "none yet".

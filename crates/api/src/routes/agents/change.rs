@@ -11,8 +11,8 @@ use serde::Deserialize;
 use serde_json::{Map, Value};
 
 use super::{AgentFields, details, known};
-use crate::body::typed;
-use crate::etag::expected;
+use crate::wire::expected;
+use crate::wire::typed;
 use crate::{ApiState, ConfigChange, JsonBody, Problem};
 
 /// What is read in two parts: fields within a flattened one would have lost their paths.

@@ -8,8 +8,8 @@ use onyx_storage::{Change, Expect, History, Object, ObjectKey, Objects, StoreErr
 use onyx_types::{Author, ErrorCode, Fault, Hash, Origin};
 
 use super::{known, objects};
-use crate::body::RawBody;
-use crate::etag::{etag, expected};
+use crate::wire::RawBody;
+use crate::wire::{etag, expected};
 use crate::{ApiState, AuthContext, Problem};
 
 /// More than any prompt takes of a file.

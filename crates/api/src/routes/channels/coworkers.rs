@@ -9,7 +9,28 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::{change, find};
-use crate::{ApiState, AuthContext, JsonBody, Problem};
+use crate::{Access, ApiState, AuthContext, JsonBody, Problem, Route, Routes};
+
+pub(super) fn routes() -> Routes {
+    use Access::{Read, Write};
+    let rows = [
+        Route::get("/api/channels/{id}/coworkers", Read, list)
+            .summary("Who works in it")
+            .answers_json::<CoworkerList>(),
+        Route::post("/api/channels/{id}/coworkers", Write, assign)
+            .summary("Assigns one")
+            .body::<NewCoworker>()
+            .answers_created::<CoworkerList>(),
+        Route::patch("/api/channels/{id}/coworkers/{agent}", Write, patch)
+            .summary("Marks the primary")
+            .body::<PatchCoworker>()
+            .answers_json::<CoworkerList>(),
+        Route::delete("/api/channels/{id}/coworkers/{agent}", Write, remove)
+            .summary("Takes one out")
+            .answers_nothing(),
+    ];
+    Routes::tagged("channels", rows)
+}
 
 const MOST: usize = 32;
 
@@ -109,9 +130,10 @@ pub(in crate::routes) async fn remove(
 /// There is one primary.
 fn mark(card: &mut ChannelCard, agent: &AgentId, primary: bool) {
     for coworker in &mut card.coworkers {
-        match coworker.agent == *agent {
-            true => coworker.primary = primary,
-            false => coworker.primary &= !primary,
+        if coworker.agent == *agent {
+            coworker.primary = primary;
+        } else {
+            coworker.primary &= !primary;
         }
     }
 }

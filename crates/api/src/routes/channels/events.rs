@@ -10,6 +10,7 @@ use axum::response::sse::{Event, KeepAlive, Sse};
 use futures::Stream;
 use futures::stream::unfold;
 use onyx_agent::{AgentServices, Notice, NoticeKind};
+use onyx_surface::Encoder;
 use onyx_types::{ErrorCode, PersonId, RunId, SessionId, TurnId};
 use tokio::sync::broadcast::Receiver;
 use tokio::sync::broadcast::error::RecvError;
@@ -17,8 +18,8 @@ use tokio::sync::mpsc;
 use tokio::time::{Instant, sleep_until};
 
 use super::threads::session_of;
-use crate::encode::{Encoder, SseFrame, ThreadFrames};
 use crate::routes::conversations::{Seen, seen};
+use crate::wire::encode::{SseFrame, ThreadFrames};
 use crate::{ApiState, AuthContext, Problem};
 
 const KEEP_ALIVE: Duration = Duration::from_secs(15);

@@ -10,11 +10,38 @@ use onyx_types::{AgentId, ErrorCode, Fault, MatchType, Origin, Scope, Timestamp,
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use super::events::events;
 use super::threads::session_of;
-use crate::encode::answer_id;
-use crate::history::{HistoryMessage, MessageRole, MessageStatus};
-use crate::talk::{MessagePage, MessageView, Metadata, client_id, page, waiting};
-use crate::{ApiState, AuthContext, JsonBody, Problem, QueryOf};
+use crate::messages::{HistoryMessage, MessageRole, MessageStatus};
+use crate::messages::{MessagePage, MessageView, Metadata, client_id, page, waiting};
+use crate::wire::encode::{ThreadEvent, answer_id};
+use crate::{Access, ApiState, AuthContext, JsonBody, Problem, QueryOf, Route, Routes};
+
+pub(super) fn routes() -> Routes {
+    use Access::{Chat, Read};
+    let rows = [
+        Route::get("/api/threads/{id}/messages", Read, list)
+            .summary("What was said")
+            .query::<ThreadQuery>()
+            .answers_json::<ThreadMessages>(),
+        Route::post("/api/threads/{id}/messages", Chat, send)
+            .summary("Says something; Idempotency-Key holds")
+            .body::<NewMessage>()
+            .answers_created::<Sent>(),
+        Route::get("/api/threads/{id}/context", Read, context)
+            .summary("What retrieval finds")
+            .query::<ContextQuery>()
+            .answers_json::<ContextFound>(),
+        Route::get("/api/threads/{id}/events", Read, events)
+            .summary("Answers as they come")
+            .answers_events::<ThreadEvent<'static>>(),
+        Route::post("/api/messages/{id}/cancel", Chat, cancel)
+            .summary("Stops an answer")
+            .tag("messages")
+            .answers_json::<Cancelled>(),
+    ];
+    Routes::tagged("threads", rows)
+}
 
 #[derive(Deserialize, JsonSchema)]
 #[schemars(rename = "ThreadMessagesQuery")]

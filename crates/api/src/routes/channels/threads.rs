@@ -12,7 +12,32 @@ use serde::{Deserialize, Serialize};
 
 use super::super::spaces::{checked_name, removal};
 use super::{change, channels, find};
-use crate::{ApiState, AuthContext, JsonBody, Problem, QueryOf};
+use crate::{Access, ApiState, AuthContext, JsonBody, Problem, QueryOf, Route, Routes};
+
+pub(super) fn routes() -> Routes {
+    use Access::{Read, Write};
+    let rows = [
+        Route::get("/api/threads", Read, list)
+            .summary("Threads, newest first")
+            .query::<ThreadsQuery>()
+            .answers_json::<ThreadList>(),
+        Route::post("/api/threads", Write, create)
+            .summary("Begins one")
+            .body::<NewThread>()
+            .answers_created::<ThreadView>(),
+        Route::get("/api/threads/{id}", Read, show)
+            .summary("One thread")
+            .answers_json::<ThreadView>(),
+        Route::patch("/api/threads/{id}", Write, patch)
+            .summary("Renames it")
+            .body::<PatchThread>()
+            .answers_json::<ThreadView>(),
+        Route::delete("/api/threads/{id}", Write, remove)
+            .summary("Removes it with what was said and its sources")
+            .answers_nothing(),
+    ];
+    Routes::tagged("threads", rows)
+}
 
 #[derive(Deserialize, JsonSchema)]
 pub(crate) struct ThreadsQuery {

@@ -12,11 +12,43 @@ use onyx_types::{Author, ErrorCode, Fault, Origin, RunId, Scope, Timestamp};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::body::{JsonBody, RawBody};
-use crate::etag::{etag, expected};
-use crate::{ApiState, AuthContext, Problem, QueryOf};
+use crate::routing::PathValue;
+use crate::wire::{JsonBody, RawBody};
+use crate::wire::{etag, expected};
+use crate::{Access, ApiState, AuthContext, Problem, QueryOf, Route, Routes};
 
 const LIST_MAX: u32 = 1_000;
+const FILE_PATH: PathValue =
+    PathValue::Pattern("^(memory/[a-z0-9][a-z0-9_-]{0,63}|vault)/[A-Za-z0-9_-]{1,64}\\.md$");
+
+pub(super) fn routes() -> Routes {
+    use Access::{Read, Write};
+    let rows = [
+        Route::get("/v1/memory/files", Read, list)
+            .summary("The files behind it")
+            .query::<FilesQuery>()
+            .answers_json::<FileList>(),
+        Route::get("/v1/memory/files/{*path}", Read, read)
+            .summary("A file, with its ETag; `<path>/history` is what became of it")
+            .path_value("path", FILE_PATH)
+            .query::<ReadQuery>()
+            .answers_text("text/markdown"),
+        Route::put("/v1/memory/files/{*path}", Write, write)
+            .summary("Writes a file; If-Match and If-None-Match hold")
+            .path_value("path", FILE_PATH)
+            .answers_nothing(),
+        Route::delete("/v1/memory/files/{*path}", Write, delete)
+            .summary("Removes a file; its last version is kept")
+            .path_value("path", FILE_PATH)
+            .answers_nothing(),
+        Route::post("/v1/memory/files/{*path}", Write, restore)
+            .summary("`<path>/restore`: puts back an earlier version")
+            .path_value("path", FILE_PATH)
+            .body::<Restore>()
+            .answers_nothing(),
+    ];
+    Routes::tagged("memory", rows)
+}
 
 pub(super) fn own(state: &ApiState, caller: &AuthContext) -> PersonFiles {
     let files = Arc::clone(&state.store.files);

@@ -128,7 +128,7 @@ pub(super) async fn history(
     Ok(Json(History { turns, before: page.has_older.then_some(page.start.0) }))
 }
 
-/// Without what is said between the log and its readers.
+/// `None` for turns that are no part of the conversation, such as the start of a run.
 fn view(turn: Turn) -> Option<TurnView> {
     let body = match turn.body {
         TurnBody::User(user) => TurnBodyView::User { content: user.content.text() },

@@ -61,9 +61,10 @@ pub(in crate::routes) async fn fork(
     Path(id): Path<String>,
     JsonBody(fork): JsonBody<Fork>,
 ) -> Result<(StatusCode, Json<SessionView>), Problem> {
-    let point = match fork.before {
-        true => ForkPoint::Before(fork.turn_id),
-        false => ForkPoint::Through(fork.turn_id),
+    let point = if fork.before {
+        ForkPoint::Before(fork.turn_id)
+    } else {
+        ForkPoint::Through(fork.turn_id)
     };
     let fresh = state.agent.sessions.fork(&caller.person, session_id(&id)?, point).await?;
     let meta = state.agent.sessions.meta(&caller.person, fresh).await?;

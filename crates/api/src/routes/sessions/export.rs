@@ -10,13 +10,14 @@ use bytes::Bytes;
 use futures::stream;
 use onyx_agent::Sessions;
 use onyx_storage::{Pos, SessionMeta};
+use onyx_surface::ToolView;
 use onyx_types::{Fault, PersonId, SessionId, Turn};
 use schemars::JsonSchema;
 use serde::Deserialize;
 
 use super::session_id;
-use crate::history::{Fold, HistoryMessage, MessageRole, MessageStatus};
-use crate::{ApiState, AuthContext, Problem, QueryOf, ToolView};
+use crate::messages::{Fold, HistoryMessage, MessageRole, MessageStatus};
+use crate::{ApiState, AuthContext, Problem, QueryOf};
 
 /// Turns that are held at once, however long the session is.
 const PAGE: usize = 500;

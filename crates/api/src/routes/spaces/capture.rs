@@ -13,7 +13,8 @@ use serde::Deserialize;
 
 use super::entities::{check_title, made};
 use super::find;
-use crate::body::DocumentBody;
+use crate::routes::sources::document_name;
+use crate::wire::DocumentBody;
 use crate::{ApiState, AuthContext, Problem};
 
 /// One of `url`, `text`, and `data` with its `name`.
@@ -68,7 +69,8 @@ impl TryFrom<CaptureRequest> for NewCapture {
                     BASE64_STANDARD.decode(data).map_err(|error| Problem::field("data", error))?;
                 let name = request.name.filter(|name| !name.trim().is_empty());
                 let name = name.ok_or_else(|| Problem::field("name", "a file has a name"))?;
-                Ok(Self::Upload { name: one_line(&name), media_type: request.media_type, bytes })
+                let name = document_name(one_line(&name))?;
+                Ok(Self::Upload { name, media_type: request.media_type, bytes })
             }
             _ => {
                 let why = "give one of `url`, `text`, or `data` with its `name`";

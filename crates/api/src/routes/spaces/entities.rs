@@ -12,7 +12,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::{by, check_seen, find};
-use crate::etag::etag;
+use crate::wire::etag;
 use crate::{ApiState, AuthContext, JsonBody, Problem, QueryOf};
 
 const PAGE: usize = 100;
@@ -315,9 +315,8 @@ fn answer(entity: Entity) -> Response {
 /// Ids are file names of any script; headers are ASCII.
 fn percent_encoded(id: &str) -> String {
     let plain = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_' | b'.');
-    let encode = |byte: u8| match plain(byte) {
-        true => char::from(byte).to_string(),
-        false => format!("%{byte:02X}"),
+    let encode = |byte: u8| {
+        if plain(byte) { char::from(byte).to_string() } else { format!("%{byte:02X}") }
     };
     id.bytes().map(encode).collect()
 }

@@ -1,10 +1,11 @@
 //! `/v1`: what clients of OpenAI's and Anthropic's wires speak. A request is for an agent, which
 //! runs, or for a model of a provider, to which it passes through.
 
-pub(super) mod embeddings;
-pub(super) mod models;
+mod embeddings;
+mod models;
 mod pass;
 mod run;
+pub(super) mod schemas;
 mod sent;
 
 use axum::extract::State;
@@ -12,22 +13,45 @@ use axum::http::HeaderMap;
 use axum::response::Response;
 use serde_json::{Map, Value};
 
-use crate::decode::{self, Ask, Reader};
-use crate::encode::v1::{
-    AnswerHead, ChatChunks, MessageEvents, ResponseEvents, StepWriter, WholeAnswer,
+use crate::wire::decode::{self, ClientRequest, Reader};
+use crate::wire::encode::v1::{
+    AnswerHead, AnswerWriter, ChatChunks, MessageEvents, ResponseEvents, WholeAnswer,
 };
-use crate::{Access, ApiState, AuthContext, Dialect, JsonBody, Problem, Routes};
+use crate::{Access, ApiState, AuthContext, Dialect, JsonBody, Problem, Route, Routes};
+use embeddings::{EmbeddingList, EmbeddingRequest};
+use models::{ModelList, ModelView};
 use sent::{Sent, Target};
 
 pub(super) fn routes() -> Routes {
-    use Access::{Chat, Read};
-    Routes::new()
-        .post("/v1/chat/completions", Chat, chat_completions)
-        .post("/v1/responses", Chat, responses)
-        .post("/v1/messages", Chat, messages)
-        .post("/v1/embeddings", Chat, embeddings::create)
-        .get("/v1/models", Read, models::list)
-        .get("/v1/models/{*id}", Read, models::show)
+    let rows = [
+        Route::post("/v1/chat/completions", Access::Chat, chat_completions)
+            .summary("OpenAI chat completions")
+            .tag("chat")
+            .body::<decode::ChatBody>()
+            .answers_json_or_events(schemas::chat_completion, schemas::chat_chunk),
+        Route::post("/v1/responses", Access::Chat, responses)
+            .summary("OpenAI responses")
+            .tag("responses")
+            .body::<decode::ResponsesBody>()
+            .answers_json_or_events(schemas::response, schemas::response_event),
+        Route::post("/v1/messages", Access::Chat, messages)
+            .summary("Anthropic messages")
+            .tag("messages")
+            .body::<decode::MessagesBody>()
+            .answers_json_or_events(schemas::message, schemas::message_event),
+        Route::post("/v1/embeddings", Access::Chat, embeddings::create)
+            .summary("Vectors for texts")
+            .tag("embeddings")
+            .body::<EmbeddingRequest>()
+            .answers_json::<EmbeddingList>(),
+        Route::get("/v1/models", Access::Read, models::list)
+            .summary("Agents and models")
+            .answers_json::<ModelList>(),
+        Route::get("/v1/models/{*id}", Access::Read, models::show)
+            .summary("One of them")
+            .answers_json::<ModelView>(),
+    ];
+    Routes::tagged("models", rows)
 }
 
 type Body = JsonBody<Map<String, Value>>;
@@ -77,7 +101,7 @@ async fn answer(
 
 /// What differs between the three wires, once a request is read and while an answer is written.
 impl Dialect {
-    fn read(self, body: Map<String, Value>, reader: Reader) -> Result<Ask, Problem> {
+    fn read(self, body: Map<String, Value>, reader: Reader) -> Result<ClientRequest, Problem> {
         match self {
             Self::ChatCompletions => decode::chat(body, reader),
             Self::Responses => decode::responses(body, reader),
@@ -85,7 +109,7 @@ impl Dialect {
         }
     }
 
-    fn writer(self, head: AnswerHead) -> Box<dyn StepWriter> {
+    fn writer(self, head: AnswerHead) -> Box<dyn AnswerWriter> {
         match self {
             Self::ChatCompletions => Box::new(ChatChunks::new(head)),
             Self::Responses => Box::new(ResponseEvents::new(head)),

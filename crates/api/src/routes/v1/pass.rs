@@ -13,10 +13,10 @@ use onyx_types::{Cancel, ErrorCode, Fault};
 use serde_json::{Map, Value};
 
 use super::sent::Sent;
-use crate::decode::{Reader, model_request};
-use crate::encode::v1::{AnswerHead, Step, StepWriter, WholeFold};
-use crate::model_answer::ModelAnswer;
-use crate::passing::UnderWay;
+use crate::pass_through::ModelAnswer;
+use crate::pass_through::UnderWay;
+use crate::wire::decode::{Reader, model_request};
+use crate::wire::encode::v1::{AnswerHead, AnswerPart, AnswerWriter, WholeFold};
 use crate::{ApiState, AuthContext, Dialect, Forward, Forwarded, Piece, Problem};
 
 pub(super) async fn through(
@@ -39,13 +39,13 @@ pub(super) async fn through(
     let forward = Forward { person: caller.person.clone(), limits, model, dialect, body };
     match state.upstream.forward(forward)? {
         Forwarded::SameWire(pieces) => {
-            same_wire(pieces, dialect.writer(head), state.passing.begin()).await
+            same_wire(pieces, dialect.writer(head), state.pass_through.begin()).await
         }
         Forwarded::OtherWire { model, body } => {
-            let ask = dialect.read(body, Reader::OtherWire)?;
+            let asked = dialect.read(body, Reader::OtherWire)?;
             // Dropping the events closes the connection, so nothing else needs to cancel.
-            let events = model.stream(model_request(ask), Cancel::new());
-            let under_way = state.passing.begin();
+            let events = model.stream(model_request(asked), Cancel::new());
+            let under_way = state.pass_through.begin();
             let answer = ModelAnswer::new(events, under_way);
             other_wire(answer, head, dialect, sent.stream).await
         }
@@ -55,7 +55,7 @@ pub(super) async fn through(
 /// The provider's own bytes. Only an answer that breaks off gets words of ours, at its end.
 async fn same_wire(
     mut pieces: BoxStream<'static, Piece>,
-    writer: Box<dyn StepWriter>,
+    writer: Box<dyn AnswerWriter>,
     under_way: UnderWay,
 ) -> Result<Response, Problem> {
     let content_type = match under_way.unless_over(pieces.next()).await? {
@@ -73,7 +73,7 @@ async fn same_wire(
 
 struct Through {
     pieces: BoxStream<'static, Piece>,
-    writer: Box<dyn StepWriter>,
+    writer: Box<dyn AnswerWriter>,
     under_way: UnderWay,
     over: bool,
 }
@@ -89,7 +89,7 @@ impl Through {
             Ok(Some(Piece::Bytes(bytes))) => bytes,
             Ok(Some(Piece::Failed(fault))) | Err(fault) => {
                 self.over = true;
-                self.writer.write(&Step::Failed(fault)).concat().into()
+                self.writer.write(&AnswerPart::Failed(fault)).concat().into()
             }
         };
         Some((Ok(bytes), self))
@@ -105,14 +105,16 @@ async fn other_wire(
 ) -> Result<Response, Problem> {
     // As long as nothing was said, a failure is the request's and has a status of its own.
     let mut first = answer.next().await;
-    if let Some(Step::Failed(fault)) = first.iter().find(|step| matches!(step, Step::Failed(_))) {
+    if let Some(AnswerPart::Failed(fault)) =
+        first.iter().find(|part| matches!(part, AnswerPart::Failed(_)))
+    {
         return Err(fault.clone().into());
     }
     if !stream {
         let mut gathered = WholeFold::default();
         loop {
-            for step in std::mem::take(&mut first) {
-                if let Some(outcome) = gathered.step(step) {
+            for part in std::mem::take(&mut first) {
+                if let Some(outcome) = gathered.add(part) {
                     return Ok(Json(dialect.whole(&head, &outcome?)).into_response());
                 }
             }
@@ -128,8 +130,8 @@ async fn other_wire(
 
 struct Written {
     answer: ModelAnswer,
-    ready: VecDeque<Step>,
-    writer: Box<dyn StepWriter>,
+    ready: VecDeque<AnswerPart>,
+    writer: Box<dyn AnswerWriter>,
     over: bool,
 }
 
@@ -142,9 +144,9 @@ impl Written {
             self.ready.extend(self.answer.next().await);
         }
         let mut bytes = Vec::new();
-        while let Some(step) = self.ready.pop_front() {
-            self.over |= matches!(step, Step::End { .. } | Step::Failed(_));
-            bytes.extend(self.writer.write(&step).concat());
+        while let Some(part) = self.ready.pop_front() {
+            self.over |= matches!(part, AnswerPart::End { .. } | AnswerPart::Failed(_));
+            bytes.extend(self.writer.write(&part).concat());
         }
         Some((Ok(bytes.into()), self))
     }

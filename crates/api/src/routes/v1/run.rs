@@ -8,9 +8,9 @@ use onyx_types::{AgentId, Attendance, ErrorCode, Fault, RunId, SessionId, Sessio
 use serde_json::{Map, Value};
 
 use super::sent::{SESSION, Sent};
-use crate::decode::{Reader, newest};
-use crate::encode::v1::{AnswerFold, AnswerHead, Streamed, WholeFold};
 use crate::routes::owned::OwnedRun;
+use crate::wire::decode::{Reader, newest};
+use crate::wire::encode::v1::{AnswerFold, AnswerHead, Streamed, WholeFold};
 use crate::{ApiState, AuthContext, Dialect, Problem};
 
 const RUN: &str = "x-onyx-run-id";
@@ -36,14 +36,14 @@ pub(super) async fn answer(
 ) -> Result<Response, Problem> {
     let Wanted { agent, model, dialect } = wanted;
     let echo = dialect.echo(&body);
-    let ask = dialect.read(body, Reader::Agent)?;
-    let session = match (sent.session, &ask.previous) {
+    let asked = dialect.read(body, Reader::Agent)?;
+    let session = match (sent.session, &asked.previous) {
         (Some(session), _) => Some(session),
         (None, Some(previous)) => Some(answered_in(state, caller, previous).await?),
         (None, None) => None,
     };
     let session = place(state, caller, session, agent).await?;
-    let mut client = ask.client;
+    let mut client = asked.client;
     client.memory = sent.memory;
     if matches!(session, SessionRef::Existing(_)) {
         client.turns = newest(client.turns);
@@ -52,7 +52,7 @@ pub(super) async fn answer(
         let why = "the last one must be the user's or a tool's: there is nothing to answer";
         return Err(Problem::field(dialect.conversation(), why));
     }
-    let ignored = told(&ask.passed_over);
+    let ignored = told(&asked.passed_over);
     let tools: Vec<String> = client.tools.iter().map(|tool| tool.name.clone()).collect();
     let request = RunRequest {
         person: caller.person.clone(),
@@ -110,12 +110,12 @@ async fn whole(
     let mut gathered = WholeFold::default();
     loop {
         let next = run.next().await;
-        let steps = match &next {
-            Some(told) => fold.event(&told.event),
+        let parts = match &next {
+            Some(told) => fold.event(told),
             None => fold.finish(),
         };
-        for step in steps {
-            if let Some(outcome) = gathered.step(step) {
+        for part in parts {
+            if let Some(outcome) = gathered.add(part) {
                 return Ok(dialect.whole(head, &outcome?));
             }
         }

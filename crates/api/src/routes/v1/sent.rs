@@ -8,7 +8,7 @@ use onyx_agent::MemoryUse;
 use onyx_types::{AgentId, ErrorCode, SessionId};
 use serde_json::{Map, Value};
 
-use crate::encode::v1::StreamUsage;
+use crate::wire::encode::v1::StreamUsage;
 use crate::{ApiState, Problem};
 
 pub(super) const SESSION: &str = "x-onyx-session-id";

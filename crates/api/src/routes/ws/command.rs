@@ -49,13 +49,16 @@ pub(super) enum Command {
 
 #[derive(Debug, Deserialize)]
 pub(super) struct Auth {
-    pub(super) token: onyx_identity::Token,
+    pub(super) token: Option<onyx_identity::Token>,
+    /// Beside the cookie that came with the upgrade.
+    #[serde(rename = "pageKey", alias = "page_key")]
+    pub(super) page_key: Option<onyx_identity::Token>,
 }
 
 #[derive(Debug, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub(super) struct Send {
-    message: Option<Words>,
+    message: Option<MessageContent>,
     pub(super) agent: Option<AgentId>,
     #[serde(alias = "session_id")]
     pub(super) session_id: Option<SessionId>,
@@ -92,7 +95,7 @@ impl From<WireDelivery> for Delivery {
 
 #[derive(Debug, Deserialize)]
 #[serde(untagged, expecting = "expected text or a list of parts")]
-enum Words {
+enum MessageContent {
     Text(String),
     Parts(Vec<Part>),
 }
@@ -110,7 +113,7 @@ enum Part {
     },
 }
 
-impl Words {
+impl MessageContent {
     fn content(self) -> UserContent {
         match self {
             Self::Text(text) => UserContent::Text(text),
@@ -128,10 +131,10 @@ impl Words {
 }
 
 impl Send {
-    pub(super) fn take_words(&mut self) -> Result<UserContent, Problem> {
+    pub(super) fn take_message(&mut self) -> Result<UserContent, Problem> {
         self.message
             .take()
-            .map(Words::content)
+            .map(MessageContent::content)
             .ok_or_else(|| Problem::field("data.message", "missing"))
     }
 }
@@ -141,7 +144,7 @@ impl Send {
 pub(super) struct Steer {
     #[serde(alias = "session_id")]
     pub(super) session_id: SessionId,
-    message: Words,
+    message: MessageContent,
 }
 
 impl Steer {
@@ -191,14 +194,14 @@ pub(super) struct SessionsGet {
 pub(super) struct DraftsDecide {
     #[serde(rename = "draftId", alias = "draft_id")]
     pub(super) draft_id: DraftId,
-    pub(super) decision: Word,
+    pub(super) decision: Decision,
     #[serde(flatten)]
     pub(super) said: DraftDecision,
 }
 
 #[derive(Clone, Copy, Debug, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub(super) enum Word {
+pub(super) enum Decision {
     #[serde(alias = "approved")]
     Approve,
     #[serde(alias = "rejected")]

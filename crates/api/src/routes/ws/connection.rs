@@ -1,12 +1,10 @@
 //! One connection from its first frame to its end.
 
-use std::net::IpAddr;
 use std::sync::Arc;
 use std::time::Duration;
 
 use axum::extract::ws::WebSocket;
 use futures::StreamExt as _;
-use futures::stream::SplitStream;
 use onyx_agent::{
     DryRun, ForkPoint, RunInput, RunRequest, RunTerms, SendOutcome, SessionRef, StopTarget,
 };
@@ -14,21 +12,26 @@ use onyx_storage::{Delivery, SessionFilter};
 use onyx_types::{Attendance, ErrorCode, RunId, SessionOrigin};
 use tokio::time::timeout;
 
-use super::answer::{self, Empty, SendResult, SessionView, Stopped};
 use super::command::{
-    Abort, Command, DraftsDecide, Frame, LogsTail, MemorySearch, RequestId, Resume, Send,
-    SessionsGet, SessionsList, Word,
+    Abort, Command, Decision, DraftsDecide, Frame, LogsTail, MemorySearch, RequestId, Resume, Send,
+    SessionsGet, SessionsList,
 };
 use super::follow::{Following, broadcasts};
 use super::outbox::{CloseReason, Outbox, receive};
+use super::result::{self, Empty, LiveSession, LiveSessions, SendResult};
 use super::sent::SentKeys;
+use super::sign_in::{Sender, first_frame};
 use super::tail::LogTail;
 use crate::access::{Access, may};
+use crate::routes::agent::Stopped;
+use crate::routes::agents::AgentView;
+use crate::routes::logs::LogLines;
+use crate::routes::pending_changes::PendingChange;
 use crate::routes::{logs, memory, pending_changes, sessions};
 use crate::{ApiState, AuthContext, Problem};
 
-/// The time to say who one is.
-const AUTH_LIMIT: Duration = Duration::from_secs(10);
+/// The time to fetch why one was turned away.
+const STRANGERS_FAREWELL: Duration = Duration::from_secs(2);
 /// A live client answers pings, which come more often than this.
 const SILENCE: Duration = Duration::from_secs(75);
 /// The longest key a client may give a message.
@@ -39,15 +42,16 @@ pub(super) async fn serve(
     state: ApiState,
     sent: Arc<SentKeys>,
     caller: Option<AuthContext>,
-    from: Option<IpAddr>,
+    sender: Sender,
 ) {
     let (sink, mut source) = socket.split();
     let (outbox, writer) = Outbox::open(sink);
-    let writer = tokio::spawn(writer);
+    let mut writer = tokio::spawn(writer);
     let caller = match caller {
         Some(caller) => Some(caller),
-        None => first_frame(&state, from, &mut source, &outbox).await,
+        None => first_frame(&state, &sender, &mut source, &outbox).await,
     };
+    let farewell = if caller.is_some() { SILENCE } else { STRANGERS_FAREWELL };
     if let Some(caller) = caller {
         let person = caller.person.clone();
         let telling = tokio::spawn(broadcasts(state.clone(), person, outbox.clone()));
@@ -55,7 +59,7 @@ pub(super) async fn serve(
         let mut connection = Connection {
             state,
             caller,
-            from,
+            sender,
             sent,
             outbox: outbox.clone(),
             following: Following::default(),
@@ -74,50 +78,15 @@ pub(super) async fn serve(
     }
     // The writer ends when everybody who could tell something is gone, or has had its time.
     drop((outbox, source));
-    let _ = timeout(SILENCE, writer).await;
-}
-
-async fn first_frame(
-    state: &ApiState,
-    from: Option<IpAddr>,
-    source: &mut SplitStream<WebSocket>,
-    outbox: &Outbox,
-) -> Option<AuthContext> {
-    let text = timeout(AUTH_LIMIT, receive(source, outbox, AUTH_LIMIT)).await.ok().flatten();
-    let answered = match text.as_deref().map(Frame::parse) {
-        None => Err(Problem::new(ErrorCode::Unauthenticated, "no first frame came")),
-        Some(Err(problem)) => Err(problem),
-        Some(Ok(frame)) => {
-            let id = frame.id.clone();
-            match frame.command() {
-                Ok(Command::Auth(auth)) => {
-                    let known = state.auth.by_token(auth.token.as_str(), from).await;
-                    known.map(|caller| (caller, id))
-                }
-                Ok(_) | Err(_) => Err(Problem::new(
-                    ErrorCode::Unauthenticated,
-                    "the first frame must be `auth` with a `token`",
-                )),
-            }
-        }
-    };
-    match answered {
-        Ok((caller, id)) => {
-            outbox.tell(answer::result("auth", id.as_ref(), &Empty {})).await;
-            Some(caller)
-        }
-        Err(problem) => {
-            outbox.tell(answer::failure(None, None, &problem)).await;
-            outbox.close(CloseReason::Unauthenticated).await;
-            None
-        }
+    if timeout(farewell, &mut writer).await.is_err() {
+        writer.abort();
     }
 }
 
 struct Connection {
     state: ApiState,
     caller: AuthContext,
-    from: Option<IpAddr>,
+    sender: Sender,
     sent: Arc<SentKeys>,
     outbox: Outbox,
     following: Following,
@@ -135,7 +104,7 @@ impl Connection {
         let frame = match Frame::parse(text) {
             Ok(frame) => frame,
             Err(problem) => {
-                return self.outbox.tell(answer::failure(None, None, &problem)).await;
+                return self.outbox.tell(result::failure(None, None, &problem)).await;
             }
         };
         let (kind, id) = (frame.kind.clone(), frame.id.clone());
@@ -145,7 +114,7 @@ impl Connection {
             Err(problem) => Err(problem),
         };
         if let Err(problem) = done {
-            self.outbox.tell(answer::failure(Some(&kind), id.as_ref(), &problem)).await;
+            self.outbox.tell(result::failure(Some(&kind), id.as_ref(), &problem)).await;
         }
     }
 
@@ -153,7 +122,14 @@ impl Connection {
         may(&self.caller, access(&command))?;
         match command {
             Command::Auth(auth) => {
-                self.state.auth.by_token(auth.token.as_str(), self.from).await?;
+                let shown = self.sender.show(&self.state, &auth).await;
+                if let Err(problem) = shown {
+                    // A connection is good for one guess, as a request is.
+                    let told = result::failure(Some(reply.kind), reply.id, &problem);
+                    self.outbox.tell(told).await;
+                    self.outbox.close(CloseReason::Unauthenticated).await;
+                    return Ok(());
+                }
                 self.answer(reply, &Empty {}).await;
             }
             Command::Send(send) => self.send(*send, reply).await?,
@@ -173,7 +149,7 @@ impl Connection {
             Command::DraftsList(query) => {
                 let page =
                     pending_changes::page(&self.state, &self.caller, &query, "data.limit").await?;
-                self.answer(reply, &answer::drafts(page)).await;
+                self.answer(reply, &page).await;
             }
             Command::DraftsDecide(decide) => self.decide(decide, reply).await?,
             Command::MemorySearch(search) => self.search(search, reply).await?,
@@ -185,7 +161,7 @@ impl Connection {
     }
 
     async fn answer(&self, reply: &Reply<'_>, data: &impl serde::Serialize) {
-        self.outbox.tell(answer::result(reply.kind, reply.id, data)).await;
+        self.outbox.tell(result::success(reply.kind, reply.id, data)).await;
     }
 
     fn request(&self, session: SessionRef, input: RunInput) -> RunRequest {
@@ -231,7 +207,7 @@ impl Connection {
             if again > 0 {
                 return Err(Problem::field("data.sessionId", "missing"));
             }
-            let input = RunInput::New(send.take_words()?);
+            let input = RunInput::New(send.take_message()?);
             let agents = send.agent.into_iter().collect();
             let fresh = SessionRef::New { origin: SessionOrigin::Chat, agents };
             return Ok(RunRequest { model: send.model, ..self.request(fresh, input) });
@@ -239,7 +215,7 @@ impl Connection {
         let input = match (send.regenerate, send.retry) {
             (Some(turn), _) => RunInput::Regenerate(turn),
             (None, Some(turn)) => RunInput::Stored(turn),
-            (None, None) => RunInput::New(send.take_words()?),
+            (None, None) => RunInput::New(send.take_message()?),
         };
         if let Some(turn) = send.edit {
             let point = ForkPoint::Before(turn);
@@ -304,7 +280,7 @@ impl Connection {
 
     async fn search(&self, search: MemorySearch, reply: &Reply<'_>) -> Result<(), Problem> {
         let found = memory::find(&self.state, &self.caller, search.into()).await?;
-        self.answer(reply, &answer::Found::from(&found)).await;
+        self.answer(reply, &found).await;
         Ok(())
     }
 
@@ -313,8 +289,7 @@ impl Connection {
         let follows = tail.follow.unwrap_or(true);
         let (kept, more) = logs::tail(&self.state, tail.into(), "data.limit")?;
         self.tail = LogTail::default();
-        let lines = kept.iter().map(|line| &**line).collect();
-        self.answer(reply, &answer::LogLines { lines }).await;
+        self.answer(reply, &LogLines { lines: kept }).await;
         if follows {
             self.tail = LogTail::tell(more, reply.id.cloned(), self.outbox.clone());
         }
@@ -334,29 +309,28 @@ impl Connection {
         let page = sessions::list_page(&self.state, &self.caller, filter).await?;
         let running = self.state.agent.runs.of_person(&self.caller.person);
         let run_of = |id| running.iter().find(|(session, _)| *session == id).map(|(_, run)| *run);
-        let views = page.sessions.into_iter().map(|meta| {
-            let run = run_of(meta.session_id);
-            SessionView::new(meta, run)
-        });
-        let list = answer::SessionList { sessions: views.collect(), before: page.before };
-        self.answer(reply, &list).await;
+        let live = page
+            .sessions
+            .into_iter()
+            .map(|meta| LiveSession { run_id: run_of(meta.session_id), session: meta.into() });
+        self.answer(reply, &LiveSessions { sessions: live.collect(), before: page.before }).await;
         Ok(())
     }
 
     async fn get(&self, get: SessionsGet, reply: &Reply<'_>) -> Result<(), Problem> {
         let person = &self.caller.person;
         // Asked first: a run that ends meanwhile is still known, and its turns are in the page.
-        let run = self.state.agent.runs.on_session(person, get.session_id);
+        let run_id = self.state.agent.runs.on_session(person, get.session_id);
         let meta = self.state.agent.sessions.meta(person, get.session_id).await?;
         let family = self.state.agent.sessions.family(person, &meta).await?;
         let limit = sessions::turns_limit("data.limit", get.limit)?;
         let before = get.before.map(onyx_storage::Pos);
         let page = self.state.agent.sessions.turns(person, get.session_id, before, limit).await?;
-        let page = answer::SessionPage {
-            session: SessionView::new(meta, run),
-            siblings: family.into_iter().map(answer::Sibling::from).collect(),
-            turns: page.turns.iter().map(answer::turn).collect(),
+        let page = result::SessionPage {
+            session: LiveSession { session: meta.into(), run_id },
+            siblings: family.into_iter().map(sessions::Sibling::from).collect(),
             before: page.has_older.then_some(page.start.0),
+            turns: page.turns,
         };
         self.answer(reply, &page).await;
         Ok(())
@@ -365,22 +339,31 @@ impl Connection {
     async fn decide(&self, decide: DraftsDecide, reply: &Reply<'_>) -> Result<(), Problem> {
         let (agent, person, id) = (&self.state.agent, &self.caller.person, decide.draft_id);
         let decided = match decide.decision {
-            Word::Approve => agent.approvals.approve(person, id, decide.said.yes()?).await,
-            Word::Reject => agent.approvals.reject(person, id, decide.said.reason()?).await,
+            Decision::Approve => {
+                let approver = self.caller.approver()?;
+                agent.approvals.approve(&approver, id, decide.said.yes()?).await
+            }
+            Decision::Reject => agent.approvals.reject(person, id, decide.said.reason()?).await,
         };
-        let draft = decided.map_err(pending_changes::refused)?;
-        self.answer(reply, &answer::draft(draft.into())).await;
+        let told = match decided {
+            Ok(draft) => result::success(reply.kind, reply.id, &PendingChange::from(draft)),
+            Err(not) => {
+                let draft = not.draft.map(|draft| PendingChange::from(*draft));
+                result::refusal(Some(reply.kind), reply.id, &not.fault.into(), draft.as_ref())
+            }
+        };
+        self.outbox.tell(told).await;
         Ok(())
     }
 
     async fn status(&self, reply: &Reply<'_>) {
         let roster = self.state.agent.roster();
         let live = self.state.agent.runs.of_person(&self.caller.person).into_iter();
-        let status = answer::Status {
+        let status = result::Status {
             version: env!("CARGO_PKG_VERSION"),
             dependencies: self.state.readiness.dependencies().await,
-            agents: answer::agents(&roster),
-            runs: live.map(|(session_id, run_id)| answer::LiveRun { session_id, run_id }).collect(),
+            agents: roster.agents().map(|agent| AgentView::of(&roster, agent)).collect(),
+            runs: live.map(|(session_id, run_id)| result::LiveRun { session_id, run_id }).collect(),
         };
         self.answer(reply, &status).await;
     }

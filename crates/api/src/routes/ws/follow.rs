@@ -3,6 +3,7 @@
 use std::collections::HashMap;
 
 use onyx_agent::{EventReader, Notice, NoticeKind};
+use onyx_surface::Encoder;
 use onyx_types::{DraftId, ErrorCode, Fault, PersonId, RunId, SessionId};
 use serde::Serialize;
 use tokio::sync::broadcast::error::RecvError;
@@ -11,7 +12,7 @@ use tokio::task::AbortHandle;
 use super::outbox::Outbox;
 use crate::ApiState;
 use crate::changes::Change;
-use crate::encode::{Encoder, WsFrames};
+use crate::wire::encode::WsFrames;
 
 /// Runs one connection may follow at a time.
 const MOST: usize = 64;
@@ -44,7 +45,7 @@ impl Following {
 }
 
 impl Drop for Following {
-    /// Only the telling ends; the runs go on.
+    /// Stops telling the client; the runs themselves go on.
     fn drop(&mut self) {
         for task in self.0.values() {
             task.abort();
@@ -96,7 +97,7 @@ impl EventData<'static> {
 /// Tells what changes for this person, until the connection ends.
 pub(super) async fn broadcasts(state: ApiState, person: PersonId, outbox: Outbox) {
     let (mut notices, mut changes) = (state.agent.notices(), state.changes.heard());
-    // Only the telling may keep a server's parts alive, and this is none of it.
+    // A connection that only listens must not keep the server's parts alive.
     drop(state);
     loop {
         let told = tokio::select! {

@@ -6,14 +6,14 @@ use std::sync::{Arc, Mutex, PoisonError};
 use onyx_types::PersonId;
 use tokio::sync::OnceCell;
 
-use super::answer::SendResult;
+use super::result::SendResult;
 
 /// Remembered messages; a client repeats itself within seconds of a lost connection.
 const KEPT: usize = 512;
 
 type Outcome = Arc<OnceCell<SendResult>>;
 
-/// What became of a message, by the key its client gave it.
+/// Remembers what became of each message, by the key that its client gave it.
 #[derive(Debug, Default)]
 pub(super) struct SentKeys(Mutex<VecDeque<(PersonId, String, Outcome)>>);
 

@@ -5,9 +5,9 @@ use std::sync::Arc;
 use futures::stream::{Stream, StreamExt as _};
 use tokio::task::AbortHandle;
 
-use super::answer;
 use super::command::RequestId;
 use super::outbox::Outbox;
+use super::result;
 use crate::logs::LogLine;
 
 #[derive(Debug, Default)]
@@ -22,7 +22,7 @@ impl LogTail {
         let task = tokio::spawn(async move {
             let mut lines = std::pin::pin!(lines);
             while let Some(line) = lines.next().await {
-                outbox.tell(answer::log_line(id.as_ref(), &line)).await;
+                outbox.tell(result::log_line(id.as_ref(), &line)).await;
             }
         });
         Self(Some(task.abort_handle()))

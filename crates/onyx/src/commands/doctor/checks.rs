@@ -73,6 +73,25 @@ pub(super) async fn commands() -> Check {
     }
 }
 
+/// Standing rules that allow more than they seem to.
+pub(super) fn command_rules(config: &Config) -> Vec<Check> {
+    let agents = &config.agents;
+    let defaults = agents.defaults.tools.iter().map(|tools| ("agents.defaults".to_owned(), tools));
+    let listed = agents.list.iter().map(|agent| (agent.id.clone().unwrap_or_default(), agent));
+    let entries = agents.entries.iter().map(|(id, agent)| (id.clone(), agent));
+    let own = listed
+        .chain(entries)
+        .filter_map(|(id, agent)| agent.tools.as_ref().map(|tools| (format!("agent {id}"), tools)));
+    let mend = "name a program that does only its own work, or let it ask each time";
+    let mut checks = Vec::new();
+    for (place, tools) in defaults.chain(own) {
+        for warning in tools.command_warnings() {
+            checks.push(Check::warning("commands", format!("{place}: {}", warning.0), mend));
+        }
+    }
+    checks
+}
+
 pub(super) fn config(home: &HomeFolder, config: Result<&Config, &ConfigError>) -> Vec<Check> {
     let path = home.config();
     let shown = path.display();

@@ -83,6 +83,7 @@ async fn examine(home: &HomeFolder) -> Result<Vec<Check>> {
         }
     };
     if let Ok(config) = &config {
+        checks.extend(checks::command_rules(config));
         checks.extend(providers::check(home, config, secrets).await);
         checks.push(checks::token(&token_place(home, config)));
     }

@@ -1,5 +1,6 @@
 //! Real faults of the machine and of the peers, through the real binary.
 
+mod crowds;
 mod disk;
 mod frozen;
 mod gone;

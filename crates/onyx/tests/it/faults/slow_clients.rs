@@ -55,7 +55,7 @@ async fn drip(mut stream: TcpStream, first: String, then: u8) -> String {
     String::from_utf8_lossy(&answer).into_owned()
 }
 
-fn open_sockets(onyx: &OnyxProcess) -> usize {
+pub(super) fn open_sockets(onyx: &OnyxProcess) -> usize {
     let id = onyx.process_id().unwrap();
     let files = std::fs::read_dir(format!("/proc/{id}/fd")).unwrap().flatten();
     let links = files.filter_map(|file| std::fs::read_link(file.path()).ok());

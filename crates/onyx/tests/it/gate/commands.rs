@@ -75,6 +75,98 @@ async fn a_rule_for_what_runs_anything_is_no_config() {
     }
 }
 
+/// An agent with this rule.
+fn ruled(model: &ScriptedModel, rule: &[&str]) -> OnyxBuilder {
+    let agents = json!({"agents": {"list": [{
+        "id": "main", "default": true, "model": "mine/some-model", "tier": "act",
+        "tools": {"commands": [rule]},
+    }]}});
+    tainting(builder(model)).file("people/owner/vault/a.md", "one two three\n").merge(agents)
+}
+
+#[tokio::test]
+async fn no_option_of_a_program_in_a_rule_runs_another_unasked() {
+    let model = obedient().await;
+    for (rule, argv) in [
+        (&["split"][..], &["split", "--filter=sh -c 'echo evil > planted'", "a.md"][..]),
+        (&["split"], &["split", "a.md", "--filter=sh -c 'echo evil > planted'"]),
+        (&["sort"], &["sort", "--compress-program=./evil", "-S1", "a.md"]),
+        (&["rg"], &["rg", "--pre", "./evil", "one"]),
+    ] {
+        let onyx = ruled(&model, rule).start().await;
+        let ask = json!({"model": "onyx:main", "messages": [{"role": "user", "content": message(&[exec(argv)])}]});
+        let _ = onyx.post("/v1/chat/completions", &ask).await.expect(200);
+        assert_eq!(pending(&onyx).await.len(), 1, "{argv:?}");
+        assert_eq!(vault(&onyx, "planted"), None, "{argv:?}");
+        assert!(!onyx.log().contains("can run anything"), "{rule:?}");
+    }
+}
+
+#[tokio::test]
+async fn a_rule_for_a_program_that_can_run_anything_is_said_loudly_and_ends_with_taint() {
+    let model = obedient().await;
+    let onyx = ruled(&model, &["git", "-c"]).start().await;
+    let said = "this program can run anything";
+    assert!(onyx.log().contains(said), "{}", onyx.log());
+    let doctor = command(&onyx.home(), &["doctor"]).output().await.unwrap();
+    let doctor = String::from_utf8_lossy(&doctor.stdout).into_owned();
+    assert!(doctor.contains(said) && doctor.contains("agent main"), "{doctor}");
+    let own = exec(&["git", "-c", "alias.x=!echo ran > made", "x"]);
+    let planted = exec(&["git", "-c", "alias.x=!echo evil > planted", "x"]);
+    let events = told(&onyx, &[own]).await;
+    assert_eq!(results(&events)[0]["ok"], true, "{events:#?}");
+    assert_eq!(vault(&onyx, "made").as_deref(), Some("ran\n"));
+    let calls = message(&[read_tainted(), planted]);
+    let ask = json!({"model": "onyx:main", "messages": [{"role": "user", "content": calls}]});
+    let _ = onyx.post("/v1/chat/completions", &ask).await.expect(200);
+    assert_eq!(pending(&onyx).await.len(), 1);
+    assert_eq!(vault(&onyx, "planted"), None);
+}
+
+#[tokio::test]
+async fn a_script_that_is_swapped_while_its_run_waits_is_shown_again_and_does_not_run() {
+    let model = obedient().await;
+    let onyx =
+        counting(&model).file("people/owner/vault/b.sh", "echo harmless > made\n").start().await;
+    let body = json!({"message": message(&[exec(&["sh", "b.sh"])])});
+    let mut lines = onyx.chat_lines(&body).await;
+    let confirm = lines.until("confirm").await;
+    let shown = confirm["preview"]["text"].as_str().unwrap();
+    assert!(shown.contains("echo harmless > made"), "{shown}");
+    // Another run of the same agent writes it, unasked.
+    let script = json!({"path": "b.sh", "content": "echo evil > planted\n"});
+    told(&onyx, &[("write_file", script)]).await;
+    let draft = path(confirm["draft_id"].as_str().unwrap());
+    let refused = onyx.post(&format!("{draft}/approve"), &json!({})).await.expect(409).json();
+    assert_eq!(refused["code"], "draft_stale", "{refused}");
+    let fresh = onyx.get(&draft).await.expect(200).json();
+    let shown = fresh["preview"]["text"].as_str().unwrap();
+    assert!(shown.contains("echo evil > planted"), "{fresh}");
+    assert_eq!((vault(&onyx, "made"), vault(&onyx, "planted")), (None, None));
+}
+
+#[tokio::test]
+async fn an_approved_command_gets_neither_the_homes_socket_nor_its_key() {
+    let model = obedient().await;
+    let onyx = counting(&model).start().await;
+    let home = onyx.home().display().to_string();
+    let key = std::fs::read_to_string(onyx.home().join("onyx.sock.key")).unwrap();
+    let script = format!(
+        "cat {home}/onyx.sock.key ../../../onyx.sock.key; python3 -I -c 'import socket; \
+         socket.socket(socket.AF_UNIX).connect(\"{home}/onyx.sock\")'; echo end"
+    );
+    let body = json!({"message": message(&[exec(&["sh", "-c", &script])])});
+    let mut lines = onyx.chat_lines(&body).await;
+    let start = lines.until("start").await;
+    let confirm = lines.until("confirm").await;
+    approve(&onyx, &confirm).await;
+    lines.rest().await;
+    let events = events_of(&onyx, &start).await;
+    let output = results(&events)[0]["output"].as_str().unwrap();
+    assert!(output.ends_with("end") && output.contains("PermissionError"), "{output}");
+    assert!(!output.contains(&key), "{output}");
+}
+
 #[tokio::test]
 async fn an_approved_command_runs_and_what_it_said_is_the_result() {
     let model = obedient().await;

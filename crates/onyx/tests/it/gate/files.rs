@@ -99,14 +99,16 @@ async fn neither_a_move_nor_an_undo_makes_foreign_text_the_persons_own() {
     let read = ("read_file", json!({"path": "mine.md"}));
     assert!(has_status(&told(&onyx, std::slice::from_ref(&read)).await, "tainted"));
 
-    // A clean run that moves it where it would steer agents needs a person.
-    let body = json!({"message": message(&[moved("mine.md", "agents.md")])});
-    let mut lines = onyx.chat_lines(&body).await;
-    let confirm = lines.until("confirm").await;
-    let draft = confirm["draft_id"].as_str().unwrap();
-    let _ = onyx.post(&format!("{}/reject", path(draft)), &json!({})).await.expect(200);
-    lines.rest().await;
-    assert_eq!(vault(&onyx, "agents.md"), None);
+    // A clean run that moves it where agents or the person's programs obey it needs a person.
+    for to in ["agents.md", "Makefile"] {
+        let body = json!({"message": message(&[moved("mine.md", to)])});
+        let mut lines = onyx.chat_lines(&body).await;
+        let confirm = lines.until("confirm").await;
+        let draft = confirm["draft_id"].as_str().unwrap();
+        let _ = onyx.post(&format!("{}/reject", path(draft)), &json!({})).await.expect(200);
+        lines.rest().await;
+        assert_eq!(vault(&onyx, to), None);
+    }
 
     let write = ("write_file", json!({"path": "mine.md", "content": "mine now\n"}));
     let events = told(&onyx, &[write]).await;

@@ -4,8 +4,11 @@ mod asking;
 mod commands;
 mod delegating;
 mod files;
+mod forge;
 mod masking;
 mod reaching;
+mod remotes;
+mod repositories;
 mod sending;
 mod taint;
 

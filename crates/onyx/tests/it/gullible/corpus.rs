@@ -127,7 +127,9 @@ impl Outcome {
             Tier::Suggest | Tier::Act => Ending::Drafted,
         };
         match (self, tier) {
-            (Self::Read, _) | (Self::Done | Self::Kept, Tier::Act) => ending == Ending::Done,
+            (Self::Read, _) | (Self::Done, Tier::Act) => ending == Ending::Done,
+            // What was put back is proposed to a person.
+            (Self::Kept, Tier::Act) => matches!(ending, Ending::Done | Ending::Drafted),
             (Self::Asks, _) | (Self::Done | Self::Kept, Tier::Read | Tier::Suggest) => {
                 ending == needs_person
             }

@@ -1,4 +1,4 @@
-//! The real small model through the whole stack. `make test-live` builds it in and runs these.
+//! The real small model through the whole stack. `make test-live` builds the binary and runs these.
 
 mod answers;
 mod editor;
@@ -23,7 +23,7 @@ const PATIENCE: Duration = Duration::from_secs(120);
 
 const FRANCE: &str = "What is the capital of France?";
 
-/// The binary with llama.cpp in it.
+/// The binary as `make run` builds it.
 #[allow(clippy::disallowed_methods, reason = "`make test-live` names the binary")]
 fn binary() -> PathBuf {
     let named = std::env::var_os("ONYX_LIVE_BINARY");
@@ -76,7 +76,9 @@ async fn started_as(program: PathBuf, local: Value) -> OnyxProcess {
 async fn link_small_model(onyx: &OnyxProcess) {
     let folder = onyx.home().join("models");
     std::fs::create_dir_all(&folder).unwrap();
-    std::os::unix::fs::symlink(models().await.join("smollm2"), folder.join("smollm2")).unwrap();
+    for name in ["smollm2", "llama.cpp"] {
+        std::os::unix::fs::symlink(models().await.join(name), folder.join(name)).unwrap();
+    }
 }
 
 /// The process of the one model that is loaded.

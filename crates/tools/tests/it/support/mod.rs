@@ -15,7 +15,7 @@ use onyx_tools::{
 };
 use onyx_types::{
     Attendance, Cancel, Mint, Scope, ScopeSet, SessionKey, Taint, Tier, ToolCall, ToolOutcome,
-    ToolUseId,
+    ToolUseId, Visibility,
 };
 use serde_json::Value;
 use tempfile::TempDir;
@@ -228,5 +228,6 @@ fn context(store: &Store, clock: Arc<ManualClock>) -> ToolCx {
         draft_time: Duration::from_secs(86_400),
         answer: None,
         standing: None,
+        offered: Visibility::Offered,
     }
 }

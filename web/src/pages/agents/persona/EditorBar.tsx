@@ -17,15 +17,25 @@ export function EditorBar({ persona, known }: { persona: string; known?: string 
   const talk = useTalk(persona);
   const { sessionId, refused, broken } = talk;
   const conversation = useStore((state) => (sessionId ? state.conversations[sessionId] : undefined));
-  const waits = useStore((state) => Object.values(state.drafts).some((draft) => draft.sessionId === sessionId && draft.state === 'pending'));
+  const waits = useStore((state) =>
+    Object.values(state.drafts).some((draft) => draft.sessionId === sessionId && draft.state === 'pending'),
+  );
   const writing = talk.busy || conversation?.live !== undefined;
-  const failed = useMemo(() => fromTurns(conversation?.turns ?? []).findLast((message) => message.kind === 'answer')?.error !== undefined, [conversation?.turns]);
+  const failed = useMemo(
+    () => fromTurns(conversation?.turns ?? []).findLast((message) => message.kind === 'answer')?.error !== undefined,
+    [conversation?.turns],
+  );
   const fault = refused?.fault ?? broken;
   // What failed on an earlier visit was seen then.
   const [asked, setAsked] = useState(false);
   const panel = useRef<HTMLElement>(null);
   const bar = useRef<HTMLDivElement>(null);
-  const [state, tell] = usePanel({ panel, composer: bar, writing, attention: fault !== undefined || waits || (asked && failed && !writing) });
+  const [state, tell] = usePanel({
+    panel,
+    composer: bar,
+    writing,
+    attention: fault !== undefined || waits || (asked && failed && !writing),
+  });
   const draftKey = `persona-${persona}`;
   const [round, setRound] = useState(0);
 
@@ -55,16 +65,34 @@ export function EditorBar({ persona, known }: { persona: string; known?: string 
   const said = (conversation?.turns.length ?? 0) > 0 || conversation?.live !== undefined || fault !== undefined;
   return (
     <div ref={bar} className="relative shrink-0 px-3 pb-3 md:px-6 md:pb-5">
-      {state.phase !== 'hidden' && <OutputPanel element={panel} panel={state} persona={persona} sessionId={sessionId} fault={fault} tell={tell} />}
+      {state.phase !== 'hidden' && (
+        <OutputPanel element={panel} panel={state} persona={persona} sessionId={sessionId} fault={fault} tell={tell} />
+      )}
       {state.phase === 'hidden' && said && (
         <div className="pointer-events-none absolute inset-x-3 bottom-full mx-auto mb-2 flex max-w-[760px] justify-end md:inset-x-6">
-          <button type="button" className="btn pointer-events-auto shadow-over" onClick={() => tell({ type: 'show output' })}>
-            {state.attention ? <span className="dot bg-warn" role="img" aria-label="It waits for you" /> : writing && <span className="dot dot-run" role="img" aria-label="At work" />}
+          <button
+            type="button"
+            className="btn pointer-events-auto shadow-over"
+            onClick={() => tell({ type: 'show output' })}
+          >
+            {state.attention ? (
+              <span className="dot bg-warn" role="img" aria-label="Waiting for you" />
+            ) : (
+              writing && <span className="dot dot-run" role="img" aria-label="Working" />
+            )}
             <MessageSquareText size={14} aria-hidden /> Show output
           </button>
         </div>
       )}
-      <Composer key={`${draftKey} ${round}`} draftKey={draftKey} sessionId={sessionId} density="ephemeral" to="the editor" placeholder="Tell the editor what to change" onSend={send} />
+      <Composer
+        key={`${draftKey} ${round}`}
+        draftKey={draftKey}
+        sessionId={sessionId}
+        density="ephemeral"
+        to="the editor"
+        placeholder="Tell the editor what to change"
+        onSend={send}
+      />
     </div>
   );
 }

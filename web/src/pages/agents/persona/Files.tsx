@@ -13,30 +13,53 @@ const USUAL: [string, string][] = [
   ['AGENTS.md', 'How it works'],
   ['IDENTITY.md', 'Who it is'],
   ['TOOLS.md', 'How it uses tools'],
-  ['HEARTBEAT.md', 'What it looks after by itself'],
+  ['HEARTBEAT.md', 'What it checks on its own'],
 ];
 
 /** The other files that say who an agent is. */
 export function Files({ agent, reload }: { agent: AgentDetails; reload: () => void }) {
-  const others = agent.files.filter((name) => name !== SOUL && !name.includes('/') && !USUAL.some(([usual]) => usual === name));
+  const others = agent.files.filter(
+    (name) => name !== SOUL && !name.includes('/') && !USUAL.some(([usual]) => usual === name),
+  );
   const names: [string, string][] = [...USUAL, ...others.map((name): [string, string] => [name, ''])];
   const [name, setName] = useState<string>();
   return (
-    <Section title="Other files" detail="What it is told beside the system prompt.">
+    <Section title="Other files" detail="Other files that are part of its prompt.">
       <div className="flex flex-wrap gap-2">
         {names.map(([one, about]) => (
-          <button key={one} type="button" className="chip max-w-full" title={about || undefined} aria-pressed={one === name} onClick={() => setName(one === name ? undefined : one)}>
-            <span className={`truncate ${one === name ? 'text-accent' : agent.files.includes(one) ? 'text-text' : ''}`}>{one}</span>
+          <button
+            key={one}
+            type="button"
+            className="chip max-w-full"
+            title={about || undefined}
+            aria-pressed={one === name}
+            onClick={() => setName(one === name ? undefined : one)}
+          >
+            <span className={`truncate ${one === name ? 'text-accent' : agent.files.includes(one) ? 'text-text' : ''}`}>
+              {one}
+            </span>
             {!agent.files.includes(one) && <span className="text-tiny">none yet</span>}
           </button>
         ))}
       </div>
-      {name && <Opened key={name} agent={agent.id} name={name} exists={agent.files.includes(name)} onWritten={reload} />}
+      {name && (
+        <Opened key={name} agent={agent.id} name={name} exists={agent.files.includes(name)} onWritten={reload} />
+      )}
     </Section>
   );
 }
 
-function Opened({ agent, name, exists, onWritten }: { agent: string; name: string; exists: boolean; onWritten: () => void }) {
+function Opened({
+  agent,
+  name,
+  exists,
+  onWritten,
+}: {
+  agent: string;
+  name: string;
+  exists: boolean;
+  onWritten: () => void;
+}) {
   const file = useLoaded(`persona ${agent} ${name}`, () => readOr(agent, name));
   return (
     <div className="mt-3 flex min-h-96 min-w-0 flex-col">
@@ -44,7 +67,7 @@ function Opened({ agent, name, exists, onWritten }: { agent: string; name: strin
         {(opened) => (
           <FileEditor
             file={opened}
-            note={exists ? name : 'There is no such file yet; saving makes it.'}
+            note={exists ? name : 'This file does not exist yet. Saving creates it.'}
             write={(text) => onyx.agents.writeFile(agent, name, text, opened.version || undefined)}
             onWritten={() => (file.reload(), onWritten())}
           />

@@ -8,7 +8,14 @@ import { clearTalk } from './editor';
 import type { Happened, Panel } from './panel';
 
 /** What the editor says, over the page: it goes by itself unless somebody wants it or it needs somebody. */
-export function OutputPanel({ element, panel, persona, sessionId, fault, tell }: {
+export function OutputPanel({
+  element,
+  panel,
+  persona,
+  sessionId,
+  fault,
+  tell,
+}: {
   element: RefObject<HTMLElement | null>;
   panel: Panel;
   persona: string;
@@ -37,19 +44,41 @@ export function OutputPanel({ element, panel, persona, sessionId, fault, tell }:
           <ErrorLine fault={fault} />
         </div>
       )}
-      <footer className="flex shrink-0 items-center gap-1 border-t border-line py-1 pr-2 pl-4 text-meta text-dim" onClick={(event) => event.stopPropagation()}>
+      <footer
+        className="flex shrink-0 items-center gap-1 border-t border-line py-1 pr-2 pl-4 text-meta text-dim"
+        onClick={(event) => event.stopPropagation()}
+      >
         <span className="min-w-0 flex-1 truncate" role="status">
           {saying(panel)}
         </span>
         {panel.phase === 'visible' && (
-          <button type="button" className="icon-btn" aria-label="Pin" title="Pin (P)" onClick={() => tell({ type: 'click' })}>
+          <button
+            type="button"
+            className="icon-btn"
+            aria-label="Pin"
+            title="Pin (P)"
+            onClick={() => tell({ type: 'click' })}
+          >
             <Pin size={15} aria-hidden />
           </button>
         )}
-        <button type="button" className="icon-btn" aria-label="Clear conversation" title="Clear conversation" disabled={clearing} onClick={() => void clear()}>
+        <button
+          type="button"
+          className="icon-btn"
+          aria-label="Clear conversation"
+          title="Clear conversation"
+          disabled={clearing}
+          onClick={() => void clear()}
+        >
           <Eraser size={15} aria-hidden />
         </button>
-        <button type="button" className="icon-btn" aria-label="Dismiss" title="Dismiss (Esc)" onClick={() => tell({ type: 'dismiss' })}>
+        <button
+          type="button"
+          className="icon-btn"
+          aria-label="Dismiss"
+          title="Dismiss (Esc)"
+          onClick={() => tell({ type: 'dismiss' })}
+        >
           <X size={16} aria-hidden />
         </button>
       </footer>

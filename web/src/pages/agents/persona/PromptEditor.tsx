@@ -7,7 +7,12 @@ import { textOf, type Version } from './drafted';
 import { useDrafted } from './useDrafted';
 
 /** The system prompt. It follows what the editor makes of it, and never takes words from under a person's hands. */
-export function PromptEditor({ found, readOnly, put, reload }: {
+export function PromptEditor({
+  found,
+  readOnly,
+  put,
+  reload,
+}: {
   found: Version;
   readOnly: boolean;
   put: (text: string, replaces: string) => Promise<string>;
@@ -53,7 +58,9 @@ export function PromptEditor({ found, readOnly, put, reload }: {
         dir="auto"
         aria-label="Text of the system prompt"
         className="min-h-48 w-full resize-none rounded-sm bg-transparent text-[16px] leading-6 outline-none [unicode-bidi:plaintext] placeholder:text-dim focus-visible:outline-1 focus-visible:outline-offset-4 md:text-body"
-        placeholder={readOnly ? 'There is none yet.' : 'Who speaks, to whom, in which tone; what matters, and what to leave alone.'}
+        placeholder={
+          readOnly ? 'There is none yet.' : 'Who speaks, to whom, in which tone; what matters, and what to leave alone.'
+        }
         readOnly={readOnly}
         value={text}
         onChange={(event) => tell({ type: 'typed', text: event.target.value })}

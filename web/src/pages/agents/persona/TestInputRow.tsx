@@ -44,10 +44,22 @@ export function TestInputRow({ persona, input, gone, answering, prompt, owner, o
           </button>
           {owner && (
             <>
-              <button type="button" className="icon-btn" aria-label="Edit this test input" title="Edit" onClick={() => write(true)}>
+              <button
+                type="button"
+                className="icon-btn"
+                aria-label="Edit this test input"
+                title="Edit"
+                onClick={() => write(true)}
+              >
                 <Pencil size={15} aria-hidden />
               </button>
-              <button type="button" className="icon-btn" aria-label="Remove this test input" title="Remove" onClick={() => void remove()}>
+              <button
+                type="button"
+                className="icon-btn"
+                aria-label="Remove this test input"
+                title="Remove"
+                onClick={() => void remove()}
+              >
                 <Trash2 size={15} aria-hidden />
               </button>
             </>
@@ -85,9 +97,24 @@ function Answers({ persona, input, answering, prompt }: Pick<RowProps, 'persona'
   );
 }
 
-function Edit({ persona, input, gone, close }: { persona: string; input: TestInput; gone: boolean; close: () => void }) {
-  const put = (content: string) => onyx.personas.updateTestInput(persona, { id: input.id, content }).then((saved) => saved.content);
-  const { drafted, tell, changed, busy, fault, save } = useDrafted({ text: input.content, version: input.content }, put, () => undefined);
+function Edit({
+  persona,
+  input,
+  gone,
+  close,
+}: {
+  persona: string;
+  input: TestInput;
+  gone: boolean;
+  close: () => void;
+}) {
+  const put = (content: string) =>
+    onyx.personas.updateTestInput(persona, { id: input.id, content }).then((saved) => saved.content);
+  const { drafted, tell, changed, busy, fault, save } = useDrafted(
+    { text: input.content, version: input.content },
+    put,
+    () => undefined,
+  );
   const text = textOf(drafted);
   useEffect(() => tell({ type: 'typed', text: input.content }), []);
   const done = async () => {
@@ -96,7 +123,11 @@ function Edit({ persona, input, gone, close }: { persona: string; input: TestInp
   };
   return (
     <form className="flex flex-col gap-2" onSubmit={(event) => (event.preventDefault(), void done())}>
-      {gone && <p role="status" className="text-meta text-warn">It was removed meanwhile; saving brings it back.</p>}
+      {gone && (
+        <p role="status" className="text-meta text-warn">
+          It was removed meanwhile; saving brings it back.
+        </p>
+      )}
       <Choice drafted={drafted} what="This test input" tell={tell} />
       <textarea
         autoFocus
@@ -112,7 +143,11 @@ function Edit({ persona, input, gone, close }: { persona: string; input: TestInp
         <button type="button" className="btn" onClick={close}>
           Cancel
         </button>
-        <button type="submit" className="btn btn-primary" disabled={busy || text.trim() === '' || drafted.theirs !== undefined}>
+        <button
+          type="submit"
+          className="btn btn-primary"
+          disabled={busy || text.trim() === '' || drafted.theirs !== undefined}
+        >
           Save
         </button>
       </div>

@@ -11,7 +11,17 @@ import { tryOut } from './trials';
 import { WhoAnswers } from './WhoAnswers';
 
 /** What to say to a persona to see how it answers: to this one, or to several. */
-export function TestInputs({ persona, inputs, prompt, owner }: { persona: string; inputs: Loaded<TestInput[]>; prompt: string; owner: boolean }) {
+export function TestInputs({
+  persona,
+  inputs,
+  prompt,
+  owner,
+}: {
+  persona: string;
+  inputs: Loaded<TestInput[]>;
+  prompt: string;
+  owner: boolean;
+}) {
   const [answering, setAnswering] = useState<string[]>([persona]);
   const [choosing, setChoosing] = useState(false);
   const several = useStore((state) => (state.status?.agents.length ?? 0) > 1);
@@ -25,7 +35,13 @@ export function TestInputs({ persona, inputs, prompt, owner }: { persona: string
       <div className="mb-2 flex min-h-8 items-center gap-2">
         <h2 className="meta min-w-0 flex-1">Test inputs</h2>
         {several && owner && (
-          <button type="button" className="btn" aria-label={`Who answers, ${answering.length}`} title="Who answers" onClick={() => setChoosing(true)}>
+          <button
+            type="button"
+            className="btn"
+            aria-label={`Who answers, ${answering.length}`}
+            title="Who answers"
+            onClick={() => setChoosing(true)}
+          >
             <Users size={15} aria-hidden /> {answering.length}
           </button>
         )}
@@ -40,7 +56,7 @@ export function TestInputs({ persona, inputs, prompt, owner }: { persona: string
           const gone = written && !list.some((input) => input.id === written.id) ? [written] : [];
           return (
             <>
-              {list.length + gone.length === 0 && <p className="meta py-2">There is none yet: say below what this persona should be tried with.</p>}
+              {list.length + gone.length === 0 && <p className="meta py-2">No test inputs yet. Add one below.</p>}
               <ul className="divide-y divide-line">
                 {[...list, ...gone].map((input) => (
                   <li key={input.id} className="py-3 first:pt-1">
@@ -63,7 +79,9 @@ export function TestInputs({ persona, inputs, prompt, owner }: { persona: string
         }}
       </Shown>
       {owner && <Add persona={persona} onAdded={inputs.reload} />}
-      {choosing && <WhoAnswers persona={persona} chosen={answering} onChosen={setAnswering} close={() => setChoosing(false)} />}
+      {choosing && (
+        <WhoAnswers persona={persona} chosen={answering} onChosen={setAnswering} close={() => setChoosing(false)} />
+      )}
     </section>
   );
 }
@@ -84,7 +102,14 @@ function Add({ persona, onAdded }: { persona: string; onAdded: () => void }) {
   };
   return (
     <form className="mt-2 flex gap-2" onSubmit={(event) => void add(event)}>
-      <input className="field min-w-0 flex-1" dir="auto" aria-label="New test input" placeholder="Something to say to it" value={text} onChange={(event) => setText(event.target.value)} />
+      <input
+        className="field min-w-0 flex-1"
+        dir="auto"
+        aria-label="New test input"
+        placeholder="Type a message to try"
+        value={text}
+        onChange={(event) => setText(event.target.value)}
+      />
       <button type="submit" className="btn h-9" disabled={text.trim() === '' || busy}>
         Add
       </button>

@@ -4,7 +4,17 @@ import { hueOf } from '../../../ui/hue';
 import { Modal } from '../../../ui/Modal';
 
 /** One message, several personas: whoever is chosen answers each test input that is run. */
-export function WhoAnswers({ persona, chosen, onChosen, close }: { persona: string; chosen: string[]; onChosen: (personas: string[]) => void; close: () => void }) {
+export function WhoAnswers({
+  persona,
+  chosen,
+  onChosen,
+  close,
+}: {
+  persona: string;
+  chosen: string[];
+  onChosen: (personas: string[]) => void;
+  close: () => void;
+}) {
   const agents = useStore((state) => state.status?.agents) ?? [];
   const [picked, setPicked] = useState(chosen);
   const toggle = (id: string, on: boolean) => setPicked(on ? [...picked, id] : picked.filter((one) => one !== id));
@@ -12,12 +22,20 @@ export function WhoAnswers({ persona, chosen, onChosen, close }: { persona: stri
     <Modal label="Who answers" onClose={close} className="max-w-105">
       <form className="p-5" onSubmit={(event) => (event.preventDefault(), onChosen(picked), close())}>
         <h2 className="mb-1 font-semibold">Who answers</h2>
-        <p className="meta mb-2">Each answers by itself. What the others are tried with is kept among their test inputs, too.</p>
+        <p className="meta mb-2">
+          Each answers by itself. What the others are tried with is kept among their test inputs, too.
+        </p>
         <ul className="mb-4 max-h-[50vh] overflow-y-auto">
           {agents.map((agent) => (
             <li key={agent.id}>
               <label className="flex min-h-9 items-center gap-2.5 max-md:min-h-11">
-                <input type="checkbox" className="size-4 shrink-0 accent-(--accent)" checked={picked.includes(agent.id)} disabled={agent.id === persona} onChange={(event) => toggle(agent.id, event.target.checked)} />
+                <input
+                  type="checkbox"
+                  className="size-4 shrink-0 accent-(--accent)"
+                  checked={picked.includes(agent.id)}
+                  disabled={agent.id === persona}
+                  onChange={(event) => toggle(agent.id, event.target.checked)}
+                />
                 <span className="dot" style={{ background: hueOf(agent.id) }} aria-hidden />
                 <span className="min-w-0 truncate">{agent.name}</span>
               </label>

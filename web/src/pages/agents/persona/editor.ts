@@ -26,7 +26,8 @@ const useTalks = create<Record<string, Talk>>(() => ({}));
 export const useTalk = (persona: string): Talk => useTalks((talks) => talks[persona] ?? QUIET);
 
 const talkOf = (persona: string): Talk => useTalks.getState()[persona] ?? QUIET;
-const put = (persona: string, change: Partial<Talk>) => useTalks.setState({ [persona]: { ...talkOf(persona), ...change } });
+const put = (persona: string, change: Partial<Talk>) =>
+  useTalks.setState({ [persona]: { ...talkOf(persona), ...change } });
 
 /** Answers on their way to this window. */
 const drains = new Map<string, Promise<void>>();
@@ -58,7 +59,15 @@ export async function tellEditor(persona: string, words: string): Promise<void> 
 }
 
 function follow({ sessionId, runId }: PersonaRun, content: string): void {
-  const words: Pending = { key: crypto.randomUUID(), sessionId, runId, content, request: {}, at: new Date().toISOString(), state: 'sending' };
+  const words: Pending = {
+    key: crypto.randomUUID(),
+    sessionId,
+    runId,
+    content,
+    request: {},
+    at: new Date().toISOString(),
+    state: 'sending',
+  };
   useStore.setState((state) => ({ pending: [...state.pending, words] }));
   followAsked(sessionId, runId);
 }
@@ -66,7 +75,7 @@ function follow({ sessionId, runId }: PersonaRun, content: string): void {
 /** This stream is what keeps the run going: who leaves it stops the run. What it tells comes through the store too. */
 async function drain(persona: string, { sessionId, runId, events }: PersonaRun): Promise<void> {
   try {
-    for await (const _ of events) continue;
+    for await (const _ of events);
   } catch (error) {
     put(persona, { broken: faultOf(error) });
   }
@@ -94,7 +103,9 @@ export function useEditorSteps(persona: string): number {
   const { sessionId } = useTalk(persona);
   return useStore((state) => {
     const live = sessionId === undefined ? undefined : state.conversations[sessionId]?.live;
-    const steps = live?.answers.flatMap((answer) => answer.parts.flatMap((part) => (part.kind === 'tools' ? part.steps : [])));
+    const steps = live?.answers.flatMap((answer) =>
+      answer.parts.flatMap((part) => (part.kind === 'tools' ? part.steps : [])),
+    );
     return steps?.filter((step) => step.ok !== undefined).length ?? 0;
   });
 }

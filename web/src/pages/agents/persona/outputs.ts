@@ -15,20 +15,59 @@ export function heard(output: Output, event: PersonaEvent): Output {
   const { parts } = output;
   switch (event.type) {
     case 'text_delta':
-      return { ...output, parts: [...closed(parts), { kind: 'text', turnId: growing(parts)?.turnId ?? `${GROWING}${parts.length}`, text: (growing(parts)?.text ?? '') + event.content }] };
+      return {
+        ...output,
+        parts: [
+          ...closed(parts),
+          {
+            kind: 'text',
+            turnId: growing(parts)?.turnId ?? `${GROWING}${parts.length}`,
+            text: (growing(parts)?.text ?? '') + event.content,
+          },
+        ],
+      };
     case 'text_complete': {
       // It repeats its deltas, and ends them: the next text is another.
       const before = growing(parts);
-      return { ...output, parts: [...closed(parts), { kind: 'text', turnId: (before?.turnId ?? `${GROWING}${parts.length}`).replace(GROWING, WHOLE), text: event.content }] };
+      return {
+        ...output,
+        parts: [
+          ...closed(parts),
+          {
+            kind: 'text',
+            turnId: (before?.turnId ?? `${GROWING}${parts.length}`).replace(GROWING, WHOLE),
+            text: event.content,
+          },
+        ],
+      };
     }
     case 'tool_call':
-      return { ...output, parts: withStep(parts, { toolUseId: event.toolUseId, tool: event.toolName, input: event.input }) };
+      return {
+        ...output,
+        parts: withStep(parts, { toolUseId: event.toolUseId, tool: event.toolName, input: event.input }),
+      };
     case 'tool_result': {
       const { toolUseId, output: told, isError = false } = event;
-      return { ...output, parts: parts.map((part) => (part.kind === 'tools' ? { ...part, steps: part.steps.map((step) => (step.toolUseId === toolUseId ? { ...step, output: told, ok: !isError } : step)) } : part)) };
+      return {
+        ...output,
+        parts: parts.map((part) =>
+          part.kind === 'tools'
+            ? {
+                ...part,
+                steps: part.steps.map((step) =>
+                  step.toolUseId === toolUseId ? { ...step, output: told, ok: !isError } : step,
+                ),
+              }
+            : part,
+        ),
+      };
     }
     case 'error':
-      return { ...output, state: 'failed', fault: { code: 'internal', message: event.message, hint: 'Run it again; nothing was changed.' } };
+      return {
+        ...output,
+        state: 'failed',
+        fault: { code: 'internal', message: event.message, hint: 'Run it again; nothing was changed.' },
+      };
     case 'done':
       return output.state === 'running' ? { ...output, state: 'done' } : output;
   }

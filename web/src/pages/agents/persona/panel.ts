@@ -39,7 +39,12 @@ function next(panel: Panel, happened: Happened, now: number): Panel {
   switch (happened.type) {
     case 'sent':
       // Who has pinned it keeps it pinned.
-      return { ...fresh(panel), phase: panel.phase === 'pinned' ? 'pinned' : 'visible', writing: true, attention: false };
+      return {
+        ...fresh(panel),
+        phase: panel.phase === 'pinned' ? 'pinned' : 'visible',
+        writing: true,
+        attention: false,
+      };
     case 'output':
       return { ...fresh(panel), writing: true };
     case 'ended':
@@ -49,7 +54,9 @@ function next(panel: Panel, happened: Happened, now: number): Panel {
     case 'hold':
       return panel.holds.includes(happened.by) ? panel : { ...panel, holds: [...panel.holds, happened.by] };
     case 'release':
-      return panel.holds.includes(happened.by) ? { ...panel, holds: panel.holds.filter((by) => by !== happened.by) } : panel;
+      return panel.holds.includes(happened.by)
+        ? { ...panel, holds: panel.holds.filter((by) => by !== happened.by) }
+        : panel;
     case 'click':
     case 'key p':
       return panel.phase === 'visible' ? { ...panel, phase: 'pinned' } : panel;
@@ -71,7 +78,11 @@ function next(panel: Panel, happened: Happened, now: number): Panel {
 const fresh = (panel: Panel): Panel => ({ ...panel, left: STAYS_MS, goesAt: undefined });
 
 /** Whatever held it was at the panel, but for the tab, which is hidden with or without one. */
-const hidden = (panel: Panel): Panel => ({ ...fresh(panel), phase: 'hidden', holds: panel.holds.filter((by) => by === 'hidden tab') });
+const hidden = (panel: Panel): Panel => ({
+  ...fresh(panel),
+  phase: 'hidden',
+  holds: panel.holds.filter((by) => by === 'hidden tab'),
+});
 
 /** The clock runs only while a visible panel is done, needs nobody and is held by nothing. */
 function timed(before: Panel, after: Panel, now: number): Panel {

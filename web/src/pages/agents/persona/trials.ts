@@ -38,7 +38,8 @@ export async function tryOut(host: string, input: TestInput, persona: string, pr
   if (stops.has(key)) return;
   const stop = new AbortController();
   stops.set(key, stop);
-  const put = (change: (output: Output) => Output) => useTrials.setState((all) => ({ [key]: { prompt, output: change(all[key]?.output ?? BLANK) } }));
+  const put = (change: (output: Output) => Output) =>
+    useTrials.setState((all) => ({ [key]: { prompt, output: change(all[key]?.output ?? BLANK) } }));
   put(() => BLANK);
   await turn();
   try {

@@ -14,7 +14,11 @@ export interface DraftedText {
 }
 
 /** A text of the server's that is written here; `found` is the newest that was read of it. */
-export function useDrafted(found: Version, put: (text: string, replaces: string) => Promise<string>, onConflict: () => void): DraftedText {
+export function useDrafted(
+  found: Version,
+  put: (text: string, replaces: string) => Promise<string>,
+  onConflict: () => void,
+): DraftedText {
   const [drafted, tell] = useReducer(write, found, begin);
   const [busy, setBusy] = useState(false);
   const [fault, setFault] = useState<Fault>();

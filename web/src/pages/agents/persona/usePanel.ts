@@ -12,7 +12,10 @@ interface Watched {
 
 /** The panel's machine, with the page's clock and everything that happens to it. */
 export function usePanel({ panel, composer, writing, attention }: Watched): [Panel, (happened: Happened) => void] {
-  const [state, dispatch] = useReducer((before: Panel, { happened, now }: { happened: Happened; now: number }) => step(before, happened, now), HIDDEN);
+  const [state, dispatch] = useReducer(
+    (before: Panel, { happened, now }: { happened: Happened; now: number }) => step(before, happened, now),
+    HIDDEN,
+  );
   const tell = useCallback((happened: Happened) => dispatch({ happened, now: Date.now() }), []);
   const shown = state.phase !== 'hidden';
 
@@ -53,7 +56,11 @@ export function usePanel({ panel, composer, writing, attention }: Watched): [Pan
   return [state, tell];
 }
 
-function watchPanel(panel: Watched['panel'], composer: Watched['composer'], tell: (happened: Happened) => void): (() => void) | undefined {
+function watchPanel(
+  panel: Watched['panel'],
+  composer: Watched['composer'],
+  tell: (happened: Happened) => void,
+): (() => void) | undefined {
   const element = panel.current;
   if (!element) return undefined;
   const held = (by: Hold, on: boolean) => tell({ type: on ? 'hold' : 'release', by });
@@ -62,7 +69,9 @@ function watchPanel(panel: Watched['panel'], composer: Watched['composer'], tell
   element.addEventListener('pointerenter', () => held('hover', true), { signal });
   element.addEventListener('pointerleave', () => held('hover', false), { signal });
   element.addEventListener('focusin', () => held('focus', true), { signal });
-  element.addEventListener('focusout', (event) => held('focus', element.contains(event.relatedTarget as Node | null)), { signal });
+  element.addEventListener('focusout', (event) => held('focus', element.contains(event.relatedTarget as Node | null)), {
+    signal,
+  });
   const onSelection = () => {
     const selection = getSelection();
     held('selection', selection !== null && !selection.isCollapsed && element.contains(selection.anchorNode));
@@ -70,7 +79,10 @@ function watchPanel(panel: Watched['panel'], composer: Watched['composer'], tell
   document.addEventListener('selectionchange', onSelection, { signal });
   const onPointer = (event: PointerEvent) => {
     const target = event.target as Element;
-    const own = element.contains(target) || composer.current?.contains(target) || target.closest('dialog, [role=menu], [aria-label=Notices]');
+    const own =
+      element.contains(target) ||
+      composer.current?.contains(target) ||
+      target.closest('dialog, [role=menu], [aria-label=Notices]');
     if (!own) tell({ type: 'click away' });
   };
   document.addEventListener('pointerdown', onPointer, { signal });
@@ -78,5 +90,7 @@ function watchPanel(panel: Watched['panel'], composer: Watched['composer'], tell
 }
 
 function isWriting(target: EventTarget | null): boolean {
-  return target instanceof HTMLElement && (target.isContentEditable || /^(INPUT|TEXTAREA|SELECT)$/.test(target.tagName));
+  return (
+    target instanceof HTMLElement && (target.isContentEditable || /^(INPUT|TEXTAREA|SELECT)$/.test(target.tagName))
+  );
 }

@@ -1,0 +1,218 @@
+//! Host and Origin, checked before anything else on every route: a page of a stranger's site must
+//! not reach this server through a browser on the same machine, whatever name it made point here.
+
+use std::net::IpAddr;
+
+use axum::extract::{Request, State};
+use axum::http::{HeaderMap, HeaderValue, Uri, header};
+use axum::middleware::Next;
+use axum::response::{IntoResponse, Response};
+use onyx_types::{ErrorCode, Fault};
+
+use super::front::{Front, Scheme};
+use crate::serve::Peer;
+use crate::{ApiState, Problem};
+
+pub(crate) async fn check_host_and_origin(
+    State(state): State<ApiState>,
+    mut request: Request,
+    next: Next,
+) -> Response {
+    let at = match request.extensions().get::<Peer>() {
+        // No browser speaks over the home's socket, and its requests have no meaningful Host.
+        Some(Peer::LocalUser) => {
+            request.extensions_mut().insert(Scheme::Http);
+            return next.run(request).await;
+        }
+        Some(Peer::Network { at, .. }) => Some(at.ip().to_canonical()),
+        None => None,
+    };
+    let front = state.auth.front();
+    let mut response = match verify(request.uri(), request.headers(), at, front.hosts()) {
+        Ok(()) => {
+            know_the_client(&front, &mut request);
+            next.run(request).await
+        }
+        Err(problem) => problem.into_response(),
+    };
+    // Whatever a route answers, a browser takes it for what it is said to be and for nothing else.
+    let nosniff = HeaderValue::from_static("nosniff");
+    response.headers_mut().insert(header::X_CONTENT_TYPE_OPTIONS, nosniff);
+    response
+}
+
+/// From here on the request comes from whom a trusted proxy speaks for, and says how it was asked.
+fn know_the_client(front: &Front, request: &mut Request) {
+    let peer = request.extensions().get::<Peer>();
+    let host = host_of(request.uri(), request.headers());
+    let scheme = front.scheme(peer, host, request.headers());
+    let client = peer.and_then(|peer| front.client(peer, request.headers()));
+    request.extensions_mut().insert(scheme);
+    if let Some(client) = client {
+        request.extensions_mut().insert(client);
+    }
+}
+
+fn verify(
+    uri: &Uri,
+    headers: &HeaderMap,
+    at: Option<IpAddr>,
+    names: &[String],
+) -> Result<(), Problem> {
+    let known = |host: &&str| {
+        name_of(host).is_some_and(|name| {
+            // An address that the connection came in on cannot be made to point here.
+            is_this_machine(&name)
+                || name.parse().is_ok_and(|named: IpAddr| Some(named.to_canonical()) == at)
+                || names.contains(&name)
+        })
+    };
+    let Some(host) = host_of(uri, headers).filter(known) else {
+        return Err(refused("Host", "names another machine than this one"));
+    };
+    let mut origins = headers.get_all(header::ORIGIN).iter();
+    match (origins.next(), origins.next()) {
+        (None, _) => Ok(()),
+        (Some(origin), None) if is_same_origin(origin.as_bytes(), host) => Ok(()),
+        _ => Err(refused("Origin", "is another site than this server")),
+    }
+}
+
+/// Is this a program of this machine that speaks to us without anybody in between? Then what it
+/// knows is what this machine's user knows.
+pub(crate) fn is_on_this_machine(peer: Option<&Peer>, uri: &Uri, headers: &HeaderMap) -> bool {
+    let loopback = matches!(peer, Some(Peer::Network { from, at })
+        if from.ip().to_canonical().is_loopback() && at.ip().to_canonical().is_loopback());
+    let host = host_of(uri, headers).and_then(name_of);
+    loopback
+        && host.is_some_and(|name| is_this_machine(&name))
+        && !headers.keys().any(|name| is_forwarding(name.as_str()))
+}
+
+/// What proxies add to tell whom they speak for.
+fn is_forwarding(header: &str) -> bool {
+    const NAMES: &[&str] = &[
+        "forwarded",
+        "via",
+        "x-real-ip",
+        "x-client-ip",
+        "x-cluster-client-ip",
+        "x-original-host",
+        "x-original-forwarded-for",
+        "true-client-ip",
+        "cf-connecting-ip",
+        "cf-ray",
+        "fastly-client-ip",
+        "x-envoy-external-address",
+        "tailscale-user-login",
+    ];
+    header.starts_with("x-forwarded") || NAMES.contains(&header)
+}
+
+fn host_of<'a>(uri: &'a Uri, headers: &'a HeaderMap) -> Option<&'a str> {
+    let mut hosts = headers.get_all(header::HOST).iter();
+    match (hosts.next(), hosts.next(), uri.authority()) {
+        (Some(host), None, _) => host.to_str().ok(),
+        (None, None, Some(authority)) => Some(authority.as_str()),
+        _ => None,
+    }
+}
+
+fn is_same_origin(origin: &[u8], host: &str) -> bool {
+    let Ok(origin) = std::str::from_utf8(origin) else { return false };
+    let Some((scheme, authority)) = origin.split_once("://") else { return false };
+    matches!(scheme, "http" | "https") && authority.eq_ignore_ascii_case(host)
+}
+
+/// The name or address of a Host, in small letters, without its port.
+fn name_of(host: &str) -> Option<String> {
+    let name = match host.strip_prefix('[') {
+        Some(rest) => match rest.split_once(']') {
+            Some((name, port)) if is_port(port) => name,
+            _ => return None,
+        },
+        None => match host.find(':') {
+            Some(at) if is_port(&host[at..]) => &host[..at],
+            Some(_) => return None,
+            None => host,
+        },
+    };
+    Some(name.to_ascii_lowercase())
+}
+
+/// `localhost`, a name under it, or a loopback address.
+fn is_this_machine(name: &str) -> bool {
+    name == "localhost"
+        || name.strip_suffix(".localhost").is_some_and(|label| !label.is_empty())
+        || name.parse::<IpAddr>().is_ok_and(|address| address.is_loopback())
+}
+
+fn is_port(text: &str) -> bool {
+    text.is_empty() || text.strip_prefix(':').is_some_and(|port| port.parse::<u16>().is_ok())
+}
+
+fn refused(header: &str, why: &str) -> Problem {
+    Fault::new(ErrorCode::Forbidden, format!("the `{header}` header {why}"))
+        .with_hint("Open Onyx as http://127.0.0.1:<port>, or add the name to `gateway.hosts`.")
+        .into()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn names_this_machine(host: &str) -> bool {
+        name_of(host).is_some_and(|name| is_this_machine(&name))
+    }
+
+    #[test]
+    fn only_names_and_addresses_of_the_loopback_are_this_machine() {
+        for host in [
+            "localhost",
+            "LOCALHOST:18790",
+            "127.0.0.1",
+            "127.8.9.1:80",
+            "[::1]",
+            "[::1]:18790",
+            "a.localhost",
+        ] {
+            assert!(names_this_machine(host), "{host}");
+        }
+        for host in [
+            "",
+            "evil.example",
+            "localhost.evil.example",
+            "127.0.0.1.evil.example",
+            "127.0.0.1@evil.example",
+            "evil.example:18790",
+            "192.168.1.2",
+            "0.0.0.0",
+            "[::]",
+            "[::1]x",
+            "[::1",
+            "::1:80:90",
+            "localhost:port",
+            "localhost:99999",
+            ".localhost",
+            "localhost.",
+        ] {
+            assert!(!names_this_machine(host), "{host}");
+        }
+    }
+
+    #[test]
+    fn an_origin_must_be_the_host_itself() {
+        for (origin, same) in [
+            ("http://localhost:18790", true),
+            ("http://LOCALHOST:18790", true),
+            ("http://localhost:3000", false),
+            ("http://127.0.0.1:18790", false),
+            ("https://evil.example", false),
+            ("file://localhost:18790", false),
+            ("null", false),
+            ("", false),
+        ] {
+            assert_eq!(is_same_origin(origin.as_bytes(), "localhost:18790"), same, "{origin}");
+        }
+    }
+}

@@ -1,0 +1,19 @@
+//! What the routes ask of the rest of the program, as traits: providers and models, the config
+//! file, what the server stands on, and the way to a provider for what passes through.
+//!
+//! The binary implements them. No provider, no config format and no file is known here.
+
+mod catalogue;
+mod configuration;
+mod readiness;
+mod upstream;
+
+pub use catalogue::{
+    CalledModelView, Catalogue, FailureView, FoundView, LoginBegun, LoginView, ModelView,
+    PriceView, ProviderView, TestView, WeightsFileView, WeightsView,
+};
+pub use configuration::{ConfigChange, ConfigFlaw, ConfigView, Configuration, Written};
+pub use readiness::{Dependency, DependencyState, Readiness};
+pub use upstream::{
+    Dialect, Embedded, Forward, Forwarded, Histogram, Listed, ModelFigures, Piece, Upstream,
+};

@@ -1,0 +1,74 @@
+//! What a route answers when all goes well: the last thing that is said of it.
+
+use schemars::JsonSchema;
+
+use super::{Declared, Described, SchemaOf, schema_of};
+
+const JSON: &str = "application/json";
+const EVENTS: &str = "text/event-stream";
+const LINES: &str = "application/x-ndjson";
+
+/// A status, and the content in each form that a request can ask for.
+#[derive(Clone, Debug)]
+pub(crate) struct Reply {
+    pub(crate) status: u16,
+    pub(crate) forms: Vec<(&'static str, SchemaOf)>,
+}
+
+impl Described {
+    pub(crate) fn answers_json<T: JsonSchema>(self) -> Declared {
+        self.answers_json_as(schema_of::<T>)
+    }
+
+    /// For an answer that has no type of its own, such as one in another maker's format.
+    pub(crate) fn answers_json_as(self, schema: SchemaOf) -> Declared {
+        self.answers(200, vec![(JSON, schema)])
+    }
+
+    /// What was made, whole.
+    pub(crate) fn answers_created<T: JsonSchema>(self) -> Declared {
+        self.answers(201, vec![(JSON, schema_of::<T>)])
+    }
+
+    pub(crate) fn answers_nothing(self) -> Declared {
+        self.answers(204, Vec::new())
+    }
+
+    /// What follows is no HTTP any more.
+    pub(crate) fn switches_protocols(self) -> Declared {
+        self.answers(101, Vec::new())
+    }
+
+    pub(crate) fn answers_text(self, kind: &'static str) -> Declared {
+        self.answers_texts(&[kind])
+    }
+
+    /// A text of one kind or another, as the request asks for it.
+    pub(crate) fn answers_texts(self, kinds: &[&'static str]) -> Declared {
+        let forms = kinds.iter().map(|kind| (*kind, schema_of::<String> as SchemaOf)).collect();
+        self.answers(200, forms)
+    }
+
+    /// One server-sent event after another.
+    pub(crate) fn answers_events<T: JsonSchema>(self) -> Declared {
+        self.answers_events_as(schema_of::<T>)
+    }
+
+    pub(crate) fn answers_events_as(self, event: SchemaOf) -> Declared {
+        self.answers(200, vec![(EVENTS, event)])
+    }
+
+    /// One JSON object a line.
+    pub(crate) fn answers_lines<T: JsonSchema>(self) -> Declared {
+        self.answers(200, vec![(LINES, schema_of::<T>)])
+    }
+
+    /// The whole answer or one event after another, as the request asks for it.
+    pub(crate) fn answers_json_or_events(self, whole: SchemaOf, event: SchemaOf) -> Declared {
+        self.answers(200, vec![(JSON, whole), (EVENTS, event)])
+    }
+
+    fn answers(self, status: u16, forms: Vec<(&'static str, SchemaOf)>) -> Declared {
+        self.declared(Reply { status, forms })
+    }
+}

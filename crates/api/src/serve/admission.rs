@@ -1,0 +1,370 @@
+//! Who may stay. Connections on which nobody has signed in are *guests*: they are few, in all and from
+//! each network, and when there is no room for one more, the one goes that has been silent longest.
+//! Where all of them are busy, a newcomer takes a place in a small reserve, in which one request is
+//! heard (see [`super::reserve`]). People who have signed in take none of these places.
+
+use std::cmp::Reverse;
+use std::collections::{BTreeMap, HashMap};
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock};
+use std::time::{Duration, Instant};
+
+use tokio::sync::Notify;
+use tokio::time::timeout;
+
+use super::network::Network;
+use super::slot::{ConnectionSlot, OpenSlot, Standing};
+use super::{ConnectionLimits, Peer};
+
+/// How long a guest may take for an answer once its request is there: to compute it, and to read it.
+const ANSWER_LIMIT: Duration = Duration::from_secs(60);
+/// In the reserve a request is expected at once.
+const RESERVE_LIMIT: Duration = Duration::from_secs(2);
+/// A guest that came a moment ago is about to send its request. Until then its network may have more
+/// guests than its share, as long as there is room in all: a client that opens many connections at
+/// once and then signs in on each of them is an honest one.
+const GRACE: Duration = Duration::from_secs(1);
+/// Connections that were accepted and that nobody has looked at yet, or that were closed and are
+/// still open. A burst is accepted at the speed at which it can be looked at: otherwise those who
+/// have sent their request would be taken for silent ones.
+const MOST_UNSETTLED: usize = 128;
+/// A thread that is held up must not hold up the accepting for ever.
+const SETTLE_LIMIT: Duration = Duration::from_millis(100);
+
+/// Counts connections and closes those that there is no room for.
+#[derive(Debug)]
+pub struct Admission {
+    limits: RwLock<ConnectionLimits>,
+    state: Mutex<State>,
+    /// One connection more was looked at, or is gone.
+    settled: Notify,
+    closed: AtomicU64,
+}
+
+/// Connections by who is on them, for `/metrics`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct ConnectionFigures {
+    pub(crate) signed_in: usize,
+    pub(crate) unauthenticated: usize,
+    /// Guests that were closed since the start, because of their number or their slowness.
+    pub(crate) closed: u64,
+}
+
+#[derive(Debug, Default)]
+pub(super) struct State {
+    sequence: u64,
+    pub(super) signed_in: usize,
+    /// By when each began what it is doing now.
+    guests: BTreeMap<u64, Guest>,
+    /// Guests outside the reserve.
+    ordinary: usize,
+    per_network: HashMap<Network, usize>,
+    pub(super) unsettled: usize,
+}
+
+#[derive(Debug)]
+pub(super) struct Guest {
+    slot: Arc<ConnectionSlot>,
+    network: Network,
+    place: Place,
+    phase: Phase,
+    since: Instant,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Place {
+    Ordinary,
+    Reserve,
+}
+
+/// What a guest is doing.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Phase {
+    /// A request is expected, or the rest of one, or the first frame of a WebSocket.
+    Waiting,
+    Answering,
+}
+
+impl Guest {
+    /// Nothing is lost when it goes: it asked for nothing yet, and has read what it was told.
+    fn is_silent(&self) -> bool {
+        self.phase == Phase::Waiting && !self.slot.is_writing()
+    }
+
+    fn is_young(&self) -> bool {
+        self.since.elapsed() < GRACE
+    }
+
+    fn is_ordinary_of(&self, network: Network) -> bool {
+        self.network == network && self.place == Place::Ordinary
+    }
+
+    fn patience(&self, limits: &ConnectionLimits) -> Duration {
+        match (self.is_silent(), self.place) {
+            (true, Place::Ordinary) => limits.head,
+            (true, Place::Reserve) => limits.head.min(RESERVE_LIMIT),
+            (false, _) => ANSWER_LIMIT,
+        }
+    }
+}
+
+impl Admission {
+    pub fn new(limits: ConnectionLimits) -> Arc<Self> {
+        Arc::new(Self {
+            limits: RwLock::new(limits),
+            state: Mutex::default(),
+            settled: Notify::new(),
+            closed: AtomicU64::new(0),
+        })
+    }
+
+    /// Holds from the next connection on; those that are open stay.
+    pub fn set_limits(&self, limits: ConnectionLimits) {
+        *self.limits.write().unwrap_or_else(PoisonError::into_inner) = limits;
+    }
+
+    pub(crate) fn limits(&self) -> ConnectionLimits {
+        *self.limits.read().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    pub(crate) fn figures(&self) -> ConnectionFigures {
+        let state = self.state();
+        ConnectionFigures {
+            signed_in: state.signed_in,
+            unauthenticated: state.guests.len(),
+            closed: self.closed.load(Ordering::Relaxed),
+        }
+    }
+
+    /// A place for one more connection. There is always one: another may have to go for it.
+    pub(crate) fn admit(self: &Arc<Self>, peer: &Peer) -> OpenSlot {
+        let slot = Arc::new(ConnectionSlot::new(Arc::clone(self)));
+        let mut state = self.state();
+        state.unsettled += 1;
+        match peer {
+            Peer::LocalUser => slot.stand(Standing::LocalUser),
+            Peer::Network { from, .. } => {
+                let network = Network::of(from.ip());
+                let place = self.room(&mut state, network);
+                state.enter(&slot, network, place);
+            }
+        }
+        drop(state);
+        OpenSlot::new(slot)
+    }
+
+    /// Waits until most of what was accepted was looked at.
+    pub(crate) async fn settle(&self) {
+        let settled = async {
+            loop {
+                let one_more = self.settled.notified();
+                if self.state().unsettled < MOST_UNSETTLED {
+                    return;
+                }
+                one_more.await;
+            }
+        };
+        // Too late: accepting goes on, and silent guests are closed as there is need.
+        let _ = timeout(SETTLE_LIMIT, settled).await;
+    }
+
+    /// Closes guests that have had their time.
+    pub(crate) fn close_overdue(&self, now: Instant) {
+        let limits = self.limits();
+        let mut state = self.state();
+        let overdue = state.guests.iter().filter(|(_, guest)| {
+            now.saturating_duration_since(guest.since) > guest.patience(&limits)
+        });
+        let overdue: Vec<u64> = overdue.map(|(key, _)| *key).collect();
+        for key in overdue {
+            self.close(&mut state, key);
+        }
+    }
+
+    pub(super) fn state(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    pub(super) fn one_more_settled(&self, state: &mut State) {
+        state.unsettled = state.unsettled.saturating_sub(1);
+        self.settled.notify_one();
+    }
+
+    fn room(&self, state: &mut State, network: Network) -> Place {
+        let limits = self.limits();
+        let is_crowded = state.guests_of(network) >= limits.per_address;
+        let is_full = state.ordinary >= limits.unauthenticated;
+        if !is_crowded && !is_full {
+            return Place::Ordinary;
+        }
+        let silent = if is_crowded { state.silent_of(network) } else { None };
+        if let Some(key) = silent.or_else(|| state.silent_in_a_crowd().filter(|_| is_full)) {
+            self.close(state, key);
+            return Place::Ordinary;
+        }
+        if !is_full && state.has_young(network) {
+            return Place::Ordinary;
+        }
+        let reserved = state.guests.len() - state.ordinary;
+        if reserved >= limits.reserve()
+            && let Some(key) = state.oldest(|guest| guest.place == Place::Reserve)
+        {
+            self.close(state, key);
+        }
+        Place::Reserve
+    }
+
+    fn close(&self, state: &mut State, key: u64) {
+        let Some(guest) = state.leave(key) else { return };
+        state.unsettled += 1;
+        guest.slot.stand(Standing::Closed);
+        guest.slot.close();
+        self.closed.fetch_add(1, Ordering::Relaxed);
+    }
+}
+
+impl State {
+    fn guests_of(&self, network: Network) -> usize {
+        self.per_network.get(&network).copied().unwrap_or_default()
+    }
+
+    fn oldest(&self, is_meant: impl Fn(&Guest) -> bool) -> Option<u64> {
+        self.guests.iter().find(|(_, guest)| is_meant(guest)).map(|(key, _)| *key)
+    }
+
+    /// The oldest guest of a network that has been silent for a while.
+    fn silent_of(&self, network: Network) -> Option<u64> {
+        self.oldest(|guest| guest.is_ordinary_of(network) && guest.is_silent() && !guest.is_young())
+    }
+
+    /// Is somebody of this network about to send a request?
+    fn has_young(&self, network: Network) -> bool {
+        let mut guests = self.guests.values();
+        guests.any(|guest| guest.is_ordinary_of(network) && guest.is_silent() && guest.is_young())
+    }
+
+    /// The oldest silent guest of the network that has the most guests.
+    fn silent_in_a_crowd(&self) -> Option<u64> {
+        let silent = self
+            .guests
+            .iter()
+            .filter(|(_, guest)| guest.place == Place::Ordinary && guest.is_silent());
+        silent
+            .max_by_key(|(key, guest)| (self.guests_of(guest.network), Reverse(**key)))
+            .map(|(key, _)| *key)
+    }
+
+    fn enter(&mut self, slot: &Arc<ConnectionSlot>, network: Network, place: Place) {
+        if place == Place::Ordinary {
+            self.ordinary += 1;
+            *self.per_network.entry(network).or_default() += 1;
+        }
+        let (slot, since) = (Arc::clone(slot), Instant::now());
+        self.put(Guest { slot, network, place, phase: Phase::Waiting, since });
+    }
+
+    fn put(&mut self, guest: Guest) {
+        self.sequence += 1;
+        guest.slot.stand(Standing::Guest { key: self.sequence, place: guest.place });
+        self.guests.insert(self.sequence, guest);
+    }
+
+    /// The guest begins something else, and is the youngest again.
+    pub(super) fn turn_to(&mut self, key: u64, phase: Phase) {
+        if let Some(guest) = self.guests.remove(&key) {
+            self.put(Guest { phase, since: Instant::now(), ..guest });
+        }
+    }
+
+    pub(super) fn leave(&mut self, key: u64) -> Option<Guest> {
+        let guest = self.guests.remove(&key)?;
+        if guest.place == Place::Ordinary {
+            self.ordinary -= 1;
+            if let Some(count) = self.per_network.get_mut(&guest.network) {
+                *count -= 1;
+                if *count == 0 {
+                    self.per_network.remove(&guest.network);
+                }
+            }
+        }
+        Some(guest)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::task::{Context, Poll, Waker};
+
+    use super::*;
+
+    fn admission(unauthenticated: usize, per_address: usize) -> Arc<Admission> {
+        let second = Duration::from_secs(1);
+        let (head, body, sign_in) = (second, second, second);
+        Admission::new(ConnectionLimits {
+            max: 64,
+            unauthenticated,
+            per_address,
+            head,
+            body,
+            sign_in,
+        })
+    }
+
+    fn from(address: &str) -> Peer {
+        let from = format!("{address}:1").parse().unwrap();
+        Peer::Network { from, at: "192.0.2.9:2".parse().unwrap() }
+    }
+
+    fn is_closed(slot: &OpenSlot) -> bool {
+        slot.poll_closed(&Context::from_waker(Waker::noop())) == Poll::Ready(())
+    }
+
+    #[test]
+    fn the_network_with_most_guests_makes_room_for_others() {
+        let admission = admission(4, 4);
+        let other = admission.admit(&from("192.0.2.1"));
+        let crowd: Vec<OpenSlot> = (0..3).map(|_| admission.admit(&from("192.0.2.2"))).collect();
+        let newcomer = admission.admit(&from("192.0.2.3"));
+        let closed: Vec<bool> = crowd.iter().map(is_closed).collect();
+        assert_eq!(closed, [true, false, false]);
+        assert!(!is_closed(&other) && !is_closed(&newcomer) && !newcomer.is_in_reserve());
+        drop(crowd);
+        assert_eq!(admission.figures().unauthenticated, 2);
+    }
+
+    #[test]
+    fn guests_that_came_a_moment_ago_may_be_more_than_their_share_but_not_more_than_all() {
+        let admission = admission(4, 2);
+        let crowd: Vec<OpenSlot> = (0..4).map(|_| admission.admit(&from("127.0.0.1"))).collect();
+        assert!(crowd.iter().all(|slot| !is_closed(slot) && !slot.is_in_reserve()));
+        let one_more = admission.admit(&from("127.0.0.2"));
+        assert!(is_closed(&crowd[0]) && !is_closed(&one_more));
+    }
+
+    #[test]
+    fn who_signs_in_leaves_the_place_of_a_guest_and_is_closed_for_nobody() {
+        let admission = admission(2, 2);
+        let known = admission.admit(&from("127.0.0.1"));
+        known.sign_in().unwrap();
+        let guests: Vec<OpenSlot> = (0..8).map(|_| admission.admit(&from("127.0.0.1"))).collect();
+        admission.close_overdue(Instant::now() + ANSWER_LIMIT * 2);
+        assert!(!is_closed(&known) && guests.iter().all(is_closed));
+        let figures = admission.figures();
+        assert_eq!((figures.signed_in, figures.unauthenticated, figures.closed), (1, 0, 8));
+        drop((known, guests));
+        assert_eq!((admission.figures().signed_in, admission.state().unsettled), (0, 0));
+    }
+
+    #[test]
+    fn busy_guests_are_closed_for_nobody_and_the_reserve_is_kept_small() {
+        let admission = admission(2, 2);
+        let busy: Vec<OpenSlot> = (0..2).map(|_| admission.admit(&from("127.0.0.1"))).collect();
+        busy.iter().for_each(|slot| slot.answering());
+        let reserve = admission.limits().reserve();
+        let late: Vec<OpenSlot> =
+            (0..=reserve).map(|_| admission.admit(&from("127.0.0.1"))).collect();
+        assert!(late.iter().all(|slot| slot.is_in_reserve() || is_closed(slot)));
+        assert!(busy.iter().all(|slot| !is_closed(slot)));
+        assert_eq!(late.iter().filter(|slot| is_closed(slot)).count(), 1);
+    }
+}

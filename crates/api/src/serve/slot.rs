@@ -1,0 +1,212 @@
+//! One connection as the rest of the server sees it: whether somebody has signed in on it, and whether
+//! it must go.
+
+use std::future::poll_fn;
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::task::{Context, Poll};
+
+use futures::task::AtomicWaker;
+use onyx_types::{ErrorCode, Fault};
+
+use super::ConnectionLimits;
+use super::admission::{Admission, Phase, Place};
+use crate::Problem;
+
+/// In the extensions of every request that came over a connection.
+#[derive(Debug)]
+pub(crate) struct ConnectionSlot {
+    admission: Arc<Admission>,
+    /// Changed only while the admission's state is locked.
+    standing: Mutex<Standing>,
+    /// Nobody closes a connection on which somebody has signed in; it need not look.
+    is_known: AtomicBool,
+    is_closed: AtomicBool,
+    is_settled: AtomicBool,
+    is_writing: AtomicBool,
+    /// Bytes that may still be read before somebody signs in.
+    allowance: AtomicUsize,
+    task: AtomicWaker,
+}
+
+/// What a connection is counted as.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Standing {
+    /// Of the user who owns the home: not counted.
+    LocalUser,
+    Guest {
+        key: u64,
+        place: Place,
+    },
+    SignedIn,
+    Closed,
+}
+
+impl ConnectionSlot {
+    pub(super) fn new(admission: Arc<Admission>) -> Self {
+        Self {
+            admission,
+            standing: Mutex::new(Standing::Closed),
+            is_known: AtomicBool::new(false),
+            is_closed: AtomicBool::new(false),
+            is_settled: AtomicBool::new(false),
+            is_writing: AtomicBool::new(false),
+            allowance: AtomicUsize::new(usize::MAX),
+            task: AtomicWaker::new(),
+        }
+    }
+
+    pub(crate) fn limits(&self) -> ConnectionLimits {
+        self.admission.limits()
+    }
+
+    /// Has somebody signed in on it, or is it the owner's own?
+    pub(crate) fn is_known(&self) -> bool {
+        self.is_known.load(Ordering::Acquire)
+    }
+
+    pub(crate) fn is_in_reserve(&self) -> bool {
+        matches!(self.standing(), Standing::Guest { place: Place::Reserve, .. })
+    }
+
+    /// Somebody has shown a good credential. From now on the connection takes a place among those of
+    /// people who have signed in; an error where there is none left.
+    pub(crate) fn sign_in(&self) -> Result<(), Problem> {
+        if self.is_known() {
+            return Ok(());
+        }
+        let mut state = self.admission.state();
+        let Standing::Guest { key, .. } = self.standing() else { return Ok(()) };
+        if state.signed_in >= self.limits().signed_in() {
+            return Err(no_room());
+        }
+        state.leave(key);
+        state.signed_in += 1;
+        self.stand(Standing::SignedIn);
+        Ok(())
+    }
+
+    /// From here until somebody signs in, no more than this is read.
+    pub(crate) fn allow(&self, bytes: usize) {
+        self.allowance.store(bytes, Ordering::Relaxed);
+    }
+
+    pub(super) fn answering(&self) {
+        self.turn_to(Phase::Answering);
+    }
+
+    pub(super) fn waiting(&self) {
+        self.turn_to(Phase::Waiting);
+    }
+
+    fn turn_to(&self, phase: Phase) {
+        if self.is_known() {
+            return;
+        }
+        let mut state = self.admission.state();
+        if let Standing::Guest { key, .. } = self.standing() {
+            state.turn_to(key, phase);
+        }
+    }
+
+    /// The connection's task has run: if its client has said something, it was heard.
+    pub(super) fn settle(&self) {
+        if self.is_settled.load(Ordering::Relaxed) {
+            return;
+        }
+        if !self.is_settled.swap(true, Ordering::Relaxed) {
+            self.admission.one_more_settled(&mut self.admission.state());
+        }
+    }
+
+    pub(super) fn is_writing(&self) -> bool {
+        self.is_writing.load(Ordering::Relaxed)
+    }
+
+    /// Is there something that the client does not read?
+    pub(super) fn set_writing(&self, is_writing: bool) {
+        self.is_writing.store(is_writing, Ordering::Relaxed);
+    }
+
+    /// Is there still something that may be read, once this many bytes were?
+    pub(super) fn spend(&self, bytes: usize) -> bool {
+        let left = self.allowance.load(Ordering::Relaxed);
+        if left == usize::MAX || self.is_known() {
+            return true;
+        }
+        self.allowance.store(left.saturating_sub(bytes), Ordering::Relaxed);
+        bytes <= left
+    }
+
+    /// Whether it must go; if not, `context` is woken when it must.
+    pub(super) fn poll_closed(&self, context: &Context<'_>) -> Poll<()> {
+        if self.is_known() {
+            return Poll::Pending;
+        }
+        self.task.register(context.waker());
+        if self.is_closed.load(Ordering::Acquire) { Poll::Ready(()) } else { Poll::Pending }
+    }
+
+    pub(super) async fn closed(&self) {
+        poll_fn(|context| self.poll_closed(context)).await;
+    }
+
+    pub(super) fn close(&self) {
+        self.is_closed.store(true, Ordering::Release);
+        self.task.wake();
+    }
+
+    pub(super) fn stand(&self, standing: Standing) {
+        let is_known = matches!(standing, Standing::LocalUser | Standing::SignedIn);
+        *self.standing.lock().unwrap_or_else(PoisonError::into_inner) = standing;
+        self.is_known.store(is_known, Ordering::Release);
+    }
+
+    fn standing(&self) -> Standing {
+        *self.standing.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// Too many people who have signed in are connected.
+fn no_room() -> Problem {
+    Fault::new(ErrorCode::Overloaded, "there are as many connections as there may be")
+        .with_hint("Try again after the time in Retry-After, or raise `gateway.connections.max`.")
+        .into()
+}
+
+/// Held by the open socket; its place is free when it is dropped.
+#[derive(Debug)]
+pub(crate) struct OpenSlot(Arc<ConnectionSlot>);
+
+impl OpenSlot {
+    pub(super) fn new(slot: Arc<ConnectionSlot>) -> Self {
+        Self(slot)
+    }
+
+    pub(crate) fn share(&self) -> Arc<ConnectionSlot> {
+        Arc::clone(&self.0)
+    }
+}
+
+impl std::ops::Deref for OpenSlot {
+    type Target = ConnectionSlot;
+
+    fn deref(&self) -> &ConnectionSlot {
+        &self.0
+    }
+}
+
+impl Drop for OpenSlot {
+    fn drop(&mut self) {
+        self.settle();
+        let slot = &self.0;
+        let mut state = slot.admission.state();
+        match slot.standing() {
+            Standing::LocalUser => {}
+            Standing::Guest { key, .. } => drop(state.leave(key)),
+            Standing::SignedIn => state.signed_in -= 1,
+            Standing::Closed => slot.admission.one_more_settled(&mut state),
+        }
+        slot.stand(Standing::LocalUser);
+    }
+}

@@ -1,0 +1,154 @@
+//! Requests of other makers' clients, read into one form.
+
+mod chat;
+mod choice;
+mod fields;
+mod media;
+mod messages;
+mod responses;
+mod ui_chat;
+
+use onyx_agent::{ClientInput, ClientTurn};
+use onyx_types::{
+    AgentId, Block, Message, ModelRequest, Role, SessionId, SystemBlock, UserContent, UserPart,
+};
+use schemars::JsonSchema;
+use serde_json::{Map, Value};
+
+use crate::Problem;
+
+pub(crate) use chat::chat;
+pub(crate) use fields::Reader;
+pub(crate) use messages::messages;
+pub(crate) use responses::responses;
+pub(crate) use ui_chat::UiChatRequest;
+
+/// The whole of a request's body: what is read at once to find who answers, and the rest.
+#[derive(JsonSchema)]
+#[allow(dead_code, reason = "a description; the fields are read one by one")]
+pub(crate) struct Body<R> {
+    /// `onyx:<agent>`, an agent's id or `<provider>/<model>`; the default agent without it.
+    #[schemars(default)]
+    model: Option<String>,
+    #[schemars(default)]
+    stream: Option<bool>,
+    #[schemars(default)]
+    stream_options: Option<StreamOptions>,
+    /// Goes on with this conversation.
+    #[serde(rename = "x-onyx-session-id")]
+    #[schemars(default)]
+    session: Option<SessionId>,
+    #[serde(rename = "x-onyx-agent-id")]
+    #[schemars(default)]
+    agent: Option<AgentId>,
+    #[serde(rename = "x-onyx-include-memory")]
+    #[schemars(default)]
+    memory: Option<bool>,
+    #[serde(flatten)]
+    rest: R,
+}
+
+#[derive(JsonSchema)]
+#[allow(dead_code, reason = "a description; the fields are read one by one")]
+pub(crate) struct StreamOptions {
+    #[schemars(default)]
+    include_usage: Option<bool>,
+}
+
+pub(crate) type ChatBody = Body<chat::Request>;
+pub(crate) type MessagesBody = Body<messages::Request>;
+pub(crate) type ResponsesBody = Body<responses::Request>;
+
+/// What a client asks for, whichever wire it speaks.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct ClientRequest {
+    pub(crate) client: ClientInput,
+    /// The answer that this one follows, where the wire names it.
+    pub(crate) previous: Option<String>,
+    /// Fields that an agent decides for itself; the client is told of each.
+    pub(crate) passed_over: Vec<String>,
+}
+
+/// The request as a model of another wire takes it.
+pub(crate) fn model_request(request: ClientRequest) -> ModelRequest {
+    let client = request.client;
+    let mut messages: Vec<Message> = Vec::new();
+    for turn in client.turns {
+        let (role, blocks) = blocks(turn);
+        match messages.last_mut() {
+            Some(last) if last.role == role => last.content.extend(blocks),
+            _ => messages.push(Message { role, content: blocks }),
+        }
+    }
+    let system = client.system.map(|text| SystemBlock { text, stable: true });
+    ModelRequest {
+        system: system.into_iter().collect(),
+        messages: messages.into(),
+        tools: client.tools.into(),
+        tool_use: client.tool_use,
+        max_output_tokens: client.max_output_tokens.unwrap_or(0),
+        temperature: client.temperature,
+        response_format: client.response_format,
+        cache_key: None,
+    }
+}
+
+fn blocks(turn: ClientTurn) -> (Role, Vec<Block>) {
+    match turn {
+        ClientTurn::User(UserContent::Text(text)) => (Role::User, vec![Block::Text { text }]),
+        ClientTurn::User(UserContent::Parts(parts)) => {
+            (Role::User, parts.into_iter().filter_map(part).collect())
+        }
+        ClientTurn::Assistant(text) => (Role::Assistant, vec![Block::Text { text }]),
+        ClientTurn::ToolCall(call) => {
+            let (id, name, input) = (call.id, call.name, call.input);
+            (Role::Assistant, vec![Block::ToolUse { id, name, input, provider_data: None }])
+        }
+        ClientTurn::ToolResult { id, output, is_error } => {
+            (Role::User, vec![Block::ToolResult { id, content: output, is_error }])
+        }
+    }
+}
+
+/// The decoders make no file parts.
+fn part(part: UserPart) -> Option<Block> {
+    match part {
+        UserPart::Text { text } => Some(Block::Text { text }),
+        UserPart::Image { media_type, data } => Some(Block::Image { media_type, data }),
+        UserPart::File { .. } => None,
+    }
+}
+
+/// The messages after the last answer; the session has the earlier ones.
+pub(crate) fn newest(turns: Vec<ClientTurn>) -> Vec<ClientTurn> {
+    let after = turns
+        .iter()
+        .rposition(|turn| matches!(turn, ClientTurn::Assistant(_) | ClientTurn::ToolCall(_)));
+    turns.into_iter().skip(after.map_or(0, |index| index + 1)).collect()
+}
+
+/// Words alone are kept as words.
+fn content(mut parts: Vec<UserPart>) -> UserContent {
+    match (parts.pop(), parts.is_empty()) {
+        (Some(UserPart::Text { text }), true) => UserContent::Text(text),
+        (Some(last), _) => {
+            parts.push(last);
+            UserContent::Parts(parts)
+        }
+        (None, _) => UserContent::Text(String::new()),
+    }
+}
+
+/// A tool's arguments, which these wires write as a string of JSON.
+fn arguments(path: &str, text: &str) -> Result<Value, Problem> {
+    if text.trim().is_empty() {
+        return Ok(Value::Object(Map::new()));
+    }
+    serde_json::from_str(text).map_err(|error| Problem::field(path, format!("not JSON: {error}")))
+}
+
+/// Several pieces of system text, in their order.
+fn joined(texts: &[String]) -> Option<String> {
+    let text = texts.join("\n\n");
+    (!text.trim().is_empty()).then_some(text)
+}

@@ -1,0 +1,144 @@
+//! `/api/conversations/{id}/stream`: what the companion does and says, as server-sent events.
+
+use onyx_surface::{Encoder, Part, RunFold, ToolState};
+use onyx_types::{
+    DraftId, Envelope, ErrorCode, Fault, Preview, Timestamp, ToolUseId, TurnId, Usage,
+};
+use schemars::JsonSchema;
+use serde::Serialize;
+
+use super::sse::SseFrame;
+
+/// The data of an event; the event's name is its kind.
+#[derive(Serialize, JsonSchema)]
+#[serde(untagged)]
+pub(crate) enum CompanionEvent<'a> {
+    Tool(ToolChip<'a>),
+    Delta { text: &'a str },
+    Draft { pending_change_id: DraftId, summary: &'a str },
+    Confirm(Question<'a>),
+    Done { assistant_message_id: Option<TurnId>, usage: Usage },
+    Error { message: &'a str, code: ErrorCode, hint: &'a str },
+}
+
+#[derive(Serialize, JsonSchema)]
+pub(crate) struct ToolChip<'a> {
+    id: &'a ToolUseId,
+    tool: &'a str,
+    args_summary: &'a str,
+    status: ToolState,
+}
+
+#[derive(Serialize, JsonSchema)]
+pub(crate) struct Question<'a> {
+    pending_change_id: DraftId,
+    tool: &'a str,
+    summary: &'a str,
+    preview: &'a Preview,
+    expires_at: Timestamp,
+}
+
+/// From where the events come; their numbers mean something only there.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum EventsFrom {
+    #[default]
+    Feed,
+    Log,
+}
+
+#[derive(Debug, Default)]
+pub struct CompanionFrames {
+    from: EventsFrom,
+    fold: RunFold,
+    seq: u64,
+}
+
+impl CompanionFrames {
+    pub fn reading_from(from: EventsFrom) -> Self {
+        Self { from, ..Self::default() }
+    }
+
+    /// The whole stream of a message that could not be run.
+    pub fn refused(fault: &Fault) -> Vec<SseFrame> {
+        let frames = Self::default();
+        vec![frames.error(&fault.message, fault.code, fault.hint()), frames.done(Usage::default())]
+    }
+
+    /// Empty where nothing can be come back to.
+    fn id(&self) -> String {
+        let Some(run) = self.fold.run() else { return String::new() };
+        match self.from {
+            EventsFrom::Feed => format!("{run}:{}", self.seq),
+            EventsFrom::Log => format!("{run}:log-{}", self.seq),
+        }
+    }
+
+    fn tool(&self, id: &ToolUseId, tool: &str, args_summary: &str, status: ToolState) -> SseFrame {
+        let chip = ToolChip { id, tool, args_summary, status };
+        SseFrame::new(self.id(), "tool", &CompanionEvent::Tool(chip))
+    }
+
+    fn error(&self, message: &str, code: ErrorCode, hint: &str) -> SseFrame {
+        SseFrame::new(self.id(), "error", &CompanionEvent::Error { message, code, hint })
+    }
+
+    fn done(&self, usage: Usage) -> SseFrame {
+        let assistant_message_id = self.fold.first_turn();
+        SseFrame::new(self.id(), "done", &CompanionEvent::Done { assistant_message_id, usage })
+    }
+
+    fn frame(&self, part: &Part<'_>) -> Option<SseFrame> {
+        Some(match part {
+            Part::Text { turn_id: _, words } => {
+                let text = words.in_run();
+                SseFrame::new(self.id(), "delta", &CompanionEvent::Delta { text: &text })
+            }
+            Part::ToolCall { id, tool, summary, .. } => {
+                self.tool(id, tool, summary, ToolState::Running)
+            }
+            Part::ToolResult { id, tool, ok, call_summary, .. } => {
+                self.tool(id, tool, call_summary, ToolState::of(Some(*ok)))
+            }
+            Part::Proposal { draft_id, summary, expires_at: None, .. } => {
+                let data = CompanionEvent::Draft { pending_change_id: *draft_id, summary };
+                SseFrame::new(self.id(), "draft", &data)
+            }
+            Part::Proposal { draft_id, tool, summary, preview, expires_at: Some(expires_at) } => {
+                let question = Question {
+                    pending_change_id: *draft_id,
+                    tool,
+                    summary,
+                    preview,
+                    expires_at: *expires_at,
+                };
+                SseFrame::new(self.id(), "confirm", &CompanionEvent::Confirm(question))
+            }
+            Part::Error { code, message, hint } => self.error(message, *code, hint),
+            Part::Done { usage, .. } => self.done(*usage),
+            // The surface has no event for these.
+            Part::Start { .. }
+            | Part::TextComplete { .. }
+            | Part::Reasoning { .. }
+            | Part::ToolOutput { .. }
+            | Part::Context { .. }
+            | Part::Status { .. }
+            | Part::Usage(_) => return None,
+        })
+    }
+}
+
+impl Encoder for CompanionFrames {
+    type Frame = SseFrame;
+
+    fn encode(&mut self, envelope: &Envelope) -> Vec<SseFrame> {
+        self.seq = envelope.seq;
+        let parts = self.fold.parts(envelope);
+        parts.filter_map(|part| self.frame(&part)).collect()
+    }
+
+    /// A feed that broke off: the client is still told that nothing more comes, and why.
+    fn finish(&mut self) -> Vec<SseFrame> {
+        let parts = self.fold.finish();
+        parts.filter_map(|part| self.frame(&part)).collect()
+    }
+}

@@ -1,0 +1,25 @@
+//! One pure encoder per wire format: from the parts of a run, which every surface shows alike, to
+//! the format's frames.
+
+mod camel;
+mod companion;
+mod ndjson;
+mod persona;
+mod sse;
+mod thread;
+mod ui_message;
+pub mod v1;
+mod ws;
+
+pub(crate) use camel::camel_json;
+pub(crate) use companion::CompanionEvent;
+pub use companion::{CompanionFrames, EventsFrom};
+pub use ndjson::{CallName, Ndjson};
+pub(crate) use ndjson::{Line, OlderLine};
+pub(crate) use persona::PersonaEvent;
+pub use persona::PersonaFrames;
+pub use sse::SseFrame;
+pub use thread::ThreadFrames;
+pub(crate) use thread::{ThreadEvent, answer_id};
+pub use ui_message::UiMessageFrames;
+pub use ws::{RunFrame, WsFrames};

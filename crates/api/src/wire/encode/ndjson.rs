@@ -1,0 +1,166 @@
+//! `/api/agent/chat-stream`: NDJSON schema v2, one event a line, no other types than these; and
+//! what clients of before it call a tool call.
+
+use bytes::Bytes;
+use onyx_surface::{Encoder, Part, RunFold};
+use onyx_types::{
+    AgentId, DraftId, Envelope, ErrorCode, LaneId, Preview, RunId, RunStatus, SessionId, ToolUseId,
+    Usage,
+};
+use schemars::JsonSchema;
+use serde::Serialize;
+use serde_json::Value;
+
+#[derive(Serialize, JsonSchema)]
+#[serde(tag = "type", rename_all = "snake_case")]
+pub(crate) enum Line<'a> {
+    Start { session_id: SessionId, run_id: RunId },
+    Text { delta: &'a str },
+    ToolCall { id: &'a ToolUseId, tool: &'a str, args: &'a Value },
+    ToolResult { id: &'a ToolUseId, tool: &'a str, ok: bool, summary: &'a str },
+    Status { message: &'a str },
+    Draft { draft_id: DraftId, tool: &'a str, summary: &'a str, preview: &'a Preview },
+    Confirm { draft_id: DraftId, tool: &'a str, summary: &'a str, preview: &'a Preview },
+    Error { message: &'a str, code: ErrorCode, hint: &'a str },
+    Done { session_id: SessionId, run_id: RunId, status: RunStatus, usage: Usage },
+}
+
+/// A line for clients of `/api/claude`: the same but for one name.
+#[derive(Serialize, JsonSchema)]
+#[serde(tag = "type", rename_all = "snake_case")]
+pub(crate) enum OlderLine<'a> {
+    ToolUse {
+        id: &'a ToolUseId,
+        tool: &'a str,
+        args: &'a Value,
+    },
+    #[serde(untagged)]
+    Same(Line<'a>),
+}
+
+/// What a tool call is called.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum CallName {
+    #[default]
+    ToolCall,
+    /// By clients of `/api/claude`.
+    ToolUse,
+}
+
+/// A line of a run in which several agents answer: it says whose it is.
+#[derive(Serialize)]
+struct Marked<'a> {
+    #[serde(flatten)]
+    line: &'a OlderLine<'a>,
+    #[serde(flatten)]
+    mark: Mark<'a>,
+}
+
+#[derive(Serialize)]
+#[serde(untagged)]
+enum Mark<'a> {
+    All { agents: &'a [AgentId] },
+    One { agent: &'a AgentId, lane: LaneId },
+}
+
+/// Each frame is one line with its newline.
+#[derive(Debug, Default)]
+pub struct Ndjson {
+    calls: CallName,
+    fold: RunFold,
+}
+
+impl Encoder for Ndjson {
+    type Frame = Bytes;
+
+    fn encode(&mut self, envelope: &Envelope) -> Vec<Bytes> {
+        let parts = self.fold.parts(envelope);
+        parts.filter_map(|part| self.frame(&part, Some(envelope.lane))).collect()
+    }
+
+    /// A feed that broke off: the client is still told that nothing more comes, and why.
+    fn finish(&mut self) -> Vec<Bytes> {
+        let parts = self.fold.finish();
+        parts.filter_map(|part| self.frame(&part, None)).collect()
+    }
+}
+
+impl Ndjson {
+    /// For clients that know tool calls by this name.
+    pub fn calling(calls: CallName) -> Self {
+        Self { calls, ..Self::default() }
+    }
+
+    /// `None` where schema v2 has no line. `lane` is `None` for what is said of the whole run.
+    fn frame(&self, part: &Part<'_>, lane: Option<LaneId>) -> Option<Bytes> {
+        let (session_id, run_id) = (self.fold.session()?, self.fold.run()?);
+        let delta;
+        let line = match part {
+            Part::Start { session_id, .. } => Line::Start { session_id: *session_id, run_id },
+            Part::Text { turn_id: _, words } => {
+                delta = words.in_run();
+                Line::Text { delta: &delta }
+            }
+            Part::ToolCall { id, tool, input, .. } => Line::ToolCall { id, tool, args: input },
+            Part::ToolResult { id, tool, ok, summary, .. } => {
+                Line::ToolResult { id, tool, ok: *ok, summary }
+            }
+            Part::Proposal { draft_id, tool, summary, preview, expires_at: None } => {
+                Line::Draft { draft_id: *draft_id, tool, summary, preview }
+            }
+            Part::Proposal { draft_id, tool, summary, preview, expires_at: Some(_) } => {
+                Line::Confirm { draft_id: *draft_id, tool, summary, preview }
+            }
+            Part::Status { message, code: _ } => Line::Status { message },
+            Part::Error { code, message, hint } => Line::Error { message, code: *code, hint },
+            Part::Done { status, assistant_turn_ids: _, usage } => {
+                Line::Done { session_id, run_id, status: *status, usage: *usage }
+            }
+            Part::TextComplete { .. }
+            | Part::Reasoning { .. }
+            | Part::ToolOutput { .. }
+            | Part::Context { .. }
+            | Part::Usage(_) => return None,
+        };
+        let mark = lane.and_then(|lane| self.mark(&line, lane));
+        let line = match (self.calls, line) {
+            (CallName::ToolUse, Line::ToolCall { id, tool, args }) => {
+                OlderLine::ToolUse { id, tool, args }
+            }
+            (CallName::ToolUse | CallName::ToolCall, line) => OlderLine::Same(line),
+        };
+        Some(written(&line, mark))
+    }
+
+    /// Whose line it is, where that is a question.
+    fn mark(&self, line: &Line<'_>, lane: LaneId) -> Option<Mark<'_>> {
+        if self.fold.agents().len() < 2 {
+            return None;
+        }
+        match line {
+            Line::Start { .. } => Some(Mark::All { agents: self.fold.agents() }),
+            Line::Done { .. } => None,
+            Line::Text { .. }
+            | Line::ToolCall { .. }
+            | Line::ToolResult { .. }
+            | Line::Status { .. }
+            | Line::Draft { .. }
+            | Line::Confirm { .. }
+            | Line::Error { .. } => {
+                let agent = self.fold.agent(lane)?;
+                Some(Mark::One { agent, lane })
+            }
+        }
+    }
+}
+
+fn written(line: &OlderLine<'_>, mark: Option<Mark<'_>>) -> Bytes {
+    // Serialising plain data into memory cannot fail: every key is a string.
+    let mut bytes = match mark {
+        None => serde_json::to_vec(line),
+        Some(mark) => serde_json::to_vec(&Marked { line, mark }),
+    }
+    .unwrap_or_default();
+    bytes.push(b'\n');
+    bytes.into()
+}

@@ -1,0 +1,89 @@
+//! `/api/persona-agent/chat`: server-sent events of `data:` lines only, `type` inside, camelCase.
+
+use bytes::Bytes;
+use onyx_surface::{Encoder, Part, RunFold};
+use onyx_types::{Envelope, ToolUseId, TurnId};
+use schemars::JsonSchema;
+use serde::Serialize;
+use serde_json::Value;
+
+#[derive(Serialize, JsonSchema)]
+#[serde(tag = "type", rename_all = "snake_case", rename_all_fields = "camelCase")]
+pub(crate) enum PersonaEvent<'a> {
+    TextDelta {
+        content: &'a str,
+    },
+    TextComplete {
+        id: TurnId,
+        content: &'a str,
+    },
+    ToolCall {
+        id: TurnId,
+        tool_use_id: &'a ToolUseId,
+        tool_name: &'a str,
+        input: &'a Value,
+    },
+    ToolResult {
+        id: TurnId,
+        tool_use_id: &'a ToolUseId,
+        output: &'a str,
+        #[serde(skip_serializing_if = "std::ops::Not::not")]
+        is_error: bool,
+    },
+    Done,
+    Error {
+        message: &'a str,
+    },
+}
+
+#[derive(Debug, Default)]
+pub struct PersonaFrames {
+    fold: RunFold,
+}
+
+impl Encoder for PersonaFrames {
+    type Frame = Bytes;
+
+    fn encode(&mut self, envelope: &Envelope) -> Vec<Bytes> {
+        self.fold.parts(envelope).filter_map(|part| written(&part)).collect()
+    }
+
+    /// A feed that broke off: the client is still told that nothing more comes, and why.
+    fn finish(&mut self) -> Vec<Bytes> {
+        self.fold.finish().filter_map(|part| written(&part)).collect()
+    }
+}
+
+/// `None` where the surface has no event.
+fn written(part: &Part<'_>) -> Option<Bytes> {
+    let event = match part {
+        // Its clients join the texts themselves.
+        Part::Text { turn_id: _, words } => PersonaEvent::TextDelta { content: words.text },
+        Part::TextComplete { turn_id, text } if !text.is_empty() => {
+            PersonaEvent::TextComplete { id: *turn_id, content: text }
+        }
+        Part::ToolCall { turn_id, id, tool, input, summary: _ } => {
+            PersonaEvent::ToolCall { id: *turn_id, tool_use_id: id, tool_name: tool, input }
+        }
+        Part::ToolResult { turn_id, id, ok, output, .. } => {
+            PersonaEvent::ToolResult { id: *turn_id, tool_use_id: id, output, is_error: !ok }
+        }
+        Part::Error { message, code: _, hint: _ } => PersonaEvent::Error { message },
+        Part::Done { .. } => PersonaEvent::Done,
+        Part::Start { .. }
+        | Part::TextComplete { .. }
+        | Part::Reasoning { .. }
+        | Part::ToolOutput { .. }
+        | Part::Proposal { .. }
+        | Part::Context { .. }
+        | Part::Status { .. }
+        | Part::Usage(_) => return None,
+    };
+    Some(frame(&event))
+}
+
+fn frame(event: &PersonaEvent<'_>) -> Bytes {
+    // Serialising plain data into memory cannot fail: every key is a string.
+    let json = serde_json::to_string(event).unwrap_or_default();
+    format!("data: {json}\n\n").into()
+}

@@ -1,0 +1,256 @@
+//! `/api/threads/{id}/events`: the answers of coworkers as they grow. Text is gathered until
+//! somebody flushes it, so that a fast model does not mean a frame for every word.
+
+use onyx_surface::{Encoder, Part, RunFold};
+use onyx_types::{
+    AgentId, DraftId, Envelope, ErrorCode, Fault, LaneId, Preview, RunStatus, Timestamp, TurnId,
+};
+use schemars::JsonSchema;
+use serde::Serialize;
+
+use super::sse::SseFrame;
+use crate::messages::MessageStatus;
+
+/// The data of an event; the event's name is its kind.
+#[derive(Serialize, JsonSchema)]
+#[serde(untagged)]
+pub(crate) enum ThreadEvent<'a> {
+    Chunk {
+        message_id: &'a str,
+        text: &'a str,
+        full_content: &'a str,
+    },
+    Complete {
+        message_id: &'a str,
+        content: &'a str,
+        status: MessageStatus,
+    },
+    Error {
+        message_id: &'a str,
+        error: Reason<'a>,
+    },
+    Confirm(Asked<'a>),
+    /// The last event of a thread that is no more.
+    Deleted {
+        error: Reason<'a>,
+    },
+}
+
+#[derive(Serialize, JsonSchema)]
+#[schemars(rename = "ThreadConfirm")]
+pub(crate) struct Asked<'a> {
+    message_id: &'a str,
+    pending_change_id: DraftId,
+    tool: &'a str,
+    summary: &'a str,
+    preview: &'a Preview,
+    expires_at: Timestamp,
+}
+
+#[derive(Serialize, JsonSchema)]
+#[schemars(rename = "ThreadError")]
+pub(crate) struct Reason<'a> {
+    code: ErrorCode,
+    message: &'a str,
+    hint: &'a str,
+}
+
+impl<'a> Reason<'a> {
+    fn of(fault: &'a Fault) -> Self {
+        Self { code: fault.code, message: &fault.message, hint: fault.hint() }
+    }
+}
+
+/// Names a coworker's answer to a message; known before there is one.
+pub(crate) fn answer_id(question: TurnId, agent: &AgentId) -> String {
+    format!("{question}.{agent}")
+}
+
+#[derive(Debug)]
+struct LaneAnswer {
+    message_id: String,
+    content: String,
+    /// Bytes of the content that were told.
+    told: usize,
+    has_whole_text: bool,
+    fault: Option<Fault>,
+}
+
+#[derive(Debug)]
+pub struct ThreadFrames {
+    question: TurnId,
+    fold: RunFold,
+    /// In the order of their lanes.
+    answers: Vec<LaneAnswer>,
+    id: String,
+}
+
+impl ThreadFrames {
+    /// Tells of a run that answers this message.
+    pub fn new(question: TurnId) -> Self {
+        Self { question, fold: RunFold::default(), answers: Vec::new(), id: String::new() }
+    }
+
+    /// Tells that a message was taken back, once for each agent that would have answered it.
+    pub fn taken_back(message: TurnId, agents: &[AgentId]) -> Vec<SseFrame> {
+        let complete = |agent: &AgentId| {
+            let data = ThreadEvent::Complete {
+                message_id: &answer_id(message, agent),
+                content: "",
+                status: MessageStatus::Cancelled,
+            };
+            SseFrame::new(String::new(), "chat:complete", &data)
+        };
+        agents.iter().map(complete).collect()
+    }
+
+    /// Tells that the thread was deleted.
+    pub fn deleted() -> Vec<SseFrame> {
+        let fault = Fault::new(ErrorCode::NotFound, "This thread was deleted.")
+            .with_hint("Go on in another thread.");
+        let data = ThreadEvent::Deleted { error: Reason::of(&fault) };
+        vec![SseFrame::new(String::new(), "chat:deleted", &data)]
+    }
+
+    fn begin_answers(&mut self, agents: &[AgentId]) {
+        let question = self.question;
+        let answer = |agent: &AgentId| LaneAnswer {
+            message_id: answer_id(question, agent),
+            content: String::new(),
+            told: 0,
+            has_whole_text: false,
+            fault: None,
+        };
+        self.answers = agents.iter().map(answer).collect();
+    }
+
+    /// The text that was gathered since the last time.
+    pub fn flush(&mut self) -> Vec<SseFrame> {
+        let mut frames = Vec::new();
+        for answer in self.answers.iter_mut().filter(|answer| answer.told < answer.content.len()) {
+            let chunk = ThreadEvent::Chunk {
+                message_id: &answer.message_id,
+                text: &answer.content[answer.told..],
+                full_content: &answer.content,
+            };
+            frames.push(SseFrame::new(self.id.clone(), "chat:chunk", &chunk));
+            answer.told = answer.content.len();
+        }
+        frames
+    }
+
+    pub fn has_unsaid(&self) -> bool {
+        self.answers.iter().any(|answer| answer.told < answer.content.len())
+    }
+
+    /// Marks all gathered text as told, for a reader who has it already.
+    pub fn skip(&mut self) {
+        self.answers.iter_mut().for_each(|answer| answer.told = answer.content.len());
+    }
+
+    fn answer(&mut self, lane: LaneId) -> Option<&mut LaneAnswer> {
+        self.answers.get_mut(usize::from(lane.0))
+    }
+
+    fn end(&mut self, status: RunStatus) -> Vec<SseFrame> {
+        let mut frames = self.flush();
+        let several = self.answers.len() > 1;
+        for answer in &self.answers {
+            // Where several agents answer, one that fails does not take the others along.
+            let answered = several && answer.has_whole_text && answer.fault.is_none();
+            let status = match status {
+                RunStatus::Done | RunStatus::AwaitingClient => MessageStatus::Complete,
+                RunStatus::Cancelled | RunStatus::Error | RunStatus::Interrupted if answered => {
+                    MessageStatus::Complete
+                }
+                RunStatus::Cancelled => MessageStatus::Cancelled,
+                RunStatus::Error | RunStatus::Interrupted => {
+                    let fault = answer.fault.clone();
+                    let fault = fault.unwrap_or_else(|| Fault::plain(ErrorCode::Interrupted));
+                    frames.push(failed(&self.id, &answer.message_id, &fault));
+                    continue;
+                }
+            };
+            let data = ThreadEvent::Complete {
+                message_id: &answer.message_id,
+                content: &answer.content,
+                status,
+            };
+            frames.push(SseFrame::new(self.id.clone(), "chat:complete", &data));
+        }
+        frames
+    }
+}
+
+fn failed(id: &str, message_id: &str, fault: &Fault) -> SseFrame {
+    let data = ThreadEvent::Error { message_id, error: Reason::of(fault) };
+    SseFrame::new(id.to_owned(), "chat:error", &data)
+}
+
+impl ThreadFrames {
+    fn add(&mut self, lane: LaneId, part: &Part<'_>) -> Vec<SseFrame> {
+        match part {
+            Part::Start { agents, .. } => self.begin_answers(agents),
+            Part::Text { turn_id: _, words } => {
+                if let Some(answer) = self.answer(lane) {
+                    answer.content.push_str(words.lead_in_answer());
+                    answer.content.push_str(words.text);
+                }
+            }
+            Part::TextComplete { .. } => {
+                if let Some(answer) = self.answer(lane) {
+                    answer.has_whole_text = true;
+                }
+            }
+            Part::Error { code, message, hint } => {
+                if let Some(answer) = self.answer(lane) {
+                    answer.fault = Some(Fault::new(*code, *message).with_hint(*hint));
+                }
+            }
+            Part::Proposal { draft_id, tool, summary, preview, expires_at: Some(expires_at) } => {
+                let mut frames = self.flush();
+                let message_id = self.answer(lane).map(|answer| answer.message_id.clone());
+                let asked = Asked {
+                    message_id: message_id.as_deref().unwrap_or_default(),
+                    pending_change_id: *draft_id,
+                    tool,
+                    summary,
+                    preview,
+                    expires_at: *expires_at,
+                };
+                let asked = ThreadEvent::Confirm(asked);
+                frames.push(SseFrame::new(self.id.clone(), "confirm", &asked));
+                return frames;
+            }
+            Part::Done { status, .. } => return self.end(*status),
+            // The surface has no event for these.
+            Part::Proposal { expires_at: None, .. }
+            | Part::Reasoning { .. }
+            | Part::ToolCall { .. }
+            | Part::ToolOutput { .. }
+            | Part::ToolResult { .. }
+            | Part::Context { .. }
+            | Part::Status { .. }
+            | Part::Usage(_) => {}
+        }
+        Vec::new()
+    }
+}
+
+impl Encoder for ThreadFrames {
+    type Frame = SseFrame;
+
+    fn encode(&mut self, envelope: &Envelope) -> Vec<SseFrame> {
+        self.id = format!("{}:{}", envelope.run_id, envelope.seq);
+        let parts = self.fold.parts(envelope);
+        parts.flat_map(|part| self.add(envelope.lane, &part)).collect()
+    }
+
+    /// A feed that broke off: the client is still told that nothing more comes, and why. Each
+    /// answer has its own end here, so that of the run is enough.
+    fn finish(&mut self) -> Vec<SseFrame> {
+        let parts = self.fold.finish();
+        let ends = parts.filter(|part| matches!(part, Part::Done { .. }));
+        ends.flat_map(|part| self.add(LaneId(0), &part)).collect()
+    }
+}

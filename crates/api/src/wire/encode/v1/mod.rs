@@ -1,0 +1,93 @@
+//! The formats of other makers' clients: one answer told in parts, and a writer per format.
+
+mod chat;
+mod messages;
+mod parts;
+mod responses;
+mod whole;
+
+pub use chat::ChatChunks;
+pub use messages::MessageEvents;
+pub use parts::{AnswerFold, AnswerPart, Finish, ModelFold};
+pub use responses::ResponseEvents;
+pub use whole::{WholeAnswer, WholeFold};
+
+use bytes::Bytes;
+use onyx_surface::Encoder;
+use onyx_types::{Envelope, Usage};
+use serde_json::{Map, Value};
+
+/// What every format says of an answer beside its content.
+#[derive(Clone, Debug, PartialEq)]
+pub struct AnswerHead {
+    /// Bare; each format puts its own prefix before it.
+    pub id: String,
+    /// As the client named it.
+    pub model: String,
+    /// Seconds since the epoch.
+    pub created: i64,
+    /// Where the conversation is kept; none for what passes through.
+    pub session: Option<String>,
+    pub usage: StreamUsage,
+    /// What the request said and the answer repeats, in the formats that do.
+    pub echo: Map<String, Value>,
+}
+
+/// Does a stream of chat chunks end with one that holds the usage?
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum StreamUsage {
+    Told,
+    #[default]
+    Silent,
+}
+
+/// Writes the steps of one answer.
+pub trait AnswerWriter: Send {
+    fn write(&mut self, part: &AnswerPart) -> Vec<Bytes>;
+}
+
+impl<W: AnswerWriter + ?Sized> AnswerWriter for Box<W> {
+    fn write(&mut self, part: &AnswerPart) -> Vec<Bytes> {
+        (**self).write(part)
+    }
+}
+
+/// A run in a foreign format.
+pub struct Streamed<W> {
+    fold: AnswerFold,
+    writer: W,
+}
+
+impl<W: AnswerWriter> Streamed<W> {
+    pub fn new(fold: AnswerFold, writer: W) -> Self {
+        Self { fold, writer }
+    }
+}
+
+impl<W: AnswerWriter> Encoder for Streamed<W> {
+    type Frame = Bytes;
+
+    fn encode(&mut self, envelope: &Envelope) -> Vec<Bytes> {
+        let parts = self.fold.event(envelope);
+        parts.iter().flat_map(|part| self.writer.write(part)).collect()
+    }
+
+    fn finish(&mut self) -> Vec<Bytes> {
+        let parts = self.fold.finish();
+        parts.iter().flat_map(|part| self.writer.write(part)).collect()
+    }
+}
+
+/// Every token of the prompt, the cached ones included, as OpenAI counts them.
+fn openai_total(usage: &Usage) -> u64 {
+    usage.input + usage.output
+}
+
+fn data_frame(body: &Value) -> Bytes {
+    format!("data: {body}\n\n").into()
+}
+
+/// An event under the name that its `type` has.
+fn named_frame(body: &Value) -> Bytes {
+    format!("event: {}\ndata: {body}\n\n", body["type"].as_str().unwrap_or_default()).into()
+}

@@ -1,0 +1,13 @@
+//! From bytes to what is asked, and from what happened to bytes: bodies and queries, versions
+//! (`ETag`), requests in other makers' formats, and one pure encoder per format of ours and theirs.
+//!
+//! Handlers come here to read and to write. Nothing here knows a route or starts anything.
+
+mod body;
+pub(crate) mod decode;
+pub(crate) mod encode;
+mod etag;
+
+pub(crate) use body::{DocumentBody, OptionalBody, RawBody, typed};
+pub use body::{JsonBody, MAX_BODY, QueryOf};
+pub(crate) use etag::{etag, expected};

@@ -1,0 +1,39 @@
+//! What credentials may do, make and approve, how browsers show theirs, and how guesses are counted.
+
+mod approving;
+mod front;
+mod guessing;
+mod making;
+mod page_key;
+
+use std::net::{IpAddr, Ipv4Addr};
+
+use onyx_test_support::{AgentClient, DEFAULT_PASSWORD as PASSWORD, OnyxProcess, Reply};
+use reqwest::Method;
+use serde_json::{Value, json};
+
+/// A client with a token that the owner made for somebody, good for these scopes.
+async fn with_scopes(onyx: &OnyxProcess, person: &str, scopes: Value) -> AgentClient {
+    let body = json!({"name": "test", "people": [person], "scopes": scopes});
+    let made = onyx.post("/api/admin/tokens", &body).await.expect(201).json();
+    AgentClient::new(onyx.base_url(), made["token"].as_str().unwrap())
+}
+
+/// A client without any credential, at this address of the machine.
+#[allow(clippy::disallowed_methods)]
+fn stranger_at(last: u8) -> reqwest::Client {
+    let address = IpAddr::V4(Ipv4Addr::new(127, 0, 0, last));
+    let builder = reqwest::Client::builder().no_proxy().local_address(address);
+    builder.redirect(reqwest::redirect::Policy::none()).build().unwrap()
+}
+
+async fn log_in(onyx: &OnyxProcess, from: u8, person: &str, password: &str) -> Reply {
+    let body = json!({"person": person, "password": password});
+    Reply::of(stranger_at(from).post(onyx.url("/api/auth/login")).json(&body)).await
+}
+
+async fn set_password(onyx: &OnyxProcess, person: &str) {
+    let path = format!("/api/admin/people/{person}/password");
+    let request = onyx.request(Method::PUT, &path).json(&json!({"password": PASSWORD}));
+    let _ = Reply::of(request).await.expect(204);
+}

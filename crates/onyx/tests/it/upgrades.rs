@@ -1,0 +1,99 @@
+//! Homes that earlier versions wrote are opened as they are. `scripts/fixture-home` made them.
+
+use std::path::{Path, PathBuf};
+
+use onyx_test_support::{OnyxProcess, ScriptedModel};
+use serde_json::{Value, json};
+
+use crate::said;
+
+/// Of the homes that are kept.
+const TOKEN: &str = "onyx_sk_fixture";
+const KEY: &str = "sk-fixture-key-of-a-provider";
+
+fn homes() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/fixtures/homes")
+}
+
+/// A server on the home that a version wrote, whose provider is this model.
+async fn opened(version: &Path, model: &ScriptedModel) -> OnyxProcess {
+    let token = json!({"gateway": {"auth": {"token": TOKEN}}});
+    let mut onyx = OnyxProcess::builder().merge(token).start().await;
+    onyx.terminate().await;
+    let folder = onyx.home().parent().unwrap().to_owned();
+    std::fs::remove_dir_all(onyx.home()).unwrap();
+    let archive = std::fs::File::open(version.join("home.tar.gz")).unwrap();
+    tar::Archive::new(flate2::read::GzDecoder::new(archive)).unpack(&folder).unwrap();
+    let config = std::fs::read_to_string(onyx.config_path()).unwrap();
+    let config = config.replace("http://127.0.0.1:9/v1", &model.base_url());
+    std::fs::write(onyx.config_path(), config).unwrap();
+    onyx.restart().await;
+    onyx
+}
+
+/// Where a value that was listed is not listed any more. What is listed beside it is new, which an
+/// upgrade may bring.
+fn lost(place: &str, before: &Value, now: &Value, losses: &mut Vec<String>) {
+    match (before, now) {
+        (Value::Object(before), Value::Object(now)) => {
+            for (key, value) in before {
+                lost(
+                    &format!("{place}.{key}"),
+                    value,
+                    now.get(key).unwrap_or(&Value::Null),
+                    losses,
+                );
+            }
+        }
+        (Value::Array(before), Value::Array(now)) if before.len() == now.len() => {
+            for (index, (before, now)) in before.iter().zip(now).enumerate() {
+                lost(&format!("{place}[{index}]"), before, now, losses);
+            }
+        }
+        _ if before == now => {}
+        _ => losses.push(format!("{place}: was {before}, is {now}")),
+    }
+}
+
+#[tokio::test]
+async fn a_home_of_every_earlier_version_is_opened_and_lists_all_that_it_did() {
+    let mut versions = 0;
+    for version in std::fs::read_dir(homes()).unwrap() {
+        let version = version.unwrap().path();
+        let model = ScriptedModel::start().await;
+        let onyx = opened(&version, &model).await;
+        let home = onyx.home().to_str().unwrap().to_owned();
+        let listed = std::fs::read_to_string(version.join("listed.json")).unwrap();
+        let listed: Value = serde_json::from_str(&listed.replace("$ONYX_HOME", &home)).unwrap();
+
+        let mut losses = Vec::new();
+        for (path, before) in listed.as_object().unwrap() {
+            let now = onyx.get(path).await.expect(200).json();
+            lost(path, before, &now, &mut losses);
+        }
+
+        assert_eq!(losses, [] as [&str; 0], "{}", version.display());
+        versions += 1;
+    }
+    assert!(versions > 0);
+}
+
+#[tokio::test]
+async fn an_earlier_version_s_conversation_goes_on_with_its_sealed_key() {
+    let model = ScriptedModel::start().await;
+    let onyx = opened(&homes().join("0.1.0"), &model).await;
+    let sessions = onyx.get("/v1/sessions?limit=100").await.expect(200).json();
+    let session = &sessions["sessions"][0];
+
+    let events =
+        onyx.chat_stream(&json!({"message": "And now?", "session_id": session["id"]})).await;
+
+    assert_eq!(said(&events), "ok", "{events:?}");
+    let asked = model.last_request();
+    assert_eq!(asked.header("authorization"), Some(format!("Bearer {KEY}").as_str()));
+    let preview = session["preview"].as_str().unwrap();
+    assert!(asked.body.to_string().contains(preview), "{}", asked.body);
+    let verified = onyx.get("/api/admin/audit/verify").await.expect(200).json();
+    let chains = verified["chains"].as_array().unwrap();
+    assert!(chains.iter().all(|chain| chain["whole"] == true) && !chains.is_empty(), "{verified}");
+}

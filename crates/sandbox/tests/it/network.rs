@@ -1,0 +1,180 @@
+//! Sockets: none of this machine's on any rung, and where a job has a network, one port.
+
+use std::io::{Read, Write};
+use std::net::{TcpListener, UdpSocket};
+use std::os::unix::net::{UnixDatagram, UnixListener};
+use std::process::Stdio;
+use std::time::Duration;
+
+use onyx_sandbox::{Job, Network, PROXY_PORT, Rung, Running};
+
+use crate::support::{Place, RUNGS};
+
+/// Tries every way to a socket; the listeners' paths lie in the vault, so that it is not the file
+/// system that keeps the command from them.
+const TRY: &str = r#"
+import ctypes, socket, sys
+tcp, udp = int(sys.argv[1]), int(sys.argv[2])
+def attempt(name, act):
+    try:
+        act()
+        print("OPEN", name)
+    except OSError as error:
+        print("closed", name, error.errno)
+def connect(family, kind, to):
+    def act():
+        with socket.socket(family, kind) as s:
+            s.settimeout(2)
+            s.connect(to)
+            s.send(b"hello")
+    return act
+attempt("unix stream", connect(socket.AF_UNIX, socket.SOCK_STREAM, "stream.sock"))
+attempt("unix datagram", connect(socket.AF_UNIX, socket.SOCK_DGRAM, "datagram.sock"))
+attempt("unix packets", lambda: socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET))
+def by_pair(kind):
+    def act():
+        one, other = socket.socketpair(socket.AF_UNIX, kind)
+        one.sendto(b"hello", "datagram.sock")
+    return act
+attempt("datagram by a pair", by_pair(socket.SOCK_DGRAM))
+attempt("datagram by a raw pair", by_pair(socket.SOCK_RAW))
+def stream_by_pair():
+    one, other = socket.socketpair()
+    one.connect("stream.sock")
+attempt("stream by a pair", stream_by_pair)
+attempt("tcp", connect(socket.AF_INET, socket.SOCK_STREAM, ("127.0.0.1", tcp)))
+attempt("udp", connect(socket.AF_INET, socket.SOCK_DGRAM, ("127.0.0.1", udp)))
+attempt("dns", connect(socket.AF_INET, socket.SOCK_DGRAM, ("9.9.9.9", 53)))
+attempt("raw", lambda: socket.socket(socket.AF_INET, socket.SOCK_RAW, 1))
+attempt("netlink", lambda: socket.socket(socket.AF_NETLINK, socket.SOCK_RAW))
+attempt("packet", lambda: socket.socket(socket.AF_PACKET, socket.SOCK_RAW))
+attempt("vsock", lambda: socket.socket(socket.AF_VSOCK, socket.SOCK_STREAM))
+attempt("alg", lambda: socket.socket(socket.AF_ALG, socket.SOCK_SEQPACKET))
+libc = ctypes.CDLL(None, use_errno=True)
+def ring():
+    if libc.syscall(425, 8, ctypes.create_string_buffer(256)) < 0:
+        raise OSError(ctypes.get_errno(), "io_uring")
+attempt("io_uring", ring)
+one, other = socket.socketpair()
+one.send(b"both ends are ours")
+print("pair:", other.recv(64).decode())
+"#;
+
+async fn said(running: &mut Running) -> String {
+    let all = async {
+        let mut output = Vec::new();
+        while let Some(piece) = running.next_output().await.unwrap() {
+            output.extend(piece);
+        }
+        String::from_utf8_lossy(&output).into_owned()
+    };
+    tokio::time::timeout(Duration::from_secs(120), all).await.expect("the command ends")
+}
+
+fn proxied(place: &Place, argv: &[&str]) -> Job {
+    Job { network: Network::Proxied, ..place.job(argv) }
+}
+
+#[tokio::test]
+async fn no_job_makes_a_unix_socket_or_leads_to_one_by_a_pair() {
+    let with = RUNGS.map(|rung| (rung, Network::None));
+    for (rung, network) in with.into_iter().chain([(Rung::Bubblewrap, Network::Proxied)]) {
+        let place = Place::on(rung);
+        let tcp = TcpListener::bind("127.0.0.1:0").unwrap();
+        let udp = UdpSocket::bind("127.0.0.1:0").unwrap();
+        let stream = UnixListener::bind(place.path("vault/stream.sock")).unwrap();
+        let datagram = UnixDatagram::bind(place.path("vault/datagram.sock")).unwrap();
+        std::fs::write(place.path("vault/try.py"), TRY).unwrap();
+        let ports = [tcp.local_addr().unwrap(), udp.local_addr().unwrap()];
+        let [tcp_port, udp_port] = ports.map(|address| address.port().to_string());
+        let argv = ["python3", "-I", "try.py", &tcp_port, &udp_port];
+        let job = Job { network, ..place.job(&argv) };
+        let mut running = place.sandbox.start(job, Stdio::null()).await.unwrap();
+        let _port = running.take_listener().await;
+        let told = said(&mut running).await;
+        assert!(!told.contains("OPEN"), "{rung:?} {network:?}: {told}");
+        assert_eq!(told.matches("closed").count(), 15, "{rung:?} {network:?}: {told}");
+        assert!(told.contains("pair: both ends are ours"), "{rung:?} {network:?}: {told}");
+        tcp.set_nonblocking(true).unwrap();
+        udp.set_nonblocking(true).unwrap();
+        stream.set_nonblocking(true).unwrap();
+        datagram.set_nonblocking(true).unwrap();
+        assert!(tcp.accept().is_err() && stream.accept().is_err(), "{rung:?} {network:?}");
+        assert!(udp.recv(&mut [0; 8]).is_err(), "{rung:?} {network:?}");
+        assert!(datagram.recv(&mut [0; 8]).is_err(), "{rung:?} {network:?}");
+    }
+}
+
+#[tokio::test]
+async fn a_job_with_a_network_reaches_the_port_that_its_starter_answers() {
+    let place = Place::on(Rung::Bubblewrap);
+    let script = format!(
+        "import os, socket\ns = socket.create_connection(('127.0.0.1', {PROXY_PORT}))\n\
+         s.sendall(b'from inside')\nprint('heard', s.recv(64).decode())\n\
+         print(os.environ['https_proxy'], repr(os.read(0, 1)))\nprint(os.listdir('/proc/self/fd'))"
+    );
+    let job = proxied(&place, &["python3", "-I", "-c", &script]);
+    let mut running = place.sandbox.start(job, Stdio::null()).await.unwrap();
+    let listener = running.take_listener().await.expect("a port").unwrap();
+    assert!(running.take_listener().await.is_none(), "it is handed out once");
+    let listener = tokio::net::TcpListener::from_std(listener).unwrap();
+    let (stream, from) = listener.accept().await.unwrap();
+    assert!(from.ip().is_loopback());
+    let mut stream = stream.into_std().unwrap();
+    stream.set_nonblocking(false).unwrap();
+    let mut words = [0; 11];
+    stream.read_exact(&mut words).unwrap();
+    assert_eq!(&words, b"from inside");
+    stream.write_all(b"from outside").unwrap();
+    let told = said(&mut running).await;
+    assert!(told.contains("heard from outside"), "{told}");
+    assert!(told.contains(&format!("http://127.0.0.1:{PROXY_PORT} b''")), "{told}");
+    assert_eq!(told.lines().last(), Some(&*open_without_network().await), "nothing of ours stays");
+    // The same port of this machine is another one.
+    assert!(std::net::TcpStream::connect(("127.0.0.1", PROXY_PORT)).is_err());
+}
+
+/// What a job without a network finds open: what this process itself was started with.
+async fn open_without_network() -> String {
+    let place = Place::on(Rung::Bubblewrap);
+    let script = "import os, socket\ns = open('/dev/null')\nprint(os.listdir('/proc/self/fd'))";
+    let job = place.job(&["python3", "-I", "-c", script]);
+    let mut running = place.sandbox.start(job, Stdio::null()).await.unwrap();
+    said(&mut running).await.lines().last().unwrap_or_default().to_owned()
+}
+
+#[tokio::test]
+async fn a_program_that_knows_no_proxy_gets_through_by_the_relay() {
+    let place = Place::on(Rung::Bubblewrap);
+    let relay = place.sandbox.proxy_command().replace("%h", "code.example").replace("%p", "22");
+    let job = proxied(&place, &["sh", "-c", &format!("(echo ping; cat) < /dev/null | {relay}")]);
+    let mut running = place.sandbox.start(job, Stdio::null()).await.unwrap();
+    let listener = running.take_listener().await.expect("a port").unwrap();
+    let listener = tokio::net::TcpListener::from_std(listener).unwrap();
+    let stream = listener.accept().await.unwrap().0.into_std().unwrap();
+    stream.set_nonblocking(false).unwrap();
+    let asked = tokio::task::spawn_blocking(move || {
+        let (mut stream, mut head) = (stream, Vec::new());
+        while !head.ends_with(b"\r\n\r\n") {
+            let mut byte = [0];
+            stream.read_exact(&mut byte).unwrap();
+            head.push(byte[0]);
+        }
+        stream.write_all(b"HTTP/1.1 200 OK\r\n\r\nhello ").unwrap();
+        let mut rest = String::new();
+        stream.read_to_string(&mut rest).unwrap();
+        stream.write_all(rest.as_bytes()).unwrap();
+        String::from_utf8(head).unwrap()
+    });
+    assert_eq!(said(&mut running).await, "hello ping\n");
+    assert!(asked.await.unwrap().starts_with("CONNECT code.example:22 HTTP/1.1\r\n"));
+}
+
+#[tokio::test]
+async fn where_there_are_no_namespaces_there_is_no_network_and_it_is_said() {
+    let place = Place::on(Rung::Landlock);
+    let job = proxied(&place, &["true"]);
+    let error = place.sandbox.start(job, Stdio::null()).await.unwrap_err().to_string();
+    assert!(error.contains("commands have no network on this machine"), "{error}");
+    assert!(error.contains("Install the package `bubblewrap`"), "{error}");
+}

@@ -1,0 +1,137 @@
+//! The imports under way. An import is in here from before its record says that it is being brought in
+//! until after its record says how that ended, so whoever looks at both is told one thing.
+
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use onyx_types::{Cancel, SourceId};
+use tokio::sync::watch;
+
+use crate::{Progress, SourceState};
+
+#[derive(Default)]
+pub(crate) struct Register(Mutex<Entries>);
+
+#[derive(Default)]
+struct Entries {
+    running: HashMap<SourceId, Running>,
+    /// Counts beginnings and ends.
+    changes: u64,
+}
+
+struct Running {
+    /// Which of the imports of a source it is.
+    number: u64,
+    progress: watch::Receiver<Progress>,
+    stop: Cancel,
+    /// Somebody asked for it again meanwhile, and may mean what this import has passed already.
+    again: bool,
+}
+
+/// What a look into the register told.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Seen {
+    pub(crate) is_running: bool,
+    changes: u64,
+}
+
+impl Register {
+    /// The right to work on a source; `None` where somebody has it. They look again then.
+    pub(crate) fn ask(self: &Arc<Self>, id: SourceId) -> Option<Work> {
+        let mut entries = self.lock();
+        if let Some(running) = entries.running.get_mut(&id) {
+            running.again = true;
+            return None;
+        }
+        entries.changes += 1;
+        let number = entries.changes;
+        let (progress, receiver) = watch::channel(beginning());
+        let stop = Cancel::new();
+        let running = Running { number, progress: receiver, stop: stop.clone(), again: false };
+        entries.running.insert(id, running);
+        Some(Work { register: Arc::clone(self), id, number, progress, stop })
+    }
+
+    /// The right to work on a source, once whoever has it has stopped.
+    pub(crate) async fn take_over(self: &Arc<Self>, id: SourceId) -> Work {
+        loop {
+            if let Some(work) = self.ask(id) {
+                return work;
+            }
+            let ending = self.lock().running.get(&id).map(|running| {
+                running.stop.cancel();
+                running.progress.clone()
+            });
+            if let Some(mut ending) = ending {
+                // Its other end goes with the work.
+                while ending.changed().await.is_ok() {}
+            }
+        }
+    }
+
+    pub(crate) fn look(&self, id: SourceId) -> Seen {
+        let entries = self.lock();
+        Seen { is_running: entries.running.contains_key(&id), changes: entries.changes }
+    }
+
+    pub(crate) fn progress(&self, id: SourceId) -> Option<watch::Receiver<Progress>> {
+        self.lock().running.get(&id).map(|running| running.progress.clone())
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Entries> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+fn beginning() -> Progress {
+    Progress { state: SourceState::Importing, done: 0, failed: 0, total: None, current: None }
+}
+
+/// The right to work on one source. However the work ends, it is in the register no more.
+pub(crate) struct Work {
+    register: Arc<Register>,
+    id: SourceId,
+    number: u64,
+    pub(crate) progress: watch::Sender<Progress>,
+    pub(crate) stop: Cancel,
+}
+
+impl Work {
+    /// The record says how it ended. `false`: somebody has asked for it again, and it begins anew.
+    pub(crate) fn is_over(&self) -> bool {
+        let mut entries = self.register.lock();
+        match entries.running.get_mut(&self.id) {
+            Some(running) if running.again && !self.stop.is_cancelled() => {
+                running.again = false;
+                self.progress.send_replace(beginning());
+                false
+            }
+            _ => {
+                self.leave(&mut entries);
+                true
+            }
+        }
+    }
+
+    /// For those who followed it. It is over before they are told.
+    pub(crate) fn tell_end(&self, state: SourceState) {
+        self.progress.send_modify(|progress| {
+            progress.state = state;
+            progress.current = None;
+        });
+    }
+
+    fn leave(&self, entries: &mut Entries) {
+        let is_ours = |running: &Running| running.number == self.number;
+        if entries.running.get(&self.id).is_some_and(is_ours) {
+            entries.running.remove(&self.id);
+            entries.changes += 1;
+        }
+    }
+}
+
+impl Drop for Work {
+    fn drop(&mut self) {
+        self.leave(&mut self.register.lock());
+    }
+}

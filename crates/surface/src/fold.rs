@@ -1,0 +1,221 @@
+//! The one fold over a run's events.
+
+use std::collections::HashMap;
+
+use onyx_types::{
+    AgentId, ContextPiece, DraftId, Envelope, ErrorCode, Event, LaneId, Preview, RunId, RunStatus,
+    SessionId, StatusCode, Timestamp, ToolUseId, TurnId, Usage,
+};
+use serde_json::Value;
+
+use crate::words::{LaneTexts, Words};
+
+/// One thing that a surface can show of a run.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Part<'a> {
+    Start {
+        session_id: SessionId,
+        agents: &'a [AgentId],
+        model: &'a str,
+    },
+    /// An answer has grown.
+    Text {
+        turn_id: TurnId,
+        words: Words<'a>,
+    },
+    /// The text of a turn is whole; all of its words were told before.
+    TextComplete {
+        turn_id: TurnId,
+        text: &'a str,
+    },
+    Reasoning {
+        turn_id: TurnId,
+        text: &'a str,
+    },
+    ToolCall {
+        turn_id: TurnId,
+        id: &'a ToolUseId,
+        tool: &'a str,
+        input: &'a Value,
+        /// One line for people.
+        summary: &'a str,
+    },
+    /// What a tool prints while it works.
+    ToolOutput {
+        id: &'a ToolUseId,
+        chunk: &'a str,
+    },
+    ToolResult {
+        turn_id: TurnId,
+        id: &'a ToolUseId,
+        tool: &'a str,
+        ok: bool,
+        output: &'a str,
+        /// One line for people about what came of the call.
+        summary: &'a str,
+        /// The line of the call itself, for surfaces that show both as one.
+        call_summary: String,
+        duration_ms: u64,
+    },
+    /// A change that waits for a person. With `expires_at`, the run waits for the answer too.
+    Proposal {
+        draft_id: DraftId,
+        tool: &'a str,
+        summary: &'a str,
+        preview: &'a Preview,
+        expires_at: Option<Timestamp>,
+    },
+    Context {
+        pieces: &'a [ContextPiece],
+    },
+    Status {
+        message: &'a str,
+        code: StatusCode,
+    },
+    Usage(&'a Usage),
+    Error {
+        code: ErrorCode,
+        message: &'a str,
+        hint: &'a str,
+    },
+    /// Always the last part.
+    Done {
+        status: RunStatus,
+        assistant_turn_ids: &'a [TurnId],
+        usage: Usage,
+    },
+}
+
+/// Reads a run from its first event, so that it knows what was told before.
+#[derive(Debug, Default)]
+pub struct RunFold {
+    run: Option<RunId>,
+    session: Option<SessionId>,
+    /// In the order of their lanes.
+    agents: Vec<AgentId>,
+    texts: LaneTexts,
+    /// One line for people about each call.
+    calls: HashMap<ToolUseId, String>,
+    first_turn: Option<TurnId>,
+    is_over: bool,
+}
+
+impl RunFold {
+    /// What an event means to a surface, in order: nothing, one part or two.
+    pub fn parts<'a>(
+        &mut self,
+        envelope: &'a Envelope,
+    ) -> impl Iterator<Item = Part<'a>> + use<'a> {
+        self.run = Some(envelope.run_id);
+        self.read(envelope.lane, &envelope.event).into_iter().flatten()
+    }
+
+    /// What is left to say when the events end: nothing after a run's own end, else that it was
+    /// interrupted, because no reader may take half an answer for a whole one.
+    pub fn finish(&mut self) -> impl Iterator<Item = Part<'static>> + use<> {
+        let was_over = std::mem::replace(&mut self.is_over, true);
+        let code = ErrorCode::Interrupted;
+        let error = Part::Error { code, message: code.sentence(), hint: code.hint() };
+        let done = Part::Done {
+            status: RunStatus::Interrupted,
+            assistant_turn_ids: &[],
+            usage: Usage::default(),
+        };
+        [error, done].into_iter().filter(move |_| !was_over)
+    }
+
+    /// `None` before the first event.
+    pub fn run(&self) -> Option<RunId> {
+        self.run
+    }
+
+    /// `None` before the run's start.
+    pub fn session(&self) -> Option<SessionId> {
+        self.session
+    }
+
+    /// Who answers, in the order of their lanes.
+    pub fn agents(&self) -> &[AgentId] {
+        &self.agents
+    }
+
+    pub fn agent(&self, lane: LaneId) -> Option<&AgentId> {
+        self.agents.get(usize::from(lane.0))
+    }
+
+    /// The first turn of the answer, which names it.
+    pub fn first_turn(&self) -> Option<TurnId> {
+        self.first_turn
+    }
+
+    pub fn is_over(&self) -> bool {
+        self.is_over
+    }
+
+    fn read<'a>(&mut self, lane: LaneId, event: &'a Event) -> [Option<Part<'a>>; 2] {
+        let part = match event {
+            Event::Start { session_id, agents, model } => {
+                self.session = Some(*session_id);
+                self.agents.clone_from(agents);
+                Part::Start { session_id: *session_id, agents, model }
+            }
+            Event::TextDelta { turn_id, agent: _, text } => {
+                let words = self.texts.delta(lane, *turn_id, text);
+                return [self.grown(*turn_id, words), None];
+            }
+            Event::TextComplete { turn_id, agent: _, text } => {
+                let words = self.texts.complete(lane, *turn_id, text);
+                let whole = Part::TextComplete { turn_id: *turn_id, text };
+                return [self.grown(*turn_id, words), Some(whole)];
+            }
+            Event::ReasoningDelta { turn_id, agent: _, text } => {
+                Part::Reasoning { turn_id: *turn_id, text }
+            }
+            Event::ToolCall { turn_id, agent: _, tool_use_id: id, tool, input, summary } => {
+                self.first_turn.get_or_insert(*turn_id);
+                self.calls.insert(id.clone(), summary.clone());
+                Part::ToolCall { turn_id: *turn_id, id, tool, input, summary }
+            }
+            Event::ToolOutput { tool_use_id: id, chunk } => Part::ToolOutput { id, chunk },
+            Event::ToolResult {
+                turn_id,
+                tool_use_id: id,
+                tool,
+                ok,
+                output,
+                summary,
+                duration_ms,
+            } => Part::ToolResult {
+                turn_id: *turn_id,
+                id,
+                tool,
+                ok: *ok,
+                output,
+                summary,
+                call_summary: self.calls.get(id).cloned().unwrap_or_default(),
+                duration_ms: *duration_ms,
+            },
+            Event::Draft { draft_id, tool, summary, preview } => {
+                Part::Proposal { draft_id: *draft_id, tool, summary, preview, expires_at: None }
+            }
+            Event::Confirm { draft_id, tool, summary, preview, expires_at } => {
+                let expires_at = Some(*expires_at);
+                Part::Proposal { draft_id: *draft_id, tool, summary, preview, expires_at }
+            }
+            Event::Context { pieces } => Part::Context { pieces },
+            Event::Status { message, code } => Part::Status { message, code: *code },
+            Event::Usage { usage } => Part::Usage(usage),
+            Event::Error { code, message, hint } => Part::Error { code: *code, message, hint },
+            Event::Done { session_id: _, status, assistant_turn_ids, usage } => {
+                self.is_over = true;
+                Part::Done { status: *status, assistant_turn_ids, usage: *usage }
+            }
+        };
+        [Some(part), None]
+    }
+
+    fn grown<'a>(&mut self, turn_id: TurnId, words: Option<Words<'a>>) -> Option<Part<'a>> {
+        self.first_turn.get_or_insert(turn_id);
+        words.map(|words| Part::Text { turn_id, words })
+    }
+}

@@ -1,0 +1,109 @@
+use onyx_types::{LaneId, TurnId};
+
+/// Stands between the texts of two steps of one answer, wherever they are shown as one.
+pub const PARAGRAPH: &str = "\n\n";
+
+/// Words that an answer has grown by.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Words<'a> {
+    pub text: &'a str,
+    after: After,
+}
+
+/// What was said before these words.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum After {
+    /// Nothing at all.
+    Nothing,
+    /// Words of the same turn.
+    SameTurn,
+    /// An earlier step of the same agent's answer.
+    EarlierStep,
+    /// Another agent's words; these are the first of their own agent.
+    OtherAgent,
+}
+
+impl Words<'_> {
+    /// What to put before the words where each agent's answer is shown by itself.
+    pub const fn lead_in_answer(&self) -> &'static str {
+        match self.after {
+            After::EarlierStep => PARAGRAPH,
+            After::Nothing | After::SameTurn | After::OtherAgent => "",
+        }
+    }
+
+    /// What to put before the words where all answers are shown as paragraphs of one text, because
+    /// the client knows no agents.
+    pub const fn lead_in_run(&self) -> &'static str {
+        match self.after {
+            After::EarlierStep | After::OtherAgent => PARAGRAPH,
+            After::Nothing | After::SameTurn => "",
+        }
+    }
+
+    /// The words with what belongs before them, where each agent's answer is shown by itself.
+    pub fn in_answer(&self) -> String {
+        [self.lead_in_answer(), self.text].concat()
+    }
+
+    /// The words with what belongs before them, where all answers are shown as one text.
+    pub fn in_run(&self) -> String {
+        [self.lead_in_run(), self.text].concat()
+    }
+}
+
+/// The texts of a run's agents as they grow. Every surface joins the texts of several steps in the
+/// same way, and none says anything twice: a delta and the completed text say the same.
+#[derive(Debug, Default)]
+pub(crate) struct LaneTexts(Vec<LaneText>);
+
+#[derive(Debug, Default)]
+struct LaneText {
+    /// The turn whose text comes now.
+    turn: Option<TurnId>,
+    /// Bytes of that turn's text that were said.
+    said: usize,
+}
+
+impl LaneTexts {
+    /// A piece of a turn's text. `None` if it is empty.
+    pub(crate) fn delta<'a>(
+        &mut self,
+        lane: LaneId,
+        turn: TurnId,
+        text: &'a str,
+    ) -> Option<Words<'a>> {
+        if text.is_empty() {
+            return None;
+        }
+        let index = usize::from(lane.0);
+        if self.0.len() <= index {
+            self.0.resize_with(index + 1, LaneText::default);
+        }
+        let others_spoke = self.0.iter().any(|lane| lane.turn.is_some());
+        let lane = &mut self.0[index];
+        let after = match lane.turn {
+            Some(current) if current == turn => After::SameTurn,
+            Some(_) => After::EarlierStep,
+            None if others_spoke => After::OtherAgent,
+            None => After::Nothing,
+        };
+        if after != After::SameTurn {
+            *lane = LaneText { turn: Some(turn), said: 0 };
+        }
+        lane.said += text.len();
+        Some(Words { text, after })
+    }
+
+    /// The rest of a turn's whole text, which no delta has brought. `None` if there is none.
+    pub(crate) fn complete<'a>(
+        &mut self,
+        lane: LaneId,
+        turn: TurnId,
+        text: &'a str,
+    ) -> Option<Words<'a>> {
+        let known = self.0.get(usize::from(lane.0)).filter(|lane| lane.turn == Some(turn));
+        let said = known.map_or(0, |lane| lane.said);
+        self.delta(lane, turn, text.get(said..).unwrap_or_default())
+    }
+}

@@ -1,0 +1,414 @@
+//! A repository of the vault, and how git works on it: never through its own settings. Each call
+//! gets a fresh folder of ours as `GIT_DIR`, with settings that we wrote, which leads to the
+//! repository's objects, refs and index and to nothing else of it. So no hook, filter, helper,
+//! include or other folder that a repository names is ever known to git.
+
+use std::os::unix::fs::{OpenOptionsExt as _, symlink};
+use std::path::{Path, PathBuf};
+
+use base64::Engine as _;
+use onyx_sandbox::Scratch;
+use onyx_storage::ObjectKey;
+
+use super::config::GitConfig;
+use super::remote::{GitRemotes, RemoteAddress, Scheme};
+use crate::place::Place;
+use crate::runtime::Runtime;
+use crate::{ToolCx, ToolError};
+
+const ENTRIES: usize = 1_000;
+
+/// Looked through for repositories inside of one.
+const MOST_ENTRIES: usize = 500_000;
+
+/// What git reads and writes of a repository beside objects and index, as far as it is there.
+const LINKED: [&str; 4] = ["refs", "logs", "packed-refs", "shallow"];
+
+/// How files are compared and written: values that name no program and no path.
+const COPIED: [(&str, &[&str]); 6] = [
+    ("filemode", &["true", "false"]),
+    ("ignorecase", &["true", "false"]),
+    ("symlinks", &["true", "false"]),
+    ("precomposeunicode", &["true", "false"]),
+    ("autocrlf", &["true", "false", "input"]),
+    ("eol", &["lf", "crlf", "native"]),
+];
+
+/// Formats of repositories that need nothing beyond what is linked.
+const KNOWN_EXTENSIONS: [&str; 4] = ["noop", "objectformat", "preciousobjects", "worktreeconfig"];
+
+/// Nothing of git's own starts another program, asks anybody, or works in another repository.
+const SETTINGS: &str = "\
+[core]
+\tbare = false
+\thooksPath = /dev/null
+\tattributesFile = /dev/null
+\texcludesFile = /dev/null
+\tfsmonitor = false
+\tcommitGraph = false
+\tpager = cat
+\teditor = false
+\taskPass = false
+\tprotectHFS = true
+\tprotectNTFS = true
+[credential]
+\thelper =
+[protocol]
+\tallow = never
+[http]
+\tfollowRedirects = false
+[gc]
+\tauto = 0
+[maintenance]
+\tauto = false
+[submodule]
+\trecurse = false
+[fetch]
+\trecurseSubmodules = false
+[push]
+\trecurseSubmodules = no
+\tgpgSign = false
+[diff]
+\tignoreSubmodules = all
+[commit]
+\tgpgSign = false
+[log]
+\tshowSignature = false
+[user]
+\tuseConfigOnly = true
+";
+
+pub(super) struct Repository {
+    folder: Option<ObjectKey>,
+    pub(super) config: GitConfig,
+    /// The branch that is checked out; `None` when a commit is.
+    pub(super) branch: Option<String>,
+    head: Vec<u8>,
+    exclude: Vec<u8>,
+    present: Vec<&'static str>,
+}
+
+/// A folder for one call's `GIT_DIR`. It goes when this is dropped.
+pub(super) struct Control {
+    scratch: Scratch,
+    environment: Vec<String>,
+}
+
+impl Repository {
+    /// Plainly a repository of the vault: `.git` is a folder of its own with everything in it.
+    pub(super) async fn open(folder: Option<&str>, cx: &ToolCx) -> Result<Self, ToolError> {
+        let folder = folder.filter(|folder| !matches!(*folder, "" | "."));
+        let folder = folder.map(|folder| cx.paths.check(folder)).transpose()?;
+        let name = folder.as_ref().map_or_else(|| "the vault".to_owned(), ToString::to_string);
+        let none =
+            |why: &str| ToolError::Refused(format!("{name} is no repository of its own: {why}"));
+        let vault = Place::vault(cx)?;
+        let inside = |rest: &str| -> Result<ObjectKey, ToolError> {
+            let path = match &folder {
+                Some(folder) => format!("{folder}/.git{rest}"),
+                None => format!(".git{rest}"),
+            };
+            crate::place::key(&path)
+        };
+        // Links are not listed, so nothing that is found here leads elsewhere.
+        let Ok(entries) = vault.list(Some(&inside("")?), ENTRIES).await else {
+            return Err(none("it has no folder .git"));
+        };
+        let names = entries.iter().map(|entry| {
+            let name = entry.key.parts().last().unwrap_or_default();
+            (name, entry.is_folder)
+        });
+        let names: Vec<(&str, bool)> = names.collect();
+        if !["objects", "refs"].iter().all(|name| names.contains(&(name, true))) {
+            return Err(none("its .git holds no objects and refs"));
+        }
+        let read = async |rest: &str| vault.bytes(&inside(rest)?).await;
+        if read("/objects/info/alternates").await?.is_some() {
+            return Err(none("its objects lie elsewhere (alternates)"));
+        }
+        let head = read("/HEAD").await?.ok_or_else(|| none("it has no HEAD"))?;
+        let branch =
+            checked_out(&head).ok_or_else(|| none("its HEAD names no branch or commit"))?;
+        let config = GitConfig::parse(&read("/config").await?.unwrap_or_default())
+            .map_err(|why| none(&format!("its config cannot be read, {why}")))?;
+        let strange = config.names("extensions").find(|name| !KNOWN_EXTENSIONS.contains(name));
+        if let Some(name) = strange {
+            return Err(none(&format!("it needs extensions.{name}, which is not supported here")));
+        }
+        let exclude = read("/info/exclude").await.ok().flatten().unwrap_or_default();
+        let is_there = |name: &&str| names.iter().any(|(known, _)| known == name);
+        let present = LINKED.into_iter().filter(|name| is_there(name)).collect();
+        Ok(Self { folder, config, branch, head, exclude, present })
+    }
+
+    /// How people are told of it.
+    pub(super) fn name(&self) -> String {
+        self.folder.as_ref().map_or_else(|| "the vault".to_owned(), ToString::to_string)
+    }
+
+    pub(super) fn folder(&self) -> Option<&str> {
+        self.folder.as_ref().map(ObjectKey::as_str)
+    }
+
+    /// Its `GIT_DIR` for one call.
+    pub(super) async fn control(
+        &self,
+        runtime: &Runtime,
+        towards: Option<Towards<'_>>,
+        cx: &ToolCx,
+    ) -> Result<Control, ToolError> {
+        let (vault, root) = (runtime.vault(&cx.key.person), runtime.scratch_folder());
+        let mut files = Files {
+            config: self.settings(),
+            head: self.head.clone(),
+            exclude: self.exclude.clone(),
+            secrets: Vec::new(),
+        };
+        if let Some(towards) = towards {
+            towards.add_to(&mut files);
+        }
+        let proxy_command = runtime.proxy_command();
+        let (folder, present) = (self.folder.clone(), self.present.clone());
+        let made = tokio::task::spawn_blocking(move || {
+            let vault = onyx_sandbox::real_path(&vault)?;
+            let tree = folder.map_or(vault.clone(), |folder| vault.join(folder.as_str()));
+            make(&tree, &root, &present, &files, &proxy_command)
+        });
+        let made = made.await;
+        made.map_err(|_| ToolError::Failed("git's folder cannot be made".into()))?
+            .map_err(|error| ToolError::Failed(format!("git's folder cannot be made: {error}")))
+    }
+
+    /// Folders of it that are repositories of their own. Git asks each of them for its state with
+    /// their own settings when it adds changes, so they are left out of every commit.
+    pub(super) async fn nested(
+        &self,
+        runtime: &Runtime,
+        cx: &ToolCx,
+    ) -> Result<Vec<String>, ToolError> {
+        let (vault, folder) = (runtime.vault(&cx.key.person), self.folder.clone());
+        let found = tokio::task::spawn_blocking(move || {
+            let vault = onyx_sandbox::real_path(&vault)?;
+            nested_in(&folder.map_or(vault.clone(), |folder| vault.join(folder.as_str())))
+        });
+        let found = found.await;
+        found
+            .map_err(|_| ToolError::Failed("the repository cannot be looked through".into()))?
+            .map_err(|error| ToolError::Failed(format!("the repository: {error}")))
+    }
+
+    /// Ours, and of the repository's only what is harmless.
+    fn settings(&self) -> String {
+        let mut text = SETTINGS.to_owned();
+        let own = |name: &str| self.config.get("core", None, name);
+        text.push_str("[core]\n");
+        for (name, values) in COPIED {
+            let value = own(name).map(str::to_lowercase);
+            if let Some(value) = value.filter(|value| values.contains(&value.as_str())) {
+                text.push_str(&format!("\t{name} = {value}\n"));
+            }
+        }
+        match self.config.get("extensions", None, "objectformat") {
+            Some(format) if format.eq_ignore_ascii_case("sha256") => text
+                .push_str("\trepositoryFormatVersion = 1\n[extensions]\n\tobjectFormat = sha256\n"),
+            _ => text.push_str("\trepositoryFormatVersion = 0\n"),
+        }
+        self.tracking(&mut text);
+        text
+    }
+
+    /// Which remote branch a branch follows, so that the status can compare them.
+    fn tracking(&self, text: &mut String) {
+        for remote in self.config.subsections("remote").into_iter().filter(|name| is_plain(name)) {
+            text.push_str(&format!(
+                "[remote \"{remote}\"]\n\turl = https://remote.invalid/\n\
+                 \tfetch = +refs/heads/*:refs/remotes/{remote}/*\n"
+            ));
+        }
+        for branch in self.config.subsections("branch").into_iter().filter(|name| is_plain(name)) {
+            let get = |name| self.config.get("branch", Some(branch), name);
+            let merge = get("merge").and_then(|merge| merge.strip_prefix("refs/heads/"));
+            if let (Some(remote), Some(merge)) = (get("remote"), merge)
+                && is_plain(remote)
+                && is_plain(merge)
+            {
+                text.push_str(&format!(
+                    "[branch \"{branch}\"]\n\tremote = {remote}\n\tmerge = refs/heads/{merge}\n"
+                ));
+            }
+        }
+    }
+}
+
+/// A remote that a call works with, and what opens it.
+pub(super) struct Towards<'a> {
+    pub(super) address: &'a RemoteAddress,
+    pub(super) remotes: &'a GitRemotes,
+    pub(super) credential: Option<String>,
+}
+
+/// What is written into a `GIT_DIR` of ours.
+struct Files {
+    config: String,
+    head: Vec<u8>,
+    exclude: Vec<u8>,
+    /// Beside the rest, for ssh.
+    secrets: Vec<(&'static str, String)>,
+}
+
+const SSH_KEY: &str = "onyx-ssh-key";
+const SSH_HOSTS: &str = "onyx-ssh-hosts";
+
+impl Towards<'_> {
+    fn add_to(&self, files: &mut Files) {
+        let scheme = self.address.scheme.name();
+        files.config.push_str(&format!("[protocol \"{scheme}\"]\n\tallow = always\n"));
+        match self.address.scheme {
+            Scheme::Https | Scheme::Http => {
+                if let Some(credential) = &self.credential {
+                    let server = self.address.server();
+                    files.config.push_str(&format!(
+                        "[http \"{server}\"]\n\textraHeader = \"Authorization: Basic {}\"\n",
+                        basic(credential)
+                    ));
+                }
+            }
+            Scheme::Ssh => {
+                let hosts = self.remotes.known_hosts().join("\n");
+                files.secrets.push((SSH_HOSTS, format!("{hosts}\n")));
+                if let Some(key) = &self.credential {
+                    files.secrets.push((SSH_KEY, format!("{}\n", key.trim_end())));
+                }
+            }
+        }
+    }
+}
+
+/// A secret without a user is a token, for which any user's name does.
+fn basic(credential: &str) -> String {
+    let whole = match credential.contains(':') {
+        true => credential.to_owned(),
+        false => format!("git:{credential}"),
+    };
+    base64::engine::general_purpose::STANDARD.encode(whole)
+}
+
+impl Control {
+    pub(super) fn folder(&self) -> PathBuf {
+        self.scratch.path().to_owned()
+    }
+
+    /// The argument list of a git command that works in here and nowhere else.
+    pub(super) fn argv(&self, command: &[String]) -> Vec<String> {
+        let before = ["env".to_owned()].into_iter().chain(self.environment.iter().cloned());
+        before.chain(["git".to_owned()]).chain(command.iter().cloned()).collect()
+    }
+}
+
+#[allow(clippy::disallowed_methods, reason = "a folder of ours, made new for one command")]
+fn make(
+    tree: &Path,
+    root: &Path,
+    present: &[&str],
+    files: &Files,
+    proxy_command: &str,
+) -> std::io::Result<Control> {
+    let scratch = Scratch::make(root)?;
+    let (own, repository) = (scratch.path(), tree.join(".git"));
+    write(&own.join("config"), files.config.as_bytes())?;
+    write(&own.join("HEAD"), &files.head)?;
+    std::fs::create_dir(own.join("info"))?;
+    write(&own.join("info/exclude"), &files.exclude)?;
+    for name in present {
+        symlink(repository.join(name), own.join(name))?;
+    }
+    for (name, secret) in &files.secrets {
+        write(&own.join(name), secret.as_bytes())?;
+    }
+    let environment = environment(own, tree, &repository, proxy_command);
+    Ok(Control { scratch, environment })
+}
+
+#[allow(clippy::disallowed_methods, reason = "looks for a fixed name; no model chose the path")]
+fn nested_in(tree: &Path) -> std::io::Result<Vec<String>> {
+    let (mut found, mut folders, mut seen) = (Vec::new(), vec![tree.to_owned()], 0);
+    while let Some(folder) = folders.pop() {
+        for entry in std::fs::read_dir(&folder)? {
+            let entry = entry?;
+            seen += 1;
+            if seen > MOST_ENTRIES {
+                return Err(std::io::Error::other("it holds too many files"));
+            }
+            let is_inside = folder != tree;
+            if entry.file_name() == ".git" {
+                if let (true, Ok(path)) = (is_inside, folder.strip_prefix(tree)) {
+                    found.push(path.display().to_string());
+                }
+            } else if entry.file_type()?.is_dir() {
+                folders.push(entry.path());
+            }
+        }
+    }
+    Ok(found)
+}
+
+/// For its owner alone: it may hold a credential.
+fn write(path: &Path, bytes: &[u8]) -> std::io::Result<()> {
+    let mut options = std::fs::OpenOptions::new();
+    let mut file = options.write(true).create_new(true).mode(0o600).open(path)?;
+    std::io::Write::write_all(&mut file, bytes)
+}
+
+/// Ssh speaks through the proxy, which knows one server: without it there is no network at all.
+fn environment(own: &Path, tree: &Path, repository: &Path, proxy_command: &str) -> Vec<String> {
+    let at = |path: PathBuf| path.display().to_string();
+    let quoted = |path: PathBuf| at(path).replace('\'', r"'\''");
+    let ssh = format!(
+        "ssh -F /dev/null -oBatchMode=yes -oStrictHostKeyChecking=yes -oGlobalKnownHostsFile=none \
+         -oUserKnownHostsFile='{hosts}' -oIdentitiesOnly=yes -oIdentityAgent=none \
+         -oIdentityFile='{key}' -oForwardAgent=no -oClearAllForwardings=yes -oProxyCommand='{proxy_command}' \
+         -oPermitLocalCommand=no -oUpdateHostKeys=no",
+        hosts = quoted(own.join(SSH_HOSTS)),
+        key = quoted(own.join(SSH_KEY)),
+    );
+    [
+        ("GIT_DIR", at(own.to_owned())),
+        ("GIT_WORK_TREE", at(tree.to_owned())),
+        ("GIT_OBJECT_DIRECTORY", at(repository.join("objects"))),
+        ("GIT_INDEX_FILE", at(repository.join("index"))),
+        ("GIT_CONFIG_GLOBAL", "/dev/null".to_owned()),
+        ("GIT_CONFIG_SYSTEM", "/dev/null".to_owned()),
+        ("GIT_ATTR_NOSYSTEM", "1".to_owned()),
+        ("GIT_TERMINAL_PROMPT", "0".to_owned()),
+        ("GIT_NOGLOB_PATHSPECS", "1".to_owned()),
+        // What is shown of a commit is what it holds.
+        ("GIT_NO_REPLACE_OBJECTS", "1".to_owned()),
+        ("GIT_SSH_VARIANT", "ssh".to_owned()),
+        ("GIT_SSH_COMMAND", ssh),
+    ]
+    .map(|(name, value)| format!("{name}={value}"))
+    .to_vec()
+}
+
+/// `Some(None)`: a commit is checked out. `None`: it is no HEAD.
+#[allow(clippy::option_option, reason = "no HEAD and no branch are two things")]
+fn checked_out(head: &[u8]) -> Option<Option<String>> {
+    let head = std::str::from_utf8(head).ok()?.trim_end();
+    if let Some(branch) = head.strip_prefix("ref: refs/heads/") {
+        return is_plain(branch).then(|| Some(branch.to_owned()));
+    }
+    let is_id = matches!(head.len(), 40 | 64) && head.chars().all(|c| c.is_ascii_hexdigit());
+    is_id.then_some(None)
+}
+
+/// A remote or branch by its plain name: no option, no address, no mapping to another name.
+pub(super) fn is_plain(name: &str) -> bool {
+    let known = |c: char| c.is_alphanumeric() || "-_./".contains(c);
+    let ends_oddly = name.ends_with(['/', '.']) || name.ends_with(".lock");
+    !name.is_empty()
+        && name.len() <= 200
+        && !name.starts_with(['-', '/', '.'])
+        && !ends_oddly
+        && !["..", "//", "/."].iter().any(|odd| name.contains(odd))
+        && name.chars().all(known)
+}

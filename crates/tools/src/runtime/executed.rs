@@ -1,0 +1,317 @@
+//! What a command could bring to run out of the vault, so that an approval is for that and nothing
+//! else. A script that is swapped while its run waits for a person is another command.
+//!
+//! Two things go into one hash. Every file that the command names, and every file that such a file
+//! names, by content: these are also shown. And every other file of the vault that is not plainly a
+//! document, by what the file system says of it: a program finds its modules, its settings and its
+//! build files by itself (`python dir`, `npm test`, `make`), and nobody can say which.
+//!
+//! Left out is a document (`notes.md`) that no file names and that a script runs nevertheless, by a
+//! name that it puts together: whoever approves has seen that script.
+
+use std::collections::BTreeMap;
+use std::io;
+use std::os::unix::fs::MetadataExt as _;
+use std::path::{Path, PathBuf};
+
+use onyx_types::{Hash, Plan, Preview};
+
+use super::Runtime;
+use crate::commands::{Runs, runs};
+use crate::{ToolCx, ToolError};
+
+/// More named files than this are not followed further; they count like any other file.
+const MOST_NAMED: usize = 200;
+/// Of all named files together; the rest counts by what the file system says of it.
+const MOST_READ: u64 = 16 * 1024 * 1024;
+/// Of one file that is looked through for names.
+const MOST_SEARCHED: usize = 256 * 1024;
+/// Words that are tried as names, a few microseconds each.
+const MOST_LOOKS: usize = 50_000;
+/// Shown of one file, and of all.
+const MOST_SHOWN: usize = 16 * 1024;
+const MOST_SHOWN_IN_ALL: usize = 64 * 1024;
+
+/// Endings of what is read and not run.
+const DOCUMENTS: &[&str] = &[
+    "avif", "bmp", "csv", "doc", "docx", "eml", "epub", "flac", "gif", "heic", "ics", "jpeg",
+    "jpg", "log", "m4a", "markdown", "md", "mkv", "mov", "mp3", "mp4", "odp", "ods", "odt", "ogg",
+    "org", "pdf", "png", "ppt", "pptx", "rst", "tif", "tiff", "tsv", "txt", "vcf", "wav", "webm",
+    "webp", "xls", "xlsx",
+];
+
+/// What other programs keep up in a vault while a person works in it.
+const KEPT_UP: &[&str] = &[".DS_Store", ".obsidian", ".stfolder", ".trash"];
+/// Of a repository, what changes with every commit and is not run.
+const GIT_DATA: &[&str] = &[
+    "COMMIT_EDITMSG",
+    "FETCH_HEAD",
+    "HEAD",
+    "ORIG_HEAD",
+    "index",
+    "logs",
+    "objects",
+    "packed-refs",
+    "refs",
+];
+
+impl Runtime {
+    /// The plan of a command with what the command could bring to run: part of its hash, and shown.
+    pub(crate) async fn with_executed(
+        &self,
+        plan: Plan,
+        argv: &[String],
+        folder: Option<&str>,
+        cx: &ToolCx,
+    ) -> Result<Plan, ToolError> {
+        let Some(executed) = self.executed(argv, folder, cx).await? else { return Ok(plan) };
+        let mut plan = plan;
+        if let Some(target) = plan.targets.first_mut() {
+            target.base = Some(executed.hash);
+        }
+        if let Preview::Text { text } = &mut plan.preview {
+            text.push_str(&executed.shown);
+        }
+        Ok(plan)
+    }
+
+    /// `Conflict` when it is no longer what was approved.
+    pub(crate) async fn still_executes(
+        &self,
+        plan: &Plan,
+        argv: &[String],
+        folder: Option<&str>,
+        cx: &ToolCx,
+    ) -> Result<(), ToolError> {
+        let now = self.executed(argv, folder, cx).await?.map(|executed| executed.hash);
+        if plan.targets.first().and_then(|target| target.base) == now {
+            return Ok(());
+        }
+        Err(ToolError::Conflict("a file that this command can run".to_owned()))
+    }
+
+    /// `None`: the command runs nothing but its program, which is the system's.
+    async fn executed(
+        &self,
+        argv: &[String],
+        folder: Option<&str>,
+        cx: &ToolCx,
+    ) -> Result<Option<Executed>, ToolError> {
+        if runs(argv) == Runs::OnlyItself {
+            return Ok(None);
+        }
+        let folder = folder.map(|folder| cx.paths.check(folder)).transpose()?;
+        let (vault, argv) = (self.vault(&cx.key.person), argv.to_vec());
+        let looked = tokio::task::spawn_blocking(move || {
+            let vault = match onyx_sandbox::real_path(&vault) {
+                Ok(vault) => vault,
+                // The first thing that happens in it: there is nothing to run.
+                Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
+                Err(error) => return Err(error),
+            };
+            let start = folder.map_or_else(|| vault.clone(), |folder| vault.join(folder.as_str()));
+            Executed::of(&argv, &vault, &start).map(Some)
+        });
+        let failed =
+            |why: String| ToolError::Failed(format!("the vault cannot be looked at: {why}"));
+        looked.await.map_err(|_| failed("stopped".to_owned()))?.map_err(|e| failed(e.to_string()))
+    }
+}
+
+struct Executed {
+    hash: Hash,
+    shown: String,
+}
+
+/// A file of the vault that the command names, itself or by another.
+struct Named {
+    hash: Hash,
+    size: u64,
+    /// `None`: it is not text, or too long to be looked at.
+    text: Option<String>,
+}
+
+impl Executed {
+    fn of(argv: &[String], vault: &Path, start: &Path) -> io::Result<Self> {
+        let named = Vec::new();
+        let search = Search { vault, start, named, room: MOST_READ, looks: MOST_LOOKS };
+        let named = search.named_by(argv);
+        let mut known = Vec::new();
+        for (path, file) in &named {
+            known.extend(
+                [path.as_os_str().as_encoded_bytes(), b"\0", file.hash.as_bytes()].concat(),
+            );
+        }
+        let others = tree(vault)?;
+        let others = others.as_ref().map_or(&[][..], |others| others.as_bytes());
+        let hash = Hash::of_parts([&known[..], others]);
+        let mut shown = String::new();
+        for (path, file) in &named {
+            let name = path.strip_prefix(vault).unwrap_or(path);
+            show(&mut shown, &name.display().to_string(), file);
+        }
+        Ok(Self { hash, shown })
+    }
+}
+
+struct Search<'a> {
+    vault: &'a Path,
+    start: &'a Path,
+    named: Vec<(PathBuf, Named)>,
+    /// Bytes that may still be read.
+    room: u64,
+    /// Words that may still be tried as names.
+    looks: usize,
+}
+
+impl Search<'_> {
+    fn named_by(mut self, argv: &[String]) -> Vec<(PathBuf, Named)> {
+        for word in argv {
+            for name in names_in_word(word) {
+                self.add(name, self.start);
+            }
+        }
+        let mut next = 0;
+        while let Some((path, file)) = self.named.get(next) {
+            let beside = path.parent().map(Path::to_owned);
+            let text = file.text.clone().unwrap_or_default();
+            let searched = &text[..text.floor_char_boundary(MOST_SEARCHED)];
+            for name in searched.split(between_names) {
+                self.add(name, self.start);
+                if let Some(beside) = &beside {
+                    self.add(name, beside);
+                }
+            }
+            next += 1;
+        }
+        self.named
+    }
+
+    /// Takes the file of this name, if it is one of the vault's.
+    #[allow(clippy::disallowed_methods, reason = "looks only at files within the vault")]
+    fn add(&mut self, name: &str, folder: &Path) {
+        let is_name =
+            !name.is_empty() && name.len() <= 1_024 && name.chars().any(char::is_alphanumeric);
+        if !is_name || self.named.len() >= MOST_NAMED || self.looks == 0 {
+            return;
+        }
+        self.looks -= 1;
+        let path = folder.join(name);
+        // What is not there, or lies elsewhere, is nothing that the command could find here. Most
+        // words of a text name nothing, which one look tells.
+        if std::fs::symlink_metadata(&path).is_err() {
+            return;
+        }
+        let Ok(path) = std::fs::canonicalize(path) else { return };
+        if !path.starts_with(self.vault) || self.named.iter().any(|(known, _)| *known == path) {
+            return;
+        }
+        let Ok(meta) = std::fs::metadata(&path) else { return };
+        if !meta.is_file() {
+            return;
+        }
+        let read = if meta.len() <= self.room { std::fs::read(&path).ok() } else { None };
+        let size = meta.len();
+        let file = match read {
+            Some(bytes) => {
+                self.room = self.room.saturating_sub(size);
+                Named { hash: Hash::of(&bytes), size, text: String::from_utf8(bytes).ok() }
+            }
+            None => Named { hash: Hash::of(&stamp(&meta)), size, text: None },
+        };
+        self.named.push((path, file));
+    }
+}
+
+/// A word itself, what stands behind an option in it, and what a shell would find in it.
+fn names_in_word(word: &str) -> impl Iterator<Item = &str> {
+    let value = word.split_once('=').map(|(_, value)| value);
+    let glued = word.strip_prefix('-').and_then(|option| option.get(1..));
+    [Some(word), value, glued].into_iter().flatten().chain(word.split(between_names))
+}
+
+fn between_names(c: char) -> bool {
+    !c.is_alphanumeric() && !"._-/+@%~".contains(c)
+}
+
+fn show(shown: &mut String, name: &str, file: &Named) {
+    let Some(text) = &file.text else {
+        shown.push_str(&format!("\n\n{name} ({} bytes, not shown)", file.size));
+        return;
+    };
+    let room = MOST_SHOWN.min(MOST_SHOWN_IN_ALL.saturating_sub(shown.len()));
+    let cut = text.floor_char_boundary(room);
+    shown.push_str(&format!("\n\n{name} ({} bytes):\n{}", file.size, text[..cut].trim_end()));
+    if cut < text.len() {
+        shown.push_str(&format!("\n[{} bytes more, not shown]", text.len() - cut));
+    }
+}
+
+/// Stands for every file below that is not plainly a document; `None` where there is none.
+#[allow(clippy::disallowed_methods, reason = "names and times only, and no link is followed")]
+fn tree(folder: &Path) -> io::Result<Option<Hash>> {
+    let in_git = folder.file_name().is_some_and(|name| name == ".git");
+    let mut found = BTreeMap::new();
+    let entries = match std::fs::read_dir(folder) {
+        Ok(entries) => entries,
+        // A folder that cannot be read holds nothing that the command could read either.
+        Err(error) if error.kind() == io::ErrorKind::PermissionDenied => return Ok(None),
+        Err(error) => return Err(error),
+    };
+    for entry in entries {
+        let entry = entry?;
+        let name = entry.file_name();
+        let is_left_out = |names: &[&str]| names.iter().any(|left| name == *left);
+        if is_left_out(KEPT_UP) || (in_git && is_left_out(GIT_DATA)) {
+            continue;
+        }
+        // Gone meanwhile, if it cannot be asked.
+        let Ok(meta) = entry.metadata() else { continue };
+        if meta.is_dir() {
+            if let Some(below) = tree(&entry.path())? {
+                found.insert(name, below.as_bytes().to_vec());
+            }
+        } else if !is_document(Path::new(&name)) || meta.mode() & 0o111 != 0 {
+            found.insert(name, stamp(&meta));
+        }
+    }
+    if found.is_empty() {
+        return Ok(None);
+    }
+    let mut all = Vec::new();
+    for (name, state) in found {
+        all.extend([name.as_encoded_bytes(), b"\0", &state, b"\0"].concat());
+    }
+    Ok(Some(Hash::of(&all)))
+}
+
+fn is_document(name: &Path) -> bool {
+    let ending = name.extension().and_then(|ending| ending.to_str()).unwrap_or_default();
+    DOCUMENTS.binary_search(&ending.to_ascii_lowercase().as_str()).is_ok()
+}
+
+/// Changes with every write to a file; the last time a file changed cannot be set back.
+fn stamp(meta: &std::fs::Metadata) -> Vec<u8> {
+    let parts = [meta.dev(), meta.ino(), meta.size(), meta.mode().into()];
+    let times = [meta.ctime(), meta.ctime_nsec()];
+    let parts = parts.iter().flat_map(|part| part.to_le_bytes());
+    parts.chain(times.iter().flat_map(|time| time.to_le_bytes())).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_list_is_in_order() {
+        assert!(DOCUMENTS.is_sorted());
+    }
+
+    #[test]
+    fn names_are_found_wherever_they_stand_in_a_word() {
+        for word in ["b.sh", "--file=b.sh", "-fb.sh", "cd x && . b.sh; true", "sh<b.sh", "$(b.sh)"]
+        {
+            assert!(names_in_word(word).any(|name| name == "b.sh"), "{word}");
+        }
+    }
+}

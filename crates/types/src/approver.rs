@@ -1,0 +1,39 @@
+use crate::{ErrorCode, Fault, Grant, Grants, PersonId};
+
+/// A person whose credential is good for approving. Whatever applies a draft, or takes a person's
+/// agreement to an action, asks for one of these, so no surface can approve without the check.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Approver(PersonId);
+
+impl Approver {
+    /// What changes with an approval is the person's, so approving needs the scope `write`: talking
+    /// to an agent and agreeing to what it proposes are two rights.
+    pub fn new(person: &PersonId, grants: Grants) -> Result<Self, Fault> {
+        if grants.has(Grant::Write) {
+            return Ok(Self(person.clone()));
+        }
+        Err(Fault::new(
+            ErrorCode::Forbidden,
+            "approving needs the scope `write`, which this credential lacks",
+        )
+        .with_hint("Leave `confirm` out and approve in the Inbox, or use a token that may write."))
+    }
+
+    pub fn person(&self) -> &PersonId {
+        &self.0
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_who_may_write_may_approve() {
+        let person: PersonId = "anna".parse().unwrap();
+        for grant in Grant::ALL {
+            let approver = Approver::new(&person, [grant].into_iter().collect());
+            assert_eq!(approver.is_ok(), grant == Grant::Write, "{grant:?}");
+        }
+    }
+}

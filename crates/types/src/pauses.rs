@@ -1,0 +1,49 @@
+use std::fmt;
+#[cfg(debug_assertions)]
+use std::pin::Pin;
+#[cfg(debug_assertions)]
+use std::sync::Arc;
+
+/// Named points in background work at which a test can hold it up: after it was asked for and before
+/// it begins, and after its end and before the books say so. Whoever looks meanwhile must be told
+/// the same as without the pause. Release builds have none of it.
+#[derive(Clone, Default)]
+pub struct Pauses {
+    #[cfg(debug_assertions)]
+    pause: Option<Pause>,
+}
+
+#[cfg(debug_assertions)]
+type Pause = Arc<dyn Fn(&'static str) -> Waiting + Send + Sync>;
+#[cfg(debug_assertions)]
+type Waiting = Pin<Box<dyn Future<Output = ()> + Send>>;
+
+impl Pauses {
+    /// Waits at each point for what `pause` makes of its name.
+    #[cfg(debug_assertions)]
+    pub fn new<F>(pause: impl Fn(&'static str) -> F + Send + Sync + 'static) -> Self
+    where
+        F: Future<Output = ()> + Send + 'static,
+    {
+        let pause = move |point| -> Waiting { Box::pin(pause(point)) };
+        Self { pause: Some(Arc::new(pause)) }
+    }
+
+    /// Work has come to this point.
+    #[cfg(debug_assertions)]
+    pub async fn at(&self, point: &'static str) {
+        if let Some(pause) = &self.pause {
+            pause(point).await;
+        }
+    }
+
+    #[cfg(not(debug_assertions))]
+    #[expect(clippy::unused_async, reason = "in debug builds it waits")]
+    pub async fn at(&self, _: &'static str) {}
+}
+
+impl fmt::Debug for Pauses {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Pauses").finish_non_exhaustive()
+    }
+}

@@ -1,0 +1,41 @@
+// The keys that decide a draft: A and R for the card that has the focus, or for the only one that waits on the page.
+
+import { useEffect, type RefObject } from 'react';
+import { isWriting } from '../ui/keyboard';
+
+const OPEN = '[data-draft][data-open]';
+
+export const openCards = () => [...document.querySelectorAll<HTMLElement>(OPEN)];
+
+/** The next card that waits after this one, or the last before it. */
+export function nextOpenCard(card: HTMLElement | null): HTMLElement | undefined {
+  const others = openCards().filter((other) => other !== card);
+  const isAfter = (other: HTMLElement) => card !== null && (card.compareDocumentPosition(other) & 4) !== 0;
+  return others.find(isAfter) ?? others.at(-1);
+}
+
+export function useDecisionKeys(
+  card: RefObject<HTMLElement | null>,
+  acts: { a: () => unknown; r: () => unknown },
+): void {
+  useEffect(() => {
+    const onKey = (event: KeyboardEvent) => {
+      if (event.key !== 'a' && event.key !== 'r') return;
+      if (event.defaultPrevented || event.metaKey || event.ctrlKey || event.altKey || event.repeat) return;
+      if (isWriting(event.target) || document.querySelector('dialog[open]') || !isMeant(card.current)) return;
+      // Else the letter would be typed into the field for the reason, which takes the focus.
+      event.preventDefault();
+      acts[event.key]();
+    };
+    addEventListener('keydown', onKey);
+    return () => removeEventListener('keydown', onKey);
+  });
+}
+
+function isMeant(card: HTMLElement | null): boolean {
+  if (!card?.dataset['open']) return false;
+  const focused = document.activeElement?.closest(OPEN);
+  if (focused) return focused === card;
+  const cards = openCards();
+  return cards.length === 1 && cards[0] === card;
+}

@@ -1,0 +1,324 @@
+//! Whether a crate shows its design: how large its structs are, over how many files a type's methods are spread, whether
+//! folders import each other in circles, how many entries its `src` has. Counted for every crate, a rule for some.
+//!
+//! Read from the text as rustfmt writes it, which is enough for counting.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use super::{Problem, SourceFile};
+
+/// The crates that must keep the limits.
+const STRICT: &[&str] = &["agent", "api", "storage", "tools"];
+
+const MOST_FIELDS: usize = 18;
+const MOST_FILES_OF_A_TYPE: usize = 4;
+const MOST_ENTRIES: usize = 18;
+
+/// What may be over a limit: the crate, the name of the struct, type, circle (`a, b`) or `src`, and why.
+const EXCEPTIONS: &[(&str, &str, &str)] = &[];
+
+/// Whether a broken limit fails `tidy` or is only told.
+pub(super) const ENFORCED: Enforced = Enforced::Told;
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum Enforced {
+    Told,
+    #[allow(dead_code, reason = "the switch for when the four crates keep the limits")]
+    Fails,
+}
+
+/// What was counted in one crate.
+#[derive(Debug, Default, PartialEq, Eq)]
+pub(super) struct Counts {
+    pub(super) name: String,
+    entries: usize,
+    /// Fields by struct.
+    fields: BTreeMap<String, usize>,
+    /// Files with methods by type.
+    spread: BTreeMap<String, usize>,
+    /// Folders that import each other, each circle in the order of the alphabet.
+    circles: Vec<Vec<String>>,
+}
+
+impl Counts {
+    /// One line for people.
+    pub(super) fn line(&self) -> String {
+        let largest = self.fields.iter().max_by_key(|(_, count)| **count);
+        let widest = self.spread.iter().max_by_key(|(_, count)| **count);
+        let of = |most: Option<(&String, &usize)>| {
+            most.map_or_else(|| "none".to_owned(), |(name, count)| format!("{count} ({name})"))
+        };
+        let circles: Vec<String> = self.circles.iter().map(|circle| circle.join(" ↔ ")).collect();
+        let circles = if circles.is_empty() { "none".to_owned() } else { circles.join("; ") };
+        format!(
+            "{:<13} entries {:>2}, most fields {}, most files of a type {}, circles {circles}",
+            self.name,
+            self.entries,
+            of(largest),
+            of(widest),
+        )
+    }
+
+    fn problems(&self) -> Vec<Problem> {
+        let mut over: Vec<(String, String)> = Vec::new();
+        if self.entries > MOST_ENTRIES {
+            let rule = format!("has {} entries, more than {MOST_ENTRIES}", self.entries);
+            over.push(("src".to_owned(), rule));
+        }
+        for (name, count) in self.fields.iter().filter(|(_, count)| **count > MOST_FIELDS) {
+            over.push((name.clone(), format!("has {count} fields, more than {MOST_FIELDS}")));
+        }
+        for (name, count) in self.spread.iter().filter(|(_, count)| **count > MOST_FILES_OF_A_TYPE)
+        {
+            let rule = format!("has methods in {count} files, more than {MOST_FILES_OF_A_TYPE}");
+            over.push((name.clone(), rule));
+        }
+        for circle in &self.circles {
+            over.push((circle.join(", "), "these folders import each other".to_owned()));
+        }
+        let allowed = |name: &str| {
+            EXCEPTIONS.iter().any(|(of, exception, _)| *of == self.name && *exception == name)
+        };
+        over.into_iter()
+            .filter(|(name, _)| !allowed(name))
+            .map(|(name, rule)| Problem::new(format!("crates/{}: {name}", self.name), rule))
+            .collect()
+    }
+}
+
+/// The limits that crates break which must keep them.
+pub(super) fn check(counts: &[Counts]) -> Vec<Problem> {
+    let strict = counts.iter().filter(|counts| STRICT.contains(&counts.name.as_str()));
+    strict.flat_map(Counts::problems).collect()
+}
+
+pub(super) fn count(files: &[SourceFile]) -> Vec<Counts> {
+    let mut crates: BTreeMap<&str, Vec<(&str, &str)>> = BTreeMap::new();
+    for file in files {
+        let mut parts = file.path.splitn(4, '/');
+        let (Some("crates"), Some(name), Some("src"), Some(inside)) =
+            (parts.next(), parts.next(), parts.next(), parts.next())
+        else {
+            continue;
+        };
+        if inside.ends_with(".rs") {
+            crates.entry(name).or_default().push((inside, &file.text));
+        }
+    }
+    crates.into_iter().map(|(name, files)| count_crate(name, &files)).collect()
+}
+
+fn count_crate(name: &str, files: &[(&str, &str)]) -> Counts {
+    let entries: BTreeSet<&str> =
+        files.iter().filter_map(|(path, _)| path.split('/').next()).collect();
+    let mut counts = Counts { name: name.to_owned(), entries: entries.len(), ..Counts::default() };
+    let mut homes: BTreeMap<String, BTreeSet<&str>> = BTreeMap::new();
+    for (path, text) in files {
+        for (structure, fields) in structs(text) {
+            let known = counts.fields.entry(structure).or_default();
+            *known = (*known).max(fields);
+        }
+        for line in text.lines() {
+            if let Some(implemented) = inherent_impl(line) {
+                homes.entry(implemented.to_owned()).or_default().insert(path);
+            }
+        }
+    }
+    counts.spread = homes.into_iter().map(|(name, files)| (name, files.len())).collect();
+    counts.circles = circles(&imports(files));
+    counts
+}
+
+/// Structs with named fields, and how many each has.
+fn structs(text: &str) -> Vec<(String, usize)> {
+    let mut found = Vec::new();
+    let mut open: Option<(String, usize, usize)> = None;
+    for line in text.lines() {
+        let indent = line.len() - line.trim_start().len();
+        let words = line.trim_start();
+        if let Some((name, depth, fields)) = &mut open {
+            if indent == *depth && words.starts_with('}') {
+                found.push((std::mem::take(name), *fields));
+                open = None;
+            } else if indent == *depth + 4 && is_field(words) {
+                *fields += 1;
+            }
+        } else if words.ends_with('{')
+            && let Some(name) = declared(words, "struct ")
+        {
+            open = Some((name.to_owned(), indent, 0));
+        }
+    }
+    found
+}
+
+/// The name after a keyword, whatever may see it.
+fn declared<'a>(words: &'a str, keyword: &str) -> Option<&'a str> {
+    let words = match words.strip_prefix("pub") {
+        Some(rest) if rest.starts_with('(') => rest.split_once(") ")?.1,
+        Some(rest) => rest.strip_prefix(' ')?,
+        None => words,
+    };
+    Some(identifier(words.strip_prefix(keyword)?)).filter(|name| !name.is_empty())
+}
+
+fn is_field(words: &str) -> bool {
+    let words = match words.strip_prefix("pub") {
+        Some(rest) if rest.starts_with('(') => rest.split_once(") ").map_or("", |(_, rest)| rest),
+        Some(rest) => rest.trim_start(),
+        None => words,
+    };
+    let name = identifier(words);
+    !name.is_empty() && words[name.len()..].starts_with(": ")
+}
+
+fn identifier(words: &str) -> &str {
+    let end = words.find(|c: char| !c.is_alphanumeric() && c != '_').unwrap_or(words.len());
+    &words[..end]
+}
+
+/// The type of an `impl` block that belongs to no trait.
+fn inherent_impl(line: &str) -> Option<&str> {
+    let rest = line.strip_prefix("impl")?;
+    if line.contains(" for ") {
+        return None;
+    }
+    let rest = match rest.strip_prefix('<') {
+        Some(generics) => {
+            let mut depth = 1;
+            let end = generics.find(|c| {
+                depth += i32::from(c == '<') - i32::from(c == '>');
+                depth == 0
+            })?;
+            &generics[end + 1..]
+        }
+        None => rest,
+    };
+    Some(identifier(rest.strip_prefix(' ')?)).filter(|name| !name.is_empty())
+}
+
+/// Which folder of `src` names which other one.
+fn imports<'f>(files: &[(&'f str, &'f str)]) -> BTreeMap<&'f str, BTreeSet<&'f str>> {
+    let folder_of = |path: &'f str| path.split_once('/').map(|(folder, _)| folder);
+    let folders: BTreeSet<&str> = files.iter().filter_map(|(path, _)| folder_of(path)).collect();
+    let mut imports: BTreeMap<&str, BTreeSet<&str>> = BTreeMap::new();
+    for (path, text) in files {
+        let Some(own) = folder_of(path) else { continue };
+        for line in text.lines().filter(|line| !line.trim_start().starts_with("//")) {
+            for (place, _) in line.match_indices("crate::") {
+                let named = identifier(&line[place + "crate::".len()..]);
+                if let Some(other) = folders.get(named)
+                    && *other != own
+                {
+                    imports.entry(own).or_default().insert(other);
+                }
+            }
+        }
+    }
+    imports
+}
+
+/// Folders that reach each other.
+fn circles(imports: &BTreeMap<&str, BTreeSet<&str>>) -> Vec<Vec<String>> {
+    let reached = |from: &str| {
+        let mut seen: BTreeSet<&str> = BTreeSet::new();
+        let mut next: Vec<&str> = imports.get(from).into_iter().flatten().copied().collect();
+        while let Some(folder) = next.pop() {
+            if seen.insert(folder) {
+                next.extend(imports.get(folder).into_iter().flatten());
+            }
+        }
+        seen
+    };
+    let all: BTreeMap<&str, BTreeSet<&str>> =
+        imports.keys().map(|folder| (*folder, reached(folder))).collect();
+    let mut circles: BTreeSet<Vec<String>> = BTreeSet::new();
+    for (folder, seen) in &all {
+        let circle: Vec<String> = seen
+            .iter()
+            .filter(|other| all.get(**other).is_some_and(|back| back.contains(folder)))
+            .map(|other| (*other).to_owned())
+            .collect();
+        if circle.len() > 1 {
+            circles.insert(circle);
+        }
+    }
+    circles.into_iter().collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const LARGE: &str = "\
+/// Holds all.
+#[derive(Debug)]
+pub(crate) struct Everything<'a> {
+    /// One.
+    pub(crate) one: &'a str,
+    #[serde(default)]
+    two: Option<Vec<
+        u8,
+    >>,
+}
+
+struct Unit;
+
+impl<'a> Everything<'a> {
+    fn new() {}
+}
+
+impl Clone for Everything<'_> {}
+";
+
+    #[test]
+    fn fields_methods_and_entries_are_counted() {
+        let files = [
+            SourceFile::new("crates/agent/src/lib.rs", "mod a;\n"),
+            SourceFile::new("crates/agent/src/a/mod.rs", LARGE),
+            SourceFile::new("crates/agent/src/a/more.rs", "impl Everything<'_> {}\n"),
+            SourceFile::new("crates/agent/tests/it/main.rs", "impl Everything<'_> {}\n"),
+        ];
+
+        let counts = count(&files);
+
+        let expected = Counts {
+            name: "agent".to_owned(),
+            entries: 2,
+            fields: BTreeMap::from([("Everything".to_owned(), 2)]),
+            spread: BTreeMap::from([("Everything".to_owned(), 2)]),
+            circles: Vec::new(),
+        };
+        assert_eq!(counts, [expected]);
+    }
+
+    #[test]
+    fn folders_that_reach_each_other_are_a_circle() {
+        let files = [
+            SourceFile::new("crates/api/src/a/mod.rs", "use crate::b::X;\n"),
+            SourceFile::new("crates/api/src/b/mod.rs", "use crate::c;\n// crate::a\n"),
+            SourceFile::new("crates/api/src/c/deep/mod.rs", "fn f() { crate::a::g() }\n"),
+            SourceFile::new("crates/api/src/d/mod.rs", "use crate::{a, d};\nuse crate::a::Y;\n"),
+        ];
+
+        let counts = count(&files);
+
+        assert_eq!(counts[0].circles, [["a", "b", "c"].map(str::to_owned).to_vec()]);
+        let problems = check(&counts);
+        assert_eq!(problems.len(), 1);
+        assert_eq!(problems[0].place, "crates/api: a, b, c");
+    }
+
+    #[test]
+    fn only_the_strict_crates_are_held_to_the_limits() {
+        let fields: String = (0..19).map(|field| format!("    f{field}: u8,\n")).collect();
+        let large = format!("struct Large {{\n{fields}}}\n");
+        let in_crate = |name: &str| {
+            check(&count(&[SourceFile::new(&format!("crates/{name}/src/lib.rs"), &large)]))
+        };
+
+        assert_eq!(in_crate("providers"), []);
+        let expected = Problem::new("crates/tools: Large", "has 19 fields, more than 18");
+        assert_eq!(in_crate("tools"), [expected]);
+    }
+}
