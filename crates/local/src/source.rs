@@ -14,7 +14,7 @@ use onyx_types::{Embedder, ErrorCode, Fault, Model};
 use crate::chat::{Ability, LocalModel};
 use crate::cores::physical_cores;
 use crate::gguf::{Gguf, GgufError};
-use crate::weights::{MINILM, ModelsFolder, SMOLLM2, Stored, Weights};
+use crate::weights::{MINILM, ModelsFolder, Runtime, SMOLLM2, Stored, Weights};
 use crate::worker::{Job, Keeper};
 use crate::{Allowance, Launch, LocalEmbedder, Released, embed, llama};
 
@@ -231,9 +231,6 @@ impl ModelSource for LocalModels {
             return Err(self.minilm().err().unwrap_or_else(wordless));
         }
         let path = self.gguf(name)?;
-        if !self.has_llama() {
-            return Err(without_llama(name));
-        }
         let header = match self.header(&path) {
             Ok(header) => header,
             Err(GgufError::Unreadable(error)) if error.kind() == std::io::ErrorKind::NotFound => {
@@ -241,6 +238,9 @@ impl ModelSource for LocalModels {
             }
             Err(error) => return Err(damaged(name, &path, &error)),
         };
+        if !self.has_llama() {
+            return Err(without_llama(name));
+        }
         let facts = self.facts(name, &header);
         let window = facts.context_window.unwrap_or(USUAL_WINDOW);
         let ability = Ability::of(&header, facts.tools.unwrap_or(false));
@@ -254,7 +254,9 @@ impl ModelSource for LocalModels {
         if stored || !self.models().is_empty() {
             return None;
         }
-        Some(if self.has_llama() { missing(SMOLLM2) } else { without_llama(SMOLLM2) })
+        // Pulling a language model brings llama.cpp along where there is a package of it.
+        let can_be_had = self.has_llama() || Runtime::here().is_some();
+        Some(if can_be_had { missing(SMOLLM2) } else { without_llama(SMOLLM2) })
     }
 
     fn weights(&self, name: &str) -> Option<ModelWeights> {
