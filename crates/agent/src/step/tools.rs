@@ -119,8 +119,7 @@ pub(super) fn start(state: &mut RunState, lane: LaneId, effects: &mut Vec<Effect
         let Some(call) = round.queue.pop_front() else { break };
         round.running.push(call.id.clone());
         // The silent turn before compaction offers one tool, and every other request all of them.
-        let is_offered =
-            tools.get(&call.name).is_some() && (!silent || call.name == FLUSH_TOOL);
+        let is_offered = tools.get(&call.name).is_some() && (!silent || call.name == FLUSH_TOOL);
         let offered = if is_offered { Visibility::Offered } else { Visibility::Absent };
         let invocation = Invocation { call, attendance, taint, offered, cost_left };
         effects.push(Effect::Invoke(lane, Box::new(invocation)));
