@@ -1,5 +1,6 @@
 use std::collections::{BTreeSet, HashMap};
 use std::path::PathBuf;
+use std::sync::atomic::AtomicU64;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock};
 use std::time::Duration;
 
@@ -36,6 +37,8 @@ pub(crate) struct Inner {
     pub(crate) followers: Arc<tokio::sync::Mutex<Followers>>,
     /// Held while a file is read and filed, so that an older reading never covers a newer one.
     pub(crate) filing: tokio::sync::Mutex<()>,
+    /// How many files were filed one by one, apart from looking through all of them.
+    pub(crate) filed_singly: AtomicU64,
     /// Held while a session that is known to have changed is filed.
     pub(crate) settling_sessions: tokio::sync::Mutex<()>,
     /// Held while everything is looked through.
@@ -131,6 +134,7 @@ impl Index {
             embedder: RwLock::default(),
             followers: Arc::default(),
             filing: tokio::sync::Mutex::default(),
+            filed_singly: AtomicU64::new(0),
             settling_sessions: tokio::sync::Mutex::default(),
             looking: tokio::sync::Mutex::default(),
             embedding: tokio::sync::Mutex::default(),

@@ -2,6 +2,7 @@
 //! what is gone is dropped.
 
 use std::collections::BTreeMap;
+use std::sync::atomic::Ordering;
 
 use futures::{StreamExt as _, TryStreamExt as _};
 use onyx_storage::{ObjectKey, ObjectMeta, Objects, SourceKey, SourceRow, Stamp, StoreError};
@@ -176,6 +177,7 @@ impl Index {
     ) -> Result<SyncReport, KnowledgeError> {
         let whose = self.owner(person)?;
         let listed = list(&*whose.objects, person).await?;
+        let filed_singly = self.inner.filed_singly.load(Ordering::Acquire);
         let known = self.inner.store.chunks.sources(person).await?;
         let mut known: BTreeMap<String, SourceRow> =
             known.into_iter().map(|row| (row.key.path.clone(), row)).collect();
@@ -195,14 +197,22 @@ impl Index {
         while changed.peek().is_some() {
             let batch = next_batch(&mut changed);
             let files = batch.len() as u64;
-            report.indexed += self.file_batch(person, &whose, batch, how).await?;
+            report.indexed += self.file_batch(person, &whose, batch, how, filed_singly).await?;
             self.progressed(files);
         }
         // After the new ones, so that a renamed file's chunks pass on their vectors.
         for gone in known.into_values() {
             let _filing = self.inner.filing.lock().await;
-            self.inner.store.chunks.remove(&gone.key).await?;
-            report.removed += 1;
+            // It may have been written and filed after the files were listed, so it is looked for
+            // once more before it is taken out.
+            if place_of(&gone.key).is_some() {
+                self.file_again(&gone.key).await?;
+                let is_there = self.inner.store.chunks.source(&gone.key).await?.is_some();
+                report.removed += u64::from(!is_there);
+            } else {
+                self.inner.store.chunks.remove(&gone.key).await?;
+                report.removed += 1;
+            }
         }
         Ok(report)
     }
@@ -211,10 +221,19 @@ impl Index {
         &self,
         person: Option<&PersonId>,
         whose: &Owner,
-        batch: Vec<Changed>,
+        mut batch: Vec<Changed>,
         how: Look,
+        filed_singly: u64,
     ) -> Result<u64, KnowledgeError> {
         let _filing = self.inner.filing.lock().await;
+        // A file that a search has filed meanwhile keeps its chunks: whoever is about to show them
+        // would find them gone.
+        if self.inner.filed_singly.load(Ordering::Acquire) != filed_singly {
+            for Changed { meta, before, .. } in &mut batch {
+                let key = SourceKey { person: person.cloned(), path: meta.key.to_string() };
+                *before = self.inner.store.chunks.source(&key).await?;
+            }
+        }
         let readings = batch.into_iter().map(|Changed { meta, place, before }| async move {
             let key = SourceKey { person: person.cloned(), path: meta.key.to_string() };
             let listed = Some(stamp(&meta));
@@ -262,6 +281,7 @@ impl Index {
         let how = Look::Changes;
         let file = File { whose: &whose, key, path: &path, place, listed: None, before, how };
         let reading = self.read(file).await?;
+        self.inner.filed_singly.fetch_add(1, Ordering::AcqRel);
         self.file(vec![reading]).await.map(drop)
     }
 }

@@ -250,9 +250,13 @@ impl Work<'_> {
         let peeled = format!("{name}^{{commit}}");
         let command = words(&["rev-parse", "--verify", "--quiet", "--end-of-options", &peeled]);
         let ran = self.look(&command, cx).await?;
-        let id = ran.output.trim();
-        let is_id = !id.is_empty() && id.chars().all(|c| c.is_ascii_hexdigit());
-        Ok((ran.ending == Ending::Exited(0) && is_id).then(|| id.to_owned()))
+        let is_id = |line: &&str| line.len() >= 40 && line.chars().all(|c| c.is_ascii_hexdigit());
+        match (ran.ending, ran.output.lines().rev().find(is_id)) {
+            (Ending::Exited(0), Some(id)) => Ok(Some(id.to_owned())),
+            // So git says that there is no such commit; anything else is a failure to look.
+            (Ending::Exited(1), _) => Ok(None),
+            _ => Err(ToolError::Failed(format!("git rev-parse {name}: {}", ran.output.trim()))),
+        }
     }
 }
 
