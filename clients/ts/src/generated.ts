@@ -96,7 +96,7 @@ export interface components {
          * @description Every error a client can see. One table: code, HTTP status, sentence, hint.
          * @enum {string}
          */
-        ErrorCode: "invalid_request" | "unauthenticated" | "forbidden" | "not_found" | "model_not_found" | "session_busy" | "confirmation_required" | "draft_stale" | "draft_decided" | "draft_expired" | "version_conflict" | "too_large" | "invalid_action" | "rate_limited" | "limit_steps" | "limit_tool_calls" | "limit_seconds" | "limit_output" | "limit_prompt" | "limit_budget" | "limit_loop" | "provider_auth" | "provider_rate_limited" | "provider_overloaded" | "provider_context_length" | "provider_truncated" | "provider_unavailable" | "provider_timeout" | "provider_refused" | "tool_denied" | "tool_failed" | "tool_timeout" | "cancelled" | "interrupted" | "overloaded" | "storage_full" | "storage_failed" | "key_unavailable" | "internal";
+        ErrorCode: "invalid_request" | "unauthenticated" | "sign_in_again" | "forbidden" | "not_found" | "model_not_found" | "session_busy" | "confirmation_required" | "draft_stale" | "draft_decided" | "draft_expired" | "version_conflict" | "too_large" | "invalid_action" | "rate_limited" | "limit_steps" | "limit_tool_calls" | "limit_seconds" | "limit_output" | "limit_prompt" | "limit_budget" | "limit_loop" | "provider_auth" | "provider_rate_limited" | "provider_overloaded" | "provider_context_length" | "provider_truncated" | "provider_unavailable" | "provider_timeout" | "provider_refused" | "tool_denied" | "tool_failed" | "tool_timeout" | "cancelled" | "interrupted" | "overloaded" | "storage_full" | "storage_failed" | "key_unavailable" | "internal";
         /** @enum {string} */
         RunStatus: "done" | "cancelled" | "error" | "interrupted" | "awaiting_client";
         /** @description Tokens and money of one or more model calls. */
@@ -1174,7 +1174,8 @@ export interface components {
             /** @description Why nothing of it can be found. */
             problem: string | null;
         };
-        Me: {
+        /** @description Who signed in, and what the page keeps to show with every request. */
+        SignedIn: {
             person: string;
             name: string | null;
             role: components["schemas"]["Role"];
@@ -1182,6 +1183,8 @@ export interface components {
             scopes: components["schemas"]["Grant"][];
             /** Format: date-time */
             expires_at: string | null;
+            /** @description Sent as `X-Onyx-Page-Key`: without it the cookie opens nothing. Told here and never again. */
+            page_key: string;
         };
         /** @enum {string} */
         Role: "owner" | "member";
@@ -1204,10 +1207,22 @@ export interface components {
         };
         PairingReply: {
             status: components["schemas"]["PairingState"];
+            /** @description For a device. */
             token?: string | null;
+            /** @description For a browser, beside its cookie: sent as `X-Onyx-Page-Key` with every request. */
+            page_key?: string | null;
         };
         /** @enum {string} */
         PairingState: "pending" | "approved" | "rejected";
+        Me: {
+            person: string;
+            name: string | null;
+            role: components["schemas"]["Role"];
+            credential: components["schemas"]["CallerKind"];
+            scopes: components["schemas"]["Grant"][];
+            /** Format: date-time */
+            expires_at: string | null;
+        };
         People: {
             people: components["schemas"]["Person"][];
         };
@@ -1477,7 +1492,10 @@ export interface components {
             args_summary: string;
             status: components["schemas"]["ToolState"];
         };
-        /** @enum {string} */
+        /**
+         * @description How far a tool call is.
+         * @enum {string}
+         */
         ToolState: "running" | "ok" | "failed";
         Posted: {
             /** Format: uuid */

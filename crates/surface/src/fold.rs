@@ -206,8 +206,10 @@ impl RunFold {
             Event::Status { message, code } => Part::Status { message, code: *code },
             Event::Usage { usage } => Part::Usage(usage),
             Event::Error { code, message, hint } => Part::Error { code: *code, message, hint },
-            Event::Done { session_id: _, status, assistant_turn_ids, usage } => {
+            Event::Done { session_id, status, assistant_turn_ids, usage } => {
                 self.is_over = true;
+                // A run whose question could not be written tells its end and no start.
+                self.session.get_or_insert(*session_id);
                 Part::Done { status: *status, assistant_turn_ids, usage: *usage }
             }
         };

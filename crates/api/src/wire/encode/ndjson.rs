@@ -93,7 +93,7 @@ impl Ndjson {
 
     /// `None` where schema v2 has no line. `lane` is `None` for what is said of the whole run.
     fn frame(&self, part: &Part<'_>, lane: Option<LaneId>) -> Option<Bytes> {
-        let (session_id, run_id) = (self.fold.session()?, self.fold.run()?);
+        let run_id = self.fold.run()?;
         let delta;
         let line = match part {
             Part::Start { session_id, .. } => Line::Start { session_id: *session_id, run_id },
@@ -114,6 +114,7 @@ impl Ndjson {
             Part::Status { message, code: _ } => Line::Status { message },
             Part::Error { code, message, hint } => Line::Error { message, code: *code, hint },
             Part::Done { status, assistant_turn_ids: _, usage } => {
+                let session_id = self.fold.session()?;
                 Line::Done { session_id, run_id, status: *status, usage: *usage }
             }
             Part::TextComplete { .. }
