@@ -36,7 +36,7 @@ impl<'a> TakenSession<'a> {
         Some(Self { index, person, session })
     }
 
-    fn is_filed(self) {
+    fn filed(self) {
         self.index.pending().session = None;
     }
 }
@@ -58,7 +58,7 @@ impl Index {
             let Some(taken) = TakenSession::first(self) else { break };
             self.pause("index.session").await;
             self.file_session(&taken.person, taken.session).await?;
-            taken.is_filed();
+            taken.filed();
         }
         Ok(())
     }

@@ -71,7 +71,7 @@ impl<'a> TakenFile<'a> {
         Some(Self { index, key })
     }
 
-    fn is_filed(self) {
+    fn filed(self) {
         self.index.pending().file = None;
     }
 }
@@ -112,7 +112,7 @@ impl Index {
             let Some(taken) = TakenFile::first(self) else { break };
             self.pause("index.file").await;
             self.file_again(&taken.key).await?;
-            taken.is_filed();
+            taken.filed();
         }
         Ok(())
     }

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use onyx_agent::{StopTarget, Titles};
+use onyx_agent::StopTarget;
 use onyx_storage::{BeginIn, BeginRun};
 use onyx_test_support::{Answer, Fault as ModelFault, HoldUp, Script, ScriptedCall, Step};
 use onyx_types::{
@@ -293,15 +293,14 @@ async fn a_greeting_is_a_small_request() {
     assert!(bytes <= 8 * 1024, "{bytes} bytes");
 }
 
-/// A session is named after its run has told the end: a process that ends right then leaves a named
-/// session behind.
+/// A run that has told its end may be about to have its session named: the end of the process waits
+/// until it is put away.
 #[tokio::test]
-async fn the_end_of_the_process_waits_for_a_name_that_nobody_has_begun_to_make() {
-    let world = World::new([Answer::text("Hello Ana."), Answer::text("Greetings")]).await;
-    world.agent.set_titles(Titles::Model);
+async fn the_end_of_the_process_waits_for_a_run_that_is_not_put_away() {
+    let world = World::new([Answer::text("Hello Ana.")]).await;
     let (pauses, hold) = HoldUp::at("run.over");
     world.agent.set_pauses(pauses);
-    let (session, _) = world.say(None, "hi").await;
+    world.say(None, "hi").await;
     hold.reached(1).await;
     let agent = world.agent.clone();
     let mut end = tokio::spawn(async move { agent.drain(PATIENCE * 4).await });
@@ -309,6 +308,5 @@ async fn the_end_of_the_process_waits_for_a_name_that_nobody_has_begun_to_make()
     assert!(early.is_err(), "the run is not put away yet");
     hold.let_go();
     end.await.unwrap();
-    let meta = world.agent.sessions.meta(&ana(), session).await.unwrap();
-    assert_eq!(meta.title.as_deref(), Some("Greetings"));
+    assert_eq!(world.agent.runs.count(), 0);
 }

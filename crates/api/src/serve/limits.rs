@@ -46,18 +46,18 @@ impl ConnectionSettings {
     pub fn limits(&self, open_files: u64) -> Result<ConnectionLimits, Fault> {
         let max = or_default(self.max, DEFAULT_MAX);
         if max < FEWEST {
-            return Err(wrong("max", format!("{max} is too few; {FEWEST} is the least")));
+            return Err(wrong("max", &format!("{max} is too few; {FEWEST} is the least")));
         }
         let unauthenticated =
             or_default(self.unauthenticated, DEFAULT_UNAUTHENTICATED.min(max / 4));
         if unauthenticated > max / 2 {
             let why = format!("{unauthenticated} is more than half of `max` ({max})");
-            return Err(wrong("unauthenticated", why));
+            return Err(wrong("unauthenticated", &why));
         }
         let per_address = or_default(self.per_address, DEFAULT_PER_ADDRESS.min(unauthenticated));
         if per_address > unauthenticated {
             let why = format!("{per_address} is more than `unauthenticated` ({unauthenticated})");
-            return Err(wrong("perAddress", why));
+            return Err(wrong("perAddress", &why));
         }
         let limits = ConnectionLimits {
             max,
@@ -79,11 +79,11 @@ fn seconds(key: &str, set: Option<NonZeroU64>, default: Duration) -> Result<Dura
     match set.map(NonZeroU64::get) {
         None => Ok(default),
         Some(seconds) if seconds <= LONGEST => Ok(Duration::from_secs(seconds)),
-        Some(seconds) => Err(wrong(key, format!("{seconds} is more than {LONGEST}"))),
+        Some(seconds) => Err(wrong(key, &format!("{seconds} is more than {LONGEST}"))),
     }
 }
 
-fn wrong(key: &str, why: String) -> Fault {
+fn wrong(key: &str, why: &str) -> Fault {
     Fault::new(ErrorCode::InvalidRequest, format!("gateway.connections.{key}: {why}"))
         .with_hint("Remove the key to use the default.")
 }

@@ -41,7 +41,7 @@ async fn a_server_on_the_list_is_reached_and_what_is_said_early_gets_there() {
     let (names, port) = (Arc::<Names>::default(), site.address().port());
     names.leads("nas.lan", &[&["127.0.0.1"]]);
     let own = format!("nas.lan:{port}");
-    let proxy = proxy(&names, &[own.clone()], &[own.clone()]).await;
+    let proxy = proxy(&names, std::slice::from_ref(&own), std::slice::from_ref(&own)).await;
     let request = "GET /page HTTP/1.1\r\nHost: nas.lan\r\nConnection: close\r\n\r\n";
     let asked = format!("CONNECT {own} HTTP/1.1\r\nHost: {own}\r\n\r\n{request}");
     let said = answer(proxy, &asked).await;

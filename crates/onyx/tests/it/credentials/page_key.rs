@@ -24,7 +24,7 @@ impl SignedIn {
     async fn by_link(onyx: &OnyxProcess) -> (Reply, Self) {
         let link = onyx.post("/api/admin/links", &json!({})).await.expect(200).json();
         let reply = Reply::of(stranger_at(1).get(link["url"].as_str().unwrap())).await.expect(200);
-        let text = reply.text().to_owned();
+        let text = reply.text();
         let key = text.split("data-page-key=\"").nth(1).unwrap().split('"').next().unwrap();
         let signed_in = Self::of(&reply, key);
         (reply, signed_in)

@@ -38,7 +38,7 @@ impl GitSettings {
     /// Whether they can be used, before any of them counts.
     pub fn check(&self) -> Result<(), BadGitSettings> {
         for (host, reference) in &self.credentials {
-            if !reference.strip_prefix(SECRET).is_some_and(|name| !name.is_empty()) {
+            if reference.strip_prefix(SECRET).is_none_or(str::is_empty) {
                 let why = format!("credentials.{host}: must be secret:<name>, from onyx secrets");
                 return Err(BadGitSettings(why));
             }
