@@ -140,8 +140,10 @@ async fn while_all_guests_are_busy_only_health_and_people_who_signed_in_are_answ
     let mut late = 0;
     for stream in busy {
         let said = rest(stream).await;
-        assert!(said.is_empty() || said.starts_with("HTTP/1.1 408"), "{said}");
-        late += usize::from(!said.is_empty());
+        // One that had to go is closed, in the middle of its body at times.
+        let had_to_go = said.is_empty() || said.contains("the body broke off");
+        assert!(had_to_go || said.starts_with("HTTP/1.1 408"), "{said}");
+        late += usize::from(!had_to_go);
     }
     assert_eq!(late, 8, "each that was heard is told why it is not answered");
     assert_eq!(ask(&onyx, "GET /docs", "").await.0, 200);
