@@ -1,4 +1,4 @@
-//! What tools need from the run manager: other agents, other sessions, other models.
+//! What tools need from the agent crate: other agents, other sessions, other models.
 
 use async_trait::async_trait;
 use onyx_types::{AgentId, Fault, Origin, PersonId, RunId, SessionId, Spending, Tier};

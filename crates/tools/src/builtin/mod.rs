@@ -91,7 +91,7 @@ pub fn model_tools(router: Arc<dyn ModelRouter>) -> Vec<Arc<dyn Tool>> {
     vec![Arc::new(select_model::SelectModel::new(router))]
 }
 
-/// For homes with a run manager: what goes to other agents, sessions, models and to the person.
+/// For homes that run agents: what goes to other agents, sessions, models and to the person.
 pub fn delegation_tools(
     delegates: &Arc<dyn Delegates>,
     router: Arc<dyn ModelRouter>,

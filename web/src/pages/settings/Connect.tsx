@@ -58,7 +58,7 @@ export function Connect({
           <div className="p-4 pb-3">
             <h3 className="font-semibold">Connect a better model</h3>
             <p className="meta">
-              A small model on this machine answers for now. Everything works with it; a larger one is wiser.
+              A small model on this machine answers for now. Everything works with it; a larger one is better.
             </p>
           </div>
           {found.data && found.data.length > 0 && (
