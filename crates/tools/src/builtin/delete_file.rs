@@ -5,7 +5,7 @@ use serde::Deserialize;
 use serde_json::Value;
 
 use super::{acting, text_argument, tool};
-use crate::files::{Place, apply};
+use crate::files::{AgentFiles, apply};
 use crate::schema::arguments;
 use crate::text::diff::Change;
 use crate::{Authorised, Tool, ToolCx, ToolError};
@@ -37,7 +37,7 @@ impl Tool for DeleteFile {
 
     async fn plan(&self, input: Value, cx: &ToolCx) -> Result<Plan, ToolError> {
         let Arguments { path } = arguments(&input)?;
-        let (vault, key) = (Place::vault(cx)?, cx.paths.check(&path)?);
+        let (vault, key) = (AgentFiles::vault(cx)?, cx.paths.check(&path)?);
         let held = vault.held(&key).await?;
         let Some(held) = held else {
             return Err(ToolError::NotFound(format!("file {key}")));

@@ -5,7 +5,7 @@ use serde::Deserialize;
 use serde_json::Value;
 
 use super::{changing, text_argument, tool, writing};
-use crate::files::{Place, apply};
+use crate::files::{AgentFiles, apply};
 use crate::schema::arguments;
 use crate::text::diff::Change;
 use crate::text::edit::replace_once;
@@ -44,7 +44,7 @@ impl Tool for EditFile {
 
     async fn plan(&self, input: Value, cx: &ToolCx) -> Result<Plan, ToolError> {
         let Arguments { path, old, new } = arguments(&input)?;
-        let (vault, key) = (Place::vault(cx)?, cx.paths.check(&path)?);
+        let (vault, key) = (AgentFiles::vault(cx)?, cx.paths.check(&path)?);
         let Some(before) = vault.seen(&key).await? else {
             return Err(ToolError::NotFound(format!("file {key}; create it with write_file")));
         };

@@ -6,7 +6,7 @@ use serde::Deserialize;
 use serde_json::Value;
 
 use super::{reading, text_argument, tool};
-use crate::files::Place;
+use crate::files::AgentFiles;
 use crate::schema::arguments;
 use crate::{Authorised, Tool, ToolCx, ToolError};
 
@@ -43,7 +43,7 @@ impl Tool for ListFiles {
     }
 
     async fn plan(&self, input: Value, cx: &ToolCx) -> Result<Plan, ToolError> {
-        let vault = Place::vault(cx)?;
+        let vault = AgentFiles::vault(cx)?;
         let name = match folder(&input, cx)? {
             Some(folder) => vault.name(&folder),
             None => vault.root().to_owned(),
@@ -55,7 +55,7 @@ impl Tool for ListFiles {
 
     async fn invoke(&self, plan: Authorised<Plan>, cx: &ToolCx) -> Result<ToolOutcome, ToolError> {
         let plan = plan.into_inner();
-        let (vault, folder) = (Place::vault(cx)?, folder(&plan.arguments, cx)?);
+        let (vault, folder) = (AgentFiles::vault(cx)?, folder(&plan.arguments, cx)?);
         let mut entries = match (vault.list(folder.as_ref(), MOST_ENTRIES + 1).await, folder) {
             (Err(StoreError::NotFound), Some(folder)) => {
                 return Err(ToolError::NotFound(format!("folder {folder}")));
@@ -82,7 +82,7 @@ fn folder(input: &Value, cx: &ToolCx) -> Result<Option<ObjectKey>, ToolError> {
     }
 }
 
-async fn named_by(vault: &Place, entries: &[ObjectMeta]) -> Result<Origin, ToolError> {
+async fn named_by(vault: &AgentFiles, entries: &[ObjectMeta]) -> Result<Origin, ToolError> {
     let mut origin = Origin::Person;
     for file in entries.iter().filter(|entry| !entry.is_folder) {
         origin = origin.max(vault.named_by(&file.key).await?);

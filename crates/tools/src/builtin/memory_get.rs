@@ -6,7 +6,7 @@ use serde::Deserialize;
 use serde_json::Value;
 
 use super::{MEMORY_FILE, reading, text_argument, tool};
-use crate::files::Place;
+use crate::files::AgentFiles;
 use crate::paths;
 use crate::schema::arguments;
 use crate::text::daily::DailyLog;
@@ -50,7 +50,7 @@ impl Tool for MemoryGet {
 
     async fn plan(&self, input: Value, cx: &ToolCx) -> Result<Plan, ToolError> {
         let key = memory_key(&arguments(&input)?, cx)?;
-        let name = Place::memory(cx)?.name(&key);
+        let name = AgentFiles::memory(cx)?.name(&key);
         let target = Target { name, base: None, instruction: false };
         let summary = self.summary(&input);
         Ok(reading(&self.0, input, target, summary))
@@ -60,7 +60,7 @@ impl Tool for MemoryGet {
         let plan = plan.into_inner();
         let wanted: Arguments = arguments(&plan.arguments)?;
         let key = memory_key(&wanted, cx)?;
-        let Some(seen) = Place::memory(cx)?.seen(&key).await? else {
+        let Some(seen) = AgentFiles::memory(cx)?.seen(&key).await? else {
             return Ok(ToolOutcome::ok(format!("[nothing in {key} yet]"), plan.summary));
         };
         let origin = origin(&seen.text, seen.origin);

@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use super::{MEMORY_FILE, changing, text_argument, tool, writing};
-use crate::files::{Place, Writer, apply};
+use crate::files::{AgentFiles, Writer, apply};
 use crate::paths::{self, instruction};
 use crate::schema::arguments;
 use crate::text::daily;
@@ -60,7 +60,7 @@ impl MemoryWrite {
         // An entry is added to whatever the log holds by then, so it builds on nothing, and stands
         // in no other entry's way while it waits for a person.
         let entry = Hash::of(text.as_bytes()).to_string();
-        let log = Place::memory(cx)?.name(&key);
+        let log = AgentFiles::memory(cx)?.name(&key);
         let name = format!("{log}#{}-{}", at.as_millis(), &entry[..16]);
         let target = Target { name, base: None, instruction: instruction::in_memory(&key) };
         let preview = Preview::Text { text: daily::entry(at, text, cx.taint) };
@@ -69,7 +69,7 @@ impl MemoryWrite {
     }
 
     async fn plan_fact(&self, note: &Note, fact: &Fact, cx: &ToolCx) -> Result<Plan, ToolError> {
-        let (memory, key) = (Place::memory(cx)?, paths::key(MEMORY_FILE)?);
+        let (memory, key) = (AgentFiles::memory(cx)?, paths::key(MEMORY_FILE)?);
         let before = memory.seen(&key).await?;
         let text = before.as_ref().map_or("", |seen| seen.text.as_str());
         let after = fact.apply(text)?;
@@ -111,7 +111,7 @@ impl Tool for MemoryWrite {
 
     async fn invoke(&self, plan: Authorised<Plan>, cx: &ToolCx) -> Result<ToolOutcome, ToolError> {
         let plan = plan.into_inner();
-        let (memory, by) = (Place::memory(cx)?, Writer { cx, tool: &self.0.name });
+        let (memory, by) = (AgentFiles::memory(cx)?, Writer { cx, tool: &self.0.name });
         let key = match arguments(&plan.arguments)? {
             Note::Entry { at, text } => {
                 let key = paths::key(&daily_path(at))?;

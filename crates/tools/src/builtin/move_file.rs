@@ -5,7 +5,7 @@ use serde::Deserialize;
 use serde_json::Value;
 
 use super::{text_argument, tool};
-use crate::files::{Place, apply};
+use crate::files::{AgentFiles, apply};
 use crate::schema::arguments;
 use crate::{Authorised, Tool, ToolCx, ToolError};
 
@@ -38,7 +38,7 @@ impl Tool for MoveFile {
 
     async fn plan(&self, input: Value, cx: &ToolCx) -> Result<Plan, ToolError> {
         let Arguments { from, to } = arguments(&input)?;
-        let vault = Place::vault(cx)?;
+        let vault = AgentFiles::vault(cx)?;
         let (from, to) = (cx.paths.check(&from)?, cx.paths.check(&to)?);
         let Some(file) = vault.seen(&from).await? else {
             return Err(ToolError::NotFound(format!("file {from}")));

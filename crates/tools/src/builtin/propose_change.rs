@@ -12,7 +12,7 @@ use serde_json::Value;
 
 use super::{text_argument, tool};
 use crate::files::apply;
-use crate::files::entity_place;
+use crate::files::entities;
 use crate::schema::arguments;
 use crate::text::diff::Change;
 use crate::{Asked, Authorised, Spaces, Tool, ToolCx, ToolError};
@@ -102,7 +102,7 @@ impl Tool for ProposeChange {
             Operation::Delete => ("Delete", ToolEffect::Destroy),
         };
         let summary = format!("{verb} {} {} {}", worked.at.kind, worked.at.id, change.counts());
-        let name = entity_place::name(cx, &worked.at);
+        let name = entities::name(cx, &worked.at);
         let target = Target { name: name.clone(), base: worked.base, instruction: false };
         let plan = Plan {
             targets: vec![target],
@@ -125,10 +125,10 @@ async fn create(wanted: Arguments, now: Timestamp, cx: &ToolCx) -> Result<Worked
         return Err(ToolError::Arguments("a new one gets its \"id\" from its title".to_owned()));
     }
     let (kind, space) = (wanted.kind, wanted.space.clone());
-    let space = entity_place::space(cx, space.as_deref()).await?;
+    let space = entities::space(cx, space.as_deref()).await?;
     let change = wanted.change();
-    let drafted = |at: &EntityRef| cx.pending.file(&entity_place::name(cx, at)).is_some();
-    let at = entity_place::entities(cx)?.free_place(&space, kind, &change, drafted).await?;
+    let drafted = |at: &EntityRef| cx.pending.file(&entities::name(cx, at)).is_some();
+    let at = entities::store(cx)?.free_place(&space, kind, &change, drafted).await?;
     let origin = match cx.taint {
         onyx_types::Taint::Clean => Origin::Agent,
         onyx_types::Taint::Tainted => Origin::AgentTainted,
@@ -153,8 +153,8 @@ async fn delete(wanted: &Arguments, cx: &ToolCx) -> Result<Worked, ToolError> {
     let Some(id) = wanted.id.as_deref().filter(|id| !id.is_empty()) else {
         return Err(ToolError::Arguments("\"id\" says which".to_owned()));
     };
-    let at = entity_place::entity(cx, wanted.kind, id, wanted.space.as_deref()).await?;
-    let Some(seen) = entity_place::seen(cx, &at).await? else {
+    let at = entities::entity(cx, wanted.kind, id, wanted.space.as_deref()).await?;
+    let Some(seen) = entities::seen(cx, &at).await? else {
         return Err(ToolError::NotFound(format!("{} {}", at.kind, at.id)));
     };
     let origin = seen.entity.origin;

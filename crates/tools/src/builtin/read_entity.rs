@@ -5,7 +5,7 @@ use serde::Deserialize;
 use serde_json::Value;
 
 use super::{reading, text_argument, tool};
-use crate::files::{conversation, entity_place};
+use crate::files::{conversation, entities};
 use crate::schema::arguments;
 use crate::text::page::page;
 use crate::{Asked, Authorised, Spaces, Tool, ToolCx, ToolError};
@@ -76,9 +76,8 @@ impl Tool for ReadEntity {
         let wanted: Arguments = arguments(&input)?;
         let name = match wanted.kind.entity() {
             Some(kind) => {
-                let at =
-                    entity_place::entity(cx, kind, &wanted.id, wanted.space.as_deref()).await?;
-                entity_place::name(cx, &at)
+                let at = entities::entity(cx, kind, &wanted.id, wanted.space.as_deref()).await?;
+                entities::name(cx, &at)
             }
             None => conversation::name(cx, &wanted.id)?,
         };
@@ -92,12 +91,11 @@ impl Tool for ReadEntity {
         let wanted: Arguments = arguments(&plan.arguments)?;
         let (label, name, text, origin) = match wanted.kind.entity() {
             Some(kind) => {
-                let at =
-                    entity_place::entity(cx, kind, &wanted.id, wanted.space.as_deref()).await?;
-                let Some(seen) = entity_place::seen(cx, &at).await? else {
+                let at = entities::entity(cx, kind, &wanted.id, wanted.space.as_deref()).await?;
+                let Some(seen) = entities::seen(cx, &at).await? else {
                     return Err(ToolError::NotFound(format!("{kind} {}", at.id)));
                 };
-                (entity_place::label(&seen), at.path(), seen.text, seen.entity.origin)
+                (entities::label(&seen), at.path(), seen.text, seen.entity.origin)
             }
             None => {
                 let (text, origin) = conversation::read(cx, &wanted.id).await?;

@@ -5,7 +5,7 @@ use serde::Deserialize;
 use serde_json::Value;
 
 use super::{reading, text_argument, tool};
-use crate::files::Place;
+use crate::files::AgentFiles;
 use crate::schema::arguments;
 use crate::text::page::page;
 use crate::{Authorised, Tool, ToolCx, ToolError};
@@ -47,7 +47,7 @@ impl Tool for ReadFile {
 
     async fn plan(&self, input: Value, cx: &ToolCx) -> Result<Plan, ToolError> {
         let Arguments { path, .. } = arguments(&input)?;
-        let target = Place::vault(cx)?.target(cx, &cx.paths.check(&path)?, None);
+        let target = AgentFiles::vault(cx)?.target(cx, &cx.paths.check(&path)?, None);
         let summary = self.summary(&input);
         Ok(reading(&self.0, input, target, summary))
     }
@@ -56,7 +56,7 @@ impl Tool for ReadFile {
         let plan = plan.into_inner();
         let Arguments { path, from, lines } = arguments(&plan.arguments)?;
         let key = cx.paths.check(&path)?;
-        let Some(seen) = Place::vault(cx)?.seen(&key).await? else {
+        let Some(seen) = AgentFiles::vault(cx)?.seen(&key).await? else {
             return Err(ToolError::NotFound(format!("file {key}; list_files shows what there is")));
         };
         let output = seen.label() + &page(key.as_str(), &seen.text, from, lines)?;

@@ -6,7 +6,7 @@ use serde::Deserialize;
 use serde_json::Value;
 
 use super::{reading, text_argument, tool};
-use crate::files::Place;
+use crate::files::AgentFiles;
 use crate::schema::arguments;
 use crate::{Authorised, Tool, ToolCx, ToolError};
 
@@ -56,7 +56,7 @@ impl Tool for SearchFiles {
         if query.trim().is_empty() {
             return Err(ToolError::Arguments("\"query\" is empty".into()));
         }
-        let vault = Place::vault(cx)?;
+        let vault = AgentFiles::vault(cx)?;
         let name = match folder(path.as_deref(), cx)? {
             Some(folder) => vault.name(&folder),
             None => vault.root().to_owned(),
@@ -89,7 +89,7 @@ fn folder(path: Option<&str>, cx: &ToolCx) -> Result<Option<ObjectKey>, ToolErro
 }
 
 async fn search(query: &str, top: Option<ObjectKey>, cx: &ToolCx) -> Result<Found, ToolError> {
-    let vault = Place::vault(cx)?;
+    let vault = AgentFiles::vault(cx)?;
     let mut found = Found { lines: Vec::new(), origin: Origin::Person, files: 0, is_cut: false };
     let mut folders = vec![top];
     while let Some(folder) = folders.pop() {
@@ -120,7 +120,7 @@ async fn search(query: &str, top: Option<ObjectKey>, cx: &ToolCx) -> Result<Foun
 }
 
 async fn look_into(
-    vault: &Place,
+    vault: &AgentFiles,
     key: &ObjectKey,
     query: &str,
     found: &mut Found,

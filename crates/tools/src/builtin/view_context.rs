@@ -8,7 +8,7 @@ use serde::Deserialize;
 use serde_json::Value;
 
 use super::{reading, tool};
-use crate::files::entity_place;
+use crate::files::entities;
 use crate::schema::arguments;
 use crate::{Asked, Authorised, Spaces, Tool, ToolCx, ToolError};
 
@@ -83,7 +83,7 @@ async fn viewed(cx: &ToolCx) -> Result<Viewed, ToolError> {
     let Ok(kind) = view.entity_type.parse::<EntityKind>() else {
         return Ok(Viewed::Other(format!("the {} {:?}", view.entity_type, view.entity_id)));
     };
-    match entity_place::entity(cx, kind, &view.entity_id, None).await {
+    match entities::entity(cx, kind, &view.entity_id, None).await {
         Ok(at) => Ok(Viewed::Entity(at)),
         Err(ToolError::NotFound(_) | ToolError::Arguments(_)) => {
             Ok(Viewed::Other(format!("a {kind} {:?} that is not there", view.entity_id)))
@@ -105,8 +105,8 @@ impl Default for Around {
 
 impl Around {
     async fn entity(&mut self, cx: &ToolCx, at: &EntityRef) -> Result<(), ToolError> {
-        let Some(seen) = entity_place::seen(cx, at).await? else { return Ok(()) };
-        self.text.push_str(&entity_place::label(&seen));
+        let Some(seen) = entities::seen(cx, at).await? else { return Ok(()) };
+        self.text.push_str(&entities::label(&seen));
         let entity = &seen.entity;
         let opening = &entity.body[..entity.body.floor_char_boundary(OPENING)];
         let more = if opening.len() < entity.body.len() { "\n[read gives the rest]" } else { "" };
@@ -116,8 +116,8 @@ impl Around {
     }
 
     async fn spaces(&mut self, cx: &ToolCx) -> Result<(), ToolError> {
-        let entities = entity_place::entities(cx)?;
-        for space in entity_place::spaces(cx).await? {
+        let entities = entities::store(cx)?;
+        for space in entities::spaces(cx).await? {
             let _ = writeln!(self.text, "Space {} ({})", space.name, space.id);
             for kind in EntityKind::ALL {
                 let all = entities.list(&space.id, kind).await?;

@@ -5,7 +5,7 @@ use serde::Deserialize;
 use serde_json::Value;
 
 use super::{changing, text_argument, tool, writing};
-use crate::files::{Place, apply};
+use crate::files::{AgentFiles, apply};
 use crate::schema::arguments;
 use crate::text::diff::Change;
 use crate::{Authorised, Tool, ToolCx, ToolError};
@@ -38,7 +38,7 @@ impl Tool for WriteFile {
 
     async fn plan(&self, input: Value, cx: &ToolCx) -> Result<Plan, ToolError> {
         let Arguments { path, content } = arguments(&input)?;
-        let (vault, key) = (Place::vault(cx)?, cx.paths.check(&path)?);
+        let (vault, key) = (AgentFiles::vault(cx)?, cx.paths.check(&path)?);
         let (base, text) = match vault.read(&key).await? {
             Some(reading) => (Some(reading.hash), reading.text),
             None => (None, String::new()),

@@ -3,7 +3,7 @@
 use onyx_storage::Area;
 use onyx_types::{FileChange, Hash, Origin, Plan, Preview, Target};
 
-use super::{Place, Writer};
+use super::{AgentFiles, Writer};
 use crate::paths::key;
 use crate::text::diff::Change;
 use crate::{ToolCx, ToolError};
@@ -13,24 +13,24 @@ use crate::{ToolCx, ToolError};
 pub(crate) async fn apply(plan: &Plan, cx: &ToolCx) -> Result<(), ToolError> {
     let mut open = Vec::new();
     for change in &plan.changes {
-        let (place, key) = Place::holding(cx, &change.target)?;
+        let (files, key) = AgentFiles::holding(cx, &change.target)?;
         let base = plan.target(&change.target).and_then(|target| target.base);
-        let current = place.get(&key).await?.map(|object| object.hash);
+        let current = files.get(&key).await?.map(|object| object.hash);
         if current == base {
-            open.push((place, key, base, change));
+            open.push((files, key, base, change));
         } else if current != change.after_hash() {
             return Err(ToolError::Conflict(key.to_string()));
         }
     }
     let by = Writer { cx, tool: &plan.tool };
-    for (place, key, base, change) in open {
+    for (files, key, base, change) in open {
         match &change.after {
             Some(text) => {
                 let origin = by.origin().max(change.origin);
-                place.put(&key, text, base, &by, origin).await?;
+                files.put(&key, text, base, &by, origin).await?;
             }
             None if base.is_none() => {}
-            None => place.remove(&key, base, &by).await?,
+            None => files.remove(&key, base, &by).await?,
         }
     }
     Ok(())
@@ -38,16 +38,16 @@ pub(crate) async fn apply(plan: &Plan, cx: &ToolCx) -> Result<(), ToolError> {
 
 /// What a target holds now.
 pub(crate) async fn current_hash(cx: &ToolCx, name: &str) -> Result<Option<Hash>, ToolError> {
-    let (place, key) = Place::holding(cx, name)?;
-    Ok(place.get(&key).await?.map(|object| object.hash))
+    let (files, key) = AgentFiles::holding(cx, name)?;
+    Ok(files.get(&key).await?.map(|object| object.hash))
 }
 
 /// What the plan's changes make of what is on disk now.
 pub(crate) async fn diff_to_disk(plan: &Plan, cx: &ToolCx) -> Result<Preview, ToolError> {
     let (mut paths, mut unified) = (Vec::new(), String::new());
     for FileChange { target, after, .. } in &plan.changes {
-        let (place, key) = Place::holding(cx, target)?;
-        let before = place.shown(&key).await?;
+        let (files, key) = AgentFiles::holding(cx, target)?;
+        let before = files.shown(&key).await?;
         let change = Change::between(key.as_str(), &before, after.as_deref().unwrap_or_default());
         if let Preview::Diff { unified: one, .. } = change.preview {
             unified.push_str(&one);

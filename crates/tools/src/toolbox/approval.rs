@@ -9,7 +9,7 @@ use onyx_types::{
 
 use super::attempt::within;
 use super::{Toolbox, proposal};
-use crate::files::{Place, current_hash};
+use crate::files::{AgentFiles, current_hash};
 use crate::gate::{self, Policy};
 use crate::text::one_line;
 use crate::{ToolCx, ToolError};
@@ -211,8 +211,9 @@ impl Toolbox {
     /// What a plan builds on that is no file of the person's, for example all that a command can
     /// run, only its tool can look at again.
     async fn planned_otherwise(&self, draft: &Draft, cx: &ToolCx) -> Option<Staleness> {
-        let builds_on_more =
-            |target: &&Target| target.base.is_some() && Place::holding(cx, &target.name).is_err();
+        let builds_on_more = |target: &&Target| {
+            target.base.is_some() && AgentFiles::holding(cx, &target.name).is_err()
+        };
         let target = draft.plan.targets.iter().find(builds_on_more)?;
         let why = format!("what `{}` builds on has changed", target.name);
         let staleness = self.refreshed(draft, why, cx).await;
@@ -395,7 +396,7 @@ impl Ending {
 async fn changed_target(plan: &Plan, cx: &ToolCx) -> Result<Option<String>, ToolError> {
     for target in &plan.targets {
         let changes = plan.changes.iter().any(|change| change.target == target.name);
-        let is_file = Place::holding(cx, &target.name).is_ok();
+        let is_file = AgentFiles::holding(cx, &target.name).is_ok();
         if !is_file || (target.base.is_none() && !changes) {
             continue;
         }

@@ -9,7 +9,7 @@ use onyx_types::{
 
 use super::Services;
 use super::audit::{Record, Trail};
-use crate::files::{Place, current_hash, diff_to_disk};
+use crate::files::{AgentFiles, current_hash, diff_to_disk};
 use crate::paths::{self, instruction::STEERS_AGENTS};
 use crate::{ToolCx, ToolError};
 
@@ -201,7 +201,7 @@ fn why_instructions(plan: &Plan, cx: &ToolCx) -> Result<String, ToolError> {
     if plan.strictest() == ToolEffect::Read {
         return Ok(String::new());
     }
-    let vault = format!("{}/", Place::vault(cx)?.root());
+    let vault = format!("{}/", AgentFiles::vault(cx)?.root());
     let mut lines = String::new();
     for target in plan.targets.iter().filter(|target| target.instruction) {
         let (path, why) = match target.name.strip_prefix(&vault) {

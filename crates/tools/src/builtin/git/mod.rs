@@ -50,7 +50,7 @@ pub(super) enum Command {
 
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-struct Place {
+struct InFolder {
     /// Repository's folder; default: the top
     folder: Option<String>,
 }
@@ -104,7 +104,7 @@ impl Command {
     fn spec(self) -> ToolSpec {
         let group = "git";
         match self {
-            Self::Status => tool::<Place>("git_status", group, ToolEffect::Read, "git status."),
+            Self::Status => tool::<InFolder>("git_status", group, ToolEffect::Read, "git status."),
             Self::Diff => tool::<Difference>("git_diff", group, ToolEffect::Read, "git diff."),
             Self::Log => tool::<History>("git_log", group, ToolEffect::Read, "git log."),
             Self::Commit => {
@@ -141,7 +141,7 @@ impl Command {
 
     fn folder(self, input: &Value) -> Result<Option<String>, ToolError> {
         Ok(match self {
-            Self::Status => arguments::<Place>(input)?.folder,
+            Self::Status => arguments::<InFolder>(input)?.folder,
             Self::Diff => arguments::<Difference>(input)?.folder,
             Self::Log => arguments::<History>(input)?.folder,
             Self::Commit => arguments::<Commit>(input)?.folder,

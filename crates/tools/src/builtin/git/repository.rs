@@ -12,7 +12,7 @@ use onyx_storage::ObjectKey;
 
 use super::config::GitConfig;
 use super::remote::{GitRemotes, RemoteAddress, Scheme};
-use crate::files::Place;
+use crate::files::AgentFiles;
 use crate::runtime::Runtime;
 use crate::{ToolCx, ToolError};
 
@@ -102,7 +102,7 @@ impl Repository {
         let name = folder.as_ref().map_or_else(|| "the vault".to_owned(), ToString::to_string);
         let none =
             |why: &str| ToolError::Refused(format!("{name} is no repository of its own: {why}"));
-        let vault = Place::vault(cx)?;
+        let vault = AgentFiles::vault(cx)?;
         let inside = |rest: &str| -> Result<ObjectKey, ToolError> {
             let path = match &folder {
                 Some(folder) => format!("{folder}/.git{rest}"),

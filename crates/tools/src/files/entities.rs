@@ -4,7 +4,7 @@
 use onyx_storage::{Area, Entities, Entity, Space, Spaces};
 use onyx_types::{DraftId, EntityKind, EntityRef, Hash, Scope, SpaceId};
 
-use super::Place;
+use super::AgentFiles;
 use crate::{ToolCx, ToolError};
 
 /// An entity as the session sees it.
@@ -84,8 +84,8 @@ pub(crate) async fn entity(
 }
 
 pub(crate) async fn seen(cx: &ToolCx, at: &EntityRef) -> Result<Option<SeenEntity>, ToolError> {
-    let (place, key) = Place::holding(cx, &name(cx, at))?;
-    let Some(seen) = place.seen(&key).await? else { return Ok(None) };
+    let (files, key) = AgentFiles::holding(cx, &name(cx, at))?;
+    let Some(seen) = files.seen(&key).await? else { return Ok(None) };
     // On disk its times are the file's; a draft has none yet.
     let modified = cx.clock.wall();
     let entity = Entity::parse(at.clone(), &seen.text, modified, seen.origin);
@@ -97,7 +97,7 @@ pub(crate) fn name(cx: &ToolCx, at: &EntityRef) -> String {
     format!("{}/{}", Area::Person(cx.key.person.clone()).path(), at.path())
 }
 
-pub(crate) fn entities(cx: &ToolCx) -> Result<Entities, ToolError> {
+pub(crate) fn store(cx: &ToolCx) -> Result<Entities, ToolError> {
     Ok(Entities::new(&*cx.files, &cx.key.person)?)
 }
 

@@ -15,7 +15,7 @@ use crate::{Pending, ToolCx, ToolError};
 const FILE_BYTES: u64 = 8 * 1024 * 1024;
 
 /// The files under one folder of the person's, and the versions kept of them.
-pub(crate) struct Place {
+pub(crate) struct AgentFiles {
     /// Where the folder stands in the home.
     root: String,
     /// Where it stands in the person's folder, which is how the history knows it.
@@ -59,7 +59,7 @@ impl Seen {
     }
 }
 
-impl Place {
+impl AgentFiles {
     pub(crate) fn vault(cx: &ToolCx) -> Result<Self, ToolError> {
         Self::of(cx, &Area::Vault(cx.key.person.clone()))
     }
@@ -85,9 +85,9 @@ impl Place {
     /// Where a target of a plan lies; `Refused` when it is no file of the person's that a tool
     /// could have written.
     pub(crate) fn holding(cx: &ToolCx, name: &str) -> Result<(Self, ObjectKey), ToolError> {
-        for place in [Self::vault(cx)?, Self::memory(cx)?] {
-            if let Some(path) = within(&place.root, name) {
-                return Ok((place, key(path)?));
+        for files in [Self::vault(cx)?, Self::memory(cx)?] {
+            if let Some(path) = within(&files.root, name) {
+                return Ok((files, key(path)?));
             }
         }
         let person = Self::of(cx, &Area::Person(cx.key.person.clone()))?;
