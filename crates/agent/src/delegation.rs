@@ -8,8 +8,8 @@ use onyx_storage::Messages;
 use onyx_tools::{Answered, Delegates, ToolCx};
 use onyx_types::{
     AgentId, Attendance, ErrorCode, Fault, FinishReason, LaneId, Message, Model, ModelEvent,
-    ModelRequest, Origin, PersonId, SessionId, SessionKey, SessionOrigin, Spending, Taint, Turn,
-    TurnBody, Usage, UserContent,
+    ModelId, ModelRequest, Origin, PersonId, SessionId, SessionKey, SessionOrigin, Spending, Taint,
+    Turn, TurnBody, Usage, UserContent,
 };
 use serde_json::Map;
 
@@ -103,14 +103,14 @@ impl Delegates for AgentServices {
         Ok(())
     }
 
-    async fn think(&self, model: &str, task: &str, cx: &ToolCx) -> Result<Answered, Fault> {
+    async fn think(&self, model: &ModelId, task: &str, cx: &ToolCx) -> Result<Answered, Fault> {
         let mut limits = self.roster().limits().clone();
         if let Some(left) = cx.standing.and_then(|standing| standing.cost_left) {
             money_left(Some(left))?;
             limits.max_cost = left;
         }
         let payer = Payer { person: &cx.key.person, agent: &cx.agent, limits: &limits };
-        let model = self.shared.models.resolve(&ModelChoice::only(model), payer)?;
+        let model = self.shared.models.resolve(&ModelChoice::only(model.as_str()), payer)?;
         let (text, usage) = answer(&*model, task, limits.max_output_tokens, cx).await;
         let spent = Spending::OfRun { model: model.id().to_owned(), usage };
         let spent = match cx.standing {

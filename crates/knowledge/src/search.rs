@@ -8,12 +8,12 @@ use onyx_storage::{ChunkId, Group, SourceKey, SourceKind, SourceRow, Standing, S
 use onyx_types::{MatchType, Origin, PersonId, Scope, ScopeSet, Timestamp};
 
 use crate::chunk::is_date;
-use crate::embedding::QueryVector;
 use crate::follow::{Commit, Lag};
-use crate::query::Wanted;
-use crate::snippet::{Marker, SnippetPart};
+use crate::search::visible::Visible;
+use crate::text::query::Wanted;
+use crate::text::snippet::{Marker, SnippetPart};
 use crate::vectors::cosine;
-use crate::visible::Visible;
+use crate::vectors::embedding::QueryVector;
 use crate::{Index, KnowledgeError};
 
 /// What is looked for, and where.

@@ -13,7 +13,7 @@ use onyx_types::{
 };
 use serde::{Deserialize, Serialize};
 
-use crate::sync::Look;
+use crate::files::sync::Look;
 use crate::{Document, Index, KnowledgeError, Ruler, indexed_text};
 
 /// Read of a log at once; one longer turn is read whole and let go again.

@@ -20,10 +20,10 @@ use tantivy::{
     TantivyError, Term,
 };
 
-use crate::best::Best;
-use crate::query::Wanted;
-use crate::visible::Visible;
-use crate::words::{
+use crate::search::visible::Visible;
+use crate::text::best::Best;
+use crate::text::query::Wanted;
+use crate::text::words::{
     TONGUES, Tongues, forms, forms_analyzer, in_tongue, plain_analyzer, stem_analyzer, terms,
 };
 use crate::{KnowledgeError, indexed_text};

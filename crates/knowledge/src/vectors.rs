@@ -5,8 +5,8 @@ use std::collections::HashSet;
 
 use onyx_storage::{ChunkId, GroupId, SourceId, StoredVector};
 
-use crate::signs::{LONGEST, Signs, Slots};
-use crate::visible::Visible;
+use crate::search::visible::Visible;
+use crate::vectors::signs::{LONGEST, Signs, Slots};
 
 /// Up to so many, all are ranked by their bytes: exact but for the rounding, which the last
 /// ranking takes back.

@@ -8,7 +8,7 @@ use onyx_types::{
 };
 use serde_json::Value;
 
-use crate::words::{LaneTexts, Words};
+use crate::text::words::{LaneTexts, Words};
 
 /// One thing that a surface can show of a run.
 #[derive(Clone, Debug, PartialEq)]

@@ -31,7 +31,7 @@ pub use builtin::{
 };
 pub use error::ToolError;
 pub use files::{LARGEST_PERSON_FILE, NumberedVersion, PersonFiles};
-pub use gate::{Authorised, Granted, Policy, ToolSettings, Warning, decide};
+pub use gate::{Authorised, Granted, KnownTools, Policy, ToolSettings, Warning, decide};
 pub use mask::Masker;
 pub use paths::{HiddenPaths, PathRules};
 pub use ports::{
@@ -41,6 +41,11 @@ pub use ports::{
 pub use runtime::Runtime;
 pub use settings::ToolsSettings;
 pub use text::daily::DailyLog;
-pub use tool::{Asked, DEEPEST, Decisions, LiveOutput, Pending, Standing, Tool, ToolCx};
-pub use toolbox::{Approval, Execution, NotApproved, Offering, Services, ToolTraits, Toolbox};
+pub use tool::{
+    DEEPEST, Decisions, LiveOutput, Offered, Pending, ReadCall, Registration, Standing, Tool,
+    ToolCx, TypedTool,
+};
+pub use toolbox::{
+    Approval, Execution, NotApproved, Offering, Services, ToolSet, ToolTraits, Toolbox,
+};
 pub use web::{Addresses, BadWebSettings, Web, WebSettings};

@@ -200,6 +200,26 @@ pub enum Author {
     System,
 }
 
+impl Author {
+    /// `person`, `agent` or `system`.
+    pub const fn kind(&self) -> &'static str {
+        match self {
+            Self::Person(_) => "person",
+            Self::Agent(_) => "agent",
+            Self::System => "system",
+        }
+    }
+
+    /// Who of that kind; the system goes by the program's name.
+    pub fn name(&self) -> &str {
+        match self {
+            Self::Person(person) => person.as_str(),
+            Self::Agent(agent) => agent.as_str(),
+            Self::System => "onyx",
+        }
+    }
+}
+
 impl fmt::Display for Author {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {

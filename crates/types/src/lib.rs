@@ -17,11 +17,13 @@ mod limits;
 mod message;
 mod mint;
 mod model;
+mod names;
 mod origin;
 mod pauses;
 mod schema;
 mod scope;
 mod slug;
+mod target;
 mod tokens;
 mod tool;
 mod turn;
@@ -49,13 +51,15 @@ pub use model::{
     CallsAtOnce, Embedder, EmbedderIdentity, FinishReason, Model, ModelEvent, ModelFailure,
     ModelFailureClass, ModelRequest, ResponseFormat, SystemBlock, ToolChoice, ToolUse,
 };
+pub use names::{ModelId, NotAToolName, ToolName};
 pub use origin::{MatchType, Origin};
 pub use pauses::Pauses;
 pub use scope::{Scope, ScopeSet};
 pub use slug::slug;
+pub use target::{Address, HomePath, PlanTarget, Target};
 pub use tokens::{TokenCounter, estimate_tokens};
 pub use tool::{
-    Answer, Artifact, Consent, FileChange, Plan, Preview, Proposal, Schema, Spending, Target,
+    Answer, Artifact, Capability, Consent, FileChange, Plan, Preview, Proposal, Schema, Spending,
     ToolCall, ToolOffer, ToolOutcome, ToolSpec, Visibility,
 };
 pub use turn::{

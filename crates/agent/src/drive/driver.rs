@@ -172,7 +172,15 @@ impl Driver {
     }
 
     fn step(&mut self, input: Input) -> Vec<Effect> {
-        step(&mut self.state, self.services.clock.now(), input)
+        let now = self.services.clock.now();
+        let mut effects = Vec::new();
+        for (lane, actor) in (0..).map(LaneId).zip(&mut self.lanes) {
+            if let Some(tools) = actor.changed_tools() {
+                effects.extend(step(&mut self.state, now, Input::ToolsChanged(lane, tools)));
+            }
+        }
+        effects.extend(step(&mut self.state, now, input));
+        effects
     }
 
     async fn perform_all(&mut self, effects: Vec<Effect>) {
@@ -293,7 +301,8 @@ impl Driver {
             standing.cost_left = cost_left;
         }
         cx.live = LiveOutput::to(sender);
-        let (toolbox, policy) = (Arc::clone(&self.services.toolbox), Arc::clone(&actor.policy));
+        let (toolbox, policy) =
+            (Arc::clone(&self.services.toolbox), Arc::clone(&actor.tools.policy));
         let execution = self.execution;
         let live = self.under_way.live_sender.clone();
         let id = call.id.clone();

@@ -3,10 +3,8 @@
 use std::sync::Arc;
 
 use onyx_storage::Files;
-use onyx_tools::{Decisions, LiveOutput, PathRules, ToolCx};
-use onyx_types::{
-    AgentId, Cancel, Clock, Limits, RunId, Scope, ScopeSet, SessionKey, Taint, Visibility,
-};
+use onyx_tools::{Decisions, LiveOutput, Offered, PathRules, ToolCx};
+use onyx_types::{AgentId, Cancel, Clock, Limits, RunId, Scope, ScopeSet, SessionKey, Taint};
 
 /// For whom and within what an agent's calls work.
 pub(crate) fn tool_context(
@@ -36,7 +34,7 @@ pub(crate) fn tool_context(
         pending: Arc::default(),
         decisions: Decisions::none(limits.draft_time()),
         standing: None,
-        offered: Visibility::Offered,
+        offered: Offered::Now,
     }
 }
 

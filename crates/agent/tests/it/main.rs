@@ -16,5 +16,6 @@ mod sim;
 mod steering;
 mod step;
 mod step_property;
+mod toolbox;
 mod undo;
 mod world;

@@ -8,6 +8,7 @@ use onyx_agent::step::{
     Batch, Effect, Input, LaneOrder, LaneSetup, NewModel, RunSetup, RunState, RunSummary, Speaker,
     ToolTraits, UserInput, step,
 };
+use onyx_tools::Registration;
 use onyx_types::{
     Attendance, ErrorCode, Event, Fault, FinishReason, LaneId, Limits, Message, Mint, ModelEvent,
     ModelFailure, ModelFailureClass, ModelRequest, Now, Origin, RunStatus, SessionKey, StatusCode,
@@ -47,6 +48,7 @@ pub(crate) fn tool(name: &str, parallel: bool) -> ToolTraits {
         weight: 10,
         parallel,
         repeats: name == "poll",
+        registration: Registration::default(),
     }
 }
 

@@ -7,7 +7,7 @@ use onyx_agent::AgentSettings;
 use onyx_api::{ConfigChange, Configuration as _, Problem};
 use onyx_storage::Expect;
 use onyx_tools::{Answered, Delegates, PersonaDesk, TestAnswer, ToolCx};
-use onyx_types::{AgentId, Cancel, ErrorCode, Fault, PersonId, SessionId};
+use onyx_types::{AgentId, Cancel, ErrorCode, Fault, ModelId, PersonId, SessionId};
 
 use super::live::Live;
 
@@ -77,7 +77,7 @@ impl Delegates for Desk {
         self.live()?.agent.post(session, text, cx).await
     }
 
-    async fn think(&self, model: &str, task: &str, cx: &ToolCx) -> Result<Answered, Fault> {
+    async fn think(&self, model: &ModelId, task: &str, cx: &ToolCx) -> Result<Answered, Fault> {
         self.live()?.agent.think(model, task, cx).await
     }
 }

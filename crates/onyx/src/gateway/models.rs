@@ -14,8 +14,8 @@ use onyx_providers::{
 use onyx_storage::Ledger;
 use onyx_tools::{Masker, ModelPick, ModelRouter, ModelWish};
 use onyx_types::{
-    AgentId, Clock, ErrorCode, Fault, Limits, Mint, Model, PersonId, SessionKey, TokenCounter,
-    Usage,
+    AgentId, Clock, ErrorCode, Fault, Limits, Mint, Model, ModelId, PersonId, SessionKey,
+    TokenCounter, Usage,
 };
 
 use super::bedrock;
@@ -233,7 +233,9 @@ impl ModelRouter for LiveModels {
             let known: Vec<String> =
                 current.registry.candidates().into_iter().map(|known| known.id).collect();
             return match known.contains(model) {
-                true => Ok(ModelPick { model: model.clone(), reason: String::new() }),
+                true => {
+                    Ok(ModelPick { model: ModelId::new(model.as_str()), reason: String::new() })
+                }
                 false => Err(Fault::new(
                     ErrorCode::ModelNotFound,
                     format!("`{model}` is not among the configured models."),
@@ -245,7 +247,7 @@ impl ModelRouter for LiveModels {
         let locality = wish.local.then_some(Locality::ThisMachine);
         let task = Task { class, locality, needs: vec![Need::Tools], ..Task::default() };
         let choice = current.registry.route(&current.routing, &task)?;
-        Ok(ModelPick { model: choice.model, reason: choice.reason })
+        Ok(ModelPick { model: ModelId::new(choice.model), reason: choice.reason })
     }
 
     fn has_choice(&self) -> bool {

@@ -5,8 +5,7 @@ use serde::Deserialize;
 use serde_json::Value;
 
 use super::{acting, text_argument, tool};
-use crate::schema::arguments;
-use crate::{Authorised, Tool, ToolCx, ToolError};
+use crate::{Authorised, ToolCx, ToolError, TypedTool};
 
 /// A question is a draft whose approval is the answer, so it is shown, waited for and kept like
 /// everything else that a person decides.
@@ -14,7 +13,7 @@ pub(super) struct AskPerson(ToolSpec);
 
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-struct Arguments {
+pub(super) struct Arguments {
     #[schemars(length(min = 1, max = 4000))]
     question: String,
 }
@@ -27,7 +26,9 @@ impl AskPerson {
 }
 
 #[async_trait]
-impl Tool for AskPerson {
+impl TypedTool for AskPerson {
+    type Arguments = Arguments;
+
     fn spec(&self) -> &ToolSpec {
         &self.0
     }
@@ -36,16 +37,18 @@ impl Tool for AskPerson {
         format!("Ask you: {}", text_argument(arguments, "question"))
     }
 
-    async fn plan(&self, input: Value, _: &ToolCx) -> Result<Plan, ToolError> {
-        let Arguments { question } = arguments(&input)?;
-        let target = Target { name: "the person".to_owned(), base: None, instruction: false };
-        let summary = self.summary(&input);
-        let plan =
-            acting(&self.0, input, ToolEffect::Read, target, Preview::Text { text: question });
-        Ok(Plan { summary, consent: Consent::Person, ..plan })
+    async fn plan(&self, asked: &Arguments, _: &ToolCx) -> Result<Plan, ToolError> {
+        let preview = Preview::Text { text: asked.question.clone() };
+        let plan = acting(&self.0, ToolEffect::Read, Target::Person, preview);
+        Ok(Plan { consent: Consent::Person, ..plan })
     }
 
-    async fn invoke(&self, plan: Authorised<Plan>, cx: &ToolCx) -> Result<ToolOutcome, ToolError> {
+    async fn invoke(
+        &self,
+        _: Arguments,
+        plan: Authorised<Plan>,
+        cx: &ToolCx,
+    ) -> Result<ToolOutcome, ToolError> {
         let answer =
             cx.decisions.answer.as_deref().map(str::trim).filter(|answer| !answer.is_empty());
         let output = answer.unwrap_or("Yes.").to_owned();

@@ -6,15 +6,14 @@ use serde_json::Value;
 
 use super::{acting, text_argument, tool};
 use crate::files::{AgentFiles, apply};
-use crate::schema::arguments;
 use crate::text::diff::Change;
-use crate::{Authorised, Tool, ToolCx, ToolError};
+use crate::{Authorised, ToolCx, ToolError, TypedTool};
 
 pub(super) struct DeleteFile(ToolSpec);
 
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-struct Arguments {
+pub(super) struct Arguments {
     path: String,
 }
 
@@ -26,7 +25,9 @@ impl DeleteFile {
 }
 
 #[async_trait]
-impl Tool for DeleteFile {
+impl TypedTool for DeleteFile {
+    type Arguments = Arguments;
+
     fn spec(&self) -> &ToolSpec {
         &self.0
     }
@@ -35,9 +36,9 @@ impl Tool for DeleteFile {
         format!("Delete {}", text_argument(arguments, "path"))
     }
 
-    async fn plan(&self, input: Value, cx: &ToolCx) -> Result<Plan, ToolError> {
-        let Arguments { path } = arguments(&input)?;
-        let (vault, key) = (AgentFiles::vault(cx)?, cx.paths.check(&path)?);
+    async fn plan(&self, asked: &Arguments, cx: &ToolCx) -> Result<Plan, ToolError> {
+        let Arguments { path } = asked;
+        let (vault, key) = (AgentFiles::vault(cx)?, cx.paths.check(path)?);
         let held = vault.held(&key).await?;
         let Some(held) = held else {
             return Err(ToolError::NotFound(format!("file {key}")));
@@ -49,14 +50,19 @@ impl Tool for DeleteFile {
             }
         };
         let target = vault.target(cx, &key, held.base);
-        let change = FileChange { target: target.name.clone(), after: None, origin: Origin::Agent };
-        let plan = acting(&self.0, input, ToolEffect::Destroy, target, preview);
-        Ok(Plan { summary: format!("Delete {key}"), changes: vec![change], ..plan })
+        let gone = FileChange { target: vault.name(&key), after: None, origin: Origin::Agent };
+        let plan = acting(&self.0, ToolEffect::Destroy, target, preview);
+        Ok(Plan { summary: format!("Delete {key}"), changes: vec![gone], ..plan })
     }
 
-    async fn invoke(&self, plan: Authorised<Plan>, cx: &ToolCx) -> Result<ToolOutcome, ToolError> {
+    async fn invoke(
+        &self,
+        asked: Arguments,
+        plan: Authorised<Plan>,
+        cx: &ToolCx,
+    ) -> Result<ToolOutcome, ToolError> {
         let plan = plan.into_inner();
-        let Arguments { path } = arguments(&plan.arguments)?;
+        let Arguments { path } = asked;
         apply(&plan, cx).await?;
         let output = format!("deleted {}; undoing the run restores it", cx.paths.check(&path)?);
         Ok(ToolOutcome::ok(output, plan.summary))

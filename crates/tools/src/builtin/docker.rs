@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use async_trait::async_trait;
-use onyx_types::{Plan, Preview, Target, ToolEffect, ToolOutcome, ToolSpec};
+use onyx_types::{Capability, PersonId, Plan, Preview, Target, ToolEffect, ToolOutcome, ToolSpec};
 use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::Value;
@@ -12,9 +12,8 @@ use serde_json::Value;
 use super::exec::outcome;
 use super::{acting, text_argument, tool};
 use crate::runtime::AtWork;
-use crate::schema::arguments;
 use crate::text::argv::{quoted, shown};
-use crate::{Asked, Authorised, Tool, ToolCx, ToolError};
+use crate::{Authorised, ToolCx, ToolError, TypedTool};
 
 const LIMIT: Duration = Duration::from_secs(60);
 const PROGRAMS: [&str; 2] = ["/usr/bin/docker", "/usr/local/bin/docker"];
@@ -35,10 +34,6 @@ impl Docker {
 
     pub fn at(program: PathBuf, socket: PathBuf) -> Self {
         Self { program: Some(program), socket }
-    }
-
-    fn is_here(&self) -> bool {
-        self.program.is_some() && self.socket.exists()
     }
 
     fn program(&self) -> Result<&Path, ToolError> {
@@ -66,12 +61,23 @@ pub(super) enum Command {
     Exec,
 }
 
-#[derive(Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
+/// What any of the four takes; the schema of each says which.
+#[derive(Deserialize)]
+pub(super) struct Arguments {
+    container: Option<String>,
+    lines: Option<u32>,
+    #[serde(default)]
+    argv: Vec<String>,
+}
+
+#[derive(JsonSchema)]
+#[schemars(deny_unknown_fields)]
+#[allow(dead_code, reason = "only its schema counts")]
 struct Nothing {}
 
-#[derive(Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
+#[derive(JsonSchema)]
+#[schemars(deny_unknown_fields)]
+#[allow(dead_code, reason = "only its schema counts")]
 struct Logs {
     container: String,
     /// How many; default 100
@@ -79,8 +85,9 @@ struct Logs {
     lines: Option<u32>,
 }
 
-#[derive(Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
+#[derive(JsonSchema)]
+#[schemars(deny_unknown_fields)]
+#[allow(dead_code, reason = "only its schema counts")]
 struct Exec {
     container: String,
     /// Program and arguments
@@ -104,20 +111,19 @@ impl Command {
         }
     }
 
-    fn arguments(self, input: &Value) -> Result<Vec<String>, ToolError> {
+    fn words(self, asked: &Arguments) -> Result<Vec<String>, ToolError> {
+        let container = asked.container.as_deref().unwrap_or_default();
         let fixed = |words: &[&str]| words.iter().map(|word| (*word).to_owned()).collect();
         Ok(match self {
             Self::Ps => fixed(&["ps", "--all", "--no-trunc=false"]),
             Self::Stats => fixed(&["stats", "--no-stream"]),
             Self::Logs => {
-                let Logs { container, lines } = arguments(input)?;
-                let lines = lines.unwrap_or(100).to_string();
-                fixed(&["logs", "--timestamps", "--tail", &lines, name(&container)?])
+                let lines = asked.lines.unwrap_or(100).to_string();
+                fixed(&["logs", "--timestamps", "--tail", &lines, name(container)?])
             }
             Self::Exec => {
-                let Exec { container, argv } = arguments(input)?;
-                let mut words: Vec<String> = fixed(&["exec", name(&container)?]);
-                words.extend(argv);
+                let mut words: Vec<String> = fixed(&["exec", name(container)?]);
+                words.extend_from_slice(&asked.argv);
                 words
             }
         })
@@ -137,22 +143,21 @@ fn name(name: &str) -> Result<&str, ToolError> {
 impl DockerTool {
     pub(super) fn new(command: Command, docker: Docker) -> Self {
         let timeout = LIMIT + Duration::from_secs(30);
-        Self { spec: ToolSpec { timeout, ..command.spec() }, command, docker }
+        let needs = vec![Capability::Docker];
+        Self { spec: ToolSpec { timeout, needs, ..command.spec() }, command, docker }
     }
 }
 
 #[async_trait]
-impl Tool for DockerTool {
+impl TypedTool for DockerTool {
+    type Arguments = Arguments;
+
     fn spec(&self) -> &ToolSpec {
         &self.spec
     }
 
-    fn is_ready(&self, asked: &Asked<'_>) -> bool {
-        *asked.has_docker.get_or_init(|| self.docker.is_here())
-    }
-
-    fn lacks(&self) -> String {
-        self.docker.program().err().map_or_else(String::new, |error| error.to_string())
+    fn check_capability(&self, _: Capability, _: &PersonId) -> Result<(), String> {
+        self.docker.program().map(drop).map_err(|error| error.to_string())
     }
 
     fn summary(&self, arguments: &Value) -> String {
@@ -165,17 +170,21 @@ impl Tool for DockerTool {
         }
     }
 
-    async fn plan(&self, input: Value, _: &ToolCx) -> Result<Plan, ToolError> {
-        let line = format!("docker {}", quoted(&self.command.arguments(&input)?));
-        let target = Target { name: line.clone(), base: None, instruction: false };
-        let (summary, effect) = (self.summary(&input), self.spec.usual_effect);
+    async fn plan(&self, asked: &Arguments, _: &ToolCx) -> Result<Plan, ToolError> {
+        let line = format!("docker {}", quoted(&self.command.words(asked)?));
+        let target = Target::Container(line.clone());
         let preview = Preview::Text { text: line };
-        Ok(Plan { summary, ..acting(&self.spec, input, effect, target, preview) })
+        Ok(acting(&self.spec, self.spec.usual_effect, target, preview))
     }
 
-    async fn invoke(&self, plan: Authorised<Plan>, cx: &ToolCx) -> Result<ToolOutcome, ToolError> {
+    async fn invoke(
+        &self,
+        asked: Arguments,
+        plan: Authorised<Plan>,
+        cx: &ToolCx,
+    ) -> Result<ToolOutcome, ToolError> {
         let plan = plan.into_inner();
-        let words = self.command.arguments(&plan.arguments)?;
+        let words = self.command.words(&asked)?;
         let words: Vec<&str> = words.iter().map(String::as_str).collect();
         let at_work = AtWork::trusted(self.docker.program()?, &words)?;
         Ok(outcome(&at_work.until_end(LIMIT, cx).await?, plan.summary))

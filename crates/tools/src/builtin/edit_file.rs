@@ -6,16 +6,15 @@ use serde_json::Value;
 
 use super::{changing, text_argument, tool, writing};
 use crate::files::{AgentFiles, apply};
-use crate::schema::arguments;
 use crate::text::diff::Change;
 use crate::text::edit::replace_once;
-use crate::{Authorised, Tool, ToolCx, ToolError};
+use crate::{Authorised, ToolCx, ToolError, TypedTool};
 
 pub(super) struct EditFile(ToolSpec);
 
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-struct Arguments {
+pub(super) struct Arguments {
     path: String,
     /// Exact text; must match once
     old: String,
@@ -31,7 +30,9 @@ impl EditFile {
 }
 
 #[async_trait]
-impl Tool for EditFile {
+impl TypedTool for EditFile {
+    type Arguments = Arguments;
+
     fn spec(&self) -> &ToolSpec {
         &self.0
     }
@@ -42,23 +43,28 @@ impl Tool for EditFile {
         format!("Edit {path} {}", Change::between(path, old, new).counts())
     }
 
-    async fn plan(&self, input: Value, cx: &ToolCx) -> Result<Plan, ToolError> {
-        let Arguments { path, old, new } = arguments(&input)?;
-        let (vault, key) = (AgentFiles::vault(cx)?, cx.paths.check(&path)?);
+    async fn plan(&self, asked: &Arguments, cx: &ToolCx) -> Result<Plan, ToolError> {
+        let Arguments { path, old, new } = asked;
+        let (vault, key) = (AgentFiles::vault(cx)?, cx.paths.check(path)?);
         let Some(before) = vault.seen(&key).await? else {
             return Err(ToolError::NotFound(format!("file {key}; create it with write_file")));
         };
-        let after = replace_once(key.as_str(), &before.text, &old, &new)?;
+        let after = replace_once(key.as_str(), &before.text, old, new)?;
         let change = Change::between(key.as_str(), &before.text, &after);
         let summary = format!("Edit {key} {}", change.counts());
         let target = vault.target(cx, &key, before.base);
-        let plan = writing(&self.0, input, target, summary, change.preview);
+        let plan = writing(&self.0, target, summary, change.preview);
         Ok(changing(plan, &after, before.origin))
     }
 
-    async fn invoke(&self, plan: Authorised<Plan>, cx: &ToolCx) -> Result<ToolOutcome, ToolError> {
+    async fn invoke(
+        &self,
+        asked: Arguments,
+        plan: Authorised<Plan>,
+        cx: &ToolCx,
+    ) -> Result<ToolOutcome, ToolError> {
         let plan = plan.into_inner();
-        let Arguments { path, .. } = arguments(&plan.arguments)?;
+        let Arguments { path, .. } = asked;
         apply(&plan, cx).await?;
         Ok(ToolOutcome::ok(format!("edited {}", cx.paths.check(&path)?), plan.summary))
     }

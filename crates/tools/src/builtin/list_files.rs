@@ -7,8 +7,7 @@ use serde_json::Value;
 
 use super::{reading, text_argument, tool};
 use crate::files::AgentFiles;
-use crate::schema::arguments;
-use crate::{Authorised, Tool, ToolCx, ToolError};
+use crate::{Authorised, ToolCx, ToolError, TypedTool};
 
 /// More names at once help no model.
 const MOST_ENTRIES: usize = 500;
@@ -17,7 +16,7 @@ pub(super) struct ListFiles(ToolSpec);
 
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-struct Arguments {
+pub(super) struct Arguments {
     /// Folder; default: the top
     path: Option<String>,
 }
@@ -30,7 +29,9 @@ impl ListFiles {
 }
 
 #[async_trait]
-impl Tool for ListFiles {
+impl TypedTool for ListFiles {
+    type Arguments = Arguments;
+
     fn spec(&self) -> &ToolSpec {
         &self.0
     }
@@ -42,20 +43,19 @@ impl Tool for ListFiles {
         }
     }
 
-    async fn plan(&self, input: Value, cx: &ToolCx) -> Result<Plan, ToolError> {
+    async fn plan(&self, asked: &Arguments, cx: &ToolCx) -> Result<Plan, ToolError> {
         let vault = AgentFiles::vault(cx)?;
-        let name = match folder(&input, cx)? {
-            Some(folder) => vault.name(&folder),
-            None => vault.root().to_owned(),
-        };
-        let target = Target { name, base: None, instruction: false };
-        let summary = self.summary(&input);
-        Ok(reading(&self.0, input, target, summary))
+        Ok(reading(&self.0, vault.folder(folder(asked, cx)?.as_ref())))
     }
 
-    async fn invoke(&self, plan: Authorised<Plan>, cx: &ToolCx) -> Result<ToolOutcome, ToolError> {
+    async fn invoke(
+        &self,
+        asked: Arguments,
+        plan: Authorised<Plan>,
+        cx: &ToolCx,
+    ) -> Result<ToolOutcome, ToolError> {
         let plan = plan.into_inner();
-        let (vault, folder) = (AgentFiles::vault(cx)?, folder(&plan.arguments, cx)?);
+        let (vault, folder) = (AgentFiles::vault(cx)?, folder(&asked, cx)?);
         let mut entries = match (vault.list(folder.as_ref(), MOST_ENTRIES + 1).await, folder) {
             (Err(StoreError::NotFound), Some(folder)) => {
                 return Err(ToolError::NotFound(format!("folder {folder}")));
@@ -74,9 +74,8 @@ impl Tool for ListFiles {
     }
 }
 
-fn folder(input: &Value, cx: &ToolCx) -> Result<Option<ObjectKey>, ToolError> {
-    let Arguments { path } = arguments(input)?;
-    match bare(path.as_deref().unwrap_or_default()) {
+fn folder(asked: &Arguments, cx: &ToolCx) -> Result<Option<ObjectKey>, ToolError> {
+    match bare(asked.path.as_deref().unwrap_or_default()) {
         "" => Ok(None),
         path => cx.paths.check(path).map(Some),
     }

@@ -8,16 +8,15 @@ use serde_json::Value;
 use super::{MEMORY_FILE, reading, text_argument, tool};
 use crate::files::AgentFiles;
 use crate::paths;
-use crate::schema::arguments;
 use crate::text::daily::DailyLog;
 use crate::text::page::page;
-use crate::{Authorised, Tool, ToolCx, ToolError};
+use crate::{Authorised, ToolCx, ToolError, TypedTool};
 
 pub(super) struct MemoryGet(ToolSpec);
 
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-struct Arguments {
+pub(super) struct Arguments {
     /// MEMORY.md (default) or daily/YYYY-MM-DD.md
     path: Option<String>,
     /// First line
@@ -36,7 +35,9 @@ impl MemoryGet {
 }
 
 #[async_trait]
-impl Tool for MemoryGet {
+impl TypedTool for MemoryGet {
+    type Arguments = Arguments;
+
     fn spec(&self) -> &ToolSpec {
         &self.0
     }
@@ -48,17 +49,18 @@ impl Tool for MemoryGet {
         }
     }
 
-    async fn plan(&self, input: Value, cx: &ToolCx) -> Result<Plan, ToolError> {
-        let key = memory_key(&arguments(&input)?, cx)?;
-        let name = AgentFiles::memory(cx)?.name(&key);
-        let target = Target { name, base: None, instruction: false };
-        let summary = self.summary(&input);
-        Ok(reading(&self.0, input, target, summary))
+    async fn plan(&self, wanted: &Arguments, cx: &ToolCx) -> Result<Plan, ToolError> {
+        let key = memory_key(wanted, cx)?;
+        Ok(reading(&self.0, Target::File(AgentFiles::memory(cx)?.name(&key))))
     }
 
-    async fn invoke(&self, plan: Authorised<Plan>, cx: &ToolCx) -> Result<ToolOutcome, ToolError> {
+    async fn invoke(
+        &self,
+        wanted: Arguments,
+        plan: Authorised<Plan>,
+        cx: &ToolCx,
+    ) -> Result<ToolOutcome, ToolError> {
         let plan = plan.into_inner();
-        let wanted: Arguments = arguments(&plan.arguments)?;
         let key = memory_key(&wanted, cx)?;
         let Some(seen) = AgentFiles::memory(cx)?.seen(&key).await? else {
             return Ok(ToolOutcome::ok(format!("[nothing in {key} yet]"), plan.summary));

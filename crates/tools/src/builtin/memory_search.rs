@@ -8,8 +8,7 @@ use serde_json::Value;
 
 use super::searching::{Question, ask, looking, search_tool};
 use super::text_argument;
-use crate::schema::arguments;
-use crate::{Authorised, Tool, ToolCx, ToolError};
+use crate::{Authorised, ToolCx, ToolError, TypedTool};
 
 pub(super) struct MemorySearch {
     spec: ToolSpec,
@@ -18,7 +17,7 @@ pub(super) struct MemorySearch {
 
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-struct Arguments {
+pub(super) struct Arguments {
     query: String,
     /// Another agent's memory
     agent: Option<String>,
@@ -34,7 +33,9 @@ impl MemorySearch {
 }
 
 #[async_trait]
-impl Tool for MemorySearch {
+impl TypedTool for MemorySearch {
+    type Arguments = Arguments;
+
     fn spec(&self) -> &ToolSpec {
         &self.spec
     }
@@ -43,15 +44,18 @@ impl Tool for MemorySearch {
         format!("Search memory for {}", text_argument(arguments, "query"))
     }
 
-    async fn plan(&self, input: Value, cx: &ToolCx) -> Result<Plan, ToolError> {
-        whose(&arguments(&input)?, cx)?;
-        let summary = self.summary(&input);
-        Ok(looking(&self.spec, input, summary))
+    async fn plan(&self, wanted: &Arguments, cx: &ToolCx) -> Result<Plan, ToolError> {
+        whose(wanted, cx)?;
+        Ok(looking(&self.spec))
     }
 
-    async fn invoke(&self, plan: Authorised<Plan>, cx: &ToolCx) -> Result<ToolOutcome, ToolError> {
+    async fn invoke(
+        &self,
+        wanted: Arguments,
+        plan: Authorised<Plan>,
+        cx: &ToolCx,
+    ) -> Result<ToolOutcome, ToolError> {
         let plan = plan.into_inner();
-        let wanted: Arguments = arguments(&plan.arguments)?;
         let agent = whose(&wanted, cx)?;
         let question = Question {
             text: wanted.query,

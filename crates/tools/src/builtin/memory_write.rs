@@ -1,6 +1,6 @@
 use async_trait::async_trait;
 use onyx_types::{
-    Hash, Origin, Plan, Preview, Target, Timestamp, ToolEffect, ToolOutcome, ToolSpec,
+    Hash, Origin, Plan, PlanTarget, Preview, Target, Timestamp, ToolEffect, ToolOutcome, ToolSpec,
 };
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -13,13 +13,13 @@ use crate::schema::arguments;
 use crate::text::daily;
 use crate::text::diff::Change;
 use crate::text::section::{add_under, replace_under};
-use crate::{Authorised, Tool, ToolCx, ToolError};
+use crate::{Authorised, ToolCx, ToolError, TypedTool};
 
 pub(super) struct MemoryWrite(ToolSpec);
 
-#[derive(Deserialize, JsonSchema)]
+#[derive(Clone, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-struct Arguments {
+pub(super) struct Arguments {
     text: String,
     /// Put it under this heading of MEMORY.md
     heading: Option<String>,
@@ -27,16 +27,25 @@ struct Arguments {
     replaces: Option<String>,
 }
 
+/// What a model asks for, or what a plan made of it. The two have no field in common that both
+/// need, and no schema lets a model write the second.
+#[derive(Deserialize)]
+#[serde(untagged)]
+pub(super) enum Wanted {
+    Planned(Note),
+    New(Arguments),
+}
+
 /// What a plan holds. An entry keeps the day and time it was made, also when it happens later.
 #[derive(Serialize, Deserialize)]
 #[serde(tag = "kind", rename_all = "snake_case")]
-enum Note {
+pub(super) enum Note {
     Entry { at: Timestamp, text: String },
     Fact(Fact),
 }
 
 #[derive(Serialize, Deserialize)]
-struct Fact {
+pub(super) struct Fact {
     heading: String,
     text: String,
     replaces: Option<String>,
@@ -62,10 +71,11 @@ impl MemoryWrite {
         let entry = Hash::of(text.as_bytes()).to_string();
         let log = AgentFiles::memory(cx)?.name(&key);
         let name = format!("{log}#{}-{}", at.as_millis(), &entry[..16]);
-        let target = Target { name, base: None, instruction: instruction::in_memory(&key) };
+        let instruction = instruction::in_memory(&key);
+        let target = PlanTarget { target: Target::LogEntry(name), base: None, instruction };
         let preview = Preview::Text { text: daily::entry(at, text, cx.taint) };
         let summary = format!("Note {text}");
-        Ok(writing(&self.0, as_arguments(note)?, target, summary, preview))
+        Ok(Plan { arguments: as_arguments(note)?, ..writing(&self.0, target, summary, preview) })
     }
 
     async fn plan_fact(&self, note: &Note, fact: &Fact, cx: &ToolCx) -> Result<Plan, ToolError> {
@@ -74,8 +84,8 @@ impl MemoryWrite {
         let text = before.as_ref().map_or("", |seen| seen.text.as_str());
         let after = fact.apply(text)?;
         let change = Change::between(MEMORY_FILE, text, &after);
-        let target = Target {
-            name: memory.name(&key),
+        let target = PlanTarget {
+            target: Target::File(memory.name(&key)),
             base: match &before {
                 Some(seen) => seen.base,
                 None => memory.read(&key).await?.map(|reading| reading.hash),
@@ -83,13 +93,16 @@ impl MemoryWrite {
             instruction: instruction::in_memory(&key),
         };
         let summary = format!("Edit {MEMORY_FILE} under {} {}", fact.heading, change.counts());
-        let plan = writing(&self.0, as_arguments(note)?, target, summary, change.preview);
+        let plan = writing(&self.0, target, summary, change.preview);
+        let plan = Plan { arguments: as_arguments(note)?, ..plan };
         Ok(changing(plan, &after, before.map_or(Origin::Agent, |seen| seen.origin)))
     }
 }
 
 #[async_trait]
-impl Tool for MemoryWrite {
+impl TypedTool for MemoryWrite {
+    type Arguments = Wanted;
+
     fn spec(&self) -> &ToolSpec {
         &self.0
     }
@@ -101,17 +114,30 @@ impl Tool for MemoryWrite {
         }
     }
 
-    async fn plan(&self, input: Value, cx: &ToolCx) -> Result<Plan, ToolError> {
-        let note = Note::new(arguments(&input)?, cx.clock.wall())?;
-        match &note {
-            Note::Entry { at, text } => self.plan_entry(&note, *at, text, cx),
-            Note::Fact(fact) => self.plan_fact(&note, fact, cx).await,
+    async fn plan(&self, asked: &Wanted, cx: &ToolCx) -> Result<Plan, ToolError> {
+        let new;
+        let note = match asked {
+            Wanted::Planned(note) => note,
+            Wanted::New(arguments) => {
+                new = Note::new(arguments, cx.clock.wall())?;
+                &new
+            }
+        };
+        match note {
+            Note::Entry { at, text } => self.plan_entry(note, *at, text, cx),
+            Note::Fact(fact) => self.plan_fact(note, fact, cx).await,
         }
     }
 
-    async fn invoke(&self, plan: Authorised<Plan>, cx: &ToolCx) -> Result<ToolOutcome, ToolError> {
+    async fn invoke(
+        &self,
+        _: Wanted,
+        plan: Authorised<Plan>,
+        cx: &ToolCx,
+    ) -> Result<ToolOutcome, ToolError> {
         let plan = plan.into_inner();
         let (memory, by) = (AgentFiles::memory(cx)?, Writer { cx, tool: &self.0.name });
+        // The plan's own: an entry has the time at which it was planned.
         let key = match arguments(&plan.arguments)? {
             Note::Entry { at, text } => {
                 let key = paths::key(&daily_path(at))?;
@@ -128,8 +154,8 @@ impl Tool for MemoryWrite {
 }
 
 impl Note {
-    fn new(arguments: Arguments, at: Timestamp) -> Result<Self, ToolError> {
-        let Arguments { text, heading, replaces } = arguments;
+    fn new(arguments: &Arguments, at: Timestamp) -> Result<Self, ToolError> {
+        let Arguments { text, heading, replaces } = arguments.clone();
         match heading.filter(|heading| !heading.is_empty()) {
             Some(heading) => Ok(Self::Fact(Fact { heading, text, replaces })),
             None if replaces.is_some() => {

@@ -37,7 +37,9 @@ use std::time::Duration;
 
 use onyx_knowledge::Index;
 use onyx_storage::Store;
-use onyx_types::{FileChange, Origin, Plan, Preview, Target, ToolEffect, ToolSpec};
+use onyx_types::{
+    FileChange, Origin, Plan, PlanTarget, Preview, Target, ToolEffect, ToolName, ToolSpec,
+};
 use schemars::JsonSchema;
 use serde_json::Value;
 
@@ -152,45 +154,43 @@ const MEMORY_FILE: &str = "MEMORY.md";
 const FILE_TIMEOUT: Duration = Duration::from_secs(30);
 
 fn tool<Arguments: JsonSchema>(
-    name: &str,
-    group: &'static str,
+    name: &'static str,
+    group: &str,
     usual_effect: ToolEffect,
     description: &str,
 ) -> ToolSpec {
     ToolSpec {
-        name: name.to_owned(),
-        group,
+        name: ToolName::constant(name),
+        group: group.to_owned(),
         description: description.to_owned(),
         input_schema: schema_of::<Arguments>().into(),
         usual_effect,
         repeats: false,
         timeout: FILE_TIMEOUT,
+        needs: Vec::new(),
+        agents: None,
     }
 }
 
 /// A plan that changes nothing.
-fn reading(tool: &ToolSpec, arguments: Value, target: Target, summary: String) -> Plan {
-    Plan {
-        targets: vec![target],
-        ..Plan::new(tool.name.as_str(), arguments, ToolEffect::Read, summary)
-    }
+fn reading(tool: &ToolSpec, target: impl Into<PlanTarget>) -> Plan {
+    acting(tool, ToolEffect::Read, target, Preview::None)
 }
 
-/// A plan with one effect on one thing.
+/// A plan with one effect on one thing. Summary and arguments are those of the call.
 fn acting(
     tool: &ToolSpec,
-    arguments: Value,
     effect: ToolEffect,
-    target: Target,
+    target: impl Into<PlanTarget>,
     preview: Preview,
 ) -> Plan {
-    Plan { targets: vec![target], preview, ..Plan::new(tool.name.as_str(), arguments, effect, "") }
+    let plan = Plan::new(tool.name.clone(), Value::Null, effect, "");
+    Plan { targets: vec![target.into()], preview, ..plan }
 }
 
 /// A plan to run a command in a folder of the vault.
 fn command_plan(
     tool: &ToolSpec,
-    arguments: Value,
     argv: &[String],
     folder: Option<&str>,
     cx: &ToolCx,
@@ -201,36 +201,23 @@ fn command_plan(
     let folder = folder.map(|folder| cx.paths.check(folder)).transpose()?;
     let line = quoted(argv);
     let place = folder.map_or_else(|| "the vault".to_owned(), |folder| folder.to_string());
-    let target = Target { name: line.clone(), base: None, instruction: false };
+    let target = Target::Command(line.clone());
     let preview = Preview::Text { text: format!("{line}\n(in {place}, without network)") };
-    let plan = acting(tool, arguments, ToolEffect::Execute, target, preview);
+    let plan = acting(tool, ToolEffect::Execute, target, preview);
     let (summary, command) = (format!("Run {line}"), Some(argv.to_vec()));
     Ok(Plan { summary, command, ..plan })
 }
 
 /// A plan that adds to one file.
-fn writing(
-    tool: &ToolSpec,
-    arguments: Value,
-    target: Target,
-    summary: String,
-    preview: Preview,
-) -> Plan {
-    Plan {
-        targets: vec![target],
-        preview,
-        ..Plan::new(tool.name.as_str(), arguments, ToolEffect::Write, summary)
-    }
+fn writing(tool: &ToolSpec, target: PlanTarget, summary: String, preview: Preview) -> Plan {
+    Plan { summary, ..acting(tool, ToolEffect::Write, target, preview) }
 }
 
 /// What one file holds after a plan; the version before is kept.
 fn changing(mut plan: Plan, after: &str, origin: Origin) -> Plan {
-    let change = |target: &Target| FileChange {
-        target: target.name.clone(),
-        after: Some(after.to_owned()),
-        origin,
-    };
-    plan.changes = plan.targets.iter().map(change).collect();
+    let files = plan.targets.iter().filter_map(|own| own.target.file());
+    let change = |target| FileChange { target, after: Some(after.to_owned()), origin };
+    plan.changes = files.map(change).collect();
     plan
 }
 

@@ -6,14 +6,13 @@ use serde_json::Value;
 
 use super::{text_argument, tool};
 use crate::files::{AgentFiles, apply};
-use crate::schema::arguments;
-use crate::{Authorised, Tool, ToolCx, ToolError};
+use crate::{Authorised, ToolCx, ToolError, TypedTool};
 
 pub(super) struct MoveFile(ToolSpec);
 
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-struct Arguments {
+pub(super) struct Arguments {
     from: String,
     to: String,
 }
@@ -26,7 +25,9 @@ impl MoveFile {
 }
 
 #[async_trait]
-impl Tool for MoveFile {
+impl TypedTool for MoveFile {
+    type Arguments = Arguments;
+
     fn spec(&self) -> &ToolSpec {
         &self.0
     }
@@ -36,10 +37,10 @@ impl Tool for MoveFile {
         format!("Move {from} to {to}")
     }
 
-    async fn plan(&self, input: Value, cx: &ToolCx) -> Result<Plan, ToolError> {
-        let Arguments { from, to } = arguments(&input)?;
+    async fn plan(&self, asked: &Arguments, cx: &ToolCx) -> Result<Plan, ToolError> {
+        let Arguments { from, to } = asked;
         let vault = AgentFiles::vault(cx)?;
-        let (from, to) = (cx.paths.check(&from)?, cx.paths.check(&to)?);
+        let (from, to) = (cx.paths.check(from)?, cx.paths.check(to)?);
         let Some(file) = vault.seen(&from).await? else {
             return Err(ToolError::NotFound(format!("file {from}")));
         };
@@ -51,13 +52,11 @@ impl Tool for MoveFile {
         let source = vault.target(cx, &from, file.base);
         let target = vault.target(cx, &to, None);
         // Text from outside does not become an instruction by getting another name.
-        let consent = match file.origin.taints() && target.instruction {
-            true => Consent::Person,
-            false => Consent::Gate,
-        };
-        let gone = FileChange { target: source.name.clone(), after: None, origin: Origin::Agent };
+        let plants = file.origin.taints() && target.instruction;
+        let consent = if plants { Consent::Person } else { Consent::Gate };
+        let gone = FileChange { target: vault.name(&from), after: None, origin: Origin::Agent };
         let here =
-            FileChange { target: target.name.clone(), after: Some(file.text), origin: file.origin };
+            FileChange { target: vault.name(&to), after: Some(file.text), origin: file.origin };
         let summary = format!("Move {from} to {to}");
         let text = format!("{from} → {to}\n(what it holds stays as it is)");
         Ok(Plan {
@@ -66,13 +65,18 @@ impl Tool for MoveFile {
             changes: vec![here, gone],
             preview: Preview::Text { text },
             consent,
-            ..Plan::new(self.0.name.as_str(), input, ToolEffect::Write, summary)
+            ..Plan::new(self.0.name.clone(), Value::Null, ToolEffect::Write, summary)
         })
     }
 
-    async fn invoke(&self, plan: Authorised<Plan>, cx: &ToolCx) -> Result<ToolOutcome, ToolError> {
+    async fn invoke(
+        &self,
+        asked: Arguments,
+        plan: Authorised<Plan>,
+        cx: &ToolCx,
+    ) -> Result<ToolOutcome, ToolError> {
         let plan = plan.into_inner();
-        let Arguments { from, to } = arguments(&plan.arguments)?;
+        let Arguments { from, to } = asked;
         apply(&plan, cx).await?;
         let output = format!("moved {} to {}", cx.paths.check(&from)?, cx.paths.check(&to)?);
         Ok(ToolOutcome::ok(output, plan.summary))

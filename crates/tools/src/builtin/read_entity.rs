@@ -1,21 +1,22 @@
 use async_trait::async_trait;
-use onyx_types::{EntityKind, Plan, Target, ToolEffect, ToolOutcome, ToolSpec};
+use onyx_types::{
+    Capability, EntityKind, PersonId, Plan, Target, ToolEffect, ToolOutcome, ToolSpec,
+};
 use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::Value;
 
 use super::{reading, text_argument, tool};
 use crate::files::{conversation, entities};
-use crate::schema::arguments;
 use crate::text::page::page;
-use crate::{Asked, Authorised, Spaces, Tool, ToolCx, ToolError};
+use crate::{Authorised, Spaces, ToolCx, ToolError, TypedTool};
 
 /// A page, task, ref, project or conversation.
 pub(super) struct ReadEntity(ToolSpec, Spaces);
 
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-struct Arguments {
+pub(super) struct Arguments {
     #[serde(rename = "type")]
     kind: Readable,
     /// Its id, or the path a search cites
@@ -54,26 +55,28 @@ impl Readable {
 impl ReadEntity {
     pub(super) fn new(spaces: Spaces) -> Self {
         let description = "Read a page, task, ref or project of a space, or a conversation.";
-        Self(tool::<Arguments>("read", "knowledge", ToolEffect::Read, description), spaces)
+        let spec = tool::<Arguments>("read", "knowledge", ToolEffect::Read, description);
+        Self(ToolSpec { needs: vec![Capability::Spaces], ..spec }, spaces)
     }
 }
 
 #[async_trait]
-impl Tool for ReadEntity {
+impl TypedTool for ReadEntity {
+    type Arguments = Arguments;
+
     fn spec(&self) -> &ToolSpec {
         &self.0
     }
 
-    fn is_ready(&self, asked: &Asked<'_>) -> bool {
-        self.1.are_there(asked)
+    fn check_capability(&self, _: Capability, person: &PersonId) -> Result<(), String> {
+        self.1.check(person)
     }
 
     fn summary(&self, arguments: &Value) -> String {
         format!("Read {} {}", text_argument(arguments, "type"), text_argument(arguments, "id"))
     }
 
-    async fn plan(&self, input: Value, cx: &ToolCx) -> Result<Plan, ToolError> {
-        let wanted: Arguments = arguments(&input)?;
+    async fn plan(&self, wanted: &Arguments, cx: &ToolCx) -> Result<Plan, ToolError> {
         let name = match wanted.kind.entity() {
             Some(kind) => {
                 let at = entities::entity(cx, kind, &wanted.id, wanted.space.as_deref()).await?;
@@ -81,14 +84,16 @@ impl Tool for ReadEntity {
             }
             None => conversation::name(cx, &wanted.id)?,
         };
-        let target = Target { name, base: None, instruction: false };
-        let summary = self.summary(&input);
-        Ok(reading(&self.0, input, target, summary))
+        Ok(reading(&self.0, Target::File(name)))
     }
 
-    async fn invoke(&self, plan: Authorised<Plan>, cx: &ToolCx) -> Result<ToolOutcome, ToolError> {
+    async fn invoke(
+        &self,
+        wanted: Arguments,
+        plan: Authorised<Plan>,
+        cx: &ToolCx,
+    ) -> Result<ToolOutcome, ToolError> {
         let plan = plan.into_inner();
-        let wanted: Arguments = arguments(&plan.arguments)?;
         let (label, name, text, origin) = match wanted.kind.entity() {
             Some(kind) => {
                 let at = entities::entity(cx, kind, &wanted.id, wanted.space.as_deref()).await?;

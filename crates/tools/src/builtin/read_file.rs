@@ -6,15 +6,14 @@ use serde_json::Value;
 
 use super::{reading, text_argument, tool};
 use crate::files::AgentFiles;
-use crate::schema::arguments;
 use crate::text::page::page;
-use crate::{Authorised, Tool, ToolCx, ToolError};
+use crate::{Authorised, ToolCx, ToolError, TypedTool};
 
 pub(super) struct ReadFile(ToolSpec);
 
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-struct Arguments {
+pub(super) struct Arguments {
     path: String,
     /// First line
     #[schemars(range(min = 1))]
@@ -32,7 +31,9 @@ impl ReadFile {
 }
 
 #[async_trait]
-impl Tool for ReadFile {
+impl TypedTool for ReadFile {
+    type Arguments = Arguments;
+
     fn spec(&self) -> &ToolSpec {
         &self.0
     }
@@ -45,16 +46,20 @@ impl Tool for ReadFile {
         }
     }
 
-    async fn plan(&self, input: Value, cx: &ToolCx) -> Result<Plan, ToolError> {
-        let Arguments { path, .. } = arguments(&input)?;
-        let target = AgentFiles::vault(cx)?.target(cx, &cx.paths.check(&path)?, None);
-        let summary = self.summary(&input);
-        Ok(reading(&self.0, input, target, summary))
+    async fn plan(&self, asked: &Arguments, cx: &ToolCx) -> Result<Plan, ToolError> {
+        let Arguments { path, .. } = asked;
+        let target = AgentFiles::vault(cx)?.target(cx, &cx.paths.check(path)?, None);
+        Ok(reading(&self.0, target))
     }
 
-    async fn invoke(&self, plan: Authorised<Plan>, cx: &ToolCx) -> Result<ToolOutcome, ToolError> {
+    async fn invoke(
+        &self,
+        asked: Arguments,
+        plan: Authorised<Plan>,
+        cx: &ToolCx,
+    ) -> Result<ToolOutcome, ToolError> {
         let plan = plan.into_inner();
-        let Arguments { path, from, lines } = arguments(&plan.arguments)?;
+        let Arguments { path, from, lines } = asked;
         let key = cx.paths.check(&path)?;
         let Some(seen) = AgentFiles::vault(cx)?.seen(&key).await? else {
             return Err(ToolError::NotFound(format!("file {key}; list_files shows what there is")));

@@ -5,8 +5,7 @@ use serde::Deserialize;
 use serde_json::Value;
 
 use super::{reading, tool};
-use crate::schema::arguments;
-use crate::{Authorised, Tool, ToolCx, ToolError};
+use crate::{Authorised, ToolCx, ToolError, TypedTool};
 
 const MOST_BYTES: usize = 32 * 1024;
 
@@ -45,7 +44,7 @@ pub(super) struct RenderMermaid(ToolSpec);
 
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-struct Arguments {
+pub(super) struct Arguments {
     /// Mermaid code, without a fence
     code: String,
 }
@@ -58,7 +57,9 @@ impl RenderMermaid {
 }
 
 #[async_trait]
-impl Tool for RenderMermaid {
+impl TypedTool for RenderMermaid {
+    type Arguments = Arguments;
+
     fn spec(&self) -> &ToolSpec {
         &self.0
     }
@@ -67,17 +68,19 @@ impl Tool for RenderMermaid {
         "Draw a diagram".to_owned()
     }
 
-    async fn plan(&self, input: Value, _: &ToolCx) -> Result<Plan, ToolError> {
-        let Arguments { code } = arguments(&input)?;
-        check(&code)?;
-        let target = Target { name: "diagram".to_owned(), base: None, instruction: false };
-        let summary = self.summary(&input);
-        Ok(reading(&self.0, input, target, summary))
+    async fn plan(&self, asked: &Arguments, _: &ToolCx) -> Result<Plan, ToolError> {
+        check(&asked.code)?;
+        Ok(reading(&self.0, Target::Diagram))
     }
 
-    async fn invoke(&self, plan: Authorised<Plan>, _: &ToolCx) -> Result<ToolOutcome, ToolError> {
+    async fn invoke(
+        &self,
+        asked: Arguments,
+        plan: Authorised<Plan>,
+        _: &ToolCx,
+    ) -> Result<ToolOutcome, ToolError> {
         let plan = plan.into_inner();
-        let Arguments { code } = arguments(&plan.arguments)?;
+        let Arguments { code } = asked;
         // A code block is what every surface can show; those that can draw do.
         Ok(ToolOutcome::ok(format!("```mermaid\n{}\n```", code.trim()), plan.summary))
     }

@@ -7,8 +7,7 @@ use serde_json::Value;
 
 use super::{reading, text_argument, tool};
 use crate::files::AgentFiles;
-use crate::schema::arguments;
-use crate::{Authorised, Tool, ToolCx, ToolError};
+use crate::{Authorised, ToolCx, ToolError, TypedTool};
 
 const MOST_HITS: usize = 100;
 const MOST_FILES: usize = 5_000;
@@ -19,7 +18,7 @@ pub(super) struct SearchFiles(ToolSpec);
 
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-struct Arguments {
+pub(super) struct Arguments {
     /// Text; upper and lower case are the same
     query: String,
     /// Only in this folder
@@ -42,7 +41,9 @@ impl SearchFiles {
 }
 
 #[async_trait]
-impl Tool for SearchFiles {
+impl TypedTool for SearchFiles {
+    type Arguments = Arguments;
+
     fn spec(&self) -> &ToolSpec {
         &self.0
     }
@@ -51,29 +52,28 @@ impl Tool for SearchFiles {
         format!("Search files for {}", text_argument(arguments, "query"))
     }
 
-    async fn plan(&self, input: Value, cx: &ToolCx) -> Result<Plan, ToolError> {
-        let Arguments { query, path } = arguments(&input)?;
+    async fn plan(&self, asked: &Arguments, cx: &ToolCx) -> Result<Plan, ToolError> {
+        let Arguments { query, path } = asked;
         if query.trim().is_empty() {
             return Err(ToolError::Arguments("\"query\" is empty".into()));
         }
         let vault = AgentFiles::vault(cx)?;
-        let name = match folder(path.as_deref(), cx)? {
-            Some(folder) => vault.name(&folder),
-            None => vault.root().to_owned(),
-        };
-        let target = Target { name, base: None, instruction: false };
-        let summary = self.summary(&input);
-        Ok(reading(&self.0, input, target, summary))
+        Ok(reading(&self.0, vault.folder(folder(path.as_deref(), cx)?.as_ref())))
     }
 
-    async fn invoke(&self, plan: Authorised<Plan>, cx: &ToolCx) -> Result<ToolOutcome, ToolError> {
+    async fn invoke(
+        &self,
+        asked: Arguments,
+        plan: Authorised<Plan>,
+        cx: &ToolCx,
+    ) -> Result<ToolOutcome, ToolError> {
         let plan = plan.into_inner();
-        let Arguments { query, path } = arguments(&plan.arguments)?;
+        let Arguments { query, path } = asked;
         let found = search(&query.to_lowercase(), folder(path.as_deref(), cx)?, cx).await?;
-        let mut output = match found.lines.is_empty() {
-            true => format!("[nothing found in {} files]", found.files),
-            false => found.lines.join("\n"),
-        };
+        let mut output = found.lines.join("\n");
+        if found.lines.is_empty() {
+            output = format!("[nothing found in {} files]", found.files);
+        }
         if found.is_cut {
             output.push_str("\n[there may be more: name a folder, or a rarer text]");
         }

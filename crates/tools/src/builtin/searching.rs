@@ -7,36 +7,26 @@ use onyx_knowledge::{Answer, Hit, Index, Search};
 use onyx_storage::{SourceKind, StoreError};
 use onyx_types::{Origin, Plan, ScopeSet, Target, ToolEffect, ToolOutcome, ToolSpec};
 use schemars::JsonSchema;
-use serde_json::Value;
 
-use super::reading;
+use super::{reading, tool};
 use crate::ToolError;
-use crate::schema::schema_of;
 
 const DEFAULT_HITS: u32 = 6;
 /// Longer chunks are read with the tools that read.
 const LONGEST_TEXT: usize = 1_600;
 
 pub(super) fn search_tool<Arguments: JsonSchema>(
-    name: &str,
-    group: &'static str,
+    name: &'static str,
+    group: &str,
     description: &str,
 ) -> ToolSpec {
-    ToolSpec {
-        name: name.to_owned(),
-        group,
-        description: description.to_owned(),
-        input_schema: schema_of::<Arguments>().into(),
-        usual_effect: ToolEffect::Read,
-        repeats: false,
-        timeout: Duration::from_secs(20),
-    }
+    let spec = tool::<Arguments>(name, group, ToolEffect::Read, description);
+    ToolSpec { timeout: Duration::from_secs(20), ..spec }
 }
 
 /// A plan to look into the index.
-pub(super) fn looking(spec: &ToolSpec, input: Value, summary: String) -> Plan {
-    let target = Target { name: "index".to_owned(), base: None, instruction: false };
-    reading(spec, input, target, summary)
+pub(super) fn looking(spec: &ToolSpec) -> Plan {
+    reading(spec, Target::Index)
 }
 
 pub(super) struct Question {
@@ -86,8 +76,8 @@ fn label(hit: &Hit) -> String {
 }
 
 fn shortened(text: &str) -> String {
-    match text.len() <= LONGEST_TEXT {
-        true => text.to_owned(),
-        false => format!("{} […]", &text[..text.floor_char_boundary(LONGEST_TEXT)]),
+    if text.len() <= LONGEST_TEXT {
+        return text.to_owned();
     }
+    format!("{} […]", &text[..text.floor_char_boundary(LONGEST_TEXT)])
 }

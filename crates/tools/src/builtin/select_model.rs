@@ -2,14 +2,14 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use async_trait::async_trait;
-use onyx_types::{Plan, Target, ToolEffect, ToolOutcome, ToolSpec};
+use onyx_types::{Capability, PersonId, Plan, Target, ToolEffect, ToolOutcome, ToolSpec};
 use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::Value;
 
 use super::{reading, text_argument};
 use crate::schema::{arguments, schema_of};
-use crate::{Asked, Authorised, ModelRouter, ModelWish, Tool, ToolCx, ToolError};
+use crate::{Authorised, ModelRouter, ModelWish, ToolCx, ToolError, TypedTool};
 
 /// Lets an agent go on with another of the configured models.
 pub(super) struct SelectModel {
@@ -19,7 +19,7 @@ pub(super) struct SelectModel {
 
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-struct Arguments {
+pub(super) struct Arguments {
     /// provider/model; default: by the rules
     model: Option<String>,
     /// Kind of work: code, reasoning, writing, …
@@ -30,28 +30,27 @@ struct Arguments {
 
 impl SelectModel {
     pub(super) fn new(router: Arc<dyn ModelRouter>) -> Self {
+        let description = "Go on with another model for the rest of this run.";
         let spec = ToolSpec {
-            name: "select_model".to_owned(),
-            group: "model_routing",
-            description: "Go on with another model for the rest of this run.".to_owned(),
-            input_schema: schema_of::<Arguments>().into(),
-            // Two at once would leave it open which of them counts.
-            usual_effect: ToolEffect::Write,
-            repeats: false,
             timeout: Duration::from_secs(5),
+            needs: vec![Capability::Models],
+            // Two at once would leave it open which of them counts.
+            ..tool::<Arguments>("select_model", "model_routing", ToolEffect::Write, description)
         };
         Self { spec, router }
     }
 }
 
 #[async_trait]
-impl Tool for SelectModel {
+impl TypedTool for SelectModel {
+    type Arguments = Arguments;
+
     fn spec(&self) -> &ToolSpec {
         &self.spec
     }
 
-    fn is_ready(&self, asked: &Asked<'_>) -> bool {
-        *asked.has_models.get_or_init(|| self.router.has_choice())
+    fn check_capability(&self, _: Capability, _: &PersonId) -> Result<(), String> {
+        if self.router.has_choice() { Ok(()) } else { Err(String::new()) }
     }
 
     fn summary(&self, arguments: &Value) -> String {
@@ -62,15 +61,18 @@ impl Tool for SelectModel {
         }
     }
 
-    async fn plan(&self, input: Value, _: &ToolCx) -> Result<Plan, ToolError> {
-        let target = Target { name: "model".to_owned(), base: None, instruction: false };
-        let summary = self.summary(&input);
-        Ok(reading(&self.spec, input, target, summary))
+    async fn plan(&self, _: &Arguments, _: &ToolCx) -> Result<Plan, ToolError> {
+        Ok(reading(&self.spec, Target::ModelChoice))
     }
 
-    async fn invoke(&self, plan: Authorised<Plan>, _: &ToolCx) -> Result<ToolOutcome, ToolError> {
+    async fn invoke(
+        &self,
+        asked: Arguments,
+        plan: Authorised<Plan>,
+        _: &ToolCx,
+    ) -> Result<ToolOutcome, ToolError> {
         let plan = plan.into_inner();
-        let Arguments { model, task, local } = arguments(&plan.arguments)?;
+        let Arguments { model, task, local } = asked;
         let wish = ModelWish { model, task, local: local.unwrap_or(false) };
         let pick = self.router.pick(&wish).map_err(|fault| {
             ToolError::Arguments(format!("{} {}", fault.message, fault.hint()).trim().to_owned())

@@ -11,8 +11,7 @@ use serde::Deserialize;
 use serde_json::Value;
 
 use super::{reading, text_argument, tool};
-use crate::schema::arguments;
-use crate::{Authorised, Tool, ToolCx, ToolError};
+use crate::{Authorised, ToolCx, ToolError, TypedTool};
 
 const USUAL: usize = 40;
 
@@ -24,12 +23,21 @@ pub(super) struct SessionsHistory {
 
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-struct Arguments {
+pub(super) struct Arguments {
     /// Its id, from sessions_list
     session: String,
     /// How many of the last entries; default 40
     #[schemars(range(min = 1, max = 500))]
     count: Option<usize>,
+}
+
+impl Arguments {
+    fn session(&self) -> Result<SessionId, ToolError> {
+        let session = &self.session;
+        session.parse().map_err(|_| {
+            ToolError::Arguments(format!("{session:?} is no id; sessions_list shows them"))
+        })
+    }
 }
 
 impl SessionsHistory {
@@ -41,7 +49,9 @@ impl SessionsHistory {
 }
 
 #[async_trait]
-impl Tool for SessionsHistory {
+impl TypedTool for SessionsHistory {
+    type Arguments = Arguments;
+
     fn spec(&self) -> &ToolSpec {
         &self.spec
     }
@@ -50,18 +60,18 @@ impl Tool for SessionsHistory {
         format!("Read the conversation {}", text_argument(arguments, "session"))
     }
 
-    async fn plan(&self, input: Value, _: &ToolCx) -> Result<Plan, ToolError> {
-        let session = session(&input)?;
-        let name = format!("session {session}");
-        let target = Target { name, base: None, instruction: false };
-        let summary = self.summary(&input);
-        Ok(reading(&self.spec, input, target, summary))
+    async fn plan(&self, asked: &Arguments, _: &ToolCx) -> Result<Plan, ToolError> {
+        Ok(reading(&self.spec, Target::Session(asked.session()?)))
     }
 
-    async fn invoke(&self, plan: Authorised<Plan>, cx: &ToolCx) -> Result<ToolOutcome, ToolError> {
+    async fn invoke(
+        &self,
+        asked: Arguments,
+        plan: Authorised<Plan>,
+        cx: &ToolCx,
+    ) -> Result<ToolOutcome, ToolError> {
         let plan = plan.into_inner();
-        let (id, Arguments { count, .. }) =
-            (session(&plan.arguments)?, arguments(&plan.arguments)?);
+        let (id, count) = (asked.session()?, asked.count);
         let person = cx.key.person.clone();
         // By the person's own rows: a foreign id is not there.
         let Some(meta) = self.ledger.session(&person, id).await? else {
@@ -75,13 +85,6 @@ impl Tool for SessionsHistory {
         let origin = origins.max().unwrap_or(Origin::Person);
         Ok(ToolOutcome::ok(output, plan.summary).from_origin(origin))
     }
-}
-
-fn session(input: &Value) -> Result<SessionId, ToolError> {
-    let Arguments { session, .. } = arguments(input)?;
-    session.parse().map_err(|_| {
-        ToolError::Arguments(format!("{session:?} is no id; sessions_list shows them"))
-    })
 }
 
 fn line(turn: &Turn) -> Option<String> {

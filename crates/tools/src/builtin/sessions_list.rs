@@ -8,9 +8,8 @@ use serde::Deserialize;
 use serde_json::Value;
 
 use super::{reading, text_argument, tool};
-use crate::schema::arguments;
 use crate::text::one_line;
-use crate::{Authorised, Tool, ToolCx, ToolError};
+use crate::{Authorised, ToolCx, ToolError, TypedTool};
 
 const USUAL: u32 = 20;
 
@@ -21,7 +20,7 @@ pub(super) struct SessionsList {
 
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-struct Arguments {
+pub(super) struct Arguments {
     /// Part of the title or the last words
     text: Option<String>,
     /// How many; default 20
@@ -38,7 +37,9 @@ impl SessionsList {
 }
 
 #[async_trait]
-impl Tool for SessionsList {
+impl TypedTool for SessionsList {
+    type Arguments = Arguments;
+
     fn spec(&self) -> &ToolSpec {
         &self.spec
     }
@@ -50,15 +51,18 @@ impl Tool for SessionsList {
         }
     }
 
-    async fn plan(&self, input: Value, _: &ToolCx) -> Result<Plan, ToolError> {
-        let target = Target { name: "sessions".to_owned(), base: None, instruction: false };
-        let summary = self.summary(&input);
-        Ok(reading(&self.spec, input, target, summary))
+    async fn plan(&self, _: &Arguments, _: &ToolCx) -> Result<Plan, ToolError> {
+        Ok(reading(&self.spec, Target::Sessions))
     }
 
-    async fn invoke(&self, plan: Authorised<Plan>, cx: &ToolCx) -> Result<ToolOutcome, ToolError> {
+    async fn invoke(
+        &self,
+        asked: Arguments,
+        plan: Authorised<Plan>,
+        cx: &ToolCx,
+    ) -> Result<ToolOutcome, ToolError> {
         let plan = plan.into_inner();
-        let Arguments { text, count } = arguments(&plan.arguments)?;
+        let Arguments { text, count } = asked;
         let limit = count.unwrap_or(USUAL);
         let filter = SessionFilter { text, limit, ..SessionFilter::default() };
         let sessions = self.ledger.sessions(&cx.key.person, &filter).await?;

@@ -2,22 +2,24 @@ use std::fmt::Write as _;
 
 use async_trait::async_trait;
 use onyx_storage::Entity;
-use onyx_types::{EntityKind, EntityRef, Origin, Plan, Target, ToolEffect, ToolOutcome, ToolSpec};
+use onyx_types::{
+    Capability, EntityKind, EntityRef, Origin, PersonId, Plan, Target, ToolEffect, ToolOutcome,
+    ToolSpec,
+};
 use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::Value;
 
 use super::{reading, tool};
 use crate::files::entities;
-use crate::schema::arguments;
-use crate::{Asked, Authorised, Spaces, Tool, ToolCx, ToolError};
+use crate::{Authorised, Spaces, ToolCx, ToolError, TypedTool};
 
 /// What the person looks at, and what is around it.
 pub(super) struct ViewContext(ToolSpec, Spaces);
 
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-struct Arguments {}
+pub(super) struct Arguments {}
 
 /// Neighbours named of each kind.
 const MOST_NEIGHBOURS: usize = 12;
@@ -27,35 +29,41 @@ const OPENING: usize = 1_200;
 impl ViewContext {
     pub(super) fn new(spaces: Spaces) -> Self {
         let description = "What the person is looking at now, and what is around it.";
-        Self(tool::<Arguments>("context", "knowledge", ToolEffect::Read, description), spaces)
+        let spec = tool::<Arguments>("context", "knowledge", ToolEffect::Read, description);
+        Self(ToolSpec { needs: vec![Capability::Spaces], ..spec }, spaces)
     }
 }
 
 #[async_trait]
-impl Tool for ViewContext {
+impl TypedTool for ViewContext {
+    type Arguments = Arguments;
+
     fn spec(&self) -> &ToolSpec {
         &self.0
     }
 
-    fn is_ready(&self, asked: &Asked<'_>) -> bool {
-        self.1.are_there(asked)
+    fn check_capability(&self, _: Capability, person: &PersonId) -> Result<(), String> {
+        self.1.check(person)
     }
 
     fn summary(&self, _: &Value) -> String {
         "Look at the current view".to_owned()
     }
 
-    async fn plan(&self, input: Value, cx: &ToolCx) -> Result<Plan, ToolError> {
-        let Arguments {} = arguments(&input)?;
+    async fn plan(&self, _: &Arguments, cx: &ToolCx) -> Result<Plan, ToolError> {
         let name = match &cx.view {
             Some(view) => format!("view {}/{}", view.entity_type, view.entity_id),
             None => "view".to_owned(),
         };
-        let target = Target { name, base: None, instruction: false };
-        Ok(reading(&self.0, input, target, "Look at the current view".to_owned()))
+        Ok(reading(&self.0, Target::View(name)))
     }
 
-    async fn invoke(&self, plan: Authorised<Plan>, cx: &ToolCx) -> Result<ToolOutcome, ToolError> {
+    async fn invoke(
+        &self,
+        _: Arguments,
+        plan: Authorised<Plan>,
+        cx: &ToolCx,
+    ) -> Result<ToolOutcome, ToolError> {
         let plan = plan.into_inner();
         let mut around = Around::default();
         match viewed(cx).await? {

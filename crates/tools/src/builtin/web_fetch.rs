@@ -8,10 +8,9 @@ use serde::Deserialize;
 use serde_json::Value;
 
 use super::{acting, text_argument, tool};
-use crate::schema::arguments;
 use crate::web::Web;
 use crate::web::readable::readable;
-use crate::{Authorised, Tool, ToolCx, ToolError};
+use crate::{Authorised, ToolCx, ToolError, TypedTool};
 
 const ACCEPT: &str = "text/html, text/markdown;q=0.9, text/*;q=0.8, */*;q=0.5";
 
@@ -22,7 +21,7 @@ pub(super) struct WebFetch {
 
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-struct Arguments {
+pub(super) struct Arguments {
     /// http(s) address
     url: String,
 }
@@ -36,7 +35,9 @@ impl WebFetch {
 }
 
 #[async_trait]
-impl Tool for WebFetch {
+impl TypedTool for WebFetch {
+    type Arguments = Arguments;
+
     fn spec(&self) -> &ToolSpec {
         &self.spec
     }
@@ -45,21 +46,24 @@ impl Tool for WebFetch {
         format!("Fetch {}", text_argument(arguments, "url"))
     }
 
-    async fn plan(&self, input: Value, cx: &ToolCx) -> Result<Plan, ToolError> {
-        let address = address(&input)?;
-        let effect = match cx.addresses.is_free(&address) {
-            true => ToolEffect::Read,
-            false => ToolEffect::Reach,
-        };
-        let target = Target { name: address.to_string(), base: None, instruction: false };
+    async fn plan(&self, asked: &Arguments, cx: &ToolCx) -> Result<Plan, ToolError> {
+        let address = asked.address()?;
+        let is_free = cx.addresses.is_free(&address);
+        let effect = if is_free { ToolEffect::Read } else { ToolEffect::Reach };
+        let target = Target::Address(onyx_types::Address::new(address.to_string()));
         let preview = Preview::Text { text: format!("GET {address}") };
         let summary = format!("Fetch {address}");
-        Ok(Plan { summary, ..acting(&self.spec, input, effect, target, preview) })
+        Ok(Plan { summary, ..acting(&self.spec, effect, target, preview) })
     }
 
-    async fn invoke(&self, plan: Authorised<Plan>, cx: &ToolCx) -> Result<ToolOutcome, ToolError> {
+    async fn invoke(
+        &self,
+        asked: Arguments,
+        plan: Authorised<Plan>,
+        cx: &ToolCx,
+    ) -> Result<ToolOutcome, ToolError> {
         let plan = plan.into_inner();
-        let address = address(&plan.arguments)?;
+        let address = asked.address()?;
         // Calls of one answer run side by side, so another may have taken the last free fetch.
         if plan.strictest() == ToolEffect::Read && !cx.addresses.take(&address) {
             let why = "the free fetches of this run are used up; ask the person";
@@ -82,14 +86,15 @@ impl Tool for WebFetch {
     }
 }
 
-fn address(input: &Value) -> Result<Address, ToolError> {
-    let Arguments { url } = arguments(input)?;
-    url.parse().map_err(|error| not_fetched(&error))
+impl Arguments {
+    fn address(&self) -> Result<Address, ToolError> {
+        self.url.parse().map_err(|error| not_fetched(&error))
+    }
 }
 
 fn not_fetched(error: &EgressError) -> ToolError {
-    match error.is_refusal() {
-        true => ToolError::Refused(error.to_string()),
-        false => ToolError::Failed(error.to_string()),
+    if error.is_refusal() {
+        return ToolError::Refused(error.to_string());
     }
+    ToolError::Failed(error.to_string())
 }

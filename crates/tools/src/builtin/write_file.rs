@@ -6,15 +6,14 @@ use serde_json::Value;
 
 use super::{changing, text_argument, tool, writing};
 use crate::files::{AgentFiles, apply};
-use crate::schema::arguments;
 use crate::text::diff::Change;
-use crate::{Authorised, Tool, ToolCx, ToolError};
+use crate::{Authorised, ToolCx, ToolError, TypedTool};
 
 pub(super) struct WriteFile(ToolSpec);
 
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-struct Arguments {
+pub(super) struct Arguments {
     path: String,
     content: String,
 }
@@ -27,7 +26,9 @@ impl WriteFile {
 }
 
 #[async_trait]
-impl Tool for WriteFile {
+impl TypedTool for WriteFile {
+    type Arguments = Arguments;
+
     fn spec(&self) -> &ToolSpec {
         &self.0
     }
@@ -36,24 +37,29 @@ impl Tool for WriteFile {
         format!("Write {}", text_argument(arguments, "path"))
     }
 
-    async fn plan(&self, input: Value, cx: &ToolCx) -> Result<Plan, ToolError> {
-        let Arguments { path, content } = arguments(&input)?;
-        let (vault, key) = (AgentFiles::vault(cx)?, cx.paths.check(&path)?);
+    async fn plan(&self, asked: &Arguments, cx: &ToolCx) -> Result<Plan, ToolError> {
+        let Arguments { path, content } = asked;
+        let (vault, key) = (AgentFiles::vault(cx)?, cx.paths.check(path)?);
         let (base, text) = match vault.read(&key).await? {
             Some(reading) => (Some(reading.hash), reading.text),
             None => (None, String::new()),
         };
-        let change = Change::between(key.as_str(), &text, &content);
+        let change = Change::between(key.as_str(), &text, content);
         let verb = if base.is_some() { "Replace" } else { "Create" };
         let summary = format!("{verb} {key} {}", change.counts());
         let target = vault.target(cx, &key, base);
-        let plan = writing(&self.0, input, target, summary, change.preview);
-        Ok(changing(plan, &content, Origin::Agent))
+        let plan = writing(&self.0, target, summary, change.preview);
+        Ok(changing(plan, content, Origin::Agent))
     }
 
-    async fn invoke(&self, plan: Authorised<Plan>, cx: &ToolCx) -> Result<ToolOutcome, ToolError> {
+    async fn invoke(
+        &self,
+        asked: Arguments,
+        plan: Authorised<Plan>,
+        cx: &ToolCx,
+    ) -> Result<ToolOutcome, ToolError> {
         let plan = plan.into_inner();
-        let Arguments { path, content } = arguments(&plan.arguments)?;
+        let Arguments { path, content } = asked;
         apply(&plan, cx).await?;
         let output = format!("wrote {} ({} bytes)", cx.paths.check(&path)?, content.len());
         Ok(ToolOutcome::ok(output, plan.summary))

@@ -6,7 +6,7 @@ use onyx_storage::{
     Area, Change, Expect, History, Object, ObjectKey, ObjectMeta, Objects, StoreError,
     declared_origin,
 };
-use onyx_types::{DraftId, Hash, Origin, Taint, Target};
+use onyx_types::{DraftId, Hash, HomePath, Origin, PlanTarget, Taint, Target};
 
 use crate::paths::key;
 use crate::{Pending, ToolCx, ToolError};
@@ -84,19 +84,24 @@ impl AgentFiles {
 
     /// Where a target of a plan lies; `Refused` when it is no file of the person's that a tool
     /// could have written.
-    pub(crate) fn holding(cx: &ToolCx, name: &str) -> Result<(Self, ObjectKey), ToolError> {
+    pub(crate) fn holding(cx: &ToolCx, file: &HomePath) -> Result<(Self, ObjectKey), ToolError> {
         for files in [Self::vault(cx)?, Self::memory(cx)?] {
-            if let Some(path) = within(&files.root, name) {
+            if let Some(path) = within(&files.root, file.as_str()) {
                 return Ok((files, key(path)?));
             }
         }
         let person = Self::of(cx, &Area::Person(cx.key.person.clone()))?;
-        match within(&person.root, name) {
+        match within(&person.root, file.as_str()) {
             Some(path) if !OURS.iter().any(|ours| within(ours, path).is_some()) => {
                 Ok((person, key(path)?))
             }
-            Some(_) | None => Err(ToolError::Refused(format!("{name} is no file of the person's"))),
+            Some(_) | None => Err(ToolError::Refused(format!("{file} is no file of the person's"))),
         }
+    }
+
+    /// A folder to look through; `None`: all of them.
+    pub(crate) fn folder(&self, key: Option<&ObjectKey>) -> Target {
+        Target::Folder(key.map_or_else(|| HomePath::new(&self.root), |key| self.name(key)))
     }
 
     pub(crate) fn root(&self) -> &str {
@@ -104,13 +109,14 @@ impl AgentFiles {
     }
 
     /// How a file is called in plans and records.
-    pub(crate) fn name(&self, key: &ObjectKey) -> String {
-        format!("{}/{key}", self.root)
+    pub(crate) fn name(&self, key: &ObjectKey) -> HomePath {
+        HomePath::new(format!("{}/{key}", self.root))
     }
 
     /// A file of the vault as a plan names it; `base` is what it holds now.
-    pub(crate) fn target(&self, cx: &ToolCx, key: &ObjectKey, base: Option<Hash>) -> Target {
-        Target { name: self.name(key), base, instruction: cx.paths.steers(key) }
+    pub(crate) fn target(&self, cx: &ToolCx, key: &ObjectKey, base: Option<Hash>) -> PlanTarget {
+        let target = Target::File(self.name(key));
+        PlanTarget { target, base, instruction: cx.paths.steers(key) }
     }
 
     pub(crate) async fn read(&self, key: &ObjectKey) -> Result<Option<Reading>, ToolError> {

@@ -1,7 +1,7 @@
 //! What a plan makes of files: shown, done, and looked at again.
 
 use onyx_storage::Area;
-use onyx_types::{FileChange, Hash, Origin, Plan, Preview, Target};
+use onyx_types::{FileChange, Hash, HomePath, Origin, Plan, PlanTarget, Preview};
 
 use super::{AgentFiles, Writer};
 use crate::paths::key;
@@ -14,7 +14,7 @@ pub(crate) async fn apply(plan: &Plan, cx: &ToolCx) -> Result<(), ToolError> {
     let mut open = Vec::new();
     for change in &plan.changes {
         let (files, key) = AgentFiles::holding(cx, &change.target)?;
-        let base = plan.target(&change.target).and_then(|target| target.base);
+        let base = plan.base_of(&change.target);
         let current = files.get(&key).await?.map(|object| object.hash);
         if current == base {
             open.push((files, key, base, change));
@@ -37,8 +37,8 @@ pub(crate) async fn apply(plan: &Plan, cx: &ToolCx) -> Result<(), ToolError> {
 }
 
 /// What a target holds now.
-pub(crate) async fn current_hash(cx: &ToolCx, name: &str) -> Result<Option<Hash>, ToolError> {
-    let (files, key) = AgentFiles::holding(cx, name)?;
+pub(crate) async fn current_hash(cx: &ToolCx, file: &HomePath) -> Result<Option<Hash>, ToolError> {
+    let (files, key) = AgentFiles::holding(cx, file)?;
     Ok(files.get(&key).await?.map(|object| object.hash))
 }
 
@@ -60,14 +60,16 @@ pub(crate) async fn diff_to_disk(plan: &Plan, cx: &ToolCx) -> Result<Preview, To
 /// Where the content that a plan builds on came from: its preview may show any of it.
 pub(crate) async fn origin_of_targets(
     cx: &ToolCx,
-    targets: &[Target],
+    targets: &[PlanTarget],
 ) -> Result<Origin, ToolError> {
     let person = format!("{}/", Area::Person(cx.key.person.clone()).path());
     let history = cx.files.history(&cx.key.person)?;
     let mut origin = Origin::Person;
-    for target in targets {
-        let Some(base) = target.base else { continue };
-        let of_target = match target.name.strip_prefix(&person) {
+    for own in targets {
+        let Some(base) = own.base else { continue };
+        let file = own.target.file();
+        let path = file.as_ref().and_then(|file| file.as_str().strip_prefix(&person));
+        let of_target = match path {
             Some(path) => history.provenance(&key(path)?, base).await?,
             None => Origin::External,
         };

@@ -2,7 +2,7 @@
 //! leave them.
 
 use onyx_storage::{Area, Entities, Entity, Space, Spaces};
-use onyx_types::{DraftId, EntityKind, EntityRef, Hash, Scope, SpaceId};
+use onyx_types::{DraftId, EntityKind, EntityRef, Hash, HomePath, Scope, SpaceId};
 
 use super::AgentFiles;
 use crate::{ToolCx, ToolError};
@@ -93,8 +93,8 @@ pub(crate) async fn seen(cx: &ToolCx, at: &EntityRef) -> Result<Option<SeenEntit
 }
 
 /// How its file is called in plans and records.
-pub(crate) fn name(cx: &ToolCx, at: &EntityRef) -> String {
-    format!("{}/{}", Area::Person(cx.key.person.clone()).path(), at.path())
+pub(crate) fn name(cx: &ToolCx, at: &EntityRef) -> HomePath {
+    HomePath::new(format!("{}/{}", Area::Person(cx.key.person.clone()).path(), at.path()))
 }
 
 pub(crate) fn store(cx: &ToolCx) -> Result<Entities, ToolError> {

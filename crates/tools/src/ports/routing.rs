@@ -1,4 +1,4 @@
-use onyx_types::Fault;
+use onyx_types::{Fault, ModelId};
 
 /// What an agent asks for when it asks for another model.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -14,7 +14,7 @@ pub struct ModelWish {
 /// The model that takes over, and why.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ModelPick {
-    pub model: String,
+    pub model: ModelId,
     pub reason: String,
 }
 

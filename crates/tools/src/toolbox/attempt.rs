@@ -1,5 +1,4 @@
 use std::future::Future;
-use std::sync::Arc;
 use std::time::Duration;
 
 use onyx_storage::StoreError;
@@ -8,11 +7,13 @@ use onyx_types::{
 };
 
 use super::audit::{Record, Trail};
-use super::{Entry, Execution, Toolbox, proposal};
+use super::tool_set::{Entry, Readiness};
+use super::{Execution, ToolSet, Toolbox, proposal};
+use crate::ToolError;
 use crate::files::origin_of_targets;
 use crate::gate::{self, Authorised, Passage, Policy};
 use crate::text::one_line;
-use crate::{ToolCx, ToolError};
+use crate::tool::{Offered, ReadCall, ToolCx};
 
 /// How long a call that is cancelled may take to end by itself, so that its outcome is known.
 const GRACE: Duration = Duration::from_millis(500);
@@ -20,22 +21,38 @@ const GRACE: Duration = Duration::from_millis(500);
 /// One call on its way: found, checked, planned, decided, audited, done.
 pub(crate) struct Attempt<'a> {
     pub(crate) toolbox: &'a Toolbox,
+    /// The tools as they were when the call began.
+    pub(crate) tools: &'a ToolSet,
     pub(crate) policy: &'a Policy,
     pub(crate) attendance: Attendance,
     pub(crate) execution: Execution,
     pub(crate) cx: &'a ToolCx,
 }
 
-impl Attempt<'_> {
+/// Why a call finds no tool.
+enum Absence {
+    /// The agent does not have it, or its model was not shown it.
+    NotItsOwn,
+    /// It cannot work now: what is missing, if that can be said.
+    Lacks(String),
+    /// It was removed after the model was shown it.
+    Gone,
+    /// Another tool has its name by now.
+    Changed,
+}
+
+impl<'a> Attempt<'a> {
     pub(crate) async fn make(&self, call: &ToolCall) -> Result<ToolOutcome, ToolError> {
         let trail = self.trail(&call.name);
-        let entry = self.toolbox.entry(&call.name).filter(|_| self.is_offered(&call.name));
-        let Some(entry) = entry else { return self.absent(&trail).await };
-        let arguments = entry.checker.check(&call.input)?;
+        let entry = match self.find(&call.name) {
+            Ok(entry) => entry,
+            Err(why) => return self.absent(&trail, why).await,
+        };
+        let read = entry.tool.read(entry.checker.check(&call.input)?)?;
         if self.cx.cancel.is_cancelled() {
             return Err(ToolError::NotBegun);
         }
-        let planning = entry.tool.plan(arguments, self.cx);
+        let planning = read.plan(self.cx);
         let plan = match within(entry.tool.spec().timeout, self.cx, planning).await {
             Ok(plan) => plan,
             Err(error) => return Err(self.not_planned(call, &trail, error).await?),
@@ -56,18 +73,39 @@ impl Attempt<'_> {
                 self.ask_person(call, &trail, verdict, plan).await
             }
             Passage::Allowed(plan) => {
-                let outcome = self.perform(entry, &trail, plan).await?;
+                let outcome = self.perform(entry, read, &trail, plan).await?;
                 self.propose_rest(call, &trail, outcome).await
             }
         }
     }
 
-    /// Of the agent's tools, only those that its model was shown with this very request, and that
-    /// can work for this person now.
-    fn is_offered(&self, name: &str) -> bool {
-        self.cx.offered == Visibility::Offered
-            && self.toolbox.visibility(name, self.policy, &self.cx.key.person)
-                == Visibility::Offered
+    /// Of the agent's tools, only those that its model was shown with this very request, that are
+    /// still what it was shown, and that can work for this person now.
+    fn find(&self, name: &str) -> Result<&'a Entry, Absence> {
+        let offered = match self.cx.offered {
+            Offered::No => return Err(Absence::NotItsOwn),
+            Offered::Now => None,
+            Offered::As(registration) => Some(registration),
+        };
+        let Some(entry) = self.tools.entry(name) else {
+            return Err(if offered.is_some() { Absence::Gone } else { Absence::NotItsOwn });
+        };
+        if self.tools.visibility(name, self.policy, &self.cx.agent) == Visibility::Absent {
+            return Err(Absence::NotItsOwn);
+        }
+        if offered.is_some_and(|registration| registration != entry.registration) {
+            return Err(Absence::Changed);
+        }
+        match self.tools.readiness(entry, &self.cx.key.person) {
+            Readiness::Ready => Ok(&**entry),
+            Readiness::Lacks(why) => Err(Absence::Lacks(why)),
+        }
+    }
+
+    /// Could the agent have called this tool, too?
+    fn has(&self, name: &str) -> bool {
+        let own = ToolCx { offered: Offered::Now, ..self.cx.clone() };
+        self.cx.offered != Offered::No && Attempt { cx: &own, ..*self }.find(name).is_ok()
     }
 
     /// What the call took back, since nobody approved it, waits for a person.
@@ -77,7 +115,7 @@ impl Attempt<'_> {
         trail: &Trail<'_>,
         mut outcome: ToolOutcome,
     ) -> Result<ToolOutcome, ToolError> {
-        let Some(plan) = outcome.proposes.take().filter(|plan| self.is_offered(&plan.tool)) else {
+        let Some(plan) = outcome.proposes.take().filter(|plan| self.has(&plan.tool)) else {
             return Ok(outcome);
         };
         match self.ask_person(call, trail, Verdict::Draft, *plan).await {
@@ -100,21 +138,38 @@ impl Attempt<'_> {
         Trail { ledger, masker, cx: self.cx, tool: one_line(tool) }
     }
 
-    async fn absent(&self, trail: &Trail<'_>) -> Result<ToolOutcome, ToolError> {
-        let result = "the agent has no such tool".to_owned();
-        trail.write(Record { effect: None, decision: Verdict::Deny, summary: "", result }).await?;
-        let offered = match self.cx.offered {
-            Visibility::Offered => self.toolbox.ready_offers(self.policy, &self.cx.key.person),
-            Visibility::Absent => Arc::default(),
+    async fn absent(&self, trail: &Trail<'_>, why: Absence) -> Result<ToolOutcome, ToolError> {
+        let result = match &why {
+            Absence::NotItsOwn | Absence::Lacks(_) => "the agent has no such tool",
+            Absence::Gone => "the tool was removed after it was offered",
+            Absence::Changed => "the tool is another than the one that was offered",
         };
-        let offered = offered.offers().iter().map(|offer| offer.name.as_str());
-        let names = offered.collect::<Vec<_>>().join(", ");
-        let names = if names.is_empty() { "none".to_owned() } else { names };
-        let is_its_own = self.policy.visibility(&trail.tool) == Visibility::Offered;
-        let entry = self.toolbox.entry(&trail.tool).filter(|_| is_its_own);
-        let why = entry.map(|entry| entry.tool.lacks()).filter(|why| !why.is_empty());
-        let why = why.map_or_else(String::new, |why| format!(" ({why})"));
-        Ok(ToolOutcome::error(format!("there is no tool {:?}{why}; yours: {names}", trail.tool)))
+        let result = result.to_owned();
+        trail.write(Record { effect: None, decision: Verdict::Deny, summary: "", result }).await?;
+        let name = &trail.tool;
+        let said = match why {
+            Absence::NotItsOwn => format!("there is no tool {name:?}"),
+            Absence::Lacks(why) if why.is_empty() => format!("there is no tool {name:?}"),
+            Absence::Lacks(why) => format!("there is no tool {name:?} ({why})"),
+            Absence::Gone => format!("the tool {name:?} is gone since it was offered to you"),
+            Absence::Changed => {
+                format!(
+                    "the tool {name:?} has changed since it was offered to you; look at it anew"
+                )
+            }
+        };
+        Ok(ToolOutcome::error(format!("{said}; yours: {}", self.names())))
+    }
+
+    /// The agent's tools now, for a model that called another one.
+    fn names(&self) -> String {
+        if self.cx.offered == Offered::No {
+            return "none".to_owned();
+        }
+        let (agent, person) = (&self.cx.agent, &self.cx.key.person);
+        let offered = self.tools.ready_offers(self.policy, agent, person);
+        let names: Vec<&str> = offered.offers().iter().map(|offer| offer.name.as_str()).collect();
+        if names.is_empty() { "none".to_owned() } else { names.join(", ") }
     }
 
     /// A refusal is a decision and is audited; other errors of planning decided nothing.
@@ -180,6 +235,7 @@ impl Attempt<'_> {
     async fn perform(
         &self,
         entry: &Entry,
+        read: Box<dyn ReadCall + '_>,
         trail: &Trail<'_>,
         plan: Authorised<Plan>,
     ) -> Result<ToolOutcome, ToolError> {
@@ -197,7 +253,7 @@ impl Attempt<'_> {
             }
         };
         let limit = entry.tool.spec().timeout;
-        let result = within(limit, self.cx, entry.tool.invoke(plan, self.cx)).await;
+        let result = within(limit, self.cx, read.invoke(plan, self.cx)).await;
         let said = match &result {
             Ok(outcome) if outcome.is_error => format!("failed: {}", one_line(&outcome.output)),
             Ok(_) => "ok".to_owned(),

@@ -33,8 +33,8 @@ impl Trail<'_> {
         AuditEntry {
             ts: self.cx.clock.wall(),
             person: self.cx.key.person.clone(),
-            actor_kind: "agent".to_owned(),
-            actor: self.cx.agent.to_string(),
+            actor_kind: self.cx.author().kind().to_owned(),
+            actor: self.cx.author().name().to_owned(),
             agent: Some(self.cx.agent.clone()),
             session: Some(self.cx.key.session),
             run: Some(self.cx.run),

@@ -3,8 +3,8 @@
 
 use onyx_storage::{Draft, StoreError};
 use onyx_types::{
-    Answer, Consent, DraftId, DraftState, Hash, Mint, Origin, Plan, Preview, Proposal, Target,
-    ToolCall, ToolEffect, ToolOutcome, Verdict,
+    Answer, Consent, DraftId, DraftState, FileChange, Hash, Mint, Origin, Plan, Preview, Proposal,
+    Target, ToolCall, ToolEffect, ToolOutcome, Verdict,
 };
 
 use super::Services;
@@ -30,7 +30,7 @@ pub(crate) async fn propose(
     let (plan, input) = match combine(&replaced, &plan, cx).await? {
         Some(combined) => (combined, None),
         // What a call left behind is no call of its own: it cannot be planned again from its input.
-        None if plan.tool != call.name => (plan, None),
+        None if *plan.tool != *call.name => (plan, None),
         None => (plan, Some(call.input.clone())),
     };
     let plan = shown_whole(plan, services, cx)?;
@@ -90,6 +90,7 @@ fn outcome(draft: Draft, replaces: Vec<DraftId>, verdict: Verdict) -> ToolOutcom
     let is_question =
         draft.plan.consent == Consent::Person && draft.plan.strictest() == ToolEffect::Read;
     let Plan { tool, summary, preview, .. } = draft.plan;
+    let tool = tool.to_string();
     let (answer, output) = match verdict {
         Verdict::Draft if is_question => (
             Answer::Later,
@@ -132,11 +133,13 @@ async fn combine(replaced: &[&Draft], plan: &Plan, cx: &ToolCx) -> Result<Option
     }
     let mut combined = plan.clone();
     for old in replaced.iter().map(|old| &old.plan) {
-        let news = |name: &str| plan.target(name).is_some();
-        let targets = old.targets.iter().filter(|target| !news(&target.name));
+        let targets = old.targets.iter().filter(|own| plan.target(&own.target).is_none());
         combined.targets.extend(targets.cloned());
-        let changes = old.changes.iter().filter(|change| !news(&change.target));
-        combined.changes.extend(changes.cloned());
+        let is_new = |change: &&FileChange| {
+            let file = Target::File(change.target.clone());
+            plan.target(&file).is_none()
+        };
+        combined.changes.extend(old.changes.iter().filter(is_new).cloned());
         combined.effects.extend(&old.effects);
     }
     combined.effects.sort();
@@ -148,8 +151,11 @@ async fn combine(replaced: &[&Draft], plan: &Plan, cx: &ToolCx) -> Result<Option
 /// The same changes, built on what is on disk now.
 pub(crate) async fn rebase(plan: &Plan, cx: &ToolCx) -> Result<Plan, ToolError> {
     let mut fresh = plan.clone();
-    for Target { name, base, .. } in &mut fresh.targets {
-        *base = current_hash(cx, name).await?;
+    for own in &mut fresh.targets {
+        let Some(file) = own.target.file() else {
+            return Err(ToolError::Refused(format!("{} is no file", own.target)));
+        };
+        own.base = current_hash(cx, &file).await?;
     }
     fresh.preview = diff_to_disk(&fresh, cx).await?;
     Ok(fresh)
@@ -203,10 +209,12 @@ fn why_instructions(plan: &Plan, cx: &ToolCx) -> Result<String, ToolError> {
     }
     let vault = format!("{}/", AgentFiles::vault(cx)?.root());
     let mut lines = String::new();
-    for target in plan.targets.iter().filter(|target| target.instruction) {
-        let (path, why) = match target.name.strip_prefix(&vault) {
+    for own in plan.targets.iter().filter(|own| own.instruction) {
+        let name = own.target.to_string();
+        let in_vault = own.target.file().and(name.strip_prefix(&vault));
+        let (path, why) = match in_vault {
             Some(path) => (path, cx.paths.why_steers(&paths::key(path)?).unwrap_or(STEERS_AGENTS)),
-            None => (target.name.as_str(), STEERS_AGENTS),
+            None => (name.as_str(), STEERS_AGENTS),
         };
         lines.push_str(&format!("Note: {path}: {why}\n"));
     }

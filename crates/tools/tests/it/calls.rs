@@ -37,7 +37,8 @@ async fn a_tool_that_the_agent_does_not_have_is_refused_and_audited() {
          move_file, search_files, memory_get, memory_write, render_mermaid"
     );
     let settings = ToolSettings { allow: Some(Vec::new()), ..ToolSettings::default() };
-    let (policy, _) = Policy::resolve(Tier::Act, &settings, &world.toolbox.specs()).unwrap();
+    let (policy, _) =
+        Policy::resolve(Tier::Act, &settings, &world.toolbox.tools().known()).unwrap();
     let world = World { policy, ..world };
     assert_eq!(
         world.failed("read_file", json!({"path": "a.md"})).await,
@@ -199,6 +200,6 @@ async fn two_tools_of_one_name_and_a_schema_that_is_none_are_refused() {
     let fault = Toolbox::new(twice, services()).err().unwrap();
     assert_eq!(
         (fault.code, fault.message.as_str()),
-        (ErrorCode::Internal, "two tools are called list_files")
+        (ErrorCode::InvalidRequest, "two tools are called list_files")
     );
 }

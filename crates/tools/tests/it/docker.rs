@@ -40,7 +40,7 @@ async fn without_docker_the_tools_are_not_offered_and_say_why() {
     let nowhere = world.folder.path().join("nowhere");
     let docker = Docker::at(nowhere.clone(), nowhere);
     let world = world.with_tools(docker_tools(&docker), Masker::default());
-    let offers = world.toolbox.ready_offers(&world.policy, &world.cx.key.person);
+    let offers = world.toolbox.ready_offers(&world.policy, &world.cx.agent, &world.cx.key.person);
     assert_eq!(offers.tools().len(), 0);
     let told = world.failed("docker_ps", json!({})).await;
     assert!(told.contains("(Docker is not here: nothing listens at "), "{told}");
@@ -51,7 +51,8 @@ async fn without_docker_the_tools_are_not_offered_and_say_why() {
 #[tokio::test]
 async fn what_is_offered_follows_docker_and_is_made_once() {
     let world = world().await;
-    let offered = || world.toolbox.ready_offers(&world.policy, &world.cx.key.person);
+    let offered =
+        || world.toolbox.ready_offers(&world.policy, &world.cx.agent, &world.cx.key.person);
     let running = offered();
     assert_eq!(running.tools().len(), 4);
     std::fs::remove_file(world.folder.path().join("docker.sock")).unwrap();

@@ -8,7 +8,7 @@ use crate::support::{World, call};
 async fn what_a_model_is_told_of_all_tools_stays_small() {
     let world = World::new().await;
     let offers: Vec<ToolOffer> =
-        world.toolbox.offers(&world.policy).iter().map(|spec| spec.offer()).collect();
+        world.toolbox.tools().offers(&world.policy).iter().map(|spec| spec.offer()).collect();
     let json = serde_json::to_string(&offers).unwrap();
     assert!(json.len() <= 3_584, "{} bytes: {json}", json.len());
 }

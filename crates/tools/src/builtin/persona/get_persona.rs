@@ -5,7 +5,7 @@ use onyx_types::{Origin, Plan, ToolEffect, ToolOutcome, ToolSpec};
 use serde_json::{Value, json};
 
 use super::{Nothing, failed, files, persona, reading, spec, target, told};
-use crate::{Authorised, PersonaDesk, Tool, ToolCx, ToolError};
+use crate::{Authorised, PersonaDesk, ToolCx, ToolError, TypedTool};
 
 pub(super) struct GetPersona {
     spec: ToolSpec,
@@ -20,7 +20,9 @@ impl GetPersona {
 }
 
 #[async_trait]
-impl Tool for GetPersona {
+impl TypedTool for GetPersona {
+    type Arguments = Nothing;
+
     fn spec(&self) -> &ToolSpec {
         &self.spec
     }
@@ -29,13 +31,17 @@ impl Tool for GetPersona {
         "Look at the persona".to_owned()
     }
 
-    async fn plan(&self, input: Value, cx: &ToolCx) -> Result<Plan, ToolError> {
+    async fn plan(&self, _: &Nothing, cx: &ToolCx) -> Result<Plan, ToolError> {
         let target = target(files(cx)?.system_prompt_name(), None);
-        let summary = self.summary(&input);
-        Ok(reading(&self.spec, input, target, summary))
+        Ok(reading(&self.spec, target))
     }
 
-    async fn invoke(&self, plan: Authorised<Plan>, cx: &ToolCx) -> Result<ToolOutcome, ToolError> {
+    async fn invoke(
+        &self,
+        _: Nothing,
+        plan: Authorised<Plan>,
+        cx: &ToolCx,
+    ) -> Result<ToolOutcome, ToolError> {
         let (files, persona) = (files(cx)?, persona(cx)?);
         let name = self.desk.name(persona).map_err(|fault| told(&fault))?;
         let prompt = files.system_prompt().await.map_err(failed)?;

@@ -15,13 +15,14 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use onyx_storage::{Change, PersonaFiles, StoreError, TestInput, TestInputId};
-use onyx_types::{AgentId, Fault, Hash, Origin, Plan, Taint, Target, ToolEffect, ToolSpec};
+use onyx_types::{
+    AgentId, Fault, Hash, HomePath, Origin, Plan, PlanTarget, Taint, Target, ToolEffect, ToolSpec,
+};
 use schemars::JsonSchema;
 use serde::Deserialize;
 
-use super::{FILE_TIMEOUT, reading, text_argument, writing};
+use super::{FILE_TIMEOUT, reading, text_argument, tool, writing};
 use crate::ports::{PERSONA_EDITOR, PERSONA_GROUP};
-use crate::schema::schema_of;
 use crate::{PersonaDesk, Tool, ToolCx, ToolError};
 
 pub(super) fn tools(desk: &Arc<dyn PersonaDesk>) -> Vec<Arc<dyn Tool>> {
@@ -49,25 +50,21 @@ struct OfOne {
     id: String,
 }
 
-fn spec<Arguments: JsonSchema>(name: &str, effect: ToolEffect, description: &str) -> ToolSpec {
+fn spec<Arguments: JsonSchema>(
+    name: &'static str,
+    effect: ToolEffect,
+    description: &str,
+) -> ToolSpec {
     timed::<Arguments>(name, effect, description, FILE_TIMEOUT)
 }
 
 fn timed<Arguments: JsonSchema>(
-    name: &str,
+    name: &'static str,
     usual_effect: ToolEffect,
     description: &str,
     timeout: Duration,
 ) -> ToolSpec {
-    ToolSpec {
-        name: name.to_owned(),
-        group: PERSONA_GROUP,
-        description: description.to_owned(),
-        input_schema: schema_of::<Arguments>().into(),
-        usual_effect,
-        repeats: false,
-        timeout,
-    }
+    ToolSpec { timeout, ..tool::<Arguments>(name, PERSONA_GROUP, usual_effect, description) }
 }
 
 /// The persona that the session is about.
@@ -83,8 +80,8 @@ fn files(cx: &ToolCx) -> Result<PersonaFiles, ToolError> {
     PersonaFiles::open(&*cx.files, persona(cx)?).map_err(failed)
 }
 
-fn target(name: String, base: Option<Hash>) -> Target {
-    Target { name, base, instruction: true }
+fn target(name: String, base: Option<Hash>) -> PlanTarget {
+    PlanTarget { target: Target::File(HomePath::new(name)), base, instruction: true }
 }
 
 fn test_id(text: &str) -> Result<TestInputId, ToolError> {
@@ -110,7 +107,7 @@ fn change(cx: &ToolCx, tool: &ToolSpec) -> Change {
         author: cx.author(),
         origin,
         run: Some(cx.run),
-        tool: tool.name.clone(),
+        tool: tool.name.to_string(),
     }
 }
 

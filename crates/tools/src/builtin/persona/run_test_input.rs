@@ -6,8 +6,7 @@ use onyx_types::{Plan, ToolEffect, ToolOutcome, ToolSpec};
 use serde_json::{Value, json};
 
 use super::{OfOne, existing, files, persona, reading, target, text_argument, timed, told};
-use crate::schema::arguments;
-use crate::{Authorised, PersonaDesk, Tool, ToolCx, ToolError};
+use crate::{Authorised, PersonaDesk, ToolCx, ToolError, TypedTool};
 
 /// The persona's own limits end its answer before this does.
 const PATIENCE: Duration = Duration::from_secs(11 * 60);
@@ -28,7 +27,9 @@ impl RunTestInput {
 }
 
 #[async_trait]
-impl Tool for RunTestInput {
+impl TypedTool for RunTestInput {
+    type Arguments = OfOne;
+
     fn spec(&self) -> &ToolSpec {
         &self.spec
     }
@@ -37,18 +38,21 @@ impl Tool for RunTestInput {
         format!("Try the test input {}", text_argument(arguments, "id"))
     }
 
-    async fn plan(&self, input: Value, cx: &ToolCx) -> Result<Plan, ToolError> {
+    async fn plan(&self, asked: &OfOne, cx: &ToolCx) -> Result<Plan, ToolError> {
         let files = files(cx)?;
-        let OfOne { id } = arguments(&input)?;
-        let found = existing(&files, &id).await?;
+        let found = existing(&files, &asked.id).await?;
         let target = target(files.test_input_name(&found.id), Some(found.content.hash));
-        let summary = self.summary(&input);
-        Ok(reading(&self.spec, input, target, summary))
+        Ok(reading(&self.spec, target))
     }
 
-    async fn invoke(&self, plan: Authorised<Plan>, cx: &ToolCx) -> Result<ToolOutcome, ToolError> {
+    async fn invoke(
+        &self,
+        asked: OfOne,
+        plan: Authorised<Plan>,
+        cx: &ToolCx,
+    ) -> Result<ToolOutcome, ToolError> {
         let plan = plan.into_inner();
-        let OfOne { id } = arguments(&plan.arguments)?;
+        let OfOne { id } = asked;
         let input = existing(&files(cx)?, &id).await?;
         let (person, persona) = (&cx.key.person, persona(cx)?);
         let answer = self.desk.answer(person, persona, &input.content.text, &cx.cancel).await;

@@ -1,14 +1,13 @@
 use std::sync::Arc;
 
 use async_trait::async_trait;
-use onyx_types::{Plan, Preview, ToolEffect, ToolOutcome, ToolSpec};
+use onyx_types::{Plan, PlanTarget, Preview, Target, ToolEffect, ToolOutcome, ToolSpec};
 use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::Value;
 
-use super::{persona, spec, target, text_argument, told, writing};
-use crate::schema::arguments;
-use crate::{Authorised, PersonaDesk, Tool, ToolCx, ToolError};
+use super::{persona, spec, text_argument, told, writing};
+use crate::{Authorised, PersonaDesk, ToolCx, ToolError, TypedTool};
 
 pub(super) struct UpdatePersonaName {
     spec: ToolSpec,
@@ -17,7 +16,7 @@ pub(super) struct UpdatePersonaName {
 
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-struct Arguments {
+pub(super) struct Arguments {
     name: String,
 }
 
@@ -30,7 +29,9 @@ impl UpdatePersonaName {
 }
 
 #[async_trait]
-impl Tool for UpdatePersonaName {
+impl TypedTool for UpdatePersonaName {
+    type Arguments = Arguments;
+
     fn spec(&self) -> &ToolSpec {
         &self.spec
     }
@@ -39,19 +40,24 @@ impl Tool for UpdatePersonaName {
         format!("Rename the persona to {}", text_argument(arguments, "name"))
     }
 
-    async fn plan(&self, input: Value, cx: &ToolCx) -> Result<Plan, ToolError> {
+    async fn plan(&self, asked: &Arguments, cx: &ToolCx) -> Result<Plan, ToolError> {
         let persona = persona(cx)?;
-        let Arguments { name } = arguments(&input)?;
+        let Arguments { name } = asked;
         let before = self.desk.name(persona).map_err(|fault| told(&fault))?;
         let preview = Preview::Text { text: format!("{before} → {name}") };
-        let target = target(format!("agents/{persona}"), None);
-        let summary = self.summary(&input);
-        Ok(writing(&self.spec, input, target, summary, preview))
+        let target = Target::AgentSettings(persona.clone());
+        let target = PlanTarget { target, base: None, instruction: true };
+        Ok(writing(&self.spec, target, String::new(), preview))
     }
 
-    async fn invoke(&self, plan: Authorised<Plan>, cx: &ToolCx) -> Result<ToolOutcome, ToolError> {
+    async fn invoke(
+        &self,
+        asked: Arguments,
+        plan: Authorised<Plan>,
+        cx: &ToolCx,
+    ) -> Result<ToolOutcome, ToolError> {
         let plan = plan.into_inner();
-        let Arguments { name } = arguments(&plan.arguments)?;
+        let Arguments { name } = asked;
         self.desk.rename(persona(cx)?, &name).await.map_err(|fault| told(&fault))?;
         Ok(ToolOutcome::ok(format!("the persona is called {name} now"), plan.summary))
     }
