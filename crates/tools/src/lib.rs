@@ -36,7 +36,7 @@ pub use mask::Masker;
 pub use paths::{HiddenPaths, PathRules};
 pub use ports::{
     Answered, Delegates, ModelPick, ModelRouter, ModelWish, PERSONA_EDITOR, PERSONA_GROUP,
-    PersonaDesk, Spaces, TestAnswer,
+    PersonaPort, Spaces, TestAnswer,
 };
 pub use runtime::Runtime;
 pub use settings::ToolsSettings;

@@ -6,7 +6,7 @@ use async_trait::async_trait;
 use onyx_agent::AgentSettings;
 use onyx_api::{ConfigChange, Configuration as _, Problem};
 use onyx_storage::Expect;
-use onyx_tools::{Answered, Delegates, PersonaDesk, TestAnswer, ToolCx};
+use onyx_tools::{Answered, Delegates, PersonaPort, TestAnswer, ToolCx};
 use onyx_types::{AgentId, Cancel, ErrorCode, Fault, ModelId, PersonId, SessionId};
 
 use super::live::Live;
@@ -28,7 +28,7 @@ impl Desk {
 }
 
 #[async_trait]
-impl PersonaDesk for Desk {
+impl PersonaPort for Desk {
     fn name(&self, persona: &AgentId) -> Result<String, Fault> {
         let roster = self.live()?.agent.roster();
         let agent = roster.get(persona).ok_or_else(|| no_persona(persona))?;

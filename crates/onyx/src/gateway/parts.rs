@@ -12,7 +12,7 @@ use onyx_knowledge::{Index, MemorySettings};
 use onyx_sandbox::{Program, Sandbox};
 use onyx_storage::{LocalObjects, Store};
 use onyx_tools::{
-    Delegates, Docker, GitRemotes, Masker, ModelRouter, PersonaDesk, Runtime, Services, Spaces,
+    Delegates, Docker, GitRemotes, Masker, ModelRouter, PersonaPort, Runtime, Services, Spaces,
     Tool, Toolbox, Web, builtin_tools, delegation_tools, docker_tools, git_tools, index_tools,
     model_tools, persona_tools, runtime_tools, session_tools, space_tools, web_tools,
 };
@@ -96,7 +96,7 @@ impl Parts {
             session_tools(ground.store),
             delegation_tools(&(Arc::clone(&desk) as Arc<dyn Delegates>), Arc::clone(&router)),
             model_tools(router),
-            persona_tools(&(Arc::clone(&desk) as Arc<dyn PersonaDesk>)),
+            persona_tools(&(Arc::clone(&desk) as Arc<dyn PersonaPort>)),
         ]
         .concat();
         let toolbox = toolbox(ground, &masker, tools).map_err(|error| ConfigError::of(&error))?;

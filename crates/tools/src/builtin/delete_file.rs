@@ -39,7 +39,7 @@ impl TypedTool for DeleteFile {
     async fn plan(&self, asked: &Arguments, cx: &ToolCx) -> Result<Plan, ToolError> {
         let Arguments { path } = asked;
         let (vault, key) = (AgentFiles::vault(cx)?, cx.paths.check(path)?);
-        let held = vault.held(&key).await?;
+        let held = vault.any_file(&key).await?;
         let Some(held) = held else {
             return Err(ToolError::NotFound(format!("file {key}")));
         };

@@ -40,10 +40,10 @@ impl Docker {
         let failed = |why: &str| ToolError::Failed(format!("Docker is not here: {why}"));
         let program = self.program.as_deref();
         let program = program.ok_or_else(|| failed("its command line is not installed"))?;
-        match self.socket.exists() {
-            true => Ok(program),
-            false => Err(failed(&format!("nothing listens at {}", self.socket.display()))),
+        if !self.socket.exists() {
+            return Err(failed(&format!("nothing listens at {}", self.socket.display())));
         }
+        Ok(program)
     }
 }
 
@@ -134,10 +134,10 @@ impl Command {
 fn name(name: &str) -> Result<&str, ToolError> {
     let is_plain = |c: char| c.is_ascii_alphanumeric() || "-_.".contains(c);
     let starts_well = name.starts_with(|c: char| c.is_ascii_alphanumeric());
-    match starts_well && name.chars().all(is_plain) {
-        true => Ok(name),
-        false => Err(ToolError::Arguments(format!("{name:?} is no container's name"))),
+    if starts_well && name.chars().all(is_plain) {
+        return Ok(name);
     }
+    Err(ToolError::Arguments(format!("{name:?} is no container's name")))
 }
 
 impl DockerTool {

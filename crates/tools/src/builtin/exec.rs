@@ -7,7 +7,7 @@ use serde::Deserialize;
 use serde_json::Value;
 
 use super::{command_plan, tool};
-use crate::gate::By;
+use crate::gate::AuthorisedBy;
 use crate::runtime::{Access, Ending, Network, Order, Ran, Runtime, Steering};
 use crate::text::argv::shown;
 use crate::{Authorised, ToolCx, ToolError, TypedTool};
@@ -75,7 +75,7 @@ impl TypedTool for Exec {
         let plan = plan.into_inner();
         let Arguments { argv, folder, seconds } = asked;
         // A person approved what was there then.
-        if by == By::Person {
+        if by == AuthorisedBy::Person {
             self.runtime.still_executes(&plan, &argv, folder.as_deref(), cx).await?;
         }
         let order = Order {
@@ -96,8 +96,8 @@ impl TypedTool for Exec {
 /// only a standing rule allowed changes nothing that agents or the person's programs obey.
 pub(super) fn changing(plan: &Authorised<Plan>) -> Access {
     let steering = match plan.by() {
-        By::Gate => Steering::Kept,
-        By::Person => Steering::Free,
+        AuthorisedBy::Gate => Steering::Kept,
+        AuthorisedBy::Person => Steering::Free,
     };
     Access::Change(Origin::AgentTainted, steering)
 }

@@ -6,7 +6,7 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::Value;
 
-use super::searching::{Question, ask, looking, search_tool};
+use super::searching::{IndexQuery, ask, looking, search_tool};
 use super::text_argument;
 use crate::{Authorised, ToolCx, ToolError, TypedTool};
 
@@ -57,7 +57,7 @@ impl TypedTool for MemorySearch {
     ) -> Result<ToolOutcome, ToolError> {
         let plan = plan.into_inner();
         let agent = whose(&wanted, cx)?;
-        let question = Question {
+        let question = IndexQuery {
             text: wanted.query,
             scopes: ScopeSet::new(cx.key.person.clone(), vec![Scope::Agent(agent)]),
             kinds: vec![SourceKind::Memory, SourceKind::Daily],

@@ -47,7 +47,7 @@ use crate::runtime::Runtime;
 use crate::schema::schema_of;
 use crate::text::argv::quoted;
 use crate::web::Web;
-use crate::{Delegates, ModelRouter, PersonaDesk, Spaces, Tool, ToolCx, ToolError};
+use crate::{Delegates, ModelRouter, PersonaPort, Spaces, Tool, ToolCx, ToolError};
 
 use docker::DockerTool;
 
@@ -107,8 +107,8 @@ pub fn delegation_tools(
 }
 
 /// For the built-in agent that edits personas, and for no other.
-pub fn persona_tools(desk: &Arc<dyn PersonaDesk>) -> Vec<Arc<dyn Tool>> {
-    persona::tools(desk)
+pub fn persona_tools(port: &Arc<dyn PersonaPort>) -> Vec<Arc<dyn Tool>> {
+    persona::tools(port)
 }
 
 /// For homes with a way out.

@@ -44,7 +44,7 @@ impl TypedTool for MoveFile {
         let Some(file) = vault.seen(&from).await? else {
             return Err(ToolError::NotFound(format!("file {from}")));
         };
-        let there = vault.held(&to).await?;
+        let there = vault.any_file(&to).await?;
         if there.is_some() || from == to {
             let message = format!("{to} exists; move to a free path, or delete that file first");
             return Err(ToolError::Arguments(message));

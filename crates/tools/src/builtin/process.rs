@@ -11,7 +11,7 @@ use serde_json::Value;
 
 use super::exec::changing;
 use super::{acting, command_plan, reading, text_argument, tool};
-use crate::gate::By;
+use crate::gate::AuthorisedBy;
 use crate::runtime::{Network, Order, Processes, Runtime, Started};
 use crate::text::argv::shown;
 use crate::{Authorised, ToolCx, ToolError, TypedTool};
@@ -142,7 +142,7 @@ impl TypedTool for Process {
         let plan = plan.into_inner();
         let output = match asked.wish()? {
             Wish::Start(argv, folder) => {
-                if by == By::Person {
+                if by == AuthorisedBy::Person {
                     self.runtime.still_executes(&plan, argv, folder, cx).await?;
                 }
                 let order = Order {

@@ -6,7 +6,7 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::Value;
 
-use super::searching::{Question, ask, looking, search_tool};
+use super::searching::{IndexQuery, ask, looking, search_tool};
 use super::text_argument;
 use crate::{Authorised, ToolCx, ToolError, TypedTool};
 
@@ -57,7 +57,7 @@ impl TypedTool for SearchKnowledge {
         cx: &ToolCx,
     ) -> Result<ToolOutcome, ToolError> {
         let plan = plan.into_inner();
-        let question = Question {
+        let question = IndexQuery {
             kinds: kinds(&wanted)?,
             text: wanted.query,
             scopes: cx.scopes.clone(),

@@ -29,7 +29,7 @@ pub(super) fn looking(spec: &ToolSpec) -> Plan {
     reading(spec, Target::Index)
 }
 
-pub(super) struct Question {
+pub(super) struct IndexQuery {
     pub(super) text: String,
     pub(super) scopes: ScopeSet,
     pub(super) kinds: Vec<SourceKind>,
@@ -38,10 +38,10 @@ pub(super) struct Question {
 
 pub(super) async fn ask(
     index: &Index,
-    question: Question,
+    question: IndexQuery,
     summary: String,
 ) -> Result<ToolOutcome, ToolError> {
-    let Question { text, scopes, kinds, limit } = question;
+    let IndexQuery { text, scopes, kinds, limit } = question;
     if text.trim().is_empty() {
         return Err(ToolError::Arguments("\"query\" is empty".into()));
     }

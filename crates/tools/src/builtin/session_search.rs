@@ -6,7 +6,7 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::Value;
 
-use super::searching::{Question, ask, looking, search_tool};
+use super::searching::{IndexQuery, ask, looking, search_tool};
 use super::text_argument;
 use crate::{Authorised, ToolCx, ToolError, TypedTool};
 
@@ -54,7 +54,7 @@ impl TypedTool for SessionSearch {
     ) -> Result<ToolOutcome, ToolError> {
         let plan = plan.into_inner();
         let Arguments { query, limit } = asked;
-        let question = Question {
+        let question = IndexQuery {
             text: query,
             scopes: cx.scopes.clone(),
             kinds: vec![SourceKind::Session],

@@ -26,14 +26,14 @@ pub(crate) struct AgentFiles {
 }
 
 /// A text as it stands on disk.
-pub(crate) struct Reading {
+pub(crate) struct TextOnDisk {
     pub(crate) text: String,
     pub(crate) hash: Hash,
     pub(crate) origin: Origin,
 }
 
 /// A text as the session sees it: on disk, or as one of its open drafts would leave it.
-pub(crate) struct Seen {
+pub(crate) struct SeenText {
     pub(crate) text: String,
     /// What is on disk.
     pub(crate) base: Option<Hash>,
@@ -42,7 +42,7 @@ pub(crate) struct Seen {
 }
 
 /// A file as the session sees it, whether it is text or not.
-pub(crate) struct Held {
+pub(crate) struct AnyFile {
     /// None: it is not text.
     pub(crate) text: Option<String>,
     pub(crate) size: usize,
@@ -50,7 +50,7 @@ pub(crate) struct Held {
     pub(crate) base: Option<Hash>,
 }
 
-impl Seen {
+impl SeenText {
     /// Stands before what a model reads, so that it is not taken for done.
     pub(crate) fn label(&self) -> String {
         self.draft.map_or_else(String::new, |draft| {
@@ -119,29 +119,29 @@ impl AgentFiles {
         PlanTarget { target, base, instruction: cx.paths.steers(key) }
     }
 
-    pub(crate) async fn read(&self, key: &ObjectKey) -> Result<Option<Reading>, ToolError> {
+    pub(crate) async fn read(&self, key: &ObjectKey) -> Result<Option<TextOnDisk>, ToolError> {
         let Some(object) = self.get(key).await? else { return Ok(None) };
         let written = self.history.provenance(&self.path(key)?, object.hash).await?;
         let (hash, size) = (object.hash, object.bytes.len());
         let text = String::from_utf8(object.bytes)
             .map_err(|_| ToolError::Arguments(format!("{key} is not text ({size} bytes)")))?;
         let origin = written.max(declared_origin(&text));
-        Ok(Some(Reading { text, hash, origin }))
+        Ok(Some(TextOnDisk { text, hash, origin }))
     }
 
     /// What the session's own reads see.
-    pub(crate) async fn seen(&self, key: &ObjectKey) -> Result<Option<Seen>, ToolError> {
+    pub(crate) async fn seen(&self, key: &ObjectKey) -> Result<Option<SeenText>, ToolError> {
         let on_disk = self.read(key).await?;
         let base = on_disk.as_ref().map(|reading| reading.hash);
         let Some(file) = self.pending.file(&self.name(key)) else {
-            return Ok(on_disk.map(|reading| Seen {
+            return Ok(on_disk.map(|reading| SeenText {
                 text: reading.text,
                 base,
                 origin: reading.origin,
                 draft: None,
             }));
         };
-        let seen = |text: &str| Seen {
+        let seen = |text: &str| SeenText {
             text: text.to_owned(),
             base,
             origin: file.origin,
@@ -151,14 +151,18 @@ impl AgentFiles {
     }
 
     /// The same of any file, for what does not look into it.
-    pub(crate) async fn held(&self, key: &ObjectKey) -> Result<Option<Held>, ToolError> {
+    pub(crate) async fn any_file(&self, key: &ObjectKey) -> Result<Option<AnyFile>, ToolError> {
         let on_disk = self.get(key).await?;
         let base = on_disk.as_ref().map(|object| object.hash);
         let bytes = match self.pending.file(&self.name(key)) {
             Some(file) => file.text.map(|text| text.as_bytes().to_vec()),
             None => on_disk.map(|object| object.bytes),
         };
-        Ok(bytes.map(|bytes| Held { size: bytes.len(), text: String::from_utf8(bytes).ok(), base }))
+        Ok(bytes.map(|bytes| AnyFile {
+            size: bytes.len(),
+            text: String::from_utf8(bytes).ok(),
+            base,
+        }))
     }
 
     /// What is on disk, for people to compare with.

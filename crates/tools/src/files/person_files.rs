@@ -198,10 +198,10 @@ fn key_of(path: &str) -> Result<ObjectKey, Fault> {
     let key: ObjectKey = path
         .parse()
         .map_err(|error| Fault::new(ErrorCode::InvalidRequest, format!("path: {error}")))?;
-    match key.is_hidden() {
-        false => Ok(key),
-        true => Err(Fault::new(ErrorCode::InvalidRequest, format!("path: {path:?} is hidden"))),
+    if key.is_hidden() {
+        return Err(Fault::new(ErrorCode::InvalidRequest, format!("path: {path:?} is hidden")));
     }
+    Ok(key)
 }
 
 /// Who the person is, memory and vault; sessions, history and settings have doors of their own.
@@ -230,10 +230,10 @@ fn readable_key(path: &str) -> Result<ObjectKey, Fault> {
 }
 
 fn not_empty(text: &str) -> Result<(), Fault> {
-    match text.trim().is_empty() {
-        true => Err(Fault::new(ErrorCode::InvalidRequest, "text: must not be empty")),
-        false => Ok(()),
+    if text.trim().is_empty() {
+        return Err(Fault::new(ErrorCode::InvalidRequest, "text: must not be empty"));
     }
+    Ok(())
 }
 
 fn missing(path: &str) -> Fault {

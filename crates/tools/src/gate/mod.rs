@@ -19,11 +19,11 @@ pub use policy::{KnownTools, Policy, ToolSettings, Warning};
 
 /// A value that passed the gate. Nothing outside this module can make one.
 #[derive(Debug)]
-pub struct Authorised<T>(T, By);
+pub struct Authorised<T>(T, AuthorisedBy);
 
 /// Who let it pass.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum By {
+pub(crate) enum AuthorisedBy {
     Gate,
     Person,
 }
@@ -37,14 +37,14 @@ impl<T> Authorised<T> {
         self.0
     }
 
-    pub(crate) fn by(&self) -> By {
+    pub(crate) fn by(&self) -> AuthorisedBy {
         self.1
     }
 }
 
 /// What the gate made of a plan.
 #[derive(Debug)]
-pub(crate) enum Passage {
+pub(crate) enum GateDecision {
     Allowed(Authorised<Plan>),
     /// `Draft` or `Confirm`: a person decides, so nothing happens now.
     NeedsPerson(Verdict, Plan),
@@ -57,11 +57,11 @@ pub(crate) fn pass(
     taint: Taint,
     granted: &Granted,
     plan: Plan,
-) -> Passage {
+) -> GateDecision {
     match decide_for(policy, taint, attendance, granted, &plan) {
-        Verdict::Allow => Passage::Allowed(Authorised(plan, By::Gate)),
-        verdict @ (Verdict::Confirm | Verdict::Draft) => Passage::NeedsPerson(verdict, plan),
-        Verdict::Deny => Passage::Denied(plan),
+        Verdict::Allow => GateDecision::Allowed(Authorised(plan, AuthorisedBy::Gate)),
+        verdict @ (Verdict::Confirm | Verdict::Draft) => GateDecision::NeedsPerson(verdict, plan),
+        Verdict::Deny => GateDecision::Denied(plan),
     }
 }
 
@@ -69,7 +69,7 @@ pub(crate) fn pass(
 pub(crate) fn approved(draft: &Draft) -> Option<Authorised<Plan>> {
     match draft.state {
         DraftState::Applying if draft.is_intact() => {
-            Some(Authorised(draft.plan.clone(), By::Person))
+            Some(Authorised(draft.plan.clone(), AuthorisedBy::Person))
         }
         DraftState::Pending
         | DraftState::Applying

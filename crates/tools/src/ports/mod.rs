@@ -10,6 +10,6 @@ mod routing;
 mod spaces;
 
 pub use delegation::{Answered, Delegates};
-pub use persona::{PERSONA_EDITOR, PERSONA_GROUP, PersonaDesk, TestAnswer};
+pub use persona::{PERSONA_EDITOR, PERSONA_GROUP, PersonaPort, TestAnswer};
 pub use routing::{ModelPick, ModelRouter, ModelWish};
 pub use spaces::Spaces;

@@ -6,12 +6,12 @@ use onyx_types::{
     Attendance, Plan, Preview, ToolCall, ToolEffect, ToolOutcome, Verdict, Visibility,
 };
 
-use super::audit::{Record, Trail};
+use super::audit::{AuditTrail, Record};
 use super::tool_set::{Entry, Readiness};
 use super::{Execution, ToolSet, Toolbox, proposal};
 use crate::ToolError;
 use crate::files::origin_of_targets;
-use crate::gate::{self, Authorised, Passage, Policy};
+use crate::gate::{self, Authorised, GateDecision, Policy};
 use crate::text::one_line;
 use crate::tool::{Offered, ReadCall, ToolCx};
 
@@ -61,18 +61,18 @@ impl<'a> Attempt<'a> {
         let passage = match gate::pass(self.policy, self.attendance, taint, granted, plan) {
             // What nobody has approved must not reach the disk by way of a call that needs nobody:
             // it joins what waits.
-            Passage::Allowed(plan) if self.builds_on_drafts(plan.get()) => {
-                Passage::NeedsPerson(Verdict::Draft, plan.into_inner())
+            GateDecision::Allowed(plan) if self.builds_on_drafts(plan.get()) => {
+                GateDecision::NeedsPerson(Verdict::Draft, plan.into_inner())
             }
             passage => passage,
         };
         match passage {
-            Passage::Denied(plan) => self.denied(&trail, &plan).await,
+            GateDecision::Denied(plan) => self.denied(&trail, &plan).await,
             passage if self.execution == Execution::DryRun => self.rehearse(&trail, passage).await,
-            Passage::NeedsPerson(verdict, plan) => {
+            GateDecision::NeedsPerson(verdict, plan) => {
                 self.ask_person(call, &trail, verdict, plan).await
             }
-            Passage::Allowed(plan) => {
+            GateDecision::Allowed(plan) => {
                 let outcome = self.perform(entry, read, &trail, plan).await?;
                 self.propose_rest(call, &trail, outcome).await
             }
@@ -112,7 +112,7 @@ impl<'a> Attempt<'a> {
     async fn propose_rest(
         &self,
         call: &ToolCall,
-        trail: &Trail<'_>,
+        trail: &AuditTrail<'_>,
         mut outcome: ToolOutcome,
     ) -> Result<ToolOutcome, ToolError> {
         let Some(plan) = outcome.proposes.take().filter(|plan| self.has(&plan.tool)) else {
@@ -132,13 +132,13 @@ impl<'a> Attempt<'a> {
         plan.strictest() > ToolEffect::Read && !self.cx.pending.touched_by(plan).is_empty()
     }
 
-    fn trail(&self, tool: &str) -> Trail<'_> {
+    fn trail(&self, tool: &str) -> AuditTrail<'_> {
         let services = self.toolbox.services();
         let (ledger, masker) = (&*services.ledger, &services.masker);
-        Trail { ledger, masker, cx: self.cx, tool: one_line(tool) }
+        AuditTrail { ledger, masker, cx: self.cx, tool: one_line(tool) }
     }
 
-    async fn absent(&self, trail: &Trail<'_>, why: Absence) -> Result<ToolOutcome, ToolError> {
+    async fn absent(&self, trail: &AuditTrail<'_>, why: Absence) -> Result<ToolOutcome, ToolError> {
         let result = match &why {
             Absence::NotItsOwn | Absence::Lacks(_) => "the agent has no such tool",
             Absence::Gone => "the tool was removed after it was offered",
@@ -176,7 +176,7 @@ impl<'a> Attempt<'a> {
     async fn not_planned(
         &self,
         call: &ToolCall,
-        trail: &Trail<'_>,
+        trail: &AuditTrail<'_>,
         error: ToolError,
     ) -> Result<ToolError, ToolError> {
         if let ToolError::Refused(_) = &error {
@@ -187,7 +187,7 @@ impl<'a> Attempt<'a> {
         Ok(error)
     }
 
-    async fn denied(&self, trail: &Trail<'_>, plan: &Plan) -> Result<ToolOutcome, ToolError> {
+    async fn denied(&self, trail: &AuditTrail<'_>, plan: &Plan) -> Result<ToolOutcome, ToolError> {
         self.decided(trail, plan, Verdict::Deny, "nothing was done").await?;
         let effect = plan.strictest().as_str();
         Ok(ToolOutcome::error(format!(
@@ -197,13 +197,13 @@ impl<'a> Attempt<'a> {
 
     async fn rehearse(
         &self,
-        trail: &Trail<'_>,
-        passage: Passage,
+        trail: &AuditTrail<'_>,
+        passage: GateDecision,
     ) -> Result<ToolOutcome, ToolError> {
         let (verdict, plan) = match passage {
-            Passage::Allowed(plan) => (Verdict::Allow, plan.into_inner()),
-            Passage::NeedsPerson(verdict, plan) => (verdict, plan),
-            Passage::Denied(plan) => (Verdict::Deny, plan),
+            GateDecision::Allowed(plan) => (Verdict::Allow, plan.into_inner()),
+            GateDecision::NeedsPerson(verdict, plan) => (verdict, plan),
+            GateDecision::Denied(plan) => (Verdict::Deny, plan),
         };
         self.decided(trail, &plan, verdict, "dry run, nothing was done").await?;
         let origin = origin_of_targets(self.cx, &plan.targets).await?;
@@ -221,7 +221,7 @@ impl<'a> Attempt<'a> {
     async fn ask_person(
         &self,
         call: &ToolCall,
-        trail: &Trail<'_>,
+        trail: &AuditTrail<'_>,
         verdict: Verdict,
         plan: Plan,
     ) -> Result<ToolOutcome, ToolError> {
@@ -236,7 +236,7 @@ impl<'a> Attempt<'a> {
         &self,
         entry: &Entry,
         read: Box<dyn ReadCall + '_>,
-        trail: &Trail<'_>,
+        trail: &AuditTrail<'_>,
         plan: Authorised<Plan>,
     ) -> Result<ToolOutcome, ToolError> {
         let (effect, summary) = (plan.get().strictest(), plan.get().summary.clone());
@@ -275,7 +275,7 @@ impl<'a> Attempt<'a> {
 
     async fn decided(
         &self,
-        trail: &Trail<'_>,
+        trail: &AuditTrail<'_>,
         plan: &Plan,
         decision: Verdict,
         result: &str,

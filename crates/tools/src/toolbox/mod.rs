@@ -27,7 +27,7 @@ use crate::text::one_line;
 use crate::tool::{Pending, Registration, Tool, ToolCx};
 
 use attempt::Attempt;
-use output::{Keep, bound};
+use output::{ArtifactStore, bound};
 
 pub use approval::{Approval, NotApproved};
 pub use offering::{Offering, ToolTraits};
@@ -147,7 +147,7 @@ impl Toolbox {
     /// standing.
     async fn finished(&self, outcome: ToolOutcome, cx: &ToolCx) -> ToolOutcome {
         let outcome = self.masked(outcome);
-        bound(outcome, &Keep { artifacts: &*self.services.artifacts, cx }).await
+        bound(outcome, &ArtifactStore { artifacts: &*self.services.artifacts, cx }).await
     }
 
     /// The session's own drafts are part of what its calls see.

@@ -13,7 +13,7 @@ const TAIL_BYTES: usize = 7 * 1024;
 const MARKER_BYTES: usize = 512;
 
 /// Shortens an output that is too long and keeps the whole of it beside the session.
-pub(crate) async fn bound(mut outcome: ToolOutcome, keep: &Keep<'_>) -> ToolOutcome {
+pub(crate) async fn bound(mut outcome: ToolOutcome, keep: &ArtifactStore<'_>) -> ToolOutcome {
     if outcome.output.len() <= OUTPUT_BYTES {
         return outcome;
     }
@@ -34,12 +34,12 @@ pub(crate) async fn bound(mut outcome: ToolOutcome, keep: &Keep<'_>) -> ToolOutc
 }
 
 /// Where whole outputs go: under the person, the session and the run.
-pub(crate) struct Keep<'a> {
+pub(crate) struct ArtifactStore<'a> {
     pub(crate) artifacts: &'a dyn Objects,
     pub(crate) cx: &'a ToolCx,
 }
 
-impl Keep<'_> {
+impl ArtifactStore<'_> {
     async fn artifact(&self, whole: &str) -> Result<Artifact, StoreError> {
         let hash = Hash::of(whole.as_bytes()).to_string();
         let (key, cx) = (&self.cx.key, self.cx);

@@ -8,7 +8,7 @@ use onyx_types::{
 };
 
 use super::Services;
-use super::audit::{Record, Trail};
+use super::audit::{AuditTrail, Record};
 use crate::files::{AgentFiles, current_hash, diff_to_disk};
 use crate::paths::{self, instruction::STEERS_AGENTS};
 use crate::{ToolCx, ToolError};
@@ -20,7 +20,7 @@ const PREVIEW_BYTES: usize = 256 * 1024;
 pub(crate) async fn propose(
     services: &Services,
     cx: &ToolCx,
-    trail: &Trail<'_>,
+    trail: &AuditTrail<'_>,
     call: &ToolCall,
     verdict: Verdict,
     plan: Plan,

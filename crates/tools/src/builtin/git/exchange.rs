@@ -159,8 +159,8 @@ fn current_branch(repository: &Repository) -> Result<&str, ToolError> {
 }
 
 fn plain(name: &str) -> Result<&str, ToolError> {
-    match is_plain(name) {
-        true => Ok(name),
-        false => Err(ToolError::Arguments(format!("{name:?} is no plain name"))),
+    if is_plain(name) {
+        return Ok(name);
     }
+    Err(ToolError::Arguments(format!("{name:?} is no plain name")))
 }

@@ -19,7 +19,7 @@ use serde_json::Value;
 
 use super::exec::outcome;
 use super::{acting, text_argument, tool};
-use crate::gate::By;
+use crate::gate::AuthorisedBy;
 use crate::runtime::{Access, Ending, Left, Network, Order, Ran, Runtime, Steering};
 use crate::text::argv::quoted;
 use crate::{Authorised, LiveOutput, ToolCx, ToolError, TypedTool};
@@ -140,10 +140,10 @@ impl Command {
         }
     }
 
-    fn access(self, by: By) -> Access {
+    fn access(self, by: AuthorisedBy) -> Access {
         let steering = match by {
-            By::Gate => Steering::Kept,
-            By::Person => Steering::Free,
+            AuthorisedBy::Gate => Steering::Kept,
+            AuthorisedBy::Person => Steering::Free,
         };
         match self {
             Self::Status | Self::Diff | Self::Log => Access::Look,

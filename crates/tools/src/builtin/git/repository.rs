@@ -286,10 +286,8 @@ impl Towards<'_> {
 
 /// A secret without a user is a token, for which any user's name does.
 fn basic(credential: &str) -> String {
-    let whole = match credential.contains(':') {
-        true => credential.to_owned(),
-        false => format!("git:{credential}"),
-    };
+    let has_user = credential.contains(':');
+    let whole = if has_user { credential.to_owned() } else { format!("git:{credential}") };
     base64::engine::general_purpose::STANDARD.encode(whole)
 }
 

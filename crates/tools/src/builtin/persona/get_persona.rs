@@ -5,17 +5,17 @@ use onyx_types::{Origin, Plan, ToolEffect, ToolOutcome, ToolSpec};
 use serde_json::{Value, json};
 
 use super::{Nothing, failed, files, persona, reading, spec, target, told};
-use crate::{Authorised, PersonaDesk, ToolCx, ToolError, TypedTool};
+use crate::{Authorised, PersonaPort, ToolCx, ToolError, TypedTool};
 
 pub(super) struct GetPersona {
     spec: ToolSpec,
-    desk: Arc<dyn PersonaDesk>,
+    port: Arc<dyn PersonaPort>,
 }
 
 impl GetPersona {
-    pub(super) fn new(desk: Arc<dyn PersonaDesk>) -> Self {
+    pub(super) fn new(port: Arc<dyn PersonaPort>) -> Self {
         let description = "The persona as it is now: name, system prompt, ids of its test inputs.";
-        Self { spec: spec::<Nothing>("get_persona", ToolEffect::Read, description), desk }
+        Self { spec: spec::<Nothing>("get_persona", ToolEffect::Read, description), port }
     }
 }
 
@@ -43,7 +43,7 @@ impl TypedTool for GetPersona {
         cx: &ToolCx,
     ) -> Result<ToolOutcome, ToolError> {
         let (files, persona) = (files(cx)?, persona(cx)?);
-        let name = self.desk.name(persona).map_err(|fault| told(&fault))?;
+        let name = self.port.name(persona).map_err(|fault| told(&fault))?;
         let prompt = files.system_prompt().await.map_err(failed)?;
         let ids = files.test_input_ids().await.map_err(failed)?;
         let ids: Vec<&str> = ids.iter().map(|id| id.as_str()).collect();

@@ -23,19 +23,19 @@ use serde::Deserialize;
 
 use super::{FILE_TIMEOUT, reading, text_argument, tool, writing};
 use crate::ports::{PERSONA_EDITOR, PERSONA_GROUP};
-use crate::{PersonaDesk, Tool, ToolCx, ToolError};
+use crate::{PersonaPort, Tool, ToolCx, ToolError};
 
-pub(super) fn tools(desk: &Arc<dyn PersonaDesk>) -> Vec<Arc<dyn Tool>> {
+pub(super) fn tools(port: &Arc<dyn PersonaPort>) -> Vec<Arc<dyn Tool>> {
     vec![
-        Arc::new(get_persona::GetPersona::new(Arc::clone(desk))),
-        Arc::new(update_persona_name::UpdatePersonaName::new(Arc::clone(desk))),
+        Arc::new(get_persona::GetPersona::new(Arc::clone(port))),
+        Arc::new(update_persona_name::UpdatePersonaName::new(Arc::clone(port))),
         Arc::new(update_system_prompt::UpdateSystemPrompt::new()),
         Arc::new(list_test_inputs::ListTestInputs::new()),
         Arc::new(get_test_input::GetTestInput::new()),
         Arc::new(create_test_input::CreateTestInput::new()),
         Arc::new(update_test_input::UpdateTestInput::new()),
         Arc::new(delete_test_input::DeleteTestInput::new()),
-        Arc::new(run_test_input::RunTestInput::new(Arc::clone(desk))),
+        Arc::new(run_test_input::RunTestInput::new(Arc::clone(port))),
     ]
 }
 
@@ -124,7 +124,7 @@ fn failed(error: StoreError) -> ToolError {
     }
 }
 
-/// What the desk says is for the model to read and mend.
+/// What the port says is for the model to read and mend.
 fn told(fault: &Fault) -> ToolError {
     ToolError::Arguments(format!("{} {}", fault.message, fault.hint()).trim().to_owned())
 }

@@ -6,23 +6,23 @@ use onyx_types::{Plan, ToolEffect, ToolOutcome, ToolSpec};
 use serde_json::{Value, json};
 
 use super::{OfOne, existing, files, persona, reading, target, text_argument, timed, told};
-use crate::{Authorised, PersonaDesk, ToolCx, ToolError, TypedTool};
+use crate::{Authorised, PersonaPort, ToolCx, ToolError, TypedTool};
 
 /// The persona's own limits end its answer before this does.
 const PATIENCE: Duration = Duration::from_secs(11 * 60);
 
 pub(super) struct RunTestInput {
     spec: ToolSpec,
-    desk: Arc<dyn PersonaDesk>,
+    port: Arc<dyn PersonaPort>,
 }
 
 impl RunTestInput {
-    pub(super) fn new(desk: Arc<dyn PersonaDesk>) -> Self {
+    pub(super) fn new(port: Arc<dyn PersonaPort>) -> Self {
         let description =
             "Say a test input to the persona and see what it answers. It changes nothing.";
         let spec = timed::<OfOne>("run_test_input", ToolEffect::Read, description, PATIENCE);
         // After a change of the prompt the same input is tried again.
-        Self { spec: ToolSpec { repeats: true, ..spec }, desk }
+        Self { spec: ToolSpec { repeats: true, ..spec }, port }
     }
 }
 
@@ -55,7 +55,7 @@ impl TypedTool for RunTestInput {
         let OfOne { id } = asked;
         let input = existing(&files(cx)?, &id).await?;
         let (person, persona) = (&cx.key.person, persona(cx)?);
-        let answer = self.desk.answer(person, persona, &input.content.text, &cx.cancel).await;
+        let answer = self.port.answer(person, persona, &input.content.text, &cx.cancel).await;
         let answer = answer.map_err(|fault| told(&fault))?;
         let output = json!({"id": id, "answer": answer.text});
         let origin = answer.origin.max(input.content.origin);

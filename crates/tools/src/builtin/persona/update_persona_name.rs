@@ -7,11 +7,11 @@ use serde::Deserialize;
 use serde_json::Value;
 
 use super::{persona, spec, text_argument, told, writing};
-use crate::{Authorised, PersonaDesk, ToolCx, ToolError, TypedTool};
+use crate::{Authorised, PersonaPort, ToolCx, ToolError, TypedTool};
 
 pub(super) struct UpdatePersonaName {
     spec: ToolSpec,
-    desk: Arc<dyn PersonaDesk>,
+    port: Arc<dyn PersonaPort>,
 }
 
 #[derive(Deserialize, JsonSchema)]
@@ -21,10 +21,10 @@ pub(super) struct Arguments {
 }
 
 impl UpdatePersonaName {
-    pub(super) fn new(desk: Arc<dyn PersonaDesk>) -> Self {
+    pub(super) fn new(port: Arc<dyn PersonaPort>) -> Self {
         let description = "Change the name that people see.";
         let spec = spec::<Arguments>("update_persona_name", ToolEffect::Write, description);
-        Self { spec, desk }
+        Self { spec, port }
     }
 }
 
@@ -43,7 +43,7 @@ impl TypedTool for UpdatePersonaName {
     async fn plan(&self, asked: &Arguments, cx: &ToolCx) -> Result<Plan, ToolError> {
         let persona = persona(cx)?;
         let Arguments { name } = asked;
-        let before = self.desk.name(persona).map_err(|fault| told(&fault))?;
+        let before = self.port.name(persona).map_err(|fault| told(&fault))?;
         let preview = Preview::Text { text: format!("{before} → {name}") };
         let target = Target::AgentSettings(persona.clone());
         let target = PlanTarget { target, base: None, instruction: true };
@@ -58,7 +58,7 @@ impl TypedTool for UpdatePersonaName {
     ) -> Result<ToolOutcome, ToolError> {
         let plan = plan.into_inner();
         let Arguments { name } = asked;
-        self.desk.rename(persona(cx)?, &name).await.map_err(|fault| told(&fault))?;
+        self.port.rename(persona(cx)?, &name).await.map_err(|fault| told(&fault))?;
         Ok(ToolOutcome::ok(format!("the persona is called {name} now"), plan.summary))
     }
 }
