@@ -553,7 +553,10 @@ fn a_model_that_a_tool_selects_answers_from_the_next_step_on_and_is_told() {
     let mut bench = Bench::new(Limits::default());
     bench.give(Input::Begin);
     bench.asks(&[("a", "change", json!({}))]);
-    let chosen = ToolOutcome { model: Some("two/m".to_owned()), ..ToolOutcome::ok("ok", "ok") };
+    let chosen = ToolOutcome {
+        model: Some(onyx_types::ModelId::new("two/m")),
+        ..ToolOutcome::ok("ok", "ok")
+    };
     bench.done("a", chosen);
     bench.says("hello");
     bench.model(ModelEvent::Finish(FinishReason::Stop));

@@ -7,8 +7,7 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::Value;
 
-use super::{reading, text_argument};
-use crate::schema::{arguments, schema_of};
+use super::{reading, text_argument, tool};
 use crate::{Authorised, ModelRouter, ModelWish, ToolCx, ToolError, TypedTool};
 
 /// Lets an agent go on with another of the configured models.
