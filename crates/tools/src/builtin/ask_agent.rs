@@ -9,7 +9,7 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::Value;
 
-use super::{reading, text_argument, tool};
+use super::{reading, spec_of, text_argument};
 use crate::{Answered, Authorised, DEEPEST, Delegates, ToolCx, ToolError, TypedTool};
 
 /// The limits of the runs end an answer before this does.
@@ -37,7 +37,7 @@ impl AskAgent {
             timeout: PATIENCE,
             needs: vec![Capability::OtherAgents],
             // One after another: what the first has cost the second cannot spend.
-            ..tool::<Arguments>("ask_agent", "agents", ToolEffect::Write, description)
+            ..spec_of::<Arguments>("ask_agent", "agents", ToolEffect::Write, description)
         };
         Self { spec, delegates }
     }

@@ -4,7 +4,7 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::Value;
 
-use super::{acting, text_argument, tool};
+use super::{acting, spec_of, text_argument};
 use crate::{Authorised, ToolCx, ToolError, TypedTool};
 
 /// A question is a draft whose approval is the answer, so it is shown, waited for and kept like
@@ -21,7 +21,7 @@ pub(super) struct Arguments {
 impl AskPerson {
     pub(super) fn new() -> Self {
         let description = "Ask the person and wait for the answer.";
-        Self(tool::<Arguments>("ask_person", "agents", ToolEffect::Read, description))
+        Self(spec_of::<Arguments>("ask_person", "agents", ToolEffect::Read, description))
     }
 }
 

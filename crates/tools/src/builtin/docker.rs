@@ -10,7 +10,7 @@ use serde::Deserialize;
 use serde_json::Value;
 
 use super::exec::outcome;
-use super::{acting, text_argument, tool};
+use super::{acting, spec_of, text_argument};
 use crate::runtime::AtWork;
 use crate::text::argv::{quoted, shown};
 use crate::{Authorised, ToolCx, ToolError, TypedTool};
@@ -101,12 +101,12 @@ impl Command {
     fn spec(self) -> ToolSpec {
         let (group, read) = ("docker", ToolEffect::Read);
         match self {
-            Self::Ps => tool::<Nothing>("docker_ps", group, read, "List containers."),
-            Self::Logs => tool::<Logs>("docker_logs", group, read, "A container's last lines."),
-            Self::Stats => tool::<Nothing>("docker_stats", group, read, "What containers use."),
+            Self::Ps => spec_of::<Nothing>("docker_ps", group, read, "List containers."),
+            Self::Logs => spec_of::<Logs>("docker_logs", group, read, "A container's last lines."),
+            Self::Stats => spec_of::<Nothing>("docker_stats", group, read, "What containers use."),
             Self::Exec => {
                 let description = "Run a command in a container.";
-                tool::<Exec>("docker_exec", group, ToolEffect::Execute, description)
+                spec_of::<Exec>("docker_exec", group, ToolEffect::Execute, description)
             }
         }
     }

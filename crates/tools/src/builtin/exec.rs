@@ -6,7 +6,7 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::Value;
 
-use super::{command_plan, tool};
+use super::{command_plan, spec_of};
 use crate::gate::AuthorisedBy;
 use crate::runtime::{Access, Ending, Network, Order, Ran, Runtime, Steering};
 use crate::text::argv::shown;
@@ -36,7 +36,7 @@ pub(super) struct Arguments {
 impl Exec {
     pub(super) fn new(runtime: Runtime) -> Self {
         let description = "Run a command among the person's files, without network.";
-        let spec = tool::<Arguments>("exec", "runtime", ToolEffect::Execute, description);
+        let spec = spec_of::<Arguments>("exec", "runtime", ToolEffect::Execute, description);
         let timeout = Duration::from_secs(MOST_SECONDS + 30);
         let needs = vec![Capability::Commands];
         Self { spec: ToolSpec { timeout, needs, ..spec }, runtime }

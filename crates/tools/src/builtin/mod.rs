@@ -1,26 +1,22 @@
-//! The tools themselves, one file each. A new one is a file and a line in this list.
+//! The tools themselves, one file each.
+//!
+//! Those that need nothing but what every call is given lie in `plain/` and are found there. One
+//! that needs a service of the server (the index, the web, other agents) lies here and is made in
+//! the function of that service below. Nothing here decides whether a call may happen.
 
 mod ask_agent;
 mod ask_person;
-mod delete_file;
 mod docker;
-mod edit_file;
 mod exec;
 mod git;
-mod list_files;
-mod memory_get;
 mod memory_search;
-mod memory_write;
-mod move_file;
 mod persona;
+mod plain;
 mod process;
 mod propose_change;
 mod read_entity;
-mod read_file;
-mod render_mermaid;
 mod route_task;
 mod search;
-mod search_files;
 mod searching;
 mod select_model;
 mod session_search;
@@ -30,7 +26,6 @@ mod sessions_send;
 mod view_context;
 mod web_fetch;
 mod web_search;
-mod write_file;
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -54,20 +49,9 @@ use docker::DockerTool;
 pub use docker::Docker;
 pub use git::{BadGitSettings, GitRemotes, GitSettings, OpenSecret};
 
-/// Every tool that comes with Onyx, in the order agents see them.
+/// The tools that need no service of the server, in the order agents see them.
 pub fn builtin_tools() -> Vec<Arc<dyn Tool>> {
-    vec![
-        Arc::new(list_files::ListFiles::new()),
-        Arc::new(read_file::ReadFile::new()),
-        Arc::new(write_file::WriteFile::new()),
-        Arc::new(edit_file::EditFile::new()),
-        Arc::new(delete_file::DeleteFile::new()),
-        Arc::new(move_file::MoveFile::new()),
-        Arc::new(search_files::SearchFiles::new()),
-        Arc::new(memory_get::MemoryGet::new()),
-        Arc::new(memory_write::MemoryWrite::new()),
-        Arc::new(render_mermaid::RenderMermaid::new()),
-    ]
+    plain::tools()
 }
 
 /// The companion's, over the pages, tasks, refs and projects of spaces.
@@ -153,7 +137,7 @@ const MEMORY_FILE: &str = "MEMORY.md";
 /// Files on a local disk or an object store; longer means something hangs.
 const FILE_TIMEOUT: Duration = Duration::from_secs(30);
 
-fn tool<Arguments: JsonSchema>(
+fn spec_of<Arguments: JsonSchema>(
     name: &'static str,
     group: &str,
     usual_effect: ToolEffect,

@@ -10,7 +10,7 @@ use serde::Deserialize;
 use serde_json::Value;
 
 use super::exec::changing;
-use super::{acting, command_plan, reading, text_argument, tool};
+use super::{acting, command_plan, reading, spec_of, text_argument};
 use crate::gate::AuthorisedBy;
 use crate::runtime::{Network, Order, Processes, Runtime, Started};
 use crate::text::argv::shown;
@@ -62,7 +62,7 @@ enum Wish<'a> {
 impl Process {
     pub(super) fn new(runtime: Runtime) -> Self {
         let description = "A command that goes on between calls: start, poll, write, kill.";
-        let spec = tool::<Arguments>("process", "runtime", ToolEffect::Execute, description);
+        let spec = spec_of::<Arguments>("process", "runtime", ToolEffect::Execute, description);
         let timeout = Duration::from_secs(MOST_SECONDS + 30);
         let spec = ToolSpec { timeout, repeats: true, needs: vec![Capability::Commands], ..spec };
         Self { spec, runtime, processes: Processes::default() }

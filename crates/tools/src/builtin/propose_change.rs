@@ -10,7 +10,7 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::Value;
 
-use super::{text_argument, tool};
+use super::{spec_of, text_argument};
 use crate::files::apply;
 use crate::files::entities;
 use crate::text::diff::Change;
@@ -58,7 +58,8 @@ struct Worked {
 impl ProposeChange {
     pub(super) fn new(spaces: Spaces) -> Self {
         let description = "Draft a change of a page, task, ref or project. A person decides; nothing changes now.";
-        let spec = tool::<Arguments>("propose_change", "knowledge", ToolEffect::Write, description);
+        let spec =
+            spec_of::<Arguments>("propose_change", "knowledge", ToolEffect::Write, description);
         Self(ToolSpec { needs: vec![Capability::Spaces], ..spec }, spaces)
     }
 }

@@ -6,7 +6,7 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::Value;
 
-use super::{reading, text_argument, tool};
+use super::{reading, spec_of, text_argument};
 use crate::files::{conversation, entities};
 use crate::text::page::page;
 use crate::{Authorised, Spaces, ToolCx, ToolError, TypedTool};
@@ -55,7 +55,7 @@ impl Readable {
 impl ReadEntity {
     pub(super) fn new(spaces: Spaces) -> Self {
         let description = "Read a page, task, ref or project of a space, or a conversation.";
-        let spec = tool::<Arguments>("read", "knowledge", ToolEffect::Read, description);
+        let spec = spec_of::<Arguments>("read", "knowledge", ToolEffect::Read, description);
         Self(ToolSpec { needs: vec![Capability::Spaces], ..spec }, spaces)
     }
 }

@@ -9,7 +9,7 @@ use serde::Deserialize;
 use serde_json::Value;
 
 use super::ask_agent::{PATIENCE, failed, told};
-use super::{acting, text_argument, tool};
+use super::{acting, spec_of, text_argument};
 use crate::{Authorised, Delegates, ModelRouter, ModelWish, ToolCx, ToolError, TypedTool};
 
 pub(super) struct RouteTask {
@@ -38,7 +38,7 @@ impl RouteTask {
         let spec = ToolSpec {
             timeout: PATIENCE,
             needs: vec![Capability::Models],
-            ..tool::<Arguments>("route_task", "model_routing", ToolEffect::Write, description)
+            ..spec_of::<Arguments>("route_task", "model_routing", ToolEffect::Write, description)
         };
         Self { spec, delegates, router }
     }

@@ -8,7 +8,7 @@ use onyx_storage::{SourceKind, StoreError};
 use onyx_types::{Origin, Plan, ScopeSet, Target, ToolEffect, ToolOutcome, ToolSpec};
 use schemars::JsonSchema;
 
-use super::{reading, tool};
+use super::{reading, spec_of};
 use crate::ToolError;
 
 const DEFAULT_HITS: u32 = 6;
@@ -20,7 +20,7 @@ pub(super) fn search_tool<Arguments: JsonSchema>(
     group: &str,
     description: &str,
 ) -> ToolSpec {
-    let spec = tool::<Arguments>(name, group, ToolEffect::Read, description);
+    let spec = spec_of::<Arguments>(name, group, ToolEffect::Read, description);
     ToolSpec { timeout: Duration::from_secs(20), ..spec }
 }
 

@@ -7,7 +7,7 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::Value;
 
-use super::{reading, text_argument, tool};
+use super::{reading, spec_of, text_argument};
 use crate::{Authorised, ModelRouter, ModelWish, ToolCx, ToolError, TypedTool};
 
 /// Lets an agent go on with another of the configured models.
@@ -34,7 +34,7 @@ impl SelectModel {
             timeout: Duration::from_secs(5),
             needs: vec![Capability::Models],
             // Two at once would leave it open which of them counts.
-            ..tool::<Arguments>("select_model", "model_routing", ToolEffect::Write, description)
+            ..spec_of::<Arguments>("select_model", "model_routing", ToolEffect::Write, description)
         };
         Self { spec, router }
     }

@@ -10,7 +10,7 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::Value;
 
-use super::{reading, text_argument, tool};
+use super::{reading, spec_of, text_argument};
 use crate::{Authorised, ToolCx, ToolError, TypedTool};
 
 const USUAL: usize = 40;
@@ -43,7 +43,8 @@ impl Arguments {
 impl SessionsHistory {
     pub(super) fn new(ledger: Arc<dyn Ledger>, turns: Arc<dyn TurnLog>) -> Self {
         let description = "Read what was said in one of the person's conversations.";
-        let spec = tool::<Arguments>("sessions_history", "sessions", ToolEffect::Read, description);
+        let spec =
+            spec_of::<Arguments>("sessions_history", "sessions", ToolEffect::Read, description);
         Self { spec, ledger, turns }
     }
 }

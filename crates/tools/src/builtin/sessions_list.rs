@@ -7,7 +7,7 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::Value;
 
-use super::{reading, text_argument, tool};
+use super::{reading, spec_of, text_argument};
 use crate::text::one_line;
 use crate::{Authorised, ToolCx, ToolError, TypedTool};
 
@@ -31,7 +31,7 @@ pub(super) struct Arguments {
 impl SessionsList {
     pub(super) fn new(ledger: Arc<dyn Ledger>) -> Self {
         let description = "List the person's conversations, newest first.";
-        let spec = tool::<Arguments>("sessions_list", "sessions", ToolEffect::Read, description);
+        let spec = spec_of::<Arguments>("sessions_list", "sessions", ToolEffect::Read, description);
         Self { spec, ledger }
     }
 }

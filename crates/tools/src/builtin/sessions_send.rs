@@ -9,7 +9,7 @@ use serde::Deserialize;
 use serde_json::Value;
 
 use super::ask_agent::failed;
-use super::{acting, text_argument, tool};
+use super::{acting, spec_of, text_argument};
 use crate::{Authorised, Delegates, ToolCx, ToolError, TypedTool};
 
 pub(super) struct SessionsSend {
@@ -29,7 +29,8 @@ pub(super) struct Arguments {
 impl SessionsSend {
     pub(super) fn new(delegates: Arc<dyn Delegates>) -> Self {
         let description = "Leave a message in another conversation, for when it goes on.";
-        let spec = tool::<Arguments>("sessions_send", "sessions", ToolEffect::Write, description);
+        let spec =
+            spec_of::<Arguments>("sessions_send", "sessions", ToolEffect::Write, description);
         let spec = ToolSpec { needs: vec![Capability::OtherSessions], ..spec };
         Self { spec, delegates }
     }

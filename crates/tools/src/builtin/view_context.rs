@@ -10,7 +10,7 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::Value;
 
-use super::{reading, tool};
+use super::{reading, spec_of};
 use crate::files::entities;
 use crate::{Authorised, Spaces, ToolCx, ToolError, TypedTool};
 
@@ -29,7 +29,7 @@ const OPENING: usize = 1_200;
 impl ViewContext {
     pub(super) fn new(spaces: Spaces) -> Self {
         let description = "What the person is looking at now, and what is around it.";
-        let spec = tool::<Arguments>("context", "knowledge", ToolEffect::Read, description);
+        let spec = spec_of::<Arguments>("context", "knowledge", ToolEffect::Read, description);
         Self(ToolSpec { needs: vec![Capability::Spaces], ..spec }, spaces)
     }
 }

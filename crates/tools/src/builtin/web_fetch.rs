@@ -7,7 +7,7 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::Value;
 
-use super::{acting, text_argument, tool};
+use super::{acting, spec_of, text_argument};
 use crate::web::Web;
 use crate::web::readable::readable;
 use crate::{Authorised, ToolCx, ToolError, TypedTool};
@@ -29,7 +29,7 @@ pub(super) struct Arguments {
 impl WebFetch {
     pub(super) fn new(web: Web) -> Self {
         let description = "Read a web page as markdown. Addresses that nobody gave need approval.";
-        let spec = tool::<Arguments>("web_fetch", "web", ToolEffect::Read, description);
+        let spec = spec_of::<Arguments>("web_fetch", "web", ToolEffect::Read, description);
         Self { spec: ToolSpec { timeout: Duration::from_secs(40), ..spec }, web }
     }
 }

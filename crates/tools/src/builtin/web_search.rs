@@ -6,7 +6,7 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::Value;
 
-use super::{reading, text_argument, tool};
+use super::{reading, spec_of, text_argument};
 use crate::text::one_line;
 use crate::web::Web;
 use crate::web::searxng::{self, Hit};
@@ -33,7 +33,7 @@ pub(super) struct Arguments {
 impl WebSearch {
     pub(super) fn new(web: Web) -> Self {
         let description = "Search the web: titles, addresses, short texts.";
-        let spec = tool::<Arguments>("web_search", "web", ToolEffect::Read, description);
+        let spec = spec_of::<Arguments>("web_search", "web", ToolEffect::Read, description);
         let (timeout, needs) = (Duration::from_secs(40), vec![Capability::SearchEngine]);
         Self { spec: ToolSpec { timeout, needs, ..spec }, web }
     }

@@ -18,7 +18,7 @@ use serde::Deserialize;
 use serde_json::Value;
 
 use super::exec::outcome;
-use super::{acting, text_argument, tool};
+use super::{acting, spec_of, text_argument};
 use crate::gate::AuthorisedBy;
 use crate::runtime::{Access, Ending, Left, Network, Order, Ran, Runtime, Steering};
 use crate::text::argv::quoted;
@@ -125,18 +125,20 @@ impl Command {
     fn spec(self) -> ToolSpec {
         let group = "git";
         match self {
-            Self::Status => tool::<InFolder>("git_status", group, ToolEffect::Read, "git status."),
-            Self::Diff => tool::<Difference>("git_diff", group, ToolEffect::Read, "git diff."),
-            Self::Log => tool::<History>("git_log", group, ToolEffect::Read, "git log."),
+            Self::Status => {
+                spec_of::<InFolder>("git_status", group, ToolEffect::Read, "git status.")
+            }
+            Self::Diff => spec_of::<Difference>("git_diff", group, ToolEffect::Read, "git diff."),
+            Self::Log => spec_of::<History>("git_log", group, ToolEffect::Read, "git log."),
             Self::Commit => {
                 let description = "Add and commit changes.";
-                tool::<Commit>("git_commit", group, ToolEffect::Write, description)
+                spec_of::<Commit>("git_commit", group, ToolEffect::Write, description)
             }
             Self::Pull => {
                 let description = "git pull, fast-forward only.";
-                tool::<Exchange>("git_pull", group, ToolEffect::Reach, description)
+                spec_of::<Exchange>("git_pull", group, ToolEffect::Reach, description)
             }
-            Self::Push => tool::<Exchange>("git_push", group, ToolEffect::Reach, "git push."),
+            Self::Push => spec_of::<Exchange>("git_push", group, ToolEffect::Reach, "git push."),
         }
     }
 

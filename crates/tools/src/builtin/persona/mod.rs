@@ -21,7 +21,7 @@ use onyx_types::{
 use schemars::JsonSchema;
 use serde::Deserialize;
 
-use super::{FILE_TIMEOUT, reading, text_argument, tool, writing};
+use super::{FILE_TIMEOUT, reading, spec_of, text_argument, writing};
 use crate::ports::{PERSONA_EDITOR, PERSONA_GROUP};
 use crate::{PersonaPort, Tool, ToolCx, ToolError};
 
@@ -64,7 +64,7 @@ fn timed<Arguments: JsonSchema>(
     description: &str,
     timeout: Duration,
 ) -> ToolSpec {
-    ToolSpec { timeout, ..tool::<Arguments>(name, PERSONA_GROUP, usual_effect, description) }
+    ToolSpec { timeout, ..spec_of::<Arguments>(name, PERSONA_GROUP, usual_effect, description) }
 }
 
 /// The persona that the session is about.

@@ -1,26 +1,34 @@
+use std::sync::Arc;
+
 use async_trait::async_trait;
 use onyx_types::{Consent, FileChange, Origin, Plan, Preview, ToolEffect, ToolOutcome, ToolSpec};
 use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::Value;
 
-use super::{text_argument, tool};
+use super::{spec_of, text_argument};
 use crate::files::{AgentFiles, apply};
-use crate::{Authorised, ToolCx, ToolError, TypedTool};
+use crate::{Authorised, Tool, ToolCx, ToolError, TypedTool};
 
-pub(super) struct MoveFile(ToolSpec);
+pub(super) const POSITION: u16 = 60;
+
+pub(super) fn tool() -> Arc<dyn Tool> {
+    Arc::new(MoveFile::new())
+}
+
+struct MoveFile(ToolSpec);
 
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-pub(super) struct Arguments {
+struct Arguments {
     from: String,
     to: String,
 }
 
 impl MoveFile {
-    pub(super) fn new() -> Self {
+    fn new() -> Self {
         let description = "Move or rename a text file to a path that is free.";
-        Self(tool::<Arguments>("move_file", "fs", ToolEffect::Write, description))
+        Self(spec_of::<Arguments>("move_file", "fs", ToolEffect::Write, description))
     }
 }
 

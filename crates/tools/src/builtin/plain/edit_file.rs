@@ -1,20 +1,28 @@
+use std::sync::Arc;
+
 use async_trait::async_trait;
 use onyx_types::{Plan, ToolEffect, ToolOutcome, ToolSpec};
 use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::Value;
 
-use super::{changing, text_argument, tool, writing};
+use super::{changing, spec_of, text_argument, writing};
 use crate::files::{AgentFiles, apply};
 use crate::text::diff::Change;
 use crate::text::edit::replace_once;
-use crate::{Authorised, ToolCx, ToolError, TypedTool};
+use crate::{Authorised, Tool, ToolCx, ToolError, TypedTool};
 
-pub(super) struct EditFile(ToolSpec);
+pub(super) const POSITION: u16 = 40;
+
+pub(super) fn tool() -> Arc<dyn Tool> {
+    Arc::new(EditFile::new())
+}
+
+struct EditFile(ToolSpec);
 
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-pub(super) struct Arguments {
+struct Arguments {
     path: String,
     /// Exact text; must match once
     old: String,
@@ -23,9 +31,9 @@ pub(super) struct Arguments {
 }
 
 impl EditFile {
-    pub(super) fn new() -> Self {
+    fn new() -> Self {
         let description = "Replace one exact piece of a text file. The version before is kept.";
-        Self(tool::<Arguments>("edit_file", "fs", ToolEffect::Write, description))
+        Self(spec_of::<Arguments>("edit_file", "fs", ToolEffect::Write, description))
     }
 }
 

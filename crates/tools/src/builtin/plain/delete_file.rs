@@ -1,26 +1,34 @@
+use std::sync::Arc;
+
 use async_trait::async_trait;
 use onyx_types::{FileChange, Origin, Plan, Preview, ToolEffect, ToolOutcome, ToolSpec};
 use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::Value;
 
-use super::{acting, text_argument, tool};
+use super::{acting, spec_of, text_argument};
 use crate::files::{AgentFiles, apply};
 use crate::text::diff::Change;
-use crate::{Authorised, ToolCx, ToolError, TypedTool};
+use crate::{Authorised, Tool, ToolCx, ToolError, TypedTool};
 
-pub(super) struct DeleteFile(ToolSpec);
+pub(super) const POSITION: u16 = 50;
+
+pub(super) fn tool() -> Arc<dyn Tool> {
+    Arc::new(DeleteFile::new())
+}
+
+struct DeleteFile(ToolSpec);
 
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-pub(super) struct Arguments {
+struct Arguments {
     path: String,
 }
 
 impl DeleteFile {
-    pub(super) fn new() -> Self {
+    fn new() -> Self {
         let description = "Delete a file. A person is asked first.";
-        Self(tool::<Arguments>("delete_file", "fs", ToolEffect::Destroy, description))
+        Self(spec_of::<Arguments>("delete_file", "fs", ToolEffect::Destroy, description))
     }
 }
 

@@ -1,3 +1,5 @@
+use std::sync::Arc;
+
 use async_trait::async_trait;
 use onyx_storage::ObjectKey;
 use onyx_types::{Origin, Plan, Target, ToolEffect, ToolOutcome, ToolSpec};
@@ -5,18 +7,24 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::Value;
 
-use super::{MEMORY_FILE, reading, text_argument, tool};
+use super::{MEMORY_FILE, reading, spec_of, text_argument};
 use crate::files::AgentFiles;
 use crate::paths;
 use crate::text::daily::DailyLog;
 use crate::text::page::page;
-use crate::{Authorised, ToolCx, ToolError, TypedTool};
+use crate::{Authorised, Tool, ToolCx, ToolError, TypedTool};
 
-pub(super) struct MemoryGet(ToolSpec);
+pub(super) const POSITION: u16 = 80;
+
+pub(super) fn tool() -> Arc<dyn Tool> {
+    Arc::new(MemoryGet::new())
+}
+
+struct MemoryGet(ToolSpec);
 
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-pub(super) struct Arguments {
+struct Arguments {
     /// MEMORY.md (default) or daily/YYYY-MM-DD.md
     path: Option<String>,
     /// First line
@@ -28,9 +36,9 @@ pub(super) struct Arguments {
 }
 
 impl MemoryGet {
-    pub(super) fn new() -> Self {
+    fn new() -> Self {
         let description = "Read your memory of this person.";
-        Self(tool::<Arguments>("memory_get", "memory", ToolEffect::Read, description))
+        Self(spec_of::<Arguments>("memory_get", "memory", ToolEffect::Read, description))
     }
 }
 

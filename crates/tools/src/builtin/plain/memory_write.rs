@@ -1,3 +1,5 @@
+use std::sync::Arc;
+
 use async_trait::async_trait;
 use onyx_types::{
     Hash, Origin, Plan, PlanTarget, Preview, Target, Timestamp, ToolEffect, ToolOutcome, ToolSpec,
@@ -6,20 +8,26 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use super::{MEMORY_FILE, changing, text_argument, tool, writing};
+use super::{MEMORY_FILE, changing, spec_of, text_argument, writing};
 use crate::files::{AgentFiles, Writer, apply};
 use crate::paths::{self, instruction};
 use crate::schema::arguments;
 use crate::text::daily;
 use crate::text::diff::Change;
 use crate::text::section::{add_under, replace_under};
-use crate::{Authorised, ToolCx, ToolError, TypedTool};
+use crate::{Authorised, Tool, ToolCx, ToolError, TypedTool};
 
-pub(super) struct MemoryWrite(ToolSpec);
+pub(super) const POSITION: u16 = 90;
+
+pub(super) fn tool() -> Arc<dyn Tool> {
+    Arc::new(MemoryWrite::new())
+}
+
+struct MemoryWrite(ToolSpec);
 
 #[derive(Clone, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-pub(super) struct Arguments {
+struct Arguments {
     text: String,
     /// Put it under this heading of MEMORY.md
     heading: Option<String>,
@@ -31,7 +39,7 @@ pub(super) struct Arguments {
 /// need, and no schema lets a model write the second.
 #[derive(Deserialize)]
 #[serde(untagged)]
-pub(super) enum Wanted {
+enum Wanted {
     Planned(Note),
     New(Arguments),
 }
@@ -39,23 +47,23 @@ pub(super) enum Wanted {
 /// What a plan holds. An entry keeps the day and time it was made, also when it happens later.
 #[derive(Serialize, Deserialize)]
 #[serde(tag = "kind", rename_all = "snake_case")]
-pub(super) enum Note {
+enum Note {
     Entry { at: Timestamp, text: String },
     Fact(Fact),
 }
 
 #[derive(Serialize, Deserialize)]
-pub(super) struct Fact {
+struct Fact {
     heading: String,
     text: String,
     replaces: Option<String>,
 }
 
 impl MemoryWrite {
-    pub(super) fn new() -> Self {
+    fn new() -> Self {
         let description =
             "Remember: adds to today's log, or with a heading to MEMORY.md for lasting facts.";
-        Self(tool::<Arguments>("memory_write", "memory", ToolEffect::Write, description))
+        Self(spec_of::<Arguments>("memory_write", "memory", ToolEffect::Write, description))
     }
 
     fn plan_entry(

@@ -1,3 +1,5 @@
+use std::sync::Arc;
+
 use async_trait::async_trait;
 use onyx_storage::{ObjectKey, StoreError};
 use onyx_types::{Origin, Plan, ToolEffect, ToolOutcome, ToolSpec};
@@ -5,20 +7,26 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::Value;
 
-use super::{reading, text_argument, tool};
+use super::{reading, spec_of, text_argument};
 use crate::files::AgentFiles;
-use crate::{Authorised, ToolCx, ToolError, TypedTool};
+use crate::{Authorised, Tool, ToolCx, ToolError, TypedTool};
 
 const MOST_HITS: usize = 100;
 const MOST_FILES: usize = 5_000;
 const MOST_ENTRIES: usize = 2_000;
 const LINE_CHARS: usize = 200;
 
-pub(super) struct SearchFiles(ToolSpec);
+pub(super) const POSITION: u16 = 70;
+
+pub(super) fn tool() -> Arc<dyn Tool> {
+    Arc::new(SearchFiles::new())
+}
+
+struct SearchFiles(ToolSpec);
 
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-pub(super) struct Arguments {
+struct Arguments {
     /// Text; upper and lower case are the same
     query: String,
     /// Only in this folder
@@ -34,9 +42,9 @@ struct Found {
 }
 
 impl SearchFiles {
-    pub(super) fn new() -> Self {
+    fn new() -> Self {
         let description = "Find a text in the person's files: path, line, text.";
-        Self(tool::<Arguments>("search_files", "fs", ToolEffect::Read, description))
+        Self(spec_of::<Arguments>("search_files", "fs", ToolEffect::Read, description))
     }
 }
 

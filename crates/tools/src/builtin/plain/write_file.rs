@@ -1,27 +1,35 @@
+use std::sync::Arc;
+
 use async_trait::async_trait;
 use onyx_types::{Origin, Plan, ToolEffect, ToolOutcome, ToolSpec};
 use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::Value;
 
-use super::{changing, text_argument, tool, writing};
+use super::{changing, spec_of, text_argument, writing};
 use crate::files::{AgentFiles, apply};
 use crate::text::diff::Change;
-use crate::{Authorised, ToolCx, ToolError, TypedTool};
+use crate::{Authorised, Tool, ToolCx, ToolError, TypedTool};
 
-pub(super) struct WriteFile(ToolSpec);
+pub(super) const POSITION: u16 = 30;
+
+pub(super) fn tool() -> Arc<dyn Tool> {
+    Arc::new(WriteFile::new())
+}
+
+struct WriteFile(ToolSpec);
 
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-pub(super) struct Arguments {
+struct Arguments {
     path: String,
     content: String,
 }
 
 impl WriteFile {
-    pub(super) fn new() -> Self {
+    fn new() -> Self {
         let description = "Create a text file or replace it whole. The version before is kept.";
-        Self(tool::<Arguments>("write_file", "fs", ToolEffect::Write, description))
+        Self(spec_of::<Arguments>("write_file", "fs", ToolEffect::Write, description))
     }
 }
 

@@ -1,11 +1,13 @@
+use std::sync::Arc;
+
 use async_trait::async_trait;
 use onyx_types::{Plan, Target, ToolEffect, ToolOutcome, ToolSpec};
 use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::Value;
 
-use super::{reading, tool};
-use crate::{Authorised, ToolCx, ToolError, TypedTool};
+use super::{reading, spec_of};
+use crate::{Authorised, Tool, ToolCx, ToolError, TypedTool};
 
 const MOST_BYTES: usize = 32 * 1024;
 
@@ -40,19 +42,25 @@ const KINDS: [&str; 24] = [
 /// What changes how a diagram is drawn or makes it act: nothing that a drawing needs.
 const REFUSED: [&str; 5] = ["%%{", "javascript:", "<script", "<iframe", "data:text/html"];
 
-pub(super) struct RenderMermaid(ToolSpec);
+pub(super) const POSITION: u16 = 100;
+
+pub(super) fn tool() -> Arc<dyn Tool> {
+    Arc::new(RenderMermaid::new())
+}
+
+struct RenderMermaid(ToolSpec);
 
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-pub(super) struct Arguments {
+struct Arguments {
     /// Mermaid code, without a fence
     code: String,
 }
 
 impl RenderMermaid {
-    pub(super) fn new() -> Self {
+    fn new() -> Self {
         let description = "Check a mermaid diagram and show it drawn.";
-        Self(tool::<Arguments>("render_mermaid", "mermaid", ToolEffect::Read, description))
+        Self(spec_of::<Arguments>("render_mermaid", "mermaid", ToolEffect::Read, description))
     }
 }
 

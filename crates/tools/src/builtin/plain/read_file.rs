@@ -1,19 +1,27 @@
+use std::sync::Arc;
+
 use async_trait::async_trait;
 use onyx_types::{Plan, ToolEffect, ToolOutcome, ToolSpec};
 use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::Value;
 
-use super::{reading, text_argument, tool};
+use super::{reading, spec_of, text_argument};
 use crate::files::AgentFiles;
 use crate::text::page::page;
-use crate::{Authorised, ToolCx, ToolError, TypedTool};
+use crate::{Authorised, Tool, ToolCx, ToolError, TypedTool};
 
-pub(super) struct ReadFile(ToolSpec);
+pub(super) const POSITION: u16 = 20;
+
+pub(super) fn tool() -> Arc<dyn Tool> {
+    Arc::new(ReadFile::new())
+}
+
+struct ReadFile(ToolSpec);
 
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-pub(super) struct Arguments {
+struct Arguments {
     path: String,
     /// First line
     #[schemars(range(min = 1))]
@@ -24,9 +32,9 @@ pub(super) struct Arguments {
 }
 
 impl ReadFile {
-    pub(super) fn new() -> Self {
+    fn new() -> Self {
         let description = "Read a text file of the person's, whole or by lines.";
-        Self(tool::<Arguments>("read_file", "fs", ToolEffect::Read, description))
+        Self(spec_of::<Arguments>("read_file", "fs", ToolEffect::Read, description))
     }
 }
 

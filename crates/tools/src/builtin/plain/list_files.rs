@@ -1,3 +1,5 @@
+use std::sync::Arc;
+
 use async_trait::async_trait;
 use onyx_storage::{ObjectKey, ObjectMeta, StoreError};
 use onyx_types::{Origin, Plan, ToolEffect, ToolOutcome, ToolSpec};
@@ -5,26 +7,32 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::Value;
 
-use super::{reading, text_argument, tool};
+use super::{reading, spec_of, text_argument};
 use crate::files::AgentFiles;
-use crate::{Authorised, ToolCx, ToolError, TypedTool};
+use crate::{Authorised, Tool, ToolCx, ToolError, TypedTool};
 
 /// More names at once help no model.
 const MOST_ENTRIES: usize = 500;
 
-pub(super) struct ListFiles(ToolSpec);
+pub(super) const POSITION: u16 = 10;
+
+pub(super) fn tool() -> Arc<dyn Tool> {
+    Arc::new(ListFiles::new())
+}
+
+struct ListFiles(ToolSpec);
 
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-pub(super) struct Arguments {
+struct Arguments {
     /// Folder; default: the top
     path: Option<String>,
 }
 
 impl ListFiles {
-    pub(super) fn new() -> Self {
+    fn new() -> Self {
         let description = "List a folder of the person's files, with sizes in bytes.";
-        Self(tool::<Arguments>("list_files", "fs", ToolEffect::Read, description))
+        Self(spec_of::<Arguments>("list_files", "fs", ToolEffect::Read, description))
     }
 }
 
