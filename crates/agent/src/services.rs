@@ -10,7 +10,7 @@ use onyx_types::{Cancel, Clock, Fault, Pauses, Timestamp, ToolCall};
 use tokio::sync::broadcast;
 
 use crate::actions::Actions;
-use crate::agents::{CurrentRoster, Models, PreferenceFiles, Roster, Titles};
+use crate::agents::{AgentProfile, CurrentRoster, Models, PreferenceFiles, Roster, Titles};
 use crate::conversations::{self, Conversations, LocalPromises, LocalSentMessages};
 use crate::drafts::{self, Approvals, LocalDraftLeases, Undo};
 use crate::drive::DriveServices;
@@ -173,6 +173,13 @@ impl AgentServices {
     /// Every notice from now on, of every person: the listener picks its own.
     pub fn notices(&self) -> broadcast::Receiver<Notice> {
         self.shared.notices.listen()
+    }
+
+    /// The names of the tools that an agent has now.
+    pub fn tools_of(&self, agent: &AgentProfile) -> Vec<String> {
+        let tools = self.shared.toolbox.tools();
+        let policy = agent.policy.for_tools(&tools.known());
+        policy.tools().map(ToOwned::to_owned).collect()
     }
 
     /// What a call would do, in one line for people.

@@ -248,7 +248,7 @@ async fn details(state: &ApiState, id: &str) -> Result<Response, Problem> {
     let tag = written.as_ref().map(|written| etag(&written.hash));
     let details = AgentDetails {
         agent: AgentView::of(&roster, agent),
-        tools: agent.policy.tools().map(ToOwned::to_owned).collect(),
+        tools: state.agent.tools_of(agent),
         settings: written.map(|written| written.value.into()).unwrap_or_default(),
         files,
     };
