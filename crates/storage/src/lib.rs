@@ -56,6 +56,6 @@ pub use objects::{Expect, Object, ObjectKey, ObjectKeyError, ObjectMeta, Objects
 pub use personas::{PersonaFiles, PersonaText, TestInput, TestInputId};
 pub use rebuild::{Messages, Rebuilt, find_session, preview_of, rebuild_person, title_of};
 pub use spaces::{Space, SpaceChange, Spaces};
-pub use sqlite::open_chunks;
+pub use sqlite::{AuditExport, AuditSeal, AuditWitnesses, open_chunks};
 pub use store::Store;
 pub use turn_log::{Damage, DamageKind, LiveText, LogState, Page, Pos, TurnLog};

@@ -4,13 +4,14 @@ use onyx_types::{ErrorCode, Fault, Plan, Taint, Tier, ToolSpec, Visibility};
 use serde::{Deserialize, Serialize};
 
 use crate::Toolbox;
+use crate::builtin::DOCKER;
 use crate::commands::CommandRule;
 
 /// An agent's `tools` in the config, as written. A name is a tool's or `group:<group>`.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct ToolSettings {
-    /// `None` allows every tool.
+    /// `None` allows every tool but those of `group:docker`, which must be named.
     pub allow: Option<Vec<String>>,
     pub deny: Vec<String>,
     /// Commands that tier `act` may run without asking: each the beginning of an argument list.
@@ -97,7 +98,9 @@ impl Policy {
 
 fn allowed(names: Option<&[String]>, toolbox: &Toolbox) -> (BTreeSet<String>, Vec<Warning>) {
     let Some(names) = names else {
-        return (toolbox.specs().map(|spec| spec.name.clone()).collect(), Vec::new());
+        // Who talks to Docker can do anything on this machine: nobody gets that without being named.
+        let usual = toolbox.specs().filter(|spec| spec.group != DOCKER);
+        return (usual.map(|spec| spec.name.clone()).collect(), Vec::new());
     };
     let mut tools = BTreeSet::new();
     let mut warnings = Vec::new();

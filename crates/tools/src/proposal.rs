@@ -9,6 +9,7 @@ use onyx_types::{
 
 use crate::audit::{Record, Trail};
 use crate::instruction::STEERS_AGENTS;
+use crate::output::one_line;
 use crate::place::{self, Place, current_hash};
 use crate::text::diff::Change;
 use crate::toolbox::Services;
@@ -177,7 +178,7 @@ pub(crate) fn shown_whole(
     services: &Services,
     cx: &ToolCx,
 ) -> Result<Plan, ToolError> {
-    plan.summary = services.masker.mask(&plan.summary).into_owned();
+    plan.summary = one_line(&services.masker.mask(&plan.summary));
     plan.preview = match plan.preview {
         Preview::None => Preview::Text { text: format!("{:#}", plan.arguments) },
         shown @ (Preview::Text { .. } | Preview::Diff { .. }) => shown,

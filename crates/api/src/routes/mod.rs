@@ -14,6 +14,7 @@ mod logs;
 mod memory;
 mod metrics;
 mod owned;
+mod members_changes;
 mod pending_changes;
 mod personas;
 mod runs;
@@ -47,6 +48,7 @@ pub fn routes() -> Routes {
         .merge(agents::routes())
         .merge(sessions::routes())
         .merge(runs::routes())
+        .merge(members_changes::routes())
         .merge(pending_changes::routes())
         .merge(audit::routes())
         .merge(admin::routes())

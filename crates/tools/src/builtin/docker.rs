@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use async_trait::async_trait;
-use onyx_types::{Plan, Preview, Target, ToolEffect, ToolOutcome, ToolSpec};
+use onyx_types::{PersonId, Plan, Preview, Target, ToolEffect, ToolOutcome, ToolSpec};
 use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::Value;
@@ -20,21 +20,33 @@ const LIMIT: Duration = Duration::from_secs(60);
 const PROGRAMS: [&str; 2] = ["/usr/bin/docker", "/usr/local/bin/docker"];
 const SOCKET: &str = "/var/run/docker.sock";
 
-/// Where Docker is on this machine.
+/// The group of these tools. An agent has them only where its `tools.allow` names them.
+pub(crate) const GROUP: &str = "docker";
+
+/// `tools.docker` of the config, as written.
+#[derive(Clone, Debug, Default, Deserialize)]
+#[serde(default, rename_all = "camelCase")]
+pub struct DockerSettings {
+    /// Docker's command line; without it, where it usually is.
+    pub program: Option<PathBuf>,
+    pub socket: Option<PathBuf>,
+}
+
+/// Where Docker is on this machine, and whose it is: who may talk to it can read and write every
+/// file of the machine.
 #[derive(Clone, Debug)]
 pub struct Docker {
     program: Option<PathBuf>,
     socket: PathBuf,
+    owner: PersonId,
 }
 
 impl Docker {
-    pub fn here() -> Self {
-        let program = PROGRAMS.iter().map(PathBuf::from).find(|path| path.is_file());
-        Self { program, socket: SOCKET.into() }
-    }
-
-    pub fn at(program: PathBuf, socket: PathBuf) -> Self {
-        Self { program: Some(program), socket }
+    pub fn new(settings: &DockerSettings, owner: PersonId) -> Self {
+        let usual = || PROGRAMS.iter().map(PathBuf::from).find(|path| path.is_file());
+        let program = settings.program.clone().or_else(usual);
+        let socket = settings.socket.clone().unwrap_or_else(|| SOCKET.into());
+        Self { program, socket, owner }
     }
 
     fn is_here(&self) -> bool {
@@ -92,7 +104,7 @@ impl Command {
     pub(super) const ALL: [Self; 4] = [Self::Ps, Self::Logs, Self::Stats, Self::Exec];
 
     fn spec(self) -> ToolSpec {
-        let (group, read) = ("docker", ToolEffect::Read);
+        let (group, read) = (GROUP, ToolEffect::Read);
         match self {
             Self::Ps => tool::<Nothing>("docker_ps", group, read, "List containers."),
             Self::Logs => tool::<Logs>("docker_logs", group, read, "A container's last lines."),
@@ -148,7 +160,8 @@ impl Tool for DockerTool {
     }
 
     fn is_ready(&self, asked: &Asked<'_>) -> bool {
-        *asked.has_docker.get_or_init(|| self.docker.is_here())
+        *asked.person == self.docker.owner
+            && *asked.has_docker.get_or_init(|| self.docker.is_here())
     }
 
     fn lacks(&self) -> String {

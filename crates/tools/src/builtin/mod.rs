@@ -49,7 +49,8 @@ use crate::{Delegates, ModelRouter, PersonaDesk, Spaces, Tool, ToolCx, ToolError
 
 use docker::DockerTool;
 
-pub use docker::Docker;
+pub(crate) use docker::GROUP as DOCKER;
+pub use docker::{Docker, DockerSettings};
 pub use git::{BadGitSettings, GitRemotes, GitSettings, OpenSecret};
 
 /// Every tool that comes with Onyx, in the order agents see them.

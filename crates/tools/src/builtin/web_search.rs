@@ -1,15 +1,15 @@
 use std::time::Duration;
 
 use async_trait::async_trait;
-use onyx_types::{Origin, Plan, Target, ToolEffect, ToolOutcome, ToolSpec};
+use onyx_types::{Origin, Plan, Preview, Taint, Target, ToolEffect, ToolOutcome, ToolSpec};
 use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::Value;
 
-use super::{reading, text_argument, tool};
+use super::{acting, reading, text_argument, tool};
 use crate::output::one_line;
 use crate::schema::arguments;
-use crate::web::Web;
+use crate::web::{Web, search_words};
 use crate::web::searxng::{self, Hit};
 use crate::{Asked, Authorised, Tool, ToolCx, ToolError};
 
@@ -57,13 +57,21 @@ impl Tool for WebSearch {
         format!("Search the web for {}", text_argument(arguments, "query"))
     }
 
-    async fn plan(&self, input: Value, _: &ToolCx) -> Result<Plan, ToolError> {
+    async fn plan(&self, input: Value, cx: &ToolCx) -> Result<Plan, ToolError> {
         let Arguments { query, .. } = arguments(&input)?;
-        if query.trim().is_empty() {
+        let words = search_words::neutral(&query);
+        if words.is_empty() {
             return Err(ToolError::Arguments("\"query\" is empty".into()));
         }
         let target = Target { name: "web search".to_owned(), base: None, instruction: false };
         let summary = self.summary(&input);
+        // The words go to the engine and to those whom it asks: from a run that has read foreign
+        // text, a message in them is no search.
+        if cx.taint == Taint::Tainted && search_words::could_carry(&words) {
+            let preview = Preview::Text { text: format!("Search the web for: {words}") };
+            let plan = acting(&self.spec, input, ToolEffect::Reach, target, preview);
+            return Ok(Plan { summary, ..plan });
+        }
         Ok(reading(&self.spec, input, target, summary))
     }
 
@@ -73,7 +81,8 @@ impl Tool for WebSearch {
         let Some((engine, egress)) = self.web.engine() else {
             return Err(ToolError::Failed(NO_ENGINE.into()));
         };
-        let mut hits = searxng::search(&engine, &egress, &query).await?;
+        let words = search_words::neutral(&query);
+        let mut hits = searxng::search(&engine, &egress, &words).await?;
         hits.truncate(count.unwrap_or(USUAL_HITS));
         cx.addresses.search_found(hits.iter().map(|hit| hit.url.as_str()));
         let output = match hits.is_empty() {

@@ -1,6 +1,7 @@
 //! Spaces over HTTP: what they hold, what is captured into them, who talks in them.
 
 mod capture;
+mod cautious;
 mod companion;
 mod contracts;
 mod crossing;
