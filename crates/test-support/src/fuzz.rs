@@ -66,7 +66,13 @@ impl Fuzz {
     /// `crate_folder` is `env!("CARGO_MANIFEST_DIR")`.
     pub fn new(crate_folder: &str, target: &str) -> Self {
         let folder = PathBuf::from(crate_folder).join("tests/fuzz").join(target);
-        Self { folder, seeds: Vec::new(), words: Vec::new(), dice: Dice::new(seed()), lasts: fuzz_time() }
+        Self {
+            folder,
+            seeds: Vec::new(),
+            words: Vec::new(),
+            dice: Dice::new(seed()),
+            lasts: fuzz_time(),
+        }
     }
 
     /// Good input, to begin with.
@@ -152,9 +158,25 @@ impl Fuzz {
             3 => case.truncate(at),
             4 => {
                 let odd: &[&[u8]] = &[
-                    b"-1", b"0", b"18446744073709551616", b"1e999", b"NaN", b"\0", b"\xff\xfe", b"\xc3",
-                    b"\xed\xa0\x80", b"\xf0\x9f\x92\xa9", b"\\u0000", b"\\ud800", b"\r\n", b"\n\n",
-                    b"\xe2\x80\xae", b"\xff\xff\xff\xff", b"\x7f\xff\xff\xff", b"[[[[[[[[", b"{\"a\":",
+                    b"-1",
+                    b"0",
+                    b"18446744073709551616",
+                    b"1e999",
+                    b"NaN",
+                    b"\0",
+                    b"\xff\xfe",
+                    b"\xc3",
+                    b"\xed\xa0\x80",
+                    b"\xf0\x9f\x92\xa9",
+                    b"\\u0000",
+                    b"\\ud800",
+                    b"\r\n",
+                    b"\n\n",
+                    b"\xe2\x80\xae",
+                    b"\xff\xff\xff\xff",
+                    b"\x7f\xff\xff\xff",
+                    b"[[[[[[[[",
+                    b"{\"a\":",
                 ];
                 let odd = dice.pick(odd).to_vec();
                 case.splice(at..at, odd);

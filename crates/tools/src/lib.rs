@@ -45,9 +45,9 @@ mod web;
 pub use addresses::Addresses;
 pub use approval::{Approval, NotApproved};
 pub use builtin::{
-    BadGitSettings, Docker, DockerSettings, GitRemotes, GitSettings, OpenSecret, builtin_tools, delegation_tools,
-    docker_tools, git_tools, index_tools, model_tools, persona_tools, runtime_tools, session_tools,
-    space_tools, web_tools,
+    BadGitSettings, Docker, DockerSettings, GitRemotes, GitSettings, OpenSecret, builtin_tools,
+    delegation_tools, docker_tools, git_tools, index_tools, model_tools, persona_tools,
+    runtime_tools, session_tools, space_tools, web_tools,
 };
 pub use context::{LiveOutput, ToolCx};
 pub use delegation::{Answered, DEEPEST, Delegates, Standing};

@@ -4,7 +4,9 @@
 use std::sync::Arc;
 
 use onyx_storage::{Channel, Channels, Files, Space, Spaces, Thread};
-use onyx_types::{AgentId, ErrorCode, Fault, PersonId, Scope, SessionId, SessionOrigin, Tier, View};
+use onyx_types::{
+    AgentId, ErrorCode, Fault, PersonId, Scope, SessionId, SessionOrigin, Tier, View,
+};
 
 use crate::agents::Roster;
 

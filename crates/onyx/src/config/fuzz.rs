@@ -13,9 +13,12 @@ fn settings_read_or_say_why_not() {
         "agents": {"list": [{"id": "main", "tools": {"commands": [["cat"]]}}]},
         "tools": {"web": {"allowPrivateHosts": ["127.0.0.1:8080"]}},
     });
-    let loose = "{ // note\n gateway: {port: 0x10,}, people: ['anna'], /* x */ limits: {max_cost: +.5}, }";
-    let words =
-        ["//", "/*", "*/", "'", "${", "}", "0x", "+", "\\u", "gateway", "agents", "Infinity", ",,", "["];
+    let loose =
+        "{ // note\n gateway: {port: 0x10,}, people: ['anna'], /* x */ limits: {max_cost: +.5}, }";
+    let words = [
+        "//", "/*", "*/", "'", "${", "}", "0x", "+", "\\u", "gateway", "agents", "Infinity", ",,",
+        "[",
+    ];
     let fuzz = Fuzz::new(env!("CARGO_MANIFEST_DIR"), "config").words(words);
     fuzz.seed(plain.to_string()).seed(loose).run(|bytes| {
         let text = String::from_utf8_lossy(bytes).into_owned();

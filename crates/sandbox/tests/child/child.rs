@@ -25,19 +25,24 @@ fn helper(paths: &[String]) -> ExitCode {
         return ExitCode::FAILURE;
     }
     let secret = &paths[0];
-    let said = |what: &str, is_done: bool| println!("{what}: {}", if is_done { "yes" } else { "no" });
+    let said =
+        |what: &str, is_done: bool| println!("{what}: {}", if is_done { "yes" } else { "no" });
     said("reads its input", readable.first().is_some_and(|path| std::fs::read(path).is_ok()));
     said("reads a secret", std::fs::read(secret).is_ok());
     said("lists", std::fs::read_dir("/").is_ok());
     said("reads another process", std::fs::read("/proc/1/environ").is_ok());
     said("writes", std::fs::write(format!("{secret}.new"), "x").is_ok());
-    said("looks names up or connects", std::net::TcpStream::connect("127.0.0.1:9").is_err_and(
-        |error| error.kind() == std::io::ErrorKind::ConnectionRefused,
-    ));
+    said(
+        "looks names up or connects",
+        std::net::TcpStream::connect("127.0.0.1:9")
+            .is_err_and(|error| error.kind() == std::io::ErrorKind::ConnectionRefused),
+    );
     said("sends", std::net::UdpSocket::bind("127.0.0.1:0").is_ok());
-    said("pipes", std::os::unix::net::UnixStream::connect("/nowhere").is_err_and(
-        |error| error.kind() == std::io::ErrorKind::NotFound,
-    ));
+    said(
+        "pipes",
+        std::os::unix::net::UnixStream::connect("/nowhere")
+            .is_err_and(|error| error.kind() == std::io::ErrorKind::NotFound),
+    );
     said("starts programs", std::process::Command::new("/bin/true").status().is_ok());
     std::thread::spawn(|| println!("threads: yes")).join().ok();
     ExitCode::SUCCESS

@@ -9,8 +9,8 @@ use rusqlite::{Connection, OptionalExtension as _, Row, named_params, params};
 
 use crate::{AuditEntry, AuditRow, ChainState, StoreError};
 
-use super::seal::{AuditSeal, SealedHead};
 use super::convert::{count, hash, integer, named_if_any, parsed, parsed_if_any, timestamp};
+use super::seal::{AuditSeal, SealedHead};
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Head {
@@ -50,11 +50,7 @@ pub(crate) fn append(
     Ok(row)
 }
 
-fn insert(
-    connection: &Connection,
-    row: &AuditRow,
-    key: Option<&str>,
-) -> Result<(), StoreError> {
+fn insert(connection: &Connection, row: &AuditRow, key: Option<&str>) -> Result<(), StoreError> {
     let entry = &row.entry;
     connection
         .prepare_cached(

@@ -13,11 +13,11 @@ use crate::{
 };
 
 use super::connection::{Durability, migrate, open_writer};
+use super::export::AuditExport;
 use super::readers::Readers;
+use super::seal::AuditSeal;
 use super::spending::{KnownSpending, Whose};
 use super::writer::Writer;
-use super::export::AuditExport;
-use super::seal::AuditSeal;
 use super::{audit, drafts, inbox, runs, sessions, spending};
 
 mod migrations {
@@ -277,9 +277,8 @@ impl Ledger for SqliteLedger {
 
     async fn append_audit(&self, entry: AuditEntry) -> Result<AuditRow, StoreError> {
         let witnesses = self.witnesses.clone();
-        let append = move |connection: &Connection| {
-            audit::append(connection, entry, witnesses.seal())
-        };
+        let append =
+            move |connection: &Connection| audit::append(connection, entry, witnesses.seal());
         let row = self.writer.write(append).await?;
         self.witnesses.tell(&row);
         Ok(row)

@@ -101,7 +101,8 @@ impl AuditSeal {
         let first = before.map_or(row.seq, |head| head.first);
         let head = SealedHead { person: person.clone(), first, seq: row.seq, hash: row.hash };
         let line = serde_json::to_string(&head).map_err(io::Error::from);
-        if let Err(error) = line.and_then(|line| noted.file.write_all(format!("{line}\n").as_bytes()))
+        if let Err(error) =
+            line.and_then(|line| noted.file.write_all(format!("{line}\n").as_bytes()))
         {
             let path = self.path.display();
             tracing::error!(%error, %path, "how far an audit chain has come could not be noted");

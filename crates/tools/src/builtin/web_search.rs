@@ -9,8 +9,8 @@ use serde_json::Value;
 use super::{acting, reading, text_argument, tool};
 use crate::output::one_line;
 use crate::schema::arguments;
-use crate::web::{Web, search_words};
 use crate::web::searxng::{self, Hit};
+use crate::web::{Web, search_words};
 use crate::{Asked, Authorised, Tool, ToolCx, ToolError};
 
 const USUAL_HITS: usize = 8;

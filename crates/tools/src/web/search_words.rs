@@ -18,7 +18,9 @@ pub(crate) fn neutral(query: &str) -> String {
 /// Could they bring a message to whoever reads the engine's questions, or owns a name in them?
 pub(crate) fn could_carry(query: &str) -> bool {
     query.chars().count() > USUAL_CHARS
-        || query.split_whitespace().any(|word| names_host(word) || word.chars().count() > USUAL_WORD)
+        || query
+            .split_whitespace()
+            .any(|word| names_host(word) || word.chars().count() > USUAL_WORD)
 }
 
 /// An address, a mail address, or something that looks like the name of a host.
@@ -66,7 +68,9 @@ mod tests {
         ] {
             assert!(could_carry(query), "{query}");
         }
-        for query in ["high water at noon", "pi is 3.14", "e.g. tides", "version 2.0.1", "what? now!"] {
+        for query in
+            ["high water at noon", "pi is 3.14", "e.g. tides", "version 2.0.1", "what? now!"]
+        {
             assert!(!could_carry(query), "{query}");
         }
     }

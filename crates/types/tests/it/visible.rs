@@ -25,8 +25,7 @@ fn what_deceives_is_written_out_and_what_people_write_stays() {
 fn a_text_in_pieces_is_shown_as_the_whole() {
     for Case { text, shown } in cases() {
         let mut pieces = VisiblePieces::default();
-        let each: String =
-            text.chars().map(|c| pieces.add(&c.to_string()).into_owned()).collect();
+        let each: String = text.chars().map(|c| pieces.add(&c.to_string()).into_owned()).collect();
         assert_eq!(each, shown);
     }
 }

@@ -73,7 +73,8 @@ fn forge(connection: &Connection) {
         connection.prepare(&format!("SELECT {columns} FROM audit ORDER BY seq")).unwrap();
     let rows: Vec<(Vec<Option<String>>, i64, i64)> = statement
         .query_map([], |row| {
-            let texts = (0..11).map(|at| row.get(at)).collect::<Result<Vec<Option<String>>, _>>()?;
+            let texts =
+                (0..11).map(|at| row.get(at)).collect::<Result<Vec<Option<String>>, _>>()?;
             Ok((texts, row.get(11)?, row.get(12)?))
         })
         .unwrap()
@@ -96,7 +97,10 @@ fn forge(connection: &Connection) {
 async fn a_chain_that_is_made_anew_without_the_key_is_found() {
     let onyx = with_rows(3).await;
     let home = onyx.home();
-    assert_eq!(verified(&home).await, (Some(0), json!({"person": "owner", "whole": true, "rows": 3})));
+    assert_eq!(
+        verified(&home).await,
+        (Some(0), json!({"person": "owner", "whole": true, "rows": 3}))
+    );
     forge(&database(&home));
     let (code, chain) = verified(&home).await;
     assert_ne!(code, Some(0));
@@ -114,7 +118,9 @@ async fn a_missing_tail_is_found_also_when_the_head_is_moved_back() {
         })
         .unwrap();
     connection.execute("DELETE FROM audit WHERE seq = 3", []).unwrap();
-    connection.execute("UPDATE audit_heads SET seq = ?1, hash = ?2", params![old.0, old.1]).unwrap();
+    connection
+        .execute("UPDATE audit_heads SET seq = ?1, hash = ?2", params![old.0, old.1])
+        .unwrap();
     let (code, chain) = verified(&home).await;
     assert_ne!(code, Some(0));
     assert_eq!((&chain["whole"], &chain["broken_at"]), (&json!(false), &json!(3)), "{chain}");

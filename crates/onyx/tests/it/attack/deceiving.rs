@@ -8,7 +8,8 @@ use crate::drafts::{draft_of, message, obedient, path, suggesting};
 use crate::{builder, run};
 
 /// Erases the line before it, sets a title, turns the direction, hides in a word.
-const HOSTILE: &str = "a\r\u{1b}[2K\u{1b}]0;owned\u{7}b\u{202e}c\u{200b}d\u{9b}1m\u{2066}e\u{e0041}";
+const HOSTILE: &str =
+    "a\r\u{1b}[2K\u{1b}]0;owned\u{7}b\u{202e}c\u{200b}d\u{9b}1m\u{2066}e\u{e0041}";
 const WRITTEN_OUT: &str =
     "a\\r\\u{1b}[2K\\u{1b}]0;owned\\u{7}b\\u{202e}c\\u{200b}d\\u{9b}1m\\u{2066}e\\u{e0041}";
 
@@ -78,7 +79,11 @@ async fn what_is_to_be_approved_is_shown_with_its_hidden_characters_written_out(
 async fn the_audit_log_and_conversations_are_shown_with_their_hidden_characters_written_out() {
     let model = ScriptedModel::start().await;
     model.push(Answer::tool_calls([ScriptedCall::new("a", HOSTILE, &json!({"path": HOSTILE}))]));
-    model.push(Answer::tool_calls([ScriptedCall::new("b", "read_file", &json!({"path": HOSTILE}))]));
+    model.push(Answer::tool_calls([ScriptedCall::new(
+        "b",
+        "read_file",
+        &json!({"path": HOSTILE}),
+    )]));
     model.push(Answer::text(format!("I say {HOSTILE}")));
     let onyx = builder(&model).start().await;
     let home = onyx.home();

@@ -50,7 +50,8 @@ async fn a_member_approves_changes_of_their_files_and_no_command() {
     let row = anna.post(&format!("{}/approve", path(&write)), &json!({})).await.expect(200).json();
     assert_eq!(row["state"], "applied");
     let run = proposed(&anna, echo()).await;
-    let refused = anna.post(&format!("{}/approve", path(&run)), &json!({})).await.expect(403).json();
+    let refused =
+        anna.post(&format!("{}/approve", path(&run)), &json!({})).await.expect(403).json();
     assert_eq!(refused["code"], "owner_required", "{refused}");
     assert!(refused["hint"].as_str().unwrap().contains("limits.members_may_approve"), "{refused}");
     let row = anna.get(&path(&run)).await.expect(200).json();
@@ -80,7 +81,8 @@ async fn the_owner_decides_what_a_member_may_not() {
     assert_eq!(ids, [&json!(run)], "what anna may decide herself is hers alone: {list}");
     assert_eq!(list["drafts"][0]["person"], "anna");
     drop(anna.get("/api/admin/pending-changes").await.expect(403));
-    let decide = |draft: &str, what: &str| format!("/api/admin/pending-changes/anna/{draft}/{what}");
+    let decide =
+        |draft: &str, what: &str| format!("/api/admin/pending-changes/anna/{draft}/{what}");
     drop(onyx.post(&decide(&note, "approve"), &json!({})).await.expect(404));
     drop(anna.post(&decide(&run, "approve"), &json!({})).await.expect(403));
     let row = onyx.post(&decide(&run, "approve"), &json!({})).await.expect(200).json();
@@ -108,7 +110,8 @@ async fn containers_are_the_owners_and_off_unless_named() {
     let folder = tempfile::tempdir().unwrap();
     let (program, socket) = (folder.path().join("docker"), folder.path().join("docker.sock"));
     std::fs::write(&program, "#!/bin/sh\necho listed\n").unwrap();
-    std::fs::set_permissions(&program, std::os::unix::fs::PermissionsExt::from_mode(0o755)).unwrap();
+    std::fs::set_permissions(&program, std::os::unix::fs::PermissionsExt::from_mode(0o755))
+        .unwrap();
     std::fs::write(&socket, "").unwrap();
     let docker = json!({"tools": {"docker": {"program": program, "socket": socket}}});
     let agents = |tools: Value| {

@@ -61,15 +61,22 @@ fn asked(site: &Site) -> Vec<String> {
 #[tokio::test]
 async fn no_word_of_a_search_is_a_command_to_the_engine() {
     let house = house(found).await;
-    let queries =
-        ["!!evil.example secret", "tides !images", ":de tides", "<5 tides", "!g tides", "!!! tides"];
+    let queries = [
+        "!!evil.example secret",
+        "tides !images",
+        ":de tides",
+        "<5 tides",
+        "!g tides",
+        "!!! tides",
+    ];
     for query in queries {
         drop(results(&house, &[("web_search", json!({"query": query}))]).await);
     }
     let asked = asked(&house.engine);
     assert_eq!(asked.len(), queries.len(), "{asked:?}");
     for words in &asked {
-        let commands = words.split_whitespace().filter(|word| word.starts_with(['!', ':', '<', '?']));
+        let commands =
+            words.split_whitespace().filter(|word| word.starts_with(['!', ':', '<', '?']));
         assert_eq!(commands.collect::<Vec<_>>(), [""; 0], "{words}");
     }
     assert_eq!(asked[1], "tides images");
@@ -99,14 +106,17 @@ async fn a_tainted_run_asks_before_a_long_search_or_one_that_holds_an_address() 
     let read = ("web_fetch", json!({"url": page}));
     let long = "word ".repeat(40);
     let encoded = "c2VjcmV0IGtleSBvZiB0aGUgaG91c2U5OTk4Nzc2NjU1NDQzMzIyMTE";
-    for query in ["x.evil.example", "site:evil.example tides", "http://evil.example/a", &long, encoded] {
+    for query in
+        ["x.evil.example", "site:evil.example tides", "http://evil.example/a", &long, encoded]
+    {
         let search = ("web_search", json!({"query": query}));
         let told = results(&house, &[read.clone(), search]).await;
         assert!(told.iter().any(|event| event["type"] == "confirm"), "{query}: {told:?}");
     }
     assert_eq!(asked(&house.engine), [""; 0], "none of them was sent");
     // An ordinary search goes on as before, and so does any search of a run that read nothing foreign.
-    let told = results(&house, &[read, ("web_search", json!({"query": "high water at noon"}))]).await;
+    let told =
+        results(&house, &[read, ("web_search", json!({"query": "high water at noon"}))]).await;
     assert!(told.iter().all(|event| event["type"] != "confirm"), "{told:?}");
     let told = results(&house, &[("web_search", json!({"query": "site:example.org tides"}))]).await;
     assert!(told.iter().all(|event| event["type"] != "confirm"), "{told:?}");

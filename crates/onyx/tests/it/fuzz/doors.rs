@@ -12,8 +12,18 @@ const BODY: &str = "--b\r\nContent-Disposition: form-data; name=\"file\"; filena
 Content-Type: text/markdown\r\n\r\nhello\r\n--b\r\nContent-Disposition: form-data; \
 name=\"scope\"\r\n\r\n{\"type\":\"shared\"}\r\n--b--\r\n";
 const WORDS: [&str; 12] = [
-    "\r\n", "--b", "--b--", "\r\n\r\n", "name=\"", "filename=\"../../x\"", "\0", "Content-Type: ",
-    "\"", ";", "filename*=utf-8''%ff", "form-data",
+    "\r\n",
+    "--b",
+    "--b--",
+    "\r\n\r\n",
+    "name=\"",
+    "filename=\"../../x\"",
+    "\0",
+    "Content-Type: ",
+    "\"",
+    ";",
+    "filename*=utf-8''%ff",
+    "form-data",
 ];
 
 fn changed(dice: &mut Dice, text: &[u8]) -> Vec<u8> {
@@ -89,7 +99,8 @@ async fn frames_of_a_web_socket() {
 
 /// A frame that is right in most ways.
 fn frame(dice: &mut Dice) -> Vec<u8> {
-    let texts = ["{\"type\":\"ping\"}", "{\"type\":\"chat.send\",\"id\":1,\"data\":{}}", "{", "\u{202e}"];
+    let texts =
+        ["{\"type\":\"ping\"}", "{\"type\":\"chat.send\",\"id\":1,\"data\":{}}", "{", "\u{202e}"];
     let mut payload = dice.pick(&texts).as_bytes().to_vec();
     if dice.below(3) == 0 {
         payload = changed(dice, &payload);

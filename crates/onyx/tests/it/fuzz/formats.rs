@@ -27,8 +27,7 @@ fn decodes(wire: Wire, form: BodyForm, bytes: &[u8]) {
     assert_eq!(events.iter().filter(is_last).count(), 1, "{events:?}");
     assert!(events.last().as_ref().is_some_and(is_last), "{events:?}");
     let mut pieces = wire.decoder(form, &target());
-    let mut again: Vec<ModelEvent> =
-        bytes.chunks(7).flat_map(|piece| pieces.push(piece)).collect();
+    let mut again: Vec<ModelEvent> = bytes.chunks(7).flat_map(|piece| pieces.push(piece)).collect();
     again.extend(pieces.end());
     assert_eq!(format!("{:?}", again.last()), format!("{:?}", events.last()));
 }
@@ -56,7 +55,8 @@ const RESPONSES: &str = "event: response.output_text.delta\ndata: {\"type\":\
 
 #[test]
 fn server_sent_events() {
-    let words = ["data: ", "event: ", "id: ", "\n\n", "\r\n", ": note\n", "[DONE]", "null", "\"error\":{"];
+    let words =
+        ["data: ", "event: ", "id: ", "\n\n", "\r\n", ": note\n", "[DONE]", "null", "\"error\":{"];
     let fuzz = Fuzz::new(HERE, "sse").words(words);
     fuzz.seed(CHAT).seed(MESSAGES).seed(GEMINI).seed(RESPONSES).run(|bytes| {
         for wire in [Wire::OpenAiChat, Wire::OpenAiResponses, Wire::Anthropic, Wire::Gemini] {
@@ -82,12 +82,17 @@ fn turn_lines() {
         "\"id\":\"{id}\",\"run_id\":\"{id}\",\"ts\":\"2026-11-16T10:00:00.000Z\",\"lane\":0"
     );
     let seeds = [
-        format!("{{\"type\":\"user\",{base},\"content\":\"hi\",\"author\":{{\"person\":\"owner\"}}}}"),
-        format!("{{\"type\":\"tool_call\",{base},\"tool_use_id\":\"a\",\"tool_name\":\"b\",\"input\":{{}}}}"),
+        format!(
+            "{{\"type\":\"user\",{base},\"content\":\"hi\",\"author\":{{\"person\":\"owner\"}}}}"
+        ),
+        format!(
+            "{{\"type\":\"tool_call\",{base},\"tool_use_id\":\"a\",\"tool_name\":\"b\",\"input\":{{}}}}"
+        ),
         format!("{{\"type\":\"run_end\",{base},\"status\":\"done\",\"usage\":{{\"input\":1}}}}"),
         format!("{{\"type\":\"from_the_future\",{base},\"x\":[1,2.5,null]}}"),
     ];
-    let words = ["\"type\":", "\"assistant_text\"", "\"draft_id\":", "\"origin\":\"external\"", "-0.0"];
+    let words =
+        ["\"type\":", "\"assistant_text\"", "\"draft_id\":", "\"origin\":\"external\"", "-0.0"];
     let fuzz = seeds.into_iter().fold(Fuzz::new(HERE, "turns").words(words), Fuzz::seed);
     fuzz.run(|bytes| {
         let Ok(turn) = Turn::from_json(bytes) else { return };
@@ -105,8 +110,12 @@ fn headers_of_models() {
     let mut model = b"GGUF\x03\0\0\0".to_vec();
     model.extend(1u64.to_le_bytes());
     model.extend(2u64.to_le_bytes());
-    model.extend([text("general.architecture"), 8u32.to_le_bytes().to_vec(), text("llama")].concat());
-    model.extend([text("tokenizer.chat_template"), 8u32.to_le_bytes().to_vec(), text("{{x}}")].concat());
+    model.extend(
+        [text("general.architecture"), 8u32.to_le_bytes().to_vec(), text("llama")].concat(),
+    );
+    model.extend(
+        [text("tokenizer.chat_template"), 8u32.to_le_bytes().to_vec(), text("{{x}}")].concat(),
+    );
     model.extend([text("w"), 1u32.to_le_bytes().to_vec(), 4u64.to_le_bytes().to_vec()].concat());
     model.extend([0u32.to_le_bytes().to_vec(), 0u64.to_le_bytes().to_vec()].concat());
     model.extend([0; 64]);
@@ -122,9 +131,11 @@ fn pages_and_other_documents() {
     let page = "<!doctype html><html><head><title>T</title><base href=/x></head><body><article><h1>A\
         </h1><p>b <a href='//c'>d</a><table><tr><td>1</table><pre>x</pre><svg><style><!--</style>\
         </article></body></html>";
-    let words = ["<", "</", "<!--", "]]>", "<table>", "<svg>", "<template>", "&#x10FFFF;", "<p a=\""];
+    let words =
+        ["<", "</", "<!--", "]]>", "<table>", "<svg>", "<template>", "&#x10FFFF;", "<p a=\""];
     Fuzz::new(HERE, "html").words(words).seed(page).seed("a,b\n\"c\n\",d\n").run(|bytes| {
-        for (name, kind) in [("a.html", "text/html"), ("a.csv", "text/csv"), ("a.md", "text/plain")] {
+        for (name, kind) in [("a.html", "text/html"), ("a.csv", "text/csv"), ("a.md", "text/plain")]
+        {
             drop(Document { name, media_type: Some(kind), bytes }.extract());
         }
     });
@@ -133,17 +144,23 @@ fn pages_and_other_documents() {
 /// One spelling for each address, and none that leads inside is taken for the internet.
 #[test]
 fn addresses() {
-    let words = ["@", "0x7f", "%2e", "[::1]", "localhost", ".", "\\", "#", "://", "xn--", "。", "①"];
+    let words =
+        ["@", "0x7f", "%2e", "[::1]", "localhost", ".", "\\", "#", "://", "xn--", "。", "①"];
     let fuzz = Fuzz::new(HERE, "urls").words(words);
-    fuzz.seed("http://a.example:80/x?y#z").seed("https://127.0.0.1/").seed("http://[::ffff:1.2.3.4]/").run(
-        |bytes| {
+    fuzz.seed("http://a.example:80/x?y#z")
+        .seed("https://127.0.0.1/")
+        .seed("http://[::ffff:1.2.3.4]/")
+        .run(|bytes| {
             let text = String::from_utf8_lossy(bytes);
             let Ok(address) = text.parse::<Address>() else { return };
-            assert!(address.as_str().starts_with("http://") || address.as_str().starts_with("https://"));
-            assert!(!address.host().is_empty() && !address.as_str().contains('@') || text.contains('@'));
+            assert!(
+                address.as_str().starts_with("http://") || address.as_str().starts_with("https://")
+            );
+            assert!(
+                !address.host().is_empty() && !address.as_str().contains('@') || text.contains('@')
+            );
             let again: Address = address.as_str().parse().expect("its own spelling is one");
             assert_eq!(again, address);
             drop(address.join(&text));
-        },
-    );
+        });
 }

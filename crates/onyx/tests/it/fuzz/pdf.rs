@@ -101,8 +101,18 @@ async fn bombs_and_circles_are_given_up_and_a_plain_document_reads() {
 #[tokio::test]
 async fn documents_with_a_right_table_and_wrong_objects() {
     let words: [&[u8]; 12] = [
-        b"1 0 R", b"4 0 R", b"<<", b">>", b"[", b"]", b"/Filter /FlateDecode", b"-1", b"99999999999",
-        b"(\\777", b"/Kids", b"/Length",
+        b"1 0 R",
+        b"4 0 R",
+        b"<<",
+        b">>",
+        b"[",
+        b"]",
+        b"/Filter /FlateDecode",
+        b"-1",
+        b"99999999999",
+        b"(\\777",
+        b"/Kids",
+        b"/Length",
     ];
     let mut dice = Dice::new(7);
     let (began, mut tried) = (Instant::now(), 0);
