@@ -37,7 +37,7 @@ pub use clock::ManualClock;
 pub use delays::{HoldUp, delays};
 pub use desktop::Desktop;
 pub use fuzz::{Dice, Fuzz, fuzz_time};
-pub use gullible::{ORDER, QUOTE};
+pub use gullible::{HEED, ORDER, QUOTE, disguises, is_full_redteam};
 pub use memory::{LeasePlace, MemoryDisk, Moment, Op, OpenTurnstile, Passing, Turnstile};
 pub use occasion::{Begun, Load, Occasion};
 pub use process::{

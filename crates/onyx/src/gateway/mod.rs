@@ -47,6 +47,7 @@ use live::Live;
 use parts::{Ground, Parts};
 use probe::WriteProbe;
 use socket::HomeSocket;
+use witnesses::audit_witnesses;
 
 pub(crate) use claim::{Claim, Unreachable, claim};
 pub(crate) use connection::Connection;
