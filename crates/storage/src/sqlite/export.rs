@@ -3,7 +3,7 @@
 
 use std::collections::BTreeMap;
 use std::fs::{File, OpenOptions};
-use std::io::{self, BufRead as _, BufReader, Write as _};
+use std::io::{self, BufRead as _, BufReader, Read as _, Seek as _, SeekFrom, Write as _};
 use std::os::unix::fs::OpenOptionsExt as _;
 use std::path::{Path, PathBuf};
 use std::sync::Mutex;
@@ -31,7 +31,15 @@ struct Exported {
 impl AuditExport {
     /// Opens the file to add to it, making it for its owner alone. Blocks on the disk.
     pub fn open(path: &Path) -> Result<Self, StoreError> {
-        let open = || OpenOptions::new().create(true).append(true).mode(0o600).open(path);
+        let open = || {
+            let mut options = OpenOptions::new();
+            let mut file = options.create(true).read(true).append(true).mode(0o600).open(path)?;
+            // A line that a crash cut short is ended, so that the next one stands by itself.
+            if !ends_a_line(&mut file)? {
+                file.write_all(b"\n")?;
+            }
+            Ok(file)
+        };
         let file = open().map_err(|error| failed(path, &error))?;
         Ok(Self { path: path.to_owned(), file: Mutex::new(file) })
     }
@@ -68,6 +76,16 @@ impl AuditExport {
         });
         lock(&self.file).write_all(format!("{line}\n").as_bytes())
     }
+}
+
+fn ends_a_line(file: &mut File) -> io::Result<bool> {
+    if file.metadata()?.len() == 0 {
+        return Ok(true);
+    }
+    let mut last = [0];
+    file.seek(SeekFrom::End(-1))?;
+    file.read_exact(&mut last)?;
+    Ok(last == *b"\n")
 }
 
 fn failed(path: &Path, error: &io::Error) -> StoreError {
