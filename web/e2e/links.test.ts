@@ -93,14 +93,23 @@ test('no page of the app and no answer of the server lets a browser look names u
 
 test('hidden characters in answers, tool calls, titles and approvals are shown written out', async () => {
   const hostile = 'a\u202eb\u200bc';
-  const at = await play([
-    { calls: [{ id: 'a', name: 'read_file', input: { path: hostile } }] },
-    { text: `I read ${hostile} and \`${hostile}\``, calls: [{ id: 'b', name: 'delete_file', input: { path: 'x.md' } }] },
-    { text: 'Done.' },
-  ], { files: { 'people/owner/vault/x.md': `${hostile}\n` } });
+  const at = await play(
+    [
+      { calls: [{ id: 'a', name: 'read_file', input: { path: hostile } }] },
+      {
+        text: `I read ${hostile} and \`${hostile}\``,
+        calls: [{ id: 'b', name: 'delete_file', input: { path: 'x.md' } }],
+      },
+      { text: 'Done.' },
+    ],
+    { files: { 'people/owner/vault/x.md': `${hostile}\n` } },
+  );
   const page = await open(at);
   await say(page, `title ${hostile}`);
-  await page.getByRole('button', { name: /Approve/ }).first().waitFor();
+  await page
+    .getByRole('button', { name: /Approve/ })
+    .first()
+    .waitFor();
   const shown = await page.evaluate(() => document.title + document.body.innerText);
   expect(shown).not.toMatch(/[\u202e\u200b]/);
   // The person's words, the answer twice, what is deleted.

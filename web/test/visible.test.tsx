@@ -18,10 +18,11 @@ test('what deceives is written out as the server writes it out, and twice is as 
   expect(CASES.map(({ text }) => visible(visible(text)))).toEqual(CASES.map(({ shown }) => shown));
 });
 
+const Inner = ({ children }: { children: string }) => <em>{children}</em>;
+
 test('every string between two tags and in what attributes say is shown so', () => {
   const hostile = 'rm\u202eslx\u200b';
   const written = 'rm\\u{202e}slx\\u{200b}';
-  const Inner = ({ children }: { children: string }) => <em>{children}</em>;
   const shown = renderToStaticMarkup(
     <p title={hostile} aria-label={hostile}>
       {hostile} and {[hostile, 'more']} <Inner>{hostile}</Inner>

