@@ -196,7 +196,10 @@ pub(crate) fn call(tool: &str, input: Value) -> ToolCall {
 }
 
 pub(crate) fn policy(tier: Tier, toolbox: &Toolbox) -> Policy {
-    Policy::resolve(tier, &ToolSettings::default(), toolbox).unwrap().0
+    // By name: some tools are nobody's who does not name them.
+    let all = toolbox.specs().map(|spec| spec.name.clone()).collect();
+    let settings = ToolSettings { allow: Some(all), ..ToolSettings::default() };
+    Policy::resolve(tier, &settings, toolbox).unwrap().0
 }
 
 fn context(store: &Store, clock: Arc<ManualClock>) -> ToolCx {
