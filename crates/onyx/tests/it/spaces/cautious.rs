@@ -1,11 +1,19 @@
 //! Agents are cautious in a space: they suggest, whatever they may do elsewhere, until the person
 //! whose space it is lets them do more.
 
-use onyx_test_support::Answer;
+use onyx_test_support::{Answer, OnyxProcess, ScriptedModel};
 use serde_json::json;
 
 use super::companion::{companion, post};
 use super::{call, house, patch, stream};
+
+/// A space of which nobody said how far agents may go.
+async fn cautious() -> (ScriptedModel, OnyxProcess) {
+    let (model, onyx) = house().await;
+    let card = onyx.home().join("people/owner/spaces/home/space.json");
+    std::fs::write(card, "{\"name\": \"Home\"}").unwrap();
+    (model, onyx)
+}
 
 fn note(name: &str) -> Answer {
     call("write_file", &json!({"path": name, "content": "hello\n"}))
@@ -13,7 +21,7 @@ fn note(name: &str) -> Answer {
 
 #[tokio::test]
 async fn in_a_space_an_agent_that_may_act_suggests_until_its_owner_raises_the_cap() {
-    let (model, onyx) = house().await;
+    let (model, onyx) = cautious().await;
     let written = |name: &str| crate::drafts::vault(&onyx, name).is_some();
     let at = companion(&onyx).await;
     let told = async |name: &str| {
