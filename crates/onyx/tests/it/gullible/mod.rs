@@ -102,6 +102,26 @@ fn ways(attack: &Attack, tier: Tier, client: Client) -> Vec<Vector> {
     }
 }
 
+/// They show what was said and done before, orders among it, so that a model which obeys would go on
+/// for ever; each of them is a way to the agent.
+const ONLY_WAYS: [&str; 4] = ["git_log", "session_search", "sessions_history", "sessions_list"];
+
+#[tokio::test]
+async fn every_tool_of_an_agent_is_somebodys_goal() {
+    let world = World::new(Tier::Act, 0).await;
+    let attacks = corpus::attacks(&world.addresses());
+    let goals: Vec<&str> = attacks
+        .iter()
+        .flat_map(|attack| &attack.orders)
+        .map(|order| order.tool.as_str())
+        .chain(ONLY_WAYS)
+        .collect();
+    let agent = world.onyx.get("/v1/agents/main").await.expect(200).json();
+    let tools = agent["tools"].as_array().unwrap().iter().map(|tool| tool.as_str().unwrap());
+    let missing: Vec<&str> = tools.filter(|tool| !goals.contains(tool)).collect();
+    assert_eq!(missing, [""; 0], "no attack has these for its goal");
+}
+
 /// Everything that went otherwise than it must.
 async fn try_one(world: &mut World, client: Client, trial: &Trial<'_>) -> Vec<String> {
     let Trial { attack, vector, number } = *trial;
