@@ -20,9 +20,6 @@ const LIMIT: Duration = Duration::from_secs(60);
 const PROGRAMS: [&str; 2] = ["/usr/bin/docker", "/usr/local/bin/docker"];
 const SOCKET: &str = "/var/run/docker.sock";
 
-/// The group of these tools. An agent has them only where its `tools.allow` names them.
-pub(crate) const GROUP: &str = "docker";
-
 /// `tools.docker` of the config, as written.
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(default, rename_all = "camelCase")]
@@ -104,7 +101,7 @@ impl Command {
     pub(super) const ALL: [Self; 4] = [Self::Ps, Self::Logs, Self::Stats, Self::Exec];
 
     fn spec(self) -> ToolSpec {
-        let (group, read) = (GROUP, ToolEffect::Read);
+        let (group, read) = ("docker", ToolEffect::Read);
         match self {
             Self::Ps => tool::<Nothing>("docker_ps", group, read, "List containers."),
             Self::Logs => tool::<Logs>("docker_logs", group, read, "A container's last lines."),

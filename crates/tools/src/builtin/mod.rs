@@ -49,7 +49,6 @@ use crate::{Delegates, ModelRouter, PersonaDesk, Spaces, Tool, ToolCx, ToolError
 
 use docker::DockerTool;
 
-pub(crate) use docker::GROUP as DOCKER;
 pub use docker::{Docker, DockerSettings};
 pub use git::{BadGitSettings, GitRemotes, GitSettings, OpenSecret};
 

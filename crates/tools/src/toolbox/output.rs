@@ -1,7 +1,7 @@
 //! What of an output reaches a model, a person, a log.
 
 use onyx_storage::{Expect, ObjectKey, Objects, StoreError};
-use onyx_types::{Artifact, Hash, ToolOutcome, visible_line};
+use onyx_types::{Artifact, Hash, ToolOutcome};
 
 use crate::ToolCx;
 
@@ -11,8 +11,6 @@ const OUTPUT_BYTES: usize = 32 * 1024;
 /// Of what is cut, the end often says most; the marker between takes the rest.
 const TAIL_BYTES: usize = 7 * 1024;
 const MARKER_BYTES: usize = 512;
-
-const LINE_CHARS: usize = 160;
 
 /// Shortens an output that is too long and keeps the whole of it beside the session.
 pub(crate) async fn bound(mut outcome: ToolOutcome, keep: &Keep<'_>) -> ToolOutcome {
@@ -61,18 +59,6 @@ fn shorten(whole: &str, kept: &str) -> String {
     format!("{head}\n[{left_out} of {} bytes left out here; {kept}]\n{tail}", whole.len())
 }
 
-/// Text from a model or a file as one line for people: hidden characters written out, not too long.
-pub(crate) fn one_line(text: &str) -> String {
-    // More of it than is shown need not be looked at.
-    let text = text.trim();
-    let end = text.char_indices().nth(LINE_CHARS + 1).map_or(text.len(), |(at, _)| at);
-    let line = visible_line(&text[..end]);
-    match line.char_indices().nth(LINE_CHARS) {
-        Some((end, _)) => format!("{}…", &line[..end]),
-        None => line.into_owned(),
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -85,11 +71,5 @@ mod tests {
         assert!(short.starts_with("startü") && short.ends_with("üend"));
         let kept = short.matches('ü').count() * 2;
         assert!(short.contains(&format!("[{} of 80008 bytes left out here; kkk", 80_000 - kept)));
-    }
-
-    #[test]
-    fn a_line_for_people_holds_nothing_that_turns_or_breaks_it() {
-        assert_eq!(one_line("  a\nb\u{202e}c  "), r"a\nb\u{202e}c");
-        assert_eq!(one_line(&"x".repeat(200)).chars().count(), LINE_CHARS + 1);
     }
 }

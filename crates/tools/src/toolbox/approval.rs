@@ -7,9 +7,12 @@ use onyx_types::{
     Visibility,
 };
 
-use crate::attempt::within;
-use crate::place::{Place, current_hash};
-use crate::{Policy, ToolCx, ToolError, Toolbox, gate, proposal};
+use super::attempt::within;
+use super::{Toolbox, proposal};
+use crate::files::{Place, current_hash};
+use crate::gate::{self, Policy};
+use crate::text::one_line;
+use crate::{ToolCx, ToolError};
 
 /// What a person says yes to.
 #[derive(Clone, Debug)]
@@ -304,7 +307,7 @@ impl Toolbox {
         cx: &ToolCx,
     ) -> Result<Draft, StoreError> {
         let Ending { state, output, origin } = ending;
-        let said = format!("{}: {}", state.as_str(), crate::output::one_line(&output));
+        let said = format!("{}: {}", state.as_str(), one_line(&output));
         let audit = self.audit(&draft, by, Verdict::Allow, &said, cx);
         let step = DraftMove {
             from: draft.state,
