@@ -5,12 +5,12 @@ use crate::{ErrorCode, Fault, Grant, Grants, PersonId};
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Approver {
     person: PersonId,
-    standing: Standing,
+    kind: ApproverKind,
 }
 
 /// What somebody is in this home.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Standing {
+pub enum ApproverKind {
     Owner,
     Member,
 }
@@ -18,9 +18,9 @@ pub enum Standing {
 impl Approver {
     /// What changes with an approval is the person's, so approving needs the scope `write`: talking
     /// to an agent and agreeing to what it proposes are two rights.
-    pub fn new(person: &PersonId, standing: Standing, grants: Grants) -> Result<Self, Fault> {
+    pub fn new(person: &PersonId, kind: ApproverKind, grants: Grants) -> Result<Self, Fault> {
         if grants.has(Grant::Write) {
-            return Ok(Self { person: person.clone(), standing });
+            return Ok(Self { person: person.clone(), kind });
         }
         Err(Fault::new(
             ErrorCode::Forbidden,
@@ -33,8 +33,8 @@ impl Approver {
         &self.person
     }
 
-    pub fn standing(&self) -> Standing {
-        self.standing
+    pub fn kind(&self) -> ApproverKind {
+        self.kind
     }
 }
 
@@ -46,7 +46,8 @@ mod tests {
     fn only_who_may_write_may_approve() {
         let person: PersonId = "anna".parse().unwrap();
         for grant in Grant::ALL {
-            let approver = Approver::new(&person, Standing::Member, [grant].into_iter().collect());
+            let approver =
+                Approver::new(&person, ApproverKind::Member, [grant].into_iter().collect());
             assert_eq!(approver.is_ok(), grant == Grant::Write, "{grant:?}");
         }
     }

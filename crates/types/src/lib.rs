@@ -30,7 +30,7 @@ mod turn_quick;
 mod usage;
 mod visible;
 
-pub use approver::{Approver, Standing};
+pub use approver::{Approver, ApproverKind};
 pub use authority::{Attendance, Taint, Tier, ToolEffect, Verdict};
 pub use cancel::Cancel;
 pub use clock::{Clock, Now, SystemClock, Timestamp};

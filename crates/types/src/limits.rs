@@ -2,7 +2,7 @@ use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
-use crate::{Plan, Standing, ToolEffect};
+use crate::{ApproverKind, Plan, ToolEffect};
 
 /// What one run may use. Meeting a limit ends the run and keeps what was done.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -59,13 +59,13 @@ impl Default for Limits {
 impl Limits {
     /// Whether somebody may approve such a plan of their own. A plan that only asks them reads, and
     /// answering is always theirs.
-    pub fn may_approve(&self, standing: Standing, plan: &Plan) -> bool {
+    pub fn may_approve(&self, kind: ApproverKind, plan: &Plan) -> bool {
         let is_theirs = |effect: &ToolEffect| {
             *effect == ToolEffect::Read || self.members_may_approve.contains(effect)
         };
-        match standing {
-            Standing::Owner => true,
-            Standing::Member => !plan.effects.is_empty() && plan.effects.iter().all(is_theirs),
+        match kind {
+            ApproverKind::Owner => true,
+            ApproverKind::Member => !plan.effects.is_empty() && plan.effects.iter().all(is_theirs),
         }
     }
 

@@ -13,7 +13,7 @@ use std::sync::Arc;
 use onyx_storage::{Draft, DraftFilter, Drafts, Files, StoreError};
 use onyx_tools::{Approval, Granted, NotApproved, ToolCx, Toolbox};
 use onyx_types::{
-    Approver, Clock, DraftId, DraftState, ErrorCode, Fault, Hash, PersonId, Standing,
+    Approver, ApproverKind, Clock, DraftId, DraftState, ErrorCode, Fault, Hash, PersonId,
 };
 
 use crate::agents::CurrentRoster;
@@ -94,7 +94,7 @@ impl Approvals {
         options: ApprovalOptions,
     ) -> Result<Draft, NotApproved> {
         let draft = self.get(approver.person(), id).await.map_err(plain)?;
-        if self.needs_owner(approver.standing(), &draft) {
+        if self.needs_owner(approver.kind(), &draft) {
             let fault = Fault::plain(ErrorCode::OwnerRequired);
             return Err(NotApproved { fault, draft: Some(Box::new(draft)) });
         }
@@ -127,14 +127,14 @@ impl Approvals {
     }
 
     /// Whether nobody but the owner may approve this draft of somebody's.
-    pub fn needs_owner(&self, standing: Standing, draft: &Draft) -> bool {
-        !self.shared.roster.get().limits().may_approve(standing, &draft.plan)
+    pub fn needs_owner(&self, kind: ApproverKind, draft: &Draft) -> bool {
+        !self.shared.roster.get().limits().may_approve(kind, &draft.plan)
     }
 
     /// A member's draft that waits for the owner.
     async fn of_member(&self, member: &PersonId, id: DraftId) -> Result<Draft, Fault> {
         let draft = self.get(member, id).await?;
-        if self.needs_owner(Standing::Member, &draft) {
+        if self.needs_owner(ApproverKind::Member, &draft) {
             return Ok(draft);
         }
         Err(Fault::new(ErrorCode::NotFound, format!("There is no draft {id}.")))

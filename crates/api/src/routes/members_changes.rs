@@ -4,7 +4,7 @@
 use axum::Json;
 use axum::extract::{Path, State};
 use onyx_storage::DraftFilter;
-use onyx_types::{DraftState, PersonId, Standing};
+use onyx_types::{ApproverKind, DraftState, PersonId};
 use schemars::JsonSchema;
 use serde::Serialize;
 
@@ -62,7 +62,7 @@ async fn list(
             continue;
         }
         for draft in approvals.list(&person.id, &filter).await? {
-            if approvals.needs_owner(Standing::Member, &draft) {
+            if approvals.needs_owner(ApproverKind::Member, &draft) {
                 let (person, change) = (person.id.clone(), PendingChange::of(&state, draft));
                 drafts.push(MembersChange { person, change });
             }

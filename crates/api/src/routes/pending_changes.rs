@@ -12,7 +12,7 @@ use futures::stream::unfold;
 use onyx_agent::{ApprovalOptions, ApprovalScope, NotApproved, NoticeKind};
 use onyx_storage::{Draft, DraftFilter};
 use onyx_types::{
-    AgentId, DraftId, DraftState, Hash, PersonId, Preview, RunId, SessionId, Standing, Taint,
+    AgentId, ApproverKind, DraftId, DraftState, Hash, PersonId, Preview, RunId, SessionId, Taint,
     Timestamp, ToolEffect,
 };
 use schemars::JsonSchema;
@@ -105,8 +105,8 @@ impl PendingChange {
     pub(super) fn of(state: &ApiState, draft: Draft) -> Self {
         let effect: ToolEffect = draft.plan.strictest();
         let is_owners = state.auth.identity().owner().is_ok_and(|owner| owner == draft.key.person);
-        let standing = if is_owners { Standing::Owner } else { Standing::Member };
-        let needs_owner = state.agent.approvals.needs_owner(standing, &draft);
+        let kind = if is_owners { ApproverKind::Owner } else { ApproverKind::Member };
+        let needs_owner = state.agent.approvals.needs_owner(kind, &draft);
         let plan = draft.plan;
         Self {
             id: draft.id,
