@@ -36,10 +36,10 @@ impl Deref for AuthContext {
 impl AuthContext {
     /// For whatever applies or agrees to something; fails where the credential may not approve.
     pub(crate) fn approver(&self) -> Result<Approver, Problem> {
-        Ok(Approver::new(&self.person, self.kind(), self.grants())?)
+        Ok(Approver::new(&self.person, self.approver_kind(), self.grants())?)
     }
 
-    pub(crate) fn kind(&self) -> ApproverKind {
+    fn approver_kind(&self) -> ApproverKind {
         if self.is_owner { ApproverKind::Owner } else { ApproverKind::Member }
     }
 }

@@ -18,7 +18,7 @@ use crate::Problem;
 pub(crate) struct ConnectionSlot {
     admission: Arc<Admission>,
     /// Changed only while the admission's state is locked.
-    kind: Mutex<ApproverKind>,
+    standing: Mutex<Standing>,
     /// Nobody closes a connection on which somebody has signed in; it need not look.
     is_known: AtomicBool,
     is_closed: AtomicBool,
@@ -31,7 +31,7 @@ pub(crate) struct ConnectionSlot {
 
 /// What a connection is counted as.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum ApproverKind {
+pub(super) enum Standing {
     /// Of the user who owns the home: not counted.
     LocalUser,
     Guest {
@@ -46,7 +46,7 @@ impl ConnectionSlot {
     pub(super) fn new(admission: Arc<Admission>) -> Self {
         Self {
             admission,
-            kind: Mutex::new(ApproverKind::Closed),
+            standing: Mutex::new(Standing::Closed),
             is_known: AtomicBool::new(false),
             is_closed: AtomicBool::new(false),
             is_settled: AtomicBool::new(false),
@@ -66,7 +66,7 @@ impl ConnectionSlot {
     }
 
     pub(crate) fn is_in_reserve(&self) -> bool {
-        matches!(self.kind(), ApproverKind::Guest { place: Place::Reserve, .. })
+        matches!(self.standing(), Standing::Guest { place: Place::Reserve, .. })
     }
 
     /// Somebody has shown a good credential. From now on the connection takes a place among those of
@@ -76,13 +76,13 @@ impl ConnectionSlot {
             return Ok(());
         }
         let mut state = self.admission.state();
-        let ApproverKind::Guest { key, .. } = self.kind() else { return Ok(()) };
+        let Standing::Guest { key, .. } = self.standing() else { return Ok(()) };
         if state.signed_in >= self.limits().signed_in() {
             return Err(no_room());
         }
         state.leave(key);
         state.signed_in += 1;
-        self.stand(ApproverKind::SignedIn);
+        self.stand(Standing::SignedIn);
         Ok(())
     }
 
@@ -104,7 +104,7 @@ impl ConnectionSlot {
             return;
         }
         let mut state = self.admission.state();
-        if let ApproverKind::Guest { key, .. } = self.kind() {
+        if let Standing::Guest { key, .. } = self.standing() {
             state.turn_to(key, phase);
         }
     }
@@ -156,14 +156,14 @@ impl ConnectionSlot {
         self.task.wake();
     }
 
-    pub(super) fn stand(&self, kind: ApproverKind) {
-        let is_known = matches!(kind, ApproverKind::LocalUser | ApproverKind::SignedIn);
-        *self.kind.lock().unwrap_or_else(PoisonError::into_inner) = kind;
+    pub(super) fn stand(&self, standing: Standing) {
+        let is_known = matches!(standing, Standing::LocalUser | Standing::SignedIn);
+        *self.standing.lock().unwrap_or_else(PoisonError::into_inner) = standing;
         self.is_known.store(is_known, Ordering::Release);
     }
 
-    fn kind(&self) -> ApproverKind {
-        *self.kind.lock().unwrap_or_else(PoisonError::into_inner)
+    fn standing(&self) -> Standing {
+        *self.standing.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
@@ -201,12 +201,12 @@ impl Drop for OpenSlot {
         self.settle();
         let slot = &self.0;
         let mut state = slot.admission.state();
-        match slot.kind() {
-            ApproverKind::LocalUser => {}
-            ApproverKind::Guest { key, .. } => drop(state.leave(key)),
-            ApproverKind::SignedIn => state.signed_in -= 1,
-            ApproverKind::Closed => slot.admission.one_more_settled(&mut state),
+        match slot.standing() {
+            Standing::LocalUser => {}
+            Standing::Guest { key, .. } => drop(state.leave(key)),
+            Standing::SignedIn => state.signed_in -= 1,
+            Standing::Closed => slot.admission.one_more_settled(&mut state),
         }
-        slot.stand(ApproverKind::LocalUser);
+        slot.stand(Standing::LocalUser);
     }
 }
