@@ -54,6 +54,14 @@ sim: setup ## run more simulated schedules (SEEDS=10000..30000), or one again (S
 soak: setup ## faults of every kind against a server, for MINUTES=10; as the dice say, or the same again (SEED=17)
 	@./scripts/soak
 
+.PHONY: redteam
+redteam: setup ## a model that obeys every text it reads, in every way at every tier: attacks by class, questions of 40 tasks
+	@./scripts/redteam
+
+.PHONY: fuzz
+fuzz: setup ## random input for every reader of foreign text, MINUTES=5 in all; what is found is kept (SEED=…)
+	@./scripts/fuzz
+
 ##@ Check it
 
 .PHONY: check

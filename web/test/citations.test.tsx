@@ -33,7 +33,7 @@ test('addresses, times and hostile paths are left as they are', () => {
 });
 
 test('within a link there is no second link', () => {
-  expect(html('[see notes/a.md:3](https://a.example)').match(/<a /g)).toHaveLength(1);
+  expect(html('[see notes/a.md:3](https://a.example)')).not.toContain('<a ');
 });
 
 test('the sources of an answer are read from the block that went to the model', () => {

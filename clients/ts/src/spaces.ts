@@ -75,7 +75,10 @@ export class Spaces {
     return this.http.json('/api/spaces', { body: space });
   }
 
-  update(space: string, change: { name?: string; defaultAgent?: string | null }): Promise<Space> {
+  update(
+    space: string,
+    change: { name?: string; defaultAgent?: string | null; tier?: Schema<'Tier'> },
+  ): Promise<Space> {
     return this.http.json(at(space), { method: 'PATCH', body: change });
   }
 

@@ -125,6 +125,8 @@ export interface Draft {
   instruction?: boolean;
   /** The run had read from outside when it proposed this. */
   tainted?: boolean;
+  /** Only the owner may approve it. */
+  needsOwner?: boolean;
   sessionId?: string;
   runId?: string;
   agent?: string;

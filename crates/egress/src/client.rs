@@ -70,6 +70,12 @@ impl Egress {
         Self { private: Arc::new(private), ..self.clone() }
     }
 
+    /// The same, with other bounds.
+    #[must_use]
+    pub fn within(&self, bounds: Bounds) -> Self {
+        Self { bounds, ..self.clone() }
+    }
+
     pub async fn get(&self, address: &Address, accept: &str) -> Result<Fetched, EgressError> {
         let work = self.follow(address, accept);
         match tokio::time::timeout(self.bounds.total, work).await {

@@ -159,12 +159,13 @@ impl Answer {
 }
 
 /// What the helper process does: a PDF on its input becomes pages on its output. It binds itself
-/// before it reads a byte.
-pub fn serve_helper() -> io::Result<()> {
+/// before it reads a byte; `hold` keeps it from files, sockets and programs.
+pub fn serve_helper(hold: impl FnOnce()) -> io::Result<()> {
     bind(Resource::As, MEMORY)?;
     bind(Resource::Cpu, SECONDS)?;
     bind(Resource::Core, 0)?;
     bind(Resource::Fsize, 0)?;
+    hold();
     let mut document = Vec::new();
     io::stdin().lock().take(LARGEST_DOCUMENT as u64 + 1).read_to_end(&mut document)?;
     let answer = serde_json::to_vec(&Answer::of(pdf::pages(&document)))?;

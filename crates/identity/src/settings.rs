@@ -6,6 +6,8 @@ use onyx_storage::Role;
 use onyx_types::{ErrorCode, Fault, PersonId};
 use serde::Deserialize;
 
+use crate::people::OWNER;
+
 /// A bearer token. Never shown by `Debug`.
 #[derive(Clone, PartialEq, Eq, Deserialize)]
 #[serde(transparent)]
@@ -73,6 +75,14 @@ pub struct Declared {
 }
 
 impl Declared {
+    /// Whose this home is: whom the config names, else the one of the first start.
+    pub fn owner(&self) -> Result<PersonId, Fault> {
+        match &self.owner {
+            Some(owner) => Ok(owner.clone()),
+            None => Ok(OWNER.parse()?),
+        }
+    }
+
     /// `valid_persons` is a list with commas, as the variable of that name holds it.
     pub fn new(
         people: Vec<PersonSettings>,

@@ -17,6 +17,9 @@ const XDG_CONFIG_HOME: &str = "XDG_CONFIG_HOME";
 /// Where the keys of sealed secrets lie in files, unless it is `onyx/keys` in the user's data
 /// folder. Set, new keys go there and not into the keyring.
 const ONYX_KEYS: &str = "ONYX_KEYS";
+/// A file to which every audit row is added as a line of JSON, for a place from which nothing can be
+/// taken away.
+const ONYX_AUDIT_EXPORT: &str = "ONYX_AUDIT_EXPORT";
 const XDG_DATA_HOME: &str = "XDG_DATA_HOME";
 /// The bus on which the desktop's keyring answers, unless it is `bus` in the folder of the session.
 const DBUS_SESSION_BUS_ADDRESS: &str = "DBUS_SESSION_BUS_ADDRESS";
@@ -64,6 +67,15 @@ pub(crate) fn chosen_key_folder() -> Option<PathBuf> {
 pub(crate) fn usual_key_folder() -> Option<PathBuf> {
     let data = folder(XDG_DATA_HOME).or_else(|| Some(folder(HOME)?.join(".local/share")));
     Some(data?.join("onyx/keys"))
+}
+
+/// Where keys lie in files, if there is a place for them.
+pub(crate) fn key_folder() -> Option<PathBuf> {
+    chosen_key_folder().or_else(usual_key_folder)
+}
+
+pub(crate) fn audit_export() -> Option<PathBuf> {
+    folder(ONYX_AUDIT_EXPORT)
 }
 
 /// Addresses of the person's message bus, where there may be one.

@@ -9,7 +9,7 @@ use crate::home::Home;
 use crate::local::{LocalLeases, LocalTurnLog};
 use crate::objects::Files;
 use crate::sessions::rebuild_person;
-use crate::sqlite::{Opened, SqliteChunks, SqliteLedger};
+use crate::sqlite::{AuditWitnesses, Opened, SqliteChunks, SqliteLedger};
 use crate::{Accounts, ChunkStore, Drafts, Leases, Ledger, SealedSecrets, StoreError, TurnLog};
 
 /// Every store of one home, behind the traits that callers see.
@@ -38,11 +38,20 @@ impl Store {
     /// Files and SQLite under the home, with no other server. Where the database is new but
     /// sessions exist (it was lost, or the files were brought here), their metadata is made anew.
     pub async fn open_embedded(home: Home, clock: Arc<dyn Clock>) -> Result<Self, StoreError> {
+        Self::open_witnessed(home, clock, AuditWitnesses::default()).await
+    }
+
+    /// The same; what lies outside the home knows of every audit row.
+    pub async fn open_witnessed(
+        home: Home,
+        clock: Arc<dyn Clock>,
+        witnesses: AuditWitnesses,
+    ) -> Result<Self, StoreError> {
         let blocking = home.blocking();
         let database = home.paths().database();
         let ledger_blocking = blocking.clone();
         let (ledger, opened) =
-            blocking.run(move || open_ledger(&database, ledger_blocking)).await?;
+            blocking.run(move || open_ledger(&database, ledger_blocking, witnesses)).await?;
         let leases = LocalLeases::new(Arc::clone(&clock));
         let turns = LocalTurnLog::new(home.root(), leases.clone(), home.ops(), blocking.clone());
         let chunks = SqliteChunks::new(&home.paths().index(), clock, blocking.clone());
@@ -79,9 +88,13 @@ impl Store {
 }
 
 /// Ledgers cannot be made again, so a database that cannot be used stops the start, by name.
-fn open_ledger(path: &Path, blocking: Blocking) -> Result<(SqliteLedger, Opened), StoreError> {
+fn open_ledger(
+    path: &Path,
+    blocking: Blocking,
+    witnesses: AuditWitnesses,
+) -> Result<(SqliteLedger, Opened), StoreError> {
     let name = path.display();
-    SqliteLedger::open(path, blocking).map_err(|error| match error {
+    SqliteLedger::open(path, blocking, witnesses).map_err(|error| match error {
         StoreError::Damaged(why) => StoreError::Damaged(format!("{name}: {why}")),
         StoreError::Failed(why) => StoreError::Failed(format!("{name}: {why}")),
         StoreError::NotFound

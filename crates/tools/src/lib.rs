@@ -25,9 +25,9 @@ mod toolbox;
 mod web;
 
 pub use builtin::{
-    BadGitSettings, Docker, GitRemotes, GitSettings, OpenSecret, builtin_tools, delegation_tools,
-    docker_tools, git_tools, index_tools, model_tools, persona_tools, runtime_tools, session_tools,
-    space_tools, web_tools,
+    BadGitSettings, Docker, DockerSettings, GitRemotes, GitSettings, OpenSecret, builtin_tools,
+    delegation_tools, docker_tools, git_tools, index_tools, model_tools, persona_tools,
+    runtime_tools, session_tools, space_tools, web_tools,
 };
 pub use error::ToolError;
 pub use files::{LARGEST_PERSON_FILE, NumberedVersion, PersonFiles};

@@ -30,8 +30,9 @@ mod turn;
 mod turn_codec;
 mod turn_quick;
 mod usage;
+mod visible;
 
-pub use approver::Approver;
+pub use approver::{Approver, ApproverKind};
 pub use authority::{Attendance, Taint, Tier, ToolEffect, Verdict};
 pub use cancel::Cancel;
 pub use clock::{Clock, Now, SystemClock, Timestamp};
@@ -68,3 +69,4 @@ pub use turn::{
     UnknownTurn, UserContent, UserPart, UserTurn, View,
 };
 pub use usage::Usage;
+pub use visible::{VisiblePieces, serialize_visible, visible, visible_json, visible_line};

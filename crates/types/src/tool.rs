@@ -251,13 +251,25 @@ impl FileChange {
     }
 }
 
-/// What a person is shown before deciding.
+/// What a person is shown before deciding. Whatever leaves the process of it is visible, also what
+/// was kept before.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(tag = "kind", rename_all = "snake_case")]
 pub enum Preview {
     None,
-    Text { text: String },
-    Diff { path: String, unified: String },
+    Text {
+        #[serde(serialize_with = "crate::serialize_visible")]
+        #[schemars(with = "String")]
+        text: String,
+    },
+    Diff {
+        #[serde(serialize_with = "crate::serialize_visible")]
+        #[schemars(with = "String")]
+        path: String,
+        #[serde(serialize_with = "crate::serialize_visible")]
+        #[schemars(with = "String")]
+        unified: String,
+    },
 }
 
 /// What came of a tool call.

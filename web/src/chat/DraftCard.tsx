@@ -51,7 +51,7 @@ export function DraftCard({ id, inChat = false }: { id: string; inChat?: boolean
   };
   const asks = draft?.tool === 'ask_person';
   useDecisionKeys(card, {
-    a: () => !asks && !busy && void answer({ decision: 'approve' }),
+    a: () => !asks && !busy && !draft?.needsOwner && void answer({ decision: 'approve' }),
     r: () => !busy && setRejecting(true),
   });
   if (!draft) return <div className="card meta border-l-3 border-l-line px-4 py-3">This draft no longer exists.</div>;
@@ -97,15 +97,19 @@ export function DraftCard({ id, inChat = false }: { id: string; inChat?: boolean
         )}
         {open && !rejecting && !asks && (
           <>
-            <button
-              type="button"
-              className="btn btn-primary"
-              disabled={busy}
-              onClick={() => void answer({ decision: 'approve' })}
-            >
-              Approve
-            </button>
-            {draft.effect === 'reach' && (
+            {draft.needsOwner ? (
+              <span>Only the owner of this home can approve this.</span>
+            ) : (
+              <button
+                type="button"
+                className="btn btn-primary"
+                disabled={busy}
+                onClick={() => void answer({ decision: 'approve' })}
+              >
+                Approve
+              </button>
+            )}
+            {draft.effect === 'reach' && !draft.needsOwner && (
               <button
                 type="button"
                 className="btn"
@@ -120,7 +124,7 @@ export function DraftCard({ id, inChat = false }: { id: string; inChat?: boolean
               Reject
             </button>
             <span className="hidden gap-2 md:flex" aria-hidden>
-              <kbd className="kbd">A</kbd>
+              {!draft.needsOwner && <kbd className="kbd">A</kbd>}
               <kbd className="kbd">R</kbd>
             </span>
             {draft.state === 'stale' && (

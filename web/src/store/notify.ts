@@ -1,6 +1,7 @@
 // What happens while nobody looks, told by the system if the person wants it.
 
 import { titleOf } from '../shell/links';
+import { visible } from '../ui/visible';
 import { usePreferences } from './preferences';
 import { useStore, type State } from './state';
 
@@ -25,8 +26,9 @@ const isWanted = () =>
   'Notification' in window &&
   Notification.permission === 'granted';
 
-async function tell({ title, body, tag, path }: Notice): Promise<void> {
-  const options = { body, tag, icon: ICON };
+async function tell({ title: words, body, tag, path }: Notice): Promise<void> {
+  const title = visible(words);
+  const options = { body: visible(body), tag, icon: ICON };
   // Phones take notices from the service worker only; it also opens the app where none is open.
   const worker = await navigator.serviceWorker?.getRegistration().catch(() => undefined);
   if (worker?.active) return worker.showNotification(title, { ...options, data: path });

@@ -91,9 +91,9 @@ pub(super) async fn load_context(
     mut opened: OpenedSession,
     lease: &Lease,
 ) -> Result<Run, Fault> {
-    let SessionAddress { key, origin, is_new, root, .. } = &plan.session;
-    let space = runs.spaces.of(&key.person, *root, *origin).await?;
-    let lanes = lanes::set_up(runs, &plan, &opened, space.as_ref()).await?;
+    let SessionAddress { key, is_new, .. } = &plan.session;
+    let space = plan.space.as_ref();
+    let lanes = lanes::set_up(runs, &plan, &opened, space).await?;
     let history = if *is_new {
         History::default()
     } else {
@@ -101,7 +101,7 @@ pub(super) async fn load_context(
     };
     let client_turns = std::mem::take(&mut opened.message.client.turns);
     let client_turns = with_all_results(client_turns, open_calls(history.turns()))?;
-    let scopes = retrieval_scopes(&plan, space.as_ref());
+    let scopes = retrieval_scopes(&plan, space);
     let index = runs.context.index.get();
     let retrieved =
         retrieve(index, &key.person, opened.run, &opened.message, scopes, &lanes.setups).await;

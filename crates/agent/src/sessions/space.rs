@@ -4,7 +4,9 @@
 use std::sync::Arc;
 
 use onyx_storage::{Channel, Channels, Files, Space, Spaces, Thread};
-use onyx_types::{AgentId, ErrorCode, Fault, PersonId, Scope, SessionId, SessionOrigin, View};
+use onyx_types::{
+    AgentId, ErrorCode, Fault, PersonId, Scope, SessionId, SessionOrigin, Tier, View,
+};
 
 use crate::agents::Roster;
 
@@ -23,6 +25,11 @@ impl SessionSpace {
         match self {
             Self::Companion { space, .. } | Self::Thread { space, .. } => space,
         }
+    }
+
+    /// How far agents may go in it.
+    pub(crate) fn tier(&self) -> Tier {
+        self.space().tier
     }
 
     /// What an agent may search in it.

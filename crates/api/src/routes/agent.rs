@@ -178,7 +178,7 @@ async fn start(
         for draft in drafts {
             let options = ApprovalOptions::default();
             let approved = state.agent.approvals.approve(&approver, draft, options).await;
-            approved.map_err(super::pending_changes::refused)?;
+            approved.map_err(|not| super::pending_changes::refused(state, not))?;
         }
     }
     OwnedRun::start(&state.agent.runs, request).await

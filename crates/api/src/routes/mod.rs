@@ -11,6 +11,7 @@ mod conversations;
 mod docs;
 mod health;
 mod logs;
+mod members_changes;
 mod memory;
 mod metrics;
 mod owned;
@@ -47,6 +48,7 @@ pub fn routes() -> Routes {
         .merge(agents::routes())
         .merge(sessions::routes())
         .merge(runs::routes())
+        .merge(members_changes::routes())
         .merge(pending_changes::routes())
         .merge(audit::routes())
         .merge(admin::routes())

@@ -12,8 +12,8 @@ use futures::stream::unfold;
 use onyx_agent::{ApprovalOptions, ApprovalScope, NotApproved, NoticeKind};
 use onyx_storage::{Draft, DraftFilter};
 use onyx_types::{
-    AgentId, DraftId, DraftState, Hash, PersonId, Preview, RunId, SessionId, Taint, Timestamp,
-    ToolEffect,
+    AgentId, ApproverKind, DraftId, DraftState, Hash, PersonId, Preview, RunId, SessionId, Taint,
+    Timestamp, ToolEffect,
 };
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -71,6 +71,8 @@ pub(crate) struct PendingChange {
     instruction: bool,
     /// The run had read from outside when it proposed this.
     tainted: bool,
+    /// Only the owner may approve it, whoever it belongs to.
+    needs_owner: bool,
     session_id: SessionId,
     run_id: RunId,
     agent: AgentId,
@@ -99,9 +101,12 @@ struct DraftOutcome {
     superseded_by: Option<DraftId>,
 }
 
-impl From<Draft> for PendingChange {
-    fn from(draft: Draft) -> Self {
+impl PendingChange {
+    pub(super) fn of(state: &ApiState, draft: Draft) -> Self {
         let effect: ToolEffect = draft.plan.strictest();
+        let is_owners = state.auth.identity().owner().is_ok_and(|owner| owner == draft.key.person);
+        let kind = if is_owners { ApproverKind::Owner } else { ApproverKind::Member };
+        let needs_owner = state.agent.approvals.needs_owner(kind, &draft);
         let plan = draft.plan;
         Self {
             id: draft.id,
@@ -113,6 +118,7 @@ impl From<Draft> for PendingChange {
             instruction: plan.targets.iter().any(|target| target.instruction),
             targets: plan.targets.into_iter().map(|own| own.target.to_string()).collect(),
             tainted: draft.taint == Taint::Tainted,
+            needs_owner,
             session_id: draft.key.session,
             run_id: draft.run,
             agent: draft.agent,
@@ -174,7 +180,8 @@ pub(super) async fn page(
     let more = drafts.len() > limit as usize;
     drafts.truncate(limit as usize);
     let before = drafts.last().filter(|_| more).map(|draft| draft.id);
-    Ok(PendingChanges { drafts: drafts.into_iter().map(PendingChange::from).collect(), before })
+    let drafts = drafts.into_iter().map(|draft| PendingChange::of(state, draft)).collect();
+    Ok(PendingChanges { drafts, before })
 }
 
 pub(super) async fn show(
@@ -182,7 +189,8 @@ pub(super) async fn show(
     caller: AuthContext,
     Path(id): Path<String>,
 ) -> Result<Json<PendingChange>, Problem> {
-    Ok(Json(state.agent.approvals.get(&caller.person, draft_id(&id)?).await?.into()))
+    let draft = state.agent.approvals.get(&caller.person, draft_id(&id)?).await?;
+    Ok(Json(PendingChange::of(&state, draft)))
 }
 
 /// What a person says with a decision.
@@ -241,8 +249,8 @@ pub(super) async fn approve(
 ) -> Result<Json<PendingChange>, Problem> {
     let (id, yes) = (draft_id(&id)?, decision.yes()?);
     let approved = state.agent.approvals.approve(&caller.approver()?, id, yes).await;
-    let approved = approved.map_err(refused)?;
-    Ok(Json(approved.into()))
+    let approved = approved.map_err(|not| refused(&state, not))?;
+    Ok(Json(PendingChange::of(&state, approved)))
 }
 
 pub(super) async fn reject(
@@ -252,15 +260,15 @@ pub(super) async fn reject(
     OptionalBody(decision): OptionalBody<DraftDecision>,
 ) -> Result<Json<PendingChange>, Problem> {
     let (id, reason) = (draft_id(&id)?, decision.reason()?);
-    let rejected =
-        state.agent.approvals.reject(&caller.person, id, reason).await.map_err(refused)?;
-    Ok(Json(rejected.into()))
+    let rejected = state.agent.approvals.reject(&caller.person, id, reason).await;
+    let rejected = rejected.map_err(|not| refused(&state, not))?;
+    Ok(Json(PendingChange::of(&state, rejected)))
 }
 
 /// With the draft as it is now, and its preview where it is a fresh one.
-pub(super) fn refused(not: NotApproved) -> Problem {
+pub(super) fn refused(state: &ApiState, not: NotApproved) -> Problem {
     let problem = Problem::from(not.fault);
-    let draft = not.draft.map(|draft| PendingChange::from(*draft));
+    let draft = not.draft.map(|draft| PendingChange::of(state, *draft));
     match draft.map(serde_json::to_value) {
         Some(Ok(value)) => problem.with("preview", value["preview"].clone()).with("draft", value),
         Some(Err(_)) | None => problem,
@@ -301,7 +309,7 @@ async fn frame(state: &ApiState, person: &PersonId, id: DraftId) -> Event {
     match state.agent.approvals.get(person, id).await {
         Ok(draft) => {
             let event = Event::default().event("draft").id(id.to_string());
-            event.json_data(PendingChange::from(draft)).unwrap_or_else(|_| missed())
+            event.json_data(PendingChange::of(state, draft)).unwrap_or_else(|_| missed())
         }
         Err(fault) => {
             tracing::warn!(%id, %fault, "a draft could not be told of");
@@ -314,6 +322,6 @@ fn missed() -> Event {
     Event::default().event("missed").data("{}")
 }
 
-fn draft_id(text: &str) -> Result<DraftId, Problem> {
+pub(super) fn draft_id(text: &str) -> Result<DraftId, Problem> {
     text.parse().map_err(|error: onyx_types::IdError| Problem::field("id", error.to_string()))
 }

@@ -11,7 +11,8 @@ use axum::http::{HeaderMap, StatusCode, header};
 use axum::response::{IntoResponse, Response};
 use onyx_storage::{Change, Channels, Expect, Space, SpaceChange, Spaces};
 use onyx_types::{
-    AgentId, Author, ErrorCode, Fault, Hash, Origin, Scope, SessionId, SpaceId, Timestamp, slug,
+    AgentId, Author, ErrorCode, Fault, Hash, Origin, Scope, SessionId, SpaceId, Tier, Timestamp,
+    slug,
 };
 use schemars::JsonSchema;
 use serde::{Deserialize, Deserializer, Serialize};
@@ -100,6 +101,8 @@ pub(crate) struct SpaceView {
     /// The session of its companion, once there is one.
     #[serde(skip_serializing_if = "Option::is_none")]
     companion: Option<SessionId>,
+    /// How far agents may go in it, whatever their own tier allows.
+    tier: Tier,
     #[serde(skip_serializing_if = "Option::is_none")]
     created_at: Option<Timestamp>,
     /// Why its `space.json` cannot be read; what is in the space is not harmed.
@@ -114,6 +117,7 @@ impl From<Space> for SpaceView {
             name: space.name,
             default_agent: space.default_agent.map(|agent| agent.to_string()),
             companion: space.companion,
+            tier: space.tier,
             created_at: space.created,
             error: space.damage,
         }
@@ -138,6 +142,7 @@ pub(crate) struct SpacePatch {
     #[serde(default, deserialize_with = "given")]
     #[schemars(with = "Option<String>")]
     default_agent: Option<Option<String>>,
+    tier: Option<Tier>,
 }
 
 /// Tells what was left out from what was given as null.
@@ -209,6 +214,7 @@ pub(super) async fn patch(
     let change = SpaceChange {
         name: request.name.as_deref().map(checked_name).transpose()?,
         default_agent,
+        tier: request.tier,
         ..SpaceChange::default()
     };
     let spaces = spaces(&state, &caller)?;

@@ -56,7 +56,7 @@ async fn show<T: DeserializeOwned>(
 ) -> Result<(), ClientError> {
     let value: Value = response.json().await.map_err(ClientError::Unreachable)?;
     if json.json {
-        output::line(&format!("{value:#}"));
+        output::json(&value);
         return Ok(());
     }
     let read = T::deserialize(value).map_err(|error| {
@@ -70,7 +70,7 @@ async fn show<T: DeserializeOwned>(
 /// Something was done that has no answer but that it was.
 fn done(json: AsJson, words: &str) {
     match json.json {
-        true => output::line(&json!({"ok": true}).to_string()),
+        true => output::json_text(&json!({"ok": true}).to_string()),
         false => output::line(words),
     }
 }

@@ -218,13 +218,13 @@ async fn export(
     let path = format!("/v1/sessions/{session}/export?format={format}");
     let mut response = client.get(&path).await?;
     while let Some(bytes) = response.chunk().await.map_err(ClientError::Unreachable)? {
-        output::raw(&bytes);
+        output::document(&bytes);
     }
     Ok(())
 }
 
 async fn print_json(client: &Client, path: &str) -> Result<(), ClientError> {
     let value: Value = client.get_json(path).await?;
-    output::line(&format!("{value:#}"));
+    output::json(&value);
     Ok(())
 }

@@ -4,6 +4,8 @@
 mod check;
 mod dotenv;
 mod edit;
+#[cfg(test)]
+mod fuzz;
 pub(crate) mod last_good;
 mod nearest;
 mod path;

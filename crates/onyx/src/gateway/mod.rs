@@ -20,6 +20,7 @@ mod socket;
 mod sources;
 mod token;
 mod upstream;
+mod witnesses;
 
 use std::net::SocketAddr;
 use std::sync::{Arc, RwLock};
@@ -46,6 +47,7 @@ use live::Live;
 use parts::{Ground, Parts};
 use probe::WriteProbe;
 use socket::HomeSocket;
+use witnesses::audit_witnesses;
 
 pub(crate) use claim::{Claim, Unreachable, claim};
 pub(crate) use connection::Connection;
@@ -90,7 +92,8 @@ impl Gateway {
     pub(crate) async fn open(folder: &HomeFolder, home: Home) -> Result<Self> {
         let clock: Arc<dyn Clock> = Arc::new(SystemClock::new());
         let pauses = pauses::pauses();
-        let mut store = Store::open_embedded(home, Arc::clone(&clock))
+        let witnesses = audit_witnesses(folder.path())?;
+        let mut store = Store::open_witnessed(home, Arc::clone(&clock), witnesses)
             .await
             .context("cannot open the store")?;
         let index = Index::new(store.clone(), Arc::clone(&clock), index_settings(folder));

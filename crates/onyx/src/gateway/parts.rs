@@ -83,6 +83,8 @@ impl Parts {
             .map_err(|error| ConfigError::new(error.to_string()))?;
         let remotes = GitRemotes::new(&config.tools, super::secrets::opener(ground.secrets))
             .map_err(|error| ConfigError::new(error.to_string()))?;
+        let declared = declared(config, token)?;
+        let owner = declared.owner().map_err(ConfigError::from)?;
         let desk = Arc::new(Desk::default());
         let runtime = Runtime::new(sandbox(), folder.path().to_owned()).with_web(web.clone());
         let tools = [
@@ -92,7 +94,7 @@ impl Parts {
             web_tools(&web),
             runtime_tools(&runtime),
             git_tools(&runtime, &remotes),
-            docker_tools(&Docker::here()),
+            docker_tools(&Docker::new(&config.tools.docker, owner)),
             session_tools(ground.store),
             delegation_tools(&(Arc::clone(&desk) as Arc<dyn Delegates>), Arc::clone(&router)),
             model_tools(router),
@@ -103,7 +105,6 @@ impl Parts {
         let toolbox = Arc::new(toolbox);
         let (roster, warnings) = roster(config, &toolbox)?;
         log(&warnings);
-        let declared = declared(config, token)?;
         let front = config.gateway.front();
         let front = front.map_err(|fault| ConfigError::in_section("gateway.publicUrl", &fault))?;
         ground.index.set_search(config.memory.search().map_err(ConfigError::new)?);

@@ -5,6 +5,7 @@
 mod accounts;
 mod actions;
 mod administration;
+mod attack;
 mod bad_input;
 mod cli;
 mod cli_memory;
@@ -20,6 +21,7 @@ mod door;
 mod drafts;
 mod embedders;
 mod faults;
+mod fuzz;
 mod gate;
 mod gullible;
 mod kills;

@@ -3,7 +3,7 @@
 
 use std::sync::Arc;
 
-use onyx_types::{AgentId, Hash, PersonId, SessionId, SpaceId, Timestamp};
+use onyx_types::{AgentId, Hash, PersonId, SessionId, SpaceId, Tier, Timestamp};
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
@@ -20,6 +20,8 @@ pub struct Space {
     /// The conversation with the default agent about this space.
     pub companion: Option<SessionId>,
     pub created: Option<Timestamp>,
+    /// How far agents may go in it, whatever they may do elsewhere.
+    pub tier: Tier,
     /// Of `space.json`, its ETag; `None` while the folder has none.
     pub version: Option<Hash>,
     /// Why `space.json` cannot be read; the space then goes by its folder's name.
@@ -33,6 +35,7 @@ pub struct SpaceChange {
     /// `Some(None)`: nobody in particular.
     pub default_agent: Option<Option<AgentId>>,
     pub companion: Option<SessionId>,
+    pub tier: Option<Tier>,
 }
 
 /// `space.json`; keys of newer versions and other programs stay.
@@ -46,6 +49,8 @@ struct Card {
     companion: Option<SessionId>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     created: Option<Timestamp>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    tier: Option<Tier>,
     #[serde(flatten)]
     more: Map<String, Value>,
 }
@@ -102,6 +107,8 @@ impl Spaces {
             default_agent: card.default_agent,
             companion: card.companion,
             created: card.created,
+            // Cautious where nobody said otherwise, and where what they said cannot be read.
+            tier: card.tier.unwrap_or(Tier::Suggest),
             version: object.map(|object| object.hash),
             damage,
         }))
@@ -125,6 +132,7 @@ impl Spaces {
         card.name = change.name.clone().or(card.name);
         card.default_agent = change.default_agent.clone().unwrap_or(card.default_agent);
         card.companion = change.companion.or(card.companion);
+        card.tier = change.tier.or(card.tier);
         let mut bytes = serde_json::to_vec_pretty(&card)
             .map_err(|error| StoreError::Failed(format!("space.json: {error}")))?;
         bytes.push(b'\n');

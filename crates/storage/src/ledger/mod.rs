@@ -238,8 +238,18 @@ pub struct AuditRow {
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum ChainState {
-    Whole { rows: u64 },
-    Broken { at: u64 },
+    Whole {
+        rows: u64,
+    },
+    /// Whole, but nothing protects the first rows from being made anew: they are older than the key,
+    /// or of a key that is not here.
+    SealedFrom {
+        rows: u64,
+        first: u64,
+    },
+    Broken {
+        at: u64,
+    },
 }
 
 /// What needs transactions: one method for each that matters.

@@ -13,7 +13,9 @@ use crate::{
 };
 
 use super::connection::{Durability, migrate, open_writer};
+use super::export::AuditExport;
 use super::readers::Readers;
+use super::seal::AuditSeal;
 use super::spending::{KnownSpending, Whose};
 use super::writer::Writer;
 use super::{audit, drafts, inbox, runs, sessions, spending};
@@ -35,6 +37,31 @@ pub(crate) struct SqliteLedger {
     /// Runs that may be open, and their sessions, for the same reason.
     open: Mutex<HashMap<RunId, (PersonId, SessionId)>>,
     known_spending: Arc<KnownSpending>,
+    pub(super) witnesses: AuditWitnesses,
+}
+
+/// What lies outside the home and knows of every audit row: the key that rows are hashed with, and
+/// a copy that is only added to. Cheap to clone.
+#[derive(Clone, Debug, Default)]
+pub struct AuditWitnesses {
+    pub seal: Option<Arc<AuditSeal>>,
+    pub export: Option<Arc<AuditExport>>,
+}
+
+impl AuditWitnesses {
+    pub(super) fn seal(&self) -> Option<&AuditSeal> {
+        self.seal.as_deref()
+    }
+
+    /// Tells them of a row that is durable.
+    pub(super) fn tell(&self, row: &AuditRow) {
+        if let Some(seal) = &self.seal {
+            seal.note(row);
+        }
+        if let Some(export) = &self.export {
+            export.add(row);
+        }
+    }
 }
 
 /// Was there a database before it was opened?
@@ -46,10 +73,18 @@ pub(crate) enum Opened {
 
 impl SqliteLedger {
     /// Opens the database and brings its tables up to date. Blocks on the disk.
-    pub(crate) fn open(path: &Path, blocking: Blocking) -> Result<(Self, Opened), StoreError> {
+    pub(crate) fn open(
+        path: &Path,
+        blocking: Blocking,
+        witnesses: AuditWitnesses,
+    ) -> Result<(Self, Opened), StoreError> {
         let mut connection = open_writer(path, Durability::Full)?;
         let report = migrate(&mut connection, &migrations::migrations::runner())?;
         let first = report.applied_migrations().iter().any(|migration| migration.version() == 1);
+        if let Some(export) = &witnesses.export {
+            let newest = export.newest()?;
+            audit::rows_after(&connection, &newest, |row| export.add(row))?;
+        }
         let spoken_to = Mutex::new(inbox::sessions(&connection)?);
         let drafted = Mutex::new(drafts::sessions(&connection)?);
         let open = runs::active(&connection)?.into_iter();
@@ -61,6 +96,7 @@ impl SqliteLedger {
             spoken_to,
             drafted,
             known_spending: Arc::default(),
+            witnesses,
         };
         Ok((ledger, if first { Opened::New } else { Opened::Existing }))
     }
@@ -240,7 +276,12 @@ impl Ledger for SqliteLedger {
     }
 
     async fn append_audit(&self, entry: AuditEntry) -> Result<AuditRow, StoreError> {
-        self.writer.write(move |connection| audit::append(connection, entry)).await
+        let witnesses = self.witnesses.clone();
+        let append =
+            move |connection: &Connection| audit::append(connection, entry, witnesses.seal());
+        let row = self.writer.write(append).await?;
+        self.witnesses.tell(&row);
+        Ok(row)
     }
 
     async fn audit(
@@ -255,6 +296,9 @@ impl Ledger for SqliteLedger {
 
     async fn verify_audit(&self, person: &PersonId) -> Result<ChainState, StoreError> {
         let person = person.clone();
-        self.readers.read(move |connection| audit::verify(connection, &person)).await
+        let seal = self.witnesses.seal.clone();
+        self.readers
+            .read(move |connection| audit::verify(connection, &person, seal.as_deref()))
+            .await
     }
 }

@@ -19,21 +19,30 @@ const LIMIT: Duration = Duration::from_secs(60);
 const PROGRAMS: [&str; 2] = ["/usr/bin/docker", "/usr/local/bin/docker"];
 const SOCKET: &str = "/var/run/docker.sock";
 
-/// Where Docker is on this machine.
+/// `tools.docker` of the config, as written.
+#[derive(Clone, Debug, Default, Deserialize)]
+#[serde(default, rename_all = "camelCase")]
+pub struct DockerSettings {
+    /// Docker's command line; without it, where it usually is.
+    pub program: Option<PathBuf>,
+    pub socket: Option<PathBuf>,
+}
+
+/// Where Docker is on this machine, and whose it is: who may talk to it can read and write every
+/// file of the machine.
 #[derive(Clone, Debug)]
 pub struct Docker {
     program: Option<PathBuf>,
     socket: PathBuf,
+    owner: PersonId,
 }
 
 impl Docker {
-    pub fn here() -> Self {
-        let program = PROGRAMS.iter().map(PathBuf::from).find(|path| path.is_file());
-        Self { program, socket: SOCKET.into() }
-    }
-
-    pub fn at(program: PathBuf, socket: PathBuf) -> Self {
-        Self { program: Some(program), socket }
+    pub fn new(settings: &DockerSettings, owner: PersonId) -> Self {
+        let usual = || PROGRAMS.iter().map(PathBuf::from).find(|path| path.is_file());
+        let program = settings.program.clone().or_else(usual);
+        let socket = settings.socket.clone().unwrap_or_else(|| SOCKET.into());
+        Self { program, socket, owner }
     }
 
     fn program(&self) -> Result<&Path, ToolError> {
@@ -156,7 +165,10 @@ impl TypedTool for DockerTool {
         &self.spec
     }
 
-    fn check_capability(&self, _: Capability, _: &PersonId) -> Result<(), String> {
+    fn check_capability(&self, _: Capability, person: &PersonId) -> Result<(), String> {
+        if *person != self.docker.owner {
+            return Err("Docker is the owner's alone: who talks to it can read and write every file of this machine".into());
+        }
         self.docker.program().map(drop).map_err(|error| error.to_string())
     }
 

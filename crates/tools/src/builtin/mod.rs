@@ -46,7 +46,7 @@ use crate::{Delegates, ModelRouter, PersonaPort, Spaces, Tool, ToolCx, ToolError
 
 use docker::DockerTool;
 
-pub use docker::Docker;
+pub use docker::{Docker, DockerSettings};
 pub use git::{BadGitSettings, GitRemotes, GitSettings, OpenSecret};
 
 /// The tools that need no service of the server, in the order agents see them.

@@ -1,15 +1,17 @@
 use std::time::Duration;
 
 use async_trait::async_trait;
-use onyx_types::{Capability, Origin, PersonId, Plan, Target, ToolEffect, ToolOutcome, ToolSpec};
+use onyx_types::{
+    Capability, Origin, PersonId, Plan, Preview, Taint, Target, ToolEffect, ToolOutcome, ToolSpec,
+};
 use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::Value;
 
-use super::{reading, spec_of, text_argument};
+use super::{acting, reading, spec_of, text_argument};
 use crate::text::one_line;
-use crate::web::Web;
 use crate::web::searxng::{self, Hit};
+use crate::web::{Web, search_words};
 use crate::{Authorised, ToolCx, ToolError, TypedTool};
 
 const USUAL_HITS: usize = 8;
@@ -55,10 +57,16 @@ impl TypedTool for WebSearch {
         format!("Search the web for {}", text_argument(arguments, "query"))
     }
 
-    async fn plan(&self, asked: &Arguments, _: &ToolCx) -> Result<Plan, ToolError> {
-        let Arguments { query, .. } = asked;
-        if query.trim().is_empty() {
+    async fn plan(&self, asked: &Arguments, cx: &ToolCx) -> Result<Plan, ToolError> {
+        let words = search_words::neutral(&asked.query);
+        if words.is_empty() {
             return Err(ToolError::Arguments("\"query\" is empty".into()));
+        }
+        // The words go to the engine and to those whom it asks: from a run that has read foreign
+        // text, a message in them is no search.
+        if cx.taint == Taint::Tainted && search_words::could_carry(&words) {
+            let preview = Preview::Text { text: format!("Search the web for: {words}") };
+            return Ok(acting(&self.spec, ToolEffect::Reach, Target::WebSearch, preview));
         }
         Ok(reading(&self.spec, Target::WebSearch))
     }
@@ -74,7 +82,8 @@ impl TypedTool for WebSearch {
         let Some((engine, egress)) = self.web.engine() else {
             return Err(ToolError::Failed(NO_ENGINE.into()));
         };
-        let mut hits = searxng::search(&engine, &egress, &query).await?;
+        let words = search_words::neutral(&query);
+        let mut hits = searxng::search(&engine, &egress, &words).await?;
         hits.truncate(count.unwrap_or(USUAL_HITS));
         cx.addresses.search_found(hits.iter().map(|hit| hit.url.as_str()));
         let entries: Vec<String> = hits.iter().map(entry).collect();

@@ -7,11 +7,15 @@ use serde::{Deserialize, Serialize};
 
 use crate::commands::CommandRule;
 
+/// Groups of tools that nobody has who is not given them by name: who talks to Docker can do anything
+/// on this machine.
+const ONLY_BY_NAME: [&str; 1] = ["docker"];
+
 /// An agent's `tools` in the config, as written. A name is a tool's or `group:<group>`.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct ToolSettings {
-    /// `None` allows every tool.
+    /// `None` allows every tool but those of `group:docker`, which must be named.
     pub allow: Option<Vec<String>>,
     pub deny: Vec<String>,
     /// Commands that tier `act` may run without asking: each the beginning of an argument list.
@@ -122,8 +126,11 @@ impl Policy {
 fn allowed(settings: &ToolSettings, known: &KnownTools<'_>) -> Vec<ToolName> {
     let names = |names: &[String], spec: &ToolSpec| names.iter().any(|name| is_named(name, spec));
     let is_allowed = |spec: &&&ToolSpec| {
-        settings.allow.as_ref().is_none_or(|allow| names(allow, spec))
-            && !names(&settings.deny, spec)
+        let allowed = match &settings.allow {
+            Some(allow) => names(allow, spec),
+            None => !ONLY_BY_NAME.contains(&spec.group.as_str()),
+        };
+        allowed && !names(&settings.deny, spec)
     };
     let tools: BTreeSet<ToolName> =
         known.specs.iter().filter(is_allowed).map(|spec| spec.name.clone()).collect();

@@ -11,6 +11,7 @@ use super::Services;
 use super::audit::{AuditTrail, Record};
 use crate::files::{AgentFiles, current_hash, diff_to_disk};
 use crate::paths::{self, instruction::STEERS_AGENTS};
+use crate::text::one_line;
 use crate::{ToolCx, ToolError};
 
 /// More than this nobody reads whole, so nobody is asked to approve it.
@@ -166,7 +167,7 @@ pub(crate) fn shown_whole(
     services: &Services,
     cx: &ToolCx,
 ) -> Result<Plan, ToolError> {
-    plan.summary = services.masker.mask(&plan.summary).into_owned();
+    plan.summary = one_line(&services.masker.mask(&plan.summary));
     plan.preview = match plan.preview {
         Preview::None => Preview::Text { text: format!("{:#}", plan.arguments) },
         shown @ (Preview::Text { .. } | Preview::Diff { .. }) => shown,

@@ -346,9 +346,12 @@ impl Connection {
             Decision::Reject => agent.approvals.reject(person, id, decide.said.reason()?).await,
         };
         let told = match decided {
-            Ok(draft) => result::success(reply.kind, reply.id, &PendingChange::from(draft)),
+            Ok(draft) => {
+                let draft = PendingChange::of(&self.state, draft);
+                result::success(reply.kind, reply.id, &draft)
+            }
             Err(not) => {
-                let draft = not.draft.map(|draft| PendingChange::from(*draft));
+                let draft = not.draft.map(|draft| PendingChange::of(&self.state, *draft));
                 result::refusal(Some(reply.kind), reply.id, &not.fault.into(), draft.as_ref())
             }
         };

@@ -54,7 +54,7 @@ impl Check {
 pub(crate) async fn run(home: &HomeFolder, arguments: &DoctorArguments) -> Result<Exit> {
     let checks = examine(home).await?;
     if arguments.json {
-        output::line(&serde_json::to_string_pretty(&checks)?);
+        output::json(&checks);
     } else {
         checks.iter().for_each(print);
     }

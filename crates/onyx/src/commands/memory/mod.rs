@@ -31,7 +31,7 @@ async fn perform(client: &Client, command: MemoryCommand) -> Result<(), ClientEr
         MemoryCommand::Show { path, version } => {
             let version = version.map(|number| format!("?version={number}")).unwrap_or_default();
             let response = client.get(&format!("{}{version}", file(&path))).await?;
-            output::raw(&response.bytes().await.map_err(ClientError::Unreachable)?);
+            output::document(&response.bytes().await.map_err(ClientError::Unreachable)?);
             Ok(())
         }
         MemoryCommand::History { path, json } => {
@@ -257,7 +257,7 @@ async fn write(
 
 fn told(json: AsJson, value: &Value, words: &str) {
     match json.json {
-        true => output::line(&value.to_string()),
+        true => output::json_text(&value.to_string()),
         false => output::line(words),
     }
 }

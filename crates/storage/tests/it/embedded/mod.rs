@@ -1,6 +1,7 @@
 //! What only the embedded stores promise: files on a disk, damage to them, one process per home.
 
 mod audit_chain;
+mod audit_seal;
 mod entities;
 mod faulty;
 mod history;

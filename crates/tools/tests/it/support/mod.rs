@@ -196,7 +196,11 @@ pub(crate) fn call(tool: &str, input: Value) -> ToolCall {
 }
 
 pub(crate) fn policy(tier: Tier, toolbox: &Toolbox) -> Policy {
-    Policy::resolve(tier, &ToolSettings::default(), &toolbox.tools().known()).unwrap().0
+    // By name: some tools are nobody's who does not name them.
+    let tools = toolbox.tools();
+    let all = tools.specs().iter().map(|spec| spec.name.to_string()).collect();
+    let settings = ToolSettings { allow: Some(all), ..ToolSettings::default() };
+    Policy::resolve(tier, &settings, &tools.known()).unwrap().0
 }
 
 fn context(store: &Store, clock: Arc<ManualClock>) -> ToolCx {
