@@ -4,7 +4,8 @@ use std::time::Duration;
 
 use onyx_storage::StoreError;
 use onyx_types::{
-    Attendance, Plan, Preview, ToolCall, ToolEffect, ToolOutcome, Verdict, Visibility,
+    Attendance, CallReport, CallState, LineCounts, Plan, Preview, Rehearsal, ToolCall, ToolEffect,
+    ToolOutcome, Verdict, Visibility,
 };
 
 use crate::audit::{Record, Trail};
@@ -56,7 +57,10 @@ impl Attempt<'_> {
                 self.ask_person(call, &trail, verdict, plan).await
             }
             Passage::Allowed(plan) => {
-                let outcome = self.perform(entry, &trail, plan).await?;
+                let report = report(plan.get(), CallState::Done);
+                let mut outcome = self.perform(entry, &trail, plan).await?;
+                let state = outcome.report.state;
+                outcome.report = CallReport { state, ..report };
                 self.propose_rest(call, &trail, outcome).await
             }
         }
@@ -114,7 +118,8 @@ impl Attempt<'_> {
         let entry = self.toolbox.entry(&trail.tool).filter(|_| is_its_own);
         let why = entry.map(|entry| entry.tool.lacks()).filter(|why| !why.is_empty());
         let why = why.map_or_else(String::new, |why| format!(" ({why})"));
-        Ok(ToolOutcome::error(format!("there is no tool {:?}{why}; yours: {names}", trail.tool)))
+        Ok(ToolOutcome::error(format!("there is no tool {:?}{why}; yours: {names}", trail.tool))
+            .refused())
     }
 
     /// A refusal is a decision and is audited; other errors of planning decided nothing.
@@ -137,7 +142,8 @@ impl Attempt<'_> {
         let effect = plan.strictest().as_str();
         Ok(ToolOutcome::error(format!(
             "denied: this agent may not {effect}; nothing was done. Tell the person what you would do"
-        )))
+        ))
+        .refused())
     }
 
     async fn rehearse(
@@ -152,6 +158,10 @@ impl Attempt<'_> {
         };
         self.decided(trail, &plan, verdict, "dry run, nothing was done").await?;
         let origin = origin_of_targets(self.cx, &plan.targets).await?;
+        let summary = plan.summary.clone();
+        let rehearsal = Rehearsal { summary, verdict, preview: plan.preview.clone() };
+        let report = report(&plan, CallState::Rehearsed);
+        let report = CallReport { rehearsal: Some(rehearsal), ..report };
         let (effect, verdict) = (plan.strictest().as_str(), verdict.as_str());
         let preview = match &plan.preview {
             Preview::None => String::new(),
@@ -160,7 +170,8 @@ impl Attempt<'_> {
         };
         let (summary, head) = (&plan.summary, "dry run, nothing was done");
         let output = format!("{head}: {summary} ({effect}: {verdict}){preview}");
-        Ok(ToolOutcome::ok(output, format!("Dry run: {summary}")).from_origin(origin))
+        let told = format!("Dry run: {summary}");
+        Ok(ToolOutcome { report, ..ToolOutcome::ok(output, told) }.from_origin(origin))
     }
 
     async fn ask_person(
@@ -171,8 +182,9 @@ impl Attempt<'_> {
         plan: Plan,
     ) -> Result<ToolOutcome, ToolError> {
         let services = self.toolbox.services();
+        let report = report(&plan, CallState::Waiting);
         match proposal::propose(services, self.cx, trail, call, verdict, plan).await {
-            Ok(outcome) => Ok(outcome),
+            Ok(outcome) => Ok(ToolOutcome { report, ..outcome }),
             Err(error) => Err(self.not_planned(call, trail, error).await?),
         }
     }
@@ -228,6 +240,12 @@ impl Attempt<'_> {
         trail.write(Record { effect, decision, summary: &plan.summary, result }).await?;
         Ok(())
     }
+}
+
+/// What a plan says of a call, for people.
+fn report(plan: &Plan, state: CallState) -> CallReport {
+    let (effect, lines) = (Some(plan.strictest()), LineCounts::of(&plan.preview));
+    CallReport { state, effect, lines, rehearsal: None }
 }
 
 /// The outcome of something that may have happened: always told, also when the log of it failed.

@@ -1,7 +1,7 @@
 use std::cell::OnceCell;
 
 use async_trait::async_trait;
-use onyx_types::{PersonId, Plan, ToolOutcome, ToolSpec};
+use onyx_types::{CallLabel, PersonId, Plan, ToolOutcome, ToolSpec};
 use serde_json::Value;
 
 use crate::{Authorised, ToolCx, ToolError};
@@ -43,9 +43,13 @@ pub trait Tool: Send + Sync {
         String::new()
     }
 
-    /// One human line for a call, verb first (`Read notes.md`), from arguments that nobody has
-    /// checked yet. No I/O.
-    fn summary(&self, arguments: &Value) -> String;
+    /// What people read of a call, from arguments that nobody has checked yet. No I/O.
+    fn label(&self, arguments: &Value) -> CallLabel;
+
+    /// One human line for a call, verb first (`Read notes.md`).
+    fn summary(&self, arguments: &Value) -> String {
+        self.label(arguments).summary()
+    }
 
     /// What the call would do, worked out without doing any of it. The arguments fit the schema.
     async fn plan(&self, arguments: Value, cx: &ToolCx) -> Result<Plan, ToolError>;

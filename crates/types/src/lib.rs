@@ -5,8 +5,10 @@
 
 mod approver;
 mod authority;
+mod call;
 mod cancel;
 mod clock;
+mod context;
 mod entity;
 mod error;
 mod event;
@@ -17,6 +19,7 @@ mod limits;
 mod message;
 mod mint;
 mod model;
+mod not_yet;
 mod origin;
 mod pauses;
 mod schema;
@@ -31,11 +34,16 @@ mod usage;
 
 pub use approver::Approver;
 pub use authority::{Attendance, Taint, Tier, ToolEffect, Verdict};
+pub use call::{
+    CallChange, CallLabel, CallReport, CallState, CallTarget, CallTargetKind, LineCounts,
+    Rehearsal, Verb,
+};
 pub use cancel::Cancel;
 pub use clock::{Clock, Now, SystemClock, Timestamp};
+pub use context::ContextMark;
 pub use entity::{EntityId, EntityIdError, EntityKind, EntityRef};
 pub use error::{ErrorCode, Fault};
-pub use event::{ContextPiece, Envelope, Event, StatusCode};
+pub use event::{ActionRun, ContextPiece, Envelope, Event, StatusCode};
 pub use grants::{Grant, Grants, NotAGrant};
 pub use hash::Hash;
 pub use ids::{
@@ -49,14 +57,15 @@ pub use model::{
     CallsAtOnce, Embedder, EmbedderIdentity, FinishReason, Model, ModelEvent, ModelFailure,
     ModelFailureClass, ModelRequest, ResponseFormat, SystemBlock, ToolChoice, ToolUse,
 };
+pub use not_yet::{NOT_YET, NotYet, NotYetAt, NotYetView, not_yet};
 pub use origin::{MatchType, Origin};
 pub use pauses::Pauses;
 pub use scope::{Scope, ScopeSet};
 pub use slug::slug;
 pub use tokens::{TokenCounter, estimate_tokens};
 pub use tool::{
-    Answer, Artifact, Consent, FileChange, Plan, Preview, Proposal, Schema, Spending, Target,
-    ToolCall, ToolOffer, ToolOutcome, ToolSpec, Visibility,
+    Answer, Artifact, AsksFor, Consent, FileChange, Plan, Preview, Proposal, Schema, Spending,
+    Target, ToolCall, ToolOffer, ToolOutcome, ToolSpec, Visibility,
 };
 pub use turn::{
     AssistantText, Decision, DraftState, LaneOrder, ReasoningTurn, RunEnd, RunStart, RunStatus,

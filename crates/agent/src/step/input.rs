@@ -6,8 +6,8 @@ use std::time::Duration;
 
 use onyx_storage::{Delivery, Draft, Messages, ModelUse};
 use onyx_types::{
-    AgentId, Attendance, Author, BatchId, Decision, DraftId, DraftState, Event, Fault, LaneId,
-    ModelEvent, ModelRequest, Origin, PersonId, RunStatus, Taint, TokenCounter, ToolCall,
+    AgentId, Attendance, Author, BatchId, ContextMark, Decision, DraftId, DraftState, Event, Fault,
+    LaneId, ModelEvent, ModelRequest, Origin, PersonId, RunStatus, Taint, TokenCounter, ToolCall,
     ToolOutcome, ToolUseId, Turn, TurnId, Usage, UserContent, View, Visibility,
 };
 
@@ -145,6 +145,8 @@ pub struct UserInput {
     pub view: Option<View>,
     /// The untrusted block that goes beside the words.
     pub context: Option<String>,
+    /// What stands where in that block.
+    pub pieces: Vec<ContextMark>,
     /// What the sender calls it.
     pub client_id: Option<String>,
     /// It was withdrawn: the log keeps it, and nobody answers it.
@@ -156,7 +158,8 @@ impl UserInput {
     /// New words.
     pub fn new(content: UserContent, by: Speaker) -> Self {
         let (turn, view, context, client_id) = (None, None, None, None);
-        Self { turn, content, view, context, client_id, withdrawn: false, by }
+        let pieces = Vec::new();
+        Self { turn, content, view, context, pieces, client_id, withdrawn: false, by }
     }
 }
 

@@ -2,7 +2,10 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use async_trait::async_trait;
-use onyx_types::{AgentId, Fault, Plan, Target, ToolEffect, ToolOutcome, ToolSpec};
+use onyx_types::{
+    AgentId, CallLabel, CallTargetKind, Fault, Plan, Target, ToolEffect, ToolOutcome, ToolSpec,
+    Verb,
+};
 use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::Value;
@@ -65,10 +68,11 @@ impl Tool for AskAgent {
         self.delegates.agents().len() > 1
     }
 
-    fn summary(&self, arguments: &Value) -> String {
-        let (agent, message) =
-            (text_argument(arguments, "agent"), text_argument(arguments, "message"));
-        format!("Ask {agent}: {message}")
+    fn label(&self, arguments: &Value) -> CallLabel {
+        let agent = text_argument(arguments, "agent");
+        let [plain, doing, did] = ["ask", "asking", "asked"].map(|verb| format!("{verb} {agent}:"));
+        let label = Verb::new(&plain, &doing, &did).of(text_argument(arguments, "message"));
+        label.about(CallTargetKind::Agent, agent)
     }
 
     async fn plan(&self, input: Value, cx: &ToolCx) -> Result<Plan, ToolError> {

@@ -1,5 +1,5 @@
 use async_trait::async_trait;
-use onyx_types::{Plan, ToolEffect, ToolOutcome, ToolSpec};
+use onyx_types::{CallLabel, Plan, ToolEffect, ToolOutcome, ToolSpec, Verb};
 use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::Value;
@@ -36,10 +36,12 @@ impl Tool for EditFile {
         &self.0
     }
 
-    fn summary(&self, arguments: &Value) -> String {
+    fn label(&self, arguments: &Value) -> CallLabel {
         let path = text_argument(arguments, "path");
         let (old, new) = (text_argument(arguments, "old"), text_argument(arguments, "new"));
-        format!("Edit {path} {}", Change::between(path, old, new).counts())
+        let change = Change::between(path, old, new).shown();
+        let label = Verb::new("edit", "editing", "edited").of(path).about_file();
+        CallLabel { change: Some(change), ..label }
     }
 
     async fn plan(&self, input: Value, cx: &ToolCx) -> Result<Plan, ToolError> {

@@ -1,7 +1,9 @@
 use std::time::Duration;
 
 use async_trait::async_trait;
-use onyx_types::{Origin, Plan, ToolEffect, ToolOutcome, ToolSpec};
+use onyx_types::{
+    CallLabel, CallTargetKind, Origin, Plan, ToolEffect, ToolOutcome, ToolSpec, Verb,
+};
 use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::Value;
@@ -53,8 +55,10 @@ impl Tool for Exec {
         self.runtime.is_likely()
     }
 
-    fn summary(&self, arguments: &Value) -> String {
-        format!("Run {}", shown(arguments.get("argv")))
+    fn label(&self, arguments: &Value) -> CallLabel {
+        let line = shown(arguments.get("argv"));
+        let verb = Verb::new("run", "running", "ran");
+        verb.of(line.as_str()).about(CallTargetKind::Command, line)
     }
 
     async fn plan(&self, input: Value, cx: &ToolCx) -> Result<Plan, ToolError> {

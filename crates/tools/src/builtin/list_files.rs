@@ -1,6 +1,6 @@
 use async_trait::async_trait;
 use onyx_storage::{ObjectKey, ObjectMeta, StoreError};
-use onyx_types::{Origin, Plan, Target, ToolEffect, ToolOutcome, ToolSpec};
+use onyx_types::{CallLabel, Origin, Plan, Target, ToolEffect, ToolOutcome, ToolSpec, Verb};
 use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::Value;
@@ -35,10 +35,11 @@ impl Tool for ListFiles {
         &self.0
     }
 
-    fn summary(&self, arguments: &Value) -> String {
+    fn label(&self, arguments: &Value) -> CallLabel {
+        let verb = Verb::new("list", "listing", "listed");
         match bare(text_argument(arguments, "path")) {
-            "" => "List files".to_owned(),
-            path => format!("List {path}"),
+            "" => verb.of("files"),
+            path => verb.of(path),
         }
     }
 

@@ -3,8 +3,8 @@ use std::collections::BTreeMap;
 use async_trait::async_trait;
 use onyx_storage::EntityChange;
 use onyx_types::{
-    EntityKind, EntityRef, FileChange, Hash, Origin, Plan, Target, Timestamp, ToolEffect,
-    ToolOutcome, ToolSpec,
+    CallLabel, EntityKind, EntityRef, FileChange, Hash, Origin, Plan, Target, Timestamp,
+    ToolEffect, ToolOutcome, ToolSpec, Verb,
 };
 use schemars::JsonSchema;
 use serde::Deserialize;
@@ -75,13 +75,14 @@ impl Tool for ProposeChange {
         self.1.are_there(asked)
     }
 
-    fn summary(&self, arguments: &Value) -> String {
+    fn label(&self, arguments: &Value) -> CallLabel {
         let named = match text_argument(arguments, "title") {
             "" => text_argument(arguments, "id"),
             title => title,
         };
         let (op, kind) = (text_argument(arguments, "op"), text_argument(arguments, "type"));
-        format!("Propose to {op} {kind} {named}")
+        let verb = Verb::new("propose to", "proposing to", "proposed to");
+        verb.of(format!("{op} {kind} {named}"))
     }
 
     async fn plan(&self, input: Value, cx: &ToolCx) -> Result<Plan, ToolError> {

@@ -1,5 +1,5 @@
 use async_trait::async_trait;
-use onyx_types::{EntityKind, Plan, Target, ToolEffect, ToolOutcome, ToolSpec};
+use onyx_types::{CallLabel, EntityKind, Plan, Target, ToolEffect, ToolOutcome, ToolSpec, Verb};
 use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::Value;
@@ -67,8 +67,9 @@ impl Tool for ReadEntity {
         self.1.are_there(asked)
     }
 
-    fn summary(&self, arguments: &Value) -> String {
-        format!("Read {} {}", text_argument(arguments, "type"), text_argument(arguments, "id"))
+    fn label(&self, arguments: &Value) -> CallLabel {
+        let (kind, id) = (text_argument(arguments, "type"), text_argument(arguments, "id"));
+        Verb::new("read", "reading", "read").of(format!("{kind} {id}"))
     }
 
     async fn plan(&self, input: Value, cx: &ToolCx) -> Result<Plan, ToolError> {

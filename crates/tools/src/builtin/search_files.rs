@@ -1,6 +1,6 @@
 use async_trait::async_trait;
 use onyx_storage::{ObjectKey, StoreError};
-use onyx_types::{Origin, Plan, Target, ToolEffect, ToolOutcome, ToolSpec};
+use onyx_types::{CallLabel, Origin, Plan, Target, ToolEffect, ToolOutcome, ToolSpec, Verb};
 use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::Value;
@@ -47,8 +47,9 @@ impl Tool for SearchFiles {
         &self.0
     }
 
-    fn summary(&self, arguments: &Value) -> String {
-        format!("Search files for {}", text_argument(arguments, "query"))
+    fn label(&self, arguments: &Value) -> CallLabel {
+        let verb = Verb::new("search files for", "searching files for", "searched files for");
+        verb.of(text_argument(arguments, "query"))
     }
 
     async fn plan(&self, input: Value, cx: &ToolCx) -> Result<Plan, ToolError> {

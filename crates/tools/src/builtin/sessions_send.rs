@@ -1,7 +1,10 @@
 use std::sync::Arc;
 
 use async_trait::async_trait;
-use onyx_types::{Plan, Preview, SessionId, Target, ToolEffect, ToolOutcome, ToolSpec};
+use onyx_types::{
+    CallLabel, CallTargetKind, Plan, Preview, SessionId, Target, ToolEffect, ToolOutcome, ToolSpec,
+    Verb,
+};
 use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::Value;
@@ -43,8 +46,11 @@ impl Tool for SessionsSend {
         self.delegates.has_other_sessions(asked.person)
     }
 
-    fn summary(&self, arguments: &Value) -> String {
-        format!("Leave a message in conversation {}", text_argument(arguments, "session"))
+    fn label(&self, arguments: &Value) -> CallLabel {
+        let session = text_argument(arguments, "session");
+        let label = Verb::new("leave", "leaving", "left")
+            .of(format!("a message in conversation {session}"));
+        label.about(CallTargetKind::Session, session)
     }
 
     async fn plan(&self, input: Value, cx: &ToolCx) -> Result<Plan, ToolError> {

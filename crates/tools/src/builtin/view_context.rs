@@ -2,7 +2,9 @@ use std::fmt::Write as _;
 
 use async_trait::async_trait;
 use onyx_storage::Entity;
-use onyx_types::{EntityKind, EntityRef, Origin, Plan, Target, ToolEffect, ToolOutcome, ToolSpec};
+use onyx_types::{
+    CallLabel, EntityKind, EntityRef, Origin, Plan, Target, ToolEffect, ToolOutcome, ToolSpec, Verb,
+};
 use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::Value;
@@ -40,8 +42,8 @@ impl Tool for ViewContext {
         self.1.are_there(asked)
     }
 
-    fn summary(&self, _: &Value) -> String {
-        "Look at the current view".to_owned()
+    fn label(&self, _: &Value) -> CallLabel {
+        Verb::new("look at", "looking at", "looked at").of("the current view")
     }
 
     async fn plan(&self, input: Value, cx: &ToolCx) -> Result<Plan, ToolError> {

@@ -1,7 +1,7 @@
 use std::time::Duration;
 
 use async_trait::async_trait;
-use onyx_types::{Origin, Plan, Target, ToolEffect, ToolOutcome, ToolSpec};
+use onyx_types::{CallLabel, Origin, Plan, Target, ToolEffect, ToolOutcome, ToolSpec, Verb};
 use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::Value;
@@ -53,8 +53,9 @@ impl Tool for WebSearch {
         NO_ENGINE.to_owned()
     }
 
-    fn summary(&self, arguments: &Value) -> String {
-        format!("Search the web for {}", text_argument(arguments, "query"))
+    fn label(&self, arguments: &Value) -> CallLabel {
+        let verb = Verb::new("search the web for", "searching the web for", "searched the web for");
+        verb.of(text_argument(arguments, "query"))
     }
 
     async fn plan(&self, input: Value, _: &ToolCx) -> Result<Plan, ToolError> {

@@ -1,5 +1,5 @@
 use async_trait::async_trait;
-use onyx_types::{Origin, Plan, ToolEffect, ToolOutcome, ToolSpec};
+use onyx_types::{CallLabel, Origin, Plan, ToolEffect, ToolOutcome, ToolSpec, Verb};
 use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::Value;
@@ -32,8 +32,9 @@ impl Tool for WriteFile {
         &self.0
     }
 
-    fn summary(&self, arguments: &Value) -> String {
-        format!("Write {}", text_argument(arguments, "path"))
+    fn label(&self, arguments: &Value) -> CallLabel {
+        let verb = Verb::new("write", "writing", "wrote");
+        verb.of(text_argument(arguments, "path")).about_file()
     }
 
     async fn plan(&self, input: Value, cx: &ToolCx) -> Result<Plan, ToolError> {

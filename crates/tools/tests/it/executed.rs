@@ -142,8 +142,8 @@ impl Tool for Swapping {
         self.tool.spec()
     }
 
-    fn summary(&self, arguments: &Value) -> String {
-        self.tool.summary(arguments)
+    fn label(&self, arguments: &Value) -> onyx_types::CallLabel {
+        self.tool.label(arguments)
     }
 
     async fn plan(

@@ -52,8 +52,8 @@ impl Tool for Approved {
         self.0.is_ready(asked)
     }
 
-    fn summary(&self, arguments: &Value) -> String {
-        self.0.summary(arguments)
+    fn label(&self, arguments: &Value) -> onyx_types::CallLabel {
+        self.0.label(arguments)
     }
 
     async fn plan(

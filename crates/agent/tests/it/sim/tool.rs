@@ -42,8 +42,8 @@ impl Tool for SimTool {
         &self.spec
     }
 
-    fn summary(&self, arguments: &Value) -> String {
-        format!("Do {}", arguments["key"])
+    fn label(&self, arguments: &Value) -> onyx_types::CallLabel {
+        onyx_types::Verb::new("do", "doing", "did").of(arguments["key"].to_string())
     }
 
     async fn plan(&self, arguments: Value, _: &ToolCx) -> Result<Plan, ToolError> {

@@ -1,7 +1,7 @@
 use std::sync::Arc;
 
 use async_trait::async_trait;
-use onyx_types::{Origin, Plan, ToolEffect, ToolOutcome, ToolSpec};
+use onyx_types::{CallLabel, Origin, Plan, ToolEffect, ToolOutcome, ToolSpec, Verb};
 use serde_json::{Value, json};
 
 use super::{Nothing, failed, files, persona, reading, spec, target, told};
@@ -25,8 +25,8 @@ impl Tool for GetPersona {
         &self.spec
     }
 
-    fn summary(&self, _: &Value) -> String {
-        "Look at the persona".to_owned()
+    fn label(&self, _: &Value) -> CallLabel {
+        Verb::new("look at", "looking at", "looked at").of("the persona")
     }
 
     async fn plan(&self, input: Value, cx: &ToolCx) -> Result<Plan, ToolError> {

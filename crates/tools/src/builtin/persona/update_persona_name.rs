@@ -1,7 +1,7 @@
 use std::sync::Arc;
 
 use async_trait::async_trait;
-use onyx_types::{Plan, Preview, ToolEffect, ToolOutcome, ToolSpec};
+use onyx_types::{CallLabel, Plan, Preview, ToolEffect, ToolOutcome, ToolSpec, Verb};
 use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::Value;
@@ -35,8 +35,9 @@ impl Tool for UpdatePersonaName {
         &self.spec
     }
 
-    fn summary(&self, arguments: &Value) -> String {
-        format!("Rename the persona to {}", text_argument(arguments, "name"))
+    fn label(&self, arguments: &Value) -> CallLabel {
+        let name = text_argument(arguments, "name");
+        Verb::new("rename", "renaming", "renamed").of(format!("the persona to {name}"))
     }
 
     async fn plan(&self, input: Value, cx: &ToolCx) -> Result<Plan, ToolError> {

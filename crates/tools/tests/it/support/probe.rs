@@ -4,7 +4,7 @@ use std::time::Duration;
 use async_trait::async_trait;
 use onyx_storage::{AuditRow, Ledger};
 use onyx_tools::{Authorised, Tool, ToolCx, ToolError};
-use onyx_types::{Plan, Preview, ToolEffect, ToolOutcome, ToolSpec};
+use onyx_types::{CallLabel, Plan, Preview, ToolEffect, ToolOutcome, ToolSpec, Verb};
 use serde_json::{Value, json};
 use std::sync::Mutex;
 use tokio::sync::Notify;
@@ -80,8 +80,9 @@ impl Tool for Probe {
         &self.spec
     }
 
-    fn summary(&self, arguments: &Value) -> String {
-        format!("Probe {}", arguments["word"].as_str().unwrap_or_default())
+    fn label(&self, arguments: &Value) -> CallLabel {
+        let word = arguments["word"].as_str().unwrap_or_default();
+        Verb::new("probe", "probing", "probed").of(word)
     }
 
     async fn plan(&self, arguments: Value, _cx: &ToolCx) -> Result<Plan, ToolError> {
