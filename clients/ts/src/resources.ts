@@ -82,7 +82,7 @@ export class Sessions {
   }
 
   fork(id: string, turnId: string): Promise<Session> {
-    return this.http.json(`/v1/sessions/${id}/fork`, { body: { turn_id: turnId } satisfies Sent<'Fork'> });
+    return this.http.json(`/v1/sessions/${id}/fork`, { body: { turn_id: turnId } });
   }
 
   export(id: string, format: 'markdown' | 'jsonl'): Promise<string> {

@@ -25,9 +25,8 @@ const OF_DRAFT: Record<DraftState, StepState> = {
 
 export function stateOf({ report, ok }: ToolStep, draft?: Pick<Draft, 'state'>): StepState {
   if (draft && (report === undefined || report.state === 'waiting')) return OF_DRAFT[draft.state];
-  switch (report?.state) {
-    case undefined:
-      return ok === undefined ? 'doing' : ok ? 'did' : 'failed';
+  if (!report) return ok === undefined ? 'doing' : ok ? 'did' : 'failed';
+  switch (report.state) {
     case 'done':
       return 'did';
     case 'waiting':
