@@ -29,7 +29,7 @@ beforeAll(async () => {
       response.end(
         JSON.stringify({
           id: 'x',
-          created_at: '2026-11-15T10:00:00Z',
+          createdAt: '2026-11-15T10:00:00Z',
           channels: [{ id: 'launch' }],
           threads: [],
           coworkers: [{ agent: 'main', primary: true }],

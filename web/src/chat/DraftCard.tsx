@@ -7,6 +7,7 @@ import { useStore, type SentVerdict, type Verdict } from '../store/state';
 import { titleOf } from '../shell/links';
 import { ago, fullTime } from '../ui/time';
 import { useSurface } from './density';
+import { Diff } from './Diff';
 import { nextOpenCard, useDecisionKeys } from './decisionKeys';
 
 const DECIDED: Record<string, string> = {
@@ -249,14 +250,6 @@ function Words({
   );
 }
 
-const KINDS: [RegExp, string][] = [
-  [/^(\+\+\+|---) /, 'hidden'],
-  [/^@@/, 'hunk'],
-  [/^\+/, 'add'],
-  [/^-/, 'del'],
-];
-const kindOf = (line: string) => KINDS.find(([start]) => start.test(line))?.[1];
-
 function PreviewOf({ preview }: { preview: Preview }) {
   if (preview.kind === 'none') return null;
   if (preview.kind === 'text') {
@@ -272,19 +265,4 @@ function PreviewOf({ preview }: { preview: Preview }) {
     );
   }
   return <Diff unified={preview.unified} label={`Change to ${preview.path}`} />;
-}
-
-export function Diff({ unified, label }: { unified: string; label: string }) {
-  return (
-    <div className="diff border-t border-line" tabIndex={0} role="group" aria-label={label}>
-      {unified
-        .replace(/\n$/, '')
-        .split('\n')
-        .map((line, index) => (
-          <div key={index} className={kindOf(line)}>
-            {line || ' '}
-          </div>
-        ))}
-    </div>
-  );
 }

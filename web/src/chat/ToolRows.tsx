@@ -2,7 +2,7 @@ import { memo, useState } from 'react';
 import { ChevronRight } from 'lucide-react';
 import type { ToolStep } from '../store/messages';
 import { duration } from '../ui/time';
-import { Diff } from './DraftCard';
+import { Diff } from './Diff';
 import { useStore } from '../store/state';
 import { changedLines, describe, stateOf, type StepState } from './describe';
 

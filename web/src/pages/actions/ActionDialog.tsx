@@ -3,7 +3,7 @@ import { Link } from '@tanstack/react-router';
 import type { CallReport } from '@onyx/sdk';
 import { useMessages } from '../../chat/useMessages';
 import { describe, stateOf } from '../../chat/describe';
-import { Diff } from '../../chat/DraftCard';
+import { Diff } from '../../chat/Diff';
 import { Markdown } from '../../markdown/Markdown';
 import type { ToolStep } from '../../store/messages';
 import { isOver, leaveAsking, runAction, runOf, useRegistry, type ActionRun, type Asking } from '../../store/registry';

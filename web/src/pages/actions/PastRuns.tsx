@@ -4,6 +4,7 @@ import { ChevronRight } from 'lucide-react';
 import type { Fault, PastAction, RunStatus } from '@onyx/sdk';
 import { Markdown } from '../../markdown/Markdown';
 import { faultOf, onyx, watch } from '../../store/client';
+import { isOver, useRegistry } from '../../store/registry';
 import { useStore } from '../../store/state';
 import { Section } from '../../ui/form';
 import { Empty, ErrorLine, Skeletons } from '../../ui/page';
@@ -15,6 +16,8 @@ const A_FEW = 20;
 /** The newest runs, kept in step with the pages in the vault as long as they are shown. */
 function usePast(most: number) {
   const online = useStore((state) => state.link === 'online');
+  // A run of this window leaves its page when it ends.
+  const over = useRegistry(({ runs }) => runs.filter((run) => isOver(run) && !run.dryRun).map((run) => run.key).join());
   const [past, setPast] = useState<{ runs: PastAction[]; before?: string }>();
   const [fault, setFault] = useState<Fault>();
   useEffect(() => {
@@ -28,7 +31,7 @@ function usePast(most: number) {
     void load();
     const stop = watch('memory', () => void load());
     return () => ((gone = true), stop());
-  }, [online, most]);
+  }, [online, most, over]);
   return { past, fault };
 }
 

@@ -1,6 +1,6 @@
 import { useState } from 'react';
 import { authorOf, type MemoryVersion } from '@onyx/sdk';
-import { Diff } from '../../chat/DraftCard';
+import { Diff } from '../../chat/Diff';
 import { onyx } from '../../store/client';
 import { toast } from '../../store/state';
 import { attempt } from '../../ui/act';
