@@ -16,7 +16,8 @@ function inOtherWords(frame: string): string {
     if (typeof value === 'string') {
       if (VERBS.includes(name ?? '')) return `zq${name}`;
       if (name === 'subject') return 'about zebras';
-      if (name === 'summary' || name === 'message' || name === 'tool' || name === 'toolName') return 'quux +9 −9 wobble';
+      if (name === 'summary' || name === 'message' || name === 'tool' || name === 'toolName')
+        return 'quux +9 −9 wobble';
       return value;
     }
     if (Array.isArray(value)) return value.map((item) => change(item, name));

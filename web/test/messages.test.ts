@@ -29,8 +29,23 @@ const LOG: Turn[] = [
   { ...base('t0', 'system'), type: 'run_start', agents: ['main'], model: 'mine/m' },
   { ...base('t1', 'person:owner'), type: 'user', content: 'hi' },
   { ...base('t2', 'agent:main'), type: 'assistant_text', content: 'Let me look.', status: 'complete', model: 'mine/m' },
-  { ...base('t3', 'agent:main'), type: 'tool_call', toolUseId: 'a', toolName: 'read_file', input: { path: 'x.md' }, label: LABEL },
-  { ...base('t4', 'agent:main'), type: 'tool_result', toolUseId: 'a', output: 'text', isError: false, durationMs: 4, report: DONE },
+  {
+    ...base('t3', 'agent:main'),
+    type: 'tool_call',
+    toolUseId: 'a',
+    toolName: 'read_file',
+    input: { path: 'x.md' },
+    label: LABEL,
+  },
+  {
+    ...base('t4', 'agent:main'),
+    type: 'tool_result',
+    toolUseId: 'a',
+    output: 'text',
+    isError: false,
+    durationMs: 4,
+    report: DONE,
+  },
   { ...base('t5', 'agent:main'), type: 'assistant_text', content: 'Done.', status: 'complete', model: 'mine/m' },
   { ...base('t6', 'system'), type: 'run_end', status: 'done', usage: USAGE },
 ];
@@ -47,7 +62,10 @@ describe('a log as messages', () => {
       usage: USAGE,
       parts: [
         { kind: 'text', text: 'Let me look.' },
-        { kind: 'tools', steps: [{ toolUseId: 'a', label: LABEL, ok: true, output: 'text', durationMs: 4, report: DONE }] },
+        {
+          kind: 'tools',
+          steps: [{ toolUseId: 'a', label: LABEL, ok: true, output: 'text', durationMs: 4, report: DONE }],
+        },
         { kind: 'text', text: 'Done.' },
       ],
     });

@@ -65,7 +65,11 @@ const hasCard = ({ label, report, draftId }: ToolStep) =>
 
 const unique = (value: string, index: number, all: string[]) => all.indexOf(value) === index;
 
-const TONES: Partial<Record<StepState, string>> = { wants: 'text-warn!', refused: 'text-warn!', failed: 'text-danger!' };
+const TONES: Partial<Record<StepState, string>> = {
+  wants: 'text-warn!',
+  refused: 'text-warn!',
+  failed: 'text-danger!',
+};
 
 function Row({ step }: { step: ToolStep }) {
   const [open, setOpen] = useState(false);

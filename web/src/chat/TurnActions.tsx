@@ -105,7 +105,8 @@ export function AnswerActions({ answer, sessionId, isLast }: { answer: Answer; s
     if (session) await navigate({ to: '/chat/$id', params: { id: session.id } });
   };
   const wrote = answer.parts.some(
-    (part) => part.kind === 'tools' && part.steps.some(({ report }) => report?.state === 'done' && changes(report.effect)),
+    (part) =>
+      part.kind === 'tools' && part.steps.some(({ report }) => report?.state === 'done' && changes(report.effect)),
   );
   const { usage, runId } = answer;
   const more = [

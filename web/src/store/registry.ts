@@ -2,7 +2,7 @@
 // Runs belong to the window and not to a page: leaving a page stops none of them.
 
 import { useEffect } from 'react';
-import { type Action, type ActionRequest, type Fault, type RunStatus } from '@onyx/sdk';
+import type { Action, ActionRequest, Fault, RunStatus } from '@onyx/sdk';
 import { create } from 'zustand';
 import { followAsked, settleAsked } from './asked';
 import { faultOf, onyx, watch } from './client';

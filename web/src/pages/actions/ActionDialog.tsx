@@ -164,9 +164,7 @@ function Tried({ step }: { step: ToolStep }) {
       <div className="step flex-wrap">
         {tried ? <b className="whitespace-normal!">{tried.summary}</b> : <b>{verb}</b>}
         {!tried && <span className="what">{what}</span>}
-        <span className={`tail ${step.ok === false ? 'text-danger' : ''}`}>
-          {tried && VERDICTS[tried.verdict]}
-        </span>
+        <span className={`tail ${step.ok === false ? 'text-danger' : ''}`}>{tried && VERDICTS[tried.verdict]}</span>
       </div>
       {preview?.kind === 'diff' && <Diff unified={preview.unified} label={tried?.summary ?? what} />}
       {preview?.kind === 'text' && (

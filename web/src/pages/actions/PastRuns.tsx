@@ -17,7 +17,12 @@ const A_FEW = 20;
 function usePast(most: number) {
   const online = useStore((state) => state.link === 'online');
   // A run of this window leaves its page when it ends.
-  const over = useRegistry(({ runs }) => runs.filter((run) => isOver(run) && !run.dryRun).map((run) => run.key).join());
+  const over = useRegistry(({ runs }) =>
+    runs
+      .filter((run) => isOver(run) && !run.dryRun)
+      .map((run) => run.key)
+      .join(),
+  );
   const [past, setPast] = useState<{ runs: PastAction[]; before?: string }>();
   const [fault, setFault] = useState<Fault>();
   useEffect(() => {

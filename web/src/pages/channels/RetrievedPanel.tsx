@@ -9,16 +9,7 @@ import { ErrorLine, Skeletons } from '../../ui/page';
 import { tokens } from '../../ui/time';
 import { useLoaded } from '../../ui/useLoaded';
 import { answering } from '../../chat/mentions';
-import {
-  compared,
-  foreseen,
-  givenOf,
-  SCOPES,
-  spent,
-  wasGiven,
-  type Row,
-  type ScopeName,
-} from './retrieved';
+import { compared, foreseen, givenOf, SCOPES, spent, wasGiven, type Row, type ScopeName } from './retrieved';
 import { Sources } from './Sources';
 
 export interface Asked {
