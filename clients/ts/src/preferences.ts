@@ -19,6 +19,7 @@ export class Preferences {
   }
 
   set(change: Partial<Pick<Choices, 'runtimeMode' | 'fallback'>>): Promise<Choices> {
-    return this.http.json('/api/agent/config', { body: change });
+    const { runtimeMode, fallback } = change;
+    return this.http.json('/api/agent/config', { body: { runtime_mode: runtimeMode, fallback } });
   }
 }

@@ -24,7 +24,10 @@ mod services;
 mod sessions;
 pub mod step;
 
-pub use actions::{ACTIONS_FOLDER, Action, ActionRequest, ActionSpec, Actions, Confirmation};
+pub use actions::{
+    ACTIONS_FOLDER, Action, ActionRequest, ActionSpec, Actions, Confirmation, PastRun,
+    PastRunRecord,
+};
 pub use agents::{
     AgentDefaults, AgentMemorySettings, AgentProfile, AgentSettings, AgentsSettings, FIRST_AGENT,
     ModelChoice, ModelSetting, Models, Payer, PreferenceFiles, Preferences, PreferencesPatch,

@@ -6,7 +6,7 @@ use std::time::Duration;
 use onyx_knowledge::Index;
 use onyx_storage::Store;
 use onyx_tools::Toolbox;
-use onyx_types::{Cancel, Clock, Fault, Pauses, Timestamp, ToolCall};
+use onyx_types::{CallLabel, Cancel, Clock, Fault, Pauses, Timestamp, ToolCall};
 use tokio::sync::broadcast;
 
 use crate::actions::Actions;
@@ -187,10 +187,16 @@ impl AgentServices {
         self.shared.toolbox.summary(call)
     }
 
+    /// What people read of a call.
+    pub fn call_label(&self, call: &ToolCall) -> CallLabel {
+        self.shared.toolbox.label(call)
+    }
+
     /// Evidence that a client brings, fenced so that nothing in it can pass for more.
     pub fn untrusted_block(&self, pieces: &[UntrustedPiece]) -> Option<String> {
         let (session, turn) = (self.shared.ids.session(), self.shared.ids.turn());
-        untrusted_block(&self.shared.fence_secret, session, turn, pieces)
+        let block = untrusted_block(&self.shared.fence_secret, session, turn, pieces);
+        block.map(|block| block.text)
     }
 
     /// Closes runs that an earlier process, another gateway that is gone, or a store that refused

@@ -34,6 +34,11 @@ const MOST_TOKENS: usize = 6_000;
 const FENCE_TOKENS: usize = 40;
 
 impl Retrieval {
+    /// What a piece of text takes of the budget, with what stands around it.
+    pub fn cost(source: &str, text: &str) -> usize {
+        estimate_tokens(text) + estimate_tokens(source) + FENCE_TOKENS
+    }
+
     /// A fifth of the window, and never more than 6,000 tokens.
     pub fn budget(context_window: usize) -> usize {
         (context_window / 5).min(MOST_TOKENS)
@@ -63,7 +68,7 @@ impl Index {
         let mut seen = HashSet::new();
         let mut left = retrieval.max_tokens;
         hits.retain(|hit| {
-            let cost = estimate_tokens(&hit.text) + estimate_tokens(&hit.path()) + FENCE_TOKENS;
+            let cost = Retrieval::cost(&hit.path(), &hit.text);
             // A shorter one further down may still fit.
             let fits = cost <= left && seen.insert(hit.chunk);
             left -= if fits { cost } else { 0 };

@@ -5,8 +5,10 @@
 
 mod approver;
 mod authority;
+mod call;
 mod cancel;
 mod clock;
+mod context;
 mod entity;
 mod error;
 mod event;
@@ -18,6 +20,7 @@ mod message;
 mod mint;
 mod model;
 mod names;
+mod not_yet;
 mod origin;
 mod pauses;
 mod schema;
@@ -34,11 +37,16 @@ mod visible;
 
 pub use approver::{Approver, ApproverKind};
 pub use authority::{Attendance, Taint, Tier, ToolEffect, Verdict};
+pub use call::{
+    CallChange, CallLabel, CallReport, CallState, CallTarget, CallTargetKind, LineCounts,
+    Rehearsal, Verb,
+};
 pub use cancel::Cancel;
 pub use clock::{Clock, Now, SystemClock, Timestamp};
+pub use context::ContextMark;
 pub use entity::{EntityId, EntityIdError, EntityKind, EntityRef};
 pub use error::{ErrorCode, Fault};
-pub use event::{ContextPiece, Envelope, Event, StatusCode};
+pub use event::{ActionRun, ContextPiece, Envelope, Event, StatusCode};
 pub use grants::{Grant, Grants, NotAGrant};
 pub use hash::Hash;
 pub use ids::{
@@ -53,6 +61,7 @@ pub use model::{
     ModelFailureClass, ModelRequest, ResponseFormat, SystemBlock, ToolChoice, ToolUse,
 };
 pub use names::{ModelId, NotAToolName, ToolName};
+pub use not_yet::{NOT_YET, NotYet, NotYetAt, NotYetView, not_yet};
 pub use origin::{MatchType, Origin};
 pub use pauses::Pauses;
 pub use scope::{Scope, ScopeSet};
@@ -60,8 +69,7 @@ pub use slug::slug;
 pub use target::{Address, HomePath, PlanTarget, Target};
 pub use tokens::{TokenCounter, estimate_tokens};
 pub use tool::{
-    Answer, Artifact, Capability, Consent, FileChange, Plan, Preview, Proposal, Schema, Spending,
-    ToolCall, ToolOffer, ToolOutcome, ToolSpec, Visibility,
+    Answer, Artifact, AsksFor, Capability, Consent, FileChange, Plan, Preview, Proposal, Schema, Spending, Target, ToolCall, ToolOffer, ToolOutcome, ToolSpec, Visibility,
 };
 pub use turn::{
     AssistantText, Decision, DraftState, LaneOrder, ReasoningTurn, RunEnd, RunStart, RunStatus,

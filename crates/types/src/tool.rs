@@ -8,8 +8,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use crate::{
-    AgentId, DraftId, Hash, HomePath, ModelId, Origin, PlanTarget, Target, ToolEffect, ToolName,
-    ToolUseId, Usage, estimate_tokens,
+    AgentId, CallReport, CallState, DraftId, Hash, HomePath, ModelId, Origin, PlanTarget, Target, ToolEffect, ToolName, ToolUseId, Usage, estimate_tokens,
 };
 
 /// What a tool is: its name, what it takes, how it usually behaves.
@@ -187,6 +186,15 @@ impl Plan {
         self
     }
 
+    /// Whether a person says yes to it, or answers it.
+    pub fn asks_for(&self) -> AsksFor {
+        if self.consent == Consent::Person && self.strictest() == ToolEffect::Read {
+            AsksFor::Answer
+        } else {
+            AsksFor::Approval
+        }
+    }
+
     pub fn strictest(&self) -> ToolEffect {
         self.effects.iter().copied().max().unwrap_or(ToolEffect::Execute)
     }
@@ -280,6 +288,7 @@ pub struct ToolOutcome {
     pub is_error: bool,
     /// One human line.
     pub summary: String,
+    pub report: CallReport,
     /// Where the output's content came from; decides the run's taint.
     pub origin: Origin,
     /// What was left for a person to decide.
@@ -308,6 +317,7 @@ impl ToolOutcome {
             output: output.into(),
             is_error: false,
             summary: summary.into(),
+            report: CallReport::default(),
             origin: Origin::Person,
             draft: None,
             proposes: None,
@@ -320,7 +330,15 @@ impl ToolOutcome {
 
     pub fn error(output: impl Into<String>) -> Self {
         let output = output.into();
-        Self { is_error: true, summary: output.clone(), ..Self::ok(output, "") }
+        let report = CallReport { state: CallState::Failed, ..CallReport::default() };
+        Self { is_error: true, summary: output.clone(), report, ..Self::ok(output, "") }
+    }
+
+    /// Somebody said no, and nothing was done.
+    #[must_use]
+    pub fn refused(mut self) -> Self {
+        self.report.state = CallState::Refused;
+        self
     }
 
     #[must_use]
@@ -337,9 +355,21 @@ pub struct Proposal {
     pub tool: String,
     pub summary: String,
     pub preview: Preview,
+    pub asks_for: AsksFor,
     pub answer: Answer,
     /// Drafts that it stands in the place of.
     pub replaces: Vec<DraftId>,
+}
+
+/// What a draft wants of a person.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum AsksFor {
+    /// A yes or a no to what it would do.
+    #[default]
+    Approval,
+    /// Words: it is a question.
+    Answer,
 }
 
 /// When a person's decision on a draft is expected.

@@ -9,7 +9,7 @@ import { spaceOf, useSpaces } from '../store/spaces';
 import { useStore, type State } from '../store/state';
 import { Ask, Confirm } from '../ui/Modal';
 import { Menu } from '../ui/Menu';
-import { ErrorLine } from '../ui/page';
+import { Empty, ErrorLine } from '../ui/page';
 import { COMPANION } from '../rail/useRail';
 import { OUTPUT } from '../shell/links';
 import { Header } from '../shell/Header';
@@ -98,7 +98,16 @@ function Chat({ id }: { id: string }) {
       {phase === 'failed' && fault ? (
         <div className="flex-1 px-4 py-6 md:px-6">
           <div className="mx-auto max-w-[760px]">
-            <ErrorLine fault={fault} action={{ label: 'Try again', run: () => void loadConversation(id) }} />
+            {fault.code === 'not_found' || fault.code === 'invalid_request' ? (
+              <Empty>
+                There is no such chat.{' '}
+                <Link to="/chat" className="text-accent underline underline-offset-3">
+                  Start a new one
+                </Link>
+              </Empty>
+            ) : (
+              <ErrorLine fault={fault} action={{ label: 'Try again', run: () => void loadConversation(id) }} />
+            )}
           </div>
         </div>
       ) : phase === 'ready' || begun ? (

@@ -2,6 +2,7 @@ import { useEffect, useRef, useState, type ClipboardEvent, type DragEvent, type 
 import { ArrowUp, FileText, Paperclip, Square, X } from 'lucide-react';
 import type { UserContent } from '@onyx/sdk';
 import { stop } from '../store/actions';
+import { questionIn } from '../store/drafts';
 import { keep, readKept } from '../store/kept';
 import { usePreferences } from '../store/preferences';
 import { toast, useStore } from '../store/state';
@@ -57,6 +58,7 @@ export function Composer({
   const area = useRef<HTMLTextAreaElement>(null);
   const picker = useRef<HTMLInputElement>(null);
   const running = useStore((state) => sessionId !== undefined && state.conversations[sessionId]?.live !== undefined);
+  const asked = useStore((state) => questionIn(state, sessionId) !== undefined);
   const agents = useStore((state) => state.status?.agents);
   const { delivery: preferred, sendWith } = usePreferences();
   const isPage = density === 'page';
@@ -162,11 +164,13 @@ export function Composer({
         dir="auto"
         aria-label={`Message ${name}`}
         placeholder={
-          running
-            ? delivery === 'steer'
-              ? `Steer ${name}`
-              : 'Queue a message'
-            : (placeholder ?? `${sessionId ? 'Reply to' : 'Message'} ${name}`)
+          asked
+            ? `Answer ${name}`
+            : running
+              ? delivery === 'steer'
+                ? `Steer ${name}`
+                : 'Queue a message'
+              : (placeholder ?? `${sessionId ? 'Reply to' : 'Message'} ${name}`)
         }
         className="block max-h-[40vh] min-h-8 w-full resize-none bg-transparent px-1 pt-0.5 pb-1.5 text-[16px] leading-6 outline-none placeholder:text-dim md:text-body"
         value={text}

@@ -36,6 +36,12 @@ pub(super) fn parse(text: &str, longest: usize) -> Result<(ActionSpec, Vec<Strin
     Ok((recipe, warnings))
 }
 
+/// The front matter of a page and what follows it. `None`: it has none that can be read.
+pub(super) fn page(text: &str) -> Option<(Map<String, Value>, &str)> {
+    let (front, body) = split(text).ok()?;
+    Some((fields(front?).ok()?, body))
+}
+
 /// Front matter stands between two lines of `---` at the very beginning.
 fn split(text: &str) -> Result<(Option<&str>, &str), String> {
     let text = text.strip_prefix('\u{feff}').unwrap_or(text);

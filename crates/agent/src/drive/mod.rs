@@ -21,6 +21,7 @@ pub(crate) use parts::{
     Books, DriveServices, LaneActor, LaneTools, Mailbox, Outlet, SessionHold, UnderWay, Withheld,
 };
 pub use report::ActionName;
+pub(crate) use report::PAGES_FOLDER;
 pub(crate) use report::RunReport;
 pub(crate) use slots::{RunSlot, RunSlots};
 pub(crate) use tool_context::tool_context;

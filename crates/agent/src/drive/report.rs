@@ -3,7 +3,9 @@
 use std::fmt::Write as _;
 
 use onyx_storage::{Area, Change, Expect, Files, ObjectKey, StoreError};
-use onyx_types::{Author, Event, Hash, Origin, RunId, SessionKey, Taint, Timestamp, ToolUseId};
+use onyx_types::{
+    ActionRun, Author, Event, Hash, Origin, RunId, SessionKey, Taint, Timestamp, ToolUseId,
+};
 use serde_json::Value;
 
 use crate::step::RunSummary;
@@ -16,6 +18,23 @@ const LONGEST_OUTPUT: usize = 4 * 1024;
 pub struct ActionName {
     pub id: String,
     pub label: String,
+}
+
+impl ActionName {
+    /// As the run's own events and log name it.
+    pub(crate) fn run(self, run: RunId, started: Timestamp) -> ActionRun {
+        let Self { id, label } = self;
+        ActionRun { id, label, page: format!("vault/{}", page_of(run, started)) }
+    }
+}
+
+/// Where in the vault the pages of runs lie, by year, month and day.
+pub(crate) const PAGES_FOLDER: &str = "agent/runs";
+
+/// Where in the vault a run leaves its page.
+fn page_of(run: RunId, started: Timestamp) -> String {
+    let day = started.utc_date().replace('-', "/");
+    format!("{PAGES_FOLDER}/{day}/{run}.md")
 }
 
 pub(crate) struct RunReport {
@@ -93,8 +112,7 @@ impl RunReport {
         summary: &RunSummary,
         now: Timestamp,
     ) -> Result<(), StoreError> {
-        let day = self.started.utc_date().replace('-', "/");
-        let path: ObjectKey = format!("agent/runs/{day}/{}.md", self.run).parse()?;
+        let path: ObjectKey = page_of(self.run, self.started).parse()?;
         let text = self.markdown(key, summary, now);
         let origin = match summary.taint {
             Taint::Clean => Origin::Agent,

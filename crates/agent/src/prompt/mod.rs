@@ -22,6 +22,6 @@ pub(crate) use mask::SecretMask;
 pub use snapshot::{FileText, PromptSnapshot, PromptSources};
 pub(crate) use snapshots::PromptSnapshots;
 pub use transcript::transcript;
-pub use untrusted::{UntrustedPiece, untrusted_block};
+pub use untrusted::{UntrustedBlock, UntrustedPiece, marks_in, untrusted_block};
 pub(crate) use view::OUTCOME_UNKNOWN;
 pub use weight::{turn_weight, window};

@@ -13,8 +13,6 @@ pub struct PromptSources {
     pub soul: Option<FileText>,
     pub agents: Option<FileText>,
     pub tools: Option<FileText>,
-    /// One line per skill.
-    pub skills: Vec<String>,
     pub user: Option<FileText>,
     pub standing_instructions: Option<FileText>,
     pub memory: Option<FileText>,
@@ -102,9 +100,6 @@ impl PromptSources {
         section(&mut text, "Soul", self.soul.as_ref(), MAX_FILE);
         section(&mut text, "Working rules", self.agents.as_ref(), MAX_FILE);
         section(&mut text, "Tool notes", self.tools.as_ref(), MAX_FILE);
-        if !self.skills.is_empty() {
-            section(&mut text, "Skills", Some(&self.skills.join("\n").into()), MAX_FILE);
-        }
         text
     }
 

@@ -21,7 +21,8 @@ use crate::drive::{
 };
 use crate::feed::Feed;
 use crate::prompt::{
-    History, HistoryCache, PromptSnapshots, SecretMask, UntrustedPiece, untrusted_block,
+    History, HistoryCache, PromptSnapshots, SecretMask, UntrustedBlock, UntrustedPiece,
+    untrusted_block,
 };
 use crate::sessions::{SessionSpace, SessionToName};
 use crate::step::client::{ClientTurn, open_calls, with_all_results};
@@ -217,7 +218,11 @@ fn add_untrusted_block(
     };
     let pieces: Vec<_> = memory.into_iter().chain(found).map(masked).collect();
     let secret = &runs.context.options.fence_secret;
-    words.context = untrusted_block(secret, plan.session.key.session, message.turn, &pieces);
+    let block = untrusted_block(secret, plan.session.key.session, message.turn, &pieces);
+    if let Some(UntrustedBlock { text, marks }) = block {
+        words.context = Some(text);
+        words.pieces = marks;
+    }
 }
 
 fn run_state(
@@ -244,7 +249,8 @@ fn run_state(
         history: context.history,
         mint: opened.mint,
         now: runs.drive.clock.now(),
-        describe: Arc::new(move |call| toolbox.summary(call)),
+        describe: Arc::new(move |call| toolbox.label(call)),
+        action: plan.request.terms.action.clone().map(|name| name.run(opened.run, opened.now.wall)),
     })
 }
 

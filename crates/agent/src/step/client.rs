@@ -97,6 +97,7 @@ impl ClientTurn {
                 is_error,
                 draft_id: None,
                 duration_ms: 0,
+                report: None,
             }),
         }
     }

@@ -7,9 +7,7 @@ use std::time::Duration;
 use onyx_storage::{Delivery, Draft, Messages, ModelUse};
 use onyx_tools::{Offered, Offering};
 use onyx_types::{
-    AgentId, Attendance, Author, BatchId, Decision, DraftId, DraftState, Event, Fault, LaneId,
-    ModelEvent, ModelRequest, Origin, PersonId, RunStatus, Taint, TokenCounter, ToolCall,
-    ToolOutcome, ToolUseId, Turn, TurnId, Usage, UserContent, View,
+    AgentId, Attendance, Author, BatchId, ContextMark, Decision, DraftId, DraftState, Event, Fault, LaneId, ModelEvent, ModelRequest, Origin, PersonId, RunStatus, Taint, TokenCounter, ToolCall, ToolOutcome, ToolUseId, Turn, TurnId, Usage, UserContent, View, Visibility,
 };
 
 /// What happened.
@@ -148,6 +146,8 @@ pub struct UserInput {
     pub view: Option<View>,
     /// The untrusted block that goes beside the words.
     pub context: Option<String>,
+    /// What stands where in that block.
+    pub pieces: Vec<ContextMark>,
     /// What the sender calls it.
     pub client_id: Option<String>,
     /// It was withdrawn: the log keeps it, and nobody answers it.
@@ -159,7 +159,8 @@ impl UserInput {
     /// New words.
     pub fn new(content: UserContent, by: Speaker) -> Self {
         let (turn, view, context, client_id) = (None, None, None, None);
-        Self { turn, content, view, context, client_id, withdrawn: false, by }
+        let pieces = Vec::new();
+        Self { turn, content, view, context, pieces, client_id, withdrawn: false, by }
     }
 }
 

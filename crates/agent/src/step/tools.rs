@@ -204,12 +204,14 @@ fn save_results(state: &mut RunState, lane: LaneId, effects: &mut Vec<Effect>) -
 }
 
 fn call_event(state: &mut RunState, lane: LaneId, turn_id: TurnId, call: &ToolCall) -> Event {
+    let label = state.describe(call);
     Event::ToolCall {
         turn_id,
         agent: state.lane(lane).setup.agent.clone(),
         tool_use_id: call.id.clone(),
         tool: call.name.clone(),
         input: call.input.clone(),
-        summary: state.describe(call),
+        summary: label.summary(),
+        label: Box::new(label),
     }
 }

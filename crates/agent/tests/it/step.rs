@@ -108,7 +108,10 @@ impl Bench {
             history: History::default(),
             mint,
             now,
-            describe: Arc::new(|call| format!("Use {}", call.name)),
+            describe: Arc::new(|call| {
+                onyx_types::Verb::new("use", "using", "used").of(call.name.as_str())
+            }),
+            action: None,
         });
         Self {
             state,

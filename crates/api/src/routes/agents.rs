@@ -6,7 +6,6 @@ pub(crate) mod files;
 
 use std::sync::Arc;
 
-use axum::Json;
 use axum::extract::{Path, State};
 use axum::response::{IntoResponse, Response};
 use onyx_agent::{AgentMemorySettings, AgentProfile, AgentSettings, ModelSetting, Roster};
@@ -17,6 +16,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::routing::PathValue;
+use crate::wire::Json;
 use crate::wire::etag;
 use crate::{Access, ApiState, Problem, Route, Routes};
 use change::NewAgent;

@@ -1,12 +1,12 @@
 //! `/api/admin/audit`: what was done and decided, and whether the record is whole.
 
-use axum::Json;
 use axum::extract::State;
 use onyx_storage::{AuditRow, ChainState};
 use onyx_types::{AgentId, Fault, Hash, PersonId, RunId, SessionId, Timestamp};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use crate::wire::Json;
 use crate::{Access, ApiState, AuthContext, Problem, QueryOf, Route, Routes};
 
 pub(super) fn routes() -> Routes {

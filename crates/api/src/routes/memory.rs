@@ -2,7 +2,6 @@
 
 mod files;
 
-use axum::Json;
 use axum::extract::State;
 use onyx_knowledge::{Answer, Hit, IndexStatus, Search, SnippetPart};
 use onyx_storage::{Channels, SourceKind, Spaces};
@@ -10,6 +9,7 @@ use onyx_types::{AgentId, Fault, MatchType, Origin, Scope, ScopeSet, Timestamp};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use crate::wire::Json;
 use crate::wire::JsonBody;
 use crate::{Access, ApiState, AuthContext, Problem, QueryOf, Route, Routes};
 

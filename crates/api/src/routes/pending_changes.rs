@@ -4,7 +4,6 @@ use std::collections::VecDeque;
 use std::convert::Infallible;
 use std::time::Duration;
 
-use axum::Json;
 use axum::extract::{Path, State};
 use axum::response::sse::{Event, KeepAlive, Sse};
 use futures::Stream;
@@ -12,15 +11,14 @@ use futures::stream::unfold;
 use onyx_agent::{ApprovalOptions, ApprovalScope, NotApproved, NoticeKind};
 use onyx_storage::{Draft, DraftFilter};
 use onyx_types::{
-    AgentId, ApproverKind, DraftId, DraftState, Hash, PersonId, Preview, RunId, SessionId, Taint,
-    Timestamp, ToolEffect,
+    AgentId, ApproverKind, AsksFor, DraftId, DraftState, Hash, PersonId, Preview, RunId, SessionId, Taint, Timestamp, ToolEffect, ToolUseId,
 };
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use tokio::sync::broadcast::error::RecvError;
 
 use crate::routing::PathValue;
-use crate::wire::OptionalBody;
+use crate::wire::{FieldNames, Json, OptionalBody};
 use crate::{Access, ApiState, AuthContext, Problem, QueryOf, Route, Routes};
 
 /// Proxies close a connection on which nothing is said for a minute or so.
@@ -66,6 +64,7 @@ pub(crate) struct PendingChange {
     effect: &'static str,
     summary: String,
     preview: Preview,
+    asks_for: AsksFor,
     targets: Vec<String>,
     /// Files that steer agents are among the targets.
     instruction: bool,
@@ -75,6 +74,8 @@ pub(crate) struct PendingChange {
     needs_owner: bool,
     session_id: SessionId,
     run_id: RunId,
+    /// The call that it came from.
+    tool_use_id: ToolUseId,
     agent: AgentId,
     created_at: Timestamp,
     expires_at: Timestamp,
@@ -107,6 +108,7 @@ impl PendingChange {
         let is_owners = state.auth.identity().owner().is_ok_and(|owner| owner == draft.key.person);
         let kind = if is_owners { ApproverKind::Owner } else { ApproverKind::Member };
         let needs_owner = state.agent.approvals.needs_owner(kind, &draft);
+        let asks_for = draft.plan.asks_for();
         let plan = draft.plan;
         Self {
             id: draft.id,
@@ -115,12 +117,14 @@ impl PendingChange {
             effect: effect.as_str(),
             summary: plan.summary,
             preview: plan.preview,
+            asks_for,
             instruction: plan.targets.iter().any(|target| target.instruction),
             targets: plan.targets.into_iter().map(|own| own.target.to_string()).collect(),
             tainted: draft.taint == Taint::Tainted,
             needs_owner,
             session_id: draft.key.session,
             run_id: draft.run,
+            tool_use_id: draft.call,
             agent: draft.agent,
             created_at: draft.created_at,
             expires_at: draft.expires_at,
@@ -280,6 +284,7 @@ pub(super) fn refused(state: &ApiState, not: NotApproved) -> Problem {
 pub(super) async fn events(
     State(state): State<ApiState>,
     caller: AuthContext,
+    names: FieldNames,
 ) -> Sse<impl Stream<Item = Result<Event, Infallible>>> {
     let notices = state.agent.notices();
     let feed = unfold((notices, state, VecDeque::new()), move |(mut notices, state, mut due)| {
@@ -292,7 +297,7 @@ pub(super) async fn events(
                 match notices.recv().await {
                     Ok(notice) if notice.person == person => {
                         if let NoticeKind::Draft(id) = notice.kind {
-                            due.push_back(frame(&state, &person, id).await);
+                            due.push_back(frame(&state, &person, id, names).await);
                         }
                     }
                     Ok(_) => {}
@@ -305,11 +310,11 @@ pub(super) async fn events(
     Sse::new(feed).keep_alive(KeepAlive::new().interval(KEEP_ALIVE))
 }
 
-async fn frame(state: &ApiState, person: &PersonId, id: DraftId) -> Event {
+async fn frame(state: &ApiState, person: &PersonId, id: DraftId, names: FieldNames) -> Event {
     match state.agent.approvals.get(person, id).await {
         Ok(draft) => {
             let event = Event::default().event("draft").id(id.to_string());
-            event.json_data(PendingChange::of(state, draft)).unwrap_or_else(|_| missed())
+            event.data(names.json_text(&PendingChange::of(state, draft)))
         }
         Err(fault) => {
             tracing::warn!(%id, %fault, "a draft could not be told of");

@@ -2,8 +2,8 @@
 
 pub(super) mod change;
 pub(super) mod export;
+mod turn_view;
 
-use axum::Json;
 use axum::extract::{Path, State};
 use onyx_storage::{Page, Pos, SessionFilter, SessionMeta, SessionStatus};
 use onyx_types::{
@@ -14,9 +14,11 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::routing::PathValue;
+use crate::wire::Json;
 use crate::{Access, ApiState, AuthContext, Problem, QueryOf, Route, Routes};
 use change::{Fork, Patch};
 use export::ExportQuery;
+pub(super) use turn_view::{TurnView, body_of};
 
 const LIST_DEFAULT: u32 = 50;
 const LIST_MAX: u32 = 200;
@@ -238,7 +240,7 @@ pub(crate) struct TurnsQuery {
 
 #[derive(Serialize, JsonSchema)]
 pub(crate) struct TurnList {
-    turns: Vec<Turn>,
+    turns: Vec<TurnView>,
     #[serde(skip_serializing_if = "Option::is_none")]
     before: Option<u64>,
 }
@@ -257,7 +259,8 @@ pub(super) async fn turns(
         _ => fault.into(),
     })?;
     let older = page.has_older.then_some(page.start.0);
-    Ok(Json(TurnList { turns: page.turns, before: older }))
+    let turns = page.turns.into_iter().map(|turn| TurnView::of(&state.agent, turn)).collect();
+    Ok(Json(TurnList { turns, before: older }))
 }
 
 /// A page of turns that does not begin in the middle of a run.

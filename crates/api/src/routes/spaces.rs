@@ -5,7 +5,6 @@ mod capture;
 mod entities;
 pub(super) mod removal;
 
-use axum::Json;
 use axum::extract::{Path, State};
 use axum::http::{HeaderMap, StatusCode, header};
 use axum::response::{IntoResponse, Response};
@@ -18,7 +17,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Deserializer, Serialize};
 
 use crate::routing::PathValue;
-use crate::wire::{etag, expected};
+use crate::wire::{Json, etag, expected};
 use crate::{Access, ApiState, AuthContext, JsonBody, Problem, Route, Routes};
 use capture::CaptureRequest;
 use entities::{EntitiesQuery, EntityList, EntityPatch, EntityView, NewEntity};

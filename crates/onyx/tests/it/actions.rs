@@ -134,7 +134,8 @@ async fn an_action_runs_as_a_message_and_leaves_a_page() {
     let run_id = events[0]["run_id"].as_str().unwrap();
     let session = events[0]["session_id"].as_str().unwrap();
     let stable = reply.text().replace(run_id, "RUN").replace(session, "SESSION");
-    insta::assert_snapshot!("action_lines", stable);
+    let page = events[0]["action"]["page"].as_str().unwrap().replace(run_id, "RUN");
+    insta::assert_snapshot!("action_lines", stable.replace(&page, "PAGE"));
 
     // The page is there when `done` is told.
     let pages = pages(&onyx);

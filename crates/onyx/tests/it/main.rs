@@ -52,6 +52,7 @@ mod terminal;
 mod ui;
 mod upgrades;
 mod v1;
+mod wire_words;
 mod witness;
 mod ws;
 

@@ -3,7 +3,7 @@ use std::time::Duration;
 
 use async_trait::async_trait;
 use onyx_types::{
-    AgentId, Capability, Fault, PersonId, Plan, Target, ToolEffect, ToolOutcome, ToolSpec,
+    AgentId, CallLabel, CallTargetKind, Capability, Fault, PersonId, Plan, Target, ToolEffect, ToolOutcome, ToolSpec, Verb,
 };
 use schemars::JsonSchema;
 use serde::Deserialize;
@@ -68,10 +68,11 @@ impl TypedTool for AskAgent {
         if self.delegates.agents().len() > 1 { Ok(()) } else { Err(String::new()) }
     }
 
-    fn summary(&self, arguments: &Value) -> String {
-        let (agent, message) =
-            (text_argument(arguments, "agent"), text_argument(arguments, "message"));
-        format!("Ask {agent}: {message}")
+    fn label(&self, arguments: &Value) -> CallLabel {
+        let agent = text_argument(arguments, "agent");
+        let [plain, doing, did] = ["ask", "asking", "asked"].map(|verb| format!("{verb} {agent}:"));
+        let label = Verb::new(&plain, &doing, &did).of(text_argument(arguments, "message"));
+        label.about(CallTargetKind::Agent, agent)
     }
 
     async fn plan(&self, asked: &Arguments, cx: &ToolCx) -> Result<Plan, ToolError> {

@@ -1,5 +1,8 @@
 use async_trait::async_trait;
-use onyx_types::{Consent, Plan, Preview, Target, ToolEffect, ToolOutcome, ToolSpec};
+use onyx_types::{
+    CallLabel, CallTargetKind, Consent, Plan, Preview, Target, ToolEffect, ToolOutcome, ToolSpec,
+    Verb,
+};
 use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::Value;
@@ -33,8 +36,9 @@ impl TypedTool for AskPerson {
         &self.0
     }
 
-    fn summary(&self, arguments: &Value) -> String {
-        format!("Ask you: {}", text_argument(arguments, "question"))
+    fn label(&self, arguments: &Value) -> CallLabel {
+        let verb = Verb::new("ask you:", "asking you:", "asked you:");
+        verb.of(text_argument(arguments, "question")).about(CallTargetKind::Person, "you")
     }
 
     async fn plan(&self, asked: &Arguments, _: &ToolCx) -> Result<Plan, ToolError> {

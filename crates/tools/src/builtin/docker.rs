@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use async_trait::async_trait;
-use onyx_types::{Capability, PersonId, Plan, Preview, Target, ToolEffect, ToolOutcome, ToolSpec};
+use onyx_types::{Capability, PersonId, Plan, Preview, Target, ToolEffect, ToolOutcome, ToolSpec, CallLabel, CallTargetKind, Verb};
 use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::Value;
@@ -172,13 +172,22 @@ impl TypedTool for DockerTool {
         self.docker.program().map(drop).map_err(|error| error.to_string())
     }
 
-    fn summary(&self, arguments: &Value) -> String {
+    fn label(&self, arguments: &Value) -> CallLabel {
         let container = text_argument(arguments, "container");
         match self.command {
-            Command::Ps => "List containers".to_owned(),
-            Command::Stats => "Look at what containers use".to_owned(),
-            Command::Logs => format!("Read the log of {container}"),
-            Command::Exec => format!("Run in {container}: {}", shown(arguments.get("argv"))),
+            Command::Ps => Verb::new("list", "listing", "listed").of("containers"),
+            Command::Stats => {
+                Verb::new("look at", "looking at", "looked at").of("what containers use")
+            }
+            Command::Logs => {
+                Verb::new("read", "reading", "read").of(format!("the log of {container}"))
+            }
+            Command::Exec => {
+                let line = shown(arguments.get("argv"));
+                let label =
+                    Verb::new("run", "running", "ran").of(format!("in {container}: {line}"));
+                label.about(CallTargetKind::Command, line)
+            }
         }
     }
 

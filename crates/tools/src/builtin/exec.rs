@@ -1,7 +1,7 @@
 use std::time::Duration;
 
 use async_trait::async_trait;
-use onyx_types::{Capability, Origin, PersonId, Plan, ToolEffect, ToolOutcome, ToolSpec};
+use onyx_types::{Capability, Origin, PersonId, Plan, ToolEffect, ToolOutcome, ToolSpec, CallLabel, CallTargetKind, Verb};
 use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::Value;
@@ -55,8 +55,10 @@ impl TypedTool for Exec {
         if self.runtime.is_likely() { Ok(()) } else { Err(String::new()) }
     }
 
-    fn summary(&self, arguments: &Value) -> String {
-        format!("Run {}", shown(arguments.get("argv")))
+    fn label(&self, arguments: &Value) -> CallLabel {
+        let line = shown(arguments.get("argv"));
+        let verb = Verb::new("run", "running", "ran");
+        verb.of(line.as_str()).about(CallTargetKind::Command, line)
     }
 
     async fn plan(&self, asked: &Arguments, cx: &ToolCx) -> Result<Plan, ToolError> {

@@ -1,7 +1,7 @@
 use async_trait::async_trait;
 use onyx_knowledge::Index;
 use onyx_storage::SourceKind;
-use onyx_types::{AgentId, Plan, Scope, ScopeSet, ToolOutcome, ToolSpec};
+use onyx_types::{AgentId, CallLabel, Plan, Scope, ScopeSet, ToolOutcome, ToolSpec, Verb};
 use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::Value;
@@ -40,8 +40,9 @@ impl TypedTool for MemorySearch {
         &self.spec
     }
 
-    fn summary(&self, arguments: &Value) -> String {
-        format!("Search memory for {}", text_argument(arguments, "query"))
+    fn label(&self, arguments: &Value) -> CallLabel {
+        let verb = Verb::new("search memory for", "searching memory for", "searched memory for");
+        verb.of(text_argument(arguments, "query"))
     }
 
     async fn plan(&self, wanted: &Arguments, cx: &ToolCx) -> Result<Plan, ToolError> {

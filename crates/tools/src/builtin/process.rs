@@ -2,8 +2,7 @@ use std::time::Duration;
 
 use async_trait::async_trait;
 use onyx_types::{
-    Capability, Consent, Origin, PersonId, Plan, Preview, Taint, Target, ToolEffect, ToolOutcome,
-    ToolSpec,
+    CallLabel, CallTargetKind, Capability, Consent, Origin, PersonId, Plan, Preview, Taint, Target, ToolEffect, ToolOutcome, ToolSpec, Verb,
 };
 use schemars::JsonSchema;
 use serde::Deserialize;
@@ -100,13 +99,18 @@ impl TypedTool for Process {
         if self.runtime.is_likely() { Ok(()) } else { Err(String::new()) }
     }
 
-    fn summary(&self, arguments: &Value) -> String {
+    fn label(&self, arguments: &Value) -> CallLabel {
         let id = || arguments.get("id").and_then(Value::as_u64).unwrap_or_default();
+        let process = || format!("process {}", id());
         match text_argument(arguments, "action") {
-            "start" => format!("Start {}", shown(arguments.get("argv"))),
-            "poll" => format!("Look at process {}", id()),
-            "write" => format!("Write to process {}", id()),
-            _ => format!("Stop process {}", id()),
+            "start" => {
+                let line = shown(arguments.get("argv"));
+                let label = Verb::new("start", "starting", "started").of(line.as_str());
+                label.about(CallTargetKind::Command, line)
+            }
+            "poll" => Verb::new("look at", "looking at", "looked at").of(process()),
+            "write" => Verb::new("write to", "writing to", "wrote to").of(process()),
+            _ => Verb::new("stop", "stopping", "stopped").of(process()),
         }
     }
 

@@ -3,8 +3,7 @@ use std::collections::BTreeMap;
 use async_trait::async_trait;
 use onyx_storage::EntityChange;
 use onyx_types::{
-    Capability, EntityKind, EntityRef, FileChange, Hash, Origin, PersonId, Plan, PlanTarget,
-    Target, Timestamp, ToolEffect, ToolOutcome, ToolSpec,
+    CallLabel, Capability, EntityKind, EntityRef, FileChange, Hash, Origin, PersonId, Plan, PlanTarget, Target, Timestamp, ToolEffect, ToolOutcome, ToolSpec, Verb,
 };
 use schemars::JsonSchema;
 use serde::Deserialize;
@@ -76,13 +75,14 @@ impl TypedTool for ProposeChange {
         self.1.check(person)
     }
 
-    fn summary(&self, arguments: &Value) -> String {
+    fn label(&self, arguments: &Value) -> CallLabel {
         let named = match text_argument(arguments, "title") {
             "" => text_argument(arguments, "id"),
             title => title,
         };
         let (op, kind) = (text_argument(arguments, "op"), text_argument(arguments, "type"));
-        format!("Propose to {op} {kind} {named}")
+        let verb = Verb::new("propose to", "proposing to", "proposed to");
+        verb.of(format!("{op} {kind} {named}"))
     }
 
     async fn plan(&self, wanted: &Arguments, cx: &ToolCx) -> Result<Plan, ToolError> {

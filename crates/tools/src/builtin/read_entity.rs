@@ -1,7 +1,5 @@
 use async_trait::async_trait;
-use onyx_types::{
-    Capability, EntityKind, PersonId, Plan, Target, ToolEffect, ToolOutcome, ToolSpec,
-};
+use onyx_types::{Capability, EntityKind, PersonId, Plan, Target, ToolEffect, ToolOutcome, ToolSpec, CallLabel, Verb};
 use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::Value;
@@ -72,8 +70,9 @@ impl TypedTool for ReadEntity {
         self.1.check(person)
     }
 
-    fn summary(&self, arguments: &Value) -> String {
-        format!("Read {} {}", text_argument(arguments, "type"), text_argument(arguments, "id"))
+    fn label(&self, arguments: &Value) -> CallLabel {
+        let (kind, id) = (text_argument(arguments, "type"), text_argument(arguments, "id"));
+        Verb::new("read", "reading", "read").of(format!("{kind} {id}"))
     }
 
     async fn plan(&self, wanted: &Arguments, cx: &ToolCx) -> Result<Plan, ToolError> {

@@ -1,9 +1,7 @@
 use std::sync::Arc;
 
 use async_trait::async_trait;
-use onyx_types::{
-    Capability, ModelId, PersonId, Plan, Preview, Target, ToolEffect, ToolOutcome, ToolSpec,
-};
+use onyx_types::{Capability, ModelId, PersonId, Plan, Preview, Target, ToolEffect, ToolOutcome, ToolSpec, CallLabel, Verb};
 use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::Value;
@@ -56,12 +54,13 @@ impl TypedTool for RouteTask {
         if self.router.has_choice() { Ok(()) } else { Err(String::new()) }
     }
 
-    fn summary(&self, arguments: &Value) -> String {
-        match (text_argument(arguments, "model"), text_argument(arguments, "task")) {
-            ("", "") => "Let another model do a task".to_owned(),
-            ("", task) => format!("Let another model do a task of {task}"),
-            (model, _) => format!("Let {model} do a task"),
-        }
+    fn label(&self, arguments: &Value) -> CallLabel {
+        let whom = match (text_argument(arguments, "model"), text_argument(arguments, "task")) {
+            ("", "") => "another model do a task".to_owned(),
+            ("", task) => format!("another model do a task of {task}"),
+            (model, _) => format!("{model} do a task"),
+        };
+        Verb::new("let", "letting", "let").of(whom)
     }
 
     async fn plan(&self, asked: &Arguments, _: &ToolCx) -> Result<Plan, ToolError> {

@@ -1,7 +1,7 @@
 use async_trait::async_trait;
 use onyx_knowledge::Index;
 use onyx_storage::SourceKind;
-use onyx_types::{Plan, ToolOutcome, ToolSpec};
+use onyx_types::{CallLabel, Plan, ToolOutcome, ToolSpec, Verb};
 use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::Value;
@@ -41,8 +41,9 @@ impl TypedTool for SearchKnowledge {
         &self.spec
     }
 
-    fn summary(&self, arguments: &Value) -> String {
-        format!("Search for {}", text_argument(arguments, "query"))
+    fn label(&self, arguments: &Value) -> CallLabel {
+        let verb = Verb::new("search for", "searching for", "searched for");
+        verb.of(text_argument(arguments, "query"))
     }
 
     async fn plan(&self, wanted: &Arguments, _: &ToolCx) -> Result<Plan, ToolError> {

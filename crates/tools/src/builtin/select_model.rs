@@ -2,7 +2,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use async_trait::async_trait;
-use onyx_types::{Capability, PersonId, Plan, Target, ToolEffect, ToolOutcome, ToolSpec};
+use onyx_types::{Capability, PersonId, Plan, Target, ToolEffect, ToolOutcome, ToolSpec, CallLabel, Verb};
 use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::Value;
@@ -52,11 +52,12 @@ impl TypedTool for SelectModel {
         if self.router.has_choice() { Ok(()) } else { Err(String::new()) }
     }
 
-    fn summary(&self, arguments: &Value) -> String {
+    fn label(&self, arguments: &Value) -> CallLabel {
+        let choose = Verb::new("choose", "choosing", "chose");
         match (text_argument(arguments, "model"), text_argument(arguments, "task")) {
-            ("", "") => "Choose a model".to_owned(),
-            ("", task) => format!("Choose a model for {task}"),
-            (model, _) => format!("Go on with {model}"),
+            ("", "") => choose.of("a model"),
+            ("", task) => choose.of(format!("a model for {task}")),
+            (model, _) => Verb::new("go on with", "going on with", "went on with").of(model),
         }
     }
 

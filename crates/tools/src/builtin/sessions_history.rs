@@ -3,8 +3,8 @@ use std::sync::Arc;
 use async_trait::async_trait;
 use onyx_storage::{Ledger, TurnLog};
 use onyx_types::{
-    Author, Origin, Plan, SessionId, SessionKey, Target, ToolEffect, ToolOutcome, ToolSpec, Turn,
-    TurnBody,
+    Author, CallLabel, CallTargetKind, Origin, Plan, SessionId, SessionKey, Target, ToolEffect,
+    ToolOutcome, ToolSpec, Turn, TurnBody, Verb,
 };
 use schemars::JsonSchema;
 use serde::Deserialize;
@@ -57,8 +57,10 @@ impl TypedTool for SessionsHistory {
         &self.spec
     }
 
-    fn summary(&self, arguments: &Value) -> String {
-        format!("Read the conversation {}", text_argument(arguments, "session"))
+    fn label(&self, arguments: &Value) -> CallLabel {
+        let session = text_argument(arguments, "session");
+        let label = Verb::new("read", "reading", "read").of(format!("the conversation {session}"));
+        label.about(CallTargetKind::Session, session)
     }
 
     async fn plan(&self, asked: &Arguments, _: &ToolCx) -> Result<Plan, ToolError> {

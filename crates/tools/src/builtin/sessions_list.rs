@@ -2,7 +2,7 @@ use std::sync::Arc;
 
 use async_trait::async_trait;
 use onyx_storage::{Ledger, SessionFilter, SessionMeta};
-use onyx_types::{Origin, Plan, Target, ToolEffect, ToolOutcome, ToolSpec};
+use onyx_types::{CallLabel, Origin, Plan, Target, ToolEffect, ToolOutcome, ToolSpec, Verb};
 use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::Value;
@@ -44,10 +44,11 @@ impl TypedTool for SessionsList {
         &self.spec
     }
 
-    fn summary(&self, arguments: &Value) -> String {
+    fn label(&self, arguments: &Value) -> CallLabel {
+        let verb = Verb::new("list", "listing", "listed");
         match text_argument(arguments, "text") {
-            "" => "List conversations".to_owned(),
-            text => format!("List conversations about {text}"),
+            "" => verb.of("conversations"),
+            text => verb.of(format!("conversations about {text}")),
         }
     }
 

@@ -2,7 +2,7 @@ use std::sync::Arc;
 
 use async_trait::async_trait;
 use onyx_types::{
-    Capability, PersonId, Plan, Preview, SessionId, Target, ToolEffect, ToolOutcome, ToolSpec,
+    CallLabel, CallTargetKind, Capability, PersonId, Plan, Preview, SessionId, Target, ToolEffect, ToolOutcome, ToolSpec, Verb,
 };
 use schemars::JsonSchema;
 use serde::Deserialize;
@@ -49,8 +49,11 @@ impl TypedTool for SessionsSend {
         if has_others { Ok(()) } else { Err(String::new()) }
     }
 
-    fn summary(&self, arguments: &Value) -> String {
-        format!("Leave a message in conversation {}", text_argument(arguments, "session"))
+    fn label(&self, arguments: &Value) -> CallLabel {
+        let session = text_argument(arguments, "session");
+        let label = Verb::new("leave", "leaving", "left")
+            .of(format!("a message in conversation {session}"));
+        label.about(CallTargetKind::Session, session)
     }
 
     async fn plan(&self, asked: &Arguments, cx: &ToolCx) -> Result<Plan, ToolError> {

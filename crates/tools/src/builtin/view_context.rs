@@ -3,8 +3,7 @@ use std::fmt::Write as _;
 use async_trait::async_trait;
 use onyx_storage::Entity;
 use onyx_types::{
-    Capability, EntityKind, EntityRef, Origin, PersonId, Plan, Target, ToolEffect, ToolOutcome,
-    ToolSpec,
+    CallLabel, Capability, EntityKind, EntityRef, Origin, PersonId, Plan, Target, ToolEffect, ToolOutcome, ToolSpec, Verb,
 };
 use schemars::JsonSchema;
 use serde::Deserialize;
@@ -46,8 +45,8 @@ impl TypedTool for ViewContext {
         self.1.check(person)
     }
 
-    fn summary(&self, _: &Value) -> String {
-        "Look at the current view".to_owned()
+    fn label(&self, _: &Value) -> CallLabel {
+        Verb::new("look at", "looking at", "looked at").of("the current view")
     }
 
     async fn plan(&self, _: &Arguments, cx: &ToolCx) -> Result<Plan, ToolError> {

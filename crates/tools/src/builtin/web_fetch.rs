@@ -2,7 +2,10 @@ use std::time::Duration;
 
 use async_trait::async_trait;
 use onyx_egress::{Address, EgressError};
-use onyx_types::{Origin, Plan, Preview, Target, ToolEffect, ToolOutcome, ToolSpec};
+use onyx_types::{
+    CallLabel, CallTargetKind, Origin, Plan, Preview, Target, ToolEffect, ToolOutcome, ToolSpec,
+    Verb,
+};
 use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::Value;
@@ -42,8 +45,9 @@ impl TypedTool for WebFetch {
         &self.spec
     }
 
-    fn summary(&self, arguments: &Value) -> String {
-        format!("Fetch {}", text_argument(arguments, "url"))
+    fn label(&self, arguments: &Value) -> CallLabel {
+        let url = text_argument(arguments, "url");
+        Verb::new("fetch", "fetching", "fetched").of(url).about(CallTargetKind::Address, url)
     }
 
     async fn plan(&self, asked: &Arguments, cx: &ToolCx) -> Result<Plan, ToolError> {

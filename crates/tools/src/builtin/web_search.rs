@@ -1,9 +1,7 @@
 use std::time::Duration;
 
 use async_trait::async_trait;
-use onyx_types::{
-    Capability, Origin, PersonId, Plan, Preview, Taint, Target, ToolEffect, ToolOutcome, ToolSpec,
-};
+use onyx_types::{Capability, Origin, PersonId, Plan, Preview, Taint, Target, ToolEffect, ToolOutcome, ToolSpec, CallLabel, Verb};
 use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::Value;
@@ -53,8 +51,9 @@ impl TypedTool for WebSearch {
         if self.web.has_engine() { Ok(()) } else { Err(NO_ENGINE.to_owned()) }
     }
 
-    fn summary(&self, arguments: &Value) -> String {
-        format!("Search the web for {}", text_argument(arguments, "query"))
+    fn label(&self, arguments: &Value) -> CallLabel {
+        let verb = Verb::new("search the web for", "searching the web for", "searched the web for");
+        verb.of(text_argument(arguments, "query"))
     }
 
     async fn plan(&self, asked: &Arguments, cx: &ToolCx) -> Result<Plan, ToolError> {

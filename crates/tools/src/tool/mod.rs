@@ -10,7 +10,7 @@ mod standing;
 mod typed;
 
 use async_trait::async_trait;
-use onyx_types::{Capability, PersonId, Plan, ToolOutcome, ToolSpec};
+use onyx_types::{Capability, PersonId, Plan, ToolOutcome, ToolSpec, CallLabel};
 use serde_json::Value;
 
 use crate::ToolError;
@@ -34,9 +34,13 @@ pub trait Tool: Send + Sync {
         Ok(())
     }
 
-    /// One human line for a call, verb first (`Read notes.md`), from arguments that nobody has
-    /// checked yet. No I/O.
-    fn summary(&self, arguments: &Value) -> String;
+    /// What people read of a call, from arguments that nobody has checked yet. No I/O.
+    fn label(&self, arguments: &Value) -> CallLabel;
+
+    /// One human line for a call, verb first (`Read notes.md`).
+    fn summary(&self, arguments: &Value) -> String {
+        self.label(arguments).summary()
+    }
 
     /// Reads the arguments of a call, once for its plan and for what is done. They fit the schema,
     /// or are those of a plan that this tool made.

@@ -3,7 +3,8 @@ use std::time::Duration;
 
 use onyx_storage::StoreError;
 use onyx_types::{
-    Attendance, Plan, Preview, ToolCall, ToolEffect, ToolOutcome, Verdict, Visibility,
+    Attendance, CallReport, CallState, LineCounts, Plan, Preview, Rehearsal, ToolCall, ToolEffect,
+    ToolOutcome, Verdict, Visibility,
 };
 
 use super::audit::{AuditTrail, Record};
@@ -73,7 +74,10 @@ impl<'a> Attempt<'a> {
                 self.ask_person(call, &trail, verdict, plan).await
             }
             GateDecision::Allowed(plan) => {
-                let outcome = self.perform(entry, read, &trail, plan).await?;
+                let report = report(plan.get(), CallState::Done);
+                let mut outcome = self.perform(entry, read, &trail, plan).await?;
+                let state = outcome.report.state;
+                outcome.report = CallReport { state, ..report };
                 self.propose_rest(call, &trail, outcome).await
             }
         }
@@ -158,7 +162,7 @@ impl<'a> Attempt<'a> {
                 )
             }
         };
-        Ok(ToolOutcome::error(format!("{said}; yours: {}", self.names())))
+        Ok(ToolOutcome::error(format!("{said}; yours: {}", self.names())).refused())
     }
 
     /// The agent's tools now, for a model that called another one.
@@ -192,7 +196,8 @@ impl<'a> Attempt<'a> {
         let effect = plan.strictest().as_str();
         Ok(ToolOutcome::error(format!(
             "denied: this agent may not {effect}; nothing was done. Tell the person what you would do"
-        )))
+        ))
+        .refused())
     }
 
     async fn rehearse(
@@ -207,6 +212,10 @@ impl<'a> Attempt<'a> {
         };
         self.decided(trail, &plan, verdict, "dry run, nothing was done").await?;
         let origin = origin_of_targets(self.cx, &plan.targets).await?;
+        let summary = plan.summary.clone();
+        let rehearsal = Rehearsal { summary, verdict, preview: plan.preview.clone() };
+        let report = report(&plan, CallState::Rehearsed);
+        let report = CallReport { rehearsal: Some(rehearsal), ..report };
         let (effect, verdict) = (plan.strictest().as_str(), verdict.as_str());
         let preview = match &plan.preview {
             Preview::None => String::new(),
@@ -215,7 +224,8 @@ impl<'a> Attempt<'a> {
         };
         let (summary, head) = (&plan.summary, "dry run, nothing was done");
         let output = format!("{head}: {summary} ({effect}: {verdict}){preview}");
-        Ok(ToolOutcome::ok(output, format!("Dry run: {summary}")).from_origin(origin))
+        let told = format!("Dry run: {summary}");
+        Ok(ToolOutcome { report, ..ToolOutcome::ok(output, told) }.from_origin(origin))
     }
 
     async fn ask_person(
@@ -226,8 +236,9 @@ impl<'a> Attempt<'a> {
         plan: Plan,
     ) -> Result<ToolOutcome, ToolError> {
         let services = self.toolbox.services();
+        let report = report(&plan, CallState::Waiting);
         match proposal::propose(services, self.cx, trail, call, verdict, plan).await {
-            Ok(outcome) => Ok(outcome),
+            Ok(outcome) => Ok(ToolOutcome { report, ..outcome }),
             Err(error) => Err(self.not_planned(call, trail, error).await?),
         }
     }
@@ -284,6 +295,12 @@ impl<'a> Attempt<'a> {
         trail.write(Record { effect, decision, summary: &plan.summary, result }).await?;
         Ok(())
     }
+}
+
+/// What a plan says of a call, for people.
+fn report(plan: &Plan, state: CallState) -> CallReport {
+    let (effect, lines) = (Some(plan.strictest()), LineCounts::of(&plan.preview));
+    CallReport { state, effect, lines, rehearsal: None }
 }
 
 /// The outcome of something that may have happened: always told, also when the log of it failed.

@@ -19,8 +19,9 @@ use std::borrow::Cow;
 use std::sync::{Arc, PoisonError, RwLock};
 
 use onyx_storage::{Drafts, Ledger, Objects, StoreError};
-use onyx_types::{AgentId, Attendance, Fault, PersonId, ToolCall, ToolOutcome};
+use onyx_types::{AgentId, Attendance, Fault, PersonId, ToolCall, ToolOutcome, CallLabel, ErrorCode, Preview, ToolSpec, Verb, Visibility};
 
+use crate::ToolError;
 use crate::gate::Policy;
 use crate::mask::Masker;
 use crate::text::one_line;
@@ -105,11 +106,23 @@ impl Toolbox {
 
     /// One human line for a call, verb first, secrets masked. No I/O.
     pub fn summary(&self, call: &ToolCall) -> String {
-        let line = match self.tools().entry(&call.name) {
-            Some(entry) => entry.tool.summary(&call.input),
-            None => format!("Call {}", call.name),
+        self.label(call).summary()
+    }
+
+    /// What people read of a call, secrets masked. No I/O.
+    pub fn label(&self, call: &ToolCall) -> CallLabel {
+        let mut label = match self.tools().entry(&call.name) {
+            Some(entry) => entry.tool.label(&call.input),
+            None => Verb::new("call", "calling", "called").of(call.name.as_str()),
         };
-        self.for_people(&line)
+        label.subject = self.for_people(&label.subject);
+        if let Some(target) = &mut label.target {
+            target.name = self.for_people(&target.name);
+        }
+        if let Some(change) = &mut label.change {
+            change.unified = self.mask(&change.unified).into_owned();
+        }
+        label
     }
 
     /// The one way in. Never fails: what went wrong is an outcome that the model can read.
@@ -135,6 +148,7 @@ impl Toolbox {
         };
         let outcome = match made {
             Ok(outcome) => outcome,
+            Err(error @ ToolError::Refused(_)) => ToolOutcome::error(error.to_string()).refused(),
             Err(error) => ToolOutcome::error(error.to_string()),
         };
         cx.live.finish();
@@ -166,6 +180,15 @@ impl Toolbox {
     fn masked(&self, mut outcome: ToolOutcome) -> ToolOutcome {
         outcome.output = self.services.masker.mask(&outcome.output).into_owned();
         outcome.summary = self.for_people(&outcome.summary);
+        if let Some(rehearsal) = &mut outcome.report.rehearsal {
+            rehearsal.summary = self.for_people(&rehearsal.summary);
+            match &mut rehearsal.preview {
+                Preview::None => {}
+                Preview::Text { text } | Preview::Diff { unified: text, .. } => {
+                    *text = self.services.masker.mask(text).into_owned();
+                }
+            }
+        }
         outcome
     }
 

@@ -1,7 +1,7 @@
 //! What of an output reaches a model, a person, a log.
 
 use onyx_storage::{Expect, ObjectKey, Objects, StoreError};
-use onyx_types::{Artifact, Hash, ToolOutcome};
+use onyx_types::{Artifact, Hash, NotYetAt, ToolOutcome, not_yet};
 
 use crate::ToolCx;
 
@@ -21,6 +21,10 @@ pub(crate) async fn bound(mut outcome: ToolOutcome, keep: &ArtifactStore<'_>) ->
     let kept = match keep.artifact(&whole).await {
         Ok(artifact) => {
             let note = format!("the whole is kept as artifact {}", artifact.key);
+            let note = match not_yet(NotYetAt::Artifacts) {
+                Some(sentence) => format!("{note}. {sentence}"),
+                None => note,
+            };
             outcome.artifact = Some(artifact);
             note
         }

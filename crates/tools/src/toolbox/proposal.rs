@@ -3,8 +3,7 @@
 
 use onyx_storage::{Draft, StoreError};
 use onyx_types::{
-    Answer, Consent, DraftId, DraftState, FileChange, Hash, Mint, Origin, Plan, Preview, Proposal,
-    Target, ToolCall, ToolEffect, ToolOutcome, Verdict,
+    Answer, AsksFor, Consent, DraftId, DraftState, FileChange, Hash, Mint, Origin, Plan, Preview, Proposal, Target, ToolCall, ToolEffect, ToolOutcome, Verdict,
 };
 
 use super::Services;
@@ -87,8 +86,8 @@ fn draft(
 }
 
 fn outcome(draft: Draft, replaces: Vec<DraftId>, verdict: Verdict) -> ToolOutcome {
-    let is_question =
-        draft.plan.consent == Consent::Person && draft.plan.strictest() == ToolEffect::Read;
+    let asks_for = draft.plan.asks_for();
+    let is_question = asks_for == AsksFor::Answer;
     let Plan { tool, summary, preview, .. } = draft.plan;
     let tool = tool.to_string();
     let (answer, output) = match verdict {
@@ -111,7 +110,7 @@ fn outcome(draft: Draft, replaces: Vec<DraftId>, verdict: Verdict) -> ToolOutcom
         ),
     };
     let told = format!("Drafted: {summary}");
-    let proposal = Proposal { draft: draft.id, tool, summary, preview, answer, replaces };
+    let proposal = Proposal { draft: draft.id, tool, summary, preview, asks_for, answer, replaces };
     ToolOutcome { draft: Some(Box::new(proposal)), ..ToolOutcome::ok(output, told) }
 }
 

@@ -146,8 +146,8 @@ impl Tool for Swapping {
         self.tool.spec()
     }
 
-    fn summary(&self, arguments: &Value) -> String {
-        self.tool.summary(arguments)
+    fn label(&self, arguments: &Value) -> onyx_types::CallLabel {
+        self.tool.label(arguments)
     }
 
     fn read(&self, arguments: Value) -> Result<Box<dyn ReadCall + '_>, onyx_tools::ToolError> {

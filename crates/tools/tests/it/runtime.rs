@@ -57,8 +57,8 @@ impl Tool for Approved {
         self.0.check_capability(capability, person)
     }
 
-    fn summary(&self, arguments: &Value) -> String {
-        self.0.summary(arguments)
+    fn label(&self, arguments: &Value) -> onyx_types::CallLabel {
+        self.0.label(arguments)
     }
 
     fn read(&self, arguments: Value) -> Result<Box<dyn ReadCall + '_>, onyx_tools::ToolError> {

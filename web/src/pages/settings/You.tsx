@@ -6,6 +6,7 @@ import { toast } from '../../store/state';
 import { attempt } from '../../ui/act';
 import { Card, Choices as Options, Field, Form, Line, Section, Switch } from '../../ui/form';
 import { Modal } from '../../ui/Modal';
+import { NotYet, useNotYet } from '../../ui/NotYet';
 import { ErrorLine, Shown, Skeletons } from '../../ui/page';
 import { useLoaded } from '../../ui/useLoaded';
 
@@ -62,6 +63,8 @@ function FileLine({ path, label, detail }: { path: string; label: string; detail
 
 function Answering() {
   const choices = useLoaded('choices', () => onyx.preferences.get());
+  // What does nothing is not offered; who has chosen it is told so.
+  const works = useNotYet('runtime.gateway_subscription') === undefined;
   const set = async (change: Parameters<typeof onyx.preferences.set>[0]) => {
     if (!(await attempt('Not changed', () => onyx.preferences.set(change)))) return;
     toast('Saved');
@@ -74,14 +77,21 @@ function Answering() {
           <Card>
             <Line
               label="Runtime"
-              detail="Keys: each provider’s own. Subscription: one that another program on this machine is signed in to."
+              detail={
+                <>
+                  Keys: each provider’s own. Subscription: one that another program on this machine is signed in to.
+                  {runtimeMode !== 'anthropic_api_key' && <NotYet id={`runtime.${runtimeMode}`} />}
+                </>
+              }
             >
               <Options
                 label="Runtime"
                 value={runtimeMode}
                 options={[
                   ['anthropic_api_key', 'Keys'],
-                  ['gateway_subscription', 'Subscription'],
+                  ...(works || runtimeMode === 'gateway_subscription'
+                    ? [['gateway_subscription', 'Subscription'] as ['gateway_subscription', string]]
+                    : []),
                 ]}
                 onChange={(mode) => void set({ runtimeMode: mode })}
               />

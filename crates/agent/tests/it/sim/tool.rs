@@ -46,8 +46,8 @@ impl TypedTool for SimTool {
         &self.spec
     }
 
-    fn summary(&self, arguments: &Value) -> String {
-        format!("Do {}", arguments["key"])
+    fn label(&self, arguments: &Value) -> onyx_types::CallLabel {
+        onyx_types::Verb::new("do", "doing", "did").of(arguments["key"].to_string())
     }
 
     async fn plan(&self, _: &Value, _: &ToolCx) -> Result<Plan, ToolError> {

@@ -1,6 +1,5 @@
 //! `/api/admin/models*`, `/api/admin/budgets`.
 
-use axum::Json;
 use axum::extract::{Path, State};
 use onyx_storage::{Expect, Spent};
 use onyx_types::Fault;
@@ -8,6 +7,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
+use crate::wire::Json;
 use crate::{ApiState, ConfigChange, JsonBody, ModelView, Problem};
 
 #[derive(Serialize, JsonSchema)]

@@ -2,13 +2,13 @@
 
 use std::collections::BTreeMap;
 
-use axum::Json;
 use axum::extract::State;
 use onyx_storage::UsageRow;
 use onyx_types::{Fault, Timestamp, Usage};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use crate::wire::Json;
 use crate::{ApiState, Problem, QueryOf};
 
 const USUAL_DAYS: i64 = 30;

@@ -2,12 +2,12 @@
 
 use std::collections::BTreeMap;
 
-use axum::Json;
 use axum::extract::State;
 use onyx_agent::{ACTIONS_FOLDER, Preferences, PreferencesPatch, RuntimeMode};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use crate::wire::Json;
 use crate::{ApiState, AuthContext, JsonBody, Problem};
 
 #[derive(Clone, Copy, Serialize, Deserialize, JsonSchema)]

@@ -1,6 +1,5 @@
 //! Changing sessions: naming, archiving, removing, forking.
 
-use axum::Json;
 use axum::extract::{Path, State};
 use axum::http::StatusCode;
 use onyx_agent::{ForkPoint, SessionPatch};
@@ -10,6 +9,7 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 
 use super::{SessionView, session_id};
+use crate::wire::Json;
 use crate::{ApiState, AuthContext, JsonBody, Problem};
 
 #[derive(Deserialize, JsonSchema)]

@@ -325,12 +325,14 @@ impl Connection {
         let family = self.state.agent.sessions.family(person, &meta).await?;
         let limit = sessions::turns_limit("data.limit", get.limit)?;
         let before = get.before.map(onyx_storage::Pos);
-        let page = self.state.agent.sessions.turns(person, get.session_id, before, limit).await?;
+        let agent = &self.state.agent;
+        let page = agent.sessions.turns(person, get.session_id, before, limit).await?;
+        let shown = page.turns.into_iter().map(|turn| sessions::TurnView::of(agent, turn));
         let page = result::SessionPage {
             session: LiveSession { session: meta.into(), run_id },
             siblings: family.into_iter().map(sessions::Sibling::from).collect(),
             before: page.has_older.then_some(page.start.0),
-            turns: page.turns,
+            turns: shown.collect(),
         };
         self.answer(reply, &page).await;
         Ok(())
@@ -363,6 +365,7 @@ impl Connection {
         let roster = self.state.agent.roster();
         let live = self.state.agent.runs.of_person(&self.caller.person).into_iter();
         let status = result::Status {
+            not_yet: onyx_types::NotYetView::all(),
             version: env!("CARGO_PKG_VERSION"),
             dependencies: self.state.readiness.dependencies().await,
             agents: roster.agents().map(|agent| AgentView::of(&roster, agent)).collect(),

@@ -11,7 +11,7 @@ use std::time::Duration;
 
 use async_trait::async_trait;
 use onyx_types::{
-    Capability, Origin, PersonId, Plan, Preview, Target, ToolEffect, ToolOutcome, ToolSpec,
+    CallLabel, Capability, Origin, PersonId, Plan, Preview, Target, ToolEffect, ToolOutcome, ToolSpec, Verb,
 };
 use schemars::JsonSchema;
 use serde::Deserialize;
@@ -377,19 +377,28 @@ impl TypedTool for Git {
         if is_there { Ok(()) } else { Err(String::new()) }
     }
 
-    fn summary(&self, arguments: &Value) -> String {
+    fn label(&self, arguments: &Value) -> CallLabel {
         let folder = match text_argument(arguments, "folder") {
             "" => String::new(),
             folder => format!(" in {folder}"),
         };
         let text = |name| text_argument(arguments, name);
         match self.command {
-            Command::Status => format!("Look at the state of the repository{folder}"),
-            Command::Diff => format!("Compare {}{folder}", text("path")),
-            Command::Log => format!("Read the history{folder}"),
-            Command::Commit => format!("Commit{folder}: {}", text("message")),
-            Command::Pull => format!("Pull {}{folder}", text("remote")),
-            Command::Push => format!("Push to {}{folder}", text("remote")),
+            Command::Status => Verb::new("look at", "looking at", "looked at")
+                .of(format!("the state of the repository{folder}")),
+            Command::Diff => Verb::new("compare", "comparing", "compared")
+                .of(format!("{}{folder}", text("path"))),
+            Command::Log => Verb::new("read", "reading", "read").of(format!("the history{folder}")),
+            Command::Commit => {
+                let [plain, doing, did] =
+                    ["commit", "committing", "committed"].map(|verb| format!("{verb}{folder}:"));
+                Verb::new(&plain, &doing, &did).of(text("message"))
+            }
+            Command::Pull => {
+                Verb::new("pull", "pulling", "pulled").of(format!("{}{folder}", text("remote")))
+            }
+            Command::Push => Verb::new("push to", "pushing to", "pushed to")
+                .of(format!("{}{folder}", text("remote"))),
         }
     }
 

@@ -1,5 +1,5 @@
 use async_trait::async_trait;
-use onyx_types::{Plan, Preview, ToolEffect, ToolOutcome, ToolSpec};
+use onyx_types::{CallLabel, Plan, Preview, ToolEffect, ToolOutcome, ToolSpec, Verb};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
@@ -38,8 +38,9 @@ impl TypedTool for CreateTestInput {
         &self.0
     }
 
-    fn summary(&self, arguments: &Value) -> String {
-        format!("Add the test input {}", text_argument(arguments, "content"))
+    fn label(&self, arguments: &Value) -> CallLabel {
+        let content = text_argument(arguments, "content");
+        Verb::new("add", "adding", "added").of(format!("the test input {content}"))
     }
 
     async fn plan(&self, asked: &Arguments, cx: &ToolCx) -> Result<Plan, ToolError> {

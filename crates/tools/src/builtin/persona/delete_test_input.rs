@@ -1,5 +1,5 @@
 use async_trait::async_trait;
-use onyx_types::{Plan, ToolEffect, ToolOutcome, ToolSpec};
+use onyx_types::{CallLabel, Plan, ToolEffect, ToolOutcome, ToolSpec, Verb};
 use serde_json::Value;
 
 use super::{
@@ -27,8 +27,9 @@ impl TypedTool for DeleteTestInput {
         &self.0
     }
 
-    fn summary(&self, arguments: &Value) -> String {
-        format!("Remove the test input {}", text_argument(arguments, "id"))
+    fn label(&self, arguments: &Value) -> CallLabel {
+        let id = text_argument(arguments, "id");
+        Verb::new("remove", "removing", "removed").of(format!("the test input {id}"))
     }
 
     async fn plan(&self, asked: &OfOne, cx: &ToolCx) -> Result<Plan, ToolError> {

@@ -1,7 +1,7 @@
 use std::sync::Arc;
 
 use async_trait::async_trait;
-use onyx_types::{Origin, Plan, ToolEffect, ToolOutcome, ToolSpec};
+use onyx_types::{CallLabel, Origin, Plan, ToolEffect, ToolOutcome, ToolSpec, Verb};
 use serde_json::{Value, json};
 
 use super::{Nothing, failed, files, persona, reading, spec, target, told};
@@ -27,8 +27,8 @@ impl TypedTool for GetPersona {
         &self.spec
     }
 
-    fn summary(&self, _: &Value) -> String {
-        "Look at the persona".to_owned()
+    fn label(&self, _: &Value) -> CallLabel {
+        Verb::new("look at", "looking at", "looked at").of("the persona")
     }
 
     async fn plan(&self, _: &Nothing, cx: &ToolCx) -> Result<Plan, ToolError> {

@@ -1,5 +1,5 @@
 use async_trait::async_trait;
-use onyx_types::{Plan, ToolEffect, ToolOutcome, ToolSpec};
+use onyx_types::{CallLabel, Plan, ToolEffect, ToolOutcome, ToolSpec, Verb};
 use serde_json::{Value, json};
 
 use super::{OfOne, existing, files, reading, spec, target, text_argument};
@@ -22,8 +22,9 @@ impl TypedTool for GetTestInput {
         &self.0
     }
 
-    fn summary(&self, arguments: &Value) -> String {
-        format!("Read the test input {}", text_argument(arguments, "id"))
+    fn label(&self, arguments: &Value) -> CallLabel {
+        let id = text_argument(arguments, "id");
+        Verb::new("read", "reading", "read").of(format!("the test input {id}"))
     }
 
     async fn plan(&self, asked: &OfOne, cx: &ToolCx) -> Result<Plan, ToolError> {

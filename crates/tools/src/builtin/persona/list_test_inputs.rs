@@ -1,5 +1,5 @@
 use async_trait::async_trait;
-use onyx_types::{Origin, Plan, ToolEffect, ToolOutcome, ToolSpec};
+use onyx_types::{CallLabel, Origin, Plan, ToolEffect, ToolOutcome, ToolSpec, Verb};
 use serde_json::{Value, json};
 
 use super::{Nothing, failed, files, reading, spec, target};
@@ -22,8 +22,8 @@ impl TypedTool for ListTestInputs {
         &self.0
     }
 
-    fn summary(&self, _: &Value) -> String {
-        "List the test inputs".to_owned()
+    fn label(&self, _: &Value) -> CallLabel {
+        Verb::new("list", "listing", "listed").of("the test inputs")
     }
 
     async fn plan(&self, _: &Nothing, cx: &ToolCx) -> Result<Plan, ToolError> {

@@ -2,7 +2,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use async_trait::async_trait;
-use onyx_types::{Plan, ToolEffect, ToolOutcome, ToolSpec};
+use onyx_types::{CallLabel, Plan, ToolEffect, ToolOutcome, ToolSpec, Verb};
 use serde_json::{Value, json};
 
 use super::{OfOne, existing, files, persona, reading, target, text_argument, timed, told};
@@ -34,8 +34,9 @@ impl TypedTool for RunTestInput {
         &self.spec
     }
 
-    fn summary(&self, arguments: &Value) -> String {
-        format!("Try the test input {}", text_argument(arguments, "id"))
+    fn label(&self, arguments: &Value) -> CallLabel {
+        let id = text_argument(arguments, "id");
+        Verb::new("try", "trying", "tried").of(format!("the test input {id}"))
     }
 
     async fn plan(&self, asked: &OfOne, cx: &ToolCx) -> Result<Plan, ToolError> {

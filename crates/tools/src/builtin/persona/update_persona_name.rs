@@ -1,7 +1,7 @@
 use std::sync::Arc;
 
 use async_trait::async_trait;
-use onyx_types::{Plan, PlanTarget, Preview, Target, ToolEffect, ToolOutcome, ToolSpec};
+use onyx_types::{Plan, PlanTarget, Preview, Target, ToolEffect, ToolOutcome, ToolSpec, CallLabel, Verb};
 use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::Value;
@@ -36,8 +36,9 @@ impl TypedTool for UpdatePersonaName {
         &self.spec
     }
 
-    fn summary(&self, arguments: &Value) -> String {
-        format!("Rename the persona to {}", text_argument(arguments, "name"))
+    fn label(&self, arguments: &Value) -> CallLabel {
+        let name = text_argument(arguments, "name");
+        Verb::new("rename", "renaming", "renamed").of(format!("the persona to {name}"))
     }
 
     async fn plan(&self, asked: &Arguments, cx: &ToolCx) -> Result<Plan, ToolError> {

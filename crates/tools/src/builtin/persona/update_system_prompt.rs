@@ -1,5 +1,5 @@
 use async_trait::async_trait;
-use onyx_types::{Plan, ToolEffect, ToolOutcome, ToolSpec};
+use onyx_types::{CallLabel, Plan, ToolEffect, ToolOutcome, ToolSpec, Verb};
 use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::Value;
@@ -33,8 +33,8 @@ impl TypedTool for UpdateSystemPrompt {
         &self.0
     }
 
-    fn summary(&self, _: &Value) -> String {
-        "Rewrite the system prompt".to_owned()
+    fn label(&self, _: &Value) -> CallLabel {
+        Verb::new("rewrite", "rewriting", "rewrote").of("the system prompt")
     }
 
     async fn plan(&self, asked: &Arguments, cx: &ToolCx) -> Result<Plan, ToolError> {

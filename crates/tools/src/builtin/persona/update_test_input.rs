@@ -1,5 +1,5 @@
 use async_trait::async_trait;
-use onyx_types::{Plan, ToolEffect, ToolOutcome, ToolSpec};
+use onyx_types::{CallLabel, Plan, ToolEffect, ToolOutcome, ToolSpec, Verb};
 use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::Value;
@@ -35,8 +35,9 @@ impl TypedTool for UpdateTestInput {
         &self.0
     }
 
-    fn summary(&self, arguments: &Value) -> String {
-        format!("Rewrite the test input {}", text_argument(arguments, "id"))
+    fn label(&self, arguments: &Value) -> CallLabel {
+        let id = text_argument(arguments, "id");
+        Verb::new("rewrite", "rewriting", "rewrote").of(format!("the test input {id}"))
     }
 
     async fn plan(&self, asked: &Arguments, cx: &ToolCx) -> Result<Plan, ToolError> {

@@ -1,7 +1,9 @@
 use std::sync::Arc;
 
 use async_trait::async_trait;
-use onyx_types::{FileChange, Origin, Plan, Preview, ToolEffect, ToolOutcome, ToolSpec};
+use onyx_types::{
+    CallLabel, FileChange, Origin, Plan, Preview, ToolEffect, ToolOutcome, ToolSpec, Verb,
+};
 use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::Value;
@@ -40,8 +42,9 @@ impl TypedTool for DeleteFile {
         &self.0
     }
 
-    fn summary(&self, arguments: &Value) -> String {
-        format!("Delete {}", text_argument(arguments, "path"))
+    fn label(&self, arguments: &Value) -> CallLabel {
+        let verb = Verb::new("delete", "deleting", "deleted");
+        verb.of(text_argument(arguments, "path")).about_file()
     }
 
     async fn plan(&self, asked: &Arguments, cx: &ToolCx) -> Result<Plan, ToolError> {

@@ -1,7 +1,7 @@
 use std::sync::Arc;
 
 use async_trait::async_trait;
-use onyx_types::{Plan, ToolEffect, ToolOutcome, ToolSpec};
+use onyx_types::{CallLabel, Plan, ToolEffect, ToolOutcome, ToolSpec, Verb};
 use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::Value;
@@ -45,10 +45,12 @@ impl TypedTool for EditFile {
         &self.0
     }
 
-    fn summary(&self, arguments: &Value) -> String {
+    fn label(&self, arguments: &Value) -> CallLabel {
         let path = text_argument(arguments, "path");
         let (old, new) = (text_argument(arguments, "old"), text_argument(arguments, "new"));
-        format!("Edit {path} {}", Change::between(path, old, new).counts())
+        let change = Change::between(path, old, new).shown();
+        let label = Verb::new("edit", "editing", "edited").of(path).about_file();
+        CallLabel { change: Some(change), ..label }
     }
 
     async fn plan(&self, asked: &Arguments, cx: &ToolCx) -> Result<Plan, ToolError> {

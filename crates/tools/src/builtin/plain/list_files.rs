@@ -2,7 +2,7 @@ use std::sync::Arc;
 
 use async_trait::async_trait;
 use onyx_storage::{ObjectKey, ObjectMeta, StoreError};
-use onyx_types::{Origin, Plan, ToolEffect, ToolOutcome, ToolSpec};
+use onyx_types::{Origin, Plan, ToolEffect, ToolOutcome, ToolSpec, CallLabel, Target, Verb};
 use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::Value;
@@ -44,10 +44,11 @@ impl TypedTool for ListFiles {
         &self.0
     }
 
-    fn summary(&self, arguments: &Value) -> String {
+    fn label(&self, arguments: &Value) -> CallLabel {
+        let verb = Verb::new("list", "listing", "listed");
         match bare(text_argument(arguments, "path")) {
-            "" => "List files".to_owned(),
-            path => format!("List {path}"),
+            "" => verb.of("files"),
+            path => verb.of(path),
         }
     }
 

@@ -2,7 +2,7 @@ use std::sync::Arc;
 
 use async_trait::async_trait;
 use onyx_storage::ObjectKey;
-use onyx_types::{Origin, Plan, Target, ToolEffect, ToolOutcome, ToolSpec};
+use onyx_types::{CallLabel, Origin, Plan, Target, ToolEffect, ToolOutcome, ToolSpec, Verb};
 use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::Value;
@@ -50,10 +50,11 @@ impl TypedTool for MemoryGet {
         &self.0
     }
 
-    fn summary(&self, arguments: &Value) -> String {
+    fn label(&self, arguments: &Value) -> CallLabel {
+        let verb = Verb::new("recall", "recalling", "recalled");
         match text_argument(arguments, "path") {
-            "" => format!("Recall {MEMORY_FILE}"),
-            path => format!("Recall {path}"),
+            "" => verb.of(MEMORY_FILE),
+            path => verb.of(path),
         }
     }
 

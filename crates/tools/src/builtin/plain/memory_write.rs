@@ -2,7 +2,7 @@ use std::sync::Arc;
 
 use async_trait::async_trait;
 use onyx_types::{
-    Hash, Origin, Plan, PlanTarget, Preview, Target, Timestamp, ToolEffect, ToolOutcome, ToolSpec,
+    CallLabel, Hash, Origin, Plan, PlanTarget, Preview, Target, Timestamp, ToolEffect, ToolOutcome, ToolSpec, Verb,
 };
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -115,10 +115,13 @@ impl TypedTool for MemoryWrite {
         &self.0
     }
 
-    fn summary(&self, arguments: &Value) -> String {
+    fn label(&self, arguments: &Value) -> CallLabel {
         match text_argument(arguments, "heading") {
-            "" => format!("Note {}", text_argument(arguments, "text")),
-            heading => format!("Edit {MEMORY_FILE} under {heading}"),
+            "" => Verb::new("note", "noting", "noted").of(text_argument(arguments, "text")),
+            heading => {
+                let verb = Verb::new("edit", "editing", "edited");
+                verb.of(format!("{MEMORY_FILE} under {heading}"))
+            }
         }
     }
 

@@ -1,7 +1,10 @@
 use std::sync::Arc;
 
 use async_trait::async_trait;
-use onyx_types::{Consent, FileChange, Origin, Plan, Preview, ToolEffect, ToolOutcome, ToolSpec};
+use onyx_types::{
+    CallLabel, CallTargetKind, Consent, FileChange, Origin, Plan, Preview, ToolEffect, ToolOutcome,
+    ToolSpec, Verb,
+};
 use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::Value;
@@ -40,9 +43,10 @@ impl TypedTool for MoveFile {
         &self.0
     }
 
-    fn summary(&self, arguments: &Value) -> String {
+    fn label(&self, arguments: &Value) -> CallLabel {
         let (from, to) = (text_argument(arguments, "from"), text_argument(arguments, "to"));
-        format!("Move {from} to {to}")
+        let label = Verb::new("move", "moving", "moved").of(format!("{from} to {to}"));
+        label.about(CallTargetKind::File, to)
     }
 
     async fn plan(&self, asked: &Arguments, cx: &ToolCx) -> Result<Plan, ToolError> {

@@ -1,7 +1,9 @@
 use std::sync::Arc;
 
 use async_trait::async_trait;
-use onyx_types::{Plan, ToolEffect, ToolOutcome, ToolSpec};
+use onyx_types::{
+    CallLabel, CallTarget, CallTargetKind, Plan, ToolEffect, ToolOutcome, ToolSpec, Verb,
+};
 use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::Value;
@@ -46,12 +48,14 @@ impl TypedTool for ReadFile {
         &self.0
     }
 
-    fn summary(&self, arguments: &Value) -> String {
+    fn label(&self, arguments: &Value) -> CallLabel {
         let path = text_argument(arguments, "path");
-        match arguments.get("from").and_then(Value::as_u64) {
-            Some(line) if line > 1 => format!("Read {path} from line {line}"),
-            Some(_) | None => format!("Read {path}"),
-        }
+        let line = arguments.get("from").and_then(Value::as_u64).filter(|line| *line > 1);
+        let subject =
+            line.map_or_else(|| path.to_owned(), |line| format!("{path} from line {line}"));
+        let target = CallTarget { kind: CallTargetKind::File, name: path.to_owned(), line };
+        let label = Verb::new("read", "reading", "read").of(subject);
+        CallLabel { target: Some(target), ..label }
     }
 
     async fn plan(&self, asked: &Arguments, cx: &ToolCx) -> Result<Plan, ToolError> {

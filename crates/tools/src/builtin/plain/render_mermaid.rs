@@ -1,7 +1,7 @@
 use std::sync::Arc;
 
 use async_trait::async_trait;
-use onyx_types::{Plan, Target, ToolEffect, ToolOutcome, ToolSpec};
+use onyx_types::{CallLabel, Plan, Target, ToolEffect, ToolOutcome, ToolSpec, Verb};
 use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::Value;
@@ -72,8 +72,8 @@ impl TypedTool for RenderMermaid {
         &self.0
     }
 
-    fn summary(&self, _: &Value) -> String {
-        "Draw a diagram".to_owned()
+    fn label(&self, _: &Value) -> CallLabel {
+        Verb::new("draw", "drawing", "drew").of("a diagram")
     }
 
     async fn plan(&self, asked: &Arguments, _: &ToolCx) -> Result<Plan, ToolError> {

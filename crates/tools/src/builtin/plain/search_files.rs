@@ -2,7 +2,7 @@ use std::sync::Arc;
 
 use async_trait::async_trait;
 use onyx_storage::{ObjectKey, StoreError};
-use onyx_types::{Origin, Plan, ToolEffect, ToolOutcome, ToolSpec};
+use onyx_types::{Origin, Plan, ToolEffect, ToolOutcome, ToolSpec, CallLabel, Target, Verb};
 use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::Value;
@@ -56,8 +56,9 @@ impl TypedTool for SearchFiles {
         &self.0
     }
 
-    fn summary(&self, arguments: &Value) -> String {
-        format!("Search files for {}", text_argument(arguments, "query"))
+    fn label(&self, arguments: &Value) -> CallLabel {
+        let verb = Verb::new("search files for", "searching files for", "searched files for");
+        verb.of(text_argument(arguments, "query"))
     }
 
     async fn plan(&self, asked: &Arguments, cx: &ToolCx) -> Result<Plan, ToolError> {

@@ -1,7 +1,7 @@
 use std::sync::Arc;
 
 use async_trait::async_trait;
-use onyx_types::{Origin, Plan, ToolEffect, ToolOutcome, ToolSpec};
+use onyx_types::{CallLabel, Origin, Plan, ToolEffect, ToolOutcome, ToolSpec, Verb};
 use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::Value;
@@ -41,8 +41,9 @@ impl TypedTool for WriteFile {
         &self.0
     }
 
-    fn summary(&self, arguments: &Value) -> String {
-        format!("Write {}", text_argument(arguments, "path"))
+    fn label(&self, arguments: &Value) -> CallLabel {
+        let verb = Verb::new("write", "writing", "wrote");
+        verb.of(text_argument(arguments, "path")).about_file()
     }
 
     async fn plan(&self, asked: &Arguments, cx: &ToolCx) -> Result<Plan, ToolError> {

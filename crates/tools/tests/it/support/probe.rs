@@ -3,8 +3,8 @@ use std::time::Duration;
 
 use async_trait::async_trait;
 use onyx_storage::{AuditRow, Ledger};
-use onyx_tools::{Authorised, ToolCx, ToolError, TypedTool};
-use onyx_types::{Plan, Preview, ToolEffect, ToolOutcome, ToolSpec};
+use onyx_tools::{Authorised, ToolCx, ToolError, TypedTool, Tool};
+use onyx_types::{Plan, Preview, ToolEffect, ToolOutcome, ToolSpec, CallLabel, Verb};
 use serde_json::{Value, json};
 use std::sync::Mutex;
 use tokio::sync::Notify;
@@ -89,8 +89,9 @@ impl TypedTool for Probe {
         &self.spec
     }
 
-    fn summary(&self, arguments: &Value) -> String {
-        format!("Probe {}", arguments["word"].as_str().unwrap_or_default())
+    fn label(&self, arguments: &Value) -> CallLabel {
+        let word = arguments["word"].as_str().unwrap_or_default();
+        Verb::new("probe", "probing", "probed").of(word)
     }
 
     async fn plan(&self, _: &Value, _: &ToolCx) -> Result<Plan, ToolError> {

@@ -1,0 +1,42 @@
+// An agent that asks waits for an answer: what is typed is that answer, and the question stands once.
+
+import { describe, expect, test } from 'vitest';
+import { clearsAfterEach, finished, log, open, play, say, words, sessionOf, WIDTHS } from './play';
+import type { Answer } from './stage';
+
+clearsAfterEach();
+
+const ASKING: Answer[] = [
+  { calls: [{ id: 'q', name: 'ask_person', input: { question: 'Oak or larch?' } }] },
+  { text: 'Larch it is.' },
+];
+
+describe.each(WIDTHS)('at %s px', (_, viewport) => {
+  test('what is typed while a question waits answers it', async () => {
+    const at = await play(ASKING);
+    const page = await open(at, '/chat', { viewport });
+    await say(page, 'order the floor');
+    await page.locator('[data-draft][data-open]').waitFor();
+    expect(await log(page).getByText('Oak or larch?').count()).toBe(1);
+    expect(await page.locator('#composer').getAttribute('placeholder')).toBe('Answer Main');
+    await page.locator('#composer').focus();
+    await page.keyboard.type('Larch');
+    await page.keyboard.press('Enter');
+    await log(page).getByText('Larch it is.').waitFor();
+    await finished(page);
+    await log(page).getByText('You answered: Larch').waitFor();
+    // It was an answer and no message of its own.
+    expect(await words(at, sessionOf(page))).toEqual(['order the floor']);
+    expect(page.wrongs).toEqual([]);
+  });
+
+  test('a chat that is not there says so', async () => {
+    const at = await play([]);
+    for (const id of ['nope', '01890000-0000-7000-8000-000000000000']) {
+      const page = await open(at, `/chat/${id}`, { viewport });
+      await page.getByText('There is no such chat.').waitFor();
+      await page.getByRole('link', { name: 'Start a new one' }).click();
+      await page.locator('#composer').waitFor();
+    }
+  });
+});
