@@ -143,6 +143,7 @@ async fn retrieved(inner: &Inner, ask: &Preparation, lanes: &[LaneSetup]) -> Giv
     let retrieval = Retrieval {
         person: ask.key.person.clone(),
         scopes: ask.retrieve.clone(),
+        session: Some(ask.key.session),
         text: words.content.text(),
         max_tokens: Retrieval::budget(window.unwrap_or_default()),
     };

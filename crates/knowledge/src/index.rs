@@ -85,6 +85,10 @@ pub(crate) struct State {
     pub(crate) error: Option<String>,
     /// Every chunk up to this change had a vector of this model: epoch, change, model.
     pub(crate) embedded: Option<(u64, u64, String)>,
+    /// All chunks were looked at for vectors of tokens: epoch, model, and the room there was.
+    pub(crate) tokens_checked: Option<(u64, String, u64)>,
+    /// How much the vectors of tokens of a model take.
+    pub(crate) token_bytes: Option<(String, u64)>,
     /// While the first vectors of a model are made: how far.
     pub(crate) made: Option<Made>,
     /// When the files of each person were looked through for a session.
@@ -99,6 +103,9 @@ const GATHER: Duration = Duration::from_millis(300);
 const TRY_AGAIN: Duration = Duration::from_secs(30);
 /// Sessions of one person that begin within this share a look through the files.
 const LOOK_AGAIN: Duration = Duration::from_secs(60);
+/// The same while the system tells of edits: a look at 20,000 files takes as much of the processor as
+/// a hundred turns.
+const LOOK_AGAIN_WATCHED: Duration = Duration::from_secs(3_600);
 const MOST_PROBLEMS: u32 = 200;
 
 impl Index {
@@ -143,6 +150,10 @@ impl Index {
         state.set_failing(model, reason);
     }
 
+    pub(crate) fn settings(&self) -> SearchSettings {
+        *self.inner.search.read().unwrap_or_else(PoisonError::into_inner)
+    }
+
     pub fn set_search(&self, settings: SearchSettings) {
         *self.inner.search.write().unwrap_or_else(PoisonError::into_inner) = settings;
     }
@@ -185,9 +196,13 @@ impl Index {
     /// was done a moment ago.
     pub fn session_begins(&self, person: &PersonId) {
         let now = self.inner.clock.now().mono;
+        let rest = match self.watching() {
+            Watching::On => LOOK_AGAIN_WATCHED,
+            Watching::Off | Watching::Failing { .. } => LOOK_AGAIN,
+        };
         {
             let mut state = self.state();
-            let recent = state.looked.get(person).is_some_and(|at| now < *at + LOOK_AGAIN);
+            let recent = state.looked.get(person).is_some_and(|at| now < *at + rest);
             if recent || !state.complete {
                 return;
             }
@@ -301,10 +316,7 @@ impl Index {
             let pending = self.pending();
             pending.files.len() + pending.sessions.len()
         };
-        let watching = {
-            let watcher = self.inner.watcher.lock().unwrap_or_else(PoisonError::into_inner);
-            watcher.as_ref().map_or(Watching::Off, Watcher::state)
-        };
+        let watching = self.watching();
         let embedding = self.embedding();
         let state = self.state();
         Ok(IndexStatus {
@@ -321,6 +333,17 @@ impl Index {
             problem_count: own.problems + shared.problems,
             problems: problems.into_iter().map(problem).collect(),
         })
+    }
+
+    fn watching(&self) -> Watching {
+        let watcher = self.inner.watcher.lock().unwrap_or_else(PoisonError::into_inner);
+        watcher.as_ref().map_or(Watching::Off, Watcher::state)
+    }
+
+    /// Everybody's files have just been looked through.
+    pub(crate) fn note_looked(&self, people: Vec<PersonId>) {
+        let now = self.inner.clock.now().mono;
+        self.state().looked.extend(people.into_iter().map(|person| (person, now)));
     }
 
     pub(crate) fn pending(&self) -> MutexGuard<'_, Pending> {

@@ -287,6 +287,16 @@ struct FoundView<'a> {
     score: f32,
     match_type: onyx_types::MatchType,
     modified: Timestamp,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    session: Option<onyx_types::SessionId>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    run: Option<onyx_types::RunId>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    turn: Option<onyx_types::TurnId>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    author: Option<&'a str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    time: Option<Timestamp>,
 }
 
 impl<'a> From<&'a memory::Found> for Found<'a> {
@@ -305,6 +315,11 @@ impl<'a> From<&'a memory::Found> for Found<'a> {
             score: result.score,
             match_type: result.match_type,
             modified: result.modified,
+            session: result.session,
+            run: result.run,
+            turn: result.turn,
+            author: result.author.as_deref(),
+            time: result.time,
         };
         Self {
             results: found.results.iter().map(view).collect(),
