@@ -22,11 +22,12 @@ use tantivy::{
 
 use crate::best::Best;
 use crate::query::Wanted;
+use crate::stop_words::StopWords;
 use crate::visible::Visible;
 use crate::words::{
     TONGUES, Tongues, forms, forms_analyzer, in_tongue, plain_analyzer, stem_analyzer, terms,
 };
-use crate::{KnowledgeError, indexed_text};
+use crate::{KnowledgeError, searched_text};
 
 /// The least that tantivy takes; it is returned when nothing was written for a while.
 const WRITER_BYTES: usize = 15_000_000;
@@ -65,6 +66,7 @@ pub(crate) struct TextIndex {
     plain: TextAnalyzer,
     stems: Vec<TextAnalyzer>,
     tongues: Tongues,
+    stop_words: StopWords,
     /// Chunks that were put since the last commit.
     pub(crate) uncommitted: usize,
     pub(crate) followed: Followed,
@@ -155,6 +157,7 @@ impl TextIndex {
             plain: plain_analyzer(),
             stems: TONGUES.iter().map(|tongue| stem_analyzer(tongue.language)).collect(),
             tongues: Tongues::new(),
+            stop_words: StopWords::new(),
             uncommitted: 0,
             followed,
         })
@@ -182,7 +185,7 @@ impl TextIndex {
         writer.delete_term(Term::from_field_u64(self.fields.source, source.0));
         let Some(contents) = contents else { return Ok(()) };
         for (id, chunk) in &contents.chunks {
-            let text = indexed_text(&contents.title, &chunk.heading, &chunk.text);
+            let text = searched_text(&contents.title, chunk);
             let tongue = self.tongues.of(&chunk.text);
             self.followed.tongues |= 1 << tongue;
             let mut document = TantivyDocument::new();
@@ -221,13 +224,13 @@ impl TextIndex {
         }
     }
 
-    /// The best chunks, best first.
+    /// The best chunks with their scores, best first.
     pub(crate) fn search(
         &mut self,
         wanted: &Wanted,
         seen: &Visible,
         limit: usize,
-    ) -> Result<Vec<ChunkId>, KnowledgeError> {
+    ) -> Result<Vec<(ChunkId, f32)>, KnowledgeError> {
         let Some(query) = self.query(wanted)? else { return Ok(Vec::new()) };
         let searcher = &self.now.searcher;
         let weight = query.weight(EnableScoring::enabled_from_searcher(searcher))?;
@@ -248,13 +251,24 @@ impl TextIndex {
         Ok(best.into_sorted())
     }
 
+    /// How rare a word is, as it stands: 0 is in every text.
+    pub(crate) fn rarity(&self, word: &str) -> f32 {
+        let searcher = &self.now.searcher;
+        let texts = searcher.num_docs() as f32;
+        // A count that cannot be read makes the word as rare as one that is nowhere.
+        let with = searcher.doc_freq(&Term::from_field_text(self.fields.forms, word)).unwrap_or(0);
+        let with = (with as f32).min(texts);
+        (1.0 + (texts - with + 0.5) / (with + 0.5)).ln()
+    }
+
     /// `None`: there is nothing to look for.
     fn query(&mut self, wanted: &Wanted) -> Result<Option<BooleanQuery>, KnowledgeError> {
         let mut clauses = Vec::new();
-        for (text, weight) in self.sought(&wanted.words)? {
+        let asked = self.stop_words.without(self.tongues.of(&wanted.words), &wanted.words);
+        for (text, weight) in self.sought(&asked)? {
             clauses.push((Occur::Should, term_query(self.fields.forms, &text, weight)));
         }
-        for word in terms(&mut self.plain, &wanted.words).iter().take(MOST_TERMS) {
+        for word in terms(&mut self.plain, &asked).iter().take(MOST_TERMS) {
             let term = Term::from_field_text(self.fields.title, word);
             if self.now.searcher.doc_freq(&term)? > 0 {
                 let query = term_query(self.fields.title, word, TITLE_WEIGHT);
@@ -374,8 +388,8 @@ fn term_query(field: Field, text: &str, weight: f32) -> Box<dyn Query> {
 }
 
 /// How texts are taken apart, with the version of that: an index made by another is made anew.
-const PLAIN: &str = "plain 2";
-const FORMS: &str = "forms 2";
+const PLAIN: &str = "plain 3";
+const FORMS: &str = "forms 3";
 const CHUNK: &str = "chunk";
 const GROUP: &str = "group";
 
@@ -421,6 +435,7 @@ mod tests {
                 origin: Origin::Person,
                 text,
                 hash: Hash::ZERO,
+                message: None,
             };
             let chunks = vec![(ChunkId(id), chunk)];
             let contents = Contents { group: GroupId(group), title: String::new(), chunks };
@@ -433,7 +448,7 @@ mod tests {
     fn found(index: &mut TextIndex, text: &str, groups: &[u32], limit: usize) -> Vec<u64> {
         let seen = groups.iter().copied().map(GroupId).collect();
         let found = index.search(&Wanted::read(text), &seen, limit).unwrap();
-        found.into_iter().map(|chunk| chunk.0).collect()
+        found.into_iter().map(|(chunk, _)| chunk.0).collect()
     }
 
     #[test]

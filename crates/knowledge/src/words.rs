@@ -277,7 +277,7 @@ fn opening(pair: &Token) -> Option<Token> {
 pub(crate) struct Tongue {
     pub(crate) language: Language,
     pub(crate) code: &'static str,
-    small_words: &'static [&'static str],
+    pub(crate) small_words: &'static [&'static str],
 }
 
 /// The first is what a text is taken for that gives nothing away.

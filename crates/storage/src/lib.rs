@@ -34,8 +34,9 @@ pub use accounts::{
 pub use blocking::Steps;
 pub use channels::{Channel, ChannelCard, Channels, Coworker, Thread, space_of_thread};
 pub use chunks::{
-    ChunkCounts, ChunkId, ChunkRow, ChunkStore, Contents, Group, GroupId, SourceChange, SourceId,
-    SourceKey, SourceKind, SourceRow, Stamp, Standing, StoredChunk, StoredVector,
+    ChunkCounts, ChunkId, ChunkRow, ChunkStore, Contents, Group, GroupId, Message, OutlinedChunk,
+    OutlinedMessage, SourceChange, SourceId, SourceKey, SourceKind, SourceRow, Stamp, Standing,
+    StoredChunk, StoredVector,
 };
 pub use drafts::{Draft, DraftChange, DraftFilter, DraftMove, Drafts};
 pub use entities::{Entities, Entity, EntityChange, EntityEdit, declared_origin};
@@ -48,8 +49,8 @@ pub use home::{Home, HomeError, HomePaths};
 pub use leases::{Lease, Leases};
 pub use ledger::{
     AuditEntry, AuditRow, BeginIn, BeginRun, ChainState, DaySpending, Delivery, InboxRow, Ledger,
-    ModelUse, RunOutcome, RunRow, SessionChange, SessionFilter, SessionMeta, SessionStatus, Spent,
-    TitleSource, UsageRow,
+    ModelUse, RunOutcome, RunRow, SessionChange, SessionFilter, SessionMeta, SessionMove,
+    SessionSequence, SessionStatus, Spent, TitleSource, UsageRow,
 };
 pub use local::{FileOps, LocalObjects, SystemFiles};
 pub use objects::{Expect, Object, ObjectKey, ObjectKeyError, ObjectMeta, Objects};

@@ -104,7 +104,7 @@ pub(super) async fn load_context(
     let scopes = retrieval_scopes(&plan, space.as_ref());
     let index = runs.context.index.get();
     let retrieved =
-        retrieve(index, &key.person, opened.run, &opened.message, scopes, &lanes.setups).await;
+        retrieve(index, key, opened.run, &opened.message, scopes, &lanes.setups).await;
     let context = LoadedContext { lanes, history, client_turns, retrieved };
     Ok(assemble(runs, plan, opened, context, lease))
 }

@@ -39,7 +39,7 @@ async fn a_conversation_is_cited_by_run_and_message() {
     let question = find(&world, "key").await;
     assert_eq!(
         (question[0].start_line, question[0].text.lines().next()),
-        (1, Some("person: Where is the key?"))
+        (1, Some("anna: Where is the key?"))
     );
     let answer = find(&world, "filler").await;
     assert!(
@@ -98,9 +98,9 @@ async fn conversations_stay_where_they_were_held() {
     };
     let in_space = |id: &str| Scope::Space(id.parse().unwrap());
     let in_thread = Scope::Thread(thread.key.session.to_string().parse().unwrap());
-    assert_eq!(said(Scope::Agent("main".parse().unwrap())).await, ["person: saffron in the chat"]);
-    assert_eq!(said(in_thread).await, ["person: saffron in the thread"]);
-    assert_eq!(said(in_space(space)).await, ["person: saffron with the companion"]);
+    assert_eq!(said(Scope::Agent("main".parse().unwrap())).await, ["anna: saffron in the chat"]);
+    assert_eq!(said(in_thread).await, ["anna: saffron in the thread"]);
+    assert_eq!(said(in_space(space)).await, ["anna: saffron with the companion"]);
     assert_eq!(said(in_space(other)).await, [""; 0]);
     // Its owner finds all of it, wherever it was said.
     let all = world.index.all_scopes(&anna).await.unwrap();
@@ -111,7 +111,7 @@ async fn conversations_stay_where_they_were_held() {
     world.write(&card(other), of(&companion));
     world.index.sync().await.unwrap();
     assert_eq!(said(in_space(space)).await, [""; 0]);
-    assert_eq!(said(in_space(other)).await, ["person: saffron with the companion"]);
+    assert_eq!(said(in_space(other)).await, ["anna: saffron with the companion"]);
 }
 
 #[tokio::test]

@@ -7,6 +7,8 @@ mod files;
 mod finding;
 mod fresh;
 mod meaning;
+mod messages;
 mod scopes;
 mod talk;
+mod tokens;
 mod world;

@@ -1,7 +1,9 @@
 //! The derived store in `cache/index.db`.
 
 mod file;
+mod outline;
 mod read;
+mod tokens;
 mod vectors;
 mod write;
 
@@ -14,8 +16,8 @@ use rusqlite::Connection;
 
 use crate::blocking::Blocking;
 use crate::{
-    ChunkCounts, ChunkId, ChunkRow, ChunkStore, Contents, Group, SourceChange, SourceId, SourceKey,
-    SourceRow, Stamp, Standing, StoreError, StoredChunk, StoredVector,
+    ChunkCounts, ChunkId, ChunkRow, ChunkStore, Contents, Group, OutlinedChunk, SourceChange,
+    SourceId, SourceKey, SourceRow, Stamp, Standing, StoreError, StoredChunk, StoredVector,
 };
 use file::IndexFile;
 
@@ -155,6 +157,19 @@ impl ChunkStore for SqliteChunks {
         self.run(move |connection| read::stored(connection, &chunks)).await
     }
 
+    async fn outline_after(
+        &self,
+        after: ChunkId,
+        limit: u32,
+    ) -> Result<Vec<OutlinedChunk>, StoreError> {
+        self.run(move |connection| outline::after(connection, after, limit)).await
+    }
+
+    async fn outline_of(&self, sources: &[SourceId]) -> Result<Vec<OutlinedChunk>, StoreError> {
+        let sources = sources.to_vec();
+        self.run(move |connection| outline::of_sources(connection, &sources)).await
+    }
+
     async fn served_vectors(&self) -> Result<Option<String>, StoreError> {
         self.run(|connection| vectors::served(connection)).await
     }
@@ -211,14 +226,46 @@ impl ChunkStore for SqliteChunks {
         self.run(move |connection| vectors::of_chunks(connection, &model, &chunks)).await
     }
 
+    async fn keep_tokens(
+        &self,
+        model: &str,
+        tokens: Vec<(ChunkId, Vec<u8>)>,
+    ) -> Result<(), StoreError> {
+        let model = model.to_owned();
+        self.run(move |connection| tokens::keep(connection, &model, &tokens)).await
+    }
+
+    async fn tokens(
+        &self,
+        model: &str,
+        chunks: &[ChunkId],
+    ) -> Result<Vec<(ChunkId, Vec<u8>)>, StoreError> {
+        let (model, chunks) = (model.to_owned(), chunks.to_vec());
+        self.run(move |connection| tokens::of_chunks(connection, &model, &chunks)).await
+    }
+
+    async fn without_tokens(
+        &self,
+        model: &str,
+        after: ChunkId,
+        limit: u32,
+    ) -> Result<Vec<StoredChunk>, StoreError> {
+        let model = model.to_owned();
+        self.run(move |connection| tokens::missing(connection, &model, after, limit)).await
+    }
+
+    async fn token_bytes(&self, model: &str) -> Result<u64, StoreError> {
+        let model = model.to_owned();
+        self.run(move |connection| tokens::bytes(connection, &model)).await
+    }
+
     async fn marks(&self, prefix: &str) -> Result<Vec<(String, String)>, StoreError> {
         let prefix = prefix.to_owned();
         self.run(move |connection| read::marks(connection, &prefix)).await
     }
 
-    async fn set_mark(&self, name: &str, value: &str) -> Result<(), StoreError> {
-        let (name, value) = (name.to_owned(), value.to_owned());
-        self.run(move |connection| write::set_mark(connection, &name, &value)).await
+    async fn set_marks(&self, marks: Vec<(String, String)>) -> Result<(), StoreError> {
+        self.run(move |connection| write::set_marks(connection, &marks)).await
     }
 }
 

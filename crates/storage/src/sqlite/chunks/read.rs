@@ -1,20 +1,24 @@
-use onyx_types::Hash;
+use onyx_types::{Hash, Timestamp};
 use rusqlite::{Connection, OptionalExtension as _, Row, params};
 
 use super::person_column;
 use super::vectors::table_of;
-use crate::sqlite::convert::{count, hash, integer, named, parsed, timestamp, unreadable};
+use crate::sqlite::convert::{
+    count, hash, integer, named, parsed, parsed_if_any, timestamp, unreadable,
+};
 use crate::{
-    ChunkCounts, ChunkId, ChunkRow, Contents, Group, GroupId, SourceChange, SourceId, SourceKey,
-    SourceRow, Stamp, StoreError, StoredChunk,
+    ChunkCounts, ChunkId, ChunkRow, Contents, Group, GroupId, Message, SourceChange, SourceId,
+    SourceKey, SourceRow, Stamp, StoreError, StoredChunk,
 };
 
 const SOURCE: &str = "sources.person, path, scope, kind, sources.origin, title, checksum, size,
-    modified, chunking, problem, indexed_at";
+    modified, chunking, problem, indexed_at, conversation,
+    dated";
 /// How many columns that is.
-const SOURCE_WIDTH: usize = 12;
-const CHUNK: &str = "start_line, end_line, heading, chunks.origin, text, hash";
-const CHUNK_WIDTH: usize = 6;
+const SOURCE_WIDTH: usize = 14;
+const CHUNK: &str = "start_line, end_line, heading, chunks.origin, text, hash, turn, author,
+    said_at, position";
+const CHUNK_WIDTH: usize = 10;
 
 /// Everything of chunks and their sources, as `stored_chunk` reads it.
 pub(super) fn select_stored(which: &str) -> String {
@@ -249,6 +253,8 @@ fn source_row(row: &Row<'_>, at: usize) -> rusqlite::Result<SourceRow> {
         chunking: row.get(at + 9)?,
         problem: row.get(at + 10)?,
         indexed_at: timestamp(row, at + 11)?,
+        conversation: row.get(at + 12)?,
+        dated: row.get::<_, Option<i64>>(at + 13)?.map(Timestamp::from_millis),
     })
 }
 
@@ -261,7 +267,20 @@ fn chunk_row(row: &Row<'_>, at: usize) -> rusqlite::Result<ChunkRow> {
         origin: named(row, at + 3)?,
         text: row.get(at + 4)?,
         hash: Hash::from_bytes(hash),
+        message: message(row, at + 6)?,
     })
+}
+
+fn message(row: &Row<'_>, at: usize) -> rusqlite::Result<Option<Message>> {
+    if row.get::<_, Option<i64>>(at + 3)?.is_none() {
+        return Ok(None);
+    }
+    Ok(Some(Message {
+        turn: parsed_if_any(row, at)?,
+        author: row.get::<_, Option<String>>(at + 1)?.unwrap_or_default(),
+        at: row.get::<_, Option<i64>>(at + 2)?.map(Timestamp::from_millis),
+        position: count(row, at + 3)?,
+    }))
 }
 
 fn json<T: serde::de::DeserializeOwned>(row: &Row<'_>, column: usize) -> rusqlite::Result<T> {
