@@ -1,6 +1,6 @@
 //! Opens every room over one store, and looks after what none of them owns alone.
 
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
 use onyx_knowledge::Index;
@@ -231,6 +231,7 @@ impl Shared {
             models: Arc::clone(&self.models),
             clock: Arc::clone(&self.clock),
             notices: Arc::clone(&self.notices),
+            index: OnceLock::new(),
         }
     }
 
