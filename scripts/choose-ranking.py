@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Chooses the numbers of crates/knowledge/src/ranking/mod.rs.
+"""Chooses the numbers of crates/knowledge/src/search/ranking/mod.rs.
 
 A replica of the ranking, fast enough to try hundreds of settings. It reads the half `tune` of our labelled notes and, where
 a folder of conversations in LoCoMo's form is given, their questions; nothing else, and it keeps nothing of them. What the

@@ -8,7 +8,7 @@ use onyx_storage::{
 };
 use tokio::sync::OwnedMutexGuard;
 
-use crate::outline::Outline;
+use crate::search::outline::Outline;
 use crate::text::TextIndex;
 use crate::vectors::VectorSet;
 use crate::{Index, KnowledgeError};

@@ -8,11 +8,11 @@ use onyx_storage::{SourceKey, Store};
 use onyx_types::{Cancel, Clock, Embedder, Pauses, PersonId, SessionId, Timestamp};
 use tokio::sync::Notify;
 
-use crate::embedding::{EmbedderChange, EmbedderState, Made};
+use crate::files::watch::Watcher;
 use crate::follow::Followers;
 use crate::search::SearchSettings;
 use crate::status::{IndexStatus, Problem, Progress, Watching};
-use crate::watch::Watcher;
+use crate::vectors::embedding::{EmbedderChange, EmbedderState, Made};
 use crate::{Chunking, KnowledgeError};
 
 /// The index of a home; cheap to clone.
@@ -196,7 +196,7 @@ impl Index {
 
     /// A file of a person (or a shared one) was written, by whomever.
     pub fn file_changed(&self, key: SourceKey) {
-        if crate::places::place_of(&key).is_some() {
+        if crate::files::places::place_of(&key).is_some() {
             self.touch(Touched::Files(key.person.clone()));
             self.pending().files.insert(key);
             self.inner.wake.notify_one();

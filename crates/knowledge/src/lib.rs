@@ -9,46 +9,26 @@
 //! What may not enter: a model other than through [`onyx_types::Embedder`], a network, prompts,
 //! tools, surfaces; any change to a person's files.
 
-mod best;
 mod chunk;
-mod composed;
-mod embedding;
 mod error;
-mod filing;
+mod files;
 mod follow;
 mod index;
-mod observe;
-mod outline;
-mod places;
-mod query;
-mod ranking;
-mod retrieve;
-mod ruler;
 mod search;
 mod sessions;
 mod settings;
-mod signs;
-mod snippet;
 mod status;
-mod stop_words;
-mod sync;
 mod text;
-mod transcript;
 mod vectors;
-mod visible;
-mod watch;
-mod words;
 
-pub use chunk::{Chunking, Document, Piece};
+pub use chunk::{Chunking, Document, Piece, Ruler};
 pub use error::KnowledgeError;
+pub use files::sync::SyncReport;
 pub use index::{Index, IndexSettings, Touched};
-pub use retrieve::{Retrieval, Retrieved};
-pub use ruler::Ruler;
-pub use search::{Answer, Hit, Search, SearchSettings, Weights};
+pub use search::{Answer, Hit, Retrieval, Retrieved, Search, SearchSettings, Weights};
 pub use settings::{MemorySettings, WeightSettings};
-pub use snippet::SnippetPart;
 pub use status::{Embedding, IndexStatus, Problem, Progress, Watching};
-pub use sync::SyncReport;
+pub use text::snippet::SnippetPart;
 
 /// What is embedded for a chunk: a note stands alone, so it says where it is from. A message is its
 /// own words: what its conversation is called says nothing of it.

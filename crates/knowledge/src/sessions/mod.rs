@@ -11,7 +11,7 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 use onyx_storage::{SessionFilter, SessionMeta, SessionSequence, Spaces};
 use onyx_types::{PersonId, Scope, SessionId, SessionOrigin, SpaceId};
 
-use crate::sync::Look;
+use crate::files::sync::Look;
 use crate::{Index, KnowledgeError};
 use filing::{Batch, Known};
 use mark::{

@@ -5,7 +5,7 @@ use std::borrow::Cow;
 use onyx_storage::{ChunkRow, Message};
 use onyx_types::{Author, Hash, Origin, TextStatus, Timestamp, Turn, TurnBody};
 
-use crate::transcript::speaker;
+use crate::files::transcript::speaker;
 use crate::{Chunking, Document, Ruler};
 
 /// Of a longer message only the beginning is found: nobody says so much, and indexing it all would

@@ -1,12 +1,16 @@
 //! The vector side: every vector by its signs and as bytes, in memory. Signs pick, bytes rank, and
-//! the caller ranks the best of these by the vectors themselves.
+//! the caller ranks the best of these by the vectors themselves. Who makes the vectors, and of what,
+//! is in `embedding`.
+
+pub(crate) mod embedding;
+mod signs;
 
 use std::collections::{HashMap, HashSet};
 
 use onyx_storage::{ChunkId, GroupId, SourceId, StoredVector};
 
-use crate::signs::{LONGEST, Signs, Slots};
-use crate::visible::Visible;
+use crate::search::visible::Visible;
+use signs::{LONGEST, Signs, Slots};
 
 /// Up to so many, all are ranked by their bytes: exact but for the rounding, which the last
 /// ranking takes back.

@@ -1,4 +1,13 @@
-//! The full-text side: a tantivy index under `cache/text` that follows the chunk table.
+//! The full-text side: a tantivy index under `cache/text` that follows the chunk table. Beside it
+//! what searching by words needs: how a query is read, how words are taken apart and stemmed, and
+//! how what was found is marked. It never decides what a search may see.
+
+mod best;
+mod composed;
+pub(crate) mod query;
+pub(crate) mod snippet;
+mod stop_words;
+mod words;
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -20,14 +29,14 @@ use tantivy::{
     TantivyError, Term,
 };
 
-use crate::best::Best;
-use crate::query::Wanted;
-use crate::stop_words::StopWords;
-use crate::visible::Visible;
-use crate::words::{
+use crate::search::visible::Visible;
+use crate::{KnowledgeError, searched_text};
+use best::Best;
+use query::Wanted;
+use stop_words::StopWords;
+use words::{
     TONGUES, Tongues, forms, forms_analyzer, in_tongue, plain_analyzer, stem_analyzer, terms,
 };
-use crate::{KnowledgeError, searched_text};
 
 /// The least that tantivy takes; it is returned when nothing was written for a while.
 const WRITER_BYTES: usize = 15_000_000;

@@ -12,8 +12,8 @@ use std::collections::{HashMap, HashSet};
 use onyx_storage::ChunkId;
 use onyx_types::{MatchType, Timestamp};
 
-use crate::outline::{AuthorId, ConversationId, Outline, Spot};
-use crate::visible::Visible;
+use crate::search::outline::{AuthorId, ConversationId, Outline, Spot};
+use crate::search::visible::Visible;
 
 pub(crate) use time::{TimeRange, times_in};
 pub(crate) use tokens::{AskedTokens, codes};

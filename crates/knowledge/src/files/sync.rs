@@ -8,8 +8,8 @@ use futures::{StreamExt as _, TryStreamExt as _};
 use onyx_storage::{ObjectKey, ObjectMeta, Objects, SourceKey, SourceRow, Stamp, StoreError};
 use onyx_types::PersonId;
 
-use crate::filing::{File, Owner};
-use crate::places::{PERSON_FOLDERS, Place, area_of, place_of};
+use crate::files::filing::{File, Owner};
+use crate::files::places::{PERSON_FOLDERS, Place, area_of, place_of};
 use crate::status::Progress;
 use crate::{Index, KnowledgeError, Ruler};
 

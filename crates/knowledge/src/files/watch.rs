@@ -10,8 +10,8 @@ use onyx_storage::SourceKey;
 use onyx_types::PersonId;
 
 use crate::Index;
+use crate::files::places::PERSON_FOLDERS;
 use crate::index::Inner;
-use crate::places::PERSON_FOLDERS;
 use crate::status::Watching;
 
 /// Watches folders until it is dropped.

@@ -8,7 +8,7 @@ use onyx_storage::{
 };
 use onyx_types::{AgentId, Hash, PersonId};
 
-use crate::places::key_in;
+use crate::files::places::key_in;
 use crate::{Index, Touched};
 
 impl Index {

@@ -2,8 +2,8 @@ use schemars::JsonSchema;
 use serde::Serialize;
 use tantivy::tokenizer::TextAnalyzer;
 
-use crate::query::Wanted;
-use crate::words::{plain_analyzer, terms};
+use super::query::Wanted;
+use super::words::{plain_analyzer, terms};
 
 /// A part of a chunk's text, and whether it is what was looked for.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]

@@ -3,7 +3,7 @@
 
 use std::collections::HashSet;
 
-use crate::words::TONGUES;
+use super::words::TONGUES;
 
 const ENGLISH: &str = "a about after again all am an and any are as at be because been before being \
     between both but by can could did do does doing during each few for from further had has have \
@@ -53,7 +53,7 @@ impl StopWords {
             "sv" => SWEDISH,
             _ => "",
         };
-        let of = |tongue: &crate::words::Tongue| {
+        let of = |tongue: &super::words::Tongue| {
             let small = tongue.small_words.iter().copied();
             list(tongue.code).split_whitespace().chain(small).collect()
         };
@@ -77,8 +77,8 @@ impl StopWords {
 
 #[cfg(test)]
 mod tests {
+    use super::super::words::Tongues;
     use super::*;
-    use crate::words::Tongues;
 
     fn left(question: &str) -> String {
         StopWords::new().without(Tongues::new().of(question), question)

@@ -7,9 +7,9 @@ use onyx_storage::{
 use onyx_types::{Hash, Origin, Timestamp};
 
 use crate::chunk::is_date;
-use crate::places::{Place, is_binary_name};
-use crate::sync::Look;
-use crate::transcript::{self, Spoken};
+use crate::files::places::{Place, is_binary_name};
+use crate::files::sync::Look;
+use crate::files::transcript::{self, Spoken};
 use crate::{Document, Index, KnowledgeError, Ruler, indexed_text};
 
 /// Longer files are no notes; reading them would take the memory of many.

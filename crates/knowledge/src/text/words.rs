@@ -6,7 +6,7 @@ use tantivy::tokenizer::{
     AsciiFoldingFilter, Language, Stemmer, TextAnalyzer, Token, TokenStream, Tokenizer,
 };
 
-use crate::composed::{Composed, is_mark};
+use super::composed::{Composed, is_mark};
 
 /// Longer ones are data, not words.
 const LONGEST_WORD: usize = 64;
