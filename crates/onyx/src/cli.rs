@@ -151,7 +151,7 @@ pub(crate) enum SessionsCommand {
         #[arg(long, conflicts_with = "format")]
         json: bool,
     },
-    /// Sessions whose title or newest words hold a text
+    /// Sessions whose title holds a text, or in which somebody said it
     Search {
         text: String,
         #[command(flatten)]

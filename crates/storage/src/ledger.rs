@@ -78,8 +78,11 @@ pub struct SessionFilter {
     pub status: Option<SessionStatus>,
     /// `None`: all but those of passing API clients, which are not for people to look at.
     pub origin: Option<SessionOrigin>,
-    /// Part of the title or the preview.
+    /// Part of the title or the preview...
     pub text: Option<String>,
+    /// ...unless the session, or another of its family, is one of these: what was said in them holds
+    /// the text. Nothing without a text.
+    pub holding: Vec<SessionId>,
     /// Updated at this time or later.
     pub since: Option<Timestamp>,
     /// Updated before this time.

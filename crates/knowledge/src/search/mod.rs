@@ -1,6 +1,7 @@
 //! Searching by words and by meaning at once: candidates of both sides, ranked together with what is
 //! known of where each chunk stands. What may be seen is decided here, inside the search.
 
+mod by_session;
 mod hit;
 pub(crate) mod outline;
 pub(crate) mod ranking;

@@ -32,7 +32,7 @@ use tantivy::{
 use crate::search::visible::Visible;
 use crate::{KnowledgeError, searched_text};
 use best::Best;
-use query::Wanted;
+use query::{Needed, Wanted};
 use stop_words::StopWords;
 use words::{
     TONGUES, Tongues, forms, forms_analyzer, in_tongue, plain_analyzer, stem_analyzer, terms,
@@ -274,14 +274,14 @@ impl TextIndex {
     fn query(&mut self, wanted: &Wanted) -> Result<Option<BooleanQuery>, KnowledgeError> {
         let mut clauses = Vec::new();
         let asked = self.stop_words.without(self.tongues.of(&wanted.words), &wanted.words);
-        for (text, weight) in self.sought(&asked)? {
-            clauses.push((Occur::Should, term_query(self.fields.forms, &text, weight)));
-        }
-        for word in terms(&mut self.plain, &asked).iter().take(MOST_TERMS) {
-            let term = Term::from_field_text(self.fields.title, word);
-            if self.now.searcher.doc_freq(&term)? > 0 {
-                let query = term_query(self.fields.title, word, TITLE_WEIGHT);
-                clauses.push((Occur::Should, query));
+        match wanted.needed {
+            Needed::All => {
+                let words = self.each_word(&asked);
+                clauses.extend(words.into_iter().map(|query| (Occur::Must, query)));
+            }
+            Needed::Any => {
+                let words = self.any_word(&asked)?;
+                clauses.extend(words.into_iter().map(|query| (Occur::Should, query)));
             }
         }
         for beginning in &wanted.beginnings {
@@ -295,6 +295,36 @@ impl TextIndex {
             clauses.extend(self.phrase(phrase).map(|query| (Occur::Must, query)));
         }
         Ok((!clauses.is_empty()).then(|| BooleanQuery::new(clauses)))
+    }
+
+    /// One query for every form of a word, in the text and in the title.
+    fn any_word(&mut self, asked: &str) -> Result<Vec<Box<dyn Query>>, KnowledgeError> {
+        let mut queries = Vec::new();
+        for (text, weight) in self.sought(asked)? {
+            queries.push(term_query(self.fields.forms, &text, weight));
+        }
+        for word in terms(&mut self.plain, asked).iter().take(MOST_TERMS) {
+            let term = Term::from_field_text(self.fields.title, word);
+            if self.now.searcher.doc_freq(&term)? > 0 {
+                queries.push(term_query(self.fields.title, word, TITLE_WEIGHT));
+            }
+        }
+        Ok(queries)
+    }
+
+    /// One query for each word, which the text holds in one form or another.
+    fn each_word(&mut self, asked: &str) -> Vec<Box<dyn Query>> {
+        let stems = self.stems.iter_mut();
+        let words = forms(&mut self.plain, stems, asked).into_iter().take(MOST_TERMS);
+        let in_any_form = words.map(|word| {
+            let mut forms = word.stems;
+            forms.push(word.word);
+            forms.sort_unstable();
+            forms.dedup();
+            let forms = forms.iter().map(|form| term_query(self.fields.forms, form, 1.0));
+            Box::new(BooleanQuery::union(forms.collect())) as Box<dyn Query>
+        });
+        in_any_form.collect()
     }
 
     /// Forms of the words that are looked for, and what each counts.

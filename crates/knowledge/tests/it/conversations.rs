@@ -133,3 +133,29 @@ async fn conversations_are_cut_anew_when_the_cutting_changes() {
     assert_eq!(broken.chunking, smaller.fingerprint());
     assert!(broken.problem.is_some());
 }
+
+#[tokio::test]
+async fn a_list_of_conversations_holds_those_in_which_all_of_the_words_were_said() {
+    let world = World::new().await;
+    let anna: PersonId = "anna".parse().unwrap();
+    let mut both = Talk::new(&world, "anna", SessionOrigin::Chat);
+    let mut one = Talk::new(&world, "anna", SessionOrigin::Thread);
+    let mut others = Talk::new(&world, "bert", SessionOrigin::Chat);
+    both.run(&world, &["I like figs".to_owned(), "Figs ripen in autumn".to_owned()]).await;
+    both.run(&world, &["In autumn the figs are ripe".to_owned()]).await;
+    one.run(&world, &["The figs are in the thread".to_owned()]).await;
+    others.run(&world, &["figs in autumn".to_owned()]).await;
+    let found = async |text: &str| {
+        let hits = world.index.search_sessions(&anna, text).await.unwrap();
+        let mut sessions: Vec<_> = hits.iter().map(|hit| hit.session().unwrap().0).collect();
+        sessions.sort();
+        sessions
+    };
+    let mut all = vec![both.key.session, one.key.session];
+    all.sort();
+    assert_eq!(found("fig").await, all, "each once, in any form of the word");
+    assert_eq!(found("autumn figs").await, [both.key.session]);
+    assert_eq!(found("\"figs ripen\"").await, [both.key.session]);
+    assert_eq!(found("figs zeppelin").await, []);
+    assert_eq!(found("").await, []);
+}

@@ -1,3 +1,5 @@
+use std::collections::HashSet;
+
 use onyx_types::{AgentId, LaneOrder, PersonId, SessionId};
 use rusqlite::{Connection, OptionalExtension as _, Row, named_params, params};
 
@@ -225,12 +227,31 @@ pub(crate) fn page(
         limit => usize::try_from(limit).unwrap_or(usize::MAX),
     };
     let wanted = filter.text.as_ref().map(|text| text.to_lowercase());
+    let holding = families(connection, person, &filter.holding)?;
     let matching = rows.filter(|row| match (row, &wanted) {
         // Here and not in SQL, whose LIKE folds the case of ASCII letters only.
-        (Ok(meta), Some(wanted)) => mentions(meta, wanted),
+        (Ok(meta), Some(wanted)) => holding.contains(&meta.root) || mentions(meta, wanted),
         (Ok(_), None) | (Err(_), _) => true,
     });
     Ok(matching.take(limit).collect::<Result<_, _>>()?)
+}
+
+/// The first ones of the families that sessions belong to.
+fn families(
+    connection: &Connection,
+    person: &PersonId,
+    sessions: &[SessionId],
+) -> Result<HashSet<SessionId>, StoreError> {
+    let mut statement = connection
+        .prepare_cached("SELECT root FROM sessions WHERE person = ?1 AND session = ?2")?;
+    let mut roots = HashSet::with_capacity(sessions.len());
+    for session in sessions {
+        let root = statement
+            .query_row(params![person.as_str(), session.to_string()], |row| parsed(row, 0))
+            .optional()?;
+        roots.extend(root);
+    }
+    Ok(roots)
 }
 
 fn mentions(meta: &SessionMeta, wanted: &str) -> bool {

@@ -68,6 +68,11 @@ pub(crate) struct Match {
 }
 
 impl Match {
+    /// Of something that was looked for by its words alone.
+    pub(crate) fn by_words(score: f32) -> Self {
+        Self { words: Some(score), ..Self::default() }
+    }
+
     /// How well it matches by itself.
     fn own(&self, is_message: bool, weights: WordWeights) -> f32 {
         let words = self.words.unwrap_or_default();
