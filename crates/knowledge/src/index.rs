@@ -373,8 +373,12 @@ impl Index {
         watcher.as_ref().map_or(Watching::Off, Watcher::state)
     }
 
-    /// Everybody's files have just been looked through.
+    /// Everybody's files have just been looked through. That stands for the look of the next session
+    /// only where edits since then are heard of.
     pub(crate) fn note_looked(&self, people: Vec<PersonId>) {
+        if !matches!(self.watching(), Watching::On) {
+            return;
+        }
         let now = self.inner.clock.now().mono;
         self.state().looked.extend(people.into_iter().map(|person| (person, now)));
     }

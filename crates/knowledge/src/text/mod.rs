@@ -13,7 +13,7 @@ use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use onyx_storage::{ChunkId, Contents, GroupId, SourceId};
+use onyx_storage::{ChunkId, ChunkRow, Contents, GroupId, SourceId};
 use serde::{Deserialize, Serialize};
 use tantivy::fastfield::Column;
 use tantivy::merge_policy::LogMergePolicy;
@@ -201,7 +201,7 @@ impl TextIndex {
             document.add_u64(self.fields.chunk, id.0);
             document.add_u64(self.fields.source, source.0);
             document.add_u64(self.fields.group, u64::from(contents.group.0));
-            document.add_text(self.fields.title, format!("{}\n{}", contents.title, chunk.heading));
+            document.add_text(self.fields.title, title_of(&contents.title, chunk));
             // Not as tokens made here: tantivy writes and reads such as JSON.
             document.add_text(self.fields.forms, in_tongue(tongue, &text));
             document.add_text(self.fields.words, text);
@@ -420,6 +420,13 @@ fn is_there(part: &SegmentReader, document: u32) -> bool {
     part.alive_bitset().is_none_or(|alive| alive.is_alive(document))
 }
 
+/// What a conversation is called says nothing of a single message of it; a note is found by its
+/// title, also one that is a transcript.
+fn title_of(title: &str, chunk: &ChunkRow) -> String {
+    let is_in_session = chunk.message.as_ref().is_some_and(|message| message.turn.is_some());
+    if is_in_session { String::new() } else { format!("{title}\n{}", chunk.heading) }
+}
+
 fn term_query(field: Field, text: &str, weight: f32) -> Box<dyn Query> {
     let term = Term::from_field_text(field, text);
     let query = TermQuery::new(term, IndexRecordOption::WithFreqs);
@@ -428,7 +435,7 @@ fn term_query(field: Field, text: &str, weight: f32) -> Box<dyn Query> {
 
 /// How texts are taken apart, with the version of that: an index made by another is made anew.
 const PLAIN: &str = "plain 3";
-const FORMS: &str = "forms 3";
+const FORMS: &str = "forms 4";
 const CHUNK: &str = "chunk";
 const GROUP: &str = "group";
 
@@ -458,7 +465,6 @@ impl From<TantivyError> for KnowledgeError {
 
 #[cfg(test)]
 mod tests {
-    use onyx_storage::ChunkRow;
     use onyx_types::{Hash, Origin};
 
     use super::*;
