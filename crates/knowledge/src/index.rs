@@ -10,6 +10,7 @@ use tokio::sync::Notify;
 
 use crate::files::watch::Watcher;
 use crate::follow::Followers;
+use crate::graph::FinderState;
 use crate::search::SearchSettings;
 use crate::status::{IndexStatus, Problem, Progress, Watching};
 use crate::vectors::embedding::{EmbedderChange, EmbedderState, Made};
@@ -44,10 +45,13 @@ pub(crate) struct Inner {
     /// Held while everything is looked through.
     pub(crate) looking: tokio::sync::Mutex<()>,
     pub(crate) embedding: tokio::sync::Mutex<()>,
+    /// Held while rules look for facts.
+    pub(crate) finding_facts: tokio::sync::Mutex<()>,
+    pub(crate) finder: RwLock<FinderState>,
     pending: Mutex<Pending>,
     pub(crate) state: Mutex<State>,
     wake: Notify,
-    wake_embedding: Notify,
+    pub(crate) wake_embedding: Notify,
     touched: Mutex<BTreeSet<Touched>>,
     wake_told: Notify,
     watcher: Mutex<Option<Watcher>>,
@@ -145,6 +149,8 @@ impl Index {
             settling_sessions: tokio::sync::Mutex::default(),
             looking: tokio::sync::Mutex::default(),
             embedding: tokio::sync::Mutex::default(),
+            finding_facts: tokio::sync::Mutex::default(),
+            finder: RwLock::default(),
             pending: Mutex::new(Pending { everything: true, ..Pending::default() }),
             state: Mutex::default(),
             wake: Notify::new(),
@@ -296,6 +302,9 @@ impl Index {
     async fn keep_embedding(&self) {
         loop {
             self.inner.wake_embedding.notified().await;
+            if let Err(error) = self.find_facts().await {
+                tracing::warn!(%error, "facts could not be kept");
+            }
             if let Err(error) = self.embed_missing().await {
                 tracing::warn!(%error, "vectors could not be kept");
             }
@@ -311,6 +320,7 @@ impl Index {
         self.settle_sessions().await?;
         self.catch_up_with_files().await?;
         self.embed_missing().await?;
+        self.find_facts().await?;
         self.follow_to_the_end().await
     }
 

@@ -16,6 +16,25 @@ pub struct MemorySettings {
     pub diversity: Option<f32>,
     /// How much of the disk the vectors of tokens may take, in megabytes; 0: there are none.
     pub token_vectors_mb: Option<u64>,
+    pub graph: GraphSettings,
+}
+
+/// `memory.graph`: facts are found by rules always, and by a model where one is named.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default, rename_all = "camelCase")]
+pub struct GraphSettings {
+    /// `<provider>/<model>` that reads memory, notes and conversations for facts. None: no model.
+    pub model: Option<String>,
+    /// How many tokens it may take in a day (UTC).
+    pub daily_tokens: Option<u64>,
+}
+
+impl GraphSettings {
+    const USUAL_DAILY_TOKENS: u64 = 200_000;
+
+    pub fn daily_tokens(&self) -> u64 {
+        self.daily_tokens.unwrap_or(Self::USUAL_DAILY_TOKENS)
+    }
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]

@@ -273,6 +273,14 @@ pub(crate) enum MemoryCommand {
         #[command(flatten)]
         json: AsJson,
     },
+    /// Have an agent propose, as drafts, what its MEMORY.md should hold
+    Keep {
+        /// Whose memory; the default agent's without it
+        #[arg(short, long)]
+        agent: Option<AgentId>,
+        #[command(flatten)]
+        json: AsJson,
+    },
     /// How the index is, and which files it cannot read
     Status(AsJson),
     /// Bring the memory of an OpenClaw workspace along; nothing here is lost

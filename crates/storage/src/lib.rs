@@ -34,9 +34,10 @@ pub use accounts::{
 pub use blocking::Steps;
 pub use channels::{Channel, ChannelCard, Channels, Coworker, Thread, space_of_thread};
 pub use chunks::{
-    ChunkCounts, ChunkId, ChunkRow, ChunkStore, Contents, Group, GroupId, Message, OutlinedChunk,
+    ChunkCounts, ChunkFacts, ChunkId, ChunkRow, ChunkStore, Contents, EntityName, EntityRow,
+    FactId, FactRow, Group, GroupId, Holds, Message, NameDecisions, ObjectKind, OutlinedChunk,
     OutlinedMessage, SourceChange, SourceId, SourceKey, SourceKind, SourceRow, Stamp, Standing,
-    StoredChunk, StoredVector,
+    StoredChunk, StoredFact, StoredVector,
 };
 pub use drafts::{Draft, DraftChange, DraftFilter, DraftMove, Drafts};
 pub use entities::{Entities, Entity, EntityChange, EntityEdit, declared_origin};

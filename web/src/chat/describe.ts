@@ -27,6 +27,7 @@ const VERBS: Record<string, (input: Fields) => Described> = {
   delete_file: (input) => ({ verb: 'Deleted', what: path(input) }),
   list_files: (input) => ({ verb: 'Listed', what: path(input) || 'files' }),
   memory_search: (input) => ({ verb: 'Searched memory', what: quoted(field(input, 'query', 'q')) }),
+  memory_graph: (input) => ({ verb: 'Looked up', what: field(input, 'name') }),
   memory_get: (input) => ({ verb: 'Recalled', what: range(input) || 'memory' }),
   memory_write: (input) => ({ verb: 'Remembered', what: field(input, 'heading', 'target') }),
   read: (input) => ({ verb: 'Read', what: `${field(input, 'type')} ${field(input, 'id')}`.trim() }),

@@ -1,6 +1,8 @@
 //! `/v1/memory/*` and `/api/search`: what is remembered and known, for the person whose it is.
 
 mod files;
+mod graph;
+mod keeping;
 
 use axum::Json;
 use axum::extract::State;
@@ -39,6 +41,8 @@ pub(super) fn routes() -> Routes {
         .answers_json::<Found>();
     Routes::tagged("memory", rows)
         .merge(files::routes())
+        .merge(graph::routes())
+        .merge(keeping::routes())
         .merge(Routes::tagged("search", [everything]))
 }
 

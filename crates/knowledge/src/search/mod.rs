@@ -298,7 +298,7 @@ impl Index {
 }
 
 /// The groups a search may see. Everything it finds is found within them.
-fn visible(groups: &[Group], search: &Search) -> Visible {
+pub(crate) fn visible(groups: &[Group], search: &Search) -> Visible {
     let kind_wanted = |kind: SourceKind| search.kinds.is_empty() || search.kinds.contains(&kind);
     let of = |group: &Group| {
         let key = SourceKey { person: group.person.clone(), path: String::new() };

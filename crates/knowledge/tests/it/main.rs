@@ -6,6 +6,7 @@ mod damage;
 mod files;
 mod finding;
 mod fresh;
+mod graph;
 mod meaning;
 mod messages;
 mod scopes;

@@ -1,9 +1,19 @@
+//! The derived store behind search: sources, chunks, vectors, and the facts that texts say.
+
+mod graph;
+mod names;
+
 use async_trait::async_trait;
 use onyx_types::{Hash, Origin, PersonId, Scope, Timestamp, TurnId};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::StoreError;
+
+pub use graph::{
+    ChunkFacts, EntityName, EntityRow, FactId, FactRow, Holds, ObjectKind, StoredFact,
+};
+pub use names::NameDecisions;
 
 /// A document of a person (or of everybody, for shared ones) by its storage key.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -362,6 +372,43 @@ pub trait ChunkStore: Send + Sync {
 
     /// How much the vectors of tokens take.
     async fn token_bytes(&self, model: &str) -> Result<u64, StoreError>;
+
+    /// By chunk, after this one.
+    async fn chunks_after(
+        &self,
+        after: ChunkId,
+        limit: u32,
+    ) -> Result<Vec<StoredChunk>, StoreError>;
+
+    /// Takes the place of what the same makers found in the same chunks. Chunks that are gone by now
+    /// are passed over.
+    async fn keep_facts(&self, found: Vec<ChunkFacts>) -> Result<(), StoreError>;
+
+    /// Facts that begin or end at one of these names, within groups, those said last first.
+    async fn facts_about(
+        &self,
+        keys: &[String],
+        groups: &[GroupId],
+        limit: u32,
+    ) -> Result<Vec<StoredFact>, StoreError>;
+
+    /// Who and what facts within groups are about, by a part of their key; those said of last first.
+    async fn entities(
+        &self,
+        part: &str,
+        groups: &[GroupId],
+        limit: u32,
+    ) -> Result<Vec<EntityRow>, StoreError>;
+
+    /// What a maker found in a text before.
+    async fn reading(&self, text: Hash, maker: &str) -> Result<Option<Vec<FactRow>>, StoreError>;
+
+    async fn keep_reading(
+        &self,
+        text: Hash,
+        maker: &str,
+        facts: &[FactRow],
+    ) -> Result<(), StoreError>;
 
     /// Small notes of whoever fills the store, by name.
     async fn marks(&self, prefix: &str) -> Result<Vec<(String, String)>, StoreError>;

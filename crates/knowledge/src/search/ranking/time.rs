@@ -13,6 +13,14 @@ pub(crate) struct TimeRange {
 }
 
 impl TimeRange {
+    pub(crate) const fn from(&self) -> Timestamp {
+        self.from
+    }
+
+    pub(crate) const fn to(&self) -> Timestamp {
+        self.to
+    }
+
     pub(crate) fn holds(&self, at: Timestamp) -> bool {
         (self.from..self.to).contains(&at)
     }

@@ -1,4 +1,4 @@
-use onyx_types::{Hash, Timestamp};
+use onyx_types::{Hash, PersonId, Timestamp};
 use rusqlite::{Connection, OptionalExtension as _, Row, params};
 
 use super::person_column;
@@ -193,10 +193,7 @@ pub(super) fn groups(connection: &Connection) -> Result<Vec<Group>, StoreError> 
     let rows = statement.query_map([], |row| {
         Ok(Group {
             id: GroupId(row.get(0)?),
-            person: match row.get_ref(1)?.as_str()? {
-                "" => None,
-                _ => Some(parsed(row, 1)?),
-            },
+            person: person_of(row, 1)?,
             scope: json(row, 2)?,
             kind: named(row, 3)?,
         })
@@ -214,6 +211,17 @@ pub(super) fn stored(
         stored.extend(statement.query_row([integer(chunk.0)], stored_chunk).optional()?);
     }
     Ok(stored)
+}
+
+pub(super) fn stored_after(
+    connection: &Connection,
+    after: ChunkId,
+    limit: u32,
+) -> Result<Vec<StoredChunk>, StoreError> {
+    let which = "WHERE chunks.id > ?1 ORDER BY chunks.id LIMIT ?2";
+    let mut statement = connection.prepare_cached(&select_stored(which))?;
+    let rows = statement.query_map(params![integer(after.0), limit], stored_chunk)?;
+    Ok(rows.collect::<Result<_, _>>()?)
 }
 
 pub(super) fn marks(
@@ -235,15 +243,17 @@ pub(super) fn stored_chunk(row: &Row<'_>) -> rusqlite::Result<StoredChunk> {
     })
 }
 
+/// `None` for what belongs to nobody in particular.
+pub(super) fn person_of(row: &Row<'_>, column: usize) -> rusqlite::Result<Option<PersonId>> {
+    match row.get_ref(column)?.as_str()? {
+        "" => Ok(None),
+        _ => parsed(row, column).map(Some),
+    }
+}
+
 fn source_row(row: &Row<'_>, at: usize) -> rusqlite::Result<SourceRow> {
     Ok(SourceRow {
-        key: SourceKey {
-            person: match row.get_ref(at)?.as_str()? {
-                "" => None,
-                _ => Some(parsed(row, at)?),
-            },
-            path: row.get(at + 1)?,
-        },
+        key: SourceKey { person: person_of(row, at)?, path: row.get(at + 1)? },
         scope: json(row, at + 2)?,
         kind: named(row, at + 3)?,
         origin: named(row, at + 4)?,
