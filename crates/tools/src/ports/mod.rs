@@ -1,0 +1,15 @@
+//! What tools need from the crates above: other agents and sessions, other models, personas, and
+//! where spaces lie.
+//!
+//! Each port says what a tool may ask for; the agent crate and the binary answer. Nothing here
+//! does the work itself.
+
+mod delegation;
+mod persona;
+mod routing;
+mod spaces;
+
+pub use delegation::{Answered, Delegates};
+pub use persona::{PERSONA_EDITOR, PERSONA_GROUP, PersonaDesk, TestAnswer};
+pub use routing::{ModelPick, ModelRouter, ModelWish};
+pub use spaces::Spaces;
