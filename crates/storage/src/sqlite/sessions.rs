@@ -247,7 +247,9 @@ fn families(
     let mut roots = HashSet::with_capacity(sessions.len());
     for session in sessions {
         let root = statement
-            .query_row(params![person.as_str(), session.to_string()], |row| parsed(row, 0))
+            .query_row(params![person.as_str(), session.to_string()], |row| {
+                parsed::<SessionId>(row, 0)
+            })
             .optional()?;
         roots.extend(root);
     }
