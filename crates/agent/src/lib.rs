@@ -3,7 +3,7 @@
 //! `conversations`, `actions` and `personas`. `services` opens all of them over one store.
 //!
 //! Imports between rooms go one way, from the top: `services` and `delegation`; then
-//! `conversations`, `drafts`, `actions`, `personas`; `runs`; `drive`; `sessions`, `step`; `prompt`;
+//! `conversations`, `drafts`, `actions`, `personas`, `memory`; `runs`; `drive`; `sessions`, `step`; `prompt`;
 //! `agents`, `feed`, `notices`.
 //!
 //! The crate sees models, tools and stores through their traits. No provider, no wire format, no
@@ -16,6 +16,7 @@ mod delegation;
 mod drafts;
 mod drive;
 mod feed;
+mod memory;
 mod notices;
 mod personas;
 pub mod prompt;

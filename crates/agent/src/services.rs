@@ -1,12 +1,12 @@
 //! Opens every room over one store, and looks after what none of them owns alone.
 
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
-use onyx_knowledge::Index;
+use onyx_knowledge::{FactFinder, Index};
 use onyx_storage::Store;
 use onyx_tools::Toolbox;
-use onyx_types::{CallLabel, Cancel, Clock, Fault, Pauses, Timestamp, ToolCall};
+use onyx_types::{CallLabel, Cancel, Clock, Fault, Pauses, Timestamp, ToolCall, AgentId, PersonId};
 use tokio::sync::broadcast;
 
 use crate::actions::Actions;
@@ -14,10 +14,11 @@ use crate::agents::{AgentProfile, CurrentRoster, Models, PreferenceFiles, Roster
 use crate::conversations::{self, Conversations, LocalPromises, LocalSentMessages};
 use crate::drafts::{self, Approvals, LocalDraftLeases, Undo};
 use crate::drive::DriveServices;
+use crate::memory::{ModelFacts, keeping_request};
 use crate::notices::{LocalNotifier, Notice, Notifier};
 use crate::personas::Personas;
 use crate::prompt::{SecretMask, UntrustedPiece, untrusted_block};
-use crate::runs::{ContextOptions, LiveRuns, LocalRuns, Recovery, Runs, RunsSetup};
+use crate::runs::{ContextOptions, LiveRuns, LocalRuns, Recovery, RunRequest, Runs, RunsSetup};
 use crate::sessions::{Ids, RunReplay, SessionNamer, SessionSpaces, Sessions};
 
 /// How often runs that lost their process, or could not write their end, are looked for.
@@ -147,6 +148,28 @@ impl AgentServices {
     }
 
     /// What runs are answered from, once there is an index.
+    /// A run in which an agent proposes what its memory should hold, as drafts. `None`: there is
+    /// nothing to look at.
+    pub async fn memory_keeping(
+        &self,
+        person: PersonId,
+        agent: AgentId,
+    ) -> Result<Option<RunRequest>, Fault> {
+        keeping_request(&*self.shared.store.files, person, agent).await
+    }
+
+    /// Reads texts for facts with a model of the config, for the knowledge graph.
+    pub fn fact_finder(&self, model: String) -> Arc<dyn FactFinder> {
+        Arc::new(ModelFacts {
+            model,
+            models: Arc::clone(&self.shared.models),
+            ledger: Arc::clone(&self.shared.store.ledger),
+            clock: Arc::clone(&self.shared.clock),
+            roster: Arc::clone(&self.shared.roster),
+            ids: self.shared.ids.clone(),
+        })
+    }
+
     pub fn set_index(&self, index: Index) {
         self.runs.set_index(index);
     }
@@ -244,6 +267,7 @@ impl Shared {
             models: Arc::clone(&self.models),
             clock: Arc::clone(&self.clock),
             notices: Arc::clone(&self.notices),
+            index: OnceLock::new(),
         }
     }
 

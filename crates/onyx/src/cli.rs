@@ -151,7 +151,7 @@ pub(crate) enum SessionsCommand {
         #[arg(long, conflicts_with = "format")]
         json: bool,
     },
-    /// Sessions whose title or newest words hold a text
+    /// Sessions whose title holds a text, or in which somebody said it
     Search {
         text: String,
         #[command(flatten)]
@@ -270,6 +270,14 @@ pub(crate) enum MemoryCommand {
     Restore {
         path: String,
         version: u64,
+        #[command(flatten)]
+        json: AsJson,
+    },
+    /// Have an agent propose, as drafts, what its MEMORY.md should hold
+    Keep {
+        /// Whose memory; the default agent's without it
+        #[arg(short, long)]
+        agent: Option<AgentId>,
         #[command(flatten)]
         json: AsJson,
     },

@@ -38,6 +38,8 @@ const HOME: &str = "HOME";
 /// The person's editor, for `onyx memory edit`.
 const VISUAL: &str = "VISUAL";
 const EDITOR: &str = "EDITOR";
+/// Where programs lie that Onyx uses when they are installed, such as `tesseract`.
+const PATH: &str = "PATH";
 /// Any value: no colours (https://no-color.org).
 const NO_COLOR: &str = "NO_COLOR";
 
@@ -103,6 +105,13 @@ pub(crate) fn test_delay() -> Option<Duration> {
 
 pub(crate) fn editor() -> String {
     text(VISUAL).or_else(|| text(EDITOR)).unwrap_or_else(|| "vi".to_owned())
+}
+
+/// Where a program is installed; `None`: it is not.
+pub(crate) fn program(name: &str) -> Option<PathBuf> {
+    std::env::split_paths(&read(PATH)?)
+        .map(|folder| folder.join(name))
+        .find(|program| program.is_absolute() && program.is_file())
 }
 
 pub(crate) fn no_color() -> bool {

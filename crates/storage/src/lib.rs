@@ -20,8 +20,10 @@ mod store;
 
 pub use blocking::Steps;
 pub use chunks::{
-    ChunkCounts, ChunkId, ChunkRow, ChunkStore, Contents, Group, GroupId, SourceChange, SourceId,
-    SourceKey, SourceKind, SourceRow, Stamp, Standing, StoredChunk, StoredVector,
+    ChunkCounts, ChunkFacts, ChunkId, ChunkRow, ChunkStore, Contents, EntityName, EntityRow,
+    FactId, FactRow, Group, GroupId, Holds, Message, NameDecisions, ObjectKind, OutlinedChunk,
+    OutlinedMessage, SourceChange, SourceId, SourceKey, SourceKind, SourceRow, Stamp, Standing,
+    StoredChunk, StoredFact, StoredVector,
 };
 pub use documents::{
     Channel, ChannelCard, Channels, Coworker, Entities, Entity, EntityChange, EntityEdit,
@@ -35,8 +37,8 @@ pub use ledger::{
     Accounts, AuditEntry, AuditRow, BeginIn, BeginRun, ChainState, CredentialKind, CredentialRow,
     DaySpending, Delivery, Draft, DraftChange, DraftDecision, DraftFilter, DraftMove, Drafts,
     InboxRow, Ledger, ModelUse, PersonRow, Role, RunOutcome, RunRow, SealedSecret, SealedSecrets,
-    SecretId, SessionChange, SessionFilter, SessionMeta, SessionStatus, Spent, TitleSource,
-    UsageRow,
+    SecretId, SessionChange, SessionFilter, SessionMeta, SessionMove, SessionSequence,
+    SessionStatus, Spent, TitleSource, UsageRow,
 };
 pub use local::{FileOps, LocalObjects, SystemFiles};
 pub use objects::{

@@ -57,8 +57,9 @@ pub use limits::Limits;
 pub use message::{Block, Message, Role};
 pub use mint::Mint;
 pub use model::{
-    CallsAtOnce, Embedder, EmbedderIdentity, FinishReason, Model, ModelEvent, ModelFailure,
-    ModelFailureClass, ModelRequest, ResponseFormat, SystemBlock, ToolChoice, ToolUse,
+    CallsAtOnce, Embedded, Embedder, EmbedderIdentity, FinishReason, Model, ModelEvent,
+    ModelFailure, ModelFailureClass, ModelRequest, ResponseFormat, SystemBlock, TokenVectors,
+    ToolChoice, ToolUse,
 };
 pub use names::{ModelId, NotAToolName, ToolName};
 pub use not_yet::{NOT_YET, NotYet, NotYetAt, NotYetView, not_yet};

@@ -357,6 +357,11 @@ impl Driver {
             // The log has the end; the books catch up when the session is next opened.
             tracing::error!(run = %self.run, %error, "the run's end could not be booked");
         }
+        // Before the end is told: who hears of it may search for what was said at once.
+        if let Some(index) = self.services.index.get() {
+            let key = &self.session.lease.key;
+            index.session_changed(key.person.clone(), key.session);
+        }
         self.outlet.live_text.clear(&*self.services.turns, &self.session.lease).await;
         self.release().await;
     }

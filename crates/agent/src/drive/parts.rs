@@ -1,9 +1,10 @@
 //! What a driver is made of.
 
-use std::sync::{Arc, Mutex};
+use std::sync::{Arc, Mutex, OnceLock};
 
 use futures::future::BoxFuture;
 use futures::stream::FuturesUnordered;
+use onyx_knowledge::Index;
 use onyx_storage::{Drafts, Files, Lease, Leases, Ledger, LogState, Steps, TurnLog};
 use onyx_tools::{Offering, Policy, ToolCx, Toolbox};
 use onyx_types::{AgentId, Cancel, Clock, LaneId, Model, PersonId, ToolUseId, TurnId};
@@ -33,6 +34,9 @@ pub(crate) struct DriveServices {
     pub(crate) models: Arc<dyn Models>,
     pub(crate) clock: Arc<dyn Clock>,
     pub(crate) notices: Arc<dyn Notifier>,
+    /// What messages are answered from, and what hears of an ended run before anybody is told of its
+    /// end; empty where there is no index.
+    pub(crate) index: OnceLock<Index>,
 }
 
 /// What one lane needs to act: its model, its policy, and for whom its tools work.

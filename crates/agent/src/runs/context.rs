@@ -1,12 +1,11 @@
 //! Phase 3 of a start, load context: models, prompt files, history and what is found for the
 //! message are read, and the plan becomes a run of which nothing is written yet.
 
-use std::sync::{Arc, OnceLock};
+use std::sync::Arc;
 
-use onyx_knowledge::Index;
 use onyx_storage::{BeginIn, BeginRun, Lease, title_of};
 use onyx_tools::{Execution, Granted};
-use onyx_types::{AgentId, Cancel, Fault, PersonId, Scope, SessionOrigin, Taint};
+use onyx_types::{AgentId, Cancel, Fault, Scope, SessionOrigin, Taint};
 
 use super::Shared;
 use super::lanes::{self, Lanes};
@@ -33,7 +32,6 @@ pub(super) struct ContextSources {
     pub(super) snapshots: PromptSnapshots,
     pub(super) histories: HistoryCache,
     pub(super) mask: SecretMask,
-    index: OnceLock<Index>,
     options: ContextOptions,
 }
 
@@ -60,20 +58,7 @@ impl ContextSources {
             snapshots: PromptSnapshots::new(files, clock, mask.clone()),
             histories: HistoryCache::new(Arc::clone(&drive.turns)),
             mask,
-            index: OnceLock::new(),
             options,
-        }
-    }
-
-    /// What messages are answered from, once there is an index.
-    pub(super) fn set_index(&self, index: Index) {
-        // A second one would be of the same home.
-        let _ = self.index.set(index);
-    }
-
-    pub(super) fn session_begins(&self, person: &PersonId) {
-        if let Some(index) = self.index.get() {
-            index.session_begins(person);
         }
     }
 }
@@ -104,8 +89,7 @@ pub(super) async fn load_context(
     let client_turns = with_all_results(client_turns, open_calls(history.turns()))?;
     let scopes = retrieval_scopes(&plan, space);
     let index = runs.context.index.get();
-    let retrieved =
-        retrieve(index, &key.person, opened.run, &opened.message, scopes, &lanes.setups).await;
+    let retrieved = retrieve(index, key, opened.run, &opened.message, scopes, &lanes.setups).await;
     let context = LoadedContext { lanes, history, client_turns, retrieved };
     Ok(assemble(runs, plan, opened, context, lease))
 }

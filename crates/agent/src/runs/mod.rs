@@ -119,7 +119,8 @@ impl Runs {
     }
 
     pub(crate) fn set_index(&self, index: Index) {
-        self.shared.context.set_index(index);
+        // A second one would be of the same home.
+        let _ = self.shared.drive.index.set(index);
     }
 
     /// The sessions of a person that are being worked on, and by which runs. A run whose end was

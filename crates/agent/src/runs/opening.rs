@@ -48,7 +48,9 @@ pub(super) async fn open_session(
 ) -> Result<OpenedSession, Fault> {
     let (key, is_new) = (&plan.session.key, plan.session.is_new);
     if is_new {
-        runs.context.session_begins(&key.person);
+        if let Some(index) = runs.drive.index.get() {
+            index.session_begins(&key.person);
+        }
     } else {
         runs.recovery.close_leftover_runs(lease).await?;
     }

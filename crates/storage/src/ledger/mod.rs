@@ -90,8 +90,11 @@ pub struct SessionFilter {
     pub status: Option<SessionStatus>,
     /// `None`: all but those of passing API clients, which are not for people to look at.
     pub origin: Option<SessionOrigin>,
-    /// Part of the title or the preview.
+    /// Part of the title or the preview...
     pub text: Option<String>,
+    /// ...unless the session, or another of its family, is one of these: what was said in them holds
+    /// the text. Nothing without a text.
+    pub holding: Vec<SessionId>,
     /// Updated at this time or later.
     pub since: Option<Timestamp>,
     /// Updated before this time.
@@ -252,6 +255,23 @@ pub enum ChainState {
     },
 }
 
+/// A session that was made, changed or deleted.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct SessionMove {
+    pub seq: u64,
+    pub person: PersonId,
+    pub session: SessionId,
+}
+
+/// Where the sequence of changes of sessions stands.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct SessionSequence {
+    /// Sequences of another epoch mean nothing.
+    pub epoch: u64,
+    /// Of the newest change; 0 when there is none.
+    pub last: u64,
+}
+
 /// What needs transactions: one method for each that matters.
 #[async_trait]
 pub trait Ledger: Send + Sync {
@@ -283,6 +303,20 @@ pub trait Ledger: Send + Sync {
         person: &PersonId,
         filter: &SessionFilter,
     ) -> Result<Vec<SessionMeta>, StoreError>;
+
+    /// `None`: this ledger keeps no sequence, and whoever follows sessions looks at all of them.
+    async fn session_sequence(&self) -> Result<Option<SessionSequence>, StoreError> {
+        Ok(None)
+    }
+
+    /// Sessions that moved after a sequence, oldest first, each with its own.
+    async fn moved_sessions(
+        &self,
+        _after: u64,
+        _limit: u32,
+    ) -> Result<Vec<SessionMove>, StoreError> {
+        Ok(Vec::new())
+    }
 
     /// The session and its forks, in the order they were made.
     async fn family(

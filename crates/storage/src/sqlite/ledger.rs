@@ -9,7 +9,8 @@ use rusqlite::Connection;
 use crate::blocking::{Blocking, lock};
 use crate::{
     AuditEntry, AuditRow, BeginRun, ChainState, DaySpending, InboxRow, Ledger, ModelUse,
-    RunOutcome, RunRow, SessionChange, SessionFilter, SessionMeta, StoreError, UsageRow,
+    RunOutcome, RunRow, SessionChange, SessionFilter, SessionMeta, SessionMove, SessionSequence,
+    StoreError, UsageRow,
 };
 
 use super::connection::{Durability, migrate, open_writer};
@@ -167,6 +168,14 @@ impl Ledger for SqliteLedger {
     ) -> Result<Option<SessionMeta>, StoreError> {
         let person = person.clone();
         self.readers.read(move |connection| sessions::one(connection, &person, session)).await
+    }
+
+    async fn session_sequence(&self) -> Result<Option<SessionSequence>, StoreError> {
+        self.readers.read(|connection| sessions::sequence(connection).map(Some)).await
+    }
+
+    async fn moved_sessions(&self, after: u64, limit: u32) -> Result<Vec<SessionMove>, StoreError> {
+        self.readers.read(move |connection| sessions::moved(connection, after, limit)).await
     }
 
     async fn sessions(

@@ -172,6 +172,10 @@ impl Books {
             let texts = meta.title.iter().chain([&meta.preview]);
             texts.into_iter().any(|text| text.to_lowercase().contains(wanted))
         };
+        let holds = |meta: &SessionMeta| {
+            let family = self.of_person(person).filter(|fork| fork.root == meta.root);
+            family.into_iter().any(|fork| filter.holding.contains(&fork.session_id))
+        };
         let newest_fork = |meta: &SessionMeta| {
             let family = self.of_person(person).filter(|fork| fork.root == meta.root);
             family.map(newest_first).min() == Some(newest_first(meta))
@@ -185,7 +189,9 @@ impl Books {
             .filter(|meta| filter.origin.is_none_or(|origin| meta.origin == origin))
             .filter(|meta| filter.since.is_none_or(|since| meta.updated_at >= since))
             .filter(|meta| filter.until.is_none_or(|until| meta.updated_at < until))
-            .filter(|meta| wanted.as_ref().is_none_or(|wanted| mentions(meta, wanted)))
+            .filter(|meta| {
+                wanted.as_ref().is_none_or(|wanted| holds(meta) || mentions(meta, wanted))
+            })
             .cloned()
             .collect();
         found.sort_by_key(newest_first);

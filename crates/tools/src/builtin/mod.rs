@@ -9,6 +9,7 @@ mod ask_person;
 mod docker;
 mod exec;
 mod git;
+mod memory_graph;
 mod memory_search;
 mod persona;
 mod plain;
@@ -67,6 +68,7 @@ pub fn space_tools(spaces: &Spaces) -> Vec<Arc<dyn Tool>> {
 pub fn index_tools(index: &Index) -> Vec<Arc<dyn Tool>> {
     vec![
         Arc::new(memory_search::MemorySearch::new(index.clone())),
+        Arc::new(memory_graph::MemoryGraph::new(index.clone())),
         Arc::new(search::SearchKnowledge::new(index.clone())),
         Arc::new(session_search::SessionSearch::new(index.clone())),
     ]

@@ -71,6 +71,12 @@ fn told(answer: &Answer) -> String {
 }
 
 fn label(hit: &Hit) -> String {
+    if let Some(message) = &hit.message {
+        let when = message.at.map(|at| format!(", {}", at.utc_date())).unwrap_or_default();
+        let turn = message.turn.map(|turn| format!(" turn {turn}")).unwrap_or_default();
+        let (path, line) = (hit.path(), hit.start_line);
+        return format!("{path}:{line}{turn} ({}{when}) {:.2}", message.author, hit.score);
+    }
     let under = if hit.heading.is_empty() { &hit.title } else { &hit.heading };
     format!("{}:{}-{} ({under}) {:.2}", hit.path(), hit.start_line, hit.end_line, hit.score)
 }

@@ -1,5 +1,5 @@
 use async_trait::async_trait;
-use onyx_types::{Capability, PersonId, Plan, ToolOutcome, ToolSpec};
+use onyx_types::{CallLabel, Capability, PersonId, Plan, ToolOutcome, ToolSpec};
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 
@@ -21,8 +21,8 @@ pub trait TypedTool: Send + Sync {
         Ok(())
     }
 
-    /// As [`Tool::summary`].
-    fn summary(&self, arguments: &Value) -> String;
+    /// As [`Tool::label`].
+    fn label(&self, arguments: &Value) -> CallLabel;
 
     /// As [`ReadCall::plan`]. A plan without a summary gets that of the call, and one without
     /// arguments those of the call.
@@ -46,8 +46,8 @@ impl<T: TypedTool> Tool for T {
         TypedTool::check_capability(self, capability, person)
     }
 
-    fn summary(&self, arguments: &Value) -> String {
-        TypedTool::summary(self, arguments)
+    fn label(&self, arguments: &Value) -> CallLabel {
+        TypedTool::label(self, arguments)
     }
 
     fn read(&self, input: Value) -> Result<Box<dyn ReadCall + '_>, ToolError> {
@@ -70,7 +70,7 @@ impl<T: TypedTool> ReadCall for TypedCall<'_, T> {
             plan.arguments = self.input.clone();
         }
         if plan.summary.is_empty() {
-            plan.summary = TypedTool::summary(self.tool, &self.input);
+            plan.summary = TypedTool::label(self.tool, &self.input).summary();
         }
         Ok(plan)
     }

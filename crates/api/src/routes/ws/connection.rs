@@ -312,8 +312,10 @@ impl Connection {
         let live = page
             .sessions
             .into_iter()
-            .map(|meta| LiveSession { run_id: run_of(meta.session_id), session: meta.into() });
-        self.answer(reply, &LiveSessions { sessions: live.collect(), before: page.before }).await;
+            .map(|session| LiveSession { run_id: run_of(session.id), session });
+        let sessions = live.collect();
+        let (before, degraded) = (page.before, page.degraded);
+        self.answer(reply, &LiveSessions { sessions, before, degraded }).await;
         Ok(())
     }
 

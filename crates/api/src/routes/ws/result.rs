@@ -91,6 +91,9 @@ pub(super) struct LiveSessions {
     pub(super) sessions: Vec<LiveSession>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) before: Option<SessionId>,
+    /// Why titles and newest words alone were looked at, and not what was said.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) degraded: Option<String>,
 }
 
 #[derive(Serialize)]

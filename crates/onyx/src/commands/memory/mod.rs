@@ -44,6 +44,10 @@ async fn perform(client: &Client, command: MemoryCommand) -> Result<(), ClientEr
             done(json, &format!("{path} is as it was before change {version}"));
             Ok(())
         }
+        MemoryCommand::Keep { agent, json } => {
+            let kept = client.post("/v1/memory/keep", &json!({"agent": agent})).await?;
+            show(kept, json, Kept::lines).await
+        }
         MemoryCommand::Status(json) => {
             show(client.get("/v1/memory/status").await?, json, Status::lines).await
         }
@@ -67,6 +71,27 @@ fn in_address(text: &str) -> String {
         other => format!("%{other:02X}"),
     };
     text.bytes().map(spelt).collect()
+}
+
+/// What memory keeping proposed.
+#[derive(Deserialize)]
+struct Kept {
+    drafts: Vec<String>,
+    session_id: Option<String>,
+}
+
+impl Kept {
+    fn lines(self) -> Vec<String> {
+        match (self.session_id, self.drafts.len()) {
+            (None, _) => vec!["there are no daily logs to look at".to_owned()],
+            (Some(_), 0) => vec!["nothing was proposed".to_owned()],
+            (Some(_), count) => {
+                let mut lines = vec![format!("{count} proposed; decide with: onyx drafts")];
+                lines.extend(self.drafts);
+                lines
+            }
+        }
+    }
 }
 
 #[derive(Deserialize)]

@@ -127,6 +127,15 @@ pub(crate) async fn text_is_found_in_any_case(on: Backend) {
     assert_eq!(ids(&on, find("_")).await, []);
     let one = SessionFilter { limit: 1, before: Some(by_preview.session_id), ..find("ÜBER") };
     assert_eq!(ids(&on, one).await, [by_title.session_id]);
+    // What was said is not in the ledger: whoever knows where it was says so.
+    let fork = SessionMeta { root: neither.session_id, ..meta(&mut make, 40) };
+    on.ledger.put_session(&anna(), &fork).await.unwrap();
+    let said = |session| SessionFilter { holding: vec![session], ..find("über") };
+    let both = [by_preview.session_id, by_title.session_id];
+    assert_eq!(ids(&on, said(by_title.session_id)).await, both);
+    let with_fork = [fork.session_id, by_preview.session_id, by_title.session_id];
+    assert_eq!(ids(&on, said(neither.session_id)).await, with_fork, "by another of its family");
+    assert_eq!(ids(&on, said(fork.session_id)).await, with_fork);
 }
 
 pub(crate) async fn pages_cover_the_list_newest_first(on: Backend) {

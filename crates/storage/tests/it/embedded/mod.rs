@@ -15,3 +15,4 @@ mod log_havoc;
 mod object_escapes;
 mod object_faults;
 mod rebuild;
+mod session_changes;

@@ -1,9 +1,19 @@
 //! What somebody typed: words, "phrases", and beginnings*.
 
+/// Which of its words a text must hold to be found.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) enum Needed {
+    /// More of them make it better.
+    #[default]
+    Any,
+    All,
+}
+
 /// A query by its parts.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Wanted {
     pub(crate) words: String,
+    pub(crate) needed: Needed,
     pub(crate) phrases: Vec<String>,
     pub(crate) beginnings: Vec<String>,
 }
@@ -25,6 +35,11 @@ impl Wanted {
             }
         }
         wanted
+    }
+
+    /// What somebody typed to pick some of a list: only what holds all of it belongs there.
+    pub(crate) fn all_of(text: &str) -> Self {
+        Self { needed: Needed::All, ..Self::read(text) }
     }
 
     /// What somebody wrote to somebody: quotes and stars in it are no commands.

@@ -1,12 +1,17 @@
 //! The vector side: every vector by its signs and as bytes, in memory. Signs pick, bytes rank, and
-//! the caller ranks the best of these by the vectors themselves.
+//! the caller ranks the best of these by the vectors themselves. Who makes the vectors, and of what,
+//! is in `embedding`.
 
-use std::collections::HashSet;
+pub(crate) mod embedding;
+mod signs;
+
+use std::collections::{HashMap, HashSet};
 
 use onyx_storage::{ChunkId, GroupId, SourceId, StoredVector};
 
 use crate::search::visible::Visible;
 use crate::vectors::signs::{LONGEST, Signs, Slots};
+use signs::{LONGEST, Signs, Slots};
 
 /// Up to so many, all are ranked by their bytes: exact but for the rounding, which the last
 /// ranking takes back.
@@ -19,7 +24,8 @@ const PICKED: usize = 600;
 pub(crate) struct VectorSet {
     dims: usize,
     chunks: Vec<ChunkId>,
-    sources: Vec<SourceId>,
+    /// The slots of each source, so that replacing one does not look at all others.
+    by_source: HashMap<SourceId, Vec<usize>>,
     groups: Vec<GroupId>,
     /// Slots that hold something.
     taken: Slots,
@@ -47,7 +53,7 @@ impl VectorSet {
         }
         let slot = self.free.pop().unwrap_or_else(|| self.new_slot());
         self.chunks[slot] = stored.chunk;
-        self.sources[slot] = stored.source;
+        self.by_source.entry(stored.source).or_default().push(slot);
         self.groups[slot] = stored.group;
         self.taken.set(slot, true);
         self.known.insert(stored.chunk);
@@ -67,21 +73,18 @@ impl VectorSet {
     fn new_slot(&mut self) -> usize {
         let slot = self.chunks.len();
         self.chunks.push(ChunkId::default());
-        self.sources.push(SourceId::default());
         self.groups.push(NOBODY);
         self.bytes.resize((slot + 1) * self.dims, 0);
         slot
     }
 
     pub(crate) fn remove(&mut self, source: SourceId) {
-        for slot in 0..self.sources.len() {
-            if self.sources[slot] == source && self.groups[slot] != NOBODY {
-                self.sizes[self.groups[slot].0 as usize] -= 1;
-                self.groups[slot] = NOBODY;
-                self.taken.set(slot, false);
-                self.known.remove(&self.chunks[slot]);
-                self.free.push(slot);
-            }
+        for slot in self.by_source.remove(&source).unwrap_or_default() {
+            self.sizes[self.groups[slot].0 as usize] -= 1;
+            self.groups[slot] = NOBODY;
+            self.taken.set(slot, false);
+            self.known.remove(&self.chunks[slot]);
+            self.free.push(slot);
         }
     }
 

@@ -1,116 +1,48 @@
-//! Searching by words and by meaning at once.
+//! Searching by words and by meaning at once: candidates of both sides, ranked together with what is
+//! known of where each chunk stands. What may be seen is decided here, inside the search.
+
+mod by_session;
+mod hit;
+pub(crate) mod outline;
+pub(crate) mod ranking;
+mod retrieve;
+pub(crate) mod visible;
 
 use std::collections::{HashMap, HashSet};
-use std::sync::PoisonError;
 use std::time::Duration;
 
-use onyx_storage::{ChunkId, Group, SourceKey, SourceKind, SourceRow, Standing, StoredChunk};
-use onyx_types::{MatchType, Origin, PersonId, Scope, ScopeSet, Timestamp};
+use jiff::tz::TimeZone;
+use onyx_storage::{ChunkId, Group, SourceKey, SourceKind, SourceRow, Standing};
+use onyx_types::{PersonId, Scope, ScopeSet};
 
 use crate::chunk::is_date;
-use crate::follow::{Commit, Lag};
+use crate::follow::{Commit, Lag, Followers};
 use crate::search::visible::Visible;
 use crate::text::query::Wanted;
 use crate::text::snippet::{Marker, SnippetPart};
 use crate::vectors::cosine;
 use crate::vectors::embedding::QueryVector;
 use crate::{Index, KnowledgeError};
+use hit::hit;
+use outline::Outline;
+use ranking::{
+    AskedTokens, CANDIDATES, Candidates, Hints, LEAST_LIKENESS, Match, RANKED_BY_TOKENS, Ranking,
+    WITH_TOKENS, WITHOUT_TOKENS, times_in,
+};
+use visible::Visible;
 
-/// What is looked for, and where.
-#[derive(Clone, Debug)]
-pub struct Search {
-    pub text: String,
-    /// Made from the person and the session; nothing else is looked at.
-    pub scopes: ScopeSet,
-    /// None: all kinds.
-    pub kinds: Vec<SourceKind>,
-    pub limit: usize,
-}
+pub(crate) use hit::shown_path;
+pub use hit::{Answer, Hit, Search, SearchSettings, Weights};
+pub use retrieve::{Retrieval, Retrieved};
 
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct SearchSettings {
-    pub weights: Weights,
-    /// After how many days a daily log counts half; `None`: it never fades.
-    pub half_life_days: Option<f64>,
-    /// How much likeness to what is already there costs, from 0 to 1; `None`: nothing.
-    pub diversity: Option<f32>,
-}
-
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Weights {
-    pub text: f32,
-    pub vectors: f32,
-}
-
-impl Default for SearchSettings {
-    fn default() -> Self {
-        // What `make judge` chooses on the half of the labelled set that is for choosing.
-        let weights = Weights { text: 0.2, vectors: 0.8 };
-        Self { weights, half_life_days: None, diversity: None }
-    }
-}
-
-#[derive(Clone, Debug, PartialEq)]
-pub struct Answer {
-    pub hits: Vec<Hit>,
-    /// Why meaning was not searched for.
-    pub degraded: Option<String>,
-    /// Not everything is indexed yet: more may be found later.
-    pub partial: bool,
-}
-
-#[derive(Clone, Debug, PartialEq)]
-pub struct Hit {
-    pub chunk: ChunkId,
-    pub key: SourceKey,
-    pub kind: SourceKind,
-    pub scope: Scope,
-    pub origin: Origin,
-    pub title: String,
-    pub heading: String,
-    /// Lines from 1; of a conversation, the messages of the run that its path names.
-    pub start_line: u32,
-    pub end_line: u32,
-    pub text: String,
-    pub snippet: Vec<SnippetPart>,
-    /// From 0 to 1; 1 is best by words and by meaning.
-    pub score: f32,
-    pub match_type: MatchType,
-    pub modified: Timestamp,
-}
-
-impl Hit {
-    /// The path as people know it.
-    pub fn path(&self) -> String {
-        shown_path(&self.key)
-    }
-}
-
-pub(crate) fn shown_path(key: &SourceKey) -> String {
-    match key.person {
-        Some(_) => key.path.clone(),
-        None => format!("shared/{}", key.path),
-    }
-}
-
-/// Candidates of each side for each hit; further down than that, neither side brings anything up.
-const CANDIDATES_A_HIT: usize = 3;
-const LEAST_CANDIDATES: usize = 60;
-/// Of reciprocal rank fusion: how little the first ranks differ. Chosen as the weights are.
-const RANK_SOFTENER: f32 = 20.0;
-/// Further from the words in meaning is no match.
-const LEAST_LIKENESS: f32 = 0.15;
 const MOST_HITS: usize = 100;
 /// How long a search waits for the first look through the files.
 const FIRST_LOOK: Duration = Duration::from_secs(3);
 
-/// Where a chunk stands on each side.
-#[derive(Clone, Copy, Debug, Default)]
-struct Ranks {
-    text: Option<usize>,
-    vectors: Option<usize>,
-    /// Its vector is still to be made: nothing is known of how near it is.
-    is_unmeasured: bool,
+/// What was found, best first, and how each was.
+struct Ranked {
+    order: Vec<(f32, ChunkId)>,
+    matches: HashMap<ChunkId, Match>,
 }
 
 /// What a search finds before it begins.
@@ -135,21 +67,22 @@ impl Index {
 
     /// What somebody typed to find something: words, "phrases" and beginnings*.
     pub async fn search(&self, search: &Search) -> Result<Answer, KnowledgeError> {
+        if search.kinds.is_empty() || search.kinds.contains(&SourceKind::Session) {
+            self.settle_sessions().await?;
+        }
         self.find(search, &Wanted::read(&search.text)).await
     }
 
-    /// What somebody said, word for word: whatever is quoted in it is no phrase to be found.
+    /// What somebody said, word for word: whatever is quoted in it is no phrase to be found. A
+    /// message does not wait until what was said a moment ago is indexed.
     pub async fn search_said(&self, search: &Search) -> Result<Answer, KnowledgeError> {
         self.find(search, &Wanted::said(&search.text)).await
     }
 
     async fn find(&self, search: &Search, wanted: &Wanted) -> Result<Answer, KnowledgeError> {
         let limit = search.limit.clamp(1, MOST_HITS);
-        let candidates = (limit * CANDIDATES_A_HIT).max(LEAST_CANDIDATES);
+        let candidates = CANDIDATES.max(limit);
         let UpToDate { indexed, served } = self.bring_up_to_date().await?;
-        if search.kinds.is_empty() || search.kinds.contains(&SourceKind::Session) {
-            self.settle_sessions().await?;
-        }
         // A phrase is asked for to the letter.
         let (query, degraded) = match wanted.phrases.is_empty() && wanted.beginnings.is_empty() {
             true => match self.query_vector(&search.text, served).await? {
@@ -173,18 +106,61 @@ impl Index {
         let mut unmeasured = HashSet::new();
         let (nearest, degraded) = match (&query, &followers.vectors) {
             (Some(query), Some(vectors)) if vectors.model == query.model => {
-                unmeasured.extend(by_text.iter().filter(|chunk| !vectors.set.knows(**chunk)));
+                let found = by_text.iter().map(|(chunk, _)| *chunk);
+                unmeasured.extend(found.filter(|chunk| !vectors.set.knows(*chunk)));
                 (vectors.set.nearest(&query.vector, &seen, candidates), degraded)
             }
             // Others have come to serve meanwhile: the next search goes by them.
             (Some(_), _) => (Vec::new(), Some("the embedder has just changed".to_owned())),
             (None, _) => (Vec::new(), degraded),
         };
-        drop(followers);
         let near = self.rescored(query.as_ref(), nearest, limit + limit / 2).await?;
-        let ranks = ranks(&by_text, &near, &unmeasured);
-        let hits = self.hits(search, wanted, ranks, limit).await?;
+        let near = query.as_ref().map(|_| near.as_slice());
+        let found = Candidates { words: &by_text, near, unmeasured: &unmeasured };
+        let ranked = self.ranked(search, &followers, query.as_ref(), &found, &seen).await?;
+        drop(followers);
+        let hits = self.hits(search, wanted, ranked, limit).await?;
         Ok(Answer { hits, degraded, partial })
+    }
+
+    /// In which order the candidates, and what was said around them, answer the question.
+    async fn ranked(
+        &self,
+        search: &Search,
+        followers: &Followers,
+        query: Option<&QueryVector>,
+        found: &Candidates<'_>,
+        seen: &Visible,
+    ) -> Result<Ranked, KnowledgeError> {
+        let nothing = Outline::default();
+        let outline = followers.outline.as_ref().map_or(&nothing, |followed| &followed.outline);
+        let time = times_in(&search.text, self.inner.clock.wall(), &TimeZone::system());
+        let hints = Hints { authors: outline.named_in(&search.text, seen), time };
+        let mut ranking = Ranking::new(outline, &hints, found);
+        if query.is_some() {
+            ranking.add_around(seen);
+        }
+        let chosen = self.settings().weights.map(Weights::of_words);
+        let first = ranking.ranked(chosen.unwrap_or(WITHOUT_TOKENS));
+        let asked = query.and_then(|query| {
+            let rarity = |word: &str| followers.text.as_ref().map_or(1.0, |text| text.rarity(word));
+            let asked = AskedTokens::new(query.tokens.as_ref()?, query.vector.len(), rarity);
+            asked.map(|asked| (query, asked))
+        });
+        let Some((query, asked)) = asked else {
+            return Ok(Ranked { order: first, matches: ranking.matches });
+        };
+        let best = first.iter().take(RANKED_BY_TOKENS).map(|(_, chunk)| *chunk);
+        let best: Vec<ChunkId> = best.collect();
+        let codes = self.inner.store.chunks.tokens(&query.model, &best).await?;
+        let near = codes.iter().filter_map(|(chunk, codes)| Some((*chunk, asked.likeness(codes)?)));
+        let near: Vec<(ChunkId, f32)> = near.collect();
+        if near.is_empty() {
+            return Ok(Ranked { order: first, matches: ranking.matches });
+        }
+        ranking.take_tokens(&near);
+        let order = ranking.ranked(chosen.unwrap_or(WITH_TOKENS));
+        Ok(Ranked { order, matches: ranking.matches })
     }
 
     /// What is known to have changed is indexed first.
@@ -231,8 +207,10 @@ impl Index {
         query: Option<&QueryVector>,
         mut nearest: Vec<(ChunkId, f32)>,
         exact: usize,
-    ) -> Result<Vec<ChunkId>, KnowledgeError> {
+    ) -> Result<Vec<(ChunkId, f32)>, KnowledgeError> {
         let Some(query) = query.filter(|_| !nearest.is_empty()) else { return Ok(Vec::new()) };
+        // Where tokens rank what is near, their bytes tell enough.
+        let exact = if query.tokens.is_some() { 0 } else { exact };
         let best: Vec<ChunkId> = nearest.iter().take(exact).map(|(chunk, _)| *chunk).collect();
         let vectors = self.inner.store.chunks.vectors(&query.model, &best).await?;
         let vectors: HashMap<ChunkId, Vec<f32>> = vectors.into_iter().collect();
@@ -243,26 +221,25 @@ impl Index {
         }
         nearest.retain(|(_, likeness)| *likeness >= LEAST_LIKENESS);
         nearest.sort_by(|a, b| b.1.total_cmp(&a.1));
-        Ok(nearest.into_iter().map(|(chunk, _)| chunk).collect())
+        Ok(nearest)
     }
 
     async fn hits(
         &self,
         search: &Search,
         wanted: &Wanted,
-        ranks: HashMap<ChunkId, Ranks>,
+        Ranked { order, matches }: Ranked,
         limit: usize,
     ) -> Result<Vec<Hit>, KnowledgeError> {
-        let settings = *self.inner.search.read().unwrap_or_else(PoisonError::into_inner);
-        let mut fused: Vec<(f32, ChunkId)> =
-            ranks.iter().map(|(chunk, ranks)| (ranks.fused(settings.weights), *chunk)).collect();
-        fused.sort_by(|a, b| b.0.total_cmp(&a.0).then(a.1.cmp(&b.1)));
+        let settings = self.settings();
+        let scores: HashMap<ChunkId, f32> =
+            order.iter().map(|(score, chunk)| (*chunk, *score)).collect();
         // Fading and variety may bring up what stands a little further down.
         let reordered = settings.half_life_days.is_some() || settings.diversity.is_some();
         let wanted_hits = if reordered { limit * 3 } else { limit };
         let now = self.inner.clock.wall();
         let mut hits = Vec::<Hit>::with_capacity(wanted_hits);
-        let mut next = fused.iter().map(|(_, chunk)| *chunk);
+        let mut next = order.iter().map(|(_, chunk)| *chunk);
         loop {
             // What is gone or may not be seen by now makes room for the next.
             let ids: Vec<ChunkId> = next.by_ref().take(wanted_hits - hits.len()).collect();
@@ -274,8 +251,9 @@ impl Index {
             let seen =
                 stored.filter(|chunk| may_see(search, &chunk.source.key, &chunk.source.scope));
             hits.extend(seen.map(|chunk| {
-                let ranks = ranks.get(&chunk.id).copied().unwrap_or_default();
-                hit(chunk, ranks, &settings, now)
+                let score = scores.get(&chunk.id).copied().unwrap_or_default();
+                let found = matches.get(&chunk.id).copied().unwrap_or_default();
+                hit(chunk, score, found, &settings, now)
             }));
         }
         hits.sort_by(|a, b| b.score.total_cmp(&a.score).then(a.chunk.cmp(&b.chunk)));
@@ -321,47 +299,8 @@ impl Index {
     }
 }
 
-impl Ranks {
-    /// Weighted reciprocal ranks, so that 1 is first on both sides. What was written a moment ago
-    /// has no vector to be ranked by: its words stand for both sides, or whatever has one would
-    /// come before it.
-    fn fused(self, weights: Weights) -> f32 {
-        let near = if self.is_unmeasured { self.text } else { self.vectors };
-        let part = |rank: Option<usize>, weight: f32| {
-            rank.map_or(0.0, |rank| weight * (RANK_SOFTENER + 1.0) / (RANK_SOFTENER + rank as f32))
-        };
-        let sum = part(self.text, weights.text) + part(near, weights.vectors);
-        sum / (weights.text + weights.vectors).max(f32::MIN_POSITIVE)
-    }
-
-    const fn match_type(self) -> MatchType {
-        match (self.text, self.vectors) {
-            (Some(_), Some(_)) => MatchType::Hybrid,
-            (None, Some(_)) => MatchType::Vec,
-            (_, None) => MatchType::Fts,
-        }
-    }
-}
-
-fn ranks(
-    by_text: &[ChunkId],
-    near: &[ChunkId],
-    unmeasured: &HashSet<ChunkId>,
-) -> HashMap<ChunkId, Ranks> {
-    let mut ranks = HashMap::<ChunkId, Ranks>::new();
-    for (rank, chunk) in (1..).zip(by_text) {
-        let ranks = ranks.entry(*chunk).or_default();
-        ranks.text = Some(rank);
-        ranks.is_unmeasured = unmeasured.contains(chunk);
-    }
-    for (rank, chunk) in (1..).zip(near) {
-        ranks.entry(*chunk).or_default().vectors = Some(rank);
-    }
-    ranks
-}
-
 /// The groups a search may see. Everything it finds is found within them.
-fn visible(groups: &[Group], search: &Search) -> Visible {
+pub(crate) fn visible(groups: &[Group], search: &Search) -> Visible {
     let kind_wanted = |kind: SourceKind| search.kinds.is_empty() || search.kinds.contains(&kind);
     let of = |group: &Group| {
         let key = SourceKey { person: group.person.clone(), path: String::new() };
@@ -376,36 +315,4 @@ fn may_see(search: &Search, key: &SourceKey, scope: &Scope) -> bool {
         None => *scope == Scope::Shared,
     };
     whose && search.scopes.allows(scope)
-}
-
-/// When what a log tells of was: its name says so, whenever it was copied or mended since.
-fn day_of(log: &SourceRow) -> Timestamp {
-    let name = log.key.path.rsplit('/').next().unwrap_or_default();
-    let day = is_date(name).then(|| format!("{}T23:59:59Z", &name[..10]).parse().ok()).flatten();
-    day.unwrap_or(log.stamp.modified)
-}
-
-fn hit(chunk: StoredChunk, ranks: Ranks, settings: &SearchSettings, now: Timestamp) -> Hit {
-    let StoredChunk { id, source, row } = chunk;
-    let mut score = ranks.fused(settings.weights);
-    if let Some(days) = settings.half_life_days.filter(|_| source.kind == SourceKind::Daily) {
-        let age = (now.as_millis() - day_of(&source).as_millis()).max(0) as f64 / 86_400_000.0;
-        score *= 0.5_f64.powf(age / days.max(0.01)) as f32;
-    }
-    Hit {
-        chunk: id,
-        key: source.key,
-        kind: source.kind,
-        scope: source.scope,
-        origin: row.origin,
-        title: source.title,
-        heading: row.heading,
-        start_line: row.start_line,
-        end_line: row.end_line,
-        text: row.text,
-        snippet: Vec::new(),
-        score,
-        match_type: ranks.match_type(),
-        modified: source.stamp.modified,
-    }
 }

@@ -7,6 +7,7 @@ use tantivy::tokenizer::{
 };
 
 use crate::text::composed::{Composed, is_mark};
+use super::composed::{Composed, is_mark};
 
 /// Longer ones are data, not words.
 const LONGEST_WORD: usize = 64;
@@ -277,7 +278,7 @@ fn opening(pair: &Token) -> Option<Token> {
 pub(crate) struct Tongue {
     pub(crate) language: Language,
     pub(crate) code: &'static str,
-    small_words: &'static [&'static str],
+    pub(crate) small_words: &'static [&'static str],
 }
 
 /// The first is what a text is taken for that gives nothing away.

@@ -3,11 +3,12 @@
 use std::sync::{Arc, PoisonError};
 use std::time::Duration;
 
-use onyx_storage::ChunkId;
-use onyx_types::Embedder;
+use onyx_storage::{ChunkId, StoredChunk};
+use onyx_types::{Embedded, Embedder, ModelFailure, TokenVectors};
 
+use crate::search::ranking::codes;
 use crate::status::Embedding;
-use crate::{Index, KnowledgeError, Ruler, indexed_text};
+use crate::{Index, KnowledgeError, Ruler, embedded_text};
 
 /// Who makes vectors, and how that goes.
 #[derive(Clone, Default)]
@@ -33,6 +34,8 @@ pub(crate) struct Serving {
 pub(crate) struct QueryVector {
     pub(crate) model: String,
     pub(crate) vector: Vec<f32>,
+    /// Where the model gives them.
+    pub(crate) tokens: Option<TokenVectors>,
     /// Why less than everything can be found by it.
     pub(crate) incomplete: Option<String>,
 }
@@ -87,6 +90,8 @@ fn fingerprint(embedder: &dyn Embedder) -> String {
     format!("{}/{} ({})", identity.provider, identity.model, identity.dims)
 }
 
+/// A mark: which chunk that is, and of which model.
+const EMBEDDED_THROUGH: &str = "embedded through";
 /// Few enough that a slow embedder is heard from now and then.
 const BATCH: u32 = 32;
 /// A search does not wait longer for the vector of its words.
@@ -170,18 +175,23 @@ impl Index {
             return Ok(Err(failing.unwrap_or_else(|| "no embedder is configured".to_owned())));
         };
         let text = text[..text.floor_char_boundary(LONGEST_TEXT)].to_owned();
-        let asked = tokio::time::timeout(QUERY_PATIENCE, embedder.embed(vec![text])).await;
-        let vector = match asked {
-            Ok(Ok(vectors)) => vectors.into_iter().next().ok_or("no vector came".to_owned()),
+        let asked = tokio::time::timeout(QUERY_PATIENCE, embedder.embed_tokens(vec![text])).await;
+        let made = match asked {
+            Ok(Ok(made)) => made.into_iter().next().ok_or("no vector came".to_owned()),
             Ok(Err(failure)) => Err(failure.message),
             Err(_) => Err(format!("{model} did not answer in time")),
         };
-        self.note(&model, vector.as_ref().err());
+        self.note(&model, made.as_ref().err());
         let incomplete = match is_whole || !self.lacks_vectors(&model).await? {
             true => None,
             false => Some(format!("the vectors of {model} are still being made")),
         };
-        Ok(vector.map(|vector| QueryVector { model, vector, incomplete }))
+        Ok(made.map(|Embedded { vector, tokens }| QueryVector {
+            model,
+            vector,
+            tokens,
+            incomplete,
+        }))
     }
 
     async fn lacks_vectors(&self, model: &str) -> Result<bool, KnowledgeError> {
@@ -205,30 +215,140 @@ impl Index {
         if self.state().embedded.as_ref() == Some(&done) {
             return Ok(());
         }
-        let mut after = ChunkId::default();
+        // Chunks have ascending numbers, so that those up to here need not be looked at again.
+        let mut after = self.embedded_through(&model).await?;
         loop {
             // Before the look: what comes after it is looked at next time.
             let change = chunks.last_change().await?;
             let missing = chunks.without_vector(&model, after, BATCH).await?;
             let Some(last) = missing.last() else {
+                self.serve(&model).await?;
+                self.note_embedded_through(&model, after).await?;
+                self.embed_missing_tokens(&*embedder, &model).await?;
                 self.state().embedded = Some((done.0, change, model.clone()));
-                return self.serve(&model).await;
+                return Ok(());
             };
             after = last.id;
-            let text = |chunk: &onyx_storage::StoredChunk| {
-                let mut text =
-                    indexed_text(&chunk.source.title, &chunk.row.heading, &chunk.row.text);
-                text.truncate(text.floor_char_boundary(LONGEST_TEXT));
-                text
-            };
-            let made = embedder.embed(missing.iter().map(text).collect()).await;
-            self.note(&model, made.as_ref().err().map(|failure| &failure.message));
-            let Ok(made) = made else { return Ok(()) };
-            let ids = missing.iter().map(|chunk| chunk.id);
-            chunks.keep_vectors(&model, ids.zip(made).collect()).await?;
+            if !self.embed_chunks(&*embedder, &model, &missing).await? {
+                return Ok(());
+            }
             let made = Made { epoch: done.0, model: model.clone(), through: after };
             self.state().made = Some(made);
         }
+    }
+
+    /// Up to which chunk all have vectors of the model that serves.
+    async fn embedded_through(&self, model: &str) -> Result<ChunkId, KnowledgeError> {
+        let chunks = &self.inner.store.chunks;
+        if chunks.served_vectors().await?.as_deref() != Some(model) {
+            return Ok(ChunkId::default());
+        }
+        let marks = chunks.marks(EMBEDDED_THROUGH).await?;
+        let noted = marks.first().and_then(|(_, mark)| mark.split_once(' '));
+        let through = noted.filter(|(_, of)| *of == model).and_then(|(id, _)| id.parse().ok());
+        Ok(through.map_or_else(ChunkId::default, ChunkId))
+    }
+
+    async fn note_embedded_through(
+        &self,
+        model: &str,
+        through: ChunkId,
+    ) -> Result<(), KnowledgeError> {
+        if self.embedded_through(model).await? >= through {
+            return Ok(());
+        }
+        let mark = format!("{} {model}", through.0);
+        Ok(self.inner.store.chunks.set_mark(EMBEDDED_THROUGH, &mark).await?)
+    }
+
+    /// Makes the vectors of chunks, and those of their tokens as far as there is room. Did the
+    /// embedder answer?
+    async fn embed_chunks(
+        &self,
+        embedder: &dyn Embedder,
+        model: &str,
+        missing: &[StoredChunk],
+    ) -> Result<bool, KnowledgeError> {
+        let text = |chunk: &StoredChunk| {
+            let mut text = embedded_text(&chunk.source.title, &chunk.row);
+            text.truncate(text.floor_char_boundary(LONGEST_TEXT));
+            text
+        };
+        let texts = missing.iter().map(text).collect();
+        let with_tokens = embedder.gives_tokens() && self.has_room_for_tokens(model).await?;
+        let made = match with_tokens {
+            true => embedder.embed_tokens(texts).await,
+            false => embedder.embed(texts).await.map(|vectors| {
+                let whole = |vector| Embedded { vector, tokens: None };
+                vectors.into_iter().map(whole).collect()
+            }),
+        };
+        self.note(model, made.as_ref().err().map(|failure: &ModelFailure| &failure.message));
+        let Ok(made) = made else { return Ok(false) };
+        let (mut vectors, mut tokens) = (Vec::with_capacity(made.len()), Vec::new());
+        for (chunk, Embedded { vector, tokens: made }) in missing.iter().zip(made) {
+            tokens.extend(made.map(|made| (chunk.id, codes(&made, vector.len()))));
+            vectors.push((chunk.id, vector));
+        }
+        let bytes: usize = tokens.iter().map(|(_, codes)| codes.len()).sum();
+        let chunks = &self.inner.store.chunks;
+        chunks.keep_vectors(model, vectors).await?;
+        if !tokens.is_empty() {
+            chunks.keep_tokens(model, tokens).await?;
+        }
+        if let Some((of, taken)) = &mut self.state().token_bytes
+            && of == model
+        {
+            *taken += bytes as u64;
+        }
+        Ok(true)
+    }
+
+    /// Vectors of tokens take as much of the disk as the settings allow.
+    async fn has_room_for_tokens(&self, model: &str) -> Result<bool, KnowledgeError> {
+        let most = self.settings().most_token_bytes;
+        let known = self.state().token_bytes.clone().filter(|(of, _)| of == model);
+        let taken = match known {
+            Some((_, taken)) => taken,
+            None => {
+                let taken = self.inner.store.chunks.token_bytes(model).await?;
+                self.state().token_bytes = Some((model.to_owned(), taken));
+                taken
+            }
+        };
+        Ok(taken < most)
+    }
+
+    /// Vectors of tokens for chunks that have a vector and none of these: they came with an older
+    /// version, or when there was no room.
+    async fn embed_missing_tokens(
+        &self,
+        embedder: &dyn Embedder,
+        model: &str,
+    ) -> Result<(), KnowledgeError> {
+        let epoch = self.inner.store.chunks.epoch().await?;
+        let checked = (epoch, model.to_owned(), self.settings().most_token_bytes);
+        // Whatever was embedded since has them, or there was no room.
+        if self.state().tokens_checked.as_ref() == Some(&checked) {
+            return Ok(());
+        }
+        let mut after = ChunkId::default();
+        while embedder.gives_tokens() && self.has_room_for_tokens(model).await? {
+            let missing = self.inner.store.chunks.without_tokens(model, after, BATCH).await?;
+            let Some(last) = missing.last() else { break };
+            after = last.id;
+            let before = self.state().token_bytes.clone();
+            let answered = self.embed_chunks(embedder, model, &missing).await?;
+            if !answered {
+                return Ok(());
+            }
+            // Texts of which no token is a word: there is nothing to wait for.
+            if self.state().token_bytes == before {
+                break;
+            }
+        }
+        self.state().tokens_checked = Some(checked);
+        Ok(())
     }
 
     async fn serve(&self, model: &str) -> Result<(), KnowledgeError> {

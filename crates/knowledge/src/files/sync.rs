@@ -156,13 +156,15 @@ impl Index {
         let _underway = Underway(self);
         let epoch = self.inner.store.chunks.epoch().await?;
         let mut report = self.look_through_files(None, how).await?;
-        for person in self.inner.store.files.people()? {
-            let of_person = self.look_through_files(Some(&person), how).await?;
+        let people = self.inner.store.files.people()?;
+        for person in &people {
+            let of_person = self.look_through_files(Some(person), how).await?;
             report.checked += of_person.checked;
             report.indexed += of_person.indexed;
             report.removed += of_person.removed;
-            self.look_through_sessions(&person, how).await?;
         }
+        self.look_through_sessions(how).await?;
+        self.note_looked(people);
         let mut state = self.state();
         state.complete = true;
         state.epoch = Some(epoch);
@@ -252,11 +254,11 @@ impl Index {
         })
     }
 
-    fn progressed(&self, files: u64) {
+    pub(crate) fn progressed(&self, files: u64) {
         self.state().progress.iter_mut().for_each(|progress| progress.done += files);
     }
 
-    fn begin_progress(&self, files: usize) {
+    pub(crate) fn begin_progress(&self, files: usize) {
         let mut state = self.state();
         let progress = state.progress.get_or_insert_default();
         progress.total += files as u64;

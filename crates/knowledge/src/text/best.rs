@@ -34,10 +34,10 @@ impl Best {
         }
     }
 
-    /// Best first; of equals, the oldest.
-    pub(crate) fn into_sorted(self) -> Vec<ChunkId> {
+    /// Best first with their scores; of equals, the oldest.
+    pub(crate) fn into_sorted(self) -> Vec<(ChunkId, f32)> {
         let sorted = self.kept.into_sorted_vec().into_iter();
-        sorted.map(|Reverse((_, Reverse(chunk)))| chunk).collect()
+        sorted.map(|Reverse((score, Reverse(chunk)))| (chunk, score.0)).collect()
     }
 }
 

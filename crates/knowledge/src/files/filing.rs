@@ -1,14 +1,15 @@
 //! Reads files and tells the chunk table what they hold.
 
 use onyx_storage::{
-    ChunkRow, History, Object, ObjectKey, Objects, SourceKey, SourceKind, SourceRow, Stamp,
-    StoreError, declared_origin,
+    ChunkRow, History, Message, Object, ObjectKey, Objects, SourceKey, SourceKind, SourceRow,
+    Stamp, StoreError, declared_origin,
 };
 use onyx_types::{Hash, Origin, Timestamp};
 
 use crate::chunk::is_date;
 use crate::files::places::{Place, is_binary_name};
 use crate::files::sync::Look;
+use crate::files::transcript::{self, Spoken};
 use crate::{Document, Index, KnowledgeError, Ruler, indexed_text};
 
 /// Longer files are no notes; reading them would take the memory of many.
@@ -151,13 +152,48 @@ impl Index {
             chunking: ruler.fingerprint(&self.inner.settings.chunking),
             problem: None,
             indexed_at: self.inner.clock.wall(),
+            conversation: None,
+            dated: None,
             key,
         }
+    }
+
+    /// A message whole where it fits.
+    fn message_rows(&self, row: &SourceRow, messages: Vec<Spoken>, ruler: &Ruler) -> Vec<ChunkRow> {
+        let chunking = &self.inner.settings.chunking;
+        let mut rows = Vec::with_capacity(messages.len());
+        for (position, spoken) in (0..).zip(messages) {
+            let Spoken { author, at, text, start_line, end_line } = spoken;
+            let message = Message { turn: None, author, at, position };
+            let pieces = match ruler.count(&text) <= chunking.tokens {
+                true => vec![text],
+                false => {
+                    let pieces = Document::read(&text, chunking, ruler).pieces.into_iter();
+                    pieces.map(|piece| piece.text).collect()
+                }
+            };
+            for text in pieces {
+                rows.push(ChunkRow {
+                    start_line,
+                    end_line,
+                    heading: String::new(),
+                    origin: row.origin,
+                    hash: Hash::of(text.as_bytes()),
+                    text,
+                    message: Some(message.clone()),
+                });
+            }
+        }
+        rows
     }
 
     fn cut(&self, row: &mut SourceRow, text: &str, ruler: &Ruler) -> Vec<ChunkRow> {
         let document = Document::read(text, &self.inner.settings.chunking, ruler);
         let date = document.date.or_else(|| is_date(&row.title).then(|| row.title.clone()));
+        // At noon it is that day in most zones.
+        let noon =
+            date.as_ref().and_then(|date| format!("{}T12:00:00Z", date.get(..10)?).parse().ok());
+        row.dated = noon;
         let name = std::mem::take(&mut row.title);
         row.title = match (row.kind, document.title) {
             (SourceKind::Memory | SourceKind::Daily, _) | (_, None) => name,
@@ -165,6 +201,10 @@ impl Index {
         };
         if let Some(date) = date.filter(|date| !row.title.contains(date.as_str())) {
             row.title = format!("{} ({date})", row.title);
+        }
+        if let Some(messages) = transcript_of(row.kind, text) {
+            row.conversation = Some(row.key.path.clone());
+            return self.message_rows(row, messages, ruler);
         }
         let chunk = |piece: crate::Piece| {
             let tainted = row.kind == SourceKind::Daily && piece.text.contains(TAINT_MARK);
@@ -177,9 +217,25 @@ impl Index {
                 origin,
                 text: piece.text,
                 hash: Hash::of(indexed.as_bytes()),
+                message: None,
             }
         };
         document.pieces.into_iter().map(chunk).collect()
+    }
+}
+
+/// The messages of a note that is a conversation. Memories and entities are never one: they are
+/// written by us, or in a form of their own.
+fn transcript_of(kind: SourceKind, text: &str) -> Option<Vec<Spoken>> {
+    match kind {
+        SourceKind::Note | SourceKind::Source | SourceKind::Shared => transcript::read(text),
+        SourceKind::Memory
+        | SourceKind::Daily
+        | SourceKind::Page
+        | SourceKind::Task
+        | SourceKind::Ref
+        | SourceKind::Project
+        | SourceKind::Session => None,
     }
 }
 

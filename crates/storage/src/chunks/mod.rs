@@ -1,9 +1,19 @@
+//! The derived store behind search: sources, chunks, vectors, and the facts that texts say.
+
+mod graph;
+mod names;
+
 use async_trait::async_trait;
-use onyx_types::{Hash, Origin, PersonId, Scope, Timestamp};
+use onyx_types::{Hash, Origin, PersonId, Scope, Timestamp, TurnId};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::StoreError;
+
+pub use graph::{
+    ChunkFacts, EntityName, EntityRow, FactId, FactRow, Holds, ObjectKind, StoredFact,
+};
+pub use names::NameDecisions;
 
 /// A document of a person (or of everybody, for shared ones) by its storage key.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -82,6 +92,10 @@ pub struct SourceRow {
     /// Why nothing of it can be found.
     pub problem: Option<String>,
     pub indexed_at: Timestamp,
+    /// Messages of all its sources stand in one order. `None`: it holds no messages.
+    pub conversation: Option<String>,
+    /// When it says it is of, whenever its file was written.
+    pub dated: Option<Timestamp>,
 }
 
 #[derive(Clone, Debug, PartialEq)]
@@ -94,6 +108,20 @@ pub struct ChunkRow {
     pub text: String,
     /// Of what is embedded for it: a chunk that says the same keeps its vector.
     pub hash: Hash,
+    /// `None` for notes.
+    pub message: Option<Message>,
+}
+
+/// What is known of a message, of which a chunk holds all or a part.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Message {
+    /// `None`: it stands in a transcript, not in a log of turns.
+    pub turn: Option<TurnId>,
+    /// A name or an id, as it is shown.
+    pub author: String,
+    pub at: Option<Timestamp>,
+    /// A later message of the conversation has a greater one.
+    pub position: u64,
 }
 
 /// Never used twice within an epoch.
@@ -139,6 +167,25 @@ pub struct StoredVector {
     pub source: SourceId,
     pub group: GroupId,
     pub vector: Vec<f32>,
+}
+
+/// Where a chunk stands, without its text: what ranking goes by.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct OutlinedChunk {
+    pub chunk: ChunkId,
+    pub source: SourceId,
+    pub group: GroupId,
+    /// When it was said, else the day it says it is of, else when its file was written.
+    pub at: Timestamp,
+    pub message: Option<OutlinedMessage>,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct OutlinedMessage {
+    pub person: Option<PersonId>,
+    pub conversation: String,
+    pub author: String,
+    pub position: u64,
 }
 
 /// A chunk with all that is known of it.
@@ -249,6 +296,15 @@ pub trait ChunkStore: Send + Sync {
     /// Those of the chunks that are still there.
     async fn stored(&self, chunks: &[ChunkId]) -> Result<Vec<StoredChunk>, StoreError>;
 
+    /// By chunk, after this one.
+    async fn outline_after(
+        &self,
+        after: ChunkId,
+        limit: u32,
+    ) -> Result<Vec<OutlinedChunk>, StoreError>;
+
+    async fn outline_of(&self, sources: &[SourceId]) -> Result<Vec<OutlinedChunk>, StoreError>;
+
     /// The model whose vectors searches go by. Those of one other are kept beside them, so that
     /// they can be made while these serve; those of a third take the place of the second.
     async fn served_vectors(&self) -> Result<Option<String>, StoreError>;
@@ -291,8 +347,76 @@ pub trait ChunkStore: Send + Sync {
         chunks: &[ChunkId],
     ) -> Result<Vec<(ChunkId, Vec<f32>)>, StoreError>;
 
+    /// Keeps the vectors of chunks' tokens, in whatever form their maker reads again. They go where
+    /// the vector of the chunk goes, and those of chunks without one are passed over.
+    async fn keep_tokens(
+        &self,
+        model: &str,
+        tokens: Vec<(ChunkId, Vec<u8>)>,
+    ) -> Result<(), StoreError>;
+
+    /// Of those chunks that have any, in no order.
+    async fn tokens(
+        &self,
+        model: &str,
+        chunks: &[ChunkId],
+    ) -> Result<Vec<(ChunkId, Vec<u8>)>, StoreError>;
+
+    /// Chunks after this one that have a vector of a model and none of their tokens.
+    async fn without_tokens(
+        &self,
+        model: &str,
+        after: ChunkId,
+        limit: u32,
+    ) -> Result<Vec<StoredChunk>, StoreError>;
+
+    /// How much the vectors of tokens take.
+    async fn token_bytes(&self, model: &str) -> Result<u64, StoreError>;
+
+    /// By chunk, after this one.
+    async fn chunks_after(
+        &self,
+        after: ChunkId,
+        limit: u32,
+    ) -> Result<Vec<StoredChunk>, StoreError>;
+
+    /// Takes the place of what the same makers found in the same chunks. Chunks that are gone by now
+    /// are passed over.
+    async fn keep_facts(&self, found: Vec<ChunkFacts>) -> Result<(), StoreError>;
+
+    /// Facts that begin or end at one of these names, within groups, those said last first.
+    async fn facts_about(
+        &self,
+        keys: &[String],
+        groups: &[GroupId],
+        limit: u32,
+    ) -> Result<Vec<StoredFact>, StoreError>;
+
+    /// Who and what facts within groups are about, by a part of their key; those said of last first.
+    async fn entities(
+        &self,
+        part: &str,
+        groups: &[GroupId],
+        limit: u32,
+    ) -> Result<Vec<EntityRow>, StoreError>;
+
+    /// What a maker found in a text before.
+    async fn reading(&self, text: Hash, maker: &str) -> Result<Option<Vec<FactRow>>, StoreError>;
+
+    async fn keep_reading(
+        &self,
+        text: Hash,
+        maker: &str,
+        facts: &[FactRow],
+    ) -> Result<(), StoreError>;
+
     /// Small notes of whoever fills the store, by name.
     async fn marks(&self, prefix: &str) -> Result<Vec<(String, String)>, StoreError>;
 
-    async fn set_mark(&self, name: &str, value: &str) -> Result<(), StoreError>;
+    /// In one transaction.
+    async fn set_marks(&self, marks: Vec<(String, String)>) -> Result<(), StoreError>;
+
+    async fn set_mark(&self, name: &str, value: &str) -> Result<(), StoreError> {
+        self.set_marks(vec![(name.to_owned(), value.to_owned())]).await
+    }
 }

@@ -1,10 +1,19 @@
-//! The full-text side: a tantivy index under `cache/text` that follows the chunk table.
+//! The full-text side: a tantivy index under `cache/text` that follows the chunk table. Beside it
+//! what searching by words needs: how a query is read, how words are taken apart and stemmed, and
+//! how what was found is marked. It never decides what a search may see.
+
+mod best;
+mod composed;
+pub(crate) mod query;
+pub(crate) mod snippet;
+mod stop_words;
+mod words;
 
 use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use onyx_storage::{ChunkId, Contents, GroupId, SourceId};
+use onyx_storage::{ChunkId, ChunkRow, Contents, GroupId, SourceId};
 use serde::{Deserialize, Serialize};
 use tantivy::fastfield::Column;
 use tantivy::merge_policy::LogMergePolicy;
@@ -21,12 +30,13 @@ use tantivy::{
 };
 
 use crate::search::visible::Visible;
-use crate::text::best::Best;
-use crate::text::query::Wanted;
-use crate::text::words::{
+use crate::{KnowledgeError, searched_text};
+use best::Best;
+use query::{Needed, Wanted};
+use stop_words::StopWords;
+use words::{
     TONGUES, Tongues, forms, forms_analyzer, in_tongue, plain_analyzer, stem_analyzer, terms,
 };
-use crate::{KnowledgeError, indexed_text};
 
 /// The least that tantivy takes; it is returned when nothing was written for a while.
 const WRITER_BYTES: usize = 15_000_000;
@@ -65,6 +75,7 @@ pub(crate) struct TextIndex {
     plain: TextAnalyzer,
     stems: Vec<TextAnalyzer>,
     tongues: Tongues,
+    stop_words: StopWords,
     /// Chunks that were put since the last commit.
     pub(crate) uncommitted: usize,
     pub(crate) followed: Followed,
@@ -155,6 +166,7 @@ impl TextIndex {
             plain: plain_analyzer(),
             stems: TONGUES.iter().map(|tongue| stem_analyzer(tongue.language)).collect(),
             tongues: Tongues::new(),
+            stop_words: StopWords::new(),
             uncommitted: 0,
             followed,
         })
@@ -182,14 +194,14 @@ impl TextIndex {
         writer.delete_term(Term::from_field_u64(self.fields.source, source.0));
         let Some(contents) = contents else { return Ok(()) };
         for (id, chunk) in &contents.chunks {
-            let text = indexed_text(&contents.title, &chunk.heading, &chunk.text);
+            let text = searched_text(&contents.title, chunk);
             let tongue = self.tongues.of(&chunk.text);
             self.followed.tongues |= 1 << tongue;
             let mut document = TantivyDocument::new();
             document.add_u64(self.fields.chunk, id.0);
             document.add_u64(self.fields.source, source.0);
             document.add_u64(self.fields.group, u64::from(contents.group.0));
-            document.add_text(self.fields.title, format!("{}\n{}", contents.title, chunk.heading));
+            document.add_text(self.fields.title, title_of(&contents.title, chunk));
             // Not as tokens made here: tantivy writes and reads such as JSON.
             document.add_text(self.fields.forms, in_tongue(tongue, &text));
             document.add_text(self.fields.words, text);
@@ -221,13 +233,13 @@ impl TextIndex {
         }
     }
 
-    /// The best chunks, best first.
+    /// The best chunks with their scores, best first.
     pub(crate) fn search(
         &mut self,
         wanted: &Wanted,
         seen: &Visible,
         limit: usize,
-    ) -> Result<Vec<ChunkId>, KnowledgeError> {
+    ) -> Result<Vec<(ChunkId, f32)>, KnowledgeError> {
         let Some(query) = self.query(wanted)? else { return Ok(Vec::new()) };
         let searcher = &self.now.searcher;
         let weight = query.weight(EnableScoring::enabled_from_searcher(searcher))?;
@@ -248,17 +260,28 @@ impl TextIndex {
         Ok(best.into_sorted())
     }
 
+    /// How rare a word is, as it stands: 0 is in every text.
+    pub(crate) fn rarity(&self, word: &str) -> f32 {
+        let searcher = &self.now.searcher;
+        let texts = searcher.num_docs() as f32;
+        // A count that cannot be read makes the word as rare as one that is nowhere.
+        let with = searcher.doc_freq(&Term::from_field_text(self.fields.forms, word)).unwrap_or(0);
+        let with = (with as f32).min(texts);
+        (1.0 + (texts - with + 0.5) / (with + 0.5)).ln()
+    }
+
     /// `None`: there is nothing to look for.
     fn query(&mut self, wanted: &Wanted) -> Result<Option<BooleanQuery>, KnowledgeError> {
         let mut clauses = Vec::new();
-        for (text, weight) in self.sought(&wanted.words)? {
-            clauses.push((Occur::Should, term_query(self.fields.forms, &text, weight)));
-        }
-        for word in terms(&mut self.plain, &wanted.words).iter().take(MOST_TERMS) {
-            let term = Term::from_field_text(self.fields.title, word);
-            if self.now.searcher.doc_freq(&term)? > 0 {
-                let query = term_query(self.fields.title, word, TITLE_WEIGHT);
-                clauses.push((Occur::Should, query));
+        let asked = self.stop_words.without(self.tongues.of(&wanted.words), &wanted.words);
+        match wanted.needed {
+            Needed::All => {
+                let words = self.each_word(&asked);
+                clauses.extend(words.into_iter().map(|query| (Occur::Must, query)));
+            }
+            Needed::Any => {
+                let words = self.any_word(&asked)?;
+                clauses.extend(words.into_iter().map(|query| (Occur::Should, query)));
             }
         }
         for beginning in &wanted.beginnings {
@@ -272,6 +295,36 @@ impl TextIndex {
             clauses.extend(self.phrase(phrase).map(|query| (Occur::Must, query)));
         }
         Ok((!clauses.is_empty()).then(|| BooleanQuery::new(clauses)))
+    }
+
+    /// One query for every form of a word, in the text and in the title.
+    fn any_word(&mut self, asked: &str) -> Result<Vec<Box<dyn Query>>, KnowledgeError> {
+        let mut queries = Vec::new();
+        for (text, weight) in self.sought(asked)? {
+            queries.push(term_query(self.fields.forms, &text, weight));
+        }
+        for word in terms(&mut self.plain, asked).iter().take(MOST_TERMS) {
+            let term = Term::from_field_text(self.fields.title, word);
+            if self.now.searcher.doc_freq(&term)? > 0 {
+                queries.push(term_query(self.fields.title, word, TITLE_WEIGHT));
+            }
+        }
+        Ok(queries)
+    }
+
+    /// One query for each word, which the text holds in one form or another.
+    fn each_word(&mut self, asked: &str) -> Vec<Box<dyn Query>> {
+        let stems = self.stems.iter_mut();
+        let words = forms(&mut self.plain, stems, asked).into_iter().take(MOST_TERMS);
+        let in_any_form = words.map(|word| {
+            let mut forms = word.stems;
+            forms.push(word.word);
+            forms.sort_unstable();
+            forms.dedup();
+            let forms = forms.iter().map(|form| term_query(self.fields.forms, form, 1.0));
+            Box::new(BooleanQuery::union(forms.collect())) as Box<dyn Query>
+        });
+        in_any_form.collect()
     }
 
     /// Forms of the words that are looked for, and what each counts.
@@ -367,6 +420,13 @@ fn is_there(part: &SegmentReader, document: u32) -> bool {
     part.alive_bitset().is_none_or(|alive| alive.is_alive(document))
 }
 
+/// What a conversation is called says nothing of a single message of it; a note is found by its
+/// title, also one that is a transcript.
+fn title_of(title: &str, chunk: &ChunkRow) -> String {
+    let is_in_session = chunk.message.as_ref().is_some_and(|message| message.turn.is_some());
+    if is_in_session { String::new() } else { format!("{title}\n{}", chunk.heading) }
+}
+
 fn term_query(field: Field, text: &str, weight: f32) -> Box<dyn Query> {
     let term = Term::from_field_text(field, text);
     let query = TermQuery::new(term, IndexRecordOption::WithFreqs);
@@ -374,8 +434,8 @@ fn term_query(field: Field, text: &str, weight: f32) -> Box<dyn Query> {
 }
 
 /// How texts are taken apart, with the version of that: an index made by another is made anew.
-const PLAIN: &str = "plain 2";
-const FORMS: &str = "forms 2";
+const PLAIN: &str = "plain 3";
+const FORMS: &str = "forms 4";
 const CHUNK: &str = "chunk";
 const GROUP: &str = "group";
 
@@ -405,7 +465,6 @@ impl From<TantivyError> for KnowledgeError {
 
 #[cfg(test)]
 mod tests {
-    use onyx_storage::ChunkRow;
     use onyx_types::{Hash, Origin};
 
     use super::*;
@@ -421,6 +480,7 @@ mod tests {
                 origin: Origin::Person,
                 text,
                 hash: Hash::ZERO,
+                message: None,
             };
             let chunks = vec![(ChunkId(id), chunk)];
             let contents = Contents { group: GroupId(group), title: String::new(), chunks };
@@ -433,7 +493,7 @@ mod tests {
     fn found(index: &mut TextIndex, text: &str, groups: &[u32], limit: usize) -> Vec<u64> {
         let seen = groups.iter().copied().map(GroupId).collect();
         let found = index.search(&Wanted::read(text), &seen, limit).unwrap();
-        found.into_iter().map(|chunk| chunk.0).collect()
+        found.into_iter().map(|(chunk, _)| chunk.0).collect()
     }
 
     #[test]
