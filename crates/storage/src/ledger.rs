@@ -32,6 +32,9 @@ pub struct SessionMeta {
     pub fork_turn: Option<TurnId>,
     pub last_run: Option<RunId>,
     pub last_run_status: Option<RunStatus>,
+    /// Something was answered since the person last read it. Not derived from the log.
+    #[serde(default)]
+    pub unread: bool,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
@@ -278,6 +281,9 @@ pub trait Ledger: Send + Sync {
         change: &SessionChange,
     ) -> Result<SessionMeta, StoreError>;
 
+    /// The person has read the session. `true`: it was unread before.
+    async fn mark_read(&self, person: &PersonId, session: SessionId) -> Result<bool, StoreError>;
+
     /// Counts what was used of a model for a session outside of its runs.
     async fn book(
         &self,
@@ -287,7 +293,8 @@ pub trait Ledger: Send + Sync {
         at: Timestamp,
     ) -> Result<(), StoreError>;
 
-    /// Writes the row as given; for new sessions and for rebuilding.
+    /// Writes the row as given; for new sessions and for rebuilding. Whether it was read stays as
+    /// it is.
     async fn put_session(&self, person: &PersonId, meta: &SessionMeta) -> Result<(), StoreError>;
 
     /// With what waits in its inbox, and its drafts. Deleting what is not there is no error: a crash

@@ -17,6 +17,7 @@ mod files;
 mod front_matter;
 mod history;
 mod home;
+mod jobs;
 mod leases;
 mod ledger;
 mod local;
@@ -45,6 +46,10 @@ pub use files::{Area, End, Files, Found, Wanted};
 pub use front_matter::FrontMatter;
 pub use history::{Change, History, Version};
 pub use home::{Home, HomeError, HomePaths};
+pub use jobs::{
+    JobChange, JobLedger, JobRow, JobSlot, Settling, SlotClaim, SlotDelivery, SlotEnding, SlotKey,
+    SlotState, SlotTrigger,
+};
 pub use leases::{Lease, Leases};
 pub use ledger::{
     AuditEntry, AuditRow, BeginIn, BeginRun, ChainState, DaySpending, Delivery, InboxRow, Ledger,

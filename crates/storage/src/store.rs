@@ -10,7 +10,7 @@ use crate::home::Home;
 use crate::local::{LocalLeases, LocalTurnLog};
 use crate::rebuild::rebuild_person;
 use crate::sqlite::{Opened, SqliteChunks, SqliteLedger};
-use crate::{Accounts, ChunkStore, Drafts, Leases, Ledger, SealedSecrets, StoreError, TurnLog};
+use crate::{Accounts, ChunkStore, Drafts, JobLedger, Leases, Ledger, SealedSecrets, StoreError, TurnLog};
 
 /// Every store of one home, behind the traits that callers see.
 #[derive(Clone)]
@@ -20,6 +20,7 @@ pub struct Store {
     pub drafts: Arc<dyn Drafts>,
     pub accounts: Arc<dyn Accounts>,
     pub secrets: Arc<dyn SealedSecrets>,
+    pub jobs: Arc<dyn JobLedger>,
     pub leases: Arc<dyn Leases>,
     pub chunks: Arc<dyn ChunkStore>,
     /// Also what keeps the home ours while any of the above is in use.
@@ -41,8 +42,9 @@ impl Store {
         let blocking = home.blocking();
         let database = home.paths().database();
         let ledger_blocking = blocking.clone();
+        let days = Arc::clone(&clock);
         let (ledger, opened) =
-            blocking.run(move || open_ledger(&database, ledger_blocking)).await?;
+            blocking.run(move || open_ledger(&database, days, ledger_blocking)).await?;
         let leases = LocalLeases::new(Arc::clone(&clock));
         let turns = LocalTurnLog::new(home.root(), leases.clone(), home.ops(), blocking.clone());
         let chunks = SqliteChunks::new(&home.paths().index(), clock, blocking.clone());
@@ -52,6 +54,7 @@ impl Store {
             drafts: Arc::clone(&ledger) as Arc<dyn Drafts>,
             accounts: Arc::clone(&ledger) as Arc<dyn Accounts>,
             secrets: Arc::clone(&ledger) as Arc<dyn SealedSecrets>,
+            jobs: Arc::clone(&ledger) as Arc<dyn JobLedger>,
             ledger,
             leases: Arc::new(leases),
             chunks: Arc::new(chunks),
@@ -79,9 +82,13 @@ impl Store {
 }
 
 /// Ledgers cannot be made again, so a database that cannot be used stops the start, by name.
-fn open_ledger(path: &Path, blocking: Blocking) -> Result<(SqliteLedger, Opened), StoreError> {
+fn open_ledger(
+    path: &Path,
+    clock: Arc<dyn Clock>,
+    blocking: Blocking,
+) -> Result<(SqliteLedger, Opened), StoreError> {
     let name = path.display();
-    SqliteLedger::open(path, blocking).map_err(|error| match error {
+    SqliteLedger::open(path, clock, blocking).map_err(|error| match error {
         StoreError::Damaged(why) => StoreError::Damaged(format!("{name}: {why}")),
         StoreError::Failed(why) => StoreError::Failed(format!("{name}: {why}")),
         StoreError::NotFound

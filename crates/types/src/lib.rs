@@ -28,6 +28,7 @@ mod turn;
 mod turn_codec;
 mod turn_quick;
 mod usage;
+mod zone;
 
 pub use approver::Approver;
 pub use authority::{Attendance, Taint, Tier, ToolEffect, Verdict};
@@ -39,8 +40,8 @@ pub use event::{ContextPiece, Envelope, Event, StatusCode};
 pub use grants::{Grant, Grants, NotAGrant};
 pub use hash::Hash;
 pub use ids::{
-    AgentId, Author, BatchId, ChannelId, CredentialId, DraftId, IdError, LaneId, PersonId, RunId,
-    SessionId, SessionKey, SourceId, SpaceId, ThreadId, ToolUseId, TurnId,
+    AgentId, Author, BatchId, ChannelId, CredentialId, DraftId, IdError, JobId, JobKind, LaneId,
+    PersonId, RunId, SessionId, SessionKey, SourceId, SpaceId, ThreadId, ToolUseId, TurnId,
 };
 pub use limits::Limits;
 pub use message::{Block, Message, Role};
@@ -64,3 +65,4 @@ pub use turn::{
     UnknownTurn, UserContent, UserPart, UserTurn, View,
 };
 pub use usage::Usage;
+pub use zone::{UnknownZone, Zone, Zones};

@@ -208,6 +208,7 @@ impl Sessions {
             fork_turn: None,
             last_run: None,
             last_run_status: None,
+            unread: false,
         };
         self.put_new(person, &meta).await?;
         Ok(meta)

@@ -3,7 +3,7 @@ use std::path::Path;
 use std::sync::{Arc, Mutex};
 
 use async_trait::async_trait;
-use onyx_types::{AgentId, PersonId, RunId, SessionId, SessionKey, Timestamp, TurnId, Usage};
+use onyx_types::{AgentId, Clock, PersonId, RunId, SessionId, SessionKey, Timestamp, TurnId, Usage};
 use rusqlite::Connection;
 
 use crate::blocking::{Blocking, lock};
@@ -46,7 +46,11 @@ pub(crate) enum Opened {
 
 impl SqliteLedger {
     /// Opens the database and brings its tables up to date. Blocks on the disk.
-    pub(crate) fn open(path: &Path, blocking: Blocking) -> Result<(Self, Opened), StoreError> {
+    pub(crate) fn open(
+        path: &Path,
+        clock: Arc<dyn Clock>,
+        blocking: Blocking,
+    ) -> Result<(Self, Opened), StoreError> {
         let mut connection = open_writer(path, Durability::Full)?;
         let report = migrate(&mut connection, &migrations::migrations::runner())?;
         let first = report.applied_migrations().iter().any(|migration| migration.version() == 1);
@@ -60,7 +64,7 @@ impl SqliteLedger {
             readers: Readers::new(path, blocking),
             spoken_to,
             drafted,
-            known_spending: Arc::default(),
+            known_spending: Arc::new(KnownSpending::new(clock)),
         };
         Ok((ledger, if first { Opened::New } else { Opened::Existing }))
     }
@@ -161,6 +165,11 @@ impl Ledger for SqliteLedger {
         let change =
             move |connection: &Connection| sessions::change(connection, &person, session, &change);
         self.writer.write(change).await
+    }
+
+    async fn mark_read(&self, person: &PersonId, session: SessionId) -> Result<bool, StoreError> {
+        let person = person.clone();
+        self.writer.write(move |connection| sessions::mark_read(connection, &person, session)).await
     }
 
     async fn book(

@@ -8,6 +8,7 @@ mod connection;
 mod convert;
 mod drafts;
 mod inbox;
+mod jobs;
 mod ledger;
 mod readers;
 mod runs;
