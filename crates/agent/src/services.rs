@@ -6,7 +6,7 @@ use std::time::Duration;
 use onyx_knowledge::Index;
 use onyx_storage::Store;
 use onyx_tools::Toolbox;
-use onyx_types::{Cancel, Clock, Fault, Pauses, Timestamp, ToolCall};
+use onyx_types::{Cancel, Clock, Fault, Pauses, PersonId, Timestamp, ToolCall};
 use tokio::sync::broadcast;
 
 use crate::actions::Actions;
@@ -14,6 +14,7 @@ use crate::agents::{CurrentRoster, Models, PreferenceFiles, Roster, Titles};
 use crate::conversations::{self, Conversations, LocalPromises, LocalSentMessages};
 use crate::drafts::{self, Approvals, LocalDraftLeases, Undo};
 use crate::drive::DriveServices;
+use crate::jobs::{Jobs, JobsSetup};
 use crate::notices::{LocalNotifier, Notice, Notifier};
 use crate::personas::Personas;
 use crate::prompt::{SecretMask, UntrustedPiece, untrusted_block};
@@ -44,6 +45,7 @@ pub struct AgentServices {
     pub conversations: Conversations,
     pub actions: Actions,
     pub personas: Personas,
+    pub jobs: Jobs,
     pub preferences: PreferenceFiles,
     pub(crate) shared: Arc<Shared>,
 }
@@ -115,6 +117,7 @@ impl AgentServices {
             conversations: shared.conversations(&sessions, &replay, &runs),
             actions: shared.actions(),
             personas: Personas::new(sessions.clone(), runs.clone()),
+            jobs: shared.jobs(&sessions, &runs),
             preferences,
             sessions,
             runs,
@@ -148,6 +151,7 @@ impl AgentServices {
 
     /// What runs are answered from, once there is an index.
     pub fn set_index(&self, index: Index) {
+        self.jobs.set_index(index.clone());
         self.runs.set_index(index);
     }
 
@@ -159,9 +163,9 @@ impl AgentServices {
         self.shared.ids.now()
     }
 
-    /// The day on which spending counts now (UTC).
-    pub fn today(&self) -> String {
-        self.now().utc_date()
+    /// The day on which a person's spending counts now.
+    pub fn today(&self, person: &PersonId) -> String {
+        self.shared.clock.zone_of(person).date(self.now())
     }
 
     /// An id for what a surface must name: a request, an answer that nobody stores.
@@ -267,6 +271,21 @@ impl Shared {
             promises: Arc::new(LocalPromises::default()),
             sent: Arc::new(LocalSentMessages::default()),
             opening: tokio::sync::Mutex::default(),
+        })
+    }
+
+    fn jobs(&self, sessions: &Sessions, runs: &Runs) -> Jobs {
+        Jobs::new(JobsSetup {
+            files: Arc::clone(&self.store.files),
+            ledger: Arc::clone(&self.store.ledger),
+            jobs: Arc::clone(&self.store.jobs),
+            drafts: Arc::clone(&self.store.drafts),
+            clock: Arc::clone(&self.clock),
+            roster: Arc::clone(&self.roster),
+            sessions: sessions.clone(),
+            actions: self.actions(),
+            runs: runs.clone(),
+            ids: self.ids.clone(),
         })
     }
 

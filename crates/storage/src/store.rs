@@ -10,7 +10,9 @@ use crate::home::Home;
 use crate::local::{LocalLeases, LocalTurnLog};
 use crate::rebuild::rebuild_person;
 use crate::sqlite::{Opened, SqliteChunks, SqliteLedger};
-use crate::{Accounts, ChunkStore, Drafts, JobLedger, Leases, Ledger, SealedSecrets, StoreError, TurnLog};
+use crate::{
+    Accounts, ChunkStore, Drafts, JobLedger, Leases, Ledger, SealedSecrets, StoreError, TurnLog,
+};
 
 /// Every store of one home, behind the traits that callers see.
 #[derive(Clone)]

@@ -21,6 +21,7 @@ mod entity_place;
 mod error;
 mod gate;
 mod instruction;
+mod jobs;
 mod mask;
 mod offering;
 mod output;
@@ -46,13 +47,16 @@ pub use addresses::Addresses;
 pub use approval::{Approval, NotApproved};
 pub use builtin::{
     BadGitSettings, Docker, GitRemotes, GitSettings, OpenSecret, builtin_tools, delegation_tools,
-    docker_tools, git_tools, index_tools, model_tools, persona_tools, runtime_tools, session_tools,
-    space_tools, web_tools,
+    docker_tools, git_tools, index_tools, job_tools, model_tools, persona_tools, runtime_tools,
+    session_tools, space_tools, web_tools,
 };
 pub use context::{LiveOutput, ToolCx};
 pub use delegation::{Answered, DEEPEST, Delegates, Standing};
 pub use error::ToolError;
 pub use gate::{Authorised, Granted, decide};
+pub use jobs::{
+    CommandAccess, CommandEnd, HttpAnswer, JOBS_FOLDER, JobDesk, JobOutside, ProposedJob, job_path,
+};
 pub use mask::Masker;
 pub use offering::{Offering, ToolTraits};
 pub use pending::Pending;
@@ -64,6 +68,7 @@ pub use runtime::Runtime;
 pub use settings::ToolsSettings;
 pub use spaces::Spaces;
 pub use text::daily::DailyLog;
+pub use text::diff::unified_diff;
 pub use tool::{Asked, Tool};
 pub use toolbox::{Execution, Services, Toolbox};
 pub use vault_path::{HiddenPaths, PathRules};

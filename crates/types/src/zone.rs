@@ -33,7 +33,10 @@ impl Zone {
 
     /// The one that this machine is set to; UTC where it says nothing that can be used.
     pub fn of_this_machine() -> Self {
-        TimeZone::try_system().ok().filter(|zone| zone.iana_name().is_some()).map_or_else(Self::utc, Self)
+        TimeZone::try_system()
+            .ok()
+            .filter(|zone| zone.iana_name().is_some())
+            .map_or_else(Self::utc, Self)
     }
 
     pub fn name(&self) -> &str {
@@ -81,7 +84,8 @@ impl Zone {
 fn hint(name: &str) -> String {
     let wanted = name.rsplit('/').next().unwrap_or(name).replace(' ', "_");
     let ends_alike = |known: &String| {
-        !wanted.is_empty() && known.rsplit('/').next().is_some_and(|last| last.eq_ignore_ascii_case(&wanted))
+        !wanted.is_empty()
+            && known.rsplit('/').next().is_some_and(|last| last.eq_ignore_ascii_case(&wanted))
     };
     let known = jiff::tz::db().available().map(|known| known.to_string()).find(ends_alike);
     match known {

@@ -3,7 +3,9 @@
 use std::fmt::Write as _;
 
 use onyx_storage::{Area, Change, Expect, Files, ObjectKey, StoreError};
-use onyx_types::{Author, Event, Hash, Origin, RunId, SessionKey, Taint, Timestamp, ToolUseId};
+use onyx_types::{
+    Author, Event, Hash, Origin, RunId, SessionKey, Taint, Timestamp, ToolUseId, Zone,
+};
 use serde_json::Value;
 
 use crate::step::RunSummary;
@@ -91,9 +93,10 @@ impl RunReport {
         files: &dyn Files,
         key: &SessionKey,
         summary: &RunSummary,
+        zone: &Zone,
         now: Timestamp,
     ) -> Result<(), StoreError> {
-        let day = self.started.utc_date().replace('-', "/");
+        let day = zone.date(self.started).replace('-', "/");
         let path: ObjectKey = format!("agent/runs/{day}/{}.md", self.run).parse()?;
         let text = self.markdown(key, summary, now);
         let origin = match summary.taint {

@@ -10,6 +10,7 @@ mod channels;
 mod conversations;
 mod docs;
 mod health;
+mod jobs;
 mod logs;
 mod memory;
 mod metrics;
@@ -47,6 +48,7 @@ pub fn routes() -> Routes {
         .merge(agents::routes())
         .merge(sessions::routes())
         .merge(runs::routes())
+        .merge(jobs::routes())
         .merge(pending_changes::routes())
         .merge(audit::routes())
         .merge(admin::routes())

@@ -22,6 +22,7 @@ mod embedders;
 mod faults;
 mod gate;
 mod gullible;
+mod jobs;
 mod kills;
 mod live;
 mod local;

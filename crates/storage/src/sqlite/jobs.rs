@@ -257,9 +257,34 @@ fn settle(connection: &Connection, settling: &Settling) -> Result<bool, StoreErr
         reopen(connection, person, job, *to)?;
     }
     for slot in slots {
-        add(connection, slot)?;
+        if !add(connection, slot)? && slot.last > slot.scheduled_at {
+            // The first of them was fired before the clock was set back; the others were not.
+            let rest = Timestamp::from_millis(slot.scheduled_at.as_millis() + 1);
+            add(connection, &JobSlot { scheduled_at: rest, ..slot.clone() })?;
+        }
     }
+    forget_oldest(connection, person, job)?;
     Ok(true)
+}
+
+/// Slots of a job that are kept to be looked at.
+const MOST_KEPT: u32 = 2_000;
+
+fn forget_oldest(
+    connection: &Connection,
+    person: &PersonId,
+    job: &JobId,
+) -> Result<(), StoreError> {
+    connection
+        .prepare_cached(
+            "DELETE FROM job_slots WHERE person = ?1 AND job = ?2
+               AND state NOT IN ('queued', 'running')
+               AND scheduled_at < (SELECT scheduled_at FROM job_slots
+                                   WHERE person = ?1 AND job = ?2
+                                   ORDER BY scheduled_at DESC LIMIT 1 OFFSET ?3)",
+        )?
+        .execute(params![person.as_str(), job.as_str(), MOST_KEPT])?;
+    Ok(())
 }
 
 /// What was left out beyond a time comes again: the clock was wrong.
@@ -426,6 +451,7 @@ fn unseen(connection: &Connection, person: &PersonId) -> Result<Vec<(JobId, u64)
            AND slot.ended_at > coalesce(jobs.seen_at, 0)
          GROUP BY slot.job ORDER BY slot.job",
     )?;
-    let rows = statement.query_map([person.as_str()], |row| Ok((parsed(row, 0)?, count(row, 1)?)))?;
+    let rows =
+        statement.query_map([person.as_str()], |row| Ok((parsed(row, 0)?, count(row, 1)?)))?;
     Ok(rows.collect::<Result<_, _>>()?)
 }

@@ -3,7 +3,9 @@ use std::path::Path;
 use std::sync::{Arc, Mutex};
 
 use async_trait::async_trait;
-use onyx_types::{AgentId, Clock, PersonId, RunId, SessionId, SessionKey, Timestamp, TurnId, Usage};
+use onyx_types::{
+    AgentId, Clock, PersonId, RunId, SessionId, SessionKey, Timestamp, TurnId, Usage,
+};
 use rusqlite::Connection;
 
 use crate::blocking::{Blocking, lock};

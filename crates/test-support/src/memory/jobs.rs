@@ -56,7 +56,10 @@ impl JobTables {
             }
         }
         for slot in slots {
-            self.add(slot);
+            let rest = Timestamp::from_millis(slot.scheduled_at.as_millis() + 1);
+            if !self.add(slot.clone()) && slot.last > slot.scheduled_at {
+                self.add(JobSlot { scheduled_at: rest, ..slot });
+            }
         }
         true
     }
@@ -163,8 +166,7 @@ impl JobLedger for MemoryLedger {
     }
 
     async fn open_slots(&self) -> Result<Vec<JobSlot>, StoreError> {
-        let is_open =
-            |slot: &JobSlot| matches!(slot.state, SlotState::Queued | SlotState::Running);
+        let is_open = |slot: &JobSlot| matches!(slot.state, SlotState::Queued | SlotState::Running);
         self.with(Op::ReadLedger, |books| Ok(books.jobs.in_order(is_open))).await
     }
 

@@ -132,11 +132,8 @@ impl MemoryDisk {
             LeasePlace::Disk => Arc::clone(&self.leases),
         };
         let leases = MemoryLeases::new(table, Arc::clone(&clock), Arc::clone(&turnstile), place);
-        let ledger = Arc::new(MemoryLedger::new(
-            self.clone(),
-            Arc::clone(&clock),
-            Arc::clone(&turnstile),
-        ));
+        let ledger =
+            Arc::new(MemoryLedger::new(self.clone(), Arc::clone(&clock), Arc::clone(&turnstile)));
         Store {
             turns: Arc::new(MemoryTurnLog::new(
                 self.clone(),

@@ -1,6 +1,6 @@
 use async_trait::async_trait;
 use onyx_types::{
-    Hash, Origin, Plan, Preview, Target, Timestamp, ToolEffect, ToolOutcome, ToolSpec,
+    Hash, Origin, Plan, Preview, Target, Timestamp, ToolEffect, ToolOutcome, ToolSpec, Zone,
 };
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -55,14 +55,15 @@ impl MemoryWrite {
         text: &str,
         cx: &ToolCx,
     ) -> Result<Plan, ToolError> {
-        let key = place::key(&daily_path(at))?;
+        let zone = cx.clock.zone_of(&cx.key.person);
+        let key = place::key(&daily_path(at, &zone))?;
         // An entry is added to whatever the log holds by then, so it builds on nothing, and stands
         // in no other entry's way while it waits for a person.
         let entry = Hash::of(text.as_bytes()).to_string();
         let log = Place::memory(cx)?.name(&key);
         let name = format!("{log}#{}-{}", at.as_millis(), &entry[..16]);
         let target = Target { name, base: None, instruction: instruction::in_memory(&key) };
-        let preview = Preview::Text { text: daily::entry(at, text, cx.taint) };
+        let preview = Preview::Text { text: daily::entry(at, &zone, text, cx.taint) };
         let summary = format!("Note {text}");
         Ok(writing(&self.0, as_arguments(note)?, target, summary, preview))
     }
@@ -113,8 +114,9 @@ impl Tool for MemoryWrite {
         let (memory, by) = (Place::memory(cx)?, Writer { cx, tool: &self.0.name });
         let key = match arguments(&plan.arguments)? {
             Note::Entry { at, text } => {
-                let key = place::key(&daily_path(at))?;
-                memory.append(&key, &daily::entry(at, &text, cx.taint), &by).await?;
+                let zone = cx.clock.zone_of(&cx.key.person);
+                let key = place::key(&daily_path(at, &zone))?;
+                memory.append(&key, &daily::entry(at, &zone, &text, cx.taint), &by).await?;
                 key
             }
             Note::Fact(_) => {
@@ -149,8 +151,8 @@ impl Fact {
     }
 }
 
-fn daily_path(at: Timestamp) -> String {
-    format!("daily/{}.md", at.utc_date())
+fn daily_path(at: Timestamp, zone: &Zone) -> String {
+    format!("daily/{}.md", zone.date(at))
 }
 
 fn as_arguments(note: &Note) -> Result<Value, ToolError> {

@@ -2,12 +2,14 @@
 
 mod ask_agent;
 mod ask_person;
+mod cancel_job;
 mod delete_file;
 mod docker;
 mod edit_file;
 mod exec;
 mod git;
 mod list_files;
+mod list_jobs;
 mod memory_get;
 mod memory_search;
 mod memory_write;
@@ -19,6 +21,7 @@ mod read_entity;
 mod read_file;
 mod render_mermaid;
 mod route_task;
+mod schedule;
 mod search;
 mod search_files;
 mod searching;
@@ -45,7 +48,7 @@ use crate::runtime::Runtime;
 use crate::schema::schema_of;
 use crate::text::argv::quoted;
 use crate::web::Web;
-use crate::{Delegates, ModelRouter, PersonaDesk, Spaces, Tool, ToolCx, ToolError};
+use crate::{Delegates, JobDesk, ModelRouter, PersonaDesk, Spaces, Tool, ToolCx, ToolError};
 
 use docker::DockerTool;
 
@@ -101,6 +104,15 @@ pub fn delegation_tools(
         Arc::new(ask_agent::AskAgent::new(Arc::clone(delegates))),
         Arc::new(sessions_send::SessionsSend::new(Arc::clone(delegates))),
         Arc::new(route_task::RouteTask::new(Arc::clone(delegates), router)),
+    ]
+}
+
+/// For homes that run jobs.
+pub fn job_tools(desk: &Arc<dyn JobDesk>) -> Vec<Arc<dyn Tool>> {
+    vec![
+        Arc::new(schedule::Schedule::new(Arc::clone(desk))),
+        Arc::new(list_jobs::ListJobs::new(Arc::clone(desk))),
+        Arc::new(cancel_job::CancelJob::new(Arc::clone(desk))),
     ]
 }
 

@@ -31,7 +31,7 @@ pub(crate) struct ActionView {
 
 impl From<Action> for ActionView {
     fn from(action: Action) -> Self {
-        let Action { id, label, warnings, recipe } = action;
+        let Action { id, label, warnings, recipe, .. } = action;
         let (requires_confirmation, max_steps, error) = match recipe {
             Ok(recipe) => (recipe.requires_confirmation, recipe.max_steps, None),
             Err(why) => (false, None, Some(why)),

@@ -146,10 +146,21 @@ pub(crate) async fn what_was_left_out_comes_again_when_the_clock_was_set_back(on
         (110, 150, SlotState::Missed),
     ];
     assert_eq!(history(&on, "morning").await, kept);
-    // What was fired is not fired again.
-    let again = vec![queued("morning", 160), queued("morning", 200)];
+    // What was fired is not fired again, and covers none of what is left out after it.
+    let again = vec![
+        queued("morning", 160),
+        queued("morning", 200),
+        left_out("morning", 200, 240, SlotState::Missed),
+    ];
     assert!(on.jobs.settle_slots(settling("morning", 150, 250, again)).await.unwrap());
-    assert_eq!(history(&on, "morning").await.len(), 4);
+    let expected = [
+        (300, 300, SlotState::Queued),
+        (201, 240, SlotState::Missed),
+        (200, 200, SlotState::Queued),
+        (160, 160, SlotState::Queued),
+        (110, 150, SlotState::Missed),
+    ];
+    assert_eq!(history(&on, "morning").await, expected);
 }
 
 pub(crate) async fn of_many_who_claim_a_slot_one_gets_it(on: Backend) {
@@ -221,7 +232,10 @@ pub(crate) async fn a_slot_ends_once_and_changes_its_job(on: Backend) {
 pub(crate) async fn slots_are_paged_and_troubles_counted_until_they_are_seen(on: Backend) {
     put(&on, &row("morning")).await;
     for one in 0..5 {
-        on.jobs.add_slot(left_out("morning", one * 10, one * 10 + 5, SlotState::Missed)).await.unwrap();
+        on.jobs
+            .add_slot(left_out("morning", one * 10, one * 10 + 5, SlotState::Missed))
+            .await
+            .unwrap();
     }
     on.jobs.add_slot(left_out("morning", 90, 95, SlotState::Skipped)).await.unwrap();
     let page = on.jobs.slots(&anna(), &job("morning"), Some(at(40)), 2).await.unwrap();

@@ -71,7 +71,7 @@ pub(crate) async fn beginning_makes_the_session(on: Backend) {
         fork_turn: None,
         last_run: Some(begun.run),
         last_run_status: None,
-            unread: false,
+        unread: false,
     };
     assert_eq!(on.ledger.session(&key.person, key.session).await.unwrap(), Some(expected));
     let row = on.ledger.run(&key.person, begun.run).await.unwrap();
