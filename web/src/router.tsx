@@ -90,6 +90,11 @@ const actions = createRoute({
   path: '/actions',
   component: lazyRouteComponent(() => import('./pages/actions/ActionsPage'), 'ActionsPage'),
 });
+const jobs = createRoute({
+  getParentRoute: () => root,
+  path: '/jobs',
+  component: lazyRouteComponent(() => import('./pages/jobs/JobsPage'), 'JobsPage'),
+});
 const agents = createRoute({
   getParentRoute: () => root,
   path: '/agents',
@@ -162,6 +167,7 @@ const routes = [
   thread,
   threadAlone,
   actions,
+  jobs,
   agents,
   agent,
   settings,

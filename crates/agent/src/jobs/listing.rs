@@ -1,6 +1,7 @@
 //! What jobs there are, in which state, and when they fire next.
 
 use std::collections::BTreeMap;
+use std::time::Duration;
 
 use onyx_storage::{Area, Files, JobRow, JobSlot, ObjectKey, StoreError};
 use onyx_tools::{JOBS_FOLDER, JobOutside};
@@ -67,9 +68,14 @@ impl Job {
         self.state == JobState::Active || self.state == JobState::Finished
     }
 
-    /// From when `every` counts.
-    pub(super) fn anchor(&self, now: Timestamp) -> Timestamp {
-        self.row.as_ref().map_or(now, |row| row.anchor)
+    /// Its times in so long from now, at most so many.
+    pub fn times_within(&self, now: Timestamp, length: Duration, most: usize) -> Vec<Timestamp> {
+        let Ok(spec) = &self.spec else { return Vec::new() };
+        let anchor = self.row.as_ref().map_or(now, |row| row.anchor);
+        let end = now.saturating_add(length);
+        let end = spec.timing.expires.map_or(end, |expires| expires.min(end));
+        let times = spec.timing.schedule.next_times(anchor, now, most);
+        times.into_iter().take_while(|time| *time <= end).collect()
     }
 }
 
@@ -309,9 +315,9 @@ impl Shared {
                     rule: Rule::Every { period: job.period, from: None },
                     zone: self.setup.clock.zone_of(person),
                 },
-                jitter: std::time::Duration::ZERO,
+                jitter: Duration::ZERO,
                 misfire: Misfire::Once,
-                grace: std::time::Duration::from_secs(60),
+                grace: Duration::from_secs(60),
                 overlap: Overlap::Skip,
                 expires: None,
             },

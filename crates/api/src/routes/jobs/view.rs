@@ -137,6 +137,8 @@ struct PlanView {
     timezone: String,
     /// The next five times.
     next: Vec<Timestamp>,
+    /// Those of the next seven days, at most a hundred.
+    week: Vec<Timestamp>,
     #[serde(skip_serializing_if = "Option::is_none")]
     agent: Option<AgentId>,
     /// `prompt`, `command`, `action` or `system`.
@@ -144,7 +146,7 @@ struct PlanView {
     deliver: Vec<String>,
 }
 
-fn plan_view(spec: &JobSpec, next: Vec<Timestamp>) -> PlanView {
+fn plan_view(spec: &JobSpec, next: Vec<Timestamp>, week: Vec<Timestamp>) -> PlanView {
     let deliver = spec.deliver.iter().map(|way| match way {
         Deliver::Session => "session".to_owned(),
         Deliver::Notification => "notification".to_owned(),
@@ -154,6 +156,7 @@ fn plan_view(spec: &JobSpec, next: Vec<Timestamp>) -> PlanView {
         words: describe(&spec.timing.schedule),
         timezone: spec.timing.schedule.zone.to_string(),
         next,
+        week,
         agent: spec.agent.clone(),
         does: match &spec.work {
             Work::Prompt(_) => "prompt",
@@ -165,6 +168,9 @@ fn plan_view(spec: &JobSpec, next: Vec<Timestamp>) -> PlanView {
     }
 }
 
+const WEEK: std::time::Duration = std::time::Duration::from_secs(7 * 24 * 60 * 60);
+const MOST_IN_WEEK: usize = 100;
+
 pub(super) async fn job_view(
     state: &ApiState,
     caller: &AuthContext,
@@ -172,6 +178,7 @@ pub(super) async fn job_view(
     troubles: u64,
 ) -> Result<JobView, Fault> {
     let last = state.agent.jobs.history(&caller.person, &job.id, None, 1).await?;
+    let week = job.times_within(state.agent.now(), WEEK, MOST_IN_WEEK);
     let Job { id, kind, text, hash, spec, warnings, state: now, row, next } = job;
     let diff = match &now {
         JobState::Waiting(JobChangeWaiting::New) => Some(unified_diff(id.as_str(), "", &text)),
@@ -185,7 +192,10 @@ pub(super) async fn job_view(
         JobKind::Action | JobKind::System => Default::default(),
     };
     let (plan, error) = match spec {
-        Ok(spec) => (plan_view(&spec, next), None),
+        Ok(spec) => {
+            let week = if next.is_empty() { Vec::new() } else { week };
+            (plan_view(&spec, next, week), None)
+        }
         Err(flaw) => (PlanView::default(), Some(flaw.into())),
     };
     let (state, reason) = match now {
@@ -229,7 +239,9 @@ pub(crate) struct JobPreview {
 
 pub(super) fn preview(previewed: Result<(JobSpec, Vec<Timestamp>), JobFlaw>) -> JobPreview {
     match previewed {
-        Ok((spec, next)) => JobPreview { error: None, plan: plan_view(&spec, next) },
+        Ok((spec, next)) => {
+            JobPreview { error: None, plan: plan_view(&spec, next, Vec::new()) }
+        }
         Err(flaw) => JobPreview { error: Some(flaw.into()), plan: PlanView::default() },
     }
 }
