@@ -62,7 +62,7 @@ pub fn due(timing: &Timing, job: &JobRow, busy: Busy, now: Timestamp) -> Option<
 }
 
 /// When the next slot fires.
-pub fn next_firing(timing: &Timing, job: &JobRow) -> Option<Timestamp> {
+pub(super) fn next_firing(timing: &Timing, job: &JobRow) -> Option<Timestamp> {
     next(timing, job, job.settled).map(|time| fires_at(timing, job, time))
 }
 

@@ -72,23 +72,30 @@ pub(super) fn asks_model(system: &SystemWork) -> bool {
 }
 
 pub(super) async fn perform(shared: &Shared, firing: &Firing) -> Outcome {
-    let performed = async {
-        if let Some(check) = &firing.spec.when
-            && let Some(why_not) = says_no(shared, firing, check).await?
-        {
-            return Ok(Outcome::nothing(why_not));
+    match check_and_work(shared, firing).await {
+        Ok(outcome) => outcome,
+        Err(fault) => Outcome::failed(fault.message),
+    }
+}
+
+async fn check_and_work(shared: &Shared, firing: &Firing) -> Result<Outcome, Fault> {
+    if let Some(check) = &firing.spec.when
+        && let Some(why_not) = says_no(shared, firing, check).await?
+    {
+        return Ok(Outcome::nothing(why_not));
+    }
+    match &firing.spec.work {
+        Work::Prompt(prompt) => run_prompt(shared, firing, prompt).await,
+        Work::Action(action) => run_action(shared, firing, action).await,
+        Work::Command(argv) => run_command(shared, firing, argv).await,
+        Work::System(SystemWork::Heartbeat { max_cost_per_day }) => {
+            heartbeat::beat(shared, firing, *max_cost_per_day).await
         }
-        match &firing.spec.work {
-            Work::Prompt(prompt) => run_prompt(shared, firing, prompt).await,
-            Work::Action(action) => run_action(shared, firing, action).await,
-            Work::Command(argv) => run_command(shared, firing, argv).await,
-            Work::System(SystemWork::Heartbeat { max_cost_per_day }) => {
-                heartbeat::beat(shared, firing, *max_cost_per_day).await
-            }
-            Work::System(work) => system::perform(shared, work).await,
+        Work::System(SystemWork::MemorySync) => system::sync(shared).await,
+        Work::System(SystemWork::SessionCleanup { older_than, keep_newest }) => {
+            system::clean_up(shared, *older_than, *keep_newest).await
         }
-    };
-    performed.await.unwrap_or_else(|fault: Fault| Outcome::failed(fault.message))
+    }
 }
 
 /// Why nothing is to be done, or `None` when there is.

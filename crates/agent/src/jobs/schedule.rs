@@ -81,8 +81,9 @@ impl Rule {
 /// As cron times have it: in a gap just after it, in an overlap the first time.
 fn in_zone(civil: DateTime, zone: &TimeZone) -> jiff::Timestamp {
     let ambiguous = zone.to_ambiguous_timestamp(civil);
+    let is_gap = matches!(ambiguous.offset(), jiff::tz::AmbiguousOffset::Gap { .. });
     let later = ambiguous.compatible().unwrap_or(jiff::Timestamp::MAX);
-    if !matches!(ambiguous.offset(), jiff::tz::AmbiguousOffset::Gap { .. }) {
+    if !is_gap {
         return later;
     }
     zone.preceding(later).next().map_or(later, |transition| transition.timestamp())
@@ -166,13 +167,13 @@ impl Period {
 }
 
 /// `90s`, `30m`, `2h`, `1d`, `2w`, or several together (`1h30m`).
-pub fn duration(text: &str) -> Option<Duration> {
+pub(super) fn duration(text: &str) -> Option<Duration> {
     let (seconds, days) = amounts(text)?;
     Some(Duration::from_secs(seconds + days * 24 * 60 * 60))
 }
 
 /// A duration as a period: whole days and weeks go by the calendar.
-pub fn period(text: &str) -> Result<Period, BadTime> {
+pub(super) fn period(text: &str) -> Result<Period, BadTime> {
     let bad = |why: &str| BadTime {
         why: format!("{text:?} {why}"),
         example: "30m, 2h, 1d or 2w would do".to_owned(),

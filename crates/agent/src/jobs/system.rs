@@ -2,37 +2,29 @@
 
 use std::time::Duration;
 
+use onyx_knowledge::SyncReport;
 use onyx_storage::{SessionFilter, SessionMeta, SlotState};
 use onyx_types::{ErrorCode, Fault, PersonId, Timestamp};
 
 use super::Shared;
 use super::perform::Outcome;
-use super::spec::SystemWork;
 
 const PAGE: u32 = 200;
 
-pub(super) async fn perform(shared: &Shared, work: &SystemWork) -> Result<Outcome, Fault> {
-    match work {
-        SystemWork::MemorySync => sync(shared).await,
-        SystemWork::SessionCleanup { older_than, keep_newest } => {
-            clean_up(shared, *older_than, *keep_newest).await
-        }
-        SystemWork::Heartbeat { .. } => Ok(Outcome::nothing("")),
-    }
-}
-
-async fn sync(shared: &Shared) -> Result<Outcome, Fault> {
+pub(super) async fn sync(shared: &Shared) -> Result<Outcome, Fault> {
     let Some(index) = shared.index.get() else {
         return Ok(Outcome::nothing("There is no index here."));
     };
     match index.sync().await {
-        Ok(report) => Ok(Outcome::nothing(format!("Files and index were compared: {report:?}."))),
+        Ok(SyncReport { checked, indexed, removed }) => Ok(Outcome::nothing(format!(
+            "{checked} files were compared with the index: {indexed} read anew, {removed} removed."
+        ))),
         Err(error) => Ok(Outcome::failed(error.to_string())),
     }
 }
 
 /// Removes what is too old, and of each person what is beyond the newest so many.
-async fn clean_up(
+pub(super) async fn clean_up(
     shared: &Shared,
     older_than: Option<Duration>,
     keep_newest: Option<usize>,
