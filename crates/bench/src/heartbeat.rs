@@ -12,7 +12,8 @@ use crate::measure::{Bench, only_what_is_asked};
 
 /// One every half hour.
 pub(crate) const BEATS: usize = 48;
-const FILE: &str = "Look whether a task of today is still open, and whether notes/inbox.md has a new line.\n";
+const FILE: &str =
+    "Look whether a task of today is still open, and whether notes/inbox.md has a new line.\n";
 const PATIENCE: Duration = Duration::from_secs(30);
 
 #[derive(Debug, Default, Clone, Copy, Serialize)]

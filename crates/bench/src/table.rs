@@ -87,7 +87,12 @@ pub(crate) fn rows(measured: &Measured) -> Vec<Row> {
     rows.push(shown(&format!("{chunks}: CPU a request"), milliseconds(long.cpu), "ms"));
     rows.extend(added(&chunks, long));
     let day = format!("a day of {BEATS} heartbeats");
-    rows.push(at_most(&format!("{day}, nothing to do: calls"), heartbeats.idle_calls as f64, 0.0, ""));
+    rows.push(at_most(
+        &format!("{day}, nothing to do: calls"),
+        heartbeats.idle_calls as f64,
+        0.0,
+        "",
+    ));
     rows.push(shown(&format!("{day}, a short file"), heartbeats.tokens as f64, "tokens"));
     let beside = kilobytes(heartbeats.request_bytes);
     rows.push(at_most("a heartbeat's request beside its file", beside, 4.0, "kB"));

@@ -5,10 +5,10 @@ use std::sync::Arc;
 use onyx_types::Clock;
 
 use crate::blocking::{Blocking, Steps};
-use crate::files::Files;
 use crate::home::Home;
 use crate::local::{LocalLeases, LocalTurnLog};
-use crate::rebuild::rebuild_person;
+use crate::objects::Files;
+use crate::sessions::rebuild_person;
 use crate::sqlite::{Opened, SqliteChunks, SqliteLedger};
 use crate::{
     Accounts, ChunkStore, Drafts, JobLedger, Leases, Ledger, SealedSecrets, StoreError, TurnLog,

@@ -15,7 +15,7 @@ pub(crate) fn is_editor(agent: &AgentId) -> bool {
 pub(crate) fn profile(model: ModelChoice, toolbox: &Toolbox) -> Result<AgentProfile, Fault> {
     let only_its_own = format!("group:{PERSONA_GROUP}");
     let tools = ToolSettings { allow: Some(vec![only_its_own]), ..ToolSettings::default() };
-    let (policy, _) = Policy::resolve(Tier::Act, &tools, toolbox)?;
+    let (policy, _) = Policy::resolve(Tier::Act, &tools, &toolbox.specs())?;
     Ok(AgentProfile {
         id: PERSONA_EDITOR.parse()?,
         name: "Persona editor".to_owned(),
@@ -31,7 +31,7 @@ pub(crate) fn profile(model: ModelChoice, toolbox: &Toolbox) -> Result<AgentProf
 /// The tools of any other agent: everything that its settings say but what is the editor's.
 pub(crate) fn tools_of_others(settings: &ToolSettings, toolbox: &Toolbox) -> ToolSettings {
     let mut tools = settings.clone();
-    if toolbox.specs().any(|spec| spec.group == PERSONA_GROUP) {
+    if toolbox.specs().iter().any(|spec| spec.group == PERSONA_GROUP) {
         tools.deny.push(format!("group:{PERSONA_GROUP}"));
     }
     tools

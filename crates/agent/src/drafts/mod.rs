@@ -115,7 +115,8 @@ impl Approvals {
             return Err(plain(Fault::new(ErrorCode::ToolDenied, message)));
         };
         let ApprovalOptions { reason, seen, scope } = options;
-        let mut cx = ToolCx { answer: reason.clone(), ..self.tool_context(&draft) };
+        let mut cx = self.tool_context(&draft);
+        cx.decisions.answer.clone_from(&reason);
         let waiting = self.shared.live.on_session(&draft.key.person, session);
         let waits =
             |contact: &RunContact| contact.run == draft.run && !contact.cancel.is_cancelled();
@@ -183,7 +184,8 @@ impl Approvals {
         let cx = self.tool_context(&draft);
         let settled = match draft.state {
             DraftState::Applying => {
-                let cx = ToolCx { answer: draft.reason.clone(), ..cx };
+                let mut cx = cx;
+                cx.decisions.answer.clone_from(&draft.reason);
                 self.shared.toolbox.recover_draft(draft, &cx).await
             }
             _ => self.shared.toolbox.expire_draft(draft, &cx).await,

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use onyx_storage::Files;
-use onyx_tools::{Granted, LiveOutput, PathRules, ToolCx};
+use onyx_tools::{Decisions, LiveOutput, PathRules, ToolCx};
 use onyx_types::{
     AgentId, Cancel, Clock, Limits, RunId, Scope, ScopeSet, SessionKey, Taint, Visibility,
 };
@@ -34,9 +34,7 @@ pub(crate) fn tool_context(
         addresses: Arc::default(),
         live: LiveOutput::nowhere(),
         pending: Arc::default(),
-        granted: Granted::default(),
-        draft_time: limits.draft_time(),
-        answer: None,
+        decisions: Decisions::none(limits.draft_time()),
         standing: None,
         offered: Visibility::Offered,
     }

@@ -176,7 +176,7 @@ fn share_conditions(opened: &OpenedSession, context: &mut LoadedContext, granted
     let addresses = known_addresses(&context.history, &opened.message, &context.client_turns);
     let addresses = Arc::new(addresses);
     for actor in &mut context.lanes.actors {
-        actor.tool_cx.granted = granted.clone();
+        actor.tool_cx.decisions.granted = granted.clone();
         actor.tool_cx.addresses = Arc::clone(&addresses);
     }
     let taint = taint(opened, context);

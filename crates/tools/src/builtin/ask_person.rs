@@ -46,7 +46,8 @@ impl Tool for AskPerson {
     }
 
     async fn invoke(&self, plan: Authorised<Plan>, cx: &ToolCx) -> Result<ToolOutcome, ToolError> {
-        let answer = cx.answer.as_deref().map(str::trim).filter(|answer| !answer.is_empty());
+        let answer =
+            cx.decisions.answer.as_deref().map(str::trim).filter(|answer| !answer.is_empty());
         let output = answer.unwrap_or("Yes.").to_owned();
         Ok(ToolOutcome::ok(output, plan.into_inner().summary))
     }

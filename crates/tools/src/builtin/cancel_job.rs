@@ -7,10 +7,9 @@ use serde::Deserialize;
 use serde_json::Value;
 
 use super::{acting, text_argument, tool};
-use crate::jobs::job_path;
-use crate::place::Place;
+use crate::files::Place;
 use crate::schema::arguments;
-use crate::{Asked, Authorised, JobDesk, Tool, ToolCx, ToolError};
+use crate::{Asked, Authorised, JobDesk, Tool, ToolCx, ToolError, job_path};
 
 /// Takes a job away. Its file goes with a kept version, so a person can bring it back.
 pub(super) struct CancelJob {
@@ -61,7 +60,7 @@ impl Tool for CancelJob {
         let line = self.desk.line(&cx.key.person, &id).await;
         let text = line.map_err(|fault| ToolError::Arguments(fault.message))?;
         let vault = Place::vault(cx)?;
-        let key = crate::place::key(&job_path(&id))?;
+        let key = crate::paths::key(&job_path(&id))?;
         let base = vault.read(&key).await?.map(|reading| reading.hash);
         let target = cx.paths.target(&vault, &key, base);
         let summary = self.summary(&input);

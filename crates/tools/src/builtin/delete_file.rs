@@ -5,7 +5,7 @@ use serde::Deserialize;
 use serde_json::Value;
 
 use super::{acting, text_argument, tool};
-use crate::place::{Place, apply};
+use crate::files::{Place, apply};
 use crate::schema::arguments;
 use crate::text::diff::Change;
 use crate::{Authorised, Tool, ToolCx, ToolError};
@@ -48,7 +48,7 @@ impl Tool for DeleteFile {
                 Preview::Text { text: format!("{key} is gone ({} bytes, not text)", held.size) }
             }
         };
-        let target = cx.paths.target(&vault, &key, held.base);
+        let target = vault.target(cx, &key, held.base);
         let change = FileChange { target: target.name.clone(), after: None, origin: Origin::Agent };
         let plan = acting(&self.0, input, ToolEffect::Destroy, target, preview);
         Ok(Plan { summary: format!("Delete {key}"), changes: vec![change], ..plan })

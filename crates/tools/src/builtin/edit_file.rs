@@ -5,7 +5,7 @@ use serde::Deserialize;
 use serde_json::Value;
 
 use super::{changing, text_argument, tool, writing};
-use crate::place::{Place, apply};
+use crate::files::{Place, apply};
 use crate::schema::arguments;
 use crate::text::diff::Change;
 use crate::text::edit::replace_once;
@@ -51,7 +51,7 @@ impl Tool for EditFile {
         let after = replace_once(key.as_str(), &before.text, &old, &new)?;
         let change = Change::between(key.as_str(), &before.text, &after);
         let summary = format!("Edit {key} {}", change.counts());
-        let target = cx.paths.target(&vault, &key, before.base);
+        let target = vault.target(cx, &key, before.base);
         let plan = writing(&self.0, input, target, summary, change.preview);
         Ok(changing(plan, &after, before.origin))
     }

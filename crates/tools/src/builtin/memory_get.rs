@@ -6,7 +6,8 @@ use serde::Deserialize;
 use serde_json::Value;
 
 use super::{MEMORY_FILE, reading, text_argument, tool};
-use crate::place::{self, Place};
+use crate::files::Place;
+use crate::paths;
 use crate::schema::arguments;
 use crate::text::daily::DailyLog;
 use crate::text::page::page;
@@ -72,7 +73,7 @@ impl Tool for MemoryGet {
 fn memory_key(wanted: &Arguments, cx: &ToolCx) -> Result<ObjectKey, ToolError> {
     let path = wanted.path.as_deref().filter(|path| !path.is_empty()).unwrap_or(MEMORY_FILE);
     let cited = format!("memory/{}/", cx.agent);
-    let key = place::key(path.strip_prefix(cited.as_str()).unwrap_or(path))?;
+    let key = paths::key(path.strip_prefix(cited.as_str()).unwrap_or(path))?;
     if key.is_hidden() {
         return Err(ToolError::Refused(format!("{path:?} is hidden")));
     }

@@ -7,12 +7,13 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use super::{MEMORY_FILE, changing, text_argument, tool, writing};
-use crate::place::{self, Place, Writer};
+use crate::files::{Place, Writer, apply};
+use crate::paths::{self, instruction};
 use crate::schema::arguments;
 use crate::text::daily;
 use crate::text::diff::Change;
 use crate::text::section::{add_under, replace_under};
-use crate::{Authorised, Tool, ToolCx, ToolError, instruction};
+use crate::{Authorised, Tool, ToolCx, ToolError};
 
 pub(super) struct MemoryWrite(ToolSpec);
 
@@ -56,7 +57,7 @@ impl MemoryWrite {
         cx: &ToolCx,
     ) -> Result<Plan, ToolError> {
         let zone = cx.clock.zone_of(&cx.key.person);
-        let key = place::key(&daily_path(at, &zone))?;
+        let key = paths::key(&daily_path(at, &zone))?;
         // An entry is added to whatever the log holds by then, so it builds on nothing, and stands
         // in no other entry's way while it waits for a person.
         let entry = Hash::of(text.as_bytes()).to_string();
@@ -69,7 +70,7 @@ impl MemoryWrite {
     }
 
     async fn plan_fact(&self, note: &Note, fact: &Fact, cx: &ToolCx) -> Result<Plan, ToolError> {
-        let (memory, key) = (Place::memory(cx)?, place::key(MEMORY_FILE)?);
+        let (memory, key) = (Place::memory(cx)?, paths::key(MEMORY_FILE)?);
         let before = memory.seen(&key).await?;
         let text = before.as_ref().map_or("", |seen| seen.text.as_str());
         let after = fact.apply(text)?;
@@ -115,13 +116,13 @@ impl Tool for MemoryWrite {
         let key = match arguments(&plan.arguments)? {
             Note::Entry { at, text } => {
                 let zone = cx.clock.zone_of(&cx.key.person);
-                let key = place::key(&daily_path(at, &zone))?;
+                let key = paths::key(&daily_path(at, &zone))?;
                 memory.append(&key, &daily::entry(at, &zone, &text, cx.taint), &by).await?;
                 key
             }
             Note::Fact(_) => {
-                place::apply(&plan, cx).await?;
-                place::key(MEMORY_FILE)?
+                apply(&plan, cx).await?;
+                paths::key(MEMORY_FILE)?
             }
         };
         Ok(ToolOutcome::ok(format!("written to {key}"), plan.summary))

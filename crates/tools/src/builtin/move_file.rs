@@ -5,7 +5,7 @@ use serde::Deserialize;
 use serde_json::Value;
 
 use super::{text_argument, tool};
-use crate::place::{Place, apply};
+use crate::files::{Place, apply};
 use crate::schema::arguments;
 use crate::{Authorised, Tool, ToolCx, ToolError};
 
@@ -48,8 +48,8 @@ impl Tool for MoveFile {
             let message = format!("{to} exists; move to a free path, or delete that file first");
             return Err(ToolError::Arguments(message));
         }
-        let source = cx.paths.target(&vault, &from, file.base);
-        let target = cx.paths.target(&vault, &to, None);
+        let source = vault.target(cx, &from, file.base);
+        let target = vault.target(cx, &to, None);
         // Text from outside does not become an instruction by getting another name.
         let consent = match file.origin.taints() && target.instruction {
             true => Consent::Person,

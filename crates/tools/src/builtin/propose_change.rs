@@ -11,10 +11,11 @@ use serde::Deserialize;
 use serde_json::Value;
 
 use super::{text_argument, tool};
-use crate::place::apply;
+use crate::files::apply;
+use crate::files::entity_place;
 use crate::schema::arguments;
 use crate::text::diff::Change;
-use crate::{Asked, Authorised, Spaces, Tool, ToolCx, ToolError, entity_place};
+use crate::{Asked, Authorised, Spaces, Tool, ToolCx, ToolError};
 
 /// Drafts a change of a space for the person to decide; it can do nothing else.
 pub(super) struct ProposeChange(ToolSpec, Spaces);

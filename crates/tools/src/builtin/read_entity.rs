@@ -5,9 +5,10 @@ use serde::Deserialize;
 use serde_json::Value;
 
 use super::{reading, text_argument, tool};
+use crate::files::{conversation, entity_place};
 use crate::schema::arguments;
 use crate::text::page::page;
-use crate::{Asked, Authorised, Spaces, Tool, ToolCx, ToolError, conversation, entity_place};
+use crate::{Asked, Authorised, Spaces, Tool, ToolCx, ToolError};
 
 /// A page, task, ref, project or conversation.
 pub(super) struct ReadEntity(ToolSpec, Spaces);

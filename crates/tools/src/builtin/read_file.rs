@@ -5,7 +5,7 @@ use serde::Deserialize;
 use serde_json::Value;
 
 use super::{reading, text_argument, tool};
-use crate::place::Place;
+use crate::files::Place;
 use crate::schema::arguments;
 use crate::text::page::page;
 use crate::{Authorised, Tool, ToolCx, ToolError};
@@ -47,7 +47,7 @@ impl Tool for ReadFile {
 
     async fn plan(&self, input: Value, cx: &ToolCx) -> Result<Plan, ToolError> {
         let Arguments { path, .. } = arguments(&input)?;
-        let target = cx.paths.target(&Place::vault(cx)?, &cx.paths.check(&path)?, None);
+        let target = Place::vault(cx)?.target(cx, &cx.paths.check(&path)?, None);
         let summary = self.summary(&input);
         Ok(reading(&self.0, input, target, summary))
     }

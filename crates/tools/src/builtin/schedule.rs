@@ -7,11 +7,10 @@ use serde::Deserialize;
 use serde_json::{Map, Value};
 
 use super::{changing, text_argument, tool, writing};
+use crate::files::{Place, apply};
 use crate::gate::By;
-use crate::jobs::job_path;
-use crate::place::{Place, apply};
 use crate::schema::arguments;
-use crate::{Authorised, JobDesk, Tool, ToolCx, ToolError};
+use crate::{Authorised, JobDesk, Tool, ToolCx, ToolError, job_path};
 
 /// Makes a job. It always asks: what fires later, with nobody there, is agreed to beforehand.
 pub(super) struct Schedule {
@@ -69,7 +68,7 @@ impl Tool for Schedule {
         let proposed = self.desk.propose(&cx.key.person, &id, fields).await;
         let job = proposed.map_err(|fault| ToolError::Arguments(fault.message))?;
         let vault = Place::vault(cx)?;
-        let key = crate::place::key(&job_path(&job.id))?;
+        let key = crate::paths::key(&job_path(&job.id))?;
         let base = vault.read(&key).await?.map(|reading| reading.hash);
         let verb = if base.is_some() { "Change the job" } else { "Schedule" };
         let summary = format!("{verb} {}: {}", job.id, job.words);

@@ -6,7 +6,7 @@ use serde::Deserialize;
 use serde_json::Value;
 
 use super::{reading, text_argument, tool};
-use crate::place::Place;
+use crate::files::Place;
 use crate::schema::arguments;
 use crate::{Authorised, Tool, ToolCx, ToolError};
 

@@ -8,8 +8,8 @@ use serde::Deserialize;
 use serde_json::Value;
 
 use super::{reading, text_argument, tool};
-use crate::output::one_line;
 use crate::schema::arguments;
+use crate::text::one_line;
 use crate::{Authorised, Tool, ToolCx, ToolError};
 
 const USUAL: u32 = 20;

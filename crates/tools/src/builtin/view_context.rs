@@ -8,8 +8,9 @@ use serde::Deserialize;
 use serde_json::Value;
 
 use super::{reading, tool};
+use crate::files::entity_place;
 use crate::schema::arguments;
-use crate::{Asked, Authorised, Spaces, Tool, ToolCx, ToolError, entity_place};
+use crate::{Asked, Authorised, Spaces, Tool, ToolCx, ToolError};
 
 /// What the person looks at, and what is around it.
 pub(super) struct ViewContext(ToolSpec, Spaces);

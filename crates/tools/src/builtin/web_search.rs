@@ -7,8 +7,8 @@ use serde::Deserialize;
 use serde_json::Value;
 
 use super::{reading, text_argument, tool};
-use crate::output::one_line;
 use crate::schema::arguments;
+use crate::text::one_line;
 use crate::web::Web;
 use crate::web::searxng::{self, Hit};
 use crate::{Asked, Authorised, Tool, ToolCx, ToolError};

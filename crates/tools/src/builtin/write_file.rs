@@ -5,7 +5,7 @@ use serde::Deserialize;
 use serde_json::Value;
 
 use super::{changing, text_argument, tool, writing};
-use crate::place::{Place, apply};
+use crate::files::{Place, apply};
 use crate::schema::arguments;
 use crate::text::diff::Change;
 use crate::{Authorised, Tool, ToolCx, ToolError};
@@ -46,7 +46,7 @@ impl Tool for WriteFile {
         let change = Change::between(key.as_str(), &text, &content);
         let verb = if base.is_some() { "Replace" } else { "Create" };
         let summary = format!("{verb} {key} {}", change.counts());
-        let target = cx.paths.target(&vault, &key, base);
+        let target = vault.target(cx, &key, base);
         let plan = writing(&self.0, input, target, summary, change.preview);
         Ok(changing(plan, &content, Origin::Agent))
     }

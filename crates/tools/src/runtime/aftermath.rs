@@ -10,8 +10,8 @@ use onyx_storage::ObjectKey;
 use onyx_types::{FileChange, Hash, Origin, Plan, ToolEffect};
 use serde_json::json;
 
-use crate::place::{Place, Writer};
-use crate::proposal::diff_to_disk;
+use crate::files::diff_to_disk;
+use crate::files::{Place, Writer};
 use crate::{ToolCx, ToolError};
 
 /// More files than this are not looked at one by one.
@@ -241,7 +241,7 @@ async fn proposed(
     let summary = format!("Change {} as {tool} did", names.join(", "));
     let content = changes.first().and_then(|(_, change)| change.after.as_deref());
     let arguments = json!({"path": names.first(), "content": content.unwrap_or_default()});
-    let targets = changes.iter().map(|(key, _)| cx.paths.target(place, key, base(key))).collect();
+    let targets = changes.iter().map(|(key, _)| place.target(cx, key, base(key))).collect();
     let mut plan = Plan {
         targets,
         changes: changes.iter().map(|(_, change)| change.clone()).collect(),

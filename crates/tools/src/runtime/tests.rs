@@ -12,7 +12,7 @@ use onyx_types::{Cancel, Mint, Scope, ScopeSet, SessionKey, SystemClock, Taint, 
 use serde_json::json;
 
 use super::{Access, Ending, Network, Order, Ran, Runtime};
-use crate::{Granted, LiveOutput, PathRules, ToolCx, ToolError, Web, WebSettings};
+use crate::{Decisions, LiveOutput, PathRules, ToolCx, ToolError, Web, WebSettings};
 
 /// What the commands below start in: this very program, told to run this test.
 #[test]
@@ -51,9 +51,7 @@ fn context(store: &Store) -> ToolCx {
         addresses: Arc::default(),
         live: LiveOutput::nowhere(),
         pending: Arc::default(),
-        granted: Granted::default(),
-        draft_time: Duration::from_secs(60),
-        answer: None,
+        decisions: Decisions::none(Duration::from_secs(60)),
         standing: None,
         offered: Visibility::Offered,
     }

@@ -4,5 +4,8 @@ pub(crate) mod argv;
 pub(crate) mod daily;
 pub(crate) mod diff;
 pub(crate) mod edit;
+mod one_line;
 pub(crate) mod page;
 pub(crate) mod section;
+
+pub(crate) use one_line::one_line;

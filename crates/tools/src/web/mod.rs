@@ -1,5 +1,10 @@
-//! The web as tools see it: who answers searches, and pages as text.
+//! The web as tools see it: who answers searches, pages as text, and which addresses a run may
+//! fetch without asking.
+//!
+//! The web tools and commands with a way out come in here. No request is made but through
+//! `onyx_egress`.
 
+mod addresses;
 pub(crate) mod readable;
 pub(crate) mod searxng;
 
@@ -7,6 +12,8 @@ use std::sync::{Arc, PoisonError, RwLock};
 
 use onyx_egress::{Address, Bounds, Egress, PrivateHost, PrivateHosts, Resolver};
 use serde::Deserialize;
+
+pub use addresses::Addresses;
 
 /// `tools.web` of the config, as written.
 #[derive(Clone, Debug, Default, Deserialize)]

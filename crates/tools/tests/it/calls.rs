@@ -37,7 +37,7 @@ async fn a_tool_that_the_agent_does_not_have_is_refused_and_audited() {
          move_file, search_files, memory_get, memory_write, render_mermaid"
     );
     let settings = ToolSettings { allow: Some(Vec::new()), ..ToolSettings::default() };
-    let (policy, _) = Policy::resolve(Tier::Act, &settings, &world.toolbox).unwrap();
+    let (policy, _) = Policy::resolve(Tier::Act, &settings, &world.toolbox.specs()).unwrap();
     let world = World { policy, ..world };
     assert_eq!(
         world.failed("read_file", json!({"path": "a.md"})).await,

@@ -112,7 +112,7 @@ async fn a_tool_the_agent_does_not_have_is_denied_whatever_it_would_do() {
     let world = World::new().await;
     let settings = ToolSettings { deny: vec!["group:fs".into()], ..ToolSettings::default() };
     for tier in TIERS {
-        let (policy, _) = Policy::resolve(tier, &settings, &world.toolbox).unwrap();
+        let (policy, _) = Policy::resolve(tier, &settings, &world.toolbox.specs()).unwrap();
         for tool in ["read_file", "no_such_tool"] {
             let plan = plan(tool, &[ToolEffect::Read], false);
             assert_eq!(decide(&policy, Taint::Clean, Attendance::Attended, &plan), Verdict::Deny);

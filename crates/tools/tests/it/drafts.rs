@@ -85,7 +85,7 @@ async fn an_approval_needs_the_tool_to_be_the_agents_still() {
     let world = World::new().await.at(Tier::Suggest);
     let draft = drafted(&world, "write_file", json!({"path": "a.md", "content": "x"})).await;
     let settings = ToolSettings { deny: vec!["write_file".into()], ..ToolSettings::default() };
-    let (without, _) = Policy::resolve(Tier::Act, &settings, &world.toolbox).unwrap();
+    let (without, _) = Policy::resolve(Tier::Act, &settings, &world.toolbox.specs()).unwrap();
     let refused = world.toolbox.approve(draft.clone(), &yes(&world), &without, &world.cx).await;
     assert_eq!(refused.unwrap_err().fault.code, ErrorCode::ToolDenied);
     assert!(!world.vault().join("a.md").exists());

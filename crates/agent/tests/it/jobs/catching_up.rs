@@ -1,7 +1,7 @@
 //! What a machine does that was asleep for a week.
 
-use std::sync::mpsc;
 use std::sync::Mutex;
+use std::sync::mpsc;
 use std::time::Duration;
 
 use onyx_agent::JobsSettings;

@@ -72,7 +72,9 @@ async fn a_job_fires_at_its_time_and_its_session_is_unread() {
 #[tokio::test]
 async fn nothing_to_say_is_told_to_nobody() {
     let (world, clock) = World::by_hand(["NO_REPLY"]).await;
-    let job = edit(json!({"every": "1h", "prompt": "Anything new?", "deliver": ["session", "notification"]}));
+    let job = edit(
+        json!({"every": "1h", "prompt": "Anything new?", "deliver": ["session", "notification"]}),
+    );
     world.agent.jobs.create(&approver(), &id("hourly"), job).await.unwrap();
     let mut told = world.agent.jobs.notices();
     pass(&world, &clock, 3_601).await;
@@ -144,19 +146,51 @@ async fn three_failures_in_a_row_pause_a_job_and_resuming_goes_on() {
 async fn what_cannot_be_is_told_with_what_could() {
     let (world, _clock) = World::by_hand(Vec::<&str>::new()).await;
     for (fields, message, hint) in [
-        (json!({"cron": "61 8 * * *"}), "cron: \"61 8 * * *\" is no cron expression", "every weekday at 08:00"),
-        (json!({"cron": "0 0 30 2 *"}), "cron: \"0 0 30 2 *\" never comes", "every weekday at 08:00"),
-        (json!({"at": "2020-05-01T09:00"}), "at: 2020-05-01T09:00 has passed", "`at: 2026-01-01T09:00` is next"),
+        (
+            json!({"cron": "61 8 * * *"}),
+            "cron: \"61 8 * * *\" is no cron expression",
+            "every weekday at 08:00",
+        ),
+        (
+            json!({"cron": "0 0 30 2 *"}),
+            "cron: \"0 0 30 2 *\" never comes",
+            "every weekday at 08:00",
+        ),
+        (
+            json!({"at": "2020-05-01T09:00"}),
+            "at: 2020-05-01T09:00 has passed",
+            "`at: 2026-01-01T09:00` is next",
+        ),
         (json!({"at": "tomorrow"}), "at: \"tomorrow\" is no date with a time", "2030-12-01T09:00"),
         (json!({"every": "often"}), "every: \"often\" is no length of time", "30m, 2h, 1d or 2w"),
         (json!({"every": "1s"}), "every: at least ten seconds", ""),
         (json!({}), "cron: say when", "`every: 2h`"),
-        (json!({"every": "1h", "timezone": "Berlin"}), "timezone: there is no time zone \"Berlin\"; did you mean Europe/Berlin?", ""),
-        (json!({"every": "1h", "deliver": {"peer": "telegram:1"}}), "deliver: no connector is connected here", "`session`"),
-        (json!({"every": "1h", "deliver": "email"}), "deliver: this server cannot send e-mail yet", "`session`"),
-        (json!({"every": "1h", "deliver": "pigeon"}), "deliver: \"pigeon\" is no way to deliver", "`session`"),
+        (
+            json!({"every": "1h", "timezone": "Berlin"}),
+            "timezone: there is no time zone \"Berlin\"; did you mean Europe/Berlin?",
+            "",
+        ),
+        (
+            json!({"every": "1h", "deliver": {"peer": "telegram:1"}}),
+            "deliver: no connector is connected here",
+            "`session`",
+        ),
+        (
+            json!({"every": "1h", "deliver": "email"}),
+            "deliver: this server cannot send e-mail yet",
+            "`session`",
+        ),
+        (
+            json!({"every": "1h", "deliver": "pigeon"}),
+            "deliver: \"pigeon\" is no way to deliver",
+            "`session`",
+        ),
         (json!({"every": "1h", "agent": "nobody"}), "agent: there is no agent nobody", ""),
-        (json!({"every": "1h", "overlap": "maybe"}), "overlap: \"maybe\" is none of skip, queue, replace", ""),
+        (
+            json!({"every": "1h", "overlap": "maybe"}),
+            "overlap: \"maybe\" is none of skip, queue, replace",
+            "",
+        ),
         (json!({"every": "1h", "colour": "red"}), "colour: a job has no such field", ""),
     ] {
         let mut fields = fields;
@@ -184,8 +218,7 @@ async fn a_broken_file_is_listed_with_its_error_and_hides_no_other() {
         jobs.iter().map(|job| (job.id.to_string(), job.state == JobState::Broken)).collect();
     let mut told = told;
     told.sort();
-    let expected =
-        [("a-broken", true), ("b-wrong", true), ("c-good", false), ("not-a-name", true)];
+    let expected = [("a-broken", true), ("b-wrong", true), ("c-good", false), ("not-a-name", true)];
     assert_eq!(told, expected.map(|(id, broken)| (id.to_owned(), broken)));
     let good = jobs.iter().find(|job| job.id == id("c-good")).unwrap();
     assert_eq!(good.warnings.len(), 1, "{:?}", good.warnings);

@@ -12,20 +12,64 @@ use onyx_test_support::{LeasePlace, ManualClock, MemoryDisk, OpenTurnstile};
 use onyx_types::{Clock as _, Hash, JobId, PersonId, Timestamp, Zone};
 
 const ZONES: [&str; 50] = [
-    "Africa/Abidjan", "Africa/Cairo", "Africa/Casablanca", "Africa/Johannesburg", "Africa/Lagos",
-    "America/Anchorage", "America/Argentina/Buenos_Aires", "America/Asuncion", "America/Bogota",
-    "America/Caracas", "America/Chicago", "America/Denver", "America/Halifax", "America/Havana",
-    "America/Los_Angeles", "America/Mexico_City", "America/New_York", "America/Nuuk",
-    "America/Santiago", "America/Sao_Paulo", "America/St_Johns", "Antarctica/Troll",
-    "Asia/Amman", "Asia/Beirut", "Asia/Dhaka", "Asia/Gaza", "Asia/Jerusalem", "Asia/Kabul",
-    "Asia/Kathmandu", "Asia/Kolkata", "Asia/Shanghai", "Asia/Tehran", "Asia/Tokyo",
-    "Atlantic/Azores", "Australia/Adelaide", "Australia/Eucla", "Australia/Lord_Howe",
-    "Australia/Sydney", "Europe/Berlin", "Europe/Dublin", "Europe/Istanbul", "Europe/Lisbon",
-    "Europe/London", "Europe/Moscow", "Pacific/Apia", "Pacific/Auckland", "Pacific/Chatham",
-    "Pacific/Kiritimati", "Pacific/Norfolk", "UTC",
+    "Africa/Abidjan",
+    "Africa/Cairo",
+    "Africa/Casablanca",
+    "Africa/Johannesburg",
+    "Africa/Lagos",
+    "America/Anchorage",
+    "America/Argentina/Buenos_Aires",
+    "America/Asuncion",
+    "America/Bogota",
+    "America/Caracas",
+    "America/Chicago",
+    "America/Denver",
+    "America/Halifax",
+    "America/Havana",
+    "America/Los_Angeles",
+    "America/Mexico_City",
+    "America/New_York",
+    "America/Nuuk",
+    "America/Santiago",
+    "America/Sao_Paulo",
+    "America/St_Johns",
+    "Antarctica/Troll",
+    "Asia/Amman",
+    "Asia/Beirut",
+    "Asia/Dhaka",
+    "Asia/Gaza",
+    "Asia/Jerusalem",
+    "Asia/Kabul",
+    "Asia/Kathmandu",
+    "Asia/Kolkata",
+    "Asia/Shanghai",
+    "Asia/Tehran",
+    "Asia/Tokyo",
+    "Atlantic/Azores",
+    "Australia/Adelaide",
+    "Australia/Eucla",
+    "Australia/Lord_Howe",
+    "Australia/Sydney",
+    "Europe/Berlin",
+    "Europe/Dublin",
+    "Europe/Istanbul",
+    "Europe/Lisbon",
+    "Europe/London",
+    "Europe/Moscow",
+    "Pacific/Apia",
+    "Pacific/Auckland",
+    "Pacific/Chatham",
+    "Pacific/Kiritimati",
+    "Pacific/Norfolk",
+    "UTC",
 ];
 const CRONS: [&str; 7] = [
-    "30 2 * * *", "0 8 * * MON-FRI", "15 0 1 * *", "0 0 * * SUN", "30 1,2,3 * * *", "59 23 L * *",
+    "30 2 * * *",
+    "0 8 * * MON-FRI",
+    "15 0 1 * *",
+    "0 0 * * SUN",
+    "30 1,2,3 * * *",
+    "59 23 L * *",
     "45 */6 * * *",
 ];
 const DAY: i64 = 24 * 60 * 60 * 1_000;
@@ -195,8 +239,7 @@ impl World {
                 break;
             }
             let is_covered = left_out.iter().any(|(first, last)| *first <= time && time <= *last);
-            let is_known =
-                self.fired.contains_key(&time) || is_covered || waiting.contains(&time);
+            let is_known = self.fired.contains_key(&time) || is_covered || waiting.contains(&time);
             assert!(is_known, "{time} was forgotten: {:?}", self.timing);
             (last, count) = (time, count + 1);
         }

@@ -239,9 +239,7 @@ pub(crate) struct JobPreview {
 
 pub(super) fn preview(previewed: Result<(JobSpec, Vec<Timestamp>), JobFlaw>) -> JobPreview {
     match previewed {
-        Ok((spec, next)) => {
-            JobPreview { error: None, plan: plan_view(&spec, next, Vec::new()) }
-        }
+        Ok((spec, next)) => JobPreview { error: None, plan: plan_view(&spec, next, Vec::new()) },
         Err(flaw) => JobPreview { error: Some(flaw.into()), plan: PlanView::default() },
     }
 }

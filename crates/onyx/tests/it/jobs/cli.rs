@@ -12,13 +12,25 @@ async fn jobs_are_looked_at_and_changed_at_the_terminal() {
         let all: Vec<&str> = ["jobs"].iter().chain(arguments).copied().collect();
         run(&home, &all).await
     };
-    let added = jobs(&["add", "morning", "--cron", "0 8 * * MON-FRI", "--timezone", "Europe/Berlin",
-        "--prompt", "Summarise.", "--set", "overlap=queue"]).await;
+    let added = jobs(&[
+        "add",
+        "morning",
+        "--cron",
+        "0 8 * * MON-FRI",
+        "--timezone",
+        "Europe/Berlin",
+        "--prompt",
+        "Summarise.",
+        "--set",
+        "overlap=queue",
+    ])
+    .await;
     assert_eq!(added.code, Some(0), "{}", added.err);
     assert!(added.out.contains("every weekday at 08:00, Europe/Berlin"), "{}", added.out);
     let listed = jobs(&["list"]).await;
     assert!(listed.out.starts_with("morning"), "{}", listed.out);
-    let shown: Value = serde_json::from_str(&jobs(&["show", "morning", "--json"]).await.out).unwrap();
+    let shown: Value =
+        serde_json::from_str(&jobs(&["show", "morning", "--json"]).await.out).unwrap();
     assert_eq!(shown["fields"]["overlap"], "queue");
     let edited = jobs(&["edit", "morning", "--cron", "30 7 * * *", "--unset", "overlap"]).await;
     assert!(edited.out.contains("every day at 07:30"), "{}{}", edited.out, edited.err);
@@ -28,7 +40,11 @@ async fn jobs_are_looked_at_and_changed_at_the_terminal() {
     assert_eq!(jobs(&["history", "morning"]).await.code, Some(0));
     let wrong = jobs(&["add", "bad", "--cron", "no", "--prompt", "x"]).await;
     assert_ne!(wrong.code, Some(0));
-    assert!(wrong.err.contains("is no cron expression") && wrong.err.contains("0 8 * * MON-FRI"), "{}", wrong.err);
+    assert!(
+        wrong.err.contains("is no cron expression") && wrong.err.contains("0 8 * * MON-FRI"),
+        "{}",
+        wrong.err
+    );
     assert_eq!(jobs(&["remove", "morning"]).await.code, Some(0));
     assert_eq!(jobs(&["list"]).await.out.trim(), "");
 }
@@ -61,8 +77,12 @@ async fn a_person_sets_their_time_zone_and_the_daily_log_is_of_their_day() {
 #[tokio::test]
 async fn the_config_gives_people_a_time_zone() {
     let model = ScriptedModel::start().await;
-    let people = serde_json::json!({"people": [{"id": "owner", "role": "owner", "timezone": "Asia/Tokyo"}]});
+    let people =
+        serde_json::json!({"people": [{"id": "owner", "role": "owner", "timezone": "Asia/Tokyo"}]});
     let onyx = crate::builder(&model).merge(people).start().await;
     let config = onyx.get("/api/agent/config").await.expect(200).json();
-    assert_eq!((&config["timezone"], config["current_timezone"].as_str()), (&Value::Null, Some("Asia/Tokyo")));
+    assert_eq!(
+        (&config["timezone"], config["current_timezone"].as_str()),
+        (&Value::Null, Some("Asia/Tokyo"))
+    );
 }

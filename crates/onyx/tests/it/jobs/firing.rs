@@ -43,11 +43,23 @@ async fn what_is_wrong_is_told_when_it_is_written() {
     for (body, detail, hint) in [
         (json!({"cron": "0 8 * * *", "prompt": "x"}), "id: it is missing", ""),
         (json!({"id": "Bad Name", "every": "1h", "prompt": "x"}), "id: not a valid job name", ""),
-        (json!({"id": "a", "cron": "0 0 31 2 *", "prompt": "x"}), "cron: ", "For example: `0 8 * * MON-FRI`"),
-        (json!({"id": "a", "at": "2020-01-01T00:00", "prompt": "x"}), "at: 2020-01-01T00:00 has passed", "is next"),
+        (
+            json!({"id": "a", "cron": "0 0 31 2 *", "prompt": "x"}),
+            "cron: ",
+            "For example: `0 8 * * MON-FRI`",
+        ),
+        (
+            json!({"id": "a", "at": "2020-01-01T00:00", "prompt": "x"}),
+            "at: 2020-01-01T00:00 has passed",
+            "is next",
+        ),
         (json!({"id": "a", "every": "1h"}), "prompt: it is empty", ""),
         (json!({"id": "a", "every": 5, "prompt": "x"}), "every: it must be a text", ""),
-        (json!({"id": "a", "every": "1h", "prompt": "x", "deliver": {"webhook": "nope"}}), "deliver: webhook: ", ""),
+        (
+            json!({"id": "a", "every": "1h", "prompt": "x", "deliver": {"webhook": "nope"}}),
+            "deliver: webhook: ",
+            "",
+        ),
         (json!({"id": "system:x", "every": "1h", "prompt": "x"}), "id: only a job with a file", ""),
     ] {
         let problem = onyx.post("/api/jobs", &body).await.expect(400).json();
@@ -55,7 +67,12 @@ async fn what_is_wrong_is_told_when_it_is_written() {
         assert!(problem["detail"].as_str().unwrap().starts_with(detail), "{problem}");
         assert!(problem["hint"].as_str().unwrap_or_default().contains(hint), "{problem}");
     }
-    let preview = onyx.post("/api/jobs/preview", &json!({"cron": "0 8 * * 1-5", "timezone": "Europe/Berlin", "prompt": "x"})).await;
+    let preview = onyx
+        .post(
+            "/api/jobs/preview",
+            &json!({"cron": "0 8 * * 1-5", "timezone": "Europe/Berlin", "prompt": "x"}),
+        )
+        .await;
     let preview = preview.expect(200).json();
     assert_eq!(preview["words"], "every weekday at 08:00, Europe/Berlin");
     assert_eq!(preview["next"].as_array().unwrap().len(), 5);
@@ -86,12 +103,18 @@ async fn a_file_of_another_hand_waits_with_its_diff_until_a_person_accepts_it() 
     let changed = show().await;
     assert_eq!(changed["state"], "waiting");
     let diff = changed["diff"].as_str().unwrap();
-    assert!(diff.contains("-Send it all away.") && diff.contains("+Send even more away."), "{diff}");
+    assert!(
+        diff.contains("-Send it all away.") && diff.contains("+Send even more away."),
+        "{diff}"
+    );
     // What was looked at before is not what would be accepted now.
     onyx.post("/api/jobs/sly/accept", &accept).await.expect(412);
     let fields = json!({"prompt": "Only count.", "overlap": "queue"});
     let edited = send(&onyx, Method::PATCH, "/api/jobs/sly", &fields).await.expect(200).json();
-    assert_eq!((&edited["prompt"], &edited["fields"]["overlap"]), (&json!("Only count."), &json!("queue")));
+    assert_eq!(
+        (&edited["prompt"], &edited["fields"]["overlap"]),
+        (&json!("Only count."), &json!("queue"))
+    );
     assert_eq!(edited["state"], "paused");
 }
 
@@ -104,7 +127,8 @@ async fn a_job_over_its_budget_stops_and_is_paused() {
         Answer::tool_calls([ScriptedCall::new(format!("c{number}"), "write_file", &arguments)])
     });
     let price = json!({"id": "some-model", "price": {"input": 20_000, "output": 60_000}});
-    let onyx = builder(&model).merge(json!({"providers": {"mine": {"models": [price]}}})).start().await;
+    let onyx =
+        builder(&model).merge(json!({"providers": {"mine": {"models": [price]}}})).start().await;
     make(&onyx, json!({"id": "dear", "every": "1h", "prompt": "Go.", "max_cost": 0.6})).await;
     let run = run_now(&onyx, "dear").await;
     assert_eq!(run["outcome"], "failed");
@@ -129,7 +153,8 @@ async fn a_check_that_says_no_calls_no_model_and_a_command_needs_none() {
     let run = run_now(&onyx, "inbox").await;
     assert_eq!((&run["outcome"], model.request_count()), (&json!("done"), 1), "{run}");
 
-    let job = json!({"id": "count", "every": "1h", "run": "cat *.md | wc -c > count.txt; cat count.txt"});
+    let job =
+        json!({"id": "count", "every": "1h", "run": "cat *.md | wc -c > count.txt; cat count.txt"});
     make(&onyx, job).await;
     let run = run_now(&onyx, "count").await;
     assert_eq!((&run["outcome"], &run["text"]), (&json!("done"), &json!("6")), "{run}");
@@ -150,7 +175,8 @@ fn write(onyx: &OnyxProcess, name: &str, text: &str) {
 #[tokio::test]
 async fn the_schedule_of_an_action_is_a_job_once_a_person_accepted_it() {
     let model = ScriptedModel::start().await;
-    let action = "---\nschedule: '0 7 * * *'\nrequires_confirmation: true\n---\nTidy up on {{date}}.\n";
+    let action =
+        "---\nschedule: '0 7 * * *'\nrequires_confirmation: true\n---\nTidy up on {{date}}.\n";
     let onyx =
         builder(&model).file("people/owner/vault/agent/actions/Tidy up.md", action).start().await;
     let job = onyx.get("/api/jobs/action:tidy-up").await.expect(200).json();
@@ -164,5 +190,7 @@ async fn the_schedule_of_an_action_is_a_job_once_a_person_accepted_it() {
     assert!(model.last_request().body.to_string().contains("Tidy up on 20"));
     let page = onyx.home().join("people/owner/vault/agent/runs");
     assert!(page.is_dir(), "an action's run leaves its page");
-    send(&onyx, Method::PATCH, "/api/jobs/action:tidy-up", &json!({"every": "1h"})).await.expect(400);
+    send(&onyx, Method::PATCH, "/api/jobs/action:tidy-up", &json!({"every": "1h"}))
+        .await
+        .expect(400);
 }

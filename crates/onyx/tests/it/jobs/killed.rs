@@ -19,7 +19,8 @@ async fn case(fate: Fate) -> Vec<FileChange> {
     let mut onyx = onyx(&model).await;
     make(&onyx, json!({"id": "plants", "cron": "0 0 1 1 *", "prompt": "Water the plants."})).await;
     let tracer = Tracer::attach(onyx.process_id().unwrap(), &onyx.home(), fate);
-    let asked = onyx.client().request(reqwest::Method::POST, "/api/jobs/plants/run").json(&json!({}));
+    let asked =
+        onyx.client().request(reqwest::Method::POST, "/api/jobs/plants/run").json(&json!({}));
     let told: Option<Value> = match asked.send().await {
         Ok(reply) if reply.status() == 200 => reply.json().await.ok(),
         Ok(_) | Err(_) => None,
@@ -61,7 +62,11 @@ async fn until_dead_or_done(onyx: &OnyxProcess) {
         let Ok(reply) = request.send().await else { return };
         let Ok(page) = reply.json::<Value>().await else { return };
         let slots = page["runs"].as_array().cloned().unwrap_or_default();
-        let is_open = |slot: &Value| slot["outcome"] == "queued" || slot["outcome"] == "running" || slot["delivery"] == "pending";
+        let is_open = |slot: &Value| {
+            slot["outcome"] == "queued"
+                || slot["outcome"] == "running"
+                || slot["delivery"] == "pending"
+        };
         if !slots.is_empty() && !slots.iter().any(is_open) {
             return;
         }
@@ -70,7 +75,9 @@ async fn until_dead_or_done(onyx: &OnyxProcess) {
 }
 
 async fn finished(onyx: &OnyxProcess) -> Vec<Value> {
-    let is_open = |slot: &Value| slot["outcome"] == "queued" || slot["outcome"] == "running" || slot["delivery"] == "pending";
+    let is_open = |slot: &Value| {
+        slot["outcome"] == "queued" || slot["outcome"] == "running" || slot["delivery"] == "pending"
+    };
     wait_for("the job to be over", SOON * 3, async || {
         let slots = runs(onyx, "plants").await;
         (!slots.iter().any(is_open)).then_some(slots)

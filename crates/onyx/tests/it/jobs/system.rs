@@ -38,7 +38,10 @@ async fn a_heartbeat_with_nothing_to_do_calls_no_model_and_one_with_little_costs
     assert_eq!(sessions["sessions"].as_array().unwrap().len(), 0, "{sessions}");
 
     let run = run_now(&onyx, "system:heartbeat").await;
-    assert_eq!((&run["outcome"], &run["text"]), (&json!("done"), &json!("The milk runs out tomorrow.")));
+    assert_eq!(
+        (&run["outcome"], &run["text"]),
+        (&json!("done"), &json!("The milk runs out tomorrow."))
+    );
     let sessions = onyx.get("/v1/sessions?origin=job").await.expect(200).json();
     assert_eq!(sessions["sessions"][0]["unread"], true);
 }
@@ -47,7 +50,9 @@ async fn a_heartbeat_with_nothing_to_do_calls_no_model_and_one_with_little_costs
 async fn old_sessions_are_removed_by_count_only_where_the_config_says_so() {
     let model = ScriptedModel::start().await;
     let onyx = builder(&model)
-        .merge(json!({"jobs": {"sessionCleanup": {"keepNewest": 2}, "memorySync": {"every": "1h"}}}))
+        .merge(
+            json!({"jobs": {"sessionCleanup": {"keepNewest": 2}, "memorySync": {"every": "1h"}}}),
+        )
         .start()
         .await;
     for number in 0..4 {

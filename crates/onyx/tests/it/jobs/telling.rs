@@ -60,15 +60,27 @@ async fn a_webhook_hears_of_a_run_and_is_asked_again_with_the_same_key() {
     let web = json!({"tools": {"web": {"allowPrivateHosts": [hook.address]}}});
     let onyx = builder(&model).merge(web).start().await;
     let url = format!("http://{}/in", hook.address);
-    make(&onyx, json!({"id": "watch", "every": "1h", "prompt": "Look.", "deliver": {"webhook": url}})).await;
+    make(
+        &onyx,
+        json!({"id": "watch", "every": "1h", "prompt": "Look.", "deliver": {"webhook": url}}),
+    )
+    .await;
     let run = run_now(&onyx, "watch").await;
     assert_eq!((&run["outcome"], &run["delivery"]), (&json!("done"), &json!("delivered")));
     let heard = hook.heard.lock().unwrap().clone();
     assert_eq!(heard.len(), 2, "{heard:?}");
-    let key = |text: &str| text.lines().find(|line| line.to_lowercase().starts_with("idempotency-key")).unwrap().to_owned();
+    let key = |text: &str| {
+        text.lines()
+            .find(|line| line.to_lowercase().starts_with("idempotency-key"))
+            .unwrap()
+            .to_owned()
+    };
     assert_eq!(key(&heard[0]), key(&heard[1]));
     let body: Value = serde_json::from_str(heard[1].split_once("\r\n\r\n").unwrap().1).unwrap();
-    assert_eq!((&body["job"], &body["text"], &body["outcome"]), (&json!("watch"), &json!("All quiet."), &json!("done")));
+    assert_eq!(
+        (&body["job"], &body["text"], &body["outcome"]),
+        (&json!("watch"), &json!("All quiet."), &json!("done"))
+    );
     // The session was not asked for, so nothing is marked.
     assert_eq!(session(&onyx, &run["session_id"]).await["unread"], false);
     // Nothing to say is told to nobody.
@@ -83,7 +95,11 @@ async fn an_address_in_a_private_network_is_not_reached() {
     let hook = hook(0).await;
     let onyx = builder(&model).start().await;
     let url = format!("http://{}/in", hook.address);
-    make(&onyx, json!({"id": "watch", "every": "1h", "prompt": "Look.", "deliver": {"webhook": url}})).await;
+    make(
+        &onyx,
+        json!({"id": "watch", "every": "1h", "prompt": "Look.", "deliver": {"webhook": url}}),
+    )
+    .await;
     let run = run_now(&onyx, "watch").await;
     assert_eq!(run["delivery"], "failed");
     assert!(run["text"].as_str().unwrap().contains("not on the public internet"), "{run}");
@@ -106,7 +122,10 @@ async fn what_needs_a_person_becomes_a_draft_and_is_told() {
     make(&onyx, json!({"id": "note", "every": "1h", "prompt": "Write it."})).await;
     let run = run_now(&onyx, "note").await;
     assert_eq!(run["outcome"], "done");
-    assert!(run["text"].as_str().unwrap().starts_with("One change waits for your approval."), "{run}");
+    assert!(
+        run["text"].as_str().unwrap().starts_with("One change waits for your approval."),
+        "{run}"
+    );
     let drafts = onyx.get("/api/pending-changes?state=pending").await.expect(200).json();
     assert_eq!(drafts["drafts"].as_array().unwrap().len(), 1);
     assert_eq!(session(&onyx, &run["session_id"]).await["unread"], true);

@@ -39,7 +39,10 @@ async fn an_agent_schedules_only_with_a_persons_yes_to_a_card_with_the_next_time
     let mut lines = onyx.chat_lines(&message).await;
     let confirm = lines.until("confirm").await;
     let card = confirm["preview"]["text"].as_str().unwrap();
-    assert!(card.contains("every other week from Tue 2030-01-01 09:00 on, Europe/Berlin"), "{card}");
+    assert!(
+        card.contains("every other week from Tue 2030-01-01 09:00 on, Europe/Berlin"),
+        "{card}"
+    );
     for next in ["Tue 2030-01-01 09:00", "Tue 2030-01-15 09:00", "Tue 2030-02-26 09:00"] {
         assert!(card.contains(next), "{card}");
     }

@@ -12,7 +12,7 @@ use onyx_storage::ObjectKey;
 
 use super::config::GitConfig;
 use super::remote::{GitRemotes, RemoteAddress, Scheme};
-use crate::place::Place;
+use crate::files::Place;
 use crate::runtime::Runtime;
 use crate::{ToolCx, ToolError};
 
@@ -108,7 +108,7 @@ impl Repository {
                 Some(folder) => format!("{folder}/.git{rest}"),
                 None => format!(".git{rest}"),
             };
-            crate::place::key(&path)
+            crate::paths::key(&path)
         };
         // Links are not listed, so nothing that is found here leads elsewhere.
         let Ok(entries) = vault.list(Some(&inside("")?), ENTRIES).await else {

@@ -20,7 +20,7 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 
 use super::{FILE_TIMEOUT, reading, text_argument, writing};
-use crate::persona::{PERSONA_EDITOR, PERSONA_GROUP};
+use crate::ports::{PERSONA_EDITOR, PERSONA_GROUP};
 use crate::schema::schema_of;
 use crate::{PersonaDesk, Tool, ToolCx, ToolError};
 

@@ -10,7 +10,7 @@ use onyx_knowledge::{Index, IndexSettings};
 use onyx_storage::{AuditRow, Home, Ledger, LocalObjects, Store};
 use onyx_test_support::ManualClock;
 use onyx_tools::{
-    Execution, Granted, LiveOutput, Masker, PathRules, Policy, Services, Tool, ToolCx,
+    Decisions, Execution, LiveOutput, Masker, PathRules, Policy, Services, Tool, ToolCx,
     ToolSettings, Toolbox, builtin_tools, index_tools,
 };
 use onyx_types::{
@@ -196,7 +196,7 @@ pub(crate) fn call(tool: &str, input: Value) -> ToolCall {
 }
 
 pub(crate) fn policy(tier: Tier, toolbox: &Toolbox) -> Policy {
-    Policy::resolve(tier, &ToolSettings::default(), toolbox).unwrap().0
+    Policy::resolve(tier, &ToolSettings::default(), &toolbox.specs()).unwrap().0
 }
 
 fn context(store: &Store, clock: Arc<ManualClock>) -> ToolCx {
@@ -224,9 +224,7 @@ fn context(store: &Store, clock: Arc<ManualClock>) -> ToolCx {
         addresses: Arc::default(),
         live: LiveOutput::nowhere(),
         pending: Arc::default(),
-        granted: Granted::default(),
-        draft_time: Duration::from_secs(86_400),
-        answer: None,
+        decisions: Decisions::none(Duration::from_secs(86_400)),
         standing: None,
         offered: Visibility::Offered,
     }

@@ -1,3 +1,9 @@
+//! Files as the rest of the program sees them: objects under checked keys, the areas of a person they lie in, and the
+//! versions that were replaced. No path of the machine comes in here; `local/` stands behind the trait.
+
+mod files;
+mod history;
+
 use std::fmt;
 use std::str::FromStr;
 
@@ -5,6 +11,9 @@ use async_trait::async_trait;
 use onyx_types::{Hash, Timestamp};
 
 use crate::StoreError;
+
+pub use files::{Area, End, Files, Found, Wanted};
+pub use history::{Change, History, Version};
 
 /// A checked relative path: `/`-separated, no empty, `.` or `..` part, no NUL or other control
 /// character, no backslash, at most 1,024 bytes and 255 a part.

@@ -12,8 +12,6 @@ const OUTPUT_BYTES: usize = 32 * 1024;
 const TAIL_BYTES: usize = 7 * 1024;
 const MARKER_BYTES: usize = 512;
 
-const LINE_CHARS: usize = 160;
-
 /// Shortens an output that is too long and keeps the whole of it beside the session.
 pub(crate) async fn bound(mut outcome: ToolOutcome, keep: &Keep<'_>) -> ToolOutcome {
     if outcome.output.len() <= OUTPUT_BYTES {
@@ -61,24 +59,6 @@ fn shorten(whole: &str, kept: &str) -> String {
     format!("{head}\n[{left_out} of {} bytes left out here; {kept}]\n{tail}", whole.len())
 }
 
-/// Text from a model or a file as one line for people: no control characters, not too long.
-pub(crate) fn one_line(text: &str) -> String {
-    let mut line = String::new();
-    for (count, c) in text.trim().chars().enumerate() {
-        if count == LINE_CHARS {
-            line.push('…');
-            break;
-        }
-        line.push(if c.is_control() || is_invisible(c) { ' ' } else { c });
-    }
-    line
-}
-
-/// Marks that turn or hide text, so that a name cannot be shown as another.
-fn is_invisible(c: char) -> bool {
-    matches!(c, '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2066}'..='\u{2069}' | '\u{feff}')
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -91,11 +71,5 @@ mod tests {
         assert!(short.starts_with("startü") && short.ends_with("üend"));
         let kept = short.matches('ü').count() * 2;
         assert!(short.contains(&format!("[{} of 80008 bytes left out here; kkk", 80_000 - kept)));
-    }
-
-    #[test]
-    fn a_line_for_people_holds_nothing_that_turns_or_breaks_it() {
-        assert_eq!(one_line("  a\nb\u{202e}c  "), "a b c");
-        assert_eq!(one_line(&"x".repeat(200)).chars().count(), LINE_CHARS + 1);
     }
 }

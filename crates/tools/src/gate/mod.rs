@@ -1,4 +1,10 @@
-//! The decision, and the only place that can make an authorised plan.
+//! Whether a planned call may happen: the agent's policy, the decision, and the only type that can
+//! say a plan was authorised.
+//!
+//! The toolbox brings plans here, and an [`Authorised`] plan is made nowhere else. Everything here
+//! is pure: no file, no model, no clock, and nothing a model says is read but the plan itself.
+
+mod policy;
 
 use std::collections::BTreeSet;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -8,7 +14,7 @@ use onyx_types::{
     Attendance, Consent, DraftState, Plan, Taint, Target, Tier, ToolEffect, Verdict, Visibility,
 };
 
-use crate::{Policy, ToolCx};
+pub use policy::{Policy, ToolSettings, Warning};
 
 /// A value that passed the gate. Nothing outside this module can make one.
 #[derive(Debug)]
@@ -44,8 +50,14 @@ pub(crate) enum Passage {
     Denied(Plan),
 }
 
-pub(crate) fn pass(policy: &Policy, attendance: Attendance, cx: &ToolCx, plan: Plan) -> Passage {
-    match decide_for(policy, cx.taint, attendance, &cx.granted, &plan) {
+pub(crate) fn pass(
+    policy: &Policy,
+    attendance: Attendance,
+    taint: Taint,
+    granted: &Granted,
+    plan: Plan,
+) -> Passage {
+    match decide_for(policy, taint, attendance, granted, &plan) {
         Verdict::Allow => Passage::Allowed(Authorised(plan, By::Gate)),
         verdict @ (Verdict::Confirm | Verdict::Draft) => Passage::NeedsPerson(verdict, plan),
         Verdict::Deny => Passage::Denied(plan),

@@ -4,7 +4,7 @@
 use onyx_storage::{Area, Entities, Entity, Space, Spaces};
 use onyx_types::{DraftId, EntityKind, EntityRef, Hash, Scope, SpaceId};
 
-use crate::place::Place;
+use super::Place;
 use crate::{ToolCx, ToolError};
 
 /// An entity as the session sees it.

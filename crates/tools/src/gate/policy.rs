@@ -3,7 +3,6 @@ use std::collections::BTreeSet;
 use onyx_types::{ErrorCode, Fault, Plan, Taint, Tier, ToolSpec, Visibility};
 use serde::{Deserialize, Serialize};
 
-use crate::Toolbox;
 use crate::commands::CommandRule;
 
 /// An agent's `tools` in the config, as written. A name is a tool's or `group:<group>`.
@@ -48,20 +47,20 @@ impl Policy {
     pub fn resolve(
         tier: Tier,
         settings: &ToolSettings,
-        toolbox: &Toolbox,
+        tools: &[&ToolSpec],
     ) -> Result<(Self, Vec<Warning>), Fault> {
-        let (mut tools, mut warnings) = allowed(settings.allow.as_deref(), toolbox);
+        let (mut allowed, mut warnings) = allowed(settings.allow.as_deref(), tools);
         for name in &settings.deny {
-            let denied = named(name, toolbox);
+            let denied = named(name, tools);
             if denied.is_empty() {
                 let message = format!("tools.deny names {name:?}, which no tool has");
-                return Err(Fault::new(ErrorCode::InvalidRequest, message).with_hint(hint(toolbox)));
+                return Err(Fault::new(ErrorCode::InvalidRequest, message).with_hint(hint(tools)));
             }
-            tools.retain(|tool| !denied.contains(tool));
+            allowed.retain(|tool| !denied.contains(tool));
         }
         let commands = settings.rules()?;
         warnings.extend(commands.iter().filter_map(CommandRule::warning).map(Warning));
-        let tools = tools.into_iter().collect();
+        let tools = allowed.into_iter().collect();
         Ok((Self { tier, tools, commands }, warnings))
     }
 
@@ -103,33 +102,33 @@ impl Policy {
     }
 }
 
-fn allowed(names: Option<&[String]>, toolbox: &Toolbox) -> (BTreeSet<String>, Vec<Warning>) {
+fn allowed(names: Option<&[String]>, tools: &[&ToolSpec]) -> (BTreeSet<String>, Vec<Warning>) {
     let Some(names) = names else {
-        return (toolbox.specs().map(|spec| spec.name.clone()).collect(), Vec::new());
+        return (tools.iter().map(|spec| spec.name.clone()).collect(), Vec::new());
     };
-    let mut tools = BTreeSet::new();
+    let mut all = BTreeSet::new();
     let mut warnings = Vec::new();
     for name in names {
-        let allowed = named(name, toolbox);
+        let allowed = named(name, tools);
         if allowed.is_empty() {
             warnings.push(Warning(format!("tools.allow names {name:?}, which no tool has")));
         }
-        tools.extend(allowed);
+        all.extend(allowed);
     }
-    (tools, warnings)
+    (all, warnings)
 }
 
-fn named(name: &str, toolbox: &Toolbox) -> Vec<String> {
-    let matches = |spec: &&ToolSpec| match name.strip_prefix("group:") {
+fn named(name: &str, tools: &[&ToolSpec]) -> Vec<String> {
+    let matches = |spec: &&&ToolSpec| match name.strip_prefix("group:") {
         Some(group) => spec.group == group,
         None => spec.name == name,
     };
-    toolbox.specs().filter(matches).map(|spec| spec.name.clone()).collect()
+    tools.iter().filter(matches).map(|spec| spec.name.clone()).collect()
 }
 
-fn hint(toolbox: &Toolbox) -> String {
+fn hint(tools: &[&ToolSpec]) -> String {
     let groups: BTreeSet<String> =
-        toolbox.specs().map(|spec| format!("group:{}", spec.group)).collect();
-    let names = toolbox.specs().map(|spec| spec.name.clone()).chain(groups);
+        tools.iter().map(|spec| format!("group:{}", spec.group)).collect();
+    let names = tools.iter().map(|spec| spec.name.clone()).chain(groups);
     format!("There are: {}.", names.collect::<Vec<_>>().join(", "))
 }

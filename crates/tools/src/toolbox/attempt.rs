@@ -7,13 +7,12 @@ use onyx_types::{
     Attendance, Plan, Preview, ToolCall, ToolEffect, ToolOutcome, Verdict, Visibility,
 };
 
-use crate::audit::{Record, Trail};
-use crate::gate::{self, Authorised, Passage};
-use crate::output::one_line;
-use crate::place::origin_of_targets;
-use crate::proposal;
-use crate::toolbox::Entry;
-use crate::{Execution, Policy, ToolCx, ToolError, Toolbox};
+use super::audit::{Record, Trail};
+use super::{Entry, Execution, Toolbox, proposal};
+use crate::files::origin_of_targets;
+use crate::gate::{self, Authorised, Passage, Policy};
+use crate::text::one_line;
+use crate::{ToolCx, ToolError};
 
 /// How long a call that is cancelled may take to end by itself, so that its outcome is known.
 const GRACE: Duration = Duration::from_millis(500);
@@ -41,7 +40,8 @@ impl Attempt<'_> {
             Ok(plan) => plan,
             Err(error) => return Err(self.not_planned(call, &trail, error).await?),
         };
-        let passage = match gate::pass(self.policy, self.attendance, self.cx, plan) {
+        let (taint, granted) = (self.cx.taint, &self.cx.decisions.granted);
+        let passage = match gate::pass(self.policy, self.attendance, taint, granted, plan) {
             // What nobody has approved must not reach the disk by way of a call that needs nobody:
             // it joins what waits.
             Passage::Allowed(plan) if self.builds_on_drafts(plan.get()) => {

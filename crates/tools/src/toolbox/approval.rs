@@ -1,15 +1,18 @@
 //! What happens when a person approves a draft: everything that could have changed is looked at
 //! again, the approval goes into the ledger before its effect, and what came of it after.
 
-use onyx_storage::{AuditEntry, Draft, DraftChange, DraftMove, StoreError};
+use onyx_storage::{AuditEntry, Draft, DraftChange, DraftDecision, DraftMove, StoreError};
 use onyx_types::{
     DraftState, ErrorCode, Fault, Origin, PersonId, Plan, Target, ToolEffect, ToolOutcome, Verdict,
     Visibility,
 };
 
-use crate::attempt::within;
-use crate::place::{Place, current_hash};
-use crate::{Policy, ToolCx, ToolError, Toolbox, gate, proposal};
+use super::attempt::within;
+use super::{Toolbox, proposal};
+use crate::files::{Place, current_hash};
+use crate::gate::{self, Policy};
+use crate::text::one_line;
+use crate::{ToolCx, ToolError};
 
 /// What a person says yes to.
 #[derive(Clone, Debug)]
@@ -76,7 +79,7 @@ impl Toolbox {
             hash: draft.hash,
             to: DraftState::Applying,
             change: DraftChange {
-                decided: Some((approval.person.clone(), cx.clock.wall())),
+                decided: Some(DraftDecision { by: approval.person.clone(), at: cx.clock.wall() }),
                 reason: approval.reason.clone(),
                 ..DraftChange::default()
             },
@@ -159,7 +162,7 @@ impl Toolbox {
             hash: draft.hash,
             to: DraftState::Rejected,
             change: DraftChange {
-                decided: Some((by.clone(), cx.clock.wall())),
+                decided: Some(DraftDecision { by: by.clone(), at: cx.clock.wall() }),
                 reason,
                 ..DraftChange::default()
             },
@@ -304,7 +307,7 @@ impl Toolbox {
         cx: &ToolCx,
     ) -> Result<Draft, StoreError> {
         let Ending { state, output, origin } = ending;
-        let said = format!("{}: {}", state.as_str(), crate::output::one_line(&output));
+        let said = format!("{}: {}", state.as_str(), one_line(&output));
         let audit = self.audit(&draft, by, Verdict::Allow, &said, cx);
         let step = DraftMove {
             from: draft.state,

@@ -3,15 +3,14 @@
 
 use onyx_storage::{Draft, StoreError};
 use onyx_types::{
-    Answer, Consent, DraftId, DraftState, FileChange, Hash, Mint, Origin, Plan, Preview, Proposal,
-    Target, ToolCall, ToolEffect, ToolOutcome, Verdict,
+    Answer, Consent, DraftId, DraftState, Hash, Mint, Origin, Plan, Preview, Proposal, Target,
+    ToolCall, ToolEffect, ToolOutcome, Verdict,
 };
 
-use crate::audit::{Record, Trail};
-use crate::instruction::STEERS_AGENTS;
-use crate::place::{self, Place, current_hash};
-use crate::text::diff::Change;
-use crate::toolbox::Services;
+use super::Services;
+use super::audit::{Record, Trail};
+use crate::files::{Place, current_hash, diff_to_disk};
+use crate::paths::{self, instruction::STEERS_AGENTS};
 use crate::{ToolCx, ToolError};
 
 /// More than this nobody reads whole, so nobody is asked to approve it.
@@ -76,9 +75,8 @@ fn draft(
         hash,
         state: DraftState::Pending,
         created_at: now,
-        expires_at: now.saturating_add(cx.draft_time),
-        decided_at: None,
-        decided_by: None,
+        expires_at: now.saturating_add(cx.decisions.draft_time),
+        decided: None,
         reason: None,
         output: None,
         origin: Origin::Person,
@@ -146,21 +144,6 @@ async fn combine(replaced: &[&Draft], plan: &Plan, cx: &ToolCx) -> Result<Option
     Ok(Some(combined))
 }
 
-/// What the plan's changes make of what is on disk now.
-pub(crate) async fn diff_to_disk(plan: &Plan, cx: &ToolCx) -> Result<Preview, ToolError> {
-    let (mut paths, mut unified) = (Vec::new(), String::new());
-    for FileChange { target, after, .. } in &plan.changes {
-        let (place, key) = Place::holding(cx, target)?;
-        let before = place.shown(&key).await?;
-        let change = Change::between(key.as_str(), &before, after.as_deref().unwrap_or_default());
-        if let Preview::Diff { unified: one, .. } = change.preview {
-            unified.push_str(&one);
-        }
-        paths.push(key.to_string());
-    }
-    Ok(Preview::Diff { path: paths.join(", "), unified })
-}
-
 /// The same changes, built on what is on disk now.
 pub(crate) async fn rebase(plan: &Plan, cx: &ToolCx) -> Result<Plan, ToolError> {
     let mut fresh = plan.clone();
@@ -221,7 +204,7 @@ fn why_instructions(plan: &Plan, cx: &ToolCx) -> Result<String, ToolError> {
     let mut lines = String::new();
     for target in plan.targets.iter().filter(|target| target.instruction) {
         let (path, why) = match target.name.strip_prefix(&vault) {
-            Some(path) => (path, cx.paths.why_steers(&place::key(path)?).unwrap_or(STEERS_AGENTS)),
+            Some(path) => (path, cx.paths.why_steers(&paths::key(path)?).unwrap_or(STEERS_AGENTS)),
             None => (target.name.as_str(), STEERS_AGENTS),
         };
         lines.push_str(&format!("Note: {path}: {why}\n"));

@@ -1,10 +1,26 @@
+//! What a tool is, and what its calls are given to work with.
+//!
+//! Every room that does something with tools comes in here. Nothing here calls a tool, decides
+//! about a call or touches a file.
+
+mod context;
+mod live_output;
+mod pending;
+mod standing;
+
 use std::cell::OnceCell;
 
 use async_trait::async_trait;
 use onyx_types::{PersonId, Plan, ToolOutcome, ToolSpec};
 use serde_json::Value;
 
-use crate::{Authorised, ToolCx, ToolError};
+use crate::ToolError;
+use crate::gate::Authorised;
+
+pub use context::{Decisions, ToolCx};
+pub use live_output::LiveOutput;
+pub use pending::Pending;
+pub use standing::{DEEPEST, Standing};
 
 /// For whom the tools are looked through, with what one of them found out for the others.
 pub struct Asked<'a> {

@@ -1,10 +1,9 @@
 //! Paths of the vault as models write them: which are refused, which steer agents.
 
 use onyx_storage::ObjectKey;
-use onyx_types::{Hash, Target};
 
-use crate::place::{self, Place};
-use crate::{ToolError, instruction};
+use super::{instruction, key};
+use crate::ToolError;
 
 /// What the config says of paths in the vault.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -23,7 +22,7 @@ pub enum HiddenPaths {
 
 impl PathRules {
     pub(crate) fn check(&self, path: &str) -> Result<ObjectKey, ToolError> {
-        let key = place::key(path)?;
+        let key = key(path)?;
         if self.shows(&key) { Ok(key) } else { Err(ToolError::Refused(format!("{key} is hidden"))) }
     }
 
@@ -43,9 +42,5 @@ impl PathRules {
     pub(crate) fn why_steers(&self, key: &ObjectKey) -> Option<&'static str> {
         let protected = || self.protected.iter().any(|place| instruction::stands_under(key, place));
         instruction::in_vault(key).or_else(|| protected().then_some(instruction::PROTECTED))
-    }
-
-    pub(crate) fn target(&self, vault: &Place, key: &ObjectKey, base: Option<Hash>) -> Target {
-        Target { name: vault.name(key), base, instruction: self.steers(key) }
     }
 }

@@ -3,7 +3,7 @@
 
 use onyx_storage::ObjectKey;
 
-use crate::program_path;
+use super::program_path;
 
 /// The sentence for files that agents obey, and for those that only the config makes instructions.
 pub(crate) const STEERS_AGENTS: &str = "agents take what it says for instructions.";

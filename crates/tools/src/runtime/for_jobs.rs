@@ -1,14 +1,11 @@
-//! What jobs and tools need of each other: commands and addresses that a person accepted with a
-//! job, and the desk at which agents make, list and cancel jobs.
+//! Commands and addresses that a person accepted with a job.
 
 use std::time::Duration;
 
-use async_trait::async_trait;
 use onyx_egress::Address;
-use onyx_types::{ErrorCode, Fault, JobId, Origin, PersonId};
-use serde_json::{Map, Value};
+use onyx_types::{ErrorCode, Fault, Origin};
 
-use crate::runtime::{Access, Ending, Network, Order, Runtime, Steering};
+use super::{Access, Ending, Network, Order, Runtime, Steering};
 use crate::{ToolCx, Web};
 
 /// The most of an answer that is looked through for words.
@@ -121,49 +118,3 @@ impl JobOutside {
 fn unreachable(error: &onyx_egress::EgressError) -> Fault {
     Fault::new(ErrorCode::ToolFailed, error.to_string())
 }
-
-/// A job as it would be made.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct ProposedJob {
-    pub id: JobId,
-    /// Its file.
-    pub text: String,
-    /// When it fires, in plain words.
-    pub words: String,
-    /// The next five times, where the person lives.
-    pub next: Vec<String>,
-}
-
-/// Where tools make, list and cancel jobs.
-#[async_trait]
-pub trait JobDesk: Send + Sync {
-    /// Does the person have jobs? Cheap.
-    fn has_jobs(&self, person: &PersonId) -> bool;
-
-    /// Checks a job and shows what it would be. Nothing is written.
-    async fn propose(
-        &self,
-        person: &PersonId,
-        id: &str,
-        fields: Map<String, Value>,
-    ) -> Result<ProposedJob, Fault>;
-
-    /// A person agreed to exactly this file, which is written already.
-    async fn accept(&self, person: &PersonId, id: &JobId, text: &str) -> Result<(), Fault>;
-
-    /// One line for each job.
-    async fn lines(&self, person: &PersonId) -> Result<Vec<String>, Fault>;
-
-    async fn cancel(&self, person: &PersonId, id: &JobId) -> Result<(), Fault>;
-
-    /// What a job says in one line, or that there is none.
-    async fn line(&self, person: &PersonId, id: &JobId) -> Result<String, Fault>;
-}
-
-/// Where the file of a job stands in the vault.
-pub fn job_path(id: &JobId) -> String {
-    format!("{JOBS_FOLDER}/{}.md", id.name())
-}
-
-/// Where job files lie in a vault. Not for anybody to move: what lies there counts as instructions.
-pub const JOBS_FOLDER: &str = "agent/jobs";

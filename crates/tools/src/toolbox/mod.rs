@@ -1,3 +1,16 @@
+//! Every tool there is, and the one way to call one: found, checked, planned, decided, audited,
+//! done, masked, bounded. What needs a person becomes a draft here, and approvals are applied here.
+//!
+//! The agent crate comes in through [`Toolbox`]. No tool is named here, and nothing here decides
+//! what is allowed: that is the gate's.
+
+mod approval;
+mod attempt;
+mod audit;
+mod offering;
+mod output;
+mod proposal;
+
 use std::borrow::Cow;
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -7,11 +20,18 @@ use onyx_types::{
     Attendance, ErrorCode, Fault, PersonId, ToolCall, ToolOutcome, ToolSpec, Visibility,
 };
 
-use crate::attempt::Attempt;
-use crate::offering::{Offering, Offerings, ToolTraits};
-use crate::output::{Keep, bound, one_line};
+use crate::gate::Policy;
+use crate::mask::Masker;
 use crate::schema::Checker;
-use crate::{Asked, Masker, Pending, Policy, Tool, ToolCx};
+use crate::text::one_line;
+use crate::tool::{Asked, Pending, Tool, ToolCx};
+
+use attempt::Attempt;
+use offering::Offerings;
+use output::{Keep, bound};
+
+pub use approval::{Approval, NotApproved};
+pub use offering::{Offering, ToolTraits};
 
 /// Every tool there is, and the one way to call one.
 pub struct Toolbox {
@@ -58,8 +78,8 @@ impl Toolbox {
         Ok(Self { entries, offerings: Offerings::default(), services })
     }
 
-    pub fn specs(&self) -> impl Iterator<Item = &ToolSpec> {
-        self.entries.iter().map(|entry| entry.tool.spec())
+    pub fn specs(&self) -> Vec<&ToolSpec> {
+        self.entries.iter().map(|entry| entry.tool.spec()).collect()
     }
 
     pub fn spec(&self, name: &str) -> Option<&ToolSpec> {
@@ -68,7 +88,7 @@ impl Toolbox {
 
     /// What the agent is offered, always in the same order so that prompt caches hit.
     pub fn offers(&self, policy: &Policy) -> Vec<&ToolSpec> {
-        self.specs().filter(|spec| is_offered(policy, &spec.name)).collect()
+        self.specs().into_iter().filter(|spec| is_offered(policy, &spec.name)).collect()
     }
 
     /// Of these, what can work for this person now.

@@ -3,11 +3,12 @@
 use std::sync::Arc;
 
 use onyx_storage::{
-    Area, Change, Expect, History, Object, ObjectKey, ObjectKeyError, ObjectMeta, Objects,
-    StoreError, declared_origin,
+    Area, Change, Expect, History, Object, ObjectKey, ObjectMeta, Objects, StoreError,
+    declared_origin,
 };
-use onyx_types::{DraftId, Hash, Origin, Plan, Taint, Target};
+use onyx_types::{DraftId, Hash, Origin, Taint, Target};
 
+use crate::paths::key;
 use crate::{Pending, ToolCx, ToolError};
 
 /// Longer files are not for a model to read or rewrite in one piece.
@@ -58,12 +59,6 @@ impl Seen {
     }
 }
 
-/// A path that a model wrote; what leads out of the folder is refused.
-pub(crate) fn key(path: &str) -> Result<ObjectKey, ToolError> {
-    let path = path.strip_prefix("./").unwrap_or(path);
-    path.parse().map_err(|error: ObjectKeyError| ToolError::Refused(error.to_string()))
-}
-
 impl Place {
     pub(crate) fn vault(cx: &ToolCx) -> Result<Self, ToolError> {
         Self::of(cx, &Area::Vault(cx.key.person.clone()))
@@ -111,6 +106,11 @@ impl Place {
     /// How a file is called in plans and records.
     pub(crate) fn name(&self, key: &ObjectKey) -> String {
         format!("{}/{key}", self.root)
+    }
+
+    /// A file of the vault as a plan names it; `base` is what it holds now.
+    pub(crate) fn target(&self, cx: &ToolCx, key: &ObjectKey, base: Option<Hash>) -> Target {
+        Target { name: self.name(key), base, instruction: cx.paths.steers(key) }
     }
 
     pub(crate) async fn read(&self, key: &ObjectKey) -> Result<Option<Reading>, ToolError> {
@@ -237,13 +237,13 @@ impl Place {
         kept.map(drop).map_err(refused)
     }
 
-    async fn get(&self, key: &ObjectKey) -> Result<Option<Object>, ToolError> {
+    pub(super) async fn get(&self, key: &ObjectKey) -> Result<Option<Object>, ToolError> {
         self.objects.get(key, FILE_BYTES).await.map_err(refused)
     }
 
     /// The version before is durable before anything changes, and what changed since the plan is
     /// never written over.
-    async fn put(
+    pub(super) async fn put(
         &self,
         key: &ObjectKey,
         text: &str,
@@ -270,7 +270,7 @@ impl Place {
         }
     }
 
-    async fn remove(
+    pub(super) async fn remove(
         &self,
         key: &ObjectKey,
         base: Option<Hash>,
@@ -295,7 +295,7 @@ impl Place {
     fn path(&self, key: &ObjectKey) -> Result<ObjectKey, ToolError> {
         match self.in_person.as_str() {
             "" => Ok(key.clone()),
-            folder => self::key(&format!("{folder}/{key}")),
+            folder => crate::paths::key(&format!("{folder}/{key}")),
         }
     }
 }
@@ -308,40 +308,6 @@ fn within<'a>(folder: &str, path: &'a str) -> Option<&'a str> {
     path.strip_prefix(folder)?.strip_prefix('/')
 }
 
-/// Does what the plan's changes say, and nothing where something has changed since. What holds
-/// already what it should is left alone, so that a plan that was cut off can be finished.
-pub(crate) async fn apply(plan: &Plan, cx: &ToolCx) -> Result<(), ToolError> {
-    let mut open = Vec::new();
-    for change in &plan.changes {
-        let (place, key) = Place::holding(cx, &change.target)?;
-        let base = plan.target(&change.target).and_then(|target| target.base);
-        let current = place.get(&key).await?.map(|object| object.hash);
-        if current == base {
-            open.push((place, key, base, change));
-        } else if current != change.after_hash() {
-            return Err(ToolError::Conflict(key.to_string()));
-        }
-    }
-    let by = Writer { cx, tool: &plan.tool };
-    for (place, key, base, change) in open {
-        match &change.after {
-            Some(text) => {
-                let origin = by.origin().max(change.origin);
-                place.put(&key, text, base, &by, origin).await?;
-            }
-            None if base.is_none() => {}
-            None => place.remove(&key, base, &by).await?,
-        }
-    }
-    Ok(())
-}
-
-/// What a target holds now.
-pub(crate) async fn current_hash(cx: &ToolCx, name: &str) -> Result<Option<Hash>, ToolError> {
-    let (place, key) = Place::holding(cx, name)?;
-    Ok(place.get(&key).await?.map(|object| object.hash))
-}
-
 /// Who writes: the tool of an agent in a run.
 pub(crate) struct Writer<'a> {
     pub(crate) cx: &'a ToolCx,
@@ -349,7 +315,7 @@ pub(crate) struct Writer<'a> {
 }
 
 impl Writer<'_> {
-    fn origin(&self) -> Origin {
+    pub(super) fn origin(&self) -> Origin {
         match self.cx.taint {
             Taint::Clean => Origin::Agent,
             Taint::Tainted => Origin::AgentTainted,
@@ -365,25 +331,6 @@ impl Writer<'_> {
             tool: self.tool.to_owned(),
         }
     }
-}
-
-/// Where the content that a plan builds on came from: its preview may show any of it.
-pub(crate) async fn origin_of_targets(
-    cx: &ToolCx,
-    targets: &[Target],
-) -> Result<Origin, ToolError> {
-    let person = format!("{}/", Area::Person(cx.key.person.clone()).path());
-    let history = cx.files.history(&cx.key.person)?;
-    let mut origin = Origin::Person;
-    for target in targets {
-        let Some(base) = target.base else { continue };
-        let of_target = match target.name.strip_prefix(&person) {
-            Some(path) => history.provenance(&key(path)?, base).await?,
-            None => Origin::External,
-        };
-        origin = origin.max(of_target);
-    }
-    Ok(origin)
 }
 
 /// Links, devices and the like are refused by the store itself; that is a denial and is audited.

@@ -1,0 +1,15 @@
+//! The person's files: as an agent's calls see and change them, and as the person changes them.
+//!
+//! Everything that reads or writes a file of a person's goes through here, and through
+//! `onyx_storage` from here, so that versions are kept, drafts are seen and who wrote what is
+//! known. It never decides whether a change may happen: tools and the toolbox ask the gate first.
+
+mod changes;
+pub(crate) mod conversation;
+pub(crate) mod entity_place;
+mod person_files;
+mod place;
+
+pub(crate) use changes::{apply, current_hash, diff_to_disk, origin_of_targets};
+pub use person_files::{LARGEST_PERSON_FILE, NumberedVersion, PersonFiles};
+pub(crate) use place::{Place, Writer};

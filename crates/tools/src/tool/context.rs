@@ -1,0 +1,66 @@
+use std::sync::Arc;
+use std::time::Duration;
+
+use onyx_storage::Files;
+use onyx_types::{
+    AgentId, Author, Cancel, Clock, RunId, ScopeSet, SessionKey, Taint, View, Visibility,
+};
+
+use super::{LiveOutput, Pending, Standing};
+use crate::gate::Granted;
+use crate::paths::PathRules;
+use crate::web::Addresses;
+
+/// For whom and within what a call works. Made by the driver, never from a model's words.
+#[derive(Clone)]
+pub struct ToolCx {
+    pub key: SessionKey,
+    /// The agent that answers; a session's key names the one it was created with.
+    pub agent: AgentId,
+    pub run: RunId,
+    pub view: Option<View>,
+    /// What searches may see: by the person, the agent and where the session lives.
+    pub scopes: ScopeSet,
+    /// Other agents whose memory this one may read.
+    pub memories: Arc<[AgentId]>,
+    pub cancel: Cancel,
+    pub taint: Taint,
+    pub clock: Arc<dyn Clock>,
+    pub files: Arc<dyn Files>,
+    pub paths: Arc<PathRules>,
+    /// What the run may fetch without asking; one book for all its lanes.
+    pub addresses: Arc<Addresses>,
+    pub live: LiveOutput,
+    /// What the session's open drafts make of files; the toolbox sets it for each call.
+    pub pending: Arc<Pending>,
+    pub decisions: Decisions,
+    /// `None`: no run is at work, a person approved the call.
+    pub standing: Option<Standing>,
+    /// Was the tool shown to the model with the request that it answers? The driver sets it for
+    /// each call.
+    pub offered: Visibility,
+}
+
+/// What a person has decided that bears on a call, and how long they can decide more.
+#[derive(Clone, Debug)]
+pub struct Decisions {
+    /// What a person allowed for the rest of this run.
+    pub granted: Granted,
+    /// How long what needs a person can be decided.
+    pub draft_time: Duration,
+    /// What the person said when they approved the call.
+    pub answer: Option<String>,
+}
+
+impl Decisions {
+    /// Nothing is decided yet.
+    pub fn none(draft_time: Duration) -> Self {
+        Self { granted: Granted::default(), draft_time, answer: None }
+    }
+}
+
+impl ToolCx {
+    pub fn author(&self) -> Author {
+        Author::Agent(self.agent.clone())
+    }
+}
