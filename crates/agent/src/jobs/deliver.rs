@@ -1,62 +1,61 @@
 //! Tells people what came of their jobs: in browsers, and by webhooks. What is to be told is in the
 //! ledger before anybody is, so that a crash forgets nobody.
 
-use onyx_storage::{JobRow, JobSlot, SlotDelivery, SlotState};
+use std::sync::{Arc, PoisonError};
+
+use onyx_storage::{JobSlot, SlotDelivery, SlotKey, SlotState};
 use onyx_types::{Fault, JobId, PersonId};
 use serde_json::json;
 
 use super::Shared;
-use super::listing::Job;
 use super::spec::Deliver;
 
 /// Of the text in a notification.
 const LONGEST_TOLD: usize = 240;
 
-/// Browsers are told of times that passed unnoticed; the page keeps them until they are seen.
-pub(super) fn tell_missed(shared: &Shared, job: &Job, row: &JobRow, slots: &[JobSlot]) {
-    let missed: u32 =
-        slots.iter().filter(|slot| slot.state == SlotState::Missed).map(|slot| slot.count).sum();
-    if missed > 0 {
-        let times =
-            if missed == 1 { "One time was".to_owned() } else { format!("{missed} times were") };
-        shared.tell(&row.person, &row.job, Some(format!("{}: {times} missed.", job.id.name())));
-    }
-}
-
-/// Delivers what has yet to be, and notes how that went.
-pub(super) async fn deliver_pending(shared: &Shared) -> Result<(), Fault> {
+/// Delivers what has yet to be, and notes how that went. Webhooks may take their time, so each goes
+/// its own way; nobody else waits for it.
+pub(super) async fn deliver_pending(shared: &Arc<Shared>) -> Result<(), Fault> {
     for slot in shared.setup.jobs.undelivered_slots().await? {
-        let deliver = ways(shared, &slot.person, &slot.job).await?;
-        let mut failed = None;
-        for way in &deliver {
-            match way {
-                // The session was marked as unread with its run's end.
-                Deliver::Session => {}
-                Deliver::Notification => {
-                    shared.tell(&slot.person, &slot.job, Some(told(&slot)));
+        let ways = ways(shared, &slot.person, &slot.job).await?;
+        if !ways.iter().any(|way| matches!(way, Deliver::Webhook(_))) {
+            deliver(shared, &slot, &ways).await?;
+        } else if shared.begins_delivery(&slot.key()) {
+            let shared = Arc::clone(shared);
+            tokio::spawn(async move {
+                if let Err(fault) = deliver(&shared, &slot, &ways).await {
+                    tracing::warn!(job = %slot.job, %fault, "a delivery could not be noted");
                 }
-                Deliver::Webhook(url) => {
-                    if let Err(why) = post(shared, &slot, url).await {
-                        failed = Some(why);
-                    }
-                }
-            }
+                shared.ends_delivery(&slot.key());
+                shared.tell(&slot.person, &slot.job, None);
+            });
         }
-        // Trouble is told to browsers whatever the job says: nobody asked for silence about it.
-        if slot.state.is_trouble() && !deliver.contains(&Deliver::Notification) {
-            shared.tell(&slot.person, &slot.job, Some(told(&slot)));
-        }
-        let (delivery, detail) = match failed {
-            None => (SlotDelivery::Delivered, None),
-            Some(why) => {
-                tracing::warn!(job = %slot.job, why, "a job's webhook was not delivered");
-                let detail = format!("{}\nNot delivered: {why}", slot.detail);
-                (SlotDelivery::Failed, Some(detail))
-            }
-        };
-        shared.setup.jobs.set_delivery(&slot.key(), delivery, detail.as_deref()).await?;
     }
     Ok(())
+}
+
+async fn deliver(shared: &Shared, slot: &JobSlot, ways: &[Deliver]) -> Result<(), Fault> {
+    let mut failed = None;
+    for way in ways {
+        match way {
+            // The session was marked as unread with its run's end.
+            Deliver::Session => {}
+            Deliver::Notification => shared.tell(&slot.person, &slot.job, Some(told(slot))),
+            Deliver::Webhook(url) => failed = post(shared, slot, url).await.err().or(failed),
+        }
+    }
+    // Trouble is told to browsers whatever the job says: nobody asked for silence about it.
+    if slot.state.is_trouble() && !ways.contains(&Deliver::Notification) {
+        shared.tell(&slot.person, &slot.job, Some(told(slot)));
+    }
+    let (delivery, detail) = match failed {
+        None => (SlotDelivery::Delivered, None),
+        Some(why) => {
+            tracing::warn!(job = %slot.job, why, "a job's webhook was not delivered");
+            (SlotDelivery::Failed, Some(format!("{}\nNot delivered: {why}", slot.detail)))
+        }
+    };
+    Ok(shared.setup.jobs.set_delivery(&slot.key(), delivery, detail.as_deref()).await?)
 }
 
 /// As the job says now; a job that is gone tells nobody.
@@ -95,13 +94,25 @@ async fn post(shared: &Shared, slot: &JobSlot, url: &str) -> Result<(), String> 
 }
 
 fn told(slot: &JobSlot) -> String {
-    let what = match slot.state {
-        SlotState::Failed => "failed: ",
-        SlotState::Interrupted => "was interrupted: ",
-        SlotState::Missed => "was missed: ",
-        _ => "",
+    let (name, detail) = (slot.job.name(), &slot.detail);
+    let text = match slot.state {
+        SlotState::Failed => format!("{name} failed: {detail}"),
+        SlotState::Interrupted => format!("{name} was interrupted: {detail}"),
+        SlotState::Missed if slot.count == 1 => format!("{name} was missed once."),
+        SlotState::Missed => format!("{name} was missed {} times.", slot.count),
+        _ => format!("{name}: {detail}"),
     };
-    let text = format!("{}: {what}{}", slot.job.name(), slot.detail);
     let end = text.floor_char_boundary(LONGEST_TOLD);
     if end < text.len() { format!("{}…", &text[..end]) } else { text }
+}
+
+impl Shared {
+    /// `false`: it is under way already.
+    fn begins_delivery(&self, slot: &SlotKey) -> bool {
+        self.delivering.lock().unwrap_or_else(PoisonError::into_inner).insert(slot.clone())
+    }
+
+    fn ends_delivery(&self, slot: &SlotKey) {
+        self.delivering.lock().unwrap_or_else(PoisonError::into_inner).remove(slot);
+    }
 }

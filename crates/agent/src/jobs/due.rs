@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use onyx_storage::{JobRow, JobSlot, Settling, SlotState, SlotTrigger};
+use onyx_storage::{JobRow, JobSlot, Settling, SlotDelivery, SlotState, SlotTrigger};
 use onyx_types::{Hash, Timestamp};
 
 use super::spec::{Misfire, Overlap, Timing};
@@ -102,6 +102,8 @@ impl Decision<'_> {
             state,
             ended_at: Some(self.now),
             detail: why.to_owned(),
+            // What was missed is told; what a rule left out is not.
+            delivery: (state == SlotState::Missed).then_some(SlotDelivery::Pending),
             ..JobSlot::queued(person, job, range.first, SlotTrigger::Schedule)
         });
         range.last

@@ -23,7 +23,7 @@ mod system;
 mod words;
 mod worker;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError, RwLock};
 
 use onyx_knowledge::Index;
@@ -91,8 +91,10 @@ struct Shared {
     /// How slots at work in this process are stopped.
     at_work: Mutex<BTreeMap<SlotKey, Cancel>>,
     notices: broadcast::Sender<JobNotice>,
+    /// Slots whose webhooks are under way.
+    delivering: Mutex<BTreeSet<SlotKey>>,
     /// People who are known to have jobs.
-    with_jobs: Mutex<std::collections::BTreeSet<PersonId>>,
+    with_jobs: Mutex<BTreeSet<PersonId>>,
 }
 
 impl Jobs {
@@ -105,6 +107,7 @@ impl Jobs {
             wake: Notify::new(),
             at_work: Mutex::default(),
             notices: broadcast::Sender::new(MOST_UNHEARD),
+            delivering: Mutex::default(),
             with_jobs: Mutex::default(),
         };
         Self { shared: Arc::new(shared) }

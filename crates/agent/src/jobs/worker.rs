@@ -96,9 +96,9 @@ impl Worker {
             return Ok(());
         }
         let Some(settling) = due(&spec.timing, row, busy, now) else { return Ok(()) };
-        let missed: Vec<JobSlot> = settling.slots.clone();
+        // Where another process was quicker, its decision is the one that counts.
         if self.shared.setup.jobs.settle_slots(settling).await? {
-            deliver::tell_missed(&self.shared, job, row, &missed);
+            self.shared.tell(&row.person, &row.job, None);
         }
         Ok(())
     }

@@ -62,7 +62,7 @@ impl Tool for CancelJob {
         let vault = Place::vault(cx)?;
         let key = crate::paths::key(&job_path(&id))?;
         let base = vault.read(&key).await?.map(|reading| reading.hash);
-        let target = cx.paths.target(&vault, &key, base);
+        let target = vault.target(cx, &key, base);
         let summary = self.summary(&input);
         let plan = acting(&self.spec, input, ToolEffect::Write, target, Preview::Text { text });
         Ok(Plan { summary, ..plan })

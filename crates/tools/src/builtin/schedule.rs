@@ -73,7 +73,7 @@ impl Tool for Schedule {
         let verb = if base.is_some() { "Change the job" } else { "Schedule" };
         let summary = format!("{verb} {}: {}", job.id, job.words);
         let text = format!("{}\nNext:\n  {}\n\n{}", job.words, job.next.join("\n  "), job.text);
-        let target = cx.paths.target(&vault, &key, base);
+        let target = vault.target(cx, &key, base);
         let plan = writing(&self.spec, input, target, summary, Preview::Text { text });
         Ok(Plan { consent: Consent::Person, ..changing(plan, &job.text, Origin::Person) })
     }

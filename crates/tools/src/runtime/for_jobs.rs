@@ -83,7 +83,8 @@ impl JobOutside {
                 Some(format!("The command took longer than {} s.", limit.as_secs()))
             }
         };
-        Ok(CommandEnd { succeeded: why.is_none(), output: ran.output, why })
+        let output = format!("{}{}", ran.output, ran.left.note());
+        Ok(CommandEnd { succeeded: why.is_none(), output, why })
     }
 
     pub async fn get(&self, url: &str) -> Result<HttpAnswer, Fault> {
