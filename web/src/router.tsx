@@ -93,6 +93,11 @@ const actions = createRoute({
   path: '/actions',
   component: lazyRouteComponent(() => import('./pages/actions/ActionsPage'), 'ActionsPage'),
 });
+const jobs = createRoute({
+  getParentRoute: () => root,
+  path: '/jobs',
+  component: lazyRouteComponent(() => import('./pages/jobs/JobsPage'), 'JobsPage'),
+});
 const agents = createRoute({
   getParentRoute: () => root,
   path: '/agents',
@@ -165,6 +170,7 @@ const routes = [
   thread,
   threadAlone,
   actions,
+  jobs,
   agents,
   agent,
   settings,

@@ -81,6 +81,11 @@ export class Sessions {
     return this.http.json(`/v1/sessions/${id}`, { method: 'DELETE' });
   }
 
+  /** The person has read it; other devices hear of it. */
+  async markRead(id: string): Promise<void> {
+    await this.http.response(`/v1/sessions/${id}/read`, { method: 'PUT', body: {} });
+  }
+
   fork(id: string, turnId: string): Promise<Session> {
     return this.http.json(`/v1/sessions/${id}/fork`, { body: { turn_id: turnId } });
   }

@@ -249,6 +249,9 @@ export interface ChangeEvent {
   sessionId?: string;
   runId?: string;
   draftId?: string;
+  jobId?: string;
+  /** What the person is to be shown. */
+  message?: string;
 }
 
 export interface SendRequest {

@@ -15,6 +15,7 @@ use crate::conversations::{self, Conversations, LocalPromises, LocalSentMessages
 use crate::drafts::{self, Approvals, LocalDraftLeases, Undo};
 use crate::drive::DriveServices;
 use crate::memory::{ModelFacts, keeping_request};
+use crate::jobs::{Jobs, JobsSetup};
 use crate::notices::{LocalNotifier, Notice, Notifier};
 use crate::personas::Personas;
 use crate::prompt::{SecretMask, UntrustedPiece, untrusted_block};
@@ -45,6 +46,7 @@ pub struct AgentServices {
     pub conversations: Conversations,
     pub actions: Actions,
     pub personas: Personas,
+    pub jobs: Jobs,
     pub preferences: PreferenceFiles,
     pub(crate) shared: Arc<Shared>,
 }
@@ -116,6 +118,7 @@ impl AgentServices {
             conversations: shared.conversations(&sessions, &replay, &runs),
             actions: shared.actions(),
             personas: Personas::new(sessions.clone(), runs.clone()),
+            jobs: shared.jobs(&sessions, &runs),
             preferences,
             sessions,
             runs,
@@ -171,6 +174,7 @@ impl AgentServices {
     }
 
     pub fn set_index(&self, index: Index) {
+        self.jobs.set_index(index.clone());
         self.runs.set_index(index);
     }
 
@@ -182,9 +186,9 @@ impl AgentServices {
         self.shared.ids.now()
     }
 
-    /// The day on which spending counts now (UTC).
-    pub fn today(&self) -> String {
-        self.now().utc_date()
+    /// The day on which a person's spending counts now.
+    pub fn today(&self, person: &PersonId) -> String {
+        self.shared.clock.zone_of(person).date(self.now())
     }
 
     /// An id for what a surface must name: a request, an answer that nobody stores.
@@ -304,6 +308,21 @@ impl Shared {
             promises: Arc::new(LocalPromises::default()),
             sent: Arc::new(LocalSentMessages::default()),
             opening: tokio::sync::Mutex::default(),
+        })
+    }
+
+    fn jobs(&self, sessions: &Sessions, runs: &Runs) -> Jobs {
+        Jobs::new(JobsSetup {
+            files: Arc::clone(&self.store.files),
+            ledger: Arc::clone(&self.store.ledger),
+            jobs: Arc::clone(&self.store.jobs),
+            drafts: Arc::clone(&self.store.drafts),
+            clock: Arc::clone(&self.clock),
+            roster: Arc::clone(&self.roster),
+            sessions: sessions.clone(),
+            actions: self.actions(),
+            runs: runs.clone(),
+            ids: self.ids.clone(),
         })
     }
 

@@ -84,6 +84,30 @@ impl Egress {
         }
     }
 
+    /// Sends a body. Redirects are not followed: what was said to go there goes nowhere else.
+    pub async fn post(
+        &self,
+        address: &Address,
+        content_type: &str,
+        headers: &[(&'static str, String)],
+        body: Vec<u8>,
+    ) -> Result<Fetched, EgressError> {
+        let work = async {
+            let client = self.client(self.reach(&HostPort::of(address))?)?;
+            let mut request = client.post(address.url().clone()).header(CONTENT_TYPE, content_type);
+            for (name, value) in headers {
+                request = request.header(*name, value);
+            }
+            let response = request.body(body).send().await;
+            self.take(address.clone(), response.map_err(|error| self.failed(address, &error))?)
+                .await
+        };
+        match tokio::time::timeout(self.bounds.total, work).await {
+            Ok(result) => result,
+            Err(_) => Err(EgressError::Timeout(self.bounds.total)),
+        }
+    }
+
     async fn follow(&self, address: &Address, accept: &str) -> Result<Fetched, EgressError> {
         let mut address = address.clone();
         for _ in 0..=self.bounds.redirects {

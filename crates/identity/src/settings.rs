@@ -3,7 +3,7 @@
 use std::fmt;
 
 use onyx_storage::Role;
-use onyx_types::{ErrorCode, Fault, PersonId};
+use onyx_types::{ErrorCode, Fault, PersonId, Zone};
 use serde::Deserialize;
 
 use crate::people::OWNER;
@@ -31,7 +31,7 @@ impl fmt::Debug for Token {
 
 /// One of `people` in `onyx.json`: a name, or a name with more about it.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
-#[serde(untagged, expecting = "expected a name or { id, name, role }")]
+#[serde(untagged, expecting = "expected a name or { id, name, role, timezone }")]
 pub enum PersonSettings {
     Id(PersonId),
     Full {
@@ -40,6 +40,9 @@ pub enum PersonSettings {
         name: Option<String>,
         #[serde(default)]
         role: Role,
+        /// Where they have chosen none themselves.
+        #[serde(default)]
+        timezone: Option<Zone>,
     },
 }
 
@@ -54,6 +57,14 @@ impl PersonSettings {
         match self {
             Self::Id(_) => None,
             Self::Full { name, .. } => name.as_deref(),
+        }
+    }
+
+    /// The person and the zone that the config gives them.
+    pub fn zone(&self) -> Option<(PersonId, Zone)> {
+        match self {
+            Self::Id(_) => None,
+            Self::Full { id, timezone, .. } => Some((id.clone(), timezone.clone()?)),
         }
     }
 

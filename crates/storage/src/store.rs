@@ -10,7 +10,7 @@ use crate::local::{LocalLeases, LocalTurnLog};
 use crate::objects::Files;
 use crate::sessions::rebuild_person;
 use crate::sqlite::{AuditWitnesses, Opened, SqliteChunks, SqliteLedger};
-use crate::{Accounts, ChunkStore, Drafts, Leases, Ledger, SealedSecrets, StoreError, TurnLog};
+use crate::{Accounts, ChunkStore, Drafts, Leases, Ledger, SealedSecrets, StoreError, TurnLog, JobLedger};
 
 /// Every store of one home, behind the traits that callers see.
 #[derive(Clone)]
@@ -20,6 +20,7 @@ pub struct Store {
     pub drafts: Arc<dyn Drafts>,
     pub accounts: Arc<dyn Accounts>,
     pub secrets: Arc<dyn SealedSecrets>,
+    pub jobs: Arc<dyn JobLedger>,
     pub leases: Arc<dyn Leases>,
     pub chunks: Arc<dyn ChunkStore>,
     /// Also what keeps the home ours while any of the above is in use.
@@ -50,8 +51,9 @@ impl Store {
         let blocking = home.blocking();
         let database = home.paths().database();
         let ledger_blocking = blocking.clone();
+        let days = Arc::clone(&clock);
         let (ledger, opened) =
-            blocking.run(move || open_ledger(&database, ledger_blocking, witnesses)).await?;
+            blocking.run(move || open_ledger(&database, days, ledger_blocking, witnesses)).await?;
         let leases = LocalLeases::new(Arc::clone(&clock));
         let turns = LocalTurnLog::new(home.root(), leases.clone(), home.ops(), blocking.clone());
         let chunks = SqliteChunks::new(&home.paths().index(), clock, blocking.clone());
@@ -61,6 +63,7 @@ impl Store {
             drafts: Arc::clone(&ledger) as Arc<dyn Drafts>,
             accounts: Arc::clone(&ledger) as Arc<dyn Accounts>,
             secrets: Arc::clone(&ledger) as Arc<dyn SealedSecrets>,
+            jobs: Arc::clone(&ledger) as Arc<dyn JobLedger>,
             ledger,
             leases: Arc::new(leases),
             chunks: Arc::new(chunks),
@@ -90,11 +93,12 @@ impl Store {
 /// Ledgers cannot be made again, so a database that cannot be used stops the start, by name.
 fn open_ledger(
     path: &Path,
+    clock: Arc<dyn Clock>,
     blocking: Blocking,
     witnesses: AuditWitnesses,
 ) -> Result<(SqliteLedger, Opened), StoreError> {
     let name = path.display();
-    SqliteLedger::open(path, blocking, witnesses).map_err(|error| match error {
+    SqliteLedger::open(path, clock, blocking, witnesses).map_err(|error| match error {
         StoreError::Damaged(why) => StoreError::Damaged(format!("{name}: {why}")),
         StoreError::Failed(why) => StoreError::Failed(format!("{name}: {why}")),
         StoreError::NotFound

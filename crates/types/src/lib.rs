@@ -34,6 +34,7 @@ mod turn_codec;
 mod turn_quick;
 mod usage;
 mod visible;
+mod zone;
 
 pub use approver::{Approver, ApproverKind};
 pub use authority::{Attendance, Taint, Tier, ToolEffect, Verdict};
@@ -50,8 +51,8 @@ pub use event::{ActionRun, ContextPiece, Envelope, Event, StatusCode};
 pub use grants::{Grant, Grants, NotAGrant};
 pub use hash::Hash;
 pub use ids::{
-    AgentId, Author, BatchId, ChannelId, CredentialId, DraftId, IdError, LaneId, PersonId, RunId,
-    SessionId, SessionKey, SourceId, SpaceId, ThreadId, ToolUseId, TurnId,
+    AgentId, Author, BatchId, ChannelId, CredentialId, DraftId, IdError, JobId, JobKind, LaneId,
+    PersonId, RunId, SessionId, SessionKey, SourceId, SpaceId, ThreadId, ToolUseId, TurnId,
 };
 pub use limits::Limits;
 pub use message::{Block, Message, Role};
@@ -79,3 +80,4 @@ pub use turn::{
 };
 pub use usage::Usage;
 pub use visible::{VisiblePieces, serialize_visible, visible, visible_json, visible_line};
+pub use zone::{UnknownZone, Zone, Zones};

@@ -29,6 +29,8 @@ pub enum Target {
     WebSearch,
     /// The list of the person's conversations.
     Sessions,
+    /// The list of the person's jobs.
+    Jobs,
     Session(SessionId),
     /// What the person looks at.
     View(String),
@@ -143,6 +145,7 @@ impl Target {
             Self::Index => "index",
             Self::WebSearch => "web_search",
             Self::Sessions => "sessions",
+            Self::Jobs => "jobs",
             Self::Session(_) => "session",
             Self::View(_) => "view",
             Self::Agent(_) => "agent",
@@ -173,6 +176,7 @@ impl Target {
             Some("index") => Some(Self::Index),
             Some("web_search") => Some(Self::WebSearch),
             Some("sessions") => Some(Self::Sessions),
+            Some("jobs") => Some(Self::Jobs),
             Some("session") => after(SESSION).parse().ok().map(Self::Session),
             Some("view") => Some(Self::View(text.clone())),
             Some("agent") => after(AGENT).parse().ok().map(Self::Agent),
@@ -211,6 +215,7 @@ impl fmt::Display for Target {
             Self::Index => f.write_str("index"),
             Self::WebSearch => f.write_str("web search"),
             Self::Sessions => f.write_str("sessions"),
+            Self::Jobs => f.write_str("jobs"),
             Self::Session(session) => write!(f, "{SESSION}{session}"),
             Self::Agent(agent) => write!(f, "{AGENT}{agent}"),
             Self::AgentSettings(agent) => write!(f, "{AGENT_SETTINGS}{agent}"),
@@ -292,6 +297,7 @@ mod tests {
             Target::Index,
             Target::WebSearch,
             Target::Sessions,
+            Target::Jobs,
             Target::Session(session),
             Target::View("view page/plan".to_owned()),
             Target::Agent("helper".parse().unwrap()),

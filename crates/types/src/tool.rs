@@ -49,6 +49,8 @@ pub enum Capability {
     OtherSessions,
     /// More than one model.
     Models,
+    /// A job of the person's.
+    Jobs,
 }
 
 /// A JSON Schema that is sent again and again: its text is written and weighed once.

@@ -145,7 +145,7 @@ function Row({ session }: { session: Session }) {
   const home = useHome(session);
   // Cleared is cleared: its persona has begun another one.
   const isPutAway = archived && session.origin === 'agent_editor';
-  const unread = useStore((state) => state.unread[session.id] === true);
+  const unread = useStore((state) => state.sessions[session.id]?.unread === true);
   const mark = session.runId ? 'at work' : unread ? 'unread' : undefined;
   return (
     <li className="flex items-center gap-1 pr-2 hover:bg-sunken">

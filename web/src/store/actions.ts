@@ -2,7 +2,7 @@
 
 import type { SendRequest, Session, UserContent } from '@onyx/sdk';
 import { OnyxError } from '@onyx/sdk';
-import { changeConversation, faultOf, onyx, socket, whenOnline } from './client';
+import { changeConversation, faultOf, lookAtShown, onyx, socket, whenOnline } from './client';
 import { deliverToCompanion } from './companion';
 import { attempt } from '../ui/act';
 import { save } from '../ui/download';
@@ -151,10 +151,6 @@ export async function exportSession(session: Session, format: 'markdown' | 'json
 }
 
 export function show(sessionId: string | undefined): void {
-  setState((state) => {
-    if (sessionId === undefined || !state.unread[sessionId]) return { shown: sessionId };
-    const { [sessionId]: _, ...unread } = state.unread;
-    return { shown: sessionId, unread };
-  });
-  keep('onyx.unread', getState().unread);
+  setState({ shown: sessionId });
+  lookAtShown();
 }

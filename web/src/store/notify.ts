@@ -3,7 +3,7 @@
 import { titleOf } from '../shell/links';
 import { visible } from '../ui/visible';
 import { usePreferences } from './preferences';
-import { useStore, type State } from './state';
+import { toast, useStore, type State } from './state';
 
 interface Notice {
   title: string;
@@ -53,6 +53,12 @@ const nameOf = ({ sessions }: State, id: string | undefined) => {
 export function tellEnded(id: string): void {
   if (isWanted())
     void tell({ title: nameOf(useStore.getState(), id), body: 'The answer is here.', tag: id, path: `/chat/${id}` });
+}
+
+/** A job says something: by the system while nobody looks, else here. */
+export function tellJob(message: string): void {
+  if (isWanted()) void tell({ title: 'Jobs', body: message, tag: 'jobs', path: '/jobs' });
+  else toast(message);
 }
 
 /** From now on: what waits for a decision and did not before. */

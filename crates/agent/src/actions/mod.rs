@@ -22,6 +22,7 @@ use crate::runs::{DryRun, RunInput, RunRequest, RunTerms, SessionRef};
 use template::Values;
 
 pub use past_runs::{PastRun, PastRunRecord};
+pub(crate) use front::front_matter;
 
 /// Where they lie in the vault. Not for anybody to move: what lies there counts as instructions.
 pub const ACTIONS_FOLDER: &str = "agent/actions";
@@ -37,6 +38,8 @@ pub struct Action {
     pub label: String,
     /// Its file, among the person's files.
     pub path: String,
+    /// The file as it is; empty where it cannot be read.
+    pub text: String,
     /// What works but is probably not what was meant.
     pub warnings: Vec<String>,
     /// Or why it does not run.
@@ -80,6 +83,8 @@ pub struct ActionRequest {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Confirmation {
     Given(Approver),
+    /// With the job that runs the action: who accepted it agreed to what it does.
+    WithJob,
     NotYet,
 }
 
@@ -126,7 +131,8 @@ impl Actions {
             let message = format!("The action {:?} runs only when you confirm it.", action.label);
             return Err(Fault::new(ErrorCode::ConfirmationRequired, message));
         }
-        let prompt = self.filled(&recipe, &ask.person, ask.selection.as_deref());
+        let selection = ask.selection.as_deref().unwrap_or_default();
+        let prompt = fill_in(&recipe.prompt, &*self.clock, &ask.person, selection);
         let agent = ask.agent.or(recipe.agent);
         let session = match (ask.session, agent) {
             (Some(session), None) => SessionRef::Existing(session),
@@ -159,7 +165,7 @@ impl Actions {
         selection: Option<&str>,
     ) -> Result<String, Fault> {
         let (_, recipe) = self.runnable(person, action).await?;
-        Ok(self.filled(&recipe, person, selection))
+        Ok(fill_in(&recipe.prompt, &*self.clock, person, selection.unwrap_or_default()))
     }
 
     /// The action of this id, if it can run.
@@ -181,14 +187,6 @@ impl Actions {
         Ok((ActionName { id, label }, recipe))
     }
 
-    fn filled(&self, recipe: &ActionSpec, person: &PersonId, selection: Option<&str>) -> String {
-        let now = self.clock.wall();
-        let (date, time) = (now.utc_date(), now.utc_time());
-        let selection = selection.unwrap_or_default();
-        let values = Values { date: &date, time: &time, person: person.as_str(), selection };
-        template::render(&recipe.prompt, &values)
-    }
-
     fn vault(&self, person: &PersonId) -> Result<Arc<dyn Objects>, Fault> {
         Ok(self.files.objects(&Area::Vault(person.clone()))?)
     }
@@ -201,14 +199,16 @@ impl Actions {
     ) -> Result<Action, Fault> {
         let Named { id, label, key, warning } = named;
         let mut warnings: Vec<String> = warning.into_iter().collect();
-        let recipe = match self.recipe(vault, person, &key).await? {
+        let mut text = String::new();
+        let recipe = match self.recipe(vault, person, &key, &mut text).await? {
             Ok((recipe, more)) => {
                 warnings.extend(more);
                 Ok(recipe)
             }
             Err(why) => Err(why),
         };
-        Ok(Action { id, label, path: format!("vault/{key}"), warnings, recipe })
+        let path = format!("vault/{key}");
+        Ok(Action { id, label, path, text, warnings, recipe })
     }
 
     async fn recipe(
@@ -216,6 +216,7 @@ impl Actions {
         vault: &dyn Objects,
         person: &PersonId,
         key: &ObjectKey,
+        whole: &mut String,
     ) -> Result<Result<(ActionSpec, Vec<String>), String>, Fault> {
         let roster = self.roster.get();
         let longest = roster.limits().max_action_bytes;
@@ -229,6 +230,7 @@ impl Actions {
         let Ok(text) = std::str::from_utf8(&object.bytes) else {
             return Ok(Err("the file is not UTF-8".to_owned()));
         };
+        text.clone_into(whole);
         let (mut recipe, warnings) = match front::parse(text, longest) {
             Ok(parsed) => parsed,
             Err(why) => return Ok(Err(why)),
@@ -242,6 +244,19 @@ impl Actions {
         recipe.requires_confirmation |= history.provenance(&kept_as, object.hash).await?.taints();
         Ok(Ok((recipe, warnings)))
     }
+}
+
+/// A prompt with its names filled in, at the time where the person lives.
+pub(crate) fn fill_in(
+    prompt: &str,
+    clock: &dyn Clock,
+    person: &PersonId,
+    selection: &str,
+) -> String {
+    let (zone, now) = (clock.zone_of(person), clock.wall());
+    let (date, time) = (zone.date(now), zone.time(now));
+    let person = person.as_str();
+    template::render(prompt, &Values { date: &date, time: &time, person, selection })
 }
 
 /// The files of the folder with their ids, by name.

@@ -370,7 +370,8 @@ impl Driver {
         let Some(report) = self.outlet.report.take() else { return };
         let (files, key) = (&*self.services.files, &self.session.lease.key);
         let now = self.services.clock.wall();
-        if let Err(error) = report.keep(files, key, summary, now).await {
+        let zone = self.services.clock.zone_of(&key.person);
+        if let Err(error) = report.keep(files, key, summary, &zone, now).await {
             // The session's log holds all of it.
             tracing::error!(run = %self.run, %error, "the run's page could not be written");
         }

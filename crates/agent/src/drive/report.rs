@@ -4,7 +4,7 @@ use std::fmt::Write as _;
 
 use onyx_storage::{Area, Change, Expect, Files, ObjectKey, StoreError};
 use onyx_types::{
-    ActionRun, Author, Event, Hash, Origin, RunId, SessionKey, Taint, Timestamp, ToolUseId,
+    ActionRun, Author, Event, Hash, Origin, RunId, SessionKey, Taint, Timestamp, ToolUseId, Zone,
 };
 use serde_json::Value;
 
@@ -22,18 +22,18 @@ pub struct ActionName {
 
 impl ActionName {
     /// As the run's own events and log name it.
-    pub(crate) fn run(self, run: RunId, started: Timestamp) -> ActionRun {
+    pub(crate) fn run(self, run: RunId, started: Timestamp, zone: &Zone) -> ActionRun {
         let Self { id, label } = self;
-        ActionRun { id, label, page: format!("vault/{}", page_of(run, started)) }
+        ActionRun { id, label, page: format!("vault/{}", page_of(run, started, zone)) }
     }
 }
 
 /// Where in the vault the pages of runs lie, by year, month and day.
 pub(crate) const PAGES_FOLDER: &str = "agent/runs";
 
-/// Where in the vault a run leaves its page.
-fn page_of(run: RunId, started: Timestamp) -> String {
-    let day = started.utc_date().replace('-', "/");
+/// Where in the vault a run leaves its page: under the person's day.
+fn page_of(run: RunId, started: Timestamp, zone: &Zone) -> String {
+    let day = zone.date(started).replace('-', "/");
     format!("{PAGES_FOLDER}/{day}/{run}.md")
 }
 
@@ -110,9 +110,10 @@ impl RunReport {
         files: &dyn Files,
         key: &SessionKey,
         summary: &RunSummary,
+        zone: &Zone,
         now: Timestamp,
     ) -> Result<(), StoreError> {
-        let path: ObjectKey = page_of(self.run, self.started).parse()?;
+        let path: ObjectKey = page_of(self.run, self.started, zone).parse()?;
         let text = self.markdown(key, summary, now);
         let origin = match summary.taint {
             Taint::Clean => Origin::Agent,

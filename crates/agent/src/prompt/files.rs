@@ -1,10 +1,9 @@
 //! Reads the files that a prompt is made of.
 
 use std::time::Duration;
-
-use onyx_storage::{Area, End, Files, Found, StoreError, Wanted};
+use onyx_storage::{Area, End, Files, Found, StoreError, Wanted, ObjectKey, ObjectMeta};
 use onyx_tools::DailyLog;
-use onyx_types::{PersonId, Timestamp};
+use onyx_types::{PersonId, Timestamp, Zone};
 
 use super::snapshot::{FileText, MAX_DAILY, PromptSources, bounded};
 use super::untrusted::UntrustedPiece;
@@ -52,11 +51,10 @@ impl PromptFiles<'_> {
     pub(super) async fn add_memory(
         &self,
         sources: &mut PromptSources,
+        zone: &Zone,
         now: Timestamp,
     ) -> Result<Vec<UntrustedPiece>, StoreError> {
-        let day = Duration::from_secs(24 * 60 * 60);
-        let yesterday = Timestamp::from_millis(now.as_millis() - day.as_millis() as i64);
-        let dates = [yesterday.utc_date(), now.utc_date()];
+        let dates = [zone.date_before(now), zone.date(now)];
         let folder = Area::Memory(self.person.clone(), self.agent.id.clone());
         let logs = dates.each_ref().map(|date| format!("daily/{date}.md"));
         let [memory, before, today] = self

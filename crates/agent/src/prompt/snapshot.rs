@@ -54,6 +54,11 @@ const MAX_MEMORY: usize = 12 * 1024;
 pub(crate) const MAX_DAILY: usize = 4 * 1024;
 
 impl PromptSnapshot {
+    /// These words and nothing else.
+    pub(crate) fn of(text: &str) -> Self {
+        Self::new([SystemBlock { text: text.to_owned(), stable: true }])
+    }
+
     /// Adds a client's words at the end: they add to what the agent is and replace nothing.
     pub fn followed_by(&self, words: &str) -> Self {
         self.with(format!("# From the client of this conversation\n{words}"))

@@ -54,7 +54,8 @@ impl PromptSnapshots {
             return Ok((snapshot, Vec::new()));
         }
         let mut sources = written.clone();
-        let untrusted = files.add_memory(&mut sources, now.wall).await?;
+        let zone = self.clock.zone_of(&key.person);
+        let untrusted = files.add_memory(&mut sources, &zone, now.wall).await?;
         let rendered = sources.render_with(|text| self.mask.text(text));
         Ok((self.keep(id, rendered, written, now.mono), untrusted))
     }

@@ -80,11 +80,12 @@ pub(super) async fn load_context(
     let SessionAddress { key, is_new, .. } = &plan.session;
     let space = plan.space.as_ref();
     let lanes = lanes::set_up(runs, &plan, &opened, space).await?;
-    let history = if *is_new {
+    let mut history = if *is_new {
         History::default()
     } else {
         runs.context.histories.load(key, lanes.widest).await?
     };
+    history.tell_times_in(runs.drive.clock.zone_of(&key.person));
     let client_turns = std::mem::take(&mut opened.message.client.turns);
     let client_turns = with_all_results(client_turns, open_calls(history.turns()))?;
     let scopes = retrieval_scopes(&plan, space);
@@ -134,7 +135,7 @@ fn assemble(
     let to_name = session_to_name(runs, &plan, &actors);
     let model = context.lanes.setups.first().map(|lane| lane.model_id.clone()).unwrap_or_default();
     let terms = &plan.request.terms;
-    let title = title_of(&text);
+    let title = terms.title.clone().or_else(|| title_of(&text));
     let spent = terms.delegated.as_ref().map(|parent| Arc::clone(&parent.spent));
     let action = terms.action.clone();
     let report = action.map(|name| RunReport::new(opened.run, name, text, opened.now.wall));
@@ -217,6 +218,7 @@ fn run_state(
 ) -> RunState {
     let toolbox = Arc::clone(&runs.drive.toolbox);
     let notice = plan.notice.iter().cloned();
+    let zone = runs.drive.clock.zone_of(&plan.session.key.person);
     RunState::new(RunSetup {
         run: opened.run,
         key: plan.session.key.clone(),
@@ -234,7 +236,7 @@ fn run_state(
         mint: opened.mint,
         now: runs.drive.clock.now(),
         describe: Arc::new(move |call| toolbox.label(call)),
-        action: plan.request.terms.action.clone().map(|name| name.run(opened.run, opened.now.wall)),
+        action: plan.request.terms.action.clone().map(|name| name.run(opened.run, opened.now.wall, &zone)),
     })
 }
 
@@ -273,7 +275,9 @@ fn live_run(plan: &RunPlan, opened: &OpenedSession, contact: RunContact) -> Live
 /// persona editor are in no list that needs a name.
 fn session_to_name(runs: &Shared, plan: &RunPlan, actors: &[LaneActor]) -> Option<SessionToName> {
     let SessionAddress { key, origin, unnamed, .. } = &plan.session;
-    let is_listed = !matches!(origin, SessionOrigin::Api | SessionOrigin::AgentEditor);
+    // A job names its sessions itself.
+    let is_listed =
+        !matches!(origin, SessionOrigin::Api | SessionOrigin::AgentEditor | SessionOrigin::Job);
     let is_asked_by_agent = plan.request.terms.delegated.is_some();
     if !unnamed || !is_listed || is_asked_by_agent || !runs.namer.asks_models() {
         return None;

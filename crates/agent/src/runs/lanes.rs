@@ -111,6 +111,9 @@ impl LaneContext<'_> {
         &self,
         agent: &AgentProfile,
     ) -> Result<(Arc<PromptSnapshot>, Vec<UntrustedPiece>), Fault> {
+        if let Some(light) = &self.plan.request.terms.light {
+            return Ok((Arc::new(PromptSnapshot::of(&light.system)), Vec::new()));
+        }
         let snapshots = &self.runs.context.snapshots;
         let (mut snapshot, untrusted) = match self.client.memory {
             MemoryUse::Include => snapshots.current(self.key(), agent).await?,

@@ -43,7 +43,9 @@ pub(crate) use owned::CollectedAnswer;
 pub use owned::{Canceller, OwnedRun, RunHandle};
 pub(crate) use plan::check_content;
 pub(crate) use recovery::Recovery;
-pub use request::{Delegated, DryRun, RunInput, RunRequest, RunTerms, SessionRef, StopTarget};
+pub use request::{
+    Delegated, DryRun, LightPrompt, RunInput, RunRequest, RunTerms, SessionRef, StopTarget,
+};
 
 /// How long `stop` waits for a run to write its end.
 const STOP_PATIENCE: Duration = Duration::from_secs(1);

@@ -74,6 +74,12 @@ pub(super) async fn resolve_input(
             Arc::make_mut(agent).policy = policy;
         }
     }
+    if let Some(light) = &request.terms.light {
+        for agent in &mut agents {
+            let policy = Arc::new(agent.policy.only(light.tools));
+            Arc::make_mut(agent).policy = policy;
+        }
+    }
     let wanted = agents.iter().filter_map(|agent| agent.model.primary.as_deref());
     let models = request.model.as_deref().into_iter().chain(wanted);
     let notice = runs.preferences.runtime_notice(&request.person, models).await?;
@@ -183,8 +189,9 @@ fn profile<'r>(roster: &'r Roster, id: &AgentId) -> Result<&'r Arc<AgentProfile>
 fn bounded(limits: &Limits, terms: &RunTerms) -> Limits {
     let mut limits = limits.clone();
     limits.max_steps = terms.max_steps.unwrap_or(u32::MAX).min(limits.max_steps);
-    if let Some(left) = terms.delegated.as_ref().and_then(|parent| parent.cost_left) {
-        limits.max_cost = if limits.max_cost > 0.0 { left.min(limits.max_cost) } else { left };
+    let left = terms.delegated.as_ref().and_then(|parent| parent.cost_left);
+    for most in left.into_iter().chain(terms.max_cost) {
+        limits.max_cost = if limits.max_cost > 0.0 { most.min(limits.max_cost) } else { most };
     }
     limits
 }

@@ -5,6 +5,7 @@ mod context;
 mod feed;
 mod forks;
 mod history;
+mod jobs;
 mod kept;
 mod leftovers;
 mod prompt;

@@ -10,6 +10,7 @@ mod channels;
 mod conversations;
 mod docs;
 mod health;
+mod jobs;
 mod logs;
 mod members_changes;
 mod memory;
@@ -49,6 +50,7 @@ pub fn routes() -> Routes {
         .merge(sessions::routes())
         .merge(runs::routes())
         .merge(members_changes::routes())
+        .merge(jobs::routes())
         .merge(pending_changes::routes())
         .merge(audit::routes())
         .merge(admin::routes())

@@ -50,6 +50,10 @@ pub(super) fn routes() -> Routes {
             .summary("Removes it for good")
             .path_value("id", PathValue::Uuid)
             .answers_nothing(),
+        Route::put("/v1/sessions/{id}/read", Write, change::read)
+            .summary("The person has read it, on whatever device")
+            .path_value("id", PathValue::Uuid)
+            .answers_nothing(),
         Route::post("/v1/sessions/{id}/fork", Write, change::fork)
             .summary("A copy up to a turn")
             .path_value("id", PathValue::Uuid)
@@ -89,6 +93,8 @@ pub(crate) struct SessionView {
     fork_turn: Option<TurnId>,
     last_run: Option<RunId>,
     last_run_status: Option<RunStatus>,
+    /// Something was answered since the person last read it.
+    unread: bool,
     /// In a list that was asked for a text: where somebody said it. Absent where only the title or
     /// the preview holds it.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -139,6 +145,7 @@ impl From<SessionMeta> for SessionView {
             fork_turn: meta.fork_turn,
             last_run: meta.last_run,
             last_run_status: meta.last_run_status,
+            unread: meta.unread,
             found: None,
         }
     }

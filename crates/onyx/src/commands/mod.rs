@@ -8,6 +8,7 @@ pub(crate) mod doctor;
 pub(crate) mod drafts;
 pub(crate) mod init;
 mod input;
+pub(crate) mod jobs;
 mod login;
 pub(crate) mod memory;
 pub(crate) mod models;

@@ -20,7 +20,7 @@ use std::io::ErrorKind;
 
 use jsonc_parser::ParseOptions;
 use jsonc_parser::errors::ParseError;
-use onyx_agent::AgentsSettings;
+use onyx_agent::{AgentsSettings, JobsSettings};
 use onyx_api::GatewaySettings;
 use onyx_identity::PersonSettings;
 use onyx_knowledge::MemorySettings;
@@ -52,6 +52,7 @@ const SECTIONS: &[&str] = &[
     "plugins",
     "memory",
     "people",
+    "jobs",
     "storage",
     "mcp",
 ];
@@ -66,6 +67,7 @@ pub(crate) struct Config {
     pub(crate) providers: Vec<(String, ProviderSettings)>,
     pub(crate) agents: AgentsSettings,
     pub(crate) people: Vec<PersonSettings>,
+    pub(crate) jobs: JobsSettings,
     pub(crate) default_model: Option<String>,
     pub(crate) limits: Limits,
     /// Which model takes what, for agents whose model is `auto`.
@@ -238,6 +240,7 @@ fn parse(text: &str, environment: Environment) -> Result<Config, ConfigError> {
         providers,
         agents,
         people: section("people", take("people"), &mut notes)?,
+        jobs: section("jobs", take("jobs"), &mut notes)?,
         default_model: section("default_model", take("default_model"), &mut notes)?,
         limits: section("limits", take("limits"), &mut notes)?,
         routing: section("routing", take("routing"), &mut notes)?,

@@ -6,8 +6,9 @@ use async_trait::async_trait;
 use onyx_agent::AgentSettings;
 use onyx_api::{ConfigChange, Configuration as _, Problem};
 use onyx_storage::Expect;
-use onyx_tools::{Answered, Delegates, PersonaPort, TestAnswer, ToolCx};
-use onyx_types::{AgentId, Cancel, ErrorCode, Fault, ModelId, PersonId, SessionId};
+use onyx_tools::{Answered, Delegates, PersonaPort, TestAnswer, ToolCx, JobPort, PersonaDesk, ProposedJob};
+use onyx_types::{AgentId, Cancel, ErrorCode, Fault, ModelId, PersonId, SessionId, JobId};
+use serde_json::{Map, Value};
 
 use super::live::Live;
 
@@ -79,6 +80,38 @@ impl Delegates for Desk {
 
     async fn think(&self, model: &ModelId, task: &str, cx: &ToolCx) -> Result<Answered, Fault> {
         self.live()?.agent.think(model, task, cx).await
+    }
+}
+
+#[async_trait]
+impl JobPort for Desk {
+    fn has_jobs(&self, person: &PersonId) -> bool {
+        self.live().is_ok_and(|live| live.agent.jobs.has_jobs(person))
+    }
+
+    async fn propose(
+        &self,
+        person: &PersonId,
+        id: &str,
+        fields: Map<String, Value>,
+    ) -> Result<ProposedJob, Fault> {
+        self.live()?.agent.jobs.propose(person, id, fields).await
+    }
+
+    async fn accept(&self, person: &PersonId, id: &JobId, text: &str) -> Result<(), Fault> {
+        JobPort::accept(&self.live()?.agent.jobs, person, id, text).await
+    }
+
+    async fn lines(&self, person: &PersonId) -> Result<Vec<String>, Fault> {
+        self.live()?.agent.jobs.lines(person).await
+    }
+
+    async fn cancel(&self, person: &PersonId, id: &JobId) -> Result<(), Fault> {
+        self.live()?.agent.jobs.cancel(person, id).await
+    }
+
+    async fn line(&self, person: &PersonId, id: &JobId) -> Result<String, Fault> {
+        self.live()?.agent.jobs.line(person, id).await
     }
 }
 

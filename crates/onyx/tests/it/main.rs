@@ -24,6 +24,7 @@ mod faults;
 mod fuzz;
 mod gate;
 mod gullible;
+mod jobs;
 mod kills;
 mod live;
 mod local;

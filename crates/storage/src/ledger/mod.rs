@@ -4,6 +4,7 @@
 
 mod accounts;
 mod drafts;
+mod jobs;
 
 use async_trait::async_trait;
 use onyx_types::{
@@ -19,6 +20,10 @@ pub use accounts::{
     Accounts, CredentialKind, CredentialRow, PersonRow, Role, SealedSecret, SealedSecrets, SecretId,
 };
 pub use drafts::{Draft, DraftChange, DraftDecision, DraftFilter, DraftMove, Drafts};
+pub use jobs::{
+    JobChange, JobLedger, JobRow, JobSlot, Settling, SlotClaim, SlotDelivery, SlotEnding, SlotKey,
+    SlotState, SlotTrigger,
+};
 
 /// What is known of a session without opening its log. Derived from the log, rebuildable.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -44,6 +49,9 @@ pub struct SessionMeta {
     pub fork_turn: Option<TurnId>,
     pub last_run: Option<RunId>,
     pub last_run_status: Option<RunStatus>,
+    /// Something was answered since the person last read it. Not derived from the log.
+    #[serde(default)]
+    pub unread: bool,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
@@ -334,6 +342,9 @@ pub trait Ledger: Send + Sync {
         change: &SessionChange,
     ) -> Result<SessionMeta, StoreError>;
 
+    /// The person has read the session. `true`: it was unread before.
+    async fn mark_read(&self, person: &PersonId, session: SessionId) -> Result<bool, StoreError>;
+
     /// Counts what was used of a model for a session outside of its runs.
     async fn book(
         &self,
@@ -343,7 +354,8 @@ pub trait Ledger: Send + Sync {
         at: Timestamp,
     ) -> Result<(), StoreError>;
 
-    /// Writes the row as given; for new sessions and for rebuilding.
+    /// Writes the row as given; for new sessions and for rebuilding. Whether it was read stays as
+    /// it is.
     async fn put_session(&self, person: &PersonId, meta: &SessionMeta) -> Result<(), StoreError>;
 
     /// With what waits in its inbox, and its drafts. Deleting what is not there is no error: a crash

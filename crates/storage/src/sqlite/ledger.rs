@@ -3,7 +3,9 @@ use std::path::Path;
 use std::sync::{Arc, Mutex};
 
 use async_trait::async_trait;
-use onyx_types::{AgentId, PersonId, RunId, SessionId, SessionKey, Timestamp, TurnId, Usage};
+use onyx_types::{
+    AgentId, Clock, PersonId, RunId, SessionId, SessionKey, Timestamp, TurnId, Usage,
+};
 use rusqlite::Connection;
 
 use crate::blocking::{Blocking, lock};
@@ -76,6 +78,7 @@ impl SqliteLedger {
     /// Opens the database and brings its tables up to date. Blocks on the disk.
     pub(crate) fn open(
         path: &Path,
+        clock: Arc<dyn Clock>,
         blocking: Blocking,
         witnesses: AuditWitnesses,
     ) -> Result<(Self, Opened), StoreError> {
@@ -96,7 +99,7 @@ impl SqliteLedger {
             readers: Readers::new(path, blocking),
             spoken_to,
             drafted,
-            known_spending: Arc::default(),
+            known_spending: Arc::new(KnownSpending::new(clock)),
             witnesses,
         };
         Ok((ledger, if first { Opened::New } else { Opened::Existing }))
@@ -206,6 +209,11 @@ impl Ledger for SqliteLedger {
         let change =
             move |connection: &Connection| sessions::change(connection, &person, session, &change);
         self.writer.write(change).await
+    }
+
+    async fn mark_read(&self, person: &PersonId, session: SessionId) -> Result<bool, StoreError> {
+        let person = person.clone();
+        self.writer.write(move |connection| sessions::mark_read(connection, &person, session)).await
     }
 
     async fn book(

@@ -9,6 +9,7 @@ mod convert;
 mod drafts;
 mod export;
 mod inbox;
+mod jobs;
 mod ledger;
 mod readers;
 mod runs;

@@ -109,7 +109,21 @@ pub(crate) fn delete(
     connection
         .prepare_cached("DELETE FROM inbox WHERE person = ?1 AND session = ?2")?
         .execute(params![person.as_str(), session])?;
+    connection
+        .prepare_cached("DELETE FROM unread WHERE person = ?1 AND session = ?2")?
+        .execute(params![person.as_str(), session])?;
     Ok(())
+}
+
+pub(crate) fn mark_read(
+    connection: &Connection,
+    person: &PersonId,
+    session: SessionId,
+) -> Result<bool, StoreError> {
+    let read = connection
+        .prepare_cached("DELETE FROM unread WHERE person = ?1 AND session = ?2")?
+        .execute(params![person.as_str(), session.to_string()])?;
+    Ok(read > 0)
 }
 
 pub(crate) fn one(
@@ -120,7 +134,9 @@ pub(crate) fn one(
     let mut statement = connection.prepare_cached(
         "SELECT session, agent, origin, title, status, created_at, updated_at, message_count,
                 token_count, preview, root, fork_turn, last_run, last_run_status,
-                agents, mode, titled_by
+                agents, mode, titled_by,
+                EXISTS (SELECT 1 FROM unread WHERE unread.person = sessions.person
+                          AND unread.session = sessions.session)
          FROM sessions WHERE person = ?1 AND session = ?2",
     )?;
     let found = statement.query_row(params![person.as_str(), session.to_string()], session_row);
@@ -160,7 +176,9 @@ pub(crate) fn family(
     let mut statement = connection.prepare_cached(
         "SELECT session, agent, origin, title, status, created_at, updated_at, message_count,
                 token_count, preview, root, fork_turn, last_run, last_run_status,
-                agents, mode, titled_by
+                agents, mode, titled_by,
+                EXISTS (SELECT 1 FROM unread WHERE unread.person = sessions.person
+                          AND unread.session = sessions.session)
          FROM sessions
          WHERE person = ?1 AND root = ?2 ORDER BY created_at, session LIMIT ?3",
     )?;
@@ -191,7 +209,9 @@ pub(crate) fn page(
     let select = [
         "SELECT session, agent, origin, title, status, created_at, updated_at, message_count,
                 token_count, preview, root, fork_turn, last_run, last_run_status,
-                agents, mode, titled_by
+                agents, mode, titled_by,
+                EXISTS (SELECT 1 FROM unread WHERE unread.person = listed.person
+                          AND unread.session = listed.session)
          FROM sessions AS listed
          WHERE person = :person
            AND NOT EXISTS (
@@ -280,6 +300,7 @@ fn session_row(row: &Row<'_>) -> rusqlite::Result<SessionMeta> {
         fork_turn: parsed_if_any(row, 11)?,
         last_run: parsed_if_any(row, 12)?,
         last_run_status: named_if_any(row, 13)?,
+        unread: row.get(17)?,
     })
 }
 

@@ -6,9 +6,11 @@
 
 mod ask_agent;
 mod ask_person;
+mod cancel_job;
 mod docker;
 mod exec;
 mod git;
+mod list_jobs;
 mod memory_graph;
 mod memory_search;
 mod persona;
@@ -17,6 +19,7 @@ mod process;
 mod propose_change;
 mod read_entity;
 mod route_task;
+mod schedule;
 mod search;
 mod searching;
 mod select_model;
@@ -43,7 +46,7 @@ use crate::runtime::Runtime;
 use crate::schema::schema_of;
 use crate::text::argv::quoted;
 use crate::web::Web;
-use crate::{Delegates, ModelRouter, PersonaPort, Spaces, Tool, ToolCx, ToolError};
+use crate::{Delegates, ModelRouter, PersonaPort, Spaces, Tool, ToolCx, ToolError, JobPort, PersonaDesk};
 
 use docker::DockerTool;
 
@@ -89,6 +92,15 @@ pub fn delegation_tools(
         Arc::new(ask_agent::AskAgent::new(Arc::clone(delegates))),
         Arc::new(sessions_send::SessionsSend::new(Arc::clone(delegates))),
         Arc::new(route_task::RouteTask::new(Arc::clone(delegates), router)),
+    ]
+}
+
+/// For homes that run jobs.
+pub fn job_tools(jobs: &Arc<dyn JobPort>) -> Vec<Arc<dyn Tool>> {
+    vec![
+        Arc::new(schedule::Schedule::new(Arc::clone(jobs))),
+        Arc::new(list_jobs::ListJobs::new(Arc::clone(jobs))),
+        Arc::new(cancel_job::CancelJob::new(Arc::clone(jobs))),
     ]
 }
 

@@ -103,13 +103,14 @@ impl PersonFiles {
     /// Adds an entry to today's log of an agent; where it stands.
     pub async fn note(&self, agent: &AgentId, text: &str) -> Result<String, Fault> {
         not_empty(text)?;
-        let at = self.clock.wall();
-        let path = format!("memory/{agent}/daily/{}.md", at.utc_date());
+        let (at, zone) = (self.clock.wall(), self.clock.zone_of(&self.person));
+        let path = format!("memory/{agent}/daily/{}.md", zone.date(at));
         let (objects, key) = (self.objects()?, own_key(&path)?);
         let before = self.current(&*objects, &key).await?;
         let held = before.as_ref().map_or(&[][..], |object| object.bytes.as_slice());
         let joins = !held.is_empty() && !held.ends_with(b"\n");
-        let added = [if joins { "\n" } else { "" }, &daily::entry(at, text, Taint::Clean)].concat();
+        let added =
+            [if joins { "\n" } else { "" }, &daily::entry(at, &zone, text, Taint::Clean)].concat();
         let after = Hash::of(&[held, added.as_bytes()].concat());
         self.keep(&key, before.as_ref(), Some(after), "note").await?;
         objects.append(&key, added.as_bytes()).await?;

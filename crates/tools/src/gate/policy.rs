@@ -109,6 +109,14 @@ impl Policy {
         Self { tier: self.tier.min(tier), ..self.clone() }
     }
 
+    /// Of the same tools, only these.
+    #[must_use]
+    pub fn only(&self, names: &[&str]) -> Self {
+        let mut narrowed = self.clone();
+        narrowed.tools.retain(|tool| names.contains(&tool.as_str()));
+        narrowed
+    }
+
     /// Every tool there is for the agent, by name.
     pub fn tools(&self) -> impl Iterator<Item = &str> {
         self.tools.iter().map(ToolName::as_str)

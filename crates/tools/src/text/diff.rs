@@ -48,6 +48,14 @@ impl Change {
     }
 }
 
+/// What changes between two versions of one file, as a unified diff.
+pub fn unified_diff(path: &str, old: &str, new: &str) -> String {
+    match Change::between(path, old, new).preview {
+        Preview::Diff { unified, .. } => unified,
+        Preview::None | Preview::Text { .. } => String::new(),
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -73,8 +73,14 @@ function Answering() {
   return (
     <Section title="How your agents run">
       <Shown of={choices} rows={2}>
-        {({ runtimeMode, fallback }) => (
+        {({ runtimeMode, fallback, timezone, currentTimezone }) => (
           <Card>
+            <Line
+              label="Time zone"
+              detail={`Days, daily notes, jobs and budgets follow it. ${timezone ? '' : 'Now the server’s: '}${currentTimezone}.`}
+            >
+              <TimeZone key={timezone ?? ''} value={timezone ?? ''} onChange={(zone) => void set({ timezone: zone })} />
+            </Line>
             <Line
               label="Runtime"
               detail={
@@ -103,6 +109,26 @@ function Answering() {
         )}
       </Shown>
     </Section>
+  );
+}
+
+/** One of the names that the browser knows; empty for the server's. */
+function TimeZone({ value, onChange }: { value: string; onChange: (zone: string) => void }) {
+  const here = Intl.DateTimeFormat().resolvedOptions().timeZone;
+  return (
+      <select
+        aria-label="Time zone"
+        className="field w-auto max-w-60 truncate pr-8"
+        value={value}
+        onChange={(event) => onChange(event.target.value)}
+      >
+        <option value="">The server’s</option>
+        {[...new Set([here, value, ...Intl.supportedValuesOf('timeZone')])].filter(Boolean).map((name) => (
+          <option key={name} value={name}>
+            {name === here ? `${name} (this device)` : name}
+          </option>
+        ))}
+      </select>
   );
 }
 

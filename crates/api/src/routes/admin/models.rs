@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
 use crate::wire::Json;
-use crate::{ApiState, ConfigChange, JsonBody, ModelView, Problem};
+use crate::{ApiState, ConfigChange, JsonBody, ModelView, Problem, AuthContext};
 
 #[derive(Serialize, JsonSchema)]
 pub(crate) struct Models {
@@ -46,8 +46,11 @@ struct Account {
 }
 
 /// What is stored; runs at work are booked at their end.
-pub(crate) async fn budgets(State(state): State<ApiState>) -> Result<Json<Budgets>, Problem> {
-    let day = state.agent.today();
+pub(crate) async fn budgets(
+    State(state): State<ApiState>,
+    caller: AuthContext,
+) -> Result<Json<Budgets>, Problem> {
+    let day = state.agent.today(&caller.person);
     let spending = state.store.ledger.spending(&day).await.map_err(Fault::from)?;
     let roster = state.agent.roster();
     let limits = roster.limits();

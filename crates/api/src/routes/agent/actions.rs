@@ -35,7 +35,7 @@ pub(crate) struct ActionView {
 
 impl From<Action> for ActionView {
     fn from(action: Action) -> Self {
-        let Action { id, label, path, warnings, recipe } = action;
+        let Action { id, label, path, warnings, recipe, .. } = action;
         let (recipe, error) = match recipe {
             Ok(recipe) => (recipe, None),
             Err(why) => (ActionSpec::default(), Some(why)),

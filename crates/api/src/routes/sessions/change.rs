@@ -47,6 +47,17 @@ pub(in crate::routes) async fn delete(
     Ok(StatusCode::NO_CONTENT)
 }
 
+pub(in crate::routes) async fn read(
+    State(state): State<ApiState>,
+    caller: AuthContext,
+    Path(id): Path<String>,
+) -> Result<StatusCode, Problem> {
+    let id = session_id(&id)?;
+    state.agent.sessions.meta(&caller.person, id).await?;
+    state.agent.sessions.mark_read(&caller.person, id).await?;
+    Ok(StatusCode::NO_CONTENT)
+}
+
 #[derive(Deserialize, JsonSchema)]
 pub(crate) struct Fork {
     turn_id: TurnId,

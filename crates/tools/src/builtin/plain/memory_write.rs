@@ -2,7 +2,7 @@ use std::sync::Arc;
 
 use async_trait::async_trait;
 use onyx_types::{
-    CallLabel, Hash, Origin, Plan, PlanTarget, Preview, Target, Timestamp, ToolEffect, ToolOutcome, ToolSpec, Verb,
+    CallLabel, Hash, Origin, Plan, PlanTarget, Preview, Target, Timestamp, ToolEffect, ToolOutcome, ToolSpec, Verb, Zone,
 };
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -73,7 +73,8 @@ impl MemoryWrite {
         text: &str,
         cx: &ToolCx,
     ) -> Result<Plan, ToolError> {
-        let key = paths::key(&daily_path(at))?;
+        let zone = cx.clock.zone_of(&cx.key.person);
+        let key = paths::key(&daily_path(at, &zone))?;
         // An entry is added to whatever the log holds by then, so it builds on nothing, and stands
         // in no other entry's way while it waits for a person.
         let entry = Hash::of(text.as_bytes()).to_string();
@@ -81,7 +82,7 @@ impl MemoryWrite {
         let name = format!("{log}#{}-{}", at.as_millis(), &entry[..16]);
         let instruction = instruction::in_memory(&key);
         let target = PlanTarget { target: Target::LogEntry(name), base: None, instruction };
-        let preview = Preview::Text { text: daily::entry(at, text, cx.taint) };
+        let preview = Preview::Text { text: daily::entry(at, &zone, text, cx.taint) };
         let summary = format!("Note {text}");
         Ok(Plan { arguments: as_arguments(note)?, ..writing(&self.0, target, summary, preview) })
     }
@@ -151,8 +152,9 @@ impl TypedTool for MemoryWrite {
         // The plan's own: an entry has the time at which it was planned.
         let key = match arguments(&plan.arguments)? {
             Note::Entry { at, text } => {
-                let key = paths::key(&daily_path(at))?;
-                memory.append(&key, &daily::entry(at, &text, cx.taint), &by).await?;
+                let zone = cx.clock.zone_of(&cx.key.person);
+                let key = paths::key(&daily_path(at, &zone))?;
+                memory.append(&key, &daily::entry(at, &zone, &text, cx.taint), &by).await?;
                 key
             }
             Note::Fact(_) => {
@@ -187,8 +189,8 @@ impl Fact {
     }
 }
 
-fn daily_path(at: Timestamp) -> String {
-    format!("daily/{}.md", at.utc_date())
+fn daily_path(at: Timestamp, zone: &Zone) -> String {
+    format!("daily/{}.md", zone.date(at))
 }
 
 fn as_arguments(note: &Note) -> Result<Value, ToolError> {
