@@ -6,7 +6,7 @@ use async_trait::async_trait;
 use onyx_agent::AgentSettings;
 use onyx_api::{ConfigChange, Configuration as _, Problem};
 use onyx_storage::Expect;
-use onyx_tools::{Answered, Delegates, PersonaPort, TestAnswer, ToolCx, JobPort, PersonaDesk, ProposedJob};
+use onyx_tools::{Answered, Delegates, PersonaPort, TestAnswer, ToolCx, JobPort, ProposedJob};
 use onyx_types::{AgentId, Cancel, ErrorCode, Fault, ModelId, PersonId, SessionId, JobId};
 use serde_json::{Map, Value};
 
