@@ -6,7 +6,7 @@ use std::time::Duration;
 use onyx_knowledge::{FactFinder, Index};
 use onyx_storage::Store;
 use onyx_tools::Toolbox;
-use onyx_types::{CallLabel, Cancel, Clock, Fault, Pauses, Timestamp, ToolCall, AgentId, PersonId};
+use onyx_types::{AgentId, CallLabel, Cancel, Clock, Fault, Pauses, PersonId, Timestamp, ToolCall};
 use tokio::sync::broadcast;
 
 use crate::actions::Actions;
@@ -14,8 +14,8 @@ use crate::agents::{AgentProfile, CurrentRoster, Models, PreferenceFiles, Roster
 use crate::conversations::{self, Conversations, LocalPromises, LocalSentMessages};
 use crate::drafts::{self, Approvals, LocalDraftLeases, Undo};
 use crate::drive::DriveServices;
-use crate::memory::{ModelFacts, keeping_request};
 use crate::jobs::{Jobs, JobsSetup};
+use crate::memory::{ModelFacts, keeping_request};
 use crate::notices::{LocalNotifier, Notice, Notifier};
 use crate::personas::Personas;
 use crate::prompt::{SecretMask, UntrustedPiece, untrusted_block};

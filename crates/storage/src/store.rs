@@ -10,7 +10,9 @@ use crate::local::{LocalLeases, LocalTurnLog};
 use crate::objects::Files;
 use crate::sessions::rebuild_person;
 use crate::sqlite::{AuditWitnesses, Opened, SqliteChunks, SqliteLedger};
-use crate::{Accounts, ChunkStore, Drafts, Leases, Ledger, SealedSecrets, StoreError, TurnLog, JobLedger};
+use crate::{
+    Accounts, ChunkStore, Drafts, JobLedger, Leases, Ledger, SealedSecrets, StoreError, TurnLog,
+};
 
 /// Every store of one home, behind the traits that callers see.
 #[derive(Clone)]

@@ -8,7 +8,8 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use crate::{
-    AgentId, CallReport, CallState, DraftId, Hash, HomePath, ModelId, Origin, PlanTarget, Target, ToolEffect, ToolName, ToolUseId, Usage, estimate_tokens,
+    AgentId, CallReport, CallState, DraftId, Hash, HomePath, ModelId, Origin, PlanTarget, Target,
+    ToolEffect, ToolName, ToolUseId, Usage, estimate_tokens,
 };
 
 /// What a tool is: its name, what it takes, how it usually behaves.

@@ -236,7 +236,12 @@ fn run_state(
         mint: opened.mint,
         now: runs.drive.clock.now(),
         describe: Arc::new(move |call| toolbox.label(call)),
-        action: plan.request.terms.action.clone().map(|name| name.run(opened.run, opened.now.wall, &zone)),
+        action: plan
+            .request
+            .terms
+            .action
+            .clone()
+            .map(|name| name.run(opened.run, opened.now.wall, &zone)),
     })
 }
 

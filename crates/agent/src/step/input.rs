@@ -7,7 +7,9 @@ use std::time::Duration;
 use onyx_storage::{Delivery, Draft, Messages, ModelUse};
 use onyx_tools::{Offered, Offering};
 use onyx_types::{
-    AgentId, Attendance, Author, BatchId, ContextMark, Decision, DraftId, DraftState, Event, Fault, LaneId, ModelEvent, ModelRequest, Origin, PersonId, RunStatus, Taint, TokenCounter, ToolCall, ToolOutcome, ToolUseId, Turn, TurnId, Usage, UserContent, View, Visibility,
+    AgentId, Attendance, Author, BatchId, ContextMark, Decision, DraftId, DraftState, Event, Fault,
+    LaneId, ModelEvent, ModelRequest, Origin, PersonId, RunStatus, Taint, TokenCounter, ToolCall,
+    ToolOutcome, ToolUseId, Turn, TurnId, Usage, UserContent, View, Visibility,
 };
 
 /// What happened.

@@ -11,7 +11,8 @@ use futures::stream::unfold;
 use onyx_agent::{ApprovalOptions, ApprovalScope, NotApproved, NoticeKind};
 use onyx_storage::{Draft, DraftFilter};
 use onyx_types::{
-    AgentId, ApproverKind, AsksFor, DraftId, DraftState, Hash, PersonId, Preview, RunId, SessionId, Taint, Timestamp, ToolEffect, ToolUseId,
+    AgentId, ApproverKind, AsksFor, DraftId, DraftState, Hash, PersonId, Preview, RunId, SessionId,
+    Taint, Timestamp, ToolEffect, ToolUseId,
 };
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};

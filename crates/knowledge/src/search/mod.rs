@@ -16,7 +16,7 @@ use onyx_storage::{ChunkId, Group, SourceKey, SourceKind, SourceRow, Standing};
 use onyx_types::{PersonId, Scope, ScopeSet};
 
 use crate::chunk::is_date;
-use crate::follow::{Commit, Lag, Followers};
+use crate::follow::{Commit, Followers, Lag};
 use crate::search::visible::Visible;
 use crate::text::query::Wanted;
 use crate::text::snippet::{Marker, SnippetPart};

@@ -6,8 +6,8 @@ use tantivy::tokenizer::{
     AsciiFoldingFilter, Language, Stemmer, TextAnalyzer, Token, TokenStream, Tokenizer,
 };
 
-use crate::text::composed::{Composed, is_mark};
 use super::composed::{Composed, is_mark};
+use crate::text::composed::{Composed, is_mark};
 
 /// Longer ones are data, not words.
 const LONGEST_WORD: usize = 64;

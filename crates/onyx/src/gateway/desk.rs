@@ -6,8 +6,8 @@ use async_trait::async_trait;
 use onyx_agent::AgentSettings;
 use onyx_api::{ConfigChange, Configuration as _, Problem};
 use onyx_storage::Expect;
-use onyx_tools::{Answered, Delegates, PersonaPort, TestAnswer, ToolCx, JobPort, ProposedJob};
-use onyx_types::{AgentId, Cancel, ErrorCode, Fault, ModelId, PersonId, SessionId, JobId};
+use onyx_tools::{Answered, Delegates, JobPort, PersonaPort, ProposedJob, TestAnswer, ToolCx};
+use onyx_types::{AgentId, Cancel, ErrorCode, Fault, JobId, ModelId, PersonId, SessionId};
 use serde_json::{Map, Value};
 
 use super::live::Live;

@@ -13,7 +13,10 @@ use onyx_knowledge::{Index, MemorySettings};
 use onyx_sandbox::{Program, Sandbox};
 use onyx_storage::{LocalObjects, Store};
 use onyx_tools::{
-    Delegates, Docker, GitRemotes, JobPort, JobOutside, Masker, ModelRouter, PersonaPort, Runtime, Services, Spaces, Tool, Toolbox, Web, builtin_tools, delegation_tools, docker_tools, git_tools, index_tools, job_tools, model_tools, persona_tools, runtime_tools, session_tools, space_tools, web_tools,
+    Delegates, Docker, GitRemotes, JobOutside, JobPort, Masker, ModelRouter, PersonaPort, Runtime,
+    Services, Spaces, Tool, Toolbox, Web, builtin_tools, delegation_tools, docker_tools, git_tools,
+    index_tools, job_tools, model_tools, persona_tools, runtime_tools, session_tools, space_tools,
+    web_tools,
 };
 use onyx_types::{Clock, PersonId, Zone};
 

@@ -3,7 +3,8 @@ use std::time::Duration;
 
 use async_trait::async_trait;
 use onyx_types::{
-    AgentId, CallLabel, CallTargetKind, Capability, Fault, PersonId, Plan, Target, ToolEffect, ToolOutcome, ToolSpec, Verb,
+    AgentId, CallLabel, CallTargetKind, Capability, Fault, PersonId, Plan, Target, ToolEffect,
+    ToolOutcome, ToolSpec, Verb,
 };
 use schemars::JsonSchema;
 use serde::Deserialize;

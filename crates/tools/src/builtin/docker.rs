@@ -4,7 +4,10 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use async_trait::async_trait;
-use onyx_types::{Capability, PersonId, Plan, Preview, Target, ToolEffect, ToolOutcome, ToolSpec, CallLabel, CallTargetKind, Verb};
+use onyx_types::{
+    CallLabel, CallTargetKind, Capability, PersonId, Plan, Preview, Target, ToolEffect,
+    ToolOutcome, ToolSpec, Verb,
+};
 use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::Value;

@@ -1,7 +1,10 @@
 use std::time::Duration;
 
 use async_trait::async_trait;
-use onyx_types::{Capability, Origin, PersonId, Plan, ToolEffect, ToolOutcome, ToolSpec, CallLabel, CallTargetKind, Verb};
+use onyx_types::{
+    CallLabel, CallTargetKind, Capability, Origin, PersonId, Plan, ToolEffect, ToolOutcome,
+    ToolSpec, Verb,
+};
 use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::Value;

@@ -46,7 +46,7 @@ use crate::runtime::Runtime;
 use crate::schema::schema_of;
 use crate::text::argv::quoted;
 use crate::web::Web;
-use crate::{Delegates, ModelRouter, PersonaPort, Spaces, Tool, ToolCx, ToolError, JobPort};
+use crate::{Delegates, JobPort, ModelRouter, PersonaPort, Spaces, Tool, ToolCx, ToolError};
 
 use docker::DockerTool;
 

@@ -2,7 +2,8 @@ use std::time::Duration;
 
 use async_trait::async_trait;
 use onyx_types::{
-    CallLabel, CallTargetKind, Capability, Consent, Origin, PersonId, Plan, Preview, Taint, Target, ToolEffect, ToolOutcome, ToolSpec, Verb,
+    CallLabel, CallTargetKind, Capability, Consent, Origin, PersonId, Plan, Preview, Taint, Target,
+    ToolEffect, ToolOutcome, ToolSpec, Verb,
 };
 use schemars::JsonSchema;
 use serde::Deserialize;

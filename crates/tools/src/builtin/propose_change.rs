@@ -3,7 +3,8 @@ use std::collections::BTreeMap;
 use async_trait::async_trait;
 use onyx_storage::EntityChange;
 use onyx_types::{
-    CallLabel, Capability, EntityKind, EntityRef, FileChange, Hash, Origin, PersonId, Plan, PlanTarget, Target, Timestamp, ToolEffect, ToolOutcome, ToolSpec, Verb,
+    CallLabel, Capability, EntityKind, EntityRef, FileChange, Hash, Origin, PersonId, Plan,
+    PlanTarget, Target, Timestamp, ToolEffect, ToolOutcome, ToolSpec, Verb,
 };
 use schemars::JsonSchema;
 use serde::Deserialize;

@@ -1,5 +1,8 @@
 use async_trait::async_trait;
-use onyx_types::{Capability, EntityKind, PersonId, Plan, Target, ToolEffect, ToolOutcome, ToolSpec, CallLabel, Verb};
+use onyx_types::{
+    CallLabel, Capability, EntityKind, PersonId, Plan, Target, ToolEffect, ToolOutcome, ToolSpec,
+    Verb,
+};
 use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::Value;

@@ -1,7 +1,10 @@
 use std::sync::Arc;
 
 use async_trait::async_trait;
-use onyx_types::{Capability, ModelId, PersonId, Plan, Preview, Target, ToolEffect, ToolOutcome, ToolSpec, CallLabel, Verb};
+use onyx_types::{
+    CallLabel, Capability, ModelId, PersonId, Plan, Preview, Target, ToolEffect, ToolOutcome,
+    ToolSpec, Verb,
+};
 use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::Value;

@@ -2,7 +2,9 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use async_trait::async_trait;
-use onyx_types::{Capability, PersonId, Plan, Target, ToolEffect, ToolOutcome, ToolSpec, CallLabel, Verb};
+use onyx_types::{
+    CallLabel, Capability, PersonId, Plan, Target, ToolEffect, ToolOutcome, ToolSpec, Verb,
+};
 use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::Value;

@@ -2,7 +2,8 @@ use std::sync::Arc;
 
 use async_trait::async_trait;
 use onyx_types::{
-    CallLabel, CallTargetKind, Capability, PersonId, Plan, Preview, SessionId, Target, ToolEffect, ToolOutcome, ToolSpec, Verb,
+    CallLabel, CallTargetKind, Capability, PersonId, Plan, Preview, SessionId, Target, ToolEffect,
+    ToolOutcome, ToolSpec, Verb,
 };
 use schemars::JsonSchema;
 use serde::Deserialize;

@@ -3,7 +3,8 @@ use std::fmt::Write as _;
 use async_trait::async_trait;
 use onyx_storage::Entity;
 use onyx_types::{
-    CallLabel, Capability, EntityKind, EntityRef, Origin, PersonId, Plan, Target, ToolEffect, ToolOutcome, ToolSpec, Verb,
+    CallLabel, Capability, EntityKind, EntityRef, Origin, PersonId, Plan, Target, ToolEffect,
+    ToolOutcome, ToolSpec, Verb,
 };
 use schemars::JsonSchema;
 use serde::Deserialize;

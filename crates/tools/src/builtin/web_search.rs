@@ -1,7 +1,10 @@
 use std::time::Duration;
 
 use async_trait::async_trait;
-use onyx_types::{Capability, Origin, PersonId, Plan, Preview, Taint, Target, ToolEffect, ToolOutcome, ToolSpec, CallLabel, Verb};
+use onyx_types::{
+    CallLabel, Capability, Origin, PersonId, Plan, Preview, Taint, Target, ToolEffect, ToolOutcome,
+    ToolSpec, Verb,
+};
 use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::Value;

@@ -11,7 +11,7 @@ mod routing;
 mod spaces;
 
 pub use delegation::{Answered, Delegates};
-pub use persona::{PERSONA_EDITOR, PERSONA_GROUP, PersonaPort, TestAnswer};
 pub use jobs::{JOBS_FOLDER, JobPort, ProposedJob, job_path};
+pub use persona::{PERSONA_EDITOR, PERSONA_GROUP, PersonaPort, TestAnswer};
 pub use routing::{ModelPick, ModelRouter, ModelWish};
 pub use spaces::Spaces;

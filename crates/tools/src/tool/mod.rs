@@ -10,7 +10,7 @@ mod standing;
 mod typed;
 
 use async_trait::async_trait;
-use onyx_types::{Capability, PersonId, Plan, ToolOutcome, ToolSpec, CallLabel};
+use onyx_types::{CallLabel, Capability, PersonId, Plan, ToolOutcome, ToolSpec};
 use serde_json::Value;
 
 use crate::ToolError;

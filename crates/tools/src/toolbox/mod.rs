@@ -19,7 +19,10 @@ use std::borrow::Cow;
 use std::sync::{Arc, PoisonError, RwLock};
 
 use onyx_storage::{Drafts, Ledger, Objects, StoreError};
-use onyx_types::{AgentId, Attendance, Fault, PersonId, ToolCall, ToolOutcome, CallLabel, ErrorCode, Preview, ToolSpec, Verb, Visibility};
+use onyx_types::{
+    AgentId, Attendance, CallLabel, ErrorCode, Fault, PersonId, Preview, ToolCall, ToolOutcome,
+    ToolSpec, Verb, Visibility,
+};
 
 use crate::ToolError;
 use crate::gate::Policy;

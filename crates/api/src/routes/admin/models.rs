@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
 use crate::wire::Json;
-use crate::{ApiState, ConfigChange, JsonBody, ModelView, Problem, AuthContext};
+use crate::{ApiState, AuthContext, ConfigChange, JsonBody, ModelView, Problem};
 
 #[derive(Serialize, JsonSchema)]
 pub(crate) struct Models {

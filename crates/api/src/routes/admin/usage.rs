@@ -9,7 +9,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::wire::Json;
-use crate::{ApiState, Problem, QueryOf, AuthContext};
+use crate::{ApiState, AuthContext, Problem, QueryOf};
 
 const USUAL_DAYS: i64 = 30;
 const DAY_MS: i64 = 24 * 60 * 60 * 1_000;

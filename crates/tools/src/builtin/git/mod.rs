@@ -11,7 +11,8 @@ use std::time::Duration;
 
 use async_trait::async_trait;
 use onyx_types::{
-    CallLabel, Capability, Origin, PersonId, Plan, Preview, Target, ToolEffect, ToolOutcome, ToolSpec, Verb,
+    CallLabel, Capability, Origin, PersonId, Plan, Preview, Target, ToolEffect, ToolOutcome,
+    ToolSpec, Verb,
 };
 use schemars::JsonSchema;
 use serde::Deserialize;

@@ -1,7 +1,9 @@
 use std::sync::Arc;
 
 use async_trait::async_trait;
-use onyx_types::{Plan, PlanTarget, Preview, Target, ToolEffect, ToolOutcome, ToolSpec, CallLabel, Verb};
+use onyx_types::{
+    CallLabel, Plan, PlanTarget, Preview, Target, ToolEffect, ToolOutcome, ToolSpec, Verb,
+};
 use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::Value;
