@@ -72,7 +72,7 @@ pub use target::{Address, HomePath, PlanTarget, Target};
 pub use tokens::{TokenCounter, estimate_tokens};
 pub use tool::{
     Answer, Artifact, AsksFor, Capability, Consent, FileChange, Plan, Preview, Proposal, Schema,
-    Spending, Target, ToolCall, ToolOffer, ToolOutcome, ToolSpec, Visibility,
+    Spending, ToolCall, ToolOffer, ToolOutcome, ToolSpec, Visibility,
 };
 pub use turn::{
     AssistantText, Decision, DraftState, LaneOrder, ReasoningTurn, RunEnd, RunStart, RunStatus,

@@ -15,11 +15,9 @@ use jiff::tz::TimeZone;
 use onyx_storage::{ChunkId, Group, SourceKey, SourceKind, SourceRow, Standing};
 use onyx_types::{PersonId, Scope, ScopeSet};
 
-use crate::chunk::is_date;
 use crate::follow::{Commit, Followers, Lag};
-use crate::search::visible::Visible;
 use crate::text::query::Wanted;
-use crate::text::snippet::{Marker, SnippetPart};
+use crate::text::snippet::Marker;
 use crate::vectors::cosine;
 use crate::vectors::embedding::QueryVector;
 use crate::{Index, KnowledgeError};

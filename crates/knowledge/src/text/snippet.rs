@@ -4,8 +4,6 @@ use tantivy::tokenizer::TextAnalyzer;
 
 use super::query::Wanted;
 use super::words::{plain_analyzer, terms};
-use crate::text::query::Wanted;
-use crate::text::words::{plain_analyzer, terms};
 
 /// A part of a chunk's text, and whether it is what was looked for.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]

@@ -7,7 +7,6 @@ use tantivy::tokenizer::{
 };
 
 use super::composed::{Composed, is_mark};
-use crate::text::composed::{Composed, is_mark};
 
 /// Longer ones are data, not words.
 const LONGEST_WORD: usize = 64;

@@ -10,7 +10,6 @@ use std::collections::{HashMap, HashSet};
 use onyx_storage::{ChunkId, GroupId, SourceId, StoredVector};
 
 use crate::search::visible::Visible;
-use crate::vectors::signs::{LONGEST, Signs, Slots};
 use signs::{LONGEST, Signs, Slots};
 
 /// Up to so many, all are ranked by their bytes: exact but for the rounding, which the last

@@ -25,11 +25,14 @@ impl JobLedger for SqliteLedger {
     }
 
     async fn put_job(&self, row: JobRow, entry: AuditEntry) -> Result<(), StoreError> {
+        let witnesses = self.witnesses.clone();
         let put = move |connection: &Connection| {
             put(connection, &row)?;
-            audit::append(connection, entry).map(drop)
+            audit::append(connection, entry, witnesses.seal())
         };
-        self.writer.write(put).await
+        let row = self.writer.write(put).await?;
+        self.witnesses.tell(&row);
+        Ok(())
     }
 
     async fn change_job(
@@ -50,11 +53,14 @@ impl JobLedger for SqliteLedger {
         entry: AuditEntry,
     ) -> Result<(), StoreError> {
         let (person, job) = (person.clone(), job.clone());
+        let witnesses = self.witnesses.clone();
         let remove = move |connection: &Connection| {
             remove(connection, &person, &job)?;
-            audit::append(connection, entry).map(drop)
+            audit::append(connection, entry, witnesses.seal())
         };
-        self.writer.write(remove).await
+        let row = self.writer.write(remove).await?;
+        self.witnesses.tell(&row);
+        Ok(())
     }
 
     async fn settle_slots(&self, settling: Settling) -> Result<bool, StoreError> {
