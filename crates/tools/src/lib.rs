@@ -43,7 +43,7 @@ pub use settings::ToolsSettings;
 pub use text::daily::DailyLog;
 pub use text::diff::unified_diff;
 pub use tool::{
-    Asked, DEEPEST, Decisions, LiveOutput, Offered, Pending, ReadCall, Registration, Standing,
+    DEEPEST, Decisions, LiveOutput, Offered, Pending, ReadCall, Registration, Standing,
     Tool, ToolCx, TypedTool,
 };
 pub use toolbox::{
