@@ -31,13 +31,11 @@ pub(super) struct Arguments {
     count: Option<usize>,
 }
 
-impl Arguments {
-    fn session(&self) -> Result<SessionId, ToolError> {
-        let session = &self.session;
-        session.parse().map_err(|_| {
-            ToolError::Arguments(format!("{session:?} is no id; sessions_list shows them"))
-        })
-    }
+fn session(asked: &Arguments) -> Result<SessionId, ToolError> {
+    asked.session.parse().map_err(|_| {
+        let id = &asked.session;
+        ToolError::Arguments(format!("{id:?} is no id; sessions_list shows them"))
+    })
 }
 
 impl SessionsHistory {
@@ -64,7 +62,7 @@ impl TypedTool for SessionsHistory {
     }
 
     async fn plan(&self, asked: &Arguments, _: &ToolCx) -> Result<Plan, ToolError> {
-        Ok(reading(&self.spec, Target::Session(asked.session()?)))
+        Ok(reading(&self.spec, Target::Session(session(asked)?)))
     }
 
     async fn invoke(
@@ -74,7 +72,7 @@ impl TypedTool for SessionsHistory {
         cx: &ToolCx,
     ) -> Result<ToolOutcome, ToolError> {
         let plan = plan.into_inner();
-        let (id, count) = (asked.session()?, asked.count);
+        let (id, count) = (session(&asked)?, asked.count);
         let person = cx.key.person.clone();
         // By the person's own rows: a foreign id is not there.
         let Some(meta) = self.ledger.session(&person, id).await? else {

@@ -58,7 +58,7 @@ impl TypedTool for SessionsSend {
     }
 
     async fn plan(&self, asked: &Arguments, cx: &ToolCx) -> Result<Plan, ToolError> {
-        let session = asked.session()?;
+        let session = session(asked)?;
         if session == cx.key.session {
             return Err(ToolError::Arguments("session: that is this conversation".to_owned()));
         }
@@ -73,7 +73,7 @@ impl TypedTool for SessionsSend {
         cx: &ToolCx,
     ) -> Result<ToolOutcome, ToolError> {
         let plan = plan.into_inner();
-        let session = asked.session()?;
+        let session = session(&asked)?;
         self.delegates.post(session, &asked.message, cx).await.map_err(|fault| failed(&fault))?;
         Ok(ToolOutcome::ok(
             format!("left in {session}; it is read when that goes on"),
@@ -82,11 +82,9 @@ impl TypedTool for SessionsSend {
     }
 }
 
-impl Arguments {
-    fn session(&self) -> Result<SessionId, ToolError> {
-        let session = &self.session;
-        session.parse().map_err(|_| {
-            ToolError::Arguments(format!("{session:?} is no id; sessions_list shows them"))
-        })
-    }
+fn session(asked: &Arguments) -> Result<SessionId, ToolError> {
+    asked.session.parse().map_err(|_| {
+        let id = &asked.session;
+        ToolError::Arguments(format!("{id:?} is no id; sessions_list shows them"))
+    })
 }

@@ -51,7 +51,7 @@ impl TypedTool for WebFetch {
     }
 
     async fn plan(&self, asked: &Arguments, cx: &ToolCx) -> Result<Plan, ToolError> {
-        let address = asked.address()?;
+        let address = address(asked)?;
         let is_free = cx.addresses.is_free(&address);
         let effect = if is_free { ToolEffect::Read } else { ToolEffect::Reach };
         let target = Target::Address(onyx_types::Address::new(address.to_string()));
@@ -67,7 +67,7 @@ impl TypedTool for WebFetch {
         cx: &ToolCx,
     ) -> Result<ToolOutcome, ToolError> {
         let plan = plan.into_inner();
-        let address = asked.address()?;
+        let address = address(&asked)?;
         // Calls of one answer run side by side, so another may have taken the last free fetch.
         if plan.strictest() == ToolEffect::Read && !cx.addresses.take(&address) {
             let why = "the free fetches of this run are used up; ask the person";
@@ -90,10 +90,8 @@ impl TypedTool for WebFetch {
     }
 }
 
-impl Arguments {
-    fn address(&self) -> Result<Address, ToolError> {
-        self.url.parse().map_err(|error| not_fetched(&error))
-    }
+fn address(asked: &Arguments) -> Result<Address, ToolError> {
+    asked.url.parse().map_err(|error| not_fetched(&error))
 }
 
 fn not_fetched(error: &EgressError) -> ToolError {
