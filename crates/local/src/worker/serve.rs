@@ -61,7 +61,7 @@ pub fn serve(hold: impl FnOnce(&[PathBuf])) {
 /// Every file and folder that the job needs, where links lead to.
 fn inputs(job: &Job) -> Vec<PathBuf> {
     let named: Vec<&Path> = match job {
-        Job::Embed { folder, .. } => vec![folder],
+        Job::Embed { folder, .. } => vec![folder.as_path()],
         Job::Generate { file, library, .. } => {
             [Some(file), library.as_ref()].into_iter().flatten().map(PathBuf::as_path).collect()
         }

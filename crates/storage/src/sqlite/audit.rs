@@ -22,9 +22,11 @@ struct Head {
 fn visible_entry(mut entry: AuditEntry) -> AuditEntry {
     let texts = [&mut entry.actor_kind, &mut entry.actor, &mut entry.diff_summary];
     for text in texts.into_iter().chain([&mut entry.result]).chain(&mut entry.tool) {
-        if let Cow::Owned(shown) = visible_line(text) {
-            *text = shown;
-        }
+        let shown = match visible_line(text) {
+            Cow::Owned(shown) => shown,
+            Cow::Borrowed(_) => continue,
+        };
+        *text = shown;
     }
     entry
 }
