@@ -30,6 +30,16 @@ describe.each(WIDTHS)('at %s px', (_, viewport) => {
     expect(page.wrongs).toEqual([]);
   });
 
+  test('a chat is called by its first words from the moment they are said', async () => {
+    const at = await play([{ text: 'Well,', hang: true }]);
+    const page = await open(at, '/chat', { viewport });
+    await say(page, 'What speaks for larch?');
+    await log(page).getByText('Well,').waitFor();
+    expect(await page.title()).toBe('What speaks for larch? · Onyx');
+    expect(await page.getByText('0 turns').count()).toBe(0);
+    if (viewport.width > 1000) await page.getByRole('link', { name: 'What speaks for larch?, at work' }).waitFor();
+  });
+
   test('a chat that is not there says so', async () => {
     const at = await play([]);
     for (const id of ['nope', '01890000-0000-7000-8000-000000000000']) {
