@@ -2,7 +2,7 @@
 
 import { describe, expect, test } from 'vitest';
 import { clearsAfterEach, finished, log, open, play, say, words, sessionOf, WIDTHS } from './play';
-import type { Answer } from './stage';
+import { PHONE, type Answer } from './stage';
 
 clearsAfterEach();
 
@@ -49,4 +49,17 @@ describe.each(WIDTHS)('at %s px', (_, viewport) => {
       await page.locator('#composer').waitFor();
     }
   });
+});
+
+test('on a touch screen Enter begins a new line and the button sends', async () => {
+  const at = await play([{ text: 'Both.' }]);
+  const page = await open(at, '/chat', { viewport: PHONE, hasTouch: true, isMobile: true });
+  await page.locator('#composer').tap();
+  await page.keyboard.type('one');
+  await page.keyboard.press('Enter');
+  await page.keyboard.type('two');
+  expect(await page.locator('#composer').inputValue()).toBe('one\ntwo');
+  await page.getByRole('button', { name: 'Send' }).tap();
+  await log(page).getByText('Both.').waitFor();
+  expect(await words(at, sessionOf(page))).toEqual(['one\ntwo']);
 });
