@@ -40,6 +40,14 @@ describe.each(WIDTHS)('at %s px', (_, viewport) => {
     if (viewport.width > 1000) await page.getByRole('link', { name: 'What speaks for larch?, at work' }).waitFor();
   });
 
+  test('an error of a provider leads to where providers are set up', async () => {
+    const at = await play([], { fallback: { refused: 401 } });
+    const page = await open(at, '/chat', { viewport });
+    await say(page, 'hello');
+    await page.getByRole('alert').getByRole('link', { name: 'Provider settings' }).click();
+    await page.waitForURL(/\/settings\/providers$/);
+  });
+
   test('a chat that is not there says so', async () => {
     const at = await play([]);
     for (const id of ['nope', '01890000-0000-7000-8000-000000000000']) {
