@@ -2,7 +2,7 @@
 
 import { describe, expect, test } from 'vitest';
 import { clearsAfterEach, finished, log, open, play, say, words, sessionOf, WIDTHS } from './play';
-import type { Answer } from './stage';
+import { PHONE, type Answer } from './stage';
 
 clearsAfterEach();
 
@@ -30,6 +30,24 @@ describe.each(WIDTHS)('at %s px', (_, viewport) => {
     expect(page.wrongs).toEqual([]);
   });
 
+  test('a chat is called by its first words from the moment they are said', async () => {
+    const at = await play([{ text: 'Well,', hang: true }]);
+    const page = await open(at, '/chat', { viewport });
+    await say(page, 'What speaks for larch?');
+    await log(page).getByText('Well,').waitFor();
+    expect(await page.title()).toBe('What speaks for larch? · Onyx');
+    expect(await page.getByText('0 turns').count()).toBe(0);
+    if (viewport.width > 1000) await page.getByRole('link', { name: 'What speaks for larch?, at work' }).waitFor();
+  });
+
+  test('an error of a provider leads to where providers are set up', async () => {
+    const at = await play([], { fallback: { refused: 401 } });
+    const page = await open(at, '/chat', { viewport });
+    await say(page, 'hello');
+    await page.getByRole('alert').getByRole('link', { name: 'Provider settings' }).click();
+    await page.waitForURL(/\/settings\/providers$/);
+  });
+
   test('a chat that is not there says so', async () => {
     const at = await play([]);
     for (const id of ['nope', '01890000-0000-7000-8000-000000000000']) {
@@ -39,4 +57,17 @@ describe.each(WIDTHS)('at %s px', (_, viewport) => {
       await page.locator('#composer').waitFor();
     }
   });
+});
+
+test('on a touch screen Enter begins a new line and the button sends', async () => {
+  const at = await play([{ text: 'Both.' }]);
+  const page = await open(at, '/chat', { viewport: PHONE, hasTouch: true, isMobile: true });
+  await page.locator('#composer').tap();
+  await page.keyboard.type('one');
+  await page.keyboard.press('Enter');
+  await page.keyboard.type('two');
+  expect(await page.locator('#composer').inputValue()).toBe('one\ntwo');
+  await page.getByRole('button', { name: 'Send' }).tap();
+  await log(page).getByText('Both.').waitFor();
+  expect(await words(at, sessionOf(page))).toEqual(['one\ntwo']);
 });

@@ -11,7 +11,7 @@ import { Ask, Confirm } from '../ui/Modal';
 import { Menu } from '../ui/Menu';
 import { Empty, ErrorLine } from '../ui/page';
 import { COMPANION } from '../rail/useRail';
-import { OUTPUT } from '../shell/links';
+import { OUTPUT, titleIn, turnsOf } from '../shell/links';
 import { Header } from '../shell/Header';
 import { Answering } from './Answering';
 import { Composer } from './Composer';
@@ -75,14 +75,14 @@ function Chat({ id }: { id: string }) {
     setFound(undefined);
   };
   const send = (content: UserContent, model?: string) => void say({ content, sessionId: id, agent, model });
-  const title = session?.title ?? session?.preview ?? 'Chat';
+  const title = useStore((state) => titleIn(state, id));
   const isToRead = session?.origin === 'agent_editor';
   return (
     <>
       <Header title={title}>
         <TaintMark sessionId={id} />
         {session && session.agents.length > 1 && <Several agents={session.agents} />}
-        {session && <span className="meta hidden sm:inline">{turnCount(session)}</span>}
+        {session && session.messageCount > 0 && <span className="meta hidden sm:inline">{turnsOf(session)}</span>}
         <button
           type="button"
           className="icon-btn"
@@ -171,7 +171,6 @@ function Several({ agents }: { agents: string[] }) {
   );
 }
 
-const turnCount = (session: Session) => `${session.messageCount} ${session.messageCount === 1 ? 'turn' : 'turns'}`;
 
 const AGENT = 'onyx.agent';
 

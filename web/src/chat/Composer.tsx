@@ -6,6 +6,7 @@ import { questionIn } from '../store/drafts';
 import { keep, readKept } from '../store/kept';
 import { usePreferences } from '../store/preferences';
 import { toast, useStore } from '../store/state';
+import { isTouch } from '../ui/keyboard';
 import { Menu } from '../ui/Menu';
 import type { Density } from './density';
 import { Gauge } from './Gauge';
@@ -106,7 +107,8 @@ export function Composer({
     // Enter that ends a composition chooses a word; it does not send.
     if (event.key !== 'Enter' || event.nativeEvent.isComposing || event.keyCode === 229 || event.shiftKey) return;
     const mod = event.metaKey || event.ctrlKey;
-    if (sendWith === 'mod-enter' && !mod) return;
+    // A keyboard on the screen has no other key for a new line.
+    if ((sendWith === 'mod-enter' || isTouch()) && !mod) return;
     event.preventDefault();
     void send();
   };
@@ -178,7 +180,7 @@ export function Composer({
         onSelect={named.onCaret}
         onKeyDown={onKeyDown}
         onPaste={onPaste}
-        enterKeyHint="send"
+        enterKeyHint={isTouch() ? 'enter' : 'send'}
         {...named.field}
       />
       <div className="mt-1 flex items-center gap-2">

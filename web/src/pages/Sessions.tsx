@@ -7,7 +7,7 @@ import { faultOf, onyx } from '../store/client';
 import { spaceOf, useSpaces } from '../store/spaces';
 import { useStore } from '../store/state';
 import { Header } from '../shell/Header';
-import { titleOf } from '../shell/links';
+import { titleOf, turnsOf } from '../shell/links';
 import { Select } from '../ui/form';
 import { attempt } from '../ui/act';
 import { hueOf } from '../ui/hue';
@@ -173,7 +173,7 @@ function Row({ session }: { session: Session }) {
             {ago(session.updatedAt)}
           </span>
           <span className="block">
-            {session.messageCount} turns{session.tokenCount > 0 && ` · ${tokens(session.tokenCount)}`}
+            {turnsOf(session)}{session.tokenCount > 0 && ` · ${tokens(session.tokenCount)}`}
           </span>
         </span>
       </Link>

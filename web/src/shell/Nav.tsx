@@ -19,7 +19,7 @@ import { useJobs } from '../store/jobs';
 import { useSpaceList } from '../store/spaces';
 import { useStore } from '../store/state';
 import { hueOf } from '../ui/hue';
-import { titleOf, useRecent } from './links';
+import { titleIn, useRecent } from './links';
 
 const RECENT = 8;
 const MOST_SPACES = 6;
@@ -171,6 +171,7 @@ function Item({
 
 export function ChatItem({ session, onClick }: { session: Session; onClick?: () => void }) {
   const unread = useStore((state) => state.sessions[session.id]?.unread === true);
+  const title = useStore((state) => titleIn(state, session.id));
   const running = Boolean(session.runId);
   const mark = running ? 'dot dot-run' : unread ? 'dot bg-ok' : 'dot';
   const says = running ? ', at work' : unread ? ', unread' : '';
@@ -181,11 +182,11 @@ export function ChatItem({ session, onClick }: { session: Session; onClick?: () 
       className="nav-item"
       activeProps={{ 'aria-current': 'page' }}
       onClick={onClick}
-      aria-label={titleOf(session) + says}
-      title={titleOf(session)}
+      aria-label={title + says}
+      title={title}
     >
       <span className={mark} aria-hidden />
-      <span className={`truncate ${unread ? 'font-semibold' : ''}`}>{titleOf(session)}</span>
+      <span className={`truncate ${unread ? 'font-semibold' : ''}`}>{title}</span>
     </Link>
   );
 }

@@ -34,7 +34,16 @@ export function Page({
 }
 
 /** What failed, what to do, one action, and details for whoever wants to report it. */
-export function ErrorLine({ fault, action }: { fault: Fault; action?: { label: string; run: () => void } }) {
+export function ErrorLine({
+  fault,
+  action,
+  children,
+}: {
+  fault: Fault;
+  action?: { label: string; run: () => void };
+  /** More that can be done about it. */
+  children?: ReactNode;
+}) {
   return (
     <div
       role="alert"
@@ -49,6 +58,7 @@ export function ErrorLine({ fault, action }: { fault: Fault; action?: { label: s
           {action.label}
         </button>
       )}
+      {children}
       <button
         type="button"
         className="text-dim underline underline-offset-3"
