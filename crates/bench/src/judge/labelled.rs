@@ -9,7 +9,9 @@ use serde_json::Value;
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Question {
-    pub(crate) id: String,
+    /// For people who look at one of them.
+    #[serde(rename = "id")]
+    _id: String,
     pub(crate) question: String,
     /// Every note that answers it, as a path within the notes.
     pub(crate) relevant: Vec<String>,
