@@ -9,6 +9,7 @@ use serde_json::Value;
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Question {
+    #[cfg_attr(not(test), allow(dead_code, reason = "the tests of the set name questions by it"))]
     pub(crate) id: String,
     pub(crate) question: String,
     /// Every note that answers it, as a path within the notes.

@@ -9,7 +9,7 @@ use onyx_storage::{
     ChunkFacts, ChunkId, ChunkRow, EntityName, FactRow, Group, GroupId, Holds, ObjectKind,
     SourceKind, StoredChunk,
 };
-use onyx_types::{ScopeSet, Timestamp};
+use onyx_types::{Hash, ScopeSet, Timestamp};
 
 use super::finder::{FactFinder, FactPassage, FoundFact};
 use super::rules::{Passage, RULES, facts_in};
@@ -143,7 +143,9 @@ impl Index {
         if !has_facts(chunk.source.kind) || chunk.row.text.len() < SHORTEST_READ {
             return Ok(true);
         }
-        let facts = match chunks.reading(chunk.row.hash, maker).await? {
+        // Whatever its file is called: the text is what was read.
+        let text = Hash::of(chunk.row.text.as_bytes());
+        let facts = match chunks.reading(text, maker).await? {
             Some(known) => known,
             None => {
                 let spent = self.facts_spent().await?;
@@ -171,7 +173,7 @@ impl Index {
                 self.note_facts_spent(spent + found.tokens).await?;
                 let believed: Vec<FactRow> =
                     found.facts.into_iter().filter_map(|fact| believed(fact, &chunk.row)).collect();
-                chunks.keep_reading(chunk.row.hash, maker, &believed).await?;
+                chunks.keep_reading(text, maker, &believed).await?;
                 believed
             }
         };

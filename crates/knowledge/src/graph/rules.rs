@@ -219,12 +219,28 @@ fn is_time(word: &str) -> bool {
     })
 }
 
-fn sentences(line: &str) -> impl Iterator<Item = &str> {
-    let ends = |text: &str| text.ends_with('?');
-    line.split_inclusive(['.', '!', '?', ';'])
-        .map(str::trim)
-        .filter(move |sentence| !ends(sentence))
-        .map(|sentence| sentence.trim_end_matches(['.', '!', ';']))
+/// The sentences of a line that are no questions, without what ends them.
+fn sentences(line: &str) -> Vec<&str> {
+    let mut sentences = Vec::new();
+    let mut start = 0;
+    for (at, mark) in line.match_indices(['.', '!', '?', ';']) {
+        let after = &line[at + mark.len()..];
+        let is_end = after.is_empty() || after.starts_with(char::is_whitespace);
+        if is_end && !(mark == "." && is_abbreviation(&line[start..at])) {
+            sentences.push(&line[start..at + mark.len()]);
+            start = at + mark.len();
+        }
+    }
+    sentences.push(&line[start..]);
+    sentences.retain(|sentence| !sentence.ends_with('?'));
+    sentences.iter().map(|sentence| sentence.trim().trim_end_matches(['.', '!', ';'])).collect()
+}
+
+/// `Dr`, `Mr`, `St`: a dot after them ends nothing.
+fn is_abbreviation(text: &str) -> bool {
+    let word = text.rsplit(' ').next().unwrap_or_default();
+    let is_capital = word.chars().next().is_some_and(char::is_uppercase);
+    is_capital && word.chars().count() <= 2
 }
 
 /// `[[Other note]]` in a note.

@@ -60,8 +60,9 @@ const NO_NAMES: &[&str] = &[
     "user",
     "you",
 ];
-/// Shorter ones are no names that a question could be told from its words by.
-const SHORTEST_NAME: usize = 3;
+/// Shorter ones are names only where they are written as such: `An`, but not `an`.
+const SURE_NAME: usize = 3;
+const SHORTEST_NAME: usize = 2;
 
 impl Outline {
     pub(crate) fn spot(&self, chunk: ChunkId) -> Option<&Spot> {
@@ -154,8 +155,10 @@ impl Outline {
 
     /// Authors whose names stand among the words, of those whose messages may be seen.
     pub(crate) fn named_in(&self, words: &str, seen: &Visible) -> HashSet<AuthorId> {
-        let words = words.to_lowercase();
-        let authors = name_words(&words).filter_map(|word| self.by_word.get(word)).flatten();
+        let is_meant =
+            |word: &&str| word.chars().count() >= SURE_NAME || word.starts_with(char::is_uppercase);
+        let named = name_words(words).filter(is_meant).map(str::to_lowercase);
+        let authors = named.filter_map(|word| self.by_word.get(&word)).flatten();
         let is_seen = |author: &&AuthorId| {
             let groups = &self.authors[**author as usize].groups;
             groups.iter().any(|group| seen.allows(*group))
@@ -167,7 +170,8 @@ impl Outline {
 /// The words of a text that may be somebody's name.
 fn name_words(text: &str) -> impl Iterator<Item = &str> {
     text.split(|c: char| !c.is_alphanumeric())
-        .filter(|word| word.chars().count() >= SHORTEST_NAME && !NO_NAMES.contains(word))
+        .filter(|word| word.chars().count() >= SHORTEST_NAME)
+        .filter(|word| !NO_NAMES.contains(&word.to_lowercase().as_str()))
 }
 
 /// Goes through messages until `reach` of them are passed.
@@ -244,6 +248,7 @@ mod tests {
         };
         assert_eq!(named("What did Ana's user say to Ben?", 0), [0]);
         assert_eq!(named("benedikt and Li", 0), [0, 2]);
+        assert_eq!(named("benedikt and li", 0), [2], "too short to be told from a word");
         assert_eq!(named("analysis", 0), [0; 0]);
         assert_eq!(named("Ana", 1), [0; 0], "nobody else is told who speaks here");
     }

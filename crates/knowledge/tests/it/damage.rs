@@ -131,7 +131,7 @@ async fn a_rebuild_believes_nothing_that_the_index_says() {
              UPDATE chunks SET text = 'forged' WHERE text LIKE '%alder%';
              DELETE FROM sources WHERE path LIKE '%{gone}';
              INSERT INTO sources SELECT id + 1000, grp, person, path || 'x', origin, title,
-                 checksum, size, modified, chunking, problem, indexed_at
+                 checksum, size, modified, chunking, problem, indexed_at, conversation, dated
                  FROM sources WHERE path LIKE 'sessions/%';"
         ))
         .unwrap();
@@ -177,9 +177,9 @@ async fn a_text_index_that_took_texts_apart_otherwise_is_made_anew() {
     let meta = world.path("cache/text/meta.json");
     let world = world.reopen().await;
     let now = fs::read_to_string(&meta).unwrap();
-    let older = now.replace("\"plain 2\"", "\"plain\"");
+    let older = now.replace("\"plain 3\"", "\"plain\"");
     assert_ne!(now, older);
     fs::write(&meta, older).unwrap();
     assert_eq!(world.paths("plum note").await, before);
-    assert!(fs::read_to_string(&meta).unwrap().contains("\"plain 2\""));
+    assert!(fs::read_to_string(&meta).unwrap().contains("\"plain 3\""));
 }

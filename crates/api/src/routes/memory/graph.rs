@@ -178,11 +178,20 @@ async fn page_of(
     field: &'static str,
     name: &str,
 ) -> Result<Json<Graph>, Problem> {
+    let entity = Some(exists(state, caller, field, name).await?.into());
+    Ok(Json(Graph { entities: Vec::new(), entity }))
+}
+
+/// What is known by a name, else which field named nobody.
+async fn exists(
+    state: &ApiState,
+    caller: &AuthContext,
+    field: &'static str,
+    name: &str,
+) -> Result<EntityPage, Problem> {
     let scopes = state.index.all_scopes(&caller.person).await.map_err(Fault::from)?;
     let page = state.index.graph_entity(&scopes, name).await.map_err(Fault::from)?;
-    let page =
-        page.ok_or_else(|| Problem::unknown(field, format!("nothing is known of {name:?}")))?;
-    Ok(Json(Graph { entities: Vec::new(), entity: Some(page.into()) }))
+    page.ok_or_else(|| Problem::unknown(field, format!("nothing is known of {name:?}")))
 }
 
 #[derive(Deserialize, JsonSchema)]
@@ -207,7 +216,7 @@ async fn merge(
     for name in &merge.names {
         named("names", name)?;
         // Who does not exist is a slip of the pen, not a new name.
-        page_of(&state, &caller, "names", name).await?;
+        exists(&state, &caller, "names", name).await?;
     }
     let change = |decisions: &mut NameDecisions| decisions.merge(&merge.into, &merge.names);
     NameDecisions::change(&*state.store.files, &caller.person, change)
@@ -235,7 +244,7 @@ async fn split(
 ) -> Result<Json<Graph>, Problem> {
     let Split { name, into, paths } = split;
     named("name", &name)?;
-    page_of(&state, &caller, "name", &name).await?;
+    exists(&state, &caller, "name", &name).await?;
     let files = &*state.store.files;
     let Some(into) = into else {
         let unmerge = |decisions: &mut NameDecisions| decisions.unmerge(&name);
