@@ -11,7 +11,7 @@ use super::fields::FIELDS;
 use super::listing::{Job, JobState, no_such_job, prompt_of};
 use super::schedule::Rule;
 use super::spec::{JobFlaw, JobSpec};
-use super::{Jobs, Shared, file};
+use super::{Jobs, JobsCore, file};
 
 /// Fields of a job, as a person sends them; `null` takes one away.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -187,7 +187,7 @@ impl Jobs {
     }
 }
 
-impl Shared {
+impl JobsCore {
     /// Notes that a person, or for the system's jobs the config, accepted this content.
     pub(super) async fn put_accepted(
         &self,

@@ -13,7 +13,7 @@ use super::file::{self, LONGEST_FRONT};
 use super::schedule::{Rule, Schedule};
 use super::settings::SystemJob;
 use super::spec::{Deliver, JobFlaw, JobSpec, Misfire, Overlap, SessionUse, Timing, Work};
-use super::{Jobs, Shared};
+use super::{Jobs, JobsCore};
 use crate::actions::Action;
 
 const MOST_JOBS: usize = 500;
@@ -140,7 +140,7 @@ fn next_times(timing: &Timing, anchor: Timestamp, after: Timestamp) -> Vec<Times
     times.into_iter().filter(counts).collect()
 }
 
-impl Shared {
+impl JobsCore {
     pub(super) async fn jobs_of(&self, person: &PersonId) -> Result<Vec<Job>, Fault> {
         let rows = self.setup.jobs.jobs().await?.into_iter();
         let mut rows: BTreeMap<JobId, JobRow> =

@@ -10,7 +10,7 @@ use onyx_types::{Cancel, Fault, Hash, JobId, JobKind, PersonId, RunStatus, Times
 use super::due::{Busy, due, next_firing};
 use super::listing::Job;
 use super::spec::{Overlap, Work};
-use super::{Shared, deliver, perform};
+use super::{JobsCore, deliver, perform};
 
 /// How long the worker sleeps at most: a clock that jumped, a machine that slept or a file that
 /// somebody edited is noticed after this.
@@ -21,14 +21,14 @@ const NOT_ANY_MORE: &str = "Left out: the job was changed, paused or taken away 
 const REPLACED: &str = "Stopped: the next time of the job took its place.";
 
 pub(super) struct Worker {
-    shared: Arc<Shared>,
+    shared: Arc<JobsCore>,
 }
 
 /// The jobs of everybody, at one moment.
 type AllJobs = BTreeMap<(PersonId, JobId), Job>;
 
 impl Worker {
-    pub(super) fn new(shared: Arc<Shared>) -> Self {
+    pub(super) fn new(shared: Arc<JobsCore>) -> Self {
         Self { shared }
     }
 
@@ -251,7 +251,7 @@ fn may_start(job: &Job, slot: &JobSlot) -> bool {
 }
 
 /// Fires one slot to its end, which is written whatever happens on the way.
-async fn fire(shared: Arc<Shared>, firing: perform::Firing) {
+async fn fire(shared: Arc<JobsCore>, firing: perform::Firing) {
     use futures::FutureExt as _;
     let key = firing.slot.key();
     let work = std::panic::AssertUnwindSafe(perform::perform(&shared, &firing)).catch_unwind();
