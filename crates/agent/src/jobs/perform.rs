@@ -283,14 +283,16 @@ impl Heard {
                 Outcome::nothing("Nothing to tell.")
             }
             (Some(RunStatus::Done), _) => Outcome::new(SlotState::Done, answer),
-            (Some(RunStatus::Interrupted), _) | (None, None) => {
-                Outcome::new(SlotState::Interrupted, "Interrupted before its end.")
+            (Some(RunStatus::Interrupted | RunStatus::Cancelled), _) | (None, None) => {
+                Outcome::new(SlotState::Interrupted, "Stopped before its end.")
             }
             (_, Some((code, message))) => {
                 let over_budget = code == ErrorCode::LimitBudget;
                 Outcome { over_budget, ..Outcome::failed(message) }
             }
-            (Some(_), None) => Outcome::failed("It was stopped."),
+            (Some(RunStatus::Error | RunStatus::AwaitingClient), None) => {
+                Outcome::failed("It ended without an answer.")
+            }
         };
         Outcome { cost, ..outcome }
     }
