@@ -7,7 +7,7 @@ use onyx_storage::{JobSlot, SlotDelivery, SlotKey, SlotState};
 use onyx_types::{Fault, JobId, PersonId};
 use serde_json::json;
 
-use super::Shared;
+use super::JobsCore;
 use super::spec::Deliver;
 
 /// Of the text in a notification.
@@ -15,7 +15,7 @@ const LONGEST_TOLD: usize = 240;
 
 /// Delivers what has yet to be, and notes how that went. Webhooks may take their time, so each goes
 /// its own way; nobody else waits for it.
-pub(super) async fn deliver_pending(shared: &Arc<Shared>) -> Result<(), Fault> {
+pub(super) async fn deliver_pending(shared: &Arc<JobsCore>) -> Result<(), Fault> {
     for slot in shared.setup.jobs.undelivered_slots().await? {
         let ways = ways(shared, &slot.person, &slot.job).await?;
         if !ways.iter().any(|way| matches!(way, Deliver::Webhook(_))) {
@@ -34,7 +34,7 @@ pub(super) async fn deliver_pending(shared: &Arc<Shared>) -> Result<(), Fault> {
     Ok(())
 }
 
-async fn deliver(shared: &Shared, slot: &JobSlot, ways: &[Deliver]) -> Result<(), Fault> {
+async fn deliver(shared: &JobsCore, slot: &JobSlot, ways: &[Deliver]) -> Result<(), Fault> {
     let mut failed = None;
     for way in ways {
         match way {
@@ -59,7 +59,7 @@ async fn deliver(shared: &Shared, slot: &JobSlot, ways: &[Deliver]) -> Result<()
 }
 
 /// As the job says now; a job that is gone tells nobody.
-async fn ways(shared: &Shared, person: &PersonId, id: &JobId) -> Result<Vec<Deliver>, Fault> {
+async fn ways(shared: &JobsCore, person: &PersonId, id: &JobId) -> Result<Vec<Deliver>, Fault> {
     let jobs = shared.jobs_of(person).await?;
     let job = jobs.into_iter().find(|job| job.id == *id);
     // Only what a person accepted is told where it says.
@@ -68,7 +68,7 @@ async fn ways(shared: &Shared, person: &PersonId, id: &JobId) -> Result<Vec<Deli
     Ok(accepted.and_then(|job| job.spec.ok()).map(|spec| spec.deliver).unwrap_or_default())
 }
 
-async fn post(shared: &Shared, slot: &JobSlot, url: &str) -> Result<(), String> {
+async fn post(shared: &JobsCore, slot: &JobSlot, url: &str) -> Result<(), String> {
     let key = format!("{}/{}/{}", slot.person, slot.job, slot.scheduled_at);
     let body = json!({
         "job": slot.job,
@@ -106,7 +106,7 @@ fn told(slot: &JobSlot) -> String {
     if end < text.len() { format!("{}…", &text[..end]) } else { text }
 }
 
-impl Shared {
+impl JobsCore {
     /// `false`: it is under way already.
     fn begins_delivery(&self, slot: &SlotKey) -> bool {
         self.delivering.lock().unwrap_or_else(PoisonError::into_inner).insert(slot.clone())

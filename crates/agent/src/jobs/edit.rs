@@ -7,11 +7,11 @@ use onyx_tools::{PersonFiles, job_path};
 use onyx_types::{Approver, ErrorCode, Fault, Hash, JobId, JobKind, PersonId, Timestamp};
 use serde_json::{Map, Value};
 
-use super::fields::FIELDS;
+use super::fields::{FIELDS, PastMoment};
 use super::listing::{Job, JobState, no_such_job, prompt_of};
 use super::schedule::Rule;
 use super::spec::{JobFlaw, JobSpec};
-use super::{Jobs, Shared, file};
+use super::{Jobs, JobsCore, file};
 
 /// Fields of a job, as a person sends them; `null` takes one away.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -47,7 +47,7 @@ impl Jobs {
         }
         let person = approver.person();
         let prompt = prompt_of(&edit.fields).map_err(flawed)?.to_owned();
-        self.shared.spec_of(person, &edit.fields, &prompt).map_err(flawed)?;
+        self.shared.written_spec(person, &edit.fields, &prompt).map_err(flawed)?;
         let text = file::compose(&edit.fields, &prompt);
         self.shared.write(person, id, &text, Expect::Absent).await.map_err(|fault| {
             if fault.code == ErrorCode::VersionConflict {
@@ -87,7 +87,7 @@ impl Jobs {
                 fields.insert(name, value);
             }
         }
-        self.shared.spec_of(person, &fields, &prompt).map_err(flawed)?;
+        self.shared.written_spec(person, &fields, &prompt).map_err(flawed)?;
         let text = file::compose(&fields, &prompt);
         self.shared.write(person, id, &text, Expect::Is(job.hash)).await?;
         self.accept_text(person, id, &text).await
@@ -103,9 +103,15 @@ impl Jobs {
                 Fault::new(ErrorCode::VersionConflict, message).with_hint("Look at it again.")
             );
         }
-        job.spec.clone().map_err(flawed)?;
-        let text = job.text.clone();
-        self.accept_text(person, id, &text).await
+        let spec = job.spec.clone().map_err(flawed)?;
+        let now = self.shared.setup.clock.wall();
+        if spec.timing.schedule.next_after(now, now).is_none() {
+            let message = format!("The job {id} has no time to come.");
+            return Err(
+                Fault::new(ErrorCode::InvalidRequest, message).with_hint("Change when it runs.")
+            );
+        }
+        self.accept_text(person, id, &job.text).await
     }
 
     pub(super) async fn accept_text(
@@ -187,7 +193,7 @@ impl Jobs {
     }
 }
 
-impl Shared {
+impl JobsCore {
     /// Notes that a person, or for the system's jobs the config, accepted this content.
     pub(super) async fn put_accepted(
         &self,
@@ -224,9 +230,8 @@ impl Shared {
 
     /// Do both count the same period, so that an edit of something else moves no time?
     fn counts_alike(&self, person: &PersonId, before: &str, after: &str) -> bool {
-        let now = self.setup.clock.wall();
         let rule = |text: &str| {
-            let read = self.read_text(person, text, now);
+            let read = self.read_text(person, text, PastMoment::Read);
             read.ok().map(|(spec, _): (JobSpec, _)| spec.timing.schedule.rule)
         };
         match (rule(before), rule(after)) {

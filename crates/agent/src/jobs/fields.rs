@@ -18,11 +18,20 @@ const USUAL_GRACE: Duration = Duration::from_secs(5 * 60);
 const LONGEST_JITTER: Duration = Duration::from_secs(24 * 60 * 60);
 const LONGEST_COMMAND: usize = 16 * 1024;
 
+/// May `at` be a moment that has passed? A job that is written now may not; one that was accepted
+/// before that moment came must still be read when it has.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum PastMoment {
+    Refused,
+    Read,
+}
+
 /// For whom and when the fields are read.
 pub(super) struct Reading<'a> {
     /// The person's, where the job names none.
     pub(super) zone: &'a Zone,
     pub(super) now: Timestamp,
+    pub(super) past: PastMoment,
     /// Bytes of a prompt.
     pub(super) longest_prompt: usize,
     pub(super) knows_agent: &'a dyn Fn(&AgentId) -> bool,
@@ -39,7 +48,7 @@ pub(super) fn read(
         Some(name) => Zone::named(name).map_err(|error| flaw("timezone", error.to_string()))?,
         None => reading.zone.clone(),
     };
-    let rule = rule(fields, &zone, reading.now)?;
+    let rule = rule(fields, &zone, reading)?;
     let timing = timing(fields, Schedule { rule, zone })?;
     let work = work(fields, prompt, reading.longest_prompt)?;
     let agent = text(fields, "agent")?.map(|name| agent(name, reading)).transpose()?;
@@ -85,7 +94,8 @@ fn not_both(spec: &JobSpec) -> Result<(), JobFlaw> {
 }
 
 /// `cron`, `every` or `at`; `every` may begin at an `at`.
-fn rule(fields: &Map<String, Value>, zone: &Zone, now: Timestamp) -> Result<Rule, JobFlaw> {
+fn rule(fields: &Map<String, Value>, zone: &Zone, reading: &Reading<'_>) -> Result<Rule, JobFlaw> {
+    let now = reading.now;
     let [cron, every, at] = ["cron", "every", "at"].map(|name| text(fields, name));
     let (cron, every, at) = (cron?, every?, at?);
     let bad = |field| move |bad: BadTime| flaw(field, bad.why).with_example(bad.example);
@@ -101,7 +111,7 @@ fn rule(fields: &Map<String, Value>, zone: &Zone, now: Timestamp) -> Result<Rule
         }
         (None, None, Some(at)) => {
             let moment = Rule::moment(at, zone).map_err(bad("at"))?;
-            if moment <= now {
+            if moment <= now && reading.past == PastMoment::Refused {
                 let next = schedule::next_valid(moment, now, zone);
                 let why = format!("{at} has passed");
                 return Err(flaw("at", why).with_example(format!("`at: {next}` is next")));

@@ -3,7 +3,7 @@
 use onyx_storage::SlotState;
 use onyx_types::{Fault, Timestamp, UserContent};
 
-use super::Shared;
+use super::JobsCore;
 use super::listing::read_heartbeat;
 use super::perform::{self, Firing, Outcome};
 use crate::runs::{LightPrompt, RunInput, RunRequest, RunTerms};
@@ -19,7 +19,7 @@ attention, answer HEARTBEAT_OK and nothing else. Else say in a few sentences wha
 const TOOLS: [&str; 4] = ["list_files", "read_file", "search_files", "memory_search"];
 
 pub(super) async fn beat(
-    shared: &Shared,
+    shared: &JobsCore,
     firing: &Firing,
     max_cost_per_day: Option<f64>,
 ) -> Result<Outcome, Fault> {
@@ -57,7 +57,7 @@ pub(super) async fn beat(
     Ok(outcome)
 }
 
-async fn spent_today(shared: &Shared, firing: &Firing) -> Result<f64, Fault> {
+async fn spent_today(shared: &JobsCore, firing: &Firing) -> Result<f64, Fault> {
     let person = &firing.row.person;
     let (zone, now) = (shared.setup.clock.zone_of(person), shared.setup.clock.wall());
     let today = zone.date(now);

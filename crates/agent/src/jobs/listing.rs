@@ -8,12 +8,12 @@ use onyx_tools::{JOBS_FOLDER, JobOutside};
 use onyx_types::{AgentId, ErrorCode, Fault, Hash, JobId, JobKind, PersonId, Timestamp, slug};
 use serde_json::{Map, Value, json};
 
-use super::fields::{self, Reading};
+use super::fields::{self, PastMoment, Reading};
 use super::file::{self, LONGEST_FRONT};
 use super::schedule::{Rule, Schedule};
 use super::settings::SystemJob;
 use super::spec::{Deliver, JobFlaw, JobSpec, Misfire, Overlap, SessionUse, Timing, Work};
-use super::{Jobs, Shared};
+use super::{Jobs, JobsCore};
 use crate::actions::Action;
 
 const MOST_JOBS: usize = 500;
@@ -102,6 +102,11 @@ impl Jobs {
         Ok(self.shared.setup.jobs.slots(person, id, before, limit).await?)
     }
 
+    /// The newest thing that became of a job that was listed.
+    pub async fn last(&self, person: &PersonId, id: &JobId) -> Result<Option<JobSlot>, Fault> {
+        Ok(self.shared.setup.jobs.slots(person, id, None, 1).await?.pop())
+    }
+
     /// How many troubles of each job the person has not looked at.
     pub async fn troubles(&self, person: &PersonId) -> Result<BTreeMap<JobId, u64>, Fault> {
         Ok(self.shared.setup.jobs.unseen_troubles(person).await?.into_iter().collect())
@@ -113,7 +118,7 @@ impl Jobs {
         person: &PersonId,
         fields: &Map<String, Value>,
     ) -> Result<(JobSpec, Vec<Timestamp>), JobFlaw> {
-        let spec = self.shared.spec_of(person, fields, prompt_of(fields)?)?;
+        let spec = self.shared.written_spec(person, fields, prompt_of(fields)?)?;
         let now = self.shared.setup.clock.wall();
         let next = next_times(&spec.timing, now, now);
         Ok((spec, next))
@@ -140,7 +145,7 @@ fn next_times(timing: &Timing, anchor: Timestamp, after: Timestamp) -> Vec<Times
     times.into_iter().filter(counts).collect()
 }
 
-impl Shared {
+impl JobsCore {
     pub(super) async fn jobs_of(&self, person: &PersonId) -> Result<Vec<Job>, Fault> {
         let rows = self.setup.jobs.jobs().await?.into_iter();
         let mut rows: BTreeMap<JobId, JobRow> =
@@ -148,17 +153,17 @@ impl Shared {
         let mut jobs = Vec::new();
         for found in self.job_files(person).await? {
             let row = rows.remove(&found.id);
-            jobs.push(self.job(person, found, row));
+            jobs.push(self.job(found, row));
         }
         for action in self.setup.actions.list(person).await? {
             let Some(found) = self.action_job(person, action) else { continue };
             let row = rows.remove(&found.id);
-            jobs.push(self.job(person, found, row));
+            jobs.push(self.job(found, row));
         }
         for system in self.settings().system.into_iter().filter(|job| job.owner == *person) {
             let found = self.system_job(person, system);
             let row = rows.remove(&found.id);
-            jobs.push(self.job(person, found, row));
+            jobs.push(self.job(found, row));
         }
         self.remember(person, !jobs.is_empty());
         Ok(jobs)
@@ -173,17 +178,10 @@ impl Shared {
         }
     }
 
-    fn job(&self, person: &PersonId, found: FoundJob, row: Option<JobRow>) -> Job {
+    fn job(&self, found: FoundJob, row: Option<JobRow>) -> Job {
         let FoundJob { id, text, spec, warnings } = found;
         let now = self.setup.clock.wall();
         let hash = Hash::of(text.as_bytes());
-        // A moment that has passed is no flaw of a job that was accepted before it did.
-        let spec = match (spec, &row) {
-            (Err(flaw), Some(row)) if flaw.field == "at" && row.accepted_hash == hash => {
-                self.read_text(person, &text, row.accepted_at).map(|(spec, _)| spec)
-            }
-            (spec, _) => spec,
-        };
         let state = state(&spec, row.as_ref(), hash, now);
         let anchor = row.as_ref().map_or(now, |row| row.anchor);
         let next = match (&spec, &state) {
@@ -195,26 +193,28 @@ impl Shared {
         Job { kind: id.kind(), id, text, hash, spec, warnings, state, row, next }
     }
 
-    pub(super) fn spec_of(
+    /// What fields say that a person writes now.
+    pub(super) fn written_spec(
         &self,
         person: &PersonId,
         given: &Map<String, Value>,
         prompt: &str,
     ) -> Result<JobSpec, JobFlaw> {
-        self.spec_at(person, given, prompt, self.setup.clock.wall())
+        self.spec_of(person, given, prompt, PastMoment::Refused)
     }
 
-    fn spec_at(
+    fn spec_of(
         &self,
         person: &PersonId,
         given: &Map<String, Value>,
         prompt: &str,
-        now: Timestamp,
+        past: PastMoment,
     ) -> Result<JobSpec, JobFlaw> {
         let roster = self.setup.roster.get();
         let reading = Reading {
             zone: &self.setup.clock.zone_of(person),
-            now,
+            now: self.setup.clock.wall(),
+            past,
             longest_prompt: roster.limits().max_action_bytes,
             knows_agent: &|agent: &AgentId| roster.get(agent).is_some(),
             check_address: &JobOutside::check_address,
@@ -227,10 +227,10 @@ impl Shared {
         &self,
         person: &PersonId,
         text: &str,
-        now: Timestamp,
+        past: PastMoment,
     ) -> Result<(JobSpec, Vec<String>), JobFlaw> {
         let file = file::parse(text)?;
-        Ok((self.spec_at(person, &file.fields, file.prompt, now)?, file.warnings))
+        Ok((self.spec_of(person, &file.fields, file.prompt, past)?, file.warnings))
     }
 
     async fn job_files(&self, person: &PersonId) -> Result<Vec<FoundJob>, Fault> {
@@ -244,10 +244,9 @@ impl Shared {
         for key in listed.into_iter().filter(|entry| !entry.is_folder).map(|entry| entry.key) {
             let Some(id) = key.parts().last().and_then(file::id_of) else { continue };
             let read = self.read_file(person, &key).await?;
-            let now = self.setup.clock.wall();
             found.push(match (id, read) {
                 (Ok(id), Ok(text)) => {
-                    let (spec, warnings) = match self.read_text(person, &text, now) {
+                    let (spec, warnings) = match self.read_text(person, &text, PastMoment::Read) {
                         Ok((spec, warnings)) => (Ok(spec), warnings),
                         Err(flaw) => (Err(flaw), Vec::new()),
                     };
@@ -296,7 +295,7 @@ impl Shared {
             _ => json!({"cron": schedule}),
         };
         let given = given.as_object().cloned().unwrap_or_default();
-        let spec = self.spec_of(person, &given, &recipe.prompt);
+        let spec = self.spec_of(person, &given, &recipe.prompt, PastMoment::Read);
         let spec = spec.map(|spec| JobSpec {
             work: Work::Action(id),
             agent: recipe.agent,

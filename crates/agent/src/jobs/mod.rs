@@ -65,7 +65,7 @@ pub struct JobNotice {
 /// The jobs of people: listed, changed, accepted, fired. Cheap to clone.
 #[derive(Clone)]
 pub struct Jobs {
-    shared: Arc<Shared>,
+    shared: Arc<JobsCore>,
 }
 
 pub(crate) struct JobsSetup {
@@ -81,7 +81,7 @@ pub(crate) struct JobsSetup {
     pub(crate) ids: Ids,
 }
 
-struct Shared {
+struct JobsCore {
     setup: JobsSetup,
     outside: RwLock<JobOutside>,
     index: OnceLock<Index>,
@@ -99,7 +99,7 @@ struct Shared {
 
 impl Jobs {
     pub(crate) fn new(setup: JobsSetup) -> Self {
-        let shared = Shared {
+        let shared = JobsCore {
             setup,
             outside: RwLock::default(),
             index: OnceLock::new(),
@@ -150,7 +150,7 @@ impl Jobs {
     }
 }
 
-impl Shared {
+impl JobsCore {
     fn settings(&self) -> CheckedJobsSettings {
         self.settings.read().unwrap_or_else(PoisonError::into_inner).clone()
     }

@@ -10,7 +10,7 @@ use onyx_types::{
 };
 
 use super::spec::{Check, Deliver, JobSpec, SessionUse, SystemWork, Work};
-use super::{Shared, heartbeat, system, words};
+use super::{JobsCore, heartbeat, system, words};
 use crate::actions::{ActionRequest, Confirmation, fill_in};
 use crate::drive::tool_context;
 use crate::runs::{DryRun, RunInput, RunRequest, RunTerms, SessionRef};
@@ -71,14 +71,14 @@ pub(super) fn asks_model(system: &SystemWork) -> bool {
     }
 }
 
-pub(super) async fn perform(shared: &Shared, firing: &Firing) -> Outcome {
+pub(super) async fn perform(shared: &JobsCore, firing: &Firing) -> Outcome {
     match check_and_work(shared, firing).await {
         Ok(outcome) => outcome,
         Err(fault) => Outcome::failed(fault.message),
     }
 }
 
-async fn check_and_work(shared: &Shared, firing: &Firing) -> Result<Outcome, Fault> {
+async fn check_and_work(shared: &JobsCore, firing: &Firing) -> Result<Outcome, Fault> {
     if let Some(check) = &firing.spec.when
         && let Some(why_not) = says_no(shared, firing, check).await?
     {
@@ -99,7 +99,11 @@ async fn check_and_work(shared: &Shared, firing: &Firing) -> Result<Outcome, Fau
 }
 
 /// Why nothing is to be done, or `None` when there is.
-async fn says_no(shared: &Shared, firing: &Firing, check: &Check) -> Result<Option<String>, Fault> {
+async fn says_no(
+    shared: &JobsCore,
+    firing: &Firing,
+    check: &Check,
+) -> Result<Option<String>, Fault> {
     match check {
         Check::Command(argv) => {
             let (limit, look) = (Duration::from_secs(CHECK_SECONDS), CommandAccess::Look);
@@ -121,7 +125,11 @@ async fn says_no(shared: &Shared, firing: &Firing, check: &Check) -> Result<Opti
     }
 }
 
-async fn run_command(shared: &Shared, firing: &Firing, argv: &[String]) -> Result<Outcome, Fault> {
+async fn run_command(
+    shared: &JobsCore,
+    firing: &Firing,
+    argv: &[String],
+) -> Result<Outcome, Fault> {
     let limit = Duration::from_secs(COMMAND_SECONDS);
     let cx = command_context(shared, firing);
     let end = shared.outside().command(argv.to_vec(), CommandAccess::Change, limit, &cx).await?;
@@ -134,7 +142,7 @@ async fn run_command(shared: &Shared, firing: &Firing, argv: &[String]) -> Resul
 }
 
 /// A command of a job works for the person, with nobody there and no agent behind it.
-fn command_context(shared: &Shared, firing: &Firing) -> ToolCx {
+fn command_context(shared: &JobsCore, firing: &Firing) -> ToolCx {
     let setup = &shared.setup;
     let roster = setup.roster.get();
     let agent = roster.default_agent().id.clone();
@@ -145,7 +153,7 @@ fn command_context(shared: &Shared, firing: &Firing) -> ToolCx {
     ToolCx { cancel: firing.cancel.clone(), ..cx }
 }
 
-async fn run_prompt(shared: &Shared, firing: &Firing, prompt: &str) -> Result<Outcome, Fault> {
+async fn run_prompt(shared: &JobsCore, firing: &Firing, prompt: &str) -> Result<Outcome, Fault> {
     let JobRow { person, job, .. } = &firing.row;
     let words = fill_in(prompt, &*shared.setup.clock, person, "");
     let at = words::moment(firing.slot.scheduled_at, &firing.spec.timing.schedule.zone);
@@ -157,7 +165,7 @@ async fn run_prompt(shared: &Shared, firing: &Firing, prompt: &str) -> Result<Ou
     run(shared, firing, request).await
 }
 
-async fn run_action(shared: &Shared, firing: &Firing, action: &str) -> Result<Outcome, Fault> {
+async fn run_action(shared: &JobsCore, firing: &Firing, action: &str) -> Result<Outcome, Fault> {
     let ask = ActionRequest {
         person: firing.row.person.clone(),
         action: action.to_owned(),
@@ -176,7 +184,7 @@ async fn run_action(shared: &Shared, firing: &Firing, action: &str) -> Result<Ou
 
 /// The run that a firing is.
 pub(super) async fn request(
-    shared: &Shared,
+    shared: &JobsCore,
     firing: &Firing,
     input: RunInput,
 ) -> Result<RunRequest, Fault> {
@@ -214,7 +222,7 @@ pub(super) async fn request(
 }
 
 pub(super) async fn run(
-    shared: &Shared,
+    shared: &JobsCore,
     firing: &Firing,
     request: RunRequest,
 ) -> Result<Outcome, Fault> {
@@ -275,14 +283,16 @@ impl Heard {
                 Outcome::nothing("Nothing to tell.")
             }
             (Some(RunStatus::Done), _) => Outcome::new(SlotState::Done, answer),
-            (Some(RunStatus::Interrupted), _) | (None, None) => {
-                Outcome::new(SlotState::Interrupted, "Interrupted before its end.")
+            (Some(RunStatus::Interrupted | RunStatus::Cancelled), _) | (None, None) => {
+                Outcome::new(SlotState::Interrupted, "Stopped before its end.")
             }
             (_, Some((code, message))) => {
                 let over_budget = code == ErrorCode::LimitBudget;
                 Outcome { over_budget, ..Outcome::failed(message) }
             }
-            (Some(_), None) => Outcome::failed("It was stopped."),
+            (Some(RunStatus::Error | RunStatus::AwaitingClient), None) => {
+                Outcome::failed("It ended without an answer.")
+            }
         };
         Outcome { cost, ..outcome }
     }
@@ -294,7 +304,7 @@ fn is_nothing(answer: &str) -> bool {
 }
 
 async fn pending_drafts(
-    shared: &Shared,
+    shared: &JobsCore,
     firing: &Firing,
     session: SessionId,
     run: RunId,
@@ -310,7 +320,7 @@ async fn pending_drafts(
 
 /// Writes what came of a slot, and what that means for the job.
 pub(super) async fn finish(
-    shared: &Shared,
+    shared: &JobsCore,
     firing: &Firing,
     outcome: Outcome,
 ) -> Result<(), Fault> {

@@ -6,12 +6,12 @@ use onyx_knowledge::SyncReport;
 use onyx_storage::{SessionFilter, SessionMeta, SlotState};
 use onyx_types::{ErrorCode, Fault, PersonId, Timestamp};
 
-use super::Shared;
+use super::JobsCore;
 use super::perform::Outcome;
 
 const PAGE: u32 = 200;
 
-pub(super) async fn sync(shared: &Shared) -> Result<Outcome, Fault> {
+pub(super) async fn sync(shared: &JobsCore) -> Result<Outcome, Fault> {
     let Some(index) = shared.index.get() else {
         return Ok(Outcome::nothing("There is no index here."));
     };
@@ -25,7 +25,7 @@ pub(super) async fn sync(shared: &Shared) -> Result<Outcome, Fault> {
 
 /// Removes what is too old, and of each person what is beyond the newest so many.
 pub(super) async fn clean_up(
-    shared: &Shared,
+    shared: &JobsCore,
     older_than: Option<Duration>,
     keep_newest: Option<usize>,
 ) -> Result<Outcome, Fault> {
@@ -46,7 +46,7 @@ pub(super) async fn clean_up(
 }
 
 async fn clean_up_of(
-    shared: &Shared,
+    shared: &JobsCore,
     person: &PersonId,
     oldest: Option<Timestamp>,
     keep_newest: Option<usize>,
@@ -70,7 +70,7 @@ async fn clean_up_of(
 }
 
 /// Newest first.
-async fn all_sessions(shared: &Shared, person: &PersonId) -> Result<Vec<SessionMeta>, Fault> {
+async fn all_sessions(shared: &JobsCore, person: &PersonId) -> Result<Vec<SessionMeta>, Fault> {
     let mut sessions: Vec<SessionMeta> = Vec::new();
     loop {
         let before = sessions.last().map(|meta| meta.session_id);

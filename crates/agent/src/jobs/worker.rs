@@ -10,7 +10,7 @@ use onyx_types::{Cancel, Fault, Hash, JobId, JobKind, PersonId, RunStatus, Times
 use super::due::{Busy, due, next_firing};
 use super::listing::Job;
 use super::spec::{Overlap, Work};
-use super::{Shared, deliver, perform};
+use super::{JobsCore, deliver, perform};
 
 /// How long the worker sleeps at most: a clock that jumped, a machine that slept or a file that
 /// somebody edited is noticed after this.
@@ -21,14 +21,14 @@ const NOT_ANY_MORE: &str = "Left out: the job was changed, paused or taken away 
 const REPLACED: &str = "Stopped: the next time of the job took its place.";
 
 pub(super) struct Worker {
-    shared: Arc<Shared>,
+    shared: Arc<JobsCore>,
 }
 
 /// The jobs of everybody, at one moment.
 type AllJobs = BTreeMap<(PersonId, JobId), Job>;
 
 impl Worker {
-    pub(super) fn new(shared: Arc<Shared>) -> Self {
+    pub(super) fn new(shared: Arc<JobsCore>) -> Self {
         Self { shared }
     }
 
@@ -39,17 +39,12 @@ impl Worker {
             }
             let nap = self.until_next().await.unwrap_or(LONGEST_SLEEP);
             tokio::select! {
-                () = stop.cancelled() => return self.stop_all(),
+                // Runs are drained by whoever owns them.
+                () = stop.cancelled() => return,
                 () = self.shared.wake.notified() => {}
                 () = self.shared.setup.clock.sleep(nap) => {}
             }
         }
-    }
-
-    /// Slots at work end with the process that fires them; runs are drained by whoever owns them.
-    fn stop_all(&self) {
-        let at_work = self.shared.at_work.lock().unwrap_or_else(PoisonError::into_inner);
-        at_work.values().for_each(Cancel::cancel);
     }
 
     /// Settles and starts what is due now.
@@ -125,14 +120,16 @@ impl Worker {
             if !replaces {
                 continue;
             }
-            let own = || open.iter().filter(|slot| (&slot.person, &slot.job) == (&key.0, &key.1));
-            let waiting: Vec<_> = own().filter(|slot| slot.state == SlotState::Queued).collect();
+            let is_own = |slot: &&JobSlot| slot.person == key.0 && slot.job == key.1;
+            let own: Vec<&JobSlot> = open.iter().filter(is_own).collect();
+            let is_waiting = |slot: &&&JobSlot| slot.state == SlotState::Queued;
+            let waiting: Vec<&&JobSlot> = own.iter().filter(is_waiting).collect();
             let Some((_, older)) = waiting.split_last() else { continue };
             for slot in older {
                 self.drop_slot(slot, REPLACED, SlotState::Replaced).await?;
             }
             let at_work = self.shared.at_work.lock().unwrap_or_else(PoisonError::into_inner);
-            for slot in own().filter(|slot| slot.state == SlotState::Running) {
+            for slot in own.iter().filter(|slot| slot.state == SlotState::Running) {
                 if let Some(cancel) = at_work.get(&slot.key()) {
                     cancel.cancel();
                 }
@@ -251,7 +248,7 @@ fn may_start(job: &Job, slot: &JobSlot) -> bool {
 }
 
 /// Fires one slot to its end, which is written whatever happens on the way.
-async fn fire(shared: Arc<Shared>, firing: perform::Firing) {
+async fn fire(shared: Arc<JobsCore>, firing: perform::Firing) {
     use futures::FutureExt as _;
     let key = firing.slot.key();
     let work = std::panic::AssertUnwindSafe(perform::perform(&shared, &firing)).catch_unwind();

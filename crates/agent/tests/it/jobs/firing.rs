@@ -70,6 +70,27 @@ async fn a_job_fires_at_its_time_and_its_session_is_unread() {
 }
 
 #[tokio::test]
+async fn one_moment_fires_once_and_is_finished() {
+    let (world, clock) = World::by_hand(["Now."]).await;
+    let job = edit(json!({"at": "2026-01-02T09:00", "prompt": "Remind me."}));
+    world.agent.jobs.create(&approver(), &id("once"), job).await.unwrap();
+    let action = "people/ana/vault/agent/actions/Later.md";
+    world.write(action, "---\nschedule: at 2026-01-02T10:00\n---\nLater.\n");
+    let later = world.agent.jobs.get(&ana(), &id("action:later")).await.unwrap();
+    world.agent.jobs.accept(&approver(), &later.id, later.hash).await.unwrap();
+    pass(&world, &clock, 33 * 3_600).await;
+    assert_eq!(states(&world, "once").await, [SlotState::Done]);
+    pass(&world, &clock, 3_600).await;
+    assert_eq!(states(&world, "action:later").await, [SlotState::Done]);
+    pass(&world, &clock, 48 * 3_600).await;
+    for job in ["once", "action:later"] {
+        assert_eq!(states(&world, job).await, [SlotState::Done]);
+        let job = world.agent.jobs.get(&ana(), &id(job)).await.unwrap();
+        assert_eq!(job.state, JobState::Finished);
+    }
+}
+
+#[tokio::test]
 async fn nothing_to_say_is_told_to_nobody() {
     let (world, clock) = World::by_hand(["NO_REPLY"]).await;
     let job = edit(
@@ -199,8 +220,7 @@ async fn what_cannot_be_is_told_with_what_could() {
         let fault = refused.unwrap_err();
         assert_eq!(fault.code, ErrorCode::InvalidRequest);
         assert!(fault.message.starts_with(message), "{fault:?}");
-        let told = format!("{:?}", fault.hint);
-        assert!(told.contains(hint), "{told}");
+        assert!(fault.hint().contains(hint), "{fault:?}");
     }
     assert_eq!(world.read("people/ana/vault/agent/jobs/odd.md"), None);
 }

@@ -177,7 +177,7 @@ pub(super) async fn job_view(
     job: Job,
     troubles: u64,
 ) -> Result<JobView, Fault> {
-    let last = state.agent.jobs.history(&caller.person, &job.id, None, 1).await?;
+    let last = state.agent.jobs.last(&caller.person, &job.id).await?;
     let week = job.times_within(state.agent.now(), WEEK, MOST_IN_WEEK);
     let Job { id, kind, text, hash, spec, warnings, state: now, row, next } = job;
     let diff = match &now {
@@ -222,7 +222,7 @@ pub(super) async fn job_view(
         fields,
         prompt,
         plan,
-        last: last.into_iter().next().map(JobRunView::from),
+        last: last.map(JobRunView::from),
         troubles,
         session_id: row.and_then(|row| row.session),
     })
