@@ -43,8 +43,8 @@ pub use settings::ToolsSettings;
 pub use text::daily::DailyLog;
 pub use text::diff::unified_diff;
 pub use tool::{
-    DEEPEST, Decisions, LiveOutput, Offered, Pending, ReadCall, Registration, Standing,
-    Tool, ToolCx, TypedTool,
+    DEEPEST, Decisions, LiveOutput, Offered, Pending, ReadCall, Registration, Standing, Tool,
+    ToolCx, TypedTool,
 };
 pub use toolbox::{
     Approval, Execution, NotApproved, Offering, Services, ToolSet, ToolTraits, Toolbox,

@@ -1,9 +1,8 @@
 //! Reads the files that a prompt is made of.
 
-use onyx_storage::{Area, End, Files, Found, ObjectKey, ObjectMeta, StoreError, Wanted};
+use onyx_storage::{Area, End, Files, Found, StoreError, Wanted};
 use onyx_tools::DailyLog;
 use onyx_types::{PersonId, Timestamp, Zone};
-use std::time::Duration;
 
 use super::snapshot::{FileText, MAX_DAILY, PromptSources, bounded};
 use super::untrusted::UntrustedPiece;

@@ -89,7 +89,7 @@ pub(super) async fn load_context(
     let client_turns = std::mem::take(&mut opened.message.client.turns);
     let client_turns = with_all_results(client_turns, open_calls(history.turns()))?;
     let scopes = retrieval_scopes(&plan, space);
-    let index = runs.context.index.get();
+    let index = runs.drive.index.get();
     let retrieved = retrieve(index, key, opened.run, &opened.message, scopes, &lanes.setups).await;
     let context = LoadedContext { lanes, history, client_turns, retrieved };
     Ok(assemble(runs, plan, opened, context, lease))

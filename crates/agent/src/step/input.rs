@@ -9,7 +9,7 @@ use onyx_tools::{Offered, Offering};
 use onyx_types::{
     AgentId, Attendance, Author, BatchId, ContextMark, Decision, DraftId, DraftState, Event, Fault,
     LaneId, ModelEvent, ModelRequest, Origin, PersonId, RunStatus, Taint, TokenCounter, ToolCall,
-    ToolOutcome, ToolUseId, Turn, TurnId, Usage, UserContent, View, Visibility,
+    ToolOutcome, ToolUseId, Turn, TurnId, Usage, UserContent, View,
 };
 
 /// What happened.

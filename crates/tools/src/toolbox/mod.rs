@@ -20,8 +20,7 @@ use std::sync::{Arc, PoisonError, RwLock};
 
 use onyx_storage::{Drafts, Ledger, Objects, StoreError};
 use onyx_types::{
-    AgentId, Attendance, CallLabel, ErrorCode, Fault, PersonId, Preview, ToolCall, ToolOutcome,
-    ToolSpec, Verb, Visibility,
+    AgentId, Attendance, CallLabel, Fault, PersonId, Preview, ToolCall, ToolOutcome, Verb,
 };
 
 use crate::ToolError;

@@ -3,8 +3,8 @@
 
 use onyx_storage::{Draft, StoreError};
 use onyx_types::{
-    Answer, AsksFor, Consent, DraftId, DraftState, FileChange, Hash, Mint, Origin, Plan, Preview,
-    Proposal, Target, ToolCall, ToolEffect, ToolOutcome, Verdict,
+    Answer, AsksFor, DraftId, DraftState, FileChange, Hash, Mint, Origin, Plan, Preview, Proposal,
+    Target, ToolCall, ToolEffect, ToolOutcome, Verdict,
 };
 
 use super::Services;

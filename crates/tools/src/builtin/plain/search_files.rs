@@ -2,7 +2,7 @@ use std::sync::Arc;
 
 use async_trait::async_trait;
 use onyx_storage::{ObjectKey, StoreError};
-use onyx_types::{Origin, Plan, ToolEffect, ToolOutcome, ToolSpec, CallLabel, Target, Verb};
+use onyx_types::{Origin, Plan, ToolEffect, ToolOutcome, ToolSpec, CallLabel, Verb};
 use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::Value;
