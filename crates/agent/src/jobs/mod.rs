@@ -14,6 +14,7 @@ mod edit;
 mod fields;
 mod file;
 mod heartbeat;
+mod keeping;
 mod listing;
 mod perform;
 mod schedule;
@@ -43,7 +44,8 @@ pub use file::front_of;
 pub use listing::{Job, JobChangeWaiting, JobState};
 pub use schedule::{Period, Rule, Schedule};
 pub use settings::{
-    CheckedJobsSettings, CleanupSettings, HeartbeatSettings, JobsSettings, SyncSettings,
+    CheckedJobsSettings, CleanupSettings, HeartbeatSettings, JobsSettings, KeepingSettings,
+    SyncSettings,
 };
 pub use spec::{
     Check, Deliver, JobFlaw, JobSpec, Misfire, Overlap, SessionUse, SystemWork, Timing, Work,

@@ -10,7 +10,7 @@ use onyx_types::{
 };
 
 use super::spec::{Check, Deliver, JobSpec, SessionUse, SystemWork, Work};
-use super::{JobsCore, heartbeat, system, words};
+use super::{JobsCore, heartbeat, keeping, system, words};
 use crate::actions::{ActionRequest, Confirmation, fill_in};
 use crate::drive::tool_context;
 use crate::runs::{DryRun, RunInput, RunRequest, RunTerms, SessionRef};
@@ -66,7 +66,7 @@ impl Outcome {
 /// Does the work ask a model?
 pub(super) fn asks_model(system: &SystemWork) -> bool {
     match system {
-        SystemWork::Heartbeat { .. } => true,
+        SystemWork::Heartbeat { .. } | SystemWork::MemoryKeeping => true,
         SystemWork::MemorySync | SystemWork::SessionCleanup { .. } => false,
     }
 }
@@ -92,6 +92,7 @@ async fn check_and_work(shared: &JobsCore, firing: &Firing) -> Result<Outcome, F
             heartbeat::beat(shared, firing, *max_cost_per_day).await
         }
         Work::System(SystemWork::MemorySync) => system::sync(shared).await,
+        Work::System(SystemWork::MemoryKeeping) => keeping::keep(shared, firing).await,
         Work::System(SystemWork::SessionCleanup { older_than, keep_newest }) => {
             system::clean_up(shared, *older_than, *keep_newest).await
         }

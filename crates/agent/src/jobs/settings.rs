@@ -20,6 +20,8 @@ pub struct JobsSettings {
     pub heartbeat: Option<HeartbeatSettings>,
     /// Compares all files with the index now and then, beside watching them.
     pub memory_sync: Option<SyncSettings>,
+    /// An agent proposes, as drafts, what its MEMORY.md should hold; off unless it is there.
+    pub memory_keeping: Option<KeepingSettings>,
     /// Removes old sessions; off unless it is there.
     pub session_cleanup: Option<CleanupSettings>,
 }
@@ -36,6 +38,15 @@ pub struct HeartbeatSettings {
 #[derive(Clone, Debug, PartialEq, Deserialize)]
 pub struct SyncSettings {
     pub every: String,
+}
+
+#[derive(Clone, Debug, Default, PartialEq, Deserialize)]
+#[serde(default, rename_all = "camelCase")]
+pub struct KeepingSettings {
+    /// Once a day where it says nothing.
+    pub every: Option<String>,
+    pub agent: Option<AgentId>,
+    pub model: Option<String>,
 }
 
 #[derive(Clone, Debug, PartialEq, Deserialize)]
@@ -94,6 +105,15 @@ impl JobsSettings {
         }
         if let Some(sync) = &self.memory_sync {
             system.push(job("memory-sync", owner, "jobs.memorySync.every", &sync.every)?);
+        }
+        if let Some(keeping) = &self.memory_keeping {
+            let every = keeping.every.as_deref().unwrap_or("1d");
+            system.push(SystemJob {
+                agent: keeping.agent.clone(),
+                model: keeping.model.clone(),
+                work: SystemWork::MemoryKeeping,
+                ..job("memory-keeping", owner, "jobs.memoryKeeping.every", every)?
+            });
         }
         if let Some(cleanup) = &self.session_cleanup {
             system.push(cleanup_job(cleanup, owner)?);

@@ -75,6 +75,8 @@ pub enum SystemWork {
     Heartbeat { max_cost_per_day: Option<f64> },
     /// Files and index are compared.
     MemorySync,
+    /// An agent proposes, as drafts, what its memory should hold.
+    MemoryKeeping,
     /// Sessions that are too old or too many are removed.
     SessionCleanup { older_than: Option<Duration>, keep_newest: Option<usize> },
 }

@@ -1,4 +1,4 @@
-use onyx_test_support::{ScriptedModel, wait_for};
+use onyx_test_support::{Answer, ScriptedCall, ScriptedModel, wait_for};
 use reqwest::Method;
 use serde_json::{Value, json};
 
@@ -82,4 +82,26 @@ async fn what_the_config_cannot_mean_is_an_error_of_the_config() {
     let reply = send(&onyx, Method::PUT, "/api/admin/config", &json!({"text": broken})).await;
     let problem = reply.expect(400).json();
     assert!(problem["detail"].as_str().unwrap().contains("jobs.heartbeat.every"), "{problem}");
+}
+
+#[tokio::test]
+async fn memory_is_kept_by_the_clock_as_drafts_alone() {
+    let model = ScriptedModel::start().await;
+    let settings = json!({"jobs": {"memoryKeeping": {"every": "1d", "agent": "main"}}});
+    let onyx = builder(&model).merge(settings).start().await;
+    known(&onyx, "system:memory-keeping").await;
+    let run = run_now(&onyx, "system:memory-keeping").await;
+    assert_eq!(run["text"], "There are no daily logs to look at.", "{run}");
+
+    let memory = onyx.home().join("people/owner/memory/main");
+    std::fs::create_dir_all(memory.join("daily")).unwrap();
+    std::fs::write(memory.join("daily/2026-03-01.md"), "- 10:00 Ben moved to Rome\n").unwrap();
+    let fact = json!({"heading": "Facts", "text": "- Ben lives in Rome"});
+    model.push(Answer::tool_calls([ScriptedCall::new("a", "memory_write", &fact)]));
+    model.push(Answer::text("One fact is proposed."));
+    let run = run_now(&onyx, "system:memory-keeping").await;
+    assert_eq!(run["outcome"], "done", "{run}");
+    let waiting = onyx.get("/api/pending-changes?state=pending").await.expect(200).json();
+    assert_eq!(waiting["drafts"].as_array().unwrap().len(), 1, "{waiting}");
+    assert!(!memory.join("MEMORY.md").exists(), "nobody has agreed");
 }
