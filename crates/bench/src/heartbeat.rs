@@ -3,7 +3,7 @@
 use std::time::{Duration, Instant};
 
 use anyhow::{Result, bail};
-use onyx_test_support::{OnyxProcess, Recording, ScriptedModel};
+use onyx_test_support::{Answer, OnyxProcess, Recording, ScriptedModel};
 use onyx_types::estimate_tokens;
 use serde::Serialize;
 use serde_json::json;
@@ -30,7 +30,7 @@ impl Bench {
     pub(crate) async fn heartbeats(&self) -> Result<DayOfHeartbeats> {
         let model = ScriptedModel::start().await;
         model.set_recording(Recording::Last(1));
-        model.set_default("HEARTBEAT_OK");
+        model.set_default(Answer::text("HEARTBEAT_OK"));
         let process = OnyxProcess::builder()
             .binary(&self.onyx)
             .base_url(model.base_url())

@@ -9,7 +9,7 @@ use onyx_types::{
 };
 use serde_json::Value;
 
-use crate::text::words::{LaneTexts, Words};
+use crate::words::{LaneTexts, Words};
 
 /// One thing that a surface can show of a run.
 #[derive(Clone, Debug, PartialEq)]

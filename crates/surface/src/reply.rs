@@ -10,7 +10,7 @@ use serde_json::Value;
 
 use crate::Encoder;
 use crate::fold::{Part, RunFold};
-use crate::text::words::PARAGRAPH;
+use crate::words::PARAGRAPH;
 
 /// What came of a run.
 #[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]

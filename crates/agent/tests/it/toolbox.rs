@@ -6,7 +6,7 @@ use std::time::Duration;
 use async_trait::async_trait;
 use onyx_test_support::{Answer, ScriptedCall};
 use onyx_tools::{Authorised, Registration, ToolCx, ToolError, Toolbox, TypedTool};
-use onyx_types::{Event, Plan, ToolEffect, ToolOutcome, ToolSpec};
+use onyx_types::{CallLabel, Event, Plan, ToolEffect, ToolOutcome, ToolSpec, Verb};
 use serde_json::{Value, json};
 
 use crate::world::World;
@@ -54,8 +54,8 @@ impl TypedTool for Changer {
         &self.spec
     }
 
-    fn summary(&self, _: &Value) -> String {
-        format!("Use {}", self.spec.name)
+    fn label(&self, _: &Value) -> CallLabel {
+        Verb::new("use", "using", "used").of(self.spec.name.as_str())
     }
 
     async fn plan(&self, _: &Value, _: &ToolCx) -> Result<Plan, ToolError> {

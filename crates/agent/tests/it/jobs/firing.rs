@@ -5,7 +5,7 @@ use std::time::Duration;
 use onyx_agent::{JobEdit, JobState};
 use onyx_storage::SlotState;
 use onyx_test_support::{ManualClock, wait_for};
-use onyx_types::{Approver, Clock as _, ErrorCode, Grants, JobId};
+use onyx_types::{Approver, ApproverKind, ErrorCode, Grants, JobId};
 use serde_json::{Value, json};
 
 use crate::world::{World, ana};
@@ -13,7 +13,7 @@ use crate::world::{World, ana};
 const PATIENCE: Duration = Duration::from_secs(120);
 
 pub(super) fn approver() -> Approver {
-    Approver::new(&ana(), Grants::all()).unwrap()
+    Approver::new(&ana(), ApproverKind::Owner, Grants::all()).unwrap()
 }
 
 pub(super) fn id(name: &str) -> JobId {

@@ -78,6 +78,7 @@ pub(crate) struct NewLimits {
 /// Writes them into the config's `limits`.
 pub(crate) async fn set_limits(
     State(state): State<ApiState>,
+    caller: AuthContext,
     JsonBody(new): JsonBody<NewLimits>,
 ) -> Result<Json<Budgets>, Problem> {
     let given = [
@@ -97,7 +98,7 @@ pub(crate) async fn set_limits(
         let change = ConfigChange::SetLimits(limits);
         state.configuration.change(change, Expect::Anything).await?;
     }
-    budgets(State(state)).await
+    budgets(State(state), caller).await
 }
 
 fn account<Name: ToString>((name, spent): (Name, Spent)) -> Account {
