@@ -104,7 +104,7 @@ pub(crate) fn whole_run() -> Vec<Envelope> {
             input: json!({"path": "ä.md"}),
             summary: "Read ä.md".to_owned(),
             label: Box::new(
-                onyx_types::Verb::new("read", "reading", "read").of("a.md").about_file(),
+                onyx_types::Verb::new("read", "reading", "read").of("ä.md").about_file(),
             ),
         },
         Event::ToolOutput { tool_use_id: id("a"), chunk: "live".to_owned() },

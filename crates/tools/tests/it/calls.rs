@@ -25,7 +25,8 @@ async fn an_allowed_call_gives_its_outcome() {
     let probe = says(ToolEffect::Write);
     let world = world_with(&probe).await;
     let outcome = world.call("probe", json!({"word": "x"})).await;
-    assert_eq!(outcome, ToolOutcome::ok("done", "Probe x"));
+    let report = CallReport { effect: Some(ToolEffect::Write), ..CallReport::default() };
+    assert_eq!(outcome, ToolOutcome { report, ..ToolOutcome::ok("done", "Probe x") });
     assert_eq!(outcome.origin, Origin::Person);
 }
 
