@@ -198,6 +198,8 @@ impl Found {
 
 /// A line without what is only there for its looks, and a message without who says it.
 fn plain<'a>(line: &'a str, passage: &Passage<'_>) -> &'a str {
+    // Comments are not shown, and ours mark who wrote a line.
+    let line = line.split("<!--").next().unwrap_or_default();
     let line = line.trim().trim_start_matches(['-', '*', '•', '>', '+', ' ']);
     let line = line.strip_prefix("[ ] ").or_else(|| line.strip_prefix("[x] ")).unwrap_or(line);
     if let Some(message) = &passage.chunk.message
@@ -499,6 +501,7 @@ mod tests {
             "Nobody likes rain",
             "Anna's car is not red",
             "the place where everybody lives in peace",
+            "<!-- Anna lives in Rome -->",
         ] {
             assert_eq!(found(text, "", None), [""; 0], "{text}");
         }
