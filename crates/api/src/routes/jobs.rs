@@ -2,7 +2,7 @@
 
 mod view;
 
-use axum::Json;
+use crate::wire::Json;
 use axum::extract::{Path, State};
 use axum::http::{HeaderMap, StatusCode};
 use onyx_agent::JobEdit;

@@ -1,7 +1,7 @@
 //! `/api/admin/pending-changes`: what members' agents proposed and only the owner may approve. The
 //! rest of what is proposed to a member is theirs, and is not there for the owner.
 
-use axum::Json;
+use crate::wire::Json;
 use axum::extract::{Path, State};
 use onyx_storage::DraftFilter;
 use onyx_types::{ApproverKind, DraftState, PersonId};

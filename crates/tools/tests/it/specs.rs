@@ -48,7 +48,7 @@ async fn a_call_is_summed_up_in_one_line_with_the_verb_first() {
 #[tokio::test]
 async fn every_tool_has_words_for_every_state_of_a_call() {
     let world = World::new().await;
-    for spec in world.toolbox.specs() {
+    for spec in world.toolbox.tools().specs() {
         let CallLabel { verb, .. } = world.toolbox.label(&call(&spec.name, json!({})));
         let words = [verb.plain, verb.wants, verb.doing, verb.did, verb.refused, verb.failed];
         assert!(words.iter().all(|word| !word.trim().is_empty()), "{}: {words:?}", spec.name);

@@ -1,7 +1,7 @@
 //! `/v1/memory/graph`: who and what is known, what is said of it over time, and what the person
 //! decided about names.
 
-use axum::Json;
+use crate::wire::Json;
 use axum::extract::State;
 use onyx_knowledge::{EntityPage, Fact};
 use onyx_storage::{EntityRow, NameDecisions, ObjectKind, StoredFact};

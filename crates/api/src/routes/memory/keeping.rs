@@ -1,6 +1,6 @@
 //! `/v1/memory/keep`: an agent proposes what its memory should hold; the person decides.
 
-use axum::Json;
+use crate::wire::Json;
 use axum::extract::State;
 use onyx_types::{AgentId, DraftId, Event, RunId, RunStatus, SessionId};
 use schemars::JsonSchema;

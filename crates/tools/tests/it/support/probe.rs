@@ -3,7 +3,7 @@ use std::time::Duration;
 
 use async_trait::async_trait;
 use onyx_storage::{AuditRow, Ledger};
-use onyx_tools::{Authorised, Tool, ToolCx, ToolError, TypedTool};
+use onyx_tools::{Authorised, ToolCx, ToolError, TypedTool};
 use onyx_types::{CallLabel, Plan, Preview, ToolEffect, ToolOutcome, ToolSpec, Verb};
 use serde_json::{Value, json};
 use std::sync::Mutex;
