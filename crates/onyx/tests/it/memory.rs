@@ -325,7 +325,7 @@ async fn what_is_known_of_somebody_is_told_over_time_and_names_are_decided_by_ha
         listed["entities"].as_array().unwrap().iter().filter_map(|e| e["name"].as_str()).collect();
     assert!(names.contains(&"Robert Miller") && !names.contains(&"Bob"), "{names:?}");
     let split = json!({"name": "Bob"});
-    onyx.post("/v1/memory/graph/split", &split).await.expect(200);
+    let _ = onyx.post("/v1/memory/graph/split", &split).await.expect(200);
     assert_eq!(of("Robert Miller").await["facts"].as_array().unwrap().len(), 1);
     let apart = json!({"name": "Bob", "into": "Bob the cat",
         "paths": ["memory/main/daily/2026-01-05.md"]});
@@ -342,7 +342,7 @@ async fn what_is_known_of_somebody_is_told_over_time_and_names_are_decided_by_ha
         assert!(refused.status == 400 || refused.status == 404 || refused.status == 422, "{body}");
         assert!(refused.json().to_string().contains(field), "{body}");
     }
-    onyx.get("/v1/memory/graph?entity=Zeppelin").await.expect(404);
+    let _ = onyx.get("/v1/memory/graph?entity=Zeppelin").await.expect(404);
 }
 
 #[tokio::test]
@@ -370,9 +370,10 @@ async fn memory_keeping_proposes_drafts_and_changes_nothing_by_itself() {
     assert_eq!(text(), "# Facts\n\n- Ben lives in Bonn\n");
 
     let draft = kept["drafts"][0].as_str().unwrap();
-    onyx.post(&format!("/api/pending-changes/{draft}/approve"), &json!({})).await.expect(200);
+    let _ =
+        onyx.post(&format!("/api/pending-changes/{draft}/approve"), &json!({})).await.expect(200);
     assert_eq!(text(), "# Facts\n\n- Ben lives in Rome (2026-03-01)\n");
-    onyx.post("/v1/memory/keep", &json!({"agent": "nobody"})).await.expect(404);
+    let _ = onyx.post("/v1/memory/keep", &json!({"agent": "nobody"})).await.expect(404);
 }
 
 #[tokio::test]
