@@ -23,10 +23,10 @@ async fn a_job_made_over_http_fires_and_its_session_is_unread_until_it_is_read()
     let meta = session(&onyx, &done["session_id"]).await;
     assert_eq!((&meta["origin"], &meta["unread"]), (&json!("job"), &json!(true)));
     let read = format!("/v1/sessions/{}/read", meta["id"].as_str().unwrap());
-    send(&onyx, Method::PUT, &read, &json!({})).await.expect(204);
+    let _ = send(&onyx, Method::PUT, &read, &json!({})).await.expect(204);
     assert_eq!(session(&onyx, &done["session_id"]).await["unread"], false);
     // The same slot is not fired again by a server that starts anew.
-    onyx.post("/api/jobs/mails/pause", &json!({})).await.expect(200);
+    let _ = onyx.post("/api/jobs/mails/pause", &json!({})).await.expect(200);
     let mut onyx = onyx;
     onyx.restart().await;
     let times: Vec<Value> =
@@ -78,9 +78,10 @@ async fn what_is_wrong_is_told_when_it_is_written() {
     assert_eq!(preview["next"].as_array().unwrap().len(), 5);
     let flawed = onyx.post("/api/jobs/preview", &json!({"cron": "x", "prompt": "x"})).await;
     assert_eq!(flawed.expect(200).json()["error"]["field"], "cron");
-    onyx.get("/api/jobs/none").await.expect(404);
+    let _ = onyx.get("/api/jobs/none").await.expect(404);
     make(&onyx, json!({"id": "a", "every": "1h", "prompt": "x"})).await;
-    onyx.post("/api/jobs", &json!({"id": "a", "every": "1h", "prompt": "x"})).await.expect(412);
+    let _ =
+        onyx.post("/api/jobs", &json!({"id": "a", "every": "1h", "prompt": "x"})).await.expect(412);
 }
 
 #[tokio::test]
@@ -96,9 +97,9 @@ async fn a_file_of_another_hand_waits_with_its_diff_until_a_person_accepts_it() 
     let problem = onyx.post("/api/jobs/sly/run", &json!({})).await.expect(409).json();
     assert_eq!(problem["code"], "confirmation_required");
     let accept = json!({"hash": waiting["hash"]});
-    onyx.post("/api/jobs/sly/accept", &accept).await.expect(200);
+    let _ = onyx.post("/api/jobs/sly/accept", &accept).await.expect(200);
     wait_for("a firing", SOON, async || (!runs(&onyx, "sly").await.is_empty()).then_some(())).await;
-    onyx.post("/api/jobs/sly/pause", &json!({})).await.expect(200);
+    let _ = onyx.post("/api/jobs/sly/pause", &json!({})).await.expect(200);
     std::fs::write(onyx.home().join(path), text.replace("it all", "even more")).unwrap();
     let changed = show().await;
     assert_eq!(changed["state"], "waiting");
@@ -108,7 +109,7 @@ async fn a_file_of_another_hand_waits_with_its_diff_until_a_person_accepts_it() 
         "{diff}"
     );
     // What was looked at before is not what would be accepted now.
-    onyx.post("/api/jobs/sly/accept", &accept).await.expect(412);
+    let _ = onyx.post("/api/jobs/sly/accept", &accept).await.expect(412);
     let fields = json!({"prompt": "Only count.", "overlap": "queue"});
     let edited = send(&onyx, Method::PATCH, "/api/jobs/sly", &fields).await.expect(200).json();
     assert_eq!(
@@ -137,7 +138,7 @@ async fn a_job_over_its_budget_stops_and_is_paused() {
     let job = onyx.get("/api/jobs/dear").await.expect(200).json();
     assert_eq!((&job["state"], job["troubles"].as_u64()), (&json!("paused"), Some(1)));
     assert!(job["reason"].as_str().unwrap().contains("cost more than it may"), "{job}");
-    send(&onyx, Method::PUT, "/api/jobs/dear/seen", &json!({})).await.expect(200);
+    let _ = send(&onyx, Method::PUT, "/api/jobs/dear/seen", &json!({})).await.expect(200);
     assert_eq!(onyx.get("/api/jobs/dear").await.expect(200).json()["troubles"], 0);
 }
 
@@ -190,7 +191,7 @@ async fn the_schedule_of_an_action_is_a_job_once_a_person_accepted_it() {
     assert!(model.last_request().body.to_string().contains("Tidy up on 20"));
     let page = onyx.home().join("people/owner/vault/agent/runs");
     assert!(page.is_dir(), "an action's run leaves its page");
-    send(&onyx, Method::PATCH, "/api/jobs/action:tidy-up", &json!({"every": "1h"}))
+    let _ = send(&onyx, Method::PATCH, "/api/jobs/action:tidy-up", &json!({"every": "1h"}))
         .await
         .expect(400);
 }

@@ -69,7 +69,8 @@ async fn old_sessions_are_removed_by_count_only_where_the_config_says_so() {
     let run = run_now(&onyx, "system:memory-sync").await;
     assert_eq!(run["outcome"], "nothing", "{run}");
     // The config's jobs are changed in the config.
-    send(&onyx, Method::DELETE, "/api/jobs/system:memory-sync", &json!({})).await.expect(400);
+    let _ =
+        send(&onyx, Method::DELETE, "/api/jobs/system:memory-sync", &json!({})).await.expect(400);
 }
 
 #[tokio::test]

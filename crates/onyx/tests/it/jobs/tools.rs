@@ -46,9 +46,9 @@ async fn an_agent_schedules_only_with_a_persons_yes_to_a_card_with_the_next_time
     for next in ["Tue 2030-01-01 09:00", "Tue 2030-01-15 09:00", "Tue 2030-02-26 09:00"] {
         assert!(card.contains(next), "{card}");
     }
-    onyx.get("/api/jobs/tuesdays").await.expect(404);
+    let _ = onyx.get("/api/jobs/tuesdays").await.expect(404);
     let id = pending(&onyx).await["id"].as_str().unwrap().to_owned();
-    onyx.post(&format!("/api/pending-changes/{id}/approve"), &json!({})).await.expect(200);
+    let _ = onyx.post(&format!("/api/pending-changes/{id}/approve"), &json!({})).await.expect(200);
     assert_eq!(said(&lines.rest().await), "ok");
     let job = onyx.get("/api/jobs/tuesdays").await.expect(200).json();
     assert_eq!((&job["state"], &job["prompt"]), (&json!("active"), &json!("Water the plants.")));
@@ -61,7 +61,7 @@ async fn an_agent_schedules_only_with_a_persons_yes_to_a_card_with_the_next_time
     assert!(seen.contains("tuesdays: every other week"), "{seen}");
 
     onyx.chat_stream(&json!({"message": "call cancel_job {\"id\": \"tuesdays\"}"})).await;
-    onyx.get("/api/jobs/tuesdays").await.expect(404);
+    let _ = onyx.get("/api/jobs/tuesdays").await.expect(404);
 }
 
 #[tokio::test]
