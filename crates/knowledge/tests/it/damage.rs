@@ -142,8 +142,13 @@ async fn a_rebuild_believes_nothing_that_the_index_says() {
     // Not one of the files has changed.
     let report = world.index.rebuild().await.unwrap();
     assert_eq!((report.checked, report.indexed, report.removed), (13, 0, 0));
+    let sorted = |mut paths: Vec<String>| {
+        paths.sort();
+        paths
+    };
+    // What was deleted has no vector yet, so that it stands elsewhere until it has.
     let after = (world.paths("plum note").await, world.paths("heron").await);
-    assert_eq!((&after.0, after.1.len()), (&before.0, before.1.len()));
+    assert_eq!((sorted(after.0), after.1.len()), (sorted(before.0.clone()), before.1.len()));
     assert_eq!(world.paths("forged").await, [""; 0]);
     let anna: PersonId = "anna".parse().unwrap();
     let status = world.index.status(&anna).await.unwrap();
@@ -152,7 +157,8 @@ async fn a_rebuild_believes_nothing_that_the_index_says() {
     world.index.catch_up().await.unwrap();
     let status = world.index.status(&anna).await.unwrap();
     assert_eq!(status.vectors, status.chunks);
-    let searches = 4;
+    assert_eq!(world.paths("plum note").await, before.0);
+    let searches = 5;
     assert_eq!(embedder.calls.load(Ordering::Relaxed) - made, 2 + searches);
 }
 
