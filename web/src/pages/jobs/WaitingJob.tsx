@@ -1,5 +1,5 @@
 import type { Job } from '@onyx/sdk';
-import { Diff } from '../../chat/DraftCard';
+import { Diff } from '../../chat/Diff';
 import { onyx } from '../../store/client';
 import { refreshJobs } from '../../store/jobs';
 import { toast } from '../../store/state';
