@@ -254,6 +254,7 @@ async fn a_space_is_a_folder_with_a_card() {
         default_agent: None,
         companion: None,
         created: None,
+        tier: onyx_types::Tier::Suggest,
         version: None,
         damage: None,
     };
