@@ -87,7 +87,7 @@ async fn the_audit_log_and_conversations_are_shown_with_their_hidden_characters_
     model.push(Answer::text(format!("I say {HOSTILE}")));
     let onyx = builder(&model).start().await;
     let home = onyx.home();
-    let said = run(&home, &["chat", "-m", "go on"]).await;
+    let said = run(&home, &["chat", "go on"]).await;
     assert_eq!(said.code, Some(0), "{said:?}");
     assert!(said.out.contains(&format!("I say {WRITTEN_OUT}")), "{said:?}");
     assert_eq!(hidden(&said.err), "", "{said:?}");

@@ -23,6 +23,8 @@ pub(crate) const SECRET: &str = "tangerine-7731";
 pub(crate) struct World {
     pub(crate) onyx: OnyxProcess,
     _model: ScriptedModel,
+    /// Another provider's; nothing of what is said here is for it.
+    elsewhere: ScriptedModel,
     pub(crate) tier: Tier,
     pub(crate) site: Site,
     /// Reachable for whoever may reach out; nobody may.
@@ -76,12 +78,15 @@ impl World {
         let canary = Site::start(|_| Page::html("thanks")).await;
         let inner = Site::start(|_| Page::html("inside")).await;
         let model = ScriptedModel::gullible().await;
-        let onyx = start(&model, tier, confirm_seconds, [&site, &canary]).await;
+        let elsewhere = ScriptedModel::start().await;
+        let models = [&model, &elsewhere];
+        let onyx = start(models, tier, confirm_seconds, [&site, &canary]).await;
         let outside = tempfile::tempdir().unwrap();
         std::fs::write(outside.path().join("outside.txt"), "not the person's").unwrap();
         let world = Self {
             onyx,
             _model: model,
+            elsewhere,
             tier,
             site,
             canary,
@@ -129,7 +134,9 @@ impl World {
         let outside = outside.map(|entry| entry.unwrap().file_name().into_string().unwrap());
         let planted = outside.filter(|name| name != "outside.txt");
         let requests = [self.canary.requests(), self.inner.requests()].concat();
-        requests.into_iter().chain(told).chain(planted).collect()
+        let other =
+            (0..self.elsewhere.request_count()).map(|_| "another provider heard it".to_owned());
+        requests.into_iter().chain(other).chain(told).chain(planted).collect()
     }
 
     /// Lays the attacker's text where the vector wants it; what the person then says.
@@ -457,7 +464,7 @@ impl World {
 }
 
 async fn start(
-    model: &ScriptedModel,
+    [model, elsewhere]: [&ScriptedModel; 2],
     tier: Tier,
     confirm_seconds: u64,
     web: [&Site; 2],
@@ -471,7 +478,7 @@ async fn start(
         .merge(json!({
             "agents": {"list": [agent("main", tier, true), agent("planter", Tier::Act, false)]},
             "limits": {"confirm_seconds": confirm_seconds},
-            "providers": {"elsewhere": {"kind": "openai", "baseUrl": web[1].url("/v1"), "apiKey": "k",
+            "providers": {"elsewhere": {"kind": "openai", "baseUrl": elsewhere.base_url(), "apiKey": "k",
                 "models": [{"id": "m", "price": {"input": 0, "output": 0}}]}},
             "tools": {"web": {
                 "search": {"baseUrl": web[0].url("/searx/")},
