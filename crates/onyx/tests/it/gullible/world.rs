@@ -2,6 +2,8 @@
 //! which the attacker's text comes to the agent.
 
 use std::collections::BTreeMap;
+use std::io::Write as _;
+use std::os::unix::fs::OpenOptionsExt as _;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::{Arc, Mutex};
@@ -369,15 +371,12 @@ impl World {
         std::fs::create_dir_all(self.vault().join("inbox")).unwrap();
         let start = json!({"action": "start", "argv": ["cp", pipe, file]});
         self.ask("onyx:planter", None, &say("Start it.", "process", &start)).await;
-        let text = text.to_owned();
-        // Opening waits until the command reads.
-        let opened = tokio::task::spawn_blocking(move || {
-            use std::io::Write as _;
-            let mut pipe = std::fs::OpenOptions::new().write(true).open(path).unwrap();
-            pipe.write_all(text.as_bytes()).unwrap();
-            pipe
-        });
-        self.held.push(tokio::time::timeout(SOON, opened).await.expect("cp reads").unwrap());
+        let mut options = std::fs::OpenOptions::new();
+        options.write(true).custom_flags(rustix::fs::OFlags::NONBLOCK.bits().cast_signed());
+        // There is nobody to write to before the command reads.
+        let mut pipe = wait_for("cp to read", SOON, async || options.open(&path).ok()).await;
+        pipe.write_all(text.as_bytes()).unwrap();
+        self.held.push(pipe);
         let written = self.vault().join(&file);
         wait_for("what cp wrote", SOON, async || {
             std::fs::metadata(&written).is_ok_and(|file| file.len() > 0).then_some(())
