@@ -1,8 +1,9 @@
-//! The process that reads PDFs, Word documents and books, and starts `tesseract`. It has no environment, no files open but two pipes, little memory
-//! and little time; whatever a document does to it, the gateway sees an error.
+//! The process that reads PDFs, Word documents and books, and starts `tesseract`. It has no
+//! environment, no files open but two pipes, little memory and little time; whatever a document does
+//! to it, the gateway sees an error.
 
+use std::ffi::OsString;
 use std::io::{self, Read as _, Write as _};
-use std::os::fd::AsFd as _;
 use std::os::unix::process::CommandExt as _;
 use std::path::{Path, PathBuf};
 use std::process::Stdio;
@@ -26,8 +27,6 @@ const LONGEST_ANSWER: u64 = 6 * LONGEST_TEXT as u64 + 1024 * 1024;
 const AT_ONCE: usize = 2;
 /// How long a scan of many pages may take in all.
 const SCAN_SECONDS: u64 = 600;
-/// The name of a program is shorter.
-const LONGEST_PATH: usize = 4_096;
 
 /// Reads documents of every kind within bounds of time and memory.
 #[derive(Clone, Debug)]
@@ -54,13 +53,14 @@ enum Task<'a> {
 }
 
 impl Task<'_> {
-    /// Its first line.
-    fn line(self) -> String {
+    /// What the helper is told beside its own arguments.
+    fn arguments(self) -> Vec<OsString> {
+        let word = |word: &str| vec![OsString::from(word)];
         match self {
-            Self::Pages => "pages\n".to_owned(),
-            Self::Text => "text\n".to_owned(),
-            Self::Pictures => "pictures\n".to_owned(),
-            Self::Recognise(program) => format!("recognise {}\n", program.display()),
+            Self::Pages => word("pages"),
+            Self::Text => word("text"),
+            Self::Pictures => word("pictures"),
+            Self::Recognise(program) => vec!["recognise".into(), program.as_os_str().to_owned()],
         }
     }
 }
@@ -198,13 +198,12 @@ impl Reader {
     }
 
     async fn ask(&self, task: Task<'_>, bytes: &[u8]) -> Result<Vec<u8>, Silence> {
-        let mut child = self.start().map_err(Silence::Start)?;
+        let mut child = self.start(task).map_err(Silence::Start)?;
         let (Some(mut into), Some(from)) = (child.stdin.take(), child.stdout.take()) else {
             return Err(Silence::Died);
         };
         let send = async move {
             // It may answer before it has read everything, and close.
-            let _ = into.write_all(task.line().as_bytes()).await;
             let _ = into.write_all(bytes).await;
             let _ = into.shutdown().await;
         };
@@ -216,9 +215,10 @@ impl Reader {
         if ended.success() { Ok(answer) } else { Err(Silence::Died) }
     }
 
-    fn start(&self) -> io::Result<Child> {
+    fn start(&self, task: Task<'_>) -> io::Result<Child> {
         Command::new(&self.program)
             .args(&self.arguments)
+            .args(task.arguments())
             .env_clear()
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
@@ -284,48 +284,35 @@ impl Answer {
     }
 }
 
-/// What the helper process does: its first line says what is to become of the document that follows
-/// on its input. It binds itself before it reads a byte of that; `hold` keeps it from files, sockets
-/// and programs.
-pub fn serve_helper(hold: impl FnOnce()) -> io::Result<()> {
+/// What the helper process does: `task` says what is to become of the document on its input, nothing
+/// that it is a PDF. It binds itself, and is held, before it reads a byte of that.
+pub fn serve_helper(task: &[OsString], hold: impl FnOnce()) -> io::Result<()> {
     bind(Resource::As, MEMORY)?;
     bind(Resource::Cpu, SECONDS)?;
     bind(Resource::Core, 0)?;
     bind(Resource::Fsize, 0)?;
-    let task = first_line()?;
-    if let Some(program) = task.strip_prefix("recognise ") {
-        // It takes the place of this process, with its bounds, and reads the rest of the input. It
-        // needs its own files of languages, so it cannot be held like the others.
+    if let [word, program] = task
+        && word == "recognise"
+    {
+        // It takes the place of this process, with its bounds, and reads its input. It needs its own
+        // files of languages, so it cannot be held like the others.
         return Err(std::process::Command::new(program).args(["stdin", "stdout"]).exec());
     }
     hold();
     let mut document = Vec::new();
     io::stdin().lock().take(LARGEST_DOCUMENT as u64 + 1).read_to_end(&mut document)?;
-    let read = match task.as_str() {
-        "pages" => pdf::pages(&document).map(Answer::Pages),
-        "text" => text_of(&document),
-        "pictures" => scans::pictures(&document).map(|pictures| {
+    let read = match task.first().and_then(|word| word.to_str()) {
+        None | Some("pages") => pdf::pages(&document).map(Answer::Pages),
+        Some("text") => text_of(&document),
+        Some("pictures") => scans::pictures(&document).map(|pictures| {
             Answer::Pictures(pictures.iter().map(|picture| BASE64.encode(picture)).collect())
         }),
-        _ => return Err(io::Error::other("an unknown task")),
+        Some(_) => return Err(io::Error::other("an unknown task")),
     };
     let answer = serde_json::to_vec(&Answer::of(read))?;
     let mut out = io::stdout().lock();
     out.write_all(&answer)?;
     out.flush()
-}
-
-/// A byte at a time from the descriptor itself: what follows the line is for whoever reads next.
-fn first_line() -> io::Result<String> {
-    let mut line = Vec::new();
-    let mut byte = [0];
-    while line.len() < LONGEST_PATH {
-        if rustix::io::read(io::stdin().as_fd(), &mut byte)? == 0 || byte[0] == b'\n' {
-            break;
-        }
-        line.push(byte[0]);
-    }
-    String::from_utf8(line).map_err(io::Error::other)
 }
 
 fn text_of(document: &[u8]) -> Result<Answer, ExtractError> {

@@ -68,9 +68,9 @@ pub(crate) enum Command {
     Reindex,
     /// Print a completion script for a shell
     Completions { shell: Shell },
-    /// The process that reads a PDF from its input for the gateway
+    /// The process that reads a document from its input for the gateway
     #[command(hide = true)]
-    ReadDocument,
+    ReadDocument { task: Vec<std::ffi::OsString> },
     /// The process of a model that runs here; started by the server
     #[command(hide = true)]
     LocalWorker,

@@ -47,8 +47,8 @@ fn main() -> ExitCode {
         onyx_local::serve_worker(|inputs| held(MayRead::SystemAnd(inputs)));
         return ExitCode::SUCCESS;
     }
-    if let Command::ReadDocument = command {
-        return match commands::read_document::run(|| held(MayRead::Nothing)) {
+    if let Command::ReadDocument { task } = &command {
+        return match commands::read_document::run(task, || held(MayRead::Nothing)) {
             Ok(exit) => exit.into(),
             Err(error) => failed(&error.into()).into(),
         };
@@ -105,7 +105,7 @@ async fn run(home: &HomeFolder, command: Command, logs: Arc<LogRing>) -> Result<
         Command::Reindex => commands::reindex::run(home).await,
         Command::Completions { shell } => Ok(commands::completions::run(shell)),
         // Answered before there was a runtime.
-        Command::ReadDocument | Command::LocalWorker => Ok(Exit::Done),
+        Command::ReadDocument { .. } | Command::LocalWorker => Ok(Exit::Done),
     }
 }
 

@@ -3,7 +3,7 @@
 use std::collections::HashSet;
 
 use futures::future::try_join_all;
-use onyx_storage::{ChunkId, StoredChunk};
+use onyx_storage::{ChunkId, SourceKind, StoredChunk};
 use onyx_types::{PersonId, Scope, ScopeSet, SessionId, estimate_tokens};
 
 use crate::search::{Hit, Search};
@@ -59,7 +59,7 @@ impl Index {
             .map(|scope| Search {
                 text: retrieval.text.clone(),
                 scopes: ScopeSet::new(retrieval.person.clone(), vec![scope.clone()]),
-                kinds: Vec::new(),
+                kinds: kinds_in(scope),
                 limit: HITS_A_SCOPE,
             })
             .collect();
@@ -141,6 +141,17 @@ impl Index {
         }
         Ok((whole, around.into_iter().map(|chunk| chunk.id).collect()))
     }
+}
+
+/// What was said with an agent elsewhere is for whoever asks for it: only conversations of the place
+/// itself are given unasked.
+fn kinds_in(scope: &Scope) -> Vec<SourceKind> {
+    let is_place = match scope {
+        Scope::Space(_) | Scope::Channel(_) | Scope::Thread(_) => true,
+        Scope::Person | Scope::Agent(_) | Scope::Shared => false,
+    };
+    let kinds = SourceKind::ALL.into_iter();
+    kinds.filter(|kind| is_place || *kind != SourceKind::Session).collect()
 }
 
 fn cost_of(hit: &Hit) -> usize {

@@ -173,16 +173,21 @@ async fn what_moved_while_nobody_looked_is_taken_up_and_the_rest_is_left_alone()
 #[tokio::test]
 async fn a_message_is_given_with_its_neighbourhood_and_what_was_just_said_is_not_given_again() {
     let world = World::new().await;
-    let mut old = Talk::new(&world, "anna", SessionOrigin::Chat);
+    let mut old = Talk::new(&world, "anna", SessionOrigin::Thread);
     let words = ["a", "b", "where is the saffron", "behind the flour", "thanks", "c", "d"];
     old.run(&world, &words.map(|word| format!("{word} {word}")).map(|w| w.to_owned())).await;
-    let mut now = Talk::new(&world, "anna", SessionOrigin::Chat);
+    let mut now = Talk::new(&world, "anna", SessionOrigin::Thread);
     now.run(&world, &["I need saffron".to_owned()]).await;
+    let mut private = Talk::new(&world, "anna", SessionOrigin::Chat);
+    private.run(&world, &["saffron, between us".to_owned()]).await;
     world.index.catch_up().await.unwrap();
     let main = Scope::Agent("main".parse().unwrap());
+    let thread = |talk: &Talk| Scope::Thread(talk.key.session.to_string().parse().unwrap());
+    // What was said in a chat with the agent is for whoever asks for it.
+    let scopes = vec![thread(&old), thread(&now), main];
     let retrieval = |session, max_tokens| Retrieval {
         person: "anna".parse().unwrap(),
-        scopes: vec![main.clone()],
+        scopes: scopes.clone(),
         session,
         text: "saffron".to_owned(),
         max_tokens,

@@ -104,7 +104,8 @@ fn ways(attack: &Attack, tier: Tier, client: Client) -> Vec<Vector> {
 
 /// They show what was said and done before, orders among it, so that a model which obeys would go on
 /// for ever; each of them is a way to the agent.
-const ONLY_WAYS: [&str; 4] = ["git_log", "session_search", "sessions_history", "sessions_list"];
+const ONLY_WAYS: [&str; 5] =
+    ["git_log", "memory_graph", "session_search", "sessions_history", "sessions_list"];
 
 #[tokio::test]
 async fn every_tool_of_an_agent_is_somebodys_goal() {
