@@ -140,7 +140,7 @@ export class Memory {
 
   /** Takes a name out of another; with `into`, only what these texts call by it. */
   async split(name: string, apart?: { into: string; paths: string[] }): Promise<EntityPage> {
-    const body = { name, ...apart };
+    const body = { name, apart };
     return (await this.http.json<{ entity: EntityPage }>('/v1/memory/graph/split', { body })).entity;
   }
 

@@ -319,6 +319,8 @@ async fn what_is_known_of_somebody_is_told_over_time_and_names_are_decided_by_ha
     assert_eq!(source["path"], "memory/main/daily/2026-03-01.md");
     assert_eq!((&source["line"], &source["text"]), (&json!(1), &json!("Bob moved to Rome")));
 
+    let rome = onyx.get("/v1/memory/graph?entity=bob&q=rome").await.expect(200).json();
+    assert_eq!(rome["entity"]["facts"].as_array().unwrap().len(), 1);
     let merge = json!({"into": "Robert Miller", "names": ["Bob"]});
     let merged = onyx.post("/v1/memory/graph/merge", &merge).await.expect(200).json();
     assert_eq!(merged["entity"]["also"], json!(["Bob"]));
@@ -330,8 +332,8 @@ async fn what_is_known_of_somebody_is_told_over_time_and_names_are_decided_by_ha
     let split = json!({"name": "Bob"});
     let _ = onyx.post("/v1/memory/graph/split", &split).await.expect(200);
     assert_eq!(of("Robert Miller").await["facts"].as_array().unwrap().len(), 1);
-    let apart = json!({"name": "Bob", "into": "Bob the cat",
-        "paths": ["memory/main/daily/2026-01-05.md"]});
+    let apart = json!({"name": "Bob", "apart": {"into": "Bob the cat",
+        "paths": ["memory/main/daily/2026-01-05.md"]}});
     let apart = onyx.post("/v1/memory/graph/split", &apart).await.expect(200).json();
     assert_eq!(apart["entity"]["facts"][0]["object"], "Bonn");
     assert_eq!(of("Bob").await["facts"].as_array().unwrap().len(), 1);

@@ -37,8 +37,9 @@ pub(super) fn routes() -> Routes {
 #[derive(Deserialize, JsonSchema)]
 pub(crate) struct GraphQuery {
     /// A name; its facts are answered.
+    #[schemars(regex(pattern = r"\S"))]
     entity: Option<String>,
-    /// A part of the names that are listed.
+    /// A part of the names that are listed; with `entity`, of the facts that are told.
     q: Option<String>,
     #[schemars(range(min = 1, max = 500))]
     limit: Option<u32>,
@@ -155,11 +156,16 @@ async fn graph(
     QueryOf(query): QueryOf<GraphQuery>,
 ) -> Result<Json<Graph>, Problem> {
     if let Some(name) = &query.entity {
-        if query.q.is_some() {
-            return Err(Problem::field("q", "give it or `entity`, not both"));
-        }
         named("entity", name)?;
-        return page_of(&state, &caller, "entity", name).await;
+        let mut page = exists(&state, &caller, "entity", name).await?;
+        if let Some(part) = &query.q {
+            let part = part.to_lowercase();
+            page.facts.retain(|fact| {
+                let said = [&fact.subject.key, &fact.relation, &fact.object.key];
+                said.iter().any(|words| words.contains(&part))
+            });
+        }
+        return Ok(Json(Graph { entities: Vec::new(), entity: Some(page.into()) }));
     }
     let limit = query.limit.unwrap_or(LIST_DEFAULT);
     if !(1..=LIST_MAX).contains(&limit) {
@@ -200,7 +206,7 @@ pub(crate) struct Merge {
     #[schemars(regex(pattern = r"\S"))]
     into: String,
     /// The names that become one with it.
-    #[schemars(length(min = 1, max = 50))]
+    #[schemars(length(min = 1, max = 50), inner(regex(pattern = r"\S")))]
     names: Vec<String>,
 }
 
@@ -229,11 +235,18 @@ async fn merge(
 pub(crate) struct Split {
     #[schemars(regex(pattern = r"\S"))]
     name: String,
-    /// What it is called in `paths` from now on. Absent: the name is taken out of the one that it
-    /// was made one with.
-    into: Option<String>,
-    /// The texts in which the name means another.
-    #[serde(default)]
+    /// What some texts mean by it. Absent: the name is taken out of the one that it was made one
+    /// with.
+    apart: Option<Apart>,
+}
+
+/// A name means another in these texts.
+#[derive(Deserialize, JsonSchema)]
+struct Apart {
+    /// What it is called there from now on.
+    #[schemars(regex(pattern = r"\S"))]
+    into: String,
+    #[schemars(length(min = 1))]
     paths: Vec<String>,
 }
 
@@ -242,27 +255,27 @@ async fn split(
     caller: AuthContext,
     JsonBody(split): JsonBody<Split>,
 ) -> Result<Json<Graph>, Problem> {
-    let Split { name, into, paths } = split;
+    let Split { name, apart } = split;
     named("name", &name)?;
     exists(&state, &caller, "name", &name).await?;
     let files = &*state.store.files;
-    let Some(into) = into else {
+    let Some(Apart { into, paths }) = apart else {
         let unmerge = |decisions: &mut NameDecisions| decisions.unmerge(&name);
         NameDecisions::change(files, &caller.person, unmerge).await.map_err(Fault::from)?;
         return page_of(&state, &caller, "name", &name).await;
     };
-    named("into", &into)?;
+    named("apart.into", &into)?;
     if paths.is_empty() {
-        return Err(Problem::field("paths", "say in which texts it means another"));
+        return Err(Problem::field("apart.paths", "say in which texts it means another"));
     }
     let apart = |decisions: &mut NameDecisions| decisions.split(&name, &into, &paths);
     NameDecisions::change(files, &caller.person, apart).await.map_err(Fault::from)?;
-    page_of(&state, &caller, "paths", &into).await
+    page_of(&state, &caller, "apart.paths", &into).await
 }
 
 fn named(field: &'static str, name: &str) -> Result<(), Problem> {
-    match name.trim().is_empty() {
-        true => Err(Problem::field(field, "it must not be empty")),
-        false => Ok(()),
+    if name.trim().is_empty() {
+        return Err(Problem::field(field, "it must not be empty"));
     }
+    Ok(())
 }
