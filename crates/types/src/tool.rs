@@ -69,6 +69,28 @@ impl Schema {
         self.0.text.get_or_init(|| self.0.value.to_string())
     }
 
+    /// Without what costs bytes in every request and tells a model nothing: that there are no other
+    /// arguments than the named ones is checked when it calls.
+    fn for_model(&self) -> Self {
+        let has_properties = |fields: &serde_json::Map<String, Value>| {
+            fields
+                .get("properties")
+                .and_then(Value::as_object)
+                .is_some_and(|named| !named.is_empty())
+        };
+        match &self.0.value {
+            Value::Object(fields)
+                if has_properties(fields)
+                    && fields.get("additionalProperties") == Some(&Value::Bool(false)) =>
+            {
+                let mut fields = fields.clone();
+                fields.retain(|name, _| name != "additionalProperties");
+                Self::from(Value::Object(fields))
+            }
+            _ => self.clone(),
+        }
+    }
+
     /// What the text weighs, by the rule that holds for all models.
     pub fn tokens(&self) -> usize {
         *self.0.tokens.get_or_init(|| estimate_tokens(self.text()))
@@ -126,7 +148,7 @@ impl ToolSpec {
         ToolOffer {
             name: self.name.to_string(),
             description: self.description.clone(),
-            input_schema: self.input_schema.clone(),
+            input_schema: self.input_schema.for_model(),
         }
     }
 }

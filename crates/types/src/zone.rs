@@ -50,7 +50,9 @@ impl Zone {
 
     /// The calendar date there, as `YYYY-MM-DD`.
     pub fn date(&self, at: Timestamp) -> String {
-        if self.0 == TimeZone::UTC {
+        // A machine's own zone may be UTC by another name.
+        let is_utc = || matches!(self.0.iana_name(), Some("UTC" | "Etc/UTC" | "Etc/UCT"));
+        if self.0 == TimeZone::UTC || is_utc() {
             return at.utc_date();
         }
         self.0.to_datetime(at.to_jiff()).date().to_string()

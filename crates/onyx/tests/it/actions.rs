@@ -290,9 +290,12 @@ async fn each_person_has_their_own_actions_and_settings() {
 async fn what_a_person_chose_is_kept_and_reaches_the_next_prompt() {
     let model = ScriptedModel::start().await;
     let mut onyx = onyx(&model).await;
+    let shown = onyx.get("/api/agent/config").await.expect(200).json();
+    let zone = shown["current_timezone"].as_str().unwrap();
+    assert!(!zone.is_empty(), "{shown}");
     let fresh = json!({"runtime_mode": "anthropic_api_key", "prompt": "", "fallback": true,
-        "flags": {}, "actions_path": "agent/actions"});
-    assert_eq!(onyx.get("/api/agent/config").await.expect(200).json(), fresh);
+        "flags": {}, "actions_path": "agent/actions", "timezone": null, "current_timezone": zone});
+    assert_eq!(shown, fresh);
     let change = json!({"runtime_mode": "gateway_subscription", "prompt": "Answer in rhyme.",
         "fallback": false, "flags": {"timeline": true, "beta": false}});
     let changed = onyx.post("/api/agent/config", &change).await.expect(200).json();

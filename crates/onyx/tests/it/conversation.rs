@@ -69,9 +69,14 @@ async fn tools_show_in_the_stream_and_in_the_history_and_do_their_work() {
     let onyx = onyx(&model).await;
     let events = onyx.chat_stream(&json!({"message": "write it"})).await;
     assert_eq!(types(&events), ["start", "text", "tool_call", "tool_result", "text", "done"]);
+    let call = &events[2];
     assert_eq!(
-        events[2],
-        json!({"type": "tool_call", "id": "c1", "tool": "write_file", "args": args})
+        (&call["id"], &call["tool"], &call["args"]),
+        (&json!("c1"), &json!("write_file"), &args)
+    );
+    assert_eq!(
+        (&call["label"]["verb"]["doing"], &call["label"]["subject"]),
+        (&json!("Writing"), &json!("notes/a.md"))
     );
     assert_eq!(
         (&events[3]["id"], &events[3]["tool"], &events[3]["ok"]),

@@ -21,7 +21,7 @@ pub(super) struct MemoryGraph {
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(super) struct Arguments {
-    /// A person, place or thing; a part of the name lists those that match
+    /// Or a part of it
     name: String,
 }
 
@@ -31,8 +31,7 @@ const MOST_FACTS: usize = 60;
 
 impl MemoryGraph {
     pub(super) fn new(index: Index) -> Self {
-        let description = "What is known of a person, place or thing: facts with since when, until \
-                           when, and the line that says so.";
+        let description = "What is known of a person, place or thing, since when, and who says so.";
         Self { spec: search_tool::<Arguments>("memory_graph", "memory", description), index }
     }
 }

@@ -22,17 +22,14 @@ pub(super) struct Schedule {
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(super) struct Arguments {
-    /// Short name, e.g. "morning-summary"
     id: String,
-    /// What to do then
     prompt: String,
     /// e.g. "0 8 * * MON-FRI"
     cron: Option<String>,
-    /// e.g. "2h", or "2w" with the first time as `at`
+    /// e.g. "2h"; "2w" with `at` as its first time
     every: Option<String>,
     /// e.g. "2030-12-01T09:00"
     at: Option<String>,
-    /// Default: the person's
     timezone: Option<String>,
 }
 

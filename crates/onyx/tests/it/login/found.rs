@@ -27,7 +27,8 @@ async fn what_answers_is_found_with_its_models_and_what_is_dead_is_left_out() {
     let latency = found["found"][0]["latency_ms"].clone();
     assert!(latency.as_u64().is_some_and(|latency| latency < 500), "{found}");
     let expected = json!({"found": [{"name": "ollama", "latency_ms": latency,
-        "base_url": format!("http://127.0.0.1:{port}"), "models": ["llama3:latest", "qwen3:8b"]}]});
+        "base_url": format!("http://127.0.0.1:{port}"), "models": ["llama3:latest", "qwen3:8b"],
+        "answers_with": "llama3:latest"}]});
     assert_eq!(found, expected);
     let asked = ollama.requests();
     assert_eq!(asked.len(), 1);

@@ -196,10 +196,13 @@ pub(crate) fn call(tool: &str, input: Value) -> ToolCall {
 }
 
 pub(crate) fn policy(tier: Tier, toolbox: &Toolbox) -> Policy {
-    // By name: some tools are nobody's who does not name them.
+    // Docker's tools are nobody's who does not name them. Where there are none, whatever comes later
+    // is allowed too.
     let tools = toolbox.tools();
-    let all = tools.specs().iter().map(|spec| spec.name.to_string()).collect();
-    let settings = ToolSettings { allow: Some(all), ..ToolSettings::default() };
+    let specs = tools.specs();
+    let has_docker = specs.iter().any(|spec| spec.group == "docker");
+    let all = || specs.iter().map(|spec| spec.name.to_string()).collect();
+    let settings = ToolSettings { allow: has_docker.then(all), ..ToolSettings::default() };
     Policy::resolve(tier, &settings, &tools.known()).unwrap().0
 }
 
