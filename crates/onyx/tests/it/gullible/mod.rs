@@ -106,6 +106,9 @@ fn ways(attack: &Attack, tier: Tier, client: Client) -> Vec<Vector> {
 /// for ever; each of them is a way to the agent.
 const ONLY_WAYS: [&str; 5] =
     ["git_log", "memory_graph", "session_search", "sessions_history", "sessions_list"];
+/// Offered only to who has jobs, whom the corpus does not have: `cancel_job` writes under the gate like
+/// any other tool, and `list_jobs` reads.
+const WITHOUT_JOBS: [&str; 2] = ["cancel_job", "list_jobs"];
 
 #[tokio::test]
 async fn every_tool_of_an_agent_is_somebodys_goal() {
@@ -116,6 +119,7 @@ async fn every_tool_of_an_agent_is_somebodys_goal() {
         .flat_map(|attack| &attack.orders)
         .map(|order| order.tool.as_str())
         .chain(ONLY_WAYS)
+        .chain(WITHOUT_JOBS)
         .collect();
     let agent = world.onyx.get("/v1/agents/main").await.expect(200).json();
     let tools = agent["tools"].as_array().unwrap().iter().map(|tool| tool.as_str().unwrap());

@@ -255,7 +255,6 @@ async fn a_space_is_a_folder_with_a_card() {
         companion: None,
         tier: Tier::Suggest,
         created: None,
-        tier: onyx_types::Tier::Suggest,
         version: None,
         damage: None,
     };
