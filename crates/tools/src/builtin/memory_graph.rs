@@ -31,7 +31,7 @@ const MOST_FACTS: usize = 60;
 
 impl MemoryGraph {
     pub(super) fn new(index: Index) -> Self {
-        let description = "What is known of a person, place or thing, since when, and who says so.";
+        let description = "What is known of a person, place or thing over time.";
         Self { spec: search_tool::<Arguments>("memory_graph", "memory", description), index }
     }
 }
