@@ -32,8 +32,12 @@ async fn is_held(child: &Child) {
 #[tokio::test]
 async fn the_reader_of_documents_is_held_before_it_reads_a_byte() {
     let mut child = started("read-document");
+    let mut stdin = child.stdin.take().unwrap();
+    // What is wanted of the document, in words of ours.
+    stdin.write_all(b"pages\n").unwrap();
     is_held(&child).await;
-    child.stdin.take().unwrap().write_all(b"%PDF-1.4 nothing").unwrap();
+    stdin.write_all(b"%PDF-1.4 nothing").unwrap();
+    drop(stdin);
     let output = child.wait_with_output().unwrap();
     let said = String::from_utf8_lossy(&output.stdout);
     assert!(said.contains("damaged"), "{said}: {}", String::from_utf8_lossy(&output.stderr));
