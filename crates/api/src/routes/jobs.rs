@@ -7,7 +7,7 @@ use axum::extract::{Path, State};
 use axum::http::{HeaderMap, StatusCode};
 use onyx_agent::JobEdit;
 use onyx_storage::Expect;
-use onyx_types::{Hash, JobId, Timestamp};
+use onyx_types::{ErrorCode, Fault, Hash, JobId, Timestamp};
 use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::{Map, Value};
@@ -120,6 +120,10 @@ async fn preview(
     caller: AuthContext,
     JsonBody(fields): JsonBody<Map<String, Value>>,
 ) -> Result<Json<JobPreview>, Problem> {
+    // What is of another kind is no job that somebody is still writing.
+    if let Err(error) = serde_json::from_value::<JobChangeBody>(Value::Object(fields.clone())) {
+        return Err(Fault::new(ErrorCode::InvalidRequest, error.to_string()).into());
+    }
     let previewed = state.agent.jobs.preview(&caller.person, &fields);
     Ok(Json(view::preview(previewed)))
 }

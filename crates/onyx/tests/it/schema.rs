@@ -42,6 +42,8 @@ const MEANING: &[(&str, &str)] = &[
     ),
     ("POST /api/sources", "paths and addresses are named that must lead somewhere"),
     ("POST /api/spaces/{id}/capture", "the same"),
+    ("POST /api/jobs", "times, zones, commands and agents are named that must make sense together"),
+    ("PATCH /api/jobs/{id}", "the same"),
 ];
 
 /// Where a stream is answered though nobody knew an id: its events are spared the check of their

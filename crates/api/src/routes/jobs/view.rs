@@ -7,7 +7,7 @@ use onyx_storage::{JobSlot, SlotDelivery, SlotState, SlotTrigger};
 use onyx_tools::unified_diff;
 use onyx_types::{AgentId, Fault, Hash, JobId, JobKind, RunId, SessionId, Timestamp};
 use schemars::JsonSchema;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
 use crate::{ApiState, AuthContext};
@@ -22,8 +22,8 @@ pub(crate) struct JobBody {
 }
 
 /// The front matter of a job, and its prompt. `null` takes a field away.
-#[derive(JsonSchema)]
-#[allow(dead_code, reason = "only its schema is used: the fields are read one by one")]
+#[derive(Deserialize, JsonSchema)]
+#[allow(dead_code, reason = "it only says what kinds the fields are of: they are read one by one")]
 pub(crate) struct JobChangeBody {
     /// Five or six fields, such as `0 8 * * MON-FRI`.
     cron: Option<String>,
