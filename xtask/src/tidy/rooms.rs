@@ -17,16 +17,6 @@ const MOST_ENTRIES: usize = 18;
 /// What may be over a limit: the crate, the name of the struct, type, circle (`a, b`) or `src`, and why.
 const EXCEPTIONS: &[(&str, &str, &str)] = &[];
 
-/// Whether a broken limit fails `tidy` or is only told.
-pub(super) const ENFORCED: Enforced = Enforced::Told;
-
-#[derive(Clone, Copy, PartialEq, Eq)]
-pub(super) enum Enforced {
-    Told,
-    #[allow(dead_code, reason = "the switch for when the four crates keep the limits")]
-    Fails,
-}
-
 /// What was counted in one crate.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(super) struct Counts {

@@ -55,7 +55,7 @@ export function NewAction({ close }: { close: () => void }) {
             hint="The name of the file and of the button."
           />
           <div className="meta">
-            <label htmlFor={id}>What your agent is told</label>
+            <label htmlFor={id}>Instructions for your agent</label>
             <textarea
               id={id}
               required
