@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use onyx_knowledge::{FactFinder, Index};
 use onyx_storage::Store;
-use onyx_tools::Toolbox;
+use onyx_tools::{Skills, Toolbox};
 use onyx_types::{AgentId, CallLabel, Cancel, Clock, Fault, Pauses, PersonId, Timestamp, ToolCall};
 use tokio::sync::broadcast;
 
@@ -176,6 +176,11 @@ impl AgentServices {
     pub fn set_index(&self, index: Index) {
         self.jobs.set_index(index.clone());
         self.runs.set_index(index);
+    }
+
+    /// What prompts name and agents open, once there can be any.
+    pub fn set_skills(&self, skills: Skills) {
+        self.runs.set_skills(skills);
     }
 
     pub fn clock(&self) -> Arc<dyn Clock> {

@@ -39,7 +39,7 @@ pub use serve::{
     Traffic, serve,
 };
 pub use settings::{AuthMode, AuthSettings, DEFAULT_PORT, Exposure, GatewaySettings};
-pub use state::{ApiState, Shared};
+pub use state::{ApiState, Extensions, Shared};
 pub use wire::encode::v1;
 pub use wire::encode::{
     CallName, CompanionFrames, EventsFrom, Ndjson, PersonaFrames, RunFrame, SseFrame, ThreadFrames,

@@ -4,8 +4,10 @@ use std::sync::Arc;
 use onyx_agent::AgentServices;
 use onyx_identity::Secrets;
 use onyx_knowledge::Index;
+use onyx_mcp::McpServers;
 use onyx_sources::Sources;
 use onyx_storage::Store;
+use onyx_tools::{Artifacts, Repositories, Skills};
 
 use crate::{
     Admission, Authenticator, Catalogue, Changes, Configuration, LogRing, PassThrough, Readiness,
@@ -46,4 +48,14 @@ pub struct Shared {
     pub pass_through: PassThrough,
     pub logs: Arc<LogRing>,
     pub changes: Changes,
+    pub extensions: Extensions,
+}
+
+/// What comes from elsewhere: what other people wrote or run for agents. Cheap to clone.
+#[derive(Clone)]
+pub struct Extensions {
+    pub skills: Skills,
+    pub artifacts: Artifacts,
+    pub repositories: Repositories,
+    pub mcp: McpServers,
 }

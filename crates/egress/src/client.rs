@@ -5,7 +5,8 @@ use std::time::Duration;
 
 use reqwest::header::{ACCEPT, CONTENT_TYPE, LOCATION};
 use reqwest::redirect::Policy;
-use reqwest::{Client, Response, StatusCode};
+use reqwest::{Client, Method, Response, StatusCode};
+use tokio::time::Instant;
 
 use crate::resolve::{Checked, NotResolved, Reach, checked};
 use crate::{Address, EgressError, HostPort, PrivateHost, PrivateHosts, Resolver, is_public};
@@ -43,6 +44,51 @@ pub struct Fetched {
     pub body: Vec<u8>,
     /// There was more than the bounds allow.
     pub is_cut: bool,
+}
+
+/// An answer whose body is read piece by piece.
+pub struct Answering {
+    egress: Egress,
+    address: Address,
+    response: Response,
+    /// Bytes that may still come.
+    left: usize,
+    deadline: Instant,
+}
+
+impl Answering {
+    pub fn status(&self) -> u16 {
+        self.response.status().as_u16()
+    }
+
+    /// Empty where there is none.
+    pub fn header(&self, name: &str) -> &str {
+        let value = self.response.headers().get(name);
+        value.and_then(|value| value.to_str().ok()).unwrap_or_default()
+    }
+
+    /// The next piece; `None` at the end.
+    pub async fn chunk(&mut self) -> Result<Option<Vec<u8>>, EgressError> {
+        let next = tokio::time::timeout_at(self.deadline, self.response.chunk()).await;
+        let next = next.map_err(|_| EgressError::Timeout(self.egress.bounds.total))?;
+        let Some(chunk) = next.map_err(|error| self.egress.failed(&self.address, &error))? else {
+            return Ok(None);
+        };
+        match self.left.checked_sub(chunk.len()) {
+            Some(left) => self.left = left,
+            None => return Err(EgressError::TooLarge(self.egress.bounds.bytes)),
+        }
+        Ok(Some(chunk.to_vec()))
+    }
+
+    /// Everything that is left.
+    pub async fn rest(mut self) -> Result<Vec<u8>, EgressError> {
+        let mut body = Vec::new();
+        while let Some(chunk) = self.chunk().await? {
+            body.extend(chunk);
+        }
+        Ok(body)
+    }
 }
 
 /// Fetches for tools. Cheap to clone; clones share connections.
@@ -106,6 +152,30 @@ impl Egress {
             Ok(result) => result,
             Err(_) => Err(EgressError::Timeout(self.bounds.total)),
         }
+    }
+
+    /// Sends a body and gives the answer to be read piece by piece, within the bounds. Redirects are
+    /// not followed.
+    pub async fn send(
+        &self,
+        method: Method,
+        address: &Address,
+        headers: &[(String, String)],
+        body: Vec<u8>,
+    ) -> Result<Answering, EgressError> {
+        let client = self.client(self.reach(&HostPort::of(address))?)?;
+        let mut request = client.request(method, address.url().clone());
+        for (name, value) in headers {
+            request = request.header(name, value);
+        }
+        let deadline = Instant::now() + self.bounds.total;
+        let sent = tokio::time::timeout_at(deadline, request.body(body).send()).await;
+        let response = match sent {
+            Ok(response) => response.map_err(|error| self.failed(address, &error))?,
+            Err(_) => return Err(EgressError::Timeout(self.bounds.total)),
+        };
+        let (egress, left) = (self.clone(), self.bounds.bytes);
+        Ok(Answering { egress, address: address.clone(), response, left, deadline })
     }
 
     async fn follow(&self, address: &Address, accept: &str) -> Result<Fetched, EgressError> {

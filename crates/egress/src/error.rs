@@ -19,6 +19,8 @@ pub enum EgressError {
     /// The answer began and broke off, or is not HTTP.
     #[error("{host} did not answer properly: {why}")]
     BadAnswer { host: String, why: String },
+    #[error("the answer is longer than {0} bytes")]
+    TooLarge(usize),
     #[error("the HTTP client cannot be made: {0}")]
     Client(String),
 }
@@ -33,6 +35,7 @@ impl EgressError {
             | Self::Timeout(_)
             | Self::Unreachable { .. }
             | Self::BadAnswer { .. }
+            | Self::TooLarge(_)
             | Self::Client(_) => false,
         }
     }

@@ -35,6 +35,12 @@ pub(crate) enum Command {
     /// Work that happens at a time: look at it, make it, pause it, run it now
     #[command(subcommand)]
     Jobs(JobsCommand),
+    /// Instructions that agents open when they need them: look at them, bring some along, accept them
+    #[command(subcommand)]
+    Skills(SkillsCommand),
+    /// Programs that offer tools: add them, look at their tools, accept them
+    #[command(subcommand)]
+    Mcp(McpCommand),
     /// What is remembered and noted: search, look, change, bring along
     #[command(subcommand)]
     Memory(MemoryCommand),
@@ -178,6 +184,106 @@ pub(crate) enum JobsCommand {
         job: String,
         #[arg(long, default_value_t = 20)]
         limit: u32,
+        #[command(flatten)]
+        json: AsJson,
+    },
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum McpCommand {
+    /// Every MCP server: how it is, and how many of its tools wait for you
+    List(AsJson),
+    /// Add a server: a command with its arguments, or an address; or the JSON of another client
+    Add {
+        /// Its name; left out with --from
+        #[arg(required_unless_present = "from")]
+        name: Option<String>,
+        /// Where it answers over HTTP, instead of a command
+        #[arg(long, conflicts_with = "command")]
+        url: Option<String>,
+        /// A file with `mcpServers`, as other clients write it
+        #[arg(long, value_name = "FILE", conflicts_with_all = ["name", "url", "command"])]
+        from: Option<std::path::PathBuf>,
+        /// NAME=VALUE for the command; a value may be secret:<name>
+        #[arg(long, value_name = "NAME=VALUE", value_parser = named_value)]
+        env: Vec<(String, String)>,
+        /// NAME=VALUE for the address; a value may be secret:<name>
+        #[arg(long, value_name = "NAME=VALUE", value_parser = named_value)]
+        header: Vec<(String, String)>,
+        /// A host that the command may reach
+        #[arg(long, value_name = "HOST")]
+        network: Vec<String>,
+        /// A folder that the command may read
+        #[arg(long, value_name = "FOLDER")]
+        read: Vec<std::path::PathBuf>,
+        /// A folder that the command may change
+        #[arg(long, value_name = "FOLDER")]
+        write: Vec<std::path::PathBuf>,
+        /// The program and its arguments, after --
+        #[arg(last = true)]
+        command: Vec<String>,
+        #[command(flatten)]
+        json: AsJson,
+    },
+    /// Start a server anew, look at its tools and its log
+    Test {
+        server: String,
+        #[command(flatten)]
+        json: AsJson,
+    },
+    /// The tools of a server, and what waits for you
+    Tools {
+        server: String,
+        #[command(flatten)]
+        json: AsJson,
+    },
+    /// Let agents use tools as they describe themselves now
+    Accept {
+        server: String,
+        /// All that wait, without it
+        tools: Vec<String>,
+        #[command(flatten)]
+        json: AsJson,
+    },
+    /// Take a server out of the config
+    Remove {
+        server: String,
+        #[command(flatten)]
+        json: AsJson,
+    },
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum SkillsCommand {
+    /// Every skill, and what waits for you
+    List(AsJson),
+    /// One skill: what it says, and what has changed since you accepted it
+    Show {
+        skill: String,
+        /// The agent in whose folder it lies; the vault's without it
+        #[arg(short, long)]
+        agent: Option<AgentId>,
+        #[command(flatten)]
+        json: AsJson,
+    },
+    /// Bring skills along: a folder, a .zip or .md file, or the address of a git repository
+    Add {
+        from: String,
+        /// Accept them at once: you have read them
+        #[arg(long)]
+        accept: bool,
+        #[command(flatten)]
+        json: AsJson,
+    },
+    /// Let agents open a skill as it is now
+    Accept {
+        skill: String,
+        #[command(flatten)]
+        json: AsJson,
+    },
+    /// Take a skill away
+    Remove {
+        skill: String,
         #[command(flatten)]
         json: AsJson,
     },

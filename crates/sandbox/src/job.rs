@@ -18,7 +18,18 @@ pub struct Job {
     /// One of `writable`, for what is temporary: the command's home too.
     pub scratch: PathBuf,
     pub network: Network,
+    pub input: Input,
     pub bounds: Bounds,
+}
+
+/// What a command reads.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Input {
+    /// What it is started with; nothing where its network is proxied.
+    #[default]
+    Given,
+    /// What is written to [`crate::Running::take_input`], also where its network is proxied.
+    Written,
 }
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]

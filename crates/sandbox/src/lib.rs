@@ -26,7 +26,7 @@ mod scratch;
 mod seccomp;
 
 pub use child::{MayRead, child, hold_this_process};
-pub use job::{Bounds, Job, Network};
+pub use job::{Bounds, Input, Job, Network};
 pub use proxied::PROXY_PORT;
 pub use rung::{NoSandbox, Program, Rung, Sandbox};
 pub use running::{Running, SandboxError, trusted};

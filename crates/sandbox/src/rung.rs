@@ -9,7 +9,7 @@ use tokio::sync::OnceCell;
 use crate::bubblewrap;
 use crate::child::{CONNECT, confine};
 use crate::job::Order;
-use crate::{Bounds, Job, Network, Running, SandboxError};
+use crate::{Bounds, Input, Job, Network, Running, SandboxError};
 
 /// How long the smallest job may take before a rung counts as broken.
 const PATIENCE: Duration = Duration::from_secs(20);
@@ -125,6 +125,7 @@ impl Sandbox {
             writable: Vec::new(),
             scratch: folder,
             network: Network::None,
+            input: Input::Given,
             bounds: Bounds::default(),
         };
         let running = Running::start(&self.order(rung, job), Stdio::null());

@@ -6,13 +6,13 @@ use std::process::{ExitStatus, Stdio};
 use std::time::Duration;
 
 use rustix::process::{Pid, Signal, kill_process_group};
-use tokio::io::{AsyncRead, AsyncReadExt};
+use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite};
 use tokio::net::UnixStream;
 use tokio::process::{Child, ChildStderr, ChildStdin, ChildStdout, Command};
 
 use crate::child::SUPERVISE;
 use crate::job::Order;
-use crate::{Network, NoSandbox, proxied};
+use crate::{Input, Network, NoSandbox, proxied};
 
 const CHUNK: usize = 8 * 1024;
 
@@ -44,6 +44,7 @@ pub struct Running {
     stderr: Option<ChildStderr>,
     /// By which a job with a proxied network hands out its port.
     handed: Option<UnixStream>,
+    input: Input,
 }
 
 impl Running {
@@ -72,6 +73,7 @@ impl Running {
             .map_err(SandboxError::Start)?;
         let mut running = Self::of(child);
         running.handed = handed;
+        running.input = order.job.input;
         Ok(running)
     }
 
@@ -79,17 +81,36 @@ impl Running {
         // The child leads a group or makes itself the leader of one, so its id is the group's.
         let group = child.id().and_then(|id| Pid::from_raw(i32::try_from(id).ok()?));
         let (stdout, stderr) = (child.stdout.take(), child.stderr.take());
-        Self { child, group, stdout, stderr, handed: None }
+        Self { child, group, stdout, stderr, handed: None, input: Input::Given }
     }
 
     /// The port of a job with a proxied network, once: whoever has it answers its connections.
     /// `None` for any other job.
     pub async fn take_listener(&mut self) -> Option<io::Result<TcpListener>> {
-        let handed = self.handed.take()?;
-        Some(match tokio::time::timeout(PATIENCE, proxied::take(&handed)).await {
+        let handed = self.handed.as_ref()?;
+        let taken = match tokio::time::timeout(PATIENCE, proxied::take(handed)).await {
             Ok(taken) => taken,
             Err(_) => Err(io::ErrorKind::TimedOut.into()),
-        })
+        };
+        if self.input == Input::Given {
+            self.handed = None;
+        }
+        Some(taken)
+    }
+
+    /// Where to write for a job whose input is written, once; after the port was taken, where its
+    /// network is proxied.
+    pub fn take_input(&mut self) -> Option<Box<dyn AsyncWrite + Send + Unpin>> {
+        if let Some(handed) = self.handed.take() {
+            return Some(Box::new(handed));
+        }
+        let stdin = self.child.stdin.take()?;
+        Some(Box::new(stdin))
+    }
+
+    /// Both its voices, once, for who reads them apart. [`Running::next_output`] has none then.
+    pub fn take_voices(&mut self) -> (Option<ChildStdout>, Option<ChildStderr>) {
+        (self.stdout.take(), self.stderr.take())
     }
 
     /// Where to write for the command, once, if it was started so.

@@ -34,7 +34,7 @@ pub use error::StoreError;
 pub use home::{Home, HomeError, HomePaths};
 pub use leases::{Lease, Leases};
 pub use ledger::{
-    Accounts, AuditEntry, AuditRow, BeginIn, BeginRun, ChainState, CredentialKind, CredentialRow,
+    Acceptance, AcceptanceKind, Acceptances, Accounts, AuditEntry, AuditRow, BeginIn, BeginRun, ChainState, CredentialKind, CredentialRow,
     DaySpending, Delivery, Draft, DraftChange, DraftDecision, DraftFilter, DraftMove, Drafts,
     InboxRow, JobChange, JobLedger, JobRow, JobSlot, Ledger, ModelUse, PersonRow, Role, RunOutcome,
     RunRow, SealedSecret, SealedSecrets, SecretId, SessionChange, SessionFilter, SessionMeta,

@@ -8,6 +8,7 @@
 //! through `onyx_egress`, commands in `onyx_sandbox`), model or prompt code, surfaces. Nothing a
 //! model says can widen a [`Policy`].
 
+mod artifacts;
 mod builtin;
 mod commands;
 mod error;
@@ -19,15 +20,19 @@ mod ports;
 mod runtime;
 mod schema;
 mod settings;
+mod skills;
 mod text;
 mod tool;
 mod toolbox;
 mod web;
 
+pub use artifacts::{Artifacts, KeptOutput};
 pub use builtin::{
-    BadGitSettings, Docker, DockerSettings, GitRemotes, GitSettings, OpenSecret, builtin_tools,
+    BadGitSettings, Docker, DockerSettings, GitRemotes, GitSettings, OpenSecret, Repositories,
+    artifact_tools,
+    builtin_tools,
     delegation_tools, docker_tools, git_tools, index_tools, job_tools, model_tools, persona_tools,
-    runtime_tools, session_tools, space_tools, web_tools,
+    runtime_tools, session_tools, skill_tools, space_tools, web_tools,
 };
 pub use error::ToolError;
 pub use files::{LARGEST_PERSON_FILE, NumberedVersion, PersonFiles};
@@ -40,13 +45,17 @@ pub use ports::{
 };
 pub use runtime::{CommandAccess, CommandEnd, HttpAnswer, JobOutside, Runtime};
 pub use settings::ToolsSettings;
+pub use skills::{
+    SKILL_FILE, Skill, SkillHead, SkillPackage, SkillPlace, SkillState, Skills, is_skill_name,
+};
 pub use text::daily::DailyLog;
 pub use text::diff::unified_diff;
+pub use text::front_matter::front_matter;
 pub use tool::{
     DEEPEST, Decisions, LiveOutput, Offered, Pending, ReadCall, Registration, Standing, Tool,
     ToolCx, TypedTool,
 };
 pub use toolbox::{
-    Approval, Execution, NotApproved, Offering, Services, ToolSet, ToolTraits, Toolbox,
+    Approval, Execution, NotApproved, Offering, Services, ToolSet, ToolTraits, Toolbox, find_tools,
 };
 pub use web::{Addresses, BadWebSettings, Web, WebSettings};

@@ -4,7 +4,7 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::{Preview, ToolEffect, Verdict};
+use crate::{Artifact, Preview, ToolEffect, Verdict};
 
 /// What a call does, in words for people. Secrets are masked.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -85,6 +85,9 @@ pub struct CallReport {
     /// In a dry run: what would have been done.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub rehearsal: Option<Rehearsal>,
+    /// The whole of an output that was too long for the model, or what the call attached to it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub artifact: Option<Artifact>,
 }
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]

@@ -71,11 +71,12 @@ pub use slug::slug;
 pub use target::{Address, HomePath, PlanTarget, Target};
 pub use tokens::{TokenCounter, estimate_tokens};
 pub use tool::{
+    Attached,
     Answer, Artifact, AsksFor, Capability, Consent, FileChange, Plan, Preview, Proposal, Schema,
     Spending, ToolCall, ToolOffer, ToolOutcome, ToolSpec, Visibility,
 };
 pub use turn::{
-    AssistantText, Decision, DraftState, LaneOrder, ReasoningTurn, RunEnd, RunStart, RunStatus,
+    AssistantText, Decision, DraftState, LaneOrder, OpenedSkill, ReasoningTurn, RunEnd, RunStart, RunStatus,
     SessionOrigin, Summary, TextStatus, ToolCallTurn, ToolResultTurn, Turn, TurnBody, TurnRange,
     UnknownTurn, UserContent, UserPart, UserTurn, View,
 };

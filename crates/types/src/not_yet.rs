@@ -24,10 +24,6 @@ pub enum NotYetAt {
     ProviderKind(&'static str),
     /// A person's choice of how their agents run.
     RuntimeMode(&'static str),
-    /// The folder `skills` of an agent.
-    Skills,
-    /// The whole of an output that was too long for a model.
-    Artifacts,
 }
 
 /// Everything that does nothing yet.
@@ -43,10 +39,6 @@ pub const NOT_YET: &[NotYet] = &[
     NotYet {
         at: NotYetAt::ConfigSection("storage"),
         sentence: "This does nothing yet: everything is kept in the home folder.",
-    },
-    NotYet {
-        at: NotYetAt::ConfigSection("mcp"),
-        sentence: "This does nothing yet: Onyx connects to no MCP servers.",
     },
     NotYet {
         at: NotYetAt::AgentField("workspace"),
@@ -65,11 +57,6 @@ pub const NOT_YET: &[NotYet] = &[
         sentence: "Nothing answers this way yet: Onyx has no subscription gateway. With fallback, \
                    models answer with their own keys; without it, Anthropic's do not answer.",
     },
-    NotYet {
-        at: NotYetAt::Skills,
-        sentence: "Skills do nothing yet: agents are not told of them and cannot open them.",
-    },
-    NotYet { at: NotYetAt::Artifacts, sentence: "No tool can open the rest yet." },
 ];
 
 /// The sentence for this, if it does nothing yet.
@@ -80,7 +67,7 @@ pub fn not_yet(at: NotYetAt) -> Option<&'static str> {
 /// A row as the app reads it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct NotYetView {
-    /// `config.mcp`, `agent.workspace`, `provider.claude-cli` and so on.
+    /// `config.plugins`, `agent.workspace`, `provider.claude-cli` and so on.
     pub id: String,
     pub sentence: String,
 }
@@ -101,8 +88,6 @@ impl NotYetAt {
             Self::AgentField(name) => format!("agent.{name}"),
             Self::ProviderKind(name) => format!("provider.{name}"),
             Self::RuntimeMode(name) => format!("runtime.{name}"),
-            Self::Skills => "skills".to_owned(),
-            Self::Artifacts => "artifacts".to_owned(),
         }
     }
 }

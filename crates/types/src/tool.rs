@@ -321,6 +321,8 @@ pub struct ToolOutcome {
     /// What the call would have left where nobody agreed to it; it becomes a draft.
     pub proposes: Option<Box<Plan>>,
     pub artifact: Option<Artifact>,
+    /// Texts that are kept whole, of which the model is only told that they are there.
+    pub attached: Vec<Attached>,
     /// The run goes on with this model.
     pub model: Option<ModelId>,
     pub spent: Option<Box<Spending>>,
@@ -347,6 +349,7 @@ impl ToolOutcome {
             draft: None,
             proposes: None,
             artifact: None,
+            attached: Vec::new(),
             model: None,
             spent: None,
             duration: Duration::ZERO,
@@ -408,8 +411,15 @@ pub enum Answer {
     Given,
 }
 
-/// Output too long for the model, kept whole beside the session.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+/// A long text that a call brought beside its output.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Attached {
+    pub name: String,
+    pub text: String,
+}
+
+/// Output too long for the model, kept whole for a while.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Artifact {
     pub key: String,
     pub bytes: u64,

@@ -324,6 +324,17 @@ impl RunStatus {
 pub struct Summary {
     pub content: String,
     pub replaces: TurnRange,
+    /// Skills that were opened in the older turns and still hold.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub skills: Vec<OpenedSkill>,
+}
+
+/// What a call of `skill` brought: instructions, or a file of a skill.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct OpenedSkill {
+    /// The name, or the name and the file.
+    pub name: String,
+    pub text: String,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]

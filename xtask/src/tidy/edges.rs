@@ -30,6 +30,10 @@ const LAYERS: &[(&str, &[&str])] = &[
             "onyx-extract",
         ],
     ),
+    (
+        "onyx-mcp",
+        &["onyx-types", "onyx-storage", "onyx-egress", "onyx-sandbox", "onyx-tools"],
+    ),
     ("onyx-agent", &["onyx-types", "onyx-storage", "onyx-knowledge", "onyx-tools"]),
     (
         "onyx-api",
@@ -42,6 +46,7 @@ const LAYERS: &[(&str, &[&str])] = &[
             "onyx-knowledge",
             "onyx-identity",
             "onyx-tools",
+            "onyx-mcp",
             "onyx-agent",
         ],
     ),

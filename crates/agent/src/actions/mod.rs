@@ -21,7 +21,6 @@ use crate::drive::ActionName;
 use crate::runs::{DryRun, RunInput, RunRequest, RunTerms, SessionRef};
 use template::Values;
 
-pub(crate) use front::front_matter;
 pub use past_runs::{PastRun, PastRunRecord};
 
 /// Where they lie in the vault. Not for anybody to move: what lies there counts as instructions.

@@ -102,6 +102,7 @@ fn outcome_of(draft: &Draft, undecided: ToolOutcome) -> ToolOutcome {
         proposal
     });
     // What was planned is what was decided on; only its state is new.
-    let report = CallReport { state: outcome.report.state, ..undecided.report };
+    let CallReport { state, artifact, .. } = outcome.report.clone();
+    let report = CallReport { state, artifact, ..undecided.report };
     ToolOutcome { draft: proposal, report, ..outcome }
 }

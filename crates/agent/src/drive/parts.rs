@@ -53,6 +53,8 @@ pub(crate) struct LaneTools {
     toolbox: Arc<Toolbox>,
     pub(crate) policy: Arc<Policy>,
     withheld: Withheld,
+    /// What the prompt has room for of tools that come from other programs, in tokens.
+    room: usize,
     /// Of the toolbox when it was last looked at.
     version: u64,
 }
@@ -65,9 +67,14 @@ pub(crate) enum Withheld {
 }
 
 impl LaneTools {
-    pub(crate) fn new(toolbox: Arc<Toolbox>, policy: Arc<Policy>, withheld: Withheld) -> Self {
+    pub(crate) fn new(
+        toolbox: Arc<Toolbox>,
+        policy: Arc<Policy>,
+        withheld: Withheld,
+        room: usize,
+    ) -> Self {
         let version = toolbox.version();
-        Self { toolbox, policy, withheld, version }
+        Self { toolbox, policy, withheld, room, version }
     }
 
     /// What the agent is offered now for this person.
@@ -76,7 +83,7 @@ impl LaneTools {
             Withheld::Everything => return Arc::default(),
             Withheld::Names(names) => names,
         };
-        let own = self.toolbox.ready_offers(&self.policy, agent, person);
+        let own = self.toolbox.offers_within(&self.policy, agent, person, self.room);
         if names.is_empty() {
             return own;
         }

@@ -1,11 +1,11 @@
 //! Job files: front matter, then the prompt.
 
+use onyx_tools::front_matter;
 use onyx_types::JobId;
 use serde_json::{Map, Value};
 
 use super::fields::FIELDS;
 use super::spec::JobFlaw;
-use crate::actions::front_matter;
 
 /// Bytes of a job file beside its prompt.
 pub(super) const LONGEST_FRONT: usize = 16 * 1024;

@@ -15,6 +15,8 @@ pub struct PromptSources {
     pub tools: Option<FileText>,
     pub user: Option<FileText>,
     pub standing_instructions: Option<FileText>,
+    /// The skills that can be opened, one line each.
+    pub skills: Option<String>,
     pub memory: Option<FileText>,
     /// Date and text, oldest first.
     pub daily: Vec<(String, FileText)>,
@@ -112,6 +114,8 @@ impl PromptSources {
         let mut text = String::new();
         section(&mut text, "The person", self.user.as_ref(), MAX_FILE);
         section(&mut text, "Standing instructions", self.standing_instructions.as_ref(), MAX_FILE);
+        let skills = self.skills.as_deref().map(FileText::from);
+        section(&mut text, "Skills", skills.as_ref(), MAX_FILE);
         section(&mut text, "Memory", self.memory.as_ref(), MAX_MEMORY);
         for (date, log) in &self.daily {
             section(&mut text, &format!("Daily log {date}"), Some(log), MAX_DAILY);

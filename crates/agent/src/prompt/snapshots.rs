@@ -2,11 +2,12 @@
 //! and the provider's prompt cache is hit.
 
 use std::collections::HashMap;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::time::Duration;
 
 use onyx_storage::Files;
-use onyx_types::{AgentId, Clock, Fault, SessionId, SessionKey};
+use onyx_tools::Skills;
+use onyx_types::{AgentId, Clock, Fault, SessionId, SessionKey, Visibility};
 
 use super::files::PromptFiles;
 use super::mask::SecretMask;
@@ -24,6 +25,8 @@ pub(crate) struct PromptSnapshots {
     clock: Arc<dyn Clock>,
     mask: SecretMask,
     recent: Mutex<HashMap<(SessionId, AgentId), Kept>>,
+    /// Empty where nobody can have skills.
+    skills: OnceLock<Skills>,
 }
 
 struct Kept {
@@ -36,7 +39,7 @@ struct Kept {
 
 impl PromptSnapshots {
     pub(crate) fn new(files: Arc<dyn Files>, clock: Arc<dyn Clock>, mask: SecretMask) -> Self {
-        Self { files, clock, mask, recent: Mutex::default() }
+        Self { files, clock, mask, recent: Mutex::default(), skills: OnceLock::new() }
     }
 
     /// The session's rendering, made anew if a person edited the files or it lay idle, and what of
@@ -48,7 +51,8 @@ impl PromptSnapshots {
     ) -> Result<(Arc<PromptSnapshot>, Vec<UntrustedPiece>), Fault> {
         let now = self.clock.now();
         let files = self.files_of(key, agent);
-        let written = files.written_by_people().await?;
+        let mut written = files.written_by_people().await?;
+        written.skills = self.skills_of(key, agent).await?;
         let id = (key.session, agent.id.clone());
         if let Some(snapshot) = self.unchanged(&id, &written, now.mono) {
             return Ok((snapshot, Vec::new()));
@@ -105,8 +109,28 @@ impl PromptSnapshots {
         key: &SessionKey,
         agent: &AgentProfile,
     ) -> Result<Arc<PromptSnapshot>, Fault> {
-        let written = self.files_of(key, agent).written_by_people().await?;
+        let mut written = self.files_of(key, agent).written_by_people().await?;
+        written.skills = self.skills_of(key, agent).await?;
         Ok(Arc::new(written.render_with(|text| self.mask.text(text))))
+    }
+
+    pub(crate) fn set_skills(&self, skills: Skills) {
+        // A second one would be of the same home.
+        let _ = self.skills.set(skills);
+    }
+
+    /// What the agent can open; nothing where it does not have the tool for it.
+    async fn skills_of(
+        &self,
+        key: &SessionKey,
+        agent: &AgentProfile,
+    ) -> Result<Option<String>, Fault> {
+        match self.skills.get() {
+            Some(skills) if agent.policy.visibility("skill") == Visibility::Offered => {
+                skills.prompt_text(&key.person, &agent.id).await
+            }
+            Some(_) | None => Ok(None),
+        }
     }
 
     fn files_of<'a>(&'a self, key: &'a SessionKey, agent: &'a AgentProfile) -> PromptFiles<'a> {

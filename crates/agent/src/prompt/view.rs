@@ -7,6 +7,8 @@ use onyx_types::{
     Turn, TurnBody, UserContent, UserPart, UserTurn, Zone,
 };
 
+use super::opened_skills;
+
 /// Stands for the result of a call that was cut off: it must not be taken for undone.
 pub(crate) const OUTCOME_UNKNOWN: &str = "Outcome unknown, check before repeating.";
 const SHORT_RESULT: usize = 400;
@@ -47,7 +49,9 @@ impl AgentView {
             turns: 0,
         };
         if let Some(summary) = summary {
-            let text = format!("[Summary of the conversation so far]\n{}", summary.content);
+            let skills = opened_skills::shown(&summary.skills);
+            let content = &summary.content;
+            let text = format!("[Summary of the conversation so far]\n{content}{skills}");
             view.user(vec![Block::Text { text }]);
         }
         view

@@ -23,7 +23,10 @@ pub fn turn_weight(turn: &Turn) -> usize {
         TurnBody::ToolCall(call) => estimate_tokens(&call.input.to_string()) + 16,
         TurnBody::ToolResult(result) => estimate_tokens(&result.output) + 8,
         TurnBody::Reasoning(reasoning) => estimate_tokens(&reasoning.data.to_string()),
-        TurnBody::Summary(summary) => estimate_tokens(&summary.content),
+        TurnBody::Summary(summary) => {
+            let skills = summary.skills.iter().map(|skill| estimate_tokens(&skill.text));
+            estimate_tokens(&summary.content) + skills.sum::<usize>()
+        }
         TurnBody::Decision(_) => 32,
         TurnBody::RunStart(_) | TurnBody::RunEnd(_) | TurnBody::Unknown(_) => 0,
     }
@@ -37,7 +40,9 @@ pub(super) fn turn_bytes(turn: &Turn) -> usize {
         }
         TurnBody::AssistantText(text) => text.content.len(),
         TurnBody::ToolResult(result) => result.output.len(),
-        TurnBody::Summary(summary) => summary.content.len(),
+        TurnBody::Summary(summary) => {
+            summary.content.len() + summary.skills.iter().map(|skill| skill.text.len()).sum::<usize>()
+        }
         TurnBody::ToolCall(_) | TurnBody::Reasoning(_) | TurnBody::Unknown(_) => 2_000,
         TurnBody::Decision(_) | TurnBody::RunStart(_) | TurnBody::RunEnd(_) => 0,
     };

@@ -28,6 +28,9 @@ pub(super) struct Lanes {
     pub(super) widest: usize,
 }
 
+/// The share of the window that tools of other programs may take before they are found by search.
+const FOREIGN_TOOLS: (usize, usize) = (2, 100);
+
 /// What all lanes of a run share.
 struct LaneContext<'a> {
     runs: &'a Shared,
@@ -163,7 +166,7 @@ impl LaneContext<'_> {
     }
 
     /// The agent's own tools, without those for which the client's stand in.
-    fn own_tools(&self, agent: &AgentProfile) -> LaneTools {
+    fn own_tools(&self, agent: &AgentProfile, model: Option<&Arc<dyn Model>>) -> LaneTools {
         let client = self.client;
         // A call of the client's tools ends the run, so nothing else is offered where one is forced.
         let withheld = if client.tool_use.choice.is_forced() {
@@ -171,7 +174,10 @@ impl LaneContext<'_> {
         } else {
             Withheld::Names(client.tools.iter().map(|tool| tool.name.clone()).collect())
         };
-        LaneTools::new(Arc::clone(&self.runs.drive.toolbox), Arc::clone(&agent.policy), withheld)
+        let window = prompt::window(model.and_then(|model| model.context_window()));
+        let room = window * FOREIGN_TOOLS.0 / FOREIGN_TOOLS.1;
+        let toolbox = Arc::clone(&self.runs.drive.toolbox);
+        LaneTools::new(toolbox, Arc::clone(&agent.policy), withheld, room)
     }
 
     fn client_tools(&self) -> (Vec<ToolOffer>, ToolUse) {
@@ -205,6 +211,7 @@ impl LaneContext<'_> {
         });
         tool_cx.view.clone_from(&self.view);
         tool_cx.memories = Arc::clone(&agent.memories);
-        LaneActor { model, retired: Vec::new(), tools: self.own_tools(agent), tool_cx }
+        let tools = self.own_tools(agent, model.as_ref());
+        LaneActor { model, retired: Vec::new(), tools, tool_cx }
     }
 }

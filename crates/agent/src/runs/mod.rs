@@ -24,6 +24,7 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use onyx_knowledge::Index;
+use onyx_tools::Skills;
 use onyx_types::{Fault, PersonId, RunId, SessionId, TurnId};
 use tokio::sync::Notify;
 
@@ -118,6 +119,10 @@ impl Runs {
     /// Runs at work at once from now on; beyond it a request is told to come back later.
     pub(crate) fn set_max(&self, most: usize) {
         self.shared.slots.set_most(most);
+    }
+
+    pub(crate) fn set_skills(&self, skills: Skills) {
+        self.shared.context.snapshots.set_skills(skills);
     }
 
     pub(crate) fn set_index(&self, index: Index) {

@@ -4,7 +4,7 @@
 use std::sync::Arc;
 
 use onyx_types::{
-    Author, Event, Fault, FinishReason, LaneId, Message, ModelEvent, ModelRequest, StatusCode,
+    Author, Event, Fault, FinishReason, LaneId, Message, ModelEvent, ModelRequest, OpenedSkill, StatusCode,
     Summary, SystemBlock, TextStatus, Turn, TurnBody, TurnId, TurnRange, Usage,
 };
 
@@ -138,7 +138,8 @@ fn summarised(state: &mut RunState, lane: LaneId, effects: &mut Vec<Effect>) -> 
     let origin = taint::origin_of(state, lane);
     let author = Author::Agent(state.lane(lane).setup.agent.clone());
     let content = done.text.trim().to_owned();
-    let body = TurnBody::Summary(Summary { content, replaces: done.range });
+    let skills = kept_skills(state, lane, done.range.last);
+    let body = TurnBody::Summary(Summary { content, replaces: done.range, skills });
     let turn = turn(state, lane, author, origin, body);
     state.append(vec![turn], Vec::new(), Next::CallModel(lane), effects)
 }
@@ -195,13 +196,24 @@ fn starts_step(turns: &[Arc<Turn>], index: usize) -> bool {
     }
 }
 
+/// The skills that were opened in the older part.
+fn kept_skills(state: &RunState, lane: LaneId, last: TurnId) -> Vec<OpenedSkill> {
+    let window = prompt::window(state.lanes[usize::from(lane.0)].setup.context_window);
+    let older = older_turns(state, last);
+    prompt::opened_skills(state.history.summary(), older, window)
+}
+
+fn older_turns(state: &RunState, last: TurnId) -> &[Arc<Turn>] {
+    let turns = state.history.turns();
+    let older = turns.iter().position(|turn| turn.id == last).map_or(turns.len(), |i| i + 1);
+    &turns[..older]
+}
+
 /// The older part as plain text for the summarising model, within its window.
 fn transcript(state: &RunState, lane: LaneId, last: TurnId) -> String {
     let lane = &state.lanes[usize::from(lane.0)];
     let most_tokens = prompt::window(lane.setup.context_window) / 2;
-    let turns = state.history.turns();
-    let older = turns.iter().position(|turn| turn.id == last).map_or(turns.len(), |i| i + 1);
-    prompt::transcript(state.history.summary(), &turns[..older], most_tokens)
+    prompt::transcript(state.history.summary(), older_turns(state, last), most_tokens)
 }
 
 fn flush_request(state: &mut RunState, lane: LaneId) -> Option<ModelRequest> {

@@ -176,3 +176,27 @@ async fn a_provider_that_says_too_long_gets_a_shorter_prompt() {
     assert!(matches!(told.last(), Some(Event::Done { status: RunStatus::Done, .. })), "{told:?}");
     assert_eq!(compactions(&told), 1);
 }
+
+#[tokio::test]
+async fn a_skill_that_was_opened_survives_every_compaction() {
+    let world = small_world().await;
+    let text = "---\nname: knots\ndescription: How to tie.\n---\nOver, under, through.\n";
+    world.write("agents/main/skills/knots.md", text);
+    let (world, session, told) = crowd(world, |request| {
+        if is_summary(request) {
+            Answer::text(SUMMARY)
+        } else if !request.raw_text().contains("Over, under") && !is_flush(request) {
+            let arguments = json!({"name": "knots"});
+            Answer::tool_calls([ScriptedCall::new("open_1", "skill", &arguments)])
+        } else {
+            Answer::text("ok")
+        }
+    })
+    .await;
+    assert!(compactions(&told) >= 2, "{}", compactions(&told));
+    let log = world.log(session).await;
+    let opened = log.iter().filter(|turn| matches!(turn.body, TurnBody::ToolCall(_))).count();
+    assert_eq!(opened, 1, "it is never opened again, since it is never lost");
+    let last = world.model.last_request().raw_text();
+    assert!(last.contains("[Skill knots, opened before]\\nOver, under, through."), "{last}");
+}

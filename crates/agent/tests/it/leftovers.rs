@@ -140,7 +140,9 @@ impl Desk {
         let services = Services {
             ledger: Arc::clone(&store.ledger),
             drafts: Arc::clone(&store.drafts),
-            artifacts: store.files.objects(&onyx_storage::Area::Shared).unwrap(),
+            artifacts: onyx_tools::Artifacts::new(
+                store.files.objects(&onyx_storage::Area::Shared).unwrap(),
+            ),
             masker: Masker::default(),
         };
         let toolbox = Arc::new(Toolbox::new(Vec::new(), services).unwrap());

@@ -93,10 +93,18 @@ impl World {
         let services = Services {
             ledger: Arc::clone(&store.ledger),
             drafts: Arc::clone(&store.drafts),
-            artifacts: store.files.objects(&onyx_storage::Area::Shared).unwrap(),
+            artifacts: onyx_tools::Artifacts::new(
+                store.files.objects(&onyx_storage::Area::Shared).unwrap(),
+            ),
             masker: Masker::default(),
         };
-        let toolbox = Arc::new(Toolbox::new(onyx_tools::builtin_tools(), services).unwrap());
+        let skills = onyx_tools::Skills::new(
+            Arc::clone(&store.files),
+            Arc::clone(&store.acceptances),
+            Arc::clone(&clock),
+        );
+        let tools = [onyx_tools::builtin_tools(), onyx_tools::skill_tools(&skills)].concat();
+        let toolbox = Arc::new(Toolbox::new(tools, services).unwrap());
         let settings: ProviderSettings = serde_json::from_value(json!({
             "kind": "openai", "baseUrl": model.base_url(), "apiKey": "sk-test",
             "models": [{"id": "small", "contextWindow": 8_000}],
@@ -113,6 +121,7 @@ impl World {
             AgentOptions { max_runs: 4, seed: 42, fence_secret: [9; 32] },
         );
         agent.set_pauses(delays());
+        agent.set_skills(skills);
         Self { folder, model, store, toolbox, agent }
     }
 

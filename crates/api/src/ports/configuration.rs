@@ -51,6 +51,12 @@ pub enum ConfigChange {
         settings: Map<String, Value>,
     },
     RemoveProvider(String),
+    /// As the file says it; a shortened value in it stands for the one that is there.
+    PutMcpServer {
+        name: String,
+        settings: Map<String, Value>,
+    },
+    RemoveMcpServer(String),
     /// These, beside what else there is.
     SetLimits(Map<String, Value>),
 }

@@ -4,6 +4,7 @@ mod accounts;
 mod admin;
 mod agent;
 mod agents;
+mod artifacts;
 mod audit;
 mod auth;
 mod channels;
@@ -12,6 +13,7 @@ mod docs;
 mod health;
 mod jobs;
 mod logs;
+mod mcp;
 mod members_changes;
 mod memory;
 mod metrics;
@@ -21,6 +23,7 @@ mod personas;
 mod runs;
 mod secrets;
 mod sessions;
+mod skills;
 mod sources;
 mod spaces;
 mod ui_chat;
@@ -51,6 +54,9 @@ pub fn routes() -> Routes {
         .merge(runs::routes())
         .merge(members_changes::routes())
         .merge(jobs::routes())
+        .merge(skills::routes())
+        .merge(artifacts::routes())
+        .merge(mcp::routes())
         .merge(pending_changes::routes())
         .merge(audit::routes())
         .merge(admin::routes())

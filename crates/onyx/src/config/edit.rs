@@ -98,6 +98,27 @@ impl ConfigText {
         self.config.object_value("providers").is_some_and(|providers| remove(&providers, name))
     }
 
+    pub(crate) fn mcp_server(&self, name: &str) -> Option<Value> {
+        let servers = self.config.object_value("mcp")?.object_value("servers")?;
+        servers.get(name)?.value()?.to_serde_value()
+    }
+
+    pub(crate) fn put_mcp_server(
+        &self,
+        name: &str,
+        settings: &Map<String, Value>,
+    ) -> Result<(), ConfigError> {
+        let servers = self.section("mcp")?.object_value_or_create("servers");
+        let wrong = || ConfigError::at("mcp.servers", "it must be an object: { … }");
+        put_all(&servers.ok_or_else(wrong)?, name, settings);
+        Ok(())
+    }
+
+    pub(crate) fn remove_mcp_server(&self, name: &str) -> bool {
+        let servers = self.config.object_value("mcp").and_then(|mcp| mcp.object_value("servers"));
+        servers.is_some_and(|servers| remove(&servers, name))
+    }
+
     /// Sets these limits and leaves the others.
     pub(crate) fn set_limits(&self, limits: &Map<String, Value>) -> Result<(), ConfigError> {
         let section = self.section("limits")?;

@@ -25,6 +25,7 @@ use onyx_api::GatewaySettings;
 use onyx_identity::PersonSettings;
 use onyx_knowledge::MemorySettings;
 use onyx_providers::{ProviderSettings, RoutingSettings};
+use onyx_mcp::McpSettings;
 use onyx_tools::ToolsSettings;
 use onyx_types::{Fault, Limits};
 use serde_json::{Map, Value};
@@ -75,6 +76,8 @@ pub(crate) struct Config {
     pub(crate) memory: MemorySettings,
     /// What tools work with.
     pub(crate) tools: ToolsSettings,
+    /// Programs that offer tools to agents.
+    pub(crate) mcp: McpSettings,
     pub(crate) environment: Environment,
     /// What works but is probably not what was meant.
     pub(crate) warnings: Vec<String>,
@@ -246,6 +249,7 @@ fn parse(text: &str, environment: Environment) -> Result<Config, ConfigError> {
         routing: section("routing", take("routing"), &mut notes)?,
         memory: section("memory", take("memory"), &mut notes)?,
         tools: section("tools", take("tools"), &mut notes)?,
+        mcp: section("mcp", take("mcp"), &mut notes)?,
         environment,
         warnings: notes.warnings,
         missing,
@@ -442,7 +446,7 @@ two',
     #[test]
     fn what_does_nothing_yet_is_said_where_it_is_set() {
         let config = parse_plain(
-            "{ bindings: [], plugins: {}, storage: { kind: 's3' }, mcp: {}, tools: null, \
+            "{ bindings: [], plugins: {}, storage: { kind: 's3' }, tools: null, \
              providers: { claude: { kind: 'claude-cli' }, p: { kind: 'openai' } }, \
              agents: { entries: { main: { workspace: '~/w' }, other: {} } } }",
         );
@@ -456,7 +460,6 @@ two',
             "bindings",
             "plugins",
             "storage",
-            "mcp",
             "providers.claude.kind",
             "agents.main.workspace",
         ];

@@ -6,7 +6,8 @@ use std::sync::{Arc, PoisonError, RwLock};
 use futures::future::BoxFuture;
 use onyx_agent::{AgentServices, Roster, Titles};
 use onyx_api::{
-    Admission, Authenticator, Change, Changes, ConnectionLimits, Dependency, Exposure, Front,
+    Admission, Authenticator, Change, Changes, ConnectionLimits, Dependency, Exposure, Extensions,
+    Front,
     Readiness,
 };
 use onyx_identity::{Declared, Secrets, Token};
@@ -33,6 +34,7 @@ pub(super) struct Live {
     /// The settings of memory may be others now; who keeps its embedder looks at them.
     pub(super) other_embedder: tokio::sync::Notify,
     pub(super) toolbox: Arc<Toolbox>,
+    pub(super) extensions: Extensions,
     pub(super) web: Web,
     pub(super) remotes: GitRemotes,
     pub(super) masker: Masker,
@@ -94,6 +96,7 @@ impl Live {
         let declared = declared(&config, token.clone())?;
         config.tools.web.check().map_err(|error| ConfigError::new(error.to_string()))?;
         config.tools.git.check().map_err(|error| ConfigError::new(error.to_string()))?;
+        config.mcp.check().map_err(|error| ConfigError::new(error.to_string()))?;
         check_jobs(&config)?;
         let search = config.memory.search().map_err(ConfigError::new)?;
         let connections = connections(&config)?;
@@ -121,6 +124,7 @@ impl Live {
         self.auth.identity().declare(declared).await?;
         declare_zones(&self.agent, zones(&config));
         self.agent.jobs.set_settings(config.jobs.check(&self.auth.identity().owner()?)?);
+        self.extensions.mcp.follow(&config.mcp).await?;
         remember(&self.home, &config);
         self.changes.tell(Change::Config);
         self.changes.tell(Change::Agents);

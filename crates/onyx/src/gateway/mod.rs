@@ -30,7 +30,7 @@ use anyhow::{Context, Result};
 use axum::Router;
 use onyx_agent::{AgentOptions, AgentServices};
 use onyx_api::{
-    Admission, ApiState, Authenticator, Changes, Exposure, Lanes, LogRing, PassThrough, Shared,
+    Admission, ApiState, Authenticator, Changes, Exposure, Extensions, Lanes, LogRing, PassThrough, Shared,
     Traffic,
 };
 use onyx_identity::{Identity, Secrets};
@@ -128,10 +128,13 @@ impl Gateway {
         agent.set_pauses(pauses.clone());
         let sources = sources::open(&store, &parts.web, &clock, &pauses)?;
         agent.set_index(index.clone());
+        agent.set_skills(parts.extensions.skills.clone());
+        parts.extensions.artifacts.recall().await.context("cannot look at kept outputs")?;
         agent.preferences.follow_zones().await.context("cannot read people's time zones")?;
         live::declare_zones(&agent, parts.zones);
         agent.jobs.set_outside(parts.outside);
         agent.jobs.set_settings(parts.jobs.check(&auth.identity().owner()?)?);
+        parts.extensions.mcp.follow(&parts.mcp).await.context("cannot offer the MCP tools")?;
         let closed = agent.recover().await.context("cannot close interrupted runs")?;
         if closed > 0 {
             tracing::info!(closed, "runs of an earlier process were closed as interrupted");
@@ -147,6 +150,7 @@ impl Gateway {
             memory: RwLock::new(parts.memory),
             other_embedder: tokio::sync::Notify::new(),
             toolbox: parts.toolbox,
+            extensions: parts.extensions,
             web: parts.web,
             remotes: parts.remotes,
             models: parts.models,
@@ -206,6 +210,8 @@ impl Gateway {
         self.socket = Some(socket);
         let (agent, stop) = (self.live.agent.clone(), self.stop.clone());
         self.servers.spawn(async move { agent.tend(&stop).await });
+        let (mcp, stop) = (self.live.extensions.mcp.clone(), self.stop.clone());
+        self.servers.spawn(async move { mcp.tend(&stop).await });
         let mut watch = config::watch(&self.live.home)?;
         let (live, stop) = (Arc::clone(&self.live), self.stop.clone());
         self.servers.spawn(async move {
@@ -234,11 +240,17 @@ impl Gateway {
 
     /// Forgets what passing clients left behind, now and every hour.
     pub(crate) fn tidy_up(&mut self) {
-        let (agent, stop) = (self.live.agent.clone(), self.stop.clone());
+        let (live, stop) = (Arc::clone(&self.live), self.stop.clone());
         self.servers.spawn(async move {
+            let (agent, artifacts) = (&live.agent, &live.extensions.artifacts);
             loop {
                 if let Err(fault) = agent.sessions.delete_expired_client_sessions().await {
                     tracing::warn!(%fault, "old sessions of API clients could not be removed");
+                }
+                match artifacts.expire(agent.now(), &*live.store.ledger).await {
+                    Ok(0) => {}
+                    Ok(removed) => tracing::info!(removed, "old outputs were removed"),
+                    Err(fault) => tracing::warn!(%fault, "old outputs could not be removed"),
                 }
                 tokio::select! {
                     () = tokio::time::sleep(TIDYING) => {}
@@ -296,6 +308,7 @@ impl Gateway {
             pass_through: self.pass_through.clone(),
             logs: Arc::clone(&self.logs),
             changes: self.live.changes.clone(),
+            extensions: self.live.extensions.clone(),
         }))
     }
 }

@@ -6,16 +6,17 @@ use std::sync::Arc;
 
 use anyhow::Result;
 use onyx_agent::{JobsSettings, Roster, Titles};
-use onyx_api::{ConnectionLimits, Exposure, Front};
+use onyx_api::{ConnectionLimits, Exposure, Extensions, Front};
 use onyx_egress::SystemResolver;
 use onyx_identity::{Declared, PersonSettings, Secrets, Token};
 use onyx_knowledge::{Index, MemorySettings};
+use onyx_mcp::{McpServers, McpSettings, McpSetup};
 use onyx_sandbox::{Program, Sandbox};
 use onyx_storage::{LocalObjects, Store};
 use onyx_tools::{
-    Delegates, Docker, GitRemotes, JobOutside, JobPort, Masker, ModelRouter, PersonaPort, Runtime,
-    Services, Spaces, Tool, Toolbox, Web, builtin_tools, delegation_tools, docker_tools, git_tools,
-    index_tools, job_tools, model_tools, persona_tools, runtime_tools, session_tools, space_tools,
+    Artifacts, Delegates, Docker, GitRemotes, JobOutside, JobPort, Masker, ModelRouter, PersonaPort, Repositories, Runtime,
+    Services, Skills, Spaces, Tool, Toolbox, Web, artifact_tools, builtin_tools, delegation_tools, docker_tools, find_tools, git_tools,
+    index_tools, job_tools, model_tools, persona_tools, runtime_tools, session_tools, skill_tools, space_tools,
     web_tools,
 };
 use onyx_types::{Clock, PersonId, Zone};
@@ -40,6 +41,7 @@ pub(super) struct Parts {
     pub(super) toolbox: Arc<Toolbox>,
     /// Not open yet: what the tools reach through it is made of these parts.
     pub(super) desk: Arc<Desk>,
+    pub(super) extensions: Extensions,
     pub(super) web: Web,
     pub(super) remotes: GitRemotes,
     pub(super) roster: Roster,
@@ -47,6 +49,7 @@ pub(super) struct Parts {
     pub(super) models: Arc<LiveModels>,
     pub(super) memory: MemorySettings,
     pub(super) jobs: JobsSettings,
+    pub(super) mcp: McpSettings,
     /// The way out for jobs.
     pub(super) outside: JobOutside,
     pub(super) zones: BTreeMap<PersonId, Zone>,
@@ -91,7 +94,10 @@ impl Parts {
             .map_err(|error| ConfigError::new(error.to_string()))?;
         let declared = declared(config, token)?;
         let owner = declared.owner().map_err(ConfigError::from)?;
+        let owner_of_tools = owner.clone();
         let desk = Arc::new(Desk::default());
+        let skills = skills(ground);
+        let artifacts = artifacts(ground).map_err(|error| ConfigError::of(&error))?;
         let runtime = Runtime::new(sandbox(), folder.path().to_owned()).with_web(web.clone());
         let tools = [
             builtin_tools(),
@@ -106,13 +112,21 @@ impl Parts {
             model_tools(router),
             persona_tools(&(Arc::clone(&desk) as Arc<dyn PersonaPort>)),
             job_tools(&(Arc::clone(&desk) as Arc<dyn JobPort>)),
+            skill_tools(&skills),
+            artifact_tools(&artifacts),
+            find_tools(),
         ]
         .concat();
-        let toolbox = toolbox(ground, &masker, tools).map_err(|error| ConfigError::of(&error))?;
+        let repositories = Repositories::new(runtime.clone(), remotes.clone());
+        let toolbox = toolbox(ground, &masker, tools, &artifacts).map_err(|error| ConfigError::of(&error))?;
         let toolbox = Arc::new(toolbox);
         let (roster, warnings) = roster(config, &toolbox)?;
         log(&warnings);
         check_jobs(config)?;
+        config.mcp.check().map_err(|error| ConfigError::new(error.to_string()))?;
+        let mcp = mcp(ground, &web, owner_of_tools);
+        mcp.set_toolbox(Arc::clone(&toolbox));
+        let extensions = Extensions { skills, artifacts, repositories, mcp };
         let front = config.gateway.front();
         let front = front.map_err(|fault| ConfigError::in_section("gateway.publicUrl", &fault))?;
         ground.index.set_search(config.memory.search().map_err(ConfigError::new)?);
@@ -128,11 +142,13 @@ impl Parts {
             token_place: token::place(folder, config),
             toolbox,
             desk,
+            extensions,
             remotes,
             roster,
             models,
             memory: config.memory.clone(),
             jobs: config.jobs.clone(),
+            mcp: config.mcp.clone(),
             outside: JobOutside::new(runtime, web.clone()),
             zones: zones(config),
             web,
@@ -154,6 +170,25 @@ pub(super) struct Ground<'a> {
     pub(super) secrets: &'a Arc<Secrets>,
     pub(super) clock: &'a Arc<dyn Clock>,
     pub(super) exposure: Exposure,
+}
+
+/// The skills of the home, whatever the config says.
+fn skills(ground: &Ground<'_>) -> Skills {
+    let (files, accepted) = (&ground.store.files, &ground.store.acceptances);
+    Skills::new(Arc::clone(files), Arc::clone(accepted), Arc::clone(ground.clock))
+}
+
+/// The servers of the config; none is started.
+fn mcp(ground: &Ground<'_>, web: &Web, owner: PersonId) -> McpServers {
+    McpServers::new(McpSetup {
+        sandbox: sandbox(),
+        scratch: ground.folder.path().join("cache/scratch"),
+        web: web.clone(),
+        secrets: super::secrets::opener(ground.secrets),
+        acceptances: Arc::clone(&ground.store.acceptances),
+        clock: Arc::clone(ground.clock),
+        owner,
+    })
 }
 
 /// The connections that a config allows, as far as the system does.
@@ -188,13 +223,23 @@ pub(super) fn remember(folder: &HomeFolder, config: &Config) {
     }
 }
 
-fn toolbox(ground: &Ground<'_>, masker: &Masker, tools: Vec<Arc<dyn Tool>>) -> Result<Toolbox> {
-    let artifacts = ground.folder.artifacts();
-    files::make_folder(&artifacts)?;
+/// Whole outputs that were too long for a model.
+fn artifacts(ground: &Ground<'_>) -> Result<Artifacts> {
+    let folder = ground.folder.artifacts();
+    files::make_folder(&folder)?;
+    Ok(Artifacts::new(Arc::new(LocalObjects::open(&folder)?)))
+}
+
+fn toolbox(
+    ground: &Ground<'_>,
+    masker: &Masker,
+    tools: Vec<Arc<dyn Tool>>,
+    artifacts: &Artifacts,
+) -> Result<Toolbox> {
     let services = Services {
         ledger: Arc::clone(&ground.store.ledger),
         drafts: Arc::clone(&ground.store.drafts),
-        artifacts: Arc::new(LocalObjects::open(&artifacts)?),
+        artifacts: artifacts.clone(),
         masker: masker.clone(),
     };
     Ok(Toolbox::new(tools, services)?)

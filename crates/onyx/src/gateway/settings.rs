@@ -114,6 +114,18 @@ impl Live {
                 gone(file.remove_provider(&name), "providers", &name)?;
                 None
             }
+            ConfigChange::PutMcpServer { name, settings } => {
+                let present = file.mcp_server(&name);
+                hold(expected, present.as_ref().map(version))?;
+                let settings = whole(&settings, present.as_ref())?;
+                file.put_mcp_server(&name, &settings)?;
+                file.mcp_server(&name).as_ref().map(version)
+            }
+            ConfigChange::RemoveMcpServer(name) => {
+                hold(expected, file.mcp_server(&name).as_ref().map(version))?;
+                gone(file.remove_mcp_server(&name), "mcp.servers", &name)?;
+                None
+            }
             ConfigChange::SetLimits(limits) => {
                 file.set_limits(&limits)?;
                 None

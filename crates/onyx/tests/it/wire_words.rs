@@ -157,27 +157,21 @@ async fn an_action_says_where_it_lies_what_it_would_say_and_what_became_of_it() 
 async fn what_does_nothing_yet_is_said_by_the_log_the_doctor_and_the_app() {
     let model = ScriptedModel::start().await;
     let onyx = builder(&model)
-        .merge(json!({"mcp": {"servers": {}}, "bindings": []}))
-        .file("agents/main/skills/cook/SKILL.md", "---\nname: cook\n---\nBoil.\n")
+        .merge(json!({"plugins": {}, "bindings": []}))
         .start()
         .await;
     let _ = onyx.post("/api/agent/config", &json!({"runtime_mode": "gateway_subscription"})).await;
-    assert!(onyx.log().contains("mcp: This does nothing yet"), "{}", onyx.log());
+    assert!(onyx.log().contains("plugins: This does nothing yet"), "{}", onyx.log());
     let config = onyx.get("/api/admin/config").await.expect(200).json();
     let warnings = config["warnings"].to_string();
     assert!(warnings.contains("bindings: This does nothing yet"), "{warnings}");
     let doctor = run(&onyx.home(), &["doctor"]).await;
     for said in [
-        "mcp: This does nothing yet",
-        "agents/main/skills: Skills do nothing yet",
+        "plugins: This does nothing yet",
         "people/owner/agent.json: runtime_mode: Nothing answers this way yet",
     ] {
         assert!(doctor.out.contains(said), "{said}\n{}", doctor.out);
     }
-    // And what agents cannot open they are not told of.
-    let _ = onyx.chat_stream(&json!({"message": "hi"})).await;
-    let prompt = model.last_request().body.to_string();
-    assert!(!prompt.contains("cook"), "{prompt}");
 }
 
 #[tokio::test]

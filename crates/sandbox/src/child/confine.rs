@@ -11,7 +11,7 @@ use rustix::process::{Resource, Rlimit, setpriority_process, setrlimit};
 use super::watch::tasks;
 use super::{NETWORK_FILES, SYSTEM_FILES};
 use crate::job::Order;
-use crate::{Bounds, Job, Network, Rung, bubblewrap, proxied, seccomp};
+use crate::{Bounds, Input, Job, Network, Rung, bubblewrap, proxied, seccomp};
 
 /// The first that keeps signals inside: without it a command could kill the process above it.
 const LANDLOCK: ABI = ABI::V6;
@@ -149,8 +149,11 @@ fn become_command(job: &Job) -> Result<ExitCode, String> {
     let mut command = Command::new(program);
     command.args(arguments);
     if job.network == Network::Proxied {
+        command.envs(proxied::variables());
+    }
+    if job.network == Network::Proxied && job.input == Input::Given {
         // Its input was the way by which the port was handed out; the command gets none of it.
-        command.stdin(Stdio::null()).envs(proxied::variables());
+        command.stdin(Stdio::null());
     }
     let error = command.exec();
     Err(format!("{program} cannot be run: {error}"))

@@ -55,6 +55,7 @@ impl Place {
             writable: vec![self.path("vault"), self.path("scratch")],
             scratch: self.path("scratch"),
             network: Network::None,
+            input: onyx_sandbox::Input::Given,
             bounds: self.bounds,
         }
     }

@@ -2,6 +2,7 @@
 //! sealed secrets. Traits and their rows only; `sqlite/` stands behind them. Rows of sessions can be made again from
 //! their logs; the others are kept nowhere else.
 
+mod acceptances;
 mod accounts;
 mod drafts;
 mod jobs;
@@ -16,6 +17,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::StoreError;
 
+pub use acceptances::{Acceptance, AcceptanceKind, Acceptances};
 pub use accounts::{
     Accounts, CredentialKind, CredentialRow, PersonRow, Role, SealedSecret, SealedSecrets, SecretId,
 };

@@ -1,6 +1,7 @@
 //! The embedded database: `onyx.db` for what needs transactions, `cache/index.db` for what can be
 //! made again. SQL is static text; nothing is ever built into it.
 
+mod acceptances;
 mod accounts;
 mod audit;
 mod chunks;

@@ -27,6 +27,7 @@ pub(super) struct Books {
     audit: BTreeMap<PersonId, Vec<AuditRow>>,
     pub(super) drafts: BTreeMap<(PersonId, DraftId), Draft>,
     pub(super) jobs: JobTables,
+    pub(super) acceptances: Vec<onyx_storage::Acceptance>,
 }
 
 impl Books {

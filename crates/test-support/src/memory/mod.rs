@@ -2,6 +2,7 @@
 //! [`MemoryDisk`] that outlives them, everything else goes with the process that opened it. They
 //! pass the same conformance suite as the real ones.
 
+mod acceptances;
 mod accounts;
 mod chunks;
 mod drafts;
@@ -142,7 +143,8 @@ impl MemoryDisk {
             )),
             ledger: Arc::clone(&ledger) as _,
             drafts: Arc::clone(&ledger) as _,
-            jobs: ledger,
+            jobs: Arc::clone(&ledger) as _,
+            acceptances: ledger,
             accounts: Arc::new(MemoryAccounts::new(self.clone())),
             secrets: Arc::new(MemoryAccounts::new(self.clone())),
             leases: Arc::new(leases),

@@ -17,6 +17,7 @@ mod persona;
 mod plain;
 mod process;
 mod propose_change;
+mod read_artifact;
 mod read_entity;
 mod route_task;
 mod schedule;
@@ -27,6 +28,7 @@ mod session_search;
 mod sessions_history;
 mod sessions_list;
 mod sessions_send;
+mod skill;
 mod view_context;
 mod web_fetch;
 mod web_search;
@@ -42,16 +44,18 @@ use onyx_types::{
 use schemars::JsonSchema;
 use serde_json::Value;
 
+use crate::artifacts::Artifacts;
 use crate::runtime::Runtime;
 use crate::schema::schema_of;
 use crate::text::argv::quoted;
+use crate::skills::Skills;
 use crate::web::Web;
 use crate::{Delegates, JobPort, ModelRouter, PersonaPort, Spaces, Tool, ToolCx, ToolError};
 
 use docker::DockerTool;
 
 pub use docker::{Docker, DockerSettings};
-pub use git::{BadGitSettings, GitRemotes, GitSettings, OpenSecret};
+pub use git::{BadGitSettings, GitRemotes, GitSettings, OpenSecret, Repositories};
 
 /// The tools that need no service of the server, in the order agents see them.
 pub fn builtin_tools() -> Vec<Arc<dyn Tool>> {
@@ -107,6 +111,16 @@ pub fn job_tools(jobs: &Arc<dyn JobPort>) -> Vec<Arc<dyn Tool>> {
 /// For the built-in agent that edits personas, and for no other.
 pub fn persona_tools(port: &Arc<dyn PersonaPort>) -> Vec<Arc<dyn Tool>> {
     persona::tools(port)
+}
+
+/// For outputs that were kept whole.
+pub fn artifact_tools(artifacts: &Artifacts) -> Vec<Arc<dyn Tool>> {
+    vec![Arc::new(read_artifact::ReadArtifact::new(artifacts.clone()))]
+}
+
+/// For homes where people and agents may have skills.
+pub fn skill_tools(skills: &Skills) -> Vec<Arc<dyn Tool>> {
+    vec![Arc::new(skill::OpenSkill::new(skills.clone()))]
 }
 
 /// For homes with a way out.

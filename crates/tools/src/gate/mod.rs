@@ -11,7 +11,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use onyx_storage::Draft;
 use onyx_types::{
-    Attendance, Consent, DraftState, Plan, PlanTarget, Taint, Tier, ToolEffect, ToolName, Verdict,
+    Attendance, Consent, DraftState, Plan, PlanTarget, Taint, Target, Tier, ToolEffect, ToolName, Verdict,
     Visibility,
 };
 
@@ -116,7 +116,14 @@ fn sites(plan: &Plan) -> Option<Vec<Site>> {
     if plan.targets.is_empty() {
         return None;
     }
-    let site = |own: &PlanTarget| Some((plan.tool.clone(), own.target.address()?.site()?));
+    let site = |own: &PlanTarget| match &own.target {
+        // One approval may cover a server of tools, whichever of them is called.
+        Target::Peer(tool) => {
+            let (server, _) = tool.split_once('/')?;
+            Some((server.parse().ok()?, "mcp".to_owned()))
+        }
+        target => Some((plan.tool.clone(), target.address()?.site()?)),
+    };
     plan.targets.iter().map(site).collect()
 }
 

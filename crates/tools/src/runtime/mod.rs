@@ -1,6 +1,7 @@
 //! Commands: where they run, how long, and what of their output is kept.
 
 mod aftermath;
+mod alone;
 mod executed;
 mod for_jobs;
 mod output;
@@ -14,7 +15,7 @@ use std::process::Stdio;
 use std::time::Duration;
 
 use onyx_egress::HostPort;
-use onyx_sandbox::{Bounds, Job, Running, Sandbox, SandboxError, Scratch};
+use onyx_sandbox::{Bounds, Input, Job, Running, Sandbox, SandboxError, Scratch};
 use onyx_storage::Area;
 use onyx_types::Origin;
 use tokio::net::TcpListener;
@@ -23,6 +24,7 @@ use tokio::task::JoinHandle;
 pub use for_jobs::{CommandAccess, CommandEnd, HttpAnswer, JobOutside};
 
 pub(crate) use aftermath::{Left, Steering};
+pub(crate) use alone::Alone;
 pub(crate) use output::Gathered;
 pub(crate) use processes::{Processes, Started};
 
@@ -186,6 +188,7 @@ impl Runtime {
                 Network::None => onyx_sandbox::Network::None,
                 Network::Servers(_) => onyx_sandbox::Network::Proxied,
             },
+            input: Input::Given,
             bounds: Bounds::default(),
         };
         let mut running = self.sandbox.start(job, stdin).await.map_err(|error| not_run(&error))?;

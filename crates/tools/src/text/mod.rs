@@ -4,6 +4,7 @@ pub(crate) mod argv;
 pub(crate) mod daily;
 pub(crate) mod diff;
 pub(crate) mod edit;
+pub(crate) mod front_matter;
 mod one_line;
 pub(crate) mod page;
 pub(crate) mod section;

@@ -10,7 +10,7 @@ mod standing;
 mod typed;
 
 use async_trait::async_trait;
-use onyx_types::{CallLabel, Capability, PersonId, Plan, ToolOutcome, ToolSpec};
+use onyx_types::{AgentId, CallLabel, Capability, PersonId, Plan, ToolOutcome, ToolSpec};
 use serde_json::Value;
 
 use crate::ToolError;
@@ -32,6 +32,12 @@ pub trait Tool: Send + Sync {
     /// cheap.
     fn check_capability(&self, _capability: Capability, _person: &PersonId) -> Result<(), String> {
         Ok(())
+    }
+
+    /// Has it anything to work on for this agent and person now? Where it has nothing it is not
+    /// offered. Asked at each run and each call, so it must be cheap.
+    fn has_something_for(&self, _person: &PersonId, _agent: &AgentId) -> bool {
+        true
     }
 
     /// What people read of a call, from arguments that nobody has checked yet. No I/O.

@@ -1,5 +1,5 @@
 use async_trait::async_trait;
-use onyx_types::{CallLabel, Capability, PersonId, Plan, ToolOutcome, ToolSpec};
+use onyx_types::{AgentId, CallLabel, Capability, PersonId, Plan, ToolOutcome, ToolSpec};
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 
@@ -19,6 +19,11 @@ pub trait TypedTool: Send + Sync {
     /// As [`Tool::check_capability`].
     fn check_capability(&self, _capability: Capability, _person: &PersonId) -> Result<(), String> {
         Ok(())
+    }
+
+    /// As [`Tool::has_something_for`].
+    fn has_something_for(&self, _person: &PersonId, _agent: &AgentId) -> bool {
+        true
     }
 
     /// As [`Tool::label`].
@@ -44,6 +49,10 @@ impl<T: TypedTool> Tool for T {
 
     fn check_capability(&self, capability: Capability, person: &PersonId) -> Result<(), String> {
         TypedTool::check_capability(self, capability, person)
+    }
+
+    fn has_something_for(&self, person: &PersonId, agent: &AgentId) -> bool {
+        TypedTool::has_something_for(self, person, agent)
     }
 
     fn label(&self, arguments: &Value) -> CallLabel {

@@ -6,8 +6,10 @@ use onyx_types::{
     Attendance, CallReport, CallState, LineCounts, Plan, Preview, Rehearsal, ToolCall, ToolEffect,
     ToolOutcome, Verdict, Visibility,
 };
+use serde_json::Value;
 
 use super::audit::{AuditTrail, Record};
+use super::finding::{CALL_TOOL, FIND_TOOL, Need, found, inner_call, is_foreign};
 use super::tool_set::{Entry, Readiness};
 use super::{Execution, ToolSet, Toolbox, proposal};
 use crate::ToolError;
@@ -43,13 +45,60 @@ enum Absence {
 }
 
 impl<'a> Attempt<'a> {
+    /// A call that stands for another one becomes that one, and is decided on as that.
     pub(crate) async fn make(&self, call: &ToolCall) -> Result<ToolOutcome, ToolError> {
+        if call.name == CALL_TOOL {
+            return self.make_inner(call).await;
+        }
+        self.make_one(call).await
+    }
+
+    async fn make_inner(&self, call: &ToolCall) -> Result<ToolOutcome, ToolError> {
         let trail = self.trail(&call.name);
         let entry = match self.find(&call.name) {
             Ok(entry) => entry,
             Err(why) => return self.absent(&trail, why).await,
         };
-        let read = entry.tool.read(entry.checker.check(&call.input)?)?;
+        entry.checker.check(&call.input)?;
+        let Some(inner) = inner_call(call) else {
+            return Err(ToolError::Arguments("name: the name of a tool is missing".to_owned()));
+        };
+        // Only what a prompt leaves out is called this way: our own tools are offered, or withheld.
+        if !self.tools.spec(&inner.name).is_some_and(is_foreign) {
+            let name = one_line(&inner.name);
+            let message = format!("there is no tool {name:?} to be called so; find_tool names them");
+            return Err(ToolError::Arguments(message));
+        }
+        let cx = ToolCx { offered: Offered::Now, ..self.cx.clone() };
+        Attempt { cx: &cx, ..*self }.make_one(&inner).await
+    }
+
+    /// The tools that fit what a model needs. Their descriptions were accepted by the owner.
+    async fn find_tools(
+        &self,
+        trail: &AuditTrail<'_>,
+        need: &Value,
+    ) -> Result<ToolOutcome, ToolError> {
+        let Need { need } = crate::schema::arguments(need)?;
+        let (agent, person) = (&self.cx.agent, &self.cx.key.person);
+        let output = found(&need, &self.tools.foreign(self.policy, agent, person));
+        let summary = format!("Look for a tool to {}", one_line(&need));
+        let (effect, decision, result) = (Some(ToolEffect::Read), Verdict::Allow, "ok".to_owned());
+        trail.write(Record { effect, decision, summary: &summary, result }).await?;
+        Ok(ToolOutcome::ok(output, summary))
+    }
+
+    async fn make_one(&self, call: &ToolCall) -> Result<ToolOutcome, ToolError> {
+        let trail = self.trail(&call.name);
+        let entry = match self.find(&call.name) {
+            Ok(entry) => entry,
+            Err(why) => return self.absent(&trail, why).await,
+        };
+        let arguments = entry.checker.check(&call.input)?;
+        if call.name == FIND_TOOL {
+            return self.find_tools(&trail, &arguments).await;
+        }
+        let read = entry.tool.read(arguments)?;
         if self.cx.cancel.is_cancelled() {
             return Err(ToolError::NotBegun);
         }
@@ -171,7 +220,8 @@ impl<'a> Attempt<'a> {
             return "none".to_owned();
         }
         let (agent, person) = (&self.cx.agent, &self.cx.key.person);
-        let offered = self.tools.ready_offers(self.policy, agent, person);
+        // Foreign tools may be very many: find_tool names those that fit.
+        let offered = self.tools.offers_within(self.policy, agent, person, 0);
         let names: Vec<&str> = offered.offers().iter().map(|offer| offer.name.as_str()).collect();
         if names.is_empty() { "none".to_owned() } else { names.join(", ") }
     }
@@ -300,7 +350,7 @@ impl<'a> Attempt<'a> {
 /// What a plan says of a call, for people.
 fn report(plan: &Plan, state: CallState) -> CallReport {
     let (effect, lines) = (Some(plan.strictest()), LineCounts::of(&plan.preview));
-    CallReport { state, effect, lines, rehearsal: None }
+    CallReport { state, effect, lines, rehearsal: None, artifact: None }
 }
 
 /// The outcome of something that may have happened: always told, also when the log of it failed.

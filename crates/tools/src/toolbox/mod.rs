@@ -10,6 +10,7 @@
 mod approval;
 mod attempt;
 mod audit;
+mod finding;
 mod offering;
 mod output;
 mod proposal;
@@ -18,21 +19,23 @@ mod tool_set;
 use std::borrow::Cow;
 use std::sync::{Arc, PoisonError, RwLock};
 
-use onyx_storage::{Drafts, Ledger, Objects, StoreError};
+use onyx_storage::{Drafts, Ledger, StoreError};
 use onyx_types::{
     AgentId, Attendance, CallLabel, Fault, PersonId, Preview, ToolCall, ToolOutcome, Verb,
 };
 
 use crate::ToolError;
+use crate::artifacts::{Artifacts, Before};
 use crate::gate::Policy;
 use crate::mask::Masker;
 use crate::text::one_line;
 use crate::tool::{Pending, Registration, Tool, ToolCx};
 
 use attempt::Attempt;
-use output::{ArtifactStore, bound};
+use output::bound;
 
 pub use approval::{Approval, NotApproved};
+pub use finding::find_tools;
 pub use offering::{Offering, ToolTraits};
 pub use tool_set::ToolSet;
 
@@ -47,7 +50,7 @@ pub struct Services {
     pub ledger: Arc<dyn Ledger>,
     pub drafts: Arc<dyn Drafts>,
     /// Whole outputs that were too long for a model, under `cache/artifacts`.
-    pub artifacts: Arc<dyn Objects>,
+    pub artifacts: Artifacts,
     pub masker: Masker,
 }
 
@@ -101,6 +104,17 @@ impl Toolbox {
         self.tools().ready_offers(policy, agent, person)
     }
 
+    /// The same where a prompt has room for so many tokens of foreign tools.
+    pub fn offers_within(
+        &self,
+        policy: &Policy,
+        agent: &AgentId,
+        person: &PersonId,
+        room: usize,
+    ) -> Arc<Offering> {
+        self.tools().offers_within(policy, agent, person, room)
+    }
+
     /// Text without the secrets that are known here.
     pub fn mask<'a>(&self, text: &'a str) -> Cow<'a, str> {
         self.services.masker.mask(text)
@@ -113,6 +127,8 @@ impl Toolbox {
 
     /// What people read of a call, secrets masked. No I/O.
     pub fn label(&self, call: &ToolCall) -> CallLabel {
+        let inner = finding::inner_call(call);
+        let call = inner.as_ref().unwrap_or(call);
         let mut label = match self.tools().entry(&call.name) {
             Some(entry) => entry.tool.label(&call.input),
             None => Verb::new("call", "calling", "called").of(call.name.as_str()),
@@ -163,7 +179,16 @@ impl Toolbox {
     /// standing.
     async fn finished(&self, outcome: ToolOutcome, cx: &ToolCx) -> ToolOutcome {
         let outcome = self.masked(outcome);
-        bound(outcome, &ArtifactStore { artifacts: &*self.services.artifacts, cx }).await
+        let (outcome, before) = bound(outcome, &self.services.artifacts, cx).await;
+        if before == Before::None {
+            self.offer_anew();
+        }
+        outcome
+    }
+
+    /// What is offered may be something else now: runs look again before their next step.
+    fn offer_anew(&self) {
+        self.remove(&[]);
     }
 
     /// The session's own drafts are part of what its calls see.
@@ -182,6 +207,9 @@ impl Toolbox {
     fn masked(&self, mut outcome: ToolOutcome) -> ToolOutcome {
         outcome.output = self.services.masker.mask(&outcome.output).into_owned();
         outcome.summary = self.for_people(&outcome.summary);
+        for attached in &mut outcome.attached {
+            attached.text = self.services.masker.mask(&attached.text).into_owned();
+        }
         if let Some(rehearsal) = &mut outcome.report.rehearsal {
             rehearsal.summary = self.for_people(&rehearsal.summary);
             match &mut rehearsal.preview {

@@ -27,11 +27,16 @@ impl ToolTraits {
     pub(super) fn of(spec: &ToolSpec, registration: Registration) -> Self {
         Self {
             offer: spec.offer(),
-            weight: spec.input_schema.tokens() + estimate_tokens(&spec.description),
+            weight: Self::weight_of(spec),
             parallel: spec.usual_effect == ToolEffect::Read,
             repeats: spec.repeats,
             registration,
         }
+    }
+
+    /// What a tool weighs on a prompt, in tokens.
+    pub(super) fn weight_of(spec: &ToolSpec) -> usize {
+        spec.input_schema.tokens() + estimate_tokens(&spec.description)
     }
 }
 

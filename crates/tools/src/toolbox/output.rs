@@ -1,9 +1,9 @@
 //! What of an output reaches a model, a person, a log.
 
-use onyx_storage::{Expect, ObjectKey, Objects, StoreError};
-use onyx_types::{Artifact, Hash, NotYetAt, ToolOutcome, not_yet};
+use onyx_types::{Origin, ToolOutcome};
 
 use crate::ToolCx;
+use crate::artifacts::{Artifacts, Before};
 
 /// What a model is given of one output.
 const OUTPUT_BYTES: usize = 32 * 1024;
@@ -12,47 +12,56 @@ const OUTPUT_BYTES: usize = 32 * 1024;
 const TAIL_BYTES: usize = 7 * 1024;
 const MARKER_BYTES: usize = 512;
 
-/// Shortens an output that is too long and keeps the whole of it beside the session.
-pub(crate) async fn bound(mut outcome: ToolOutcome, keep: &ArtifactStore<'_>) -> ToolOutcome {
-    if outcome.output.len() <= OUTPUT_BYTES {
-        return outcome;
+/// Shortens an output that is too long and keeps the whole of it, and keeps what the call attached
+/// to it: of that a model sees only that it is there. Tells whether these are the person's first.
+pub(super) async fn bound(
+    mut outcome: ToolOutcome,
+    artifacts: &Artifacts,
+    cx: &ToolCx,
+) -> (ToolOutcome, Before) {
+    let mut before = Before::Some;
+    for attached in std::mem::take(&mut outcome.attached) {
+        let (kept, first) = keep(&attached.text, outcome.origin, artifacts, cx).await;
+        if first == Before::None {
+            before = Before::None;
+        }
+        let (name, size) = (&attached.name, attached.text.len());
+        outcome.output.push_str(&format!("\n[{name}: {size} bytes; {}]", kept.note));
+        outcome.artifact = kept.artifact.or(outcome.artifact);
     }
-    let whole = std::mem::take(&mut outcome.output);
-    let kept = match keep.artifact(&whole).await {
-        Ok(artifact) => {
-            let note = format!("the whole is kept as artifact {}", artifact.key);
-            let note = match not_yet(NotYetAt::Artifacts) {
-                Some(sentence) => format!("{note}. {sentence}"),
-                None => note,
-            };
-            outcome.artifact = Some(artifact);
-            note
+    if outcome.output.len() > OUTPUT_BYTES {
+        let whole = std::mem::take(&mut outcome.output);
+        let (kept, first) = keep(&whole, outcome.origin, artifacts, cx).await;
+        if first == Before::None {
+            before = Before::None;
+        }
+        outcome.output = shorten(&whole, &kept.note);
+        outcome.artifact = kept.artifact.or(outcome.artifact);
+    }
+    outcome.report.artifact = outcome.artifact.clone();
+    (outcome, before)
+}
+
+struct Kept {
+    /// What the model is told.
+    note: String,
+    artifact: Option<onyx_types::Artifact>,
+}
+
+async fn keep(text: &str, origin: Origin, artifacts: &Artifacts, cx: &ToolCx) -> (Kept, Before) {
+    match artifacts.keep(&cx.key, cx.run, text, origin).await {
+        Ok((artifact, before)) => {
+            let note = format!(
+                "the whole is kept as artifact {}, which read_artifact opens and searches",
+                artifact.key
+            );
+            (Kept { note, artifact: Some(artifact) }, before)
         }
         Err(error) => {
-            tracing::warn!(run = %keep.cx.run, %error, "an output could not be kept whole");
-            format!("the whole could not be kept: {error}")
+            tracing::warn!(run = %cx.run, %error, "an output could not be kept whole");
+            let note = format!("the whole could not be kept: {error}");
+            (Kept { note, artifact: None }, Before::Some)
         }
-    };
-    outcome.output = shorten(&whole, &kept);
-    outcome
-}
-
-/// Where whole outputs go: under the person, the session and the run.
-pub(crate) struct ArtifactStore<'a> {
-    pub(crate) artifacts: &'a dyn Objects,
-    pub(crate) cx: &'a ToolCx,
-}
-
-impl ArtifactStore<'_> {
-    async fn artifact(&self, whole: &str) -> Result<Artifact, StoreError> {
-        let hash = Hash::of(whole.as_bytes()).to_string();
-        let (key, cx) = (&self.cx.key, self.cx);
-        let path = format!("{}/{}/{}/{}.txt", key.person, key.session, cx.run, &hash[..16]);
-        let key: ObjectKey = path.parse().map_err(|error: onyx_storage::ObjectKeyError| {
-            StoreError::Refused(error.to_string())
-        })?;
-        self.artifacts.put(&key, whole.as_bytes(), Expect::Anything).await?;
-        Ok(Artifact { key: key.to_string(), bytes: whole.len() as u64 })
     }
 }
 

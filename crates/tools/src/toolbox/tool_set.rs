@@ -3,6 +3,7 @@ use std::sync::Arc;
 
 use onyx_types::{AgentId, Capability, ErrorCode, Fault, PersonId, ToolSpec, Visibility};
 
+use super::finding::{CALL_TOOL, FIND_TOOL, is_foreign};
 use super::offering::{Offering, Offerings, ToolTraits};
 use crate::gate::{KnownTools, Policy};
 use crate::schema::Checker;
@@ -98,15 +99,65 @@ impl ToolSet {
         agent: &AgentId,
         person: &PersonId,
     ) -> Arc<Offering> {
+        self.offering_of(self.ready(policy, agent, person))
+    }
+
+    /// The same where a prompt has room for so many tokens of foreign tools. Where they weigh more,
+    /// none of them is offered: a model finds and calls them through two tools of ours.
+    pub fn offers_within(
+        &self,
+        policy: &Policy,
+        agent: &AgentId,
+        person: &PersonId,
+        room: usize,
+    ) -> Arc<Offering> {
+        let mut ready = self.ready(policy, agent, person);
+        let foreign = |(entry, ready): (&Arc<Entry>, &bool)| {
+            let spec = entry.tool.spec();
+            if *ready && is_foreign(spec) { ToolTraits::weight_of(spec) } else { 0 }
+        };
+        let weight: usize = self.entries.iter().zip(&ready).map(foreign).sum();
+        if weight > room {
+            let policy = policy.for_tools(&self.known());
+            for (entry, ready) in self.entries.iter().zip(&mut ready) {
+                let spec = entry.tool.spec();
+                let stands_in = [FIND_TOOL, CALL_TOOL].contains(&spec.name.as_str());
+                if is_foreign(spec) {
+                    *ready = false;
+                } else if stands_in {
+                    *ready = policy.visibility(&spec.name) == Visibility::Offered;
+                }
+            }
+        }
+        self.offering_of(ready)
+    }
+
+    /// Foreign tools that the agent has for this person now.
+    pub(super) fn foreign(
+        &self,
+        policy: &Policy,
+        agent: &AgentId,
+        person: &PersonId,
+    ) -> Vec<&ToolSpec> {
+        let ready = self.ready(policy, agent, person);
+        let ready = self.entries.iter().zip(ready).filter(|(_, ready)| *ready);
+        ready.map(|(entry, _)| entry.tool.spec()).filter(|spec| is_foreign(spec)).collect()
+    }
+
+    fn ready(&self, policy: &Policy, agent: &AgentId, person: &PersonId) -> Vec<bool> {
         let policy = policy.for_tools(&self.known());
         let mut needs = Needs { person, known: BTreeMap::new() };
         let mut is_offered = |entry: &Entry| {
             let spec = entry.tool.spec();
             policy.visibility(&spec.name) == Visibility::Offered
                 && is_for(spec, agent)
+                && entry.tool.has_something_for(person, agent)
                 && needs.missing(&*entry.tool).is_none()
         };
-        let ready: Vec<bool> = self.entries.iter().map(|entry| is_offered(entry)).collect();
+        self.entries.iter().map(|entry| is_offered(entry)).collect()
+    }
+
+    fn offering_of(&self, ready: Vec<bool>) -> Arc<Offering> {
         self.offerings.of(ready, |ready| {
             let entries = self.entries.iter().zip(ready).filter(|(_, ready)| **ready);
             let traits = |entry: &Entry| ToolTraits::of(entry.tool.spec(), entry.registration);

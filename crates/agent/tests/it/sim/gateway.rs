@@ -55,7 +55,7 @@ impl Gateway {
         let services = Services {
             ledger: Arc::clone(&store.ledger),
             drafts: Arc::clone(&store.drafts),
-            artifacts: store.files.objects(&Area::Shared).unwrap(),
+            artifacts: onyx_tools::Artifacts::new(store.files.objects(&Area::Shared).unwrap()),
             masker: Masker::default(),
         };
         let tools: Vec<Arc<dyn onyx_tools::Tool>> = vec![

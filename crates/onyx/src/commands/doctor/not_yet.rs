@@ -14,17 +14,13 @@ pub(super) fn check(home: &HomeFolder) -> Vec<Check> {
     let mut checks = Vec::new();
     for NotYet { at, sentence } in NOT_YET {
         let (found, remedy) = match at {
-            NotYetAt::Skills => {
-                (agents_with_skills(home), "keep them, or move them to the agent's AGENTS.md")
-            }
             NotYetAt::RuntimeMode(mode) => {
                 (people_in_mode(home, mode), "choose Keys in Settings, You")
             }
-            // The config's warnings tell of these, and a tool's output of artifacts.
-            NotYetAt::ConfigSection(_)
-            | NotYetAt::AgentField(_)
-            | NotYetAt::ProviderKind(_)
-            | NotYetAt::Artifacts => continue,
+            // The config's warnings tell of these.
+            NotYetAt::ConfigSection(_) | NotYetAt::AgentField(_) | NotYetAt::ProviderKind(_) => {
+                continue;
+            }
         };
         if !found.is_empty() {
             let detail = format!("{}: {sentence}", found.join(", "));
@@ -32,14 +28,6 @@ pub(super) fn check(home: &HomeFolder) -> Vec<Check> {
         }
     }
     checks
-}
-
-fn agents_with_skills(home: &HomeFolder) -> Vec<String> {
-    let agents = names_in(&home.path().join("agents"));
-    let has_skills = |agent: &String| {
-        !names_in(&home.path().join("agents").join(agent).join("skills")).is_empty()
-    };
-    agents.into_iter().filter(has_skills).map(|agent| format!("agents/{agent}/skills")).collect()
 }
 
 fn people_in_mode(home: &HomeFolder, mode: &str) -> Vec<String> {

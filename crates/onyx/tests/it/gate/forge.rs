@@ -12,8 +12,8 @@ use tokio::process::Command;
 use tokio::task::JoinHandle;
 
 /// Serves until it is dropped.
-pub(super) struct Forge {
-    pub(super) folder: tempfile::TempDir,
+pub(crate) struct Forge {
+    pub(crate) folder: tempfile::TempDir,
     address: SocketAddr,
     requests: Arc<Mutex<Vec<String>>>,
     task: JoinHandle<()>,
@@ -29,15 +29,15 @@ struct Rules {
 }
 
 impl Forge {
-    pub(super) async fn open() -> Self {
+    pub(crate) async fn open() -> Self {
         Self::with(None, None).await
     }
 
-    pub(super) async fn asking_for(credential: &str) -> Self {
+    pub(crate) async fn asking_for(credential: &str) -> Self {
         Self::with(Some(credential.to_owned()), None).await
     }
 
-    pub(super) async fn redirecting_to(address: &str) -> Self {
+    pub(crate) async fn redirecting_to(address: &str) -> Self {
         Self::with(None, Some(address.to_owned())).await
     }
 
@@ -58,20 +58,20 @@ impl Forge {
         Self { folder, address, requests, task }
     }
 
-    pub(super) fn host(&self) -> String {
+    pub(crate) fn host(&self) -> String {
         self.address.to_string()
     }
 
-    pub(super) fn url(&self, name: &str) -> String {
+    pub(crate) fn url(&self, name: &str) -> String {
         format!("http://{}/{name}", self.address)
     }
 
-    pub(super) fn requests(&self) -> Vec<String> {
+    pub(crate) fn requests(&self) -> Vec<String> {
         self.requests.lock().unwrap().clone()
     }
 
     /// An empty repository that takes what is pushed.
-    pub(super) fn repository(&self, name: &str) -> PathBuf {
+    pub(crate) fn repository(&self, name: &str) -> PathBuf {
         let path = self.folder.path().join(name);
         git(self.folder.path(), &["init", "--quiet", "--bare", "--initial-branch=main", name]);
         git(&path, &["config", "http.receivepack", "true"]);
@@ -86,7 +86,7 @@ impl Drop for Forge {
 }
 
 /// As the person at their own terminal.
-pub(super) fn git(folder: &Path, words: &[&str]) -> String {
+pub(crate) fn git(folder: &Path, words: &[&str]) -> String {
     let identity = ["-c", "user.name=Ada", "-c", "user.email=ada@example.org"];
     let output = std::process::Command::new("git")
         .args(identity)

@@ -4,7 +4,7 @@ mod asking;
 mod commands;
 mod delegating;
 mod files;
-mod forge;
+pub(crate) mod forge;
 mod masking;
 mod reaching;
 mod remotes;

@@ -2,6 +2,7 @@
 //! embedded one and the one in memory, on which the simulation stands, run them here; PostgreSQL
 //! with an object store will run the same.
 
+mod acceptances;
 mod accounts;
 mod audit;
 mod chunks;
@@ -19,7 +20,7 @@ mod turns;
 use std::sync::Arc;
 
 use onyx_storage::{
-    Accounts, ChunkStore, Drafts, JobLedger, Leases, Ledger, Objects, SealedSecrets, Store, TurnLog,
+    Acceptances, Accounts, ChunkStore, Drafts, JobLedger, Leases, Ledger, Objects, SealedSecrets, Store, TurnLog,
 };
 use onyx_test_support::{LeasePlace, ManualClock, MemoryDisk, OpenTurnstile};
 
@@ -32,6 +33,7 @@ pub(crate) struct Backend {
     pub(crate) ledger: Arc<dyn Ledger>,
     pub(crate) drafts: Arc<dyn Drafts>,
     pub(crate) jobs: Arc<dyn JobLedger>,
+    pub(crate) acceptances: Arc<dyn Acceptances>,
     pub(crate) accounts: Arc<dyn Accounts>,
     pub(crate) secrets: Arc<dyn SealedSecrets>,
     pub(crate) objects: Arc<dyn Objects>,
@@ -68,6 +70,7 @@ fn backend(store: Store, clock: Arc<ManualClock>, keep: Box<dyn std::any::Any>) 
         ledger: store.ledger,
         drafts: store.drafts,
         jobs: store.jobs,
+        acceptances: store.acceptances,
         accounts: store.accounts,
         secrets: store.secrets,
         objects: store.files.objects(&vault).unwrap(),
@@ -100,6 +103,9 @@ macro_rules! backends {
 }
 
 conformance! {
+    acceptances:
+        what_was_accepted_last_counts_and_what_is_withdrawn_is_gone
+        ;
     turns:
         a_session_without_a_log_has_an_empty_page
         what_was_appended_comes_back_in_order

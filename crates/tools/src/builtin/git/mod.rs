@@ -2,6 +2,7 @@
 //! ours (`repository.rs`), since a repository's own can name programs; those that only read cannot
 //! write, and only pull and push have a network, to the address that a person approved.
 
+mod clone;
 mod config;
 mod exchange;
 mod remote;
@@ -29,6 +30,7 @@ use exchange::Transfer;
 use remote::Direction;
 use repository::{Control, Repository, Towards};
 
+pub use clone::Repositories;
 pub use remote::{BadGitSettings, GitRemotes, GitSettings, OpenSecret};
 
 const LIMIT: Duration = Duration::from_secs(120);

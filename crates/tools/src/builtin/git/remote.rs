@@ -103,6 +103,18 @@ impl GitRemotes {
         }
     }
 
+    /// An address that a person wrote, of a server of the web.
+    pub(super) fn web_address(&self, text: &str) -> Result<RemoteAddress, ToolError> {
+        let address = RemoteAddress::parse(text).map_err(ToolError::Arguments)?;
+        match address.scheme {
+            Scheme::Https | Scheme::Http => self.allowed(address),
+            Scheme::Ssh => {
+                let message = "only https addresses can be brought along".to_owned();
+                Err(ToolError::Arguments(message))
+            }
+        }
+    }
+
     fn allowed(&self, address: RemoteAddress) -> Result<RemoteAddress, ToolError> {
         let settings = self.settings();
         let (host, exact) = (&address.host, address.host_and_port());

@@ -10,7 +10,7 @@ use onyx_knowledge::{Index, IndexSettings};
 use onyx_storage::{AuditRow, Home, Ledger, LocalObjects, Store};
 use onyx_test_support::ManualClock;
 use onyx_tools::{
-    Decisions, Execution, LiveOutput, Masker, Offered, PathRules, Policy, Services, Tool, ToolCx,
+    Artifacts, Decisions, Execution, LiveOutput, Masker, Offered, PathRules, Policy, Services, Tool, ToolCx,
     ToolSettings, Toolbox, builtin_tools, index_tools,
 };
 use onyx_types::{
@@ -62,7 +62,7 @@ impl World {
         let artifacts = home.paths().cache().join("artifacts");
         std::fs::create_dir_all(&artifacts).unwrap();
         let store = Store::open_embedded(home, clock.clone()).await.unwrap();
-        let artifacts = Arc::new(LocalObjects::open(&artifacts).unwrap());
+        let artifacts = Artifacts::new(Arc::new(LocalObjects::open(&artifacts).unwrap()));
         let (ledger, drafts) = (Arc::clone(&store.ledger), Arc::clone(&store.drafts));
         let services = Services { ledger, drafts, artifacts, masker };
         let toolbox = Toolbox::new(tools, services).unwrap();
@@ -92,7 +92,7 @@ impl World {
     /// The same world with other tools.
     pub(crate) fn with_tools(mut self, tools: Vec<Arc<dyn Tool>>, masker: Masker) -> Self {
         let artifacts = self.folder.path().join("cache/artifacts");
-        let artifacts = Arc::new(LocalObjects::open(&artifacts).unwrap());
+        let artifacts = Artifacts::new(Arc::new(LocalObjects::open(&artifacts).unwrap()));
         let ledger = Arc::clone(&self.store.ledger);
         let drafts = Arc::clone(&self.store.drafts);
         let services = Services { ledger, drafts, artifacts, masker };
@@ -109,7 +109,7 @@ impl World {
     /// The same world with another ledger behind the toolbox.
     pub(crate) fn audited_by(mut self, tools: Vec<Arc<dyn Tool>>, ledger: Arc<dyn Ledger>) -> Self {
         let artifacts = self.folder.path().join("cache/artifacts");
-        let artifacts = Arc::new(LocalObjects::open(&artifacts).unwrap());
+        let artifacts = Artifacts::new(Arc::new(LocalObjects::open(&artifacts).unwrap()));
         let drafts = Arc::clone(&self.store.drafts);
         let services = Services { ledger, drafts, artifacts, masker: Masker::default() };
         self.toolbox = Toolbox::new(tools, services).unwrap();

@@ -1,0 +1,61 @@
+//! Skills survive compaction: what was opened in turns that a summary replaces travels with it.
+
+use std::sync::Arc;
+
+use onyx_types::{OpenedSkill, Summary, ToolUseId, Turn, TurnBody};
+
+/// The tool that opens them.
+const SKILL_TOOL: &str = "skill";
+/// Of all of them, whatever the window.
+const MOST_BYTES: usize = 24 * 1024;
+/// The share of the window that they may take, about four bytes a token.
+const BYTES_A_TOKEN: usize = 4;
+const SHARE: usize = 8;
+
+/// Those of an earlier summary and of these turns, each once as it was opened last. Where they are
+/// too many the oldest are left out, and can be opened again.
+pub(crate) fn opened_skills(
+    earlier: Option<&Summary>,
+    turns: &[Arc<Turn>],
+    window: usize,
+) -> Vec<OpenedSkill> {
+    let mut opened: Vec<OpenedSkill> = earlier.map(|it| it.skills.clone()).unwrap_or_default();
+    let mut calls: Vec<(&ToolUseId, String)> = Vec::new();
+    for turn in turns {
+        match &turn.body {
+            TurnBody::ToolCall(call) if call.tool_name == SKILL_TOOL => {
+                let word = |key: &str| call.input.get(key).and_then(serde_json::Value::as_str);
+                let Some(name) = word("name") else { continue };
+                let file = word("file").map(|file| format!("/{file}")).unwrap_or_default();
+                calls.push((&call.tool_use_id, format!("{name}{file}")));
+            }
+            // Ours brings a person's words; a client's tool of the same name brings anything.
+            TurnBody::ToolResult(result) if !result.is_error && !turn.origin.taints() => {
+                let called = calls.iter().find(|(id, _)| **id == result.tool_use_id);
+                let Some((_, name)) = called else { continue };
+                opened.retain(|known| known.name != *name);
+                opened.push(OpenedSkill { name: name.clone(), text: result.output.clone() });
+            }
+            _ => {}
+        }
+    }
+    within(opened, MOST_BYTES.min(window * BYTES_A_TOKEN / SHARE))
+}
+
+fn within(opened: Vec<OpenedSkill>, most: usize) -> Vec<OpenedSkill> {
+    let mut room = most;
+    let mut kept: Vec<OpenedSkill> = Vec::new();
+    for skill in opened.into_iter().rev() {
+        let Some(left) = room.checked_sub(skill.text.len()) else { continue };
+        room = left;
+        kept.push(skill);
+    }
+    kept.reverse();
+    kept
+}
+
+/// The part of a prompt that says them again.
+pub(super) fn shown(opened: &[OpenedSkill]) -> String {
+    let one = |skill: &OpenedSkill| format!("\n\n[Skill {}, opened before]\n{}", skill.name, skill.text);
+    opened.iter().map(one).collect()
+}

@@ -1,0 +1,188 @@
+//! `/api/admin/mcp`: programs that offer tools, and which of their tools agents may have.
+
+mod view;
+
+use std::collections::BTreeMap;
+
+use axum::extract::{Path, State};
+use axum::http::StatusCode;
+use onyx_mcp::{ServerSettings, from_others};
+use onyx_storage::Expect;
+use onyx_types::{ErrorCode, Fault, Hash, ToolEffect};
+use schemars::JsonSchema;
+use serde::Deserialize;
+use serde_json::{Map, Value};
+
+use crate::routing::PathValue;
+use crate::wire::Json;
+use crate::{Access, ApiState, AuthContext, ConfigChange, JsonBody, Problem, Route, Routes};
+use view::{McpServerView, McpServerViews};
+
+const NAME: PathValue = PathValue::Pattern("^[a-z0-9_-]{1,32}$");
+
+pub(super) fn routes() -> Routes {
+    use Access::Owner;
+    let rows = [
+        Route::get("/api/admin/mcp", Owner, list)
+            .summary("Every MCP server with its tools, as they were last seen")
+            .answers_json::<McpServerViews>(),
+        Route::post("/api/admin/mcp", Owner, add)
+            .summary("Adds servers, as other clients write them down; their tools wait")
+            .body::<NewServers>()
+            .answers_created::<McpServerViews>(),
+        Route::get("/api/admin/mcp/{name}", Owner, show)
+            .summary("One server: how it is, its tools, its log")
+            .path_value("name", NAME)
+            .answers_json::<McpServerView>(),
+        Route::delete("/api/admin/mcp/{name}", Owner, remove)
+            .summary("Takes a server out of the config")
+            .path_value("name", NAME)
+            .answers_nothing(),
+        Route::post("/api/admin/mcp/{name}/test", Owner, test)
+            .summary("Starts it anew and looks at its tools")
+            .path_value("name", NAME)
+            .answers_json::<McpServerView>(),
+        Route::post("/api/admin/mcp/{name}/accept", Owner, accept)
+            .summary("Lets agents use tools as they describe themselves now")
+            .path_value("name", NAME)
+            .body::<SeenTools>()
+            .answers_json::<McpServerView>(),
+        Route::put("/api/admin/mcp/{name}/tools/{tool}", Owner, set_tool)
+            .summary("Switches one tool on or off, or says what it does")
+            .path_value("name", NAME)
+            .body::<ToolSettings>()
+            .answers_json::<McpServerView>(),
+    ];
+    Routes::tagged("mcp", rows)
+}
+
+async fn list(State(state): State<ApiState>) -> Result<Json<McpServerViews>, Problem> {
+    let servers = state.extensions.mcp.list().await?;
+    Ok(Json(McpServerViews { servers: servers.into_iter().map(McpServerView::of).collect() }))
+}
+
+async fn show(
+    State(state): State<ApiState>,
+    Path(name): Path<String>,
+) -> Result<Json<McpServerView>, Problem> {
+    Ok(Json(McpServerView::of(state.extensions.mcp.get(&name).await?)))
+}
+
+/// `{"mcpServers": {…}}` as other clients have it, or servers by name.
+#[derive(Deserialize, JsonSchema)]
+pub(crate) struct NewServers {
+    #[serde(flatten)]
+    #[schemars(with = "BTreeMap<String, Value>")]
+    pasted: Map<String, Value>,
+}
+
+async fn add(
+    State(state): State<ApiState>,
+    JsonBody(new): JsonBody<NewServers>,
+) -> Result<(StatusCode, Json<McpServerViews>), Problem> {
+    let servers = from_others(&Value::Object(new.pasted))?;
+    let mut added = Vec::new();
+    for (name, settings) in servers {
+        let settings = written(&settings)?;
+        let change = ConfigChange::PutMcpServer { name: name.clone(), settings };
+        let put = state.configuration.change(change, Expect::Absent).await;
+        put.map_err(|problem| taken(&name, problem))?;
+        added.push(McpServerView::of(state.extensions.mcp.get(&name).await?));
+    }
+    Ok((StatusCode::CREATED, Json(McpServerViews { servers: added })))
+}
+
+fn taken(name: &str, problem: Problem) -> Problem {
+    if problem.fault().code != ErrorCode::VersionConflict {
+        return problem;
+    }
+    let message = format!("There is an MCP server {name} already.");
+    let hint = "Remove it first, or choose another name.";
+    Fault::new(ErrorCode::VersionConflict, message).with_hint(hint).into()
+}
+
+async fn remove(
+    State(state): State<ApiState>,
+    Path(name): Path<String>,
+) -> Result<StatusCode, Problem> {
+    let change = ConfigChange::RemoveMcpServer(name);
+    state.configuration.change(change, Expect::Anything).await?;
+    Ok(StatusCode::NO_CONTENT)
+}
+
+async fn test(
+    State(state): State<ApiState>,
+    Path(name): Path<String>,
+) -> Result<Json<McpServerView>, Problem> {
+    Ok(Json(McpServerView::of(state.extensions.mcp.refresh(&name).await?)))
+}
+
+/// Says what was looked at.
+#[derive(Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct SeenTools {
+    /// The `hash` of each tool as it was shown.
+    tools: BTreeMap<String, String>,
+}
+
+async fn accept(
+    State(state): State<ApiState>,
+    caller: AuthContext,
+    Path(name): Path<String>,
+    JsonBody(seen): JsonBody<SeenTools>,
+) -> Result<Json<McpServerView>, Problem> {
+    let hash = |(tool, hash): (&String, &String)| {
+        let hash = Hash::from_hex(hash);
+        let hash = hash.ok_or_else(|| Problem::field("tools", "64 hex digits are expected"))?;
+        Ok((tool.clone(), hash))
+    };
+    let seen = seen.tools.iter().map(hash).collect::<Result<BTreeMap<_, _>, Problem>>()?;
+    let view = state.extensions.mcp.accept(&caller.approver()?, &name, &seen).await?;
+    Ok(Json(McpServerView::of(view)))
+}
+
+/// What is not said stays.
+#[derive(Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct ToolSettings {
+    enabled: Option<bool>,
+    effect: Option<ToolEffect>,
+}
+
+async fn set_tool(
+    State(state): State<ApiState>,
+    Path((name, tool)): Path<(String, String)>,
+    JsonBody(wish): JsonBody<ToolSettings>,
+) -> Result<Json<McpServerView>, Problem> {
+    let view = state.extensions.mcp.get(&name).await?;
+    if !view.tools.iter().any(|known| known.name == tool) {
+        let message = format!("The MCP server {name} has no tool {tool}.");
+        return Err(Fault::new(ErrorCode::NotFound, message).into());
+    }
+    let mut settings = view.settings;
+    if let Some(enabled) = wish.enabled {
+        settings.tools.deny.retain(|denied| *denied != tool);
+        if !enabled {
+            settings.tools.deny.push(tool.clone());
+        } else if let Some(allow) = &mut settings.tools.allow
+            && !allow.contains(&tool)
+        {
+            allow.push(tool.clone());
+        }
+    }
+    settings.effects.extend(wish.effect.map(|effect| (tool, effect)));
+    let settings = written(&settings)?;
+    let change = ConfigChange::PutMcpServer { name: name.clone(), settings };
+    state.configuration.change(change, Expect::Anything).await?;
+    Ok(Json(McpServerView::of(state.extensions.mcp.get(&name).await?)))
+}
+
+/// As the config says it: without what is as it would be anyway.
+fn written(settings: &ServerSettings) -> Result<Map<String, Value>, Problem> {
+    let usual = serde_json::to_value(ServerSettings::default());
+    let (Ok(Value::Object(mut fields)), Ok(usual)) = (serde_json::to_value(settings), usual) else {
+        return Err(Problem::field("settings", "they cannot be written down"));
+    };
+    fields.retain(|key, value| usual.get(key) != Some(value));
+    Ok(fields)
+}

@@ -1,0 +1,47 @@
+use onyx_types::{ErrorCode, Fault};
+
+/// Why a server did not do what was asked, in words that hold no secret.
+#[derive(Clone, Debug, PartialEq, thiserror::Error)]
+pub enum McpError {
+    /// It could not be started or reached.
+    #[error("{0}")]
+    Unreachable(String),
+    /// It is gone: it ended, or broke a rule of the protocol.
+    #[error("the server is gone: {0}")]
+    Gone(String),
+    #[error("no answer within {0} s")]
+    Timeout(u64),
+    /// It answered with an error of its own.
+    #[error("{message} (code {code})")]
+    Answered { code: i64, message: String },
+    /// It answered something that the protocol does not know.
+    #[error("the server's answer was not understood: {0}")]
+    NotUnderstood(String),
+    /// It failed before and is not tried again yet.
+    #[error("it failed {failures} times and is tried again in {seconds} s; last: {why}")]
+    Waiting { failures: u32, seconds: u64, why: String },
+    #[error("{0}")]
+    Quarantined(String),
+    #[error("stopped")]
+    Cancelled,
+}
+
+impl McpError {
+    /// The connection can still be used.
+    pub(crate) const fn leaves_connection(&self) -> bool {
+        match self {
+            Self::Answered { .. } | Self::Quarantined(_) | Self::Cancelled => true,
+            Self::Unreachable(_)
+            | Self::Gone(_)
+            | Self::Timeout(_)
+            | Self::NotUnderstood(_)
+            | Self::Waiting { .. } => false,
+        }
+    }
+}
+
+impl From<McpError> for Fault {
+    fn from(error: McpError) -> Self {
+        Self::new(ErrorCode::ToolFailed, error.to_string())
+    }
+}

@@ -1,0 +1,257 @@
+//! One server: connected when it is needed, left when nobody needs it, kept apart when it fails.
+
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
+use std::time::Duration;
+
+use serde_json::Value;
+
+use super::view::ServerStatus;
+use super::{McpSetup, Shared, launch};
+use crate::peer::Peer;
+use crate::pins::ToolPin;
+use crate::transport::ServerLog;
+use crate::{McpError, ServerSettings};
+
+/// A server that was not used for this long is ended; the next call starts it again.
+const IDLE: Duration = Duration::from_secs(10 * 60);
+/// How long a server that failed is left alone: this, doubled with each failure up to that.
+const FIRST_WAIT: Duration = Duration::from_secs(1);
+const LONGEST_WAIT: Duration = Duration::from_secs(5 * 60);
+
+pub(crate) struct Host {
+    name: String,
+    settings: ServerSettings,
+    setup: Arc<McpSetup>,
+    /// Who offers its tools.
+    servers: Weak<Shared>,
+    log: ServerLog,
+    /// Held while it is connected, so that it is started once.
+    connection: tokio::sync::Mutex<Option<Arc<Peer>>>,
+    facts: Mutex<Facts>,
+}
+
+#[derive(Default)]
+struct Facts {
+    status: ServerStatus,
+    version: String,
+    /// As it listed them last; `None`: nobody has asked.
+    listed: Option<Vec<ToolPin>>,
+    /// Tools that cannot be used, with the reason.
+    unusable: Vec<(String, String)>,
+    failures: u32,
+    /// When it may be tried again, and last was used; by the clock that only goes forward.
+    not_before: Duration,
+    used: Duration,
+}
+
+impl Host {
+    pub(super) fn new(name: &str, settings: ServerSettings, servers: &Arc<Shared>) -> Self {
+        Self {
+            name: name.to_owned(),
+            settings,
+            setup: Arc::clone(&servers.setup),
+            servers: Arc::downgrade(servers),
+            log: ServerLog::default(),
+            connection: tokio::sync::Mutex::default(),
+            facts: Mutex::default(),
+        }
+    }
+
+    pub(crate) fn name(&self) -> &str {
+        &self.name
+    }
+
+    pub(crate) fn settings(&self) -> &ServerSettings {
+        &self.settings
+    }
+
+    pub(super) fn note(&self, line: &str) {
+        self.log.add(&format!("[onyx] {line}"));
+    }
+
+    pub(super) fn log(&self) -> Vec<String> {
+        self.log.lines()
+    }
+
+    pub(super) fn status(&self) -> (ServerStatus, String) {
+        let facts = self.facts();
+        (facts.status.clone(), facts.version.clone())
+    }
+
+    /// Its tools as it listed them last; `None`: nobody has asked.
+    pub(super) fn seen(&self) -> Option<Vec<ToolPin>> {
+        self.facts().listed.clone()
+    }
+
+    pub(super) fn listed(&self) -> Vec<ToolPin> {
+        self.seen().unwrap_or_default()
+    }
+
+    pub(super) fn unusable(&self) -> Vec<(String, String)> {
+        self.facts().unusable.clone()
+    }
+
+    /// Calls a tool, if it still is what was accepted.
+    pub(crate) async fn call(&self, pin: &ToolPin, arguments: &Value) -> Result<Value, McpError> {
+        let peer = self.connected().await?;
+        if peer.tools_changed() {
+            self.look_at_tools(&peer).await?;
+        }
+        self.check(pin)?;
+        let limit = Duration::from_secs(self.settings.timeout);
+        let answer = peer.call(&pin.name, arguments, limit).await;
+        self.facts().used = self.now();
+        if let Err(error) = &answer
+            && !error.leaves_connection()
+        {
+            self.failed(error).await;
+        }
+        answer
+    }
+
+    fn check(&self, pin: &ToolPin) -> Result<(), McpError> {
+        let facts = self.facts();
+        let listed = facts.listed.iter().flatten().find(|now| now.name == pin.name);
+        match listed {
+            Some(now) if now.hash == pin.hash => Ok(()),
+            Some(_) => Err(McpError::Quarantined(format!(
+                "{} says something else of itself than what the owner accepted; it waits for them",
+                pin.name
+            ))),
+            None => Err(McpError::Quarantined(format!("the server has no {} any more", pin.name))),
+        }
+    }
+
+    /// The server, started or reached if it is not. One that failed is left alone for a while.
+    pub(super) async fn connected(&self) -> Result<Arc<Peer>, McpError> {
+        if !self.settings.enabled {
+            return Err(McpError::Unreachable("it is switched off".to_owned()));
+        }
+        let mut connection = self.connection.lock().await;
+        if let Some(peer) = &*connection {
+            match peer.broken() {
+                None => {
+                    self.facts().used = self.now();
+                    return Ok(Arc::clone(peer));
+                }
+                Some(why) => {
+                    *connection = None;
+                    self.count_failure(&McpError::Gone(why));
+                }
+            }
+        }
+        self.check_wait()?;
+        self.facts().status = ServerStatus::Starting;
+        match self.connect().await {
+            Ok(peer) => {
+                let peer = Arc::new(peer);
+                *connection = Some(Arc::clone(&peer));
+                Ok(peer)
+            }
+            Err(error) => {
+                self.count_failure(&error);
+                Err(error)
+            }
+        }
+    }
+
+    async fn connect(&self) -> Result<Peer, McpError> {
+        let transport = launch::open(&self.setup, &self.settings, &self.log).await?;
+        let peer = Peer::connect(transport).await?;
+        self.look_at_tools(&peer).await?;
+        let mut facts = self.facts();
+        facts.status = ServerStatus::Running;
+        facts.version = peer.version().to_owned();
+        facts.used = self.now();
+        facts.failures = 0;
+        Ok(peer)
+    }
+
+    async fn look_at_tools(&self, peer: &Peer) -> Result<(), McpError> {
+        let listed = peer.tools().await?;
+        let (mut pins, mut unusable): (Vec<ToolPin>, _) = (Vec::new(), Vec::new());
+        for tool in &listed {
+            match ToolPin::of(tool) {
+                Ok(pin) if pins.iter().any(|known| known.name.eq_ignore_ascii_case(&pin.name)) => {
+                    unusable.push((pin.name, "another tool has its name".to_owned()));
+                }
+                Ok(pin) => pins.push(pin),
+                Err(flaw) => unusable.push(flaw),
+            }
+        }
+        {
+            let mut facts = self.facts();
+            facts.listed = Some(pins);
+            facts.unusable = unusable;
+        }
+        // What is not what was accepted is taken away before anything is called.
+        if let Some(servers) = self.servers.upgrade() {
+            let offered = servers.offer_again(&self.name).await;
+            offered.map_err(|fault| McpError::Unreachable(fault.message))?;
+        }
+        Ok(())
+    }
+
+    fn check_wait(&self) -> Result<(), McpError> {
+        let facts = self.facts();
+        let wait = facts.not_before.saturating_sub(self.now());
+        match &facts.status {
+            ServerStatus::Failing(why) if !wait.is_zero() => Err(McpError::Waiting {
+                failures: facts.failures,
+                seconds: wait.as_secs().max(1),
+                why: why.clone(),
+            }),
+            _ => Ok(()),
+        }
+    }
+
+    async fn failed(&self, error: &McpError) {
+        *self.connection.lock().await = None;
+        self.count_failure(error);
+    }
+
+    fn count_failure(&self, error: &McpError) {
+        let now = self.now();
+        let mut facts = self.facts();
+        let wait = FIRST_WAIT.saturating_mul(1 << facts.failures.min(16)).min(LONGEST_WAIT);
+        facts.failures += 1;
+        facts.not_before = now + wait;
+        facts.status = error.into();
+        drop(facts);
+        self.note(&error.to_string());
+        tracing::warn!(server = self.name, %error, "an MCP server failed");
+    }
+
+    /// Ends it and forgets its failures.
+    pub(super) async fn restart(&self) {
+        self.leave().await;
+        let mut facts = self.facts();
+        facts.failures = 0;
+        facts.status = ServerStatus::Idle;
+    }
+
+    pub(super) async fn leave(&self) {
+        if self.connection.lock().await.take().is_some() {
+            self.facts().status = ServerStatus::Idle;
+        }
+    }
+
+    pub(super) async fn leave_if_idle(&self) {
+        let is_idle = self.now().saturating_sub(self.facts().used) >= IDLE;
+        // One that is being started is in use.
+        let Ok(mut connection) = self.connection.try_lock() else { return };
+        let is_gone = connection.as_ref().is_some_and(|peer| peer.broken().is_some());
+        if connection.is_some() && (is_idle || is_gone) {
+            *connection = None;
+            self.facts().status = ServerStatus::Idle;
+        }
+    }
+
+    fn now(&self) -> Duration {
+        self.setup.clock.now().mono
+    }
+
+    fn facts(&self) -> MutexGuard<'_, Facts> {
+        self.facts.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}

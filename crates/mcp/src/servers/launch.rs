@@ -1,0 +1,114 @@
+//! How a server is started or reached.
+
+use std::collections::BTreeMap;
+use std::process::Stdio;
+
+use onyx_sandbox::{Bounds, Input, Job, Network, Scratch};
+use tokio::net::TcpListener;
+
+use super::McpSetup;
+use crate::transport::{HttpTransport, ServerLog, StdioTransport, Task, Transport};
+use crate::{McpError, ServerSettings};
+
+const SECRET: &str = "secret:";
+
+/// A way to the server; nothing was said yet.
+pub(super) async fn open(
+    setup: &McpSetup,
+    settings: &ServerSettings,
+    log: &ServerLog,
+) -> Result<Transport, McpError> {
+    match &settings.url {
+        Some(url) => {
+            let address = url.parse().map_err(|error: onyx_egress::EgressError| {
+                McpError::Unreachable(error.to_string())
+            })?;
+            let headers = opened(setup, &settings.headers)?;
+            Ok(Transport::Http(HttpTransport::new(address, &setup.web.egress(), headers)))
+        }
+        None => started(setup, settings, log).await.map(Transport::Stdio),
+    }
+}
+
+/// The program with nothing but what it was granted: the system's programs, the folders that the
+/// owner named, a folder of its own, the environment that the config writes down.
+async fn started(
+    setup: &McpSetup,
+    settings: &ServerSettings,
+    log: &ServerLog,
+) -> Result<StdioTransport, McpError> {
+    let failed = |why: String| McpError::Unreachable(why);
+    let root = setup.scratch.clone();
+    let scratch = tokio::task::spawn_blocking(move || Scratch::make(&root)).await;
+    let scratch = scratch.map_err(|error| failed(error.to_string()))?;
+    let scratch = scratch.map_err(|error| failed(format!("its folder cannot be made: {error}")))?;
+    let real = |paths: &[std::path::PathBuf]| {
+        let real = |path: &std::path::PathBuf| {
+            onyx_sandbox::real_path(path)
+                .map_err(|error| failed(format!("the folder {}: {error}", path.display())))
+        };
+        paths.iter().map(real).collect::<Result<Vec<_>, _>>()
+    };
+    let mut writable = real(&settings.folders.write)?;
+    writable.push(scratch.path().to_owned());
+    let hosts = settings.hosts().map_err(failed)?;
+    let job = Job {
+        argv: argv(setup, settings)?,
+        folder: scratch.path().to_owned(),
+        readable: real(&settings.folders.read)?,
+        writable,
+        scratch: scratch.path().to_owned(),
+        network: if hosts.is_empty() { Network::None } else { Network::Proxied },
+        input: Input::Written,
+        bounds: Bounds { cpu_seconds: u64::from(u32::MAX), ..Bounds::default() },
+    };
+    let running = setup.sandbox.start(job, Stdio::piped()).await;
+    let mut running = running.map_err(|error| failed(error.to_string()))?;
+    let proxy = match running.take_listener().await {
+        None => None,
+        Some(listener) => {
+            let listener = listener.and_then(TcpListener::from_std);
+            let listener = listener.map_err(|error| failed(format!("its network: {error}")))?;
+            let proxy = setup.web.egress().proxy_to(hosts);
+            Some(Task(tokio::spawn(proxy.serve(listener))))
+        }
+    };
+    StdioTransport::over(running, scratch, proxy, log.clone())
+}
+
+/// The command with its environment before it, since the sandbox gives it a clean one.
+fn argv(setup: &McpSetup, settings: &ServerSettings) -> Result<Vec<String>, McpError> {
+    let command = settings.command.clone().unwrap_or_default();
+    let mut argv = Vec::new();
+    if !settings.env.is_empty() {
+        argv.push("env".to_owned());
+        let values = opened(setup, &settings.env)?;
+        argv.extend(values.into_iter().map(|(name, value)| format!("{name}={value}")));
+    }
+    argv.push(command);
+    argv.extend(settings.args.iter().cloned());
+    if argv.iter().any(|word| word.contains('\0')) {
+        return Err(McpError::Unreachable("an argument holds a NUL character".to_owned()));
+    }
+    Ok(argv)
+}
+
+/// With secrets in the place of their names.
+fn opened(
+    setup: &McpSetup,
+    values: &BTreeMap<String, String>,
+) -> Result<BTreeMap<String, String>, McpError> {
+    let open = |(name, value): (&String, &String)| {
+        let Some(secret) = value.strip_prefix(SECRET) else {
+            return Ok((name.clone(), value.clone()));
+        };
+        match (setup.secrets)(secret) {
+            Ok(Some(value)) => Ok((name.clone(), value)),
+            Ok(None) => Err(McpError::Unreachable(format!(
+                "there is no secret {secret}; `onyx secrets set {secret}` makes it"
+            ))),
+            Err(fault) => Err(McpError::Unreachable(fault.message)),
+        }
+    };
+    values.iter().map(open).collect()
+}

@@ -1,0 +1,320 @@
+//! The servers of the config: started on use, left when idle, kept apart when they fail; and which
+//! of their tools the owner has accepted.
+//!
+//! The binary and the admin routes come in through [`McpServers`].
+
+mod host;
+mod launch;
+mod view;
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError, RwLock};
+use std::time::Duration;
+
+use onyx_storage::{Acceptance, AcceptanceKind, Acceptances, AuditEntry};
+use onyx_tools::{OpenSecret, Registration, Tool, Toolbox, Web};
+use onyx_types::{Approver, Cancel, Clock, ErrorCode, Fault, Hash, PersonId};
+
+use crate::pins::ToolPin;
+use crate::tool::RemoteTool;
+use crate::{McpError, McpSettings};
+
+pub(crate) use host::Host;
+pub use view::{OfferedTool, OfferedToolState, ServerStatus, ServerView};
+
+/// How often servers that nobody uses are looked for.
+const LOOK: Duration = Duration::from_secs(30);
+
+/// What servers are run and reached with.
+pub struct McpSetup {
+    pub sandbox: onyx_sandbox::Sandbox,
+    /// Where folders are made that last as long as a server.
+    pub scratch: std::path::PathBuf,
+    pub web: Web,
+    pub secrets: OpenSecret,
+    pub acceptances: Arc<dyn Acceptances>,
+    pub clock: Arc<dyn Clock>,
+    /// Who accepts tools: they are for everybody here.
+    pub owner: PersonId,
+}
+
+/// The MCP servers of this home. Cheap to clone.
+#[derive(Clone)]
+pub struct McpServers {
+    shared: Arc<Shared>,
+}
+
+struct Shared {
+    setup: Arc<McpSetup>,
+    toolbox: OnceLock<Arc<Toolbox>>,
+    servers: RwLock<BTreeMap<String, Arc<Server>>>,
+}
+
+/// A server and what the toolbox has of it.
+struct Server {
+    host: Arc<Host>,
+    registered: Mutex<Registered>,
+}
+
+#[derive(Default)]
+struct Registered {
+    registrations: Vec<Registration>,
+    /// The tools that can be called now, with what was accepted.
+    pins: BTreeMap<String, Hash>,
+}
+
+impl McpServers {
+    pub fn new(setup: McpSetup) -> Self {
+        let shared =
+            Shared { setup: Arc::new(setup), toolbox: OnceLock::new(), servers: RwLock::default() };
+        Self { shared: Arc::new(shared) }
+    }
+
+    /// Where accepted tools go.
+    pub fn set_toolbox(&self, toolbox: Arc<Toolbox>) {
+        // A process has one.
+        let _ = self.shared.toolbox.set(toolbox);
+    }
+
+    /// Takes up the config. Servers that are as they were go on; nothing is started.
+    pub async fn follow(&self, settings: &McpSettings) -> Result<(), Fault> {
+        let mut gone = Vec::new();
+        {
+            let mut servers = self.shared.servers.write().unwrap_or_else(PoisonError::into_inner);
+            let is_same = |name: &String, server: &Arc<Server>| {
+                settings.servers.get(name) == Some(server.host.settings())
+            };
+            servers.retain(|name, server| {
+                let stays = is_same(name, server);
+                if !stays {
+                    gone.push(Arc::clone(server));
+                }
+                stays
+            });
+            for (name, written) in &settings.servers {
+                servers.entry(name.clone()).or_insert_with(|| {
+                    let host = Host::new(name, written.clone(), &self.shared);
+                    Arc::new(Server { host: Arc::new(host), registered: Mutex::default() })
+                });
+            }
+        }
+        for server in gone {
+            self.shared.withdraw(&server);
+        }
+        self.offer_all().await
+    }
+
+    async fn offer_all(&self) -> Result<(), Fault> {
+        let accepted = self.shared.accepted().await?;
+        for server in self.shared.all() {
+            self.shared.offer(&server, &accepted);
+        }
+        Ok(())
+    }
+
+    /// Ends servers that nobody has used for a while, until it is told to stop.
+    pub async fn tend(&self, stop: &Cancel) {
+        loop {
+            tokio::select! {
+                () = stop.cancelled() => break,
+                () = self.shared.setup.clock.sleep(LOOK) => {}
+            }
+            for server in self.shared.all() {
+                server.host.leave_if_idle().await;
+            }
+        }
+        for server in self.shared.all() {
+            server.host.leave().await;
+        }
+    }
+
+    pub async fn list(&self) -> Result<Vec<ServerView>, Fault> {
+        let accepted = self.shared.accepted().await?;
+        Ok(self.shared.all().iter().map(|server| self.shared.view(server, &accepted)).collect())
+    }
+
+    pub async fn get(&self, name: &str) -> Result<ServerView, Fault> {
+        let server = self.shared.server(name)?;
+        Ok(self.shared.view(&server, &self.shared.accepted().await?))
+    }
+
+    /// Starts or reaches the server and looks at its tools, whatever went wrong before.
+    pub async fn refresh(&self, name: &str) -> Result<ServerView, Fault> {
+        let server = self.shared.server(name)?;
+        server.host.restart().await;
+        // What went wrong is part of the view.
+        let _ = server.host.connected().await;
+        let accepted = self.shared.accepted().await?;
+        self.shared.offer(&server, &accepted);
+        Ok(self.shared.view(&server, &accepted))
+    }
+
+    /// The owner has looked at exactly these tools.
+    pub async fn accept(
+        &self,
+        approver: &Approver,
+        name: &str,
+        seen: &BTreeMap<String, Hash>,
+    ) -> Result<ServerView, Fault> {
+        let server = self.shared.server(name)?;
+        let listed = server.host.listed();
+        let mut rows = Vec::new();
+        for (tool, hash) in seen {
+            let pin = listed.iter().find(|pin| pin.name == *tool).ok_or_else(|| {
+                let message = format!("{name} has no tool {tool}, or was not looked at yet.");
+                Fault::new(ErrorCode::NotFound, message).with_hint("Test the server first.")
+            })?;
+            if pin.hash != *hash {
+                let message = format!("The tool {tool} has changed since you looked at it.");
+                return Err(Fault::new(ErrorCode::VersionConflict, message)
+                    .with_hint("Look at it again."));
+            }
+            rows.push(Acceptance {
+                person: self.shared.setup.owner.clone(),
+                kind: AcceptanceKind::McpTool,
+                name: format!("{name}/{tool}"),
+                hash: pin.hash,
+                content: pin.content.clone(),
+                accepted_at: self.shared.setup.clock.wall(),
+            });
+        }
+        let names: Vec<&str> = seen.keys().map(String::as_str).collect();
+        let what = format!("accepted tools of the MCP server {name}: {}", names.join(", "));
+        let audit = self.shared.audit(approver, what);
+        self.shared.setup.acceptances.accept(rows, audit).await?;
+        self.shared.offer(&server, &self.shared.accepted().await?);
+        self.get(name).await
+    }
+
+    /// Nobody has accepted these any more.
+    pub async fn withdraw(
+        &self,
+        approver: &Approver,
+        name: &str,
+        tools: &[String],
+    ) -> Result<ServerView, Fault> {
+        let server = self.shared.server(name)?;
+        let what = format!("took back tools of the MCP server {name}: {}", tools.join(", "));
+        let audit = self.shared.audit(approver, what);
+        let names = tools.iter().map(|tool| format!("{name}/{tool}")).collect();
+        let (owner, kind) = (&self.shared.setup.owner, AcceptanceKind::McpTool);
+        self.shared.setup.acceptances.withdraw(owner, kind, names, audit).await?;
+        self.shared.offer(&server, &self.shared.accepted().await?);
+        self.get(name).await
+    }
+}
+
+impl Shared {
+    fn all(&self) -> Vec<Arc<Server>> {
+        let servers = self.servers.read().unwrap_or_else(PoisonError::into_inner);
+        servers.values().cloned().collect()
+    }
+
+    fn server(&self, name: &str) -> Result<Arc<Server>, Fault> {
+        let servers = self.servers.read().unwrap_or_else(PoisonError::into_inner);
+        servers.get(name).cloned().ok_or_else(|| {
+            let message = format!("There is no MCP server {name}.");
+            Fault::new(ErrorCode::NotFound, message).with_hint("`onyx mcp list` shows them.")
+        })
+    }
+
+    async fn accepted(&self) -> Result<Vec<Acceptance>, Fault> {
+        let kind = AcceptanceKind::McpTool;
+        Ok(self.setup.acceptances.accepted(&self.setup.owner, kind).await?)
+    }
+
+    /// Brings the toolbox in step with what is accepted, allowed, and still what it was.
+    fn offer(&self, server: &Server, accepted: &[Acceptance]) {
+        let Some(toolbox) = self.toolbox.get() else { return };
+        let host = &server.host;
+        let pins = usable(host, accepted);
+        let wanted: BTreeMap<String, Hash> =
+            pins.iter().map(|pin| (pin.name.clone(), pin.hash)).collect();
+        let mut registered = server.registered();
+        if registered.pins == wanted {
+            return;
+        }
+        toolbox.remove(&registered.registrations);
+        *registered = Registered::default();
+        let tools = pins.into_iter().filter_map(|pin| {
+            let name = pin.tool_name(host.name())?;
+            Some(Arc::new(RemoteTool::new(name, pin, host)) as Arc<dyn Tool>)
+        });
+        match toolbox.register(tools.collect()) {
+            Ok(registrations) => *registered = Registered { registrations, pins: wanted },
+            Err(fault) => {
+                tracing::error!(server = host.name(), %fault, "its tools cannot be offered");
+                host.note(&format!("its tools cannot be offered: {}", fault.message));
+            }
+        }
+    }
+
+    /// The same for one server, once its tools were looked at.
+    async fn offer_again(&self, name: &str) -> Result<(), Fault> {
+        let accepted = self.accepted().await?;
+        // A server that was taken out of the config meanwhile offers nothing.
+        if let Ok(server) = self.server(name) {
+            self.offer(&server, &accepted);
+        }
+        Ok(())
+    }
+
+    fn withdraw(&self, server: &Server) {
+        let registered = std::mem::take(&mut *server.registered());
+        if let Some(toolbox) = self.toolbox.get() {
+            toolbox.remove(&registered.registrations);
+        }
+    }
+
+    fn audit(&self, approver: &Approver, what: String) -> AuditEntry {
+        AuditEntry {
+            ts: self.setup.clock.wall(),
+            person: self.setup.owner.clone(),
+            actor_kind: "person".to_owned(),
+            actor: approver.person().to_string(),
+            agent: None,
+            session: None,
+            run: None,
+            tool: Some("mcp".to_owned()),
+            effect: None,
+            decision: None,
+            diff_summary: what,
+            result: "ok".to_owned(),
+        }
+    }
+}
+
+impl Server {
+    fn registered(&self) -> MutexGuard<'_, Registered> {
+        self.registered.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// The tools of a server that can be had: accepted, allowed, and as far as is known still what was
+/// accepted. Names that differ only in case are one; the first counts.
+fn usable(host: &Host, accepted: &[Acceptance]) -> Vec<ToolPin> {
+    if !host.settings().enabled {
+        return Vec::new();
+    }
+    let listed = host.seen();
+    let mut names = BTreeSet::new();
+    let own = accepted.iter().filter_map(|row| {
+        let tool = row.name.strip_prefix(host.name())?.strip_prefix('/')?;
+        let pin = ToolPin::accepted(&row.content).filter(|pin| pin.hash == row.hash)?;
+        (pin.name == tool).then_some(pin)
+    });
+    own.filter(|pin| host.settings().tools.allows(&pin.name))
+        .filter(|pin| match &listed {
+            // Nobody has asked it yet; it is asked before the first call.
+            None => true,
+            Some(listed) => listed.iter().any(|now| now.name == pin.name && now.hash == pin.hash),
+        })
+        .filter(|pin| names.insert(pin.name.to_lowercase()))
+        .collect()
+}
+
+impl From<&McpError> for ServerStatus {
+    fn from(error: &McpError) -> Self {
+        Self::Failing(error.to_string())
+    }
+}

@@ -1,0 +1,87 @@
+//! The two ways to a server. Each carries one request at a time to its answer, answers what the
+//! server asks in between, and ends with whoever holds it.
+
+mod http;
+mod stdio;
+
+use std::collections::VecDeque;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+
+use serde_json::Value;
+
+use crate::McpError;
+use crate::wire::Era;
+
+pub(crate) use http::HttpTransport;
+pub(crate) use stdio::{StdioTransport, Task};
+
+/// Lines of a server's own log that are kept, and of what length.
+const MOST_LINES: usize = 200;
+const LONGEST_LINE: usize = 500;
+
+pub(crate) enum Transport {
+    Stdio(StdioTransport),
+    Http(HttpTransport),
+}
+
+/// A request on its way.
+pub(crate) struct Outgoing<'a> {
+    pub(crate) era: &'a Era,
+    pub(crate) method: &'a str,
+    pub(crate) params: Value,
+    /// What the request is about, for those who route by headers.
+    pub(crate) name: Option<&'a str>,
+    pub(crate) limit: Duration,
+}
+
+impl Transport {
+    pub(crate) async fn request(&self, outgoing: Outgoing<'_>) -> Result<Value, McpError> {
+        match self {
+            Self::Stdio(stdio) => stdio.request(outgoing).await,
+            Self::Http(http) => http.request(outgoing).await,
+        }
+    }
+
+    pub(crate) async fn notify(&self, era: &Era, method: &str) -> Result<(), McpError> {
+        match self {
+            Self::Stdio(stdio) => stdio.notify(method).await,
+            Self::Http(http) => http.notify(era, method).await,
+        }
+    }
+
+    /// Why it can be used no more.
+    pub(crate) fn broken(&self) -> Option<String> {
+        match self {
+            Self::Stdio(stdio) => stdio.broken(),
+            Self::Http(_) => None,
+        }
+    }
+
+    /// Has the server said since the last time that its tools are others now?
+    pub(crate) fn tools_changed(&self) -> bool {
+        match self {
+            Self::Stdio(stdio) => stdio.tools_changed(),
+            Self::Http(http) => http.tools_changed(),
+        }
+    }
+}
+
+/// The last lines that a server wrote to its error stream, and what became of it.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct ServerLog(Arc<Mutex<VecDeque<String>>>);
+
+impl ServerLog {
+    pub(crate) fn add(&self, line: &str) {
+        let line: String = line.trim_end().chars().take(LONGEST_LINE).collect();
+        let mut lines = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        if lines.len() == MOST_LINES {
+            lines.pop_front();
+        }
+        lines.push_back(onyx_types::visible_line(&line).to_string());
+    }
+
+    pub(crate) fn lines(&self) -> Vec<String> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).iter().cloned().collect()
+    }
+}

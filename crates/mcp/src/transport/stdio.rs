@@ -1,0 +1,228 @@
+//! A program in the sandbox that speaks JSON-RPC, one message a line.
+
+use std::collections::BTreeMap;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use onyx_sandbox::{Running, Scratch};
+use serde_json::Value;
+use tokio::io::{AsyncBufReadExt, AsyncRead, AsyncWrite, AsyncWriteExt, BufReader};
+use tokio::sync::oneshot;
+use tokio::task::JoinHandle;
+
+use super::{Outgoing, ServerLog};
+use crate::McpError;
+use crate::wire::{Incoming, MOST_BYTES, incoming, notification, reply};
+
+/// Messages that answer nothing, between two that do. A server that says more only makes noise.
+const MOST_UNASKED: usize = 2_000;
+/// How long the program may take until it reads what we write.
+const WRITE_LIMIT: Duration = Duration::from_secs(10);
+
+type Input = Box<dyn AsyncWrite + Send + Unpin>;
+type Answers = BTreeMap<u64, oneshot::Sender<Result<Value, McpError>>>;
+
+pub(crate) struct StdioTransport {
+    shared: Arc<Shared>,
+    next: AtomicU64,
+    /// Ends with this value, and the tasks with it.
+    _running: Running,
+    _scratch: Scratch,
+    _tasks: [Task; 2],
+    _proxy: Option<Task>,
+}
+
+struct Shared {
+    input: tokio::sync::Mutex<Input>,
+    answers: Mutex<Answers>,
+    broken: Mutex<Option<String>>,
+    tools_changed: AtomicBool,
+    log: ServerLog,
+}
+
+/// Ends with whoever holds it.
+pub(crate) struct Task(pub(crate) JoinHandle<()>);
+
+impl Drop for Task {
+    fn drop(&mut self) {
+        self.0.abort();
+    }
+}
+
+impl StdioTransport {
+    pub(crate) fn over(
+        mut running: Running,
+        scratch: Scratch,
+        proxy: Option<Task>,
+        log: ServerLog,
+    ) -> Result<Self, McpError> {
+        let no_pipes = || McpError::Unreachable("the program has no input or output".to_owned());
+        let input = running.take_input().ok_or_else(no_pipes)?;
+        let (stdout, stderr) = running.take_voices();
+        let (stdout, stderr) = stdout.zip(stderr).ok_or_else(no_pipes)?;
+        let shared = Arc::new(Shared {
+            input: tokio::sync::Mutex::new(input),
+            answers: Mutex::default(),
+            broken: Mutex::default(),
+            tools_changed: AtomicBool::new(false),
+            log,
+        });
+        let listening = Arc::clone(&shared);
+        let listen = tokio::spawn(async move {
+            let why = listening.listen(stdout).await;
+            listening.break_off(&why);
+        });
+        let noting = shared.log.clone();
+        let note = tokio::spawn(async move { note_errors(stderr, &noting).await });
+        Ok(Self {
+            shared,
+            next: AtomicU64::new(1),
+            _running: running,
+            _scratch: scratch,
+            _tasks: [Task(listen), Task(note)],
+            _proxy: proxy,
+        })
+    }
+
+    pub(crate) async fn request(&self, outgoing: Outgoing<'_>) -> Result<Value, McpError> {
+        let id = self.next.fetch_add(1, Ordering::Relaxed);
+        let message = outgoing.era.request(id, outgoing.method, outgoing.params);
+        let (sender, receiver) = oneshot::channel();
+        self.shared.answers().insert(id, sender);
+        if let Some(why) = self.broken() {
+            self.shared.answers().remove(&id);
+            return Err(McpError::Gone(why));
+        }
+        self.shared.write(&message).await?;
+        let answer = tokio::time::timeout(outgoing.limit, receiver).await;
+        // A late answer finds nobody who waits for it.
+        self.shared.answers().remove(&id);
+        match answer {
+            Ok(Ok(result)) => result,
+            Ok(Err(_)) => Err(McpError::Gone(self.broken().unwrap_or_default())),
+            Err(_) => Err(McpError::Timeout(outgoing.limit.as_secs())),
+        }
+    }
+
+    pub(crate) async fn notify(&self, method: &str) -> Result<(), McpError> {
+        self.shared.write(&notification(method)).await
+    }
+
+    pub(crate) fn broken(&self) -> Option<String> {
+        self.shared.broken.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    pub(crate) fn tools_changed(&self) -> bool {
+        self.shared.tools_changed.swap(false, Ordering::Relaxed)
+    }
+}
+
+impl Shared {
+    /// Until the program ends or breaks a rule; why that was.
+    async fn listen(&self, stdout: impl AsyncRead + Unpin) -> String {
+        let mut lines = BufReader::new(stdout);
+        let mut line = Vec::new();
+        let mut unasked = 0;
+        loop {
+            match next_line(&mut lines, &mut line).await {
+                Ok(Line::Whole) => {}
+                Ok(Line::TooLong) => return format!("a message is longer than {MOST_BYTES} bytes"),
+                Ok(Line::End) => return "the program ended".to_owned(),
+                Err(error) => return format!("the program's output cannot be read: {error}"),
+            }
+            // What is no message is what some programs print where only messages belong.
+            let message: Option<Value> = serde_json::from_slice(&line).ok();
+            match message.and_then(incoming) {
+                Some(Incoming::Response { id, result }) => {
+                    unasked = 0;
+                    if let Some(waiting) = self.answers().remove(&id) {
+                        // Who asked may have gone.
+                        let _ = waiting.send(result);
+                    }
+                    continue;
+                }
+                Some(Incoming::Request { id, method }) => {
+                    if let Err(error) = self.write(&reply(&id, &method)).await {
+                        return error.to_string();
+                    }
+                }
+                Some(Incoming::Notification { method }) => {
+                    if method == "notifications/tools/list_changed" {
+                        self.tools_changed.store(true, Ordering::Relaxed);
+                    }
+                }
+                None => {}
+            }
+            unasked += 1;
+            if unasked > MOST_UNASKED {
+                return "it says too much that nobody asked for".to_owned();
+            }
+        }
+    }
+
+    async fn write(&self, message: &Value) -> Result<(), McpError> {
+        let mut line = message.to_string().into_bytes();
+        line.push(b'\n');
+        let write = async {
+            let mut input = self.input.lock().await;
+            input.write_all(&line).await?;
+            input.flush().await
+        };
+        match tokio::time::timeout(WRITE_LIMIT, write).await {
+            Ok(Ok(())) => Ok(()),
+            Ok(Err(error)) => Err(McpError::Gone(format!("it reads nothing more: {error}"))),
+            Err(_) => Err(McpError::Timeout(WRITE_LIMIT.as_secs())),
+        }
+    }
+
+    fn break_off(&self, why: &str) {
+        self.log.add(&format!("[onyx] {why}"));
+        *self.broken.lock().unwrap_or_else(PoisonError::into_inner) = Some(why.to_owned());
+        // Whoever waits hears of it by the other end going away.
+        self.answers().clear();
+    }
+
+    fn answers(&self) -> MutexGuard<'_, Answers> {
+        self.answers.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+enum Line {
+    Whole,
+    TooLong,
+    End,
+}
+
+async fn next_line(
+    from: &mut (impl AsyncBufReadExt + Unpin),
+    line: &mut Vec<u8>,
+) -> std::io::Result<Line> {
+    line.clear();
+    loop {
+        let piece = from.fill_buf().await?;
+        if piece.is_empty() {
+            return Ok(if line.is_empty() { Line::End } else { Line::Whole });
+        }
+        let (taken, ended) = match piece.iter().position(|byte| *byte == b'\n') {
+            Some(at) => (at + 1, true),
+            None => (piece.len(), false),
+        };
+        if line.len() + taken > MOST_BYTES {
+            return Ok(Line::TooLong);
+        }
+        line.extend_from_slice(&piece[..taken]);
+        from.consume(taken);
+        if ended {
+            return Ok(Line::Whole);
+        }
+    }
+}
+
+async fn note_errors(stderr: impl AsyncRead + Unpin, log: &ServerLog) {
+    let mut lines = BufReader::new(stderr);
+    let mut line = Vec::new();
+    while let Ok(Line::Whole) = next_line(&mut lines, &mut line).await {
+        log.add(&String::from_utf8_lossy(&line));
+    }
+}

@@ -1,0 +1,126 @@
+//! JSON-RPC as MCP has it, in both eras.
+
+use serde_json::{Map, Value, json};
+
+use crate::McpError;
+
+/// What we ask for in a handshake, and what else we understand.
+pub(crate) const HANDSHAKE: &str = "2025-11-25";
+pub(crate) const OLDER: [&str; 3] = ["2025-06-18", "2025-03-26", "2024-11-05"];
+/// The era without a handshake.
+pub(crate) const STATELESS: &str = "2026-07-28";
+
+/// The longest message of a server.
+pub(crate) const MOST_BYTES: usize = 16 * 1024 * 1024;
+/// Of an error of a server, in words.
+const LONGEST_ERROR: usize = 500;
+
+pub(crate) const METHOD_NOT_FOUND: i64 = -32_601;
+pub(crate) const UNSUPPORTED_VERSION: i64 = -32_022;
+
+/// How a server is spoken to.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Era {
+    /// Nothing is agreed on yet.
+    Opening,
+    Handshake {
+        version: String,
+    },
+    Stateless,
+}
+
+impl Era {
+    /// The version that every request over HTTP names.
+    pub(crate) fn version(&self) -> Option<&str> {
+        match self {
+            Self::Opening => None,
+            Self::Handshake { version } => Some(version),
+            Self::Stateless => Some(STATELESS),
+        }
+    }
+
+    /// A request of this era.
+    pub(crate) fn request(&self, id: u64, method: &str, params: Value) -> Value {
+        let params = match self {
+            Self::Stateless => with_meta(params),
+            Self::Opening | Self::Handshake { .. } => params,
+        };
+        json!({"jsonrpc": "2.0", "id": id, "method": method, "params": params})
+    }
+}
+
+/// What a request without a handshake says of its client.
+fn with_meta(params: Value) -> Value {
+    let mut params = match params {
+        Value::Object(params) => params,
+        _ => Map::new(),
+    };
+    let meta = json!({
+        "io.modelcontextprotocol/protocolVersion": STATELESS,
+        "io.modelcontextprotocol/clientCapabilities": {},
+        "io.modelcontextprotocol/clientInfo": client_info(),
+    });
+    params.insert("_meta".to_owned(), meta);
+    Value::Object(params)
+}
+
+pub(crate) fn client_info() -> Value {
+    json!({"name": "onyx", "version": env!("CARGO_PKG_VERSION")})
+}
+
+pub(crate) fn notification(method: &str) -> Value {
+    json!({"jsonrpc": "2.0", "method": method})
+}
+
+/// A message of a server.
+#[derive(Debug)]
+pub(crate) enum Incoming {
+    Response { id: u64, result: Result<Value, McpError> },
+    Request { id: Value, method: String },
+    Notification { method: String },
+}
+
+/// Reads a message. `None`: it is none that the protocol knows, and is passed over.
+pub(crate) fn incoming(mut message: Value) -> Option<Incoming> {
+    let fields = message.as_object_mut()?;
+    let id = fields.remove("id").filter(|id| !id.is_null());
+    let method = fields.get("method").and_then(Value::as_str).map(str::to_owned);
+    match (id, method) {
+        (Some(id), Some(method)) => Some(Incoming::Request { id, method }),
+        (None, Some(method)) => Some(Incoming::Notification { method }),
+        (Some(id), None) => {
+            let result = match (fields.remove("result"), fields.remove("error")) {
+                (Some(result), None) => Ok(result),
+                (_, Some(error)) => Err(answered(&error)),
+                (None, None) => Err(McpError::NotUnderstood("neither result nor error".into())),
+            };
+            Some(Incoming::Response { id: id.as_u64()?, result })
+        }
+        (None, None) => None,
+    }
+}
+
+fn answered(error: &Value) -> McpError {
+    let message = error["message"].as_str().unwrap_or("an error without words");
+    let end = message.floor_char_boundary(LONGEST_ERROR);
+    McpError::Answered {
+        code: error["code"].as_i64().unwrap_or_default(),
+        message: onyx_types::visible_line(&message[..end]).to_string(),
+    }
+}
+
+/// What a server is told that asks something of us. We hold nothing out to servers: no model, no
+/// folder, and no person to be asked, since a question of theirs could pass for one of ours.
+pub(crate) fn reply(id: &Value, method: &str) -> Value {
+    match method {
+        "ping" => json!({"jsonrpc": "2.0", "id": id, "result": {}}),
+        "roots/list" => json!({"jsonrpc": "2.0", "id": id, "result": {"roots": []}}),
+        "elicitation/create" => {
+            json!({"jsonrpc": "2.0", "id": id, "result": {"action": "decline"}})
+        }
+        _ => {
+            let error = json!({"code": METHOD_NOT_FOUND, "message": "not offered"});
+            json!({"jsonrpc": "2.0", "id": id, "error": error})
+        }
+    }
+}

@@ -1,0 +1,49 @@
+use serde_json::{Value, json};
+
+use super::{accept_all, add, called, obedient, offered, output, server};
+use crate::builder;
+
+async fn prompt_bytes(count: usize) -> (usize, Vec<String>, onyx_test_support::OnyxProcess) {
+    let model = obedient().await;
+    let onyx = builder(&model).start().await;
+    add(&onyx, "many", server("many", &[&count.to_string()])).await;
+    let accepted = accept_all(&onyx, "many").await;
+    assert_eq!(accepted["tools"].as_array().unwrap().len(), count);
+    onyx.chat_stream(&json!({"message": "hello"})).await;
+    let names = offered(&model);
+    (model.last_request().body.to_string().len(), names, onyx)
+}
+
+#[tokio::test]
+async fn beyond_a_share_of_the_window_tools_are_found_and_called_through_two() {
+    let (few, names, _) = prompt_bytes(2).await;
+    assert!(names.iter().any(|name| name.contains("do_thing_1")), "{names:?}");
+    assert!(!names.contains(&"find_tool".to_owned()), "{names:?}");
+    let (hundred, names, _) = prompt_bytes(100).await;
+    assert!(names.contains(&"find_tool".to_owned()) && names.contains(&"call_tool".to_owned()));
+    assert!(!names.iter().any(|name| name.contains("do_thing")), "{names:?}");
+    let (thousand, again, onyx) = prompt_bytes(1_000).await;
+    assert_eq!(names, again);
+    assert!(thousand.abs_diff(hundred) < 64, "{hundred} bytes with 100, {thousand} with 1,000");
+    assert!(thousand < few + 2_000, "{few} bytes with 2, {thousand} with 1,000");
+
+    let (found, _) = called(&onyx, "find_tool", json!({"need": "do thing number 777"})).await;
+    assert!(output(&found).starts_with("mcp:many/do_thing_777:"), "{found}");
+    let call = json!({"name": "mcp:many/do_thing_777", "arguments": {"text": "go"}});
+    let message = crate::drafts::message(&[("call_tool", call.clone())]);
+    let mut lines = onyx.chat_lines(&json!({"message": message})).await;
+    let confirm = lines.until("confirm").await;
+    assert_eq!(confirm["tool"], "mcp:many/do_thing_777", "the gate sees the tool itself: {confirm}");
+    super::set_tool(&onyx, "many", "do_thing_777", json!({"effect": "read"})).await;
+    let (result, _) = called(&onyx, "call_tool", call).await;
+    assert_eq!(output(&result), "do_thing_777: go");
+    // Our own tools are not called around their offer, and what is not there is told shortly.
+    let own = json!({"name": "read_file", "arguments": {"path": "a.md"}});
+    let (refused, _) = called(&onyx, "call_tool", own).await;
+    assert!(output(&refused).contains("find_tool names them"), "{refused}");
+    let (absent, _) = called(&onyx, "no_such_tool", json!({})).await;
+    assert!(output(&absent).len() < 2_000, "{}", output(&absent).len());
+    let bad = json!({"name": "mcp:many/do_thing_777", "arguments": {"text": Value::from(5)}});
+    let (told, _) = called(&onyx, "call_tool", bad).await;
+    assert!(output(&told).contains("text"), "arguments are checked: {told}");
+}

@@ -1,0 +1,96 @@
+//! Other people's tools under our gate: MCP servers that behave, and servers that do not.
+
+mod hostile;
+mod many;
+mod over_http;
+mod using;
+
+use std::path::PathBuf;
+
+use onyx_test_support::{OnyxProcess, Reply, ScriptedModel};
+use reqwest::Method;
+use serde_json::{Value, json};
+
+use crate::drafts::obey;
+
+/// A model that makes the calls its message names.
+async fn obedient() -> ScriptedModel {
+    let model = ScriptedModel::start().await;
+    model.respond_with(|request| obey(request, |words| words.find("do [")));
+    model
+}
+
+/// The folder of the scripted server, which its process may read.
+fn scripts() -> PathBuf {
+    PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("tests/it/mcp")
+}
+
+/// The scripted server in one of its modes.
+fn server(mode: &str, arguments: &[&str]) -> Value {
+    let script = scripts().join("server.py");
+    let mut args = vec![script.to_str().unwrap().to_owned(), mode.to_owned()];
+    args.extend(arguments.iter().map(|argument| (*argument).to_owned()));
+    json!({"command": "python3", "args": args, "folders": {"read": [scripts()]}, "timeout": 5})
+}
+
+async fn add(onyx: &OnyxProcess, name: &str, settings: Value) -> Value {
+    let added = onyx.post("/api/admin/mcp", &json!({"mcpServers": {name: settings}})).await;
+    added.expect(201).json()
+}
+
+async fn test(onyx: &OnyxProcess, name: &str) -> Value {
+    onyx.post(&format!("/api/admin/mcp/{name}/test"), &json!({})).await.expect(200).json()
+}
+
+async fn show(onyx: &OnyxProcess, name: &str) -> Value {
+    onyx.get(&format!("/api/admin/mcp/{name}")).await.expect(200).json()
+}
+
+/// Starts the server and accepts all of its tools.
+async fn accept_all(onyx: &OnyxProcess, name: &str) -> Value {
+    let seen = test(onyx, name).await;
+    assert_eq!(seen["status"], "running", "{seen:#}");
+    accept(onyx, name, &seen).await
+}
+
+async fn accept(onyx: &OnyxProcess, name: &str, seen: &Value) -> Value {
+    let tools: serde_json::Map<String, Value> = seen["tools"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .filter(|tool| tool["hash"].is_string())
+        .map(|tool| (tool["name"].as_str().unwrap().to_owned(), tool["hash"].clone()))
+        .collect();
+    let address = format!("/api/admin/mcp/{name}/accept");
+    onyx.post(&address, &json!({"tools": tools})).await.expect(200).json()
+}
+
+async fn set_tool(onyx: &OnyxProcess, name: &str, tool: &str, settings: Value) -> Value {
+    let path = format!("/api/admin/mcp/{name}/tools/{tool}");
+    Reply::of(onyx.client().request(Method::PUT, &path).json(&settings)).await.expect(200).json()
+}
+
+fn tool<'a>(server: &'a Value, name: &str) -> &'a Value {
+    let tools = server["tools"].as_array().unwrap();
+    tools.iter().find(|tool| tool["name"] == name).unwrap_or_else(|| panic!("{server:#}"))
+}
+
+/// What a call of this message brought, and everything that was told.
+async fn called(onyx: &OnyxProcess, tool: &str, arguments: Value) -> (Value, Vec<Value>) {
+    let message = crate::drafts::message(&[(tool, arguments)]);
+    let lines = onyx.chat_stream(&json!({"message": message})).await;
+    let result = lines.iter().find(|event| event["type"] == "tool_result");
+    let result = result.unwrap_or_else(|| panic!("no result among {lines:#?}")).clone();
+    (result, lines)
+}
+
+fn output(result: &Value) -> &str {
+    result["output"].as_str().unwrap()
+}
+
+/// The names of the tools that the last request offered.
+fn offered(model: &ScriptedModel) -> Vec<String> {
+    let body = model.last_request().body;
+    let tools = body["tools"].as_array().cloned().unwrap_or_default();
+    tools.iter().map(|tool| tool["function"]["name"].as_str().unwrap().to_owned()).collect()
+}

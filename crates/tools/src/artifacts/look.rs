@@ -1,0 +1,86 @@
+//! Pages of a long text, and places in it. By bytes: what a tool says may be one line.
+
+use std::fmt::Write as _;
+
+/// Leaves room for the trailer within what a model is given of one output.
+const PAGE_BYTES: usize = 30 * 1024;
+const MOST_FOUND: usize = 40;
+/// Shown before and after a place.
+const AROUND: usize = 160;
+
+/// As much as a model is given at once, from this byte on.
+pub(crate) fn page_at(text: &str, offset: usize) -> String {
+    let from = text.floor_char_boundary(offset);
+    let to = text.floor_char_boundary(from + PAGE_BYTES);
+    let mut page = text[from..to].to_owned();
+    if from > 0 || to < text.len() {
+        // Writing to a String cannot fail.
+        let _ = write!(page, "\n[bytes {from}-{to} of {}", text.len());
+        if to < text.len() {
+            let _ = write!(page, "; go on with offset={to}");
+        }
+        page.push(']');
+    }
+    page
+}
+
+/// Where words stand, whatever their case, each with what is around it.
+pub(crate) fn found_in(text: &str, words: &str, offset: usize) -> String {
+    let (lower, wanted) = (text.to_ascii_lowercase(), words.to_ascii_lowercase());
+    let start = lower.floor_char_boundary(offset);
+    let mut found = lower[start..].match_indices(&wanted).map(|(at, _)| start + at);
+    let mut told = String::new();
+    let mut covered = start;
+    for at in found.by_ref() {
+        if at < covered {
+            continue;
+        }
+        if told.lines().count() >= MOST_FOUND {
+            let _ = writeln!(told, "[there are more; go on with offset={at}]");
+            return told;
+        }
+        let from = text.floor_char_boundary(at.saturating_sub(AROUND));
+        let to = text.ceil_char_boundary((at + wanted.len() + AROUND).min(text.len()));
+        let shown = text[from..to].split_whitespace().collect::<Vec<_>>().join(" ");
+        let _ = writeln!(told, "[byte {at}] {shown}");
+        covered = to;
+    }
+    if told.is_empty() {
+        let _ = writeln!(told, "[{words:?} is not in it]");
+    }
+    told
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn pages_of_one_long_line_follow_each_other_without_a_gap() {
+        let text = "ü".repeat(50_000);
+        let (mut read, mut offset) = (String::new(), 0);
+        loop {
+            let page = page_at(&text, offset);
+            let (body, trailer) = page.rsplit_once("\n[").unwrap();
+            read.push_str(body);
+            match trailer.split_once("offset=") {
+                Some((_, next)) => offset = next.trim_end_matches(']').parse().unwrap(),
+                None => break,
+            }
+        }
+        assert_eq!(read, text);
+    }
+
+    #[test]
+    fn words_are_found_in_any_case_with_their_place() {
+        let text = format!("{} the Needle in {}", "hay ".repeat(1_000), "hay ".repeat(1_000));
+        let told = found_in(&text, "needle", 0);
+        let (place, around) = told.split_once("] ").unwrap();
+        let at: usize = place.trim_start_matches("[byte ").parse().unwrap();
+        assert_eq!(&text[at..at + 6], "Needle");
+        assert!(around.contains("the Needle in hay") && around.len() < 400, "{around}");
+        assert_eq!(found_in(&text, "pin", 0), "[\"pin\" is not in it]\n");
+        let many = found_in(&"needle hay ".repeat(20_000), "needle", 0);
+        assert!(many.lines().last().unwrap().contains("go on with offset="), "{many}");
+    }
+}

@@ -1,0 +1,104 @@
+//! The files of a repository that a person names: fetched in the sandbox, from its one server.
+
+use std::path::Path;
+use std::time::Duration;
+
+use onyx_storage::{LocalObjects, ObjectKey, Objects as _, StoreError};
+use onyx_types::{ErrorCode, Fault};
+
+use super::remote::{GitRemotes, RemoteAddress};
+use crate::ToolError;
+use crate::runtime::{Alone, Ending, Runtime};
+
+const CLONE_TIME: Duration = Duration::from_secs(120);
+const FOLDER: &str = "repository";
+const MOST_FILES: usize = 5_000;
+const MOST_BYTES: u64 = 16 * 1024 * 1024;
+
+/// Brings the files of other people's repositories here. Cheap to clone.
+#[derive(Clone)]
+pub struct Repositories {
+    runtime: Runtime,
+    remotes: GitRemotes,
+}
+
+impl Repositories {
+    pub fn new(runtime: Runtime, remotes: GitRemotes) -> Self {
+        Self { runtime, remotes }
+    }
+
+    /// The files of the newest commit at an https address, without links. Nothing of it is run: hooks
+    /// are off, and no setting of a repository counts before it is cloned.
+    pub async fn files(&self, address: &str) -> Result<Vec<(String, Vec<u8>)>, Fault> {
+        let address = self.remotes.web_address(address).map_err(fault)?;
+        let network = address.network().map_err(fault)?;
+        let argv = |folder: &Path| clone_command(&address, &folder.join(FOLDER));
+        let cloned = self.runtime.run_alone(argv, network, CLONE_TIME).await.map_err(fault)?;
+        match cloned.ending {
+            Ending::Exited(0) => Ok(read_all(&cloned).await?),
+            Ending::Exited(_) | Ending::Killed | Ending::Cancelled | Ending::TimedOut => {
+                let said = cloned.output.lines().last().unwrap_or_default().to_owned();
+                let message = format!("{address} could not be cloned: {said}");
+                Err(Fault::new(ErrorCode::ToolFailed, message)
+                    .with_hint("Is the address right, and can everybody read it?"))
+            }
+        }
+    }
+}
+
+fn clone_command(address: &RemoteAddress, to: &Path) -> Vec<String> {
+    let settings = [
+        "core.hooksPath=/dev/null",
+        "core.symlinks=false",
+        "core.fsmonitor=false",
+        "credential.helper=",
+        "protocol.allow=never",
+        "protocol.http.allow=always",
+        "protocol.https.allow=always",
+        "http.followRedirects=false",
+        "submodule.recurse=false",
+        "filter.lfs.smudge=",
+        "filter.lfs.required=false",
+    ];
+    let mut argv: Vec<String> = ["env", "GIT_TERMINAL_PROMPT=0", "git"].map(str::to_owned).into();
+    for setting in settings {
+        argv.extend(["-c".to_owned(), setting.to_owned()]);
+    }
+    let clone = ["clone", "--quiet", "--depth=1", "--single-branch", "--no-tags", "--template=", "--"];
+    argv.extend(clone.map(str::to_owned));
+    argv.extend([address.as_str().to_owned(), to.display().to_string()]);
+    argv
+}
+
+/// Through a handle of the folder: no link that the repository holds leads out of it.
+async fn read_all(cloned: &Alone) -> Result<Vec<(String, Vec<u8>)>, Fault> {
+    let objects = LocalObjects::open(&cloned.folder.path().join(FOLDER))?;
+    let (mut files, mut bytes) = (Vec::new(), 0);
+    let mut folders: Vec<Option<ObjectKey>> = vec![None];
+    while let Some(folder) = folders.pop() {
+        for entry in objects.list(folder.as_ref(), MOST_FILES + 1).await? {
+            if entry.key.as_str() == ".git" {
+                continue;
+            }
+            if entry.is_folder {
+                folders.push(Some(entry.key));
+                continue;
+            }
+            bytes += entry.size;
+            if files.len() == MOST_FILES || bytes > MOST_BYTES {
+                let message = "The repository holds more files than skills have.";
+                return Err(Fault::new(ErrorCode::TooLarge, message));
+            }
+            match objects.get(&entry.key, MOST_BYTES).await {
+                Ok(Some(object)) => files.push((entry.key.to_string(), object.bytes)),
+                Ok(None) | Err(StoreError::Refused(_)) => {}
+                Err(error) => return Err(error.into()),
+            }
+        }
+    }
+    Ok(files)
+}
+
+fn fault(error: ToolError) -> Fault {
+    Fault::new(error.code(), error.to_string())
+}

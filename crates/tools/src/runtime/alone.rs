@@ -1,0 +1,62 @@
+//! A command that works in a folder of its own and sees nothing of anybody's files.
+
+use std::path::Path;
+use std::process::Stdio;
+use std::time::Duration;
+
+use onyx_sandbox::{Bounds, Input, Job, SandboxError, Scratch};
+
+use super::{Ending, Gathered, Network, Runtime, not_run};
+use crate::ToolError;
+
+/// What such a command left: its folder goes with this value.
+pub(crate) struct Alone {
+    pub(crate) folder: Scratch,
+    pub(crate) ending: Ending,
+    pub(crate) output: String,
+}
+
+impl Runtime {
+    pub(crate) async fn run_alone(
+        &self,
+        argv: impl FnOnce(&Path) -> Vec<String>,
+        network: Network,
+        limit: Duration,
+    ) -> Result<Alone, ToolError> {
+        let root = self.scratch_folder();
+        let folder = tokio::task::spawn_blocking(move || Scratch::make(&root)).await;
+        let folder = folder
+            .map_err(|_| ToolError::Failed("the command's folder cannot be made".into()))?
+            .map_err(|error| ToolError::Failed(format!("the command's folder: {error}")))?;
+        let job = Job {
+            argv: argv(folder.path()),
+            folder: folder.path().to_owned(),
+            readable: Vec::new(),
+            writable: vec![folder.path().to_owned()],
+            scratch: folder.path().to_owned(),
+            network: match network {
+                Network::None => onyx_sandbox::Network::None,
+                Network::Servers(_) => onyx_sandbox::Network::Proxied,
+            },
+            input: Input::Given,
+            bounds: Bounds::default(),
+        };
+        let started = self.sandbox.start(job, Stdio::null()).await;
+        let mut running = started.map_err(|error| not_run(&error))?;
+        let _proxy = self.answer(&mut running, network).await?;
+        let mut gathered = Gathered::default();
+        let work = async {
+            while let Some(piece) = running.next_output().await? {
+                let _ = gathered.add(&piece);
+            }
+            running.wait().await
+        };
+        let ending = match tokio::time::timeout(limit, work).await {
+            Ok(Ok(status)) => status.code().map_or(Ending::Killed, Ending::Exited),
+            Ok(Err(error)) => return Err(not_run(&SandboxError::Read(error))),
+            Err(_) => Ending::TimedOut,
+        };
+        running.kill();
+        Ok(Alone { folder, ending, output: gathered.finish() })
+    }
+}

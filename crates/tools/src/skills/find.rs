@@ -1,0 +1,257 @@
+//! Skills as they lie on disk.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use onyx_storage::{Acceptance, Area, Found, Object, ObjectKey, Objects, StoreError, Wanted};
+use onyx_types::{Fault, Hash, PersonId};
+
+use super::{SKILL_FILE, Skill, SkillHead, SkillPlace, SkillState, SkillsCore};
+
+/// More folders than this are not looked at.
+pub(super) const MOST_SKILLS: usize = 200;
+pub(super) const MOST_FILES: usize = 200;
+/// Of all files of one skill.
+pub(super) const MOST_BYTES: u64 = 4 * 1024 * 1024;
+/// How deep folders lie in each other.
+const DEEPEST: usize = 8;
+
+/// A name in a folder of skills.
+#[derive(Clone, Debug)]
+pub(super) struct Entry {
+    pub(super) name: String,
+    pub(super) shape: Shape,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Shape {
+    /// `<name>/SKILL.md`, with any other files.
+    Folder,
+    /// `<name>.md`
+    File,
+}
+
+impl Entry {
+    /// Where the skill lies in its area.
+    pub(super) fn root(&self, place: &SkillPlace) -> Result<ObjectKey, StoreError> {
+        let (folder, name) = (place.folder(), &self.name);
+        let path = match self.shape {
+            Shape::Folder => format!("{folder}/{name}"),
+            Shape::File => format!("{folder}/{name}.md"),
+        };
+        Ok(path.parse()?)
+    }
+
+    /// Where its text lies.
+    pub(super) fn text_path(&self, place: &SkillPlace) -> Result<ObjectKey, StoreError> {
+        let root = self.root(place)?;
+        match self.shape {
+            Shape::Folder => Ok(root.join(SKILL_FILE)?),
+            Shape::File => Ok(root),
+        }
+    }
+}
+
+/// The files of a skill, or why they cannot be taken together.
+enum Contents {
+    Whole(BTreeMap<String, Vec<u8>>),
+    Flawed(String),
+}
+
+impl SkillsCore {
+    /// What lies in a place, by name. A folder wins over a file of the same name.
+    pub(super) async fn entries(
+        &self,
+        person: &PersonId,
+        places: &[SkillPlace],
+    ) -> Result<Vec<Vec<Entry>>, Fault> {
+        let wanted = places.iter().map(|place| {
+            let key = place.folder().parse().map_err(StoreError::from)?;
+            Ok((place.area(person), Wanted::Folder { key, limit: MOST_SKILLS }))
+        });
+        let wanted = wanted.collect::<Result<Vec<(Area, Wanted)>, StoreError>>()?;
+        let mut all = Vec::with_capacity(places.len());
+        for found in self.files.find(wanted).await? {
+            all.push(match found {
+                Ok(Found::Folder(metas)) => named(&metas),
+                Ok(Found::Nothing | Found::File(_) | Found::End(_)) => Vec::new(),
+                Err(error) => {
+                    tracing::warn!(%person, %error, "a folder of skills is left out");
+                    Vec::new()
+                }
+            });
+        }
+        Ok(all)
+    }
+
+    pub(super) async fn all(
+        &self,
+        person: &PersonId,
+        places: &[SkillPlace],
+    ) -> Result<Vec<Skill>, Fault> {
+        let accepted = self.acceptances(person).await?;
+        let (mut skills, mut taken) = (Vec::new(), BTreeSet::new());
+        for (place, entries) in places.iter().zip(self.entries(person, places).await?) {
+            for entry in entries {
+                let Some(mut skill) = self.load(person, place, &entry, &accepted).await? else {
+                    continue;
+                };
+                // Skills of different agents do not meet.
+                let is_own = matches!(place, SkillPlace::Agent(_));
+                if !is_own && !taken.insert(skill.name.clone()) {
+                    skill.state = SkillState::Shadowed;
+                }
+                skills.push(skill);
+            }
+        }
+        Ok(skills)
+    }
+
+    pub(super) async fn one(
+        &self,
+        person: &PersonId,
+        place: &SkillPlace,
+        name: &str,
+    ) -> Result<Option<Skill>, Fault> {
+        let accepted = self.acceptances(person).await?;
+        let entries = self.entries(person, std::slice::from_ref(place)).await?;
+        match entries.into_iter().flatten().find(|entry| entry.name == name) {
+            Some(entry) => self.load(person, place, &entry, &accepted).await,
+            None => Ok(None),
+        }
+    }
+
+    /// Everything of a skill, read once: what is judged is what is shown. `None`: a folder without
+    /// the file that makes it a skill.
+    async fn load(
+        &self,
+        person: &PersonId,
+        place: &SkillPlace,
+        entry: &Entry,
+        accepted: &[Acceptance],
+    ) -> Result<Option<Skill>, Fault> {
+        let objects = self.files.objects(&place.area(person))?;
+        let root = entry.root(place)?;
+        let contents = match entry.shape {
+            Shape::Folder => folder_contents(&*objects, &root).await?,
+            Shape::File => file_contents(&*objects, &root).await?,
+        };
+        let (mut files, mut flaw) = match contents {
+            Contents::Whole(files) => (files, None),
+            Contents::Flawed(why) => (BTreeMap::new(), Some(why)),
+        };
+        let hash = hash_of(&files);
+        let text = match files.remove(SKILL_FILE).map(String::from_utf8) {
+            Some(Ok(text)) => text,
+            Some(Err(_)) => {
+                flaw = Some(format!("its {SKILL_FILE} is not UTF-8 text"));
+                String::new()
+            }
+            None if flaw.is_some() => String::new(),
+            None => return Ok(None),
+        };
+        let head = match flaw {
+            Some(why) => Err(why),
+            None => SkillHead::read(&entry.name, &text),
+        };
+        let accepted = accepted.iter().find(|row| row.name == root.as_str()).cloned();
+        let state = match (&head, place, &accepted) {
+            (Err(why), ..) => SkillState::Broken(why.clone()),
+            (Ok(_), SkillPlace::Agent(_), _) => SkillState::Ready,
+            (Ok(_), _, Some(row)) if row.hash == hash => SkillState::Ready,
+            (Ok(_), _, Some(_)) => SkillState::Changed,
+            (Ok(_), _, None) => SkillState::New,
+        };
+        Ok(Some(Skill {
+            name: entry.name.clone(),
+            place: place.clone(),
+            path: entry.text_path(place)?.to_string(),
+            text,
+            head: head.ok(),
+            hash,
+            files,
+            state,
+            accepted,
+        }))
+    }
+}
+
+fn named(metas: &[onyx_storage::ObjectMeta]) -> Vec<Entry> {
+    let mut entries: BTreeMap<String, Entry> = BTreeMap::new();
+    for meta in metas {
+        let last = meta.key.parts().last().unwrap_or_default();
+        let (name, shape) = if meta.is_folder {
+            (last, Shape::Folder)
+        } else if let Some(stem) = last.strip_suffix(".md") {
+            (stem, Shape::File)
+        } else {
+            continue;
+        };
+        let entry = Entry { name: name.to_owned(), shape };
+        if shape == Shape::Folder || !entries.contains_key(name) {
+            entries.insert(name.to_owned(), entry);
+        }
+    }
+    entries.into_values().collect()
+}
+
+async fn file_contents(objects: &dyn Objects, file: &ObjectKey) -> Result<Contents, StoreError> {
+    Ok(match get(objects, file).await? {
+        Ok(Some(object)) => {
+            Contents::Whole(BTreeMap::from([(SKILL_FILE.to_owned(), object.bytes)]))
+        }
+        Ok(None) => Contents::Whole(BTreeMap::new()),
+        Err(why) => Contents::Flawed(why),
+    })
+}
+
+async fn folder_contents(objects: &dyn Objects, root: &ObjectKey) -> Result<Contents, StoreError> {
+    let (mut files, mut bytes) = (BTreeMap::new(), 0);
+    let mut folders = vec![(root.clone(), 1)];
+    while let Some((folder, depth)) = folders.pop() {
+        let metas = match objects.list(Some(&folder), MOST_FILES + 1).await {
+            Err(StoreError::NotFound) => continue,
+            listed => listed?,
+        };
+        for meta in metas {
+            if meta.is_folder {
+                if depth == DEEPEST {
+                    return Ok(Contents::Flawed("its folders lie too deep in each other".into()));
+                }
+                folders.push((meta.key, depth + 1));
+                continue;
+            }
+            bytes += meta.size;
+            if bytes > MOST_BYTES || files.len() == MOST_FILES {
+                let most = MOST_BYTES / (1024 * 1024);
+                let why = format!("it has more than {MOST_FILES} files or {most} MiB");
+                return Ok(Contents::Flawed(why));
+            }
+            let object = match get(objects, &meta.key).await? {
+                Ok(Some(object)) => object,
+                // It went while the others were read.
+                Ok(None) => continue,
+                Err(why) => return Ok(Contents::Flawed(why)),
+            };
+            let name = meta.key.as_str()[root.as_str().len() + 1..].to_owned();
+            files.insert(name, object.bytes);
+        }
+    }
+    Ok(Contents::Whole(files))
+}
+
+/// A file, or why it cannot be part of a skill.
+async fn get(
+    objects: &dyn Objects,
+    key: &ObjectKey,
+) -> Result<Result<Option<Object>, String>, StoreError> {
+    match objects.get(key, MOST_BYTES).await {
+        Err(StoreError::Refused(why)) => Ok(Err(why)),
+        read => read.map(Ok),
+    }
+}
+
+/// Of names and contents. One file alone has the same as a folder with only that `SKILL.md`.
+pub(super) fn hash_of(files: &BTreeMap<String, Vec<u8>>) -> Hash {
+    let parts = files.iter().flat_map(|(name, bytes)| [name.as_bytes(), bytes.as_slice()]);
+    Hash::of_parts(parts)
+}

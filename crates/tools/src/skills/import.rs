@@ -1,0 +1,141 @@
+//! Skills that somebody brings along: files, or a ZIP archive of them.
+
+use std::collections::BTreeMap;
+use std::io::{Cursor, Read as _};
+
+use onyx_storage::ObjectKey;
+use onyx_types::{ErrorCode, Fault};
+use zip::ZipArchive;
+
+use super::find::{MOST_BYTES, MOST_FILES};
+use super::{SKILL_FILE, SkillHead};
+
+/// More skills at once are a mistake, or an attack.
+const MOST_AT_ONCE: usize = 50;
+/// Of everything that is brought at once.
+const MOST_BROUGHT: u64 = 4 * MOST_BYTES;
+
+/// Files that hold one skill or several: each folder with a `SKILL.md` is one.
+#[derive(Clone, Debug, Default)]
+pub struct SkillPackage {
+    files: BTreeMap<String, Vec<u8>>,
+    /// What a skill at the top is called where it does not say so itself.
+    name: Option<String>,
+}
+
+/// A skill's name and its files.
+type NamedFiles = (String, BTreeMap<String, Vec<u8>>);
+
+impl SkillPackage {
+    /// Of files by their paths in the package.
+    pub fn of_files(
+        name: Option<String>,
+        files: impl IntoIterator<Item = (String, Vec<u8>)>,
+    ) -> Result<Self, Fault> {
+        let mut package = Self { files: BTreeMap::new(), name };
+        let mut left = MOST_BROUGHT;
+        for (path, bytes) in files {
+            left = left.checked_sub(bytes.len() as u64).ok_or_else(too_large)?;
+            package.add(path, bytes)?;
+        }
+        Ok(package)
+    }
+
+    /// Of a ZIP archive. What it says of its sizes is not believed.
+    pub fn of_zip(name: Option<String>, bytes: &[u8]) -> Result<Self, Fault> {
+        let damaged = |error: &dyn std::fmt::Display| {
+            Fault::new(ErrorCode::InvalidRequest, format!("The archive cannot be read: {error}"))
+        };
+        let mut zip = ZipArchive::new(Cursor::new(bytes)).map_err(|error| damaged(&error))?;
+        let mut package = Self { files: BTreeMap::new(), name };
+        let mut left = MOST_BROUGHT;
+        for index in 0..zip.len() {
+            let file = zip.by_index(index).map_err(|error| damaged(&error))?;
+            // A link in an archive could lead anywhere.
+            if file.is_dir() || file.is_symlink() {
+                continue;
+            }
+            let path = file.name().map_err(|error| damaged(&error))?.into_owned();
+            let mut content = Vec::new();
+            file.take(left + 1).read_to_end(&mut content).map_err(|error| damaged(&error))?;
+            left = left.checked_sub(content.len() as u64).ok_or_else(too_large)?;
+            package.add(path, content)?;
+        }
+        Ok(package)
+    }
+
+    fn add(&mut self, path: String, bytes: Vec<u8>) -> Result<(), Fault> {
+        // What leads out of the package, or cannot be a file here, is refused and not left out: the
+        // skill would not be the one that was looked at.
+        let key: Result<ObjectKey, _> = path.parse();
+        let key = key.map_err(|error| Fault::new(ErrorCode::InvalidRequest, error.to_string()))?;
+        // What version control keeps beside the files is no part of a skill.
+        if key.parts().any(|part| part == ".git") {
+            return Ok(());
+        }
+        if self.files.len() == MOST_AT_ONCE * MOST_FILES {
+            return Err(too_large());
+        }
+        self.files.insert(path, bytes);
+        Ok(())
+    }
+
+    /// Each folder with a `SKILL.md`, and each `.md` at the top that is one by itself.
+    pub(super) fn skills(self) -> Result<Vec<NamedFiles>, Fault> {
+        let Self { files, name } = self;
+        let is_head = |path: &&String| {
+            path.as_str() == SKILL_FILE || path.ends_with(&format!("/{SKILL_FILE}"))
+        };
+        let heads: Vec<String> = files.keys().filter(is_head).cloned().collect();
+        let mut skills: Vec<NamedFiles> = Vec::new();
+        for head in &heads {
+            let folder = head.strip_suffix(SKILL_FILE).unwrap_or_default();
+            // A skill within another one belongs to that.
+            let is_inside = |other: &String| {
+                let other = other.strip_suffix(SKILL_FILE).unwrap_or_default();
+                other.len() < folder.len() && folder.starts_with(other)
+            };
+            if heads.iter().any(is_inside) {
+                continue;
+            }
+            let own = files.iter().filter_map(|(path, bytes)| {
+                Some((path.strip_prefix(folder)?.to_owned(), bytes.clone()))
+            });
+            let last = folder.trim_end_matches('/').rsplit('/').next().unwrap_or_default();
+            let last = Some(last.to_owned()).filter(|last| !last.is_empty()).or(name.clone());
+            skills.push((called(&files[head], last)?, own.collect()));
+        }
+        if heads.is_empty() {
+            for (path, bytes) in files.iter().filter(|(path, _)| !path.contains('/')) {
+                if let Some(stem) = path.strip_suffix(".md") {
+                    let own = BTreeMap::from([(SKILL_FILE.to_owned(), bytes.clone())]);
+                    skills.push((called(bytes, Some(stem.to_owned()))?, own));
+                }
+            }
+        }
+        match skills.len() {
+            0 => {
+                let message = format!("There is no {SKILL_FILE} in it.");
+                Err(Fault::new(ErrorCode::InvalidRequest, message)
+                    .with_hint("A skill is a folder with a SKILL.md, or one .md file."))
+            }
+            1..=MOST_AT_ONCE => Ok(skills),
+            _ => Err(too_large()),
+        }
+    }
+}
+
+/// As the skill calls itself, else as its folder is called.
+fn called(head: &[u8], fallback: Option<String>) -> Result<String, Fault> {
+    let own = SkillHead::own_name(&String::from_utf8_lossy(head));
+    own.or(fallback).ok_or_else(|| {
+        Fault::new(ErrorCode::InvalidRequest, "The skill has no name.")
+            .with_hint("Write `name:` into the front matter of its SKILL.md.")
+    })
+}
+
+fn too_large() -> Fault {
+    let (most, at_once) = (MOST_BROUGHT / (1024 * 1024), MOST_AT_ONCE);
+    let message = format!("At most {at_once} skills and {most} MiB can be brought at once.");
+    Fault::new(ErrorCode::TooLarge, message)
+}

@@ -1,0 +1,176 @@
+//! Skills: instructions for certain kinds of work that an agent opens when it needs them. A skill is
+//! a folder with a `SKILL.md`, or one `.md` file, in an agent's `skills` folder or in the vault.
+//!
+//! Prompts, the tool `skill` and surfaces come in through [`Skills`]. Those in an agent's own folder
+//! are its owner's words. Any other counts only while it holds exactly what its person accepted; it
+//! is shown to no model before. Nothing here runs anything of a skill, and what a skill asks to be
+//! allowed (`allowed-tools`) is shown to people and widens nothing.
+
+mod edit;
+mod find;
+mod head;
+mod import;
+mod offer;
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::{Arc, Mutex, PoisonError};
+
+use onyx_storage::{Acceptance, AcceptanceKind, Acceptances, Area, Files};
+use onyx_types::{AgentId, Clock, ErrorCode, Fault, Hash, PersonId};
+
+use crate::text::diff::unified_diff;
+
+pub use head::{SkillHead, is_skill_name};
+pub use import::SkillPackage;
+
+/// The file of a skill that says what it is for and how it is done.
+pub const SKILL_FILE: &str = "SKILL.md";
+
+/// The skills of people and agents. Cheap to clone.
+#[derive(Clone)]
+pub struct Skills {
+    shared: Arc<SkillsCore>,
+}
+
+struct SkillsCore {
+    files: Arc<dyn Files>,
+    accepted: Arc<dyn Acceptances>,
+    clock: Arc<dyn Clock>,
+    /// Who had something to open when a prompt was last made for them.
+    offered: Mutex<BTreeSet<(PersonId, AgentId)>>,
+}
+
+/// Where a skill lies. Of two with one name the first in this order counts.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum SkillPlace {
+    /// `agents/<agent>/skills`
+    Agent(AgentId),
+    /// `vault/agent/skills`
+    Vault,
+    /// `vault/.agents/skills`, which other programs use too.
+    VaultShared,
+}
+
+impl SkillPlace {
+    fn area(&self, person: &PersonId) -> Area {
+        match self {
+            Self::Agent(agent) => Area::Agent(agent.clone()),
+            Self::Vault | Self::VaultShared => Area::Vault(person.clone()),
+        }
+    }
+
+    const fn folder(&self) -> &'static str {
+        match self {
+            Self::Agent(_) => "skills",
+            Self::Vault => "agent/skills",
+            Self::VaultShared => ".agents/skills",
+        }
+    }
+}
+
+/// A skill as it is now.
+#[derive(Clone, Debug)]
+pub struct Skill {
+    pub name: String,
+    pub place: SkillPlace,
+    /// Where its `SKILL.md` lies, in the vault or in the agent's folder.
+    pub path: String,
+    /// The whole of its `SKILL.md`; empty where that cannot be read.
+    pub text: String,
+    pub head: Option<SkillHead>,
+    /// Of all its files.
+    pub hash: Hash,
+    /// Beside its `SKILL.md`.
+    pub files: BTreeMap<String, Vec<u8>>,
+    pub state: SkillState,
+    /// What the person accepted, where that is something else.
+    accepted: Option<Acceptance>,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum SkillState {
+    /// Agents can open it.
+    Ready,
+    /// Nobody has accepted it.
+    New,
+    /// It is not what was accepted any more.
+    Changed,
+    /// Another one with this name counts.
+    Shadowed,
+    /// Why it is no skill.
+    Broken(String),
+}
+
+impl Skill {
+    /// The instructions, without the front matter.
+    pub fn body(&self) -> &str {
+        match crate::text::front_matter::front_matter(&self.text) {
+            Ok((_, body)) => body.trim_start(),
+            Err(_) => &self.text,
+        }
+    }
+
+    /// What has changed since it was accepted; `None` where nothing waits for the person. Other
+    /// files of a skill are named: only `SKILL.md` is kept to compare with.
+    pub fn diff(&self) -> Option<String> {
+        let before = match (&self.state, &self.accepted) {
+            (SkillState::New, _) => "",
+            (SkillState::Changed, Some(accepted)) => accepted.content.as_str(),
+            (SkillState::Changed, None)
+            | (SkillState::Ready | SkillState::Shadowed | SkillState::Broken(_), _) => return None,
+        };
+        let mut diff = unified_diff(SKILL_FILE, before, &self.text);
+        for (name, bytes) in &self.files {
+            diff.push_str(&format!("(with the file {name}, {} bytes)\n", bytes.len()));
+        }
+        Some(diff)
+    }
+}
+
+impl Skills {
+    pub fn new(
+        files: Arc<dyn Files>,
+        accepted: Arc<dyn Acceptances>,
+        clock: Arc<dyn Clock>,
+    ) -> Self {
+        let shared = SkillsCore { files, accepted, clock, offered: Mutex::default() };
+        Self { shared: Arc::new(shared) }
+    }
+
+    /// Every skill of the person's vault and of these agents, broken ones too.
+    pub async fn list(&self, person: &PersonId, agents: &[AgentId]) -> Result<Vec<Skill>, Fault> {
+        let places = agents.iter().cloned().map(SkillPlace::Agent);
+        let places: Vec<_> = places.chain([SkillPlace::Vault, SkillPlace::VaultShared]).collect();
+        self.shared.all(person, &places).await
+    }
+
+    /// The one of this name that counts: an agent's own where an agent is named and has one.
+    pub async fn get(
+        &self,
+        person: &PersonId,
+        agent: Option<&AgentId>,
+        name: &str,
+    ) -> Result<Skill, Fault> {
+        let own = agent.cloned().map(SkillPlace::Agent);
+        let places = own.into_iter().chain([SkillPlace::Vault, SkillPlace::VaultShared]);
+        for place in places {
+            if let Some(skill) = self.shared.one(person, &place, name).await? {
+                return Ok(skill);
+            }
+        }
+        let message = format!("There is no skill {name}.");
+        Err(Fault::new(ErrorCode::NotFound, message).with_hint("`onyx skills list` shows them."))
+    }
+
+    /// Had the agent something to open for this person when its prompt was made?
+    pub(crate) fn is_offered(&self, person: &PersonId, agent: &AgentId) -> bool {
+        let offered = self.shared.offered.lock().unwrap_or_else(PoisonError::into_inner);
+        offered.contains(&(person.clone(), agent.clone()))
+    }
+}
+
+impl SkillsCore {
+    async fn acceptances(&self, person: &PersonId) -> Result<Vec<Acceptance>, Fault> {
+        Ok(self.accepted.accepted(person, AcceptanceKind::Skill).await?)
+    }
+}
