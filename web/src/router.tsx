@@ -98,6 +98,16 @@ const jobs = createRoute({
   path: '/jobs',
   component: lazyRouteComponent(() => import('./pages/jobs/JobsPage'), 'JobsPage'),
 });
+const skills = createRoute({
+  getParentRoute: () => root,
+  path: '/skills',
+  component: lazyRouteComponent(() => import('./pages/skills/SkillsPage'), 'SkillsPage'),
+});
+const mcp = createRoute({
+  getParentRoute: () => root,
+  path: '/tools',
+  component: lazyRouteComponent(() => import('./pages/mcp/McpPage'), 'McpPage'),
+});
 const agents = createRoute({
   getParentRoute: () => root,
   path: '/agents',
@@ -171,6 +181,8 @@ const routes = [
   threadAlone,
   actions,
   jobs,
+  skills,
+  mcp,
   agents,
   agent,
   settings,

@@ -4,12 +4,14 @@ import { Agents } from './agents';
 import { Channels } from './channels';
 import { Http, type HttpOptions } from './http';
 import { Jobs } from './jobs';
+import { Mcp } from './mcp';
 import { Memory } from './memory';
 import { Personas } from './personas';
 import { Preferences } from './preferences';
 import { Chat, Drafts, Sessions } from './resources';
 import { Runs } from './runs';
 import { Socket, type Listeners } from './socket';
+import { Skills } from './skills';
 import { Sources } from './sources';
 import { Spaces } from './spaces';
 import { Threads } from './threads';
@@ -21,6 +23,8 @@ export type * from './agents';
 export type * from './channels';
 export type * from './files';
 export type * from './jobs';
+export type * from './mcp';
+export type * from './skills';
 export type * from './memory';
 export type * from './personas';
 export type * from './preferences';
@@ -47,6 +51,8 @@ export class Onyx {
   readonly personas: Personas;
   readonly actions: Actions;
   readonly jobs: Jobs;
+  readonly skills: Skills;
+  readonly mcp: Mcp;
   readonly preferences: Preferences;
   readonly admin: Admin;
 
@@ -65,6 +71,8 @@ export class Onyx {
     this.personas = new Personas(this.http);
     this.actions = new Actions(this.http);
     this.jobs = new Jobs(this.http);
+    this.skills = new Skills(this.http);
+    this.mcp = new Mcp(this.http);
     this.preferences = new Preferences(this.http);
     this.admin = new Admin(this.http);
   }

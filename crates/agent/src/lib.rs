@@ -19,6 +19,7 @@ mod feed;
 mod jobs;
 mod memory;
 mod notices;
+mod peers;
 mod personas;
 pub mod prompt;
 mod runs;

@@ -58,7 +58,7 @@ pub(crate) struct Shared {
     pub(crate) live: Arc<dyn LiveRuns>,
     pub(crate) notices: Arc<dyn Notifier>,
     pub(crate) ids: Ids,
-    toolbox: Arc<Toolbox>,
+    pub(crate) toolbox: Arc<Toolbox>,
     clock: Arc<dyn Clock>,
     roster: Arc<CurrentRoster>,
     namer: SessionNamer,

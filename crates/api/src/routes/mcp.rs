@@ -28,7 +28,7 @@ pub(super) fn routes() -> Routes {
             .answers_json::<McpServerViews>(),
         Route::post("/api/admin/mcp", Owner, add)
             .summary("Adds servers, as other clients write them down; their tools wait")
-            .body::<NewServers>()
+            .body::<NewMcpServers>()
             .answers_created::<McpServerViews>(),
         Route::get("/api/admin/mcp/{name}", Owner, show)
             .summary("One server: how it is, its tools, its log")
@@ -50,7 +50,7 @@ pub(super) fn routes() -> Routes {
         Route::put("/api/admin/mcp/{name}/tools/{tool}", Owner, set_tool)
             .summary("Switches one tool on or off, or says what it does")
             .path_value("name", NAME)
-            .body::<ToolSettings>()
+            .body::<McpToolSettings>()
             .answers_json::<McpServerView>(),
     ];
     Routes::tagged("mcp", rows)
@@ -70,7 +70,7 @@ async fn show(
 
 /// `{"mcpServers": {…}}` as other clients have it, or servers by name.
 #[derive(Deserialize, JsonSchema)]
-pub(crate) struct NewServers {
+pub(crate) struct NewMcpServers {
     #[serde(flatten)]
     #[schemars(with = "BTreeMap<String, Value>")]
     pasted: Map<String, Value>,
@@ -78,7 +78,7 @@ pub(crate) struct NewServers {
 
 async fn add(
     State(state): State<ApiState>,
-    JsonBody(new): JsonBody<NewServers>,
+    JsonBody(new): JsonBody<NewMcpServers>,
 ) -> Result<(StatusCode, Json<McpServerViews>), Problem> {
     let servers = from_others(&Value::Object(new.pasted))?;
     let mut added = Vec::new();
@@ -144,7 +144,7 @@ async fn accept(
 /// What is not said stays.
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-pub(crate) struct ToolSettings {
+pub(crate) struct McpToolSettings {
     enabled: Option<bool>,
     effect: Option<ToolEffect>,
 }
@@ -152,7 +152,7 @@ pub(crate) struct ToolSettings {
 async fn set_tool(
     State(state): State<ApiState>,
     Path((name, tool)): Path<(String, String)>,
-    JsonBody(wish): JsonBody<ToolSettings>,
+    JsonBody(wish): JsonBody<McpToolSettings>,
 ) -> Result<Json<McpServerView>, Problem> {
     let view = state.extensions.mcp.get(&name).await?;
     if !view.tools.iter().any(|known| known.name == tool) {

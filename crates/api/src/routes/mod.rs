@@ -14,6 +14,7 @@ mod health;
 mod jobs;
 mod logs;
 mod mcp;
+mod mcp_server;
 mod members_changes;
 mod memory;
 mod metrics;
@@ -57,6 +58,7 @@ pub fn routes() -> Routes {
         .merge(skills::routes())
         .merge(artifacts::routes())
         .merge(mcp::routes())
+        .merge(mcp_server::routes())
         .merge(pending_changes::routes())
         .merge(audit::routes())
         .merge(admin::routes())

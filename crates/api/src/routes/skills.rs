@@ -15,7 +15,7 @@ use serde::Deserialize;
 use crate::routing::PathValue;
 use crate::wire::expected;
 use crate::{Access, ApiState, AuthContext, JsonBody, Problem, QueryOf, Route, Routes};
-use view::{SkillFileView, SkillView, SkillViews, SkillWithText};
+use view::{SkillFileView, SkillView, SkillViews};
 
 const NAME: PathValue = PathValue::Pattern("^[a-z0-9]+(-[a-z0-9]+)*$");
 
@@ -27,18 +27,18 @@ pub(super) fn routes() -> Routes {
             .answers_json::<SkillViews>(),
         Route::post("/api/skills/import", Write, import)
             .summary("Puts skills of somebody else into the vault; they wait to be accepted")
-            .body::<ImportBody>()
+            .body::<SkillImport>()
             .answers_created::<SkillViews>(),
         Route::get("/api/skills/{name}", Read, show)
             .summary("One skill with its text, and what waits to be accepted")
             .path_value("name", NAME)
             .query::<WhoseSkill>()
-            .answers_json::<SkillWithText>(),
+            .answers_json::<SkillView>(),
         Route::put("/api/skills/{name}", Write, write)
             .summary("Writes a skill of the vault and accepts it; If-Match and If-None-Match hold")
             .path_value("name", NAME)
             .body::<SkillText>()
-            .answers_json::<SkillWithText>(),
+            .answers_json::<SkillView>(),
         Route::delete("/api/skills/{name}", Write, remove)
             .summary("Takes it away; its files' last versions are kept")
             .path_value("name", NAME)
@@ -47,7 +47,7 @@ pub(super) fn routes() -> Routes {
             .summary("Lets agents open it as it is now")
             .path_value("name", NAME)
             .body::<SeenSkill>()
-            .answers_json::<SkillWithText>(),
+            .answers_json::<SkillView>(),
         Route::get("/api/skills/{name}/file", Read, file)
             .summary("A file of a skill")
             .path_value("name", NAME)
@@ -77,7 +77,7 @@ async fn show(
     caller: AuthContext,
     Path(name): Path<String>,
     QueryOf(whose): QueryOf<WhoseSkill>,
-) -> Result<Json<SkillWithText>, Problem> {
+) -> Result<Json<SkillView>, Problem> {
     let skills = &state.extensions.skills;
     shown(skills.get(&caller.person, whose.agent.as_ref(), &name).await?)
 }
@@ -94,7 +94,7 @@ async fn write(
     Path(name): Path<String>,
     headers: HeaderMap,
     JsonBody(body): JsonBody<SkillText>,
-) -> Result<Json<SkillWithText>, Problem> {
+) -> Result<Json<SkillView>, Problem> {
     let (approver, expect) = (caller.approver()?, expected(&headers)?);
     shown(state.extensions.skills.write(&approver, &name, &body.text, expect).await?)
 }
@@ -121,7 +121,7 @@ async fn accept(
     caller: AuthContext,
     Path(name): Path<String>,
     JsonBody(seen): JsonBody<SeenSkill>,
-) -> Result<Json<SkillWithText>, Problem> {
+) -> Result<Json<SkillView>, Problem> {
     let seen = Hash::from_hex(&seen.hash)
         .ok_or_else(|| Problem::field("hash", "64 hex digits are expected"))?;
     shown(state.extensions.skills.accept(&caller.approver()?, &name, seen).await?)
@@ -152,7 +152,7 @@ async fn file(
 /// Files, or a ZIP archive of them. Each folder with a `SKILL.md` is a skill.
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-pub(crate) struct ImportBody {
+pub(crate) struct SkillImport {
     /// What a skill at the top is called where it does not say so itself.
     name: Option<String>,
     files: Option<Vec<BroughtFile>>,
@@ -173,9 +173,9 @@ struct BroughtFile {
 async fn import(
     State(state): State<ApiState>,
     caller: AuthContext,
-    DocumentBody(body): DocumentBody<ImportBody>,
+    DocumentBody(body): DocumentBody<SkillImport>,
 ) -> Result<(StatusCode, Json<SkillViews>), Problem> {
-    let ImportBody { name, files, zip, git } = body;
+    let SkillImport { name, files, zip, git } = body;
     let package = match (files, zip, git) {
         (Some(files), None, None) => {
             let files = files.into_iter().map(|file| Ok((file.path, decoded(&file.content)?)));
@@ -198,6 +198,6 @@ fn decoded(content: &str) -> Result<Vec<u8>, Problem> {
     STANDARD.decode(content).map_err(|_| Problem::field("content", "base64 is expected"))
 }
 
-fn shown(skill: Skill) -> Result<Json<SkillWithText>, Problem> {
-    Ok(Json(SkillWithText::of(skill)))
+fn shown(skill: Skill) -> Result<Json<SkillView>, Problem> {
+    Ok(Json(SkillView::whole(skill)))
 }

@@ -80,6 +80,17 @@ impl Client {
         self.send(self.http.post(format!("{BASE}{path}")).json(body)).await
     }
 
+    /// The answer whatever its status, for who passes it on.
+    pub(crate) async fn post_through(
+        &self,
+        path: &str,
+        body: &Value,
+    ) -> Result<Response, ClientError> {
+        let request = self.http.post(format!("{BASE}{path}")).json(body);
+        let request = request.header(SOCKET_KEY, self.socket.key());
+        request.send().await.map_err(ClientError::Unreachable)
+    }
+
     pub(crate) async fn patch(&self, path: &str, body: &Value) -> Result<Response, ClientError> {
         self.send(self.http.patch(format!("{BASE}{path}")).json(body)).await
     }

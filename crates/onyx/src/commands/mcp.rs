@@ -5,7 +5,9 @@ use std::fs;
 
 use anyhow::{Context, Result, bail};
 use serde::Deserialize;
+use onyx_types::AgentId;
 use serde_json::{Map, Value, json};
+use tokio::io::{AsyncBufReadExt as _, BufReader};
 
 use super::{done, show, through};
 use crate::cli::{AsJson, McpCommand};
@@ -127,6 +129,7 @@ pub(crate) async fn run(home: &HomeFolder, command: McpCommand) -> Result<Exit> 
             show(response, json, |server: Server| server.details()).await
         }
         McpCommand::Accept { server, tools, json } => accept(client, &server, &tools, json).await,
+        McpCommand::Serve { agent } => serve(client, agent).await,
         McpCommand::Remove { server, json } => {
             client.delete(&format!("{MCP}/{server}")).await?;
             done(json, &format!("{server} is out of the config"));
@@ -134,6 +137,34 @@ pub(crate) async fn run(home: &HomeFolder, command: McpCommand) -> Result<Exit> 
         }
     })
     .await
+}
+
+/// Passes messages on, one a line, until the input ends. Nothing else is written to the output.
+async fn serve(client: &Client, agent: Option<AgentId>) -> Result<(), ClientError> {
+    let path = agent.map_or_else(|| "/mcp".to_owned(), |agent| format!("/mcp?agent={agent}"));
+    let mut lines = BufReader::new(tokio::io::stdin()).lines();
+    loop {
+        let line = match lines.next_line().await {
+            Ok(Some(line)) if line.trim().is_empty() => continue,
+            Ok(Some(line)) => line,
+            // Whoever started this is gone.
+            Ok(None) | Err(_) => return Ok(()),
+        };
+        let answer = match serde_json::from_str::<Value>(&line) {
+            Ok(message) => {
+                let response = client.post_through(&path, &message).await?;
+                response.text().await.map_err(ClientError::Unreachable)?
+            }
+            Err(error) => {
+                let error = json!({"code": -32_700, "message": format!("not JSON: {error}")});
+                json!({"jsonrpc": "2.0", "id": null, "error": error}).to_string()
+            }
+        };
+        // A notification is answered by nothing.
+        if !answer.trim().is_empty() {
+            crate::output::json_text(&answer);
+        }
+    }
 }
 
 /// Accepts exactly what is shown now.

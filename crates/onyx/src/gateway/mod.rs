@@ -30,7 +30,7 @@ use anyhow::{Context, Result};
 use axum::Router;
 use onyx_agent::{AgentOptions, AgentServices};
 use onyx_api::{
-    Admission, ApiState, Authenticator, Changes, Exposure, Extensions, Lanes, LogRing, PassThrough, Shared,
+    Admission, ApiState, Authenticator, Changes, Exposure, Lanes, LogRing, PassThrough, Shared,
     Traffic,
 };
 use onyx_identity::{Identity, Secrets};

@@ -48,7 +48,9 @@ pub struct Policy {
     tier: Tier,
     settings: Arc<ToolSettings>,
     /// In order: every run looks each tool up.
-    tools: Vec<ToolName>,
+    tools: Arc<[ToolName]>,
+    /// Whatever comes later, only these; `None`: whatever the settings allow.
+    narrowed: Option<Arc<[String]>>,
     /// Of the toolbox that they were resolved against.
     version: u64,
     commands: Vec<CommandRule>,
@@ -78,9 +80,9 @@ impl Policy {
         let mut warnings: Vec<Warning> = unknown.map(warn).collect();
         let commands = settings.rules()?;
         warnings.extend(commands.iter().filter_map(CommandRule::warning).map(Warning));
-        let tools = allowed(settings, known);
+        let tools = allowed(settings, known).into();
         let (settings, version) = (Arc::new(settings.clone()), known.version);
-        Ok((Self { tier, settings, tools, version, commands }, warnings))
+        Ok((Self { tier, settings, tools, narrowed: None, version, commands }, warnings))
     }
 
     /// The same policy over the tools that there are now.
@@ -88,8 +90,22 @@ impl Policy {
         if self.version == known.version {
             return Cow::Borrowed(self);
         }
-        let tools = allowed(&self.settings, known);
-        Cow::Owned(Self { tools, version: known.version, ..self.clone() })
+        let mut tools = allowed(&self.settings, known);
+        if let Some(names) = &self.narrowed {
+            tools.retain(|tool| names.iter().any(|name| *name == **tool));
+        }
+        Cow::Owned(Self { tools: tools.into(), version: known.version, ..self.clone() })
+    }
+
+    /// Does it allow the same as the other, of whatever tools there are? By the settings that both
+    /// were made from: a policy and its clones do.
+    pub(crate) fn is_alike(&self, other: &Self) -> bool {
+        Arc::ptr_eq(&self.settings, &other.settings)
+            && (self.tier, &self.narrowed) == (other.tier, &other.narrowed)
+    }
+
+    pub(crate) fn version(&self) -> u64 {
+        self.version
     }
 
     /// Does a standing rule allow exactly this command?
@@ -109,12 +125,17 @@ impl Policy {
         Self { tier: self.tier.min(tier), ..self.clone() }
     }
 
-    /// Of the same tools, only these.
+    /// Of the same tools, only these, also when other tools come later.
     #[must_use]
     pub fn only(&self, names: &[&str]) -> Self {
-        let mut narrowed = self.clone();
-        narrowed.tools.retain(|tool| names.contains(&tool.as_str()));
-        narrowed
+        let stays = |tool: &&ToolName| names.contains(&tool.as_str());
+        let tools: Arc<[ToolName]> = self.tools.iter().filter(stays).cloned().collect();
+        let allowed = |name: &&&str| match &self.narrowed {
+            Some(before) => before.iter().any(|known| *known == ***name),
+            None => true,
+        };
+        let narrowed = names.iter().filter(allowed).map(|name| (*name).to_owned()).collect();
+        Self { tools, narrowed: Some(narrowed), ..self.clone() }
     }
 
     /// Every tool there is for the agent, by name.

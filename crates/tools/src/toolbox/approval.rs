@@ -188,7 +188,7 @@ impl Toolbox {
     /// Does the agent still have the tool, and can it work for the person?
     fn is_there(&self, tool: &str, policy: &Policy, cx: &ToolCx) -> bool {
         let tools = self.tools();
-        let policy = policy.for_tools(&tools.known());
+        let policy = tools.resolved(policy);
         let is_its_own = tools.visibility(tool, &policy, &cx.agent) == Visibility::Offered;
         let is_ready = |entry: &Entry| match tools.readiness(entry, &cx.key.person) {
             Readiness::Ready => true,

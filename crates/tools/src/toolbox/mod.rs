@@ -155,7 +155,7 @@ impl Toolbox {
         let began = cx.clock.now().mono;
         let cx = &ToolCx { live: cx.live.masked_by(&self.services.masker), ..cx.clone() };
         let tools = self.tools();
-        let policy = &policy.for_tools(&tools.known());
+        let policy = &tools.resolved(policy);
         let made = match self.seeing_drafts(cx).await {
             Ok(cx) => {
                 let (toolbox, tools) = (self, &*tools);

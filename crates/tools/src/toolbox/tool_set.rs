@@ -1,5 +1,6 @@
+use std::borrow::Cow;
 use std::collections::BTreeMap;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
 
 use onyx_types::{AgentId, Capability, ErrorCode, Fault, PersonId, ToolSpec, Visibility};
 
@@ -8,6 +9,9 @@ use super::offering::{Offering, Offerings, ToolTraits};
 use crate::gate::{KnownTools, Policy};
 use crate::schema::Checker;
 use crate::tool::{Registration, Tool};
+
+/// One for each agent and tier; few more while the config changes.
+const MOST_POLICIES: usize = 64;
 
 /// The tools as they were at one moment. What comes or goes later makes another set, so that
 /// whoever holds one sees the same tools until it asks again.
@@ -18,6 +22,8 @@ pub struct ToolSet {
     next: u64,
     entries: Vec<Arc<Entry>>,
     offerings: Offerings,
+    /// Policies over these tools, as they were asked for last: resolving one costs with every tool.
+    policies: Mutex<Vec<Policy>>,
 }
 
 pub(super) struct Entry {
@@ -56,7 +62,8 @@ impl ToolSet {
         }
         let next = self.next + registrations.len() as u64;
         let version = self.version + 1;
-        Ok((Self { version, next, entries, offerings: Offerings::default() }, registrations))
+        let set = Self { version, next, entries, ..Self::default() };
+        Ok((set, registrations))
     }
 
     /// The same without these.
@@ -64,7 +71,7 @@ impl ToolSet {
         let stays = |entry: &&Arc<Entry>| !gone.contains(&entry.registration);
         let entries = self.entries.iter().filter(stays).cloned().collect();
         let version = self.version + 1;
-        Self { version, next: self.next, entries, offerings: Offerings::default() }
+        Self { version, next: self.next, entries, ..Self::default() }
     }
 
     /// Grows with every change of the toolbox.
@@ -85,9 +92,26 @@ impl ToolSet {
         KnownTools { version: self.version, specs: self.specs() }
     }
 
+    /// The policy over these tools.
+    pub(super) fn resolved<'p>(&self, policy: &'p Policy) -> Cow<'p, Policy> {
+        if policy.version() == self.version {
+            return Cow::Borrowed(policy);
+        }
+        let mut policies = self.policies.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(known) = policies.iter().find(|known| known.is_alike(policy)) {
+            return Cow::Owned(known.clone());
+        }
+        if policies.len() >= MOST_POLICIES {
+            policies.remove(0);
+        }
+        let resolved = policy.for_tools(&self.known()).into_owned();
+        policies.push(resolved.clone());
+        Cow::Owned(resolved)
+    }
+
     /// What a policy allows, always in the same order so that prompt caches hit.
     pub fn offers(&self, policy: &Policy) -> Vec<&ToolSpec> {
-        let policy = policy.for_tools(&self.known());
+        let policy = self.resolved(policy);
         let allowed = |spec: &&ToolSpec| policy.visibility(&spec.name) == Visibility::Offered;
         self.specs().into_iter().filter(allowed).collect()
     }
@@ -118,7 +142,7 @@ impl ToolSet {
         };
         let weight: usize = self.entries.iter().zip(&ready).map(foreign).sum();
         if weight > room {
-            let policy = policy.for_tools(&self.known());
+            let policy = self.resolved(policy);
             for (entry, ready) in self.entries.iter().zip(&mut ready) {
                 let spec = entry.tool.spec();
                 let stands_in = [FIND_TOOL, CALL_TOOL].contains(&spec.name.as_str());
@@ -145,7 +169,7 @@ impl ToolSet {
     }
 
     fn ready(&self, policy: &Policy, agent: &AgentId, person: &PersonId) -> Vec<bool> {
-        let policy = policy.for_tools(&self.known());
+        let policy = self.resolved(policy);
         let mut needs = Needs { person, known: BTreeMap::new() };
         let mut is_offered = |entry: &Entry| {
             let spec = entry.tool.spec();

@@ -136,3 +136,12 @@ async fn a_call_that_has_begun_ends_by_itself_though_its_tool_goes() {
     let (outcome, ()) = tokio::join!(working, meddling);
     assert_eq!(outcome.output, "stopped by itself");
 }
+
+#[tokio::test]
+async fn a_policy_that_was_narrowed_stays_narrow_when_tools_come() {
+    let mut world = World::new().await;
+    world.policy = world.policy.only(&["read_file"]);
+    assert_eq!(offered(&world), ["read_file"]);
+    world.toolbox.register(vec![look("found it", |_| {})]).unwrap();
+    assert_eq!(offered(&world), ["read_file"]);
+}

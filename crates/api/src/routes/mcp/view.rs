@@ -17,7 +17,7 @@ pub(crate) struct McpServerView {
     /// The command line, or the address.
     place: String,
     enabled: bool,
-    status: StatusView,
+    status: McpStatusView,
     /// Why it fails.
     #[serde(skip_serializing_if = "Option::is_none")]
     problem: Option<String>,
@@ -36,7 +36,7 @@ pub(crate) struct McpServerView {
 
 #[derive(Serialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
-enum StatusView {
+enum McpStatusView {
     /// Nobody needs it now; the next call starts it.
     Idle,
     Starting,
@@ -56,7 +56,7 @@ struct McpToolView {
     hints: Value,
     /// What the owner says that it does.
     effect: ToolEffect,
-    state: ToolStateView,
+    state: McpToolStateView,
     /// Why it cannot be used.
     #[serde(skip_serializing_if = "Option::is_none")]
     problem: Option<String>,
@@ -71,7 +71,7 @@ struct McpToolView {
 
 #[derive(Serialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
-enum ToolStateView {
+enum McpToolStateView {
     Ready,
     /// Nobody has accepted it; no agent has it.
     New,
@@ -88,10 +88,10 @@ impl McpServerView {
     pub(super) fn of(view: ServerView) -> Self {
         let ServerView { name, settings, status, version, tools, log } = view;
         let (status, problem) = match status {
-            ServerStatus::Idle => (StatusView::Idle, None),
-            ServerStatus::Starting => (StatusView::Starting, None),
-            ServerStatus::Running => (StatusView::Running, None),
-            ServerStatus::Failing(why) => (StatusView::Failing, Some(why)),
+            ServerStatus::Idle => (McpStatusView::Idle, None),
+            ServerStatus::Starting => (McpStatusView::Starting, None),
+            ServerStatus::Running => (McpStatusView::Running, None),
+            ServerStatus::Failing(why) => (McpStatusView::Failing, Some(why)),
         };
         let command = settings.command.iter().chain(&settings.args).cloned();
         let command = command.collect::<Vec<_>>().join(" ");
@@ -113,12 +113,12 @@ impl McpServerView {
 impl McpToolView {
     fn of(tool: OfferedTool) -> Self {
         let (state, problem) = match tool.state {
-            OfferedToolState::Ready => (ToolStateView::Ready, None),
-            OfferedToolState::New => (ToolStateView::New, None),
-            OfferedToolState::Changed => (ToolStateView::Changed, None),
-            OfferedToolState::Missing => (ToolStateView::Missing, None),
-            OfferedToolState::Off => (ToolStateView::Off, None),
-            OfferedToolState::Unusable(why) => (ToolStateView::Unusable, Some(why)),
+            OfferedToolState::Ready => (McpToolStateView::Ready, None),
+            OfferedToolState::New => (McpToolStateView::New, None),
+            OfferedToolState::Changed => (McpToolStateView::Changed, None),
+            OfferedToolState::Missing => (McpToolStateView::Missing, None),
+            OfferedToolState::Off => (McpToolStateView::Off, None),
+            OfferedToolState::Unusable(why) => (McpToolStateView::Unusable, Some(why)),
         };
         Self {
             name: tool.name,

@@ -15,13 +15,13 @@ pub(crate) struct SkillViews {
 #[derive(Serialize, JsonSchema)]
 pub(crate) struct SkillView {
     name: String,
-    place: PlaceView,
+    place: SkillPlaceView,
     /// The agent in whose folder it lies.
     #[serde(skip_serializing_if = "Option::is_none")]
     agent: Option<AgentId>,
     /// Where its `SKILL.md` lies, in the vault or in the agent's folder.
     path: String,
-    state: StateView,
+    state: SkillStateView,
     /// Why it is no skill, where it is broken.
     #[serde(skip_serializing_if = "Option::is_none")]
     problem: Option<String>,
@@ -41,15 +41,10 @@ pub(crate) struct SkillView {
     hash: Hash,
     /// Beside its `SKILL.md`, with their sizes.
     files: BTreeMap<String, u64>,
-}
-
-#[derive(Serialize, JsonSchema)]
-pub(crate) struct SkillWithText {
-    #[serde(flatten)]
-    skill: SkillView,
-    /// The whole `SKILL.md`.
-    text: String,
-    /// What has changed since it was accepted; absent where nothing waits for the person.
+    /// The whole `SKILL.md`; left out in lists.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    text: Option<String>,
+    /// What waits to be accepted, as a difference to what was.
     #[serde(skip_serializing_if = "Option::is_none")]
     diff: Option<String>,
 }
@@ -65,7 +60,7 @@ pub(crate) struct SkillFileView {
 
 #[derive(Serialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
-enum PlaceView {
+enum SkillPlaceView {
     /// The folder `skills` of an agent: its owner's words.
     Agent,
     /// `agent/skills` of the vault.
@@ -76,7 +71,7 @@ enum PlaceView {
 
 #[derive(Serialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
-enum StateView {
+enum SkillStateView {
     Ready,
     /// Nobody has accepted it; no agent is told of it.
     New,
@@ -90,16 +85,16 @@ enum StateView {
 impl SkillView {
     pub(super) fn of(skill: &Skill) -> Self {
         let (state, problem) = match &skill.state {
-            SkillState::Ready => (StateView::Ready, None),
-            SkillState::New => (StateView::New, None),
-            SkillState::Changed => (StateView::Changed, None),
-            SkillState::Shadowed => (StateView::Shadowed, None),
-            SkillState::Broken(why) => (StateView::Broken, Some(why.clone())),
+            SkillState::Ready => (SkillStateView::Ready, None),
+            SkillState::New => (SkillStateView::New, None),
+            SkillState::Changed => (SkillStateView::Changed, None),
+            SkillState::Shadowed => (SkillStateView::Shadowed, None),
+            SkillState::Broken(why) => (SkillStateView::Broken, Some(why.clone())),
         };
         let (place, agent) = match &skill.place {
-            SkillPlace::Agent(agent) => (PlaceView::Agent, Some(agent.clone())),
-            SkillPlace::Vault => (PlaceView::Vault, None),
-            SkillPlace::VaultShared => (PlaceView::VaultShared, None),
+            SkillPlace::Agent(agent) => (SkillPlaceView::Agent, Some(agent.clone())),
+            SkillPlace::Vault => (SkillPlaceView::Vault, None),
+            SkillPlace::VaultShared => (SkillPlaceView::VaultShared, None),
         };
         let head = skill.head.as_ref();
         Self {
@@ -116,14 +111,15 @@ impl SkillView {
             allowed_tools: head.and_then(|head| head.allowed_tools.clone()),
             hash: skill.hash,
             files: skill.files.iter().map(|(name, it)| (name.clone(), it.len() as u64)).collect(),
+            text: None,
+            diff: skill.diff(),
         }
     }
-}
 
-impl SkillWithText {
-    pub(super) fn of(skill: Skill) -> Self {
-        let (view, diff) = (SkillView::of(&skill), skill.diff());
-        Self { skill: view, diff, text: skill.text }
+    /// With its text.
+    pub(super) fn whole(skill: Skill) -> Self {
+        let view = Self::of(&skill);
+        Self { text: Some(skill.text), ..view }
     }
 }
 

@@ -3,6 +3,7 @@
 mod hostile;
 mod many;
 mod over_http;
+mod serving;
 mod using;
 
 use std::path::PathBuf;

@@ -120,7 +120,8 @@ async fn a_server_that_was_granted_nothing_reaches_nothing() {
     accept_all(&onyx, "fake").await;
     let (result, _) = called(&onyx, "mcp:fake/look", json!({})).await;
     let seen: Value = serde_json::from_str(output(&result).strip_prefix("look: ").unwrap()).unwrap();
-    assert_eq!((&seen["files"], &seen["network"] == &json!(true)), (&json!([]), false), "{seen}");
+    assert_eq!(seen["files"], json!([]), "{seen}");
+    assert_ne!(seen["network"], json!(true), "{seen}");
     let names = seen["environment"].to_string();
     assert!(names.contains("GIVEN") && !names.contains("CANARY") && !names.contains("ONYX"), "{names}");
 }

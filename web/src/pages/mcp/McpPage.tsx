@@ -1,0 +1,188 @@
+import { useState } from 'react';
+import { Plus } from 'lucide-react';
+import type { Effect, McpServer, McpTool } from '@onyx/sdk';
+import { Diff } from '../../chat/Diff';
+import { onyx } from '../../store/client';
+import { toast } from '../../store/state';
+import { attempt } from '../../ui/act';
+import { Card, Line, Section, Select } from '../../ui/form';
+import { Confirm } from '../../ui/Modal';
+import { Empty, Page, Shown } from '../../ui/page';
+import { useLoaded } from '../../ui/useLoaded';
+import { AddServer } from './AddServer';
+
+const EFFECTS: [Effect, string][] = [
+  ['read', 'Only reads'],
+  ['write', 'Changes my data'],
+  ['destroy', 'Deletes'],
+  ['reach', 'Reaches out'],
+  ['execute', 'Runs programs'],
+];
+
+const STATES: Record<McpTool['state'], string> = {
+  ready: 'Agents can use it',
+  new: 'Waits for you',
+  changed: 'Waits for you: it describes itself differently now',
+  missing: 'The server does not have it any more',
+  off: 'Switched off',
+  unusable: 'Cannot be used',
+};
+
+const waits = (tool: McpTool) => tool.state === 'new' || tool.state === 'changed';
+
+/** Programs that offer tools, and which of their tools agents may use. */
+export function McpPage() {
+  const servers = useLoaded('mcp', () => onyx.mcp.list());
+  const [adding, setAdding] = useState(false);
+  const done = (said?: string) => {
+    setAdding(false);
+    if (said) toast(said);
+    servers.reload();
+  };
+  return (
+    <Page
+      title="MCP servers"
+      bar={
+        <button type="button" className="btn" onClick={() => setAdding(true)}>
+          <Plus size={15} aria-hidden /> Add
+        </button>
+      }
+    >
+      <Shown of={servers}>
+        {(list) =>
+          list.length === 0 ? (
+            <div className="card">
+              <Empty>No MCP servers yet. Add a program or an address that offers tools.</Empty>
+            </div>
+          ) : (
+            <>
+              {list.map((server) => (
+                <Server key={server.name} server={server} done={done} />
+              ))}
+            </>
+          )
+        }
+      </Shown>
+      {adding && <AddServer close={() => setAdding(false)} done={done} />}
+    </Page>
+  );
+}
+
+function Server({ server, done }: { server: McpServer; done: (said?: string) => void }) {
+  const [busy, setBusy] = useState(false);
+  const [removing, setRemoving] = useState(false);
+  const test = async () => {
+    setBusy(true);
+    await attempt('Not tested', () => onyx.mcp.test(server.name));
+    setBusy(false);
+    done();
+  };
+  const acceptAll = async () => {
+    const seen = Object.fromEntries(server.tools.filter(waits).map((tool) => [tool.name, tool.hash ?? '']));
+    if (await attempt('Not accepted', () => onyx.mcp.accept(server.name, seen))) done('Accepted');
+  };
+  const remove = async (yes: boolean) => {
+    setRemoving(false);
+    if (yes && (await attempt('Not removed', () => onyx.mcp.remove(server.name).then(() => true))))
+      done(`${server.name} was removed`);
+  };
+  const detail = [server.place, server.status, server.protocol, server.network.length > 0 && server.network.join(', ')];
+  return (
+    <Section
+      title={server.name}
+      detail={
+        <>
+          {detail.filter(Boolean).join(' · ')}
+          {server.problem && <span className="block text-danger">{server.problem}</span>}
+        </>
+      }
+      action={
+        <div className="flex gap-2">
+          {server.tools.some(waits) && (
+            <button type="button" className="btn btn-primary" onClick={() => void acceptAll()}>
+              Accept all
+            </button>
+          )}
+          <button type="button" className="btn" disabled={busy} onClick={() => void test()}>
+            {busy ? 'Testing' : 'Test'}
+          </button>
+          <button
+            type="button"
+            className="btn btn-danger"
+            aria-label={`Remove ${server.name}`}
+            onClick={() => setRemoving(true)}
+          >
+            Remove
+          </button>
+        </div>
+      }
+    >
+      {server.tools.length === 0 ? (
+        <p className="meta">No tools are known yet. Test the server to see them.</p>
+      ) : (
+        <Card>
+          {server.tools.map((tool) => (
+            <Tool key={tool.name} server={server.name} tool={tool} done={done} />
+          ))}
+        </Card>
+      )}
+      {server.log.length > 0 && (
+        <details className="mt-2">
+          <summary className="meta cursor-pointer">Log</summary>
+          <pre className="overflow-x-auto text-meta">{server.log.join('\n')}</pre>
+        </details>
+      )}
+      {removing && (
+        <Confirm
+          question={`Remove ${server.name}?`}
+          detail="Its tools are gone for every agent."
+          action="Remove"
+          onAnswer={(yes) => void remove(yes)}
+        />
+      )}
+    </Section>
+  );
+}
+
+function Tool({ server, tool, done }: { server: string; tool: McpTool; done: (said?: string) => void }) {
+  const set = async (settings: { enabled?: boolean; effect?: Effect }) => {
+    if (await attempt('Not changed', () => onyx.mcp.setTool(server, tool.name, settings))) done();
+  };
+  const accept = async () => {
+    const seen = { [tool.name]: tool.hash ?? '' };
+    if (await attempt('Not accepted', () => onyx.mcp.accept(server, seen))) done(`${tool.name} accepted`);
+  };
+  return (
+    <div>
+      <Line
+        label={tool.name}
+        detail={
+          <>
+            {tool.problem ?? tool.description}
+            <span className="block">{STATES[tool.state]}</span>
+          </>
+        }
+      >
+        {waits(tool) && (
+          <button type="button" className="btn btn-primary" onClick={() => void accept()}>
+            Accept
+          </button>
+        )}
+        {tool.state !== 'unusable' && (
+          <>
+            <Select
+              label={`What ${tool.name} does`}
+              value={tool.effect}
+              options={EFFECTS}
+              onChange={(effect) => void set({ effect: effect as Effect })}
+            />
+            <button type="button" className="btn" onClick={() => void set({ enabled: tool.state === 'off' })}>
+              {tool.state === 'off' ? 'Switch on' : 'Switch off'}
+            </button>
+          </>
+        )}
+      </Line>
+      {waits(tool) && tool.diff && <Diff unified={tool.diff} label={`What ${tool.name} says of itself`} />}
+    </div>
+  );
+}
