@@ -63,7 +63,7 @@ async fn sent(onyx: &OnyxProcess, body: Value) -> Vec<Value> {
 }
 
 /// All events of a run that has ended, as they are; not every surface shows all of them.
-async fn events_of(onyx: &OnyxProcess, start: &Value) -> Vec<Value> {
+pub(crate) async fn events_of(onyx: &OnyxProcess, start: &Value) -> Vec<Value> {
     let run = start["run_id"].as_str().unwrap();
     let stream = onyx.get(&format!("/api/runs/{run}/events")).await.expect(200).text();
     let data = stream.lines().filter_map(|line| line.strip_prefix("data:"));

@@ -13,6 +13,7 @@ use reqwest::Method;
 use serde_json::{Value, json};
 
 use crate::drafts::obey;
+use crate::gate::events_of;
 
 /// A model that makes the calls its message names.
 async fn obedient() -> ScriptedModel {
@@ -80,6 +81,7 @@ fn tool<'a>(server: &'a Value, name: &str) -> &'a Value {
 async fn called(onyx: &OnyxProcess, tool: &str, arguments: Value) -> (Value, Vec<Value>) {
     let message = crate::drafts::message(&[(tool, arguments)]);
     let lines = onyx.chat_stream(&json!({"message": message})).await;
+    let lines = events_of(onyx, &lines[0]).await;
     let result = lines.iter().find(|event| event["type"] == "tool_result");
     let result = result.unwrap_or_else(|| panic!("no result among {lines:#?}")).clone();
     (result, lines)

@@ -34,13 +34,15 @@ async fn a_servers_tools_wait_for_the_owner_and_then_go_through_the_gate() {
     // Unless the owner says otherwise a call may carry something out, so a person is asked.
     let message = crate::drafts::message(&[("mcp:fake/echo", json!({"text": "hi"}))]);
     let mut lines = onyx.chat_lines(&json!({"message": message})).await;
+    let start = lines.until("start").await;
     let confirm = lines.until("confirm").await;
     let shown = confirm["preview"]["text"].as_str().unwrap();
     assert!(shown.contains("echo of the MCP server fake") && shown.contains("\"hi\""), "{shown}");
     let draft = confirm["draft_id"].as_str().unwrap();
     let approved = onyx.post(&format!("/api/pending-changes/{draft}/approve"), &json!({})).await;
     let _ = approved.expect(200);
-    let events = lines.rest().await;
+    lines.rest().await;
+    let events = crate::gate::events_of(&onyx, &start).await;
     let result = events.iter().find(|event| event["type"] == "tool_result").unwrap();
     assert_eq!(output(result), "echo: hi", "{result}");
 

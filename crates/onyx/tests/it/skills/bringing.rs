@@ -4,6 +4,8 @@ use std::path::Path;
 use serde_json::{Value, json};
 
 use super::{called, obedient, output, skill};
+use crate::drafts::message;
+use crate::gate::events_of;
 use crate::gate::forge::{Forge, git};
 use crate::{builder, run};
 
@@ -60,8 +62,11 @@ async fn folders_and_archives_are_brought_along_and_wait_at_the_terminal() {
     let opened = called(&onyx, "skill", json!({"name": "bake"})).await;
     assert_eq!(output(&opened), "Knead.\n");
     // What somebody else wrote stays foreign for whoever reads the file itself.
-    let read = called(&onyx, "read_file", json!({"path": "agent/skills/bake/SKILL.md"})).await;
-    assert_eq!(read["ok"], true, "{read}");
+    let read = [("read_file", json!({"path": "agent/skills/bake/SKILL.md"}))];
+    let lines = onyx.chat_stream(&json!({"message": message(&read)})).await;
+    let events = events_of(&onyx, &lines[0]).await;
+    let tainted = |event: &Value| event["type"] == "status" && event["code"] == "tainted";
+    assert!(events.iter().any(tainted), "{events:#?}");
     assert_eq!(skills(&["remove", "fry"]).await.code, Some(0));
     assert!(!skills(&["list"]).await.out.contains("fry"));
 }

@@ -8,6 +8,7 @@ use onyx_test_support::{OnyxProcess, ScriptedModel};
 use serde_json::Value;
 
 use crate::drafts::{message, obey};
+use crate::gate::events_of;
 
 /// A model that makes the calls its message names.
 async fn obedient() -> ScriptedModel {
@@ -30,7 +31,8 @@ fn offered(model: &ScriptedModel) -> Vec<String> {
 /// What the first call of a message brought.
 async fn called(onyx: &OnyxProcess, tool: &str, arguments: Value) -> Value {
     let calls = [(tool, arguments)];
-    let events = onyx.chat_stream(&serde_json::json!({"message": message(&calls)})).await;
+    let lines = onyx.chat_stream(&serde_json::json!({"message": message(&calls)})).await;
+    let events = events_of(onyx, &lines[0]).await;
     let result = events.iter().find(|event| event["type"] == "tool_result");
     result.unwrap_or_else(|| panic!("no result among {events:#?}")).clone()
 }
