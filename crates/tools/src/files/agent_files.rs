@@ -131,23 +131,32 @@ impl AgentFiles {
 
     /// What the session's own reads see.
     pub(crate) async fn seen(&self, key: &ObjectKey) -> Result<Option<SeenText>, ToolError> {
+        Ok(self.seen_over(key).await?.1)
+    }
+
+    /// The same with what is on disk beneath it, in one look: a second look could find a file that
+    /// somebody made in between, and a change planned on nothing would take its place.
+    pub(crate) async fn seen_over(
+        &self,
+        key: &ObjectKey,
+    ) -> Result<(Option<Hash>, Option<SeenText>), ToolError> {
         let on_disk = self.read(key).await?;
         let base = on_disk.as_ref().map(|reading| reading.hash);
-        let Some(file) = self.pending.file(&self.name(key)) else {
-            return Ok(on_disk.map(|reading| SeenText {
+        let seen = match self.pending.file(&self.name(key)) {
+            None => on_disk.map(|reading| SeenText {
                 text: reading.text,
                 base,
                 origin: reading.origin,
                 draft: None,
-            }));
+            }),
+            Some(file) => file.text.map(|text| SeenText {
+                text: text.to_owned(),
+                base,
+                origin: file.origin,
+                draft: Some(file.draft),
+            }),
         };
-        let seen = |text: &str| SeenText {
-            text: text.to_owned(),
-            base,
-            origin: file.origin,
-            draft: Some(file.draft),
-        };
-        Ok(file.text.map(seen))
+        Ok((base, seen))
     }
 
     /// The same of any file, for what does not look into it.

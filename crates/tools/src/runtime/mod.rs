@@ -8,6 +8,7 @@ mod processes;
 #[cfg(test)]
 mod tests;
 
+use std::fmt;
 use std::fs::DirEntry;
 use std::path::{Path, PathBuf};
 use std::process::Stdio;
@@ -81,6 +82,19 @@ pub(crate) enum Ending {
     Killed,
     Cancelled,
     TimedOut,
+}
+
+impl fmt::Display for Ending {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Exited(code) => write!(f, "[exit code {code}]"),
+            Self::Killed => f.write_str("[it was killed]"),
+            Self::Cancelled => f.write_str("[cancelled; all its processes were ended]"),
+            Self::TimedOut => {
+                f.write_str("[over its time limit; all its processes were ended]")
+            }
+        }
+    }
 }
 
 pub(crate) struct Ran {
