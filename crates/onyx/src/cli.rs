@@ -273,6 +273,12 @@ pub(crate) enum MemoryCommand {
         #[command(flatten)]
         json: AsJson,
     },
+    /// "I have read this": what a file holds becomes your own, and agents may follow it
+    Accept {
+        path: String,
+        #[command(flatten)]
+        json: AsJson,
+    },
     /// How the index is, and which files it cannot read
     Status(AsJson),
     /// Bring the memory of an OpenClaw workspace along; nothing here is lost

@@ -15,13 +15,13 @@ mod error;
 mod facts;
 mod files;
 mod front_matter;
-mod history;
 mod home;
 mod leases;
 mod ledger;
 mod local;
 mod objects;
 mod personas;
+mod provenance;
 mod rebuild;
 mod spaces;
 mod sqlite;
@@ -43,7 +43,6 @@ pub use error::StoreError;
 pub use facts::{forget_facts, keep_facts};
 pub use files::{Area, End, Files, Found, Wanted};
 pub use front_matter::FrontMatter;
-pub use history::{Change, History, Version};
 pub use home::{Home, HomeError, HomePaths};
 pub use leases::{Lease, Leases};
 pub use ledger::{
@@ -54,6 +53,10 @@ pub use ledger::{
 pub use local::{FileOps, LocalObjects, SystemFiles};
 pub use objects::{Expect, Object, ObjectKey, ObjectKeyError, ObjectMeta, Objects};
 pub use personas::{PersonaFiles, PersonaText, TestInput, TestInputId};
+pub use provenance::{
+    Change, History, Known, MemoryOrigins, OpenCommand, OriginNote, Origins, TICK_MS, Version,
+    note_changed,
+};
 pub use rebuild::{Messages, Rebuilt, find_session, preview_of, rebuild_person, title_of};
 pub use spaces::{Space, SpaceChange, Spaces};
 pub use sqlite::open_chunks;

@@ -83,6 +83,9 @@ pub struct Object {
     pub bytes: Vec<u8>,
     pub hash: Hash,
     pub modified: Timestamp,
+    /// When content, name or anything else of it last changed. Nobody can set it back, which programs can with
+    /// `modified`.
+    pub changed: Timestamp,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -90,6 +93,8 @@ pub struct ObjectMeta {
     pub key: ObjectKey,
     pub size: u64,
     pub modified: Timestamp,
+    /// As `Object::changed`; a folder's also when something in it comes or goes.
+    pub changed: Timestamp,
     pub is_folder: bool,
 }
 

@@ -19,6 +19,8 @@ pub struct Space {
     pub default_agent: Option<AgentId>,
     /// The conversation with the default agent about this space.
     pub companion: Option<SessionId>,
+    /// Its conversations are for models of this machine only.
+    pub local_only: bool,
     pub created: Option<Timestamp>,
     /// Of `space.json`, its ETag; `None` while the folder has none.
     pub version: Option<Hash>,
@@ -33,6 +35,7 @@ pub struct SpaceChange {
     /// `Some(None)`: nobody in particular.
     pub default_agent: Option<Option<AgentId>>,
     pub companion: Option<SessionId>,
+    pub local_only: Option<bool>,
 }
 
 /// `space.json`; keys of newer versions and other programs stay.
@@ -44,6 +47,8 @@ struct Card {
     default_agent: Option<AgentId>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     companion: Option<SessionId>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    local_only: Option<bool>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     created: Option<Timestamp>,
     #[serde(flatten)]
@@ -101,6 +106,8 @@ impl Spaces {
             name: card.name.unwrap_or_else(|| id.to_string()),
             default_agent: card.default_agent,
             companion: card.companion,
+            // A card that cannot be read may have said so.
+            local_only: card.local_only.unwrap_or(damage.is_some()),
             created: card.created,
             version: object.map(|object| object.hash),
             damage,
@@ -125,11 +132,12 @@ impl Spaces {
         card.name = change.name.clone().or(card.name);
         card.default_agent = change.default_agent.clone().unwrap_or(card.default_agent);
         card.companion = change.companion.or(card.companion);
+        card.local_only = change.local_only.or(card.local_only);
         let mut bytes = serde_json::to_vec_pretty(&card)
             .map_err(|error| StoreError::Failed(format!("space.json: {error}")))?;
         bytes.push(b'\n');
-        let (key, before) = (card_key(id)?, object.as_ref().map(|object| object.bytes.as_slice()));
-        self.history.keep(&key, before, Some(Hash::of(&bytes)), by).await?;
+        let key = card_key(id)?;
+        self.history.keep(&key, object.as_ref(), Some(&bytes), by).await?;
         self.person.put(&key, &bytes, seen.map_or(Expect::Absent, Expect::Is)).await?;
         self.get(id).await?.ok_or(StoreError::NotFound)
     }
@@ -148,9 +156,9 @@ impl Spaces {
         files.sort_by_key(|file| *file == card);
         for file in files {
             let Some(object) = self.person.get(&file, u64::MAX).await? else { continue };
-            let origin = by.origin.max(self.history.provenance(&file, object.hash).await?);
+            let origin = by.origin.max(self.history.origin(&file, &object).await?);
             let by = Change { origin, ..by.clone() };
-            self.history.keep(&file, Some(&object.bytes), None, by).await?;
+            self.history.keep(&file, Some(&object), None, by).await?;
             match self.person.delete(&file, Expect::Is(object.hash)).await {
                 Ok(()) | Err(StoreError::NotFound) => {}
                 Err(error) => return Err(error),

@@ -26,8 +26,8 @@ mod web;
 
 pub use builtin::{
     BadGitSettings, Docker, GitRemotes, GitSettings, OpenSecret, builtin_tools, delegation_tools,
-    docker_tools, git_tools, index_tools, model_tools, persona_tools, runtime_tools, session_tools,
-    space_tools, web_tools,
+    docker_tools, git_tools, index_tools, model_tools, persona_tools, runtime_tools, selected_model,
+    session_tools, space_tools, web_tools,
 };
 pub use error::ToolError;
 pub use files::{LARGEST_PERSON_FILE, NumberedVersion, PersonFiles};
@@ -35,7 +35,7 @@ pub use gate::{Authorised, Granted, Policy, ToolSettings, Warning, decide};
 pub use mask::Masker;
 pub use paths::{HiddenPaths, PathRules};
 pub use ports::{
-    Answered, Delegates, ModelPick, ModelRouter, ModelWish, PERSONA_EDITOR, PERSONA_GROUP,
+    Answered, Audience, Delegates, ModelPick, ModelRouter, ModelWish, PERSONA_EDITOR, PERSONA_GROUP,
     PersonaDesk, Spaces, TestAnswer,
 };
 pub use runtime::Runtime;
@@ -43,4 +43,4 @@ pub use settings::ToolsSettings;
 pub use text::daily::DailyLog;
 pub use tool::{Asked, DEEPEST, Decisions, LiveOutput, Pending, Standing, Tool, ToolCx};
 pub use toolbox::{Approval, Execution, NotApproved, Offering, Services, ToolTraits, Toolbox};
-pub use web::{Addresses, BadWebSettings, Web, WebSettings};
+pub use web::{Addresses, BadWebSettings, FetchBudget, Web, WebSettings};

@@ -3,7 +3,7 @@
 use std::fmt::Write as _;
 
 use onyx_storage::{Area, Change, Expect, Files, ObjectKey, StoreError};
-use onyx_types::{Author, Event, Hash, Origin, RunId, SessionKey, Taint, Timestamp, ToolUseId};
+use onyx_types::{Author, Event, Origin, RunId, SessionKey, Taint, Timestamp, ToolUseId};
 use serde_json::Value;
 
 use crate::step::RunSummary;
@@ -104,7 +104,7 @@ impl RunReport {
         // Not one of the run's own changes: taking those back leaves the record of the run.
         let change = Change { ts: now, author, origin, run: None, tool: "action".to_owned() };
         let kept_as = format!("vault/{path}").parse()?;
-        let after = Some(Hash::of(text.as_bytes()));
+        let after = Some(text.as_bytes());
         files.history(&key.person)?.keep(&kept_as, None, after, change).await?;
         let vault = files.objects(&Area::Vault(key.person.clone()))?;
         vault.put(&path, text.as_bytes(), Expect::Absent).await?;

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use onyx_storage::Files;
-use onyx_tools::{Decisions, LiveOutput, PathRules, ToolCx};
+use onyx_tools::{Audience, Decisions, LiveOutput, PathRules, ToolCx};
 use onyx_types::{
     AgentId, Cancel, Clock, Limits, RunId, Scope, ScopeSet, SessionKey, Taint, Visibility,
 };
@@ -36,6 +36,7 @@ pub(crate) fn tool_context(
         pending: Arc::default(),
         decisions: Decisions::none(limits.draft_time()),
         standing: None,
+        audience: Audience::default(),
         offered: Visibility::Offered,
     }
 }

@@ -6,6 +6,7 @@ use onyx_storage::{Area, End, Files, Found, ObjectKey, ObjectMeta, StoreError, W
 use onyx_tools::DailyLog;
 use onyx_types::{PersonId, Timestamp};
 
+use super::judge::{ForeignFile, Judge};
 use super::snapshot::{FileText, MAX_DAILY, PromptSources, bounded};
 use super::untrusted::UntrustedPiece;
 use crate::agents::AgentProfile;
@@ -21,11 +22,15 @@ pub(super) struct PromptFiles<'a> {
     pub(super) files: &'a dyn Files,
     pub(super) agent: &'a AgentProfile,
     pub(super) person: &'a PersonId,
+    pub(super) judge: &'a Judge,
 }
 
 impl PromptFiles<'_> {
-    /// The texts that people write: who the agent is, its skills, the person's instructions.
-    pub(super) async fn written_by_people(&self) -> Result<PromptSources, StoreError> {
+    /// The texts that people write: who the agent is, its skills, the person's instructions; and those among these
+    /// files that nobody of them wrote.
+    pub(super) async fn written_by_people(
+        &self,
+    ) -> Result<(PromptSources, Vec<ForeignFile>), StoreError> {
         let agent = Area::Agent(self.agent.id.clone());
         let person = Area::Person(self.person.clone());
         let [identity, soul, agents, tools, skills, user, standing_instructions] = self
@@ -39,27 +44,33 @@ impl PromptFiles<'_> {
                 Lookup::File(&person, "vault/agents.md"),
             ])
             .await?;
+        let mut foreign = Vec::new();
         let skills = match skills {
-            Found::Folder(entries) => self.skills(&entries).await?,
+            Found::Folder(entries) => self.skills(&entries, &mut foreign).await?,
             Found::Nothing | Found::File(_) | Found::End(_) => Vec::new(),
         };
-        Ok(PromptSources {
+        let judge = self.judge;
+        let sources = PromptSources {
             agent_name: self.agent.name.clone(),
-            identity: text(identity),
-            soul: text(soul),
-            agents: text(agents),
-            tools: text(tools),
+            identity: judge.admit(&agent, "IDENTITY.md", identity, &mut foreign).await?,
+            soul: judge.admit(&agent, "SOUL.md", soul, &mut foreign).await?,
+            agents: judge.admit(&agent, "AGENTS.md", agents, &mut foreign).await?,
+            tools: judge.admit(&agent, "TOOLS.md", tools, &mut foreign).await?,
             skills,
-            user: text(user),
-            standing_instructions: text(standing_instructions),
+            user: judge.admit(&person, "USER.md", user, &mut foreign).await?,
+            standing_instructions: judge
+                .admit(&person, "vault/agents.md", standing_instructions, &mut foreign)
+                .await?,
             ..PromptSources::default()
-        })
+        };
+        Ok((sources, foreign))
     }
 
     /// Adds what the agent remembers. Returns what of it may only travel as untrusted text.
     pub(super) async fn add_memory(
         &self,
         sources: &mut PromptSources,
+        foreign: &mut Vec<ForeignFile>,
         now: Timestamp,
     ) -> Result<Vec<UntrustedPiece>, StoreError> {
         let day = Duration::from_secs(24 * 60 * 60);
@@ -74,7 +85,7 @@ impl PromptFiles<'_> {
                 Lookup::File(&folder, &logs[1]),
             ])
             .await?;
-        sources.memory = text(memory);
+        sources.memory = self.judge.admit(&folder, "MEMORY.md", memory, foreign).await?;
         let mut untrusted = Vec::new();
         for (date, log) in dates.into_iter().zip([before, today]) {
             let Some(log) = text(log) else { continue };
@@ -95,7 +106,11 @@ impl PromptFiles<'_> {
     }
 
     /// One line a skill: its name and what it says it is for.
-    async fn skills(&self, entries: &[ObjectMeta]) -> Result<Vec<String>, StoreError> {
+    async fn skills(
+        &self,
+        entries: &[ObjectMeta],
+        foreign: &mut Vec<ForeignFile>,
+    ) -> Result<Vec<String>, StoreError> {
         let area = Area::Agent(self.agent.id.clone());
         let mut skills = Vec::new();
         for entry in entries {
@@ -112,11 +127,14 @@ impl PromptFiles<'_> {
             skills.push((name.trim_start_matches("skills/"), path));
         }
         let lookups: Vec<_> = skills.iter().map(|(_, path)| Lookup::Skill(&area, path)).collect();
-        let bodies = self.find_each(&lookups).await?.into_iter().map(text);
-        let described = skills.iter().zip(bodies);
-        Ok(described
-            .filter_map(|((name, _), body)| Some(format!("- {name}: {}", purpose(&body?.text))))
-            .collect())
+        let bodies = self.find_each(&lookups).await?;
+        let mut described = Vec::with_capacity(skills.len());
+        for ((name, path), body) in skills.iter().zip(bodies) {
+            if let Some(body) = self.judge.admit(&area, path, body, foreign).await? {
+                described.push(format!("- {name}: {}", purpose(&body.text)));
+            }
+        }
+        Ok(described)
     }
 
     async fn find<const N: usize>(
@@ -167,7 +185,7 @@ impl Lookup<'_> {
     }
 }
 
-fn text(found: Found) -> Option<FileText> {
+pub(super) fn text(found: Found) -> Option<FileText> {
     match found {
         Found::File(object) => Some(String::from_utf8_lossy(&object.bytes).into()),
         Found::End(end) => Some(whole_lines(&end)),

@@ -25,6 +25,11 @@ impl SessionSpace {
         }
     }
 
+    /// Are its conversations for models of this machine only?
+    pub(crate) fn is_only_local(&self) -> bool {
+        self.space().local_only
+    }
+
     /// What an agent may search in it.
     pub(crate) fn scopes(&self, agent: &AgentId) -> Vec<Scope> {
         let own = [Scope::Space(self.space().id.clone()), Scope::Agent(agent.clone())];

@@ -60,7 +60,8 @@ pub(super) fn result(
         draft_id: outcome.draft.as_ref().map(|proposal| proposal.draft),
         duration_ms,
     });
-    let origin = if outcome.is_error { Origin::Agent } else { outcome.origin };
+    // Also of what failed or was stopped: what it said until then was read all the same.
+    let origin = if outcome.is_error { outcome.origin.max(Origin::Agent) } else { outcome.origin };
     let turn = turn(state, lane, Author::System, origin, body);
     let event = Event::ToolResult {
         turn_id: turn.id,

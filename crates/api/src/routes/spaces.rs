@@ -100,6 +100,8 @@ pub(crate) struct SpaceView {
     /// The session of its companion, once there is one.
     #[serde(skip_serializing_if = "Option::is_none")]
     companion: Option<SessionId>,
+    /// Its conversations are for models of this machine only.
+    local_only: bool,
     #[serde(skip_serializing_if = "Option::is_none")]
     created_at: Option<Timestamp>,
     /// Why its `space.json` cannot be read; what is in the space is not harmed.
@@ -114,6 +116,7 @@ impl From<Space> for SpaceView {
             name: space.name,
             default_agent: space.default_agent.map(|agent| agent.to_string()),
             companion: space.companion,
+            local_only: space.local_only,
             created_at: space.created,
             error: space.damage,
         }
@@ -128,6 +131,8 @@ pub(crate) struct NewSpace {
     #[schemars(regex(pattern = r"^[a-z0-9][a-z0-9_-]{0,63}$"))]
     id: Option<String>,
     default_agent: Option<String>,
+    /// Its conversations are for models of this machine only.
+    local_only: Option<bool>,
 }
 
 #[derive(Deserialize, JsonSchema)]
@@ -138,6 +143,8 @@ pub(crate) struct SpacePatch {
     #[serde(default, deserialize_with = "given")]
     #[schemars(with = "Option<String>")]
     default_agent: Option<Option<String>>,
+    /// Its conversations are for models of this machine only.
+    local_only: Option<bool>,
 }
 
 /// Tells what was left out from what was given as null.
@@ -176,6 +183,7 @@ pub(super) async fn create(
     let change = SpaceChange {
         name: Some(name),
         default_agent: default_agent.map(Some),
+        local_only: request.local_only,
         ..SpaceChange::default()
     };
     let made = spaces.put(&id, &change, None, by(&state, &caller)).await.map_err(Fault::from)?;
@@ -209,6 +217,7 @@ pub(super) async fn patch(
     let change = SpaceChange {
         name: request.name.as_deref().map(checked_name).transpose()?,
         default_agent,
+        local_only: request.local_only,
         ..SpaceChange::default()
     };
     let spaces = spaces(&state, &caller)?;

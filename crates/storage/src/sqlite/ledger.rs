@@ -13,6 +13,7 @@ use crate::{
 };
 
 use super::connection::{Durability, migrate, open_writer};
+use super::origins::KnownOrigins;
 use super::readers::Readers;
 use super::spending::{KnownSpending, Whose};
 use super::writer::Writer;
@@ -35,21 +36,37 @@ pub(crate) struct SqliteLedger {
     /// Runs that may be open, and their sessions, for the same reason.
     open: Mutex<HashMap<RunId, (PersonId, SessionId)>>,
     known_spending: Arc<KnownSpending>,
+    pub(super) known_origins: KnownOrigins,
 }
 
 /// Was there a database before it was opened?
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Opened {
     New,
+    /// It had no table of origins; the histories beside it have what goes there.
+    BeforeOrigins,
     Existing,
 }
+
+/// The migration that made the table of origins.
+const ORIGINS: i32 = 14;
 
 impl SqliteLedger {
     /// Opens the database and brings its tables up to date. Blocks on the disk.
     pub(crate) fn open(path: &Path, blocking: Blocking) -> Result<(Self, Opened), StoreError> {
         let mut connection = open_writer(path, Durability::Full)?;
         let report = migrate(&mut connection, &migrations::migrations::runner())?;
-        let first = report.applied_migrations().iter().any(|migration| migration.version() == 1);
+        let applied = |version: i32| {
+            report.applied_migrations().iter().any(|migration| migration.version() == version)
+        };
+        let opened = if applied(1) {
+            Opened::New
+        } else if applied(ORIGINS) {
+            Opened::BeforeOrigins
+        } else {
+            Opened::Existing
+        };
+        let known_origins = KnownOrigins::read(&connection)?;
         let spoken_to = Mutex::new(inbox::sessions(&connection)?);
         let drafted = Mutex::new(drafts::sessions(&connection)?);
         let open = runs::active(&connection)?.into_iter();
@@ -61,8 +78,9 @@ impl SqliteLedger {
             spoken_to,
             drafted,
             known_spending: Arc::default(),
+            known_origins,
         };
-        Ok((ledger, if first { Opened::New } else { Opened::Existing }))
+        Ok((ledger, opened))
     }
 
     async fn spent_by(&self, whose: Whose, day: &str) -> Result<f64, StoreError> {

@@ -9,6 +9,7 @@ mod convert;
 mod drafts;
 mod inbox;
 mod ledger;
+mod origins;
 mod readers;
 mod runs;
 mod secrets;

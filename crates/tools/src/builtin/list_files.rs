@@ -1,6 +1,6 @@
 use async_trait::async_trait;
 use onyx_storage::{ObjectKey, ObjectMeta, StoreError};
-use onyx_types::{Origin, Plan, Target, ToolEffect, ToolOutcome, ToolSpec};
+use onyx_types::{Plan, Target, ToolEffect, ToolOutcome, ToolSpec};
 use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::Value;
@@ -65,7 +65,7 @@ impl Tool for ListFiles {
         let found = entries.len();
         entries.truncate(MOST_ENTRIES);
         entries.retain(|entry| cx.paths.shows(&entry.key));
-        let origin = named_by(&vault, &entries).await?;
+        let origin = vault.named_by(&entries).await?;
         let mut output = listing(&entries);
         if found > MOST_ENTRIES {
             output.push_str(&format!("\n[only the first {MOST_ENTRIES} are shown]"));
@@ -80,14 +80,6 @@ fn folder(input: &Value, cx: &ToolCx) -> Result<Option<ObjectKey>, ToolError> {
         "" => Ok(None),
         path => cx.paths.check(path).map(Some),
     }
-}
-
-async fn named_by(vault: &Place, entries: &[ObjectMeta]) -> Result<Origin, ToolError> {
-    let mut origin = Origin::Person;
-    for file in entries.iter().filter(|entry| !entry.is_folder) {
-        origin = origin.max(vault.named_by(&file.key).await?);
-    }
-    Ok(origin)
 }
 
 /// Models name the top in many ways, and folders with a slash at the end.

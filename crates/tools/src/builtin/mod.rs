@@ -51,6 +51,7 @@ use docker::DockerTool;
 
 pub use docker::Docker;
 pub use git::{BadGitSettings, GitRemotes, GitSettings, OpenSecret};
+pub use select_model::selected_model;
 
 /// Every tool that comes with Onyx, in the order agents see them.
 pub fn builtin_tools() -> Vec<Arc<dyn Tool>> {

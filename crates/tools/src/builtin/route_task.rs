@@ -7,6 +7,7 @@ use serde::Deserialize;
 use serde_json::Value;
 
 use super::ask_agent::{PATIENCE, failed, told};
+use super::select_model::picked;
 use super::{acting, text_argument, tool};
 use crate::schema::arguments;
 use crate::{Asked, Authorised, Delegates, ModelRouter, ModelWish, Tool, ToolCx, ToolError};
@@ -60,15 +61,16 @@ impl Tool for RouteTask {
         }
     }
 
-    async fn plan(&self, input: Value, _: &ToolCx) -> Result<Plan, ToolError> {
+    async fn plan(&self, input: Value, cx: &ToolCx) -> Result<Plan, ToolError> {
         let Arguments { prompt, model, task, local } = arguments(&input)?;
         let wish = ModelWish { model, task, local: local.unwrap_or(false) };
-        let pick = self.router.pick(&wish).map_err(|fault| {
-            ToolError::Arguments(format!("{} {}", fault.message, fault.hint()).trim().to_owned())
-        })?;
+        let pick = picked(&*self.router, wish, cx)?;
+        // The task's words go to that model, which may be the first of its provider to hear of it.
+        let leaves = cx.audience.grows_by(&pick);
+        let effect = if leaves { ToolEffect::Reach } else { ToolEffect::Write };
         let target = Target { name: pick.model.clone(), base: None, instruction: false };
         let preview = Preview::Text { text: format!("to {}:\n{prompt}", pick.model) };
-        let plan = acting(&self.spec, input, ToolEffect::Write, target, preview);
+        let plan = acting(&self.spec, input, effect, target, preview);
         Ok(Plan { summary: format!("Let {} do a task", pick.model), ..plan })
     }
 

@@ -3,6 +3,7 @@
 use onyx_storage::Area;
 use onyx_types::{FileChange, Hash, Origin, Plan, Preview, Target};
 
+use super::place::FILE_BYTES;
 use super::{Place, Writer};
 use crate::paths::key;
 use crate::text::diff::Change;
@@ -62,16 +63,16 @@ pub(crate) async fn origin_of_targets(
     cx: &ToolCx,
     targets: &[Target],
 ) -> Result<Origin, ToolError> {
-    let person = format!("{}/", Area::Person(cx.key.person.clone()).path());
-    let history = cx.files.history(&cx.key.person)?;
+    let area = Area::Person(cx.key.person.clone());
+    let person = format!("{}/", area.path());
+    let (history, objects) = (cx.files.history(&cx.key.person)?, cx.files.objects(&area)?);
     let mut origin = Origin::Person;
-    for target in targets {
-        let Some(base) = target.base else { continue };
-        let of_target = match target.name.strip_prefix(&person) {
-            Some(path) => history.provenance(&key(path)?, base).await?,
-            None => Origin::External,
-        };
-        origin = origin.max(of_target);
+    for target in targets.iter().filter(|target| target.base.is_some()) {
+        let Some(path) = target.name.strip_prefix(&person) else { return Ok(Origin::External) };
+        let path = key(path)?;
+        // Gone since, it shows nothing.
+        let Some(object) = objects.get(&path, FILE_BYTES).await? else { continue };
+        origin = origin.max(history.origin(&path, &object).await?);
     }
     Ok(origin)
 }

@@ -11,5 +11,5 @@ mod spaces;
 
 pub use delegation::{Answered, Delegates};
 pub use persona::{PERSONA_EDITOR, PERSONA_GROUP, PersonaDesk, TestAnswer};
-pub use routing::{ModelPick, ModelRouter, ModelWish};
+pub use routing::{Audience, ModelPick, ModelRouter, ModelWish};
 pub use spaces::Spaces;

@@ -8,6 +8,7 @@ use onyx_types::{
 
 use super::{LiveOutput, Pending, Standing};
 use crate::gate::Granted;
+use crate::ports::Audience;
 use crate::paths::PathRules;
 use crate::web::Addresses;
 
@@ -36,6 +37,8 @@ pub struct ToolCx {
     pub decisions: Decisions,
     /// `None`: no run is at work, a person approved the call.
     pub standing: Option<Standing>,
+    /// Who hears what the agent says.
+    pub audience: Audience,
     /// Was the tool shown to the model with the request that it answers? The driver sets it for
     /// each call.
     pub offered: Visibility,

@@ -4,6 +4,7 @@
 //! The agent crate comes in through [`Toolbox`]. No tool is named here, and nothing here decides
 //! what is allowed: that is the gate's.
 
+mod acceptance;
 mod approval;
 mod attempt;
 mod audit;
@@ -146,7 +147,7 @@ impl Toolbox {
         };
         let outcome = match made {
             Ok(outcome) => outcome,
-            Err(error) => ToolOutcome::error(error.to_string()),
+            Err(error) => ToolOutcome::error(error.to_string()).from_origin(error.origin()),
         };
         cx.live.finish();
         let mut outcome = self.finished(outcome, cx).await;

@@ -4,7 +4,7 @@
 use axum::extract::{Path, State};
 use axum::http::{HeaderMap, HeaderValue, StatusCode, header};
 use axum::response::{IntoResponse, Response};
-use onyx_storage::{Change, Expect, History, Object, ObjectKey, Objects, StoreError};
+use onyx_storage::{Area, Change, Expect, Object, ObjectKey, Objects, StoreError};
 use onyx_types::{Author, ErrorCode, Fault, Hash, Origin};
 
 use super::{known, objects};
@@ -61,11 +61,10 @@ pub(crate) async fn write(
         run: None,
         tool: "api".to_owned(),
     };
-    let kept = before.as_ref().map(|file| file.bytes.as_slice());
-    let after = Hash::of(&body);
-    if before.as_ref().is_none_or(|file| file.hash != after) {
-        let history = History::new(objects.clone());
-        history.keep(&key, kept, Some(after), change).await.map_err(Fault::from)?;
+    if before.as_ref().is_none_or(|file| file.hash != Hash::of(&body)) {
+        let area = Area::Agent(agent.clone());
+        let history = state.store.files.history_of(&area).map_err(Fault::from)?;
+        history.keep(&key, before.as_ref(), Some(&body), change).await.map_err(Fault::from)?;
     }
     // Against what was kept: nobody's words are replaced without being in the history.
     let hash = match objects.put(&key, &body, present).await {

@@ -6,6 +6,8 @@ mod delegating;
 mod files;
 mod forge;
 mod masking;
+mod provenance;
+mod hearing;
 mod reaching;
 mod remotes;
 mod repositories;

@@ -13,4 +13,5 @@ mod log_faults;
 mod log_havoc;
 mod object_escapes;
 mod object_faults;
+mod provenance;
 mod rebuild;
