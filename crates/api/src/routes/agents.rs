@@ -54,6 +54,11 @@ pub(super) fn routes() -> Routes {
             .summary("Writes a file; If-Match and If-None-Match hold")
             .path_value("name", FILE_NAME)
             .answers_nothing(),
+        Route::post("/v1/agents/{id}/files/{name}/accept", Owner, files::accept)
+            .summary("I have read this: the agent may follow what the file holds")
+            .path_value("name", FILE_NAME)
+            .body::<files::AcceptFile>()
+            .answers_nothing(),
     ];
     Routes::tagged("agents", rows)
 }

@@ -142,6 +142,7 @@ fn put(
     let origin = note.origin.as_str();
     if !note.path.is_empty() {
         let hash = note.hash.map(|hash| hash.to_string()).unwrap_or_default();
+        let prints = u32::try_from(note.prints.len()).unwrap_or(u32::MAX);
         connection
             .prepare_cached(
                 "DELETE FROM prints WHERE note IN
@@ -153,7 +154,7 @@ fn put(
                 "INSERT OR REPLACE INTO origins (owner, path, hash, origin, prints, at)
                  VALUES (?1, ?2, ?3, ?4, ?5, ?6)",
             )?
-            .execute(params![owner, note.path, hash, origin, note.prints.len(), at.as_millis()])?;
+            .execute(params![owner, note.path, hash, origin, prints, at.as_millis()])?;
         let id = connection.last_insert_rowid();
         let mut statement = connection
             .prepare_cached("INSERT OR IGNORE INTO prints (owner, print, note) VALUES (?1, ?2, ?3)")?;

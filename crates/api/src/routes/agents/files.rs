@@ -7,8 +7,11 @@ use axum::response::{IntoResponse, Response};
 use onyx_storage::{Area, Change, Expect, Object, ObjectKey, Objects, StoreError};
 use onyx_types::{Author, ErrorCode, Fault, Hash, Origin};
 
+use schemars::JsonSchema;
+use serde::Deserialize;
+
 use super::{known, objects};
-use crate::wire::RawBody;
+use crate::wire::{JsonBody, RawBody};
 use crate::wire::{etag, expected};
 use crate::{ApiState, AuthContext, Problem};
 
@@ -73,6 +76,31 @@ pub(crate) async fn write(
         Err(error) => return Err(Fault::from(error).into()),
     };
     Ok((StatusCode::NO_CONTENT, [etag(&hash)]).into_response())
+}
+
+#[derive(Deserialize, JsonSchema)]
+pub(crate) struct AcceptFile {
+    /// The ETag of what was read.
+    seen: String,
+}
+
+/// "I have read this": the owner lets the agent follow what the file holds, wherever it came from.
+pub(crate) async fn accept(
+    State(state): State<ApiState>,
+    caller: AuthContext,
+    Path((id, name)): Path<(String, String)>,
+    JsonBody(asked): JsonBody<AcceptFile>,
+) -> Result<StatusCode, Problem> {
+    caller.approver()?;
+    let agent = known(&state.agent.roster(), &id)?.id.clone();
+    let key = file_key(&name)?;
+    let found = current(&*objects(&state, &agent)?, &key).await?.ok_or_else(|| no_file(&name))?;
+    if Hash::from_hex(asked.seen.trim_matches('"')) != Some(found.hash) {
+        return Err(Fault::plain(ErrorCode::VersionConflict).into());
+    }
+    let history = state.store.files.history_of(&Area::Agent(agent)).map_err(Fault::from)?;
+    history.accept(&key, &found).await.map_err(Fault::from)?;
+    Ok(StatusCode::NO_CONTENT)
 }
 
 async fn current(objects: &dyn Objects, key: &ObjectKey) -> Result<Option<Object>, Fault> {

@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 
 use super::{events_of, obedient, pending, read_tainted, results, told};
 use crate::drafts::{message, path, tainting};
-use crate::{BINARY, SOON, builder};
+use crate::{BINARY, builder};
 
 /// Two providers, and an agent of this tier that answers through the first.
 fn two_providers(first: &ScriptedModel, second: &ScriptedModel, tier: &str) -> OnyxBuilder {
@@ -77,11 +77,44 @@ async fn an_agent_or_space_that_is_pinned_to_this_machine_uses_no_other_model() 
     let space = onyx.post("/api/spaces", &space).await.expect(201).json();
     assert_eq!(space["local_only"], true);
     let companion = format!("/api/spaces/{}/companion", space["id"].as_str().unwrap());
-    let answer = onyx.post(&format!("{companion}/chat"), &json!({"message": "hi"})).await;
-    let told = answer.text();
-    assert!(told.contains("this machine") || told.contains("forbidden"), "{told}");
+    let companion = onyx.get(&companion).await.expect(200).json();
+    let at = format!("/api/conversations/{}", companion["conversation_id"].as_str().unwrap());
+    let posted = onyx.post(&format!("{at}/messages"), &json!({"content": "hi"})).await.expect(201);
+    let message = posted.json()["message_id"].as_str().unwrap().to_owned();
+    let told = onyx.get(&format!("{at}/stream?messageId={message}")).await.expect(200).text();
+    assert!(told.contains("this machine"), "{told}");
     assert_eq!((first.request_count(), second.request_count()), (0, 0));
-    let _ = (SOON, Wire::Anthropic);
+}
+
+#[tokio::test]
+async fn a_model_of_this_machine_answers_for_a_pinned_agent_and_asks_no_other() {
+    let (here, away) = (obedient().await, ScriptedModel::start().await);
+    let config = json!({
+        "gateway": {"port": 0, "auth": {"mode": "token", "token": onyx_test_support::DEFAULT_TOKEN}},
+        "providers": {
+            "ollama": {"baseUrl": here.base_url_of(Wire::Ollama), "models": [{"id": "m"}]},
+            "away": {"kind": "openai", "baseUrl": away.base_url(), "models": [{"id": "m"}],
+                "apiKey": onyx_test_support::DEFAULT_KEY},
+        },
+        "agents": {"list": [
+            {"id": "main", "default": true, "model": "ollama/m", "tier": "act", "localOnly": true},
+            {"id": "cloud", "model": "away/m", "tier": "act"},
+        ]},
+    });
+    let onyx = OnyxProcess::builder().binary(BINARY).config(config).start().await;
+    let calls = [
+        ("select_model", json!({"model": "away/m"})),
+        ("route_task", json!({"prompt": "my secret", "model": "away/m"})),
+        ("ask_agent", json!({"agent": "cloud", "message": "my secret"})),
+    ];
+    for call in calls {
+        let name = call.0;
+        let events = onyx.chat_stream(&json!({"message": message(&[call])})).await;
+        let result = events.iter().find(|event| event["type"] == "tool_result").unwrap();
+        assert_eq!(result["ok"], false, "{name}: {events:#?}");
+        assert!(here.request_count() > 0);
+        assert_eq!(away.request_count(), 0, "{name}: {events:#?}");
+    }
 }
 
 #[tokio::test]

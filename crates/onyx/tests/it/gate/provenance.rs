@@ -86,7 +86,6 @@ async fn foreign_text_stays_foreign_however_a_person_touches_it_until_they_accep
 async fn the_index_takes_the_same_bytes_for_what_they_are_by_now() {
     let model = obedient().await;
     let onyx = acting(&model, &[]).file("people/owner/vault/a.md", FOREIGN).start().await;
-    let found = ("memory_search", json!({"query": "address below"}));
     let search = async || {
         let hits = onyx.get("/api/search?q=address%20below&types=note").await.expect(200).json();
         hits["results"][0]["origin"].as_str().map(str::to_owned)
@@ -112,7 +111,6 @@ async fn the_index_takes_the_same_bytes_for_what_they_are_by_now() {
         !said.contains("agent_tainted") && said.contains("b.md")
     })
     .await;
-    let _ = found;
 }
 
 #[tokio::test]
