@@ -104,8 +104,11 @@ impl History {
     ) -> Result<Version, StoreError> {
         let folder = folder_of(path)?;
         let mut notes = Vec::with_capacity(2);
+        let mut held = Origin::Person;
         if let Some(object) = before {
-            notes.extend(self.first_note(path, object).await?);
+            let (origin, first) = self.origin_before(path, object).await?;
+            held = origin;
+            notes.extend(first);
         }
         let after = after.map(|bytes| {
             let changed = SystemClock::new().wall();
@@ -118,7 +121,12 @@ impl History {
             Some(content) => {
                 let is_new = before.is_none() && change.origin.taints();
                 let names = if is_new { self.new_names(path).await? } else { Vec::new() };
-                OriginNote { names, ..note(path, content, change.origin) }
+                let mut note = OriginNote { names, ..note(path, content, change.origin) };
+                // Of a trusted text to which something foreign was added, only that is foreign.
+                if let Some(object) = before.filter(|_| !held.taints() || is_daily(path)) {
+                    note.prints = prints::added(&note.prints, content.bytes, &object.bytes);
+                }
+                note
             }
             None => OriginNote {
                 path: path.to_string(),
@@ -143,19 +151,20 @@ impl History {
         Ok(version)
     }
 
-    /// What a file held before anybody wrote it down, so that it is known when it is restored.
-    async fn first_note(
+    /// What a file is taken for before a change; with a note of it where there is none yet, so that it is known when
+    /// it is restored.
+    async fn origin_before(
         &self,
         path: &ObjectKey,
         object: &Object,
-    ) -> Result<Option<OriginNote>, StoreError> {
+    ) -> Result<(Origin, Option<OriginNote>), StoreError> {
         let known = self.origins.known(&self.owner, path.as_str(), object.hash).await?;
-        if known.here.is_some() {
-            return Ok(None);
+        if let Some(origin) = known.here {
+            return Ok((origin, None));
         }
         let content = object.into();
         let origin = self.judge(path, &content).await?;
-        Ok(Some(note(path, &content, origin)))
+        Ok((origin, Some(note(path, &content, origin))))
     }
 
     /// The file's name, and those of its folders that do not exist yet.

@@ -24,6 +24,18 @@ pub(super) fn kept(text: &str) -> Vec<u64> {
     all(text).into_iter().take(KEPT).collect()
 }
 
+/// Those by which what was added to a text is known again; none where nothing foreign is kept of it.
+pub(super) fn added(kept: &[u64], after: &[u8], before: &[u8]) -> Vec<u64> {
+    let (Ok(after), Ok(before)) = (std::str::from_utf8(after), std::str::from_utf8(before)) else {
+        return kept.to_vec();
+    };
+    if kept.is_empty() {
+        return Vec::new();
+    }
+    let before = all(before);
+    all(after).into_iter().filter(|print| !before.contains(print)).take(KEPT).collect()
+}
+
 /// Letters and digits in small letters: how a text is set and punctuated does not matter.
 fn words(text: &str) -> impl Iterator<Item = u64> {
     let words = text.split(|letter: char| !letter.is_alphanumeric()).filter(|word| !word.is_empty());

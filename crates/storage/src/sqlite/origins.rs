@@ -1,4 +1,5 @@
 use std::collections::{HashMap, HashSet};
+use std::hash::{DefaultHasher, Hash as _, Hasher as _};
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -12,26 +13,72 @@ use crate::{Known, OpenCommand, OriginNote, Origins, StoreError, TICK_MS};
 use super::convert::{named, timestamp};
 use super::ledger::SqliteLedger;
 
-/// What is asked for every file, kept in memory.
+/// What is asked for every file, kept in memory: of hardly a file is anything written down, and then nothing needs to be
+/// read.
 #[derive(Debug, Default)]
 pub(super) struct KnownOrigins {
-    /// The prints of foreign texts, by owner: hardly a text has any of them, and then nothing needs to be read.
-    prints: Mutex<HashMap<String, HashSet<u64>>>,
+    owners: Mutex<HashMap<String, Owner>>,
     commands: Mutex<Vec<OpenCommand>>,
     version: AtomicU64,
 }
 
+#[derive(Debug, Default)]
+struct Owner {
+    /// Of foreign texts.
+    prints: HashSet<u64>,
+    /// Of paths, contents and names of which something is written down. Two may share one, which costs a look.
+    marks: HashSet<u64>,
+}
+
+#[derive(Clone, Copy, Hash)]
+enum Mark<'a> {
+    Path(&'a str),
+    Content(&'a str),
+    Name(&'a str),
+}
+
+impl Mark<'_> {
+    fn number(self) -> u64 {
+        let mut hasher = DefaultHasher::new();
+        self.hash(&mut hasher);
+        hasher.finish()
+    }
+}
+
+impl Owner {
+    fn has(&self, mark: Mark<'_>) -> bool {
+        self.marks.contains(&mark.number())
+    }
+
+    fn add(&mut self, mark: Mark<'_>) {
+        self.marks.insert(mark.number());
+    }
+}
+
 impl KnownOrigins {
     pub(super) fn read(connection: &Connection) -> Result<Self, StoreError> {
-        let mut prints: HashMap<String, HashSet<u64>> = HashMap::new();
+        let mut owners: HashMap<String, Owner> = HashMap::new();
         let mut statement = connection.prepare("SELECT owner, print FROM prints")?;
         let mut rows = statement.query([])?;
         while let Some(row) = rows.next()? {
             let print: i64 = row.get(1)?;
-            prints.entry(row.get(0)?).or_default().insert(print.cast_unsigned());
+            owners.entry(row.get(0)?).or_default().prints.insert(print.cast_unsigned());
+        }
+        let mut statement = connection.prepare("SELECT owner, path, hash FROM origins")?;
+        let mut rows = statement.query([])?;
+        while let Some(row) = rows.next()? {
+            let owner = owners.entry(row.get(0)?).or_default();
+            owner.add(Mark::Path(row.get_ref(1)?.as_str().map_err(rusqlite::Error::from)?));
+            owner.add(Mark::Content(row.get_ref(2)?.as_str().map_err(rusqlite::Error::from)?));
+        }
+        let mut statement = connection.prepare("SELECT owner, path FROM foreign_names")?;
+        let mut rows = statement.query([])?;
+        while let Some(row) = rows.next()? {
+            let owner = owners.entry(row.get(0)?).or_default();
+            owner.add(Mark::Name(row.get_ref(1)?.as_str().map_err(rusqlite::Error::from)?));
         }
         let commands = Mutex::new(open_commands(connection)?);
-        Ok(Self { prints: Mutex::new(prints), commands, version: AtomicU64::default() })
+        Ok(Self { owners: Mutex::new(owners), commands, version: AtomicU64::default() })
     }
 
     fn changed(&self) {
@@ -42,10 +89,18 @@ impl KnownOrigins {
 #[async_trait]
 impl Origins for SqliteLedger {
     async fn note(&self, owner: &str, notes: Vec<OriginNote>) -> Result<(), StoreError> {
-        // Before the rows: a print too many costs a look, one too few would hide a text.
-        for note in notes.iter().filter(|note| !note.prints.is_empty()) {
-            let mut prints = lock(&self.known_origins.prints);
-            prints.entry(owner.to_owned()).or_default().extend(&note.prints);
+        // Before the rows: one too many here costs a look, one too few would hide a row.
+        {
+            let mut owners = lock(&self.known_origins.owners);
+            let known = owners.entry(owner.to_owned()).or_default();
+            for note in &notes {
+                known.prints.extend(&note.prints);
+                known.add(Mark::Path(&note.path));
+                if let Some(hash) = note.hash {
+                    known.add(Mark::Content(&hash.to_string()));
+                }
+                note.names.iter().for_each(|name| known.add(Mark::Name(name)));
+            }
         }
         let owner = owner.to_owned();
         let at = SystemClock::new().wall();
@@ -58,12 +113,19 @@ impl Origins for SqliteLedger {
     }
 
     async fn known(&self, owner: &str, path: &str, hash: Hash) -> Result<Known, StoreError> {
+        let is_known = lock(&self.known_origins.owners).get(owner).is_some_and(|owner| {
+            owner.has(Mark::Path(path)) || owner.has(Mark::Content(&hash.to_string()))
+        });
+        if !is_known {
+            return Ok(Known::default());
+        }
         let (owner, path) = (owner.to_owned(), path.to_owned());
         self.readers.read(move |connection| known(connection, &owner, &path, hash)).await
     }
 
     fn has_foreign_text(&self, owner: &str) -> bool {
-        lock(&self.known_origins.prints).contains_key(owner)
+        let owners = lock(&self.known_origins.owners);
+        owners.get(owner).is_some_and(|owner| !owner.prints.is_empty())
     }
 
     async fn alike(
@@ -72,8 +134,8 @@ impl Origins for SqliteLedger {
         mut prints: Vec<u64>,
         by: Timestamp,
     ) -> Result<Option<Origin>, StoreError> {
-        match lock(&self.known_origins.prints).get(owner) {
-            Some(known) => prints.retain(|print| known.contains(print)),
+        match lock(&self.known_origins.owners).get(owner) {
+            Some(known) => prints.retain(|print| known.prints.contains(print)),
             None => return Ok(None),
         }
         if prints.len() < 2 {
@@ -83,7 +145,14 @@ impl Origins for SqliteLedger {
         self.readers.read(move |connection| alike(connection, &owner, &prints, by)).await
     }
 
-    async fn named_by(&self, owner: &str, paths: Vec<String>) -> Result<Origin, StoreError> {
+    async fn named_by(&self, owner: &str, mut paths: Vec<String>) -> Result<Origin, StoreError> {
+        match lock(&self.known_origins.owners).get(owner) {
+            Some(known) => paths.retain(|path| known.has(Mark::Name(path))),
+            None => return Ok(Origin::Person),
+        }
+        if paths.is_empty() {
+            return Ok(Origin::Person);
+        }
         let owner = owner.to_owned();
         self.readers.read(move |connection| named_by(connection, &owner, &paths)).await
     }
