@@ -38,9 +38,7 @@ function isForeign(file: StoredFile): boolean {
 function Foreign({ onAccept }: { onAccept: () => void }) {
   return (
     <div role="note" className="mb-3 flex flex-wrap items-center gap-3 rounded-md border border-line px-3 py-2 text-sm">
-      <p className="min-w-0 flex-1">
-        This text came from outside. Agents read it as evidence and do not follow it.
-      </p>
+      <p className="min-w-0 flex-1">This text came from outside. Agents read it as evidence and do not follow it.</p>
       <button type="button" className="btn" onClick={onAccept}>
         I have read this
       </button>
@@ -61,7 +59,8 @@ export function FilePage({ path, line, lastLine }: { path: string; line?: number
     await navigate({ to: '/memory' });
   };
   const accept = async (opened: Opened) => {
-    if (!(await attempt('Not accepted', () => onyx.memory.accept(opened.path, opened.version).then(() => true)))) return;
+    if (!(await attempt('Not accepted', () => onyx.memory.accept(opened.path, opened.version).then(() => true))))
+      return;
     toast(`${opened.path} now counts as yours`);
     file.reload();
   };
@@ -95,21 +94,19 @@ export function FilePage({ path, line, lastLine }: { path: string; line?: number
           <Shown of={file} rows={1} height="h-96">
             {(opened) => (
               <>
-                {isForeign(opened) && tab === 'file' && (
-                  <Foreign onAccept={() => void accept(opened)} />
-                )}
+                {isForeign(opened) && tab === 'file' && <Foreign onAccept={() => void accept(opened)} />}
                 {tab === 'history' ? (
-                <History path={opened.path} now={opened.text} onRestored={() => (setTab('file'), file.reload())} />
-              ) : (
-                <FileEditor
-                  file={opened}
-                  line={line}
-                  lastLine={lastLine}
-                  note={opened.fresh ? 'This file does not exist yet. Saving creates it.' : undefined}
-                  write={(text) => onyx.memory.write(opened.path, text, opened.fresh ? undefined : opened.version)}
-                  onWritten={file.reload}
-                />
-              )}
+                  <History path={opened.path} now={opened.text} onRestored={() => (setTab('file'), file.reload())} />
+                ) : (
+                  <FileEditor
+                    file={opened}
+                    line={line}
+                    lastLine={lastLine}
+                    note={opened.fresh ? 'This file does not exist yet. Saving creates it.' : undefined}
+                    write={(text) => onyx.memory.write(opened.path, text, opened.fresh ? undefined : opened.version)}
+                    onWritten={file.reload}
+                  />
+                )}
               </>
             )}
           </Shown>
