@@ -12,8 +12,8 @@ use rustix::fs::{FileType, FlockOperation, OFlags};
 use rustix::io::Errno;
 
 use crate::blocking::{Blocking, lock};
-use crate::files::{Area, Files, Found, Wanted};
 use crate::local::{Dir, FileOps, KnownFiles, LocalObjects, PathLocks, SystemFiles};
+use crate::objects::{Area, Files, Found, Wanted};
 use crate::{MemoryOrigins, Objects, Origins, StoreError};
 
 /// Where things lie in a home. Knowing it needs no ownership: commands that go through the socket

@@ -5,11 +5,11 @@ use std::sync::Arc;
 use onyx_types::Clock;
 
 use crate::blocking::{Blocking, Steps};
-use crate::files::Files;
 use crate::home::Home;
 use crate::local::{LocalLeases, LocalTurnLog};
+use crate::objects::Files;
 use crate::provenance::{import_histories, settle_commands_cut_off};
-use crate::rebuild::rebuild_person;
+use crate::sessions::rebuild_person;
 use crate::sqlite::{Opened, SqliteChunks, SqliteLedger};
 use crate::{
     Accounts, ChunkStore, Drafts, Leases, Ledger, Origins, SealedSecrets, StoreError, TurnLog,

@@ -20,7 +20,7 @@ use std::time::Duration;
 
 use onyx_storage::{
     Files, Leases, Ledger, SessionChange, SessionFilter, SessionMeta, SessionStatus, Store,
-    StoreError, TitleSource, TurnLog, forget_facts, keep_facts,
+    StoreError, TitleSource, TurnLog, forget_details, keep_details,
 };
 use onyx_types::{
     AgentId, ErrorCode, Fault, LaneOrder, PersonId, RunId, SessionId, SessionKey, SessionOrigin,
@@ -177,7 +177,7 @@ impl Sessions {
             StoreError::NotFound => no_such_session(session),
             other => other.into(),
         })?;
-        keep_facts(&*self.shared.files, &key_of(person, &meta), &meta).await?;
+        keep_details(&*self.shared.files, &key_of(person, &meta), &meta).await?;
         self.shared.notices.tell(person, session, NoticeKind::SessionChanged);
         Ok(meta)
     }
@@ -220,7 +220,7 @@ impl Sessions {
             && meta.root == meta.session_id
             && meta.agents == [meta.agent.clone()];
         if !said_by_the_log {
-            keep_facts(&*self.shared.files, &key_of(person, meta), meta).await?;
+            keep_details(&*self.shared.files, &key_of(person, meta), meta).await?;
         }
         self.shared.notices.tell(person, meta.session_id, NoticeKind::SessionChanged);
         Ok(())
@@ -232,7 +232,7 @@ impl Sessions {
         let lease = self.acquire_lease(&self.key(person, session).await?).await?;
         let removed = async {
             self.shared.turns.delete(&lease).await?;
-            forget_facts(&*self.shared.files, &lease.key).await?;
+            forget_details(&*self.shared.files, &lease.key).await?;
             self.shared.ledger.delete_session(person, session).await
         };
         let removed = removed.await;

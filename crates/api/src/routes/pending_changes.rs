@@ -120,8 +120,8 @@ impl From<Draft> for PendingChange {
             expires_at: draft.expires_at,
             plan_hash: draft.hash,
             outcome: DraftOutcome {
-                decided_at: draft.decided_at,
-                decided_by: draft.decided_by,
+                decided_at: draft.decided.as_ref().map(|decided| decided.at),
+                decided_by: draft.decided.map(|decided| decided.by),
                 reason: draft.reason,
                 output: draft.output,
                 superseded_by: draft.superseded_by,

@@ -9,7 +9,7 @@ use onyx_types::Clock;
 use rustix::fs::FileType;
 
 use crate::blocking::lock;
-use crate::files::{Area, Found, Wanted};
+use crate::objects::{Area, Found, Wanted};
 use crate::{ObjectKey, StoreError};
 
 use super::beneath::{Dir, PathStat};

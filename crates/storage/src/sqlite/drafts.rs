@@ -10,7 +10,7 @@ use onyx_types::{
 use rusqlite::{Connection, OptionalExtension as _, Row, named_params, params};
 
 use crate::blocking::lock;
-use crate::{AuditEntry, Draft, DraftFilter, DraftMove, Drafts, StoreError};
+use crate::{AuditEntry, Draft, DraftDecision, DraftFilter, DraftMove, Drafts, StoreError};
 
 use super::audit;
 use super::convert::{hash, named, parsed, parsed_if_any, timestamp, unreadable};
@@ -178,8 +178,8 @@ fn insert(connection: &Connection, draft: &Draft) -> Result<(), StoreError> {
             ":state": draft.state.as_str(),
             ":created_at": draft.created_at.as_millis(),
             ":expires_at": draft.expires_at.as_millis(),
-            ":decided_at": draft.decided_at.map(Timestamp::as_millis),
-            ":decided_by": draft.decided_by.as_ref().map(ToString::to_string),
+            ":decided_at": draft.decided.as_ref().map(|decided| decided.at.as_millis()),
+            ":decided_by": draft.decided.as_ref().map(|decided| decided.by.to_string()),
             ":reason": draft.reason,
             ":output": draft.output,
             ":origin": draft.origin.as_str(),
@@ -214,8 +214,8 @@ fn advance(
             ":state": moved.state.as_str(),
             ":plan": json(&moved.plan)?,
             ":hash": moved.hash.to_string(),
-            ":decided_at": moved.decided_at.map(Timestamp::as_millis),
-            ":decided_by": moved.decided_by.as_ref().map(ToString::to_string),
+            ":decided_at": moved.decided.as_ref().map(|decided| decided.at.as_millis()),
+            ":decided_by": moved.decided.as_ref().map(|decided| decided.by.to_string()),
             ":reason": moved.reason,
             ":output": moved.output,
             ":origin": moved.origin.as_str(),
@@ -287,6 +287,10 @@ fn draft_row(row: &Row<'_>) -> rusqlite::Result<Draft> {
         Some(text) => Some(serde_json::from_str(text).map_err(|error| unreadable(7, error))?),
     };
     let decided_at: Option<i64> = row.get(14)?;
+    let decided_by: Option<PersonId> = parsed_if_any(row, 15)?;
+    let decided = decided_at
+        .zip(decided_by)
+        .map(|(at, by)| DraftDecision { by, at: Timestamp::from_millis(at) });
     Ok(Draft {
         id: parsed(row, 1)?,
         key: SessionKey {
@@ -304,8 +308,7 @@ fn draft_row(row: &Row<'_>) -> rusqlite::Result<Draft> {
         state: named(row, 11)?,
         created_at: timestamp(row, 12)?,
         expires_at: timestamp(row, 13)?,
-        decided_at: decided_at.map(Timestamp::from_millis),
-        decided_by: parsed_if_any(row, 15)?,
+        decided,
         reason: row.get(16)?,
         output: row.get(17)?,
         origin: named(row, 18)?,

@@ -124,7 +124,8 @@ impl Drafts for MemoryLedger {
         self.with(Op::ReadLedger, |books| {
             let undelivered = |draft: &&Draft| draft.state.is_decided() && !draft.delivered;
             let mut drafts: Vec<_> = books.drafts_of(key).filter(undelivered).cloned().collect();
-            drafts.sort_by_key(|draft| (draft.decided_at, draft.id));
+            drafts
+                .sort_by_key(|draft| (draft.decided.as_ref().map(|decided| decided.at), draft.id));
             Ok(drafts)
         })
         .await

@@ -1,7 +1,7 @@
 //! What happens when a person approves a draft: everything that could have changed is looked at
 //! again, the approval goes into the ledger before its effect, and what came of it after.
 
-use onyx_storage::{AuditEntry, Draft, DraftChange, DraftMove, StoreError};
+use onyx_storage::{AuditEntry, Draft, DraftChange, DraftDecision, DraftMove, StoreError};
 use onyx_types::{
     DraftState, ErrorCode, Fault, Origin, PersonId, Plan, Target, ToolEffect, ToolOutcome, Verdict,
     Visibility,
@@ -82,7 +82,7 @@ impl Toolbox {
             hash: draft.hash,
             to: DraftState::Applying,
             change: DraftChange {
-                decided: Some((approval.person.clone(), cx.clock.wall())),
+                decided: Some(DraftDecision { by: approval.person.clone(), at: cx.clock.wall() }),
                 reason: approval.reason.clone(),
                 ..DraftChange::default()
             },
@@ -165,7 +165,7 @@ impl Toolbox {
             hash: draft.hash,
             to: DraftState::Rejected,
             change: DraftChange {
-                decided: Some((by.clone(), cx.clock.wall())),
+                decided: Some(DraftDecision { by: by.clone(), at: cx.clock.wall() }),
                 reason,
                 ..DraftChange::default()
             },

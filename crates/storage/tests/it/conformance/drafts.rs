@@ -1,5 +1,5 @@
 use onyx_storage::{
-    AuditEntry, ChainState, Draft, DraftChange, DraftFilter, DraftMove, StoreError,
+    AuditEntry, ChainState, Draft, DraftChange, DraftDecision, DraftFilter, DraftMove, StoreError,
 };
 use onyx_types::{
     DraftState, FileChange, Hash, Mint, Origin, Plan, Preview, RunId, SessionKey, Taint, Target,
@@ -43,8 +43,7 @@ fn draft(make: &mut Maker, mint: &mut Mint, key: &SessionKey, targets: &[&str]) 
         state: DraftState::Pending,
         created_at: at,
         expires_at: Timestamp::from_millis(at.as_millis() + 1_000_000),
-        decided_at: None,
-        decided_by: None,
+        decided: None,
         reason: None,
         output: None,
         origin: Origin::Person,
@@ -187,7 +186,7 @@ pub(crate) async fn a_move_sets_what_it_says_and_a_fresh_plan_gets_a_hash(on: Ba
     assert!(matches!(seen_before, Err(StoreError::Conflict)));
     let at = make.tick();
     let change = DraftChange {
-        decided: Some((key.person.clone(), at)),
+        decided: Some(DraftDecision { by: key.person.clone(), at }),
         reason: Some("why not".into()),
         output: Some(("done".into(), Origin::External)),
         plan: None,
@@ -200,8 +199,7 @@ pub(crate) async fn a_move_sets_what_it_says_and_a_fresh_plan_gets_a_hash(on: Ba
         state: DraftState::Applied,
         plan,
         hash: stale.hash,
-        decided_at: Some(at),
-        decided_by: Some(key.person.clone()),
+        decided: Some(DraftDecision { by: key.person.clone(), at }),
         reason: Some("why not".into()),
         output: Some("done".into()),
         origin: Origin::External,
@@ -237,7 +235,7 @@ pub(crate) async fn decisions_wait_until_they_are_delivered_and_go_with_the_sess
     }
     for index in [1, 0] {
         let draft = &drafts[index];
-        let decided = Some((key.person.clone(), make.tick()));
+        let decided = Some(DraftDecision { by: key.person.clone(), at: make.tick() });
         let change = DraftChange { decided, ..DraftChange::default() };
         let step = DraftMove { change, ..to(draft, DraftState::Rejected) };
         let entry = audit(draft, "rejected");

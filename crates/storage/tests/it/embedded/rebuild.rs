@@ -2,7 +2,7 @@ use std::fs;
 
 use onyx_storage::{
     BeginIn, BeginRun, RunOutcome, SessionFilter, SessionMeta, SessionStatus, TitleSource,
-    find_session, forget_facts, keep_facts, rebuild_person,
+    find_session, forget_details, keep_details, rebuild_person,
 };
 use onyx_types::{
     AssistantText, LaneOrder, RunEnd, RunStart, RunStatus, SessionKey, SessionOrigin, TextStatus,
@@ -130,7 +130,7 @@ async fn what_stands_beside_the_log_survives_the_loss_of_the_database() {
         root: make.key().session,
         ..row
     };
-    keep_facts(&*temp.store.files, &key, &named).await.unwrap();
+    keep_details(&*temp.store.files, &key, &named).await.unwrap();
     temp.store.ledger.delete_session(&key.person, key.session).await.unwrap();
     temp.store.rebuild_sessions().await.unwrap();
     let found = temp.store.ledger.session(&key.person, key.session).await.unwrap();
@@ -141,8 +141,8 @@ async fn what_stands_beside_the_log_survives_the_loss_of_the_database() {
     let (turns, ledger) = (&*temp.store.turns, &*temp.store.ledger);
     let rebuilt = rebuild_person(turns, ledger, &*temp.store.files, &key.person).await.unwrap();
     assert_eq!((rebuilt.sessions, rebuilt.damaged), (2, 1), "told, and the rest is read");
-    forget_facts(&*temp.store.files, &plain).await.unwrap();
-    forget_facts(&*temp.store.files, &plain).await.unwrap();
+    forget_details(&*temp.store.files, &plain).await.unwrap();
+    forget_details(&*temp.store.files, &plain).await.unwrap();
     assert!(!beside.exists());
 }
 

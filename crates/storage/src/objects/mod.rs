@@ -1,3 +1,7 @@
+//! Files as the rest of the program sees them: objects under checked keys, and the areas of a person they lie in. No path of the machine comes in here; `local/` stands behind the trait.
+
+mod files;
+
 use std::fmt;
 use std::str::FromStr;
 
@@ -5,6 +9,8 @@ use async_trait::async_trait;
 use onyx_types::{Hash, Timestamp};
 
 use crate::StoreError;
+
+pub use files::{Area, End, Files, Found, Wanted};
 
 /// A checked relative path: `/`-separated, no empty, `.` or `..` part, no NUL or other control
 /// character, no backslash, at most 1,024 bytes and 255 a part.

@@ -1,3 +1,10 @@
+//! What needs transactions: runs, the list of sessions, waiting words, spending, the audit chain, drafts, accounts and
+//! sealed secrets. Traits and their rows only; `sqlite/` stands behind them. Rows of sessions can be made again from
+//! their logs; the others are kept nowhere else.
+
+mod accounts;
+mod drafts;
+
 use async_trait::async_trait;
 use onyx_types::{
     AgentId, Hash, LaneOrder, PersonId, RunId, RunStatus, SessionId, SessionKey, SessionOrigin,
@@ -7,6 +14,11 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::StoreError;
+
+pub use accounts::{
+    Accounts, CredentialKind, CredentialRow, PersonRow, Role, SealedSecret, SealedSecrets, SecretId,
+};
+pub use drafts::{Draft, DraftChange, DraftDecision, DraftFilter, DraftMove, Drafts};
 
 /// What is known of a session without opening its log. Derived from the log, rebuildable.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]

@@ -11,7 +11,7 @@ use crate::{Area, Expect, Files, ObjectKey, SessionMeta, SessionStatus, StoreErr
 const LONGEST: u64 = 64 * 1024;
 
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub(crate) struct SessionFacts {
+pub(crate) struct SessionDetails {
     #[serde(default)]
     pub(crate) title: Option<String>,
     #[serde(default)]
@@ -34,7 +34,7 @@ pub(crate) struct SessionFacts {
     pub(crate) more: Map<String, Value>,
 }
 
-impl SessionFacts {
+impl SessionDetails {
     fn of(meta: &SessionMeta) -> Self {
         Self {
             title: meta.title.clone(),
@@ -53,18 +53,18 @@ impl SessionFacts {
 
 /// Writes what the row says beyond the log into the file beside the log. Not safe against another
 /// writer of the same session: callers take turns.
-pub async fn keep_facts(
+pub async fn keep_details(
     files: &dyn Files,
     key: &SessionKey,
     meta: &SessionMeta,
 ) -> Result<(), StoreError> {
-    let more = match read_facts(files, key).await {
+    let more = match read_details(files, key).await {
         Ok(facts) => facts.map(|facts| facts.more).unwrap_or_default(),
         // What cannot be read is replaced by what is known to be right.
         Err(StoreError::Damaged(_)) => Map::new(),
         Err(error) => return Err(error),
     };
-    let facts = SessionFacts { more, ..SessionFacts::of(meta) };
+    let facts = SessionDetails { more, ..SessionDetails::of(meta) };
     let mut bytes = serde_json::to_vec_pretty(&facts)
         .map_err(|error| StoreError::Failed(format!("a session's settings: {error}")))?;
     bytes.push(b'\n');
@@ -73,10 +73,10 @@ pub async fn keep_facts(
 }
 
 /// `None` when the log says everything; `Damaged` when the file cannot be read.
-pub(crate) async fn read_facts(
+pub(crate) async fn read_details(
     files: &dyn Files,
     key: &SessionKey,
-) -> Result<Option<SessionFacts>, StoreError> {
+) -> Result<Option<SessionDetails>, StoreError> {
     let found = match objects(files, key)?.get(&place(key)?, LONGEST).await {
         Ok(found) => found,
         Err(StoreError::NotFound) => None,
@@ -90,7 +90,7 @@ pub(crate) async fn read_facts(
 }
 
 /// Removing what is not there is no error.
-pub async fn forget_facts(files: &dyn Files, key: &SessionKey) -> Result<(), StoreError> {
+pub async fn forget_details(files: &dyn Files, key: &SessionKey) -> Result<(), StoreError> {
     match objects(files, key)?.delete(&place(key)?, Expect::Anything).await {
         Ok(()) | Err(StoreError::NotFound) => Ok(()),
         Err(error) => Err(error),

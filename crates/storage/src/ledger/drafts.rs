@@ -26,8 +26,7 @@ pub struct Draft {
     pub state: DraftState,
     pub created_at: Timestamp,
     pub expires_at: Timestamp,
-    pub decided_at: Option<Timestamp>,
-    pub decided_by: Option<PersonId>,
+    pub decided: Option<DraftDecision>,
     pub reason: Option<String>,
     /// What came of it, in words for the model.
     pub output: Option<String>,
@@ -36,6 +35,13 @@ pub struct Draft {
     pub superseded_by: Option<DraftId>,
     /// The session's log tells of the decision.
     pub delivered: bool,
+}
+
+/// Who said yes or no to a draft, and when.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct DraftDecision {
+    pub by: PersonId,
+    pub at: Timestamp,
 }
 
 impl Draft {
@@ -83,7 +89,7 @@ pub struct DraftMove {
 /// What is set anew on the way; `None` leaves it.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct DraftChange {
-    pub decided: Option<(PersonId, Timestamp)>,
+    pub decided: Option<DraftDecision>,
     pub reason: Option<String>,
     pub output: Option<(String, Origin)>,
     /// What would happen now, where it is no longer what was shown.
@@ -96,9 +102,7 @@ impl Draft {
     pub fn moved(mut self, step: &DraftMove) -> Self {
         let DraftChange { decided, reason, output, plan } = step.change.clone();
         self.state = step.to;
-        if let Some((person, at)) = decided {
-            (self.decided_by, self.decided_at) = (Some(person), Some(at));
-        }
+        self.decided = decided.or(self.decided);
         self.reason = reason.or(self.reason);
         if let Some((output, origin)) = output {
             (self.output, self.origin) = (Some(output), origin);

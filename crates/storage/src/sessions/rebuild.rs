@@ -4,7 +4,7 @@ use onyx_types::{
     PersonId, SessionId, SessionKey, SessionOrigin, TextStatus, Timestamp, Turn, TurnBody,
 };
 
-use crate::facts::{SessionFacts, read_facts};
+use super::details::{SessionDetails, read_details};
 use crate::{Files, Ledger, SessionMeta, SessionStatus, StoreError, TitleSource, TurnLog};
 
 /// Enough turns at a time to read a log quickly, few enough to stay small in memory.
@@ -106,8 +106,8 @@ pub async fn rebuild_person(
     let mut rebuilt = Rebuilt::default();
     for key in turns.sessions(person).await? {
         let mut summary = summarise(turns, &key).await?;
-        let facts = match read_facts(files, &key).await {
-            Ok(facts) => facts,
+        let details = match read_details(files, &key).await {
+            Ok(details) => details,
             Err(StoreError::Damaged(why)) => {
                 tracing::warn!(session = %key.session, why, "a session's settings are not used");
                 summary.damaged = true;
@@ -117,8 +117,8 @@ pub async fn rebuild_person(
         };
         let row = ledger.session(person, key.session).await?;
         let mut meta = summary.meta(&key, row.as_ref());
-        if let Some(facts) = facts {
-            apply(&mut meta, facts);
+        if let Some(details) = details {
+            apply(&mut meta, details);
         }
         ledger.put_session(person, &meta).await?;
         rebuilt.sessions += 1;
@@ -127,16 +127,16 @@ pub async fn rebuild_person(
     Ok(rebuilt)
 }
 
-fn apply(meta: &mut SessionMeta, facts: SessionFacts) {
-    if facts.title.is_some() {
-        (meta.title, meta.titled_by) = (facts.title, facts.titled_by);
+fn apply(meta: &mut SessionMeta, details: SessionDetails) {
+    if details.title.is_some() {
+        (meta.title, meta.titled_by) = (details.title, details.titled_by);
     }
-    (meta.status, meta.origin, meta.mode) = (facts.status, facts.origin, facts.mode);
-    (meta.root, meta.fork_turn) = (facts.root, facts.fork_turn);
-    meta.created_at = facts.created_at;
-    meta.updated_at = meta.updated_at.max(facts.created_at);
-    if !facts.agents.is_empty() {
-        meta.agents = facts.agents;
+    (meta.status, meta.origin, meta.mode) = (details.status, details.origin, details.mode);
+    (meta.root, meta.fork_turn) = (details.root, details.fork_turn);
+    meta.created_at = details.created_at;
+    meta.updated_at = meta.updated_at.max(details.created_at);
+    if !details.agents.is_empty() {
+        meta.agents = details.agents;
     }
 }
 
