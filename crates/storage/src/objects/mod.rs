@@ -1,4 +1,5 @@
-//! Files as the rest of the program sees them: objects under checked keys, and the areas of a person they lie in. No path of the machine comes in here; `local/` stands behind the trait.
+//! Files as the rest of the program sees them: objects under checked keys, and the areas of a person they lie in.
+//! No path of the machine comes in here; `local/` stands behind the trait.
 
 mod files;
 
