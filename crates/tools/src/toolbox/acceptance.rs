@@ -88,8 +88,8 @@ impl Toolbox {
             summary: &draft.plan.summary,
             result: format!("draft {}", draft.id),
         };
-        let id = draft.id;
-        match self.services().drafts.put_draft(draft, &[], trail.entry(&record)).await {
+        let (id, entry) = (draft.id, trail.entry(&record));
+        match self.services().drafts.put_draft(draft, &[], entry).await {
             Ok(()) => Ok(id),
             Err(StoreError::Conflict) => Err(ToolError::Conflict(path.to_string())),
             Err(error) => Err(error.into()),
